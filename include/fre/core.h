@@ -1,0 +1,233 @@
+/** fre/core.h - what every other module stands on: status codes, byte views, a bounded buffer,
+ * secret wipe and compare, the CSPRNG, the clock hook, log and progress sinks, worker threads,
+ * the atomic output directory and the private spool.
+ *
+ * Conventions of the whole library.  Argument order: object, outputs, in/outs, inputs; a length
+ * follows its array; options last.  Outputs are written on success only.  A function that keeps
+ * a pointer says so.  Library code never prints and never exits.  Threads: an object is used by
+ * one thread at a time unless its header says "immutable" or "internally locked".
+ */
+#ifndef FRE_CORE_H
+#define FRE_CORE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_MUST_CHECK __attribute__((warn_unused_result))
+#define FRE_API __attribute__((visibility("default")))
+#define FRE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+/* ---- status ------------------------------------------------------------------------------ */
+
+/* Every fallible function returns fre_status; every code lives in this list.
+ *   name, value, exit code of the program (sysexits.h), text
+ *   0x0xx caller   0x1xx data or peer   0x2xx environment   0x3xx limit or policy            */
+#define FRE_STATUS_MAP(X)                                                                          \
+    X(OK, 0x000, 0, "success")                                                                     \
+    X(E_ARG, 0x001, 70, "argument outside its documented range")                                   \
+    X(E_STATE, 0x002, 70, "call not allowed in this state")                                        \
+    X(E_INTERNAL, 0x003, 70, "internal error")                                                     \
+    X(E_USAGE, 0x004, 64, "usage error")                                                           \
+    X(E_INFEASIBLE, 0x005, 64, "the privacy budget cannot be met")                                 \
+    X(E_DATA, 0x101, 65, "malformed data")                                                         \
+    X(E_MODEL, 0x102, 65, "unusable model file")                                                   \
+    X(E_NOINPUT, 0x201, 66, "input missing or unreadable")                                         \
+    X(E_EXISTS, 0x202, 73, "output exists or cannot be created")                                   \
+    X(E_IO, 0x203, 74, "input/output error")                                                       \
+    X(E_AGAIN, 0x204, 75, "try again later")                                                       \
+    X(E_INTERRUPTED, 0x205, 130, "interrupted")                                                    \
+    X(E_NOMEM, 0x301, 70, "out of memory")                                                         \
+    X(E_LIMIT, 0x302, 65, "a limit was reached")                                                   \
+    X(E_REFUSED, 0x303, 77, "refused")
+
+typedef enum fre_status {
+#define X(name, value, exit_code, text) FRE_##name = (value),
+    FRE_STATUS_MAP(X)
+#undef X
+} fre_status;
+
+/** Static string, never NULL, safe to log. */
+FRE_API const char *fre_status_text(fre_status s);
+/** Exit code of the program for s (0, 64, 65, 66, 70, 73, 74, 75, 77, 130). */
+FRE_API int fre_status_exit_code(fre_status s);
+
+#define FRE_ERR_BYTES 512u
+/** One sentence for a person: what is wrong, where (line, field), what to do.  Holds no secret
+ * and no user text.  Written on failure only. */
+typedef struct fre_err {
+    char text[FRE_ERR_BYTES];
+} fre_err;
+
+/** Format into err (NULL allowed) and return s, so that `return fre_fail(err, FRE_E_DATA, ...)`
+ * is one statement. */
+FRE_API fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...) FRE_PRINTF(3, 4);
+
+/* ---- bytes ------------------------------------------------------------------------------- */
+
+/** Borrowed bytes. */
+typedef struct fre_bytes {
+    const uint8_t *p;
+    size_t n;
+} fre_bytes;
+
+/** Growable bytes with a hard limit chosen at init.  fre_buf_init / fre_buf_wipe. */
+typedef struct fre_buf {
+    uint8_t *p;
+    size_t n, cap, max;
+} fre_buf;
+
+FRE_API void fre_buf_init(fre_buf *b, size_t max);
+/** Wipe content, release memory, keep the limit. */
+FRE_API void fre_buf_wipe(fre_buf *b);
+/** FRE_E_LIMIT beyond max, FRE_E_NOMEM; the buffer is unchanged on failure. */
+FRE_API FRE_MUST_CHECK fre_status fre_buf_append(fre_buf *b, const void *p, size_t n);
+FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...)
+    FRE_PRINTF(2, 3);
+
+/** Zero n bytes in a way the compiler keeps. */
+FRE_API void fre_wipe(void *p, size_t n);
+/** Constant-time equality. */
+FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
+
+#define FRE_HASH_BYTES 32u
+/** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO. */
+FRE_API FRE_MUST_CHECK fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path,
+                                                  fre_err *err);
+/** 2*n lower-case digits and a NUL. */
+FRE_API void fre_hex(char *out, const uint8_t *p, size_t n);
+/** Exactly n bytes from 2*n digits; false otherwise. */
+FRE_API FRE_MUST_CHECK bool fre_unhex(uint8_t *out, size_t n, const char *hex);
+
+/* ---- randomness -------------------------------------------------------------------------- */
+
+#define FRE_SEED_BYTES 32u
+/** A CSPRNG stream: ChaCha20 with fast key erasure, keyed from the system (fre_rng_init) or, for
+ * runs marked NOT PRIVATE, from a seed and a label (fre_rng_init_seeded).  A stream is never
+ * shared: one thread at a time, and a forked child rekeys from the system (seeded: aborts).
+ * SECRET.  Caller's storage; fre_rng_wipe. */
+typedef struct fre_rng {
+    uint8_t key[32]; /* SECRET */
+    uint8_t block[1024];
+    size_t left; /* unread bytes at the end of block */
+    int64_t pid;
+    bool seeded;
+} fre_rng;
+
+FRE_API FRE_MUST_CHECK fre_status fre_rng_init(fre_rng *r);
+FRE_API FRE_MUST_CHECK fre_status fre_rng_init_seeded(fre_rng *r, const uint8_t seed[32],
+                                                      const char *label);
+FRE_API void fre_rng_wipe(fre_rng *r);
+FRE_API void fre_rng_bytes(fre_rng *r, void *out, size_t n);
+FRE_API uint32_t fre_rng_u32(fre_rng *r);
+FRE_API uint64_t fre_rng_u64(fre_rng *r);
+/** Uniform on 0..n-1, exact (rejection); n >= 1. */
+FRE_API uint64_t fre_rng_below(fre_rng *r, uint64_t n);
+
+/** Keyed 128-bit hash of a text (BLAKE2b-128), for look-up tables that a hostile input cannot
+ * fill with collisions. */
+FRE_API void fre_hash128(uint8_t out[16], const uint8_t key[32], const void *p, size_t n);
+
+/* ---- clock, log, progress, interruption --------------------------------------------------- */
+
+/** Monotonic milliseconds; tests replace the source. */
+FRE_API int64_t fre_clock_ms(void);
+FRE_API void fre_clock_set_source(int64_t (*f)(void));
+
+/** Progress of one phase.  A sink is called with units done and in all (0: unknown); it decides
+ * what to show.  The library calls it from one thread at a time. */
+typedef struct fre_progress {
+    void (*update)(void *ctx, const char *phase, uint64_t done, uint64_t total);
+    void *ctx;
+} fre_progress;
+/** NULL-safe. */
+FRE_API void fre_progress_update(const fre_progress *p, const char *phase, uint64_t done,
+                                 uint64_t total);
+
+/** Set by the program's signal handler; long loops poll it and return FRE_E_INTERRUPTED.
+ * Async-signal-safe. */
+FRE_API void fre_interrupt_set(void);
+FRE_API bool fre_interrupted(void);
+FRE_API void fre_interrupt_clear(void);
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+/** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (>= 1; the caller's counts).
+ * Returns the status of the lowest i that failed; later jobs may be skipped after a failure. */
+FRE_API FRE_MUST_CHECK fre_status fre_parallel(uint32_t threads, uint64_t n,
+                                               fre_status (*job)(void *ctx, uint64_t i),
+                                               void *ctx);
+/** Online processors this process may use, >= 1. */
+FRE_API uint32_t fre_cpu_count(void);
+
+/* ---- output directory -------------------------------------------------------------------- */
+
+/** A directory that appears whole or not at all: files are made in a hidden sibling
+ * ".NAME.partial-XXXXXX" (mode 0700), synced, and the sibling is renamed to its name.  With
+ * force an existing directory of an earlier run is swapped out in one rename (renameat2
+ * RENAME_EXCHANGE, or two renames where the file system has none) and then removed.  */
+typedef struct fre_outdir fre_outdir;
+
+/** FRE_E_EXISTS: path exists and !force, is not a directory, or its parent is not writable. */
+FRE_API FRE_MUST_CHECK fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force,
+                                                  fre_err *err);
+/** New file in it, mode 0644, opened for writing; owned by the outdir until commit or discard. */
+FRE_API FRE_MUST_CHECK fre_status fre_outdir_file(fre_outdir *o, FILE **out, const char *name,
+                                                  fre_err *err);
+/** Flush, check every file for errors, sync, rename.  FRE_E_IO names the file ("disk full?"). */
+FRE_API FRE_MUST_CHECK fre_status fre_outdir_commit(fre_outdir *o, fre_err *err);
+/** Remove what was made (if not committed) and free.  NULL is allowed. */
+FRE_API void fre_outdir_free(fre_outdir *o);
+
+/** One file, the same promise: written to a temporary sibling, renamed by commit.  `path` "-"
+ * is standard output. */
+typedef struct fre_outfile fre_outfile;
+FRE_API FRE_MUST_CHECK fre_status fre_outfile_open(fre_outfile **out, const char *path,
+                                                   bool force, fre_err *err);
+FRE_API FILE *fre_outfile_stream(fre_outfile *o);
+FRE_API FRE_MUST_CHECK fre_status fre_outfile_commit(fre_outfile *o, fre_err *err);
+FRE_API void fre_outfile_free(fre_outfile *o);
+/** Called from the program's signal path before it dies: unlinks every open temporary.  Not
+ * async-signal-safe; call it from normal context after fre_interrupted(). */
+FRE_API void fre_outputs_abandon(void);
+
+/* ---- spool ------------------------------------------------------------------------------- */
+
+/** Append-only file of fixed-size records, encrypted (XChaCha20-Poly1305 by blocks) under a key
+ * that lives in locked memory, or, when the caller wants to resume, in a key file of mode 0600.
+ * Without a resume path the file is unlinked as soon as it is open.  Nothing readable is left
+ * after a kill.  Sequential write, then any number of sequential passes. */
+typedef struct fre_spool fre_spool;
+
+typedef struct fre_spool_opts {
+    const char *dir;         /**< folder for the file; NULL: $TMPDIR or /tmp */
+    const char *resume_path; /**< NULL: anonymous.  Else data at PATH.spool, key at PATH.key */
+    size_t record_bytes;     /**< 1..2^20 */
+} fre_spool_opts;
+
+/** Opens; with resume_path and both files present, continues after the last whole block.
+ * FRE_E_DATA: the files are there but do not fit (record size, key, damage before the end). */
+FRE_API FRE_MUST_CHECK fre_status fre_spool_open(fre_spool **out, const fre_spool_opts *opts,
+                                                 fre_err *err);
+FRE_API uint64_t fre_spool_count(const fre_spool *s);
+FRE_API FRE_MUST_CHECK fre_status fre_spool_append(fre_spool *s, const void *record,
+                                                   fre_err *err);
+/** Push whole blocks to the file so that a resume would see them. */
+FRE_API FRE_MUST_CHECK fre_status fre_spool_flush(fre_spool *s, fre_err *err);
+/** Start a pass at record 0. */
+FRE_API FRE_MUST_CHECK fre_status fre_spool_rewind(fre_spool *s, fre_err *err);
+/** Next record into out; FRE_E_STATE at the end (callers count). */
+FRE_API FRE_MUST_CHECK fre_status fre_spool_next(fre_spool *s, void *out, fre_err *err);
+/** Wipe the key, close; `remove` deletes the resumable files too.  NULL is allowed. */
+FRE_API void fre_spool_free(fre_spool *s, bool remove);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_CORE_H */

@@ -1,0 +1,83 @@
+/** fre/curator.h - curator mode, [Fre-E2T, Alg. 1] end to end: a file of texts (or of embeddings)
+ * to a folder with private synthetic texts.
+ *
+ * texts -> embeddings (each distinct text once) -> cells -> exact coins -> counts -> cells with
+ * count >= tau -> integer sums on a public lattice -> exactly rounded Gaussian noise -> centroids
+ * -> inversion.  Two passes over an encrypted spool: memory grows with distinct texts (about 64
+ * bytes each), occupied cells and released cells, never with N d.  Neither order nor threads
+ * change a bit of the sums.  Users: in input order, a record counts while its user has fewer than
+ * max_cells_per_user cells and none of them is the record's: a choice that depends on that user's
+ * records alone.
+ */
+#ifndef FRE_CURATOR_H
+#define FRE_CURATOR_H
+
+#include <fre/core.h>
+#include <fre/corpus.h>
+#include <fre/invert.h>
+#include <fre/ledger.h>
+#include <fre/privacy.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fre_curator_opts {
+    const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
+    const char *output;     /**< folder to make */
+    fre_corpus_opts corpus; /**< user_field: cap per user; NULL: a record is a user */
+    fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
+                                 no sampling, tau = t; the release says NOT PRIVATE */
+    const char *embedder;   /**< GGUF; NULL: bundled */
+    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only */
+    uint32_t paraphrases;   /**< 0..64 */
+    double temperature;     /**< > 0; 0: default */
+    uint32_t threads;       /**< >= 1 */
+    bool resume, dry_run, force;
+    const char *ledger;     /**< NULL: none */
+    const char *data_name;  /**< ledger key; NULL: by content */
+    double budget_epsilon, budget_delta; /**< <= 0: none */
+    bool seeded;            /**< NOT PRIVATE: repeatable byte for byte */
+    uint8_t seed[FRE_SEED_BYTES];
+    const fre_progress *progress;
+} fre_curator_opts;
+
+FRE_API void fre_curator_opts_init(fre_curator_opts *o); /* the contract's defaults */
+
+typedef struct fre_released_cell {
+    uint64_t count;      /**< sampled count, >= tau */
+    double users;        /**< count / p */
+    double noise_norm;   /**< planned: sigma sqrt(d) / count */
+    fre_inversion text;  /**< text NULL with inverter "none" */
+} fre_released_cell;
+
+/** What the run saw.  PRIVATE: for the curator's own eyes, never written to the folder. */
+typedef struct fre_curator_stats {
+    uint64_t records, contributed, distinct, empty, invalid, truncated, foreign, cells;
+} fre_curator_stats;
+
+typedef struct fre_release {
+    fre_plan plan;
+    bool is_private;     /**< false: seeded, or epsilon infinite */
+    bool dry_run;
+    size_t n;            /**< released cells, random order */
+    fre_released_cell *cell;
+    fre_curator_stats stats; /**< PRIVATE */
+    double seconds[3];   /**< embedding, counting and summing, inversion */
+    char embedder_name[128];
+    uint32_t dim;
+    char *statement;     /**< several lines, owned */
+} fre_release;
+
+/** Run it whole.  The folder appears complete or not at all.
+ * FRE_E_DATA: more users (or records) than the population, malformed input, ...; FRE_E_EXISTS;
+ * FRE_E_REFUSED (ledger); FRE_E_INTERRUPTED; whatever the modules return.  fre_release_free. */
+FRE_API FRE_MUST_CHECK fre_status fre_curator_synthesize(fre_release **out,
+                                                         const fre_curator_opts *opts,
+                                                         fre_err *err);
+FRE_API void fre_release_free(fre_release *r);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_CURATOR_H */

@@ -1,0 +1,67 @@
+/** fre/invert.h - (noisy) embedding -> text.  Post-processing: costs no privacy.
+ *
+ * Default inverter: projector (GGUF) makes prefix rows from [e sqrt(d), noise level], a small
+ * decoder (GGUF) draws candidates in parallel; each distinct candidate is embedded again and
+ * scored by the posterior
+ *     score(T) = -||mu - E(T)||^2 / (2 max(s, floor)^2) + w * log p(T | mu),
+ * s the noise's std a coordinate (sigma/c); the best ever seen is kept.  floor and w were tuned on
+ * public text only (docs/decisions).  The noisy vector goes in as it is, never renormalised.
+ */
+#ifndef FRE_INVERT_H
+#define FRE_INVERT_H
+
+#include <fre/core.h>
+#include <fre/embed.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_INVERTER_DEFAULT "minilm-inverter.q8_0.gguf"
+#define FRE_INVERTER_PROJECTOR "minilm-inverter-projector.f16.gguf" /* beside the decoder */
+
+typedef struct fre_inverter fre_inverter;
+
+typedef struct fre_inverter_opts {
+    const char *path;      /**< decoder GGUF; NULL: the bundled default.  Projector beside it */
+    uint32_t threads;      /**< >= 1 */
+    uint32_t samples;      /**< candidates a centroid, 1..512; 0: default (48) */
+    double temperature;    /**< > 0; 0: default */
+    uint32_t paraphrases;  /**< extra texts a centroid, 0..64 */
+    double paraphrase_distance; /**< kept only within this of the centroid's best text */
+    uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
+} fre_inverter_opts;
+
+typedef struct fre_inversion {
+    char *text;         /**< owned; NUL-terminated */
+    double similarity;  /**< cosine of mu and E(text) */
+    double distance;    /**< ||mu - E(text)|| */
+    double score;
+    char **paraphrases; /**< owned, n_paraphrases */
+    size_t n_paraphrases;
+} fre_inversion;
+
+FRE_API void fre_inversion_wipe(fre_inversion *v);
+
+/** The embedder is borrowed (kept until free) and must be the one the inverter was made for
+ * (dimension, and embedder name or hash in the projector's metadata where it has them):
+ * FRE_E_MODEL says which inverter fits otherwise. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
+                                                   const fre_inverter_opts *opts, fre_err *err);
+FRE_API void fre_inverter_free(fre_inverter *v);
+/** Hashes for the release: decoder and projector. */
+FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
+FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);
+
+/** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
+ * wipes each).  FRE_E_DATA: a NaN, an infinity or a zero vector (names the row, 1-based).
+ * The result of a row depends on the row, its std and the seed alone, not on its neighbours.
+ * FRE_E_INTERRUPTED polled. */
+FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out,
+                                             const float *mu, const double *noise_std, size_t n,
+                                             const fre_progress *progress, fre_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_INVERT_H */

@@ -1,0 +1,42 @@
+/** fre/linalg.h - dense row-major float arithmetic that gives the same bits whatever the number
+ * of threads: each output element is summed by one thread in index order of fixed-width blocks.
+ * Compiled with -ffp-contract=off.  Functions without a status cannot fail; matrices are borrowed.
+ */
+#ifndef FRE_LINALG_H
+#define FRE_LINALG_H
+
+#include <fre/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** <x, y>, n floats, accumulated in double lanes of fixed order. */
+FRE_API double fre_dot(const float *x, const float *y, size_t n);
+/** ||x - y||^2. */
+FRE_API double fre_dist2(const float *x, const float *y, size_t n);
+FRE_API double fre_norm(const float *x, size_t n);
+/** Scale to norm 1; returns the old norm (0: x unchanged). */
+FRE_API double fre_normalise(float *x, size_t n);
+/** Every element finite? */
+FRE_API bool fre_is_finite_row(const float *x, size_t n);
+
+/** out[i*nb + j] = <a_i, b_j>; a: na x d, b: nb x d, row-major.  Blocked, parallel, float
+ * products summed in float lanes of fixed order. */
+FRE_API FRE_MUST_CHECK fre_status fre_products(float *out, const float *a, size_t na,
+                                               const float *b, size_t nb, size_t d,
+                                               uint32_t threads);
+
+/** For each of nq query rows its k nearest base rows (L2), nearest first, ties to the lower
+ * index.  index: nq x k, dist: nq x k distances (not squared; NULL allowed).  Memory
+ * O(threads * block), never nq * nb.  Distances of the results are recomputed exactly
+ * (fre_dist2), so cancellation in ||a||^2 + ||b||^2 - 2<a,b> cannot show.
+ * FRE_E_ARG: k = 0 or k > nb. */
+FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, const float *query,
+                                              size_t nq, const float *base, size_t nb, size_t d,
+                                              size_t k, uint32_t threads);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_LINALG_H */

@@ -1,0 +1,100 @@
+/** fre/model.h - adapter over llama.cpp, the only place that includes llama.h, ggml.h, gguf.h.
+ *
+ * A fre_model is the weights of one GGUF file, immutable, shared between threads; a
+ * fre_model_ctx is one thread's workspace (one thread at a time, one ggml thread).  Parallelism is
+ * many contexts, never many threads in one (docs/decisions).  Loading checks the file before
+ * llama.cpp sees it (magic, version, sizes, architecture) so that a damaged one is one sentence.
+ */
+#ifndef FRE_MODEL_H
+#define FRE_MODEL_H
+
+#include <fre/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum fre_model_kind {
+    FRE_MODEL_EMBEDDER, /**< encoder with mean/cls/last pooling: embeddings */
+    FRE_MODEL_DECODER   /**< causal language model */
+} fre_model_kind;
+
+typedef struct fre_model fre_model;
+typedef struct fre_model_ctx fre_model_ctx;
+
+typedef struct fre_model_info {
+    char name[128], architecture[64];
+    uint8_t sha256[FRE_HASH_BYTES];
+    uint32_t dim;     /**< width of an embedding (embedder) or of the input rows (decoder) */
+    uint32_t context; /**< tokens the model was trained for */
+    uint32_t vocab;
+    char pooling[16]; /**< "mean", "cls", "last"; "none" for a decoder */
+    bool normalised;  /**< embedder: output is L2-normalised here (all sentence models) */
+} fre_model_info;
+
+/** FRE_E_NOINPUT: missing or unreadable; FRE_E_MODEL: not GGUF, truncated, another architecture
+ * or kind, pooling that the adapter does not have. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_open(fre_model **out, const char *path,
+                                                 fre_model_kind kind, fre_err *err);
+FRE_API void fre_model_free(fre_model *m);
+FRE_API const fre_model_info *fre_model_info_view(const fre_model *m);
+
+/** Workspace.  max_tokens: the longest sequence; max_seqs: sequences decoded side by side
+ * (decoder: samples a prefix is copied to; embedder: texts a batch). */
+FRE_API FRE_MUST_CHECK fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m,
+                                                    uint32_t max_tokens, uint32_t max_seqs,
+                                                    fre_err *err);
+FRE_API void fre_model_ctx_free(fre_model_ctx *c);
+
+/** Token ids of a text (special tokens added as the model wants them); *n in: capacity, out: how
+ * many there are in all (may exceed the capacity; then the first `capacity` are written). */
+FRE_API FRE_MUST_CHECK fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n,
+                                                     const char *text, size_t len, bool special);
+/** Text of ids joined from their pieces, without special tokens, appended to out. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_detokenize(const fre_model *m, fre_buf *out,
+                                                       const int32_t *ids, size_t n);
+FRE_API int32_t fre_model_bos(const fre_model *m);
+FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
+FRE_API bool fre_model_is_unknown(const fre_model *m, int32_t id);
+
+/** Embedder: n_seqs token sequences (ids concatenated, lengths in len) -> n_seqs x dim floats,
+ * pooled by the model's own pooling and normalised. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
+                                                   const int32_t *ids, const uint32_t *len,
+                                                   uint32_t n_seqs, fre_err *err);
+
+/** Decoder: forget everything; run n_rows input rows (n_rows x dim floats) at positions 0..
+ * as sequence 0; then copy sequence 0 to 1..n_seqs-1. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_prefix(fre_model_ctx *c, const float *rows,
+                                                   uint32_t n_rows, uint32_t n_seqs,
+                                                   fre_err *err);
+/** One step: token ids[i] at position pos in sequence seq[i], i < n; logits: n x vocab floats. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_step(fre_model_ctx *c, float *logits,
+                                                 const int32_t *ids, const uint32_t *seq,
+                                                 uint32_t n, uint32_t pos, fre_err *err);
+
+/* ---- plain tensors from a GGUF file (projector, priors, codebooks) -------------------------- */
+
+typedef struct fre_tensors fre_tensors;
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_open(fre_tensors **out, const char *path,
+                                                   const char *architecture, fre_err *err);
+/** Tensor as floats (f16, f32 are converted), rows x cols row-major; borrowed until free.
+ * FRE_E_MODEL: absent or of another shape (rows 1 for a vector). */
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_get(const fre_tensors *t, const float **out,
+                                                  const char *name, size_t rows, size_t cols,
+                                                  fre_err *err);
+/** Unsigned metadata value; FRE_E_MODEL if absent. */
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_u32(const fre_tensors *t, uint32_t *out,
+                                                  const char *key, fre_err *err);
+FRE_API const uint8_t *fre_tensors_sha256(const fre_tensors *t);
+FRE_API void fre_tensors_free(fre_tensors *t);
+
+/** Where bundled models are looked for: $FRE_MODEL_DIR, beside the program (../models, models),
+ * the install prefix.  Fills path; FRE_E_NOINPUT says where it looked. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
+                                                 fre_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_MODEL_H */

@@ -1,0 +1,137 @@
+/** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness.
+ *
+ * Notation and mathematics: docs/privacy.md.  Joint mode: one record covered by the secret coin
+ * everywhere at once; delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) ].  Paper mode:
+ * [Fre-E2T, Alg. 1 and CalibrateNoise].  Every delta returned is rounded up, every noise is never
+ * below what the target needs; on failure nothing is written.
+ */
+#ifndef FRE_PRIVACY_H
+#define FRE_PRIVACY_H
+
+#include <fre/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_PRIVACY_K_MAX 64u
+#define FRE_PRIVACY_EPSILON_MAX 50.0
+#define FRE_PRIVACY_POPULATION_MAX UINT64_C(1000000000000)
+
+typedef enum fre_accountant { FRE_ACCOUNTANT_JOINT = 0, FRE_ACCOUNTANT_PAPER } fre_accountant;
+typedef enum fre_adjacency { FRE_ADJACENCY_ADD_REMOVE = 0, FRE_ADJACENCY_REPLACE } fre_adjacency;
+typedef enum fre_gaussian { FRE_GAUSSIAN_ANALYTIC = 0, FRE_GAUSSIAN_ZCDP } fre_gaussian;
+typedef enum fre_sensitivity {
+    FRE_SENSITIVITY_PROBABILISTIC = 0,
+    FRE_SENSITIVITY_WORST_CASE
+} fre_sensitivity;
+
+/* ---- pieces, each checked by vectors ------------------------------------------------------ */
+
+/** ln Phi(x), accurate to 1e-300 and beyond (relative 1e-13). */
+FRE_API double fre_log_phi(double x);
+/** f(nu) = erf(nu/sqrt 2) - sqrt(2/pi)/nu (1 - exp(-nu^2/2)), nu >= 0. */
+FRE_API double fre_collision_f(double nu);
+/** pi(D) = f(sqrt(k) L / D)^k in [0, 1]; 1 at D = 0. */
+FRE_API double fre_collision(uint32_t k, double cell_edge, double distance);
+/** G(eps, mu): the Gaussian's hockey stick Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu);
+ * any real eps, +-infinity included; mu >= 0. */
+FRE_API double fre_gauss_delta(double eps, double mu);
+/** zCDP conversion, inf over alpha > 1; eps > -inf; in [0, 1]. */
+FRE_API double fre_zcdp_delta(double rho, double eps);
+/** Least multiplier s (sigma / sensitivity) with the delta of the Gaussian at eps <= delta. */
+FRE_API FRE_MUST_CHECK fre_status fre_gauss_multiplier(double *out, double eps, double delta,
+                                                       fre_gaussian kind);
+/** tau = ceil(p t) in integers; p = p32 / 2^32.  At least 1. */
+FRE_API uint64_t fre_tau(uint64_t p32, uint64_t threshold);
+/** p rounded down to a multiple of 2^-32, as an integer; NaN or out of [0,1]: 0. */
+FRE_API uint64_t fre_p32(double p);
+
+/* ---- the mechanism's parameters ----------------------------------------------------------- */
+
+typedef struct fre_mechanism {
+    uint64_t p32;        /**< sampling rate * 2^32, 1..2^32 */
+    uint64_t tau;        /**< released iff sampled count >= tau; >= 1 */
+    double sigma;        /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
+    uint64_t population; /**< N; ignored by worst-case sensitivity */
+    uint32_t proj;       /**< k */
+    double cell_edge;    /**< L */
+    fre_adjacency adjacency;
+    fre_sensitivity sensitivity;
+    double norm_bound;   /**< B: worst case uses 2B; 1 for normalised embeddings */
+    uint32_t dim;        /**< d, for the lattice's rounding; 0: no lattice (continuous noise) */
+    double lattice_step; /**< beta, embedding units; 0: no lattice */
+    uint32_t cells_per_user; /**< c >= 1: basic composition of c add/remove steps */
+} fre_mechanism;
+
+/** The three parts are already multiplied by p and add up to delta (for cells_per_user c: the
+ * whole is c times its per-cell value at eps/c, and so are the parts). */
+typedef struct fre_account {
+    double epsilon;
+    double delta;
+    double delta_released, delta_far, delta_unreleased;
+    double split;        /**< the Delta the analysis used */
+    uint64_t worst_cell; /**< n at which the supremum was found */
+} fre_account;
+
+/** Joint delta at a given epsilon and split (> 0).  FRE_E_ARG: out of range. */
+FRE_API FRE_MUST_CHECK fre_status fre_joint_delta_at_split(fre_account *out,
+                                                           const fre_mechanism *m, double epsilon,
+                                                           double split, fre_err *err);
+/** Joint delta at epsilon, split optimised. */
+FRE_API FRE_MUST_CHECK fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m,
+                                                  double epsilon, fre_err *err);
+/** Least epsilon with delta(epsilon) <= delta.  FRE_E_INFEASIBLE: none up to 50. */
+FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m,
+                                                    double delta, fre_err *err);
+
+/* ---- planning ----------------------------------------------------------------------------- */
+
+typedef struct fre_plan_request {
+    double epsilon, delta;
+    uint64_t threshold;  /**< t >= 1 */
+    double radius;       /**< r > 0 */
+    uint64_t population; /**< N >= 1 */
+    uint32_t proj;       /**< k, or 0 for auto: 10..40, least sigma/p */
+    double cell_scale;   /**< s > 0: L = s 2r/sqrt(k) ... */
+    double cell_edge;    /**< ... unless > 0: L itself */
+    double sampling_rate; /**< p in (0, 1], or 0 for auto */
+    fre_accountant accountant;
+    fre_adjacency adjacency;
+    fre_gaussian gaussian;
+    fre_sensitivity sensitivity;
+    double norm_bound;        /**< B, default 1 */
+    double budget_factor;     /**< paper's v >= 1, or 0 for auto (least sigma) */
+    double sensitivity_ratio; /**< paper's u, default 2.4 */
+    uint32_t dim;             /**< d, default 384 */
+    uint32_t cells_per_user;  /**< c, default 1 */
+} fre_plan_request;
+
+FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defaults */
+
+#define FRE_PLAN_WARNINGS_MAX 12u
+typedef struct fre_plan {
+    fre_plan_request request;
+    fre_mechanism mechanism; /**< lattice_step chosen: a power of two <= sigma/1024 */
+    fre_account account;     /**< recomputed for the mechanism as it will run */
+    uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer, rounded up */
+    /* paper mode */
+    double epsilon_fre, delta_fre, delta_sens, epsilon_agg, delta_agg, multiplier, v, u;
+    const char *warnings[FRE_PLAN_WARNINGS_MAX]; /**< static sentences */
+    size_t n_warnings;
+} fre_plan;
+
+/** FRE_E_USAGE: a field out of range (names the flag).  FRE_E_INFEASIBLE: the message says which
+ * number to change and to what. */
+FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
+                                                fre_err *err);
+/** Paper mode's account of a given mechanism is not defined by the paper; joint is used. */
+
+/** The statement a release carries: conditions and numbers, several lines of plain text. */
+FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
+                                                     bool private_run);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_PRIVACY_H */
