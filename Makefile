@@ -1,0 +1,47 @@
+# A thin front for the CMake presets; docs/building.md tells what each target does.
+# J: parallel jobs.  T: the fuzz target of `make fuzz T=corpus_jsonl`.
+J ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+DESTDIR ?=
+SECONDS_EACH ?= 60
+
+.PHONY: all release dev check asan check-long fuzz format bench install clean
+
+all: release
+
+release:
+	@cmake --preset release --log-level=WARNING >/dev/null
+	@cmake --build --preset release -j $(J)
+	@ln -sfn release/fre-e2t build/fre-e2t
+
+dev:
+	@cmake --preset dev --log-level=WARNING >/dev/null
+	@cmake --build --preset dev -j $(J)
+
+check: dev
+	ctest --preset dev -j $(J)
+
+asan:
+	@cmake --preset asan --log-level=WARNING >/dev/null
+	@cmake --build --preset asan -j $(J)
+	ctest --preset asan -j $(J)
+
+# Every fuzz target for a minute, or one: make fuzz T=name
+fuzz:
+	@cmake --preset fuzz --log-level=WARNING >/dev/null
+	@cmake --build --preset fuzz -j $(J)
+	tools/run-fuzz build/fuzz $(SECONDS_EACH) $(T)
+
+check-long: check asan fuzz
+
+format:
+	tools/format
+
+bench: release
+	build/fre-e2t bench
+
+install: release
+	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+clean:
+	rm -rf build

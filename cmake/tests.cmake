@@ -1,0 +1,114 @@
+# Unit tests, fuzz targets, integration tests, examples and benches, found by their place.
+
+set(FRE_TEST_ENVIRONMENT
+    "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:strict_string_checks=1"
+    "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
+
+# The module a file is about: longest module name that starts its name after the prefix.
+function(fre_module_of result stem)
+    set(best "")
+    foreach(module IN LISTS FRE_ALL_MODULES ITEMS cli)
+        if(stem MATCHES "^${module}(_.*)?$")
+            set(best ${module})
+        endif()
+    endforeach()
+    set(${result} "${best}" PARENT_SCOPE)
+endfunction()
+
+# What such a file links to: its module, or everything; empty when it can't be built yet.
+function(fre_libraries_of result module)
+    if(module STREQUAL "")
+        set(libs ${FRE_MODULE_TARGETS})
+        if(TARGET fre-cli)
+            list(APPEND libs fre-cli)
+        endif()
+    elseif(TARGET fre-${module})
+        set(libs fre-${module})
+    else()
+        set(libs "")
+    endif()
+    set(${result} "${libs}" PARENT_SCOPE)
+endfunction()
+
+function(fre_add_program target source module)
+    add_executable(${target} ${source})
+    target_link_libraries(${target} PRIVATE fre-flags ${ARGN})
+    target_compile_definitions(${target} PRIVATE FRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    if(module STREQUAL cli)
+        target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli)
+    elseif(module)
+        target_include_directories(${target} PRIVATE
+            ${PROJECT_SOURCE_DIR}/src/${FRE_FLOOR_${module}}/${module})
+    endif()
+endfunction()
+
+if(FRE_TESTS)
+    enable_testing()
+    pkg_check_modules(cmocka REQUIRED IMPORTED_TARGET cmocka)
+    file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)
+    foreach(file IN LISTS test_files)
+        get_filename_component(test ${file} NAME_WE)
+        string(REGEX REPLACE "^test_" "" stem ${test})
+        fre_module_of(module ${stem})
+        fre_libraries_of(libs "${module}")
+        if(NOT libs)
+            continue()
+        endif()
+        fre_add_program(${test} ${file} "${module}" ${libs} PkgConfig::cmocka)
+        target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
+        add_test(NAME ${test} COMMAND ${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+        set_tests_properties(${test} PROPERTIES TIMEOUT 120
+            ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
+    endforeach()
+endif()
+
+# Fuzz targets: libFuzzer's main under the fuzz preset, elsewhere a main that replays the corpus.
+file(GLOB fuzz_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/fuzz/fuzz_*.c)
+foreach(file IN LISTS fuzz_files)
+    get_filename_component(target ${file} NAME_WE)
+    string(REGEX REPLACE "^fuzz_" "" stem ${target})
+    fre_module_of(module ${stem})
+    fre_libraries_of(libs "${module}")
+    if(NOT libs)
+        continue()
+    endif()
+    if(FRE_FUZZ)
+        fre_add_program(${target} ${file} "${module}" ${libs})
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    elseif(FRE_TESTS)
+        fre_add_program(${target} "${file};${PROJECT_SOURCE_DIR}/fuzz/replay_main.c" "${module}"
+            ${libs})
+        add_test(NAME ${target} COMMAND ${target} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${stem})
+        set_tests_properties(${target} PROPERTIES TIMEOUT 120
+            ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
+    endif()
+endforeach()
+
+foreach(kind bench examples)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${kind}/*.c)
+    foreach(file IN LISTS files)
+        get_filename_component(stem ${file} NAME_WE)
+        fre_module_of(module ${stem})
+        if(kind STREQUAL examples)
+            set(module "")
+        endif()
+        fre_libraries_of(libs "${module}")
+        if(libs)
+            fre_add_program(${kind}-${stem} ${file} "${module}" ${libs})
+            set_target_properties(${kind}-${stem} PROPERTIES
+                RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${kind} OUTPUT_NAME ${stem})
+        endif()
+    endforeach()
+endforeach()
+
+if(FRE_TESTS)
+    file(GLOB integration CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/integration/test_*.py)
+    find_program(FRE_PYTEST NAMES pytest-3 pytest)
+    if(integration AND FRE_PYTEST AND TARGET fre-e2t)
+        add_test(NAME integration
+            COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/integration)
+        set_tests_properties(integration PROPERTIES TIMEOUT 1200 ENVIRONMENT
+            "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
+    endif()
+endif()
