@@ -1,10 +1,12 @@
 /** fre/sketch.h - embedding -> cell (the paper's bucket) behind one interface.
  *
  * Kind `grid`, the paper's: y_i = <g_i, x>/sqrt(k), c_i = floor((y_i + b_i)/L), i = 0..k-1,
- * g_i ~ N(0, I_d) and b_i ~ U[0, L) expanded from one public 32-byte seed with integers only
- * (fre_sample_rounded_gaussian on 2^-24, offsets on 2^-32 L), so that every platform has the same
- * grid.  Sums in double, in index order, no contraction: (params, x) gives the same cell
- * everywhere.  Two points at distance D share a cell with probability fre_collision(k, L, D)
+ * g_i ~ N(0, I_d) and b_i ~ U[0, L) expanded from one public 32-byte seed with integers only:
+ * from fre_rng_init_seeded(seed, "fre/grid/v1") first g_0,0 g_0,1 ... g_k-1,d-1, each
+ * fre_sample_rounded_gaussian(2^24) / 2^24, then b_0 ... b_k-1, each fre_rng_u32 / 2^32 * L.
+ * Sums in double, in index order, no contraction: (params, x) gives the same cell on every
+ * platform (tests/vectors/sketch.txt).  [Fre-E2T] subtracts the offset, which is the same law.
+ * Two points at distance D share a cell with probability fre_collision(k, L, D)
  * (privacy.h).  Source: Datar, Immorlica, Indyk, Mirrokni 2004; [Fre-E2T, sec. 3].
  * Secrecy: x and the cell are SECRET.  Threads: a fre_sketch is immutable.
  */

@@ -1,0 +1,98 @@
+/* One interface over the kinds of sketch; see sketch.h.  A kind is a pair of functions. */
+#include <fre/sketch.h>
+
+#include "sketch_grid.h"
+
+#include <math.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CELL_LABEL "fre/cell/v1"
+
+typedef enum sketch_kind { SKETCH_GRID } sketch_kind;
+
+struct fre_sketch {
+    fre_sketch_params params;
+    sketch_kind kind;
+    fre_grid grid;
+};
+
+fre_status fre_sketch_new(fre_sketch **out, const fre_sketch_params *p)
+{
+    fre_sketch *s = NULL;
+    fre_status st;
+
+    if (!out || !p || p->dim == 0 || p->dim > FRE_SKETCH_DIM_MAX || p->proj == 0 ||
+        p->proj > FRE_SKETCH_PROJ_MAX || !isfinite(p->cell_edge) || p->cell_edge <= 0.0)
+        return FRE_E_ARG;
+    s = calloc(1, sizeof *s);
+    if (!s)
+        return FRE_E_NOMEM;
+    s->params = *p;
+    s->kind = SKETCH_GRID;
+    st = fre_grid_init(&s->grid, p);
+    if (st != FRE_OK)
+        goto out;
+    *out = s;
+    s = NULL; /* handed over */
+out:
+    fre_sketch_free(s);
+    return st;
+}
+
+void fre_sketch_free(fre_sketch *s)
+{
+    if (!s)
+        return;
+    fre_grid_wipe(&s->grid);
+    free(s);
+}
+
+const fre_sketch_params *fre_sketch_params_view(const fre_sketch *s)
+{
+    return &s->params;
+}
+
+fre_status fre_sketch_coords(const fre_sketch *s, int32_t *out, const float *x, size_t n)
+{
+    if (!s || !out || !x || n != s->params.dim)
+        return FRE_E_ARG;
+    switch (s->kind) {
+    case SKETCH_GRID:
+        return fre_grid_coords(&s->grid, out, x);
+    }
+    return FRE_E_INTERNAL;
+}
+
+static uint8_t *put_le32(uint8_t *p, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        *p++ = (uint8_t)(v >> (8 * i));
+    return p;
+}
+
+fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out, const float *x, size_t n)
+{
+    uint8_t message[sizeof CELL_LABEL - 1 + 32 + 4 + 4 * FRE_SKETCH_PROJ_MAX]; /* SECRET */
+    int32_t c[FRE_SKETCH_PROJ_MAX];                                            /* SECRET */
+    uint8_t *p = message;
+    fre_status st;
+
+    if (!out)
+        return FRE_E_ARG;
+    st = fre_sketch_coords(s, c, x, n);
+    if (st != FRE_OK)
+        return st;
+    memcpy(p, CELL_LABEL, sizeof CELL_LABEL - 1);
+    p += sizeof CELL_LABEL - 1;
+    memcpy(p, s->params.seed, sizeof s->params.seed);
+    p = put_le32(p + sizeof s->params.seed, s->params.proj);
+    for (uint32_t i = 0; i < s->params.proj; i++)
+        p = put_le32(p, (uint32_t)c[i]);
+    if (crypto_generichash(out->bytes, sizeof out->bytes, message, (size_t)(p - message), NULL, 0))
+        st = FRE_E_INTERNAL; /* only for lengths it cannot have */
+    fre_wipe(message, sizeof message);
+    fre_wipe(c, sizeof c);
+    return st;
+}
