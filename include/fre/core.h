@@ -116,7 +116,7 @@ typedef struct fre_rng {
     uint8_t key[32]; /* SECRET */
     uint8_t block[1024];
     size_t left; /* unread bytes at the end of block */
-    int64_t pid;
+    int64_t pid; /* mark of the process that owns the stream (not its pid: see rng.c) */
     bool seeded;
 } fre_rng;
 
@@ -156,6 +156,10 @@ FRE_API void fre_interrupt_set(void);
 FRE_API bool fre_interrupted(void);
 FRE_API void fre_interrupt_clear(void);
 
+/** For a process that handles secrets, once at its start: no core dumps, no attaching by other
+ * processes of the same user.  FRE_E_IO: the system refused; FRE_E_INTERNAL: no randomness. */
+FRE_API FRE_MUST_CHECK fre_status fre_core_harden(void);
+
 /* ---- threads ----------------------------------------------------------------------------- */
 
 /** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (>= 1; the caller's counts).
@@ -174,22 +178,33 @@ FRE_API uint32_t fre_cpu_count(void);
  * RENAME_EXCHANGE, or two renames where the file system has none) and then removed.  */
 typedef struct fre_outdir fre_outdir;
 
-/** FRE_E_EXISTS: path exists and !force, is not a directory, or its parent is not writable. */
+/** The file that marks a directory as the output of a run: whoever fills an outdir writes it.
+ * force replaces only a directory that is empty, or has this file and no folder inside, so that a
+ * slip of the pen cannot delete anything else. */
+#define FRE_OUTDIR_MARK "release.json"
+
+/** Also removes partial siblings of the same name whose process is gone (it held a lock).
+ * FRE_E_EXISTS: path exists and !force, is not a replaceable directory, or its parent is missing
+ * or not writable. */
 FRE_API FRE_MUST_CHECK fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force,
                                                   fre_err *err);
-/** New file in it, mode 0644, opened for writing; owned by the outdir until commit or discard. */
+/** New file in it, mode 0644 less the umask, opened for writing; owned by the outdir until commit
+ * or free (do not close it).  FRE_E_ARG: not a plain name, or made before. */
 FRE_API FRE_MUST_CHECK fre_status fre_outdir_file(fre_outdir *o, FILE **out, const char *name,
                                                   fre_err *err);
-/** Flush, check every file for errors, sync, rename.  FRE_E_IO names the file ("disk full?"). */
+/** Flush, check every file for errors, close, sync, rename.  FRE_E_IO names the file ("disk full");
+ * FRE_E_EXISTS: the name was taken meanwhile.  After a failure only fre_outdir_free is left. */
 FRE_API FRE_MUST_CHECK fre_status fre_outdir_commit(fre_outdir *o, fre_err *err);
 /** Remove what was made (if not committed) and free.  NULL is allowed. */
 FRE_API void fre_outdir_free(fre_outdir *o);
 
 /** One file, the same promise: written to a temporary sibling, renamed by commit.  `path` "-"
- * is standard output. */
+ * is standard output; a device or pipe is written directly.  FRE_E_EXISTS: a file is there and
+ * !force, a directory is there, or the folder is missing or not writable. */
 typedef struct fre_outfile fre_outfile;
 FRE_API FRE_MUST_CHECK fre_status fre_outfile_open(fre_outfile **out, const char *path,
                                                    bool force, fre_err *err);
+/** The stream to write to, until commit; do not close it. */
 FRE_API FILE *fre_outfile_stream(fre_outfile *o);
 FRE_API FRE_MUST_CHECK fre_status fre_outfile_commit(fre_outfile *o, fre_err *err);
 FRE_API void fre_outfile_free(fre_outfile *o);

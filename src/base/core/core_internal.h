@@ -1,0 +1,58 @@
+/* core_internal.h - shared by the files of the core module only. */
+#ifndef FRE_CORE_INTERNAL_H
+#define FRE_CORE_INTERNAL_H
+
+#include <fre/core.h>
+
+#include <sys/types.h>
+
+/* libsodium's one-time set-up; FRE_E_INTERNAL when the system offers no randomness. */
+fre_status fre_core_ready(void);
+
+/* Static description of an errno value, never NULL (strerror is not thread-safe). */
+const char *fre_core_errno_text(int e);
+
+/* E_IO sentence for a failed write: names the folder and says "disk full" when it is. */
+fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where);
+
+/* Write all n bytes, repeating short writes and EINTR.  Returns 0 or errno. */
+int fre_core_pwrite(int fd, const void *p, size_t n, off_t at);
+/* Read up to n bytes, stopping at the end of the file.  *got is set always.  0 or errno. */
+int fre_core_pread(int fd, void *p, size_t n, off_t at, size_t *got);
+
+#define FRE_CORE_NAME_BYTES 256u
+
+/* A path split into its folder (opened) and its last name. */
+typedef struct fre_place {
+    int dir_fd; /* -1: none */
+    char name[FRE_CORE_NAME_BYTES];
+} fre_place;
+
+/* Splits path and opens the folder.  E_EXISTS with a sentence otherwise: an output's folder that
+ * cannot be opened is an output that cannot be made. */
+fre_status fre_place_open(fre_place *p, const char *path, fre_err *err);
+void fre_place_close(fre_place *p);
+/* ".NAME.partial-" and 12 random digits.  NAME is cut so that the result is a legal name. */
+void fre_place_partial(const fre_place *p, char out[FRE_CORE_NAME_BYTES]);
+/* Remove partial siblings of p that no live process holds locked. */
+void fre_place_sweep(const fre_place *p);
+/* True when fd, just locked, still is the thing called name in dir_fd (not swept meanwhile). */
+bool fre_place_same(int dir_fd, const char *name, int fd);
+/* Remove a file, or a flat directory with its files; 0 or errno. */
+int fre_place_remove(int dir_fd, const char *name);
+/* rename that refuses to replace; 0 or errno. */
+int fre_place_rename_new(int dir_fd, const char *from, const char *to);
+
+/* Registry behind fre_outputs_abandon: what has to be unlinked before a deliberate death. */
+typedef struct fre_temporary {
+    struct fre_temporary *next;
+    pid_t owner;
+    int dir_fd;                     /* borrowed from the output that registers */
+    char name[FRE_CORE_NAME_BYTES]; /* "" once gone */
+} fre_temporary;
+
+void fre_temporary_add(fre_temporary *t, int dir_fd, const char *name);
+/* Forget it, removing it first when it is still there. */
+void fre_temporary_drop(fre_temporary *t, bool remove);
+
+#endif /* FRE_CORE_INTERNAL_H */

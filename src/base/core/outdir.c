@@ -1,0 +1,308 @@
+/* outdir.c - the output directory that appears whole or not at all. */
+#include "core_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FILES_MAX 64u
+
+typedef struct entry {
+    FILE *stream;
+    char *name;
+} entry;
+
+struct fre_outdir {
+    fre_place place;
+    fre_temporary temporary;
+    char *path;     /* as the user wrote it, for messages */
+    int fd;         /* the partial sibling, locked */
+    mode_t mode;    /* of the finished directory: 0755 less the umask */
+    bool force, committed;
+    size_t n;
+    entry files[FILES_MAX];
+};
+
+/* May --force replace this directory?  Only when it is empty, or flat and with the mark of an
+ * earlier run: a slip such as `-o ~ --force` must not cost anybody's files. */
+static fre_status check_replaceable(int dir_fd, const char *name, const char *path, fre_err *err)
+{
+    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    const struct dirent *e;
+    bool empty = true, flat = true, marked = false;
+
+    if (!d) {
+        int code = errno;
+
+        if (fd >= 0)
+            (void)close(fd);
+        return fre_fail(err, FRE_E_EXISTS, "cannot replace '%.300s': %s", path,
+                        fre_core_errno_text(code));
+    }
+    while ((e = readdir(d)) != NULL) {
+        struct stat s;
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        empty = false;
+        marked = marked || strcmp(e->d_name, FRE_OUTDIR_MARK) == 0;
+        if (fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(s.st_mode))
+            flat = false;
+    }
+    (void)closedir(d);
+    if (empty || (flat && marked))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_EXISTS,
+                    "'%.300s' is not the output of an earlier run (no %s, or folders inside); "
+                    "it is not replaced even with --force: give another name or remove it",
+                    path, FRE_OUTDIR_MARK);
+}
+
+static fre_status check_target(const fre_outdir *o, fre_err *err)
+{
+    struct stat s;
+
+    if (fstatat(o->place.dir_fd, o->place.name, &s, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT)
+            return FRE_OK;
+        return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s", o->path,
+                        fre_core_errno_text(errno));
+    }
+    if (!S_ISDIR(s.st_mode))
+        return fre_fail(err, FRE_E_EXISTS, "'%.300s' exists and is not a directory; "
+                        "give another name", o->path);
+    if (!o->force)
+        return fre_fail(err, FRE_E_EXISTS, "'%.300s' exists; give another name or add --force "
+                        "to replace it", o->path);
+    return check_replaceable(o->place.dir_fd, o->place.name, o->path, err);
+}
+
+static fre_status cannot_create(const fre_outdir *o, int e, fre_err *err)
+{
+    if (e == ENOSPC || e == EDQUOT)
+        return fre_core_write_failed(err, e, "a new directory", o->path);
+    return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s; choose a folder you can write to",
+                    o->path, fre_core_errno_text(e));
+}
+
+/* Makes the locked sibling.  Another process may sweep it between mkdir and flock; then again. */
+static fre_status make_sibling(fre_outdir *o, fre_err *err)
+{
+    for (int attempt = 0; attempt < 100; attempt++) {
+        char name[FRE_CORE_NAME_BYTES];
+        struct stat s;
+
+        fre_place_partial(&o->place, name);
+        if (mkdirat(o->place.dir_fd, name, 0755) != 0) {
+            if (errno == EEXIST)
+                continue;
+            return cannot_create(o, errno, err);
+        }
+        o->fd = openat(o->place.dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        /* A file system without locks still gets its output; only the sweep is lost. */
+        if (o->fd >= 0 && (flock(o->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+            fre_place_same(o->place.dir_fd, name, o->fd) && fstat(o->fd, &s) == 0) {
+            fre_temporary_add(&o->temporary, o->place.dir_fd, name);
+            /* The umask has shaped the mode; keep that for the end, be private until then. */
+            o->mode = s.st_mode & 0777;
+            if (fchmod(o->fd, 0700) == 0)
+                return FRE_OK;
+            return cannot_create(o, errno, err);
+        }
+        if (o->fd >= 0)
+            (void)close(o->fd);
+        o->fd = -1;
+    }
+    return cannot_create(o, EAGAIN, err);
+}
+
+fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force, fre_err *err)
+{
+    fre_outdir *o = NULL;
+    fre_status st;
+
+    if (!out || !path)
+        return fre_fail(err, FRE_E_ARG, "an output directory needs a path");
+    st = fre_core_ready();
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the system offers no randomness");
+    o = calloc(1, sizeof *o);
+    if (!o)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    o->fd = -1;
+    o->place.dir_fd = -1;
+    o->force = force;
+    o->path = strdup(path);
+    if (!o->path) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
+    st = fre_place_open(&o->place, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = check_target(o, err);
+    if (st != FRE_OK)
+        goto out;
+    fre_place_sweep(&o->place);
+    st = make_sibling(o, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = o;
+    o = NULL;
+out:
+    fre_outdir_free(o);
+    return st;
+}
+
+fre_status fre_outdir_file(fre_outdir *o, FILE **out, const char *name, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    FILE *stream = NULL;
+    char *copy = NULL;
+    int fd = -1;
+
+    if (!o || !out || !name || name[0] == '\0' || name[0] == '.' || strchr(name, '/'))
+        return fre_fail(err, FRE_E_ARG, "an output file needs a plain name");
+    if (o->committed)
+        return fre_fail(err, FRE_E_STATE, "the output directory is already in place");
+    if (o->n == FILES_MAX)
+        return fre_fail(err, FRE_E_LIMIT, "more than %u files in one output directory", FILES_MAX);
+    copy = strdup(name);
+    if (!copy)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    fd = openat(o->fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0 && errno == EEXIST) {
+        st = fre_fail(err, FRE_E_ARG, "the output file '%.100s' is made twice", name);
+        goto out;
+    }
+    stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (!stream) {
+        st = fre_core_write_failed(err, errno, name, o->path);
+        goto out;
+    }
+    fd = -1;
+    o->files[o->n++] = (entry){.stream = stream, .name = copy};
+    copy = NULL;
+    *out = stream;
+out:
+    if (fd >= 0)
+        (void)close(fd);
+    free(copy);
+    return st;
+}
+
+/* Flushes, checks and closes every file; the first failure is the one reported. */
+static fre_status finish_files(fre_outdir *o, fre_err *err)
+{
+    for (size_t i = 0; i < o->n; i++) {
+        entry *f = &o->files[i];
+        bool failed = ferror(f->stream) != 0;
+        int code = 0;
+
+        if (fflush(f->stream) != 0 || fsync(fileno(f->stream)) != 0)
+            code = errno;
+        if (fclose(f->stream) != 0 && code == 0)
+            code = errno;
+        f->stream = NULL;
+        if (code != 0)
+            return fre_core_write_failed(err, code, f->name, o->path);
+        if (failed) /* an earlier write failed and its errno is gone */
+            return fre_fail(err, FRE_E_IO, "cannot write %s in '%.300s': a write failed (disk full?)",
+                            f->name, o->path);
+    }
+    return FRE_OK;
+}
+
+/* Two renames for file systems without RENAME_EXCHANGE: the old directory steps aside first and
+ * comes back when the second rename fails. */
+static int swap_in_two(const fre_outdir *o, char aside[FRE_CORE_NAME_BYTES])
+{
+    const fre_place *p = &o->place;
+
+    fre_place_partial(p, aside);
+    if (renameat(p->dir_fd, p->name, p->dir_fd, aside) != 0)
+        return errno;
+    if (renameat(p->dir_fd, o->temporary.name, p->dir_fd, p->name) != 0) {
+        int e = errno;
+
+        (void)renameat(p->dir_fd, aside, p->dir_fd, p->name);
+        return e;
+    }
+    return 0;
+}
+
+static fre_status put_in_place(fre_outdir *o, fre_err *err)
+{
+    const fre_place *p = &o->place;
+    char aside[FRE_CORE_NAME_BYTES] = "";
+    struct stat s;
+    int e;
+
+    if (o->temporary.name[0] == '\0')
+        return fre_fail(err, FRE_E_INTERRUPTED, "'%.300s' was abandoned", o->path);
+    if (o->force && fstatat(p->dir_fd, p->name, &s, AT_SYMLINK_NOFOLLOW) == 0) {
+        fre_status st = check_target(o, err);
+
+        if (st != FRE_OK)
+            return st;
+        if (renameat2(p->dir_fd, o->temporary.name, p->dir_fd, p->name, RENAME_EXCHANGE) == 0) {
+            (void)snprintf(aside, sizeof aside, "%s", o->temporary.name);
+            e = 0;
+        } else {
+            e = errno == EINVAL || errno == ENOSYS ? swap_in_two(o, aside) : errno;
+        }
+    } else {
+        e = fre_place_rename_new(p->dir_fd, o->temporary.name, p->name);
+    }
+    if (e == EEXIST || e == ENOTEMPTY)
+        return fre_fail(err, FRE_E_EXISTS, "'%.300s' appeared during the run; it is left as it is",
+                        o->path);
+    if (e != 0)
+        return fre_core_write_failed(err, e, "the finished directory", o->path);
+    fre_temporary_drop(&o->temporary, false);
+    o->committed = true;
+    (void)fsync(p->dir_fd); /* not every file system lets a directory be synced */
+    if (aside[0] != '\0')
+        (void)fre_place_remove(p->dir_fd, aside); /* a leftover is swept by the next run */
+    return FRE_OK;
+}
+
+fre_status fre_outdir_commit(fre_outdir *o, fre_err *err)
+{
+    fre_status st;
+
+    if (!o)
+        return fre_fail(err, FRE_E_ARG, "no output directory");
+    if (o->committed || (o->n > 0 && !o->files[0].stream))
+        return fre_fail(err, FRE_E_STATE, "the output directory was committed before");
+    st = finish_files(o, err);
+    if (st != FRE_OK)
+        return st;
+    if (fchmod(o->fd, o->mode) != 0 || (fsync(o->fd) != 0 && errno != EINVAL))
+        return fre_core_write_failed(err, errno, "the directory", o->path);
+    return put_in_place(o, err);
+}
+
+void fre_outdir_free(fre_outdir *o)
+{
+    if (!o)
+        return;
+    for (size_t i = 0; i < o->n; i++) {
+        if (o->files[i].stream)
+            (void)fclose(o->files[i].stream);
+        free(o->files[i].name);
+    }
+    fre_temporary_drop(&o->temporary, true);
+    if (o->fd >= 0)
+        (void)close(o->fd);
+    fre_place_close(&o->place);
+    free(o->path);
+    free(o);
+}

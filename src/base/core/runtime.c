@@ -1,0 +1,67 @@
+/* runtime.c - clock, progress, interruption, and what a process with secrets asks of the system. */
+#include "core_internal.h"
+
+#include <stdatomic.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
+        return 0; /* unreachable: Linux always has this clock */
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t (*_Atomic clock_source)(void) = monotonic_ms;
+
+int64_t fre_clock_ms(void)
+{
+    int64_t (*f)(void) = atomic_load(&clock_source);
+
+    return f();
+}
+
+void fre_clock_set_source(int64_t (*f)(void))
+{
+    atomic_store(&clock_source, f ? f : monotonic_ms);
+}
+
+void fre_progress_update(const fre_progress *p, const char *phase, uint64_t done, uint64_t total)
+{
+    if (p && p->update)
+        p->update(p->ctx, phase, done, total);
+}
+
+static atomic_bool interrupted; /* lock-free on every Linux target, so usable in a handler */
+
+void fre_interrupt_set(void)
+{
+    atomic_store(&interrupted, true);
+}
+
+bool fre_interrupted(void)
+{
+    return atomic_load_explicit(&interrupted, memory_order_relaxed);
+}
+
+void fre_interrupt_clear(void)
+{
+    atomic_store(&interrupted, false);
+}
+
+fre_status fre_core_harden(void)
+{
+    const struct rlimit none = {0, 0};
+
+    if (setrlimit(RLIMIT_CORE, &none) != 0)
+        return FRE_E_IO;
+#if !defined(__SANITIZE_ADDRESS__)
+    /* The leak checker attaches to its own process, which this forbids. */
+    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+        return FRE_E_IO;
+#endif
+    return fre_core_ready();
+}

@@ -1,0 +1,65 @@
+/* status.c - status codes and the one-sentence error. */
+#include "core_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+const char *fre_status_text(fre_status s)
+{
+    switch (s) {
+#define X(name, value, exit_code, text)                                                            \
+    case FRE_##name:                                                                               \
+        return text;
+        FRE_STATUS_MAP(X)
+#undef X
+    default:
+        break;
+    }
+    return "unknown status";
+}
+
+int fre_status_exit_code(fre_status s)
+{
+    static const struct {
+        fre_status status;
+        int code;
+    } table[] = {
+#define X(name, value, exit_code, text) {FRE_##name, (exit_code)},
+        FRE_STATUS_MAP(X)
+#undef X
+    };
+
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+        if (table[i].status == s)
+            return table[i].code;
+    }
+    return 70; /* EX_SOFTWARE: a value outside the list is a bug of ours */
+}
+
+fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...)
+{
+    va_list ap;
+
+    if (!err)
+        return s;
+    va_start(ap, fmt);
+    (void)vsnprintf(err->text, sizeof err->text, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+const char *fre_core_errno_text(int e)
+{
+    const char *text = strerrordesc_np(e);
+
+    return text ? text : "unknown system error";
+}
+
+fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where)
+{
+    if (e == ENOSPC || e == EDQUOT)
+        return fre_fail(err, FRE_E_IO, "disk full while writing %s in '%.300s'; free some space there",
+                        what, where);
+    return fre_fail(err, FRE_E_IO, "cannot write %s in '%.300s': %s", what, where,
+                    fre_core_errno_text(e));
+}
