@@ -131,6 +131,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_re
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
                                                      bool private_run);
 
+/** The plan as one JSON object, the contract's keys (null where a key has no meaning in curator
+ * mode), no trailing newline.  Shared by `plan --json`, `account --json` and release.json. */
+FRE_API FRE_MUST_CHECK fre_status fre_plan_json(fre_buf *out, const fre_plan *p);
+
 #ifdef __cplusplus
 }
 #endif

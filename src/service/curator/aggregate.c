@@ -1,0 +1,183 @@
+/* curator/aggregate.c - pass two, [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]: the cells with
+ * sampled count >= tau, their integer sums on the lattice beta Z^d, one exactly rounded Gaussian a
+ * coordinate, divided by the count.  Integer addition is associative, so neither the order of the
+ * records nor the number of threads can change a bit. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SUMS_BYTES (256u << 20) /* cells are summed in blocks of at most this much memory */
+
+typedef struct block {
+    int64_t *sum;      /* n x dim, lattice units.  SECRET until the noise is in */
+    uint32_t *of_cell; /* cell -> row of this block, or CURATOR_NONE */
+    size_t first, n;   /* released cells first .. first + n - 1 */
+} block;
+
+static fre_status choose_cells(curator_run *r, fre_err *err)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->cells.n; i++)
+        n += r->cell_count[i] >= r->plan.mechanism.tau;
+    r->released = calloc(n ? n : 1, sizeof *r->released);
+    r->centroid = calloc(n ? n * r->dim : 1, sizeof *r->centroid);
+    if (!r->released || !r->centroid)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for %zu released cells", n);
+    for (size_t i = 0; i < r->cells.n; i++)
+        if (r->cell_count[i] >= r->plan.mechanism.tau)
+            r->released[r->n_released++] = (uint32_t)i;
+    for (size_t i = n; i > 1; i--) { /* Fisher-Yates: input order is private */
+        const size_t j = (size_t)fre_rng_below(&r->order, i);
+        const uint32_t t = r->released[i - 1];
+
+        r->released[i - 1] = r->released[j];
+        r->released[j] = t;
+    }
+    return FRE_OK;
+}
+
+/* Norms are clipped where the analysis relies on a bound (worst-case sensitivity). */
+static double clip_factor(const curator_run *r, const float *x)
+{
+    const fre_mechanism *m = &r->plan.mechanism;
+    double norm2 = 0;
+
+    if (m->sensitivity != FRE_SENSITIVITY_WORST_CASE)
+        return 1;
+    for (size_t j = 0; j < r->dim; j++)
+        norm2 += (double)x[j] * (double)x[j];
+    return norm2 > m->norm_bound * m->norm_bound ? m->norm_bound / sqrt(norm2) * (1 - 1e-12) : 1;
+}
+
+static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
+{
+    const uint64_t times = r->text_sampled[text];
+    const uint32_t row = b->of_cell[r->text_cell[text]];
+    /* |q| < limit keeps every partial sum of `contributed` points, and noise, inside 2^62 */
+    const double limit = ldexp(1, 61) / (double)(r->contributed + 1);
+    double scale;
+    int64_t *sum;
+
+    if (row == CURATOR_NONE || times == 0)
+        return FRE_OK;
+    scale = clip_factor(r, x) / r->plan.mechanism.lattice_step;
+    sum = b->sum + (size_t)row * r->dim;
+    for (size_t j = 0; j < r->dim; j++) {
+        const double y = (double)x[j] * scale;
+
+        if (!(fabs(y) < limit))
+            return fre_fail(err, FRE_E_DATA,
+                            "an embedding's coordinate is too large for exact sums: scale the "
+                            "embeddings or raise --radius");
+        sum[j] += (int64_t)times * (int64_t)lrint(y);
+    }
+    return FRE_OK;
+}
+
+static fre_status pass_spool(curator_run *r, block *b, fre_err *err)
+{
+    float *x = calloc(r->dim, sizeof *x);
+    fre_status st = x ? fre_spool_rewind(r->spool, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+
+    if (st == FRE_OK)
+        st = fre_spool_next(r->spool, r->spool_record, err); /* the header */
+    for (size_t i = 0; st == FRE_OK && i < r->n_texts; i++) {
+        if ((i & 1023) == 0 && fre_interrupted())
+            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+        else
+            st = fre_spool_next(r->spool, r->spool_record, err);
+        if (st != FRE_OK)
+            break;
+        memcpy(x, r->spool_record + 16, r->dim * sizeof *x);
+        st = add_row(r, b, x, i, err);
+    }
+    if (x)
+        fre_wipe(x, r->dim * sizeof *x);
+    free(x);
+    return st;
+}
+
+#define PASS_ROWS 1024u
+
+static fre_status pass_rows(curator_run *r, block *b, fre_err *err)
+{
+    float *x = calloc(PASS_ROWS * (size_t)r->dim, sizeof *x);
+    fre_status st = x ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+
+    for (size_t from = 0; st == FRE_OK && from < r->n_texts; from += PASS_ROWS) {
+        const size_t n = r->n_texts - from < PASS_ROWS ? r->n_texts - from : PASS_ROWS;
+
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                               : curator_rows(r, x, from, n, err);
+        for (size_t i = 0; st == FRE_OK && i < n; i++)
+            st = add_row(r, b, x + i * r->dim, from + i, err);
+        fre_progress_update(r->opts->progress, "summing", from + n, r->n_texts);
+    }
+    if (x)
+        fre_wipe(x, PASS_ROWS * (size_t)r->dim * sizeof *x);
+    free(x);
+    return st;
+}
+
+/* sum + noise, then centroid = (sum + noise) * beta / count. */
+static void release_block(curator_run *r, block *b)
+{
+    const double step = r->plan.mechanism.lattice_step;
+
+    for (size_t i = 0; i < b->n; i++) {
+        int64_t *sum = b->sum + i * r->dim;
+        float *out = r->centroid + (b->first + i) * r->dim;
+        const double count = (double)r->cell_count[r->released[b->first + i]];
+
+        for (size_t j = 0; j < r->dim; j++) {
+            if (!r->no_noise)
+                sum[j] += fre_sample_rounded_gaussian(&r->noise, r->plan.sigma_lattice);
+            out[j] = (float)((double)sum[j] * step / count);
+        }
+    }
+}
+
+static fre_status sum_block(curator_run *r, block *b, fre_err *err)
+{
+    fre_status st;
+
+    memset(b->of_cell, 0xff, r->cells.n * sizeof *b->of_cell); /* CURATOR_NONE */
+    memset(b->sum, 0, b->n * r->dim * sizeof *b->sum);
+    for (size_t i = 0; i < b->n; i++)
+        b->of_cell[r->released[b->first + i]] = (uint32_t)i;
+    st = r->spool ? pass_spool(r, b, err) : pass_rows(r, b, err);
+    if (st == FRE_OK)
+        release_block(r, b);
+    return st;
+}
+
+fre_status curator_aggregate(curator_run *r, fre_err *err)
+{
+    const size_t row_bytes = r->dim * sizeof(int64_t);
+    size_t per_block = SUMS_BYTES / row_bytes;
+    block b = {0};
+    fre_status st = choose_cells(r, err);
+
+    if (st != FRE_OK || r->n_released == 0)
+        return st;
+    per_block = per_block < r->n_released ? per_block : r->n_released;
+    b.sum = calloc(per_block, row_bytes);
+    b.of_cell = calloc(r->cells.n, sizeof *b.of_cell);
+    if (!b.sum || !b.of_cell) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for the sums of %zu cells", per_block);
+        goto out;
+    }
+    for (b.first = 0; st == FRE_OK && b.first < r->n_released; b.first += b.n) {
+        b.n = r->n_released - b.first < per_block ? r->n_released - b.first : per_block;
+        st = sum_block(r, &b, err);
+    }
+out:
+    if (b.sum)
+        fre_wipe(b.sum, per_block * row_bytes);
+    free(b.sum);
+    free(b.of_cell);
+    return st;
+}

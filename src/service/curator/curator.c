@@ -1,0 +1,464 @@
+/* curator/curator.c - one run from options to the folder; see fre/curator.h. */
+#include "internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+/* Epsilon infinite: Algorithm 1 without noise or sampling, for studies.  NOT PRIVATE. */
+static fre_status plan_without_noise(fre_plan *out, const fre_plan_request *q, fre_err *err)
+{
+    if (q->proj < 1 || q->proj > FRE_SKETCH_PROJ_MAX)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--projection-dim must be a number from 1 to %u with --epsilon inf",
+                        FRE_SKETCH_PROJ_MAX);
+    if (q->threshold < 1 || !(q->radius > 0) || !isfinite(q->radius))
+        return fre_fail(err, FRE_E_USAGE, "--threshold must be at least 1 and --radius positive");
+    memset(out, 0, sizeof *out);
+    out->request = *q;
+    out->mechanism = (fre_mechanism){
+        .p32 = FRE_P_ONE,
+        .tau = q->threshold,
+        .population = q->population,
+        .proj = q->proj,
+        .cell_edge = q->cell_edge > 0 ? q->cell_edge
+                                      : q->cell_scale * 2 * q->radius / sqrt((double)q->proj),
+        .adjacency = q->adjacency,
+        .sensitivity = q->sensitivity,
+        .norm_bound = q->norm_bound,
+        .dim = q->dim,
+        .lattice_step = ldexp(1, -20),
+        .cells_per_user = q->cells_per_user,
+    };
+    out->account.epsilon = INFINITY;
+    out->account.delta = 1;
+    if (!(out->mechanism.cell_edge > 0) || !isfinite(out->mechanism.cell_edge))
+        return fre_fail(err, FRE_E_USAGE, "--cell-scale and --cell-edge must be positive");
+    return FRE_OK;
+}
+
+static fre_status run_plan(curator_run *r, fre_err *err)
+{
+    fre_plan_request q = r->opts->plan;
+
+    q.dim = r->dim;
+    r->no_noise = isinf(q.epsilon) && q.epsilon > 0;
+    return r->no_noise ? plan_without_noise(&r->plan, &q, err) : fre_plan_make(&r->plan, &q, err);
+}
+
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+static bool is_npy(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
+}
+
+static bool wants_text(const fre_curator_opts *o)
+{
+    return !o->inverter || strcmp(o->inverter, "none") != 0;
+}
+
+static fre_status open_embedder(curator_run *r, fre_err *err)
+{
+    const fre_embedder_opts eo = {.path = r->opts->embedder, .threads = r->opts->threads};
+    fre_status st = fre_embedder_new(&r->embedder, &eo, err);
+
+    if (st == FRE_OK && !r->npy)
+        r->dim = fre_embedder_info(r->embedder)->dim;
+    return st;
+}
+
+/* A .npy's sidecar says which embedder made it; inverting with another gives nonsense. */
+static fre_status check_sidecar(const curator_run *r, fre_err *err)
+{
+    char hex[65];
+
+    if (!r->npy || !r->embedder)
+        return FRE_OK;
+    if (!fre_npy_has_meta(r->npy))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s has no sidecar %s.json, so the embedder that made it is unknown; make "
+                        "it with `fre-e2t embed`, or pass --inverter none",
+                        r->opts->input, r->opts->input);
+    fre_hex(hex, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
+    if (strcmp(hex, fre_npy_meta_view(r->npy)->sha256) != 0 ||
+        fre_embedder_info(r->embedder)->dim != r->dim)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s was made by another embedder (%s); pass that one by --embedder, or "
+                        "--inverter none",
+                        r->opts->input, fre_npy_meta_view(r->npy)->embedder);
+    return FRE_OK;
+}
+
+static fre_status open_inputs(curator_run *r, fre_err *err)
+{
+    fre_corpus *probe = NULL;
+    fre_status st = FRE_OK;
+
+    if (is_npy(r->opts->input)) {
+        if (r->opts->corpus.user_field)
+            return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
+        st = fre_npy_open(&r->npy, r->opts->input, err);
+        if (st == FRE_OK)
+            r->dim = (uint32_t)fre_npy_dim(r->npy);
+        if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
+            st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
+                          FRE_SKETCH_DIM_MAX);
+    } else if (strcmp(r->opts->input, "-") != 0) {
+        st = fre_corpus_open(&probe, r->opts->input, &r->opts->corpus, err); /* fail early */
+        fre_corpus_free(probe);
+    }
+    if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
+        st = open_embedder(r, err);
+    return st == FRE_OK ? check_sidecar(r, err) : st;
+}
+
+void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
+{
+    memset(out, 0, sizeof *out);
+    if (r->embedder) {
+        const fre_model_info *info = fre_embedder_info(r->embedder);
+
+        memcpy(out->embedder, info->name, sizeof out->embedder);
+        fre_hex(out->sha256, info->sha256, FRE_HASH_BYTES);
+    } else if (r->npy && fre_npy_has_meta(r->npy)) {
+        *out = *fre_npy_meta_view(r->npy);
+    }
+    out->normalised = false; /* a centroid's norm is not 1 */
+}
+
+/* ---- randomness ------------------------------------------------------------------------------ */
+
+static fre_status stream(const fre_curator_opts *o, fre_rng *rng, const char *label)
+{
+    return o->seeded ? fre_rng_init_seeded(rng, o->seed, label) : fre_rng_init(rng);
+}
+
+static fre_status open_streams(curator_run *r, fre_err *err)
+{
+    fre_rng grid;
+    fre_status st = stream(r->opts, &grid, "grid");
+
+    if (st == FRE_OK) {
+        fre_rng_bytes(&grid, r->grid_seed, sizeof r->grid_seed);
+        fre_rng_bytes(&grid, r->hash_key, sizeof r->hash_key);
+        fre_rng_wipe(&grid);
+        st = stream(r->opts, &r->coins, "coins");
+    }
+    if (st == FRE_OK)
+        st = stream(r->opts, &r->noise, "noise");
+    if (st == FRE_OK)
+        st = stream(r->opts, &r->order, "order");
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the system's random generator is not available");
+    return FRE_OK;
+}
+
+/* ---- spool ----------------------------------------------------------------------------------- */
+
+/* Record 0: what a resumed run must agree with, and the key of the texts' hashes. */
+typedef struct spool_header {
+    char magic[16];
+    uint8_t hash_key[32]; /* SECRET: the spool is encrypted */
+    uint8_t embedder[FRE_HASH_BYTES];
+} spool_header;
+
+#define SPOOL_MAGIC "fre-e2t spool 1"
+
+static fre_status spool_begin(curator_run *r, fre_err *err)
+{
+    const uint8_t *sha = fre_embedder_info(r->embedder)->sha256;
+    spool_header h;
+    fre_status st;
+
+    memset(r->spool_record, 0, r->spool_bytes);
+    if (fre_spool_count(r->spool) == 0) {
+        memcpy(h.magic, SPOOL_MAGIC, sizeof h.magic);
+        memcpy(h.hash_key, r->hash_key, sizeof h.hash_key);
+        memcpy(h.embedder, sha, sizeof h.embedder);
+        memcpy(r->spool_record, &h, sizeof h);
+        st = fre_spool_append(r->spool, r->spool_record, err);
+    } else {
+        st = fre_spool_rewind(r->spool, err);
+        if (st == FRE_OK)
+            st = fre_spool_next(r->spool, r->spool_record, err);
+        memcpy(&h, r->spool_record, sizeof h);
+        if (st == FRE_OK && (memcmp(h.magic, SPOOL_MAGIC, sizeof h.magic) != 0 ||
+                             memcmp(h.embedder, sha, sizeof h.embedder) != 0))
+            st = fre_fail(err, FRE_E_DATA,
+                          "the interrupted run used another embedder; run without --resume, or "
+                          "remove %s.resume.*",
+                          r->opts->output);
+        memcpy(r->hash_key, h.hash_key, sizeof h.hash_key);
+    }
+    fre_wipe(&h, sizeof h);
+    return st;
+}
+
+static fre_status open_spool(curator_run *r, fre_err *err)
+{
+    const size_t row = 16 + (size_t)r->dim * sizeof(float);
+    char path[4096];
+    fre_spool_opts so = {0};
+    fre_status st;
+
+    so.record_bytes = row > sizeof(spool_header) ? row : sizeof(spool_header);
+    r->spool_bytes = so.record_bytes;
+    r->spool_record = calloc(1, r->spool_bytes);
+    if (!r->spool_record)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (r->opts->resume) {
+        const int n = snprintf(path, sizeof path, "%s.resume", r->opts->output);
+
+        if (n < 0 || (size_t)n >= sizeof path)
+            return fre_fail(err, FRE_E_USAGE, "the output's path is too long");
+        so.resume_path = path;
+    }
+    st = fre_spool_open(&r->spool, &so, err);
+    return st == FRE_OK ? spool_begin(r, err) : st;
+}
+
+/* ---- run ------------------------------------------------------------------------------------- */
+
+static void run_wipe(curator_run *r, bool keep_spool)
+{
+    fre_embedder_free(r->embedder);
+    fre_npy_free(r->npy);
+    fre_sketch_free(r->sketch);
+    fre_spool_free(r->spool, !keep_spool);
+    if (r->spool_record)
+        fre_wipe(r->spool_record, r->spool_bytes);
+    free(r->spool_record);
+    fre_rng_wipe(&r->coins);
+    fre_rng_wipe(&r->noise);
+    fre_rng_wipe(&r->order);
+    curator_map_wipe(&r->texts);
+    curator_map_wipe(&r->cells);
+    curator_map_wipe(&r->users);
+    free(r->text_cell);
+    free(r->text_sampled);
+    free(r->cell_count);
+    free(r->user_cell);
+    free(r->released);
+    free(r->centroid);
+    fre_wipe(r, sizeof *r);
+}
+
+static fre_status make_sketch(curator_run *r, fre_err *err)
+{
+    fre_sketch_params sp = {
+        .dim = r->dim, .proj = r->plan.mechanism.proj, .cell_edge = r->plan.mechanism.cell_edge};
+    fre_status st;
+
+    memcpy(sp.seed, r->grid_seed, sizeof sp.seed);
+    st = fre_sketch_new(&r->sketch, &sp);
+    return st == FRE_OK ? st : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
+}
+
+static fre_status mechanism(curator_run *r, fre_release *rel, fre_err *err)
+{
+    const int64_t start = fre_clock_ms();
+    int64_t middle;
+    fre_status st = make_sketch(r, err);
+
+    if (st == FRE_OK && !r->npy)
+        st = open_spool(r, err);
+    if (st == FRE_OK)
+        st = r->npy ? curator_intake_rows(r, err) : curator_intake_texts(r, err);
+    middle = fre_clock_ms();
+    if (st == FRE_OK)
+        st = curator_aggregate(r, err);
+    rel->seconds[0] = (double)(middle - start) / 1000;
+    rel->seconds[1] = (double)(fre_clock_ms() - middle) / 1000;
+    rel->stats = r->stats;
+    return st;
+}
+
+static fre_status fill_cells(const curator_run *r, fre_release *rel, fre_err *err)
+{
+    const fre_mechanism *m = &r->plan.mechanism;
+
+    rel->cell = calloc(r->n_released ? r->n_released : 1, sizeof *rel->cell);
+    if (!rel->cell)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    rel->n = r->n_released;
+    for (size_t i = 0; i < rel->n; i++) {
+        fre_released_cell *c = &rel->cell[i];
+
+        c->count = r->cell_count[r->released[i]];
+        c->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
+        c->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
+    }
+    return FRE_OK;
+}
+
+static fre_status invert_cells(const curator_run *r, fre_release *rel, fre_inverter *inverter,
+                               fre_err *err)
+{
+    fre_inversion *v = calloc(rel->n ? rel->n : 1, sizeof *v);
+    double *std = calloc(rel->n ? rel->n : 1, sizeof *std);
+    fre_status st = FRE_OK;
+
+    if (!v || !std) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t i = 0; i < rel->n; i++)
+        std[i] = r->plan.mechanism.sigma / (double)rel->cell[i].count;
+    if (rel->n)
+        st = fre_invert(inverter, v, r->centroid, std, rel->n, r->opts->progress, err);
+    for (size_t i = 0; st == FRE_OK && i < rel->n; i++)
+        rel->cell[i].text = v[i]; /* moved */
+out:
+    free(v);
+    free(std);
+    return st;
+}
+
+/* Sampling of candidates is post-processing: its seed needs no secrecy, only to be fresh. */
+static uint64_t inverter_seed(curator_run *r)
+{
+    return fre_rng_u64(&r->order);
+}
+
+static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err)
+{
+    const fre_inverter_opts io = {
+        .path = r->opts->inverter,
+        .threads = r->opts->threads,
+        .temperature = r->opts->temperature,
+        .paraphrases = r->opts->paraphrases,
+        .paraphrase_distance = r->opts->plan.radius,
+        .seed = inverter_seed(r),
+    };
+
+    return wants_text(r->opts) ? fre_inverter_new(out, r->embedder, &io, err) : FRE_OK;
+}
+
+static fre_status statement(const curator_run *r, fre_release *rel, fre_err *err)
+{
+    fre_buf b;
+    fre_status st;
+
+    fre_buf_init(&b, 1u << 16);
+    st = r->no_noise ? fre_buf_printf(&b, "NOT PRIVATE: no noise and no sampling (--epsilon inf).\n")
+                     : fre_plan_statement(&b, &r->plan, rel->is_private);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, "", 1);
+    rel->statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
+    fre_buf_wipe(&b);
+    if (!rel->statement)
+        return fre_fail(err, st != FRE_OK ? st : FRE_E_NOMEM, "out of memory");
+    return FRE_OK;
+}
+
+static fre_ledger_spend spend_of(const curator_run *r)
+{
+    return (fre_ledger_spend){
+        .input_path = r->opts->input,
+        .data_name = r->opts->data_name,
+        .epsilon = r->plan.request.epsilon,
+        .delta = r->plan.request.delta,
+        .budget_epsilon = r->opts->budget_epsilon,
+        .budget_delta = r->opts->budget_delta,
+        .what = r->opts->output,
+    };
+}
+
+/* Everything that can be refused is refused before the first text is read. */
+static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
+{
+    const fre_curator_opts *o = r->opts;
+    fre_status st = open_inputs(r, err);
+
+    if (st == FRE_OK)
+        st = run_plan(r, err);
+    if (st == FRE_OK && o->ledger && r->no_noise)
+        st = fre_fail(err, FRE_E_USAGE, "--ledger cannot account for --epsilon inf");
+    if (st == FRE_OK && o->ledger) {
+        const fre_ledger_spend spend = spend_of(r);
+
+        st = fre_ledger_check(o->ledger, &spend, err);
+    }
+    if (st == FRE_OK)
+        st = open_streams(r, err);
+    if (st == FRE_OK)
+        st = open_inverter(r, inverter, err);
+    if (st != FRE_OK)
+        return st;
+    rel->plan = r->plan;
+    rel->dim = r->dim;
+    rel->is_private = !o->seeded && !r->no_noise;
+    rel->dry_run = o->dry_run;
+    if (r->embedder)
+        memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);
+    return statement(r, rel, err);
+}
+
+static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_outdir *dir,
+                          fre_err *err)
+{
+    const fre_curator_opts *o = r->opts;
+    const int64_t start = fre_clock_ms();
+    fre_status st = fill_cells(r, rel, err);
+
+    if (st == FRE_OK && inverter)
+        st = invert_cells(r, rel, inverter, err);
+    rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
+    if (st == FRE_OK)
+        st = curator_write(r, rel, dir, inverter ? fre_inverter_sha256(inverter) : NULL,
+                           inverter ? fre_inverter_projector_sha256(inverter) : NULL, err);
+    if (st == FRE_OK && o->ledger) { /* before the release appears: a crash costs budget only */
+        const fre_ledger_spend spend = spend_of(r);
+
+        st = fre_ledger_record(o->ledger, &spend, err);
+    }
+    return st == FRE_OK ? fre_outdir_commit(dir, err) : st;
+}
+
+fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opts, fre_err *err)
+{
+    curator_run r = {.opts = opts};
+    fre_release *rel = calloc(1, sizeof *rel);
+    fre_inverter *inverter = NULL;
+    fre_outdir *dir = NULL;
+    fre_status st = FRE_OK;
+
+    if (!rel)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    curator_map_init(&r.texts, 16);
+    curator_map_init(&r.cells, FRE_CELL_BYTES);
+    curator_map_init(&r.users, 16);
+    st = fre_outdir_open(&dir, opts->output, opts->force, err);
+    if (st == FRE_OK)
+        st = prepare(&r, rel, &inverter, err);
+    if (st == FRE_OK && !opts->dry_run) {
+        st = mechanism(&r, rel, err);
+        if (st == FRE_OK)
+            st = publish(&r, rel, inverter, dir, err);
+    }
+    if (st == FRE_OK) {
+        *out = rel;
+        rel = NULL; /* handed over */
+    }
+    fre_outdir_free(dir);
+    fre_inverter_free(inverter); /* before the embedder it borrows */
+    run_wipe(&r, opts->resume && st != FRE_OK);
+    fre_release_free(rel);
+    return st;
+}
+
+void fre_release_free(fre_release *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; r->cell && i < r->n; i++)
+        fre_inversion_wipe(&r->cell[i].text);
+    free(r->cell);
+    free(r->statement);
+    free(r);
+}

@@ -1,0 +1,353 @@
+/* curator/intake.c - pass one over texts: read a chunk of records, embed the texts that are new,
+ * find their cells, then walk the chunk's records in input order and draw their coins. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_RECORDS 8192u
+#define CHUNK_BYTES (32u << 20)
+#define KEY_BYTES 16u
+
+/* One chunk.  Texts are copied once each, back to back; offsets survive the arena's growth. */
+typedef struct chunk {
+    uint32_t text[CHUNK_RECORDS]; /* a record's distinct text ... */
+    uint32_t user[CHUNK_RECORDS]; /* ... and user */
+    size_t n;
+    size_t offset[CHUNK_RECORDS], len[CHUNK_RECORDS]; /* texts first seen in this chunk */
+    const char *ptr[CHUNK_RECORDS];
+    size_t n_new;
+    size_t first_new; /* distinct index of the first of them */
+    char *arena;
+    size_t arena_n, arena_cap;
+    float *x;       /* CHUNK_RECORDS x dim */
+    fre_cell *cell; /* CHUNK_RECORDS */
+} chunk;
+
+static void chunk_free(chunk *c, size_t dim)
+{
+    if (!c)
+        return;
+    if (c->arena)
+        fre_wipe(c->arena, c->arena_cap);
+    if (c->x)
+        fre_wipe(c->x, CHUNK_RECORDS * dim * sizeof *c->x);
+    if (c->cell)
+        fre_wipe(c->cell, CHUNK_RECORDS * sizeof *c->cell);
+    free(c->arena);
+    free(c->x);
+    free(c->cell);
+    free(c);
+}
+
+static chunk *chunk_new(size_t dim)
+{
+    chunk *c = calloc(1, sizeof *c);
+
+    if (!c)
+        return NULL;
+    c->x = calloc(CHUNK_RECORDS * dim, sizeof *c->x);
+    c->cell = calloc(CHUNK_RECORDS, sizeof *c->cell);
+    if (!c->x || !c->cell) {
+        chunk_free(c, dim);
+        return NULL;
+    }
+    return c;
+}
+
+static fre_status chunk_keep_text(chunk *c, const fre_record *rec)
+{
+    fre_status st = curator_grow((void **)&c->arena, &c->arena_cap, c->arena_n + rec->text_len + 1, 1);
+
+    if (st != FRE_OK)
+        return st;
+    memcpy(c->arena + c->arena_n, rec->text, rec->text_len + 1);
+    c->offset[c->n_new] = c->arena_n;
+    c->len[c->n_new] = rec->text_len;
+    c->arena_n += rec->text_len + 1;
+    c->n_new++;
+    return FRE_OK;
+}
+
+static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *rec)
+{
+    const uint32_t c = r->opts->plan.cells_per_user;
+    uint8_t key[KEY_BYTES];
+    bool added;
+    fre_status st;
+
+    if (!rec->user) {
+        *index = CURATOR_NONE;
+        return FRE_OK;
+    }
+    fre_hash128(key, r->hash_key, rec->user, rec->user_len);
+    st = curator_map_put(&r->users, index, &added, key);
+    if (st != FRE_OK || !added)
+        return st;
+    st = curator_grow((void **)&r->user_cell, &r->cap_user_cell, r->users.n * c,
+                      sizeof *r->user_cell);
+    if (st != FRE_OK)
+        return st;
+    for (uint32_t i = 0; i < c; i++)
+        r->user_cell[(size_t)*index * c + i] = CURATOR_NONE;
+    return FRE_OK;
+}
+
+static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
+{
+    uint8_t key[KEY_BYTES];
+    bool added;
+    fre_status st;
+
+    fre_hash128(key, r->hash_key, rec->text, rec->text_len);
+    st = curator_map_put(&r->texts, &c->text[c->n], &added, key);
+    if (st == FRE_OK && added)
+        st = chunk_keep_text(c, rec);
+    if (st == FRE_OK)
+        st = user_index(r, &c->user[c->n], rec);
+    if (st == FRE_OK)
+        c->n++;
+    return st;
+}
+
+static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool *more,
+                             fre_err *err)
+{
+    fre_record rec;
+    fre_status st = FRE_OK;
+
+    c->n = c->n_new = c->arena_n = 0;
+    c->first_new = r->texts.n;
+    *more = true;
+    while (c->n < CHUNK_RECORDS && c->arena_n < CHUNK_BYTES) {
+        st = fre_corpus_next(corpus, more, &rec, err);
+        if (st != FRE_OK || !*more)
+            return st;
+        st = chunk_add(r, c, &rec);
+        if (st != FRE_OK)
+            return fre_fail(err, st, "line %" PRIu64 ": %s while keeping the table of distinct texts",
+                            rec.line, fre_status_text(st));
+    }
+    return st;
+}
+
+/* ---- embeddings: from the spool of an interrupted run, else from the model ------------------ */
+
+static fre_status chunk_restore(curator_run *r, chunk *c, size_t *restored, fre_err *err)
+{
+    const size_t have = (size_t)fre_spool_count(r->spool) - 1; /* record 0 is the header */
+    size_t i = 0;
+
+    for (; i < c->n_new && c->first_new + i < have; i++) {
+        fre_status st = fre_spool_next(r->spool, r->spool_record, err);
+
+        if (st != FRE_OK)
+            return st;
+        if (memcmp(r->spool_record, r->texts.keys + (c->first_new + i) * KEY_BYTES, KEY_BYTES) != 0)
+            return fre_fail(err, FRE_E_DATA,
+                            "the interrupted run's spool was made from another input; run without "
+                            "--resume, or remove %s.resume.*",
+                            r->opts->output);
+        memcpy(c->x + i * r->dim, r->spool_record + KEY_BYTES, r->dim * sizeof *c->x);
+    }
+    *restored = i;
+    return FRE_OK;
+}
+
+static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
+{
+    size_t from = 0;
+    fre_status st = chunk_restore(r, c, &from, err);
+
+    for (size_t i = 0; i < c->n_new; i++)
+        c->ptr[i] = c->arena + c->offset[i];
+    if (st != FRE_OK || from == c->n_new)
+        return st;
+    st = fre_embed_texts(r->embedder, c->x + from * r->dim, c->ptr + from, c->len + from,
+                         c->n_new - from, err);
+    for (size_t i = from; st == FRE_OK && i < c->n_new; i++) {
+        memset(r->spool_record, 0, r->spool_bytes);
+        memcpy(r->spool_record, r->texts.keys + (c->first_new + i) * KEY_BYTES, KEY_BYTES);
+        memcpy(r->spool_record + KEY_BYTES, c->x + i * r->dim, r->dim * sizeof *c->x);
+        st = fre_spool_append(r->spool, r->spool_record, err);
+    }
+    if (st == FRE_OK && r->opts->resume)
+        st = fre_spool_flush(r->spool, err);
+    return st;
+}
+
+/* ---- cells and contributions ----------------------------------------------------------------- */
+
+typedef struct cell_job {
+    const fre_sketch *sketch;
+    const float *x;
+    fre_cell *cell;
+    size_t dim, n;
+} cell_job;
+
+#define CELL_JOB_ROWS 512u
+
+static fre_status cell_rows(void *ctx, uint64_t i)
+{
+    const cell_job *j = ctx;
+    const size_t end = (i + 1) * CELL_JOB_ROWS < j->n ? (size_t)(i + 1) * CELL_JOB_ROWS : j->n;
+
+    for (size_t k = (size_t)i * CELL_JOB_ROWS; k < end; k++) {
+        fre_status st = fre_sketch_cell(j->sketch, &j->cell[k], j->x + k * j->dim, j->dim);
+
+        if (st != FRE_OK)
+            return st;
+    }
+    return FRE_OK;
+}
+
+fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x, size_t n,
+                         fre_err *err)
+{
+    cell_job j = {.sketch = r->sketch, .x = x, .cell = cell, .dim = r->dim, .n = n};
+    fre_status st =
+        fre_parallel(r->opts->threads, (n + CELL_JOB_ROWS - 1) / CELL_JOB_ROWS, cell_rows, &j);
+
+    if (st == FRE_E_LIMIT)
+        return fre_fail(err, FRE_E_DATA,
+                        "an embedding lies outside the grid: its norm and the cell edge differ too "
+                        "much (--radius, --cell-edge)");
+    if (st != FRE_OK)
+        return fre_fail(err, st, "an embedding could not be placed in the grid: %s",
+                        fre_status_text(st));
+    return FRE_OK;
+}
+
+fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
+{
+    uint32_t index;
+    bool added;
+    fre_status st = curator_map_put(&r->cells, &index, &added, cell->bytes);
+
+    if (st == FRE_OK)
+        st = curator_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
+                          sizeof *r->cell_count);
+    if (st == FRE_OK)
+        st = curator_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
+    if (st == FRE_OK)
+        st = curator_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1,
+                          sizeof *r->text_sampled);
+    if (st == FRE_OK) {
+        r->text_cell[i] = index;
+        r->n_texts = i + 1;
+    }
+    return st;
+}
+
+/* May this user still contribute to this cell?  Notes it if so. */
+static bool user_takes(curator_run *r, uint32_t user, uint32_t cell)
+{
+    const uint32_t c = r->opts->plan.cells_per_user;
+    uint32_t *have;
+
+    if (user == CURATOR_NONE)
+        return true;
+    have = r->user_cell + (size_t)user * c;
+    for (uint32_t i = 0; i < c; i++) {
+        if (have[i] == cell)
+            return false;
+        if (have[i] == CURATOR_NONE) {
+            have[i] = cell;
+            return true;
+        }
+    }
+    return false;
+}
+
+fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)
+{
+    const uint64_t population = r->opts->plan.population;
+    const uint64_t users = user == CURATOR_NONE ? r->contributed + 1 : (uint64_t)r->users.n;
+
+    if (users > population)
+        return fre_fail(err, FRE_E_DATA,
+                        "the input has more users than --population %" PRIu64
+                        ", so the privacy statement would be false; state a larger --population",
+                        population);
+    if (!user_takes(r, user, r->text_cell[text]))
+        return FRE_OK;
+    r->contributed++;
+    if (fre_sample_coin(&r->coins, r->plan.mechanism.p32)) {
+        r->text_sampled[text]++;
+        r->cell_count[r->text_cell[text]]++;
+    }
+    return FRE_OK;
+}
+
+static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < c->n_new; i++) {
+        st = curator_set_cell(r, c->first_new + i, &c->cell[i]);
+        if (st != FRE_OK)
+            (void)fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
+    }
+    for (size_t i = 0; st == FRE_OK && i < c->n; i++)
+        st = curator_contribute(r, c->text[i], c->user[i], err);
+    return st;
+}
+
+/* ---- the pass -------------------------------------------------------------------------------- */
+
+static void intake_stats(curator_run *r, const fre_corpus *corpus)
+{
+    fre_corpus_stats cs;
+    fre_embed_stats es;
+
+    fre_corpus_get_stats(corpus, &cs);
+    fre_embed_get_stats(r->embedder, &es);
+    r->stats.records = cs.records;
+    r->stats.empty = cs.empty;
+    r->stats.invalid = cs.invalid;
+    r->stats.truncated = es.truncated;
+    r->stats.foreign = es.foreign;
+    r->stats.distinct = r->n_texts;
+    r->stats.contributed = r->contributed;
+    r->stats.cells = r->cells.n;
+    fre_progress_update(r->opts->progress, "embedding", cs.bytes, cs.bytes_all);
+}
+
+fre_status curator_intake_texts(curator_run *r, fre_err *err)
+{
+    fre_corpus *corpus = NULL;
+    chunk *c = NULL;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
+
+    if (st != FRE_OK)
+        return st;
+    c = chunk_new(r->dim);
+    if (!c) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
+    while (more) {
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                               : chunk_read(r, c, corpus, &more, err);
+        if (st == FRE_OK)
+            st = chunk_embed(r, c, err);
+        if (st == FRE_OK)
+            st = curator_cells(r, c->cell, c->x, c->n_new, err);
+        if (st == FRE_OK)
+            st = chunk_count(r, c, err);
+        if (st != FRE_OK)
+            goto out;
+        intake_stats(r, corpus);
+    }
+    if ((uint64_t)r->n_texts + 1 < fre_spool_count(r->spool))
+        st = fre_fail(err, FRE_E_DATA,
+                      "the interrupted run's spool holds more texts than the input; run without "
+                      "--resume, or remove %s.resume.*",
+                      r->opts->output);
+out:
+    chunk_free(c, r->dim);
+    fre_corpus_free(corpus);
+    return st;
+}

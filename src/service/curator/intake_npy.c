@@ -1,0 +1,69 @@
+/* curator/intake_npy.c - pass one over embeddings made before (`fre-e2t embed`): a row is a
+ * record.  Rows are read from the mapped file again in pass two, so there is no spool. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_ROWS 16384u
+
+fre_status curator_rows(const curator_run *r, float *out, size_t from, size_t n, fre_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        fre_status st = fre_npy_row(r->npy, out + i * r->dim, from + i, err);
+
+        if (st != FRE_OK)
+            return st;
+    }
+    fre_npy_release_before(r->npy, from + n);
+    return FRE_OK;
+}
+
+static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t from, size_t n,
+                             fre_err *err)
+{
+    fre_status st = curator_rows(r, x, from, n, err);
+
+    if (st == FRE_OK)
+        st = curator_cells(r, cell, x, n, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        st = curator_set_cell(r, from + i, &cell[i]);
+        if (st != FRE_OK)
+            return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
+        st = curator_contribute(r, (uint32_t)(from + i), CURATOR_NONE, err);
+    }
+    return st;
+}
+
+fre_status curator_intake_rows(curator_run *r, fre_err *err)
+{
+    const size_t rows = fre_npy_rows(r->npy);
+    float *x = NULL;
+    fre_cell *cell = NULL;
+    fre_status st = FRE_OK;
+
+    if (rows >= CURATOR_NONE)
+        return fre_fail(err, FRE_E_LIMIT, "more than 2^32 - 2 rows in one file");
+    x = calloc(CHUNK_ROWS * (size_t)r->dim, sizeof *x);
+    cell = calloc(CHUNK_ROWS, sizeof *cell);
+    if (!x || !cell) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
+    for (size_t from = 0; st == FRE_OK && from < rows; from += CHUNK_ROWS) {
+        st = fre_interrupted()
+                 ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                 : rows_chunk(r, x, cell, from, rows - from < CHUNK_ROWS ? rows - from : CHUNK_ROWS,
+                              err);
+        fre_progress_update(r->opts->progress, "placing", from, rows);
+    }
+    r->stats.records = r->stats.distinct = rows;
+    r->stats.contributed = r->contributed;
+    r->stats.cells = r->cells.n;
+out:
+    if (x)
+        fre_wipe(x, CHUNK_ROWS * (size_t)r->dim * sizeof *x);
+    free(x);
+    free(cell);
+    return st;
+}

@@ -1,0 +1,98 @@
+/* curator/internal.h - the pieces of one run: look-up tables, pass one, pass two, the folder. */
+#ifndef FRE_CURATOR_INTERNAL_H
+#define FRE_CURATOR_INTERNAL_H
+
+#include <fre/curator.h>
+#include <fre/embed.h>
+#include <fre/sampler.h>
+#include <fre/sketch.h>
+
+#define CURATOR_NONE UINT32_MAX
+#define CURATOR_NO_CELL                                                                            \
+    "no cell reached the threshold: lower --threshold, raise --epsilon or --cell-scale, or "       \
+    "collect more texts"
+
+/* ---- map.c: fixed-size keys -> dense indices in order of insertion ------------------------- */
+
+typedef struct curator_map {
+    uint8_t *keys; /* n x key_bytes; already hashes, so their first bytes pick the slot */
+    uint32_t *slot;
+    size_t key_bytes, n, cap, n_slots;
+} curator_map;
+
+void curator_map_init(curator_map *m, size_t key_bytes);
+void curator_map_wipe(curator_map *m);
+/* Index of key, added when absent.  FRE_E_NOMEM; FRE_E_LIMIT at 2^32 - 2 keys. */
+FRE_MUST_CHECK fre_status curator_map_put(curator_map *m, uint32_t *index, bool *added,
+                                          const uint8_t *key);
+/* Make *array hold at least n elements of size bytes (doubling); *cap in elements. */
+FRE_MUST_CHECK fre_status curator_grow(void **array, size_t *cap, size_t n, size_t size);
+
+/* ---- run.c: one run's state ----------------------------------------------------------------- */
+
+typedef struct curator_run {
+    const fre_curator_opts *opts;
+    fre_plan plan;
+    bool no_noise; /* epsilon infinite */
+    uint32_t dim;
+    fre_embedder *embedder; /* NULL for a .npy without inversion */
+    fre_npy *npy;           /* NULL for texts */
+    fre_sketch *sketch;
+    fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
+    size_t spool_bytes;
+    uint8_t *spool_record;
+    fre_rng coins, noise, order; /* SECRET */
+    uint8_t grid_seed[32];       /* public */
+    uint8_t hash_key[32];        /* SECRET */
+
+    /* one entry a distinct text (a row of a .npy) */
+    curator_map texts;
+    uint32_t *text_cell;
+    uint64_t *text_sampled;
+    size_t n_texts, cap_text_cell, cap_text_sampled;
+    /* one entry an occupied cell */
+    curator_map cells;
+    uint64_t *cell_count; /* sampled count */
+    size_t cap_cell_count;
+    /* one entry a user, cells_per_user cells each */
+    curator_map users;
+    uint32_t *user_cell;
+    size_t cap_user_cell;
+
+    uint64_t contributed;
+    fre_curator_stats stats;
+
+    /* pass two */
+    uint32_t *released; /* cells in their released (random) order */
+    size_t n_released;
+    float *centroid;    /* n_released x dim */
+} curator_run;
+
+/* Pass one over texts (intake.c) or rows (intake_npy.c): fills the tables, draws the coins. */
+FRE_MUST_CHECK fre_status curator_intake_texts(curator_run *r, fre_err *err);
+FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
+/* Count text (or row) `text` of `user` (CURATOR_NONE: no users) once: cap, coin, counts.
+ * FRE_E_DATA beyond the population. */
+FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
+                                             fre_err *err);
+/* Cells of n embeddings, in parallel. */
+FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x,
+                                        size_t n, fre_err *err);
+/* n rows of the .npy from `from` on, into out (n x dim). */
+FRE_MUST_CHECK fre_status curator_rows(const curator_run *r, float *out, size_t from, size_t n,
+                                       fre_err *err);
+/* Enter text index i's cell (made when new). */
+FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell);
+
+/* Pass two (aggregate.c): choose cells with count >= tau, sum, add noise, divide. */
+FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
+
+/* Name and hash of what made the embeddings, as a sidecar has them. */
+void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
+
+/* The folder (write.c). */
+FRE_MUST_CHECK fre_status curator_write(const curator_run *r, const fre_release *rel,
+                                        fre_outdir *dir, const uint8_t *inverter_sha,
+                                        const uint8_t *projector_sha, fre_err *err);
+
+#endif

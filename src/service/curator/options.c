@@ -1,0 +1,11 @@
+/* curator/options.c - the contract's defaults. */
+#include "internal.h"
+
+#include <string.h>
+
+void fre_curator_opts_init(fre_curator_opts *o)
+{
+    memset(o, 0, sizeof *o);
+    fre_plan_request_init(&o->plan);
+    o->threads = fre_cpu_count();
+}
