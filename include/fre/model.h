@@ -46,8 +46,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_ctx_new(fre_model_ctx **out, const f
                                                     fre_err *err);
 FRE_API void fre_model_ctx_free(fre_model_ctx *c);
 
-/** Token ids of a text (special tokens added as the model wants them); *n in: capacity, out: how
- * many there are in all (may exceed the capacity; then the first `capacity` are written). */
+/** Token ids of a text (with `special`, the special tokens that the model wants are added; text
+ * that looks like one is never read as one).  *n in: capacity, out: how many there are in all;
+ * if that exceeds the capacity the first `capacity` are written, the last of them replaced by
+ * the closing special token ([SEP]) where the model has one. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n,
                                                      const char *text, size_t len, bool special);
 /** Text of ids joined from their pieces, without special tokens, appended to out. */
@@ -68,7 +70,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix(fre_model_ctx *c, const float *rows,
                                                    uint32_t n_rows, uint32_t n_seqs,
                                                    fre_err *err);
-/** One step: token ids[i] at position pos in sequence seq[i], i < n; logits: n x vocab floats. */
+/** One step: token ids[i] at position pos in sequence seq[i] (all different), i < n; logits: n x
+ * vocab floats, row i for ids[i].  Every sequence has stepped through every position before
+ * pos; one that is left out of a step is finished until the next prefix.  FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_step(fre_model_ctx *c, float *logits,
                                                  const int32_t *ids, const uint32_t *seq,
                                                  uint32_t n, uint32_t pos, fre_err *err);
@@ -86,6 +90,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_get(const fre_tensors *t, const fl
 /** Unsigned metadata value; FRE_E_MODEL if absent. */
 FRE_API FRE_MUST_CHECK fre_status fre_tensors_u32(const fre_tensors *t, uint32_t *out,
                                                   const char *key, fre_err *err);
+/** Float metadata value; FRE_E_MODEL if absent. */
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_f32(const fre_tensors *t, float *out,
+                                                  const char *key, fre_err *err);
+/** String metadata value (first 127 bytes), "" if absent. */
+FRE_API const char *fre_tensors_text(const fre_tensors *t, const char *key);
 FRE_API const uint8_t *fre_tensors_sha256(const fre_tensors *t);
 FRE_API void fre_tensors_free(fre_tensors *t);
 

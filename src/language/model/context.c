@@ -1,0 +1,123 @@
+/* A workspace: one llama_context with one ggml thread.  More threads in one context cost more
+ * at ggml's barriers than they win on models of this size, and spin where cores are shared;
+ * callers run one workspace a thread instead. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+/* Embedder: one sequence a call, so that nothing of a batch reaches a text (see encode.c). */
+static void embedder_params(struct llama_context_params *p, uint32_t max_tokens)
+{
+    p->n_ctx = max_tokens;
+    p->n_batch = max_tokens;
+    p->n_ubatch = max_tokens;
+    p->n_seq_max = 1;
+    p->embeddings = true;
+    p->pooling_type = LLAMA_POOLING_TYPE_UNSPECIFIED; /* the model's own */
+}
+
+/* Decoder: each sequence has a cache of its own (not unified), so that a sample's numbers do not
+ * depend on the samples beside it and attention never visits their rows. */
+static void decoder_params(struct llama_context_params *p, uint32_t max_tokens, uint32_t max_seqs)
+{
+    p->n_ctx = max_tokens * max_seqs;
+    p->n_batch = max_tokens > max_seqs ? max_tokens : max_seqs;
+    p->n_ubatch = p->n_batch;
+    p->n_seq_max = max_seqs;
+    p->kv_unified = false;
+    p->embeddings = false;
+}
+
+static bool stop_requested(void *ctx)
+{
+    (void)ctx;
+    return fre_interrupted();
+}
+
+fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                             uint32_t max_seqs, fre_err *err)
+{
+    struct llama_context_params p = llama_context_default_params();
+    fre_model_ctx *c = NULL;
+    fre_status st = FRE_OK;
+
+    if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
+        max_tokens > m->info.context)
+        return fre_fail(err, FRE_E_ARG,
+                        "a model workspace needs 1..%u tokens and 1..%u sequences",
+                        m ? m->info.context : 0, MODEL_SEQS_MAX);
+    p.n_threads = 1;
+    p.n_threads_batch = 1;
+    p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+    p.offload_kqv = false;
+    p.op_offload = false;
+    p.no_perf = true;
+    p.abort_callback = stop_requested;
+    if (m->kind == FRE_MODEL_EMBEDDER)
+        embedder_params(&p, max_tokens);
+    else
+        decoder_params(&p, max_tokens, max_seqs);
+    c = calloc(1, sizeof *c);
+    if (!c) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
+        goto out;
+    }
+    c->model = m;
+    c->max_tokens = max_tokens;
+    c->max_seqs = max_seqs;
+    c->capacity = p.n_batch;
+    fre_runtime_clear_error();
+    c->llama = llama_init_from_model(m->llama, p);
+    if (!c->llama) {
+        st = fre_fail(err, FRE_E_MODEL, "llama.cpp cannot run this model: %s",
+                      fre_runtime_last_error()[0] ? fre_runtime_last_error()
+                                                  : "no workspace could be made");
+        goto out;
+    }
+    c->batch = llama_batch_init((int32_t)c->capacity, 0, 1);
+    if (!c->batch.token || !c->batch.pos || !c->batch.seq_id || !c->batch.logits) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
+        goto out;
+    }
+    *out = c;
+    c = NULL; /* handed over */
+out:
+    fre_model_ctx_free(c);
+    return st;
+}
+
+void fre_model_ctx_free(fre_model_ctx *c)
+{
+    if (!c)
+        return;
+    if (c->batch.token)
+        llama_batch_free(c->batch);
+    if (c->llama)
+        llama_free(c->llama);
+    free(c);
+}
+
+void fre_model_batch_add(fre_model_ctx *c, int32_t id, uint32_t pos, uint32_t seq, bool output)
+{
+    struct llama_batch *b = &c->batch;
+    int32_t i = b->n_tokens++;
+
+    b->token[i] = id;
+    b->pos[i] = (llama_pos)pos;
+    b->n_seq_id[i] = 1;
+    b->seq_id[i][0] = (llama_seq_id)seq;
+    b->logits[i] = output;
+}
+
+/* What llama_encode and llama_decode return. */
+fre_status fre_model_result(int32_t code, fre_err *err)
+{
+    if (code == 0)
+        return FRE_OK;
+    if (code == 2)
+        return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+    if (code == -2)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory running the model");
+    return fre_fail(err, FRE_E_INTERNAL, "llama.cpp failed (%d): %s", code,
+                    fre_runtime_last_error());
+}

@@ -1,0 +1,93 @@
+/* A causal model: a prefix of input rows, then token by token for many samples side by side. */
+#include "internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows, uint32_t n_seqs,
+                            fre_err *err)
+{
+    struct llama_batch b = {0};
+    llama_memory_t memory;
+    int32_t code;
+
+    if (!c || c->model->kind != FRE_MODEL_DECODER || !rows || n_rows == 0 ||
+        n_rows > c->max_tokens || n_seqs == 0 || n_seqs > c->max_seqs)
+        return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
+    memory = llama_get_memory(c->llama);
+    llama_memory_clear(memory, false);
+    b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
+    if (!b.embd || !b.pos || !b.seq_id || !b.logits) {
+        llama_batch_free(b);
+        return fre_fail(err, FRE_E_NOMEM, "out of memory running the model");
+    }
+    b.n_tokens = (int32_t)n_rows;
+    memcpy(b.embd, rows, (size_t)n_rows * c->model->info.dim * sizeof *rows);
+    for (uint32_t i = 0; i < n_rows; i++) {
+        b.pos[i] = (llama_pos)i;
+        b.n_seq_id[i] = 1;
+        b.seq_id[i][0] = 0;
+        b.logits[i] = false;
+    }
+    fre_runtime_clear_error();
+    code = llama_decode(c->llama, b);
+    llama_batch_free(b);
+    if (code == 0)
+        for (uint32_t s = 1; s < n_seqs; s++)
+            llama_memory_seq_cp(memory, 0, (llama_seq_id)s, -1, -1);
+    return fre_model_result(code, err);
+}
+
+/* llama.cpp runs sequences with consecutive numbers as one product and starts another one at
+ * every gap, so sequences that the caller has finished are run along (their output is dropped)
+ * unless most are finished.  seen[s]: index in ids plus one. */
+static void fill(fre_model_ctx *c, const uint32_t *seen, const int32_t *ids, uint32_t n,
+                 uint32_t first, uint32_t last, uint32_t pos)
+{
+    bool along = last - first + 1 <= 2 * n;
+
+    c->batch.n_tokens = 0;
+    for (uint32_t s = first; s <= last; s++) {
+        if (seen[s])
+            fre_model_batch_add(c, ids[seen[s] - 1], pos, s, true);
+        else if (along && llama_memory_seq_pos_max(llama_get_memory(c->llama),
+                                                   (llama_seq_id)s) == (llama_pos)pos - 1)
+            fre_model_batch_add(c, 0, pos, s, false);
+    }
+}
+
+fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, const uint32_t *seq,
+                          uint32_t n, uint32_t pos, fre_err *err)
+{
+    uint32_t seen[MODEL_SEQS_MAX] = {0};
+    uint32_t first = MODEL_SEQS_MAX, last = 0;
+    size_t vocab;
+    fre_status st;
+
+    if (!c || c->model->kind != FRE_MODEL_DECODER || !logits || !ids || !seq || n == 0 ||
+        n > c->max_seqs || pos >= c->max_tokens)
+        return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
+    vocab = c->model->info.vocab;
+    for (uint32_t i = 0; i < n; i++) {
+        if (seq[i] >= c->max_seqs || seen[seq[i]] || ids[i] < 0 || (uint32_t)ids[i] >= vocab)
+            return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");
+        seen[seq[i]] = i + 1;
+        first = seq[i] < first ? seq[i] : first;
+        last = seq[i] > last ? seq[i] : last;
+    }
+    fill(c, seen, ids, n, first, last, pos);
+    fre_runtime_clear_error();
+    st = fre_model_result(llama_decode(c->llama, c->batch), err);
+    if (st != FRE_OK)
+        return st;
+    for (int32_t i = 0; i < c->batch.n_tokens; i++) {
+        uint32_t at = seen[c->batch.seq_id[i][0]];
+        const float *row = at ? llama_get_logits_ith(c->llama, i) : NULL;
+
+        if (at && !row)
+            return fre_fail(err, FRE_E_INTERNAL, "llama.cpp gave no output for a sequence");
+        if (row)
+            memcpy(logits + (size_t)(at - 1) * vocab, row, vocab * sizeof *row);
+    }
+    return FRE_OK;
+}

@@ -1,0 +1,65 @@
+/* Where bundled models lie. */
+#include <fre/model.h>
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* DIR/SUB/NAME into path if it fits and is readable. */
+static bool try_file(char *path, size_t n, const char *dir, const char *sub, const char *name)
+{
+    int len = snprintf(path, n, "%s%s%s/%s", dir, sub[0] ? "/" : "", sub, name);
+
+    return len > 0 && (size_t)len < n && access(path, R_OK) == 0;
+}
+
+/* Folder of the running program; false where /proc is not mounted. */
+static bool program_folder(char *dir, size_t n)
+{
+    ssize_t len = readlink("/proc/self/exe", dir, n - 1);
+    char *slash;
+
+    if (len <= 0)
+        return false;
+    dir[len] = '\0';
+    slash = strrchr(dir, '/');
+    if (!slash)
+        return false;
+    *slash = '\0';
+    return true;
+}
+
+fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
+{
+    /* From bin/ of an installation, from build/ and build/PRESET/ of a checkout, and from the
+     * tests and examples one folder further down. */
+    static const char *const sub[] = {"models", "../share/fre-e2t/models", "../models",
+                                      "../../models", "../../../models"};
+    const char *env = getenv("FRE_MODEL_DIR");
+    char found[PATH_MAX], dir[PATH_MAX];
+    bool have_program;
+
+    if (!path || n == 0 || !name || !name[0])
+        return fre_fail(err, FRE_E_ARG, "fre_model_find needs a file name");
+    have_program = program_folder(dir, sizeof dir);
+    if (env && env[0] && try_file(found, sizeof found, env, "", name))
+        goto found;
+    for (size_t i = 0; have_program && i < sizeof sub / sizeof *sub; i++)
+        if (try_file(found, sizeof found, dir, sub[i], name))
+            goto found;
+#ifdef FRE_MODEL_INSTALL_DIR
+    if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "", name))
+        goto found;
+#endif
+    return fre_fail(err, FRE_E_NOINPUT,
+                    "the model %s was not found: looked in $FRE_MODEL_DIR (%s), in models folders "
+                    "beside the program and in the installation; set FRE_MODEL_DIR or name the "
+                    "file",
+                    name, env && env[0] ? env : "not set");
+found:
+    if (strlen(found) >= n)
+        return fre_fail(err, FRE_E_LIMIT, "the path of the model %s is too long", name);
+    memcpy(path, found, strlen(found) + 1);
+    return FRE_OK;
+}

@@ -1,0 +1,40 @@
+/* Shared inside module model.  Nothing outside src/language/model sees llama.cpp's types. */
+#ifndef FRE_MODEL_INTERNAL_H
+#define FRE_MODEL_INTERNAL_H
+
+#include <fre/model.h>
+
+#include <llama.h>
+
+#include "gguf_file.h"
+
+/* LLAMA_MAX_SEQ: llama.cpp holds the sequences of a batch in a bit set of this width. */
+#define MODEL_SEQS_MAX 256u
+
+struct fre_model {
+    struct llama_model *llama;
+    const struct llama_vocab *vocab;
+    fre_model_kind kind;
+    fre_model_info info;
+    int32_t unknown; /* id of the unknown token, -1: the vocabulary has none */
+};
+
+struct fre_model_ctx {
+    const fre_model *model; /* borrowed */
+    struct llama_context *llama;
+    struct llama_batch batch; /* room for `capacity` tokens */
+    uint32_t capacity, max_tokens, max_seqs;
+};
+
+/* Load ggml's CPU backend and silence its log, once a process; cheap afterwards. */
+FRE_MUST_CHECK fre_status fre_runtime_start(fre_err *err);
+/* Last error line of llama.cpp in this thread, without its newline; "" if there was none. */
+const char *fre_runtime_last_error(void);
+void fre_runtime_clear_error(void);
+
+/* Status of a return code of llama_encode or llama_decode. */
+FRE_MUST_CHECK fre_status fre_model_result(int32_t code, fre_err *err);
+/* Add a token to the batch of c; the caller keeps within its capacity. */
+void fre_model_batch_add(fre_model_ctx *c, int32_t id, uint32_t pos, uint32_t seq, bool output);
+
+#endif

@@ -1,0 +1,231 @@
+/* Opening a model: the file is checked first, then llama.cpp loads it on the CPU alone, so that
+ * the numbers do not depend on what else the machine has. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Sanity limits of a header; above them ggml would overflow or ask for absurd memory. */
+#define DIM_MAX 65536u
+#define CONTEXT_MAX (1u << 24)
+#define VOCAB_MAX (1u << 22)
+
+static fre_status unusable(fre_err *err, const char *path, const char *why)
+{
+    return fre_fail(err, FRE_E_MODEL, "%s is not a usable model: %s", path, why);
+}
+
+/* "<architecture>.<name>" */
+static bool arch_uint(const fre_gguf_file *g, uint64_t *out, const char *name)
+{
+    char key[FRE_GGUF_TEXT_BYTES + 64];
+
+    (void)snprintf(key, sizeof key, "%s.%s", fre_gguf_text(g, "general.architecture"), name);
+    return fre_gguf_uint(g, out, key);
+}
+
+static fre_status need(const fre_gguf_file *g, uint64_t *out, const char *name, uint64_t max,
+                       const char *path, fre_err *err)
+{
+    *out = 0;
+    if (!arch_uint(g, out, name) || *out == 0 || *out > max)
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s is not a usable model: its metadata have no sound value for %s.%s",
+                        path, fre_gguf_text(g, "general.architecture"), name);
+    return FRE_OK;
+}
+
+/* Vocabulary arrays that llama.cpp indexes by token id without looking at their lengths. */
+static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info, const char *path,
+                                   fre_err *err)
+{
+    static const char *const beside[] = {"tokenizer.ggml.token_type", "tokenizer.ggml.scores"};
+    static const char *const ids[] = {"bos", "eos", "eot", "unknown", "seperator", "padding",
+                                      "mask", "cls"};
+    const fre_gguf_pair *tokens = fre_gguf_find(g, "tokenizer.ggml.tokens");
+
+    if (!tokens || tokens->type != FRE_GGUF_ARRAY || tokens->item_type != FRE_GGUF_STRING ||
+        tokens->count == 0 || tokens->count > VOCAB_MAX)
+        return unusable(err, path, "it has no vocabulary");
+    for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
+        const fre_gguf_pair *p = fre_gguf_find(g, beside[i]);
+        uint32_t item = i == 0 ? FRE_GGUF_I32 : FRE_GGUF_F32;
+
+        if (p && (p->type != FRE_GGUF_ARRAY || p->item_type != item || p->count != tokens->count))
+            return unusable(err, path, "the parts of its vocabulary differ in length");
+    }
+    for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+        char key[64];
+        uint64_t id = 0;
+
+        (void)snprintf(key, sizeof key, "tokenizer.ggml.%s_token_id", ids[i]);
+        if (fre_gguf_find(g, key) && (!fre_gguf_uint(g, &id, key) || id >= tokens->count))
+            return unusable(err, path, "a special token lies outside its vocabulary");
+    }
+    info->vocab = (uint32_t)tokens->count;
+    return FRE_OK;
+}
+
+/* Every model that the adapter runs has its token table as token_embd.weight; its shape ties
+ * the metadata to the tensors. */
+static fre_status check_shape(const fre_gguf_file *g, fre_model_info *info, const char *path,
+                              fre_err *err)
+{
+    const fre_gguf_tensor *table = fre_gguf_find_tensor(g, "token_embd.weight");
+    uint64_t dim = 0, context = 0, blocks = 0, heads = 0;
+    fre_status st = need(g, &dim, "embedding_length", DIM_MAX, path, err);
+
+    if (st == FRE_OK)
+        st = need(g, &context, "context_length", CONTEXT_MAX, path, err);
+    if (st == FRE_OK)
+        st = need(g, &blocks, "block_count", 512, path, err);
+    if (st == FRE_OK)
+        st = need(g, &heads, "attention.head_count", 4096, path, err);
+    if (st == FRE_OK)
+        st = check_vocabulary(g, info, path, err);
+    if (st != FRE_OK)
+        return st;
+    if (!table || table->dim[0] != dim || table->dim[1] != info->vocab)
+        return unusable(err, path, "its token table does not fit its metadata");
+    info->dim = (uint32_t)dim;
+    info->context = (uint32_t)context;
+    return FRE_OK;
+}
+
+static fre_status check_embedder(const fre_gguf_file *g, fre_model_info *info, const char *path,
+                                 fre_err *err)
+{
+    static const char *const name[] = {"none", "mean", "cls", "last", "rank"};
+    uint64_t pooling = 0;
+
+    if (!arch_uint(g, &pooling, "pooling_type") || pooling == LLAMA_POOLING_TYPE_NONE)
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s (%s) is not a sentence embedder: its metadata name no pooling; give "
+                        "an embedding model such as all-MiniLM-L6-v2",
+                        path, info->architecture);
+    if (pooling == LLAMA_POOLING_TYPE_RANK)
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s is a reranker (pooling \"rank\"), not a sentence embedder", path);
+    if (pooling > LLAMA_POOLING_TYPE_RANK)
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s asks for pooling %" PRIu64 ", which is unknown: mean, cls and last "
+                        "are understood",
+                        path, pooling);
+    (void)snprintf(info->pooling, sizeof info->pooling, "%s", name[pooling]);
+    info->normalised = true;
+    return FRE_OK;
+}
+
+static fre_status check_decoder(const fre_gguf_file *g, fre_model_info *info, const char *path,
+                                fre_err *err)
+{
+    const fre_gguf_pair *causal;
+    char key[FRE_GGUF_TEXT_BYTES + 64];
+    uint64_t pooling = 0;
+
+    (void)snprintf(key, sizeof key, "%s.attention.causal", info->architecture);
+    causal = fre_gguf_find(g, key);
+    if ((causal && causal->bits == 0) ||
+        (arch_uint(g, &pooling, "pooling_type") && pooling != LLAMA_POOLING_TYPE_NONE))
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s (%s) is an embedder, not a text decoder: give it as --embedder", path,
+                        info->architecture);
+    (void)snprintf(info->pooling, sizeof info->pooling, "none");
+    return FRE_OK;
+}
+
+static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const char *path,
+                           fre_model_kind kind, fre_err *err)
+{
+    const char *arch = fre_gguf_text(g, "general.architecture");
+    fre_status st;
+
+    if (!arch[0] || strlen(arch) >= sizeof info->architecture)
+        return unusable(err, path, "its metadata name no architecture");
+    if (strncmp(arch, "fre-e2t-", 8) == 0)
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s holds a companion file (%s), not a language model", path, arch);
+    (void)snprintf(info->architecture, sizeof info->architecture, "%s", arch);
+    (void)snprintf(info->name, sizeof info->name, "%s", fre_gguf_text(g, "general.name"));
+    st = kind == FRE_MODEL_EMBEDDER ? check_embedder(g, info, path, err)
+                                    : check_decoder(g, info, path, err);
+    return st == FRE_OK ? check_shape(g, info, path, err) : st;
+}
+
+static fre_status load(fre_model *m, const char *path, fre_err *err)
+{
+    ggml_backend_dev_t cpu_only[] = {NULL};
+    struct llama_model_params p = llama_model_default_params();
+
+    p.devices = cpu_only;
+    p.n_gpu_layers = 0;
+    p.load_mode = LLAMA_LOAD_MODE_MMAP;
+    p.check_tensors = true;
+    /* Repacked weights switch kernels with the number of rows (docs/decisions): a text's
+     * embedding would depend on what it is computed beside. */
+    p.use_extra_bufts = false;
+    fre_runtime_clear_error();
+    m->llama = llama_model_load_from_file(path, p);
+    if (!m->llama)
+        return fre_fail(err, FRE_E_MODEL, "%s is not a usable model: llama.cpp says: %s", path,
+                        fre_runtime_last_error()[0] ? fre_runtime_last_error() : "load failed");
+    m->vocab = llama_model_get_vocab(m->llama);
+    if ((uint32_t)llama_vocab_n_tokens(m->vocab) != m->info.vocab ||
+        (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context)
+        return unusable(err, path, "llama.cpp reads its metadata differently");
+    m->info.dim = (uint32_t)(m->kind == FRE_MODEL_EMBEDDER ? llama_model_n_embd_out(m->llama)
+                                                           : llama_model_n_embd_inp(m->llama));
+    return FRE_OK;
+}
+
+fre_status fre_model_open(fre_model **out, const char *path, fre_model_kind kind, fre_err *err)
+{
+    fre_gguf_file g = {0};
+    fre_model *m = NULL;
+    uint64_t unknown = 0;
+    fre_status st = FRE_OK;
+
+    if (!out || !path || (kind != FRE_MODEL_EMBEDDER && kind != FRE_MODEL_DECODER))
+        return fre_fail(err, FRE_E_ARG, "fre_model_open needs a path and a kind");
+    m = calloc(1, sizeof *m);
+    if (!m) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
+        goto out;
+    }
+    m->kind = kind;
+    st = fre_gguf_read(&g, path, err);
+    if (st == FRE_OK)
+        st = describe(&m->info, &g, path, kind, err);
+    if (st == FRE_OK)
+        st = fre_sha256_file(m->info.sha256, path, err);
+    if (st == FRE_OK)
+        st = fre_runtime_start(err);
+    if (st == FRE_OK)
+        st = load(m, path, err);
+    if (st != FRE_OK)
+        goto out;
+    m->unknown = -1;
+    if (fre_gguf_uint(&g, &unknown, "tokenizer.ggml.unknown_token_id"))
+        m->unknown = (int32_t)unknown; /* < vocab: checked */
+    *out = m;
+    m = NULL; /* handed over */
+out:
+    fre_gguf_wipe(&g);
+    fre_model_free(m);
+    return st;
+}
+
+void fre_model_free(fre_model *m)
+{
+    if (!m)
+        return;
+    if (m->llama)
+        llama_model_free(m->llama);
+    free(m);
+}
+
+const fre_model_info *fre_model_info_view(const fre_model *m)
+{
+    return &m->info;
+}

@@ -1,0 +1,103 @@
+/* ggml's backends and log.  With run-time CPU variants (GGML_BACKEND_DL) the kernels live in
+ * shared objects beside libllama; which of them fits this processor is decided at load. */
+#include "internal.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static bool started;
+static _Thread_local char last_error[256];
+
+/* llama.cpp reports on standard error unless told otherwise.  Only error lines are kept: they
+ * speak of the model file and of sizes, never of a text. */
+static void on_log(enum ggml_log_level level, const char *text, void *ctx)
+{
+    size_t n = strlen(text);
+
+    (void)ctx;
+    if (level != GGML_LOG_LEVEL_ERROR)
+        return;
+    while (n > 0 && (text[n - 1] == '\n' || text[n - 1] == ' '))
+        n--;
+    if (n == 0)
+        return;
+    if (n >= sizeof last_error)
+        n = sizeof last_error - 1;
+    memcpy(last_error, text, n);
+    last_error[n] = '\0';
+}
+
+/* A failed assertion of ggml ends the process whatever this does; taking the message keeps ggml
+ * from starting a debugger on a process that holds private texts. */
+static void on_abort(const char *message)
+{
+    on_log(GGML_LOG_LEVEL_ERROR, message, NULL);
+}
+
+/* Folder of the shared object that defines llama_backend_init, into dir; false if unknown. */
+static bool library_folder(char *dir, size_t n)
+{
+    void (*fn)(void) = llama_backend_init;
+    void *address = NULL;
+    char real[PATH_MAX];
+    Dl_info found;
+    char *slash;
+
+    memcpy(&address, &fn, sizeof address); /* POSIX: both have the same representation */
+    if (dladdr(address, &found) == 0 || !found.dli_fname || !realpath(found.dli_fname, real))
+        return false;
+    slash = strrchr(real, '/');
+    if (!slash || (size_t)(slash - real) >= n)
+        return false;
+    *slash = '\0';
+    memcpy(dir, real, strlen(real) + 1);
+    return true;
+}
+
+static bool have_cpu(void)
+{
+    return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) != NULL;
+}
+
+static void start(void)
+{
+    char dir[PATH_MAX];
+
+    llama_log_set(on_log, NULL);
+    (void)ggml_set_abort_callback(on_abort);
+    if (!have_cpu() && library_folder(dir, sizeof dir))
+        ggml_backend_load_all_from_path(dir);
+#ifdef FRE_LLAMA_BACKEND_DIR
+    if (!have_cpu())
+        ggml_backend_load_all_from_path(FRE_LLAMA_BACKEND_DIR);
+#endif
+    if (!have_cpu())
+        ggml_backend_load_all();
+    llama_backend_init();
+    started = have_cpu();
+}
+
+fre_status fre_runtime_start(fre_err *err)
+{
+    if (pthread_once(&once, start) != 0)
+        return FRE_E_INTERNAL;
+    if (!started)
+        return fre_fail(err, FRE_E_NOINPUT,
+                        "no CPU backend of ggml (libggml-cpu-*.so) was found beside libllama; "
+                        "install the whole of llama.cpp's libraries");
+    return FRE_OK;
+}
+
+const char *fre_runtime_last_error(void)
+{
+    return last_error;
+}
+
+void fre_runtime_clear_error(void)
+{
+    last_error[0] = '\0';
+}
