@@ -39,7 +39,6 @@ if(FRE_LLAMA_LIBRARY AND FRE_GGML_LIBRARY AND FRE_GGML_BASE_LIBRARY AND FRE_LLAM
     target_include_directories(fre-ext-llama SYSTEM INTERFACE ${FRE_LLAMA_INCLUDE})
     target_link_libraries(fre-ext-llama INTERFACE
         ${FRE_LLAMA_LIBRARY} ${FRE_GGML_LIBRARY} ${FRE_GGML_BASE_LIBRARY})
-    target_link_options(fre-ext-llama INTERFACE -Wl,-rpath,${FRE_LLAMA_LIBDIR})
 else()
     set(FRE_HAVE_LLAMA FALSE)
     message(WARNING "llama.cpp was not found: the modules that need it are left out. "

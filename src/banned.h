@@ -25,7 +25,7 @@
 #define gets(...) fre_banned_gets
 #define system(...) fre_banned_system
 
-#ifndef FRE_MODULE_MAY_READ_CLOCK
+#ifndef FRE_MODULE_IS_CORE
 #define time(...) fre_banned_time_use_the_clock_of_core
 #define gettimeofday(...) fre_banned_gettimeofday_use_the_clock_of_core
 #define clock_gettime(...) fre_banned_clock_gettime_use_the_clock_of_core
@@ -36,12 +36,16 @@
 #undef putchar
 #undef perror
 #undef exit
-#undef abort
 #define printf(...) fre_banned_printf_in_the_library
 #define puts(...) fre_banned_puts_in_the_library
 #define putchar(...) fre_banned_putchar_in_the_library
 #define perror(...) fre_banned_perror_in_the_library
 #define exit(...) fre_banned_exit_in_the_library
+#endif
+
+/* core ends the process when the operating system has no randomness to give. */
+#if !defined(FRE_MODULE_MAY_PRINT) && !defined(FRE_MODULE_IS_CORE)
+#undef abort
 #define abort(...) fre_banned_abort_in_the_library
 #endif
 

@@ -1,0 +1,56 @@
+# make install: program, library, headers, pkg-config file, models, data, man page, completions,
+# and llama.cpp's shared libraries in a private folder.  Everything finds its parts relative to
+# itself, so an installed tree can be moved.
+set(private_libdir ${CMAKE_INSTALL_LIBDIR}/fre-e2t)
+set(datadir ${CMAKE_INSTALL_DATADIR}/fre-e2t)
+
+if(TARGET libfre-e2t-shared)
+    set_target_properties(libfre-e2t-shared PROPERTIES INSTALL_RPATH "$ORIGIN/fre-e2t")
+    install(TARGETS libfre-e2t-shared libfre-e2t-static
+        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(DIRECTORY include/fre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+        FILES_MATCHING PATTERN "*.h")
+    file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+    string(REGEX REPLACE "/$" "" pc_up "${pc_up}")
+    configure_file(cmake/fre-e2t.pc.in fre-e2t.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/fre-e2t.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
+
+if(FRE_HAVE_LLAMA)
+    install(DIRECTORY ${FRE_LLAMA_LIBDIR}/ DESTINATION ${private_libdir}
+        FILES_MATCHING PATTERN "libllama.so*" PATTERN "libggml*.so*")
+    if(EXISTS ${llama_prefix}/share/llama.cpp-LICENSE)
+        install(FILES ${llama_prefix}/share/llama.cpp-LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+    endif()
+endif()
+
+install(DIRECTORY models DESTINATION ${datadir}
+    FILES_MATCHING PATTERN "*.gguf" PATTERN "*.md")
+install(DIRECTORY data DESTINATION ${datadir}
+    FILES_MATCHING PATTERN "*.jsonl.gz" PATTERN "*.md")
+install(FILES LICENSE NOTICE THIRD_PARTY.md SECURITY.md README.md DESTINATION
+    ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
+
+if(TARGET fre-e2t)
+    file(RELATIVE_PATH from_bin /${CMAKE_INSTALL_BINDIR} /${private_libdir})
+    set_target_properties(fre-e2t PROPERTIES INSTALL_RPATH "$ORIGIN/${from_bin}")
+    install(TARGETS fre-e2t RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+
+    # The man page and the completions come from the program's own argument tables.
+    set(generated ${PROJECT_BINARY_DIR}/generated)
+    file(MAKE_DIRECTORY ${generated})
+    add_custom_command(OUTPUT ${generated}/stamp
+        COMMAND fre-e2t completion man >${generated}/fre-e2t.1
+        COMMAND fre-e2t completion bash >${generated}/fre-e2t.bash
+        COMMAND fre-e2t completion zsh >${generated}/_fre-e2t
+        COMMAND fre-e2t completion fish >${generated}/fre-e2t.fish
+        COMMAND ${CMAKE_COMMAND} -E touch ${generated}/stamp
+        DEPENDS fre-e2t VERBATIM)
+    add_custom_target(generated DEPENDS ${generated}/stamp)
+    install(FILES ${generated}/fre-e2t.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${generated}/fre-e2t.bash RENAME fre-e2t
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+    install(FILES ${generated}/_fre-e2t DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+    install(FILES ${generated}/fre-e2t.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+endif()
