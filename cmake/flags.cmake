@@ -19,7 +19,7 @@ foreach(flag IN LISTS warnings)
 endforeach()
 # -ffp-contract=off: sums and accountants must not depend on whether a machine fuses multiply-add.
 target_compile_options(fre-flags INTERFACE -fno-common -ffp-contract=off -fvisibility=hidden)
-target_compile_definitions(fre-flags INTERFACE _GNU_SOURCE FRE_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(fre-flags INTERFACE _GNU_SOURCE)
 
 if(FRE_WARNINGS_AS_ERRORS)
     target_compile_options(fre-flags INTERFACE -Werror)

@@ -112,3 +112,16 @@ if(FRE_TESTS)
             "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
     endif()
 endif()
+
+# Checks of the house, once a build without sanitizers; each also proves that it can fail.
+if(FRE_TESTS AND NOT FRE_SANITIZE)
+    set(check_layers_args ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
+    set(check_symbols_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+    foreach(check layers headers size symbols words)
+        add_test(NAME check-${check}
+            COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
+        add_test(NAME check-${check}-can-fail
+            COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} --self-test)
+        set_tests_properties(check-${check} check-${check}-can-fail PROPERTIES TIMEOUT 120)
+    endforeach()
+endif()

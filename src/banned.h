@@ -1,6 +1,7 @@
 /* Compiled in front of every file under src/: calls that this code base never makes become errors.
  * Unbounded or hidden-state string calls, predictable random numbers, clocks outside core (whose
- * hook tests replace), and printing or exiting outside the program. */
+ * hook tests replace), and printing or exiting outside the program.  A deliberate exception calls
+ * the function in parentheses, which no function-like macro touches, and says why. */
 #ifndef FRE_BANNED_H
 #define FRE_BANNED_H
 
@@ -41,10 +42,6 @@
 #define putchar(...) fre_banned_putchar_in_the_library
 #define perror(...) fre_banned_perror_in_the_library
 #define exit(...) fre_banned_exit_in_the_library
-#endif
-
-/* core ends the process when the operating system has no randomness to give. */
-#if !defined(FRE_MODULE_MAY_PRINT) && !defined(FRE_MODULE_IS_CORE)
 #undef abort
 #define abort(...) fre_banned_abort_in_the_library
 #endif
