@@ -226,16 +226,20 @@ typedef struct fre_spool_opts {
     size_t record_bytes;     /**< 1..2^20 */
 } fre_spool_opts;
 
-/** Opens; with resume_path and both files present, continues after the last whole block.
- * FRE_E_DATA: the files are there but do not fit (record size, key, damage before the end). */
+/** Opens; with resume_path and both files present, continues after the last whole block (a block
+ * is 64 KiB of records; a run that is killed loses the records of an unfinished one).
+ * FRE_E_DATA: the files are there but do not fit (record size, key, damage before the end).
+ * FRE_E_REFUSED: a file is a link, or others can read it.  FRE_E_AGAIN: another run has it open.
+ * FRE_E_IO: no file can be made; "disk full" with the folder. */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_open(fre_spool **out, const fre_spool_opts *opts,
                                                  fre_err *err);
 FRE_API uint64_t fre_spool_count(const fre_spool *s);
+/** Also during a pass, which then sees the record.  On failure the record is not appended. */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_append(fre_spool *s, const void *record,
                                                    fre_err *err);
 /** Push whole blocks to the file so that a resume would see them. */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_flush(fre_spool *s, fre_err *err);
-/** Start a pass at record 0. */
+/** Start a pass at record 0 (a new spool stands there). */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_rewind(fre_spool *s, fre_err *err);
 /** Next record into out; FRE_E_STATE at the end (callers count). */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_next(fre_spool *s, void *out, fre_err *err);

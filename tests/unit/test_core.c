@@ -1,0 +1,588 @@
+/* Status, buffer, hash, rng, clock, progress, interruption, threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fre/core.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "temp_dir.h"
+
+/* ---- status ------------------------------------------------------------------------------ */
+
+static void status_has_text_and_exit_code(void **state)
+{
+    static const struct {
+        fre_status status;
+        int code;
+    } expected[] = {
+        {FRE_OK, 0},           {FRE_E_ARG, 70},       {FRE_E_STATE, 70},  {FRE_E_INTERNAL, 70},
+        {FRE_E_USAGE, 64},     {FRE_E_INFEASIBLE, 64}, {FRE_E_DATA, 65},  {FRE_E_MODEL, 65},
+        {FRE_E_NOINPUT, 66},   {FRE_E_EXISTS, 73},    {FRE_E_IO, 74},     {FRE_E_AGAIN, 75},
+        {FRE_E_INTERRUPTED, 130}, {FRE_E_NOMEM, 70},  {FRE_E_LIMIT, 65},  {FRE_E_REFUSED, 77},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++) {
+        assert_int_equal(fre_status_exit_code(expected[i].status), expected[i].code);
+        assert_true(strlen(fre_status_text(expected[i].status)) > 3);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(fre_status_text(expected[i].status),
+                                    fre_status_text(expected[j].status));
+    }
+    assert_int_equal(fre_status_exit_code((fre_status)0x7ff), 70);
+    assert_non_null(fre_status_text((fre_status)0x7ff));
+}
+
+static void fail_formats_cuts_and_allows_null(void **state)
+{
+    char longer[2 * FRE_ERR_BYTES];
+    fre_err err;
+
+    (void)state;
+    memset(longer, 'x', sizeof longer - 1);
+    longer[sizeof longer - 1] = '\0';
+    assert_int_equal(fre_fail(&err, FRE_E_DATA, "line %d", 7), FRE_E_DATA);
+    assert_string_equal(err.text, "line 7");
+    assert_int_equal(fre_fail(NULL, FRE_E_IO, "line %d", 7), FRE_E_IO);
+    (void)fre_fail(&err, FRE_E_IO, "%s", longer);
+    assert_int_equal(strlen(err.text), FRE_ERR_BYTES - 1);
+}
+
+/* ---- buffer ------------------------------------------------------------------------------ */
+
+static void buffer_grows_to_its_limit_only(void **state)
+{
+    fre_buf b;
+    uint8_t block[100];
+
+    (void)state;
+    memset(block, 0x5a, sizeof block);
+    fre_buf_init(&b, 250);
+    assert_int_equal(fre_buf_append(&b, NULL, 0), FRE_OK);
+    assert_int_equal(fre_buf_append(&b, NULL, 1), FRE_E_ARG);
+    assert_int_equal(fre_buf_append(&b, block, 100), FRE_OK);
+    assert_int_equal(fre_buf_append(&b, block, 100), FRE_OK);
+    assert_int_equal(fre_buf_append(&b, block, 51), FRE_E_LIMIT);
+    assert_int_equal(b.n, 200);
+    assert_int_equal(fre_buf_append(&b, block, SIZE_MAX), FRE_E_LIMIT);
+    assert_int_equal(fre_buf_append(&b, block, 50), FRE_OK);
+    assert_int_equal(b.n, 250);
+    assert_int_equal(fre_buf_append(&b, block, 1), FRE_E_LIMIT);
+    for (size_t i = 0; i < b.n; i++)
+        assert_int_equal(b.p[i], 0x5a);
+    fre_buf_wipe(&b);
+    assert_null(b.p);
+    assert_int_equal(b.n, 0);
+    assert_int_equal(b.max, 250);
+    assert_int_equal(fre_buf_append(&b, block, 100), FRE_OK);
+    fre_buf_wipe(&b);
+    fre_buf_wipe(&b);
+}
+
+static void buffer_can_append_from_itself(void **state)
+{
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, SIZE_MAX);
+    assert_int_equal(fre_buf_append(&b, "abcdefghijklmnopqrstuvwxyz012345", 32), FRE_OK);
+    for (int i = 0; i < 6; i++) /* crosses several moves of the storage */
+        assert_int_equal(fre_buf_append(&b, b.p, b.n), FRE_OK);
+    assert_int_equal(b.n, 2048);
+    for (size_t i = 0; i < b.n; i++)
+        assert_int_equal(b.p[i], b.p[i % 32]);
+    fre_buf_wipe(&b);
+}
+
+static void buffer_printf_counts_and_limits(void **state)
+{
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, 12);
+    assert_int_equal(fre_buf_printf(&b, "%s-%d", "abc", 42), FRE_OK);
+    assert_int_equal(b.n, 6);
+    assert_memory_equal(b.p, "abc-42", 7); /* with a NUL that is not counted */
+    assert_int_equal(fre_buf_printf(&b, "%s", "1234567"), FRE_E_LIMIT);
+    assert_int_equal(b.n, 6);
+    assert_memory_equal(b.p, "abc-42", 7);
+    assert_int_equal(fre_buf_printf(&b, "%s", "123456"), FRE_OK);
+    assert_memory_equal(b.p, "abc-42123456", 13);
+    fre_buf_wipe(&b);
+}
+
+static void wipe_and_compare(void **state)
+{
+    uint8_t a[33], b[33];
+
+    (void)state;
+    memset(a, 7, sizeof a);
+    memset(b, 7, sizeof b);
+    assert_true(fre_secret_eq(a, b, sizeof a));
+    b[32] = 8;
+    assert_false(fre_secret_eq(a, b, sizeof a));
+    assert_true(fre_secret_eq(a, b, 32));
+    assert_true(fre_secret_eq(NULL, NULL, 0));
+    fre_wipe(a, 32);
+    for (size_t i = 0; i < 32; i++)
+        assert_int_equal(a[i], 0);
+    assert_int_equal(a[32], 7);
+    fre_wipe(NULL, 0);
+}
+
+/* ---- hashes and digits ------------------------------------------------------------------- */
+
+static void sha256_of_a_file(void **state)
+{
+    /* FIPS 180-4 examples: "abc", the empty message, a million times "a". */
+    static const char *const wanted[] = {
+        "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+    };
+    static const size_t sizes[] = {3, 0, 1000000};
+    temp_dir t;
+    char path[512], hex[65];
+    uint8_t out[32];
+    char *a = malloc(1000000);
+    fre_err err;
+
+    (void)state;
+    assert_non_null(a);
+    temp_dir_make(&t);
+    (void)temp_path(path, &t, "f");
+    for (size_t i = 0; i < 3; i++) {
+        memset(a, 'a', 1000000);
+        if (i == 0)
+            memcpy(a, "abc", 3);
+        write_file(path, a, sizes[i]);
+        assert_int_equal(fre_sha256_file(out, path, &err), FRE_OK);
+        fre_hex(hex, out, sizeof out);
+        assert_string_equal(hex, wanted[i]);
+    }
+    free(a);
+    memset(out, 9, sizeof out);
+    (void)temp_path(path, &t, "absent");
+    assert_int_equal(fre_sha256_file(out, path, &err), FRE_E_NOINPUT);
+    assert_non_null(strstr(err.text, "absent"));
+    assert_int_equal(fre_sha256_file(out, t.path, &err), FRE_E_NOINPUT); /* a folder */
+    assert_int_equal(fre_sha256_file(out, "/proc/self/mem", &err), FRE_E_IO);
+    assert_int_equal(fre_sha256_file(out, NULL, NULL), FRE_E_ARG);
+    for (size_t i = 0; i < sizeof out; i++)
+        assert_int_equal(out[i], 9);
+    temp_dir_remove(&t);
+}
+
+static void hash128_is_keyed_blake2b(void **state)
+{
+    /* Made with Python: hashlib.blake2b(b"hello", digest_size=16, key=bytes(range(32))). */
+    uint8_t key[32], a[16], b[16];
+    char hex[33];
+
+    (void)state;
+    for (uint8_t i = 0; i < 32; i++)
+        key[i] = i;
+    fre_hash128(a, key, "hello", 5);
+    fre_hex(hex, a, 16);
+    assert_string_equal(hex, "b6cd31b2100d036e7bfa834e88e5b054");
+    key[31] ^= 1;
+    fre_hash128(b, key, "hello", 5);
+    assert_memory_not_equal(a, b, 16);
+    fre_hash128(b, key, NULL, 0);
+}
+
+static void hex_round_trip(void **state)
+{
+    static const char *const bad[] = {"", "0", "000", "00000", "0g00", "00 0", "-100", "0x00"};
+    uint8_t in[256], out[256], two[2] = {1, 2};
+    char text[513];
+
+    (void)state;
+    for (size_t i = 0; i < 256; i++)
+        in[i] = (uint8_t)i;
+    fre_hex(text, in, 256);
+    assert_int_equal(strlen(text), 512);
+    assert_memory_equal(text, "000102030405060708090a0b0c0d0e0f10", 34);
+    assert_true(fre_unhex(out, 256, text));
+    assert_memory_equal(in, out, 256);
+    assert_true(fre_unhex(two, 2, "aBCd"));
+    assert_int_equal(two[0], 0xab);
+    assert_int_equal(two[1], 0xcd);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+        assert_false(fre_unhex(two, 2, bad[i]));
+    assert_false(fre_unhex(two, 2, NULL));
+    assert_int_equal(two[0], 0xab);
+    assert_int_equal(two[1], 0xcd);
+}
+
+/* ---- rng --------------------------------------------------------------------------------- */
+
+static void rng_stream_is_chacha20(void **state)
+{
+    /* RFC 8439 appendix A.1, test vectors 1 and 2: keystream blocks 0 and 1 of the zero key and
+     * nonce.  A refill keeps the first 32 bytes as its next key and hands out the rest. */
+    static const char keystream[] =
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586"
+        "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f";
+    uint8_t wanted[96], got[96];
+    fre_rng r;
+
+    (void)state;
+    assert_true(fre_unhex(wanted, sizeof wanted, keystream));
+    assert_int_equal(fre_rng_init(&r), FRE_OK);
+    memset(r.key, 0, sizeof r.key);
+    fre_rng_bytes(&r, got, 5);
+    fre_rng_bytes(&r, got + 5, 91);
+    assert_memory_equal(got, wanted, 96);
+    for (size_t i = 0; i < 96; i++) /* what was read is gone */
+        assert_int_equal(r.block[i], 0);
+    memset(r.key, 0, sizeof r.key);
+    r.left = 0;
+    assert_int_equal(fre_rng_u32(&r), 0x7c5941da);
+    assert_true(fre_rng_u64(&r) == 0x3fe024778d485751u);
+    fre_rng_wipe(&r);
+    fre_rng_wipe(NULL);
+}
+
+static void rng_seeded_repeats_and_labels_differ(void **state)
+{
+    uint8_t seed[32] = {1}, a[5000], b[5000];
+    fre_rng r, s;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "noise"), FRE_OK);
+    assert_int_equal(fre_rng_init_seeded(&s, seed, "noise"), FRE_OK);
+    fre_rng_bytes(&r, a, sizeof a);
+    for (size_t i = 0; i < sizeof b; i += 50) /* the cut of the reads does not matter */
+        fre_rng_bytes(&s, b + i, 50);
+    assert_memory_equal(a, b, sizeof a);
+    assert_int_equal(fre_rng_init_seeded(&s, seed, "coins"), FRE_OK);
+    fre_rng_bytes(&s, b, sizeof b);
+    assert_memory_not_equal(a, b, 32);
+    seed[31] = 1;
+    assert_int_equal(fre_rng_init_seeded(&s, seed, "noise"), FRE_OK);
+    fre_rng_bytes(&s, b, sizeof b);
+    assert_memory_not_equal(a, b, 32);
+    assert_int_equal(fre_rng_init_seeded(&s, NULL, "noise"), FRE_E_ARG);
+    assert_int_equal(fre_rng_init_seeded(&s, seed, NULL), FRE_E_ARG);
+    assert_int_equal(fre_rng_init_seeded(NULL, seed, "noise"), FRE_E_ARG);
+    assert_int_equal(fre_rng_init(NULL), FRE_E_ARG);
+    fre_rng_wipe(&r);
+    fre_rng_wipe(&s);
+}
+
+static void rng_system_streams_differ(void **state)
+{
+    uint8_t a[64], b[64];
+    fre_rng r, s;
+
+    (void)state;
+    assert_int_equal(fre_rng_init(&r), FRE_OK);
+    assert_int_equal(fre_rng_init(&s), FRE_OK);
+    fre_rng_bytes(&r, a, sizeof a);
+    fre_rng_bytes(&s, b, sizeof b);
+    assert_memory_not_equal(a, b, sizeof a);
+    fre_rng_wipe(&r);
+    fre_rng_wipe(&s);
+}
+
+static void rng_forked_child_draws_its_own(void **state)
+{
+    uint8_t mine[32], theirs[32];
+    int ends[2], status;
+    fre_rng r;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(fre_rng_init(&r), FRE_OK);
+    fre_rng_bytes(&r, mine, 1); /* the block now holds unread bytes that both processes share */
+    assert_int_equal(pipe(ends), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fre_rng_bytes(&r, theirs, sizeof theirs);
+        _exit(write(ends[1], theirs, sizeof theirs) == (ssize_t)sizeof theirs ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(read(ends[0], theirs, sizeof theirs), (int)sizeof theirs);
+    fre_rng_bytes(&r, mine, sizeof mine);
+    assert_memory_not_equal(mine, theirs, sizeof mine);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    fre_rng_wipe(&r);
+}
+
+static void rng_forked_seeded_child_aborts(void **state)
+{
+    const struct rlimit none = {0, 0};
+    uint8_t seed[32] = {3};
+    fre_rng r;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "x"), FRE_OK);
+    (void)fre_rng_u32(&r);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)setrlimit(RLIMIT_CORE, &none);
+        (void)signal(SIGABRT, SIG_DFL);
+        (void)fre_rng_u32(&r);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGABRT);
+    fre_rng_wipe(&r);
+}
+
+static void rng_below_is_uniform_and_in_range(void **state)
+{
+    static const uint64_t limits[] = {1, 2, 3, 5, 255, 256, 257, UINT64_C(1) << 32,
+                                      (UINT64_C(1) << 63) + 1, UINT64_MAX};
+    uint8_t seed[32] = {5};
+    uint32_t count[6] = {0};
+    double chi2 = 0;
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "below"), FRE_OK);
+    for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+        for (int j = 0; j < 200; j++)
+            assert_true(fre_rng_below(&r, limits[i]) < limits[i]);
+    }
+    for (int i = 0; i < 60000; i++)
+        count[fre_rng_below(&r, 6)]++;
+    for (size_t i = 0; i < 6; i++)
+        chi2 += ((double)count[i] - 10000.) * ((double)count[i] - 10000.) / 10000.;
+    assert_true(chi2 < 35.9); /* 5 degrees of freedom, p = 1e-6; the seed is fixed */
+    assert_true(fre_rng_below(&r, UINT64_MAX) > UINT32_MAX);
+    fre_rng_wipe(&r);
+}
+
+/* ---- clock, progress, interruption, hardening -------------------------------------------- */
+
+static int64_t frozen(void)
+{
+    return 1234;
+}
+
+static void clock_source_is_replaceable(void **state)
+{
+    int64_t a = fre_clock_ms();
+
+    (void)state;
+    assert_true(fre_clock_ms() >= a);
+    fre_clock_set_source(frozen);
+    assert_int_equal(fre_clock_ms(), 1234);
+    fre_clock_set_source(NULL);
+    assert_true(fre_clock_ms() >= a);
+}
+
+static void note_progress(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    uint64_t *seen = ctx;
+
+    seen[0] = done;
+    seen[1] = total;
+    seen[2] = strlen(phase);
+}
+
+static void progress_reaches_its_sink(void **state)
+{
+    uint64_t seen[3] = {0};
+    fre_progress p = {.update = note_progress, .ctx = seen};
+    fre_progress silent = {.update = NULL, .ctx = NULL};
+
+    (void)state;
+    fre_progress_update(&p, "reading", 3, 10);
+    assert_int_equal(seen[0], 3);
+    assert_int_equal(seen[1], 10);
+    assert_int_equal(seen[2], 7);
+    fre_progress_update(NULL, "reading", 4, 10);
+    fre_progress_update(&silent, "reading", 4, 10);
+    assert_int_equal(seen[0], 3);
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    fre_interrupt_set();
+}
+
+static void interruption_is_a_flag(void **state)
+{
+    (void)state;
+    assert_false(fre_interrupted());
+    (void)signal(SIGUSR1, on_signal);
+    assert_int_equal(raise(SIGUSR1), 0);
+    assert_true(fre_interrupted());
+    fre_interrupt_clear();
+    assert_false(fre_interrupted());
+    (void)signal(SIGUSR1, SIG_DFL);
+}
+
+static void hardened_process_dumps_no_core(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct rlimit limit = {1, 1};
+        bool ok = fre_core_harden() == FRE_OK && getrlimit(RLIMIT_CORE, &limit) == 0 &&
+                  limit.rlim_max == 0;
+#if !defined(__SANITIZE_ADDRESS__)
+        ok = ok && prctl(PR_GET_DUMPABLE) == 0;
+#endif
+        _exit(ok ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+typedef struct tally {
+    atomic_uint runs[1000];
+    uint64_t fail_at, fail_also; /* UINT64_MAX: none */
+    pthread_t caller;
+    atomic_uint elsewhere;
+} tally;
+
+static fre_status count_run(void *ctx, uint64_t i)
+{
+    tally *t = ctx;
+
+    atomic_fetch_add(&t->runs[i], 1);
+    if (!pthread_equal(pthread_self(), t->caller))
+        atomic_fetch_add(&t->elsewhere, 1);
+    if (i == t->fail_at)
+        return FRE_E_DATA;
+    return i == t->fail_also ? FRE_E_IO : FRE_OK;
+}
+
+static void parallel_runs_each_job_once(void **state)
+{
+    static const uint32_t threads[] = {1, 2, 7, 1024};
+    tally *t = calloc(1, sizeof *t);
+
+    (void)state;
+    assert_non_null(t);
+    t->caller = pthread_self();
+    t->fail_at = t->fail_also = UINT64_MAX;
+    for (size_t k = 0; k < 4; k++) {
+        assert_int_equal(fre_parallel(threads[k], 1000, count_run, t), FRE_OK);
+        for (size_t i = 0; i < 1000; i++)
+            assert_int_equal(atomic_load(&t->runs[i]), k + 1);
+        if (k == 0)
+            assert_int_equal(atomic_load(&t->elsewhere), 0);
+    }
+    assert_int_equal(fre_parallel(3, 0, count_run, t), FRE_OK);
+    assert_int_equal(fre_parallel(0, 1, count_run, t), FRE_E_ARG);
+    assert_int_equal(fre_parallel(1025, 1, count_run, t), FRE_E_ARG);
+    assert_int_equal(fre_parallel(1, 1, NULL, t), FRE_E_ARG);
+    free(t);
+}
+
+static void parallel_reports_the_lowest_failure(void **state)
+{
+    tally *t = calloc(1, sizeof *t);
+
+    (void)state;
+    assert_non_null(t);
+    t->caller = pthread_self();
+    for (uint32_t threads = 1; threads <= 16; threads++) {
+        t->fail_at = 101;
+        t->fail_also = 103;
+        assert_int_equal(fre_parallel(threads, 1000, count_run, t), FRE_E_DATA);
+        t->fail_at = 103;
+        t->fail_also = 101;
+        assert_int_equal(fre_parallel(threads, 1000, count_run, t), FRE_E_IO);
+    }
+    for (size_t i = 0; i <= 101; i++) /* every job below the failure has run */
+        assert_int_equal(atomic_load(&t->runs[i]), 32);
+    assert_int_equal(atomic_load(&t->runs[999]), 0);
+    free(t);
+}
+
+static atomic_uint masked;
+
+static fre_status look_at_mask(void *ctx, uint64_t i)
+{
+    const tally *t = ctx;
+    sigset_t now;
+
+    (void)i;
+    if (!pthread_equal(pthread_self(), t->caller) &&
+        pthread_sigmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGINT) == 0)
+        atomic_fetch_add(&masked, 1); /* a helper that would take the signal */
+    return FRE_OK;
+}
+
+static void parallel_leaves_signals_to_the_caller(void **state)
+{
+    tally *t = calloc(1, sizeof *t);
+
+    (void)state;
+    assert_non_null(t);
+    t->caller = pthread_self();
+    assert_int_equal(fre_parallel(4, 1000, look_at_mask, t), FRE_OK);
+    assert_int_equal(atomic_load(&masked), 0);
+    free(t);
+}
+
+static void cpu_count_is_positive(void **state)
+{
+    (void)state;
+    assert_true(fre_cpu_count() >= 1);
+    assert_true(fre_cpu_count() <= 65536);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_has_text_and_exit_code),
+        cmocka_unit_test(fail_formats_cuts_and_allows_null),
+        cmocka_unit_test(buffer_grows_to_its_limit_only),
+        cmocka_unit_test(buffer_can_append_from_itself),
+        cmocka_unit_test(buffer_printf_counts_and_limits),
+        cmocka_unit_test(wipe_and_compare),
+        cmocka_unit_test(sha256_of_a_file),
+        cmocka_unit_test(hash128_is_keyed_blake2b),
+        cmocka_unit_test(hex_round_trip),
+        cmocka_unit_test(rng_stream_is_chacha20),
+        cmocka_unit_test(rng_seeded_repeats_and_labels_differ),
+        cmocka_unit_test(rng_system_streams_differ),
+        cmocka_unit_test(rng_forked_child_draws_its_own),
+        cmocka_unit_test(rng_forked_seeded_child_aborts),
+        cmocka_unit_test(rng_below_is_uniform_and_in_range),
+        cmocka_unit_test(clock_source_is_replaceable),
+        cmocka_unit_test(progress_reaches_its_sink),
+        cmocka_unit_test(interruption_is_a_flag),
+        cmocka_unit_test(hardened_process_dumps_no_core),
+        cmocka_unit_test(parallel_runs_each_job_once),
+        cmocka_unit_test(parallel_reports_the_lowest_failure),
+        cmocka_unit_test(parallel_leaves_signals_to_the_caller),
+        cmocka_unit_test(cpu_count_is_positive),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
