@@ -41,6 +41,7 @@ bench: release
 	build/fre-e2t bench
 
 install: release
+	@cmake --build --preset release --target generated
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
 clean:

@@ -14,33 +14,63 @@ fre_external(zlib zlib)
 fre_external(zstd libzstd)
 fre_external(utf8proc libutf8proc)
 
-# llama.cpp: the copy that tools/bootstrap-llama built, or the prefix named by FRE_LLAMA_PREFIX.
+# llama.cpp: a prefix named by the user; else an installed package that has every call that the
+# adapter makes (its API moves quickly); else the copy that tools/bootstrap-llama built.
 set(FRE_LLAMA_PREFIX "$ENV{FRE_LLAMA_PREFIX}" CACHE PATH
-    "where llama.cpp is installed; empty: the copy built by tools/bootstrap-llama")
+    "where llama.cpp is installed; empty: a system package, or the copy of tools/bootstrap-llama")
+set(FRE_HAVE_LLAMA FALSE)
 set(llama_prefix "${FRE_LLAMA_PREFIX}")
+
 if(NOT llama_prefix)
-    execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/bootstrap-llama --prefix
-        OUTPUT_VARIABLE llama_prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    find_package(llama CONFIG QUIET)
+    if(TARGET llama)
+        include(CheckCSourceCompiles)
+        set(CMAKE_REQUIRED_LIBRARIES llama)
+        check_c_source_compiles("
+            #include <llama.h>
+            int main(void)
+            {
+                struct llama_context_params p = llama_context_default_params();
+                p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
+                ggml_backend_load_all_from_path(\".\");
+                llama_memory_seq_cp(llama_get_memory(0), 0, 1, 0, -1);
+                return llama_model_n_embd_inp(0) + llama_model_n_embd_out(0) + (int)p.n_seq_max +
+                       (ggml_set_abort_callback(0) != 0);
+            }" FRE_SYSTEM_LLAMA_FITS)
+        unset(CMAKE_REQUIRED_LIBRARIES)
+    endif()
+    if(TARGET llama AND FRE_SYSTEM_LLAMA_FITS)
+        set(FRE_HAVE_LLAMA TRUE)
+        set(FRE_LLAMA_IS_SYSTEM TRUE)
+        add_library(fre-ext-llama INTERFACE)
+        target_link_libraries(fre-ext-llama INTERFACE llama)
+    else()
+        execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/bootstrap-llama --prefix
+            OUTPUT_VARIABLE llama_prefix OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+    endif()
 endif()
-unset(FRE_LLAMA_LIBRARY CACHE)
-unset(FRE_GGML_LIBRARY CACHE)
-unset(FRE_GGML_BASE_LIBRARY CACHE)
+
+foreach(library LLAMA GGML GGML_BASE)
+    unset(FRE_${library}_LIBRARY CACHE)
+endforeach()
 unset(FRE_LLAMA_INCLUDE CACHE)
 if(llama_prefix)
     find_library(FRE_LLAMA_LIBRARY llama PATHS ${llama_prefix}/lib NO_DEFAULT_PATH)
     find_library(FRE_GGML_LIBRARY ggml PATHS ${llama_prefix}/lib NO_DEFAULT_PATH)
     find_library(FRE_GGML_BASE_LIBRARY ggml-base PATHS ${llama_prefix}/lib NO_DEFAULT_PATH)
     find_path(FRE_LLAMA_INCLUDE llama.h PATHS ${llama_prefix}/include NO_DEFAULT_PATH)
+    if(FRE_LLAMA_LIBRARY AND FRE_GGML_LIBRARY AND FRE_GGML_BASE_LIBRARY AND FRE_LLAMA_INCLUDE)
+        set(FRE_HAVE_LLAMA TRUE)
+        set(FRE_LLAMA_IS_SYSTEM FALSE)
+        set(FRE_LLAMA_LIBDIR ${llama_prefix}/lib)
+        add_library(fre-ext-llama INTERFACE)
+        target_include_directories(fre-ext-llama SYSTEM INTERFACE ${FRE_LLAMA_INCLUDE})
+        target_link_libraries(fre-ext-llama INTERFACE
+            ${FRE_LLAMA_LIBRARY} ${FRE_GGML_LIBRARY} ${FRE_GGML_BASE_LIBRARY})
+    endif()
 endif()
-if(FRE_LLAMA_LIBRARY AND FRE_GGML_LIBRARY AND FRE_GGML_BASE_LIBRARY AND FRE_LLAMA_INCLUDE)
-    set(FRE_HAVE_LLAMA TRUE)
-    set(FRE_LLAMA_LIBDIR ${llama_prefix}/lib)
-    add_library(fre-ext-llama INTERFACE)
-    target_include_directories(fre-ext-llama SYSTEM INTERFACE ${FRE_LLAMA_INCLUDE})
-    target_link_libraries(fre-ext-llama INTERFACE
-        ${FRE_LLAMA_LIBRARY} ${FRE_GGML_LIBRARY} ${FRE_GGML_BASE_LIBRARY})
-else()
-    set(FRE_HAVE_LLAMA FALSE)
-    message(WARNING "llama.cpp was not found: the modules that need it are left out. "
-        "Run tools/bootstrap-llama once, or name a prefix by -DFRE_LLAMA_PREFIX=DIR.")
+
+if(NOT FRE_HAVE_LLAMA)
+    message(FATAL_ERROR "llama.cpp was not found. Run tools/bootstrap-llama once "
+        "(three minutes), or name a prefix by -DFRE_LLAMA_PREFIX=DIR.")
 endif()

@@ -16,7 +16,7 @@ if(TARGET libfre-e2t-shared)
     install(FILES ${PROJECT_BINARY_DIR}/fre-e2t.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
 
-if(FRE_HAVE_LLAMA)
+if(NOT FRE_LLAMA_IS_SYSTEM)
     install(DIRECTORY ${FRE_LLAMA_LIBDIR}/ DESTINATION ${private_libdir}
         FILES_MATCHING PATTERN "libllama.so*" PATTERN "libggml*.so*")
     if(EXISTS ${llama_prefix}/share/llama.cpp-LICENSE)
@@ -40,7 +40,7 @@ if(TARGET fre-e2t)
     set(generated ${PROJECT_BINARY_DIR}/generated)
     file(MAKE_DIRECTORY ${generated})
     add_custom_command(OUTPUT ${generated}/stamp
-        COMMAND fre-e2t completion man >${generated}/fre-e2t.1
+        COMMAND fre-e2t help --man >${generated}/fre-e2t.1
         COMMAND fre-e2t completion bash >${generated}/fre-e2t.bash
         COMMAND fre-e2t completion zsh >${generated}/_fre-e2t
         COMMAND fre-e2t completion fish >${generated}/fre-e2t.fish
