@@ -1,0 +1,184 @@
+/* bench_pipeline.c - `bench pipeline`: the mechanism over a .npy, without models. */
+#include "bench.h"
+
+#include <fre/curator.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DIM 384u
+#define CENTRES 1000u
+
+/* Rows around a thousand centres with frequencies 1/rank: what a population looks like to the
+ * mechanism.  Public and repeatable; its quality as randomness does not matter. */
+static void make_row(fre_rng *r, float *x, const float *centre)
+{
+    uint32_t bits[DIM];
+    double norm = 0;
+
+    fre_rng_bytes(r, bits, sizeof bits);
+    for (size_t j = 0; j < DIM; j++) {
+        x[j] = centre[j] + (float)((double)bits[j] / 4294967296.0 - 0.5) * 0.002f;
+        norm += (double)x[j] * (double)x[j];
+    }
+    for (size_t j = 0; j < DIM; j++)
+        x[j] = (float)((double)x[j] / sqrt(norm));
+}
+
+static size_t zipf_rank(fre_rng *r)
+{
+    const double u = (double)fre_rng_u32(r) / 4294967296.0;
+
+    return (size_t)(pow((double)CENTRES, u) - 1); /* density 1/rank */
+}
+
+static fre_status make_rows(FILE *f, uint64_t rows, fre_err *err)
+{
+    const uint8_t seed[FRE_SEED_BYTES] = "bench pipeline";
+    float *centre = calloc(CENTRES * DIM, sizeof *centre);
+    float zero[DIM] = {0}, x[DIM];
+    fre_rng r;
+    fre_status st = centre ? fre_rng_init_seeded(&r, seed, "rows") : FRE_E_NOMEM;
+
+    if (st != FRE_OK) {
+        free(centre);
+        return fre_fail(err, st, "out of memory");
+    }
+    for (size_t i = 0; i < CENTRES; i++)
+        make_row(&r, centre + i * DIM, zero);
+    st = fre_npy_write_header(f, FRE_NPY_F4, rows, DIM, err);
+    for (uint64_t i = 0; st == FRE_OK && i < rows; i++) {
+        make_row(&r, x, centre + zipf_rank(&r) * DIM);
+        if (fwrite(x, sizeof x, 1, f) != 1)
+            st = fre_fail(err, FRE_E_IO, "cannot write the rows (disk full?)");
+    }
+    fre_rng_wipe(&r);
+    free(centre);
+    return st;
+}
+
+static fre_status make_file(const char *path, uint64_t rows, fre_err *err)
+{
+    FILE *f = fopen(path, "wb");
+    fre_status st;
+
+    if (!f)
+        return fre_fail(err, FRE_E_EXISTS, "cannot create %.200s", path);
+    st = make_rows(f, rows, err);
+    if (fclose(f) != 0 && st == FRE_OK)
+        st = fre_fail(err, FRE_E_IO, "cannot write %.200s (disk full?)", path);
+    return st;
+}
+
+/* Memory that is not the mapped file: anonymous pages, sampled whenever progress is told. */
+static uint64_t anonymous_kib(void)
+{
+    char line[128];
+    uint64_t kib = 0;
+    FILE *f = fopen("/proc/self/status", "r");
+
+    while (f && fgets(line, sizeof line, f))
+        if (sscanf(line, "RssAnon: %" SCNu64, &kib) == 1)
+            break;
+    if (f)
+        (void)fclose(f);
+    return kib;
+}
+
+static void sample_memory(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    uint64_t *peak = ctx;
+    const uint64_t now = anonymous_kib();
+
+    (void)phase;
+    (void)done;
+    (void)total;
+    *peak = now > *peak ? now : *peak;
+}
+
+static fre_status run_release(fre_release **rel, uint64_t *peak_kib, const char *input,
+                              const char *output, uint32_t threads, fre_err *err)
+{
+    const fre_progress progress = {.update = sample_memory, .ctx = peak_kib};
+    fre_curator_opts o;
+
+    fre_curator_opts_init(&o);
+    o.input = input;
+    o.output = output;
+    o.inverter = "none";
+    o.threads = threads;
+    o.force = true;
+    o.progress = &progress;
+    *peak_kib = anonymous_kib();
+    return fre_curator_synthesize(rel, &o, err);
+}
+
+static void print_result(FILE *out, const fre_release *rel, double seconds, uint64_t peak_kib,
+                         uint32_t threads, bool json)
+{
+    const double rows = (double)rel->stats.records;
+
+    if (json)
+        (void)fprintf(out,
+                      "{\"rows\": %" PRIu64 ", \"dimension\": %" PRIu32 ", \"threads\": %" PRIu32
+                      ", \"seconds\": %.3f, \"seconds_place\": %.3f, \"seconds_sum\": %.3f, "
+                      "\"rows_per_second\": %.0f, \"peak_mib\": %.1f, \"cells\": %" PRIu64
+                      ", \"released\": %zu}\n",
+                      rel->stats.records, rel->dim, threads, seconds, rel->seconds[0],
+                      rel->seconds[1], rows / seconds, (double)peak_kib / 1024, rel->stats.cells,
+                      rel->n);
+    else
+        (void)fprintf(out,
+                      "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " threads\n"
+                      "  whole                %9.2f s   %.0f rows/s\n"
+                      "  place in cells, coin %9.2f s\n"
+                      "  sum, noise           %9.2f s\n"
+                      "  peak memory          %9.1f MiB beyond the mapped file\n"
+                      "  released             %9zu of %" PRIu64 " occupied cells\n",
+                      rel->stats.records, rel->dim, threads, seconds, rows / seconds,
+                      rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024, rel->n,
+                      rel->stats.cells);
+}
+
+static void remove_release(const char *output)
+{
+    static const char *const names[] = {"synthetic.jsonl", "release.json", "centroids.npy",
+                                        "centroids.npy.json", "counts.npy"};
+    char path[128];
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        (void)snprintf(path, sizeof path, "%s/%s", output, names[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(output);
+}
+
+fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t threads, bool json,
+                              FILE *out, fre_err *err)
+{
+    char dir[] = "/tmp/fre-e2t-bench-XXXXXX", made[64], output[64];
+    fre_release *rel = NULL;
+    uint64_t peak_kib = 0;
+    int64_t start;
+    fre_status st = FRE_OK;
+
+    if (!mkdtemp(dir))
+        return fre_fail(err, FRE_E_IO, "cannot create a temporary folder in /tmp");
+    (void)snprintf(made, sizeof made, "%s/rows.npy", dir);
+    (void)snprintf(output, sizeof output, "%s/release", dir);
+    if (!input_path)
+        st = make_file(made, rows, err);
+    start = fre_clock_ms();
+    if (st == FRE_OK)
+        st = run_release(&rel, &peak_kib, input_path ? input_path : made, output, threads, err);
+    if (st == FRE_OK)
+        print_result(out, rel, (double)(fre_clock_ms() - start) / 1000, peak_kib, threads, json);
+    fre_release_free(rel);
+    remove_release(output);
+    (void)unlink(made);
+    (void)rmdir(dir);
+    return st;
+}
