@@ -25,7 +25,7 @@ typedef struct fre_embedder_opts {
 
 typedef struct fre_embed_stats {
     uint64_t texts;
-    uint64_t truncated; /**< longer than the model's context */
+    uint64_t truncated; /**< longer than the model's context, or than 64 KiB */
     uint64_t foreign;   /**< at least half of the tokens unknown: a language it was not made for */
     uint64_t tokens;
 } fre_embed_stats;
@@ -36,7 +36,8 @@ FRE_API void fre_embedder_free(fre_embedder *e);
 FRE_API const fre_model_info *fre_embedder_info(const fre_embedder *e);
 
 /** n texts (UTF-8, lengths given) -> n x dim floats, row i for text i.  Sorts by length inside.
- * Call with thousands at a time.  FRE_E_INTERRUPTED is polled between batches. */
+ * Call with thousands at a time.  FRE_E_DATA: a text is not valid UTF-8; FRE_E_INTERRUPTED is
+ * polled between batches. */
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
                                                   const char *const *text, const size_t *len,
                                                   size_t n, fre_err *err);

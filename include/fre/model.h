@@ -49,7 +49,7 @@ FRE_API void fre_model_ctx_free(fre_model_ctx *c);
 /** Token ids of a text (with `special`, the special tokens that the model wants are added; text
  * that looks like one is never read as one).  *n in: capacity, out: how many there are in all;
  * if that exceeds the capacity the first `capacity` are written, the last of them replaced by
- * the closing special token ([SEP]) where the model has one. */
+ * the closing special token ([SEP]) where the model has one.  FRE_E_DATA: not valid UTF-8. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n,
                                                      const char *text, size_t len, bool special);
 /** Text of ids joined from their pieces, without special tokens, appended to out. */

@@ -67,6 +67,9 @@ static void start(void)
 {
     char dir[PATH_MAX];
 
+    /* On an uncaught exception ggml would run a debugger that prints arguments: private texts.
+     * Called once, before any worker thread exists. */
+    (void)setenv("GGML_NO_BACKTRACE", "1", 1);
     llama_log_set(on_log, NULL);
     (void)ggml_set_abort_callback(on_abort);
     if (!have_cpu() && library_folder(dir, sizeof dir))

@@ -15,6 +15,38 @@ static llama_token closing(const struct llama_vocab *v, const llama_token *ids, 
     return last;
 }
 
+/* Well-formed UTF-8 (Unicode, table 3-7).  llama.cpp throws on code points beyond U+10FFFF, and
+ * an exception cannot cross C. */
+static bool is_utf8(const char *text, size_t len)
+{
+    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+
+    while (p < end) {
+        unsigned lead = *p++, more, low = 0x80, high = 0xbf;
+
+        if (lead < 0x80)
+            continue;
+        if (lead < 0xc2 || lead > 0xf4)
+            return false;
+        more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        if (lead == 0xe0)
+            low = 0xa0;
+        else if (lead == 0xed)
+            high = 0x9f;
+        else if (lead == 0xf0)
+            low = 0x90;
+        else if (lead == 0xf4)
+            high = 0x8f;
+        if ((size_t)(end - p) < more || *p < low || *p > high)
+            return false;
+        for (unsigned i = 1; i < more; i++)
+            if ((p[i] & 0xc0u) != 0x80u)
+                return false;
+        p += more;
+    }
+    return true;
+}
+
 fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const char *text,
                               size_t len, bool special)
 {
@@ -25,6 +57,8 @@ fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const
 
     if (!m || !n || (!ids && *n > 0) || (!text && len > 0) || len > INT32_MAX / 4)
         return FRE_E_ARG;
+    if (text && !is_utf8(text, len))
+        return FRE_E_DATA;
     capacity = *n < INT32_MAX ? *n : INT32_MAX;
     count = llama_tokenize(m->vocab, text ? text : "", (int32_t)len, ids, (int32_t)capacity,
                            special, false);

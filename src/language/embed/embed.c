@@ -1,0 +1,382 @@
+/* Texts to embeddings on all cores: token sequences are sorted by length, cut into batches of a
+ * bounded number of tokens and handed to one model workspace a thread as they become free. */
+#include <fre/embed.h>
+
+#include <limits.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* More of a text cannot change its embedding by much (a context is some hundred tokens) but
+ * would cost time to tokenise; a longer text counts as truncated. */
+#define TEXT_BYTES_MAX 65536u
+/* Large enough to spread the reading of the weights, small enough to keep all cores busy at the
+ * end of a call. */
+#define BATCH_TOKENS 512u
+#define BATCH_SEQS 64u
+#define TOKENISE_CHUNK 256u
+#define THREADS_MAX 1024u
+
+struct fre_embedder {
+    fre_model *model;
+    uint32_t threads, max_tokens;
+    uint32_t specials; /* tokens of the empty text */
+    fre_model_ctx **idle; /* stack of free workspaces, guarded by lock */
+    uint32_t n_idle, n_ctx;
+    pthread_mutex_t lock;
+    fre_embed_stats stats;
+};
+
+/* Tokens of the texts [first, first + n) of a call. */
+typedef struct chunk {
+    int32_t *ids;
+    size_t n, cap;
+    fre_embed_stats stats;
+} chunk;
+
+typedef struct item {
+    size_t text;
+    const int32_t *ids;
+    size_t offset; /* in its chunk, until the chunk stops growing */
+    uint32_t len;
+} item;
+
+typedef struct call {
+    fre_embedder *e;
+    const char *const *text;
+    const size_t *len;
+    size_t n;
+    chunk *chunk;
+    item *item;
+    size_t *batch; /* batch b: items batch[b] .. batch[b + 1] - 1 */
+    size_t n_batches;
+    float *out;
+    fre_err err; /* of the first job that failed, guarded by e->lock */
+    bool failed;
+} call;
+
+static void keep_error(call *c, const fre_err *err)
+{
+    (void)pthread_mutex_lock(&c->e->lock);
+    if (!c->failed) {
+        c->err = *err;
+        c->failed = true;
+    }
+    (void)pthread_mutex_unlock(&c->e->lock);
+}
+
+/* Largest cut <= max that does not split a UTF-8 sequence. */
+static size_t cut_text(const char *text, size_t len, size_t max)
+{
+    if (len <= max)
+        return len;
+    while (max > 0 && ((unsigned char)text[max] & 0xc0u) == 0x80u)
+        max--;
+    return max;
+}
+
+static fre_status chunk_reserve(chunk *k, size_t more)
+{
+    size_t cap = k->cap ? k->cap : 4096;
+    int32_t *p;
+
+    while (cap - k->n < more)
+        cap *= 2;
+    if (cap == k->cap)
+        return FRE_OK;
+    p = realloc(k->ids, cap * sizeof *p);
+    if (!p)
+        return FRE_E_NOMEM;
+    k->ids = p;
+    k->cap = cap;
+    return FRE_OK;
+}
+
+static fre_status tokenise_one(const call *c, chunk *k, size_t i)
+{
+    const fre_embedder *e = c->e;
+    size_t bytes = cut_text(c->text[i], c->len[i], TEXT_BYTES_MAX);
+    size_t n = e->max_tokens, unknown = 0;
+    fre_status st = chunk_reserve(k, e->max_tokens);
+
+    if (st != FRE_OK)
+        return st;
+    st = fre_model_tokenize(e->model, k->ids + k->n, &n, c->text[i], bytes, true);
+    if (st != FRE_OK)
+        return st;
+    if (n > e->max_tokens || bytes < c->len[i])
+        k->stats.truncated++;
+    if (n > e->max_tokens)
+        n = e->max_tokens;
+    for (size_t j = 0; j < n; j++)
+        unknown += fre_model_is_unknown(e->model, k->ids[k->n + j]);
+    if (unknown > 0 && 2 * unknown + e->specials >= n)
+        k->stats.foreign++;
+    k->stats.texts++;
+    k->stats.tokens += n;
+    c->item[i].text = i;
+    c->item[i].offset = k->n;
+    c->item[i].len = (uint32_t)n;
+    k->n += n;
+    return n > 0 ? FRE_OK : FRE_E_INTERNAL;
+}
+
+static fre_status tokenise_chunk(void *ctx, uint64_t at)
+{
+    call *c = ctx;
+    chunk *k = &c->chunk[at];
+    size_t first = (size_t)at * TOKENISE_CHUNK;
+    size_t end = c->n - first < TOKENISE_CHUNK ? c->n : first + TOKENISE_CHUNK;
+    fre_status st = fre_interrupted() ? FRE_E_INTERRUPTED : FRE_OK;
+
+    for (size_t i = first; i < end && st == FRE_OK; i++)
+        st = tokenise_one(c, k, i);
+    for (size_t i = first; i < end && st == FRE_OK; i++)
+        c->item[i].ids = k->ids + c->item[i].offset;
+    if (st != FRE_OK) {
+        fre_err err;
+
+        (void)fre_fail(&err, st, "a text cannot be embedded: %s",
+                       st == FRE_E_DATA ? "it is not valid UTF-8" : fre_status_text(st));
+        keep_error(c, &err);
+    }
+    return st;
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const item *x = a, *y = b;
+
+    if (x->len != y->len)
+        return x->len > y->len ? -1 : 1; /* longest first: the tail of a call is short work */
+    return (x->text > y->text) - (x->text < y->text);
+}
+
+/* Needs room for n + 1 entries. */
+static void cut_batches(call *c)
+{
+    size_t tokens = 0;
+
+    c->n_batches = 0;
+    c->batch[0] = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t in_batch = i - c->batch[c->n_batches];
+
+        if (in_batch > 0 &&
+            (tokens + c->item[i].len > BATCH_TOKENS || in_batch == BATCH_SEQS)) {
+            c->batch[++c->n_batches] = i;
+            tokens = 0;
+        }
+        tokens += c->item[i].len;
+    }
+    c->batch[++c->n_batches] = c->n;
+}
+
+static fre_model_ctx *borrow(fre_embedder *e)
+{
+    fre_model_ctx *x = NULL;
+
+    (void)pthread_mutex_lock(&e->lock);
+    if (e->n_idle > 0)
+        x = e->idle[--e->n_idle];
+    (void)pthread_mutex_unlock(&e->lock);
+    return x;
+}
+
+static void give_back(fre_embedder *e, fre_model_ctx *x)
+{
+    (void)pthread_mutex_lock(&e->lock);
+    e->idle[e->n_idle++] = x;
+    (void)pthread_mutex_unlock(&e->lock);
+}
+
+static fre_status encode_items(const call *c, fre_model_ctx *x, const item *it, uint32_t n,
+                               fre_err *err)
+{
+    size_t dim = fre_model_info_view(c->e->model)->dim, tokens = 0, at = 0;
+    uint32_t len[BATCH_SEQS];
+    int32_t *ids = NULL;
+    float *rows = NULL;
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; i < n; i++)
+        tokens += len[i] = it[i].len;
+    ids = malloc(tokens * sizeof *ids);
+    rows = malloc(n * dim * sizeof *rows);
+    if (!ids || !rows) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory embedding texts");
+        goto out;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(ids + at, it[i].ids, len[i] * sizeof *ids);
+        at += len[i];
+    }
+    st = fre_model_encode(x, rows, ids, len, n, err);
+    for (uint32_t i = 0; i < n && st == FRE_OK; i++)
+        memcpy(c->out + it[i].text * dim, rows + i * dim, dim * sizeof *rows);
+out:
+    free(ids);
+    free(rows);
+    return st;
+}
+
+static fre_status encode_batch(void *ctx, uint64_t b)
+{
+    call *c = ctx;
+    size_t first = c->batch[b], n = c->batch[b + 1] - first;
+    fre_model_ctx *x = NULL;
+    fre_err err = {{0}};
+    fre_status st;
+
+    if (fre_interrupted()) {
+        st = fre_fail(&err, FRE_E_INTERRUPTED, "interrupted");
+        goto out;
+    }
+    x = borrow(c->e);
+    st = x ? encode_items(c, x, c->item + first, (uint32_t)n, &err)
+           : fre_fail(&err, FRE_E_INTERNAL, "more workers than model workspaces");
+out:
+    if (x)
+        give_back(c->e, x);
+    if (st != FRE_OK)
+        keep_error(c, &err);
+    return st;
+}
+
+static void add_stats(fre_embedder *e, const call *c, size_t n_chunks)
+{
+    for (size_t i = 0; i < n_chunks; i++) {
+        e->stats.texts += c->chunk[i].stats.texts;
+        e->stats.truncated += c->chunk[i].stats.truncated;
+        e->stats.foreign += c->chunk[i].stats.foreign;
+        e->stats.tokens += c->chunk[i].stats.tokens;
+    }
+}
+
+fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text,
+                           const size_t *len, size_t n, fre_err *err)
+{
+    call c = {.e = e, .text = text, .len = len, .n = n};
+    size_t n_chunks = n / TOKENISE_CHUNK + (n % TOKENISE_CHUNK != 0), floats;
+    fre_status st = FRE_OK;
+
+    if (!e || (n > 0 && (!out || !text || !len)))
+        return fre_fail(err, FRE_E_ARG, "fre_embed_texts needs texts and room for their rows");
+    if (n == 0)
+        return FRE_OK;
+    if (n > SIZE_MAX / sizeof(float) / fre_model_info_view(e->model)->dim)
+        return fre_fail(err, FRE_E_ARG, "too many texts in one call");
+    floats = n * fre_model_info_view(e->model)->dim;
+    c.chunk = calloc(n_chunks, sizeof *c.chunk);
+    c.item = calloc(n, sizeof *c.item);
+    c.batch = calloc(n + 1, sizeof *c.batch);
+    c.out = malloc(floats * sizeof *c.out); /* out is written on success only */
+    if (!c.chunk || !c.item || !c.batch || !c.out) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory embedding texts");
+        goto out;
+    }
+    st = fre_parallel(e->threads, n_chunks, tokenise_chunk, &c);
+    if (st == FRE_OK) {
+        qsort(c.item, n, sizeof *c.item, by_length);
+        cut_batches(&c);
+        st = fre_parallel(e->threads, c.n_batches, encode_batch, &c);
+    }
+    if (st == FRE_OK) {
+        memcpy(out, c.out, floats * sizeof *out);
+        add_stats(e, &c, n_chunks);
+    } else {
+        (void)fre_fail(err, st, "%s", c.failed ? c.err.text : fre_status_text(st));
+    }
+out:
+    for (size_t i = 0; c.chunk && i < n_chunks; i++) {
+        if (c.chunk[i].ids)
+            fre_wipe(c.chunk[i].ids, c.chunk[i].cap * sizeof *c.chunk[i].ids);
+        free(c.chunk[i].ids);
+    }
+    free(c.chunk);
+    free(c.item);
+    free(c.batch);
+    free(c.out);
+    return st;
+}
+
+static fre_status open_contexts(fre_embedder *e, fre_err *err)
+{
+    e->idle = calloc(e->threads, sizeof(fre_model_ctx *));
+    if (!e->idle)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
+    while (e->n_ctx < e->threads) {
+        fre_status st = fre_model_ctx_new(&e->idle[e->n_ctx], e->model, e->max_tokens,
+                                          BATCH_SEQS, err);
+
+        if (st != FRE_OK)
+            return st;
+        e->n_idle = ++e->n_ctx;
+    }
+    return FRE_OK;
+}
+
+fre_status fre_embedder_new(fre_embedder **out, const fre_embedder_opts *opts, fre_err *err)
+{
+    fre_embedder *e = NULL;
+    char found[PATH_MAX];
+    const char *path;
+    size_t specials = 0;
+    fre_status st = FRE_OK;
+
+    if (!out || !opts || opts->threads == 0 || opts->threads > THREADS_MAX)
+        return fre_fail(err, FRE_E_ARG, "an embedder needs 1..%u threads", THREADS_MAX);
+    path = opts->path;
+    if (!path) {
+        st = fre_model_find(found, sizeof found, FRE_EMBEDDER_DEFAULT, err);
+        if (st != FRE_OK)
+            return st;
+        path = found;
+    }
+    e = calloc(1, sizeof *e);
+    if (!e)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
+    if (pthread_mutex_init(&e->lock, NULL) != 0) {
+        free(e);
+        return fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
+    }
+    e->threads = opts->threads;
+    st = fre_model_open(&e->model, path, FRE_MODEL_EMBEDDER, err);
+    if (st != FRE_OK)
+        goto out;
+    e->max_tokens = fre_model_info_view(e->model)->context;
+    st = fre_model_tokenize(e->model, NULL, &specials, "", 0, true);
+    if (st == FRE_OK)
+        e->specials = (uint32_t)specials;
+    if (st == FRE_OK)
+        st = open_contexts(e, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = e;
+    e = NULL; /* handed over */
+out:
+    fre_embedder_free(e);
+    return st;
+}
+
+void fre_embedder_free(fre_embedder *e)
+{
+    if (!e)
+        return;
+    for (uint32_t i = 0; i < e->n_idle; i++) /* all are idle between calls */
+        fre_model_ctx_free(e->idle[i]);
+    free(e->idle);
+    fre_model_free(e->model);
+    (void)pthread_mutex_destroy(&e->lock);
+    free(e);
+}
+
+const fre_model_info *fre_embedder_info(const fre_embedder *e)
+{
+    return fre_model_info_view(e->model);
+}
+
+void fre_embed_get_stats(const fre_embedder *e, fre_embed_stats *out)
+{
+    *out = e->stats;
+}

@@ -1,0 +1,156 @@
+/* Drawing texts from the decoder: sequences side by side behind one prefix, each following its
+ * plan.  Top-k sampling: Fan, Lewis, Dauphin, ACL 2018. */
+#include "invert_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, uint32_t prefix_rows,
+                           uint32_t capacity, fre_err *err)
+{
+    const fre_model_info *info = fre_model_info_view(m);
+    inv_drawer w = {.model = m, .capacity = capacity, .prefix_rows = prefix_rows, .end = -1};
+    fre_status st;
+
+    for (uint32_t i = 0; i < info->vocab && w.end < 0; i++)
+        if (fre_model_is_end(m, (int32_t)i))
+            w.end = (int32_t)i;
+    if (w.end < 0 || fre_model_bos(m) < 0)
+        return fre_fail(err, FRE_E_MODEL,
+                        "the inverter's decoder has no begin or end token; use a decoder made for "
+                        "text inversion");
+
+    w.logits = malloc((size_t)capacity * info->vocab * sizeof *w.logits);
+    if (!w.logits)
+        return FRE_E_NOMEM;
+    /* prefix, begin, tokens, end */
+    st = fre_model_ctx_new(&w.ctx, m, prefix_rows + INV_TOKENS + 2u, capacity, err);
+    if (st != FRE_OK) {
+        free(w.logits);
+        return st;
+    }
+    *d = w;
+    return FRE_OK;
+}
+
+void inv_drawer_wipe(inv_drawer *d)
+{
+    fre_model_ctx_free(d->ctx);
+    free(d->logits);
+    memset(d, 0, sizeof *d);
+}
+
+/* log sum exp.  Terms below exp(-20) of the largest add less than 2e-5 in all to a sum >= 1. */
+static double log_total(const float *logit, uint32_t n)
+{
+    float top = logit[0];
+    double sum = 0;
+
+    for (uint32_t i = 1; i < n; i++)
+        top = logit[i] > top ? logit[i] : top;
+    for (uint32_t i = 0; i < n; i++)
+        if (logit[i] > top - 20.0F)
+            sum += (double)expf(logit[i] - top);
+    return (double)top + log(sum);
+}
+
+/* The k largest, sorted; ties to the lower id.  Insertion: most logits fail the first test. */
+static uint32_t top_tokens(int32_t *id, const float *logit, uint32_t n, uint32_t k,
+                           const fre_model *m, bool no_end)
+{
+    uint32_t have = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at;
+
+        if (have == k && logit[i] <= logit[id[k - 1]])
+            continue;
+        if (no_end && fre_model_is_end(m, (int32_t)i))
+            continue;
+        at = have < k ? have++ : k - 1;
+        for (; at > 0 && logit[i] > logit[id[at - 1]]; at--)
+            id[at] = id[at - 1];
+        id[at] = (int32_t)i;
+    }
+    return have;
+}
+
+static int32_t pick(const float *logit, uint32_t n, const fre_model *m, bool no_end, bool greedy,
+                    double temperature, fre_rng *rng)
+{
+    int32_t id[INV_TOP_K];
+    double weight[INV_TOP_K], total = 0, u;
+    uint32_t have = top_tokens(id, logit, n, greedy ? 1 : INV_TOP_K, m, no_end);
+
+    if (greedy)
+        return id[0];
+    for (uint32_t i = 0; i < have; i++) {
+        weight[i] = exp(((double)logit[id[i]] - (double)logit[id[0]]) / temperature);
+        total += weight[i];
+    }
+    u = total * (double)(fre_rng_u64(rng) >> 11) * 0x1p-53;
+    for (uint32_t i = 0; i + 1 < have; i++) {
+        u -= weight[i];
+        if (u < 0)
+            return id[i];
+    }
+    return id[have - 1];
+}
+
+/* Next token of a sequence; -1: the end. */
+static int32_t next_token(const inv_plan *p, const inv_draw *d, const float *logit, uint32_t vocab,
+                          const fre_model *m, double temperature, fre_rng *rng)
+{
+    const uint32_t tail_at = p->n_head + p->n_free;
+    int32_t id;
+
+    if (d->n < p->n_head)
+        return p->head[d->n];
+    if (d->n >= INV_TOKENS)
+        return -1;
+    if (!p->open && d->n >= tail_at)
+        return d->n - tail_at < p->n_tail ? p->tail[d->n - tail_at] : -1;
+    id = pick(logit, vocab, m, !p->open, p->greedy, temperature, rng);
+    return fre_model_is_end(m, id) ? -1 : id;
+}
+
+fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
+                          const float *prefix, double temperature, fre_rng *rng, fre_err *err)
+{
+    const fre_model *m = d->model;
+    const uint32_t vocab = fre_model_info_view(m)->vocab;
+    int32_t ids[INV_MAX_SAMPLES];
+    uint32_t seq[INV_MAX_SAMPLES], live = n;
+    fre_status st = fre_model_prefix(d->ctx, prefix, d->prefix_rows, n, err);
+
+    if (st != FRE_OK)
+        return st;
+    for (uint32_t i = 0; i < n; i++) {
+        ids[i] = fre_model_bos(m);
+        seq[i] = i;
+        out[i].n = 0;
+        out[i].logp = 0;
+    }
+    for (uint32_t pos = d->prefix_rows; live > 0; pos++) {
+        uint32_t left = 0;
+
+        st = fre_model_step(d->ctx, d->logits, ids, seq, live, pos, err);
+        if (st != FRE_OK)
+            return st;
+        for (uint32_t i = 0; i < live; i++) {
+            const float *logit = d->logits + (size_t)i * vocab;
+            inv_draw *w = &out[seq[i]];
+            int32_t id = next_token(&plan[seq[i]], w, logit, vocab, m, temperature, rng);
+
+            w->logp += (double)logit[id < 0 ? d->end : id] - log_total(logit, vocab);
+            if (id < 0)
+                continue;
+            w->ids[w->n++] = id;
+            ids[left] = id;
+            seq[left++] = seq[i];
+        }
+        live = left;
+    }
+    return FRE_OK;
+}

@@ -1,0 +1,240 @@
+/* Public face of the inverter: opening, checking, and handing out results. */
+#include "invert_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fre/linalg.h>
+
+#define PATH_LEN 4096u
+
+void fre_inversion_wipe(fre_inversion *v)
+{
+    free(v->text);
+    for (size_t i = 0; i < v->n_paraphrases; i++)
+        free(v->paraphrases[i]);
+    free((void *)v->paraphrases);
+    memset(v, 0, sizeof *v);
+}
+
+/* The projector lies beside the decoder. */
+static fre_status projector_path(char out[PATH_LEN], const char *decoder, fre_err *err)
+{
+    const char *slash = strrchr(decoder, '/');
+    int dir = slash ? (int)(slash - decoder) + 1 : 0;
+    int n = snprintf(out, PATH_LEN, "%.*s%s", dir, decoder, FRE_INVERTER_PROJECTOR);
+
+    return n < 0 || (size_t)n >= PATH_LEN ? fre_fail(err, FRE_E_NOINPUT, "inverter: path too long")
+                                          : FRE_OK;
+}
+
+static fre_status check_fit(const fre_inverter *v, fre_err *err)
+{
+    const fre_model_info *e = fre_embedder_info(v->embedder);
+    const fre_model_info *d = fre_model_info_view(v->decoder);
+    const inv_projector *p = &v->projector;
+
+    if (p->dim != e->dim)
+        return fre_fail(err, FRE_E_MODEL,
+                        "the inverter was made for embeddings of %u dimensions and the embedder "
+                        "gives %u; use the embedder it was made for (default: %s) or --inverter "
+                        "none",
+                        p->dim, e->dim, FRE_EMBEDDER_DEFAULT);
+    if (p->width != d->dim)
+        return fre_fail(err, FRE_E_MODEL,
+                        "the inverter's projector makes rows of %u numbers and its decoder reads "
+                        "rows of %u; put the projector that belongs to the decoder beside it",
+                        p->width, d->dim);
+    return FRE_OK;
+}
+
+static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
+{
+    char decoder[PATH_LEN], projector[PATH_LEN];
+    fre_status st;
+
+    if (path) {
+        if (strlen(path) >= sizeof decoder)
+            return fre_fail(err, FRE_E_NOINPUT, "inverter: path too long");
+        memcpy(decoder, path, strlen(path) + 1);
+    } else {
+        st = fre_model_find(decoder, sizeof decoder, FRE_INVERTER_DEFAULT, err);
+        if (st != FRE_OK)
+            return st;
+    }
+    st = fre_model_open(&v->decoder, decoder, FRE_MODEL_DECODER, err);
+    if (st == FRE_OK)
+        st = projector_path(projector, decoder, err);
+    if (st == FRE_OK)
+        st = inv_projector_open(&v->projector, projector, err);
+    if (st == FRE_OK)
+        st = check_fit(v, err);
+    return st;
+}
+
+fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
+                            const fre_inverter_opts *opts, fre_err *err)
+{
+    fre_inverter *v = NULL;
+    fre_status st;
+
+    if (opts->threads == 0 || opts->samples > INV_MAX_SAMPLES || opts->paraphrases > 64 ||
+        !(opts->temperature >= 0) || !isfinite(opts->temperature) ||
+        !(opts->paraphrase_distance >= 0))
+        return FRE_E_ARG;
+    v = calloc(1, sizeof *v);
+    if (!v)
+        return FRE_E_NOMEM;
+    v->embedder = embedder;
+    v->threads = opts->threads;
+    v->paraphrases = opts->paraphrases;
+    v->paraphrase_distance = opts->paraphrase_distance;
+    v->seed = opts->seed;
+    v->tuning = inv_tuning_default;
+    if (opts->samples > 0)
+        v->tuning.samples = opts->samples;
+    if (opts->temperature > 0)
+        v->tuning.temperature = opts->temperature;
+    st = open_parts(v, opts->path, err);
+    if (st != FRE_OK)
+        goto out;
+    v->drawer = calloc(v->threads, sizeof *v->drawer);
+    if (!v->drawer) {
+        st = FRE_E_NOMEM;
+        goto out;
+    }
+    for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
+        st = inv_drawer_init(&v->drawer[i], v->decoder, v->projector.rows, INV_BATCH, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = v;
+    v = NULL;
+out:
+    fre_inverter_free(v);
+    return st;
+}
+
+void fre_inverter_free(fre_inverter *v)
+{
+    if (!v)
+        return;
+    for (uint32_t i = 0; v->drawer && i < v->threads; i++)
+        inv_drawer_wipe(&v->drawer[i]);
+    free(v->drawer);
+    inv_projector_wipe(&v->projector);
+    fre_model_free(v->decoder);
+    free(v);
+}
+
+const uint8_t *fre_inverter_sha256(const fre_inverter *v)
+{
+    return fre_model_info_view(v->decoder)->sha256;
+}
+
+const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
+{
+    return fre_tensors_sha256(v->projector.tensors);
+}
+
+static fre_status check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
+                             fre_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (!fre_is_finite_row(mu + i * dim, dim))
+            return fre_fail(err, FRE_E_DATA,
+                            "row %zu holds a NaN or an infinity; an embedding is made of finite "
+                            "numbers",
+                            i + 1);
+        if (!(fre_norm(mu + i * dim, dim) > 0))
+            return fre_fail(err, FRE_E_DATA,
+                            "row %zu is a zero vector, which is the embedding of no text; remove "
+                            "the row",
+                            i + 1);
+        if (!(noise_std[i] >= 0) || !isfinite(noise_std[i]))
+            return fre_fail(err, FRE_E_DATA,
+                            "the noise of row %zu is negative or not finite; give its standard "
+                            "deviation a coordinate, 0 for none",
+                            i + 1);
+    }
+    return FRE_OK;
+}
+
+/* The next best candidates near the best one, ours to keep. */
+static fre_status take_paraphrases(const fre_inverter *v, fre_inversion *out, inv_pool *p)
+{
+    const double limit = v->paraphrase_distance * v->paraphrase_distance;
+
+    if (v->paraphrases == 0)
+        return FRE_OK;
+    out->paraphrases = calloc(v->paraphrases, sizeof *out->paraphrases);
+    if (!out->paraphrases)
+        return FRE_E_NOMEM;
+    for (size_t i = 1; i < p->n && out->n_paraphrases < v->paraphrases; i++) {
+        if (fre_dist2(p->embedding, p->embedding + i * p->dim, p->dim) > limit)
+            continue;
+        out->paraphrases[out->n_paraphrases++] = p->cand[i].text;
+        p->cand[i].text = NULL;
+    }
+    return FRE_OK;
+}
+
+static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_state *s,
+                              fre_err *err)
+{
+    inv_pool *p = &s->pool;
+    inv_cand *best = p->cand;
+
+    if (p->n == 0)
+        return fre_fail(err, FRE_E_MODEL,
+                        "the inverter wrote no text at all; its decoder and projector do not "
+                        "belong together, or one is damaged");
+    out->similarity = fre_dot(s->mu, p->embedding, p->dim) /
+                      (fre_norm(s->mu, p->dim) * fre_norm(p->embedding, p->dim));
+    out->distance = sqrt(best->dist2);
+    out->score = best->score;
+    out->text = best->text;
+    best->text = NULL;
+    return take_paraphrases(v, out, p);
+}
+
+fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu,
+                      const double *noise_std, size_t n, const fre_progress *progress,
+                      fre_err *err)
+{
+    const size_t dim = v->projector.dim;
+    fre_inversion *made = NULL;
+    inv_state state[INV_CHUNK];
+    fre_status st = check_rows(mu, noise_std, n, dim, err);
+
+    if (st != FRE_OK || n == 0)
+        return st;
+    memset(state, 0, sizeof state);
+    made = calloc(n, sizeof *made);
+    if (!made)
+        return FRE_E_NOMEM;
+    for (size_t at = 0; at < n && st == FRE_OK; at += INV_CHUNK) {
+        uint32_t m = (uint32_t)(n - at < INV_CHUNK ? n - at : INV_CHUNK);
+
+        fre_progress_update(progress, "invert", at, n);
+        for (uint32_t i = 0; i < m; i++) {
+            state[i].mu = mu + (at + i) * dim;
+            state[i].noise_std = noise_std[at + i];
+        }
+        st = inv_search(v, state, m, err);
+        for (uint32_t i = 0; i < m && st == FRE_OK; i++)
+            st = take_result(v, &made[at + i], &state[i], err);
+        for (uint32_t i = 0; i < m; i++)
+            inv_state_wipe(&state[i]);
+    }
+    if (st != FRE_OK)
+        goto out;
+    fre_progress_update(progress, "invert", n, n);
+    memcpy(out, made, n * sizeof *out);
+    memset(made, 0, n * sizeof *made);
+out:
+    for (size_t i = 0; i < n; i++)
+        fre_inversion_wipe(&made[i]);
+    free(made);
+    return st;
+}

@@ -1,0 +1,137 @@
+/* invert_private.h - the parts of the inverter: projector, drawer, pool, editor.
+ *
+ * One inverter_state a centroid holds everything that its result depends on, so that centroids
+ * can be worked on side by side, in any order, by any thread.
+ */
+#ifndef FRE_INVERT_PRIVATE_H
+#define FRE_INVERT_PRIVATE_H
+
+#include <fre/invert.h>
+#include <fre/model.h>
+
+#define INV_TOKENS 31u      /* longest text in tokens; the end token follows (model card: 32) */
+#define INV_MAX_SAMPLES 512u
+#define INV_TOP_K 64u       /* model card: top-k 64 */
+#define INV_TEXT_MAX 1024u  /* bytes of one candidate */
+
+#define INV_BATCH 48u       /* sequences side by side in one decoder context */
+#define INV_CHUNK 32u       /* centroids whose candidates are embedded together */
+
+/* What is tuned, on public text only (docs/decisions); inv_tuning_default holds the values. */
+typedef struct inv_tuning {
+    uint32_t samples;   /* first draws, one of them greedy */
+    uint32_t rounds;    /* of edits */
+    uint32_t edits;     /* proposals a round */
+    uint32_t parents;   /* best candidates that are edited */
+    double temperature;
+    double std_floor;   /* of the noise in the score */
+    double logp_weight; /* w of the score */
+} inv_tuning;
+
+extern const inv_tuning inv_tuning_default;
+
+/* ---- projector: embedding and noise level -> rows that stand in front of the text --------- */
+
+typedef struct inv_projector {
+    fre_tensors *tensors;
+    const float *w0, *w1, *b1, *w2, *b2; /* borrowed from tensors */
+    uint32_t dim, hidden, rows, width;   /* width: of one prefix row */
+} inv_projector;
+
+fre_status inv_projector_open(inv_projector *p, const char *path, fre_err *err);
+void inv_projector_wipe(inv_projector *p);
+/* out: rows * width floats. */
+fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu,
+                             double noise_std);
+
+/* ---- plans: what one sequence is to write -------------------------------------------------- */
+
+/* Given tokens, then drawn ones, then given ones.  `open`: drawn until the end token, no tail;
+ * else exactly n_free are drawn, none of them the end, and the end follows the tail. */
+typedef struct inv_plan {
+    int32_t head[INV_TOKENS], tail[INV_TOKENS];
+    uint32_t n_head, n_free, n_tail;
+    bool open, greedy;
+} inv_plan;
+
+typedef struct inv_draw {
+    int32_t ids[INV_TOKENS];
+    uint32_t n;
+    double logp; /* log p(text and end | prefix) at temperature 1, natural log */
+} inv_draw;
+
+/* Workspace of one thread. */
+typedef struct inv_drawer {
+    fre_model_ctx *ctx;
+    const fre_model *model;
+    float *logits;
+    uint32_t capacity, prefix_rows;
+    int32_t end;
+} inv_drawer;
+
+fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, uint32_t prefix_rows,
+                           uint32_t capacity, fre_err *err);
+void inv_drawer_wipe(inv_drawer *d);
+/* n <= capacity sequences behind one prefix. */
+fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
+                          const float *prefix, double temperature, fre_rng *rng, fre_err *err);
+
+/* ---- pool: the distinct candidates of one centroid ----------------------------------------- */
+
+typedef struct inv_cand {
+    char *text; /* owned, tidied */
+    uint8_t key[16];
+    int32_t ids[INV_TOKENS];
+    uint32_t n;
+    double logp, dist2, score;
+} inv_cand;
+
+typedef struct inv_pool {
+    inv_cand *cand; /* the first `scored` are sorted, best first */
+    float *embedding; /* parallel to cand */
+    size_t n, scored, cap;
+    uint32_t dim;
+} inv_pool;
+
+void inv_pool_init(inv_pool *p, uint32_t dim);
+void inv_pool_wipe(inv_pool *p);
+/* Add unless its text (case-blind) is there. */
+fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
+/* Distances and scores of the candidates from `scored` on; sorts. */
+fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t);
+
+/* ---- editor -------------------------------------------------------------------------------- */
+
+/* n proposals from the pool's best; returns how many were made (<= n). */
+uint32_t inv_edit(inv_plan *out, uint32_t n, const inv_pool *p, uint32_t parents, fre_rng *rng);
+
+/* ---- the inverter -------------------------------------------------------------------------- */
+
+/* One centroid at work: all that its result depends on. */
+typedef struct inv_state {
+    const float *mu;
+    double noise_std;
+    float *prefix;
+    inv_plan *plan;
+    inv_draw *draw;
+    uint32_t n_plan;
+    fre_rng rng;
+    inv_pool pool;
+} inv_state;
+
+struct fre_inverter {
+    fre_embedder *embedder; /* borrowed */
+    fre_model *decoder;
+    inv_projector projector;
+    inv_drawer *drawer; /* one a thread */
+    uint32_t threads, paraphrases;
+    double paraphrase_distance;
+    uint64_t seed;
+    inv_tuning tuning;
+};
+
+/* First draws and all rounds of n <= INV_CHUNK states (mu, noise_std set, the rest zero). */
+fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
+void inv_state_wipe(inv_state *s);
+
+#endif /* FRE_INVERT_PRIVATE_H */

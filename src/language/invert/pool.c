@@ -1,0 +1,168 @@
+/* The distinct candidates of one centroid and their posterior scores. */
+#include "invert_private.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <fre/linalg.h>
+
+static const uint8_t table_key[32]; /* candidates come from our own decoder: no flooding */
+
+void inv_pool_init(inv_pool *p, uint32_t dim)
+{
+    memset(p, 0, sizeof *p);
+    p->dim = dim;
+}
+
+void inv_pool_wipe(inv_pool *p)
+{
+    for (size_t i = 0; i < p->n; i++)
+        free(p->cand[i].text);
+    free(p->cand);
+    free(p->embedding);
+    memset(p, 0, sizeof *p);
+}
+
+/* Single spaces, none at the ends; control characters become spaces. */
+static size_t tidy(char *s, size_t n)
+{
+    size_t w = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+
+        if (c > 0x20 && c != 0x7f)
+            s[w++] = s[i];
+        else if (w > 0 && s[w - 1] != ' ')
+            s[w++] = ' ';
+    }
+    while (w > 0 && s[w - 1] == ' ')
+        w--;
+    return w;
+}
+
+/* A byte-level vocabulary can be cut inside a character: accept whole UTF-8 only (RFC 3629). */
+static bool is_utf8(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        const unsigned char *p = (const unsigned char *)s + i;
+        size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
+                                                                   : p[0] < 0xf5   ? 4
+                                                                                   : 0;
+
+        if (len == 0 || len > n - i)
+            return false;
+        for (size_t j = 1; j < len; j++)
+            if ((p[j] & 0xc0) != 0x80)
+                return false;
+        if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
+            (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
+            return false;
+        i += len;
+    }
+    return true;
+}
+
+static fre_status grow(inv_pool *p)
+{
+    size_t cap = p->cap ? 2 * p->cap : 64;
+    inv_cand *c;
+    float *e;
+
+    if (p->n < p->cap)
+        return FRE_OK;
+    c = realloc(p->cand, cap * sizeof *c);
+    if (!c)
+        return FRE_E_NOMEM;
+    p->cand = c;
+    e = realloc(p->embedding, cap * p->dim * sizeof *e);
+    if (!e)
+        return FRE_E_NOMEM;
+    p->embedding = e;
+    p->cap = cap;
+    return FRE_OK;
+}
+
+static bool known(const inv_pool *p, const uint8_t key[16])
+{
+    for (size_t i = 0; i < p->n; i++)
+        if (memcmp(p->cand[i].key, key, 16) == 0)
+            return true;
+    return false;
+}
+
+fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d)
+{
+    char lower[INV_TEXT_MAX];
+    inv_cand c = {.n = d->n, .logp = d->logp};
+    fre_buf b;
+    size_t n;
+    fre_status st;
+
+    fre_buf_init(&b, INV_TEXT_MAX);
+    st = fre_model_detokenize(m, &b, d->ids, d->n);
+    if (st != FRE_OK) {
+        st = st == FRE_E_LIMIT ? FRE_OK : st; /* longer than any text we want: not a candidate */
+        goto out;
+    }
+    n = b.n ? tidy((char *)b.p, b.n) : 0;
+    if (n == 0 || !is_utf8((char *)b.p, n))
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        lower[i] = (char)tolower(b.p[i]);
+    fre_hash128(c.key, table_key, lower, n);
+    if (known(p, c.key))
+        goto out;
+    st = grow(p);
+    if (st != FRE_OK)
+        goto out;
+    c.text = strndup((char *)b.p, n);
+    if (!c.text) {
+        st = FRE_E_NOMEM;
+        goto out;
+    }
+    memcpy(c.ids, d->ids, d->n * sizeof *c.ids);
+    p->cand[p->n++] = c;
+out:
+    fre_buf_wipe(&b);
+    return st;
+}
+
+/* Insertion of candidate i (score set) into the sorted ones before it. */
+static void sift(inv_pool *p, size_t i, float *row)
+{
+    const inv_cand c = p->cand[i];
+    size_t at = i;
+
+    while (at > 0 && p->cand[at - 1].score < c.score)
+        at--;
+    if (at == i)
+        return;
+    memcpy(row, p->embedding + i * p->dim, p->dim * sizeof *row);
+    memmove(p->cand + at + 1, p->cand + at, (i - at) * sizeof *p->cand);
+    memmove(p->embedding + (at + 1) * p->dim, p->embedding + at * p->dim,
+            (i - at) * p->dim * sizeof *row);
+    p->cand[at] = c;
+    memcpy(p->embedding + at * p->dim, row, p->dim * sizeof *row);
+}
+
+fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t)
+{
+    const double s = fmax(noise_std, t->std_floor);
+    float *row = malloc(p->dim * sizeof *row);
+
+    if (!row)
+        return FRE_E_NOMEM;
+    for (size_t i = p->scored; i < p->n; i++) {
+        inv_cand *c = &p->cand[i];
+
+        c->dist2 = fre_dist2(mu, p->embedding + i * p->dim, p->dim);
+        c->score = -c->dist2 / (2 * s * s) + t->logp_weight * c->logp;
+        sift(p, i, row);
+    }
+    p->scored = p->n;
+    free(row);
+    return FRE_OK;
+}

@@ -1,0 +1,287 @@
+/* The promises of fre/embed.h: the same bits whatever the batch, order and threads; PyTorch's
+ * numbers; long, foreign, empty and odd texts. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include <fre/embed.h>
+
+#define MODEL FRE_SOURCE_DIR "/models/all-minilm-l6-v2.q8_0.gguf"
+#define DIM 384u
+
+static const char *const sentence[] = {
+    "set an alarm for seven in the morning",
+    "wake me up",
+    "",
+    "what will the weather be like in the capital of france the day after tomorrow, roughly?",
+    "play jazz",
+    "transfer fifty dollars from my savings account to my checking account please",
+    "a",
+    "thanks",
+    "   \t ",
+    "naïve café, 東京",
+    "how many ounces are in a cup and how many cups are in a gallon and a half of milk",
+};
+#define SENTENCES (sizeof sentence / sizeof *sentence)
+
+static fre_embedder *make(uint32_t threads)
+{
+    fre_embedder_opts opts = {.path = MODEL, .threads = threads};
+    fre_embedder *e = NULL;
+    fre_err err = {{0}};
+
+    if (fre_embedder_new(&e, &opts, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    return e;
+}
+
+static void embed(fre_embedder *e, float *out, const char *const *text, size_t n)
+{
+    size_t *len = calloc(n, sizeof *len);
+    fre_err err = {{0}};
+
+    assert_non_null(len);
+    for (size_t i = 0; i < n; i++)
+        len[i] = strlen(text[i]);
+    if (fre_embed_texts(e, out, text, len, n, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    free(len);
+}
+
+static double cosine(const float *a, const float *b)
+{
+    double ab = 0.0, aa = 0.0, bb = 0.0;
+
+    for (size_t i = 0; i < DIM; i++) {
+        ab += (double)a[i] * (double)b[i];
+        aa += (double)a[i] * (double)a[i];
+        bb += (double)b[i] * (double)b[i];
+    }
+    return ab / sqrt(aa * bb);
+}
+
+/* 300 texts: every sentence many times over in changing company. */
+static void same_bits_whatever_the_batch(void **state)
+{
+    enum { N = 300 };
+    const char *text[N];
+    static float alone[SENTENCES * DIM], batch[N * DIM];
+    fre_embedder *one = make(1), *two = make(2);
+
+    (void)state;
+    for (size_t i = 0; i < SENTENCES; i++)
+        embed(one, alone + i * DIM, &sentence[i], 1);
+    for (size_t i = 0; i < N; i++)
+        text[i] = sentence[(i * 7 + i / 13) % SENTENCES];
+    embed(one, batch, text, N);
+    for (size_t i = 0; i < N; i++)
+        assert_memory_equal(batch + i * DIM, alone + (i * 7 + i / 13) % SENTENCES * DIM,
+                            DIM * sizeof(float));
+    embed(two, batch, text, N);
+    for (size_t i = 0; i < N; i++)
+        assert_memory_equal(batch + i * DIM, alone + (i * 7 + i / 13) % SENTENCES * DIM,
+                            DIM * sizeof(float));
+    for (size_t i = 0; i < N / 2; i++) {
+        const char *swap = text[i];
+
+        text[i] = text[N - 1 - i];
+        text[N - 1 - i] = swap;
+    }
+    embed(two, batch, text, N);
+    for (size_t i = 0; i < N; i++) {
+        size_t j = N - 1 - i;
+
+        assert_memory_equal(batch + i * DIM, alone + (j * 7 + j / 13) % SENTENCES * DIM,
+                            DIM * sizeof(float));
+    }
+    fre_embedder_free(one);
+    fre_embedder_free(two);
+}
+
+static void rows_have_unit_length(void **state)
+{
+    static float x[SENTENCES * DIM];
+    fre_embedder *e = make(1);
+
+    (void)state;
+    embed(e, x, sentence, SENTENCES);
+    for (size_t i = 0; i < SENTENCES; i++) {
+        double sum = 0.0;
+
+        for (size_t j = 0; j < DIM; j++)
+            sum += (double)x[i * DIM + j] * (double)x[i * DIM + j];
+        assert_true(fabs(sum - 1.0) < 1e-6);
+    }
+    fre_embedder_free(e);
+}
+
+/* tests/vectors/embeddings.json: sentence-transformers in float32. */
+static void agrees_with_pytorch(void **state)
+{
+    json_error_t why;
+    json_t *all = json_load_file(FRE_SOURCE_DIR "/tests/vectors/embeddings.json", 0, &why);
+    json_t *rows = json_object_get(all, "rows");
+    size_t n = json_array_size(rows);
+    static float x[64 * DIM], want[64 * DIM];
+    const char *text[64];
+    fre_embedder *e = make(2);
+
+    (void)state;
+    assert_true(n >= 10 && n <= 64);
+    for (size_t i = 0; i < n; i++) {
+        json_t *row = json_array_get(rows, i), *v = json_object_get(row, "embedding");
+
+        text[i] = json_string_value(json_object_get(row, "text"));
+        assert_non_null(text[i]);
+        assert_int_equal(json_array_size(v), DIM);
+        for (size_t j = 0; j < DIM; j++)
+            want[i * DIM + j] = (float)json_real_value(json_array_get(v, j));
+    }
+    embed(e, x, text, n);
+    for (size_t i = 0; i < n; i++) {
+        if (cosine(x + i * DIM, want + i * DIM) < 0.996)
+            fail_msg("row %zu: cosine %.6f", i, cosine(x + i * DIM, want + i * DIM));
+        for (size_t j = 0; j < i; j++)
+            assert_true(fabs(cosine(x + i * DIM, x + j * DIM) -
+                             cosine(want + i * DIM, want + j * DIM)) < 0.02);
+    }
+    json_decref(all);
+    fre_embedder_free(e);
+}
+
+/* A text beyond the context is its beginning, closed as the model wants it, and is counted. */
+static void long_texts_are_truncated_and_counted(void **state)
+{
+    enum { WORDS = 40000 };
+    char *text = calloc(1, WORDS * 6 + 1), *shorter = calloc(1, 600 * 6 + 1);
+    const char *list[3];
+    static float x[3 * DIM];
+    fre_embedder *e = make(1);
+    fre_embed_stats s;
+
+    (void)state;
+    assert_non_null(text);
+    assert_non_null(shorter);
+    for (size_t i = 0; i < WORDS; i++)
+        memcpy(text + i * 6, i % 3 ? "green " : "table ", 6);
+    memcpy(shorter, text, 600 * 6);
+    list[0] = text;
+    list[1] = shorter;
+    list[2] = "green table";
+    embed(e, x, list, 3);
+    fre_embed_get_stats(e, &s);
+    assert_int_equal(s.texts, 3);
+    assert_int_equal(s.truncated, 2);
+    assert_int_equal(s.tokens, 512 + 512 + 4);
+    assert_memory_equal(x, x + DIM, DIM * sizeof(float));
+    free(text);
+    free(shorter);
+    fre_embedder_free(e);
+}
+
+static void foreign_texts_are_counted(void **state)
+{
+    static const char *const text[] = {"ꦲꦏ꧀ꦱꦫ ꦗꦮ", "ᚠᛇᚻ ᛒᛦᚦ ᚠᚱᚩᚠᚢᚱ", "hello there, how are you",
+                                       "open the ꦲꦏ folder now please", ""};
+    static float x[5 * DIM];
+    fre_embedder *e = make(1);
+    fre_embed_stats s;
+
+    (void)state;
+    embed(e, x, text, 5);
+    fre_embed_get_stats(e, &s);
+    assert_int_equal(s.texts, 5);
+    assert_int_equal(s.foreign, 2);
+    assert_int_equal(s.truncated, 0);
+    fre_embedder_free(e);
+}
+
+/* NUL bytes and marks that look like special tokens are text; bytes that are not UTF-8 are
+ * refused (llama.cpp would end the process on some of them). */
+static void odd_bytes_are_text_or_refused(void **state)
+{
+    static const char odd[] = "a\0b [SEP] [CLS] [MASK] \xf0\x9f\x98\x80";
+    static const char *const bad[] = {"\xff", "a\xc3", "\xe2\x82", "\xed\xa0\x80", "\xc0\x80",
+                                      "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",
+                                      "\x80", "\xf1\x80\x80z"};
+    const char *text = odd;
+    size_t len = sizeof odd - 1;
+    static float x[DIM], before[DIM];
+    fre_embedder *e = make(1);
+    fre_embed_stats s;
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_int_equal(fre_embed_texts(e, x, &text, &len, 1, &err), FRE_OK);
+    fre_embed_get_stats(e, &s);
+    assert_true(s.tokens > 10); /* [SEP] was cut into pieces */
+    memcpy(before, x, sizeof x);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        len = strlen(bad[i]);
+        assert_int_equal(fre_embed_texts(e, x, &bad[i], &len, 1, &err), FRE_E_DATA);
+        assert_memory_equal(x, before, sizeof x);
+    }
+    fre_embedder_free(e);
+}
+
+/* An interruption gives its own status, leaves the output alone, and the embedder usable. */
+static void interruption_is_polled(void **state)
+{
+    float x[DIM], before[DIM];
+    const size_t len = 5;
+    const char *text = "hello";
+    fre_embedder *e = make(1);
+    fre_err err = {{0}};
+
+    (void)state;
+    for (size_t i = 0; i < DIM; i++)
+        x[i] = before[i] = 7.0f;
+    fre_interrupt_set();
+    assert_int_equal(fre_embed_texts(e, x, &text, &len, 1, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_memory_equal(x, before, sizeof x);
+    assert_int_equal(fre_embed_texts(e, x, &text, &len, 1, &err), FRE_OK);
+    assert_memory_not_equal(x, before, sizeof x);
+    fre_embedder_free(e);
+}
+
+static void wrong_arguments_and_files(void **state)
+{
+    fre_embedder_opts opts = {.path = MODEL, .threads = 0};
+    fre_embedder *e = NULL;
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_ARG);
+    opts.threads = 1;
+    opts.path = FRE_SOURCE_DIR "/models/minilm-inverter.q8_0.gguf";
+    assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "not a sentence embedder"));
+    opts.path = FRE_SOURCE_DIR "/models/absent.gguf";
+    assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_NOINPUT);
+    assert_null(e);
+    fre_embedder_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_bits_whatever_the_batch),
+        cmocka_unit_test(rows_have_unit_length),
+        cmocka_unit_test(agrees_with_pytorch),
+        cmocka_unit_test(long_texts_are_truncated_and_counted),
+        cmocka_unit_test(foreign_texts_are_counted),
+        cmocka_unit_test(odd_bytes_are_text_or_refused),
+        cmocka_unit_test(interruption_is_polled),
+        cmocka_unit_test(wrong_arguments_and_files),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
