@@ -1,0 +1,470 @@
+/* args.c - argument tables: lookup, parsing, ranges. */
+#include "cli.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const cli_arg common[] = {
+    {.name = "Common", .kind = CLI_GROUP},
+    {.name = "threads",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 1024,
+     .help = "worker threads; results do not depend on it (default: all processors)"},
+    {.name = "json",
+     .kind = CLI_FLAG,
+     .help = "print one JSON object on standard output and nothing else there"},
+    {.name = "quiet", .kind = CLI_FLAG, .help = "no progress, no warnings, no summary"},
+    {.name = "version", .kind = CLI_FLAG, .help = "print the version and exit"},
+    {.name = "help", .kind = CLI_FLAG, .letter = 'h', .help = "print this help and exit"},
+};
+
+#define N_COMMON (sizeof common / sizeof common[0])
+
+size_t cli_n_args(const cli_command *cmd)
+{
+    return cmd->n_args + N_COMMON;
+}
+
+const cli_arg *cli_arg_at(const cli_command *cmd, size_t i)
+{
+    return i < cmd->n_args ? &cmd->args[i] : &common[i - cmd->n_args];
+}
+
+/* ---- values by name ------------------------------------------------------------------------- */
+
+const cli_value *cli_get(const cli *c, const char *name)
+{
+    for (size_t i = 0; i < cli_n_args(c->command); i++) {
+        const cli_arg *a = cli_arg_at(c->command, i);
+        if (a->kind != CLI_GROUP && strcmp(a->name, name) == 0)
+            return &c->value[i];
+    }
+    fprintf(stderr, CLI_PROGRAM ": no argument '%s' in the table of %s\n", name, c->command->name);
+    abort();
+}
+
+bool cli_given(const cli *c, const char *name)
+{
+    return cli_get(c, name)->given;
+}
+
+bool cli_flag(const cli *c, const char *name)
+{
+    return cli_get(c, name)->set;
+}
+
+uint64_t cli_whole(const cli *c, const char *name)
+{
+    return cli_get(c, name)->whole;
+}
+
+double cli_number(const cli *c, const char *name)
+{
+    return cli_get(c, name)->number;
+}
+
+size_t cli_choice(const cli *c, const char *name)
+{
+    return cli_get(c, name)->choice;
+}
+
+const char *cli_text(const cli *c, const char *name)
+{
+    return cli_get(c, name)->text;
+}
+
+/* ---- ranges ----------------------------------------------------------------------------------- */
+
+static void join_choices(char *out, size_t n, const char *const *choices)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    for (size_t i = 0; choices[i]; i++) {
+        const char *sep = i == 0 ? "" : choices[i + 1] ? ", " : " or ";
+        int w = snprintf(out + used, n - used, "%s%s", sep, choices[i]);
+        if (w < 0 || (size_t)w >= n - used)
+            return;
+        used += (size_t)w;
+    }
+}
+
+void cli_describe_range(char *out, size_t n, const cli_arg *arg)
+{
+    const char *low = arg->min_open ? "above" : "at least";
+    const char *high = arg->max_open ? "below" : "at most";
+
+    out[0] = '\0';
+    switch (arg->kind) {
+    case CLI_U64:
+        if (arg->umax == UINT64_MAX)
+            snprintf(out, n, "at least %" PRIu64, arg->umin);
+        else
+            snprintf(out, n, "from %" PRIu64 " to %" PRIu64, arg->umin, arg->umax);
+        break;
+    case CLI_DOUBLE:
+        if (isinf(arg->max))
+            snprintf(out, n, "%s %.10g", low, arg->min);
+        else if (!arg->min_open && !arg->max_open)
+            snprintf(out, n, "from %.10g to %.10g", arg->min, arg->max);
+        else
+            snprintf(out, n, "%s %.10g and %s %.10g", low, arg->min, high, arg->max);
+        break;
+    case CLI_ENUM:
+        join_choices(out, n, arg->choices);
+        break;
+    case CLI_HEX32:
+        snprintf(out, n, "64 hexadecimal digits");
+        break;
+    case CLI_GROUP:
+    case CLI_FLAG:
+    case CLI_STRING:
+    case CLI_PATH:
+        break;
+    }
+}
+
+/* ---- one value ---------------------------------------------------------------------------------- */
+
+/* What the user typed, short and printable. */
+static const char *echo(char out[48], const char *text)
+{
+    size_t i;
+    for (i = 0; i < 40 && text[i]; i++)
+        out[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
+    memcpy(out + i, text[i] ? "..." : "", text[i] ? 4 : 1);
+    return out;
+}
+
+static fre_status refuse_value(const cli_arg *arg, const char *what, const char *text, fre_err *err)
+{
+    char range[200], shown[48], word[40] = "";
+
+    cli_describe_range(range, sizeof range, arg);
+    if (arg->word)
+        snprintf(word, sizeof word, "%s or ", arg->word);
+    return fre_fail(err, FRE_E_USAGE, "--%s must be %s%s%s, not '%s'", arg->name, word, what, range,
+                    echo(shown, text));
+}
+
+static bool parse_whole(uint64_t *out, const char *text)
+{
+    uint64_t v = 0;
+    if (!*text)
+        return false;
+    for (const char *p = text; *p; p++) {
+        unsigned digit = (unsigned)(*p - '0');
+        if (*p < '0' || *p > '9' || v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = v * 10 + digit;
+    }
+    *out = v;
+    return true;
+}
+
+static bool parse_number(double *out, const char *text)
+{
+    char *end = NULL;
+    double v;
+
+    /* strtod would also take "nan", "inf", hexadecimal floats and leading space. */
+    if (!*text || strspn(text, "0123456789.eE+-") != strlen(text))
+        return false;
+    v = strtod(text, &end);
+    if (end == text || *end || !isfinite(v))
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool in_range(const cli_arg *arg, double v)
+{
+    bool low = arg->min_open ? v > arg->min : v >= arg->min;
+    bool high = arg->max_open ? v < arg->max : v <= arg->max;
+    return low && high;
+}
+
+static fre_status parse_choice(cli_value *out, const cli_arg *arg, const char *text, fre_err *err)
+{
+    for (size_t i = 0; arg->choices[i]; i++) {
+        if (strcmp(arg->choices[i], text) == 0) {
+            out->choice = i;
+            return FRE_OK;
+        }
+    }
+    return refuse_value(arg, "", text, err);
+}
+
+fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text, fre_err *err)
+{
+    cli_value v = {.text = text, .set = true};
+    fre_status st = FRE_OK;
+
+    if (arg->word && strcmp(text, arg->word) == 0) {
+        v.is_word = true;
+        v.number = strcmp(text, "inf") == 0 ? (double)INFINITY : 0.0;
+        *out = v;
+        return FRE_OK;
+    }
+    switch (arg->kind) {
+    case CLI_U64:
+        if (!parse_whole(&v.whole, text) || v.whole < arg->umin || v.whole > arg->umax)
+            st = refuse_value(arg, "a whole number ", text, err);
+        break;
+    case CLI_DOUBLE:
+        if (!parse_number(&v.number, text) || !in_range(arg, v.number))
+            st = refuse_value(arg, "a number ", text, err);
+        break;
+    case CLI_ENUM:
+        st = parse_choice(&v, arg, text, err);
+        break;
+    case CLI_HEX32:
+        if (strlen(text) != 2 * sizeof v.bytes || !fre_unhex(v.bytes, sizeof v.bytes, text))
+            st = fre_fail(err, FRE_E_USAGE, "--%s must be 64 hexadecimal digits", arg->name);
+        break;
+    case CLI_STRING:
+    case CLI_PATH:
+        if (!*text)
+            st = fre_fail(err, FRE_E_USAGE, "--%s must not be empty", arg->name);
+        break;
+    case CLI_GROUP:
+    case CLI_FLAG:
+        break;
+    }
+    if (st == FRE_OK)
+        *out = v;
+    return st;
+}
+
+/* ---- a whole command line ------------------------------------------------------------------------ */
+
+#define NO_ARG SIZE_MAX
+
+static size_t find_long(const cli_command *cmd, const char *name, size_t len)
+{
+    for (size_t i = 0; i < cli_n_args(cmd); i++) {
+        const cli_arg *a = cli_arg_at(cmd, i);
+        if (a->kind != CLI_GROUP && strlen(a->name) == len && memcmp(a->name, name, len) == 0)
+            return i;
+    }
+    return NO_ARG;
+}
+
+static size_t find_letter(const cli_command *cmd, char letter)
+{
+    for (size_t i = 0; i < cli_n_args(cmd); i++) {
+        const cli_arg *a = cli_arg_at(cmd, i);
+        if (a->kind != CLI_GROUP && letter && a->letter == letter)
+            return i;
+    }
+    return NO_ARG;
+}
+
+static fre_status unknown_flag(const cli_command *cmd, const char *flag, size_t len, fre_err *err)
+{
+    const char *names[CLI_ARGS_MAX];
+    char shown[48], word[64];
+    const char *near;
+    size_t n = 0;
+
+    for (size_t i = 0; i < cli_n_args(cmd); i++)
+        if (cli_arg_at(cmd, i)->kind != CLI_GROUP)
+            names[n++] = cli_arg_at(cmd, i)->name;
+    snprintf(word, sizeof word, "%.*s", (int)(len < 60 ? len : 60), flag);
+    near = cli_nearest(word + strspn(word, "-"), names, n);
+    if (near)
+        return fre_fail(err, FRE_E_USAGE, "unknown flag %s; did you mean --%s?", echo(shown, word),
+                        near);
+    return fre_fail(err, FRE_E_USAGE, "unknown flag %s; '" CLI_PROGRAM " %s --help' lists them",
+                    echo(shown, word), cmd->name);
+}
+
+/* A token that starts with '-' and is neither "-" nor "--". */
+static fre_status parse_flag(cli *c, int argc, char *const *argv, int *i, fre_err *err)
+{
+    const char *token = argv[*i], *value = NULL;
+    const char *equals = strchr(token, '=');
+    size_t len = equals ? (size_t)(equals - token) : strlen(token);
+    const cli_arg *arg;
+    size_t at;
+    fre_status st;
+
+    if (token[1] == '-') {
+        at = find_long(c->command, token + 2, len - 2);
+    } else {
+        at = find_letter(c->command, token[1]);
+        if (at != NO_ARG && token[2] && !equals)
+            value = token + 2; /* -oDIR */
+    }
+    if (at == NO_ARG || (token[1] != '-' && equals && equals != token + 2))
+        return unknown_flag(c->command, token, len, err);
+    arg = cli_arg_at(c->command, at);
+    if (equals)
+        value = equals + 1;
+    if (arg->kind == CLI_FLAG) {
+        if (value)
+            return fre_fail(err, FRE_E_USAGE, "--%s takes no value", arg->name);
+        c->value[at] = (cli_value){.given = true, .set = true};
+        return FRE_OK;
+    }
+    if (!value) {
+        bool textual = arg->kind == CLI_STRING || arg->kind == CLI_PATH;
+        bool looks_like_flag = *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) == 0 && textual;
+        if (*i + 1 >= argc || looks_like_flag)
+            return fre_fail(err, FRE_E_USAGE, "--%s needs a value: --%s %s", arg->name, arg->name,
+                            arg->metavar);
+        value = argv[++*i];
+    }
+    st = cli_parse_value(&c->value[at], arg, value, err);
+    if (st == FRE_OK)
+        c->value[at].given = true;
+    return st;
+}
+
+static fre_status add_positional(cli *c, const char *text, fre_err *err)
+{
+    const cli_command *cmd = c->command;
+    const cli_positional *p;
+    char shown[48], choices[120];
+
+    if (c->n_positional >= cmd->n_positional)
+        return fre_fail(err, FRE_E_USAGE, "unexpected argument '%s'", echo(shown, text));
+    p = &cmd->positional[c->n_positional];
+    if (p->choices) {
+        size_t i = 0;
+        while (p->choices[i] && strcmp(p->choices[i], text) != 0)
+            i++;
+        if (!p->choices[i]) {
+            join_choices(choices, sizeof choices, p->choices);
+            return fre_fail(err, FRE_E_USAGE, "%s must be %s, not '%s'", p->name, choices,
+                            echo(shown, text));
+        }
+    }
+    c->positional[c->n_positional++] = text;
+    return FRE_OK;
+}
+
+static fre_status set_defaults(cli *c, fre_err *err)
+{
+    for (size_t i = 0; i < cli_n_args(c->command); i++) {
+        const cli_arg *a = cli_arg_at(c->command, i);
+        if (a->kind != CLI_GROUP && a->preset) {
+            fre_status st = cli_parse_value(&c->value[i], a, a->preset, err);
+            if (st != FRE_OK)
+                return FRE_E_INTERNAL;
+        }
+    }
+    return FRE_OK;
+}
+
+static fre_status check_complete(const cli *c, fre_err *err)
+{
+    const cli_command *cmd = c->command;
+
+    if (c->n_positional < cmd->n_positional && !cmd->positional[c->n_positional].optional)
+        return fre_fail(err, FRE_E_USAGE, "%s is missing; see '" CLI_PROGRAM " %s --help'",
+                        cmd->positional[c->n_positional].name, cmd->name);
+    for (size_t i = 0; i < cli_n_args(cmd); i++) {
+        const cli_arg *a = cli_arg_at(cmd, i);
+        if (a->required && !c->value[i].set)
+            return fre_fail(err, FRE_E_USAGE,
+                            "--%s %s is required; see '" CLI_PROGRAM " %s --help'", a->name,
+                            a->metavar, cmd->name);
+    }
+    return FRE_OK;
+}
+
+/* --help and --version win over every mistake beside them. */
+static bool asks_for_text(cli *c, int argc, char *const *argv)
+{
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            c->help = true;
+        if (strcmp(argv[i], "--version") == 0)
+            c->version = true;
+    }
+    return c->help || c->version;
+}
+
+fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv, fre_err *err)
+{
+    bool only_positionals = false;
+    fre_status st;
+
+    memset(c, 0, sizeof *c);
+    c->command = cmd;
+    if (cli_n_args(cmd) > CLI_ARGS_MAX || cmd->n_positional > CLI_POSITIONALS_MAX)
+        return fre_fail(err, FRE_E_INTERNAL, "the table of %s is too long", cmd->name);
+    st = set_defaults(c, err);
+    if (st != FRE_OK || asks_for_text(c, argc, argv))
+        return st;
+    for (int i = 0; i < argc && st == FRE_OK; i++) {
+        if (!only_positionals && strcmp(argv[i], "--") == 0)
+            only_positionals = true;
+        else if (!only_positionals && argv[i][0] == '-' && argv[i][1])
+            st = parse_flag(c, argc, argv, &i, err);
+        else
+            st = add_positional(c, argv[i], err);
+    }
+    if (st == FRE_OK)
+        st = check_complete(c, err);
+    if (st != FRE_OK)
+        return st;
+    c->json = cli_flag(c, "json");
+    c->quiet = cli_flag(c, "quiet");
+    c->threads = cli_given(c, "threads") ? (uint32_t)cli_whole(c, "threads") : fre_cpu_count();
+    return FRE_OK;
+}
+
+/* ---- suggestions ------------------------------------------------------------------------------- */
+
+#define WORD_MAX 48u
+
+/* Optimal string alignment distance: insertions, deletions, changes, swaps of neighbours. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[3][WORD_MAX + 1];
+    size_t la = strlen(a), lb = strlen(b);
+
+    if (la > WORD_MAX || lb > WORD_MAX)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= lb; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= la; i++) {
+        size_t *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
+        now[0] = i;
+        for (size_t j = 1; j <= lb; j++) {
+            size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
+            if (before[j] + 1 < best)
+                best = before[j] + 1;
+            if (now[j - 1] + 1 < best)
+                best = now[j - 1] + 1;
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                older[j - 2] + 1 < best)
+                best = older[j - 2] + 1;
+            now[j] = best;
+        }
+    }
+    return row[la % 3][lb];
+}
+
+const char *cli_nearest(const char *word, const char *const *candidates, size_t n)
+{
+    size_t best = strlen(word) / 3 + 1;
+    const char *found = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        size_t d = distance(word, candidates[i]);
+        if (d < best || (d == best && !found)) {
+            best = d;
+            found = candidates[i];
+        }
+    }
+    return found;
+}

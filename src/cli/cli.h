@@ -1,0 +1,159 @@
+/* cli.h - the program's own contract: one declarative table a command.
+ *
+ * The parser, --help, the man page and the shell completions are all made from the same
+ * cli_command, so that they cannot disagree.  Strings of a table are static; values are borrowed
+ * from argv.  A command's run() prints results on standard output only, everything else on
+ * standard error, and reports failure by its status and one sentence in err.
+ */
+#ifndef FRE_CLI_H
+#define FRE_CLI_H
+
+#include <fre/core.h>
+
+#include <jansson.h>
+
+#define CLI_PROGRAM "fre-e2t"
+#define CLI_WIDTH 80u
+#define CLI_ARGS_MAX 64u
+#define CLI_POSITIONALS_MAX 4u
+
+#ifndef FRE_VERSION
+#define FRE_VERSION "unversioned"
+#endif
+
+typedef enum cli_kind {
+    CLI_GROUP, /* a heading inside the table; name is its title */
+    CLI_FLAG,
+    CLI_U64,
+    CLI_DOUBLE,
+    CLI_ENUM,
+    CLI_STRING,
+    CLI_PATH,
+    CLI_HEX32 /* 64 hexadecimal digits; never echoed */
+} cli_kind;
+
+typedef struct cli_arg {
+    const char *name; /* long name without the dashes */
+    const char *metavar;
+    const char *preset; /* default as text; NULL: none */
+    const char *word;   /* accepted in place of a number, such as "auto" */
+    const char *help;
+    const char *const *choices; /* CLI_ENUM, NULL-terminated */
+    double min, max;            /* CLI_DOUBLE */
+    uint64_t umin, umax;        /* CLI_U64, both included */
+    cli_kind kind;
+    char letter; /* one-letter name, 0: none */
+    bool required;
+    bool min_open, max_open; /* the end itself is refused */
+} cli_arg;
+
+typedef struct cli_positional {
+    const char *name;
+    const char *help;
+    const char *const *choices; /* NULL: any text */
+    bool optional;
+} cli_positional;
+
+typedef struct cli cli;
+
+typedef struct cli_command {
+    const char *name; /* one or two words */
+    const char *summary;
+    const char *about;   /* paragraphs separated by an empty line */
+    const char *example; /* lines, each a command and its arguments, or a "# note" */
+    const cli_positional *positional;
+    const cli_arg *args;
+    size_t n_positional, n_args;
+    fre_status (*run)(cli *c, fre_err *err);
+} cli_command;
+
+typedef struct cli_value {
+    const char *text; /* as given or as the default has it; NULL: neither */
+    double number;
+    uint64_t whole;
+    size_t choice;
+    uint8_t bytes[32];
+    bool given; /* by the user */
+    bool set;   /* given or has a default */
+    bool is_word;
+} cli_value;
+
+struct cli {
+    const cli_command *command;
+    cli_value value[CLI_ARGS_MAX];
+    const char *positional[CLI_POSITIONALS_MAX]; /* NULL: left out */
+    size_t n_positional;
+    bool json, quiet, help, version;
+    uint32_t threads;
+    fre_progress progress; /* hand &c->progress to the library */
+};
+
+/* ---- commands.c: the list ----------------------------------------------------------------- */
+
+extern const cli_command *const cli_commands[];
+extern const size_t cli_n_commands;
+extern const cli_command cli_cmd_synthesize, cli_cmd_plan, cli_cmd_account, cli_cmd_embed,
+    cli_cmd_invert, cli_cmd_evaluate, cli_cmd_bench, cli_cmd_model_list, cli_cmd_model_info,
+    cli_cmd_ledger_show, cli_cmd_completion, cli_cmd_help, cli_cmd_version;
+
+/* The command that argv[0..] names; *used: words consumed (1 or 2).  NULL: none; err says so. */
+const cli_command *cli_find_command(int argc, char *const *argv, int *used, fre_err *err);
+
+/* ---- args.c: tables and values ------------------------------------------------------------- */
+
+/* A command's own arguments, then the common ones. */
+size_t cli_n_args(const cli_command *cmd);
+const cli_arg *cli_arg_at(const cli_command *cmd, size_t i);
+
+/* Parse what follows the command's name.  FRE_E_USAGE with one sentence.  When --help or
+ * --version is among the arguments nothing else is checked. */
+FRE_MUST_CHECK fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv,
+                                    fre_err *err);
+/* One value against its argument's kind and range. */
+FRE_MUST_CHECK fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
+                                          fre_err *err);
+/* "above 0 and at most 50", "add-remove or replace"; "" where anything goes. */
+void cli_describe_range(char *out, size_t n, const cli_arg *arg);
+
+/* Values by name; a name that the command's table lacks is a bug and aborts. */
+const cli_value *cli_get(const cli *c, const char *name);
+bool cli_given(const cli *c, const char *name);
+bool cli_flag(const cli *c, const char *name);
+uint64_t cli_whole(const cli *c, const char *name);
+double cli_number(const cli *c, const char *name);
+size_t cli_choice(const cli *c, const char *name);
+const char *cli_text(const cli *c, const char *name); /* NULL: not set */
+
+/* The candidate nearest to a mistyped word, or NULL when none is near. */
+const char *cli_nearest(const char *word, const char *const *candidates, size_t n);
+
+/* ---- help.c, man.c, completion.c: made from the tables -------------------------------------- */
+
+void cli_print_overview(FILE *f);
+void cli_print_help(FILE *f, const cli_command *cmd);
+/* Words of text wrapped into columns indent..CLI_WIDTH; the cursor stands at `column`. */
+void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
+void cli_print_man(FILE *f);
+/* shell: "bash", "zsh" or "fish". */
+void cli_print_completion(FILE *f, const char *shell);
+/* Text with control characters made visible, cut to `columns` with an ellipsis (0: whole). */
+void cli_print_safe(FILE *f, const char *text, size_t columns);
+
+/* ---- progress.c ------------------------------------------------------------------------------ */
+
+/* A sink on standard error: a bar with rate and time left on a terminal, at most ten a second,
+ * else a line every ten seconds.  quiet: nothing. */
+void cli_progress_start(fre_progress *out, bool quiet);
+/* Clear the bar; call before anything else is printed on the terminal. */
+void cli_progress_end(void);
+
+/* ---- output.c --------------------------------------------------------------------------------- */
+
+/* A real, or null where JSON has no number for it. */
+json_t *cli_json_real(double x);
+/* Print one object on standard output and give up the reference.  NULL: out of memory. */
+FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
+/* "fre-e2t NAME: warning: ..." on standard error, unless --quiet. */
+void cli_warn(const cli *c, const char *fmt, ...) FRE_PRINTF(2, 3);
+
+#endif

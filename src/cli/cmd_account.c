@@ -1,0 +1,235 @@
+/* cmd_account.c - what a given mechanism costs: epsilon -> delta, or delta -> epsilon. */
+#include "plan_args.h"
+
+#include <inttypes.h>
+
+static const cli_arg args[] = {
+    {.name = "The mechanism", .kind = CLI_GROUP},
+    {.name = "sampling-rate",
+     .metavar = "P",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .required = true,
+     .help = "chance that a record takes part; rounded down to a multiple of 2^-32"},
+    {.name = "tau",
+     .metavar = "T",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_POPULATION_MAX,
+     .required = true,
+     .help = "least sampled count of a released cell"},
+    {.name = "sigma",
+     .metavar = "S",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e12,
+     .min_open = true,
+     .required = true,
+     .help = "standard deviation of the noise on a cell's sum, a coordinate"},
+    {.name = "population",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_POPULATION_MAX,
+     .preset = "10000000",
+     .help = "public upper bound on the number of users"},
+    {.name = "projection-dim",
+     .metavar = "K",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_K_MAX,
+     .preset = "20",
+     .help = "dimensions of the random projection"},
+    {.name = "cell-edge",
+     .metavar = "L",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "edge of a cell (default: 1/sqrt(projection-dim), that of radius 0.5)"},
+    {.name = "split",
+     .metavar = "D",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "distance that the analysis splits at (default: the best one)"},
+    {.name = "adjacency",
+     .metavar = "A",
+     .kind = CLI_ENUM,
+     .choices = cli_adjacencies,
+     .preset = "add-remove",
+     .help = "what neighbouring data sets differ in"},
+    {.name = "sensitivity",
+     .metavar = "S",
+     .kind = CLI_ENUM,
+     .choices = cli_sensitivities,
+     .preset = "probabilistic",
+     .help = "worst-case needs neither the population bound nor random texts"},
+    {.name = "norm-bound",
+     .metavar = "B",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .preset = "1",
+     .help = "largest norm of an embedding, for worst-case sensitivity"},
+    {.name = "max-cells-per-user",
+     .metavar = "C",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 1000,
+     .preset = "1",
+     .help = "cells a user may be in"},
+    {.name = "dimension",
+     .metavar = "D",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 8192,
+     .preset = "384",
+     .help = "dimension of the embeddings; matters with --lattice-step"},
+    {.name = "lattice-step",
+     .metavar = "B",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .preset = "0",
+     .help = "step of the lattice that sums lie on; 0 for exact sums"},
+    {.name = "noise",
+     .metavar = "KIND",
+     .kind = CLI_ENUM,
+     .choices = cli_noises,
+     .preset = "continuous",
+     .help = "curator mode rounds a continuous Gaussian exactly"},
+    {.name = "The question: one of the two", .kind = CLI_GROUP},
+    {.name = "epsilon",
+     .metavar = "E",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = FRE_PRIVACY_EPSILON_MAX,
+     .min_open = true,
+     .help = "find delta at this epsilon"},
+    {.name = "delta",
+     .metavar = "D",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .max_open = true,
+     .help = "find the least epsilon with at most this delta"},
+};
+
+static void mechanism_from(fre_mechanism *out, const cli *c)
+{
+    uint32_t proj = (uint32_t)cli_whole(c, "projection-dim");
+    double step = cli_number(c, "lattice-step");
+
+    *out = (fre_mechanism){
+        .p32 = fre_p32(cli_number(c, "sampling-rate")),
+        .tau = cli_whole(c, "tau"),
+        .sigma = cli_number(c, "sigma"),
+        .population = cli_whole(c, "population"),
+        .proj = proj,
+        .cell_edge =
+            cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1.0 / sqrt((double)proj),
+        .adjacency = cli_choice(c, "adjacency") ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE,
+        .sensitivity = cli_choice(c, "sensitivity") ? FRE_SENSITIVITY_WORST_CASE
+                                                    : FRE_SENSITIVITY_PROBABILISTIC,
+        .norm_bound = cli_number(c, "norm-bound"),
+        .dim = step > 0.0 ? (uint32_t)cli_whole(c, "dimension") : 0,
+        .lattice_step = step,
+        .cells_per_user = (uint32_t)cli_whole(c, "max-cells-per-user"),
+    };
+}
+
+/* Least epsilon with delta(epsilon) <= delta at a fixed split, by bisection on the monotone
+ * delta; the upper end is returned, so the answer is never too small. */
+static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, double delta,
+                                   double split, fre_err *err)
+{
+    double low = 0.0, high = FRE_PRIVACY_EPSILON_MAX;
+    fre_account a, best;
+    fre_status st = fre_joint_delta_at_split(&best, m, high, split, err);
+
+    if (st != FRE_OK)
+        return st;
+    if (best.delta > delta)
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "no --epsilon up to %g has delta %.3g at --split %.4g: delta is %.3g "
+                        "there; use a larger --delta or another --split",
+                        FRE_PRIVACY_EPSILON_MAX, delta, split, best.delta);
+    for (int i = 0; i < 60 && high - low > 1e-12 * high; i++) {
+        double mid = 0.5 * (low + high);
+        st = fre_joint_delta_at_split(&a, m, mid, split, NULL);
+        /* Too small an epsilon for the accountant counts as not met. */
+        if (st == FRE_OK && a.delta <= delta) {
+            high = mid;
+            best = a;
+        } else {
+            low = mid;
+        }
+    }
+    *out = best;
+    return FRE_OK;
+}
+
+static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
+{
+    fprintf(f, "epsilon            %.10g\n", a->epsilon);
+    fprintf(f, "delta              %.6g   (%s, rounded up)\n", a->delta,
+            cli_adjacencies[m->adjacency]);
+    fprintf(f, "  released cells   %.6g   worst with %" PRIu64 " other users in the cell\n",
+            a->delta_released, a->worst_cell);
+    fprintf(f, "  far members      %.6g   split at distance %.4g\n", a->delta_far, a->split);
+    fprintf(f, "  unreleased       %.6g\n", a->delta_unreleased);
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    bool has_epsilon = cli_given(c, "epsilon"), has_split = cli_given(c, "split");
+    double split = cli_number(c, "split");
+    fre_mechanism m;
+    fre_account a;
+    fre_status st;
+    json_t *o;
+
+    if (has_epsilon == cli_given(c, "delta"))
+        return fre_fail(err, FRE_E_USAGE, "give exactly one of --epsilon and --delta");
+    mechanism_from(&m, c);
+    if (m.p32 == 0)
+        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    if (has_epsilon && has_split)
+        st = fre_joint_delta_at_split(&a, &m, cli_number(c, "epsilon"), split, err);
+    else if (has_epsilon)
+        st = fre_joint_delta(&a, &m, cli_number(c, "epsilon"), err);
+    else if (has_split)
+        st = epsilon_at_split(&a, &m, cli_number(c, "delta"), split, err);
+    else
+        st = fre_joint_epsilon(&a, &m, cli_number(c, "delta"), err);
+    if (st != FRE_OK)
+        return st;
+    if (!c->json) {
+        print(stdout, &a, &m);
+        return FRE_OK;
+    }
+    o = cli_account_json(&a, &m, cli_accountants[FRE_ACCOUNTANT_JOINT]);
+    if (o && json_object_set_new(o, "warnings", json_array()) != 0) {
+        json_decref(o);
+        o = NULL;
+    }
+    return cli_json_print(o, err);
+}
+
+const cli_command cli_cmd_account = {
+    .name = "account",
+    .summary = "compute delta from epsilon, or epsilon from delta, of a given mechanism",
+    .about = "Computes what a mechanism with the given sampling rate, threshold and noise costs "
+             "under the joint accountant: delta at an epsilon, or the least epsilon at a delta.",
+    .example = CLI_PROGRAM " account --sampling-rate 0.8 --tau 80 --sigma 1.52 \\\n"
+                           "    --population 1000000 --projection-dim 20 --epsilon 4",
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

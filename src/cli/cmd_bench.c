@@ -1,0 +1,84 @@
+/* cmd_bench.c - the program's own measurements. */
+#include "bench.h"
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const whats[] = {"pipeline", NULL};
+
+static const cli_positional positional[] = {
+    {.name = "WHAT",
+     .choices = whats,
+     .optional = true,
+     .help = "pipeline: embeddings to a release, without a model (default: all of them)"},
+};
+
+static const cli_arg args[] = {
+    {.name = "Options", .kind = CLI_GROUP},
+    {.name = "input",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "pipeline: embeddings in a .npy file (default: made ones)"},
+    {.name = "rows",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 100000000,
+     .preset = "1000000",
+     .help = "pipeline: embeddings to make, of 384 dimensions"},
+};
+
+static fre_status measure(const cli *c, const char *what, const char *input, FILE *out,
+                          fre_err *err)
+{
+    (void)what;
+    return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, c->json, out, err);
+}
+
+/* Everything at once: lines one after the other, or one object with a key for each. */
+static fre_status measure_all(const cli *c, fre_err *err)
+{
+    json_t *all = json_object();
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; whats[i] && st == FRE_OK; i++) {
+        char *text = NULL;
+        size_t n = 0;
+        FILE *f = c->json ? open_memstream(&text, &n) : stdout;
+
+        st = f ? measure(c, whats[i], NULL, f, err) : FRE_E_NOMEM;
+        if (c->json && f) {
+            (void)fclose(f);
+            if (st == FRE_OK && json_object_set_new(all, whats[i], json_loads(text, 0, NULL)) != 0)
+                st = FRE_E_NOMEM;
+            free(text);
+        }
+    }
+    if (st == FRE_OK && c->json)
+        return cli_json_print(all, err);
+    json_decref(all);
+    return st;
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    if (c->positional[0])
+        return measure(c, c->positional[0], cli_text(c, "input"), stdout, err);
+    if (cli_given(c, "input"))
+        return fre_fail(err, FRE_E_USAGE, "--input needs the name of a measurement");
+    return measure_all(c, err);
+}
+
+const cli_command cli_cmd_bench = {
+    .name = "bench",
+    .summary = "measure speed and memory on this machine",
+    .about = "Measures the program on this machine. The pipeline makes its embeddings first; its "
+             "time starts after that. Nothing is kept.",
+    .example = CLI_PROGRAM " bench pipeline --threads 2",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

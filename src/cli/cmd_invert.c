@@ -1,0 +1,286 @@
+/* cmd_invert.c - embeddings -> texts, one JSON object a row. */
+#include "cli.h"
+
+#include <fre/corpus.h>
+#include <fre/embed.h>
+#include <fre/invert.h>
+#include <fre/linalg.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_ROWS 64u /* results reach the file this often */
+
+static const cli_positional positional[] = {
+    {.name = "X.npy", .help = "embeddings, such as those of embed or a release's centroids.npy"},
+};
+
+static const cli_arg args[] = {
+    {.name = "Output", .kind = CLI_GROUP},
+    {.name = "output",
+     .letter = 'o',
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .required = true,
+     .help = "JSON lines, in order: text, similarity, distance; - for standard output"},
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
+    {.name = "Noise", .kind = CLI_GROUP},
+    {.name = "noise-std",
+     .metavar = "S",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .preset = "0",
+     .help = "standard deviation of the noise on each coordinate of every row"},
+    {.name = "noise-std-file",
+     .metavar = "S.npy",
+     .kind = CLI_PATH,
+     .help = "the same, one number a row, in place of --noise-std"},
+    {.name = "Models and sampling", .kind = CLI_GROUP},
+    {.name = "embedder",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    {.name = "inverter",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file, its projector beside it (default: the bundled one)"},
+    {.name = "samples",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 512,
+     .help = "candidates drawn for a row (default: the number it was tuned with)"},
+    {.name = "temperature",
+     .metavar = "T",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 10,
+     .min_open = true,
+     .help = "of the sampling (default: the value it was tuned with)"},
+};
+
+typedef struct job {
+    cli *c;
+    fre_npy *x, *noise; /* noise: NULL without a file */
+    fre_embedder *embedder;
+    fre_inverter *inverter;
+    fre_outfile *out;
+    float *rows;
+    size_t n, dim;
+    double similarity; /* sum over rows */
+} job;
+
+/* ---- inputs ------------------------------------------------------------------------------------------- */
+
+static fre_status check_origin(const job *j, fre_err *err)
+{
+    const fre_model_info *info = fre_embedder_info(j->embedder);
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    if (j->dim != info->dim)
+        return fre_fail(err, FRE_E_DATA,
+                        "the embeddings have dimension %zu, but the embedder makes %" PRIu32
+                        "; name the one they come from with --embedder FILE",
+                        j->dim, info->dim);
+    fre_hex(hash, info->sha256, FRE_HASH_BYTES);
+    if (fre_npy_has_meta(j->x) && fre_npy_meta_view(j->x)->sha256[0] &&
+        strcmp(fre_npy_meta_view(j->x)->sha256, hash) != 0)
+        return fre_fail(err, FRE_E_DATA,
+                        "the embeddings were made by another embedder, as their sidecar says; "
+                        "name its file with --embedder FILE");
+    return FRE_OK;
+}
+
+static fre_status open_noise(job *j, fre_err *err)
+{
+    const char *path = cli_text(j->c, "noise-std-file");
+    fre_status st;
+
+    if (!path)
+        return FRE_OK;
+    if (cli_given(j->c, "noise-std"))
+        return fre_fail(err, FRE_E_USAGE, "give --noise-std or --noise-std-file, not both");
+    st = fre_npy_open(&j->noise, path, err);
+    if (st != FRE_OK)
+        return st;
+    if (fre_npy_rows(j->noise) != j->n || fre_npy_dim(j->noise) != 1)
+        return fre_fail(err, FRE_E_DATA,
+                        "--noise-std-file must hold one number a row: %zu rows of 1, not %zu of "
+                        "%zu",
+                        j->n, fre_npy_rows(j->noise), fre_npy_dim(j->noise));
+    return FRE_OK;
+}
+
+static fre_status noise_of(const job *j, double *out, size_t row, fre_err *err)
+{
+    float s;
+    fre_status st;
+
+    if (!j->noise) {
+        *out = cli_number(j->c, "noise-std");
+        return FRE_OK;
+    }
+    st = fre_npy_row(j->noise, &s, row, err);
+    if (st != FRE_OK)
+        return st;
+    if (!(s >= 0.0f) || isinf(s))
+        return fre_fail(err, FRE_E_DATA, "--noise-std-file: row %zu must be a number of at least 0",
+                        row + 1);
+    *out = (double)s;
+    return FRE_OK;
+}
+
+static fre_status prepare(job *j, fre_err *err)
+{
+    fre_embedder_opts embedder = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
+    fre_inverter_opts inverter = {.path = cli_text(j->c, "inverter"),
+                                  .threads = j->c->threads,
+                                  .samples = (uint32_t)cli_whole(j->c, "samples"),
+                                  .temperature = cli_number(j->c, "temperature")};
+    fre_status st;
+
+    if (j->c->json && strcmp(cli_text(j->c, "output"), "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
+    st = fre_npy_open(&j->x, j->c->positional[0], err);
+    if (st != FRE_OK)
+        return st;
+    j->n = fre_npy_rows(j->x);
+    j->dim = fre_npy_dim(j->x);
+    st = open_noise(j, err);
+    if (st == FRE_OK)
+        st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
+    if (st == FRE_OK)
+        st = fre_embedder_new(&j->embedder, &embedder, err);
+    if (st == FRE_OK)
+        st = check_origin(j, err);
+    if (st == FRE_OK)
+        st = fre_inverter_new(&j->inverter, j->embedder, &inverter, err);
+    if (st != FRE_OK)
+        return st;
+    j->rows = calloc((size_t)CHUNK_ROWS * j->dim, sizeof *j->rows);
+    return j->rows ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for rows");
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------ */
+
+static fre_status write_row(job *j, const fre_inversion *v, fre_err *err)
+{
+    FILE *f = fre_outfile_stream(j->out);
+    json_t *o = json_pack("{s:s, s:o, s:o}", "text", v->text, "similarity",
+                          cli_json_real(v->similarity), "distance", cli_json_real(v->distance));
+    int rc;
+
+    if (!o)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing a text");
+    rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(o);
+    if (rc != 0 || fputc('\n', f) == EOF)
+        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
+                        strerror(errno));
+    j->similarity += v->similarity;
+    return FRE_OK;
+}
+
+/* Rows done inside a chunk, as rows of the whole file. */
+typedef struct shifted {
+    const fre_progress *whole;
+    size_t first, n;
+} shifted;
+
+static void shift_progress(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    const shifted *s = ctx;
+    (void)total;
+    fre_progress_update(s->whole, phase, s->first + done, s->n);
+}
+
+static fre_status read_chunk(job *j, double *noise, size_t first, size_t n, fre_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        float *row = j->rows + i * j->dim;
+        fre_status st = fre_npy_row(j->x, row, first + i, err);
+        if (st == FRE_OK)
+            st = noise_of(j, &noise[i], first + i, err);
+        if (st != FRE_OK)
+            return st;
+        if (!(fre_norm(row, j->dim) > 0.0))
+            return fre_fail(err, FRE_E_DATA, "row %zu is a zero vector, which has no text",
+                            first + i + 1);
+    }
+    return FRE_OK;
+}
+
+static fre_status invert_chunk(job *j, size_t first, size_t n, fre_err *err)
+{
+    shifted shift = {.whole = &j->c->progress, .first = first, .n = j->n};
+    fre_progress progress = {.update = shift_progress, .ctx = &shift};
+    fre_inversion result[CHUNK_ROWS];
+    double noise[CHUNK_ROWS] = {0.0};
+    fre_status st = read_chunk(j, noise, first, n, err);
+
+    if (st != FRE_OK)
+        return st;
+    memset(result, 0, sizeof result);
+    st = fre_invert(j->inverter, result, j->rows, noise, n, &progress, err);
+    if (st != FRE_OK)
+        return st;
+    for (size_t i = 0; i < n && st == FRE_OK; i++)
+        st = write_row(j, &result[i], err);
+    for (size_t i = 0; i < n; i++)
+        fre_inversion_wipe(&result[i]);
+    return st;
+}
+
+static fre_status report(const job *j, fre_err *err)
+{
+    double mean = j->n > 0 ? j->similarity / (double)j->n : (double)NAN;
+
+    cli_progress_end();
+    if (j->c->json)
+        return cli_json_print(json_pack("{s:s, s:I, s:o}", "output", cli_text(j->c, "output"),
+                                        "rows", (json_int_t)j->n, "mean_similarity",
+                                        cli_json_real(mean)),
+                              err);
+    if (!j->c->quiet)
+        fprintf(stderr, "%zu texts, mean similarity %.3f\n", j->n, mean);
+    return FRE_OK;
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    job j = {.c = c};
+    fre_status st = prepare(&j, err);
+
+    for (size_t first = 0; st == FRE_OK && first < j.n; first += CHUNK_ROWS) {
+        size_t n = j.n - first < CHUNK_ROWS ? j.n - first : CHUNK_ROWS;
+        st = fre_interrupted() ? FRE_E_INTERRUPTED : invert_chunk(&j, first, n, err);
+    }
+    if (st == FRE_OK)
+        st = fre_outfile_commit(j.out, err);
+    if (st == FRE_OK)
+        st = report(&j, err);
+    fre_outfile_free(j.out);
+    fre_inverter_free(j.inverter);
+    fre_embedder_free(j.embedder);
+    fre_npy_free(j.noise);
+    fre_npy_free(j.x);
+    free(j.rows);
+    return st;
+}
+
+const cli_command cli_cmd_invert = {
+    .name = "invert",
+    .summary = "turn embeddings into texts",
+    .about = "Writes for each embedding the text that explains it best, given how noisy it is. "
+             "The embeddings go in as they are; their norm carries information.",
+    .example = CLI_PROGRAM " invert release/centroids.npy --noise-std 0.01 -o texts.jsonl",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

@@ -1,0 +1,384 @@
+/* cmd_synthesize.c - private texts in, private synthetic texts out. */
+#include "corpus_args.h"
+#include "plan_args.h"
+
+#include <fre/curator.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
+const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
+
+#define SHOWN_TEXTS 20u
+
+static const cli_positional positional[] = {
+    {.name = "INPUT",
+     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
+             "embeddings in a .npy file"},
+};
+
+static const cli_arg args[] = {
+    {.name = "Output", .kind = CLI_GROUP},
+    {.name = "output",
+     .letter = 'o',
+     .metavar = "DIR",
+     .kind = CLI_PATH,
+     .required = true,
+     .help = "folder to make; it appears whole or not at all"},
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the folder if it exists"},
+    {.name = "dry-run", .kind = CLI_FLAG, .help = "check and plan; write nothing"},
+    {.name = "resume",
+     .kind = CLI_FLAG,
+     .help = "keep an encrypted spool and its key beside DIR and go on from it"},
+    {.name = "Budget and mechanism", .kind = CLI_GROUP},
+    {.name = "epsilon",
+     .metavar = "E",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = FRE_PRIVACY_EPSILON_MAX,
+     .min_open = true,
+     .word = "inf",
+     .required = true,
+     .help = "privacy budget epsilon; inf: no noise, NOT PRIVATE"},
+    CLI_PLAN_ARGS,
+    {.name = "Input", .kind = CLI_GROUP},
+    CLI_CORPUS_ARGS,
+    {.name = "user-field",
+     .metavar = "F",
+     .kind = CLI_STRING,
+     .help = "key or column that names the user (default: a record is a user)"},
+    {.name = "max-cells-per-user",
+     .metavar = "C",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 1000,
+     .preset = "1",
+     .help = "cells a user may count in, one record in each"},
+    {.name = "Models", .kind = CLI_GROUP},
+    {.name = "embedder",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    {.name = "inverter",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file, or none for centroids without texts (default: the bundled one)"},
+    {.name = "paraphrases",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 0,
+     .umax = 64,
+     .preset = "0",
+     .help = "further texts for each cell"},
+    {.name = "temperature",
+     .metavar = "T",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 10,
+     .min_open = true,
+     .help = "of the inverter's sampling (default: the value it was tuned with)"},
+    {.name = "Bookkeeping", .kind = CLI_GROUP},
+    {.name = "ledger",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "record the budget spent on this data, and refuse to pass its limit"},
+    {.name = "budget-epsilon",
+     .metavar = "E",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "limit of the ledger for this data"},
+    {.name = "budget-delta",
+     .metavar = "D",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .help = "limit of the ledger for this data"},
+    {.name = "data-name",
+     .metavar = "NAME",
+     .kind = CLI_STRING,
+     .help = "the ledger's name for this data (default: by its content)"},
+    {.name = "seed",
+     .metavar = "HEX",
+     .kind = CLI_HEX32,
+     .help = "64 digits; makes the run repeatable byte for byte and NOT PRIVATE"},
+};
+
+/* Shared with embed and evaluate. */
+fre_corpus_opts cli_corpus_opts(const cli *c)
+{
+    static const fre_corpus_format formats[] = {FRE_CORPUS_AUTO, FRE_CORPUS_TXT, FRE_CORPUS_JSONL,
+                                                FRE_CORPUS_CSV, FRE_CORPUS_TSV};
+    static const fre_corpus_invalid invalids[] = {FRE_CORPUS_INVALID_FAIL, FRE_CORPUS_INVALID_SKIP,
+                                                  FRE_CORPUS_INVALID_REPLACE};
+
+    return (fre_corpus_opts){
+        .format = formats[cli_choice(c, "format")],
+        .invalid = invalids[cli_choice(c, "invalid")],
+        .text_field = cli_text(c, "text-field"),
+    };
+}
+
+static fre_status check_together(const cli *c, fre_err *err)
+{
+    static const char *const of_ledger[] = {"budget-epsilon", "budget-delta", "data-name"};
+
+    for (size_t i = 0; i < sizeof of_ledger / sizeof of_ledger[0]; i++)
+        if (cli_given(c, of_ledger[i]) && !cli_given(c, "ledger"))
+            return fre_fail(err, FRE_E_USAGE, "--%s needs --ledger FILE", of_ledger[i]);
+    if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--max-cells-per-user needs --user-field F: without it each record is a "
+                        "user of its own");
+    return FRE_OK;
+}
+
+static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
+{
+    fre_status st = check_together(c, err);
+
+    if (st != FRE_OK)
+        return st;
+    fre_curator_opts_init(o);
+    st = cli_plan_request(&o->plan, c, err);
+    if (st != FRE_OK)
+        return st;
+    o->input = c->positional[0];
+    o->output = cli_text(c, "output");
+    o->corpus = cli_corpus_opts(c);
+    o->corpus.user_field = cli_text(c, "user-field");
+    o->embedder = cli_text(c, "embedder");
+    o->inverter = cli_text(c, "inverter");
+    o->paraphrases = (uint32_t)cli_whole(c, "paraphrases");
+    o->temperature = cli_number(c, "temperature");
+    o->threads = c->threads;
+    o->resume = cli_flag(c, "resume");
+    o->dry_run = cli_flag(c, "dry-run");
+    o->force = cli_flag(c, "force");
+    o->ledger = cli_text(c, "ledger");
+    o->data_name = cli_text(c, "data-name");
+    o->budget_epsilon = cli_number(c, "budget-epsilon");
+    o->budget_delta = cli_number(c, "budget-delta");
+    o->seeded = cli_given(c, "seed");
+    memcpy(o->seed, cli_get(c, "seed")->bytes, sizeof o->seed);
+    o->progress = &c->progress;
+    return FRE_OK;
+}
+
+/* ---- results ------------------------------------------------------------------------------------------ */
+
+static int larger_count(const void *a, const void *b)
+{
+    const fre_released_cell *x = *(const fre_released_cell *const *)a;
+    const fre_released_cell *y = *(const fre_released_cell *const *)b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    /* Equal counts in the order of the release, which is random. */
+    return x < y ? -1 : x > y;
+}
+
+/* The most frequent cells, most frequent first; *n at most SHOWN_TEXTS.  NULL: out of memory. */
+static const fre_released_cell **most_frequent(const fre_release *r, size_t *n)
+{
+    const fre_released_cell **list = calloc(r->n + 1, sizeof *list);
+
+    if (!list)
+        return NULL;
+    for (size_t i = 0; i < r->n; i++)
+        list[i] = &r->cell[i];
+    qsort(list, r->n, sizeof(const fre_released_cell *), larger_count);
+    *n = r->n < SHOWN_TEXTS ? r->n : SHOWN_TEXTS;
+    return list;
+}
+
+static void print_texts(const fre_release *r, const fre_released_cell *const *list, size_t n)
+{
+    printf("%zu %s released%s\n\n", r->n, r->n == 1 ? "cell" : "cells",
+           r->n > n ? "; the most frequent:"
+           : n > 0  ? ":"
+                    : "");
+    if (n == 0)
+        return;
+    printf("%8s %9s  %s\n", "count", "users", "text");
+    for (size_t i = 0; i < n; i++) {
+        printf("%8" PRIu64 " %9.0f  ", list[i]->count, list[i]->users);
+        cli_print_safe(stdout, list[i]->text.text ? list[i]->text.text : "(centroid only)",
+                       CLI_WIDTH - 21);
+        putchar('\n');
+    }
+    putchar('\n');
+}
+
+static void print_statement(const char *statement)
+{
+    while (*statement) {
+        size_t len = strcspn(statement, "\n");
+        size_t indent = strspn(statement, " ");
+        char line[1200];
+        snprintf(line, sizeof line, "%.*s", (int)len, statement);
+        if (len < CLI_WIDTH)
+            printf("%s\n", line);
+        else
+            cli_wrap(stdout, line + indent, indent, 0);
+        statement += len + (statement[len] == '\n');
+    }
+}
+
+static void print_results(const cli *c, const fre_release *r, const fre_released_cell *const *list,
+                          size_t n)
+{
+    const char *dir = cli_text(c, "output");
+
+    if (r->dry_run) {
+        cli_plan_print(stdout, &r->plan);
+        putchar('\n');
+    } else {
+        print_texts(r, list, n);
+    }
+    if (r->statement)
+        print_statement(r->statement);
+    if (r->dry_run) {
+        printf("\nDry run: nothing was written.\n");
+        return;
+    }
+    printf("\nFiles in %s\n"
+           "  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
+           "  release.json     parameters, privacy statement, model hashes\n"
+           "  centroids.npy, counts.npy\n",
+           dir);
+}
+
+static json_t *text_json(const fre_released_cell *cell)
+{
+    return json_pack("{s:s?, s:I, s:o, s:o}", "text", cell->text.text, "count",
+                     (json_int_t)cell->count, "users", cli_json_real(cell->users), "noise_norm",
+                     cli_json_real(cell->noise_norm));
+}
+
+static json_t *results_json(const cli *c, const fre_release *r,
+                            const fre_released_cell *const *list, size_t n)
+{
+    const fre_curator_stats *s = &r->stats;
+    json_t *top = json_array();
+    json_t *o;
+
+    for (size_t i = 0; top && i < n; i++) {
+        if (json_array_append_new(top, text_json(list[i])) != 0) {
+            json_decref(top);
+            return NULL;
+        }
+    }
+    if (!top)
+        return NULL;
+    /* o_new references are taken by json_pack even when it fails. */
+    o = json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o}", "output", cli_text(c, "output"),
+                  "dry_run", (int)r->dry_run, "is_private", (int)r->is_private, "released",
+                  (json_int_t)r->n, "embedder", r->embedder_name, "dimension", (json_int_t)r->dim,
+                  "statement", r->statement, "most_frequent", top, "plan", cli_plan_json(&r->plan));
+    if (!o)
+        return NULL;
+    if (json_object_set_new(o, "seconds",
+                            json_pack("{s:f, s:f, s:f}", "embedding", r->seconds[0], "counting",
+                                      r->seconds[1], "inversion", r->seconds[2])) != 0 ||
+        json_object_set_new(
+            o, "not_for_publication",
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "records", (json_int_t)s->records,
+                      "contributed", (json_int_t)s->contributed, "distinct",
+                      (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
+                      (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
+                      (json_int_t)s->foreign, "cells", (json_int_t)s->cells)) != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static void print_stats(const cli *c, const fre_release *r)
+{
+    const fre_curator_stats *s = &r->stats;
+
+    if (c->quiet)
+        return;
+    fprintf(stderr,
+            "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
+            " empty skipped, %" PRIu64 " invalid,\n%" PRIu64 " truncated; %" PRIu64
+            " occupied cells. Seconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
+            s->records, s->distinct, s->empty, s->invalid, s->truncated, s->cells, r->seconds[0],
+            r->seconds[1], r->seconds[2]);
+}
+
+static void warn(const cli *c, const fre_release *r)
+{
+    const fre_curator_stats *s = &r->stats;
+
+    for (size_t i = 0; i < r->plan.n_warnings; i++)
+        cli_warn(c, "%s", r->plan.warnings[i]);
+    if (!r->is_private && cli_get(c, "epsilon")->is_word)
+        cli_warn(c, "NOT PRIVATE: --epsilon inf adds no noise");
+    else if (!r->is_private)
+        cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
+    if (s->records > 0 && s->foreign > s->records / 5)
+        cli_warn(c, "many texts are in a language that the embedder was not made for; similar "
+                    "texts may not be recognised: choose another with --embedder FILE");
+    if (s->truncated > 0)
+        cli_warn(c, "some texts are longer than the embedder's context and were truncated");
+    if (r->n == 0 && !r->dry_run)
+        cli_warn(c, "no cell was released: no text is frequent enough; use a lower --threshold, "
+                    "a higher --epsilon, a larger --radius, or more texts");
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    const fre_released_cell **list = NULL;
+    fre_curator_opts opts;
+    fre_release *r = NULL;
+    size_t n = 0;
+    fre_status st = options_from(&opts, c, err);
+
+    if (st != FRE_OK)
+        return st;
+    st = fre_curator_synthesize(&r, &opts, err);
+    fre_wipe(opts.seed, sizeof opts.seed);
+    if (st != FRE_OK)
+        return st;
+    cli_progress_end();
+    list = most_frequent(r, &n);
+    if (!list) {
+        st = fre_fail(err, FRE_E_NOMEM,
+                      "out of memory while showing the result; the release is "
+                      "complete");
+        goto out;
+    }
+    if (c->json)
+        st = cli_json_print(results_json(c, r, list, n), err);
+    else if (!c->quiet)
+        print_results(c, r, list, n);
+    if (!c->json)
+        print_stats(c, r);
+    warn(c, r);
+out:
+    free(list);
+    fre_release_free(r);
+    return st;
+}
+
+const cli_command cli_cmd_synthesize = {
+    .name = "synthesize",
+    .summary = "make private synthetic texts from a file of private texts",
+    .about = "Reads texts, finds those that many users share, and writes synthetic texts for them "
+             "under differential privacy: the privacy statement in release.json says exactly what "
+             "is claimed. Nothing else of the input is kept.\n\n"
+             "Choose --population as a public upper bound on the number of users and --threshold "
+             "as the number of similar texts that makes one frequent; the rest follows from the "
+             "budget.",
+    .example = CLI_PROGRAM " synthesize texts.csv --text-field message -o release \\\n"
+                           "    --epsilon 4 --threshold 100 --population 1000000",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};
