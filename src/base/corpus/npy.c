@@ -1,0 +1,316 @@
+/* NumPy's .npy format, versions 1.0 to 3.0 (NumPy Enhancement Proposal 1 and the format page of
+ * its manual): magic, version, header length, a Python dict literal, the array.  Mapped, never
+ * copied whole. */
+#include "npy_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <float.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are read as they lie");
+
+struct fre_npy {
+    char name[FRE_NAME_BYTES];
+    const uint8_t *data; /* the first row */
+    void *map;           /* NULL: caller's memory */
+    size_t map_bytes;
+    size_t rows, dim;
+    bool f8;
+    bool has_meta;
+    fre_npy_meta meta;
+    atomic_size_t *released; /* bytes of the map let go of so far: a hint, not content */
+};
+
+static size_t item_bytes(const fre_npy *f)
+{
+    return f->f8 ? 8 : 4;
+}
+
+static fre_status refuse_dtype(const fre_npy *f, const char *descr, fre_err *err)
+{
+    const char *todo = "save it with numpy as float32: np.save(path, x.astype('<f4'))";
+
+    if (descr[0] == '>' && descr[1] == 'f')
+        return fre_fail(err, FRE_E_DATA, "%s: big-endian floats; %s", f->name, todo);
+    if (strchr(descr, 'O'))
+        return fre_fail(err, FRE_E_DATA, "%s: an array of Python objects; %s", f->name, todo);
+    return fre_fail(err, FRE_E_DATA, "%s: elements of type %s, not float32 or float64; %s", f->name,
+                    descr, todo);
+}
+
+static fre_status use_header(fre_npy *f, const npy_header *h, size_t data_bytes, fre_err *err)
+{
+    size_t want = 0;
+
+    if (h->structured)
+        return fre_fail(err, FRE_E_DATA, "%s: a structured array; save one 2-d array of float32",
+                        f->name);
+    if (strcmp(h->descr, "<f8") != 0 && strcmp(h->descr, "<f4") != 0)
+        return refuse_dtype(f, h->descr, err);
+    f->f8 = h->descr[2] == '8';
+    if (h->dims != 2)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: an array of %zu dimension%s; embeddings are 2-d: one row a text",
+                        f->name, h->dims, h->dims == 1 ? "" : "s");
+    if (h->fortran)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: the array is in Fortran order; save np.ascontiguousarray(x)", f->name);
+    if (h->shape[1] == 0 || h->shape[1] > NPY_DIM_MAX)
+        return fre_fail(err, FRE_E_DATA, "%s: rows of %llu numbers; 1 to %u are supported", f->name,
+                        (unsigned long long)h->shape[1], NPY_DIM_MAX);
+    f->dim = (size_t)h->shape[1];
+    if (h->shape[0] > SIZE_MAX / item_bytes(f) / f->dim)
+        return fre_fail(err, FRE_E_DATA, "%s: the header names more rows than can exist", f->name);
+    f->rows = (size_t)h->shape[0];
+    want = f->rows * f->dim * item_bytes(f);
+    if (want != data_bytes)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: the header says %zu rows of %zu numbers (%zu bytes), but %zu bytes "
+                        "follow it; the file is cut off or damaged",
+                        f->name, f->rows, f->dim, want, data_bytes);
+    return FRE_OK;
+}
+
+static fre_status parse_file(fre_npy *f, const uint8_t *p, size_t n, fre_err *err)
+{
+    npy_header h;
+    size_t len = 0, pre = 0;
+    const char *why = NULL;
+
+    if (n < 10 || memcmp(p, "\x93NUMPY", 6) != 0)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: is not a .npy file; write one with fre-e2t embed or numpy.save",
+                        f->name);
+    if (p[6] < 1 || p[6] > 3)
+        return fre_fail(err, FRE_E_DATA, "%s: .npy version %u.%u; 1.0 to 3.0 are supported",
+                        f->name, p[6], p[7]);
+    pre = p[6] == 1 ? 10 : 12;
+    len = (size_t)p[8] | (size_t)p[9] << 8;
+    if (pre == 12 && n >= 12)
+        len |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
+    if (n < pre || len > n - pre)
+        return fre_fail(err, FRE_E_DATA, "%s: the header is cut off; get the file again", f->name);
+    why = npy_header_parse(&h, p + pre, len);
+    if (why)
+        return fre_fail(err, FRE_E_DATA, "%s: the .npy header is damaged: %s", f->name, why);
+    f->data = p + pre + len;
+    return use_header(f, &h, n - pre - len, err);
+}
+
+static fre_status npy_alloc(fre_npy **out, const char *path, fre_err *err)
+{
+    fre_npy *f = calloc(1, sizeof *f);
+
+    if (f)
+        f->released = calloc(1, sizeof *f->released);
+    if (!f || !f->released) {
+        free(f);
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    }
+    fre_src_display_name(f->name, path);
+    *out = f;
+    return FRE_OK;
+}
+
+static fre_status map_file(fre_npy *f, int fd, fre_err *err)
+{
+    struct stat sb;
+
+    if (fstat(fd, &sb) != 0)
+        return fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", f->name,
+                        strerrordesc_np(errno));
+    if (!S_ISREG(sb.st_mode))
+        return fre_fail(err, FRE_E_NOINPUT, "%s: is not a regular file, and .npy files are mapped",
+                        f->name);
+    if (sb.st_size == 0)
+        return fre_fail(err, FRE_E_NOINPUT, "%s: is empty", f->name);
+    f->map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (f->map == MAP_FAILED) {
+        f->map = NULL;
+        return fre_fail(err, FRE_E_IO, "%s: cannot be mapped: %s", f->name, strerrordesc_np(errno));
+    }
+    f->map_bytes = (size_t)sb.st_size;
+    return FRE_OK;
+}
+
+fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
+{
+    fre_npy *f = NULL;
+    int fd = -1;
+    fre_status st = npy_alloc(&f, path, err);
+
+    if (st)
+        return st;
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        st = fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", f->name,
+                      strerrordesc_np(errno));
+        goto out;
+    }
+    st = map_file(f, fd, err);
+    if (st)
+        goto out;
+    st = parse_file(f, f->map, f->map_bytes, err);
+    if (st)
+        goto out;
+    st = npy_sidecar_read(&f->meta, &f->has_meta, path, f->name, f->rows, f->dim, err);
+    if (st)
+        goto out;
+    *out = f;
+    f = NULL;
+out:
+    if (fd >= 0)
+        (void)close(fd);
+    fre_npy_free(f);
+    return st;
+}
+
+fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data, fre_err *err)
+{
+    fre_npy *f = NULL;
+    fre_status st = npy_alloc(&f, "memory", err);
+
+    if (st)
+        return st;
+    st = parse_file(f, data.p, data.n, err);
+    if (st) {
+        fre_npy_free(f);
+        return st;
+    }
+    *out = f;
+    return FRE_OK;
+}
+
+size_t fre_npy_rows(const fre_npy *f)
+{
+    return f->rows;
+}
+
+size_t fre_npy_dim(const fre_npy *f)
+{
+    return f->dim;
+}
+
+bool fre_npy_has_meta(const fre_npy *f)
+{
+    return f->has_meta;
+}
+
+const fre_npy_meta *fre_npy_meta_view(const fre_npy *f)
+{
+    return &f->meta;
+}
+
+static double load8(const uint8_t *p)
+{
+    double v = 0;
+
+    (void)memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static float load4(const uint8_t *p)
+{
+    float v = 0;
+
+    (void)memcpy(&v, p, sizeof v);
+    return v;
+}
+
+/* Every number of the row is one that a float can hold. */
+static bool row_ok(const fre_npy *f, const uint8_t *p)
+{
+    bool ok = true;
+
+    for (size_t j = 0; j < f->dim; j++) /* the comparison is false for NaN */
+        ok &=
+            f->f8 ? fabs(load8(p + 8 * j)) <= (double)FLT_MAX : fabsf(load4(p + 4 * j)) <= FLT_MAX;
+    return ok;
+}
+
+fre_status fre_npy_row(const fre_npy *f, float *out, size_t i, fre_err *err)
+{
+    const uint8_t *p = NULL;
+
+    if (i >= f->rows)
+        return fre_fail(err, FRE_E_ARG, "%s: row %zu of %zu", f->name, i + 1, f->rows);
+    p = f->data + i * f->dim * item_bytes(f);
+    if (!row_ok(f, p))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: row %zu holds a NaN, an infinity or a number too large for float32; "
+                        "remove the row or embed its text again",
+                        f->name, i + 1);
+    for (size_t j = 0; j < f->dim; j++)
+        out[j] = f->f8 ? (float)load8(p + 8 * j) : load4(p + 4 * j);
+    return FRE_OK;
+}
+
+const float *fre_npy_row_view(const fre_npy *f, size_t i)
+{
+    const void *p = NULL;
+
+    if (f->f8 || i >= f->rows || (uintptr_t)f->data % _Alignof(float) != 0)
+        return NULL;
+    p = f->data + i * f->dim * sizeof(float);
+    return p;
+}
+
+void fre_npy_release_before(const fre_npy *f, size_t i)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), from = 0, to = 0;
+
+    if (!f->map)
+        return;
+    if (i > f->rows)
+        i = f->rows;
+    to = (size_t)(f->data - (const uint8_t *)f->map) + i * f->dim * item_bytes(f);
+    to -= to % page;
+    from = atomic_exchange(f->released, to);
+    if (from >= to) /* a pass that started again */
+        from = 0;
+    /* A private mapping that was never written: the pages come back from the file when read. */
+    if (to > from)
+        (void)madvise((uint8_t *)f->map + from, to - from, MADV_DONTNEED);
+}
+
+void fre_npy_free(fre_npy *f)
+{
+    if (!f)
+        return;
+    if (f->map)
+        (void)munmap(f->map, f->map_bytes);
+    free(f->released);
+    free(f);
+}
+
+fre_status fre_npy_write_header(FILE *f, fre_npy_dtype t, size_t rows, size_t dim, fre_err *err)
+{
+    char dict[128], shape[64];
+    uint8_t pre[10] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 0, 0};
+    int n = 0;
+    size_t total = 0;
+
+    if (dim)
+        (void)snprintf(shape, sizeof shape, "(%zu, %zu)", rows, dim);
+    else
+        (void)snprintf(shape, sizeof shape, "(%zu,)", rows);
+    n = snprintf(dict, sizeof dict, "{'descr': '%s', 'fortran_order': False, 'shape': %s, }",
+                 t == FRE_NPY_F4 ? "<f4" : "<i8", shape);
+    /* Spaces and a newline bring the array to a multiple of 64 bytes. */
+    total = (sizeof pre + (size_t)n + 1 + 63) / 64 * 64;
+    pre[8] = (uint8_t)((total - sizeof pre) & 0xff);
+    pre[9] = (uint8_t)((total - sizeof pre) >> 8);
+    if (fwrite(pre, 1, sizeof pre, f) != sizeof pre ||
+        fprintf(f, "%-*s\n", (int)(total - sizeof pre - 1), dict) < 0)
+        return fre_fail(err, FRE_E_IO, "the .npy header cannot be written: %s",
+                        strerrordesc_np(errno));
+    return FRE_OK;
+}

@@ -1,0 +1,810 @@
+/* Readers of texts: every way a file can be right, wrong, odd or hostile, with exact messages. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "corpus_int.h"
+#include "temp_dir.h"
+
+#define S(lit) ((fre_bytes){(const uint8_t *)(lit), sizeof(lit) - 1})
+
+/* What a reader did, as text: "line:text" or "line:text|user|label" a record, then the message
+ * if it failed, then the counts of empty and invalid records where there are any. */
+typedef struct outcome {
+    fre_status st;
+    char text[4096];
+} outcome;
+
+static void add(outcome *o, const char *fmt, ...) FRE_PRINTF(2, 3);
+static void add(outcome *o, const char *fmt, ...)
+{
+    size_t n = strlen(o->text);
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(o->text + n, sizeof o->text - n, fmt, ap);
+    va_end(ap);
+}
+
+static void drain(outcome *o, fre_corpus *c)
+{
+    fre_record sentinel = {0}, r = {0};
+    fre_corpus_stats s;
+    fre_err err = {""};
+    bool more = true;
+
+    for (;;) {
+        r = sentinel;
+        o->st = fre_corpus_next(c, &more, &r, &err);
+        if (o->st || !more)
+            break;
+        assert_int_equal(strlen(r.text), r.text_len);
+        add(o, "%llu:%s", (unsigned long long)r.line, r.text);
+        if (r.user || r.label)
+            add(o, "|%s|%s", r.user ? r.user : "-", r.label ? r.label : "-");
+        add(o, "\n");
+    }
+    assert_memory_equal(&r, &sentinel, sizeof r); /* untouched on failure and at the end */
+    if (o->st)
+        add(o, "%s\n", err.text);
+    fre_corpus_get_stats(c, &s);
+    if (s.empty)
+        add(o, "empty %llu\n", (unsigned long long)s.empty);
+    if (s.invalid)
+        add(o, "invalid %llu\n", (unsigned long long)s.invalid);
+}
+
+static outcome run(fre_bytes data, size_t chunk, const fre_corpus_opts *opts)
+{
+    outcome o = {FRE_OK, ""};
+    fre_corpus *c = NULL;
+    fre_err err = {""};
+
+    o.st = fre_corpus_open_chunked(&c, data, chunk, opts, &err);
+    if (o.st) {
+        assert_null(c);
+        add(&o, "%s\n", err.text);
+        return o;
+    }
+    drain(&o, c);
+    fre_corpus_free(c);
+    return o;
+}
+
+/* The same whatever the size of the reads. */
+static void check(const char *file, int line, fre_corpus_opts opts, fre_bytes data, fre_status st,
+                  const char *want)
+{
+    static const size_t chunks[] = {FRE_SRC_CHUNK, 1, 5, 7, 64};
+
+    for (size_t i = 0; i < sizeof chunks / sizeof *chunks; i++) {
+        outcome o = run(data, chunks[i], &opts);
+
+        if (o.st != st || strcmp(o.text, want) != 0) {
+            print_error("%s:%d: chunk %zu: status %#x, expected %#x\n got: %s\nwant: %s\n", file,
+                        line, chunks[i], (unsigned)o.st, (unsigned)st, o.text, want);
+            fail();
+        }
+    }
+}
+#define CHECK(opts, data, st, want) check(__FILE__, __LINE__, opts, data, st, want)
+
+static const fre_corpus_opts TXT = {.format = FRE_CORPUS_TXT};
+static const fre_corpus_opts JSONL = {.format = FRE_CORPUS_JSONL};
+static const fre_corpus_opts CSV = {.format = FRE_CORPUS_CSV};
+static const fre_corpus_opts TSV = {.format = FRE_CORPUS_TSV};
+
+static fre_corpus_opts with_invalid(fre_corpus_opts o, fre_corpus_invalid invalid)
+{
+    o.invalid = invalid;
+    return o;
+}
+
+static fre_corpus_opts with_fields(fre_corpus_opts o, const char *text, const char *user,
+                                   const char *label)
+{
+    o.text_field = text;
+    o.user_field = user;
+    o.label_field = label;
+    return o;
+}
+
+static void test_txt(void **state)
+{
+    (void)state;
+    CHECK(TXT, S("one\ntwo\r\nthree"), FRE_OK, "1:one\n2:two\n3:three\n");
+    CHECK(TXT, S("one\n\n  \t \n\r\ntwo\n"), FRE_OK, "1:one\n5:two\nempty 3\n");
+    CHECK(TXT, S("NA\nnull\n\"quoted\", kept\nNA\n"), FRE_OK,
+          "1:NA\n2:null\n3:\"quoted\", kept\n4:NA\n");
+    CHECK(TXT,
+          S("\xef\xbb\xbf"
+            "bom\n"),
+          FRE_OK, "1:bom\n");
+    /* U+00A0, U+3000, U+2003, U+1680, U+0085 and a lone CR are White_Space; U+200B and U+FEFF
+     * are not. */
+    CHECK(TXT, S("\xc2\xa0\xe3\x80\x80 a \xc2\xa0 b\xe2\x80\x83\xe1\x9a\x80\xc2\x85\r \n"), FRE_OK,
+          "1:a \xc2\xa0 b\n");
+    CHECK(TXT, S("\xe2\x80\x8bz\xef\xbb\xbf\n\xe2\x80\xaf\n"), FRE_OK,
+          "1:\xe2\x80\x8bz\xef\xbb\xbf\nempty 1\n");
+    CHECK(TXT, S("a\rb\n"), FRE_OK, "1:a\rb\n");
+    CHECK(TXT, S(" \n\n"), FRE_OK, "empty 2\n");
+    CHECK(with_fields(TXT, NULL, "u", NULL), S("a\n"), FRE_E_USAGE,
+          "memory: a text file has one text a line and no fields; use --user-field with JSON "
+          "lines, CSV or TSV\n");
+}
+
+static void test_empty(void **state)
+{
+    static const char want[] = "memory: is empty; give a file with at least one text\n";
+
+    (void)state;
+    CHECK(TXT, S(""), FRE_E_NOINPUT, want);
+    CHECK(JSONL, S(""), FRE_E_NOINPUT, want);
+    CHECK(CSV, S("\xef\xbb\xbf"), FRE_E_NOINPUT, want);
+}
+
+static void test_invalid_bytes(void **state)
+{
+    static const char lead[] = "memory: line 2: ";
+    const struct {
+        fre_bytes bad;
+        size_t at;
+        const char *repaired;
+    } cases[] = {
+        {S("caf\xe9"), 4, "caf\xef\xbf\xbd"},           /* Latin-1 */
+        {S("\xc0\xaf"), 1, "\xef\xbf\xbd\xef\xbf\xbd"}, /* overlong */
+        {S("\xe0\x80\xaf"), 1, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {S("x\xed\xa0\x80y"), 2, "x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy"}, /* surrogate */
+        {S("\xf4\x90\x80\x80"), 1, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {S("\xf8"), 1, "\xef\xbf\xbd"},
+        {S("12345678\xf0\x9f\x98"), 9, "12345678\xef\xbf\xbd"}, /* cut off: one sign */
+        {S("\xe2\x82 \xe2\x82\xac"), 1, "\xef\xbf\xbd \xe2\x82\xac"},
+        {S("\x80"), 1, "\xef\xbf\xbd"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t data[64];
+        char want[512];
+        size_t n = cases[i].bad.n;
+
+        (void)memcpy(data, "ok\n", 3);
+        (void)memcpy(data + 3, cases[i].bad.p, n);
+        (void)memcpy(data + 3 + n, "\nend\n", 5);
+        (void)snprintf(want, sizeof want,
+                       "1:ok\n%sinvalid UTF-8 at byte %zu of the record; convert the file to "
+                       "UTF-8 or use --invalid skip or replace\n",
+                       lead, cases[i].at);
+        CHECK(TXT, ((fre_bytes){data, n + 8}), FRE_E_DATA, want);
+        CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), ((fre_bytes){data, n + 8}), FRE_OK,
+              "1:ok\n3:end\ninvalid 1\n");
+        (void)snprintf(want, sizeof want, "1:ok\n2:%s\n3:end\ninvalid 1\n", cases[i].repaired);
+        CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_REPLACE), ((fre_bytes){data, n + 8}), FRE_OK,
+              want);
+    }
+    /* The first and the last code point of every length are fine. */
+    CHECK(TXT,
+          S("\x01 \x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf "
+            "\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf."),
+          FRE_OK,
+          "1:\x01 \x7f \xc2\x80 \xdf\xbf \xe0\xa0\x80 \xed\x9f\xbf \xee\x80\x80 \xef\xbf\xbf "
+          "\xf0\x90\x80\x80 \xf4\x8f\xbf\xbf.\n");
+}
+
+static void test_nul(void **state)
+{
+    (void)state;
+    CHECK(TXT, S("a\0b\n"), FRE_E_DATA,
+          "memory: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?) or "
+          "use --invalid skip or replace\n");
+    CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), S("a\0b\nc\n"), FRE_OK, "2:c\ninvalid 1\n");
+    CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_REPLACE), S("a\0\0b\n"), FRE_OK,
+          "1:a\xef\xbf\xbd\xef\xbf\xbd"
+          "b\ninvalid 1\n");
+    CHECK(with_invalid(JSONL, FRE_CORPUS_INVALID_REPLACE), S("{\"text\":\"a\0b\"}"), FRE_OK,
+          "1:a\xef\xbf\xbd"
+          "b\ninvalid 1\n");
+    CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_REPLACE), S("text\n\"a\0\nb\"\n"), FRE_OK,
+          "2:a\xef\xbf\xbd\nb\ninvalid 1\n");
+}
+
+static void test_not_text(void **state)
+{
+    (void)state;
+    CHECK(TXT,
+          S("\xff\xfe"
+            "a\0b\0"),
+          FRE_E_DATA, "memory: is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)\n");
+    CHECK(CSV, S("\xfe\xff\0a\0b"), FRE_E_DATA,
+          "memory: is UTF-16 text; convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)\n");
+    CHECK(TXT, S("\xff\xfe\0\0a\0\0\0"), FRE_E_DATA,
+          "memory: is UTF-32 text; convert it to UTF-8 (iconv -f UTF-32 -t UTF-8)\n");
+    CHECK(CSV, S("PK\x03\x04xxxx"), FRE_E_DATA,
+          "memory: is a zip archive or an office document; export its texts as CSV\n");
+    CHECK(TXT, S("\x93NUMPY\x01"), FRE_E_DATA,
+          "memory: is a file of embeddings (.npy); give a file of texts\n");
+}
+
+static void test_jsonl(void **state)
+{
+    (void)state;
+    CHECK(
+        JSONL,
+        S("{\"text\": \"one\"}\n\n  \r\n{\"id\":7,\"text\":\" two \",\"z\":[{},[],{\"text\":\"no\"}"
+          ",null,true,-1.5e+3]}\r\n{\"text\":\"\"}"),
+        FRE_OK, "1:one\n4:two\nempty 3\n");
+    CHECK(JSONL, S("{\"text\":\"NA\"}\n{\"text\":\"null\"}\n{\"text\":\"null\"}\n"), FRE_OK,
+          "1:NA\n2:null\n3:null\n");
+    CHECK(JSONL, S("{\"text\":\"q\\\"b\\\\s\\/\\b\\f\\n\\r\\t\\u00e9\\u20ac\\ud83d\\ude00.\"}"),
+          FRE_OK, "1:q\"b\\s/\b\f\n\r\t\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80.\n");
+    /* The last of equal keys wins; a key may be escaped. */
+    CHECK(JSONL, S("{\"text\":1,\"te\\u0078t\":\"b\"}"), FRE_OK, "1:b\n");
+    CHECK(with_fields(JSONL, "msg", "user", "cat"),
+          S("{\"user\":12345678901234567890,\"cat\":true,\"msg\":\"m\"}\n"
+            "{\"user\":\" \\u0061l\",\"cat\":\"\",\"msg\":\"m\"}\n"),
+          FRE_OK, "1:m|12345678901234567890|true\n2:m|al|\n");
+    /* One field in two roles is decoded once. */
+    CHECK(with_fields(JSONL, "a", "a", "a"), S("{\"a\":\"x\\\\\\\\ny\"}"), FRE_OK,
+          "1:x\\\\ny|x\\\\ny|x\\\\ny\n");
+}
+
+static void test_jsonl_fields(void **state)
+{
+    static const char tail[] = "; make it a string, or name another with --text-field\n";
+    static const struct {
+        const char *line, *what;
+    } cases[] = {
+        {"{\"text\":5}", "is a number"},          {"{\"text\":null}", "is null"},
+        {"{\"text\":[1]}", "is an array"},        {"{\"text\":{\"a\":1}}", "is an object"},
+        {"{\"text\":false}", "is true or false"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char data[64], want[256];
+
+        (void)snprintf(data, sizeof data, "{\"text\":\"a\"}\n%s\n", cases[i].line);
+        (void)snprintf(want, sizeof want, "1:a\nmemory: line 2: the field \"text\" %s%s",
+                       cases[i].what, tail);
+        CHECK(JSONL, ((fre_bytes){(const uint8_t *)data, strlen(data)}), FRE_E_DATA, want);
+    }
+    CHECK(JSONL, S("{\"texts\":\"a\"}"), FRE_E_DATA,
+          "memory: line 1: the field \"text\" is missing; add it, or name another with "
+          "--text-field\n");
+    CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\"}"), FRE_E_DATA,
+          "memory: line 1: the field \"u\" is missing; add it, or name another with "
+          "--user-field\n");
+    CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\",\"u\":\"\\t\"}"), FRE_E_DATA,
+          "memory: line 1: the field \"u\" is empty; every record needs its user; fill it in, or "
+          "name another with --user-field\n");
+    CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\",\"u\":true}"), FRE_E_DATA,
+          "memory: line 1: the field \"u\" is true or false; make it a string or a number, or name "
+          "another with --user-field\n");
+    CHECK(with_fields(JSONL, NULL, NULL, "k"), S("{\"text\":\"a\",\"k\":null}"), FRE_E_DATA,
+          "memory: line 1: the field \"k\" is null; make it a string or a number, or name another "
+          "with --label-field\n");
+}
+
+static void test_jsonl_syntax(void **state)
+{
+    static const struct {
+        const char *line;
+        size_t column;
+        const char *why;
+    } cases[] = {
+        {"[\"a\"]", 1, "an object in braces is expected"},
+        {"\"a\"", 1, "an object in braces is expected"},
+        {"{\"text\":\"a\"", 12, "a comma or a closing brace is expected"},
+        {"{\"text\":\"a", 11, "a string is not closed"},
+        {"{\"text\":\"a\\", 11, "a string is not closed"},
+        {"{\"text\":\"\xc3\xa9\t\"}", 11, "a control character in a string is not escaped"},
+        {"{\"text\":\"\\x\"}", 10, "an unknown escape"},
+        {"{\"text\":\"\\u12g4\"}", 10, "\\u without four hexadecimal digits"},
+        {"{\"text\":\"\\u12", 10, "\\u without four hexadecimal digits"},
+        {"{text:1}", 2, "a key in double quotes is expected"},
+        {"{\"a\" 1}", 6, "a colon is expected after a key"},
+        {"{\"a\":}", 6, "a value is expected"},
+        {"{\"a\":nul}", 6, "a value is expected"},
+        {"{\"a\":01}", 7, "a comma or a closing brace is expected"},
+        {"{\"a\":-}", 7, "a number is not well formed"},
+        {"{\"a\":1.}", 8, "a number is not well formed"},
+        {"{\"a\":1e}", 8, "a number is not well formed"},
+        {"{\"a\":NaN}", 6, "a value is expected"},
+        {"{\"a\":[1 2]}", 9, "a comma or a closing bracket is expected"},
+        {"{\"a\":[1,]}", 9, "a value is expected"},
+        {"{\"a\":[1}}", 8, "a comma or a closing bracket is expected"},
+        {"{\"a\":{\"b\":1,}}", 13, "a key in double quotes is expected"},
+        {"{\"a\":1,}", 8, "a key in double quotes is expected"},
+        {"{\"a\":1} x", 9, "something follows the object"},
+        {"{\"a\":1}{}", 8, "something follows the object"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char data[64], want[256];
+
+        (void)snprintf(data, sizeof data, "\n%s", cases[i].line);
+        (void)snprintf(want, sizeof want,
+                       "memory: line 2, column %zu: not valid JSON: %s; write one object a "
+                       "line\nempty 1\n",
+                       cases[i].column, cases[i].why);
+        CHECK(JSONL, ((fre_bytes){(const uint8_t *)data, strlen(data)}), FRE_E_DATA, want);
+    }
+}
+
+static void test_jsonl_escapes(void **state)
+{
+    static const char want[] = "memory: line 1: a string escapes NUL or half of a surrogate pair; "
+                               "remove the escape or use "
+                               "--invalid skip or replace\n";
+    const struct {
+        fre_bytes line;
+        const char *repaired;
+    } cases[] = {
+        {S("{\"text\":\"a\\u0000b\"}"), "a\xef\xbf\xbd"
+                                        "b"},
+        {S("{\"text\":\"a\\ud800b\"}"), "a\xef\xbf\xbd"
+                                        "b"},
+        {S("{\"text\":\"a\\udc00\"}"), "a\xef\xbf\xbd"},
+        {S("{\"text\":\"\\ud800\\ud83d\\ude00\"}"), "\xef\xbf\xbd\xf0\x9f\x98\x80"},
+        {S("{\"text\":\"\\ud800\\u0041\"}"), "\xef\xbf\xbd"
+                                             "A"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char fixed[64];
+
+        CHECK(JSONL, cases[i].line, FRE_E_DATA, want);
+        CHECK(with_invalid(JSONL, FRE_CORPUS_INVALID_SKIP), cases[i].line, FRE_OK, "invalid 1\n");
+        (void)snprintf(fixed, sizeof fixed, "1:%s\ninvalid 1\n", cases[i].repaired);
+        CHECK(with_invalid(JSONL, FRE_CORPUS_INVALID_REPLACE), cases[i].line, FRE_OK, fixed);
+    }
+    /* In a field that nobody reads they are only syntax. */
+    CHECK(JSONL, S("{\"x\":\"\\u0000\\udc00\",\"\\ud800\":1,\"text\":\"t\"}"), FRE_OK, "1:t\n");
+    /* A raw and an escaped flaw in one record count once. */
+    CHECK(with_invalid(JSONL, FRE_CORPUS_INVALID_REPLACE), S("{\"text\":\"\xff\\u0000\"}"), FRE_OK,
+          "1:\xef\xbf\xbd\xef\xbf\xbd\ninvalid 1\n");
+}
+
+static void test_jsonl_nesting(void **state)
+{
+    char data[2048];
+    char want[256];
+
+    (void)state;
+    for (size_t depth = 511; depth <= 513; depth++) {
+        size_t n = (size_t)snprintf(data, sizeof data, "{\"a\":");
+
+        for (size_t i = 0; i < depth; i++)
+            data[n++] = '[';
+        for (size_t i = 0; i < depth; i++)
+            data[n++] = ']';
+        n += (size_t)snprintf(data + n, sizeof data - n, ",\"text\":\"t\"}");
+        (void)snprintf(want, sizeof want,
+                       "memory: line 1, column 518: not valid JSON: more than 512 levels of "
+                       "nesting; write one object a line\n");
+        CHECK(JSONL, ((fre_bytes){(const uint8_t *)data, n}), depth <= 512 ? FRE_OK : FRE_E_DATA,
+              depth <= 512 ? "1:t\n" : want);
+    }
+}
+
+static void test_csv(void **state)
+{
+    (void)state;
+    CHECK(CSV, S("id,text\n1,one\n2,\"two, and\r\nmore \"\"words\"\"\"\n3,NA\n4,null\n"), FRE_OK,
+          "2:one\n3:two, and\r\nmore \"words\"\n5:NA\n6:null\n");
+    CHECK(CSV, S("\xef\xbb\xbftext,\"a,b\"\r\nx,1\r\n\r\n  \r\n,2\r\n\" \",3\r\ny,\"\""), FRE_OK,
+          "2:x\n7:y\nempty 4\n");
+    CHECK(CSV, S("text\n\"\"\"\"\n\"a\"\"\"\n5\" disk\n"), FRE_OK, "2:\"\n3:a\"\n4:5\" disk\n");
+    CHECK(CSV, S(" text ,b\nx,\n"), FRE_OK, "2:x\n");
+    CHECK(CSV, S("id,text\n"), FRE_OK, "");
+    CHECK(CSV, S("id,text"), FRE_OK, "");
+    /* Empty surplus fields lose nothing; missing fields after the last one needed neither. */
+    CHECK(CSV, S("text,b,c\nx\ny,1,2,,\n"), FRE_OK, "2:x\n3:y\n");
+    CHECK(with_fields(CSV, "t", "u", "l"), S("l,u,t\nspam,\"al\"\"ice\",hello\n,7,x\n"), FRE_OK,
+          "2:hello|al\"ice|spam\n3:x|7|\n");
+    CHECK(with_fields(CSV, "t", "t", NULL), S("t\n\"a\"\"b\"\"\"\"c\"\n"), FRE_OK,
+          "2:a\"b\"\"c|a\"b\"\"c|-\n");
+    CHECK(TSV, S("id\ttext\n1\t\"a\tb\nc\"\n2\td, e\n"), FRE_OK, "2:a\tb\nc\n4:d, e\n");
+}
+
+static void test_csv_errors(void **state)
+{
+    (void)state;
+    CHECK(CSV, S("id,body\n1,x\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\" (columns: \"id\", \"body\"); name one with "
+          "--text-field\n");
+    CHECK(CSV, S("a,b,c,d,e,f,g,h,i,j\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\" (columns: \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", "
+          "\"g\", \"h\", ...); name one with --text-field\n");
+    CHECK(CSV, S("id;text\n1;x\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\", and the columns look separated by semicolons; save "
+          "the file with commas or tabs\n");
+    /* Without a header the first row is somebody's text: it is not shown. */
+    CHECK(CSV, S("7,my private words about a private thing\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\", and this row does not look like a header; add a "
+          "first row with the names of the columns\n");
+    CHECK(with_fields(CSV, NULL, "who", NULL), S("id,text\n"), FRE_E_DATA,
+          "memory: line 1: no column \"who\" (columns: \"id\", \"text\"); name one with "
+          "--user-field\n");
+    CHECK(CSV, S("text,text\nx,y\n"), FRE_E_DATA,
+          "memory: line 1: two columns are named \"text\"; rename one\n");
+    CHECK(CSV, S("id,text\n1,a\n2\n"), FRE_E_DATA,
+          "2:a\nmemory: line 3: 1 fields where the header has 2, and \"text\" is number 2; add the "
+          "missing fields, or quote a field that holds a line break\n");
+    CHECK(CSV, S("id,text\n1,a, b\n"), FRE_E_DATA,
+          "memory: line 2: 3 fields where the header has 2; put quotes around a field that holds a "
+          "comma\n");
+    CHECK(CSV, S("text\na\n\"b\nc\n"), FRE_E_DATA,
+          "2:a\nmemory: line 3: a quoted field of this record is never closed; add the closing "
+          "quote, and double the quotes inside a quoted field\n");
+    CHECK(CSV, S("text\n\"a\nb\"c\nd\n"), FRE_E_DATA,
+          "memory: line 2: text follows a closing quote in this record; double the quotes inside a "
+          "quoted field\n");
+    CHECK(with_fields(CSV, NULL, "u", NULL), S("u,text\n,a\n"), FRE_E_DATA,
+          "memory: line 2: the field \"u\" is empty; every record needs its user; fill it in, or "
+          "name another with --user-field\n");
+    CHECK(CSV, S("text\n\"a\n\xff\"\nb\n"), FRE_E_DATA,
+          "memory: line 2: invalid UTF-8 at byte 4 of the record; convert the file to UTF-8 or use "
+          "--invalid skip or replace\n");
+    CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text\n\"a\n\xff\"\nb\n"), FRE_OK,
+          "4:b\ninvalid 1\n");
+    CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text,\xff\nb\n"), FRE_E_DATA,
+          "memory: line 1: the header is not valid UTF-8; convert the file to UTF-8\n");
+}
+
+static void test_guess(void **state)
+{
+    static const fre_corpus_opts guess = {0};
+
+    (void)state;
+    CHECK(guess, S("\n { \"text\" : \"j\"}\n"), FRE_OK, "2:j\nempty 1\n");
+    CHECK(guess, S("id,text\n1,c\n"), FRE_OK, "2:c\n");
+    CHECK(guess, S("id\t\"text\"\n1\tt\n"), FRE_OK, "2:t\n");
+    CHECK(with_fields(guess, "body", NULL, NULL), S("id,body\n1,c\n"), FRE_OK, "2:c\n");
+    CHECK(guess, S("Dear all, text me\nbye\n"), FRE_OK, "1:Dear all, text me\n2:bye\n");
+    CHECK(guess, S("{hello} there\n"), FRE_OK, "1:{hello} there\n");
+    CHECK(guess, S("text\n"), FRE_OK, "1:text\n");
+}
+
+/* ---- compressed ------------------------------------------------------------------------ */
+
+static size_t gzip(uint8_t *out, size_t cap, fre_bytes in)
+{
+    z_stream z = {0};
+    uint8_t copy[4096];
+
+    assert_true(in.n <= sizeof copy);
+    if (in.n)
+        (void)memcpy(copy, in.p, in.n);
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+    z.next_in = copy;
+    z.avail_in = (uInt)in.n;
+    z.next_out = out;
+    z.avail_out = (uInt)cap;
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    cap -= z.avail_out;
+    assert_int_equal(deflateEnd(&z), Z_OK);
+    return cap;
+}
+
+static size_t zstd(uint8_t *out, size_t cap, fre_bytes in)
+{
+    size_t n = ZSTD_compress(out, cap, in.p, in.n, 3);
+
+    assert_false(ZSTD_isError(n));
+    return n;
+}
+
+typedef size_t packer(uint8_t *out, size_t cap, fre_bytes in);
+
+static void check_packed(packer *pack, const char *what)
+{
+    uint8_t z[8192];
+    char want[256];
+    size_t a = pack(z, sizeof z, S("one\ntw")), b = 0;
+
+    b = a + pack(z + a, sizeof z - a, S("o\nthree"));
+    CHECK(TXT, ((fre_bytes){z, b}), FRE_OK, "1:one\n2:two\n3:three\n");
+    /* An empty member or frame in the middle changes nothing. */
+    {
+        uint8_t y[8192];
+        size_t n = pack(y, sizeof y, S("one\ntw"));
+
+        n += pack(y + n, sizeof y - n, S(""));
+        n += pack(y + n, sizeof y - n, S("o\n"));
+        CHECK(TXT, ((fre_bytes){y, n}), FRE_OK, "1:one\n2:two\n");
+    }
+    /* Cut anywhere but between the two: refused, with what came before delivered or not. */
+    for (size_t n = 6; n < b; n++) {
+        outcome o = run((fre_bytes){z, n}, FRE_SRC_CHUNK, &TXT);
+
+        if (n == a) {
+            assert_int_equal(o.st, FRE_OK);
+            assert_string_equal(o.text, "1:one\n2:tw\n");
+            continue;
+        }
+        (void)snprintf(want, sizeof want,
+                       "memory: the %s data ends early, after %zu bytes of the file; the file is "
+                       "cut off, get it again whole\n",
+                       what, n);
+        assert_int_equal(o.st, FRE_E_DATA);
+        assert_non_null(strstr(o.text, want));
+    }
+    a = pack(z, sizeof z, S(""));
+    CHECK(TXT, ((fre_bytes){z, a}), FRE_E_NOINPUT,
+          "memory: is empty; give a file with at least one text\n");
+}
+
+static void test_gzip(void **state)
+{
+    uint8_t z[8192];
+    size_t n = 0;
+    outcome o;
+
+    (void)state;
+    check_packed(gzip, "gzip");
+    n = gzip(z, sizeof z, S("text\nzipped\n"));
+    (void)memset(z + n, 0, 600); /* padding, as tape tools leave it */
+    CHECK(CSV, ((fre_bytes){z, n + 600}), FRE_OK, "2:zipped\n");
+    z[n] = 'x';
+    o = run((fre_bytes){z, n + 600}, FRE_SRC_CHUNK, &CSV);
+    assert_int_equal(o.st, FRE_E_DATA);
+    assert_non_null(strstr(o.text, "memory: the gzip data is damaged near byte "));
+    n = gzip(z, sizeof z, S("text\nzipped\n"));
+    z[n - 6] ^= 1; /* the check sum */
+    o = run((fre_bytes){z, n}, FRE_SRC_CHUNK, &CSV);
+    assert_int_equal(o.st, FRE_E_DATA);
+    assert_non_null(strstr(o.text, "memory: the gzip data is damaged near byte "));
+}
+
+static void test_zstd(void **state)
+{
+    static const uint8_t skippable[] = {0x51, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c'};
+    uint8_t z[8192], twice[8192];
+    size_t n = 0;
+
+    (void)state;
+    check_packed(zstd, "zstd");
+    (void)memcpy(z, skippable, sizeof skippable);
+    n = sizeof skippable + zstd(z + sizeof skippable, sizeof z - sizeof skippable, S("a\nb"));
+    CHECK(TXT, ((fre_bytes){z, n}), FRE_OK, "1:a\n2:b\n");
+    n = gzip(twice, sizeof twice, (fre_bytes){z, n});
+    n = gzip(z, sizeof z, (fre_bytes){twice, n});
+    CHECK(TXT, ((fre_bytes){z, n}), FRE_E_DATA,
+          "memory: is compressed twice; decompress it once\n");
+}
+
+/* ---- size ------------------------------------------------------------------------------ */
+
+static void test_long_lines(void **state)
+{
+    size_t n = 10u << 20;
+    char *data = malloc(n + 64), *want = malloc(n + 64);
+    fre_corpus *c = NULL;
+    fre_record r;
+    bool more = false;
+    fre_err err;
+
+    (void)state;
+    assert_non_null(data);
+    assert_non_null(want);
+    (void)memset(want, 'x', n);
+    (void)memcpy(data, "first\n", 6);
+    (void)memset(data + 6, 'x', n);
+    (void)memcpy(data + 6 + n, "\r\nlast", 6);
+    assert_int_equal(fre_corpus_open_memory(&c, (fre_bytes){(uint8_t *)data, n + 12}, &TXT, &err),
+                     FRE_OK);
+    assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+    assert_string_equal(r.text, "first");
+    assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+    assert_int_equal(r.text_len, n);
+    assert_memory_equal(r.text, want, n);
+    assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+    assert_string_equal(r.text, "last");
+    assert_int_equal(r.line, 3);
+    fre_corpus_free(c);
+    free(data);
+    free(want);
+}
+
+static void check_limit(size_t n, const fre_corpus_opts *opts, fre_status st, const char *want)
+{
+    char *data = malloc(n + 8);
+    fre_corpus *c = NULL;
+    fre_record r;
+    bool more = false;
+    fre_err err = {""};
+
+    assert_non_null(data);
+    (void)memcpy(data, "text\n\"", 6);
+    (void)memset(data + 6, 'y', n - 1);
+    (void)memcpy(data + 5 + n, "\n", 1);
+    assert_int_equal(fre_corpus_open_memory(&c, (fre_bytes){(uint8_t *)data, n + 6}, opts, &err),
+                     FRE_OK);
+    if (opts->format == FRE_CORPUS_TXT)
+        assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+    assert_int_equal(fre_corpus_next(c, &more, &r, &err), st);
+    if (st)
+        assert_string_equal(err.text, want);
+    else
+        assert_int_equal(r.text_len, n);
+    fre_corpus_free(c);
+    free(data);
+}
+
+static void test_limit(void **state)
+{
+    (void)state;
+    check_limit(FRE_CORPUS_TEXT_MAX, &TXT, FRE_OK, "");
+    check_limit(FRE_CORPUS_TEXT_MAX + 1, &TXT, FRE_E_LIMIT,
+                "memory: line 2: the record that starts here is longer than 64 MiB; break it into "
+                "shorter texts");
+    check_limit(FRE_CORPUS_TEXT_MAX + 1, &CSV, FRE_E_LIMIT,
+                "memory: line 2: the record that starts here is longer than 64 MiB; is a quote not "
+                "closed?");
+}
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+static void put(const char *path, fre_bytes data)
+{
+    FILE *f = fopen(path, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(data.p, 1, data.n, f), data.n);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void check_file(const temp_dir *t, const char *name, fre_bytes data, const char *want)
+{
+    char path[512];
+    fre_corpus *c = NULL;
+    fre_err err = {""};
+    outcome o = {FRE_OK, ""};
+    fre_corpus_stats s;
+
+    put(temp_path(path, t, name), data);
+    assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_OK);
+    drain(&o, c);
+    assert_int_equal(o.st, FRE_OK);
+    assert_string_equal(o.text, want);
+    fre_corpus_get_stats(c, &s);
+    assert_int_equal(s.bytes, data.n);
+    assert_int_equal(s.bytes_all, data.n);
+    fre_corpus_free(c);
+}
+
+static void test_files(void **state)
+{
+    temp_dir t;
+    char path[512], want[1024];
+    uint8_t z[512];
+    size_t n = 0;
+    fre_corpus *c = NULL;
+    fre_err err = {""};
+
+    (void)state;
+    temp_dir_make(&t);
+    /* The ending decides over the content. */
+    check_file(&t, "a.txt", S("{\"text\":\"x\"}\n"), "1:{\"text\":\"x\"}\n");
+    check_file(&t, "a.JSONL", S("{\"text\":\"x\"}\n"), "1:x\n");
+    check_file(&t, "a.ndjson", S("{\"text\":\"x\"}\n"), "1:x\n");
+    check_file(&t, "a.csv", S("text\nx\n"), "2:x\n");
+    check_file(&t, "a.tsv", S("text\nx,y\n"), "2:x,y\n");
+    check_file(&t, "data", S("id,text\n1,x\n"), "2:x\n");
+    n = gzip(z, sizeof z, S("text\nzipped\n"));
+    check_file(&t, "a.csv.gz", (fre_bytes){z, n}, "2:zipped\n");
+    check_file(&t, "b.csv", (fre_bytes){z, n}, "2:zipped\n"); /* compression by content */
+    check_file(&t, "c.csv.gz", S("text\nplain\n"), "2:plain\n");
+    n = zstd(z, sizeof z, S("text\nzipped\n"));
+    check_file(&t, "a.csv.zst", (fre_bytes){z, n}, "2:zipped\n");
+
+    (void)temp_path(path, &t, "none.csv");
+    (void)snprintf(want, sizeof want,
+                   "%s: cannot be opened: No such file or directory; check the path", path);
+    assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_E_NOINPUT);
+    assert_string_equal(err.text, want);
+    (void)snprintf(want, sizeof want, "%s: is a folder; give a file of texts", t.path);
+    assert_int_equal(fre_corpus_open(&c, t.path, NULL, &err), FRE_E_NOINPUT);
+    assert_string_equal(err.text, want);
+    put(temp_path(path, &t, "empty.txt"), S(""));
+    (void)snprintf(want, sizeof want, "%s: is empty; give a file with at least one text", path);
+    assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_E_NOINPUT);
+    assert_string_equal(err.text, want);
+    put(temp_path(path, &t, "a.json"), S("[{\"text\":\"x\"}]"));
+    (void)snprintf(want, sizeof want,
+                   "%s: is one JSON array; write one object a line (jq -c '.[]')", path);
+    assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_E_DATA);
+    assert_string_equal(err.text, want);
+    assert_null(c);
+    temp_dir_remove(&t);
+}
+
+static void test_display_name(void **state)
+{
+    char path[400], out[FRE_NAME_BYTES];
+
+    (void)state;
+    (void)memset(path, 'd', sizeof path);
+    (void)snprintf(path + 380, 20, "/end\n.txt");
+    fre_src_display_name(out, path);
+    assert_int_equal(strlen(out), FRE_NAME_BYTES - 1);
+    assert_memory_equal(out, "...ddd", 6);
+    assert_string_equal(out + strlen(out) - 9, "/end?.txt");
+    fre_src_display_name(out, "short");
+    assert_string_equal(out, "short");
+}
+
+/* Standard input, by a pipe that gives a few bytes at a time. */
+static void test_stdin(void **state)
+{
+    int fd[2], saved = dup(0);
+    outcome o = {FRE_OK, ""};
+    fre_corpus *c = NULL;
+    fre_corpus_stats s;
+    fre_err err = {""};
+
+    (void)state;
+    assert_true(saved >= 0);
+    assert_int_equal(pipe(fd), 0);
+    assert_int_equal(write(fd[1], "{\"text\":\"a\"}\n{\"text\":\"b\"}\n", 26), 26);
+    (void)close(fd[1]);
+    assert_int_equal(dup2(fd[0], 0), 0);
+    (void)close(fd[0]);
+    assert_int_equal(fre_corpus_open(&c, "-", NULL, &err), FRE_OK);
+    drain(&o, c);
+    assert_string_equal(o.text, "1:a\n2:b\n");
+    fre_corpus_get_stats(c, &s);
+    assert_int_equal(s.bytes, 26);
+    assert_int_equal(s.bytes_all, 0);
+    assert_int_equal(s.records, 2);
+    fre_corpus_free(c);
+    c = NULL;
+    /* At its end it is empty, and it is still open: it is not ours to close. */
+    assert_int_equal(fre_corpus_open(&c, "-", NULL, &err), FRE_E_NOINPUT);
+    assert_string_equal(err.text, "standard input: is empty; give a file with at least one text");
+    assert_int_equal(dup2(saved, 0), 0);
+    (void)close(saved);
+}
+
+static void test_interrupt(void **state)
+{
+    temp_dir t;
+    char path[512];
+    fre_corpus *c = NULL;
+    fre_err err = {""};
+
+    (void)state;
+    temp_dir_make(&t);
+    put(temp_path(path, &t, "a.txt"), S("a\n"));
+    fre_interrupt_set();
+    assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    temp_dir_remove(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_txt),           cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_invalid_bytes), cmocka_unit_test(test_nul),
+        cmocka_unit_test(test_not_text),      cmocka_unit_test(test_jsonl),
+        cmocka_unit_test(test_jsonl_fields),  cmocka_unit_test(test_jsonl_syntax),
+        cmocka_unit_test(test_jsonl_escapes), cmocka_unit_test(test_jsonl_nesting),
+        cmocka_unit_test(test_csv),           cmocka_unit_test(test_csv_errors),
+        cmocka_unit_test(test_guess),         cmocka_unit_test(test_gzip),
+        cmocka_unit_test(test_zstd),          cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_limit),         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_display_name),  cmocka_unit_test(test_stdin),
+        cmocka_unit_test(test_interrupt),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
