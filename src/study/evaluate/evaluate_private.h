@@ -1,0 +1,85 @@
+/* What the files of this module share: distinct keys with multiplicities, and the inputs. */
+#ifndef FRE_EVALUATE_PRIVATE_H
+#define FRE_EVALUATE_PRIVATE_H
+
+#include <fre/evaluate.h>
+
+#include <fre/embed.h>
+
+/* Harmonic mean; NaN when recall is undefined, 0 when precision is or nothing is right. */
+double evaluate_f1(double precision, double recall);
+
+/* ---- tally.c: distinct byte strings and how often each came --------------------------------- */
+
+#define TALLY_NONE SIZE_MAX
+
+typedef struct tally_entry {
+    uint8_t hash[16];
+    size_t offset, len;
+} tally_entry;
+
+typedef struct tally {
+    uint8_t hash_key[32];
+    uint8_t *arena; /* PRIVATE: the strings, each followed by a NUL unless packed */
+    size_t arena_n, arena_cap;
+    tally_entry *entry;
+    uint64_t *weight;
+    size_t n, cap;
+    size_t *slot; /* index + 1, 0: free */
+    size_t n_slots;
+    bool packed; /* strings of one length back to back, an array of rows */
+} tally;
+
+FRE_MUST_CHECK fre_status tally_init(tally *t, bool packed);
+void tally_wipe(tally *t);
+/* Adds one to its weight; *index: where it is. */
+FRE_MUST_CHECK fre_status tally_add(tally *t, size_t *index, const void *p, size_t n);
+/* TALLY_NONE: absent. */
+size_t tally_find(const tally *t, const void *p, size_t n);
+/* NUL-terminated unless packed; valid until the next tally_add. */
+const char *tally_text(const tally *t, size_t i);
+
+/* ---- inputs.c --------------------------------------------------------------------------------- */
+
+/* What a release says about itself, and its centroids.  evaluate_release_wipe. */
+typedef struct evaluate_release {
+    fre_sketch_params grid;
+    double radius;
+    uint64_t threshold;
+    char embedder_sha256[65]; /* "": not said */
+    float *centroid;          /* n x grid.dim */
+    size_t n;
+} evaluate_release;
+
+FRE_MUST_CHECK fre_status evaluate_release_load(evaluate_release *out, const char *folder,
+                                                fre_err *err);
+void evaluate_release_wipe(evaluate_release *r);
+
+/* Synthetic texts in file order, duplicates and paraphrases included; and the cells of a release's
+ * lines where every line names one. */
+typedef struct evaluate_synthetic {
+    fre_buf arena;
+    size_t *offset, *len;
+    size_t n, cap;
+    fre_cell *cell;
+    size_t n_cells, cap_cells, lines;
+} evaluate_synthetic;
+
+FRE_MUST_CHECK fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path,
+                                                  fre_err *err);
+void evaluate_synthetic_wipe(evaluate_synthetic *s);
+const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i);
+
+/* Path of a file of a folder; the caller frees it. */
+FRE_MUST_CHECK fre_status evaluate_path(char **out, const char *folder, const char *name,
+                                        fre_err *err);
+bool evaluate_is_folder(const char *path);
+bool evaluate_has_ending(const char *path, const char *ending);
+
+/* ---- exact.c ---------------------------------------------------------------------------------- */
+
+/* Shares of synthetic texts that are an original text: four fields of out. */
+FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
+                                         const tally *originals, const bool *is_frequent);
+
+#endif

@@ -1,0 +1,78 @@
+/* How many synthetic texts are, word for word, somebody's text.  Folding is Unicode's case folding
+ * with canonical composition (UAX 15, CaseFolding.txt) by utf8proc. */
+#include "evaluate_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+/* *out: folded copy, NUL-terminated, to be freed; NULL when the text is not UTF-8. */
+static fre_status fold(char **out, const char *text, size_t len)
+{
+    utf8proc_uint8_t *p = NULL;
+    utf8proc_ssize_t n = utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)len, &p,
+                                      UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+
+    if (n == UTF8PROC_ERROR_NOMEM)
+        return FRE_E_NOMEM;
+    *out = n < 0 ? NULL : (char *)p;
+    return FRE_OK;
+}
+
+/* The originals, folded; frequent[i]: some frequent original folds to entry i. */
+static fre_status fold_originals(tally *folded, bool *frequent, const tally *originals,
+                                 const bool *is_frequent)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < originals->n; i++) {
+        char *key;
+        size_t at;
+        st = fold(&key, tally_text(originals, i), originals->entry[i].len);
+        if (st != FRE_OK || !key)
+            continue;
+        st = tally_add(folded, &at, key, strlen(key));
+        if (st == FRE_OK)
+            frequent[at] = frequent[at] || is_frequent[i];
+        fre_wipe(key, strlen(key));
+        free(key);
+    }
+    return st;
+}
+
+fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s, const tally *originals,
+                          const bool *is_frequent)
+{
+    bool *folded_frequent = calloc(originals->n + 1, sizeof *folded_frequent);
+    uint64_t any = 0, frequent = 0, any_folded = 0, frequent_folded = 0;
+    tally folded = {.n = 0};
+    fre_status st = folded_frequent ? tally_init(&folded, false) : FRE_E_NOMEM;
+
+    if (st == FRE_OK)
+        st = fold_originals(&folded, folded_frequent, originals, is_frequent);
+    for (size_t i = 0; st == FRE_OK && i < s->n; i++) {
+        const char *text = evaluate_synthetic_text(s, i);
+        size_t at = tally_find(originals, text, s->len[i]);
+        char *key;
+        any += at != TALLY_NONE;
+        frequent += at != TALLY_NONE && is_frequent[at];
+        st = fold(&key, text, s->len[i]);
+        if (st != FRE_OK || !key)
+            continue;
+        at = tally_find(&folded, key, strlen(key));
+        any_folded += at != TALLY_NONE;
+        frequent_folded += at != TALLY_NONE && folded_frequent[at];
+        free(key);
+    }
+    if (st == FRE_OK) {
+        double n = s->n > 0 ? (double)s->n : (double)NAN;
+        out->exact_any = (double)any / n;
+        out->exact_frequent = (double)frequent / n;
+        out->exact_any_folded = (double)any_folded / n;
+        out->exact_frequent_folded = (double)frequent_folded / n;
+    }
+    tally_wipe(&folded);
+    free(folded_frequent);
+    return st;
+}

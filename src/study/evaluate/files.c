@@ -1,0 +1,342 @@
+/* evaluate from files: read, embed, score. */
+#include "evaluate_private.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EMBED_CHUNK 8192u
+
+typedef struct run {
+    const fre_evaluate_opts *opts;
+    evaluate_synthetic synthetic; /* what is scored */
+    evaluate_synthetic lines;     /* the release's own lines, for their cells */
+    evaluate_release release;
+    bool has_release;
+    tally tally; /* distinct originals: texts, or rows packed */
+    bool from_npy;
+    char npy_sha256[65];
+    fre_embedder *embedder;
+    float *x, *synthetic_x; /* owned; x is NULL when the rows are in the tally */
+    fre_originals originals;
+    bool *is_frequent;
+    fre_evaluation e;
+} run;
+
+void fre_evaluate_opts_init(fre_evaluate_opts *o)
+{
+    *o = (fre_evaluate_opts){.alpha = 1.5, .threads = 1};
+}
+
+static fre_status no_memory(fre_err *err)
+{
+    return fre_fail(err, FRE_E_NOMEM, "out of memory: evaluate keeps every distinct original");
+}
+
+static fre_status with_text(fre_err *err, fre_status st)
+{
+    if (st == FRE_E_INTERRUPTED)
+        return fre_fail(err, st, "interrupted");
+    return st == FRE_E_NOMEM ? no_memory(err) : fre_fail(err, st, "%s", fre_status_text(st));
+}
+
+/* ---- originals ----------------------------------------------------------------------------- */
+
+static fre_status read_texts(run *r, fre_err *err)
+{
+    fre_corpus *c = NULL;
+    fre_corpus_stats stats;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&c, r->opts->original, &r->opts->corpus, err);
+
+    if (st != FRE_OK)
+        return st;
+    while ((st = fre_corpus_next(c, &more, &rec, err)) == FRE_OK && more) {
+        size_t index;
+        if (tally_add(&r->tally, &index, rec.text, rec.text_len) != FRE_OK) {
+            st = no_memory(err);
+            break;
+        }
+        if (++r->e.originals % 4096 != 0)
+            continue;
+        fre_corpus_get_stats(c, &stats);
+        fre_progress_update(r->opts->progress, "reading", stats.bytes, stats.bytes_all);
+        if (fre_interrupted()) {
+            st = with_text(err, FRE_E_INTERRUPTED);
+            break;
+        }
+    }
+    fre_corpus_free(c);
+    return st;
+}
+
+static fre_status read_rows(run *r, fre_err *err)
+{
+    fre_npy *npy = NULL;
+    float *row = NULL;
+    size_t n, d, index;
+    fre_status st = fre_npy_open(&npy, r->opts->original, err);
+
+    if (st != FRE_OK)
+        return st;
+    n = fre_npy_rows(npy);
+    d = fre_npy_dim(npy);
+    row = calloc(d, sizeof *row);
+    if (!row)
+        st = no_memory(err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        st = fre_npy_row(npy, row, i, err);
+        if (st == FRE_OK && tally_add(&r->tally, &index, row, d * sizeof *row) != FRE_OK)
+            st = no_memory(err);
+        if (st == FRE_OK && i % 4096 == 0) {
+            fre_npy_release_before(npy, i);
+            fre_progress_update(r->opts->progress, "reading", i, n);
+            if (fre_interrupted())
+                st = with_text(err, FRE_E_INTERRUPTED);
+        }
+    }
+    if (fre_npy_has_meta(npy))
+        memcpy(r->npy_sha256, fre_npy_meta_view(npy)->sha256, sizeof r->npy_sha256);
+    r->e.originals = n;
+    r->originals.d = d;
+    free(row);
+    fre_npy_free(npy);
+    return st;
+}
+
+/* ---- embeddings ---------------------------------------------------------------------------- */
+
+static fre_status check_sha(const char *a, const char *what_a, const char *b, const char *what_b,
+                            fre_err *err)
+{
+    if (a[0] && b[0] && strcmp(a, b) != 0)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s and %s come from different embedders (sha256 %.12s... and %.12s...): "
+                        "embed both with the same model, named by --embedder",
+                        what_a, what_b, a, b);
+    return FRE_OK;
+}
+
+static fre_status open_embedder(run *r, fre_err *err)
+{
+    const fre_embedder_opts eo = {r->opts->embedder, r->opts->threads};
+    char sha[2 * FRE_HASH_BYTES + 1];
+    const char *release_sha = r->has_release ? r->release.embedder_sha256 : "";
+    fre_status st = check_sha(release_sha, "the release", r->npy_sha256, "the originals", err);
+
+    if (st == FRE_OK && (!r->from_npy || r->synthetic.n > 0)) {
+        st = fre_embedder_new(&r->embedder, &eo, err);
+        if (st != FRE_OK)
+            return st;
+        fre_hex(sha, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
+        st = check_sha(release_sha, "the release", sha, "this evaluation", err);
+        if (st == FRE_OK)
+            st = check_sha(r->npy_sha256, "the originals", sha, "this evaluation", err);
+        if (!r->from_npy)
+            r->originals.d = fre_embedder_info(r->embedder)->dim;
+        else if (st == FRE_OK && fre_embedder_info(r->embedder)->dim != r->originals.d)
+            st = fre_fail(err, FRE_E_DATA,
+                          "the originals have %zu columns, the embedder makes %u: name the model "
+                          "that made them by --embedder",
+                          r->originals.d, fre_embedder_info(r->embedder)->dim);
+    }
+    if (st == FRE_OK && r->has_release && r->release.grid.dim != r->originals.d)
+        st = fre_fail(err, FRE_E_DATA, "the release has dimension %u, the originals have %zu",
+                      r->release.grid.dim, r->originals.d);
+    return st;
+}
+
+typedef const char *(*text_at)(const void *set, size_t i, size_t *len);
+
+static const char *tally_at(const void *set, size_t i, size_t *len)
+{
+    const tally *t = set;
+
+    *len = t->entry[i].len;
+    return tally_text(t, i);
+}
+
+static const char *synthetic_at(const void *set, size_t i, size_t *len)
+{
+    const evaluate_synthetic *s = set;
+
+    *len = s->len[i];
+    return evaluate_synthetic_text(s, i);
+}
+
+static fre_status embed_all(run *r, float **out, const void *set, text_at at, size_t n,
+                            fre_err *err)
+{
+    size_t d = r->originals.d, *len = calloc(EMBED_CHUNK, sizeof *len);
+    const char **text = calloc(EMBED_CHUNK, sizeof *text);
+    float *x = calloc(n * d + 1, sizeof *x);
+    fre_status st = len && text && x ? FRE_OK : no_memory(err);
+
+    for (size_t i = 0; st == FRE_OK && i < n; i += EMBED_CHUNK) {
+        size_t m = n - i < EMBED_CHUNK ? n - i : EMBED_CHUNK;
+        for (size_t j = 0; j < m; j++)
+            text[j] = at(set, i + j, &len[j]);
+        fre_progress_update(r->opts->progress, "embedding", i, n);
+        st = fre_embed_texts(r->embedder, x + i * d, text, len, m, err);
+    }
+    free(len);
+    free(text);
+    if (st == FRE_OK)
+        *out = x;
+    else
+        free(x);
+    return st;
+}
+
+static fre_status embed(run *r, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    if (r->from_npy) {
+        /* malloc'ed and packed from its start on, so aligned */
+        r->originals.x = (const float *)(const void *)r->tally.arena;
+    } else {
+        st = embed_all(r, &r->x, &r->tally, tally_at, r->tally.n, err);
+        r->originals.x = r->x;
+    }
+    r->originals.weight = r->tally.weight;
+    r->originals.n = r->tally.n;
+    if (st == FRE_OK && r->synthetic.n > 0)
+        st = embed_all(r, &r->synthetic_x, &r->synthetic, synthetic_at, r->synthetic.n, err);
+    return st;
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+static fre_status find_frequent(run *r, fre_err *err)
+{
+    const fre_evaluate_opts *o = r->opts;
+    fre_status st;
+
+    r->is_frequent = calloc(r->originals.n + 1, sizeof *r->is_frequent);
+    if (!r->is_frequent)
+        return no_memory(err);
+    st = fre_evaluate_frequent(r->is_frequent, &r->originals, r->e.radius, r->e.threshold,
+                               o->threads, o->progress);
+    for (size_t i = 0; st == FRE_OK && i < r->originals.n; i++)
+        if (r->is_frequent[i]) {
+            r->e.frequent_distinct++;
+            r->e.frequent += r->originals.weight[i];
+        }
+    return st == FRE_OK ? st : with_text(err, st);
+}
+
+static fre_status score_cells(run *r, fre_err *err)
+{
+    fre_sketch *s = NULL;
+    fre_status st;
+
+    if (r->lines.n_cells != r->release.n || r->lines.lines != r->release.n)
+        return FRE_OK; /* the release does not name its cells: no cell level */
+    st = fre_sketch_new(&s, &r->release.grid);
+    if (st == FRE_OK)
+        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, r->lines.cell,
+                                r->release.centroid, r->release.n, r->opts->threads);
+    fre_sketch_free(s);
+    r->e.has_cell = st == FRE_OK;
+    return st == FRE_OK ? st : with_text(err, st);
+}
+
+static fre_status score(run *r, fre_err *err)
+{
+    const fre_evaluate_opts *o = r->opts;
+    double reach = r->e.alpha * r->e.radius;
+    fre_status st = find_frequent(r, err);
+
+    /* No text at all in a release with cells: it was made without an inverter. */
+    if (st == FRE_OK && (r->synthetic.n > 0 || r->synthetic.lines == 0)) {
+        st = fre_evaluate_level(&r->e.text, r->synthetic_x, r->synthetic.n, &r->originals,
+                                r->is_frequent, reach, o->threads, o->progress);
+        r->e.has_text = st == FRE_OK;
+        if (st == FRE_OK && !r->from_npy) {
+            st = evaluate_exact(&r->e, &r->synthetic, &r->tally, r->is_frequent);
+            r->e.has_exact = st == FRE_OK;
+        }
+        if (st != FRE_OK)
+            return with_text(err, st);
+    }
+    if (st == FRE_OK && r->has_release) {
+        st = fre_evaluate_level(&r->e.centroid, r->release.centroid, r->release.n, &r->originals,
+                                r->is_frequent, reach, o->threads, o->progress);
+        r->e.has_centroid = st == FRE_OK;
+        st = st == FRE_OK ? score_cells(r, err) : with_text(err, st);
+    }
+    return st;
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
+static fre_status load(run *r, fre_err *err)
+{
+    const fre_evaluate_opts *o = r->opts;
+    const char *folder = o->release;
+    fre_status st = evaluate_synthetic_load(&r->synthetic, o->synthetic, err);
+
+    if (!folder && evaluate_is_folder(o->synthetic))
+        folder = o->synthetic;
+    if (st == FRE_OK && folder) {
+        st = evaluate_release_load(&r->release, folder, err);
+        r->has_release = st == FRE_OK;
+        if (st == FRE_OK)
+            st = evaluate_synthetic_load(&r->lines, folder, err);
+    }
+    if (st != FRE_OK)
+        return st;
+    r->e.synthetic = r->synthetic.n;
+    r->e.centroids = r->release.n;
+    r->e.alpha = o->alpha;
+    r->e.radius = o->radius > 0.0 ? o->radius : r->has_release ? r->release.radius : 0.5;
+    r->e.threshold = o->threshold > 0 ? o->threshold : r->has_release ? r->release.threshold : 100;
+    r->from_npy = evaluate_has_ending(o->original, ".npy");
+    st = tally_init(&r->tally, r->from_npy);
+    if (st == FRE_OK)
+        st = r->from_npy ? read_rows(r, err) : read_texts(r, err);
+    r->e.distinct = r->tally.n;
+    if (st == FRE_OK && r->tally.n == 0)
+        st = fre_fail(err, FRE_E_NOINPUT, "%s holds no text", o->original);
+    return st;
+}
+
+fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts, fre_err *err)
+{
+    run r = {.opts = opts};
+    int64_t start, embedded;
+    fre_status st;
+
+    if (!out || !opts || !opts->synthetic || !opts->original || opts->threads == 0 ||
+        !isfinite(opts->radius) || opts->radius < 0.0 || !isfinite(opts->alpha) ||
+        opts->alpha <= 0.0)
+        return fre_fail(err, FRE_E_ARG, "evaluate: an option is out of range");
+    r.e.exact_any = r.e.exact_any_folded = (double)NAN;
+    r.e.exact_frequent = r.e.exact_frequent_folded = (double)NAN;
+    st = load(&r, err);
+    start = fre_clock_ms();
+    if (st == FRE_OK)
+        st = open_embedder(&r, err);
+    if (st == FRE_OK)
+        st = embed(&r, err);
+    embedded = fre_clock_ms();
+    if (st == FRE_OK)
+        st = score(&r, err);
+    r.e.seconds_embedding = (double)(embedded - start) / 1000.0;
+    r.e.seconds_scoring = (double)(fre_clock_ms() - embedded) / 1000.0;
+    if (st == FRE_OK)
+        *out = r.e;
+    if (r.x)
+        fre_wipe(r.x, r.originals.n * r.originals.d * sizeof *r.x);
+    free(r.x);
+    free(r.synthetic_x);
+    free(r.is_frequent);
+    fre_embedder_free(r.embedder);
+    tally_wipe(&r.tally);
+    evaluate_synthetic_wipe(&r.synthetic);
+    evaluate_synthetic_wipe(&r.lines);
+    evaluate_release_wipe(&r.release);
+    return st;
+}

@@ -1,0 +1,195 @@
+/* The synthetic texts: a release's synthetic.jsonl (texts, paraphrases, cells), or any corpus. */
+#include "evaluate_private.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ARENA_MAX (size_t)(UINT64_C(1) << 34)
+
+bool evaluate_is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+bool evaluate_has_ending(const char *path, const char *ending)
+{
+    size_t n = strlen(path), m = strlen(ending);
+
+    return n >= m && strcmp(path + n - m, ending) == 0;
+}
+
+fre_status evaluate_path(char **out, const char *folder, const char *name, fre_err *err)
+{
+    size_t n = strlen(folder) + strlen(name) + 2;
+    char *p = malloc(n);
+
+    if (!p)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    (void)snprintf(p, n, "%s/%s", folder, name);
+    *out = p;
+    return FRE_OK;
+}
+
+const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i)
+{
+    return (const char *)s->arena.p + s->offset[i];
+}
+
+void evaluate_synthetic_wipe(evaluate_synthetic *s)
+{
+    fre_buf_wipe(&s->arena);
+    free(s->offset);
+    free(s->len);
+    free(s->cell);
+    *s = (evaluate_synthetic){.n = 0};
+}
+
+static fre_status add_text(evaluate_synthetic *s, const char *text, size_t len)
+{
+    size_t offset = s->arena.n;
+    fre_status st;
+
+    if (s->n == s->cap) {
+        size_t cap = s->cap ? 2 * s->cap : 256;
+        size_t *offsets = realloc(s->offset, cap * sizeof *offsets), *lens;
+        if (!offsets)
+            return FRE_E_NOMEM;
+        s->offset = offsets;
+        lens = realloc(s->len, cap * sizeof *lens);
+        if (!lens)
+            return FRE_E_NOMEM;
+        s->len = lens;
+        s->cap = cap;
+    }
+    st = fre_buf_append(&s->arena, text, len);
+    if (st == FRE_OK)
+        st = fre_buf_append(&s->arena, "", 1);
+    if (st != FRE_OK)
+        return st;
+    s->offset[s->n] = offset;
+    s->len[s->n++] = len;
+    return FRE_OK;
+}
+
+static fre_status add_cell(evaluate_synthetic *s, const char *hex)
+{
+    if (s->n_cells == s->cap_cells) {
+        size_t cap = s->cap_cells ? 2 * s->cap_cells : 256;
+        fre_cell *cell = realloc(s->cell, cap * sizeof *cell);
+        if (!cell)
+            return FRE_E_NOMEM;
+        s->cell = cell;
+        s->cap_cells = cap;
+    }
+    if (!fre_unhex(s->cell[s->n_cells].bytes, FRE_CELL_BYTES, hex))
+        return FRE_E_DATA;
+    s->n_cells++;
+    return FRE_OK;
+}
+
+/* {"text": string or null, "paraphrases": [strings], "cell": hex, ...} */
+static fre_status add_object(evaluate_synthetic *s, json_t *o, size_t line, fre_err *err)
+{
+    json_t *text = json_object_get(o, "text"), *more = json_object_get(o, "paraphrases");
+    json_t *cell = json_object_get(o, "cell"), *item;
+    fre_status st = FRE_OK;
+    size_t i;
+
+    if (!text || (!json_is_string(text) && !json_is_null(text)))
+        return fre_fail(
+            err, FRE_E_DATA,
+            "synthetic texts, line %zu: needs a field \"text\" that is a string or null", line);
+    if (json_is_string(text))
+        st = add_text(s, json_string_value(text), json_string_length(text));
+    json_array_foreach(more, i, item)
+    {
+        if (st == FRE_OK && json_is_string(item))
+            st = add_text(s, json_string_value(item), json_string_length(item));
+    }
+    if (st == FRE_OK && json_is_string(cell))
+        st = add_cell(s, json_string_value(cell));
+    if (st == FRE_E_DATA)
+        return fre_fail(err, st, "synthetic texts, line %zu: \"cell\" is not 64 hexadecimal digits",
+                        line);
+    return st == FRE_OK ? st : fre_fail(err, st, "out of memory for the synthetic texts");
+}
+
+static fre_status load_jsonl(evaluate_synthetic *s, const char *path, fre_err *err)
+{
+    FILE *f = fopen(path, "r");
+    char *line = NULL;
+    size_t cap = 0, number = 0;
+    ssize_t n;
+    fre_status st = FRE_OK;
+
+    if (!f)
+        return fre_fail(err, FRE_E_NOINPUT, "cannot open %s: %s", path, strerror(errno));
+    while (st == FRE_OK && (n = getline(&line, &cap, f)) >= 0) {
+        json_t *o;
+        number++;
+        if (strspn(line, " \t\r\n") == (size_t)n)
+            continue;
+        o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
+        s->lines++;
+        if (json_is_object(o))
+            st = add_object(s, o, number, err);
+        else
+            st = fre_fail(err, FRE_E_DATA, "synthetic texts, line %zu: not a JSON object", number);
+        json_decref(o);
+    }
+    if (st == FRE_OK && ferror(f))
+        st = fre_fail(err, FRE_E_IO, "cannot read %s", path);
+    free(line);
+    fclose(f);
+    return st;
+}
+
+static fre_status load_corpus(evaluate_synthetic *s, const char *path, fre_err *err)
+{
+    const fre_corpus_opts opts = {.format = FRE_CORPUS_AUTO};
+    fre_corpus *c = NULL;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&c, path, &opts, err);
+
+    if (st != FRE_OK)
+        return st;
+    while ((st = fre_corpus_next(c, &more, &rec, err)) == FRE_OK && more) {
+        st = add_text(s, rec.text, rec.text_len);
+        if (st != FRE_OK) {
+            st = fre_fail(err, st, "out of memory for the synthetic texts");
+            break;
+        }
+        s->lines++;
+    }
+    fre_corpus_free(c);
+    return st;
+}
+
+fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fre_err *err)
+{
+    evaluate_synthetic s = {.n = 0};
+    char *inside = NULL;
+    fre_status st = FRE_OK;
+
+    fre_buf_init(&s.arena, ARENA_MAX);
+    if (evaluate_is_folder(path)) {
+        st = evaluate_path(&inside, path, "synthetic.jsonl", err);
+        path = inside;
+    }
+    if (st == FRE_OK)
+        st = evaluate_has_ending(path, ".jsonl") ? load_jsonl(&s, path, err)
+                                                 : load_corpus(&s, path, err);
+    free(inside);
+    if (st != FRE_OK) {
+        evaluate_synthetic_wipe(&s);
+        return st;
+    }
+    *out = s;
+    return FRE_OK;
+}

@@ -1,0 +1,362 @@
+/* evaluate's inputs: a release's folder, synthetic texts, originals; exact texts; the JSON. */
+#include <fre/evaluate.h>
+
+#include <jansson.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "assert_num.h"
+#include "evaluate_private.h"
+#include "temp_dir.h"
+
+static void put(const temp_dir *t, const char *name, const char *text)
+{
+    char path[512];
+
+    write_file(temp_path(path, t, name), text, strlen(text));
+}
+
+static void put_npy(const temp_dir *t, const char *name, const float *x, size_t rows, size_t dim,
+                    const char *sha256)
+{
+    char path[512], side[520];
+    fre_npy_meta meta = {.embedder = "test", .normalised = false};
+    fre_err err;
+    FILE *f = fopen(temp_path(path, t, name), "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fre_npy_write_header(f, FRE_NPY_F4, rows, dim, &err), FRE_OK);
+    assert_int_equal(fwrite(x, sizeof *x, rows * dim, f), rows * dim);
+    fclose(f);
+    (void)snprintf(side, sizeof side, "%s.json", path);
+    f = fopen(side, "w");
+    assert_non_null(f);
+    memcpy(meta.sha256, sha256, strlen(sha256) + 1);
+    assert_int_equal(fre_npy_write_meta(f, &meta, rows, dim, &err), FRE_OK);
+    fclose(f);
+}
+
+#define SEED "0500000000000000000000000000000000000000000000000000000000000000"
+#define SHA_A "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define SHA_B "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb"
+#define PARAMETERS                                                                                 \
+    "\"parameters\": {\"grid_seed\": \"" SEED "\", \"projection_dim\": 3, \"dimension\": 2, "      \
+    "\"threshold\": 3, \"cell_edge\": 2.5, \"radius\": 0.5}"
+#define RELEASE_A "{" PARAMETERS ", \"models\": {\"embedder\": {\"sha256\": \"" SHA_A "\"}}}"
+
+/* ---- synthetic texts ------------------------------------------------------------------------ */
+
+static void test_synthetic(void **state)
+{
+    temp_dir t;
+    char path[512];
+    evaluate_synthetic s;
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    put(&t, "synthetic.jsonl",
+        "{\"text\": \"one\", \"paraphrases\": [\"two\", \"three\"], \"cell\": \"" SEED "\"}\n"
+        "\n"
+        "{\"text\": null, \"count\": 4}\n"
+        "{\"text\": \"one\"}");
+    assert_int_equal(evaluate_synthetic_load(&s, t.path, &err), FRE_OK); /* the folder */
+    assert_int_equal(s.n, 4);
+    assert_int_equal(s.lines, 3);
+    assert_int_equal(s.n_cells, 1);
+    assert_int_equal(s.cell[0].bytes[0], 5);
+    assert_string_equal(evaluate_synthetic_text(&s, 1), "two");
+    assert_string_equal(evaluate_synthetic_text(&s, 3), "one"); /* duplicates count */
+    assert_int_equal(s.len[2], 5);
+    evaluate_synthetic_wipe(&s);
+    put(&t, "made.csv", "id,text\n1,\"a, b\"\n2,c\n");
+    assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.csv"), &err), FRE_OK);
+    assert_int_equal(s.n, 2);
+    assert_string_equal(evaluate_synthetic_text(&s, 0), "a, b");
+    evaluate_synthetic_wipe(&s);
+    temp_dir_remove(&t);
+}
+
+static void test_synthetic_refusals(void **state)
+{
+    static const struct {
+        const char *content, *message;
+    } bad[] = {
+        {"{\"text\": \"a\"}\n{\"text\": 3}\n",
+         "synthetic texts, line 2: needs a field \"text\" that is a string or null"},
+        {"{\"count\": 3}\n",
+         "synthetic texts, line 1: needs a field \"text\" that is a string or null"},
+        {"\n[1]\n", "synthetic texts, line 2: not a JSON object"},
+        {"{\"text\": \"a\"", "synthetic texts, line 1: not a JSON object"},
+        {"{\"text\": \"a\", \"cell\": \"12\"}",
+         "synthetic texts, line 1: \"cell\" is not 64 hexadecimal digits"},
+    };
+    temp_dir t;
+    char path[512];
+    evaluate_synthetic s = {.n = 77};
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    temp_path(path, &t, "s.jsonl");
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        put(&t, "s.jsonl", bad[i].content);
+        assert_int_equal(evaluate_synthetic_load(&s, path, &err), FRE_E_DATA);
+        assert_string_equal(err.text, bad[i].message);
+    }
+    temp_path(path, &t, "none.jsonl");
+    assert_int_equal(evaluate_synthetic_load(&s, path, &err), FRE_E_NOINPUT);
+    assert_int_equal(s.n, 77);
+    temp_dir_remove(&t);
+}
+
+/* ---- a release's folder ---------------------------------------------------------------------- */
+
+static void test_release(void **state)
+{
+    const float x[] = {1, 2, 3, 4, 5, 6};
+    temp_dir t;
+    evaluate_release r;
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    put(&t, "release.json", RELEASE_A);
+    put_npy(&t, "centroids.npy", x, 3, 2, SHA_A);
+    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_OK);
+    assert_int_equal(r.n, 3);
+    assert_memory_equal(r.centroid, x, sizeof x);
+    assert_int_equal(r.grid.proj, 3);
+    assert_int_equal(r.grid.dim, 2);
+    assert_int_equal(r.grid.seed[0], 5);
+    assert_close(r.grid.cell_edge, 2.5, 0.0, 0.0);
+    assert_close(r.radius, 0.5, 0.0, 0.0);
+    assert_int_equal(r.threshold, 3);
+    assert_string_equal(r.embedder_sha256, SHA_A);
+    evaluate_release_wipe(&r);
+    put(&t, "release.json", "{" PARAMETERS ", \"models\": {\"embedder\": null}}");
+    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_OK);
+    assert_string_equal(r.embedder_sha256, "");
+    evaluate_release_wipe(&r);
+    temp_dir_remove(&t);
+}
+
+static void test_release_refusals(void **state)
+{
+    static const char *bad[] = {"{", "[]", "{\"parameters\": {\"projection_dim\": 3}}",
+                                "{\"parameters\": {\"grid_seed\": \"xyz\", \"projection_dim\": 3, "
+                                "\"dimension\": 2, \"threshold\": 3, \"cell_edge\": 1, "
+                                "\"radius\": 1}}",
+                                "{\"parameters\": {\"grid_seed\": \"" SEED
+                                "\", \"projection_dim\": 65, \"dimension\": 2, \"threshold\": 3, "
+                                "\"cell_edge\": 1, \"radius\": 1}}"};
+    const float x[] = {1, 2, 3};
+    temp_dir t;
+    evaluate_release r = {.n = 77};
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_NOINPUT);
+    put_npy(&t, "centroids.npy", x, 1, 3, SHA_A);
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        put(&t, "release.json", bad[i]);
+        assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_DATA);
+    }
+    put(&t, "release.json", RELEASE_A); /* dimension 2, centroids of 3 */
+    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "has 3 columns, release.json says 2"));
+    assert_int_equal(r.n, 77);
+    temp_dir_remove(&t);
+}
+
+/* ---- exact texts ------------------------------------------------------------------------------ */
+
+static void add_original(tally *t, const char *text)
+{
+    size_t at;
+
+    assert_int_equal(tally_add(t, &at, text, strlen(text)), FRE_OK);
+}
+
+static void test_exact(void **state)
+{
+    /* "play MUSIC" is rare, yet it folds to a frequent text */
+    const bool frequent[] = {true, false, false, true};
+    temp_dir t;
+    tally originals;
+    evaluate_synthetic s;
+    fre_evaluation e = {.radius = 0};
+    fre_err err;
+
+    (void)state;
+    assert_int_equal(tally_init(&originals, false), FRE_OK);
+    add_original(&originals, "play music");
+    add_original(&originals, "play MUSIC");
+    add_original(&originals, "Rare");
+    add_original(&originals, "caf\xc3\x89"); /* U+00C9 */
+    temp_dir_make(&t);
+    put(&t, "synthetic.jsonl",
+        "{\"text\": \"play music\"}\n{\"text\": \"Play Music\"}\n{\"text\": \"Rare\"}\n"
+        "{\"text\": \"CAFE\\u0301\"}\n{\"text\": \"play MUSIC\"}\n{\"text\": \"else\"}\n"
+        "{\"text\": \"RARE\"}\n{\"text\": \"\"}\n");
+    assert_int_equal(evaluate_synthetic_load(&s, t.path, &err), FRE_OK);
+    assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
+    assert_close(e.exact_frequent, 1.0 / 8.0, 0.0, 0.0);
+    assert_close(e.exact_any, 3.0 / 8.0, 0.0, 0.0);
+    assert_close(e.exact_frequent_folded, 4.0 / 8.0, 0.0, 0.0);
+    assert_close(e.exact_any_folded, 6.0 / 8.0, 0.0, 0.0);
+    evaluate_synthetic_wipe(&s);
+    assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
+    assert_true(isnan(e.exact_any) && isnan(e.exact_frequent_folded));
+    tally_wipe(&originals);
+    temp_dir_remove(&t);
+}
+
+/* ---- the whole over .npy originals (no model needed) --------------------------------------------- */
+
+/* Originals: (0,0) x3, (4,4) x1 and (8,8) x3; release: centroids .25 from the first and the second. */
+static void make_case(const temp_dir *t, bool name_cells)
+{
+    const float x[] = {0, 0, 8, 8, 4, 4, 0, 0, 8, 8, 0, 0, 8, 8};
+    const float centroid[] = {0.25f, 0, 4, 4.25f};
+    const float member[] = {0, 0, 4, 4};
+    char text[1024] = "", hex[65];
+    const fre_sketch_params p = {.seed = {5}, .dim = 2, .proj = 3, .cell_edge = 2.5};
+    fre_sketch *s = NULL;
+    size_t n = 0;
+
+    assert_int_equal(fre_sketch_new(&s, &p), FRE_OK);
+    for (size_t i = 0; i < 2; i++) {
+        fre_cell c;
+        assert_int_equal(fre_sketch_cell(s, &c, member + 2 * i, 2), FRE_OK);
+        fre_hex(hex, c.bytes, sizeof c.bytes);
+        n += (size_t)snprintf(
+            text + n, sizeof text - n,
+            name_cells ? "{\"text\": null, \"cell\": \"%s\"}\n" : "{\"text\": null}\n", hex);
+    }
+    fre_sketch_free(s);
+    put(t, "synthetic.jsonl", text);
+    put(t, "release.json", RELEASE_A);
+    put_npy(t, "centroids.npy", centroid, 2, 2, SHA_A);
+    put_npy(t, "x.npy", x, 7, 2, SHA_A);
+}
+
+static json_t *to_json(const fre_evaluation *e)
+{
+    fre_buf b;
+    json_t *o;
+
+    fre_buf_init(&b, 1 << 16);
+    assert_int_equal(fre_evaluation_json(&b, e), FRE_OK);
+    o = json_loadb((const char *)b.p, b.n, 0, NULL);
+    assert_non_null(o);
+    fre_buf_wipe(&b);
+    return o;
+}
+
+static double json_at(json_t *o, const char *a, const char *b, const char *c)
+{
+    return json_number_value(json_object_get(json_object_get(json_object_get(o, a), b), c));
+}
+
+static void test_files(void **state)
+{
+    temp_dir t;
+    char npy[512];
+    fre_evaluate_opts o;
+    fre_evaluation e;
+    fre_err err;
+    json_t *j;
+
+    (void)state;
+    temp_dir_make(&t);
+    make_case(&t, true);
+    fre_evaluate_opts_init(&o);
+    o.synthetic = t.path;
+    o.original = temp_path(npy, &t, "x.npy");
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    assert_close(e.radius, 0.5, 0.0, 0.0); /* the release's */
+    assert_int_equal(e.threshold, 3);
+    assert_int_equal(e.originals, 7);
+    assert_int_equal(e.distinct, 3);
+    assert_int_equal(e.frequent, 6);
+    assert_int_equal(e.frequent_distinct, 2);
+    assert_true(e.has_centroid && e.has_cell && !e.has_text && !e.has_exact);
+    j = to_json(&e);
+    assert_true(json_is_null(json_object_get(j, "text")));
+    assert_true(json_is_null(json_object_get(j, "exact")));
+    assert_close(json_at(j, "centroid", "frequent", "precision"), 0.5, 0.0, 0.0);
+    assert_close(json_at(j, "centroid", "frequent", "recall"), 0.5, 0.0, 0.0);
+    assert_close(json_at(j, "centroid", "frequent", "l2"), (0.25 + hypot(4, 3.75)) / 2, 1e-6, 0);
+    assert_close(json_at(j, "centroid", "all", "precision"), 1.0, 0.0, 0.0);
+    assert_close(json_at(j, "centroid", "all", "recall"), 4.0 / 7.0, 1e-9, 0.0);
+    assert_close(json_at(j, "centroid", "all", "l2"), 0.25, 1e-6, 0.0);
+    assert_close(json_at(j, "cell", "frequent", "precision"), 0.5, 0.0, 0.0);
+    assert_close(json_at(j, "cell", "frequent", "recall"), 0.5, 0.0, 0.0);
+    assert_close(json_at(j, "cell", "frequent", "l2"), 0.25, 1e-6, 0.0);
+    assert_close(json_at(j, "cell", "all", "recall"), 2.0 / 3.0, 1e-9, 0.0);
+    json_decref(j);
+    o.threshold = 4; /* nobody is frequent: null, not zero */
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    j = to_json(&e);
+    assert_true(json_is_null(
+        json_object_get(json_object_get(json_object_get(j, "centroid"), "frequent"), "recall")));
+    json_decref(j);
+    make_case(&t, false);
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    assert_true(e.has_centroid && !e.has_cell);
+    temp_dir_remove(&t);
+}
+
+static void test_files_refusals(void **state)
+{
+    const float wide[] = {1, 2, 3};
+    temp_dir t;
+    char npy[512];
+    fre_evaluate_opts o;
+    fre_evaluation e = {.originals = 77};
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    make_case(&t, true);
+    fre_evaluate_opts_init(&o);
+    o.synthetic = t.path;
+    o.original = temp_path(npy, &t, "y.npy");
+    put_npy(&t, "y.npy", wide, 1, 2, SHA_B);
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_DATA);
+    assert_string_equal(err.text, "the release and the originals come from different embedders "
+                                  "(sha256 aaaaaaaaaaaa... and bbbbbbbbbbbb...): embed both with "
+                                  "the same model, named by --embedder");
+    put_npy(&t, "y.npy", wide, 1, 3, SHA_A);
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_DATA);
+    assert_string_equal(err.text, "the release has dimension 2, the originals have 3");
+    o.original = temp_path(npy, &t, "absent.npy");
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_NOINPUT);
+    o.original = temp_path(npy, &t, "blank.txt");
+    put(&t, "blank.txt", "\n  \n");
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_NOINPUT);
+    assert_non_null(strstr(err.text, "holds no text"));
+    o.alpha = 0.0;
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_ARG);
+    assert_int_equal(e.originals, 77);
+    temp_dir_remove(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_synthetic),      cmocka_unit_test(test_synthetic_refusals),
+        cmocka_unit_test(test_release),        cmocka_unit_test(test_release_refusals),
+        cmocka_unit_test(test_exact),          cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
