@@ -149,7 +149,8 @@ static fre_status refuse_value(const cli_arg *arg, const char *what, const char 
     cli_describe_range(range, sizeof range, arg);
     if (arg->word)
         snprintf(word, sizeof word, "%s or ", arg->word);
-    return fre_fail(err, FRE_E_USAGE, "--%s must be %s%s%s, not '%s'", arg->name, word, what, range,
+    return fre_fail(err, FRE_E_USAGE, "--%s must be %s%s%s%s, not '%s'", arg->name, word, what,
+                    *what && strncmp(range, "at least", 8) == 0 ? "of " : "", range,
                     echo(shown, text));
 }
 

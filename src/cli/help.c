@@ -56,14 +56,22 @@ void cli_wrap(FILE *f, const char *text, size_t indent, size_t column)
     }
 }
 
+static bool starts_character(unsigned char ch)
+{
+    return (ch & 0xc0u) != 0x80u; /* not a UTF-8 continuation byte */
+}
+
 void cli_print_safe(FILE *f, const char *text, size_t columns)
 {
-    size_t shown = 0;
+    size_t shown = 0, all = 0;
+
+    for (const char *p = text; *p; p++)
+        all += starts_character((unsigned char)*p);
 
     for (const char *p = text; *p; p++) {
         unsigned char ch = (unsigned char)*p;
-        bool starts = (ch & 0xc0u) != 0x80u; /* not a UTF-8 continuation byte */
-        if (columns && starts && shown + 1 >= columns && p[1]) {
+        bool starts = starts_character(ch);
+        if (columns && all > columns && starts && shown + 1 >= columns) {
             fputs("\xe2\x80\xa6", f);
             return;
         }

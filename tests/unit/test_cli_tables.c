@@ -1,0 +1,286 @@
+/* test_cli_tables.c - every command's table, and what is made from it. */
+#include "cli.h"
+
+#include <fre/privacy.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "assert_num.h"
+
+/* What a printer writes, as text; the caller frees. */
+#define PRINTED(call)                                                                              \
+    do {                                                                                           \
+        size_t printed_n = 0;                                                                      \
+        FILE *f = open_memstream(&printed, &printed_n);                                            \
+        assert_non_null(f);                                                                        \
+        call;                                                                                      \
+        (void)fclose(f);                                                                           \
+    } while (0)
+
+static void assert_has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("not in the text: %s", part);
+}
+
+static void assert_fits(const char *text, const char *name)
+{
+    for (const char *line = text; *line;) {
+        size_t n = strcspn(line, "\n");
+        if (n >= CLI_WIDTH)
+            fail_msg("%s: a line of %zu columns: %.*s", name, n, (int)n, line);
+        if (n > 0 && line[n - 1] == ' ')
+            fail_msg("%s: a line ends with a space: %.*s", name, (int)n, line);
+        line += n + (line[n] == '\n');
+    }
+}
+
+static void test_names_are_unique(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const cli_command *cmd = cli_commands[i];
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(cmd->name, cli_commands[j]->name);
+        for (size_t a = 0; a < cli_n_args(cmd); a++)
+            for (size_t b = 0; b < a; b++) {
+                const cli_arg *x = cli_arg_at(cmd, a), *y = cli_arg_at(cmd, b);
+                if (x->kind == CLI_GROUP || y->kind == CLI_GROUP)
+                    continue;
+                assert_string_not_equal(x->name, y->name);
+                assert_true(!x->letter || x->letter != y->letter);
+            }
+    }
+}
+
+static void test_entries_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const cli_command *cmd = cli_commands[i];
+        assert_non_null(cmd->run);
+        assert_has(cmd->example, CLI_PROGRAM);
+        assert_true(cli_n_args(cmd) <= CLI_ARGS_MAX);
+        for (size_t a = 0; a < cli_n_args(cmd); a++) {
+            const cli_arg *arg = cli_arg_at(cmd, a);
+            fre_err err = {.text = ""};
+            cli_value v;
+            if (arg->kind == CLI_GROUP)
+                continue;
+            assert_non_null(arg->help);
+            if (arg->kind == CLI_FLAG)
+                continue;
+            if (arg->kind == CLI_ENUM)
+                assert_non_null(arg->choices);
+            else
+                assert_non_null(arg->metavar);
+            assert_false(arg->required && arg->preset);
+            if (arg->preset && cli_parse_value(&v, arg, arg->preset, &err) != FRE_OK)
+                fail_msg("%s: %s", cmd->name, err.text);
+            if (arg->kind == CLI_DOUBLE)
+                assert_true(arg->min < arg->max);
+            if (arg->kind == CLI_U64)
+                assert_true(arg->umin < arg->umax);
+        }
+    }
+}
+
+static void test_help_fits_80_columns(void **state)
+{
+    char *printed = NULL;
+
+    (void)state;
+    PRINTED(cli_print_overview(f));
+    assert_fits(printed, "overview");
+    free(printed);
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const cli_command *cmd = cli_commands[i];
+        PRINTED(cli_print_help(f, cmd));
+        assert_fits(printed, cmd->name);
+        assert_has(printed, "\nExample:\n  ");
+        for (size_t a = 0; a < cli_n_args(cmd); a++) {
+            char flag[64];
+            const cli_arg *arg = cli_arg_at(cmd, a);
+            snprintf(flag, sizeof flag, arg->kind == CLI_GROUP ? "\n%s:\n" : "--%s", arg->name);
+            assert_has(printed, flag);
+            if (arg->kind != CLI_GROUP && arg->preset) {
+                snprintf(flag, sizeof flag, "%s)", arg->preset);
+                assert_has(printed, flag);
+            }
+        }
+        free(printed);
+    }
+}
+
+static void test_man_has_everything(void **state)
+{
+    char *printed = NULL;
+
+    (void)state;
+    PRINTED(cli_print_man(f));
+    assert_has(printed, ".SH EXIT STATUS");
+    for (size_t i = 0; i < cli_n_commands; i++) {
+        const cli_command *cmd = cli_commands[i];
+        char heading[64];
+        snprintf(heading, sizeof heading, "\n.SS %s\n", cmd->name);
+        assert_has(printed, heading);
+    }
+    assert_has(printed, "\\fB\\-\\-sampling\\-rate\\fR \\fIP\\fR|auto\n");
+    assert_has(printed, "\\fB\\-o\\fR, \\fB\\-\\-output\\fR \\fIDIR\\fR\n");
+    /* No line may begin with a quote or a dot that is not a request. */
+    for (const char *p = printed; (p = strstr(p, "\n.")) != NULL; p += 2)
+        if (!strchr("TSPnfRhabB", p[2]))
+            fail_msg("an odd request: %.20s", p + 1);
+    assert_null(strstr(printed, "\n'"));
+    free(printed);
+}
+
+static void test_completions_have_every_flag(void **state)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+
+    (void)state;
+    for (size_t s = 0; s < 3; s++) {
+        char *printed = NULL;
+        PRINTED(cli_print_completion(f, shells[s]));
+        for (size_t i = 0; i < cli_n_commands; i++)
+            for (size_t a = 0; a < cli_n_args(cli_commands[i]); a++) {
+                const cli_arg *arg = cli_arg_at(cli_commands[i], a);
+                char flag[64];
+                if (arg->kind == CLI_GROUP)
+                    continue;
+                snprintf(flag, sizeof flag, s == 2 ? "-l %s" : "--%s", arg->name);
+                assert_has(printed, flag);
+            }
+        free(printed);
+    }
+}
+
+static void test_wrap(void **state)
+{
+    char *printed = NULL;
+
+    (void)state;
+    PRINTED(cli_wrap(f, "one two\n\nthree", 4, 2));
+    assert_string_equal(printed, "  one two\n\n    three\n");
+    free(printed);
+    PRINTED(
+        cli_wrap(f, "aaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbb c ddddddddddddddddddd ee", 60, 0));
+    assert_fits(printed, "wrap");
+    free(printed);
+    PRINTED(cli_wrap(f, "", 4, 4));
+    assert_string_equal(printed, "\n");
+    free(printed);
+}
+
+static void test_safe_text(void **state)
+{
+    char *printed = NULL;
+
+    (void)state;
+    PRINTED(cli_print_safe(f, "a\033[2Jb\nc\xc2\x9b", 0));
+    assert_string_equal(printed, "a?[2Jb?c?");
+    free(printed);
+    PRINTED(cli_print_safe(f, "gr\xc3\xbc\xc3\x9f gott", 6));
+    assert_string_equal(printed, "gr\xc3\xbc\xc3\x9f \xe2\x80\xa6");
+    free(printed);
+    PRINTED(cli_print_safe(f, "gr\xc3\xbc\xc3\x9f", 4));
+    assert_string_equal(printed, "gr\xc3\xbc\xc3\x9f");
+    free(printed);
+}
+
+static void test_find_command(void **state)
+{
+    static const struct {
+        const char *words[2], *name, *message;
+        int used;
+    } cases[] = {
+        {{"plan", "x"}, "plan", "", 1},
+        {{"model", "list"}, "model list", "", 2},
+        {{"model", "info"}, "model info", "", 2},
+        {{"model", "x"}, NULL, "'model' needs a second word: 'model list' or 'model info'", 0},
+        {{"synthesise", "x"},
+         NULL,
+         "'synthesise' is not a command of this version; did you mean 'synthesize'?",
+         0},
+        {{"contribute", "x"},
+         NULL,
+         "'contribute' is not a command of this version; 'fre-e2t help' lists them",
+         0},
+        {{"", "x"}, NULL, "'' is not a command of this version; 'fre-e2t help' lists them", 0},
+        {{"pla", "x"}, NULL, "'pla' is not a command of this version; did you mean 'plan'?", 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char first[32], second[32];
+        char *argv[2] = {first, second};
+        fre_err err = {.text = ""};
+        int used = 0;
+        snprintf(first, sizeof first, "%s", cases[i].words[0]);
+        snprintf(second, sizeof second, "%s", cases[i].words[1]);
+        const cli_command *cmd = cli_find_command(2, argv, &used, &err);
+        assert_string_equal(err.text, cases[i].message);
+        assert_int_equal(used, cases[i].used);
+        if (cases[i].name)
+            assert_string_equal(cmd->name, cases[i].name);
+        else
+            assert_null(cmd);
+    }
+}
+
+/* The tables' defaults are those of the planner. */
+static void test_plan_defaults(void **state)
+{
+    char epsilon[] = "--epsilon=4", dir[] = "-ox", in[] = "in";
+    char *argv[] = {epsilon, dir, in};
+    fre_plan_request r;
+    fre_err err;
+    static cli c;
+
+    (void)state;
+    fre_plan_request_init(&r);
+    assert_int_equal(cli_parse(&c, &cli_cmd_synthesize, 3, argv, &err), FRE_OK);
+    for (int i = 0; i < 2; i++) {
+        assert_close(cli_number(&c, "delta"), r.delta, 0.0, 0.0);
+        assert_true(cli_whole(&c, "threshold") == r.threshold);
+        assert_close(cli_number(&c, "radius"), r.radius, 0.0, 0.0);
+        assert_true(cli_whole(&c, "population") == r.population);
+        assert_int_equal(cli_whole(&c, "projection-dim"), r.proj);
+        assert_close(cli_number(&c, "cell-scale"), r.cell_scale, 0.0, 0.0);
+        assert_close(cli_number(&c, "sampling-rate"), r.sampling_rate, 0.0, 0.0);
+        assert_int_equal(cli_choice(&c, "adjacency"), r.adjacency);
+        assert_int_equal(cli_choice(&c, "accountant"), r.accountant);
+        assert_int_equal(cli_choice(&c, "gaussian"), r.gaussian);
+        assert_int_equal(cli_choice(&c, "sensitivity"), r.sensitivity);
+        assert_close(cli_number(&c, "norm-bound"), r.norm_bound, 0.0, 0.0);
+        assert_close(cli_number(&c, "budget-factor"), r.budget_factor, 0.0, 0.0);
+        assert_close(cli_number(&c, "sensitivity-ratio"), r.sensitivity_ratio, 0.0, 0.0);
+        assert_int_equal(cli_whole(&c, "max-cells-per-user"), r.cells_per_user);
+        assert_int_equal(cli_parse(&c, &cli_cmd_plan, 1, argv, &err), FRE_OK);
+    }
+    assert_int_equal(cli_whole(&c, "dimension"), r.dim);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_names_are_unique),
+        cmocka_unit_test(test_entries_are_complete),
+        cmocka_unit_test(test_help_fits_80_columns),
+        cmocka_unit_test(test_man_has_everything),
+        cmocka_unit_test(test_completions_have_every_flag),
+        cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_safe_text),
+        cmocka_unit_test(test_find_command),
+        cmocka_unit_test(test_plan_defaults),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
