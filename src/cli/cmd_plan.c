@@ -125,9 +125,12 @@ json_t *cli_plan_json(const fre_plan *plan)
     bad |= set(o, "delta_target", cli_json_real(r->delta));
     bad |= set(o, "threshold", json_integer((json_int_t)r->threshold));
     bad |= set(o, "radius", cli_json_real(r->radius));
+    bad |= set(o, "population", json_integer((json_int_t)r->population)); /* users */
     bad |= set(o, "dimension", json_integer((json_int_t)plan->mechanism.dim));
     for (size_t i = 0; i < sizeof paper_keys / sizeof paper_keys[0]; i++)
         bad |= set(o, paper_keys[i].key, paper ? cli_json_real(paper_keys[i].value) : json_null());
+    bad |= set(o, "joint_epsilon", cli_json_real(plan->joint_epsilon));
+    bad |= set(o, "worst_case_epsilon", cli_json_real(plan->worst_case_epsilon));
     bad |= set(o, "warnings", warnings_json(plan));
     if (bad) {
         json_decref(o);
@@ -140,8 +143,11 @@ json_t *cli_plan_json(const fre_plan *plan)
 
 static void row(FILE *f, const char *name, const char *value, const char *note)
 {
-    size_t column = (size_t)fprintf(f, "  %-22s %-12s ", name, value);
-    cli_wrap(f, note, 38, column);
+    size_t column = (size_t)fprintf(f, "  %-22s %s", name, value);
+    if (*note)
+        cli_wrap(f, note, 38, column);
+    else
+        fputc('\n', f);
 }
 
 static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, const char *fmt,
@@ -154,6 +160,14 @@ static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, 
     vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
     row(f, name, value, note);
+}
+
+static void row_epsilon(FILE *f, const char *name, const char *note, double epsilon)
+{
+    if (isfinite(epsilon))
+        row_f(f, name, note, "%.4g", epsilon);
+    else
+        row(f, name, "above 50", note);
 }
 
 static void print_summary(FILE *f, const fre_plan *plan)
@@ -205,7 +219,11 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
           m->sigma * sqrt((double)m->dim) / (double)m->tau);
     row_f(f, "projection dim k", "", "%" PRIu32, m->proj);
     row_f(f, "cell edge L", "", "%.6g", m->cell_edge);
-    row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64, m->population);
+    row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
+          plan->request.population);
+    row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
+    if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
+        row_epsilon(f, "joint epsilon", "what the joint accountant certifies", plan->joint_epsilon);
     fputs("\nWhere delta goes\n", f);
     row_f(f, "released cells", "", "%.4g", a->delta_released);
     row_f(f, "far members", "", "%.4g", a->delta_far);

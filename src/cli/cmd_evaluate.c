@@ -1,0 +1,182 @@
+/* cmd_evaluate.c - how near a synthetic set is to the originals.  Not a private output. */
+#include "corpus_args.h"
+
+#include <fre/evaluate.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+static const cli_positional positional[] = {
+    {.name = "SYNTHETIC", .help = "a release's folder, its synthetic.jsonl, or any file of texts"},
+    {.name = "ORIGINAL", .help = "the private texts (as synthesize reads them), or a .npy"},
+};
+
+static const cli_arg args[] = {
+    {.name = "Evaluation", .kind = CLI_GROUP},
+    {.name = "release",
+     .metavar = "DIR",
+     .kind = CLI_PATH,
+     .help = "folder with release.json and centroids.npy, for the levels of centroids and "
+             "cells (default: SYNTHETIC, when that is a folder)"},
+    {.name = "radius",
+     .metavar = "R",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .preset = "0.5",
+     .help = "distance of embeddings that counts as similar"},
+    {.name = "threshold",
+     .metavar = "T",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = UINT64_C(1000000000000),
+     .preset = "100",
+     .help = "how many similar texts make a frequent one"},
+    {.name = "alpha",
+     .metavar = "A",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1000,
+     .min_open = true,
+     .preset = "1.5",
+     .help = "a text is found when one lies within A times R"},
+    {.name = "public",
+     .kind = CLI_FLAG,
+     .help = "the originals are public: no warning that the result is not private"},
+    {.name = "Originals", .kind = CLI_GROUP},
+    CLI_CORPUS_ARGS,
+    {.name = "Model", .kind = CLI_GROUP},
+    {.name = "embedder",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+};
+
+static void print_number(double v)
+{
+    if (isfinite(v))
+        printf(" %9.3f", v);
+    else
+        printf(" %9s", "-");
+}
+
+static void print_row(const char *level, const char *reference, const fre_scores *s)
+{
+    printf("  %-9s %-9s", level, reference);
+    print_number(s->precision);
+    print_number(s->recall);
+    print_number(s->f1);
+    print_number(s->l2);
+    putchar('\n');
+}
+
+static void print_level(const char *name, const fre_level_scores *l)
+{
+    print_row(name, "frequent", &l->frequent);
+    print_row("", "all", &l->all);
+}
+
+static void print_share(const char *what, double share)
+{
+    if (isfinite(share))
+        printf("  %5.1f %% %s\n", 100.0 * share, what);
+}
+
+static void print_result(const fre_evaluation *e)
+{
+    printf("originals %" PRIu64 " (%" PRIu64 " distinct), frequent %" PRIu64 " (%" PRIu64
+           " distinct): at least\n%" PRIu64 " within %g\n",
+           e->originals, e->distinct, e->frequent, e->frequent_distinct, e->threshold, e->radius);
+    printf("synthetic texts %" PRIu64 ", centroids %" PRIu64 "\n\n", e->synthetic, e->centroids);
+    printf("  %-9s %-9s %9s %9s %9s %9s\n", "level", "against", "precision", "recall", "F1", "L2");
+    if (e->has_text)
+        print_level("text", &e->text);
+    if (e->has_centroid)
+        print_level("centroid", &e->centroid);
+    if (e->has_cell) {
+        print_level("cell", &e->cell.scores);
+        printf("\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released\n",
+               e->cell.frequent_released, e->cell.frequent, e->cell.released);
+    }
+    if (!e->has_exact)
+        return;
+    printf("\nof the synthetic texts\n");
+    print_share("are a frequent text, word for word", e->exact_frequent);
+    print_share("are one but for upper and lower case", e->exact_frequent_folded);
+    print_share("are some original, word for word", e->exact_any);
+}
+
+static void warn_about(const cli *c, const fre_evaluation *e)
+{
+    if (!cli_flag(c, "public"))
+        cli_warn(c, "these numbers come from the originals without noise and are not private: "
+                    "keep them where the originals are (--public: the originals are public)");
+    if (e->frequent == 0)
+        cli_warn(c, "no original is frequent: there is nothing to find, so those numbers are "
+                    "undefined; lower --threshold or raise --radius");
+    if (e->release_threshold > 0 &&
+        (e->release_threshold != e->threshold || fabs(e->release_radius - e->radius) > 0.0))
+        cli_warn(c,
+                 "the release was made with --radius %g --threshold %" PRIu64
+                 ", this evaluation uses %g and %" PRIu64,
+                 e->release_radius, e->release_threshold, e->radius, e->threshold);
+}
+
+static fre_status print_json(const fre_evaluation *e, fre_err *err)
+{
+    fre_buf text;
+    json_t *o = NULL;
+
+    fre_buf_init(&text, (size_t)1 << 16);
+    if (fre_evaluation_json(&text, e) == FRE_OK)
+        o = json_loadb((const char *)text.p, text.n, 0, NULL);
+    fre_buf_wipe(&text);
+    return cli_json_print(o, err);
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    fre_evaluate_opts o;
+    fre_evaluation e;
+    fre_status st;
+
+    fre_evaluate_opts_init(&o);
+    o.synthetic = c->positional[0];
+    o.original = c->positional[1];
+    o.release = cli_text(c, "release");
+    o.corpus = cli_corpus_opts(c);
+    o.embedder = cli_text(c, "embedder");
+    o.radius = cli_number(c, "radius");
+    o.threshold = cli_whole(c, "threshold");
+    o.alpha = cli_number(c, "alpha");
+    o.threads = c->threads;
+    o.progress = &c->progress;
+    st = fre_evaluate_files(&e, &o, err);
+    cli_progress_end();
+    if (st != FRE_OK)
+        return st;
+    warn_about(c, &e);
+    if (c->json)
+        return print_json(&e, err);
+    print_result(&e);
+    return FRE_OK;
+}
+
+const cli_command cli_cmd_evaluate = {
+    .name = "evaluate",
+    .summary = "compare synthetic texts with the originals",
+    .about = "Precision: the share of synthetic texts near some original; recall: the share of "
+             "originals near some synthetic text; L2: the mean distance from a synthetic text to "
+             "the nearest original. Against the frequent originals (at least --threshold texts "
+             "within --radius, itself included) and against all, for the texts, the noisy "
+             "centroids and the cells of a release.\n\n"
+             "The result is computed on the originals and is NOT private.",
+    .example = CLI_PROGRAM " evaluate release texts.csv --text-field message",
+    .positional = positional,
+    .n_positional = 2,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};
