@@ -100,6 +100,8 @@ typedef struct fre_evaluation {
     uint64_t synthetic;                   /**< texts, paraphrases included */
     uint64_t centroids;
     bool has_text, has_centroid, has_cell, has_exact;
+    double release_radius;      /**< what the release was made with; 0: no release */
+    uint64_t release_threshold; /**< likewise */
     fre_level_scores text, centroid;
     fre_cell_scores cell;
     /** Shares of the synthetic texts that equal, byte for byte or after case folding, a frequent

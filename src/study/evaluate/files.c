@@ -291,6 +291,8 @@ static fre_status load(run *r, fre_err *err)
     r->e.synthetic = r->synthetic.n;
     r->e.centroids = r->release.n;
     r->e.alpha = o->alpha;
+    r->e.release_radius = r->release.radius;
+    r->e.release_threshold = r->release.threshold;
     r->e.radius = o->radius > 0.0 ? o->radius : r->has_release ? r->release.radius : 0.5;
     r->e.threshold = o->threshold > 0 ? o->threshold : r->has_release ? r->release.threshold : 100;
     r->from_npy = evaluate_has_ending(o->original, ".npy");
