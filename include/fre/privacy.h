@@ -9,6 +9,7 @@
 #define FRE_PRIVACY_H
 
 #include <fre/core.h>
+#include <fre/sampler.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -17,6 +18,7 @@ extern "C" {
 #define FRE_PRIVACY_K_MAX 64u
 #define FRE_PRIVACY_EPSILON_MAX 50.0
 #define FRE_PRIVACY_POPULATION_MAX UINT64_C(1000000000000)
+#define FRE_PRIVACY_CELLS_MAX 1000u
 
 typedef enum fre_accountant { FRE_ACCOUNTANT_JOINT = 0, FRE_ACCOUNTANT_PAPER } fre_accountant;
 typedef enum fre_adjacency { FRE_ADJACENCY_ADD_REMOVE = 0, FRE_ADJACENCY_REPLACE } fre_adjacency;
@@ -46,6 +48,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_gauss_multiplier(double *out, double eps, 
 FRE_API uint64_t fre_tau(uint64_t p32, uint64_t threshold);
 /** p rounded down to a multiple of 2^-32, as an integer; NaN or out of [0,1]: 0. */
 FRE_API uint64_t fre_p32(double p);
+/** Paper's delta_l for a group of l records in one cell: exp(-m D(tau/m || p)) with
+ * m = tau/q + l - 1, q = 1 - (1-p)^(v+1); l = 1 is its delta_fre.  0 < p < 1, v >= 1. */
+FRE_API double fre_paper_group_delta(double p, double tau, double v, uint32_t l);
 
 /* ---- the mechanism's parameters ----------------------------------------------------------- */
 
@@ -53,19 +58,21 @@ typedef struct fre_mechanism {
     uint64_t p32;        /**< sampling rate * 2^32, 1..2^32 */
     uint64_t tau;        /**< released iff sampled count >= tau; >= 1 */
     double sigma;        /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
-    uint64_t population; /**< N; ignored by worst-case sensitivity */
+    uint64_t population; /**< N: records at most; ignored by worst-case sensitivity */
     uint32_t proj;       /**< k */
     double cell_edge;    /**< L */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
-    double norm_bound;   /**< B: worst case uses 2B; 1 for normalised embeddings */
-    uint32_t dim;        /**< d, for the lattice's rounding; 0: no lattice (continuous noise) */
-    double lattice_step; /**< beta, embedding units; 0: no lattice */
+    double norm_bound;       /**< B: worst case uses 2B; 1 for normalised embeddings */
+    uint32_t dim;            /**< d, for the lattice's rounding; 0: no lattice (continuous noise) */
+    double lattice_step;     /**< beta, embedding units; 0: no lattice */
     uint32_t cells_per_user; /**< c >= 1: basic composition of c add/remove steps */
 } fre_mechanism;
 
 /** The three parts are already multiplied by p and add up to delta (for cells_per_user c: the
- * whole is c times its per-cell value at eps/c, and so are the parts). */
+ * whole is c times its per-cell value at eps/c, and so are the parts; each record has a coin of
+ * its own).  worst_cell is meaningful up to tau = 16384: larger thresholds are accounted as
+ * that one, which is an upper bound. */
 typedef struct fre_account {
     double epsilon;
     double delta;
@@ -74,10 +81,12 @@ typedef struct fre_account {
     uint64_t worst_cell; /**< n at which the supremum was found */
 } fre_account;
 
-/** Joint delta at a given epsilon and split (> 0).  FRE_E_ARG: out of range. */
-FRE_API FRE_MUST_CHECK fre_status fre_joint_delta_at_split(fre_account *out,
-                                                           const fre_mechanism *m, double epsilon,
-                                                           double split, fre_err *err);
+/** Joint delta at a given epsilon and split (> 0; worst case: 2B whatever is given).
+ * FRE_E_USAGE: a field out of range (names the flag).  FRE_E_INFEASIBLE: adding or removing a
+ * record needs epsilon >= c ln(1/(1-p)). */
+FRE_API FRE_MUST_CHECK fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m,
+                                                           double epsilon, double split,
+                                                           fre_err *err);
 /** Joint delta at epsilon, split optimised. */
 FRE_API FRE_MUST_CHECK fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m,
                                                   double epsilon, fre_err *err);
@@ -88,13 +97,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon(fre_account *out, const fre_
 /* ---- planning ----------------------------------------------------------------------------- */
 
 typedef struct fre_plan_request {
-    double epsilon, delta;
-    uint64_t threshold;  /**< t >= 1 */
-    double radius;       /**< r > 0 */
-    uint64_t population; /**< N >= 1 */
-    uint32_t proj;       /**< k, or 0 for auto: 10..40, least sigma/p */
-    double cell_scale;   /**< s > 0: L = s 2r/sqrt(k) ... */
-    double cell_edge;    /**< ... unless > 0: L itself */
+    double epsilon; /**< 0 < epsilon <= 50, or INFINITY: no privacy, p = 1 and sigma = 0 */
+    double delta;
+    uint64_t threshold;   /**< t >= 1 */
+    double radius;        /**< r > 0 */
+    uint64_t population;  /**< users at most, >= 1; records at most: c times as many */
+    uint32_t proj;        /**< k, or 0 for auto: 10..40, least sigma/p */
+    double cell_scale;    /**< s > 0: L = s 2r/sqrt(k) ... */
+    double cell_edge;     /**< ... unless > 0: L itself */
     double sampling_rate; /**< p in (0, 1], or 0 for auto */
     fre_accountant accountant;
     fre_adjacency adjacency;
@@ -112,11 +122,16 @@ FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defau
 #define FRE_PLAN_WARNINGS_MAX 12u
 typedef struct fre_plan {
     fre_plan_request request;
-    fre_mechanism mechanism; /**< lattice_step chosen: a power of two <= sigma/1024 */
+    fre_mechanism mechanism; /**< lattice_step: the largest power of two <= sigma / 2^20 */
     fre_account account;     /**< recomputed for the mechanism as it will run */
-    uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer, rounded up */
-    /* paper mode */
+    uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer; 0 for epsilon = INFINITY */
+    /* paper mode (joint mode: 0); a cell's share, where a user has several cells */
     double epsilon_fre, delta_fre, delta_sens, epsilon_agg, delta_agg, multiplier, v, u;
+    /** What the joint accountant certifies for this mechanism at the same delta; joint mode:
+     * epsilon; INFINITY: none up to 50. */
+    double joint_epsilon;
+    /** The same with worst-case sensitivity (no condition on N or on the texts). */
+    double worst_case_epsilon;
     const char *warnings[FRE_PLAN_WARNINGS_MAX]; /**< static sentences */
     size_t n_warnings;
 } fre_plan;
@@ -125,9 +140,9 @@ typedef struct fre_plan {
  * number to change and to what. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
-/** Paper mode's account of a given mechanism is not defined by the paper; joint is used. */
 
-/** The statement a release carries: conditions and numbers, several lines of plain text. */
+/** The statement a release carries: claim, numbers and conditions, several lines of plain text,
+ * appended to out.  private_run false (a seed made the noise repeatable): NOT PRIVATE. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
                                                      bool private_run);
 

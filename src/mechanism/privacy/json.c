@@ -24,12 +24,18 @@ static fre_status put_mechanism(fre_buf *b, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
     const fre_account *a = &p->account;
-    const char *const key[] = {"delta",         "sampling_rate", "sigma",
-                               "cell_edge",     "split",         "delta_released",
-                               "delta_far",     "delta_unreleased", "lattice_step"};
-    const double v[] = {a->delta,     (double)m->p32 / 4294967296.0, m->sigma,
-                        m->cell_edge, a->split > 0 ? a->split : (double)NAN, a->delta_released,
-                        a->delta_far, a->delta_unreleased,           m->lattice_step};
+    const char *const key[] = {"delta",       "sampling_rate",  "sigma",     "cell_edge",
+                               "split",       "delta_released", "delta_far", "delta_unreleased",
+                               "lattice_step"};
+    const double v[] = {a->delta,
+                        (double)m->p32 / 4294967296.0,
+                        m->sigma,
+                        m->cell_edge,
+                        a->split > 0 ? a->split : (double)NAN,
+                        a->delta_released,
+                        a->delta_far,
+                        a->delta_unreleased,
+                        m->lattice_step};
     fre_status st = isfinite(a->epsilon) ? fre_buf_printf(b, "{\"epsilon\": %.17g", a->epsilon)
                                          : fre_buf_printf(b, "{\"epsilon\": null");
 
@@ -49,23 +55,23 @@ static fre_status put_mechanism(fre_buf *b, const fre_plan *p)
             p->request.accountant == FRE_ACCOUNTANT_PAPER ? "paper" : "joint",
             m->sensitivity == FRE_SENSITIVITY_WORST_CASE ? "worst-case" : "probabilistic");
     /* padding of unreleased tags belongs to the distributed mode */
-    return st == FRE_OK
-               ? fre_buf_printf(b, ", \"lambda\": null, \"gamma\": null, \"expected_dummies\": null")
-               : st;
+    return st == FRE_OK ? fre_buf_printf(
+                              b, ", \"lambda\": null, \"gamma\": null, \"expected_dummies\": null")
+                        : st;
 }
 
 static fre_status put_paper(fre_buf *b, const fre_plan *p)
 {
-    const char *const key[] = {"epsilon_fre", "delta_fre", "delta_sens", "epsilon_agg",
-                               "delta_agg",   "multiplier", "v",         "u"};
+    const char *const key[] = {"epsilon_fre", "delta_fre",  "delta_sens", "epsilon_agg",
+                               "delta_agg",   "multiplier", "v",          "u"};
     const double v[] = {p->epsilon_fre, p->delta_fre,  p->delta_sens, p->epsilon_agg,
                         p->delta_agg,   p->multiplier, p->v,          p->u};
     fre_status st = put_reals(b, sizeof v / sizeof *v, key, v);
 
-    return st == FRE_OK ? fre_buf_printf(b, ", \"gaussian\": \"%s\"",
-                                         p->request.gaussian == FRE_GAUSSIAN_ZCDP ? "zcdp"
-                                                                                  : "analytic")
-                        : st;
+    return st == FRE_OK
+               ? fre_buf_printf(b, ", \"gaussian\": \"%s\"",
+                                p->request.gaussian == FRE_GAUSSIAN_ZCDP ? "zcdp" : "analytic")
+               : st;
 }
 
 fre_status fre_plan_json(fre_buf *out, const fre_plan *p)

@@ -1,0 +1,26 @@
+/* Part 1 of the joint accountant: heavy(n) and its supremum over n.  Private to the module. */
+#ifndef FRE_PRIVACY_HEAVY_H
+#define FRE_PRIVACY_HEAVY_H
+
+/* heavy(n) depends on these alone; mu is the replaced point's shift in units of sigma. */
+typedef struct fre_heavy {
+    double eps;      /* amplified epsilon, >= 0 */
+    double p, q;     /* sampling rate in (0, 1) and 1 - p */
+    double log_odds; /* ln(p/q) */
+    double tau;      /* threshold on sampled counts, integer, >= 1 */
+    double mu;       /* >= 0 */
+} fre_heavy;
+
+/* heavy never grows with tau, so a larger threshold is accounted as this one. */
+#define FRE_HEAVY_TAU_MAX 16384.0
+
+void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu);
+/* heavy(n), truncated tails included as upper bounds. */
+double fre_heavy_at(const fre_heavy *h, double n);
+/* Largest value seen by climbing from *n (or, *n < 0, from a coarse scan); an estimate from
+ * below for searches, never published.  *n: where. */
+double fre_heavy_peak(const fre_heavy *h, double *n);
+/* Certified upper bound of the supremum over every n; *n: the best n seen. */
+double fre_heavy_supremum(const fre_heavy *h, double *n);
+
+#endif /* FRE_PRIVACY_HEAVY_H */

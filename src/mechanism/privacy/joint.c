@@ -1,0 +1,343 @@
+/* The joint accountant: delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) ]
+ * (docs/privacy.md). */
+#include "joint.h"
+
+#include <math.h>
+
+#include "heavy.h"
+#include "special.h"
+
+static double rate(uint64_t p32)
+{
+    return (double)p32 / (double)FRE_P_ONE;
+}
+
+double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t cells)
+{
+    if (adjacency == FRE_ADJACENCY_REPLACE)
+        return 0;
+    return -log1p(-rate(p32)) * cells;
+}
+
+fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
+                               fre_adjacency adjacency, uint32_t cells, fre_err *err)
+{
+    double p = rate(p32), eps = epsilon / cells;
+    double least = fre_joint_epsilon_floor(p32, adjacency, cells);
+    double odds;
+
+    if (adjacency == FRE_ADJACENCY_ADD_REMOVE && p32 < FRE_P_ONE && epsilon < least)
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a "
+                        "record costs at --sampling-rate %.6g: lower --sampling-rate to %.6g "
+                        "or raise --epsilon to %.6g",
+                        epsilon, least, p, floor(-expm1(-eps) * 1e6) / 1e6,
+                        ceil(least * 1e4) / 1e4);
+    s->p = p;
+    s->weight = p * cells;
+    s->excess = 0;
+    s->scale = 1;
+    if (adjacency == FRE_ADJACENCY_ADD_REMOVE) {
+        s->eps = log1p(expm1(eps) / p);
+        return FRE_OK;
+    }
+    /* Q - g P <= (1-g) Q + g (Q - P) for g < 1. */
+    odds = (1 - p) * expm1(eps) / p;
+    s->eps = odds > 1 ? log(odds) : 0;
+    s->excess = odds < 1 ? 1 - odds : 0;
+    s->scale = odds < 1 ? odds : 1;
+    return FRE_OK;
+}
+
+double fre_joint_log_far(const fre_mechanism *m, double split)
+{
+    return log((double)m->population / (double)m->tau) +
+           fre_privacy_log_collision(m->proj, m->cell_edge, split);
+}
+
+/* Shift of one replaced point in units of sigma; nearest lattice points of two embeddings at
+ * distance split are at most beta sqrt(d) farther apart. */
+static double shift(const fre_mechanism *m, double split)
+{
+    return (split + m->lattice_step * sqrt((double)m->dim)) / m->sigma;
+}
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+static fre_status check_positive(double x, const char *flag, fre_err *err)
+{
+    if (!(x > 0) || !(x <= 1e12))
+        return fre_fail(err, FRE_E_USAGE, "%s must be a number above 0 and at most 1e12", flag);
+    return FRE_OK;
+}
+
+static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
+{
+    fre_status st;
+
+    if (m->p32 < 1 || m->p32 > FRE_P_ONE)
+        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be above 0 and at most 1");
+    if (m->tau < 1 || m->tau > FRE_PRIVACY_POPULATION_MAX)
+        return fre_fail(err, FRE_E_USAGE, "--tau must be at least 1 and at most 1e12");
+    if ((st = check_positive(m->sigma, "--sigma", err)) != FRE_OK)
+        return st;
+    if (m->cells_per_user < 1 || m->cells_per_user > FRE_PRIVACY_CELLS_MAX)
+        return fre_fail(err, FRE_E_USAGE, "--max-cells-per-user must be in 1..%u",
+                        FRE_PRIVACY_CELLS_MAX);
+    if (!(m->lattice_step >= 0) || !(m->lattice_step <= 1e12))
+        return fre_fail(err, FRE_E_USAGE, "the lattice step must be a number from 0 to 1e12");
+    if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
+        return check_positive(m->norm_bound, "the norm bound", err);
+    if (m->population < 1 || m->population > FRE_PRIVACY_POPULATION_MAX * FRE_PRIVACY_CELLS_MAX)
+        return fre_fail(err, FRE_E_USAGE, "--population must be at least 1 and at most 1e12");
+    if (m->proj < 1 || m->proj > FRE_PRIVACY_K_MAX)
+        return fre_fail(err, FRE_E_USAGE, "--projection-dim must be in 1..%u", FRE_PRIVACY_K_MAX);
+    return check_positive(m->cell_edge, "--cell-edge", err);
+}
+
+static fre_status check_epsilon(double epsilon, fre_err *err)
+{
+    if (!(epsilon > 0) || !(epsilon <= FRE_PRIVACY_EPSILON_MAX))
+        return fre_fail(err, FRE_E_USAGE, "--epsilon must be a number above 0 and at most %g",
+                        FRE_PRIVACY_EPSILON_MAX);
+    return FRE_OK;
+}
+
+/* ---- delta at a split --------------------------------------------------------------------- */
+
+static void account_at(fre_account *out, const fre_mechanism *m, const fre_joint_step *s,
+                       double epsilon, double split)
+{
+    fre_heavy h;
+    double heavy = 1, n = -1, far = 0, total;
+
+    fre_heavy_init(&h, s->eps, s->p, (double)m->tau, shift(m, split));
+    if (m->p32 < FRE_P_ONE)
+        heavy = fre_heavy_supremum(&h, &n);
+    else
+        n = (double)m->tau - 1; /* the count itself tells: G = 1 at c = n + 1 */
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC) {
+        far = fre_joint_log_far(m, split);
+        far = far < 0 ? exp(far) : 1;
+    }
+    out->epsilon = epsilon;
+    out->split = split;
+    out->worst_cell = (uint64_t)n;
+    out->delta_released = s->weight * (s->excess + s->scale * heavy);
+    out->delta_released = out->delta_released * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
+    out->delta_far = 0;
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        out->delta_far = s->weight * far * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
+    out->delta_unreleased = 0;
+    total = out->delta_released + out->delta_far;
+    if (total > 1) { /* the parts still add up */
+        out->delta_released /= total;
+        out->delta_far = 1 - out->delta_released;
+        total = 1;
+    }
+    out->delta = total;
+}
+
+fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,
+                                    double split, fre_err *err)
+{
+    fre_joint_step s;
+    fre_status st;
+
+    if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
+        return st;
+    if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
+        split = 2 * m->norm_bound;
+    if ((st = check_positive(split, "--split", err)) != FRE_OK)
+        return st;
+    st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, err);
+    if (st == FRE_OK)
+        account_at(out, m, &s, epsilon, split);
+    return st;
+}
+
+/* ---- the split ---------------------------------------------------------------------------- */
+
+/* Split at which the far members' chance has this logarithm; the chance falls with it. */
+double fre_joint_split_at(const fre_mechanism *m, double log_far)
+{
+    double lo = log(m->cell_edge) - 20, hi = log(m->cell_edge) + 60;
+    int i;
+
+    for (i = 0; i < 60; i++) {
+        double mid = (lo + hi) / 2;
+
+        if (fre_joint_log_far(m, exp(mid)) > log_far)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return hi < log(1e12) ? exp(hi) : 1e12;
+}
+
+/* What the choice of a split weighs: heavy, estimated from below, against the far members. */
+typedef struct balance {
+    const fre_mechanism *m;
+    const fre_joint_step *s;
+    double *n; /* the worst n so far, where the next search starts */
+    double heavy, far;
+} balance;
+
+static double weigh(balance *b, double log_split)
+{
+    fre_heavy h;
+    double log_far = fre_joint_log_far(b->m, exp(log_split));
+
+    fre_heavy_init(&h, b->s->eps, b->s->p, (double)b->m->tau, shift(b->m, exp(log_split)));
+    b->heavy = b->s->scale * fre_heavy_peak(&h, b->n);
+    b->far = log_far < 0 ? exp(log_far) : 1;
+    return b->heavy + b->far;
+}
+
+/* heavy grows with the split and the far members' chance falls, so their sum is least close to
+ * where they cross: bisection to the crossing, golden section around it.  Any split gives a
+ * valid delta, so an imperfect optimum costs noise, never privacy. */
+double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
+                            double *delta)
+{
+    const double golden = 0.61803398874989484820;
+    balance w = {.m = m, .s = s, .n = n};
+    double lo = log(fre_joint_split_at(m, 0)), hi = log(fre_joint_split_at(m, -690));
+    double a, b, at_a, at_b;
+
+    while (hi - lo > 0.05) {
+        double mid = (lo + hi) / 2;
+
+        (void)weigh(&w, mid);
+        if (w.far > w.heavy)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    lo -= 0.2;
+    hi += 0.2;
+    a = hi - golden * (hi - lo);
+    b = lo + golden * (hi - lo);
+    at_a = weigh(&w, a);
+    at_b = weigh(&w, b);
+    while (hi - lo > 2e-3) {
+        if (at_a <= at_b) {
+            hi = b;
+            b = a;
+            at_b = at_a;
+            a = hi - golden * (hi - lo);
+            at_a = weigh(&w, a);
+        } else {
+            lo = a;
+            a = b;
+            at_a = at_b;
+            b = lo + golden * (hi - lo);
+            at_b = weigh(&w, b);
+        }
+    }
+    *delta = s->weight * (s->excess + (at_a < at_b ? at_a : at_b));
+    return exp(at_a < at_b ? a : b);
+}
+
+static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
+                           double *delta)
+{
+    fre_heavy h;
+
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC && m->p32 < FRE_P_ONE)
+        return fre_joint_best_split(m, s, n, delta);
+    fre_heavy_init(&h, s->eps, s->p, (double)m->tau, shift(m, 2 * m->norm_bound));
+    *delta = m->p32 < FRE_P_ONE ? s->weight * (s->excess + s->scale * fre_heavy_peak(&h, n)) : 1;
+    return m->norm_bound > 0 ? 2 * m->norm_bound : m->cell_edge;
+}
+
+fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsilon, fre_err *err)
+{
+    fre_joint_step s;
+    fre_status st;
+    double n = -1, delta;
+
+    if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
+        return st;
+    st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, err);
+    if (st == FRE_OK)
+        account_at(out, m, &s, epsilon, chosen_split(m, &s, &n, &delta));
+    return st;
+}
+
+/* ---- epsilon ------------------------------------------------------------------------------ */
+
+/* ln(estimated delta / target) at epsilon. */
+static double excess_at(const fre_mechanism *m, double epsilon, double target, double *n)
+{
+    fre_joint_step s;
+    double delta = 1;
+
+    if (fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, NULL) == FRE_OK)
+        (void)chosen_split(m, &s, n, &delta);
+    return log(delta + FRE_PRIVACY_TINY) - log(target);
+}
+
+/* Root of excess_at by the Illinois method, which keeps a bracket. */
+static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, double target)
+{
+    double n = -1, at_lo, at_hi;
+    int i, side = 0;
+
+    at_lo = excess_at(m, lo, target, &n);
+    if (at_lo <= 0)
+        return lo;
+    at_hi = excess_at(m, hi, target, &n);
+    for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
+        double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
+        double at = excess_at(m, mid, target, &n);
+
+        if (at > 0) {
+            lo = mid;
+            at_lo = at;
+            at_hi = side < 0 ? at_hi / 2 : at_hi;
+            side = -1;
+        } else {
+            hi = mid;
+            at_hi = at;
+            at_lo = side > 0 ? at_lo / 2 : at_lo;
+            side = 1;
+        }
+    }
+    return hi;
+}
+
+fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double delta, fre_err *err)
+{
+    fre_account a;
+    fre_status st;
+    double epsilon, least, step = 2e-6;
+
+    if ((st = check_mechanism(m, err)) != FRE_OK)
+        return st;
+    if (!(delta > 0) || !(delta < 1))
+        return fre_fail(err, FRE_E_USAGE, "--delta must be a number above 0 and below 1");
+    least = fre_joint_epsilon_floor(m->p32, m->adjacency, m->cells_per_user);
+    least = least > 1e-9 ? least : 1e-9;
+    if (m->p32 == FRE_P_ONE || least > FRE_PRIVACY_EPSILON_MAX)
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
+                        FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
+    epsilon = estimate_epsilon(m, least, FRE_PRIVACY_EPSILON_MAX, delta);
+    for (;;) {
+        st = fre_joint_delta(&a, m, epsilon, err);
+        if (st != FRE_OK)
+            return st;
+        if (a.delta <= delta)
+            break;
+        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
+            return fre_fail(err, FRE_E_INFEASIBLE,
+                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
+                            "--sigma or --tau",
+                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
+        epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
+        step *= 2;
+    }
+    *out = a;
+    return FRE_OK;
+}

@@ -1,0 +1,345 @@
+/* The planner: from a target to a mechanism whose account, recomputed for the mechanism exactly
+ * as it will run, is within the target. */
+#include <math.h>
+#include <string.h>
+
+#include "joint.h"
+#include "planning.h"
+
+void fre_plan_request_init(fre_plan_request *r)
+{
+    memset(r, 0, sizeof *r);
+    r->delta = 1e-6;
+    r->threshold = 100;
+    r->radius = 0.5;
+    r->population = 10000000;
+    r->proj = 20;
+    r->cell_scale = 1;
+    r->accountant = FRE_ACCOUNTANT_JOINT;
+    r->adjacency = FRE_ADJACENCY_ADD_REMOVE;
+    r->gaussian = FRE_GAUSSIAN_ANALYTIC;
+    r->sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
+    r->norm_bound = 1;
+    r->sensitivity_ratio = 2.4;
+    r->dim = 384;
+    r->cells_per_user = 1;
+}
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+typedef struct range {
+    const char *flag;
+    double value, lo, hi;
+    bool open; /* lo itself is refused */
+} range;
+
+static fre_status check_ranges(const range *f, size_t n, fre_err *err)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        bool low = f[i].open ? !(f[i].value > f[i].lo) : !(f[i].value >= f[i].lo);
+
+        if (low || !(f[i].value <= f[i].hi))
+            return fre_fail(err, FRE_E_USAGE, "%s must be %s %g and at most %g", f[i].flag,
+                            f[i].open ? "a number above" : "a number from", f[i].lo, f[i].hi);
+    }
+    return FRE_OK;
+}
+
+static fre_status check_request(const fre_plan_request *r, fre_err *err)
+{
+    const range fields[] = {
+        {"--epsilon", isinf(r->epsilon) && r->epsilon > 0 ? 1 : r->epsilon, 0,
+         FRE_PRIVACY_EPSILON_MAX, true},
+        {"--delta", r->delta, 0, 1, true},
+        {"--threshold", (double)r->threshold, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"--radius", r->radius, 0, 1e12, true},
+        {"--population", (double)r->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"--projection-dim", r->proj > 0 ? r->proj : 1, 1, FRE_PRIVACY_K_MAX, false},
+        {"--cell-scale", r->cell_scale, 0, 1e6, true},
+        {"--cell-edge", r->cell_edge, 0, 1e12, false},
+        {"--sampling-rate", r->sampling_rate, 0, 1, false},
+        {"--budget-factor", r->budget_factor > 0 || isnan(r->budget_factor) ? r->budget_factor : 1,
+         1, 256, false},
+        {"--sensitivity-ratio", r->sensitivity_ratio, 0, 1e6, true},
+        {"--max-cells-per-user", r->cells_per_user, 1, FRE_PRIVACY_CELLS_MAX, false},
+        {"the norm bound", r->norm_bound, 0, 1e12, true},
+        {"the embedding dimension", r->dim, 1, 1 << 20, false},
+    };
+    fre_status st = check_ranges(fields, sizeof fields / sizeof fields[0], err);
+
+    if (st != FRE_OK)
+        return st;
+    if (!(r->delta < 1))
+        return fre_fail(err, FRE_E_USAGE, "--delta must be below 1");
+    if (isinf(r->epsilon))
+        return FRE_OK;
+    if (r->sampling_rate >= 1)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--sampling-rate 1 gives no privacy, since the released counts would be "
+                        "exact: choose a rate below 1, or auto");
+    if (r->sampling_rate > 0 && fre_p32(r->sampling_rate) == 0)
+        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    return FRE_OK;
+}
+
+/* ---- shared parts ------------------------------------------------------------------------- */
+
+double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k)
+{
+    if (r->cell_edge > 0)
+        return r->cell_edge;
+    return r->cell_scale * 2 * r->radius / sqrt((double)k);
+}
+
+void fre_plan_set_lattice(fre_plan *p, double sigma)
+{
+    int exponent;
+
+    (void)frexp(sigma, &exponent); /* sigma in [2^(exponent-1), 2^exponent) */
+    p->mechanism.lattice_step = ldexp(1, exponent - 1 - 20);
+}
+
+void fre_plan_round_sigma(fre_plan *p)
+{
+    /* Exact: both are doubles that differ by a power of two, the quotient is below 2^22. */
+    double units = ceil(p->mechanism.sigma / p->mechanism.lattice_step);
+
+    p->sigma_lattice = (uint64_t)units;
+    p->mechanism.sigma = units * p->mechanism.lattice_step;
+}
+
+void fre_plan_warn(fre_plan *p, const char *sentence)
+{
+    if (p->n_warnings < FRE_PLAN_WARNINGS_MAX)
+        p->warnings[p->n_warnings++] = sentence;
+}
+
+/* ---- the joint accountant's plan ---------------------------------------------------------- */
+
+/* Two significant digits, upwards: a number to put in an error message. */
+static double nice_up(double x)
+{
+    double unit = pow(10, floor(log10(x)) - 1);
+
+    return ceil(x / unit - 1e-9) * unit;
+}
+
+/* Least threshold and epsilon that could reach the target, the rest unchanged; 0: none found. */
+static void suggest(const fre_plan_request *r, double *threshold, double *epsilon)
+{
+    fre_plan_request try = *r;
+    double t, e;
+
+    *threshold = *epsilon = 0;
+    for (t = nice_up((double)r->threshold * 1.05); t < 1e6; t = nice_up(t * 1.15)) {
+        try.threshold = (uint64_t)t;
+        if (fre_search_feasible(&try)) {
+            *threshold = t;
+            break;
+        }
+    }
+    try = *r;
+    for (e = nice_up(r->epsilon * 1.02); e < FRE_PRIVACY_EPSILON_MAX; e = nice_up(e * 1.06)) {
+        try.epsilon = e;
+        if (fre_search_feasible(&try)) {
+            *epsilon = e;
+            break;
+        }
+    }
+}
+
+static fre_status infeasible(const fre_plan_request *r, fre_err *err)
+{
+    fre_joint_step s;
+    fre_status st;
+    double threshold, epsilon;
+    char change[160] = "raise --threshold or --epsilon";
+
+    if (r->sampling_rate > 0) {
+        st = fre_joint_step_init(&s, fre_p32(r->sampling_rate), r->epsilon, r->adjacency,
+                                 r->cells_per_user, err);
+        if (st != FRE_OK)
+            return st;
+    }
+    if (fre_search_feasible(r))
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "records of one cell may lie too far apart at --projection-dim %u: raise "
+                        "it to 20, or use --sensitivity worst-case",
+                        r->proj);
+    suggest(r, &threshold, &epsilon);
+    if (threshold > 0 && epsilon > 0)
+        (void)snprintf(change, sizeof change, "raise --threshold to %.0f or --epsilon to %g",
+                       threshold, epsilon);
+    else if (threshold > 0)
+        (void)snprintf(change, sizeof change, "raise --threshold to %.0f", threshold);
+    else if (epsilon > 0)
+        (void)snprintf(change, sizeof change, "raise --epsilon to %g", epsilon);
+    return fre_fail(err, FRE_E_INFEASIBLE,
+                    "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s: "
+                    "%s",
+                    r->epsilon, r->delta, (unsigned long long)r->threshold,
+                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate",
+                    change);
+}
+
+/* Account of the mechanism with this sigma, rounded to its lattice; written to p. */
+static fre_status certify(fre_plan *p, double sigma, double split, fre_err *err)
+{
+    fre_plan_set_lattice(p, sigma);
+    p->mechanism.sigma = sigma;
+    fre_plan_round_sigma(p);
+    return fre_joint_delta_at_split(&p->account, &p->mechanism, p->request.epsilon, split, err);
+}
+
+static bool within_target(const fre_plan *p)
+{
+    return p->account.delta <= p->request.delta;
+}
+
+/* Least sigma near the estimate whose certified delta meets the target: out from the estimate,
+ * by growing steps, to a sigma on the other side, then bisection between the two. */
+static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
+{
+    double sigma = c->sigma, other = sigma, pass, fail, step = 1e-3;
+    fre_plan at = *p, best = *p;
+    fre_status st = certify(&at, sigma, c->split, err);
+    bool first = within_target(&at), now = first;
+    int i;
+
+    for (i = 0; i < 40 && st == FRE_OK && now == first; i++) {
+        best = now ? at : best;
+        other = sigma;
+        sigma *= first ? 1 - step : 1 + step;
+        step = fmin(1.5 * step, 0.3);
+        st = certify(&at, sigma, c->split, err);
+        now = within_target(&at);
+    }
+    best = now ? at : best;
+    pass = first ? other : sigma;
+    fail = first ? sigma : other;
+    for (i = 0; i < 6 && st == FRE_OK && now != first; i++) {
+        double mid = sqrt(fail * pass);
+
+        st = certify(&at, mid, c->split, err);
+        pass = within_target(&at) ? mid : pass;
+        fail = within_target(&at) ? fail : mid;
+        best = within_target(&at) ? at : best;
+    }
+    if (st != FRE_OK)
+        return st;
+    if (best.sigma_lattice == 0)
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "no noise reaches --epsilon %.6g, --delta %.3g: raise --threshold or "
+                        "--epsilon",
+                        p->request.epsilon, p->request.delta);
+    *p = best;
+    return FRE_OK;
+}
+
+fre_status fre_plan_joint(fre_plan *p, fre_err *err)
+{
+    fre_choice c;
+    fre_status st;
+
+    if (!fre_search_all(&c, p))
+        return infeasible(&p->request, err);
+    p->mechanism.p32 = c.p32;
+    p->mechanism.tau = fre_tau(c.p32, p->request.threshold);
+    p->mechanism.proj = c.proj;
+    p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c.proj);
+    st = settle_sigma(p, &c, err);
+    if (st == FRE_OK && p->account.split > 2 * p->request.norm_bound &&
+        p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        fre_plan_warn(p, "Worst-case sensitivity would need less noise than this: use "
+                         "--sensitivity worst-case.");
+    return st;
+}
+
+/* ---- all together ------------------------------------------------------------------------- */
+
+static void fill_mechanism(fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+    fre_mechanism *m = &p->mechanism;
+
+    m->population = r->population * r->cells_per_user;
+    m->adjacency = r->adjacency;
+    m->sensitivity = r->sensitivity;
+    m->norm_bound = r->norm_bound;
+    m->dim = r->dim;
+    m->cells_per_user = r->cells_per_user;
+}
+
+/* epsilon = infinity: everybody counts and nothing is added. */
+static void plan_without_privacy(fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+
+    p->mechanism.p32 = r->sampling_rate > 0 ? fre_p32(r->sampling_rate) : FRE_P_ONE;
+    if (p->mechanism.p32 == 0)
+        p->mechanism.p32 = 1;
+    p->mechanism.tau = fre_tau(p->mechanism.p32, r->threshold);
+    p->mechanism.proj = r->proj > 0 ? r->proj : 20;
+    p->mechanism.cell_edge = fre_plan_cell_edge(r, p->mechanism.proj);
+    p->mechanism.lattice_step = 0x1p-20;
+    p->account.epsilon = p->joint_epsilon = p->worst_case_epsilon = HUGE_VAL;
+    p->account.delta = p->account.delta_released = 1;
+    fre_plan_warn(p, "NOT PRIVATE: epsilon is infinite, no noise is added.");
+}
+
+static double epsilon_of(const fre_plan *p, fre_sensitivity kind)
+{
+    fre_mechanism m = p->mechanism;
+    fre_account a;
+
+    m.sensitivity = kind;
+    return fre_joint_epsilon(&a, &m, p->request.delta, NULL) == FRE_OK ? a.epsilon : HUGE_VAL;
+}
+
+static void common_warnings(fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+
+    if (p->request.delta >= 1.0 / (double)p->request.population)
+        fre_plan_warn(p, "delta is not below 1/population: a mechanism that publishes somebody's "
+                         "record outright could meet it; lower --delta.");
+    if (p->request.epsilon > 10)
+        fre_plan_warn(p, "epsilon is above 10: the guarantee is weak.");
+    if (m->sigma * sqrt((double)m->dim) > (double)m->tau * p->request.norm_bound)
+        fre_plan_warn(p, "The noise of the smallest released centroid is longer than an "
+                         "embedding: raise --threshold or --epsilon.");
+    if (m->tau < 5)
+        fre_plan_warn(p, "The threshold on sampled counts is below 5: centroids are averages of "
+                         "very few records.");
+}
+
+fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
+{
+    fre_plan p;
+    fre_status st = check_request(r, err);
+
+    if (st != FRE_OK)
+        return st;
+    memset(&p, 0, sizeof p);
+    p.request = *r;
+    fill_mechanism(&p);
+    if (isinf(r->epsilon)) {
+        plan_without_privacy(&p);
+        *out = p;
+        return FRE_OK;
+    }
+    st = r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(&p, err) : fre_plan_joint(&p, err);
+    if (st != FRE_OK)
+        return st;
+    p.joint_epsilon = r->epsilon;
+    if (r->accountant == FRE_ACCOUNTANT_PAPER)
+        p.joint_epsilon = epsilon_of(&p, r->sensitivity);
+    p.worst_case_epsilon = r->sensitivity == FRE_SENSITIVITY_WORST_CASE
+                               ? p.joint_epsilon
+                               : epsilon_of(&p, FRE_SENSITIVITY_WORST_CASE);
+    common_warnings(&p);
+    *out = p;
+    return FRE_OK;
+}

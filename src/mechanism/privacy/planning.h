@@ -1,0 +1,40 @@
+/* Parts of the planner shared by the two accountants, private to the module. */
+#ifndef FRE_PRIVACY_PLANNING_H
+#define FRE_PRIVACY_PLANNING_H
+
+#include <fre/privacy.h>
+
+#define FRE_PLAN_K_LEAST 10u /* --projection-dim auto */
+#define FRE_PLAN_K_MOST 40u
+
+/* L = s 2r/sqrt(k), or the edge asked for. */
+double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k);
+/* lattice_step = the largest power of two <= sigma / 2^20: quantising then moves the
+ * sensitivity by less than 1e-4 of sigma for dimensions below 10^4. */
+void fre_plan_set_lattice(fre_plan *p, double sigma);
+/* sigma up to an integer multiple of the lattice step, sigma_lattice. */
+void fre_plan_round_sigma(fre_plan *p);
+/* Append a static sentence. */
+void fre_plan_warn(fre_plan *p, const char *sentence);
+
+/* request is checked and the mechanism's fixed fields are filled; these choose the rest. */
+fre_status fre_plan_joint(fre_plan *p, fre_err *err);
+fre_status fre_plan_paper(fre_plan *p, fre_err *err);
+
+/* ---- search ------------------------------------------------------------------------------- */
+
+/* A choice of sampling rate and projection with its estimated noise. */
+typedef struct fre_choice {
+    uint64_t p32;
+    uint32_t proj;
+    double sigma, split;
+} fre_choice;
+
+/* Best projection at one rate by estimates; false: the counts alone exceed the target. */
+bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32);
+/* Best of all rates and projections allowed by the request; false: none. */
+bool fre_search_all(fre_choice *out, const fre_plan *p);
+/* Could some rate allowed by the request reach the target, with half of delta to spare? */
+bool fre_search_feasible(const fre_plan_request *r);
+
+#endif /* FRE_PRIVACY_PLANNING_H */

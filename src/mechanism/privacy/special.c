@@ -1,0 +1,220 @@
+/* Normal tails, collision probabilities, binomial masses and the two Gaussian conversions. */
+#include <fre/privacy.h>
+
+#include <float.h>
+#include <math.h>
+
+#include "special.h"
+
+static const double sqrt_half = 0.70710678118654752440;
+static const double sqrt_half_pi = 1.2533141373155002512;
+static const double sqrt_two_over_pi = 0.79788456080286535588;
+static const double log_sqrt_two_pi = 0.91893853320467274178;
+
+double fre_privacy_round_up(double delta)
+{
+    double up = delta * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
+
+    return up < 1 ? up : 1;
+}
+
+/* ---- normal distribution ------------------------------------------------------------------ */
+
+double fre_privacy_mills(double x)
+{
+    double t;
+    int i;
+
+    /* exp(x^2/2) loses x^2/2 ulp, 1e-14 at most here, and erfc is far from underflow. */
+    if (x < 12)
+        return sqrt_half_pi * erfc(x * sqrt_half) * exp(0.5 * x * x);
+    /* Continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))) from its 20th term. */
+    t = x;
+    for (i = 20; i >= 1; i--)
+        t = x + i / t;
+    return 1 / t;
+}
+
+double fre_log_phi(double x)
+{
+    if (x > 0)
+        return log1p(-0.5 * erfc(x * sqrt_half));
+    if (x > -8)
+        return log(0.5 * erfc(-x * sqrt_half));
+    if (isinf(x))
+        return -INFINITY;
+    return -0.5 * x * x - log_sqrt_two_pi + log(fre_privacy_mills(-x));
+}
+
+double fre_gauss_delta(double eps, double mu)
+{
+    double a, b, top, delta;
+
+    if (isnan(eps) || isnan(mu) || mu < 0)
+        return NAN;
+    if (isinf(eps))
+        return eps > 0 ? 0 : 1;
+    if (mu < DBL_MIN)
+        return eps < 0 ? -expm1(eps) : 0;
+    if (isinf(mu))
+        return 1;
+    a = mu / 2 - eps / mu;
+    b = -mu / 2 - eps / mu;
+    if (a < 0) {
+        /* e^eps phi(b) = phi(a), so both terms share phi(a) and the rest is a difference of
+         * Mills ratios; its cancellation is bounded by the first and added. */
+        top = fre_privacy_mills(-a);
+        delta = exp(-0.5 * a * a - log_sqrt_two_pi) *
+                (top - fre_privacy_mills(-b) + 8 * DBL_EPSILON * top);
+    } else {
+        top = exp(fre_log_phi(a));
+        delta = top - exp(eps + fre_log_phi(b)) + 8 * DBL_EPSILON * top;
+    }
+    if (delta < 0)
+        return 0;
+    return delta < 1 ? delta : 1;
+}
+
+/* [Fre-E2T, Thm. Gaussian mechanism]: ln of the bound at alpha is
+ * (alpha-1)(alpha rho - eps) + (alpha-1) ln(1 - 1/alpha) - ln alpha, convex in alpha, with
+ * derivative (2 alpha - 1) rho - eps + ln(1 - 1/alpha).  Every alpha gives a valid bound, so a
+ * root found roughly is still sound. */
+double fre_zcdp_delta(double rho, double eps)
+{
+    double lo = -100, hi = 100, beta, log_delta;
+    int i;
+
+    if (isnan(rho) || isnan(eps) || rho < 0)
+        return NAN;
+    for (i = 0; i < 200; i++) {
+        double mid = (lo + hi) / 2;
+
+        beta = exp(mid); /* alpha - 1 */
+        if ((2 * beta + 1) * rho - eps - log1p(1 / beta) < 0)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    beta = exp(hi);
+    log_delta = beta * ((1 + beta) * rho - eps) - beta * log1p(1 / beta) - log1p(beta);
+    return log_delta < 0 ? exp(log_delta) : 1;
+}
+
+fre_status fre_gauss_multiplier(double *out, double eps, double delta, fre_gaussian kind)
+{
+    double lo = 1e-6, hi = 1e12;
+    int i;
+
+    if (!(eps >= 0) || !(eps <= 1e6) || !(delta > 0) || !(delta < 1))
+        return FRE_E_ARG;
+    for (i = 0; i < 200 && hi / lo > 1 + 1e-13; i++) {
+        double s = sqrt(lo * hi);
+        double d = kind == FRE_GAUSSIAN_ZCDP ? fre_zcdp_delta(0.5 / (s * s), eps)
+                                             : fre_gauss_delta(eps, 1 / s);
+
+        if (d <= delta)
+            hi = s;
+        else
+            lo = s;
+    }
+    if (hi >= 1e12)
+        return FRE_E_INFEASIBLE;
+    *out = hi;
+    return FRE_OK;
+}
+
+/* ---- collisions --------------------------------------------------------------------------- */
+
+double fre_collision_f(double nu)
+{
+    if (isnan(nu) || nu < 0)
+        return NAN;
+    if (nu < 1e-8) /* f = nu / sqrt(2 pi) (1 - nu^2/12 + ...) */
+        return nu * sqrt_two_over_pi / 2;
+    return erf(nu * sqrt_half) + sqrt_two_over_pi / nu * expm1(-0.5 * nu * nu);
+}
+
+double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance)
+{
+    if (!(distance > 0))
+        return 0;
+    return k * log(fre_collision_f(sqrt((double)k) * cell_edge / distance));
+}
+
+double fre_collision(uint32_t k, double cell_edge, double distance)
+{
+    return exp(fre_privacy_log_collision(k, cell_edge, distance));
+}
+
+/* ---- binomial ----------------------------------------------------------------------------- */
+
+/* ln n! minus Stirling's formula, n >= 1. */
+static double stirling_rest(double n)
+{
+    double m = 1 / (n * n);
+
+    if (n < 16) {
+        int sign;
+
+        return lgamma_r(n + 1, &sign) - (n + 0.5) * log(n) + n - log_sqrt_two_pi;
+    }
+    return (1.0 / 12 - m * (1.0 / 360 - m * (1.0 / 1260 - m / 1680))) / n;
+}
+
+/* x ln(x/m) + m - x without cancellation near x = m (Loader 2000). */
+static double deviance(double x, double m)
+{
+    double d = x - m, v = d / (x + m);
+
+    if (fabs(v) < 0.1) {
+        double v2 = v * v, term = 2 * x * v, sum = d * v;
+        int i;
+
+        for (i = 1; i < 60; i++) {
+            double next;
+
+            term *= v2;
+            next = sum + term / (2 * i + 1);
+            if (fabs(next - sum) <= DBL_EPSILON / 4 * fabs(sum))
+                return next;
+            sum = next;
+        }
+        return sum;
+    }
+    return x * log(x / m) - d;
+}
+
+/* Saddle-point form of Loader 2000, "Fast and accurate computation of binomial probabilities":
+ * no difference of large logarithms. */
+double fre_privacy_log_binomial(double n, double j, double p)
+{
+    double rest = n - j;
+
+    if (j < 0 || rest < 0)
+        return -INFINITY;
+    if (j < 0.5)
+        return n * log1p(-p);
+    if (rest < 0.5)
+        return n * log(p);
+    return stirling_rest(n) - stirling_rest(j) - stirling_rest(rest) - deviance(j, n * p) -
+           deviance(rest, n * (1 - p)) + 0.5 * (log(n / rest) - log(j)) - log_sqrt_two_pi;
+}
+
+/* ---- the sampling rate -------------------------------------------------------------------- */
+
+uint64_t fre_p32(double p)
+{
+    if (!(p >= 0) || !(p <= 1))
+        return 0;
+    return (uint64_t)(p * 4294967296.0); /* exact product, then towards zero */
+}
+
+uint64_t fre_tau(uint64_t p32, uint64_t threshold)
+{
+    /* ceil(p32 t / 2^32) by halves, so that nothing overflows for p32 <= 2^32. */
+    uint64_t high = (threshold >> 32) * p32;
+    uint64_t low = (threshold & UINT32_MAX) * p32;
+    uint64_t tau = high + (low >> 32) + ((low & UINT32_MAX) != 0);
+
+    return tau > 0 ? tau : 1;
+}

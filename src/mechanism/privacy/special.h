@@ -1,0 +1,23 @@
+/* Special functions of the accountants, private to the module.  Logarithms throughout; each
+ * function's relative error is far below FRE_PRIVACY_MARGIN, which every published delta adds. */
+#ifndef FRE_PRIVACY_SPECIAL_H
+#define FRE_PRIVACY_SPECIAL_H
+
+#include <fre/privacy.h>
+
+/* The sums behind a delta have at most some 10^5 terms of relative error below 1e-13 each, so
+ * that their own error is below 1e-11; the factor 1 + FRE_PRIVACY_MARGIN rounds up over it.
+ * What underflows is below FRE_PRIVACY_TINY, which is added too. */
+#define FRE_PRIVACY_MARGIN 1e-9
+#define FRE_PRIVACY_TINY 1e-290
+
+/* Mills ratio (1 - Phi(x)) / phi(x), x >= 0. */
+double fre_privacy_mills(double x);
+/* ln Pr[Bin(n, p) = j]; 0 <= j <= n integers, 0 < p < 1.  -inf outside. */
+double fre_privacy_log_binomial(double n, double j, double p);
+/* ln of fre_collision. */
+double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance);
+/* Add the rounding margin and clip to [0, 1]. */
+double fre_privacy_round_up(double delta);
+
+#endif /* FRE_PRIVACY_SPECIAL_H */
