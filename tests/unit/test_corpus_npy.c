@@ -123,17 +123,19 @@ static void test_not_finite(void **state)
 
     (void)state;
     for (int wide = 0; wide < 2; wide++) {
-        for (size_t i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 9; i++) { /* each value in each column */
             uint8_t file[512];
-            double v8[6] = {1, 2, 3, 4, 5, bad[i]};
-            float v4[6] = {1, 2, 3, 4, 5, (float)bad[i]}, row[3] = {7, 7, 7};
-            size_t n =
-                wide ? make(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", 0,
-                            v8, sizeof v8)
-                     : make(file, 1, F32, 0, v4, sizeof v4);
+            double v8[6] = {1, 2, 3, (double)FLT_MAX, -(double)FLT_MAX, -5};
+            float v4[6] = {1, 2, 3, FLT_MAX, -FLT_MAX, -5}, row[3] = {7, 7, 7};
             fre_npy *f = NULL;
             fre_err err = {""};
+            size_t n = 0;
 
+            v8[3 + i / 3] = bad[i % 3];
+            v4[3 + i / 3] = (float)bad[i % 3];
+            n = wide ? make(file, 1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", 0,
+                            v8, sizeof v8)
+                     : make(file, 1, F32, 0, v4, sizeof v4);
             assert_int_equal(fre_npy_open_memory(&f, (fre_bytes){file, n}, &err), FRE_OK);
             assert_int_equal(fre_npy_row(f, row, 1, &err), FRE_E_DATA);
             assert_non_null(strstr(err.text, "memory: row 2 holds a NaN"));

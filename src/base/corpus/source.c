@@ -89,6 +89,8 @@ static fre_status src_detect(fre_src *s, fre_err *err)
 
 static fre_status src_start(fre_src *s, size_t chunk, fre_err *err)
 {
+    if (s->bytes_all > 0 && s->bytes_all < chunk) /* a small file needs a small buffer */
+        chunk = (size_t)s->bytes_all;
     s->chunk = chunk < 4 ? 4 : chunk; /* detection looks at four bytes */
     s->in = malloc(s->chunk);
     if (!s->in)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BUF_FIRST (1u << 20)
+#define BUF_FIRST (16u << 10)
 
 /* Room for more bytes after end: move the record to the front, or take twice the memory. */
 static fre_status make_room(fre_corpus *c, fre_err *err)
