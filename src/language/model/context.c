@@ -66,6 +66,12 @@ fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t m
     c->max_tokens = max_tokens;
     c->max_seqs = max_seqs;
     c->capacity = p.n_batch;
+    if (m->bert) {
+        st = fre_bert_scratch_new(&c->scratch, m->bert, max_tokens);
+        if (st != FRE_OK)
+            st = fre_fail(err, st, "out of memory making a model workspace");
+        goto out;
+    }
     fre_runtime_clear_error();
     c->llama = llama_init_from_model(m->llama, p);
     if (!c->llama) {
@@ -79,10 +85,11 @@ fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t m
         st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
         goto out;
     }
-    *out = c;
-    c = NULL; /* handed over */
 out:
-    fre_model_ctx_free(c);
+    if (st == FRE_OK)
+        *out = c;
+    else
+        fre_model_ctx_free(c);
     return st;
 }
 
@@ -94,6 +101,7 @@ void fre_model_ctx_free(fre_model_ctx *c)
         llama_batch_free(c->batch);
     if (c->llama)
         llama_free(c->llama);
+    fre_bert_scratch_free(c->scratch);
     free(c);
 }
 

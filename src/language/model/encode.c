@@ -47,6 +47,31 @@ static fre_status encode_one(fre_model_ctx *c, float *out, const int32_t *ids, u
     return FRE_OK;
 }
 
+/* The encoder of bert.h, in passes of a bounded number of tokens. */
+static fre_status encode_bert(fre_model_ctx *c, float *out, const int32_t *ids,
+                              const uint32_t *len, uint32_t n_seqs, fre_err *err)
+{
+    const fre_model *m = c->model;
+    uint32_t most = c->max_tokens > BERT_TOKENS ? c->max_tokens : BERT_TOKENS;
+
+    for (uint32_t s = 0; s < n_seqs;) {
+        uint32_t tokens = len[s], n = 1;
+
+        while (s + n < n_seqs && tokens + len[s + n] <= most)
+            tokens += len[s + n++];
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+        fre_bert_encode(m->bert, c->scratch, m->kernels, out, ids, len + s, n);
+        for (uint32_t i = 0; i < n; i++, out += m->info.dim)
+            if (!normalise(out, out, m->info.dim))
+                return fre_fail(err, FRE_E_MODEL,
+                                "the embedder gave no finite embedding: its weights are damaged");
+        ids += tokens;
+        s += n;
+    }
+    return FRE_OK;
+}
+
 fre_status fre_model_encode(fre_model_ctx *c, float *out, const int32_t *ids, const uint32_t *len,
                             uint32_t n_seqs, fre_err *err)
 {
@@ -62,6 +87,8 @@ fre_status fre_model_encode(fre_model_ctx *c, float *out, const int32_t *ids, co
     for (uint64_t i = 0; i < all; i++)
         if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->info.vocab)
             return fre_fail(err, FRE_E_ARG, "a token lies outside the vocabulary");
+    if (c->model->bert)
+        return encode_bert(c, out, ids, len, n_seqs, err);
     for (uint32_t s = 0; s < n_seqs; s++) {
         fre_status st = encode_one(c, out, ids, len[s], err);
 

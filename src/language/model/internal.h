@@ -6,6 +6,7 @@
 
 #include <llama.h>
 
+#include "bert.h"
 #include "gguf_file.h"
 
 /* LLAMA_MAX_SEQ: llama.cpp holds the sequences of a batch in a bit set of this width. */
@@ -17,10 +18,13 @@ struct fre_model {
     fre_model_kind kind;
     fre_model_info info;
     int32_t unknown; /* id of the unknown token, -1: the vocabulary has none */
+    fre_bert *bert;  /* NULL: llama.cpp runs the model, else it only has the vocabulary */
+    const fre_bert_kernels *kernels;
 };
 
 struct fre_model_ctx {
     const fre_model *model; /* borrowed */
+    fre_bert_scratch *scratch; /* where the model has bert; the next two are unused then */
     struct llama_context *llama;
     struct llama_batch batch; /* room for `capacity` tokens */
     uint32_t capacity, max_tokens, max_seqs;

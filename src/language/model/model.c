@@ -1,6 +1,7 @@
 /* Opening a model: the file is checked first, then llama.cpp loads it on the CPU alone, so that
  * the numbers do not depend on what else the machine has. */
 #include "internal.h"
+#include "reference.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -161,7 +162,8 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
     p.devices = cpu_only;
     p.n_gpu_layers = 0;
     p.load_mode = LLAMA_LOAD_MODE_MMAP;
-    p.check_tensors = true;
+    p.check_tensors = m->bert == NULL;
+    p.vocab_only = m->bert != NULL;
     /* Repacked weights switch kernels with the number of rows (docs/decisions): a text's
      * embedding would depend on what it is computed beside. */
     p.use_extra_bufts = false;
@@ -172,28 +174,31 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
                         fre_runtime_last_error()[0] ? fre_runtime_last_error() : "load failed");
     m->vocab = llama_model_get_vocab(m->llama);
     if ((uint32_t)llama_vocab_n_tokens(m->vocab) != m->info.vocab ||
-        (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context)
+        (!m->bert && (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context))
         return unusable(err, path, "llama.cpp reads its metadata differently");
+    if (m->bert)
+        return FRE_OK;
     m->info.dim = (uint32_t)(m->kind == FRE_MODEL_EMBEDDER ? llama_model_n_embd_out(m->llama)
                                                            : llama_model_n_embd_inp(m->llama));
     return FRE_OK;
 }
 
-fre_status fre_model_open(fre_model **out, const char *path, fre_model_kind kind, fre_err *err)
+/* kernels NULL: llama.cpp runs the model whatever its shape. */
+static fre_status open_with(fre_model **out, const char *path, fre_model_kind kind,
+                            const fre_bert_kernels *kernels, fre_err *err)
 {
     fre_gguf_file g = {0};
     fre_model *m = NULL;
     uint64_t unknown = 0;
     fre_status st = FRE_OK;
 
-    if (!out || !path || (kind != FRE_MODEL_EMBEDDER && kind != FRE_MODEL_DECODER))
-        return fre_fail(err, FRE_E_ARG, "fre_model_open needs a path and a kind");
     m = calloc(1, sizeof *m);
     if (!m) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
         goto out;
     }
     m->kind = kind;
+    m->kernels = kernels;
     st = fre_gguf_read(&g, path, err);
     if (st == FRE_OK)
         st = describe(&m->info, &g, path, kind, err);
@@ -201,6 +206,8 @@ fre_status fre_model_open(fre_model **out, const char *path, fre_model_kind kind
         st = fre_sha256_file(m->info.sha256, path, err);
     if (st == FRE_OK)
         st = fre_runtime_start(err);
+    if (st == FRE_OK && kind == FRE_MODEL_EMBEDDER && kernels)
+        st = fre_bert_load(&m->bert, &g, path, err);
     if (st == FRE_OK)
         st = load(m, path, err);
     if (st != FRE_OK)
@@ -216,12 +223,39 @@ out:
     return st;
 }
 
+fre_status fre_model_open(fre_model **out, const char *path, fre_model_kind kind, fre_err *err)
+{
+    if (!out || !path || (kind != FRE_MODEL_EMBEDDER && kind != FRE_MODEL_DECODER))
+        return fre_fail(err, FRE_E_ARG, "fre_model_open needs a path and a kind");
+    return open_with(out, path, kind, fre_bert_pick(), err);
+}
+
+fre_status fre_model_open_reference(fre_model **out, const char *path, const char *kernels,
+                                    fre_err *err)
+{
+    const fre_bert_kernels *k = kernels ? fre_bert_named(kernels) : NULL;
+    fre_model *m = NULL;
+    fre_status st;
+
+    if (kernels && !k)
+        return FRE_E_STATE;
+    st = open_with(&m, path, FRE_MODEL_EMBEDDER, k, err);
+    if (st == FRE_OK && kernels && !m->bert) {
+        fre_model_free(m);
+        return FRE_E_STATE;
+    }
+    if (st == FRE_OK)
+        *out = m;
+    return st;
+}
+
 void fre_model_free(fre_model *m)
 {
     if (!m)
         return;
     if (m->llama)
         llama_model_free(m->llama);
+    fre_bert_free(m->bert);
     free(m);
 }
 
