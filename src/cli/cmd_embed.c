@@ -191,6 +191,8 @@ static fre_status embed_all(job *j, fre_err *err)
     fre_record rec;
     bool more = true;
 
+    fre_corpus_get_stats(j->corpus, &stats);
+    fre_progress_update(&j->c->progress, "embedding", stats.bytes, stats.bytes_all);
     while (true) {
         fre_status st = fre_corpus_next(j->corpus, &more, &rec, err);
         if (st == FRE_OK && more) {

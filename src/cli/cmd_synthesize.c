@@ -168,6 +168,42 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+/* ---- warnings ------------------------------------------------------------------------------- */
+
+#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 8u)
+
+typedef struct warnings {
+    const char *text[WARNINGS_MAX];
+    size_t n;
+} warnings;
+
+static void add_warning(warnings *w, bool applies, const char *text)
+{
+    if (applies && w->n < WARNINGS_MAX)
+        w->text[w->n++] = text;
+}
+
+static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
+{
+    const fre_curator_stats *s = &r->stats;
+    bool no_noise = cli_get(c, "epsilon")->is_word;
+
+    w->n = 0;
+    for (size_t i = 0; i < r->plan.n_warnings; i++)
+        add_warning(w, true, r->plan.warnings[i]);
+    add_warning(w, no_noise, "NOT PRIVATE: --epsilon inf adds no noise");
+    add_warning(w, !r->is_private && !no_noise,
+                "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
+    add_warning(w, s->foreign > s->distinct / 5,
+                "many texts are in a language that the embedder was not made for, so similar ones "
+                "may not be recognised; choose another with --embedder FILE");
+    add_warning(w, s->truncated > 0,
+                "some texts are longer than the embedder's context and were truncated");
+    add_warning(w, r->n == 0 && !r->dry_run,
+                "no cell was released: no text is frequent enough; use a lower --threshold, a "
+                "higher --epsilon, a larger --radius, or more texts");
+}
+
 /* ---- results ------------------------------------------------------------------------------------------ */
 
 static int larger_count(const void *a, const void *b)
@@ -212,19 +248,31 @@ static void print_texts(const fre_release *r, const fre_released_cell *const *li
     putchar('\n');
 }
 
+/* The statement's lines are broken for release.json; here each sentence is wrapped as a whole. */
 static void print_statement(const char *statement)
 {
-    while (*statement) {
-        size_t len = strcspn(statement, "\n");
-        size_t indent = strspn(statement, " ");
-        char line[1200];
-        snprintf(line, sizeof line, "%.*s", (int)len, statement);
-        if (len < CLI_WIDTH)
-            printf("%s\n", line);
-        else
-            cli_wrap(stdout, line + indent, indent, 0);
-        statement += len + (statement[len] == '\n');
+    size_t n = strlen(statement);
+    char *text = malloc(n + 1);
+    const char *sentence = text;
+
+    if (!text) {
+        printf("%s\n", statement);
+        return;
     }
+    memcpy(text, statement, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] != '\n')
+            continue;
+        if (i > 0 && strchr(".;:", text[i - 1]) && text[i + 1]) {
+            text[i] = '\0';
+            cli_wrap(stdout, sentence, 2, 0);
+            sentence = text + i + 1;
+        } else {
+            text[i] = ' ';
+        }
+    }
+    cli_wrap(stdout, sentence, 2, 0);
+    free(text);
 }
 
 static void print_results(const cli *c, const fre_release *r, const fre_released_cell *const *list,
@@ -238,8 +286,10 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
     } else {
         print_texts(r, list, n);
     }
-    if (r->statement)
+    if (r->statement) {
+        fputs("Privacy statement\n", stdout);
         print_statement(r->statement);
+    }
     if (r->dry_run) {
         printf("\nDry run: nothing was written.\n");
         return;
@@ -258,42 +308,53 @@ static json_t *text_json(const fre_released_cell *cell)
                      cli_json_real(cell->noise_norm));
 }
 
-static json_t *results_json(const cli *c, const fre_release *r,
-                            const fre_released_cell *const *list, size_t n)
+static json_t *texts_json(const fre_released_cell *const *list, size_t n)
 {
-    const fre_curator_stats *s = &r->stats;
-    json_t *top = json_array();
-    json_t *o;
+    json_t *o = json_array();
+    int bad = 0;
 
-    for (size_t i = 0; top && i < n; i++) {
-        if (json_array_append_new(top, text_json(list[i])) != 0) {
-            json_decref(top);
-            return NULL;
-        }
-    }
-    if (!top)
-        return NULL;
-    /* o_new references are taken by json_pack even when it fails. */
-    o = json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o}", "output", cli_text(c, "output"),
-                  "dry_run", (int)r->dry_run, "is_private", (int)r->is_private, "released",
-                  (json_int_t)r->n, "embedder", r->embedder_name, "dimension", (json_int_t)r->dim,
-                  "statement", r->statement, "most_frequent", top, "plan", cli_plan_json(&r->plan));
-    if (!o)
-        return NULL;
-    if (json_object_set_new(o, "seconds",
-                            json_pack("{s:f, s:f, s:f}", "embedding", r->seconds[0], "counting",
-                                      r->seconds[1], "inversion", r->seconds[2])) != 0 ||
-        json_object_set_new(
-            o, "not_for_publication",
-            json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "records", (json_int_t)s->records,
-                      "contributed", (json_int_t)s->contributed, "distinct",
-                      (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
-                      (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
-                      (json_int_t)s->foreign, "cells", (json_int_t)s->cells)) != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    for (size_t i = 0; o && i < n; i++)
+        bad |= json_array_append_new(o, text_json(list[i]));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *warnings_json(const warnings *w)
+{
+    json_t *o = json_array();
+    int bad = 0;
+
+    for (size_t i = 0; o && i < w->n; i++)
+        bad |= json_array_append_new(o, json_string(w->text[i]));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *stats_json(const fre_curator_stats *s)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "records", (json_int_t)s->records,
+                     "contributed", (json_int_t)s->contributed, "distinct", (json_int_t)s->distinct,
+                     "empty", (json_int_t)s->empty, "invalid", (json_int_t)s->invalid, "truncated",
+                     (json_int_t)s->truncated, "foreign", (json_int_t)s->foreign, "cells",
+                     (json_int_t)s->cells);
+}
+
+/* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
+static json_t *results_json(const cli *c, const fre_release *r,
+                            const fre_released_cell *const *list, size_t n, const warnings *w)
+{
+    return json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o}", "output",
+                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
+                     (int)r->is_private, "released", (json_int_t)r->n, "embedder", r->embedder_name,
+                     "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
+                     texts_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
+                     warnings_json(w), "not_for_publication", stats_json(&r->stats), "seconds",
+                     json_pack("{s:f, s:f, s:f}", "embedding", r->seconds[0], "counting",
+                               r->seconds[1], "inversion", r->seconds[2]));
 }
 
 static void print_stats(const cli *c, const fre_release *r)
@@ -310,31 +371,12 @@ static void print_stats(const cli *c, const fre_release *r)
             r->seconds[1], r->seconds[2]);
 }
 
-static void warn(const cli *c, const fre_release *r)
-{
-    const fre_curator_stats *s = &r->stats;
-
-    for (size_t i = 0; i < r->plan.n_warnings; i++)
-        cli_warn(c, "%s", r->plan.warnings[i]);
-    if (!r->is_private && cli_get(c, "epsilon")->is_word)
-        cli_warn(c, "NOT PRIVATE: --epsilon inf adds no noise");
-    else if (!r->is_private)
-        cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
-    if (s->records > 0 && s->foreign > s->records / 5)
-        cli_warn(c, "many texts are in a language that the embedder was not made for; similar "
-                    "texts may not be recognised: choose another with --embedder FILE");
-    if (s->truncated > 0)
-        cli_warn(c, "some texts are longer than the embedder's context and were truncated");
-    if (r->n == 0 && !r->dry_run)
-        cli_warn(c, "no cell was released: no text is frequent enough; use a lower --threshold, "
-                    "a higher --epsilon, a larger --radius, or more texts");
-}
-
 static fre_status run(cli *c, fre_err *err)
 {
     const fre_released_cell **list = NULL;
     fre_curator_opts opts;
     fre_release *r = NULL;
+    warnings w;
     size_t n = 0;
     fre_status st = options_from(&opts, c, err);
 
@@ -352,13 +394,15 @@ static fre_status run(cli *c, fre_err *err)
                       "complete");
         goto out;
     }
+    collect_warnings(&w, c, r);
     if (c->json)
-        st = cli_json_print(results_json(c, r, list, n), err);
+        st = cli_json_print(results_json(c, r, list, n, &w), err);
     else if (!c->quiet)
         print_results(c, r, list, n);
     if (!c->json)
         print_stats(c, r);
-    warn(c, r);
+    for (size_t i = 0; i < w.n; i++)
+        cli_warn(c, "%s", w.text[i]);
 out:
     free(list);
     fre_release_free(r);

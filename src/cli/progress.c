@@ -26,15 +26,21 @@ static void clock_text(char *out, size_t n, double seconds)
         snprintf(out, n, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
 }
 
-/* "12.3k/s": three figures whatever the size. */
-static void rate_text(char *out, size_t n, double rate)
+/* Phases that read the input count its bytes; all others count rows or cells. */
+static const char *unit(void)
 {
-    if (rate >= 1e6)
-        snprintf(out, n, "%.1fM/s", rate / 1e6);
-    else if (rate >= 1e3)
-        snprintf(out, n, "%.1fk/s", rate / 1e3);
+    return strcmp(bar.phase, "embedding") == 0 ? "B" : "";
+}
+
+/* "12.3k": three figures whatever the size. */
+static void short_number(char *out, size_t n, double x)
+{
+    if (x >= 1e6)
+        snprintf(out, n, "%.1f M%s", x / 1e6, unit());
+    else if (x >= 1e3)
+        snprintf(out, n, "%.1f k%s", x / 1e3, unit());
     else
-        snprintf(out, n, "%.1f/s", rate);
+        snprintf(out, n, "%.1f%s%s", x, *unit() ? " " : "", unit());
 }
 
 static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t now)
@@ -42,9 +48,9 @@ static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t
     double seconds = (double)(now - bar.phase_ms) / 1e3;
     double fresh = done > bar.phase_done ? (double)(done - bar.phase_done) : 0.0;
     double rate = seconds > 0.0 ? fresh / seconds : 0.0;
-    char rate_part[24], left[36] = "";
+    char rate_part[24], done_part[24], left[36] = "";
 
-    rate_text(rate_part, sizeof rate_part, rate);
+    short_number(rate_part, sizeof rate_part, rate);
     if (total > 0) {
         uint64_t percent = done >= total ? 100 : (uint64_t)((double)done * 100.0 / (double)total);
         if (rate > 0.0) {
@@ -52,9 +58,10 @@ static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t
             clock_text(t, sizeof t, done >= total ? 0.0 : (double)(total - done) / rate);
             snprintf(left, sizeof left, ", %s left", t);
         }
-        snprintf(out, n, "%3" PRIu64 "%%  %s%s", percent, rate_part, left);
+        snprintf(out, n, "%3" PRIu64 "%%  %s/s%s", percent, rate_part, left);
     } else {
-        snprintf(out, n, "%" PRIu64 " done, %s", done, rate_part);
+        short_number(done_part, sizeof done_part, (double)done);
+        snprintf(out, n, "%s done, %s/s", done_part, rate_part);
     }
 }
 
