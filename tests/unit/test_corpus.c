@@ -742,6 +742,45 @@ static void test_display_name(void **state)
     assert_string_equal(out, "short");
 }
 
+/* The same seven records whichever program wrote them. */
+static void test_samples(void **state)
+{
+    static const char *const names[] = {"sample.csv",   "sample-excel.csv", "sample.tsv",
+                                        "sample.jsonl", "sample.csv.gz",    "sample.jsonl.zst"};
+    static const char *const want[][3] = {
+        {"u1", "weather", "Will it rain tomorrow?"},
+        {"u2", "alarm", "Wake me at six, please."},
+        {"u1", "weather", "Will it rain tomorrow?"},
+        {"u3", "recipe", "A \"quick\" soup:\ncarrots, ginger and lime"},
+        {"u4", "travel", "O\xc3\xb9 est la gare ?"},
+        {"5", "other", "NA"},
+        {"u2", "other", "\xe8\xac\x9d\xe8\xac\x9d \xf0\x9f\x99\x82"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        fre_corpus_opts opts = {.user_field = "user", .label_field = "label"};
+        char path[512];
+        fre_corpus *c = NULL;
+        fre_record r;
+        bool more = false;
+        fre_err err = {""};
+
+        (void)snprintf(path, sizeof path, "%s/tests/data/%s", FRE_SOURCE_DIR, names[i]);
+        assert_int_equal(fre_corpus_open(&c, path, &opts, &err), FRE_OK);
+        for (size_t k = 0; k < 7; k++) {
+            assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+            assert_true(more);
+            assert_string_equal(r.user, want[k][0]);
+            assert_string_equal(r.label, want[k][1]);
+            assert_string_equal(r.text, want[k][2]);
+        }
+        assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+        assert_false(more);
+        fre_corpus_free(c);
+    }
+}
+
 /* Standard input, by a pipe that gives a few bytes at a time. */
 static void test_stdin(void **state)
 {
@@ -803,7 +842,7 @@ int main(void)
         cmocka_unit_test(test_zstd),          cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_limit),         cmocka_unit_test(test_files),
         cmocka_unit_test(test_display_name),  cmocka_unit_test(test_stdin),
-        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_interrupt),     cmocka_unit_test(test_samples),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -462,6 +462,42 @@ static void test_release(void **state)
     temp_dir_remove(&t);
 }
 
+/* Arrays that NumPy itself wrote. */
+static void test_numpy(void **state)
+{
+    static const struct {
+        const char *name, *why; /* NULL: it opens */
+    } files[] = {
+        {"rows-f4.npy", NULL},
+        {"rows-f8.npy", NULL},
+        {"rows-f4-big.npy", "big-endian floats"},
+        {"rows-f4-fortran.npy", "Fortran order"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        char path[512];
+        fre_npy *f = NULL;
+        fre_err err = {""};
+        float row[4];
+
+        (void)snprintf(path, sizeof path, "%s/tests/data/%s", FRE_SOURCE_DIR, files[i].name);
+        if (files[i].why) {
+            assert_int_equal(fre_npy_open(&f, path, &err), FRE_E_DATA);
+            assert_non_null(strstr(err.text, files[i].why));
+            continue;
+        }
+        assert_int_equal(fre_npy_open(&f, path, &err), FRE_OK);
+        assert_int_equal(fre_npy_rows(f), 3);
+        assert_int_equal(fre_npy_dim(f), 4);
+        for (size_t k = 0; k < 12; k++) {
+            assert_int_equal(fre_npy_row(f, row, k / 4, &err), FRE_OK);
+            assert_close((double)row[k % 4], ((double)k - 5) / 8, 0, 0);
+        }
+        fre_npy_free(f);
+    }
+}
+
 static void test_writer(void **state)
 {
     static const char two[] =
@@ -508,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_refused_headers), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_sidecar),         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_release),         cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_numpy),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
