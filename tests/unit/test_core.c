@@ -28,10 +28,22 @@ static void status_has_text_and_exit_code(void **state)
         fre_status status;
         int code;
     } expected[] = {
-        {FRE_OK, 0},           {FRE_E_ARG, 70},       {FRE_E_STATE, 70},  {FRE_E_INTERNAL, 70},
-        {FRE_E_USAGE, 64},     {FRE_E_INFEASIBLE, 64}, {FRE_E_DATA, 65},  {FRE_E_MODEL, 65},
-        {FRE_E_NOINPUT, 66},   {FRE_E_EXISTS, 73},    {FRE_E_IO, 74},     {FRE_E_AGAIN, 75},
-        {FRE_E_INTERRUPTED, 130}, {FRE_E_NOMEM, 70},  {FRE_E_LIMIT, 65},  {FRE_E_REFUSED, 77},
+        {FRE_OK, 0},
+        {FRE_E_ARG, 70},
+        {FRE_E_STATE, 70},
+        {FRE_E_INTERNAL, 70},
+        {FRE_E_USAGE, 64},
+        {FRE_E_INFEASIBLE, 64},
+        {FRE_E_DATA, 65},
+        {FRE_E_MODEL, 65},
+        {FRE_E_NOINPUT, 66},
+        {FRE_E_EXISTS, 73},
+        {FRE_E_IO, 74},
+        {FRE_E_AGAIN, 75},
+        {FRE_E_INTERRUPTED, 130},
+        {FRE_E_NOMEM, 70},
+        {FRE_E_LIMIT, 65},
+        {FRE_E_REFUSED, 77},
     };
 
     (void)state;
@@ -354,8 +366,8 @@ static void rng_forked_seeded_child_aborts(void **state)
 
 static void rng_below_is_uniform_and_in_range(void **state)
 {
-    static const uint64_t limits[] = {1, 2, 3, 5, 255, 256, 257, UINT64_C(1) << 32,
-                                      (UINT64_C(1) << 63) + 1, UINT64_MAX};
+    static const uint64_t limits[] = {
+        1, 2, 3, 5, 255, 256, 257, UINT64_C(1) << 32, (UINT64_C(1) << 63) + 1, UINT64_MAX};
     uint8_t seed[32] = {5};
     uint32_t count[6] = {0};
     double chi2 = 0;

@@ -39,8 +39,7 @@ static int teardown(void **state)
 }
 
 /* One run that writes `text` into release.json and, with extra, a second file. */
-static fre_status run_once(const char *path, bool force, const char *text, bool extra,
-                           fre_err *err)
+static fre_status run_once(const char *path, bool force, const char *text, bool extra, fre_err *err)
 {
     fre_outdir *o = NULL;
     FILE *f = NULL;

@@ -54,9 +54,8 @@ static void make_record(uint8_t record[RECORD], uint64_t i)
 
 static fre_spool *open_spool(bool resumable)
 {
-    fre_spool_opts opts = {.dir = tmp.path,
-                           .resume_path = resumable ? base : NULL,
-                           .record_bytes = RECORD};
+    fre_spool_opts opts = {
+        .dir = tmp.path, .resume_path = resumable ? base : NULL, .record_bytes = RECORD};
     fre_spool *s = NULL;
     fre_err err = {""};
 
@@ -95,8 +94,8 @@ static void assert_pass(fre_spool *s, uint64_t n)
 
 static void passes_repeat_what_was_written(void **state)
 {
-    static const uint64_t sizes[] = {0, 1, PER_BLOCK - 1, PER_BLOCK, PER_BLOCK + 1, 3 * PER_BLOCK,
-                                     3 * PER_BLOCK + 7};
+    static const uint64_t sizes[] = {
+        0, 1, PER_BLOCK - 1, PER_BLOCK, PER_BLOCK + 1, 3 * PER_BLOCK, 3 * PER_BLOCK + 7};
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -299,8 +298,18 @@ static void flip(const char *path, long at)
 static void damage_is_noticed(void **state)
 {
     /* magic, version, record size, identity, key check, and nonce, text, tag of both blocks */
-    static const long places[] = {0, 8, 16, 24, 40, 60, HEADER, HEADER + 24, HEADER + 40000,
-                                  HEADER + SEALED - 1, HEADER + SEALED, HEADER + 2 * SEALED - 1};
+    static const long places[] = {0,
+                                  8,
+                                  16,
+                                  24,
+                                  40,
+                                  60,
+                                  HEADER,
+                                  HEADER + 24,
+                                  HEADER + 40000,
+                                  HEADER + SEALED - 1,
+                                  HEADER + SEALED,
+                                  HEADER + 2 * SEALED - 1};
     fre_err err;
 
     (void)state;

@@ -21,9 +21,9 @@ typedef struct entry {
 struct fre_outdir {
     fre_place place;
     fre_temporary temporary;
-    char *path;     /* as the user wrote it, for messages */
-    int fd;         /* the partial sibling, locked */
-    mode_t mode;    /* of the finished directory: 0755 less the umask */
+    char *path;  /* as the user wrote it, for messages */
+    int fd;      /* the partial sibling, locked */
+    mode_t mode; /* of the finished directory: 0755 less the umask */
     bool force, committed;
     size_t n;
     entry files[FILES_MAX];
@@ -76,11 +76,15 @@ static fre_status check_target(const fre_outdir *o, fre_err *err)
                         fre_core_errno_text(errno));
     }
     if (!S_ISDIR(s.st_mode))
-        return fre_fail(err, FRE_E_EXISTS, "'%.300s' exists and is not a directory; "
-                        "give another name", o->path);
+        return fre_fail(err, FRE_E_EXISTS,
+                        "'%.300s' exists and is not a directory; "
+                        "give another name",
+                        o->path);
     if (!o->force)
-        return fre_fail(err, FRE_E_EXISTS, "'%.300s' exists; give another name or add --force "
-                        "to replace it", o->path);
+        return fre_fail(err, FRE_E_EXISTS,
+                        "'%.300s' exists; give another name or add --force "
+                        "to replace it",
+                        o->path);
     return check_replaceable(o->place.dir_fd, o->place.name, o->path, err);
 }
 
@@ -88,8 +92,9 @@ static fre_status cannot_create(const fre_outdir *o, int e, fre_err *err)
 {
     if (e == ENOSPC || e == EDQUOT)
         return fre_core_write_failed(err, e, "a new directory", o->path);
-    return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s; choose a folder you can write to",
-                    o->path, fre_core_errno_text(e));
+    return fre_fail(err, FRE_E_EXISTS,
+                    "cannot create '%.300s': %s; choose a folder you can write to", o->path,
+                    fre_core_errno_text(e));
 }
 
 /* Makes the locked sibling.  Another process may sweep it between mkdir and flock; then again. */
@@ -214,8 +219,9 @@ static fre_status finish_files(fre_outdir *o, fre_err *err)
         if (code != 0)
             return fre_core_write_failed(err, code, f->name, o->path);
         if (failed) /* an earlier write failed and its errno is gone */
-            return fre_fail(err, FRE_E_IO, "cannot write %s in '%.300s': a write failed (disk full?)",
-                            f->name, o->path);
+            return fre_fail(err, FRE_E_IO,
+                            "cannot write %s in '%.300s': a write failed (disk full?)", f->name,
+                            o->path);
     }
     return FRE_OK;
 }

@@ -64,8 +64,7 @@ static fre_status follow_link(char **path, fre_err *err)
     struct stat s;
     char *real;
 
-    if (lstat(*path, &s) != 0 || !S_ISLNK(s.st_mode) || stat(*path, &s) != 0 ||
-        !S_ISREG(s.st_mode))
+    if (lstat(*path, &s) != 0 || !S_ISLNK(s.st_mode) || stat(*path, &s) != 0 || !S_ISREG(s.st_mode))
         return FRE_OK;
     real = realpath(*path, NULL);
     if (!real)
@@ -93,8 +92,10 @@ static fre_status open_path(fre_outfile *o, fre_err *err)
             return o->stream ? FRE_OK : cannot_create(o, errno, err);
         }
         if (!o->force)
-            return fre_fail(err, FRE_E_EXISTS, "'%.300s' exists; give another name or add --force "
-                            "to replace it", o->path);
+            return fre_fail(err, FRE_E_EXISTS,
+                            "'%.300s' exists; give another name or add --force "
+                            "to replace it",
+                            o->path);
     }
     st = fre_place_open(&o->place, o->path, err);
     if (st != FRE_OK)

@@ -169,9 +169,8 @@ static void sweep_one(const fre_place *p, const char *name)
 
     if (fd < 0)
         return;
-    if (fstat(fd, &s) == 0 && s.st_uid == geteuid() &&
-        (S_ISDIR(s.st_mode) || S_ISREG(s.st_mode)) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-        fre_place_same(p->dir_fd, name, fd))
+    if (fstat(fd, &s) == 0 && s.st_uid == geteuid() && (S_ISDIR(s.st_mode) || S_ISREG(s.st_mode)) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 && fre_place_same(p->dir_fd, name, fd))
         (void)fre_place_remove(p->dir_fd, name);
     (void)close(fd);
 }

@@ -35,14 +35,14 @@ struct fre_spool {
     uint8_t *key; /* SECRET; sodium_malloc */
     uint8_t id[ID_BYTES];
     size_t record_bytes, per_block, plain_bytes, sealed_bytes;
-    uint64_t blocks;  /* whole blocks in the file */
-    uint8_t *tail;    /* SECRET; records not yet in the file */
+    uint64_t blocks; /* whole blocks in the file */
+    uint8_t *tail;   /* SECRET; records not yet in the file */
     size_t tail_n;
-    uint8_t *page;    /* SECRET; the block being read */
-    uint64_t page_at; /* its index; UINT64_MAX: none */
-    uint64_t next;    /* record that the pass reads next */
-    uint8_t *sealed;  /* one block as it is on disk */
-    char *folder;     /* for messages */
+    uint8_t *page;              /* SECRET; the block being read */
+    uint64_t page_at;           /* its index; UINT64_MAX: none */
+    uint64_t next;              /* record that the pass reads next */
+    uint8_t *sealed;            /* one block as it is on disk */
+    char *folder;               /* for messages */
     char *data_path, *key_path; /* NULL: anonymous */
 };
 
@@ -138,7 +138,8 @@ static fre_status open_private(int *fd, bool *fresh, const char *path, fre_err *
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
         return fre_fail(err, FRE_E_REFUSED,
                         "'%.300s' must be a file of yours that nobody else can read; "
-                        "set its mode to 600 or remove it", path);
+                        "set its mode to 600 or remove it",
+                        path);
     return FRE_OK;
 }
 
@@ -363,8 +364,8 @@ static fre_status push(fre_spool *s, fre_err *err)
     randombytes_buf(s->sealed, NONCE_BYTES);
     make_ad(s, s->blocks, ad);
     (void)crypto_aead_xchacha20poly1305_ietf_encrypt(s->sealed + NONCE_BYTES, NULL, s->tail,
-                                                     s->plain_bytes, ad, sizeof ad, NULL,
-                                                     s->sealed, s->key);
+                                                     s->plain_bytes, ad, sizeof ad, NULL, s->sealed,
+                                                     s->key);
     e = fre_core_pwrite(s->fd, s->sealed, s->sealed_bytes, block_offset(s, s->blocks));
     if (e != 0)
         return fre_core_write_failed(err, e, "temporary data", s->folder);

@@ -58,8 +58,9 @@ const char *fre_core_errno_text(int e)
 fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where)
 {
     if (e == ENOSPC || e == EDQUOT)
-        return fre_fail(err, FRE_E_IO, "disk full while writing %s in '%.300s'; free some space there",
-                        what, where);
+        return fre_fail(err, FRE_E_IO,
+                        "disk full while writing %s in '%.300s'; free some space there", what,
+                        where);
     return fre_fail(err, FRE_E_IO, "cannot write %s in '%.300s': %s", what, where,
                     fre_core_errno_text(e));
 }

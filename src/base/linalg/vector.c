@@ -1,0 +1,45 @@
+/* vector.c - sums over one or two rows. */
+#include "linalg_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+double fre_dot(const float *x, const float *y, size_t n)
+{
+    return fre_linalg_kernels(0)->dot(x, y, n);
+}
+
+double fre_dist2(const float *x, const float *y, size_t n)
+{
+    return fre_linalg_kernels(0)->dist2(x, y, n);
+}
+
+double fre_norm(const float *x, size_t n)
+{
+    return sqrt(fre_dot(x, x, n));
+}
+
+double fre_normalise(float *x, size_t n)
+{
+    double norm = fre_norm(x, n);
+
+    if (!(norm > 0) || !isfinite(norm))
+        return norm;
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)((double)x[i] / norm);
+    return norm;
+}
+
+bool fre_is_finite_row(const float *x, size_t n)
+{
+    const uint32_t exponent = 0x7f800000u; /* all ones: infinity or NaN (IEEE 754 binary32) */
+    uint32_t bad = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits;
+
+        memcpy(&bits, &x[i], sizeof bits);
+        bad |= (bits & exponent) == exponent;
+    }
+    return bad == 0;
+}
