@@ -6,8 +6,8 @@ set(datadir ${CMAKE_INSTALL_DATADIR}/fre-e2t)
 
 if(TARGET libfre-e2t-shared)
     set_target_properties(libfre-e2t-shared PROPERTIES INSTALL_RPATH "$ORIGIN/fre-e2t")
-    install(TARGETS libfre-e2t-shared libfre-e2t-static
-        LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(TARGETS libfre-e2t-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(FILES ${PROJECT_BINARY_DIR}/libfre-e2t.a DESTINATION ${CMAKE_INSTALL_LIBDIR})
     install(DIRECTORY include/fre DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
         FILES_MATCHING PATTERN "*.h")
     file(RELATIVE_PATH pc_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)

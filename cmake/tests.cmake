@@ -92,9 +92,11 @@ foreach(kind bench examples)
         fre_module_of(module ${stem})
         if(kind STREQUAL examples)
             set(module "")
+            set(libs libfre-e2t-shared) # as a user of the installed library would
+        else()
+            fre_libraries_of(libs "${module}")
         endif()
-        fre_libraries_of(libs "${module}")
-        if(libs)
+        if(libs AND TARGET libfre-e2t-shared)
             fre_add_program(${kind}-${stem} ${file} "${module}" ${libs})
             set_target_properties(${kind}-${stem} PROPERTIES
                 RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${kind} OUTPUT_NAME ${stem})
