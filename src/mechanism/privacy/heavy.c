@@ -146,44 +146,57 @@ static double far_n(const fre_heavy *h)
     return ceil((h->tau + 8 * sqrt(h->tau) + 40) / h->p);
 }
 
-double fre_heavy_peak(const fre_heavy *h, double *n)
+/* Climb from *best, whose value is top, by steps that shrink where neither side is higher. */
+static double climb(const fre_heavy *h, double *best, double top, double step, double last)
 {
-    double first = h->tau - 1, last = far_n(h), best = first, top = -1, step;
-    int i;
-
-    if (*n >= first && *n <= last) {
-        best = *n;
-        top = estimate(h, best);
-        step = ceil(0.25 * sqrt(h->tau) / h->p);
-    } else {
-        for (i = 0; i <= 8; i++) {
-            double at = floor(first + (last - first) * (i * i) / 64.0);
-            double v = estimate(h, at);
-
-            if (v > top) {
-                top = v;
-                best = at;
-            }
-        }
-        step = ceil((last - first) / 16);
-    }
     while (step >= 1) {
-        double left = best - step, right = best + step;
+        double right = *best + step, left = *best - step;
         double v = right <= last ? estimate(h, right) : -1;
 
         if (v > top) {
-            best = right;
+            *best = right;
             top = v;
             continue;
         }
-        v = left >= first ? estimate(h, left) : -1;
+        v = left >= h->tau - 1 ? estimate(h, left) : -1;
         if (v > top) {
-            best = left;
+            *best = left;
             top = v;
             continue;
         }
         step = step > 1 ? ceil(step / 3) : 0;
     }
+    return top;
+}
+
+/* heavy may have several peaks (counts alone near tau, sums farther out), so a few places are
+ * always looked at beside the one remembered. */
+double fre_heavy_peak(const fre_heavy *h, double *n)
+{
+    double first = h->tau - 1, last = far_n(h), best = first, top = -1, step;
+    bool known = *n >= first && *n <= last;
+    int i, parts = known ? 4 : 8;
+
+    for (i = 0; i <= parts; i++) {
+        double at = floor(first + (last - first) * (i * i) / (parts * parts));
+        double v = estimate(h, at);
+
+        if (v > top) {
+            top = v;
+            best = at;
+        }
+    }
+    step = ceil((last - first) / (2 * parts));
+    if (known) {
+        double v = estimate(h, *n);
+
+        if (v >= top) {
+            top = v;
+            best = *n;
+            step = ceil(0.25 * sqrt(h->tau) / h->p);
+        }
+    }
+    top = climb(h, &best, top, step, last);
     *n = best;
     return top;
 }
