@@ -81,6 +81,8 @@ typedef struct fre_evaluate_opts {
     const char *original;   /**< a file of texts, or a .npy of embeddings */
     const char *release;    /**< folder with release.json and centroids.npy; NULL: `synthetic` when
                                 that is a folder, else none (no centroid and cell level) */
+    const char *embeddings; /**< .npy with a row for each record of `original`, as embed makes it;
+                                NULL: embed them again */
     fre_corpus_opts corpus; /**< how to read the originals */
     const char *embedder;   /**< GGUF; NULL: bundled */
     double radius;          /**< r > 0; 0: the release's, else 0.5 */

@@ -47,6 +47,10 @@ static const cli_arg args[] = {
      .help = "the originals are public: no warning that the result is not private"},
     {.name = "Originals", .kind = CLI_GROUP},
     CLI_CORPUS_ARGS,
+    {.name = "embeddings",
+     .metavar = "X.npy",
+     .kind = CLI_PATH,
+     .help = "a row for each record of ORIGINAL, as embed made them (default: embed again)"},
     {.name = "Model", .kind = CLI_GROUP},
     {.name = "embedder",
      .metavar = "FILE",
@@ -146,6 +150,7 @@ static fre_status run(cli *c, fre_err *err)
     o.synthetic = c->positional[0];
     o.original = c->positional[1];
     o.release = cli_text(c, "release");
+    o.embeddings = cli_text(c, "embeddings");
     o.corpus = cli_corpus_opts(c);
     o.embedder = cli_text(c, "embedder");
     o.radius = cli_number(c, "radius");

@@ -349,13 +349,87 @@ static void test_files_refusals(void **state)
     temp_dir_remove(&t);
 }
 
+/* ---- texts, with the bundled embedder -------------------------------------------------------- */
+
+#define MODEL FRE_SOURCE_DIR "/models/" FRE_EMBEDDER_DEFAULT
+
+static const char *const lines[] = {"turn off the lights", "what time is it", "turn off the lights",
+                                    "turn the lights off", "my tooth hurts"};
+
+/* Row i for record i, as `embed` writes them; the fourth text's row is moved far away if asked. */
+static void put_embeddings(const temp_dir *t, bool shifted)
+{
+    const fre_embedder_opts eo = {MODEL, 1};
+    fre_embedder *e = NULL;
+    float x[5 * 384];
+    size_t len[5];
+    fre_err err;
+
+    assert_int_equal(fre_embedder_new(&e, &eo, &err), FRE_OK);
+    for (size_t i = 0; i < 5; i++)
+        len[i] = strlen(lines[i]);
+    assert_int_equal(fre_embed_texts(e, x, lines, len, 5, &err), FRE_OK);
+    fre_embedder_free(e);
+    if (shifted)
+        x[(size_t)3 * 384] += 9.0f;
+    put_npy(t, "x.npy", x, 5, 384, "");
+}
+
+static void test_texts(void **state)
+{
+    temp_dir t;
+    char original[512], synthetic[512], npy[512];
+    fre_evaluate_opts o;
+    fre_evaluation e, again;
+    fre_err err;
+
+    (void)state;
+    temp_dir_make(&t);
+    put(&t, "o.txt",
+        "turn off the lights\nwhat time is it\nturn off the lights\nturn the lights off\n"
+        "my tooth hurts\n");
+    put(&t, "s.jsonl", "{\"text\": \"Turn off the lights\"}\n{\"text\": \"my tooth hurts\"}\n");
+    fre_evaluate_opts_init(&o);
+    o.synthetic = temp_path(synthetic, &t, "s.jsonl");
+    o.original = temp_path(original, &t, "o.txt");
+    o.embedder = MODEL;
+    o.threshold = 3;
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    assert_true(e.has_text && e.has_exact && !e.has_centroid && !e.has_cell);
+    assert_int_equal(e.originals, 5);
+    assert_int_equal(e.distinct, 4);
+    assert_int_equal(e.frequent, 3); /* the wordings about lights */
+    assert_int_equal(e.frequent_distinct, 2);
+    assert_close(e.text.frequent.precision, 0.5, 0.0, 0.0);
+    assert_close(e.text.frequent.recall, 1.0, 0.0, 0.0);
+    assert_close(e.text.all.precision, 1.0, 0.0, 0.0);
+    assert_close(e.text.all.recall, 0.8, 0.0, 0.0);
+    assert_close(e.exact_any, 0.5, 0.0, 0.0);
+    assert_close(e.exact_frequent, 0.0, 0.0, 0.0);
+    assert_close(e.exact_frequent_folded, 0.5, 0.0, 0.0);
+
+    put_embeddings(&t, false);
+    o.embeddings = temp_path(npy, &t, "x.npy");
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
+    assert_memory_equal(&again.text, &e.text, sizeof e.text);
+    put_embeddings(&t, true); /* row 3 is the third distinct text's */
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
+    assert_int_equal(again.frequent, 0);
+    put(&t, "o.txt", "turn off the lights\n");
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "x.npy has 5 rows of 384, the originals need 1 of 384"));
+    o.original = npy;
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_E_USAGE);
+    temp_dir_remove(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_synthetic),      cmocka_unit_test(test_synthetic_refusals),
         cmocka_unit_test(test_release),        cmocka_unit_test(test_release_refusals),
         cmocka_unit_test(test_exact),          cmocka_unit_test(test_files),
-        cmocka_unit_test(test_files_refusals),
+        cmocka_unit_test(test_files_refusals), cmocka_unit_test(test_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

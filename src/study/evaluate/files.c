@@ -1,6 +1,7 @@
 /* evaluate from files: read, embed, score. */
 #include "evaluate_private.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@ typedef struct run {
     evaluate_synthetic lines;     /* the release's own lines, for their cells */
     evaluate_release release;
     bool has_release;
-    tally tally; /* distinct originals: texts, or rows packed */
+    tally tally;   /* distinct originals: texts, or rows packed */
+    size_t *first; /* texts with embeddings: record in which each distinct text came first */
+    size_t cap_first;
     bool from_npy;
     char npy_sha256[65];
     fre_embedder *embedder;
@@ -42,6 +45,25 @@ static fre_status with_text(fre_err *err, fre_status st)
 
 /* ---- originals ----------------------------------------------------------------------------- */
 
+static fre_status add_text(run *r, const fre_record *rec)
+{
+    size_t index, known = r->tally.n;
+    fre_status st = tally_add(&r->tally, &index, rec->text, rec->text_len);
+
+    if (st != FRE_OK || index < known)
+        return st;
+    if (known == r->cap_first) {
+        size_t cap = known ? 2 * known : 1024;
+        size_t *first = realloc(r->first, cap * sizeof *first);
+        if (!first)
+            return FRE_E_NOMEM;
+        r->first = first;
+        r->cap_first = cap;
+    }
+    r->first[index] = (size_t)r->e.originals;
+    return FRE_OK;
+}
+
 static fre_status read_texts(run *r, fre_err *err)
 {
     fre_corpus *c = NULL;
@@ -53,8 +75,7 @@ static fre_status read_texts(run *r, fre_err *err)
     if (st != FRE_OK)
         return st;
     while ((st = fre_corpus_next(c, &more, &rec, err)) == FRE_OK && more) {
-        size_t index;
-        if (tally_add(&r->tally, &index, rec.text, rec.text_len) != FRE_OK) {
+        if (add_text(r, &rec) != FRE_OK) {
             st = no_memory(err);
             break;
         }
@@ -147,6 +168,36 @@ static fre_status open_embedder(run *r, fre_err *err)
     return st;
 }
 
+/* The distinct texts' rows from a file of all records' rows. */
+static fre_status take_embeddings(run *r, fre_err *err)
+{
+    const char *path = r->opts->embeddings;
+    size_t d = r->originals.d;
+    fre_npy *npy = NULL;
+    float *x = NULL;
+    char sha[2 * FRE_HASH_BYTES + 1];
+    fre_status st = fre_npy_open(&npy, path, err);
+
+    if (st != FRE_OK)
+        return st;
+    fre_hex(sha, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
+    if (fre_npy_has_meta(npy))
+        st = check_sha(fre_npy_meta_view(npy)->sha256, path, sha, "this evaluation", err);
+    if (st == FRE_OK && (fre_npy_rows(npy) != r->e.originals || fre_npy_dim(npy) != d))
+        st = fre_fail(err, FRE_E_DATA,
+                      "%s has %zu rows of %zu, the originals need %" PRIu64 " of %zu", path,
+                      fre_npy_rows(npy), fre_npy_dim(npy), r->e.originals, d);
+    if (st == FRE_OK) {
+        x = calloc(r->tally.n * d + 1, sizeof *x);
+        st = x ? FRE_OK : no_memory(err);
+    }
+    for (size_t i = 0; st == FRE_OK && i < r->tally.n; i++)
+        st = fre_npy_row(npy, x + i * d, r->first[i], err);
+    r->x = x; /* freed with r whatever the status */
+    fre_npy_free(npy);
+    return st;
+}
+
 typedef const char *(*text_at)(const void *set, size_t i, size_t *len);
 
 static const char *tally_at(const void *set, size_t i, size_t *len)
@@ -197,7 +248,8 @@ static fre_status embed(run *r, fre_err *err)
         /* malloc'ed and packed from its start on, so aligned */
         r->originals.x = (const float *)(const void *)r->tally.arena;
     } else {
-        st = embed_all(r, &r->x, &r->tally, tally_at, r->tally.n, err);
+        st = r->opts->embeddings ? take_embeddings(r, err)
+                                 : embed_all(r, &r->x, &r->tally, tally_at, r->tally.n, err);
         r->originals.x = r->x;
     }
     r->originals.weight = r->tally.weight;
@@ -296,6 +348,8 @@ static fre_status load(run *r, fre_err *err)
     r->e.radius = o->radius > 0.0 ? o->radius : r->has_release ? r->release.radius : 0.5;
     r->e.threshold = o->threshold > 0 ? o->threshold : r->has_release ? r->release.threshold : 100;
     r->from_npy = evaluate_has_ending(o->original, ".npy");
+    if (r->from_npy && o->embeddings)
+        return fre_fail(err, FRE_E_USAGE, "originals that are embeddings need no other embeddings");
     st = tally_init(&r->tally, r->from_npy);
     if (st == FRE_OK)
         st = r->from_npy ? read_rows(r, err) : read_texts(r, err);
@@ -333,6 +387,7 @@ fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts
     if (r.x)
         fre_wipe(r.x, r.originals.n * r.originals.d * sizeof *r.x);
     free(r.x);
+    free(r.first);
     free(r.synthetic_x);
     free(r.is_frequent);
     fre_embedder_free(r.embedder);
