@@ -3,10 +3,11 @@
  * Texts: .txt (a line a text), .jsonl/.ndjson, .csv, .tsv, each also .gz or .zst (by content),
  * or "-" for standard input (format given, or guessed from the first bytes).  Streaming: memory
  * is bounded by the longest record.  A line is one record whatever ends it (LF, CRLF, end of
- * file); a UTF-8 byte order mark at the start is dropped; a CSV record may span lines inside
- * quotes (RFC 4180).  Texts are trimmed of surrounding white space; those left empty are counted
- * and skipped.  "NA" and "null" are texts.  Errors name the line (the first line of the record)
- * and never quote the text.
+ * file); a UTF-8 byte order mark at the start is dropped; a CSV or TSV record may span lines inside
+ * quotes (RFC 4180).  Texts, users and labels are trimmed of surrounding Unicode White_Space; texts
+ * left empty are counted and skipped, an empty user is an error.  "NA" and "null" are texts.
+ * Errors name the line (the first line of the record) and never quote the text.  docs/formats.md
+ * has every rule.  Threads: one thread at a time a reader.
  * Embeddings: NumPy .npy version 1.0-3.0, float32 or float64, C order, 2-d, little-endian,
  * memory-mapped, with a sidecar x.npy.json {embedder, sha256, dimension, normalised, rows}.
  */
@@ -33,14 +34,14 @@ typedef enum fre_corpus_invalid {
     FRE_CORPUS_INVALID_FAIL = 0, /**< invalid UTF-8 or a NUL byte: FRE_E_DATA with its line */
     FRE_CORPUS_INVALID_SKIP,
     FRE_CORPUS_INVALID_REPLACE, /**< each maximal invalid sequence and each NUL becomes U+FFFD */
-} fre_corpus_invalid;
+} fre_corpus_invalid; /* a JSON escape of U+0000 or of half a surrogate pair counts as invalid */
 
 typedef struct fre_corpus_opts {
     fre_corpus_format format;
     fre_corpus_invalid invalid;
     const char *text_field;  /**< JSONL key or CSV/TSV column name; NULL: "text" */
     const char *user_field;  /**< NULL: none; its value as a string (a JSON number is accepted) */
-    const char *label_field; /**< NULL: none */
+    const char *label_field; /**< NULL: none; a JSON number, true and false are accepted */
 } fre_corpus_opts;
 
 /** One record; pointers are borrowed until the next call on the reader. */
@@ -64,8 +65,10 @@ typedef struct fre_corpus_stats {
 
 typedef struct fre_corpus fre_corpus;
 
-/** FRE_E_NOINPUT: missing, unreadable, a folder, or of size 0.  FRE_E_DATA: a CSV header without
- * the field (the message lists the columns it has). */
+/** opts NULL: all defaults; copied.  FRE_E_NOINPUT: missing, unreadable, a folder, or nothing in it.
+ * FRE_E_USAGE: a user or label field asked of a .txt file.  FRE_E_DATA: not text (UTF-16, an office
+ * document, ...), damaged or cut-off compressed data, a CSV header without the field (the message
+ * lists the columns it has).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open(fre_corpus **out, const char *path,
                                                   const fre_corpus_opts *opts, fre_err *err);
 /** As above over bytes in memory (tests, fuzzing); `data` is kept until free. */
@@ -73,7 +76,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
                                                          const fre_corpus_opts *opts,
                                                          fre_err *err);
 /** FRE_OK with *more true and *rec set, or *more false at the end.  FRE_E_DATA, FRE_E_IO,
- * FRE_E_LIMIT (a record above FRE_CORPUS_TEXT_MAX). */
+ * FRE_E_LIMIT (a record above FRE_CORPUS_TEXT_MAX), FRE_E_INTERRUPTED (polled at each read of the
+ * file), FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
 FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
@@ -108,7 +112,8 @@ FRE_API const float *fre_npy_row_view(const fre_npy *f, size_t i);
 FRE_API void fre_npy_release_before(const fre_npy *f, size_t i);
 FRE_API void fre_npy_free(fre_npy *f);
 
-/** Streaming writer: header for (rows, dim) float32 or (rows) uint32/int64 first, then data. */
+/** Streaming writer: the header (version 1.0, a multiple of 64 bytes) first, then the caller writes
+ * the numbers, little-endian: float32 or int64. */
 typedef enum fre_npy_dtype { FRE_NPY_F4, FRE_NPY_I8 } fre_npy_dtype;
 /** dim 0: a 1-d array. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_write_header(FILE *f, fre_npy_dtype t, size_t rows,

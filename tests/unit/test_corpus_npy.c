@@ -214,6 +214,7 @@ static void test_refused_headers(void **state)
         {"", "a dict is expected"},
         {"['descr']", "a dict is expected"},
         {"{'descr': '<f4'}", "descr, fortran_order or shape is missing"},
+        {"{'fortran_order': False, 'shape': (2, 3)}", "descr, fortran_order or shape is missing"},
         {"{'descr': '<f4', 'descr': '<f4'}", "a key appears twice"},
         {"{'descr': <f4}", "descr is not a type"},
         {"{'descr': '<f4", "descr is not a type"},

@@ -7,7 +7,7 @@
 
 #define SNIFF_BYTES (64u << 10)
 #define COLUMN_SHOWN 32u /* bytes of one column name in a message */
-#define COLUMNS_SHOWN 8u /* names in a message */
+#define COLUMNS_SHOWN 6u /* names in a message: it must fit fre_err with the path */
 
 typedef struct magic {
     const char *bytes;
@@ -154,7 +154,7 @@ const char *fre_role_flag(int role)
     return flag[role];
 }
 
-/* The names of the columns for a message, "..." after the eighth; false when the row does not
+/* The names of the columns for a message, "..." after the sixth; false when the row does not
  * look like a header, for then it may hold somebody's text. */
 static bool list_columns(char *out, size_t cap, const fre_raw *raw, uint8_t delim)
 {
