@@ -115,42 +115,83 @@ static int32_t next_token(const inv_plan *p, const inv_draw *d, const float *log
     return fre_model_is_end(m, id) ? -1 : id;
 }
 
+/* Sequences that have written the same so far share one row of the next step: they are
+ * neighbours in seq, and n_seq has the size of each such group. */
+typedef struct groups {
+    int32_t ids[INV_BATCH];
+    uint32_t seq[INV_BATCH], n_seq[INV_BATCH], n;
+} groups;
+
+/* Split one group (m sequences from `from` on, next tokens in next[]) by the token written;
+ * finished ones fall out.  Appends to g, whose seq may be the same array further to the left. */
+static void split(groups *g, uint32_t *used, const uint32_t *from, const int32_t *next, uint32_t m)
+{
+    bool done[INV_BATCH];
+    uint32_t member[INV_BATCH];
+
+    memcpy(member, from, m * sizeof *member);
+    for (uint32_t i = 0; i < m; i++)
+        done[i] = next[i] < 0;
+    for (uint32_t i = 0; i < m; i++) {
+        uint32_t size = 0;
+
+        if (done[i])
+            continue;
+        for (uint32_t j = i; j < m; j++)
+            if (!done[j] && next[j] == next[i]) {
+                done[j] = true;
+                g->seq[(*used)++] = member[j];
+                size++;
+            }
+        g->ids[g->n] = next[i];
+        g->n_seq[g->n++] = size;
+    }
+}
+
+static void advance(groups *g, inv_drawer *d, inv_draw *out, const inv_plan *plan,
+                    double temperature, fre_rng *rng)
+{
+    const groups old = *g;
+    const uint32_t vocab = fre_model_info_view(d->model)->vocab;
+    int32_t next[INV_BATCH];
+    uint32_t used = 0, at = 0;
+
+    g->n = 0;
+    for (uint32_t i = 0; i < old.n; i++) {
+        const float *logit = d->logits + (size_t)i * vocab;
+        const double total = log_total(logit, vocab);
+
+        for (uint32_t j = 0; j < old.n_seq[i]; j++) {
+            uint32_t s = old.seq[at + j];
+            inv_draw *w = &out[s];
+
+            next[j] = next_token(&plan[s], w, logit, vocab, d->model, temperature, rng);
+            w->logp += (double)logit[next[j] < 0 ? d->end : next[j]] - total;
+            if (next[j] >= 0)
+                w->ids[w->n++] = next[j];
+        }
+        split(g, &used, old.seq + at, next, old.n_seq[i]);
+        at += old.n_seq[i];
+    }
+}
+
 fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
                           const float *prefix, double temperature, fre_rng *rng, fre_err *err)
 {
-    const fre_model *m = d->model;
-    const uint32_t vocab = fre_model_info_view(m)->vocab;
-    int32_t ids[INV_MAX_SAMPLES];
-    uint32_t seq[INV_MAX_SAMPLES], live = n;
+    groups g = {.n = 1};
     fre_status st = fre_model_prefix(d->ctx, prefix, d->prefix_rows, n, err);
 
-    if (st != FRE_OK)
-        return st;
+    g.ids[0] = fre_model_bos(d->model);
+    g.n_seq[0] = n;
     for (uint32_t i = 0; i < n; i++) {
-        ids[i] = fre_model_bos(m);
-        seq[i] = i;
+        g.seq[i] = i;
         out[i].n = 0;
         out[i].logp = 0;
     }
-    for (uint32_t pos = d->prefix_rows; live > 0; pos++) {
-        uint32_t left = 0;
-
-        st = fre_model_step(d->ctx, d->logits, ids, seq, live, pos, err);
-        if (st != FRE_OK)
-            return st;
-        for (uint32_t i = 0; i < live; i++) {
-            const float *logit = d->logits + (size_t)i * vocab;
-            inv_draw *w = &out[seq[i]];
-            int32_t id = next_token(&plan[seq[i]], w, logit, vocab, m, temperature, rng);
-
-            w->logp += (double)logit[id < 0 ? d->end : id] - log_total(logit, vocab);
-            if (id < 0)
-                continue;
-            w->ids[w->n++] = id;
-            ids[left] = id;
-            seq[left++] = seq[i];
-        }
-        live = left;
+    for (uint32_t pos = d->prefix_rows; st == FRE_OK && g.n > 0; pos++) {
+        st = fre_model_step_shared(d->ctx, d->logits, g.ids, g.seq, g.n_seq, g.n, pos, err);
+        if (st == FRE_OK)
+            advance(&g, d, out, plan, temperature, rng);
     }
-    return FRE_OK;
+    return st;
 }

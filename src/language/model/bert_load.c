@@ -233,41 +233,55 @@ static bool known_name(const char *name)
     return false;
 }
 
-/* Metadata into b; false: not of the shape of this encoder. */
-static bool read_shape(fre_bert *b, const fre_gguf_file *g)
+/* Positive number bert.NAME of the metadata, at most max and a multiple of step; 0 otherwise. */
+static size_t number(const fre_gguf_file *g, const char *name, size_t max, size_t step)
 {
-    uint64_t dim = 0, wide = 0, heads = 0, layers = 0, context = 0, pooling = 0;
-    const fre_gguf_pair *eps = fre_gguf_find(g, "bert.attention.layer_norm_epsilon");
-    const fre_gguf_tensor *types = fre_gguf_find_tensor(g, "token_types.weight");
-    const fre_gguf_tensor *table = fre_gguf_find_tensor(g, "token_embd.weight");
-    uint32_t bits;
+    char key[64];
+    uint64_t v = 0;
 
-    if (strcmp(fre_gguf_text(g, "general.architecture"), "bert") != 0 || !table || !types || !eps ||
-        eps->type != FRE_GGUF_F32 || !fre_gguf_uint(g, &dim, "bert.embedding_length") ||
-        !fre_gguf_uint(g, &wide, "bert.feed_forward_length") ||
-        !fre_gguf_uint(g, &heads, "bert.attention.head_count") ||
-        !fre_gguf_uint(g, &layers, "bert.block_count") ||
-        !fre_gguf_uint(g, &context, "bert.context_length") ||
-        !fre_gguf_uint(g, &pooling, "bert.pooling_type"))
-        return false;
-    if (dim == 0 || dim % BERT_PANEL || dim > ROW_MAX || wide == 0 || wide % BERT_PANEL ||
-        wide > ROW_MAX || heads == 0 || dim % heads || dim / heads % BERT_LANES || layers == 0 ||
-        layers > 512 || context == 0 || context > ROW_MAX || pooling < 1 || pooling > 3)
-        return false;
+    (void)snprintf(key, sizeof key, "bert.%s", name);
+    if (!fre_gguf_uint(g, &v, key) || v > max || v % step != 0)
+        return 0;
+    return (size_t)v;
+}
+
+static bool known_tensors(const fre_gguf_file *g)
+{
     for (size_t i = 0; i < g->n_tensors; i++)
         if (!known_type(g->tensor[i].type) || !known_name(g->tensor[i].name))
             return false;
-    bits = (uint32_t)eps->bits;
+    return true;
+}
+
+static bool read_epsilon(fre_bert *b, const fre_gguf_file *g)
+{
+    const fre_gguf_pair *p = fre_gguf_find(g, "bert.attention.layer_norm_epsilon");
+    uint32_t bits = p ? (uint32_t)p->bits : 0;
+
     memcpy(&b->eps, &bits, sizeof b->eps);
-    b->dim = (size_t)dim;
-    b->wide = (size_t)wide;
-    b->heads = (size_t)heads;
-    b->n_layers = (size_t)layers;
-    b->context = (size_t)context;
+    return p && p->type == FRE_GGUF_F32 && b->eps >= 0.0f && b->eps < 1.0f;
+}
+
+/* Metadata into b; false: not of the shape of this encoder. */
+static bool read_shape(fre_bert *b, const fre_gguf_file *g)
+{
+    const fre_gguf_tensor *types = fre_gguf_find_tensor(g, "token_types.weight");
+    const fre_gguf_tensor *table = fre_gguf_find_tensor(g, "token_embd.weight");
+
+    if (strcmp(fre_gguf_text(g, "general.architecture"), "bert") != 0 || !table || !types)
+        return false;
+    b->dim = number(g, "embedding_length", ROW_MAX, BERT_PANEL);
+    b->wide = number(g, "feed_forward_length", ROW_MAX, BERT_PANEL);
+    b->heads = number(g, "attention.head_count", 4096, 1);
+    b->n_layers = number(g, "block_count", 512, 1);
+    b->context = number(g, "context_length", ROW_MAX, 1);
+    b->pooling = (fre_bert_pooling)number(g, "pooling_type", BERT_POOLING_LAST, 1);
+    if (!b->dim || !b->wide || !b->heads || !b->n_layers || !b->context || !b->pooling ||
+        b->dim % (b->heads * BERT_LANES) != 0)
+        return false;
     b->vocab = (size_t)table->dim[1];
     b->types = (size_t)types->dim[1];
-    b->pooling = (fre_bert_pooling)pooling;
-    return b->eps >= 0.0f && b->eps < 1.0f;
+    return read_epsilon(b, g) && known_tensors(g);
 }
 
 static void load_all(loader *l, fre_bert *b)

@@ -56,30 +56,24 @@ static void fill(fre_model_ctx *c, const uint32_t *seen, const int32_t *ids, uin
     }
 }
 
-fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, const uint32_t *seq,
-                          uint32_t n, uint32_t pos, fre_err *err)
+/* seen[s]: index of sequence s in ids plus one; false: something is out of range. */
+static bool index_sequences(const fre_model_ctx *c, uint32_t *seen, const int32_t *ids,
+                            const uint32_t *seq, uint32_t n)
 {
-    uint32_t seen[MODEL_SEQS_MAX] = {0};
-    uint32_t first = MODEL_SEQS_MAX, last = 0;
-    size_t vocab;
-    fre_status st;
-
-    if (!c || c->model->kind != FRE_MODEL_DECODER || !logits || !ids || !seq || n == 0 ||
-        n > c->max_seqs || pos >= c->max_tokens)
-        return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
-    vocab = c->model->info.vocab;
     for (uint32_t i = 0; i < n; i++) {
-        if (seq[i] >= c->max_seqs || seen[seq[i]] || ids[i] < 0 || (uint32_t)ids[i] >= vocab)
-            return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");
+        if (seq[i] >= c->max_seqs || seen[seq[i]] || ids[i] < 0 ||
+            (uint32_t)ids[i] >= c->model->info.vocab)
+            return false;
         seen[seq[i]] = i + 1;
-        first = seq[i] < first ? seq[i] : first;
-        last = seq[i] > last ? seq[i] : last;
     }
-    fill(c, seen, ids, n, first, last, pos);
-    fre_runtime_clear_error();
-    st = fre_model_result(llama_decode(c->llama, c->batch), err);
-    if (st != FRE_OK)
-        return st;
+    return true;
+}
+
+static fre_status read_logits(const fre_model_ctx *c, float *logits, const uint32_t *seen,
+                              fre_err *err)
+{
+    size_t vocab = c->model->info.vocab;
+
     for (int32_t i = 0; i < c->batch.n_tokens; i++) {
         uint32_t at = seen[c->batch.seq_id[i][0]];
         const float *row = at ? llama_get_logits_ith(c->llama, i) : NULL;
@@ -90,4 +84,26 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
             memcpy(logits + (size_t)(at - 1) * vocab, row, vocab * sizeof *row);
     }
     return FRE_OK;
+}
+
+fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, const uint32_t *seq,
+                          uint32_t n, uint32_t pos, fre_err *err)
+{
+    uint32_t seen[MODEL_SEQS_MAX] = {0};
+    uint32_t first = 0, last = MODEL_SEQS_MAX - 1;
+    fre_status st;
+
+    if (!c || c->model->kind != FRE_MODEL_DECODER || !logits || !ids || !seq || n == 0 ||
+        n > c->max_seqs || pos >= c->max_tokens)
+        return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
+    if (!index_sequences(c, seen, ids, seq, n))
+        return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");
+    while (!seen[first])
+        first++;
+    while (!seen[last])
+        last--;
+    fill(c, seen, ids, n, first, last, pos);
+    fre_runtime_clear_error();
+    st = fre_model_result(llama_decode(c->llama, c->batch), err);
+    return st == FRE_OK ? read_logits(c, logits, seen, err) : st;
 }

@@ -68,6 +68,26 @@ static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info,
     return FRE_OK;
 }
 
+/* Floats of the architecture: finite, and an epsilon within [0, 1); ggml asserts the latter. */
+static fre_status check_floats(const fre_gguf_file *g, const char *path, fre_err *err)
+{
+    for (size_t i = 0; i < g->n_pairs; i++) {
+        const fre_gguf_pair *p = &g->pair[i];
+        uint32_t bits = (uint32_t)p->bits;
+        float x;
+
+        if (p->type != FRE_GGUF_F32)
+            continue;
+        memcpy(&x, &bits, sizeof x);
+        if (!__builtin_isfinite(x) ||
+            (strstr(p->key, "epsilon") && !(x >= 0.0f && x < 1.0f)))
+            return fre_fail(err, FRE_E_MODEL,
+                            "%s is not a usable model: its metadata have no sound value for %s",
+                            path, p->key);
+    }
+    return FRE_OK;
+}
+
 /* Every model that the adapter runs has its token table as token_embd.weight; its shape ties
  * the metadata to the tensors. */
 static fre_status check_shape(const fre_gguf_file *g, fre_model_info *info, const char *path,
@@ -83,6 +103,8 @@ static fre_status check_shape(const fre_gguf_file *g, fre_model_info *info, cons
         st = need(g, &blocks, "block_count", 512, path, err);
     if (st == FRE_OK)
         st = need(g, &heads, "attention.head_count", 4096, path, err);
+    if (st == FRE_OK)
+        st = check_floats(g, path, err);
     if (st == FRE_OK)
         st = check_vocabulary(g, info, path, err);
     if (st != FRE_OK)

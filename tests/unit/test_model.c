@@ -1,0 +1,720 @@
+/* fre/model.h: the encoder against itself and llama.cpp, tokens, the decoder, plain tensors, and
+ * every damaged, foreign or missing file as one sentence. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fre/model.h>
+
+#include "reference.h"
+#include "temp_dir.h"
+#include "tiny_gguf.h"
+
+#define MODELS FRE_SOURCE_DIR "/models/"
+#define EMBEDDER MODELS "all-minilm-l6-v2.q8_0.gguf"
+#define DECODER MODELS "minilm-inverter.q8_0.gguf"
+#define PROJECTOR MODELS "minilm-inverter-projector.f16.gguf"
+#define DIM 384u
+
+static char path[512];
+
+static const char *in_dir(const temp_dir *t, const char *name)
+{
+    (void)snprintf(path, sizeof path, "%s/%s", t->path, name);
+    return path;
+}
+
+static fre_model *must_open(const char *file, fre_model_kind kind)
+{
+    fre_model *m = NULL;
+    fre_err err = {{0}};
+
+    if (fre_model_open(&m, file, kind, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    return m;
+}
+
+static fre_model_ctx *must_ctx(const fre_model *m, uint32_t tokens, uint32_t seqs)
+{
+    fre_model_ctx *c = NULL;
+    fre_err err = {{0}};
+
+    if (fre_model_ctx_new(&c, m, tokens, seqs, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    return c;
+}
+
+static void describes_the_bundled_models(void **state)
+{
+    fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
+    const fre_model_info *i = fre_model_info_view(m);
+    char hex[2 * FRE_HASH_BYTES + 1];
+
+    (void)state;
+    assert_string_equal(i->architecture, "bert");
+    assert_string_equal(i->pooling, "mean");
+    assert_int_equal(i->dim, DIM);
+    assert_int_equal(i->context, 512);
+    assert_int_equal(i->vocab, 30522);
+    assert_true(i->normalised);
+    fre_hex(hex, i->sha256, sizeof i->sha256);
+    assert_string_equal(hex, "bf1d74689ea4b1d2db7bc1ee52ed8f4618984437d05ba47d7513d24a8c5f18ed");
+    fre_model_free(m);
+
+    m = must_open(DECODER, FRE_MODEL_DECODER);
+    i = fre_model_info_view(m);
+    assert_string_equal(i->architecture, "llama");
+    assert_string_equal(i->pooling, "none");
+    assert_int_equal(i->dim, 256);
+    assert_int_equal(i->vocab, 8192);
+    assert_int_equal(fre_model_bos(m), 1);
+    assert_true(fre_model_is_end(m, 2));
+    assert_false(fre_model_is_end(m, 3));
+    assert_false(fre_model_is_end(m, -1));
+    assert_false(fre_model_is_end(m, 8192));
+    fre_model_free(m);
+    fre_model_free(NULL);
+}
+
+/* Ids of the Hugging Face tokenizer of the same model. */
+static void tokenises_as_the_original(void **state)
+{
+    static const int32_t want[] = {101, 2275, 2019, 8598, 2005, 2698, 1999, 1996, 2851, 102};
+    static const int32_t pieces[] = {101, 4895, 8671, 2666, 3567, 6321, 102};
+    static const int32_t mixed[] = {101, 15743, 7668, 1010, 1879, 1755, 2123, 1005, 1056, 102};
+    static const char text[] = "set an alarm for seven in the morning";
+    fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
+    int32_t ids[32];
+    size_t n = 32;
+
+    (void)state;
+    assert_int_equal(fre_model_tokenize(m, ids, &n, text, strlen(text), true), FRE_OK);
+    assert_int_equal(n, 10);
+    assert_memory_equal(ids, want, sizeof want);
+    n = 32;
+    assert_int_equal(fre_model_tokenize(m, ids, &n, "Unbelievably", 12, true), FRE_OK);
+    assert_int_equal(n, 7);
+    assert_memory_equal(ids, pieces, sizeof pieces);
+    n = 32;
+    assert_int_equal(fre_model_tokenize(m, ids, &n, "naïve café, 東京 don't",
+                                        strlen("naïve café, 東京 don't"), true),
+                     FRE_OK);
+    assert_int_equal(n, 10);
+    assert_memory_equal(ids, mixed, sizeof mixed);
+
+    n = 5; /* cut, and closed by [SEP] */
+    ids[5] = -7;
+    assert_int_equal(fre_model_tokenize(m, ids, &n, text, strlen(text), true), FRE_OK);
+    assert_int_equal(n, 10);
+    assert_memory_equal(ids, want, 4 * sizeof *ids);
+    assert_int_equal(ids[4], 102);
+    assert_int_equal(ids[5], -7);
+    n = 5; /* without special tokens there is nothing to close with */
+    assert_int_equal(fre_model_tokenize(m, ids, &n, text, strlen(text), false), FRE_OK);
+    assert_int_equal(n, 8);
+    assert_memory_equal(ids, want + 1, 5 * sizeof *ids);
+    n = 0;
+    assert_int_equal(fre_model_tokenize(m, NULL, &n, "", 0, true), FRE_OK);
+    assert_int_equal(n, 2);
+    assert_true(fre_model_is_unknown(m, 100));
+    assert_false(fre_model_is_unknown(m, 101));
+    n = 4;
+    assert_int_equal(fre_model_tokenize(m, ids, &n, "\xff", 1, true), FRE_E_DATA);
+    assert_int_equal(n, 4);
+    fre_model_free(m);
+}
+
+/* Sequences of 2..120 tokens: every tail of a tile, attention over one to eight vectors. */
+static size_t make_sequences(int32_t *ids, uint32_t *len, uint32_t n)
+{
+    size_t at = 0;
+
+    for (uint32_t s = 0; s < n; s++) {
+        len[s] = s < 12 ? 2 + s : 2 + s * 9 % 119;
+        for (uint32_t i = 0; i < len[s]; i++)
+            ids[at++] = i == 0 ? 101 : i + 1 == len[s] ? 102 : (int32_t)(1996 + (s * 31 + i * 17) % 9000);
+    }
+    return at;
+}
+
+static bool encode_with(const char *file, const char *kernels, float *out, const int32_t *ids,
+                        const uint32_t *len, uint32_t n, uint32_t tokens)
+{
+    fre_model *m = NULL;
+    fre_model_ctx *c;
+    fre_err err = {{0}};
+    fre_status st = fre_model_open_reference(&m, file, kernels, &err);
+
+    if (st == FRE_E_STATE)
+        return false;
+    if (st != FRE_OK)
+        fail_msg("%s", err.text);
+    c = must_ctx(m, tokens, 1);
+    if (fre_model_encode(c, out, ids, len, n, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    fre_model_ctx_free(c);
+    fre_model_free(m);
+    return true;
+}
+
+static void every_instruction_set_gives_the_same_bits(void **state)
+{
+    enum { N = 24 };
+    static const char *const name[] = {"avx512", "avx2"};
+    static int32_t ids[N * 128];
+    static float plain[3 * DIM], x[N * DIM], first[N * DIM];
+    uint32_t len[N];
+    bool have_first = false;
+
+    (void)state;
+    (void)make_sequences(ids, len, N);
+    /* Plain C is slow where fmaf is a call: three short sequences of a real model ... */
+    assert_true(encode_with(EMBEDDER, "generic", plain, ids, len, 3, 512));
+    for (size_t k = 0; k < sizeof name / sizeof *name; k++) {
+        if (!encode_with(EMBEDDER, name[k], x, ids, len, N, 512))
+            continue;
+        assert_memory_equal(x, plain, sizeof plain);
+        if (have_first)
+            assert_memory_equal(x, first, sizeof x);
+        memcpy(first, x, sizeof x);
+        have_first = true;
+    }
+}
+
+/* ... and all lengths of a tiny one. */
+static void plain_c_gives_the_same_bits(void **state)
+{
+    static const char *const name[] = {"avx512", "avx2"};
+    tiny_shape s = tiny_default();
+    temp_dir t;
+    uint32_t len[31];
+    static int32_t ids[31 * 32];
+    static float plain[31 * 64], x[31 * 64];
+    size_t n, at = 0;
+    uint8_t *file;
+
+    (void)state;
+    temp_dir_make(&t);
+    for (uint32_t i = 0; i < 31; i++) {
+        len[i] = i + 2;
+        for (uint32_t j = 0; j < len[i]; j++)
+            ids[at++] = (int32_t)((i + j * 3) % 10);
+    }
+    for (uint32_t pooling = 1; pooling <= 3; pooling++) {
+        s.pooling = pooling;
+        file = tiny_bytes(&s, &n);
+        tiny_write(in_dir(&t, "tiny.gguf"), file, n);
+        assert_true(encode_with(path, "generic", plain, ids, len, 31, 32));
+        for (size_t k = 0; k < 2; k++)
+            if (encode_with(path, name[k], x, ids, len, 31, 32))
+                assert_memory_equal(x, plain, sizeof x);
+        free(file);
+    }
+    temp_dir_remove(&t);
+}
+
+static double cosine(const float *a, const float *b, uint32_t dim)
+{
+    double sum = 0.0;
+
+    for (uint32_t i = 0; i < dim; i++)
+        sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* llama.cpp rounds activations to eight bits with Q8_0 weights and not with f32 ones. */
+static void agrees_with_llama_cpp(void **state)
+{
+    enum { N = 24 };
+    static int32_t ids[N * 128];
+    static float ours[N * DIM], theirs[N * DIM];
+    tiny_shape s = tiny_default();
+    uint32_t len[N], tiny_len[3] = {2, 9, 32};
+    temp_dir t;
+    size_t n;
+
+    (void)state;
+    (void)make_sequences(ids, len, N);
+    if (!encode_with(EMBEDDER, "avx512", ours, ids, len, N, 512) &&
+        !encode_with(EMBEDDER, "avx2", ours, ids, len, N, 512))
+        skip();
+    assert_true(encode_with(EMBEDDER, NULL, theirs, ids, len, N, 512));
+    for (uint32_t i = 0; i < N; i++)
+        if (cosine(ours + i * DIM, theirs + i * DIM, DIM) < 0.99)
+            fail_msg("sequence %u: cosine %.5f", i,
+                     cosine(ours + i * DIM, theirs + i * DIM, DIM));
+    temp_dir_make(&t);
+    for (size_t i = 0; i < 43; i++)
+        ids[i] = (int32_t)(i * 7 % 10);
+    for (uint32_t pooling = 1; pooling <= 3; pooling++) {
+        uint8_t *file;
+
+        s.pooling = pooling;
+        file = tiny_bytes(&s, &n);
+        tiny_write(in_dir(&t, "tiny.gguf"), file, n);
+        free(file);
+        assert_true(encode_with(path, "generic", ours, ids, tiny_len, 3, 32));
+        assert_true(encode_with(path, NULL, theirs, ids, tiny_len, 3, 32));
+        for (uint32_t i = 0; i < 3; i++)
+            if (cosine(ours + i * 64, theirs + i * 64, 64) < 0.9999)
+                fail_msg("pooling %u, sequence %u: cosine %.7f", pooling, i,
+                         cosine(ours + i * 64, theirs + i * 64, 64));
+    }
+    temp_dir_remove(&t);
+}
+
+static void encode_checks_its_arguments(void **state)
+{
+    fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
+    fre_model_ctx *c = NULL;
+    float x[DIM], before[DIM];
+    int32_t ids[] = {101, 102, 30522};
+    uint32_t len = 3;
+    fre_err err;
+
+    (void)state;
+    for (uint32_t i = 0; i < DIM; i++)
+        x[i] = before[i] = 3.0f;
+    assert_int_equal(fre_model_ctx_new(&c, m, 513, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_ctx_new(&c, m, 0, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_ctx_new(&c, m, 8, 257, &err), FRE_E_ARG);
+    assert_null(c);
+    c = must_ctx(m, 8, 1);
+    assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_E_ARG);
+    ids[2] = -1;
+    assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_E_ARG);
+    len = 0;
+    assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_E_ARG);
+    len = 9;
+    assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_E_ARG);
+    len = 2;
+    assert_int_equal(fre_model_step(c, x, ids, &len, 1, 0, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix(c, x, 1, 1, &err), FRE_E_ARG);
+    assert_memory_equal(x, before, sizeof x);
+    assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_OK);
+    fre_model_ctx_free(c);
+    fre_model_ctx_free(NULL);
+    fre_model_free(m);
+}
+
+/* ---- the decoder ------------------------------------------------------------------------ */
+
+#define ROWS 8u
+#define WIDTH 256u
+#define VOCAB 8192u
+
+static int32_t best(const float *logits)
+{
+    int32_t at = 0;
+
+    for (int32_t i = 1; i < (int32_t)VOCAB; i++)
+        if (logits[i] > logits[at])
+            at = i;
+    return at;
+}
+
+/* The projector of models/minilm-inverter.md, for a clean embedding. */
+static void project(float *rows, const fre_tensors *t, const float *e)
+{
+    const float *w0, *w1, *w2, *b1, *b2;
+    float x[DIM + 1], h[768];
+    fre_err err;
+
+    assert_int_equal(fre_tensors_get(t, &w0, "w0.weight", 2048, DIM + 1, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w1, "w1.weight", 768, DIM + 1, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &b1, "w1.bias", 1, 768, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w2, "w2.weight", 2048, 768, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &b2, "w2.bias", 1, 2048, &err), FRE_OK);
+    for (uint32_t i = 0; i < DIM; i++)
+        x[i] = e[i] * sqrtf(384.0f);
+    x[DIM] = (logf(5e-4f) + 5.0f) / 2.0f;
+    for (uint32_t i = 0; i < 768; i++) {
+        float s = b1[i];
+
+        for (uint32_t j = 0; j <= DIM; j++)
+            s += w1[i * (DIM + 1) + j] * x[j];
+        h[i] = s / (1.0f + expf(-s));
+    }
+    for (uint32_t i = 0; i < ROWS * WIDTH; i++) {
+        float s = b2[i];
+
+        for (uint32_t j = 0; j <= DIM; j++)
+            s += w0[i * (DIM + 1) + j] * x[j];
+        for (uint32_t j = 0; j < 768; j++)
+            s += w2[i * 768 + j] * h[j];
+        rows[i] = s;
+    }
+}
+
+/* An embedding goes back to its text, in eight sequences with the same numbers. */
+static void a_text_comes_back(void **state)
+{
+    static const char text[] = "set an alarm for seven in the morning";
+    static float logits[ROWS * VOCAB];
+    fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
+    fre_model *d = must_open(DECODER, FRE_MODEL_DECODER);
+    fre_model_ctx *c = must_ctx(m, 64, 1), *dc = must_ctx(d, 48, 8);
+    fre_tensors *t = NULL;
+    float e[DIM], rows[ROWS * WIDTH];
+    int32_t ids[64];
+    uint32_t len, seq[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    size_t n = 64;
+    fre_buf out;
+    fre_err err = {{0}};
+
+    (void)state;
+    fre_buf_init(&out, 1024);
+    assert_int_equal(fre_model_tokenize(m, ids, &n, text, strlen(text), true), FRE_OK);
+    len = (uint32_t)n;
+    assert_int_equal(fre_model_encode(c, e, ids, &len, 1, &err), FRE_OK);
+    assert_int_equal(fre_tensors_open(&t, PROJECTOR, "fre-e2t-projector", &err), FRE_OK);
+    project(rows, t, e);
+    assert_int_equal(fre_model_prefix(dc, rows, ROWS, 8, &err), FRE_OK);
+    for (int i = 0; i < 8; i++)
+        ids[i] = fre_model_bos(d);
+    for (uint32_t pos = ROWS; pos < 40 && !fre_model_is_end(d, ids[0]); pos++) {
+        assert_int_equal(fre_model_step(dc, logits, ids, seq, 8, pos, &err), FRE_OK);
+        for (uint32_t i = 1; i < 8; i++)
+            assert_memory_equal(logits, logits + i * VOCAB, VOCAB * sizeof *logits);
+        for (int i = 0; i < 8; i++)
+            ids[i] = best(logits);
+        assert_int_equal(fre_model_detokenize(d, &out, ids, 1), FRE_OK);
+    }
+    assert_int_equal(out.n, strlen(text));
+    assert_memory_equal(out.p, text, out.n);
+    fre_buf_wipe(&out);
+    fre_tensors_free(t);
+    fre_model_ctx_free(c);
+    fre_model_ctx_free(dc);
+    fre_model_free(m);
+    fre_model_free(d);
+}
+
+/* Sequences that stop early, in any pattern, leave the numbers of the others as they are. */
+static void sequences_do_not_touch_each_other(void **state)
+{
+    enum { STEPS = 6 };
+    static float all[8 * VOCAB], some[8 * VOCAB], kept[STEPS][VOCAB];
+    static const uint8_t mask[STEPS] = {0xff, 0xff, 0xf7, 0xb5, 0xa5, 0x81};
+    fre_model *d = must_open(DECODER, FRE_MODEL_DECODER);
+    fre_model_ctx *c = must_ctx(d, 32, 8);
+    float rows[ROWS * WIDTH];
+    fre_err err = {{0}};
+
+    (void)state;
+    for (uint32_t i = 0; i < ROWS * WIDTH; i++)
+        rows[i] = (float)((i * 37) % 101) / 101.0f - 0.5f;
+    for (int round = 0; round < 2; round++) {
+        float *logits = round == 0 ? all : some;
+
+        assert_int_equal(fre_model_prefix(c, rows, ROWS, 8, &err), FRE_OK);
+        for (uint32_t p = 0; p < STEPS; p++) {
+            int32_t ids[8];
+            uint32_t seq[8], n = 0, at = 0;
+
+            for (uint32_t s = 8; s-- > 0;) { /* descending: the order is the caller's */
+                if (round == 1 && !(mask[p] & 1u << s))
+                    continue;
+                if (s == 7)
+                    at = n;
+                ids[n] = (int32_t)(100 + s * 50 + p);
+                seq[n++] = s;
+            }
+            assert_int_equal(fre_model_step(c, logits, ids, seq, n, ROWS + p, &err), FRE_OK);
+            if (round == 0)
+                memcpy(kept[p], logits + at * VOCAB, sizeof kept[p]);
+            for (uint32_t i = 0; round == 1 && i < VOCAB; i++)
+                if (fabsf(kept[p][i] - logits[at * VOCAB + i]) > 2e-2f)
+                    fail_msg("step %u: %g against %g", p, (double)kept[p][i],
+                             (double)logits[at * VOCAB + i]);
+        }
+    }
+    fre_model_ctx_free(c);
+    fre_model_free(d);
+}
+
+static void step_checks_its_arguments(void **state)
+{
+    static float logits[2 * VOCAB];
+    fre_model *d = must_open(DECODER, FRE_MODEL_DECODER);
+    fre_model_ctx *c = must_ctx(d, 16, 2);
+    float rows[WIDTH] = {0.5f};
+    int32_t ids[] = {1, 1, 1};
+    uint32_t seq[] = {0, 0, 1};
+    fre_err err;
+
+    (void)state;
+    assert_int_equal(fre_model_prefix(c, rows, 17, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix(c, rows, 1, 3, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix(c, rows, 1, 2, &err), FRE_OK);
+    assert_int_equal(fre_model_step(c, logits, ids, seq, 2, 1, &err), FRE_E_ARG); /* twice 0 */
+    assert_int_equal(fre_model_step(c, logits, ids, seq, 3, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_step(c, logits, ids, seq, 1, 16, &err), FRE_E_ARG);
+    ids[0] = (int32_t)VOCAB;
+    assert_int_equal(fre_model_step(c, logits, ids, seq, 1, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_step(c, logits, ids + 1, seq + 1, 2, 1, &err), FRE_OK);
+    fre_model_ctx_free(c);
+    fre_model_free(d);
+}
+
+/* ---- files ------------------------------------------------------------------------------ */
+
+/* One sentence that names the file, and no model. */
+static void refused(const char *file, fre_model_kind kind, fre_status want, const char *why)
+{
+    fre_model *m = NULL;
+    fre_err err = {{0}};
+    fre_status st = fre_model_open(&m, file, kind, &err);
+
+    if (st != want || m)
+        fail_msg("%s: status %x, expected %x: %s", file, (unsigned)st, (unsigned)want, err.text);
+    if (!strstr(err.text, file) || strchr(err.text, '\n') || (why && !strstr(err.text, why)))
+        fail_msg("message: %s; expected it to say: %s", err.text, why ? why : "the file");
+}
+
+static void wrong_files_are_refused(void **state)
+{
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    refused(in_dir(&t, "absent.gguf"), FRE_MODEL_EMBEDDER, FRE_E_NOINPUT, "cannot open");
+    refused(t.path, FRE_MODEL_EMBEDDER, FRE_E_NOINPUT, "not a regular file");
+    tiny_write(in_dir(&t, "empty"), "", 0);
+    refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "is empty");
+    tiny_write(in_dir(&t, "text"), "GGU", 3);
+    refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "not a GGUF");
+    tiny_write(in_dir(&t, "text"), "a text file of some length\n", 27);
+    refused(path, FRE_MODEL_DECODER, FRE_E_MODEL, "not a GGUF");
+    tiny_write(in_dir(&t, "v1"), "GGUF\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+    refused(path, FRE_MODEL_DECODER, FRE_E_MODEL, "version 1");
+    refused(DECODER, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "not a sentence embedder");
+    refused(EMBEDDER, FRE_MODEL_DECODER, FRE_E_MODEL, "is an embedder");
+    refused(PROJECTOR, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "companion file");
+    refused(PROJECTOR, FRE_MODEL_DECODER, FRE_E_MODEL, "companion file");
+    temp_dir_remove(&t);
+}
+
+static void bent(const temp_dir *t, const tiny_shape *s, const char *why)
+{
+    size_t n;
+    uint8_t *file = tiny_bytes(s, &n);
+
+    tiny_write(in_dir(t, "bent.gguf"), file, n);
+    free(file);
+    refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, why);
+}
+
+static void unsound_models_are_refused(void **state)
+{
+    static const char *const needed[] = {
+        "token_embd.weight",   "token_embd_norm.bias",  "blk.0.attn_q.weight",
+        "blk.1.ffn_up.weight", "blk.1.ffn_down.weight", "position_embd.weight"};
+    tiny_shape s = tiny_default();
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    s.pooling = 0;
+    bent(&t, &s, "name no pooling");
+    s.pooling = 4;
+    bent(&t, &s, "reranker");
+    s.pooling = 9;
+    bent(&t, &s, "pooling 9");
+    s = tiny_default();
+    s.skip_pair = "bert.pooling_type";
+    bent(&t, &s, "name no pooling");
+    s.skip_pair = "tokenizer.ggml.tokens";
+    bent(&t, &s, "no vocabulary");
+    s.skip_pair = "bert.context_length";
+    bent(&t, &s, "bert.context_length");
+    s.skip_pair = "general.architecture";
+    bent(&t, &s, "no architecture");
+    s = tiny_default();
+    s.unknown_id = 10;
+    bent(&t, &s, "outside its vocabulary");
+    s = tiny_default();
+    s.architecture = "nonesuch";
+    bent(&t, &s, NULL);
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        s = tiny_default();
+        s.skip_tensor = needed[i];
+        bent(&t, &s, NULL);
+    }
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {
+        s = tiny_default();
+        s.nan_tensor = needed[i];
+        bent(&t, &s, needed[i]);
+    }
+    temp_dir_remove(&t);
+}
+
+/* Shapes that the encoder of our own does not have are left to llama.cpp. */
+static void other_shapes_run_in_llama_cpp(void **state)
+{
+    tiny_shape s = tiny_default();
+    temp_dir t;
+    float x[32];
+    const int32_t ids[] = {2, 5, 6, 3};
+    const uint32_t len = 4;
+    size_t n;
+    uint8_t *file;
+
+    (void)state;
+    temp_dir_make(&t);
+    s.dim = 32;
+    file = tiny_bytes(&s, &n);
+    tiny_write(in_dir(&t, "narrow.gguf"), file, n);
+    free(file);
+    assert_false(encode_with(path, "generic", x, ids, &len, 1, 32));
+    assert_true(encode_with(path, NULL, x, ids, &len, 1, 32));
+    assert_true(fabs(cosine(x, x, 32) - 1.0) < 1e-6);
+    temp_dir_remove(&t);
+}
+
+static void cut_files_are_refused(void **state)
+{
+    tiny_shape s = tiny_default();
+    temp_dir t;
+    size_t n;
+    uint8_t *file = tiny_bytes(&s, &n);
+
+    (void)state;
+    temp_dir_make(&t);
+    for (size_t cut = 0; cut < n; cut += cut < 3000 ? 7 : 1531) {
+        tiny_write(in_dir(&t, "cut.gguf"), file, cut);
+        refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, NULL);
+    }
+    tiny_write(in_dir(&t, "cut.gguf"), file, n - 1);
+    refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "cut short");
+    free(file);
+    temp_dir_remove(&t);
+}
+
+/* Any single damaged byte of the header: refused, or a model that still encodes; never the end
+ * of the process.  The dims make one run in our encoder and one in llama.cpp. */
+static void damaged_headers_end_in_a_sentence(void **state)
+{
+    static const uint8_t flip[] = {0x01, 0x80, 0xff};
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    for (uint32_t dim = 32; dim <= 64; dim += 32) {
+        tiny_shape s = tiny_default();
+        size_t n, header, used = 0;
+        uint8_t *file;
+
+        s.dim = dim;
+        s.layers = 1;
+        file = tiny_bytes(&s, &n);
+        header = n - 4 * (13 * dim + 2 * dim + 32 * dim); /* the weights alone are longer */
+        for (size_t i = 4; i < header && i < 2600; i += 3) {
+            uint8_t was = file[i];
+            fre_model *m = NULL;
+            fre_err err = {{0}};
+
+            file[i] ^= flip[i % sizeof flip];
+            tiny_write(in_dir(&t, "bent.gguf"), file, n);
+            file[i] = was;
+            if (fre_model_open(&m, path, FRE_MODEL_EMBEDDER, &err) == FRE_OK) {
+                const uint32_t len = 3;
+                const int32_t ids[] = {2, 5, 3};
+                float x[64];
+                fre_model_ctx *c = must_ctx(m, 8, 1);
+
+                used++;
+                assert_int_equal(fre_model_encode(c, x, ids, &len, 1, &err), FRE_OK);
+                fre_model_ctx_free(c);
+            } else {
+                assert_non_null(strstr(err.text, path));
+            }
+            fre_model_free(m);
+        }
+        assert_true(used > 10); /* names, texts and unused ids may differ */
+        free(file);
+    }
+    temp_dir_remove(&t);
+}
+
+static void tensors_are_floats_of_the_shape_asked_for(void **state)
+{
+    fre_tensors *t = NULL;
+    const float *w = NULL;
+    uint32_t v = 0;
+    float f = 0.0f;
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_int_equal(fre_tensors_open(&t, PROJECTOR, "another", &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "fre-e2t-projector"));
+    assert_int_equal(fre_tensors_open(&t, MODELS "absent.gguf", "x", &err), FRE_E_NOINPUT);
+    assert_null(t);
+    assert_int_equal(fre_tensors_open(&t, PROJECTOR, "fre-e2t-projector", &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w, "w9.weight", 1, 1, &err), FRE_E_MODEL);
+    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 385, 2048, &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "2048 x 385"));
+    assert_null(w);
+    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 2048, 385, &err), FRE_OK);
+    assert_non_null(w);
+    assert_int_equal(fre_tensors_u32(t, &v, "fre-e2t-projector.prefix_length", &err), FRE_OK);
+    assert_int_equal(v, 8);
+    assert_int_equal(fre_tensors_u32(t, &v, "fre-e2t-projector.input_scale", &err), FRE_E_MODEL);
+    assert_int_equal(v, 8);
+    assert_int_equal(fre_tensors_f32(t, &f, "fre-e2t-projector.input_scale", &err), FRE_OK);
+    assert_true(fabsf(f - sqrtf(384.0f)) < 1e-5f);
+    assert_int_equal(fre_tensors_f32(t, &f, "absent", &err), FRE_E_MODEL);
+    assert_string_equal(fre_tensors_text(t, "absent"), "");
+    assert_string_equal(fre_tensors_text(t, "general.name"), "minilm-inverter-projector");
+    fre_tensors_free(t);
+    fre_tensors_free(NULL);
+}
+
+static void bundled_models_are_found(void **state)
+{
+    char found[512] = "kept";
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_int_equal(setenv("FRE_MODEL_DIR", FRE_SOURCE_DIR "/models", 1), 0);
+    assert_int_equal(fre_model_find(found, 8, "minilm-inverter.q8_0.gguf", &err), FRE_E_LIMIT);
+    assert_string_equal(found, "kept");
+    assert_int_equal(fre_model_find(found, sizeof found, "nonesuch.gguf", &err), FRE_E_NOINPUT);
+    assert_non_null(strstr(err.text, "nonesuch.gguf"));
+    assert_non_null(strstr(err.text, FRE_SOURCE_DIR "/models"));
+    assert_string_equal(found, "kept");
+    assert_int_equal(fre_model_find(found, sizeof found, "minilm-inverter.q8_0.gguf", &err),
+                     FRE_OK);
+    assert_string_equal(found, DECODER);
+    assert_int_equal(unsetenv("FRE_MODEL_DIR"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(describes_the_bundled_models),
+        cmocka_unit_test(tokenises_as_the_original),
+        cmocka_unit_test(every_instruction_set_gives_the_same_bits),
+        cmocka_unit_test(plain_c_gives_the_same_bits),
+        cmocka_unit_test(agrees_with_llama_cpp),
+        cmocka_unit_test(encode_checks_its_arguments),
+        cmocka_unit_test(a_text_comes_back),
+        cmocka_unit_test(sequences_do_not_touch_each_other),
+        cmocka_unit_test(step_checks_its_arguments),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(unsound_models_are_refused),
+        cmocka_unit_test(other_shapes_run_in_llama_cpp),
+        cmocka_unit_test(cut_files_are_refused),
+        cmocka_unit_test(damaged_headers_end_in_a_sentence),
+        cmocka_unit_test(tensors_are_floats_of_the_shape_asked_for),
+        cmocka_unit_test(bundled_models_are_found),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
