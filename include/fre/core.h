@@ -100,6 +100,10 @@ FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
 /** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO. */
 FRE_API FRE_MUST_CHECK fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path,
                                                   fre_err *err);
+/** SHA-256 of salt || content of the file, streamed. */
+FRE_API FRE_MUST_CHECK fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES],
+                                                         const char *path, fre_bytes salt,
+                                                         fre_err *err);
 /** 2*n lower-case digits and a NUL. */
 FRE_API void fre_hex(char *out, const uint8_t *p, size_t n);
 /** Exactly n bytes from 2*n digits; false otherwise. */
@@ -139,6 +143,8 @@ FRE_API void fre_hash128(uint8_t out[16], const uint8_t key[32], const void *p, 
 /** Monotonic milliseconds; tests replace the source. */
 FRE_API int64_t fre_clock_ms(void);
 FRE_API void fre_clock_set_source(int64_t (*f)(void));
+/** Seconds since 1970 in UTC, for dates that people read; never for durations. */
+FRE_API int64_t fre_clock_unix(void);
 
 /** Progress of one phase.  A sink is called with units done and in all (0: unknown); it decides
  * what to show.  The library calls it from one thread at a time. */

@@ -198,6 +198,24 @@ static void sha256_of_a_file(void **state)
     temp_dir_remove(&t);
 }
 
+static void salt_goes_in_front_of_the_file(void **state)
+{
+    uint8_t plain[32], salted[32];
+    temp_dir t;
+    char path[512];
+
+    (void)state;
+    temp_dir_make(&t);
+    (void)temp_path(path, &t, "f");
+    write_file(path, "abc", 3);
+    assert_int_equal(fre_sha256_file(plain, path, NULL), FRE_OK);
+    write_file(path, "bc", 2);
+    assert_int_equal(
+        fre_sha256_file_salted(salted, path, (fre_bytes){(const uint8_t *)"a", 1}, NULL), FRE_OK);
+    assert_memory_equal(salted, plain, 32);
+    temp_dir_remove(&t);
+}
+
 static void hash128_is_keyed_blake2b(void **state)
 {
     /* Made with Python: hashlib.blake2b(b"hello", digest_size=16, key=bytes(range(32))). */
@@ -405,6 +423,7 @@ static void clock_source_is_replaceable(void **state)
     assert_int_equal(fre_clock_ms(), 1234);
     fre_clock_set_source(NULL);
     assert_true(fre_clock_ms() >= a);
+    assert_true(fre_clock_unix() > INT64_C(1600000000)); /* not a monotonic clock's value */
 }
 
 static void note_progress(void *ctx, const char *phase, uint64_t done, uint64_t total)
@@ -578,6 +597,7 @@ int main(void)
         cmocka_unit_test(buffer_printf_counts_and_limits),
         cmocka_unit_test(wipe_and_compare),
         cmocka_unit_test(sha256_of_a_file),
+        cmocka_unit_test(salt_goes_in_front_of_the_file),
         cmocka_unit_test(hash128_is_keyed_blake2b),
         cmocka_unit_test(hex_round_trip),
         cmocka_unit_test(rng_stream_is_chacha20),

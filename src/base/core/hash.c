@@ -11,6 +11,12 @@
 
 fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_err *err)
 {
+    return fre_sha256_file_salted(out, path, (fre_bytes){.p = NULL, .n = 0}, err);
+}
+
+fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path, fre_bytes salt,
+                                  fre_err *err)
+{
     crypto_hash_sha256_state state;
     uint8_t block[READ_BYTES];
     fre_status st = FRE_OK;
@@ -23,6 +29,8 @@ fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_er
         return fre_fail(err, FRE_E_NOINPUT, "cannot open '%.300s': %s", path,
                         fre_core_errno_text(errno));
     crypto_hash_sha256_init(&state);
+    if (salt.n > 0)
+        crypto_hash_sha256_update(&state, salt.p, salt.n);
     for (;;) {
         ssize_t n = read(fd, block, sizeof block);
 

@@ -29,6 +29,15 @@ void fre_clock_set_source(int64_t (*f)(void))
     atomic_store(&clock_source, f ? f : monotonic_ms);
 }
 
+int64_t fre_clock_unix(void)
+{
+    struct timespec t;
+
+    if (clock_gettime(CLOCK_REALTIME, &t) != 0)
+        return 0; /* unreachable: Linux always has this clock */
+    return (int64_t)t.tv_sec;
+}
+
 void fre_progress_update(const fre_progress *p, const char *phase, uint64_t done, uint64_t total)
 {
     if (p && p->update)

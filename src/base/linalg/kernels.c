@@ -35,7 +35,7 @@ INLINE double add_lanes(double s[LANES])
 #include "kernels_set.h"
 
 #define SET avx512
-#define TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f")))
 #define WIDTH 16
 #define ROWS 12
 #include "kernels_set.h"
