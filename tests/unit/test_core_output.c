@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "deny_syscall.h"
 #include "temp_dir.h"
 
 static temp_dir tmp;
@@ -395,6 +396,49 @@ static void full_disk_leaves_nothing(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* The same promises where renameat2 has no flags (NFS, old FUSE); 77: no filters here. */
+static int work_without_rename_flags(void)
+{
+    char path[512], mark[512], text[16] = "";
+    fre_outfile *g = NULL;
+    fre_err err;
+
+    if (!deny_syscall(SYS_renameat2, 0, 0, EINVAL))
+        return 77;
+    (void)temp_path(path, &tmp, "out");
+    (void)temp_path(mark, &tmp, "out/" FRE_OUTDIR_MARK);
+    if (run_once(path, false, "one", true, &err) != FRE_OK ||
+        run_once(path, false, "two", true, &err) != FRE_E_EXISTS)
+        return 1;
+    if (run_once(path, true, "two", false, &err) != FRE_OK || read_file(mark, text, 15) != 3 ||
+        strcmp(text, "two") != 0 || count_entries(path) != 1)
+        return 2;
+    (void)temp_path(path, &tmp, "f");
+    if (fre_outfile_open(&g, path, false, &err) != FRE_OK)
+        return 3;
+    write_file(path, "theirs", 6);
+    if (fre_outfile_commit(g, &err) != FRE_E_EXISTS)
+        return 4;
+    fre_outfile_free(g);
+    return count_entries(tmp.path) == 2 ? 0 : 5;
+}
+
+static void old_file_systems_are_served(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(work_without_rename_flags());
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void outfile_appears_whole(void **state)
 {
     char path[512];
@@ -531,6 +575,7 @@ int main(void)
         T(forked_child_cannot_abandon_its_parents_files),
         T(leftovers_of_a_killed_run_are_swept),
         T(full_disk_leaves_nothing),
+        T(old_file_systems_are_served),
         T(outfile_appears_whole),
         T(outfile_refuses_bad_places),
         T(outfile_writes_devices_directly),

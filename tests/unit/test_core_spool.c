@@ -8,6 +8,7 @@
 
 #include <fre/core.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "deny_syscall.h"
 #include "temp_dir.h"
 
 #define RECORD 1000u
@@ -191,6 +193,35 @@ static void anonymous_file_has_no_name(void **state)
         assert_int_equal(setenv("TMPDIR", keep, 1), 0);
     else
         assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
+/* Where files cannot be nameless the name is gone at once; 77: no filters here. */
+static void named_fallback_is_unlinked(void **state)
+{
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fre_spool *s;
+
+        if (!deny_syscall(SYS_openat, 2, O_TMPFILE, EOPNOTSUPP))
+            _exit(77);
+        if (open(tmp.path, O_TMPFILE | O_RDWR, 0600) >= 0)
+            _exit(1); /* the filter itself */
+        s = open_spool(false);
+        append_range(s, 0, 2 * PER_BLOCK);
+        if (fre_spool_flush(s, NULL) != FRE_OK || count_entries(tmp.path) != 0)
+            _exit(2);
+        fre_spool_free(s, false);
+        _exit(0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
+    assert_int_equal(WEXITSTATUS(status), 0);
 }
 
 static void resumed_run_goes_on(void **state)
@@ -522,6 +553,7 @@ int main(void)
         T(records_of_extreme_sizes),
         T(arguments_are_checked),
         T(anonymous_file_has_no_name),
+        T(named_fallback_is_unlinked),
         T(resumed_run_goes_on),
         T(two_runs_cannot_share_it),
         T(truncated_end_is_dropped),
