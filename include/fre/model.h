@@ -77,6 +77,19 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_step(fre_model_ctx *c, float *logits
                                                  const int32_t *ids, const uint32_t *seq,
                                                  uint32_t n, uint32_t pos, fre_err *err);
 
+/** Decoder workspace for sequences that have much in common: a row that several share is run once
+ * (fre_model_prefix, then fre_model_step_shared; fre_model_step refuses it).  A sample's numbers
+ * depend in the last bits on the sequences beside it. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_ctx_new_shared(fre_model_ctx **out, const fre_model *m,
+                                                           uint32_t max_tokens, uint32_t max_seqs,
+                                                           fre_err *err);
+/** One step: token ids[i] at position pos in n_seq[i] sequences whose texts so far are equal; seq
+ * lists those of row 0, then those of row 1, ...; logits: n x vocab floats. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_step_shared(fre_model_ctx *c, float *logits,
+                                                        const int32_t *ids, const uint32_t *seq,
+                                                        const uint32_t *n_seq, uint32_t n,
+                                                        uint32_t pos, fre_err *err);
+
 /* ---- plain tensors from a GGUF file (projector, priors, codebooks) -------------------------- */
 
 typedef struct fre_tensors fre_tensors;

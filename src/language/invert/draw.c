@@ -25,7 +25,7 @@ fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, uint32_t prefix_ro
     if (!w.logits)
         return FRE_E_NOMEM;
     /* prefix, begin, tokens, end */
-    st = fre_model_ctx_new(&w.ctx, m, prefix_rows + INV_TOKENS + 2u, capacity, err);
+    st = fre_model_ctx_new_shared(&w.ctx, m, prefix_rows + INV_TOKENS + 2u, capacity, err);
     if (st != FRE_OK) {
         free(w.logits);
         return st;

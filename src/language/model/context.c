@@ -17,14 +17,16 @@ static void embedder_params(struct llama_context_params *p, uint32_t max_tokens)
 }
 
 /* Decoder: each sequence has a cache of its own (not unified), so that a sample's numbers do not
- * depend on the samples beside it and attention never visits their rows. */
-static void decoder_params(struct llama_context_params *p, uint32_t max_tokens, uint32_t max_seqs)
+ * depend on the samples beside it and attention never visits their rows.  Shared: one cache, in
+ * which a row can belong to many sequences. */
+static void decoder_params(struct llama_context_params *p, uint32_t max_tokens, uint32_t max_seqs,
+                           bool shared)
 {
     p->n_ctx = max_tokens * max_seqs;
     p->n_batch = max_tokens > max_seqs ? max_tokens : max_seqs;
     p->n_ubatch = p->n_batch;
     p->n_seq_max = max_seqs;
-    p->kv_unified = false;
+    p->kv_unified = shared;
     p->embeddings = false;
 }
 
@@ -34,8 +36,8 @@ static bool stop_requested(void *ctx)
     return fre_interrupted();
 }
 
-fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
-                             uint32_t max_seqs, fre_err *err)
+static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                       uint32_t max_seqs, bool shared, fre_err *err)
 {
     struct llama_context_params p = llama_context_default_params();
     fre_model_ctx *c = NULL;
@@ -56,7 +58,7 @@ fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t m
     if (m->kind == FRE_MODEL_EMBEDDER)
         embedder_params(&p, max_tokens);
     else
-        decoder_params(&p, max_tokens, max_seqs);
+        decoder_params(&p, max_tokens, max_seqs, shared);
     c = calloc(1, sizeof *c);
     if (!c) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
@@ -65,6 +67,7 @@ fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t m
     c->model = m;
     c->max_tokens = max_tokens;
     c->max_seqs = max_seqs;
+    c->shared = shared;
     c->capacity = p.n_batch;
     if (m->bert) {
         st = fre_bert_scratch_new(&c->scratch, m->bert, max_tokens);
@@ -80,7 +83,7 @@ fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t m
                                                   : "no workspace could be made");
         goto out;
     }
-    c->batch = llama_batch_init((int32_t)c->capacity, 0, 1);
+    c->batch = llama_batch_init((int32_t)c->capacity, 0, shared ? (int32_t)max_seqs : 1);
     if (!c->batch.token || !c->batch.pos || !c->batch.seq_id || !c->batch.logits) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
         goto out;
@@ -91,6 +94,20 @@ out:
     else
         fre_model_ctx_free(c);
     return st;
+}
+
+fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                             uint32_t max_seqs, fre_err *err)
+{
+    return make(out, m, max_tokens, max_seqs, false, err);
+}
+
+fre_status fre_model_ctx_new_shared(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                                    uint32_t max_seqs, fre_err *err)
+{
+    if (m && m->kind != FRE_MODEL_DECODER)
+        return fre_fail(err, FRE_E_ARG, "a shared workspace is for decoders");
+    return make(out, m, max_tokens, max_seqs, true, err);
 }
 
 void fre_model_ctx_free(fre_model_ctx *c)

@@ -93,8 +93,8 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
     uint32_t first = 0, last = MODEL_SEQS_MAX - 1;
     fre_status st;
 
-    if (!c || c->model->kind != FRE_MODEL_DECODER || !logits || !ids || !seq || n == 0 ||
-        n > c->max_seqs || pos >= c->max_tokens)
+    if (!c || c->model->kind != FRE_MODEL_DECODER || c->shared || !logits || !ids || !seq ||
+        n == 0 || n > c->max_seqs || pos >= c->max_tokens)
         return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
     if (!index_sequences(c, seen, ids, seq, n))
         return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");
@@ -106,4 +106,52 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
     fre_runtime_clear_error();
     st = fre_model_result(llama_decode(c->llama, c->batch), err);
     return st == FRE_OK ? read_logits(c, logits, seen, err) : st;
+}
+
+/* Rows of a shared step; false: out of range. */
+static bool fill_shared(fre_model_ctx *c, const int32_t *ids, const uint32_t *seq,
+                        const uint32_t *n_seq, uint32_t n, uint32_t pos)
+{
+    bool seen[MODEL_SEQS_MAX] = {false};
+    size_t at = 0;
+
+    c->batch.n_tokens = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->info.vocab || n_seq[i] == 0 ||
+            n_seq[i] > c->max_seqs)
+            return false;
+        fre_model_batch_add(c, ids[i], pos, 0, true);
+        c->batch.n_seq_id[i] = (int32_t)n_seq[i];
+        for (uint32_t j = 0; j < n_seq[i]; j++, at++) {
+            if (seq[at] >= c->max_seqs || seen[seq[at]])
+                return false;
+            seen[seq[at]] = true;
+            c->batch.seq_id[i][j] = (llama_seq_id)seq[at];
+        }
+    }
+    return true;
+}
+
+fre_status fre_model_step_shared(fre_model_ctx *c, float *logits, const int32_t *ids,
+                                 const uint32_t *seq, const uint32_t *n_seq, uint32_t n,
+                                 uint32_t pos, fre_err *err)
+{
+    size_t vocab;
+    fre_status st;
+
+    if (!c || !c->shared || !logits || !ids || !seq || !n_seq || n == 0 || n > c->max_seqs ||
+        pos >= c->max_tokens || !fill_shared(c, ids, seq, n_seq, n, pos))
+        return fre_fail(err, FRE_E_ARG,
+                        "fre_model_step_shared: token, sequence or position out of range");
+    vocab = c->model->info.vocab;
+    fre_runtime_clear_error();
+    st = fre_model_result(llama_decode(c->llama, c->batch), err);
+    for (uint32_t i = 0; i < n && st == FRE_OK; i++) {
+        const float *row = llama_get_logits_ith(c->llama, (int32_t)i);
+
+        if (!row)
+            return fre_fail(err, FRE_E_INTERNAL, "llama.cpp gave no output for a sequence");
+        memcpy(logits + i * vocab, row, vocab * sizeof *row);
+    }
+    return st;
 }

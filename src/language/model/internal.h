@@ -28,6 +28,7 @@ struct fre_model_ctx {
     struct llama_context *llama;
     struct llama_batch batch; /* room for `capacity` tokens */
     uint32_t capacity, max_tokens, max_seqs;
+    bool shared; /* one cache for all sequences: fre_model_step_shared */
 };
 
 /* Load ggml's CPU backend and silence its log, once a process; cheap afterwards. */
