@@ -5,13 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const whats[] = {"pipeline", NULL};
+static const char *const whats[] = {"pipeline", "embed", NULL};
 
 static const cli_positional positional[] = {
     {.name = "WHAT",
      .choices = whats,
      .optional = true,
-     .help = "pipeline: embeddings to a release, without a model (default: all of them)"},
+     .help = "pipeline: embeddings to a release, without a model; embed: texts a second, and "
+             "whether cells depend on threads and batches (default: both)"},
 };
 
 static const cli_arg args[] = {
@@ -19,7 +20,8 @@ static const cli_arg args[] = {
     {.name = "input",
      .metavar = "FILE",
      .kind = CLI_PATH,
-     .help = "pipeline: embeddings in a .npy file (default: made ones)"},
+     .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
+             "bundled population)"},
     {.name = "rows",
      .metavar = "N",
      .kind = CLI_U64,
@@ -27,13 +29,18 @@ static const cli_arg args[] = {
      .umax = 100000000,
      .preset = "1000000",
      .help = "pipeline: embeddings to make, of 384 dimensions"},
+    {.name = "embedder",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"},
 };
 
 static fre_status measure(const cli *c, const char *what, const char *input, FILE *out,
                           fre_err *err)
 {
-    (void)what;
-    return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, c->json, out, err);
+    if (strcmp(what, whats[0]) == 0)
+        return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, c->json, out, err);
+    return fre_bench_embed(input, cli_text(c, "embedder"), c->threads, c->json, out, err);
 }
 
 /* Everything at once: lines one after the other, or one object with a key for each. */
@@ -75,7 +82,8 @@ const cli_command cli_cmd_bench = {
     .summary = "measure speed and memory on this machine",
     .about = "Measures the program on this machine. The pipeline makes its embeddings first; its "
              "time starts after that. Nothing is kept.",
-    .example = CLI_PROGRAM " bench pipeline --threads 2",
+    .example =
+        CLI_PROGRAM " bench pipeline --threads 2\n" CLI_PROGRAM " bench embed --input texts.jsonl",
     .positional = positional,
     .n_positional = 1,
     .args = args,

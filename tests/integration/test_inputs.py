@@ -1,0 +1,202 @@
+"""Inputs that must work or be refused clearly: exit code, exact sentence, nothing left behind."""
+
+import gzip
+import json
+
+import pytest
+
+from conftest import BUDGET, MODELS, NO_TEXT, everything, texts
+
+# Written as bytes; %s is the file's name.
+BAD = [
+    ("empty.txt", b"", 66, "%s: is empty; give a file with at least one text"),
+    ("utf8.txt", b"good\nb\xff\xfead\n", 65,
+     "%s: line 2: invalid UTF-8 at byte 2 of the record; convert the file to UTF-8 or use "
+     "--invalid skip or replace"),
+    ("overlong.txt", b"\xc0\xaf\n", 65,
+     "%s: line 1: invalid UTF-8 at byte 1 of the record; convert the file to UTF-8 or use "
+     "--invalid skip or replace"),
+    ("nul.txt", b"a\0b\nx\n", 65,
+     "%s: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?) or use "
+     "--invalid skip or replace"),
+    ("column.csv", b'id,msg\n1,"a\nb"\n', 65,
+     '%s: line 1: no column "text" (columns: "id", "msg"); name one with --text-field'),
+    ("missing.jsonl", b'{"text": "a"}\n{"t": "b"}\n', 65,
+     '%s: line 2: the field "text" is missing; add it, or name another with --text-field'),
+    ("number.jsonl", b'{"text": "a"}\n\n{"text": 3}\n', 65,
+     '%s: line 3: the field "text" is a number; make it a string, or name another with '
+     '--text-field'),
+    ("broken.jsonl", b'{"text": "a"}\n{"text": \n', 65,
+     "%s: line 2, column 10: not valid JSON: a value is expected; write one object a line"),
+]
+
+
+@pytest.mark.parametrize("name, content, code, sentence", BAD, ids=[b[0] for b in BAD])
+@pytest.mark.parametrize("command", ["synthesize", "embed"])
+def test_refused(refused, tmp_path, command, name, content, code, sentence):
+    (tmp_path / name).write_bytes(content)
+    args = [name, "-o", "out"]
+    if command == "synthesize":
+        args += BUDGET + NO_TEXT
+    refused(code, f"fre-e2t {command}: " + sentence % name, command, *args)
+
+
+@pytest.mark.parametrize("command", ["synthesize", "embed"])
+@pytest.mark.parametrize("path, sentence", [
+    ("absent.txt", "absent.txt: cannot be opened: No such file or directory; check the path"),
+    ("tmp", "tmp: is a folder; give a file of texts"),
+])
+def test_no_input(refused, command, path, sentence):
+    args = [path, "-o", "out"] + (BUDGET + NO_TEXT if command == "synthesize" else [])
+    refused(66, f"fre-e2t {command}: {sentence}", command, *args)
+
+
+def rows(fre, tmp_path, name, content, *args):
+    """Embed a file; the report."""
+    (tmp_path / name).write_bytes(content)
+    done = fre("embed", name, "-o", "x.npy", "--force", "--json", *args)
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_skip_and_replace(fre, tmp_path):
+    bad = b"good\nb\xff\xfead\nz\0\n"
+    report = rows(fre, tmp_path, "u.txt", bad, "--invalid", "skip")
+    assert report["rows"] == 1 and report["invalid"] == 2
+    report = rows(fre, tmp_path, "u.txt", bad, "--invalid", "replace")
+    assert report["rows"] == 3 and report["invalid"] == 2
+
+
+def test_lines_and_marks(fre, tmp_path):
+    report = rows(fre, tmp_path, "l.txt", b"\xef\xbb\xbfone\r\n  \r\n\r\ntwo\r\nNA\nnull")
+    assert report["rows"] == 4 and report["empty"] == 2
+
+
+def test_quoted_newlines(fre, tmp_path):
+    report = rows(fre, tmp_path, "q.csv", b'id,text\n1,"a\nb ""c"""\n2,null\n3,NA\n')
+    assert report["rows"] == 3
+
+
+def test_other_field(fre, tmp_path):
+    assert rows(fre, tmp_path, "f.csv", b"id,msg\n1,hello\n", "--text-field", "msg")["rows"] == 1
+    assert rows(fre, tmp_path, "f.tsv", b"text\tid\nhello\t1\n")["rows"] == 1
+
+
+def test_long_line_is_truncated_and_counted(fre, tmp_path):
+    report = rows(fre, tmp_path, "long.txt", b"word " * 2_000_000 + b"\nshort\n")
+    assert report["rows"] == 2 and report["truncated"] == 1
+
+
+def test_foreign_language_warns(fre, tmp_path):
+    done_text = "ⲁⲃⲅⲇ ⲉⲍⲏⲑ ⲓⲕⲗⲙ ⲛⲝⲟⲡ\n" * 10
+    (tmp_path / "coptic.txt").write_text(done_text)
+    done = fre("embed", "coptic.txt", "-o", "x.npy")
+    assert done.code == 0
+    assert ("fre-e2t embed: warning: many texts are in a language that the embedder was not made "
+            "for; choose another with --embedder FILE\n") in done.err
+
+
+def test_compressed_and_standard_input(fre, tmp_path):
+    plain = "".join(t + "\n" for t in texts(5)).encode()
+    expected = rows(fre, tmp_path, "p.txt", plain)["rows"]
+    assert expected == len(texts(5))
+    first = (tmp_path / "x.npy").read_bytes()
+    assert rows(fre, tmp_path, "p.txt.gz", gzip.compress(plain))["rows"] == expected
+    assert (tmp_path / "x.npy").read_bytes() == first
+    done = fre("embed", "-", "-o", "x.npy", "--force", "--json", "--format", "txt",
+               input=plain.decode())
+    assert done.json()["rows"] == expected
+    assert (tmp_path / "x.npy").read_bytes() == first
+
+
+def test_cut_compressed_file(refused, tmp_path):
+    whole = gzip.compress(b"".join(b"text %d\n" % (i * 7919) for i in range(4000)))
+    (tmp_path / "cut.txt.gz").write_bytes(whole[:len(whole) // 2])
+    refused(65, f"fre-e2t embed: cut.txt.gz: the gzip data ends early, after {len(whole) // 2} "
+                "bytes of the file; the file is cut off, get it again whole",
+            "embed", "cut.txt.gz", "-o", "x.npy")
+
+
+def test_whitespace_only_is_a_release_of_nothing(fre, tmp_path):
+    (tmp_path / "w.txt").write_text("\n  \n\t\n")
+    done = fre("synthesize", "w.txt", "-o", "out", *BUDGET, *NO_TEXT, "--json")
+    assert done.code == 0
+    report = done.json()
+    assert report["released"] == 0
+    assert report["not_for_publication"]["empty"] == 3
+    assert any(w.startswith("no cell was released: ") for w in report["warnings"])
+    assert (tmp_path / "out" / "synthetic.jsonl").read_text() == ""
+
+
+def test_duplicates_are_kept(fre, tmp_path):
+    (tmp_path / "d.jsonl").write_text('{"text": "same again"}\n' * 500)
+    report = fre("synthesize", "d.jsonl", "-o", "out", *BUDGET, *NO_TEXT, "--json").json()
+    assert report["released"] == 1
+    stats = report["not_for_publication"]
+    assert stats["records"] == 500 and stats["distinct"] == 1
+
+
+def test_more_users_than_the_population(refused, corpus):
+    refused(65, "fre-e2t synthesize: the input has more users than --population 300, so the "
+                "privacy statement would be false; state a larger --population",
+            "synthesize", corpus.name, "-o", "out", "--epsilon", "8", "--threshold", "40",
+            "--population", "300", *NO_TEXT)
+
+
+def test_exactly_the_population(fre, corpus):
+    done = fre("synthesize", corpus.name, "-o", "out", "--epsilon", "8", "--threshold", "40",
+               "--population", len(corpus.read_text().splitlines()), *NO_TEXT)
+    assert done.code == 0, done.err
+
+
+MODEL = "all-minilm-l6-v2.q8_0.gguf"
+
+
+def bad_models(tmp_path):
+    """Files that are no embedder, each with its exit code."""
+    whole = (MODELS / MODEL).read_bytes()
+    (tmp_path / "cut.gguf").write_bytes(whole[:100_000])
+    (tmp_path / "short.gguf").write_bytes(whole[:-1000])
+    (tmp_path / "text.gguf").write_text("this is no model\n" * 100)
+    (tmp_path / "empty.gguf").write_bytes(b"")
+    return [("absent.gguf", 66), ("cut.gguf", 65), ("short.gguf", 65), ("text.gguf", 65),
+            ("empty.gguf", 65), ("tmp", 66), (MODELS / "minilm-inverter.q8_0.gguf", 65),
+            (MODELS / "minilm-inverter-projector.f16.gguf", 65)]
+
+
+@pytest.mark.parametrize("command", ["synthesize", "embed"])
+def test_unusable_embedder(fre, tmp_path, corpus, command):
+    for model, code in bad_models(tmp_path):
+        before = everything(tmp_path)
+        args = [corpus.name, "-o", "out", "--embedder", model]
+        done = fre(command, *args, *(BUDGET + NO_TEXT if command == "synthesize" else []))
+        assert done.code in (65, 66), (model, done.err)
+        assert done.code == code or model == "empty.gguf", (model, done.err)
+        assert done.err.count("\n") == 1 and done.err.startswith(f"fre-e2t {command}: ")
+        assert str(model) in done.err
+        assert everything(tmp_path) == before
+
+
+def test_unusable_inverter(fre, tmp_path, corpus):
+    bad_models(tmp_path)
+    for model in ("absent.gguf", "cut.gguf", MODELS / MODEL):
+        before = everything(tmp_path)
+        done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, "--inverter", model)
+        assert done.code in (65, 66), (model, done.err)
+        assert done.err.count("\n") == 1
+        assert everything(tmp_path) == before
+
+
+def test_missing_model(refused):
+    nowhere = {"FRE_MODEL_DIR": "nowhere"}
+    refused(66, "fre-e2t model info: cannot open the model none.gguf: No such file or directory",
+            "model", "info", "none.gguf", env=nowhere)
+
+
+def test_sidecar_of_another_embedder(refused, tmp_path, embedded):
+    (tmp_path / "x.npy").write_bytes(embedded.read_bytes())
+    meta = json.loads(embedded.with_suffix(".npy.json").read_text())
+    meta["sha256"] = "00" * 32
+    (tmp_path / "x.npy.json").write_text(json.dumps(meta))
+    refused(65, "fre-e2t invert: the embeddings were made by another embedder, as their sidecar "
+                "says; name its file with --embedder FILE", "invert", "x.npy", "-o", "t.jsonl")

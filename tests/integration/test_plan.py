@@ -1,0 +1,130 @@
+"""plan and account: keys, agreement with each other, infeasible budgets."""
+
+import math
+
+import pytest
+
+KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
+accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
+expected_dummies warnings""".split()
+PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u".split()
+
+
+def plan(fre, *args):
+    done = fre("plan", "--json", *args)
+    assert done.code == 0, done.err
+    assert done.err == ""
+    return done.json()
+
+
+def account_of(fre, p, *question):
+    done = fre("account", "--json", "--sampling-rate", repr(p["sampling_rate"]), "--tau", p["tau"],
+               "--sigma", repr(p["sigma"]), "--population", p["population"], "--projection-dim",
+               p["projection_dim"], "--cell-edge", repr(p["cell_edge"]), "--adjacency",
+               p["adjacency"], "--lattice-step", repr(p["lattice_step"]), *question)
+    assert done.code == 0, done.err
+    return done.json()
+
+
+@pytest.mark.parametrize("epsilon", ["1", "2", "4", "8"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+def test_plan_and_account_agree(fre, epsilon, adjacency):
+    p = plan(fre, "--epsilon", epsilon, "--delta", "1e-6", "--population", "1000000",
+             "--adjacency", adjacency)
+    assert set(KEYS) <= set(p)
+    assert p["epsilon"] == float(epsilon) and p["delta"] <= 1e-6
+    assert p["delta_released"] + p["delta_far"] + p["delta_unreleased"] == pytest.approx(
+        p["delta"], rel=1e-9)
+    assert p["sampling_rate"] * 2**32 == int(p["sampling_rate"] * 2**32)
+    assert p["tau"] == math.ceil(p["sampling_rate"] * 100 - 1e-9)
+    assert p["cell_edge"] == pytest.approx(1 / math.sqrt(20), rel=1e-12)
+    a = account_of(fre, p, "--epsilon", epsilon)
+    assert set(KEYS) <= set(a)
+    assert a["delta"] <= 1e-6
+    assert a["delta"] == pytest.approx(p["delta"], rel=1e-3)
+    back = account_of(fre, p, "--delta", repr(a["delta"]))
+    assert back["epsilon"] == pytest.approx(float(epsilon), rel=1e-3)
+    # A fixed split is not better than the best one (to the search's tolerance).
+    fixed = account_of(fre, p, "--epsilon", epsilon, "--split", repr(p["split"]))
+    assert fixed["delta"] >= a["delta"] * (1 - 1e-3)
+    fixed_back = account_of(fre, p, "--delta", repr(fixed["delta"]), "--split", repr(p["split"]))
+    assert fixed_back["epsilon"] == pytest.approx(float(epsilon), rel=1e-6)
+    assert fixed_back["delta"] <= fixed["delta"]
+
+
+def test_published_table(fre):
+    """Best p and its noise at delta 1e-6, k 20, r .5, t 100, N 1e6: no worse than known."""
+    for epsilon, ratio in (("1", 9.86), ("2", 4.05), ("4", 1.90), ("8", 1.02)):
+        p = plan(fre, "--epsilon", epsilon, "--population", "1000000", "--projection-dim", "20")
+        assert p["sigma"] / p["sampling_rate"] <= ratio * 1.005
+
+
+def test_paper(fre):
+    p = plan(fre, "--epsilon", "4", "--accountant", "paper", "--projection-dim", "20",
+             "--population", "1000000", "--sampling-rate", "0.3", "--gaussian", "zcdp")
+    assert set(PAPER_KEYS) <= set(p)
+    assert p["tau"] == 30 and p["sampling_rate"] == pytest.approx(0.3, abs=2**-32)
+    assert p["epsilon_fre"] == pytest.approx(p["v"] * math.log(1 / 0.7), rel=1e-6)
+    assert p["epsilon_fre"] + p["epsilon_agg"] == pytest.approx(4, rel=1e-9)
+    assert p["sigma"] == pytest.approx(p["multiplier"] * p["u"] * 0.5, rel=2e-3)
+    joint = plan(fre, "--epsilon", "4", "--projection-dim", "20")
+    assert all(joint[key] is None for key in PAPER_KEYS)
+
+
+def test_auto_dimension_is_no_worse(fre):
+    def ratio(k):
+        p = plan(fre, "--epsilon", "4", "--population", "1000000", "--projection-dim", k)
+        return p["sigma"] / p["sampling_rate"]
+
+    assert ratio("auto") <= min(ratio("10"), ratio("20"), ratio("40")) * 1.001
+
+
+def test_plan_for_people(fre):
+    done = fre("plan", "--epsilon", "4", "--population", "1000000", "--delta", "1e-7")
+    assert done.code == 0 and done.err == ""
+    assert max(map(len, done.out.splitlines())) <= 80
+    for part in ("sampling rate p", "noise at threshold", "In words: ", "worst-case epsilon"):
+        assert part in done.out
+
+
+def test_delta_above_one_over_population_warns(fre):
+    assert any("delta" in w for w in
+               plan(fre, "--epsilon", "4", "--delta", "1e-6", "--population", "1000000")["warnings"])
+    assert not any("1/population" in w for w in
+                   plan(fre, "--epsilon", "4", "--delta", "1e-8", "--population",
+                        "1000000")["warnings"])
+
+
+def test_infeasible_says_what_to_change(fre):
+    done = fre("plan", "--epsilon", "0.01")
+    assert done.code == 64 and done.out == ""
+    assert done.err.count("\n") == 1
+    assert "raise --threshold to " in done.err
+    threshold = done.err.split("raise --threshold to ")[1].split()[0]
+    assert fre("plan", "--epsilon", "0.01", "--threshold", threshold).code == 0
+    epsilon = done.err.split("--epsilon to ")[1].split()[0]
+    assert fre("plan", "--epsilon", epsilon).code == 0
+
+
+@pytest.mark.parametrize("args, sentence", [
+    ([], "give exactly one of --epsilon and --delta"),
+    (["--epsilon", "4", "--delta", "1e-6"], "give exactly one of --epsilon and --delta"),
+    (["--sampling-rate", "1e-12", "--epsilon", "4"],
+     "--sampling-rate must be at least 2^-32"),
+])
+def test_account_refusals(refused, args, sentence):
+    refused(64, "fre-e2t account: " + sentence, "account", "--sampling-rate", "0.8", "--tau", "80",
+            "--sigma", "1.5", *args)
+
+
+def test_account_for_people(fre):
+    done = fre("account", "--sampling-rate", "0.8", "--tau", "80", "--sigma", "1.52", "--epsilon",
+               "4")
+    assert done.code == 0
+    assert done.out.splitlines()[0] == "epsilon            4"
+
+
+def test_account_without_an_answer(fre):
+    done = fre("account", "--sampling-rate", "0.8", "--tau", "80", "--sigma", "0.001", "--delta",
+               "1e-6")
+    assert done.code == 64 and done.out == "" and done.err.count("\n") == 1

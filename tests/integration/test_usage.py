@@ -1,0 +1,221 @@
+"""Usage: exit codes, exact messages, help, man page, completions."""
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import PROGRAM
+
+COMMANDS = ["synthesize", "plan", "account", "embed", "invert", "evaluate", "bench", "model list",
+            "model info", "ledger show", "completion", "help", "version"]
+
+
+def test_no_arguments(fre):
+    done = fre()
+    assert done.code == 64
+    assert done.err.startswith("Usage: fre-e2t COMMAND")
+    assert done.out == ""
+
+
+def test_overview_names_every_command(fre):
+    done = fre("--help")
+    assert done.code == 0 and done.err == ""
+    for name in COMMANDS:
+        assert f"\n  {name} " in done.out
+    assert done.out == fre("help").out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help(fre, name):
+    done = fre(*name.split(), "--help")
+    assert done.code == 0 and done.err == ""
+    assert done.out == fre("help", *name.split()).out
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert done.out.startswith(f"Usage: fre-e2t {name}")
+    assert "\nExample:\n  " in done.out
+
+
+def test_help_wins_over_mistakes(fre):
+    assert fre("plan", "--epsilon", "x", "--nonsense", "-h").out.startswith("Usage: fre-e2t plan")
+
+
+@pytest.mark.parametrize("args", [["--version"], ["version"], ["plan", "--version"]])
+def test_version(fre, args):
+    done = fre(*args)
+    assert done.code == 0
+    name, version = done.out.split()
+    assert name == "fre-e2t" and version[0].isdigit()
+
+
+def test_version_as_json(fre):
+    assert fre("version", "--json").json()["program"] == "fre-e2t"
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (["synthesise"],
+     "fre-e2t: 'synthesise' is not a command of this version; did you mean 'synthesize'?"),
+    (["serve"], "fre-e2t: 'serve' is not a command of this version; 'fre-e2t help' lists them"),
+    (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info'"),
+    (["plan", "--espilon", "4"],
+     "fre-e2t plan: unknown flag --espilon; did you mean --epsilon?"),
+    (["plan", "--qqqqqqqq"],
+     "fre-e2t plan: unknown flag --qqqqqqqq; 'fre-e2t plan --help' lists them"),
+    (["plan"], "fre-e2t plan: --epsilon E is required; see 'fre-e2t plan --help'"),
+    (["plan", "--epsilon"], "fre-e2t plan: --epsilon needs a value: --epsilon E"),
+    (["plan", "--epsilon", "4", "more"], "fre-e2t plan: unexpected argument 'more'"),
+    (["plan", "--epsilon", "4", "--", "--json"],
+     "fre-e2t plan: unexpected argument '--json'"),
+    (["plan", "--epsilon=4", "--json=yes"], "fre-e2t plan: --json takes no value"),
+    (["synthesize", "--epsilon", "4", "-o", "x"],
+     "fre-e2t synthesize: INPUT is missing; see 'fre-e2t synthesize --help'"),
+    (["synthesize", "in", "--epsilon", "4"],
+     "fre-e2t synthesize: --output DIR is required; see 'fre-e2t synthesize --help'"),
+    (["completion", "tcsh"],
+     "fre-e2t completion: SHELL must be bash, zsh or fish, not 'tcsh'"),
+])
+def test_refusals(refused, args, sentence):
+    refused(64, sentence, *args)
+
+
+@pytest.mark.parametrize("value, flag, wanted", [
+    ("0", "--epsilon", "a number above 0 and at most 50"),
+    ("-1", "--epsilon", "a number above 0 and at most 50"),
+    ("nan", "--epsilon", "a number above 0 and at most 50"),
+    ("inf", "--epsilon", "a number above 0 and at most 50"),
+    ("4x", "--epsilon", "a number above 0 and at most 50"),
+    ("51", "--epsilon", "a number above 0 and at most 50"),
+    ("0", "--delta", "a number above 0 and below 1"),
+    ("1", "--delta", "a number above 0 and below 1"),
+    ("-1e-6", "--delta", "a number above 0 and below 1"),
+    ("nan", "--delta", "a number above 0 and below 1"),
+    ("0", "--threshold", "a whole number from 1 to 1000000000000"),
+    ("1.5", "--threshold", "a whole number from 1 to 1000000000000"),
+    ("0", "--population", "a whole number from 1 to 1000000000000"),
+    ("1e6", "--population", "a whole number from 1 to 1000000000000"),
+    ("0", "--radius", "a number above 0 and at most 1000000"),
+    ("65", "--projection-dim", "auto or a whole number from 1 to 64"),
+    ("0", "--sampling-rate", "auto or a number above 0 and at most 1"),
+    ("1.1", "--sampling-rate", "auto or a number above 0 and at most 1"),
+    ("swap", "--adjacency", "add-remove or replace"),
+    ("moments", "--accountant", "joint or paper"),
+])
+def test_ranges(refused, flag, value, wanted):
+    args = ["plan", "--epsilon", "4", flag, value]
+    refused(64, f"fre-e2t plan: {flag} must be {wanted}, not '{value}'", *args)
+
+
+def test_a_repeated_flag_counts_the_last_time(fre):
+    one = fre("plan", "--epsilon", "2", "--epsilon=4", "--json").json()
+    assert one["epsilon_target"] == 4
+
+
+def test_seed_is_not_shown(refused):
+    refused(64, "fre-e2t synthesize: --seed must be 64 hexadecimal digits", "synthesize", "in",
+            "-o", "x", "--epsilon", "4", "--seed", "deadbeef")
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (["--data-name", "x"], "--data-name needs --ledger FILE"),
+    (["--budget-epsilon", "3"], "--budget-epsilon needs --ledger FILE"),
+    (["--budget-delta", "1e-5"], "--budget-delta needs --ledger FILE"),
+    (["--max-cells-per-user", "2"], "--max-cells-per-user needs --user-field F: without it each "
+                                    "record is a user of its own"),
+    (["--cell-edge", "1", "--cell-scale", "2"], "give --cell-edge or --cell-scale, not both"),
+])
+def test_flags_that_go_together(refused, args, sentence):
+    refused(64, "fre-e2t synthesize: " + sentence, "synthesize", "in", "-o", "x", "--epsilon", "4",
+            *args)
+
+
+def test_full_standard_output():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([PROGRAM, "help"], stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 74
+    assert done.stderr == ("fre-e2t help: cannot write standard output: No space left on "
+                           "device\n")
+
+
+def test_reader_that_goes_away():
+    with subprocess.Popen([PROGRAM, "help", "--man"], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() in (0, 74)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_syntax(fre, tmp_path, shell):
+    done = fre("completion", shell)
+    assert done.code == 0 and "synthesize" in done.out
+    script = tmp_path / "script"
+    script.write_text(done.out)
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    checked = subprocess.run([shell, "-n", script], capture_output=True, text=True)
+    assert checked.returncode == 0, checked.stderr
+    assert checked.stderr == ""
+
+
+def test_bash_completion_completes(fre, tmp_path):
+    script = tmp_path / "script"
+    script.write_text(fre("completion", "bash").out + """
+try() {
+    COMP_WORDS=("$@"); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+    _fre_e2t
+    echo "${COMPREPLY[*]}"
+}
+try fre-e2t sy
+try fre-e2t plan --adj
+try fre-e2t plan --adjacency ''
+try fre-e2t plan --adjacency = re
+try fre-e2t plan --sampling-rate ''
+try fre-e2t model ''
+try fre-e2t model info --th
+try fre-e2t completion f
+try fre-e2t embed ./scr
+""")
+    out = subprocess.run(["bash", script], cwd=tmp_path, capture_output=True, text=True).stdout
+    assert out.splitlines() == ["synthesize", "--adjacency", "add-remove replace", "replace",
+                                "auto", "list info", "--threads", "fish", "./script"]
+
+
+def test_man_page(fre, tmp_path):
+    done = fre("help", "--man")
+    assert done.code == 0
+    for name in COMMANDS:
+        assert f"\n.SS {name}\n" in done.out
+    page = tmp_path / "fre-e2t.1"
+    page.write_text(done.out)
+    if not shutil.which("man"):
+        pytest.skip("man is not installed")
+    env = {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"}
+    shown = subprocess.run(["man", "--warnings", "-l", page], capture_output=True, text=True,
+                           env=env)
+    assert shown.returncode == 0
+    assert shown.stderr == ""
+    assert "--sampling-rate P|auto" in shown.stdout
+
+
+def test_model_list(fre):
+    models = fre("model", "list", "--json").json()["models"]
+    assert [m["use"] for m in models] == ["embedder", "inverter", "projector of the inverter"]
+    assert all(m["path"] for m in models)
+    shown = fre("model", "list")
+    assert shown.code == 0 and "all-minilm-l6-v2.q8_0.gguf" in shown.out
+
+
+def test_model_info(fre):
+    info = fre("model", "info", "all-minilm-l6-v2.q8_0.gguf", "--json").json()
+    assert info["kind"] == "embedder" and info["dimension"] == 384
+    assert info["pooling"] == "mean" and info["normalised"] is True
+    assert len(info["sha256"]) == 64
+    info = fre("model", "info", "minilm-inverter.q8_0.gguf", "--json").json()
+    assert info["kind"] == "decoder"
+
+
+def test_json_errors_go_to_standard_error(fre):
+    done = fre("plan", "--epsilon", "0", "--json")
+    assert done.code == 64 and done.out == "" and done.err.startswith("fre-e2t plan: ")
+    assert json.loads(fre("plan", "--epsilon", "4", "--json").out)
