@@ -9,6 +9,7 @@
 #include <fre/core.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -554,30 +555,57 @@ static void parallel_reports_the_lowest_failure(void **state)
     free(t);
 }
 
-static atomic_uint masked;
+/* Two jobs that are certain to run on two threads. */
+typedef struct pair {
+    pthread_barrier_t both;
+    pthread_t caller;
+    atomic_bool zero_done;
+    bool take_signals, failing;
+} pair;
 
-static fre_status look_at_mask(void *ctx, uint64_t i)
+static fre_status meet(void *ctx, uint64_t i)
 {
-    const tally *t = ctx;
+    pair *p = ctx;
     sigset_t now;
 
-    (void)i;
-    if (!pthread_equal(pthread_self(), t->caller) &&
+    (void)pthread_barrier_wait(&p->both);
+    if (!pthread_equal(pthread_self(), p->caller) &&
         pthread_sigmask(SIG_SETMASK, NULL, &now) == 0 && sigismember(&now, SIGINT) == 0)
-        atomic_fetch_add(&masked, 1); /* a helper that would take the signal */
-    return FRE_OK;
+        p->take_signals = true; /* written by the one helper */
+    if (i == 0) {
+        atomic_store(&p->zero_done, true);
+        return p->failing ? FRE_E_DATA : FRE_OK;
+    }
+    while (!atomic_load(&p->zero_done)) /* fail last, most likely */
+        (void)sched_yield();
+    for (int k = 0; k < 1000; k++)
+        (void)sched_yield();
+    return p->failing ? FRE_E_IO : FRE_OK;
 }
 
 static void parallel_leaves_signals_to_the_caller(void **state)
 {
-    tally *t = calloc(1, sizeof *t);
+    pair p = {.caller = pthread_self(), .failing = false};
+    sigset_t before, after;
 
     (void)state;
-    assert_non_null(t);
-    t->caller = pthread_self();
-    assert_int_equal(fre_parallel(4, 1000, look_at_mask, t), FRE_OK);
-    assert_int_equal(atomic_load(&masked), 0);
-    free(t);
+    assert_int_equal(pthread_barrier_init(&p.both, NULL, 2), 0);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &before), 0);
+    assert_int_equal(fre_parallel(2, 2, meet, &p), FRE_OK);
+    assert_false(p.take_signals);
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &after), 0);
+    assert_int_equal(sigismember(&before, SIGINT), sigismember(&after, SIGINT));
+    (void)pthread_barrier_destroy(&p.both);
+}
+
+static void parallel_keeps_the_lower_of_two_failures(void **state)
+{
+    pair p = {.caller = pthread_self(), .failing = true};
+
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&p.both, NULL, 2), 0);
+    assert_int_equal(fre_parallel(2, 2, meet, &p), FRE_E_DATA);
+    (void)pthread_barrier_destroy(&p.both);
 }
 
 static void cpu_count_is_positive(void **state)
@@ -613,6 +641,7 @@ int main(void)
         cmocka_unit_test(parallel_runs_each_job_once),
         cmocka_unit_test(parallel_reports_the_lowest_failure),
         cmocka_unit_test(parallel_leaves_signals_to_the_caller),
+        cmocka_unit_test(parallel_keeps_the_lower_of_two_failures),
         cmocka_unit_test(cpu_count_is_positive),
     };
 

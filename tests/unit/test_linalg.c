@@ -330,6 +330,11 @@ static void nearest_survives_extreme_sizes(void **state)
         for (size_t i = 0; i < 4 * D; i++)
             q[i] = query[i] * scale[s];
         assert_nearest(q, 4, b, NB, D, 6, 1);
+        for (size_t i = 0; i < (size_t)NB * D; i++) /* no term is positive: -infinity, not NaN */
+            b[i] = -fabsf(b[i]);
+        for (size_t i = 0; i < 4 * D; i++)
+            q[i] = fabsf(q[i]);
+        assert_nearest(q, 4, b, NB, D, 6, 1);
         free(b);
         free(q);
     }
