@@ -97,6 +97,9 @@ typedef struct fre_npy fre_npy; /* immutable once open */
  * another dtype or order, a header that disagrees with the size, a sidecar that disagrees with
  * the header. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err);
+/** The same for an array of one number a row: 1-d, or 2-d with rows of one.  No sidecar. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char *path,
+                                                       fre_err *err);
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data,
                                                       fre_err *err);
 FRE_API size_t fre_npy_rows(const fre_npy *f);

@@ -104,14 +104,13 @@ static fre_status open_noise(job *j, fre_err *err)
         return FRE_OK;
     if (cli_given(j->c, "noise-std"))
         return fre_fail(err, FRE_E_USAGE, "give --noise-std or --noise-std-file, not both");
-    st = fre_npy_open(&j->noise, path, err);
+    st = fre_npy_open_numbers(&j->noise, path, err);
     if (st != FRE_OK)
         return st;
-    if (fre_npy_rows(j->noise) != j->n || fre_npy_dim(j->noise) != 1)
+    if (fre_npy_rows(j->noise) != j->n)
         return fre_fail(err, FRE_E_DATA,
-                        "--noise-std-file must hold one number a row: %zu rows of 1, not %zu of "
-                        "%zu",
-                        j->n, fre_npy_rows(j->noise), fre_npy_dim(j->noise));
+                        "--noise-std-file must hold one number for each of the %zu rows, not %zu",
+                        j->n, fre_npy_rows(j->noise));
     return FRE_OK;
 }
 

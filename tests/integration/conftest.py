@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("FRE_E2T", str(ROOT / "build" / "fre-e2t"))
+PROGRAM = os.path.abspath(os.environ.get("FRE_E2T", str(ROOT / "build" / "fre-e2t")))
 MODELS = ROOT / "models"
 TIMEOUT = 120
 

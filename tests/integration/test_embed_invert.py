@@ -128,7 +128,7 @@ def test_invert_refusals(refused, tmp_path, two):
          ["two.npy", *base, "--noise-std", "-1"]),
         (64, "--json and --output - cannot share standard output",
          ["two.npy", "-o", "-", "--json"]),
-        (65, "--noise-std-file must hold one number a row: 2 rows of 1, not 1 of 1",
+        (65, "--noise-std-file must hold one number for each of the 2 rows, not 1",
          ["two.npy", *base, "--noise-std-file", "one.npy"]),
         (65, "--noise-std-file: row 2 must be a number of at least 0",
          ["two.npy", *base, "--noise-std-file", "minus.npy"]),

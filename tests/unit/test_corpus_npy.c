@@ -536,6 +536,53 @@ static void test_writer(void **state)
     (void)fclose(full);
 }
 
+static void check_numbers(const temp_dir *t, const char *dict, size_t bytes, const char *want)
+{
+    uint8_t file[512];
+    char path[512];
+    const float x[2] = {0.5f, -0.25f};
+    size_t n = make(file, 1, dict, 0, x, bytes);
+    FILE *f = fopen(temp_path(path, t, "s.npy"), "wb");
+    fre_npy *a = NULL;
+    fre_err err = {""};
+    float row = 0;
+
+    assert_non_null(f);
+    assert_int_equal(fwrite(file, 1, n, f), n);
+    assert_int_equal(fclose(f), 0);
+    if (want) {
+        assert_int_equal(fre_npy_open_numbers(&a, path, &err), FRE_E_DATA);
+        assert_null(a);
+        assert_non_null(strstr(err.text, want));
+        return;
+    }
+    assert_int_equal(fre_npy_open_numbers(&a, path, &err), FRE_OK);
+    assert_int_equal(fre_npy_rows(a), 2);
+    assert_int_equal(fre_npy_dim(a), 1);
+    assert_false(fre_npy_has_meta(a));
+    assert_int_equal(fre_npy_row(a, &row, 1, &err), FRE_OK);
+    assert_memory_equal(&row, &x[1], sizeof row);
+    fre_npy_free(a);
+}
+
+static void test_numbers(void **state)
+{
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': False, 'shape': (2,)}", 8, NULL);
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': True, 'shape': (2,)}", 8, NULL);
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 1)}", 8, NULL);
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2)}", 8,
+                  "s.npy: rows of 2 numbers; one number a row is wanted");
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': False, 'shape': ()}", 4,
+                  "s.npy: an array of 0 dimensions; one number a row is wanted");
+    check_numbers(&t, "{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", 8,
+                  "s.npy: the header says 3 rows of 1 numbers (12 bytes), but 8 bytes follow it");
+    temp_dir_remove(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -545,7 +592,7 @@ int main(void)
         cmocka_unit_test(test_refused_headers), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_sidecar),         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_release),         cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_numpy),
+        cmocka_unit_test(test_numpy),           cmocka_unit_test(test_numbers),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,7 @@ struct fre_npy {
     size_t map_bytes;
     size_t rows, dim;
     bool f8;
+    bool numbers; /* one number a row; 1-d is welcome */
     bool has_meta;
     fre_npy_meta meta;
     atomic_size_t *released; /* bytes of the map let go of so far: a hint, not content */
@@ -46,9 +47,33 @@ static fre_status refuse_dtype(const fre_npy *f, const char *descr, fre_err *err
                     descr, todo);
 }
 
+/* One dimension stands for one number a row, where numbers are asked for. */
+static fre_status use_shape(fre_npy *f, const npy_header *h, fre_err *err)
+{
+    uint64_t width = h->dims == 1 ? 1 : h->shape[1];
+
+    if (h->dims != 2 && !(f->numbers && h->dims == 1))
+        return fre_fail(err, FRE_E_DATA, "%s: an array of %zu dimension%s; %s", f->name, h->dims,
+                        h->dims == 1 ? "" : "s",
+                        f->numbers ? "one number a row is wanted"
+                                   : "embeddings are 2-d: one row a text");
+    if (f->numbers && width != 1)
+        return fre_fail(err, FRE_E_DATA, "%s: rows of %llu numbers; one number a row is wanted",
+                        f->name, (unsigned long long)width);
+    if (h->fortran && width != 1)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: the array is in Fortran order; save np.ascontiguousarray(x)", f->name);
+    if (width == 0 || width > NPY_DIM_MAX)
+        return fre_fail(err, FRE_E_DATA, "%s: rows of %llu numbers; 1 to %u are supported", f->name,
+                        (unsigned long long)width, NPY_DIM_MAX);
+    f->dim = (size_t)width;
+    return FRE_OK;
+}
+
 static fre_status use_header(fre_npy *f, const npy_header *h, size_t data_bytes, fre_err *err)
 {
     size_t want = 0;
+    fre_status st = FRE_OK;
 
     if (h->structured)
         return fre_fail(err, FRE_E_DATA, "%s: a structured array; save one 2-d array of float32",
@@ -56,17 +81,9 @@ static fre_status use_header(fre_npy *f, const npy_header *h, size_t data_bytes,
     if (strcmp(h->descr, "<f8") != 0 && strcmp(h->descr, "<f4") != 0)
         return refuse_dtype(f, h->descr, err);
     f->f8 = h->descr[2] == '8';
-    if (h->dims != 2)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: an array of %zu dimension%s; embeddings are 2-d: one row a text",
-                        f->name, h->dims, h->dims == 1 ? "" : "s");
-    if (h->fortran)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: the array is in Fortran order; save np.ascontiguousarray(x)", f->name);
-    if (h->shape[1] == 0 || h->shape[1] > NPY_DIM_MAX)
-        return fre_fail(err, FRE_E_DATA, "%s: rows of %llu numbers; 1 to %u are supported", f->name,
-                        (unsigned long long)h->shape[1], NPY_DIM_MAX);
-    f->dim = (size_t)h->shape[1];
+    st = use_shape(f, h, err);
+    if (st)
+        return st;
     if (h->shape[0] > SIZE_MAX / item_bytes(f) / f->dim)
         return fre_fail(err, FRE_E_DATA, "%s: the header names more rows than can exist", f->name);
     f->rows = (size_t)h->shape[0];
@@ -141,7 +158,7 @@ static fre_status map_file(fre_npy *f, int fd, fre_err *err)
     return FRE_OK;
 }
 
-fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
+static fre_status open_path(fre_npy **out, const char *path, bool numbers, fre_err *err)
 {
     fre_npy *f = NULL;
     int fd = -1;
@@ -149,6 +166,7 @@ fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
 
     if (st)
         return st;
+    f->numbers = numbers;
     fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
         st = fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", f->name,
@@ -161,7 +179,8 @@ fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
     st = parse_file(f, f->map, f->map_bytes, err);
     if (st)
         goto out;
-    st = npy_sidecar_read(&f->meta, &f->has_meta, path, f->name, f->rows, f->dim, err);
+    if (!numbers)
+        st = npy_sidecar_read(&f->meta, &f->has_meta, path, f->name, f->rows, f->dim, err);
     if (st)
         goto out;
     *out = f;
@@ -171,6 +190,16 @@ out:
         (void)close(fd);
     fre_npy_free(f);
     return st;
+}
+
+fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
+{
+    return open_path(out, path, false, err);
+}
+
+fre_status fre_npy_open_numbers(fre_npy **out, const char *path, fre_err *err)
+{
+    return open_path(out, path, true, err);
 }
 
 fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data, fre_err *err)
