@@ -88,8 +88,7 @@ FRE_API void fre_buf_init(fre_buf *b, size_t max);
 FRE_API void fre_buf_wipe(fre_buf *b);
 /** FRE_E_LIMIT beyond max, FRE_E_NOMEM; the buffer is unchanged on failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_buf_append(fre_buf *b, const void *p, size_t n);
-FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...)
-    FRE_PRINTF(2, 3);
+FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...) FRE_PRINTF(2, 3);
 
 /** Zero n bytes in a way the compiler keeps. */
 FRE_API void fre_wipe(void *p, size_t n);
@@ -168,11 +167,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_core_harden(void);
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-/** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (>= 1; the caller's counts).
+/** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (1..1024; the caller's counts).
  * Returns the status of the lowest i that failed; later jobs may be skipped after a failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_parallel(uint32_t threads, uint64_t n,
-                                               fre_status (*job)(void *ctx, uint64_t i),
-                                               void *ctx);
+                                               fre_status (*job)(void *ctx, uint64_t i), void *ctx);
 /** Online processors this process may use, >= 1. */
 FRE_API uint32_t fre_cpu_count(void);
 
@@ -208,8 +206,8 @@ FRE_API void fre_outdir_free(fre_outdir *o);
  * is standard output; a device or pipe is written directly.  FRE_E_EXISTS: a file is there and
  * !force, a directory is there, or the folder is missing or not writable. */
 typedef struct fre_outfile fre_outfile;
-FRE_API FRE_MUST_CHECK fre_status fre_outfile_open(fre_outfile **out, const char *path,
-                                                   bool force, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_outfile_open(fre_outfile **out, const char *path, bool force,
+                                                   fre_err *err);
 /** The stream to write to, until commit; do not close it. */
 FRE_API FILE *fre_outfile_stream(fre_outfile *o);
 FRE_API FRE_MUST_CHECK fre_status fre_outfile_commit(fre_outfile *o, fre_err *err);
@@ -241,8 +239,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_spool_open(fre_spool **out, const fre_spoo
                                                  fre_err *err);
 FRE_API uint64_t fre_spool_count(const fre_spool *s);
 /** Also during a pass, which then sees the record.  On failure the record is not appended. */
-FRE_API FRE_MUST_CHECK fre_status fre_spool_append(fre_spool *s, const void *record,
-                                                   fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_spool_append(fre_spool *s, const void *record, fre_err *err);
 /** Push whole blocks to the file so that a resume would see them. */
 FRE_API FRE_MUST_CHECK fre_status fre_spool_flush(fre_spool *s, fre_err *err);
 /** Start a pass at record 0 (a new spool stands there). */

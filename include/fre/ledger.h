@@ -29,11 +29,11 @@ typedef struct fre_ledger_spend {
  * overwritten); FRE_E_USAGE: standard input without a name, a number outside its range;
  * FRE_E_NOINPUT: the input cannot be read; FRE_E_IO; FRE_E_LIMIT: more than 64 MiB;
  * FRE_E_INTERRUPTED while waiting for another process. */
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(const char *path,
-                                                    const fre_ledger_spend *spend, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(const char *path, const fre_ledger_spend *spend,
+                                                    fre_err *err);
 /** Would it be refused?  Same checks, nothing written; a missing file has no entries. */
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(const char *path,
-                                                   const fre_ledger_spend *spend, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(const char *path, const fre_ledger_spend *spend,
+                                                   fre_err *err);
 
 /** One entry, borrowed for the call of the visitor. */
 typedef struct fre_ledger_entry {
