@@ -100,14 +100,14 @@ def test_invert(fre, tmp_path, two):
 
 
 def test_noise_from_a_file(fre, tmp_path, two):
-    (tmp_path / "s.npy").write_bytes(npy([[0.01], [0.0]], 1))
-    (tmp_path / "flat.npy").write_bytes(npy([0.01, 0.0]))
+    (tmp_path / "s.npy").write_bytes(npy([[1 / 128], [0.0]], 1))
+    (tmp_path / "flat.npy").write_bytes(npy([1 / 128, 0.0]))
     by_column = fre("invert", "two.npy", "-o", "-", "--noise-std-file", "s.npy")
     flat = fre("invert", "two.npy", "-o", "-", "--noise-std-file", "flat.npy")
     assert by_column.code == 0, by_column.err
     assert flat.code == 0, flat.err
     assert flat.out == by_column.out and len(flat.out.splitlines()) == 2
-    constant = fre("invert", "two.npy", "-o", "-", "--noise-std", "0.01")
+    constant = fre("invert", "two.npy", "-o", "-", "--noise-std", "0.0078125")
     assert constant.out.splitlines()[0] == flat.out.splitlines()[0]
 
 
