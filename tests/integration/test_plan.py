@@ -41,7 +41,8 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
     a = account_of(fre, p, "--epsilon", epsilon)
     assert set(KEYS) <= set(a)
     assert a["delta"] <= 1e-6
-    assert a["delta"] == pytest.approx(p["delta"], rel=1e-3)
+    # The account's split is the best for it; the plan may stand on a slightly worse one.
+    assert 0.9 * p["delta"] <= a["delta"] <= p["delta"] * (1 + 1e-3)
     back = account_of(fre, p, "--delta", repr(a["delta"]))
     assert back["epsilon"] == pytest.approx(float(epsilon), rel=1e-3)
     # A fixed split is not better than the best one (to the search's tolerance).

@@ -310,44 +310,62 @@ def test_killed_leaves_nothing_readable(tmp_path):
     assert not any(p for p in left if p.stat().st_size > 0)
 
 
-def test_resume_after_a_kill(fre, tmp_path):
-    many = [f"number {i} of {i * 7919 % 10007}: {FREQUENT[i % 3]}" for i in range(3000)]
-    (tmp_path / "many.txt").write_text("".join(t + "\n" for t in many + texts()))
-    args = ["synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT, *SEED]
-    spool, key = tmp_path / "out.resume.spool", tmp_path / "out.resume.key"
-    process = start(tmp_path, *args, "--resume")
+CHUNK = 8192  # records that a run takes in at a time
+
+
+def killed_after_one_chunk(tmp_path, lines, *args):
+    """A resumable run on standard input that is killed while it waits for its second chunk."""
+    spool = tmp_path / "out.resume.spool"
+    process = start(tmp_path, "synthesize", "-", "--format", "txt", "-o", "out", *BUDGET,
+                    *NO_TEXT, "--resume", *args, stdin=subprocess.PIPE)
+    feed(process, lines[:CHUNK + 100])
     deadline = time.monotonic() + TIMEOUT
-    while not (spool.exists() and spool.stat().st_size > 500_000) and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    while not (spool.exists() and spool.stat().st_size > 200_000):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
     process.kill()
     process.communicate()
     assert not (tmp_path / "out").exists()
-    assert stat.S_IMODE(key.stat().st_mode) == 0o600
-    assert FREQUENT[0].encode() not in spool.read_bytes()
-    done = fre(*args, "--resume", "--json")
+    return spool
+
+
+def two_chunks():
+    rare = [f"number {i} of {i * 7919 % 10007}: {FREQUENT[i % 3]}" for i in range(500)]
+    return [rare[i % 250] for i in range(CHUNK)] + rare + texts()
+
+
+def test_resume_after_a_kill(fre, tmp_path):
+    lines = two_chunks()
+    spool = killed_after_one_chunk(tmp_path, lines, *SEED)
+    key = tmp_path / "out.resume.key"
+    for path in (key, spool):
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert not any(t.encode() in spool.read_bytes() for t in lines[::100])
+    args = ["synthesize", "-", "--format", "txt", "-o", "out", *BUDGET, *NO_TEXT, *SEED]
+    whole = "".join(t + "\n" for t in lines)
+    done = fre(*args, "--resume", "--json", input=whole)
     assert done.code == 0, done.err
     resumed = contents(tmp_path / "out")
     assert not spool.exists() and not key.exists()
-    assert fre(*args, "--force").code == 0
+    assert fre(*args, "--force", input=whole).code == 0
     assert contents(tmp_path / "out") == resumed
 
 
 def test_resume_refuses_another_input(fre, tmp_path):
-    many = [f"number {i} of {i * 7919 % 10007}: {FREQUENT[i % 3]}" for i in range(3000)]
-    (tmp_path / "many.txt").write_text("".join(t + "\n" for t in many))
-    args = ["synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT, "--resume"]
-    spool = tmp_path / "out.resume.spool"
-    process = start(tmp_path, *args)
-    deadline = time.monotonic() + TIMEOUT
-    while not (spool.exists() and spool.stat().st_size > 500_000) and process.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    process.kill()
-    process.communicate()
-    (tmp_path / "many.txt").write_text("".join(t + " changed\n" for t in many))
-    done = fre(*args)
+    spool = killed_after_one_chunk(tmp_path, two_chunks())
+    done = fre("synthesize", "-", "--format", "txt", "-o", "out", *BUDGET, *NO_TEXT, "--resume",
+               input="".join(t + " changed\n" for t in two_chunks()))
     assert done.code == 65 and done.err.count("\n") == 1
     assert "run without --resume, or remove out.resume.*" in done.err
     assert not (tmp_path / "out").exists()
+    assert spool.exists()
 
+
+def test_resume_refuses_a_key_that_others_can_read(fre, tmp_path):
+    lines = two_chunks()
+    killed_after_one_chunk(tmp_path, lines)
+    (tmp_path / "out.resume.key").chmod(0o644)
+    done = fre("synthesize", "-", "--format", "txt", "-o", "out", *BUDGET, *NO_TEXT, "--resume",
+               input="".join(t + "\n" for t in lines))
+    assert done.code == 77 and done.err.count("\n") == 1
+    assert not (tmp_path / "out").exists()
