@@ -169,16 +169,18 @@ static double climb(const fre_heavy *h, double *best, double top, double step, d
     return top;
 }
 
-/* heavy may have several peaks (counts alone near tau, sums farther out), so a few places are
- * always looked at beside the one remembered. */
+/* heavy may have several peaks: one at n = tau - 1, where counts alone tell, others farther out.
+ * The first is always looked at; the rest is climbed from the best of a few places and the one
+ * remembered. */
 double fre_heavy_peak(const fre_heavy *h, double *n)
 {
-    double first = h->tau - 1, last = far_n(h), best = first, top = -1, step;
-    bool known = *n >= first && *n <= last;
+    double first = h->tau - 1, last = far_n(h), best = last, top = -1, step, at_first;
+    bool known = *n > first + 0.5 && *n <= last;
     int i, parts = known ? 4 : 8;
 
-    for (i = 0; i <= parts; i++) {
-        double at = floor(first + (last - first) * (i * i) / (parts * parts));
+    step = ceil((last - first) / (2 * parts));
+    for (i = 1; i <= parts; i++) {
+        double at = ceil(first + (last - first) * (i * i) / (parts * parts));
         double v = estimate(h, at);
 
         if (v > top) {
@@ -186,7 +188,6 @@ double fre_heavy_peak(const fre_heavy *h, double *n)
             best = at;
         }
     }
-    step = ceil((last - first) / (2 * parts));
     if (known) {
         double v = estimate(h, *n);
 
@@ -197,8 +198,9 @@ double fre_heavy_peak(const fre_heavy *h, double *n)
         }
     }
     top = climb(h, &best, top, step, last);
-    *n = best;
-    return top;
+    at_first = estimate(h, first);
+    *n = at_first > top ? first : best;
+    return at_first > top ? at_first : top;
 }
 
 /* heavy(b) - heavy(a) <= sum_{n=a}^{b-1} p Pr[Bin(n,p) = tau-2] G(eps - ln(a_{tau-2}/a_{tau-1})),

@@ -220,7 +220,7 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, dou
     b = lo + golden * (hi - lo);
     at_a = weigh(&w, a);
     at_b = weigh(&w, b);
-    while (hi - lo > 2e-3) {
+    while (hi - lo > 2e-4) {
         if (at_a <= at_b) {
             hi = b;
             b = a;

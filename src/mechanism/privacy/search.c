@@ -53,7 +53,7 @@ static double solve_mu(const rate_table *t, double log_target, double guess, dou
         double mid = i % 5 == 4 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
         double at = log_heavy(t, mid, n) - log_target;
 
-        if (fabs(at) < 1e-6)
+        if (fabs(at) < 1e-4)
             return mid;
         if (at < 0) {
             lo = mid;

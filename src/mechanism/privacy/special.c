@@ -48,7 +48,7 @@ double fre_log_phi(double x)
 
 double fre_gauss_delta(double eps, double mu)
 {
-    double a, b, top, delta;
+    double a, b, top, guard, delta;
 
     if (isnan(eps) || isnan(mu) || mu < 0)
         return NAN;
@@ -60,12 +60,16 @@ double fre_gauss_delta(double eps, double mu)
         return 1;
     a = mu / 2 - eps / mu;
     b = -mu / 2 - eps / mu;
-    if (a < 0) {
-        /* e^eps phi(b) = phi(a), so both terms share phi(a) and the rest is a difference of
-         * Mills ratios; its cancellation is bounded by the first and added. */
+    /* Both terms carry relative errors of some (8 + 4 a^2) ulp, from their arguments; what
+     * their difference loses by cancellation is bounded by that share of the first, and added. */
+    guard = (8 + 4 * a * a) * DBL_EPSILON;
+    if (a < 0 && b > -30) {
+        top = 0.5 * erfc(-a * sqrt_half);
+        delta = top - 0.5 * exp(eps) * erfc(-b * sqrt_half) + guard * top;
+    } else if (a < 0) {
+        /* e^eps phi(b) = phi(a): the terms share phi(a), far below underflow of erfc. */
         top = fre_privacy_mills(-a);
-        delta = exp(-0.5 * a * a - log_sqrt_two_pi) *
-                (top - fre_privacy_mills(-b) + 8 * DBL_EPSILON * top);
+        delta = exp(-0.5 * a * a - log_sqrt_two_pi) * (top - fre_privacy_mills(-b) + guard * top);
     } else {
         top = exp(fre_log_phi(a));
         delta = top - exp(eps + fre_log_phi(b)) + 8 * DBL_EPSILON * top;

@@ -1,0 +1,621 @@
+/* The planner: targets met as recomputed independently, published tables, refusals, statement. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <fre/privacy.h>
+
+#include "assert_num.h"
+
+static fre_plan_request request(double epsilon)
+{
+    fre_plan_request r;
+
+    fre_plan_request_init(&r);
+    r.epsilon = epsilon;
+    r.population = 1000000;
+    return r;
+}
+
+static fre_plan plan_of(const fre_plan_request *r)
+{
+    fre_plan p;
+    fre_err err = {""};
+    fre_status st = fre_plan_make(&p, r, &err);
+
+    if (st != FRE_OK)
+        print_error("%s\n", err.text);
+    assert_int_equal(st, FRE_OK);
+    return p;
+}
+
+static double rate_of(const fre_plan *p)
+{
+    return (double)p->mechanism.p32 / 4294967296.0;
+}
+
+/* ---- delta by numerical integration, sharing nothing with the accountant --------------------- */
+
+static double mass(double n, double j, double p)
+{
+    return j < 0 || j > n ? 0
+                          : exp(lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) + j * log(p) +
+                                (n - j) * log1p(-p));
+}
+
+/* H_factor(Q || P) for n copies of a point at distance `shift`, released counts from tau up: for
+ * each count Simpson's rule from where the densities cross. */
+static double hockey(double n, double p, double tau, double shift, double sigma, double factor)
+{
+    const int steps = 400;
+    double total = 0, c, top = fmin(n + 1, n * p + 12 * sqrt(n * p * (1 - p)) + 12);
+    int i;
+
+    for (c = tau; c <= top; c++) {
+        double with = mass(n, c - 1, p), without = factor * mass(n, c, p), sum = 0;
+        double lo =
+            without > 0 ? sigma * sigma / shift * log(without / with) + shift / 2 : -HUGE_VAL;
+        double hi = fmax(lo, shift) + 9 * sigma, width;
+
+        if (with < 1e-280)
+            continue; /* nothing there, and no place where the densities cross */
+        lo = fmax(lo, -9 * sigma);
+        width = (hi - lo) / steps;
+        for (i = 0; i <= steps; i++) {
+            double s = lo + i * width, y = (s - shift) / sigma, x = s / sigma;
+            double d = with * exp(-0.5 * y * y) - without * exp(-0.5 * x * x);
+
+            sum += d * (i == 0 || i == steps ? 1 : i % 2 ? 4 : 2);
+        }
+        total += sum * width / 3 / (sigma * 2.50662827463100050242);
+    }
+    return total;
+}
+
+static double far_chance(const fre_mechanism *m, double split)
+{
+    double nu = sqrt((double)m->proj) * m->cell_edge / split;
+    double f = erf(nu / sqrt(2)) - sqrt(2 / M_PI) / nu * (1 - exp(-nu * nu / 2));
+
+    return fmin(1, (double)m->population / (double)m->tau * pow(f, m->proj));
+}
+
+/* delta of one user's c steps when every step meets a cell of n others. */
+static double recomputed(const fre_plan *p, double n)
+{
+    const fre_mechanism *m = &p->mechanism;
+    double rate = rate_of(p), shift = p->account.split + m->lattice_step * sqrt((double)m->dim);
+    double e = expm1(p->request.epsilon / m->cells_per_user);
+    double factor = m->adjacency == FRE_ADJACENCY_REPLACE ? (1 - rate) * e / rate : 1 + e / rate;
+
+    return m->cells_per_user * rate *
+           (hockey(n, rate, (double)m->tau, shift, m->sigma, factor) +
+            (m->sensitivity == FRE_SENSITIVITY_WORST_CASE ? 0 : far_chance(m, p->account.split)));
+}
+
+static void check_target(const fre_plan_request *r)
+{
+    fre_plan p = plan_of(r);
+    const fre_mechanism *m = &p.mechanism;
+    double worst = (double)p.account.worst_cell, tau = (double)m->tau, at;
+    double places[6] = {tau - 1, tau, tau / rate_of(&p), worst * 0.97, worst * 1.05, 3 * worst};
+    size_t i;
+
+    assert_true(p.account.delta <= r->delta);
+    assert_true(p.account.delta >= 0.99 * r->delta); /* and no more noise than needed */
+    for (i = 0; i < sizeof places / sizeof places[0]; i++)
+        assert_true(recomputed(&p, floor(places[i])) <= r->delta * (1 + 1e-8));
+    at = recomputed(&p, worst);
+    assert_true(at <= p.account.delta * (1 + 1e-8));
+    assert_close(at, p.account.delta, 0, 3e-3);
+    /* the mechanism as it will run */
+    assert_true(m->tau == fre_tau(m->p32, r->threshold));
+    assert_close(m->sigma, (double)p.sigma_lattice * m->lattice_step, 0, 0);
+    assert_true(m->lattice_step <= m->sigma / 1024 && m->lattice_step > 0);
+    assert_true(m->population == r->population * r->cells_per_user);
+    /* the account is the one that anybody recomputes */
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC) {
+        fre_account a;
+
+        assert_int_equal(fre_joint_delta(&a, m, r->epsilon, NULL), FRE_OK);
+        assert_true(a.delta <= r->delta * (1 + 1e-3));
+    }
+}
+
+static void targets_are_met(void **state)
+{
+    static const double epsilons[] = {1, 3, 8};
+    static const uint64_t populations[] = {10000, 100000000}, thresholds[] = {100, 250};
+    static const uint32_t dims[] = {20, 32};
+    int n;
+
+    (void)state;
+    for (n = 0; n < 12; n++) {
+        int i = 7 * n % 24; /* half of the grid, every value of each axis */
+        fre_plan_request r = request(epsilons[i % 3]);
+
+        r.population = populations[i / 3 % 2];
+        r.threshold = thresholds[i / 6 % 2];
+        r.proj = dims[i / 12];
+        r.delta = i % 2 ? 1e-6 : 1e-8;
+        r.sampling_rate = i % 4 == 1 ? 0.55 : 0;
+        check_target(&r);
+    }
+}
+
+static void variants_meet_their_targets(void **state)
+{
+    fre_plan_request r = request(4);
+
+    (void)state;
+    r.adjacency = FRE_ADJACENCY_REPLACE;
+    check_target(&r);
+    r.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    check_target(&r);
+    r = request(9);
+    r.cells_per_user = 3;
+    check_target(&r);
+    r = request(4);
+    r.cell_scale = 0.5;
+    check_target(&r);
+    r.cell_edge = 0.3;
+    check_target(&r);
+    r.dim = 4096;
+    check_target(&r);
+    r = request(0.5);
+    r.threshold = 600;
+    check_target(&r);
+    r = request(20);
+    check_target(&r);
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+/* Noise over sampling rate at delta 1e-6, k 20, r .5, t 100, N 10^6 (docs/privacy.md). */
+static void joint_table(void **state)
+{
+    static const double best[][2] = {{1, 9.86}, {2, 4.05}, {4, 1.90}, {8, 1.02}};
+    static const double at_rate[][3] = {
+        {1, 0.5, 4.93}, {2, 0.7, 2.83}, {4, 0.8, 1.52}, {4, 0.3, 1.17}, {8, 0.5, 0.757},
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 4; i++) {
+        fre_plan_request r = request(best[i][0]);
+        fre_plan p = plan_of(&r);
+
+        assert_true(p.mechanism.sigma / rate_of(&p) <= best[i][1] * 1.003);
+    }
+    for (i = 0; i < 5; i++) {
+        fre_plan_request r = request(at_rate[i][0]);
+        fre_plan p;
+
+        r.sampling_rate = at_rate[i][1];
+        p = plan_of(&r);
+        assert_close(p.mechanism.sigma, at_rate[i][2], 0, 7e-3);
+        assert_true(p.mechanism.p32 == fre_p32(at_rate[i][1]));
+    }
+}
+
+static void automatic_projection(void **state)
+{
+    fre_plan_request r = request(4);
+    double best = HUGE_VAL;
+    fre_plan p, fixed;
+
+    (void)state;
+    r.proj = 0;
+    p = plan_of(&r);
+    assert_in_range(p.mechanism.proj, 10, 40);
+    for (r.proj = 10; r.proj <= 40; r.proj += 6) {
+        fixed = plan_of(&r);
+        best = fmin(best, fixed.mechanism.sigma / rate_of(&fixed));
+    }
+    assert_true(p.mechanism.sigma / rate_of(&p) <= best * 1.002);
+    r.proj = 0;
+    r.cell_edge = 0.2236; /* the edge no longer shrinks with k */
+    p = plan_of(&r);
+    assert_in_range(p.mechanism.proj, 10, 40);
+    assert_true(p.account.delta <= r.delta);
+}
+
+static fre_plan paper_plan(double epsilon, double p, double v)
+{
+    fre_plan_request r = request(epsilon);
+
+    r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.sampling_rate = p;
+    r.budget_factor = v;
+    return plan_of(&r);
+}
+
+/* [Fre-E2T, table of sampling rates]: v and sigma at epsilon 8.  The paper tried v up to 5; at
+ * p = .15 a sixth is a little better still. */
+static void paper_table_of_rates(void **state)
+{
+    static const double v[][3] = {
+        {0.15, 5, 0.914}, {0.2, 4, 0.873}, {0.3, 3, 0.886}, {0.5, 2, 0.923}, {0.7, 2, 1.067},
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 5; i++) {
+        fre_plan p = paper_plan(8, v[i][0], v[i][1]), best = paper_plan(8, v[i][0], 0);
+
+        assert_close(p.mechanism.sigma, v[i][2], 6e-4, 0);
+        assert_close(best.v, i == 0 ? 6 : v[i][1], 0, 0);
+        assert_true(best.mechanism.sigma <= p.mechanism.sigma);
+    }
+}
+
+/* [Fre-E2T, table of edges]: sigma is proportional to the edge; .566 ... 2.26 at epsilon 8. */
+static void paper_table_of_edges(void **state)
+{
+    static const double m[][2] = {{0.5, 0.566}, {0.75, 0.848}, {1, 1.131}, {1.5, 1.70}, {2, 2.26}};
+    fre_plan_request r = request(8);
+    size_t i;
+
+    (void)state;
+    r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.sampling_rate = 0.5;
+    r.budget_factor = 4;
+    for (i = 0; i < 5; i++) {
+        fre_plan p;
+
+        r.cell_scale = m[i][0];
+        p = plan_of(&r);
+        assert_close(p.mechanism.sigma, m[i][1], 0, 4e-3);
+        assert_close(p.delta_sens, 8.945235178991767e-11, 0, 1e-9);
+    }
+}
+
+static void paper_defaults_and_variants(void **state)
+{
+    fre_plan_request r = request(4);
+    fre_plan p = paper_plan(4, 0, 0), q;
+    size_t i;
+
+    (void)state;
+    assert_true(p.mechanism.p32 == fre_p32(0.3));
+    assert_true(paper_plan(8, 0, 0).mechanism.p32 == fre_p32(0.5));
+    assert_true(paper_plan(16, 0, 0).mechanism.p32 == fre_p32(0.6));
+    assert_true(paper_plan(2, 0, 0).mechanism.p32 == fre_p32(0.15));
+    assert_close(rate_of(&(fre_plan){.mechanism = paper_plan(sqrt(32), 0, 0).mechanism}), 0.4, 0,
+                 1e-9);
+    assert_true(p.account.delta <= 1e-6);
+    assert_close(p.account.delta, p.account.delta_released + p.account.delta_far, 0, 1e-12);
+    /* what the joint accountant says of the paper's mechanism is better by far */
+    assert_true(p.joint_epsilon < 2.5);
+    assert_true(p.joint_epsilon < p.worst_case_epsilon);
+    assert_true(p.n_warnings >= 3);
+    for (i = 0; i < p.n_warnings; i++)
+        assert_true(strlen(p.warnings[i]) > 20);
+    /* bounded DP halves epsilon, a cap of c cells divides it */
+    r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.adjacency = FRE_ADJACENCY_REPLACE;
+    r.sampling_rate = 0.3;
+    r.epsilon = 8;
+    q = plan_of(&r);
+    assert_close(q.epsilon_fre + q.epsilon_agg, 4, 0, 1e-12);
+    assert_true(q.mechanism.sigma > p.mechanism.sigma);
+    assert_true(q.account.delta <= 1e-6);
+    r.adjacency = FRE_ADJACENCY_ADD_REMOVE;
+    r.cells_per_user = 2;
+    q = plan_of(&r);
+    assert_close(q.epsilon_fre + q.epsilon_agg, 4, 0, 1e-12);
+    assert_true(q.account.delta <= 1e-6);
+}
+
+/* ---- extremes and refusals ----------------------------------------------------------------- */
+
+static void refused(const fre_plan_request *r, fre_status st, const char *words)
+{
+    static fre_plan p, before;
+    fre_err err = {""};
+
+    memset(&p, 0x5a, sizeof p);
+    before = p;
+    assert_int_equal(fre_plan_make(&p, r, &err), st);
+    if (!strstr(err.text, words))
+        print_error("\"%s\" lacks \"%s\"\n", err.text, words);
+    assert_non_null(strstr(err.text, words));
+    assert_memory_equal(&p, &before, sizeof p);
+    assert_int_equal(fre_plan_make(&p, r, NULL), st);
+}
+
+static void bad_numbers_are_refused(void **state)
+{
+    const double bad_epsilon[] = {0, -1, (double)NAN, 50.5, -HUGE_VAL};
+    const double bad_delta[] = {0, -1e-6, 1, 2, (double)NAN};
+    fre_plan_request r;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 5; i++) {
+        r = request(bad_epsilon[i]);
+        refused(&r, FRE_E_USAGE, "--epsilon must be a number above 0 and at most 50");
+        r = request(4);
+        r.delta = bad_delta[i];
+        refused(&r, FRE_E_USAGE, "--delta must be");
+    }
+    r = request(4);
+    r.threshold = 0;
+    refused(&r, FRE_E_USAGE, "--threshold must be a number from 1");
+    r = request(4);
+    r.radius = 0;
+    refused(&r, FRE_E_USAGE, "--radius must be a number above 0");
+    r = request(4);
+    r.population = 0;
+    refused(&r, FRE_E_USAGE, "--population must be a number from 1");
+    r = request(4);
+    r.proj = 65;
+    refused(&r, FRE_E_USAGE, "--projection-dim must be a number from 1 and at most 64");
+    r = request(4);
+    r.cell_scale = 0;
+    refused(&r, FRE_E_USAGE, "--cell-scale must be a number above 0");
+    r = request(4);
+    r.cell_edge = -0.1;
+    refused(&r, FRE_E_USAGE, "--cell-edge must be a number from 0");
+    r = request(4);
+    r.sampling_rate = 1;
+    refused(&r, FRE_E_USAGE, "--sampling-rate 1 gives no privacy");
+    r.sampling_rate = 1.5;
+    refused(&r, FRE_E_USAGE, "--sampling-rate must be a number from 0 and at most 1");
+    r.sampling_rate = 1e-12;
+    refused(&r, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    r.sampling_rate = (double)NAN;
+    refused(&r, FRE_E_USAGE, "--sampling-rate must be");
+    r = request(4);
+    r.budget_factor = 0.5;
+    refused(&r, FRE_E_USAGE, "--budget-factor must be a number from 1");
+    r = request(4);
+    r.sensitivity_ratio = 0;
+    refused(&r, FRE_E_USAGE, "--sensitivity-ratio must be a number above 0");
+    r = request(4);
+    r.cells_per_user = 0;
+    refused(&r, FRE_E_USAGE, "--max-cells-per-user must be a number from 1");
+}
+
+/* The number that an error proposes for a flag. */
+static double proposed(const fre_plan_request *r, const char *flag)
+{
+    fre_plan p;
+    fre_err err = {""};
+    const char *at;
+
+    assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);
+    at = strstr(err.text, "raise");
+    at = at ? strstr(at, flag) : NULL;
+    if (!at)
+        print_error("no proposal for %s: %s\n", flag, err.text);
+    assert_non_null(at);
+    return strtod(at + strlen(flag) + 4, NULL);
+}
+
+static void proposals_work(void **state)
+{
+    static const double cases[][3] = {
+        {0.1, 1e-6, 100},
+        {0.3, 1e-8, 100},
+        {1, 1e-9, 60},
+        {0.01, 1e-6, 100},
+    };
+    fre_plan_request r, fixed;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        r = request(cases[i][0]);
+        r.delta = cases[i][1];
+        r.threshold = (uint64_t)cases[i][2];
+        fixed = r;
+        fixed.threshold = (uint64_t)proposed(&r, "--threshold");
+        assert_true(plan_of(&fixed).account.delta <= r.delta);
+        fixed = r;
+        fixed.epsilon = proposed(&r, "--epsilon");
+        assert_true(plan_of(&fixed).account.delta <= r.delta);
+    }
+    r = request(1);
+    r.sampling_rate = 0.9;
+    refused(&r, FRE_E_INFEASIBLE, "--epsilon 1 is below ln(1/(1-p)) = 2.30259");
+    r.sampling_rate = 0.05;
+    assert_true(proposed(&r, "--threshold") > 100);
+    r = request(4);
+    r.threshold = 10;
+    assert_in_range((uint64_t)proposed(&r, "--threshold"), 11, 100);
+    r = request(4);
+    r.proj = 1;
+    refused(&r, FRE_E_INFEASIBLE, "--projection-dim 1");
+}
+
+static void paper_refusals(void **state)
+{
+    fre_plan_request r = request(1);
+
+    (void)state;
+    r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.sampling_rate = 0.5;
+    r.budget_factor = 4;
+    refused(&r, FRE_E_INFEASIBLE, "the paper's accountant: --epsilon 1 and --delta 1e-06 leave");
+    r = request(8);
+    r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.sensitivity_ratio = 1.2;
+    refused(&r, FRE_E_INFEASIBLE, "raise --sensitivity-ratio to");
+    r.sensitivity_ratio = proposed(&r, "--sensitivity-ratio");
+    assert_true(plan_of(&r).account.delta <= r.delta);
+}
+
+/* Whatever is asked for ends, with a plan that keeps its target or with a refusal. */
+static void extremes_end(void **state)
+{
+    static const double epsilons[] = {1e-6, 0.05, 50}, deltas[] = {1e-30, 1e-6, 0.5};
+    static const uint64_t thresholds[] = {1, 2000, 1000000000000};
+    static const uint32_t dims[] = {1, 64};
+    int n;
+
+    (void)state;
+    for (n = 0; n < 54; n++) {
+        int i = 5 * n % 108;
+        fre_plan_request r = request(epsilons[i % 3]);
+        fre_plan p;
+
+        r.delta = deltas[i / 3 % 3];
+        r.threshold = thresholds[i / 9 % 3];
+        r.proj = dims[i / 27 % 2];
+        r.accountant = i / 54 ? FRE_ACCOUNTANT_PAPER : FRE_ACCOUNTANT_JOINT;
+        r.sampling_rate = 0.4;
+        if (i % 2)
+            r.population = FRE_PRIVACY_POPULATION_MAX;
+        if (fre_plan_make(&p, &r, NULL) != FRE_OK)
+            continue;
+        assert_true(p.account.delta > 0 && p.account.delta <= r.delta);
+        assert_true(p.mechanism.sigma > 0 && p.mechanism.tau >= 1);
+    }
+}
+
+static void infinite_epsilon_is_no_privacy(void **state)
+{
+    fre_plan_request r = request(HUGE_VAL);
+    fre_plan p = plan_of(&r);
+    fre_buf b;
+
+    (void)state;
+    assert_true(p.mechanism.p32 == FRE_P_ONE && p.mechanism.tau == 100);
+    assert_true(p.sigma_lattice == 0 && p.mechanism.lattice_step > 0);
+    assert_close(p.mechanism.sigma, 0, 0, 0);
+    assert_close(p.account.delta, 1, 0, 0);
+    assert_non_null(strstr(p.warnings[0], "NOT PRIVATE"));
+    fre_buf_init(&b, 4096);
+    assert_int_equal(fre_plan_statement(&b, &p, true), FRE_OK);
+    assert_int_equal(strncmp((const char *)b.p, "NOT PRIVATE", 11), 0);
+    fre_buf_wipe(&b);
+}
+
+static void warnings_name_what_is_weak(void **state)
+{
+    fre_plan_request r = request(4);
+
+    (void)state;
+    r.population = 10000;
+    assert_int_equal(plan_of(&r).n_warnings, 0);
+    r.population = 1000000; /* delta = 1/population */
+    assert_int_equal(plan_of(&r).n_warnings, 1);
+    assert_non_null(strstr(plan_of(&r).warnings[0], "lower --delta"));
+    r.population = 10000;
+    r.epsilon = 11;
+    assert_non_null(strstr(plan_of(&r).warnings[0], "epsilon is above 10"));
+    r.epsilon = 4;
+    r.proj = 5;
+    assert_non_null(strstr(plan_of(&r).warnings[0], "--sensitivity worst-case"));
+}
+
+/* ---- the statement ------------------------------------------------------------------------ */
+
+static char *statement(const fre_plan *p, bool private_run)
+{
+    fre_buf b;
+    char *text;
+    const char *line;
+
+    fre_buf_init(&b, 8192);
+    assert_int_equal(fre_plan_statement(&b, p, private_run), FRE_OK);
+    text = strndup((const char *)b.p, b.n);
+    fre_buf_wipe(&b);
+    assert_non_null(text);
+    for (line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    return text;
+}
+
+static void has(const char *text, const char *words)
+{
+    if (!strstr(text, words))
+        print_error("the statement lacks \"%s\":\n%s\n", words, text);
+    assert_non_null(strstr(text, words));
+}
+
+static void statement_says_what_is_claimed(void **state)
+{
+    fre_plan_request r = request(4);
+    fre_plan p = plan_of(&r);
+    char *s = statement(&p, true), number[64];
+
+    (void)state;
+    assert_null(strstr(s, "NOT PRIVATE"));
+    has(s, "epsilon = 4, delta = 1e-06");
+    has(s, "adding or removing one user's data (at most 1 record)");
+    (void)snprintf(number, sizeof number, "sigma = %.6g", p.mechanism.sigma);
+    has(s, number);
+    (void)snprintf(number, sizeof number, "tau = %d", (int)p.mechanism.tau);
+    has(s, number);
+    (void)snprintf(number, sizeof number, "\n%.4g.\n", p.worst_case_epsilon);
+    has(s, number);
+    has(s, "N = 1000000");
+    has(s, "curator, who sees the texts, is trusted");
+    has(s, "independently of the texts");
+    has(s, "which records were sampled");
+    free(s);
+    s = statement(&p, false);
+    assert_int_equal(strncmp(s, "NOT PRIVATE", 11), 0);
+    free(s);
+
+    r.adjacency = FRE_ADJACENCY_REPLACE;
+    r.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    r.cells_per_user = 2;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "replacing one user's data (at most 2 records, one a cell)");
+    has(s, "worst case, 2B = 2");
+    has(s, "at most 2 cells");
+    assert_null(strstr(s, "independently"));
+    free(s);
+
+    p = paper_plan(4, 0, 0);
+    s = statement(&p, true);
+    has(s, "the paper's");
+    has(s, "joint accountant certifies epsilon = 2");
+    free(s);
+}
+
+static void statement_needs_room(void **state)
+{
+    fre_plan_request r = request(4);
+    fre_plan p = plan_of(&r);
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, 100);
+    assert_int_equal(fre_plan_statement(&b, &p, true), FRE_E_LIMIT);
+    fre_buf_wipe(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(targets_are_met),
+        cmocka_unit_test(variants_meet_their_targets),
+        cmocka_unit_test(joint_table),
+        cmocka_unit_test(automatic_projection),
+        cmocka_unit_test(paper_table_of_rates),
+        cmocka_unit_test(paper_table_of_edges),
+        cmocka_unit_test(paper_defaults_and_variants),
+        cmocka_unit_test(bad_numbers_are_refused),
+        cmocka_unit_test(proposals_work),
+        cmocka_unit_test(paper_refusals),
+        cmocka_unit_test(extremes_end),
+        cmocka_unit_test(infinite_epsilon_is_no_privacy),
+        cmocka_unit_test(warnings_name_what_is_weak),
+        cmocka_unit_test(statement_says_what_is_claimed),
+        cmocka_unit_test(statement_needs_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
