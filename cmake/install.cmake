@@ -40,10 +40,10 @@ if(TARGET fre-e2t)
     set(generated ${PROJECT_BINARY_DIR}/generated)
     file(MAKE_DIRECTORY ${generated})
     add_custom_command(OUTPUT ${generated}/stamp
-        COMMAND fre-e2t help --man >${generated}/fre-e2t.1
-        COMMAND fre-e2t completion bash >${generated}/fre-e2t.bash
-        COMMAND fre-e2t completion zsh >${generated}/_fre-e2t
-        COMMAND fre-e2t completion fish >${generated}/fre-e2t.fish
+        COMMAND fre-e2t help --man > ${generated}/fre-e2t.1
+        COMMAND fre-e2t completion bash > ${generated}/fre-e2t.bash
+        COMMAND fre-e2t completion zsh > ${generated}/_fre-e2t
+        COMMAND fre-e2t completion fish > ${generated}/fre-e2t.fish
         COMMAND ${CMAKE_COMMAND} -E touch ${generated}/stamp
         DEPENDS fre-e2t VERBATIM)
     add_custom_target(generated DEPENDS ${generated}/stamp)
