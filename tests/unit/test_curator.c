@@ -61,7 +61,7 @@ static size_t entries(void)
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
-/* n points of norm 1, the same for the same stream. */
+/* n points of norm .99, inside the bound that is clipped to; the same for the same stream. */
 static void random_points(fre_rng *r, float *x, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -72,7 +72,7 @@ static void random_points(fre_rng *r, float *x, size_t n)
             norm += (double)x[i * D + j] * (double)x[i * D + j];
         }
         for (size_t j = 0; j < D; j++)
-            x[i * D + j] = (float)((double)x[i * D + j] / sqrt(norm));
+            x[i * D + j] = (float)(.99 * (double)x[i * D + j] / sqrt(norm));
     }
 }
 
@@ -456,9 +456,20 @@ static void test_nothing_left(void **state)
     assert_int_equal(run(&rel, &o), FRE_E_NOINPUT);
     x[3] = NAN;
     write_npy(at("nan.npy"), x, n);
-    before++;
+    x[3] = 1.01f; /* a norm that the statement's bound does not cover */
+    write_npy(at("long.npy"), x, n);
+    before += 2;
     o.input = at("nan.npy");
     assert_int_equal(run(&rel, &o), FRE_E_DATA);
+    o.input = at("long.npy");
+    assert_int_equal(run(&rel, &o), FRE_E_DATA);
+    o.plan.norm_bound = 2;
+    o.dry_run = true;
+    assert_int_equal(run(&rel, &o), FRE_OK);
+    fre_release_free(rel);
+    rel = NULL;
+    o.dry_run = false;
+    o.plan.norm_bound = 1;
     assert_null(rel);
     assert_int_equal(entries(), before);
 

@@ -39,17 +39,16 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     return FRE_OK;
 }
 
-/* Norms are clipped where the analysis relies on a bound (worst-case sensitivity). */
+/* Norms are at most B, which the worst-case epsilon relies on: intake refuses more than a hair
+ * above it, and the hair is clipped here (projection onto a ball brings no two points apart). */
 static double clip_factor(const curator_run *r, const float *x)
 {
-    const fre_mechanism *m = &r->plan.mechanism;
+    const double bound = r->plan.mechanism.norm_bound;
     double norm2 = 0;
 
-    if (m->sensitivity != FRE_SENSITIVITY_WORST_CASE)
-        return 1;
     for (size_t j = 0; j < r->dim; j++)
         norm2 += (double)x[j] * (double)x[j];
-    return norm2 > m->norm_bound * m->norm_bound ? m->norm_bound / sqrt(norm2) * (1 - 1e-12) : 1;
+    return norm2 > bound * bound ? bound / sqrt(norm2) * (1 - 1e-12) : 1;
 }
 
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)

@@ -7,45 +7,13 @@
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
-/* Epsilon infinite: Algorithm 1 without noise or sampling, for studies.  NOT PRIVATE. */
-static fre_status plan_without_noise(fre_plan *out, const fre_plan_request *q, fre_err *err)
-{
-    if (q->proj < 1 || q->proj > FRE_SKETCH_PROJ_MAX)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--projection-dim must be a number from 1 to %u with --epsilon inf",
-                        FRE_SKETCH_PROJ_MAX);
-    if (q->threshold < 1 || !(q->radius > 0) || !isfinite(q->radius))
-        return fre_fail(err, FRE_E_USAGE, "--threshold must be at least 1 and --radius positive");
-    memset(out, 0, sizeof *out);
-    out->request = *q;
-    out->mechanism = (fre_mechanism){
-        .p32 = FRE_P_ONE,
-        .tau = q->threshold,
-        .population = q->population,
-        .proj = q->proj,
-        .cell_edge = q->cell_edge > 0 ? q->cell_edge
-                                      : q->cell_scale * 2 * q->radius / sqrt((double)q->proj),
-        .adjacency = q->adjacency,
-        .sensitivity = q->sensitivity,
-        .norm_bound = q->norm_bound,
-        .dim = q->dim,
-        .lattice_step = ldexp(1, -20),
-        .cells_per_user = q->cells_per_user,
-    };
-    out->account.epsilon = INFINITY;
-    out->account.delta = 1;
-    if (!(out->mechanism.cell_edge > 0) || !isfinite(out->mechanism.cell_edge))
-        return fre_fail(err, FRE_E_USAGE, "--cell-scale and --cell-edge must be positive");
-    return FRE_OK;
-}
-
 static fre_status run_plan(curator_run *r, fre_err *err)
 {
     fre_plan_request q = r->opts->plan;
 
     q.dim = r->dim;
-    r->no_noise = isinf(q.epsilon) && q.epsilon > 0;
-    return r->no_noise ? plan_without_noise(&r->plan, &q, err) : fre_plan_make(&r->plan, &q, err);
+    r->no_noise = isinf(q.epsilon) && q.epsilon > 0; /* for studies; NOT PRIVATE */
+    return fre_plan_make(&r->plan, &q, err);
 }
 
 /* ---- inputs ---------------------------------------------------------------------------------- */

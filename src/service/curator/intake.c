@@ -2,6 +2,8 @@
  * find their cells, then walk the chunk's records in input order and draw their coins. */
 #include "internal.h"
 
+#include <fre/linalg.h>
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +186,7 @@ typedef struct cell_job {
     const float *x;
     fre_cell *cell;
     size_t dim, n;
+    double norm_most;
 } cell_job;
 
 #define CELL_JOB_ROWS 512u
@@ -196,6 +199,8 @@ static fre_status cell_rows(void *ctx, uint64_t i)
     for (size_t k = (size_t)i * CELL_JOB_ROWS; k < end; k++) {
         fre_status st = fre_sketch_cell(j->sketch, &j->cell[k], j->x + k * j->dim, j->dim);
 
+        if (st == FRE_OK && !(fre_norm(j->x + k * j->dim, j->dim) <= j->norm_most))
+            st = FRE_E_DATA;
         if (st != FRE_OK)
             return st;
     }
@@ -205,10 +210,21 @@ static fre_status cell_rows(void *ctx, uint64_t i)
 fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x, size_t n,
                          fre_err *err)
 {
-    cell_job j = {.sketch = r->sketch, .x = x, .cell = cell, .dim = r->dim, .n = n};
+    /* A hair above B is rounding, and clipped before it is summed. */
+    cell_job j = {.sketch = r->sketch,
+                  .x = x,
+                  .cell = cell,
+                  .dim = r->dim,
+                  .n = n,
+                  .norm_most = r->plan.mechanism.norm_bound * (1 + 1e-3)};
     fre_status st =
         fre_parallel(r->opts->threads, (n + CELL_JOB_ROWS - 1) / CELL_JOB_ROWS, cell_rows, &j);
 
+    if (st == FRE_E_DATA)
+        return fre_fail(err, st,
+                        "an embedding's norm is above %g, which the privacy statement relies on: "
+                        "normalise the embeddings, or state their --norm-bound",
+                        r->plan.mechanism.norm_bound);
     if (st == FRE_E_LIMIT)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding lies outside the grid: its norm and the cell edge differ too "
