@@ -109,6 +109,7 @@ static fre_status run_release(fre_release **rel, uint64_t *peak_kib, const char 
     o.input = input;
     o.output = output;
     o.inverter = "none";
+    o.plan.epsilon = 4;
     o.threads = threads;
     o.force = true;
     o.progress = &progress;
