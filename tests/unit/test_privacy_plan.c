@@ -256,24 +256,28 @@ static void paper_table_of_rates(void **state)
     }
 }
 
-/* [Fre-E2T, table of edges]: sigma is proportional to the edge; .566 ... 2.26 at epsilon 8. */
+/* [Fre-E2T, table of edges]: sigma is proportional to the edge. */
 static void paper_table_of_edges(void **state)
 {
-    static const double m[][2] = {{0.5, 0.566}, {0.75, 0.848}, {1, 1.131}, {1.5, 1.70}, {2, 2.26}};
-    fre_plan_request r = request(8);
-    size_t i;
+    static const double scale[5] = {0.5, 0.75, 1, 1.5, 2};
+    static const double sigma[2][5] = {{2.84, 4.26, 5.69, 8.53, 11.4},
+                                       {0.566, 0.848, 1.13, 1.70, 2.26}};
+    int e, i;
 
     (void)state;
-    r.accountant = FRE_ACCOUNTANT_PAPER;
-    r.sampling_rate = 0.5;
-    r.budget_factor = 4;
-    for (i = 0; i < 5; i++) {
-        fre_plan p;
+    for (e = 0; e < 2; e++) {
+        fre_plan_request r = request(e == 0 ? 2 : 8);
 
-        r.cell_scale = m[i][0];
-        p = plan_of(&r);
-        assert_close(p.mechanism.sigma, m[i][1], 0, 4e-3);
-        assert_close(p.delta_sens, 8.945235178991767e-11, 0, 1e-9);
+        r.accountant = FRE_ACCOUNTANT_PAPER;
+        r.budget_factor = e == 0 ? 5 : 4;
+        for (i = 0; i < 5; i++) {
+            fre_plan p;
+
+            r.cell_scale = scale[i];
+            p = plan_of(&r);
+            assert_close(p.mechanism.sigma, sigma[e][i], 0, 4e-3);
+            assert_close(p.delta_sens, 8.945235178991767e-11, 0, 1e-9);
+        }
     }
 }
 
@@ -287,7 +291,8 @@ static void paper_defaults_and_variants(void **state)
     assert_true(p.mechanism.p32 == fre_p32(0.3));
     assert_true(paper_plan(8, 0, 0).mechanism.p32 == fre_p32(0.5));
     assert_true(paper_plan(16, 0, 0).mechanism.p32 == fre_p32(0.6));
-    assert_true(paper_plan(2, 0, 0).mechanism.p32 == fre_p32(0.15));
+    assert_true(paper_plan(2, 0, 0).mechanism.p32 == fre_p32(0.2));
+    assert_true(paper_plan(1, 0, 0).mechanism.p32 == fre_p32(0.15));
     assert_close(rate_of(&(fre_plan){.mechanism = paper_plan(sqrt(32), 0, 0).mechanism}), 0.4, 0,
                  1e-9);
     assert_true(p.account.delta <= 1e-6);

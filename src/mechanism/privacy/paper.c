@@ -43,18 +43,19 @@ static share share_of(const fre_plan_request *r)
     return s;
 }
 
-/* The paper's rate for its epsilons (.3, .5, .6 at 4, 8, 16; .15 at 2 in its ablation), linear
- * in log2(epsilon) between them. */
+/* The paper's rate for its epsilons: .3, .5, .6 at 4, 8, 16; .2 at 2, which its sigma of 5.69
+ * there implies; .15 from 1 down, where little else is feasible.  Linear in log2 between. */
 static double paper_rate(double epsilon)
 {
-    static const double at[4] = {0.15, 0.3, 0.5, 0.6};
-    double x = log2(epsilon) - 1;
-    int i = x < 1 ? 0 : x < 2 ? 1 : 2;
+    static const double at[5] = {0.15, 0.2, 0.3, 0.5, 0.6};
+    double x = log2(epsilon);
+    int i;
 
     if (x <= 0)
         return at[0];
-    if (x >= 3)
-        return at[3];
+    if (x >= 4)
+        return at[4];
+    i = (int)x;
     return at[i] + (at[i + 1] - at[i]) * (x - i);
 }
 
