@@ -33,23 +33,28 @@ static json_t *paraphrases_json(const fre_inversion *v)
     return a;
 }
 
-static json_t *cell_json(const fre_released_cell *c)
+/* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
+ * a later `evaluate` compares them with the noiseless ones. */
+static json_t *cell_json(const curator_run *r, const fre_released_cell *c, uint32_t cell)
 {
     const bool has = c->text.text != NULL;
+    char hex[2 * FRE_CELL_BYTES + 1];
 
-    return json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "text", c->text.text, "count",
+    fre_hex(hex, r->cells.keys + (size_t)cell * FRE_CELL_BYTES, FRE_CELL_BYTES);
+    return json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o, s:s}", "text", c->text.text, "count",
                      (json_int_t)c->count, "users", c->users, "noise_norm", c->noise_norm,
                      "similarity", has ? json_real(c->text.similarity) : json_null(),
-                     "paraphrases", paraphrases_json(&c->text));
+                     "paraphrases", paraphrases_json(&c->text), "cell", hex);
 }
 
-static fre_status write_texts(const fre_release *rel, fre_outdir *dir, fre_err *err)
+static fre_status write_texts(const curator_run *r, const fre_release *rel, fre_outdir *dir,
+                              fre_err *err)
 {
     FILE *f;
     fre_status st = fre_outdir_file(dir, &f, "synthetic.jsonl", err);
 
     for (size_t i = 0; st == FRE_OK && i < rel->n; i++)
-        st = put_json(f, cell_json(&rel->cell[i]), JSON_COMPACT, err);
+        st = put_json(f, cell_json(r, &rel->cell[i], r->released[i]), JSON_COMPACT, err);
     return st;
 }
 
@@ -169,7 +174,7 @@ static fre_status write_release(const curator_run *r, const fre_release *rel, fr
 fre_status curator_write(const curator_run *r, const fre_release *rel, fre_outdir *dir,
                          const uint8_t *inverter_sha, const uint8_t *projector_sha, fre_err *err)
 {
-    fre_status st = write_texts(rel, dir, err);
+    fre_status st = write_texts(r, rel, dir, err);
 
     if (st == FRE_OK)
         st = write_arrays(r, dir, err);
