@@ -42,7 +42,7 @@ double fre_log_phi(double x)
     if (x > -8)
         return log(0.5 * erfc(-x * sqrt_half));
     if (isinf(x))
-        return -INFINITY;
+        return -HUGE_VAL;
     return -0.5 * x * x - log_sqrt_two_pi + log(fre_privacy_mills(-x));
 }
 
@@ -51,7 +51,7 @@ double fre_gauss_delta(double eps, double mu)
     double a, b, top, guard, delta;
 
     if (isnan(eps) || isnan(mu) || mu < 0)
-        return NAN;
+        return (double)NAN;
     if (isinf(eps))
         return eps > 0 ? 0 : 1;
     if (mu < DBL_MIN)
@@ -89,7 +89,7 @@ double fre_zcdp_delta(double rho, double eps)
     int i;
 
     if (isnan(rho) || isnan(eps) || rho < 0)
-        return NAN;
+        return (double)NAN;
     for (i = 0; i < 200; i++) {
         double mid = (lo + hi) / 2;
 
@@ -132,7 +132,7 @@ fre_status fre_gauss_multiplier(double *out, double eps, double delta, fre_gauss
 double fre_collision_f(double nu)
 {
     if (isnan(nu) || nu < 0)
-        return NAN;
+        return (double)NAN;
     if (nu < 1e-8) /* f = nu / sqrt(2 pi) (1 - nu^2/12 + ...) */
         return nu * sqrt_two_over_pi / 2;
     return erf(nu * sqrt_half) + sqrt_two_over_pi / nu * expm1(-0.5 * nu * nu);
@@ -195,7 +195,7 @@ double fre_privacy_log_binomial(double n, double j, double p)
     double rest = n - j;
 
     if (j < 0 || rest < 0)
-        return -INFINITY;
+        return -HUGE_VAL;
     if (j < 0.5)
         return n * log1p(-p);
     if (rest < 0.5)
