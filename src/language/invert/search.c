@@ -12,8 +12,8 @@ const inv_tuning inv_tuning_default = {
     .edits = 48,
     .parents = 6,
     .temperature = 0.8,
-    .std_floor = 0.010,
-    .logp_weight = 0.5,
+    .std_floor = 0.02,
+    .logp_weight = 1.0,
 };
 
 typedef struct decode_job {
