@@ -1,0 +1,70 @@
+"""evaluate and bench: keys, agreement with what is known, refusals."""
+
+import json
+
+import pytest
+
+from conftest import BUDGET, FREQUENT, NO_TEXT, texts
+
+SCORES = {"precision", "recall", "f1", "l2"}
+
+
+def test_evaluate_known_texts(fre, tmp_path, corpus):
+    """Two of the three frequent texts, and one that nobody wrote."""
+    made = [FREQUENT[0], FREQUENT[1], "quantum chromodynamics on a lattice"]
+    (tmp_path / "made.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in made))
+    done = fre("evaluate", "made.jsonl", corpus.name, "--threshold", "100", "--json")
+    assert done.code == 0, done.err
+    assert "not private" in done.err
+    report = done.json()
+    assert {"text", "centroid", "cell"} <= set(report)
+    assert set(report["text"]["frequent"]) == SCORES == set(report["text"]["all"])
+    frequent = report["text"]["frequent"]
+    assert frequent["precision"] == pytest.approx(2 / 3)
+    assert frequent["recall"] == pytest.approx(270 / 370)
+    assert frequent["f1"] == pytest.approx(
+        2 * frequent["precision"] * frequent["recall"]
+        / (frequent["precision"] + frequent["recall"]))
+    public = fre("evaluate", "made.jsonl", corpus.name, "--public", "--json")
+    assert public.err == "" and public.json()["text"] == report["text"]
+
+
+def test_evaluate_a_release(fre, corpus):
+    assert fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--quiet").code == 0
+    report = fre("evaluate", "out", corpus.name, "--threshold", "40", "--public", "--json").json()
+    assert report["text"] is None
+    assert report["cell"]["frequent"]["precision"] == 1
+    assert report["cell"]["frequent"]["recall"] == 1
+    assert set(report["centroid"]["frequent"]) == SCORES
+    shown = fre("evaluate", "out", corpus.name, "--threshold", "40", "--public")
+    assert shown.code == 0 and max(map(len, shown.out.splitlines())) <= 80
+
+
+def test_evaluate_refusals(fre, corpus):
+    for args, code in ((["absent", corpus.name], 66), ([corpus.name, "absent.txt"], 66),
+                       ([corpus.name], 64), ([corpus.name, corpus.name, "--alpha", "0"], 64)):
+        done = fre("evaluate", *args)
+        assert done.code == code, done.err
+        assert done.out == "" and done.err.count("\n") == 1
+        assert done.err.startswith("fre-e2t evaluate: ")
+
+
+def test_bench_pipeline(fre, tmp_path):
+    report = fre("bench", "pipeline", "--rows", "3000", "--json").json()
+    assert report["rows"] == 3000 and report["dimension"] == 384
+    assert report["seconds"] > 0 and report["peak_mib"] < 400
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_bench_embed(fre, tmp_path):
+    (tmp_path / "t.txt").write_text("\n".join(sorted(set(texts()))))
+    report = fre("bench", "embed", "--input", "t.txt", "--json").json()
+    assert report["texts"] == len(set(texts()))
+    # Company, order and threads move no cell.
+    for company in ("one_thread", "two_threads", "batch_1", "reversed"):
+        assert report[company]["cells_changed"] == 0
+        assert report[company]["max_difference"] <= 1e-5
+
+
+def test_bench_without_a_name_takes_no_input(refused):
+    refused(64, "fre-e2t bench: --input needs the name of a measurement", "bench", "--input", "x")
