@@ -148,6 +148,20 @@ static fre_status take_text(reader *r, fre_gguf_pair *p)
     return skip(r, p->count - keep);
 }
 
+/* Which of the values 0..62 an array of int32 holds; bit 63: any other value. */
+static fre_status take_small_ints(reader *r, fre_gguf_pair *p)
+{
+    for (uint64_t i = 0; i < p->count; i++) {
+        uint32_t v = 0;
+        fre_status st = take_u32(r, &v);
+
+        if (st != FRE_OK)
+            return st;
+        p->bits |= UINT64_C(1) << (v < 63 ? v : 63);
+    }
+    return FRE_OK;
+}
+
 static fre_status take_array(reader *r, fre_gguf_pair *p)
 {
     size_t width;
@@ -176,7 +190,7 @@ static fre_status take_array(reader *r, fre_gguf_pair *p)
         return damaged(r, "its metadata hold an array of an unknown type");
     if (p->count > r->left / width)
         return cut_short(r);
-    return skip(r, p->count * width);
+    return p->item_type == FRE_GGUF_I32 ? take_small_ints(r, p) : skip(r, p->count * width);
 }
 
 static fre_status take_scalar(reader *r, fre_gguf_pair *p)

@@ -37,6 +37,20 @@ static fre_status need(const fre_gguf_file *g, uint64_t *out, const char *name, 
     return FRE_OK;
 }
 
+/* Kinds of tokens.  llama.cpp asserts that a token of kind "byte" stands in a vocabulary that
+ * spells bytes as <0xXX>: those of SentencePiece. */
+static bool sound_token_types(const fre_gguf_file *g)
+{
+    const fre_gguf_pair *p = fre_gguf_find(g, "tokenizer.ggml.token_type");
+    const char *model = fre_gguf_text(g, "tokenizer.ggml.model");
+    uint64_t known = (UINT64_C(1) << (LLAMA_TOKEN_TYPE_BYTE + 1)) - 1;
+    bool bytes = p && (p->bits & UINT64_C(1) << LLAMA_TOKEN_TYPE_BYTE) != 0;
+
+    if (p && (p->bits & ~known) != 0)
+        return false;
+    return !bytes || strcmp(model, "llama") == 0 || strcmp(model, "t5") == 0;
+}
+
 /* Vocabulary arrays that llama.cpp indexes by token id without looking at their lengths. */
 static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info, const char *path,
                                    fre_err *err)
@@ -56,6 +70,8 @@ static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info,
         if (p && (p->type != FRE_GGUF_ARRAY || p->item_type != item || p->count != tokens->count))
             return unusable(err, path, "the parts of its vocabulary differ in length");
     }
+    if (!sound_token_types(g))
+        return unusable(err, path, "its vocabulary has tokens of an unknown kind");
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         char key[64];
         uint64_t id = 0;
