@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHUNK_TEXTS 8192u
 #define CHUNK_BYTES ((size_t)64 << 20) /* of texts, so that long ones do not pile up */
@@ -52,6 +53,7 @@ typedef struct job {
     fre_corpus *corpus;
     fre_embedder *embedder;
     fre_outfile *data, *meta;
+    char meta_path[4096];
     chunk *chunk;
     float *rows; /* CHUNK_TEXTS x dim */
     uint64_t n;  /* rows written */
@@ -147,20 +149,28 @@ static void meta_from(fre_npy_meta *out, const fre_model_info *info)
     out->normalised = info->normalised;
 }
 
+/* The sidecar goes first: embeddings without it would be of unknown origin.  What can fail for
+ * want of space has failed before either appears. */
 static fre_status finish_files(job *j, fre_err *err)
 {
+    FILE *f = fre_outfile_stream(j->data);
     fre_npy_meta meta;
     fre_status st = write_header(j, err);
 
     if (st != FRE_OK)
         return st;
+    if (fflush(f) != 0 || ferror(f))
+        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
+                        strerror(errno));
     meta_from(&meta, fre_embedder_info(j->embedder));
     st = fre_npy_write_meta(fre_outfile_stream(j->meta), &meta, (size_t)j->n, j->dim, err);
-    /* The sidecar first: alone it is harmless, embeddings without it are of unknown origin. */
     if (st == FRE_OK)
         st = fre_outfile_commit(j->meta, err);
-    if (st == FRE_OK)
-        st = fre_outfile_commit(j->data, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_outfile_commit(j->data, err);
+    if (st != FRE_OK)
+        (void)unlink(j->meta_path);
     return st;
 }
 
@@ -168,18 +178,17 @@ static fre_status open_files(job *j, fre_err *err)
 {
     const char *path = cli_text(j->c, "output");
     bool force = cli_flag(j->c, "force");
-    char meta[4096];
     fre_status st;
 
     if (strcmp(path, "-") == 0)
         return fre_fail(err, FRE_E_USAGE,
                         "--output must be a file, not standard output: its "
                         "sidecar goes beside it");
-    if (snprintf(meta, sizeof meta, "%s.json", path) >= (int)sizeof meta)
+    if (snprintf(j->meta_path, sizeof j->meta_path, "%s.json", path) >= (int)sizeof j->meta_path)
         return fre_fail(err, FRE_E_USAGE, "--output is too long a path");
     st = fre_outfile_open(&j->data, path, force, err);
     if (st == FRE_OK)
-        st = fre_outfile_open(&j->meta, meta, force, err);
+        st = fre_outfile_open(&j->meta, j->meta_path, force, err);
     return st;
 }
 

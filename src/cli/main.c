@@ -38,10 +38,11 @@ static void install_signals(void)
 }
 
 /* Die of the signal itself, so that the caller's shell sees it (130 for Ctrl-C). */
-static int die_of_signal(const char *name)
+static int die_of_signal(const char *name, bool resumable)
 {
     fre_outputs_abandon();
-    fprintf(stderr, CLI_PROGRAM " %s: interrupted; nothing was written\n", name);
+    fprintf(stderr, CLI_PROGRAM " %s: interrupted; %s\n", name,
+            resumable ? "run it again with --resume to go on" : "nothing was written");
     fflush(stderr);
     if (caught) {
         signal((int)caught, SIG_DFL);
@@ -50,7 +51,7 @@ static int die_of_signal(const char *name)
     return fre_status_exit_code(FRE_E_INTERRUPTED);
 }
 
-static int finish(const char *name, fre_status st, const fre_err *err)
+static int finish(const cli *c, const char *name, fre_status st, const fre_err *err)
 {
     cli_progress_end();
     if (st == FRE_OK) {
@@ -62,7 +63,7 @@ static int finish(const char *name, fre_status st, const fre_err *err)
         return fre_status_exit_code(FRE_E_IO);
     }
     if (fre_interrupted())
-        return die_of_signal(name);
+        return die_of_signal(name, c->command == &cli_cmd_synthesize && cli_flag(c, "resume"));
     fre_outputs_abandon();
     fprintf(stderr, CLI_PROGRAM " %s: %s\n", name, err->text[0] ? err->text : fre_status_text(st));
     return fre_status_exit_code(st);
@@ -90,7 +91,7 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
         cli_print_overview(stdout);
-        return finish("help", FRE_OK, &err);
+        return finish(&c, "help", FRE_OK, &err);
     }
     if (strcmp(argv[1], "--version") == 0)
         cmd = &cli_cmd_version;
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
     st = cli_parse(&c, cmd, argc - 1 - used, argv + 1 + used, &err);
     if (st == FRE_OK && c.help) {
         cli_print_help(stdout, cmd);
-        return finish(cmd->name, FRE_OK, &err);
+        return finish(&c, cmd->name, FRE_OK, &err);
     }
     if (st == FRE_OK && c.version)
         st = cli_cmd_version.run(&c, &err);
@@ -111,5 +112,5 @@ int main(int argc, char **argv)
         cli_progress_start(&c.progress, c.quiet);
         st = cmd->run(&c, &err);
     }
-    return finish(cmd->name, st, &err);
+    return finish(&c, cmd->name, st, &err);
 }

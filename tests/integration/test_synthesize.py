@@ -313,7 +313,7 @@ def test_killed_leaves_nothing_readable(tmp_path):
 CHUNK = 8192  # records that a run takes in at a time
 
 
-def killed_after_one_chunk(tmp_path, lines, *args):
+def killed_after_one_chunk(tmp_path, lines, *args, sig=signal.SIGKILL):
     """A resumable run on standard input that is killed while it waits for its second chunk."""
     spool = tmp_path / "out.resume.spool"
     process = start(tmp_path, "synthesize", "-", "--format", "txt", "-o", "out", *BUDGET,
@@ -323,8 +323,11 @@ def killed_after_one_chunk(tmp_path, lines, *args):
     while not (spool.exists() and spool.stat().st_size > 200_000):
         assert process.poll() is None and time.monotonic() < deadline
         time.sleep(0.05)
-    process.kill()
-    process.communicate()
+    process.send_signal(sig)
+    _, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == -sig
+    if sig != signal.SIGKILL:
+        assert err == "fre-e2t synthesize: interrupted; run it again with --resume to go on\n"
     assert not (tmp_path / "out").exists()
     return spool
 
@@ -334,9 +337,10 @@ def two_chunks():
     return [rare[i % 250] for i in range(CHUNK)] + rare + texts()
 
 
-def test_resume_after_a_kill(fre, tmp_path):
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGINT])
+def test_resume_after_a_kill(fre, tmp_path, sig):
     lines = two_chunks()
-    spool = killed_after_one_chunk(tmp_path, lines, *SEED)
+    spool = killed_after_one_chunk(tmp_path, lines, *SEED, sig=sig)
     key = tmp_path / "out.resume.key"
     for path in (key, spool):
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
