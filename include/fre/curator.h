@@ -22,6 +22,11 @@
 extern "C" {
 #endif
 
+/** The warning of a release without a cell, which is a success. */
+#define FRE_CURATOR_NO_CELL                                                                        \
+    "no cell was released: no text is frequent enough; use a lower --threshold, a higher "         \
+    "--epsilon, a larger --radius, or more texts"
+
 typedef struct fre_curator_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output;     /**< folder to make */

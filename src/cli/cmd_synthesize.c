@@ -199,9 +199,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
                 "may not be recognised; choose another with --embedder FILE");
     add_warning(w, s->truncated > 0,
                 "some texts are longer than the embedder's context and were truncated");
-    add_warning(w, r->n == 0 && !r->dry_run,
-                "no cell was released: no text is frequent enough; use a lower --threshold, a "
-                "higher --epsilon, a larger --radius, or more texts");
+    add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------ */

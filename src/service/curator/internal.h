@@ -8,9 +8,6 @@
 #include <fre/sketch.h>
 
 #define CURATOR_NONE UINT32_MAX
-#define CURATOR_NO_CELL                                                                            \
-    "no cell reached the threshold: lower --threshold, raise --epsilon or --cell-scale, or "       \
-    "collect more texts"
 
 /* ---- map.c: fixed-size keys -> dense indices in order of insertion ------------------------- */
 

@@ -144,7 +144,7 @@ static json_t *warnings_json(const curator_run *r)
     for (size_t i = 0; a && i < r->plan.n_warnings; i++)
         (void)json_array_append_new(a, json_string(r->plan.warnings[i]));
     if (a && r->n_released == 0)
-        (void)json_array_append_new(a, json_string(CURATOR_NO_CELL));
+        (void)json_array_append_new(a, json_string(FRE_CURATOR_NO_CELL));
     return a;
 }
 
