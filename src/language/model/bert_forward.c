@@ -5,46 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Best first. */
-static const fre_bert_kernels *available(size_t i)
-{
-    size_t n = 0;
-
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && n++ == i)
-        return &fre_bert_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && n++ == i)
-        return &fre_bert_avx2;
-#endif
-    return n == i ? &fre_bert_generic : NULL;
-}
-
-const fre_bert_kernels *fre_bert_pick(void)
-{
-    const fre_bert_kernels *k = available(0);
-
-#if !defined(__FP_FAST_FMAF)
-    if (k == &fre_bert_generic)
-        return NULL;
-#endif
-    return k;
-}
-
-const fre_bert_kernels *fre_bert_named(const char *name)
-{
-    const fre_bert_kernels *k;
-
-    for (size_t i = 0; (k = available(i)) != NULL; i++)
-        if (strcmp(k->name, name) == 0)
-            return k;
-    return NULL;
-}
-
 fre_status fre_bert_scratch_new(fre_bert_scratch **out, const fre_bert *b, uint32_t max_tokens)
 {
     size_t t = max_tokens > BERT_TOKENS ? max_tokens : BERT_TOKENS;
-    size_t padded = ((size_t)max_tokens + BERT_LANES - 1) / BERT_LANES * BERT_LANES;
+    size_t padded = ((size_t)max_tokens + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     fre_bert_scratch *s = calloc(1, sizeof *s);
 
     if (!s)
@@ -81,14 +45,14 @@ static void look_up(const fre_bert *b, float *x, const int32_t *ids, const uint3
         for (uint32_t i = 0; i < len[s]; i++, x += b->dim) {
             const float *position = b->position + i * b->dim;
 
-            fre_bert_row(x, b->table, b->table_type, (size_t)*ids++, b->dim);
+            fre_table_row(&b->table, x, (size_t)*ids++);
             for (size_t j = 0; j < b->dim; j++)
                 x[j] += position[j];
         }
     }
 }
 
-static void attention(const fre_bert *b, fre_bert_scratch *s, const fre_bert_kernels *kernels,
+static void attention(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels,
                       const uint32_t *len, uint32_t n_seqs)
 {
     size_t head_dim = b->dim / b->heads, at = 0;
@@ -103,14 +67,14 @@ static void attention(const fre_bert *b, fre_bert_scratch *s, const fre_bert_ker
     }
 }
 
-static void run(const fre_bert_kernels *kernels, const fre_bert_product *p, float *c,
+static void run(const fre_kernels *kernels, const fre_product *p, float *c,
                 const float *a, size_t m)
 {
     kernels->matmul(c, a, m, p->k, p->n, p->packed, p->bias);
 }
 
 static void layer(const fre_bert *b, const fre_bert_layer *y, fre_bert_scratch *s,
-                  const fre_bert_kernels *kernels, const uint32_t *len, uint32_t n_seqs,
+                  const fre_kernels *kernels, const uint32_t *len, uint32_t n_seqs,
                   size_t tokens)
 {
     run(kernels, &y->qkv, s->qkv, s->x, tokens);
@@ -141,7 +105,7 @@ static void pool(const fre_bert *b, float *out, const float *x, uint32_t len)
     }
 }
 
-void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_bert_kernels *kernels,
+void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels,
                      float *out, const int32_t *ids, const uint32_t *len, uint32_t n_seqs)
 {
     size_t tokens = 0, at = 0;

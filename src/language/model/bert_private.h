@@ -3,6 +3,7 @@
 #define FRE_MODEL_BERT_PRIVATE_H
 
 #include "bert.h"
+#include "weights.h"
 
 typedef enum fre_bert_pooling {
     BERT_POOLING_MEAN = 1, /* the numbers of the GGUF metadata */
@@ -10,18 +11,12 @@ typedef enum fre_bert_pooling {
     BERT_POOLING_LAST = 3
 } fre_bert_pooling;
 
-typedef struct fre_bert_product {
-    float *packed; /* k x n, see pack() in bert_load.c */
-    float *bias;   /* n */
-    size_t n, k;
-} fre_bert_product;
-
 typedef struct fre_bert_norm {
     float *weight, *bias;
 } fre_bert_norm;
 
 typedef struct fre_bert_layer {
-    fre_bert_product qkv, out, up, down;
+    fre_product qkv, out, up, down;
     fre_bert_norm after_attention, after_ffn;
 } fre_bert_layer;
 
@@ -29,8 +24,7 @@ struct fre_bert {
     size_t dim, wide, heads, n_layers, context, vocab, types;
     float eps;
     fre_bert_pooling pooling;
-    void *table; /* token rows as they lie in the file */
-    uint32_t table_type;
+    fre_table table;
     float *position; /* context x dim, the row of token type 0 added */
     fre_bert_norm after_table;
     fre_bert_layer *layer;
@@ -39,8 +33,5 @@ struct fre_bert {
 struct fre_bert_scratch {
     float *x, *qkv, *y, *wide, *room;
 };
-
-/* Row `row` of a matrix of `cols` columns in ggml's encoding `type`. */
-void fre_bert_row(float *out, const void *raw, uint32_t type, size_t row, size_t cols);
 
 #endif

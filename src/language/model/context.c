@@ -36,18 +36,11 @@ static bool stop_requested(void *ctx)
     return fre_interrupted();
 }
 
-static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
-                       uint32_t max_seqs, bool shared, fre_err *err)
+/* Workspace of llama.cpp. */
+static fre_status open_llama(fre_model_ctx *c, fre_err *err)
 {
     struct llama_context_params p = llama_context_default_params();
-    fre_model_ctx *c = NULL;
-    fre_status st = FRE_OK;
 
-    if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
-        max_tokens > m->info.context)
-        return fre_fail(err, FRE_E_ARG,
-                        "a model workspace needs 1..%u tokens and 1..%u sequences",
-                        m ? m->info.context : 0, MODEL_SEQS_MAX);
     p.n_threads = 1;
     p.n_threads_batch = 1;
     p.flash_attn_type = LLAMA_FLASH_ATTN_TYPE_DISABLED;
@@ -55,40 +48,48 @@ static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tok
     p.op_offload = false;
     p.no_perf = true;
     p.abort_callback = stop_requested;
-    if (m->kind == FRE_MODEL_EMBEDDER)
-        embedder_params(&p, max_tokens);
+    if (c->model->kind == FRE_MODEL_EMBEDDER)
+        embedder_params(&p, c->max_tokens);
     else
-        decoder_params(&p, max_tokens, max_seqs, shared);
+        decoder_params(&p, c->max_tokens, c->max_seqs, c->shared);
+    fre_runtime_clear_error();
+    c->llama = llama_init_from_model(c->model->llama, p);
+    if (!c->llama)
+        return fre_fail(err, FRE_E_MODEL, "llama.cpp cannot run this model: %s",
+                        fre_runtime_last_error()[0] ? fre_runtime_last_error()
+                                                    : "no workspace could be made");
+    c->batch = llama_batch_init((int32_t)p.n_batch, 0, c->shared ? (int32_t)c->max_seqs : 1);
+    if (!c->batch.token || !c->batch.pos || !c->batch.seq_id || !c->batch.logits)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
+    return FRE_OK;
+}
+
+static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                       uint32_t max_seqs, bool shared, fre_err *err)
+{
+    fre_model_ctx *c = NULL;
+    fre_status st;
+
+    if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
+        max_tokens > m->info.context)
+        return fre_fail(err, FRE_E_ARG,
+                        "a model workspace needs 1..%u tokens and 1..%u sequences",
+                        m ? m->info.context : 0, MODEL_SEQS_MAX);
     c = calloc(1, sizeof *c);
-    if (!c) {
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
-        goto out;
-    }
+    if (!c)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
     c->model = m;
     c->max_tokens = max_tokens;
     c->max_seqs = max_seqs;
     c->shared = shared;
-    c->capacity = p.n_batch;
-    if (m->bert) {
+    if (m->bert)
         st = fre_bert_scratch_new(&c->scratch, m->bert, max_tokens);
-        if (st != FRE_OK)
-            st = fre_fail(err, st, "out of memory making a model workspace");
-        goto out;
-    }
-    fre_runtime_clear_error();
-    c->llama = llama_init_from_model(m->llama, p);
-    if (!c->llama) {
-        st = fre_fail(err, FRE_E_MODEL, "llama.cpp cannot run this model: %s",
-                      fre_runtime_last_error()[0] ? fre_runtime_last_error()
-                                                  : "no workspace could be made");
-        goto out;
-    }
-    c->batch = llama_batch_init((int32_t)c->capacity, 0, shared ? (int32_t)max_seqs : 1);
-    if (!c->batch.token || !c->batch.pos || !c->batch.seq_id || !c->batch.logits) {
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
-        goto out;
-    }
-out:
+    else if (m->causal)
+        st = fre_causal_state_new(&c->state, m->causal, max_tokens, max_seqs);
+    else
+        st = open_llama(c, err);
+    if (st != FRE_OK && fre_model_is_own(m))
+        st = fre_fail(err, st, "out of memory making a model workspace");
     if (st == FRE_OK)
         *out = c;
     else
@@ -119,6 +120,7 @@ void fre_model_ctx_free(fre_model_ctx *c)
     if (c->llama)
         llama_free(c->llama);
     fre_bert_scratch_free(c->scratch);
+    fre_causal_state_free(c->state);
     free(c);
 }
 

@@ -14,6 +14,10 @@ fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows
     if (!c || c->model->kind != FRE_MODEL_DECODER || !rows || n_rows == 0 ||
         n_rows > c->max_tokens || n_seqs == 0 || n_seqs > c->max_seqs)
         return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
+    if (c->model->causal) {
+        fre_causal_prefix(c->model->causal, c->state, c->model->kernels, rows, n_rows, n_seqs);
+        return FRE_OK;
+    }
     memory = llama_get_memory(c->llama);
     llama_memory_clear(memory, false);
     b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
@@ -86,6 +90,19 @@ static fre_status read_logits(const fre_model_ctx *c, float *logits, const uint3
     return FRE_OK;
 }
 
+static fre_status step_causal(fre_model_ctx *c, float *logits, const int32_t *ids,
+                              const uint32_t *seq, const uint32_t *n_seq, uint32_t n,
+                              uint32_t pos, fre_err *err)
+{
+    fre_status st;
+
+    if (fre_interrupted())
+        return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+    st = fre_causal_step(c->model->causal, c->state, c->model->kernels, logits, ids, seq, n_seq, n,
+                         pos);
+    return st == FRE_OK ? st : fre_fail(err, st, "a sequence stepped before its earlier rows");
+}
+
 fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, const uint32_t *seq,
                           uint32_t n, uint32_t pos, fre_err *err)
 {
@@ -98,6 +115,8 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
         return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
     if (!index_sequences(c, seen, ids, seq, n))
         return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");
+    if (c->model->causal)
+        return step_causal(c, logits, ids, seq, NULL, n, pos, err);
     while (!seen[first])
         first++;
     while (!seen[last])
@@ -108,28 +127,34 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
     return st == FRE_OK ? read_logits(c, logits, seen, err) : st;
 }
 
-/* Rows of a shared step; false: out of range. */
-static bool fill_shared(fre_model_ctx *c, const int32_t *ids, const uint32_t *seq,
-                        const uint32_t *n_seq, uint32_t n, uint32_t pos)
+static bool sound_rows(const fre_model_ctx *c, const int32_t *ids, const uint32_t *seq,
+                       const uint32_t *n_seq, uint32_t n)
 {
     bool seen[MODEL_SEQS_MAX] = {false};
-    size_t at = 0;
 
-    c->batch.n_tokens = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->info.vocab || n_seq[i] == 0 ||
             n_seq[i] > c->max_seqs)
             return false;
-        fre_model_batch_add(c, ids[i], pos, 0, true);
-        c->batch.n_seq_id[i] = (int32_t)n_seq[i];
-        for (uint32_t j = 0; j < n_seq[i]; j++, at++) {
-            if (seq[at] >= c->max_seqs || seen[seq[at]])
+        for (uint32_t j = 0; j < n_seq[i]; j++, seq++) {
+            if (*seq >= c->max_seqs || seen[*seq])
                 return false;
-            seen[seq[at]] = true;
-            c->batch.seq_id[i][j] = (llama_seq_id)seq[at];
+            seen[*seq] = true;
         }
     }
     return true;
+}
+
+static void fill_shared(fre_model_ctx *c, const int32_t *ids, const uint32_t *seq,
+                        const uint32_t *n_seq, uint32_t n, uint32_t pos)
+{
+    c->batch.n_tokens = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        fre_model_batch_add(c, ids[i], pos, 0, true);
+        c->batch.n_seq_id[i] = (int32_t)n_seq[i];
+        for (uint32_t j = 0; j < n_seq[i]; j++)
+            c->batch.seq_id[i][j] = (llama_seq_id)*seq++;
+    }
 }
 
 fre_status fre_model_step_shared(fre_model_ctx *c, float *logits, const int32_t *ids,
@@ -140,9 +165,12 @@ fre_status fre_model_step_shared(fre_model_ctx *c, float *logits, const int32_t 
     fre_status st;
 
     if (!c || !c->shared || !logits || !ids || !seq || !n_seq || n == 0 || n > c->max_seqs ||
-        pos >= c->max_tokens || !fill_shared(c, ids, seq, n_seq, n, pos))
+        pos >= c->max_tokens || !sound_rows(c, ids, seq, n_seq, n))
         return fre_fail(err, FRE_E_ARG,
                         "fre_model_step_shared: token, sequence or position out of range");
+    if (c->model->causal)
+        return step_causal(c, logits, ids, seq, n_seq, n, pos, err);
+    fill_shared(c, ids, seq, n_seq, n, pos);
     vocab = c->model->info.vocab;
     fre_runtime_clear_error();
     st = fre_model_result(llama_decode(c->llama, c->batch), err);

@@ -7,6 +7,7 @@
 #include <llama.h>
 
 #include "bert.h"
+#include "causal.h"
 #include "gguf_file.h"
 
 /* LLAMA_MAX_SEQ: llama.cpp holds the sequences of a batch in a bit set of this width. */
@@ -18,16 +19,18 @@ struct fre_model {
     fre_model_kind kind;
     fre_model_info info;
     int32_t unknown; /* id of the unknown token, -1: the vocabulary has none */
-    fre_bert *bert;  /* NULL: llama.cpp runs the model, else it only has the vocabulary */
-    const fre_bert_kernels *kernels;
+    fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
+    fre_causal *causal; /* vocabulary then; both NULL: it runs the model */
+    const fre_kernels *kernels;
 };
 
 struct fre_model_ctx {
     const fre_model *model; /* borrowed */
-    fre_bert_scratch *scratch; /* where the model has bert; the next two are unused then */
+    fre_bert_scratch *scratch; /* where the model has bert; no llama then, nor batch */
+    fre_causal_state *state;   /* where it has causal; likewise */
     struct llama_context *llama;
-    struct llama_batch batch; /* room for `capacity` tokens */
-    uint32_t capacity, max_tokens, max_seqs;
+    struct llama_batch batch; /* room for max_tokens and for max_seqs tokens */
+    uint32_t max_tokens, max_seqs;
     bool shared; /* one cache for all sequences: fre_model_step_shared */
 };
 
@@ -36,6 +39,9 @@ FRE_MUST_CHECK fre_status fre_runtime_start(fre_err *err);
 /* Last error line of llama.cpp in this thread, without its newline; "" if there was none. */
 const char *fre_runtime_last_error(void);
 void fre_runtime_clear_error(void);
+
+/* Run by bert.h or causal.h. */
+bool fre_model_is_own(const fre_model *m);
 
 /* Status of a return code of llama_encode or llama_decode. */
 FRE_MUST_CHECK fre_status fre_model_result(int32_t code, fre_err *err);

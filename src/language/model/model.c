@@ -37,9 +37,19 @@ static fre_status need(const fre_gguf_file *g, uint64_t *out, const char *name, 
     return FRE_OK;
 }
 
+static bool known_tokenizer(const fre_gguf_file *g)
+{
+    static const char *const known[] = {"bert", "llama", "gpt2", "t5"};
+
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(fre_gguf_text(g, "tokenizer.ggml.model"), known[i]) == 0)
+            return true;
+    return false;
+}
+
 /* Kinds of tokens.  llama.cpp asserts that a token of kind "byte" stands in a vocabulary that
  * spells bytes as <0xXX>: those of SentencePiece. */
-static bool sound_token_types(const fre_gguf_file *g)
+static bool sound_token_kinds(const fre_gguf_file *g)
 {
     const fre_gguf_pair *p = fre_gguf_find(g, "tokenizer.ggml.token_type");
     const char *model = fre_gguf_text(g, "tokenizer.ggml.model");
@@ -70,7 +80,12 @@ static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info,
         if (p && (p->type != FRE_GGUF_ARRAY || p->item_type != item || p->count != tokens->count))
             return unusable(err, path, "the parts of its vocabulary differ in length");
     }
-    if (!sound_token_types(g))
+    if (!known_tokenizer(g))
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s has a tokenizer of kind \"%.40s\"; bert, llama, gpt2 and t5 are "
+                        "understood",
+                        path, fre_gguf_text(g, "tokenizer.ggml.model"));
+    if (!sound_token_kinds(g))
         return unusable(err, path, "its vocabulary has tokens of an unknown kind");
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         char key[64];
@@ -192,6 +207,19 @@ static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const c
     return st == FRE_OK ? check_shape(g, info, path, err) : st;
 }
 
+/* llama.cpp has ids of its own for special tokens that the metadata leave out. */
+static bool special_tokens_exist(const fre_model *m)
+{
+    const llama_token id[] = {llama_vocab_bos(m->vocab), llama_vocab_eos(m->vocab),
+                              llama_vocab_eot(m->vocab), llama_vocab_sep(m->vocab),
+                              llama_vocab_pad(m->vocab), llama_vocab_mask(m->vocab)};
+
+    for (size_t i = 0; i < sizeof id / sizeof *id; i++)
+        if (id[i] != LLAMA_TOKEN_NULL && (id[i] < 0 || (uint32_t)id[i] >= m->info.vocab))
+            return false;
+    return true;
+}
+
 static fre_status load(fre_model *m, const char *path, fre_err *err)
 {
     ggml_backend_dev_t cpu_only[] = {NULL};
@@ -200,8 +228,8 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
     p.devices = cpu_only;
     p.n_gpu_layers = 0;
     p.load_mode = LLAMA_LOAD_MODE_MMAP;
-    p.check_tensors = m->bert == NULL;
-    p.vocab_only = m->bert != NULL;
+    p.check_tensors = !fre_model_is_own(m);
+    p.vocab_only = fre_model_is_own(m);
     /* Repacked weights switch kernels with the number of rows (docs/decisions): a text's
      * embedding would depend on what it is computed beside. */
     p.use_extra_bufts = false;
@@ -212,9 +240,11 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
                         fre_runtime_last_error()[0] ? fre_runtime_last_error() : "load failed");
     m->vocab = llama_model_get_vocab(m->llama);
     if ((uint32_t)llama_vocab_n_tokens(m->vocab) != m->info.vocab ||
-        (!m->bert && (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context))
+        (!fre_model_is_own(m) && (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context))
         return unusable(err, path, "llama.cpp reads its metadata differently");
-    if (m->bert)
+    if (!special_tokens_exist(m))
+        return unusable(err, path, "a special token lies outside its vocabulary");
+    if (fre_model_is_own(m))
         return FRE_OK;
     m->info.dim = (uint32_t)(m->kind == FRE_MODEL_EMBEDDER ? llama_model_n_embd_out(m->llama)
                                                            : llama_model_n_embd_inp(m->llama));
@@ -223,7 +253,7 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
 
 /* kernels NULL: llama.cpp runs the model whatever its shape. */
 static fre_status open_with(fre_model **out, const char *path, fre_model_kind kind,
-                            const fre_bert_kernels *kernels, fre_err *err)
+                            const fre_kernels *kernels, fre_err *err)
 {
     fre_gguf_file g = {0};
     fre_model *m = NULL;
@@ -246,6 +276,8 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
         st = fre_runtime_start(err);
     if (st == FRE_OK && kind == FRE_MODEL_EMBEDDER && kernels)
         st = fre_bert_load(&m->bert, &g, path, err);
+    if (st == FRE_OK && kind == FRE_MODEL_DECODER && kernels)
+        st = fre_causal_load(&m->causal, &g, path, err);
     if (st == FRE_OK)
         st = load(m, path, err);
     if (st != FRE_OK)
@@ -265,26 +297,31 @@ fre_status fre_model_open(fre_model **out, const char *path, fre_model_kind kind
 {
     if (!out || !path || (kind != FRE_MODEL_EMBEDDER && kind != FRE_MODEL_DECODER))
         return fre_fail(err, FRE_E_ARG, "fre_model_open needs a path and a kind");
-    return open_with(out, path, kind, fre_bert_pick(), err);
+    return open_with(out, path, kind, fre_kernels_pick(), err);
 }
 
-fre_status fre_model_open_reference(fre_model **out, const char *path, const char *kernels,
-                                    fre_err *err)
+fre_status fre_model_open_reference(fre_model **out, const char *path, fre_model_kind kind,
+                                    const char *kernels, fre_err *err)
 {
-    const fre_bert_kernels *k = kernels ? fre_bert_named(kernels) : NULL;
+    const fre_kernels *k = kernels ? fre_kernels_named(kernels) : NULL;
     fre_model *m = NULL;
     fre_status st;
 
     if (kernels && !k)
         return FRE_E_STATE;
-    st = open_with(&m, path, FRE_MODEL_EMBEDDER, k, err);
-    if (st == FRE_OK && kernels && !m->bert) {
+    st = open_with(&m, path, kind, k, err);
+    if (st == FRE_OK && kernels && !fre_model_is_own(m)) {
         fre_model_free(m);
         return FRE_E_STATE;
     }
     if (st == FRE_OK)
         *out = m;
     return st;
+}
+
+bool fre_model_is_own(const fre_model *m)
+{
+    return m->bert || m->causal;
 }
 
 void fre_model_free(fre_model *m)
@@ -294,6 +331,7 @@ void fre_model_free(fre_model *m)
     if (m->llama)
         llama_model_free(m->llama);
     fre_bert_free(m->bert);
+    fre_causal_free(m->causal);
     free(m);
 }
 

@@ -4,9 +4,10 @@
 
 #include <fre/model.h>
 
-/* An embedder that llama.cpp runs (kernels NULL) or that bert.h runs with the kernels of this
- * name; FRE_E_STATE: this processor does not have them, or the model is of another shape. */
+/* A model that llama.cpp runs (kernels NULL) or that bert.h or causal.h runs with the kernels of
+ * this name; FRE_E_STATE: this processor does not have them, or the model is of another shape. */
 FRE_MUST_CHECK fre_status fre_model_open_reference(fre_model **out, const char *path,
-                                                   const char *kernels, fre_err *err);
+                                                   fre_model_kind kind, const char *kernels,
+                                                   fre_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* The inner loops of bert.h over a virtual vector of sixteen floats.  A file that includes this
+/* The inner loops of kernels.h over a virtual vector of sixteen floats.  A file that includes this
  * defines the vector: type v16 and v_load, v_store, v_set, v_add, v_sub, v_mul, v_div, v_fma,
  * v_max, v_pow2 (2 to the power of an integral float), KERNEL (function attributes), COLUMNS
  * (vectors of a panel that one tile holds in registers) and KERNELS (name of the table).
@@ -9,7 +9,7 @@
 #error "include this from the file of one instruction set"
 #endif
 
-#include "bert.h"
+#include "kernels.h"
 
 #include <math.h>
 
@@ -33,14 +33,14 @@ INLINE void tile(const unsigned rows, float *c, size_t n, const float *a, size_t
     for (unsigned i = 0; i < rows; i++) {
         UNROLL
         for (unsigned j = 0; j < COLUMNS; j++)
-            sum[i][j] = v_load((first ? bias : c + i * n) + j * BERT_LANES);
+            sum[i][j] = v_load((first ? bias : c + i * n) + j * KERNEL_LANES);
     }
     for (size_t l = 0; l < kn; l++) {
         v16 w[COLUMNS];
 
         UNROLL
         for (unsigned j = 0; j < COLUMNS; j++)
-            w[j] = v_load(b + l * BERT_PANEL + j * BERT_LANES);
+            w[j] = v_load(b + l * KERNEL_PANEL + j * KERNEL_LANES);
         UNROLL
         for (unsigned i = 0; i < rows; i++) {
             v16 x = v_set(a[i * k + l]);
@@ -54,7 +54,7 @@ INLINE void tile(const unsigned rows, float *c, size_t n, const float *a, size_t
     for (unsigned i = 0; i < rows; i++) {
         UNROLL
         for (unsigned j = 0; j < COLUMNS; j++)
-            v_store(c + i * n + j * BERT_LANES, sum[i][j]);
+            v_store(c + i * n + j * KERNEL_LANES, sum[i][j]);
     }
 }
 
@@ -92,12 +92,12 @@ KERNEL static void strip(float *c, size_t n, const float *a, size_t m, size_t k,
 KERNEL static void matmul(float *c, const float *a, size_t m, size_t k, size_t n,
                           const float *packed, const float *bias)
 {
-    for (size_t panel = 0; panel < n; panel += BERT_PANEL) {
+    for (size_t panel = 0; panel < n; panel += KERNEL_PANEL) {
         for (size_t l = 0; l < k; l += BLOCK_K) {
             size_t kn = k - l < BLOCK_K ? k - l : BLOCK_K;
-            const float *block = packed + panel * k + l * BERT_PANEL;
+            const float *block = packed + panel * k + l * KERNEL_PANEL;
 
-            for (size_t j = 0; j < BERT_PANEL; j += COLUMNS * BERT_LANES)
+            for (size_t j = 0; j < KERNEL_PANEL; j += COLUMNS * KERNEL_LANES)
                 strip(c + panel + j, n, a + l, m, k, kn, block + j, bias + panel + j, l == 0);
         }
     }
@@ -105,21 +105,21 @@ KERNEL static void matmul(float *c, const float *a, size_t m, size_t k, size_t n
 
 INLINE float sum_lanes(v16 v)
 {
-    float x[BERT_LANES], s = 0.0f;
+    float x[KERNEL_LANES], s = 0.0f;
 
     v_store(x, v);
-    for (unsigned i = 0; i < BERT_LANES; i++)
+    for (unsigned i = 0; i < KERNEL_LANES; i++)
         s += x[i];
     return s;
 }
 
 INLINE float max_lanes(v16 v)
 {
-    float x[BERT_LANES], s;
+    float x[KERNEL_LANES], s;
 
     v_store(x, v);
     s = x[0];
-    for (unsigned i = 1; i < BERT_LANES; i++)
+    for (unsigned i = 1; i < KERNEL_LANES; i++)
         s = x[i] > s ? x[i] : s;
     return s;
 }
@@ -130,7 +130,7 @@ KERNEL static void norm(float *x, const float *add, size_t rows, size_t dim, con
     for (size_t r = 0; r < rows; r++, x += dim) {
         v16 sum = v_set(0.0f), squares = v_set(0.0f), mean, scale;
 
-        for (size_t i = 0; i < dim; i += BERT_LANES) {
+        for (size_t i = 0; i < dim; i += KERNEL_LANES) {
             v16 v = v_load(x + i);
 
             if (add) {
@@ -140,13 +140,13 @@ KERNEL static void norm(float *x, const float *add, size_t rows, size_t dim, con
             sum = v_add(sum, v);
         }
         mean = v_set(sum_lanes(sum) / (float)dim);
-        for (size_t i = 0; i < dim; i += BERT_LANES) {
+        for (size_t i = 0; i < dim; i += KERNEL_LANES) {
             v16 d = v_sub(v_load(x + i), mean);
 
             squares = v_fma(d, d, squares);
         }
         scale = v_set(1.0f / sqrtf(sum_lanes(squares) / (float)dim + eps));
-        for (size_t i = 0; i < dim; i += BERT_LANES) {
+        for (size_t i = 0; i < dim; i += KERNEL_LANES) {
             v16 d = v_mul(v_sub(v_load(x + i), mean), scale);
 
             v_store(x + i, v_fma(d, v_load(weight + i), v_load(bias + i)));
@@ -181,7 +181,7 @@ KERNEL static void gelu(float *x, size_t n)
 {
     const v16 one = v_set(1.0f), zero = v_set(0.0f);
 
-    for (size_t i = 0; i < n; i += BERT_LANES) {
+    for (size_t i = 0; i < n; i += KERNEL_LANES) {
         v16 v = v_load(x + i);
         v16 size = v_max(v, v_sub(zero, v));
         v16 z = v_mul(size, v_set(0.70710678f));
@@ -197,38 +197,44 @@ KERNEL static void gelu(float *x, size_t n)
     }
 }
 
+/* p[j] -> e^(p[j] - max p) for j < len and 0 up to padded; returns the inverse of their sum. */
+INLINE float soften(float *p, size_t len, size_t padded)
+{
+    v16 high = v_set(-INFINITY), sum = v_set(0.0f), top;
+
+    for (size_t j = len; j < padded; j++)
+        p[j] = -INFINITY;
+    for (size_t j = 0; j < padded; j += KERNEL_LANES)
+        high = v_max(high, v_load(p + j));
+    top = v_set(max_lanes(high));
+    for (size_t j = 0; j < padded; j += KERNEL_LANES)
+        v_store(p + j, v_exp(v_sub(v_load(p + j), top)));
+    for (size_t j = len; j < padded; j++)
+        p[j] = 0.0f;
+    for (size_t j = 0; j < padded; j += KERNEL_LANES)
+        sum = v_add(sum, v_load(p + j));
+    return 1.0f / sum_lanes(sum);
+}
+
 /* Weights of one query over the len keys in kt (head_dim x padded, keys along the row). */
 INLINE float weigh(float *p, const float *q, const float *kt, size_t len, size_t padded,
                    size_t head_dim, float scale)
 {
-    v16 high = v_set(-INFINITY), sum = v_set(0.0f), top;
-
-    for (size_t j = 0; j < padded; j += BERT_LANES) {
+    for (size_t j = 0; j < padded; j += KERNEL_LANES) {
         v16 s = v_set(0.0f);
 
         for (size_t d = 0; d < head_dim; d++)
             s = v_fma(v_set(q[d]), v_load(kt + d * padded + j), s);
         v_store(p + j, v_mul(s, v_set(scale)));
     }
-    for (size_t j = len; j < padded; j++)
-        p[j] = -INFINITY;
-    for (size_t j = 0; j < padded; j += BERT_LANES)
-        high = v_max(high, v_load(p + j));
-    top = v_set(max_lanes(high));
-    for (size_t j = 0; j < padded; j += BERT_LANES)
-        v_store(p + j, v_exp(v_sub(v_load(p + j), top)));
-    for (size_t j = len; j < padded; j++)
-        p[j] = 0.0f;
-    for (size_t j = 0; j < padded; j += BERT_LANES)
-        sum = v_add(sum, v_load(p + j));
-    return 1.0f / sum_lanes(sum);
+    return soften(p, len, padded);
 }
 
 KERNEL static void attend(float *out, size_t out_stride, const float *q, const float *k,
                           const float *v, size_t stride, size_t len, size_t head_dim, float scale,
                           float *room)
 {
-    size_t padded = (len + BERT_LANES - 1) / BERT_LANES * BERT_LANES;
+    size_t padded = (len + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     float *kt = room, *p = room + head_dim * padded;
 
     for (size_t d = 0; d < head_dim; d++)
@@ -237,7 +243,7 @@ KERNEL static void attend(float *out, size_t out_stride, const float *q, const f
     for (size_t i = 0; i < len; i++) {
         float inverse = weigh(p, q + i * stride, kt, len, padded, head_dim, scale);
 
-        for (size_t d = 0; d < head_dim; d += BERT_LANES) {
+        for (size_t d = 0; d < head_dim; d += KERNEL_LANES) {
             v16 s = v_set(0.0f);
 
             for (size_t j = 0; j < len; j++)
@@ -247,5 +253,78 @@ KERNEL static void attend(float *out, size_t out_stride, const float *q, const f
     }
 }
 
-const fre_bert_kernels KERNELS = {
-    .name = KERNELS_NAME, .matmul = matmul, .norm = norm, .gelu = gelu, .attend = attend};
+KERNEL static void rms(float *y, const float *x, size_t rows, size_t dim, const float *weight,
+                       float eps)
+{
+    for (size_t r = 0; r < rows; r++, x += dim, y += dim) {
+        v16 squares = v_set(0.0f), scale;
+
+        for (size_t i = 0; i < dim; i += KERNEL_LANES)
+            squares = v_fma(v_load(x + i), v_load(x + i), squares);
+        scale = v_set(1.0f / sqrtf(sum_lanes(squares) / (float)dim + eps));
+        for (size_t i = 0; i < dim; i += KERNEL_LANES)
+            v_store(y + i, v_mul(v_mul(v_load(x + i), scale), v_load(weight + i)));
+    }
+}
+
+/* silu(x) = x / (1 + e^-x), with the exponential of -|x| only. */
+KERNEL static void swiglu(float *x, const float *y, size_t n)
+{
+    const v16 one = v_set(1.0f), zero = v_set(0.0f);
+
+    for (size_t i = 0; i < n; i += KERNEL_LANES) {
+        v16 v = v_load(x + i), minus = v_sub(zero, v);
+        v16 e = v_exp(v_sub(zero, v_max(v, minus)));          /* e^-|x| */
+        v16 top = v_exp(v_sub(zero, v_max(minus, zero))); /* e^min(x, 0) */
+
+        v_store(x + i, v_mul(v_mul(v, v_div(top, v_add(one, e))), v_load(y + i)));
+    }
+}
+
+/* Sum of the lanes by halves: shorter than sum_lanes where one is needed for every key. */
+INLINE float fold_lanes(v16 v)
+{
+    float x[KERNEL_LANES];
+
+    v_store(x, v);
+    UNROLL
+    for (unsigned i = 0; i < 8; i++)
+        x[i] += x[i + 8];
+    UNROLL
+    for (unsigned i = 0; i < 4; i++)
+        x[i] += x[i + 4];
+    return (x[0] + x[2]) + (x[1] + x[3]);
+}
+
+KERNEL static void recall(float *out, const float *q, const float *const *k,
+                          const float *const *v, size_t at, size_t n, size_t head_dim, float scale,
+                          float *room)
+{
+    size_t padded = (n + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
+    float inverse;
+
+    for (size_t j = 0; j < n; j++) {
+        v16 s = v_set(0.0f);
+
+        for (size_t d = 0; d < head_dim; d += KERNEL_LANES)
+            s = v_fma(v_load(q + d), v_load(k[j] + at + d), s);
+        room[j] = fold_lanes(s) * scale;
+    }
+    inverse = soften(room, n, padded);
+    for (size_t d = 0; d < head_dim; d += KERNEL_LANES) {
+        v16 s = v_set(0.0f);
+
+        for (size_t j = 0; j < n; j++)
+            s = v_fma(v_set(room[j]), v_load(v[j] + at + d), s);
+        v_store(out + d, v_mul(s, v_set(inverse)));
+    }
+}
+
+const fre_kernels KERNELS = {.name = KERNELS_NAME,
+                             .matmul = matmul,
+                             .norm = norm,
+                             .rms = rms,
+                             .gelu = gelu,
+                             .swiglu = swiglu,
+                             .attend = attend,
+                             .recall = recall};

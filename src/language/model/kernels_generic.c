@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define KERNEL
-#define KERNELS fre_bert_generic
+#define KERNELS fre_kernels_generic
 #define KERNELS_NAME "generic"
 #define COLUMNS 1u
 
@@ -40,4 +40,4 @@ V float pow2_one(float n)
 }
 V v16 v_pow2(v16 n) { EACH(pow2_one(n.x[i])); }
 
-#include "bert_kernels.h"
+#include "kernels_body.h"

@@ -3,7 +3,7 @@
 #include <immintrin.h>
 
 #define KERNEL __attribute__((target("avx512f")))
-#define KERNELS fre_bert_avx512
+#define KERNELS fre_kernels_avx512
 #define KERNELS_NAME "avx512"
 #define COLUMNS 4u
 
@@ -26,7 +26,7 @@ V v16 v_pow2(v16 n)
     return _mm512_castsi512_ps(_mm512_slli_epi32(i, 23));
 }
 
-#include "bert_kernels.h"
+#include "kernels_body.h"
 #else
-typedef int fre_bert_avx512_not_built;
+typedef int fre_kernels_avx512_not_built;
 #endif

@@ -3,7 +3,7 @@
 #include <immintrin.h>
 
 #define KERNEL __attribute__((target("avx2,fma")))
-#define KERNELS fre_bert_avx2
+#define KERNELS fre_kernels_avx2
 #define KERNELS_NAME "avx2"
 #define COLUMNS 1u
 
@@ -51,7 +51,7 @@ V __m256 pow2_half(__m256 n)
 }
 V v16 v_pow2(v16 n) { return (v16){pow2_half(n.lo), pow2_half(n.hi)}; }
 
-#include "bert_kernels.h"
+#include "kernels_body.h"
 #else
-typedef int fre_bert_avx2_not_built;
+typedef int fre_kernels_avx2_not_built;
 #endif
