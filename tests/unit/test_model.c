@@ -650,6 +650,18 @@ static void unsound_models_are_refused(void **state)
     s.unknown_id = 10;
     bent(&t, &s, "outside its vocabulary");
     s = tiny_default();
+    s.skip_pair = "tokenizer.ggml.bos_token_id"; /* llama.cpp's own, 101, is outside */
+    bent(&t, &s, "special token is missing");
+    s = tiny_default();
+    s.last_token = "[MASK]";
+    bent(&t, &s, "appears twice");
+    s.last_token = NULL;
+    s.tokenizer = "rwkv";
+    bent(&t, &s, "tokenizer of kind \"rwkv\"");
+    s = tiny_default();
+    s.token_kind = 6;
+    bent(&t, &s, "tokens of an unknown kind");
+    s = tiny_default();
     s.architecture = "nonesuch";
     bent(&t, &s, NULL);
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++) {

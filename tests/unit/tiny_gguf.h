@@ -25,13 +25,16 @@ typedef struct tiny_shape {
     const char *skip_tensor; /* leave this tensor out */
     const char *nan_tensor;  /* its first weight is not a number */
     const char *extra_tensor;
-    uint32_t unknown_id;
+    const char *last_token; /* NULL: a word */
+    const char *tokenizer;
+    uint32_t unknown_id, token_kind;
 } tiny_shape;
 
 static inline tiny_shape tiny_default(void)
 {
     return (tiny_shape){.dim = 64, .wide = 64, .heads = 4, .layers = 2, .context = 32,
-                        .pooling = 1, .architecture = "bert", .unknown_id = 1};
+                        .pooling = 1, .architecture = "bert", .tokenizer = "bert", .unknown_id = 1,
+                        .token_kind = 1};
 }
 
 static inline void tiny_put(tiny *t, const void *p, size_t n)
@@ -141,18 +144,18 @@ static inline void tiny_metadata(tiny *t, const tiny_shape *s)
         tiny_put(t, "", 1);
 #undef TINY_ARCH
     tiny_pair_u32(t, s, "tokenizer.ggml.token_type_count", 2);
-    tiny_pair_text(t, s, "tokenizer.ggml.model", "bert");
+    tiny_pair_text(t, s, "tokenizer.ggml.model", s->tokenizer);
     if (tiny_key(t, s, "tokenizer.ggml.tokens", 9)) {
         tiny_u32(t, 8);
         tiny_u64(t, n);
         for (uint32_t i = 0; i < n; i++)
-            tiny_text(t, token[i]);
+            tiny_text(t, s->last_token && i + 1 == n ? s->last_token : token[i]);
     }
     if (tiny_key(t, s, "tokenizer.ggml.token_type", 9)) {
         tiny_u32(t, 5);
         tiny_u64(t, n);
         for (uint32_t i = 0; i < n; i++)
-            tiny_u32(t, i < 5 ? 3 : 1);
+            tiny_u32(t, i < 5 ? 3 : s->token_kind);
     }
     tiny_pair_u32(t, s, "tokenizer.ggml.unknown_token_id", s->unknown_id);
     tiny_pair_u32(t, s, "tokenizer.ggml.bos_token_id", 2);

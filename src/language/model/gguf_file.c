@@ -162,6 +162,60 @@ static fre_status take_small_ints(reader *r, fre_gguf_pair *p)
     return FRE_OK;
 }
 
+/* FNV-1a of a string up to its first NUL, where llama.cpp ends it; 0 stays for the empty one. */
+static fre_status take_hash(reader *r, uint64_t *out)
+{
+    uint64_t len = 0, h = UINT64_C(0xcbf29ce484222325);
+    bool ended = false;
+    fre_status st = take_u64(r, &len);
+
+    *out = 0;
+    if (st == FRE_OK && len > r->left)
+        return cut_short(r);
+    while (st == FRE_OK && len > 0) {
+        uint8_t part[256];
+        size_t n = len < sizeof part ? (size_t)len : sizeof part;
+
+        st = take(r, part, n);
+        for (size_t i = 0; st == FRE_OK && i < n && !ended; i++) {
+            ended = part[i] == 0;
+            if (!ended)
+                *out = h = (h ^ part[i]) * UINT64_C(0x100000001b3);
+        }
+        len -= n;
+    }
+    return st;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Strings of an array; bits: 1 if two that are not empty are equal (or, once in 2^60, look so). */
+static fre_status take_strings(reader *r, fre_gguf_pair *p)
+{
+    uint64_t *hash = NULL;
+    fre_status st = FRE_OK;
+
+    if (p->count > r->left / 8)
+        return cut_short(r);
+    hash = malloc(((size_t)p->count + 1) * sizeof *hash);
+    if (!hash)
+        return fre_fail(r->err, FRE_E_NOMEM, "out of memory reading the header of %s", r->path);
+    for (uint64_t i = 0; i < p->count && st == FRE_OK; i++)
+        st = take_hash(r, &hash[i]);
+    if (st == FRE_OK) {
+        qsort(hash, (size_t)p->count, sizeof *hash, by_value);
+        for (uint64_t i = 1; i < p->count; i++)
+            p->bits |= hash[i] != 0 && hash[i] == hash[i - 1];
+    }
+    free(hash);
+    return st;
+}
+
 static fre_status take_array(reader *r, fre_gguf_pair *p)
 {
     size_t width;
@@ -171,20 +225,8 @@ static fre_status take_array(reader *r, fre_gguf_pair *p)
         st = take_u64(r, &p->count);
     if (st != FRE_OK)
         return st;
-    if (p->item_type == FRE_GGUF_STRING) {
-        if (p->count > r->left / 8)
-            return cut_short(r);
-        for (uint64_t i = 0; i < p->count; i++) {
-            uint64_t len = 0;
-
-            st = take_u64(r, &len);
-            if (st == FRE_OK)
-                st = skip(r, len);
-            if (st != FRE_OK)
-                return st;
-        }
-        return FRE_OK;
-    }
+    if (p->item_type == FRE_GGUF_STRING)
+        return take_strings(r, p);
     width = scalar_bytes(p->item_type);
     if (width == 0)
         return damaged(r, "its metadata hold an array of an unknown type");

@@ -31,7 +31,8 @@ typedef struct fre_gguf_pair {
     uint32_t item_type; /* of an array */
     uint64_t count;     /* items of an array, bytes of a string */
     uint64_t bits;      /* scalar, zero- or sign-extended; floats as their bits; an array of
-                           int32: bit v is set if it holds v, bit 63 for any v above 62 */
+                           int32: bit v is set if it holds v, bit 63 for any v above 62; an
+                           array of strings: 1 if some appears twice */
     char text[FRE_GGUF_TEXT_BYTES];
 } fre_gguf_pair;
 

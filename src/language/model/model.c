@@ -73,6 +73,8 @@ static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info,
     if (!tokens || tokens->type != FRE_GGUF_ARRAY || tokens->item_type != FRE_GGUF_STRING ||
         tokens->count == 0 || tokens->count > VOCAB_MAX)
         return unusable(err, path, "it has no vocabulary");
+    if (tokens->bits != 0)
+        return unusable(err, path, "a token of its vocabulary appears twice");
     for (size_t i = 0; i < sizeof beside / sizeof *beside; i++) {
         const fre_gguf_pair *p = fre_gguf_find(g, beside[i]);
         uint32_t item = i == 0 ? FRE_GGUF_I32 : FRE_GGUF_F32;
@@ -207,17 +209,23 @@ static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const c
     return st == FRE_OK ? check_shape(g, info, path, err) : st;
 }
 
-/* llama.cpp has ids of its own for special tokens that the metadata leave out. */
+/* llama.cpp has ids of its own for special tokens that the metadata leave out, drops those that
+ * lie outside the vocabulary, and asserts that the ones it adds to a text exist. */
 static bool special_tokens_exist(const fre_model *m)
 {
-    const llama_token id[] = {llama_vocab_bos(m->vocab), llama_vocab_eos(m->vocab),
-                              llama_vocab_eot(m->vocab), llama_vocab_sep(m->vocab),
-                              llama_vocab_pad(m->vocab), llama_vocab_mask(m->vocab)};
+    const struct llama_vocab *v = m->vocab;
+    const llama_token id[] = {llama_vocab_bos(v), llama_vocab_eos(v), llama_vocab_eot(v),
+                              llama_vocab_sep(v), llama_vocab_pad(v), llama_vocab_mask(v)};
+    bool wordpiece = llama_vocab_type(v) == LLAMA_VOCAB_TYPE_WPM;
 
     for (size_t i = 0; i < sizeof id / sizeof *id; i++)
         if (id[i] != LLAMA_TOKEN_NULL && (id[i] < 0 || (uint32_t)id[i] >= m->info.vocab))
             return false;
-    return true;
+    if ((wordpiece || llama_vocab_get_add_bos(v)) && llama_vocab_bos(v) == LLAMA_TOKEN_NULL)
+        return false;
+    if (wordpiece && llama_vocab_sep(v) == LLAMA_TOKEN_NULL)
+        return false;
+    return !llama_vocab_get_add_eos(v) || llama_vocab_eos(v) != LLAMA_TOKEN_NULL;
 }
 
 static fre_status load(fre_model *m, const char *path, fre_err *err)
@@ -243,7 +251,7 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
         (!fre_model_is_own(m) && (uint32_t)llama_model_n_ctx_train(m->llama) != m->info.context))
         return unusable(err, path, "llama.cpp reads its metadata differently");
     if (!special_tokens_exist(m))
-        return unusable(err, path, "a special token lies outside its vocabulary");
+        return unusable(err, path, "a special token is missing from its vocabulary");
     if (fre_model_is_own(m))
         return FRE_OK;
     m->info.dim = (uint32_t)(m->kind == FRE_MODEL_EMBEDDER ? llama_model_n_embd_out(m->llama)
