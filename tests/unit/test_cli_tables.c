@@ -171,8 +171,7 @@ static void test_wrap(void **state)
     PRINTED(cli_wrap(f, "one two\n\nthree", 4, 2));
     assert_string_equal(printed, "  one two\n\n    three\n");
     free(printed);
-    PRINTED(
-        cli_wrap(f, "aaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbb c ddddddddddddddddddd ee", 60, 0));
+    PRINTED(cli_wrap(f, "aaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbb c ddddddddddddddddddd ee", 60, 0));
     assert_fits(printed, "wrap");
     free(printed);
     PRINTED(cli_wrap(f, "", 4, 4));
