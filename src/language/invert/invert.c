@@ -73,6 +73,28 @@ static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
     return st;
 }
 
+/* Tokens whose piece begins with a space. */
+static fre_status find_word_starts(fre_inverter *v)
+{
+    const uint32_t vocab = fre_model_info_view(v->decoder)->vocab;
+    fre_buf b;
+    fre_status st = FRE_OK;
+
+    v->starts = calloc(vocab, 1);
+    if (!v->starts)
+        return FRE_E_NOMEM;
+    fre_buf_init(&b, INV_TEXT_MAX);
+    for (uint32_t i = 0; i < vocab && st == FRE_OK; i++) {
+        const int32_t id = (int32_t)i;
+
+        b.n = 0;
+        st = fre_model_detokenize(v->decoder, &b, &id, 1);
+        v->starts[i] = b.n > 0 && b.p[0] == ' ';
+    }
+    fre_buf_wipe(&b);
+    return st;
+}
+
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                             const fre_inverter_opts *opts, fre_err *err)
 {
@@ -99,6 +121,9 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
     st = open_parts(v, opts->path, err);
     if (st != FRE_OK)
         goto out;
+    st = find_word_starts(v);
+    if (st != FRE_OK)
+        goto out;
     v->drawer = calloc(v->threads, sizeof *v->drawer);
     if (!v->drawer) {
         st = FRE_E_NOMEM;
@@ -122,6 +147,7 @@ void fre_inverter_free(fre_inverter *v)
     for (uint32_t i = 0; v->drawer && i < v->threads; i++)
         inv_drawer_wipe(&v->drawer[i]);
     free(v->drawer);
+    free(v->starts);
     inv_projector_wipe(&v->projector);
     fre_model_free(v->decoder);
     free(v);

@@ -14,14 +14,16 @@
 #define INV_TOP_K 64u       /* model card: top-k 64 */
 #define INV_TEXT_MAX 1024u  /* bytes of one candidate */
 
-#define INV_BATCH 48u       /* sequences side by side in one decoder context */
+#define INV_BATCH 96u       /* sequences side by side in one decoder context */
 #define INV_CHUNK 32u       /* centroids whose candidates are embedded together */
 
 /* What is tuned, on public text only (docs/decisions); inv_tuning_default holds the values. */
 typedef struct inv_tuning {
     uint32_t samples;   /* first draws, one of them greedy */
     uint32_t rounds;    /* of edits */
+    uint32_t keep;      /* of the first draws, the likeliest this many are embedded */
     uint32_t edits;     /* proposals a round */
+    uint32_t keep_edits;
     uint32_t parents;   /* best candidates that are edited */
     double temperature;
     double std_floor;   /* of the noise in the score */
@@ -97,13 +99,18 @@ void inv_pool_init(inv_pool *p, uint32_t dim);
 void inv_pool_wipe(inv_pool *p);
 /* Add unless its text (case-blind) is there. */
 fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
+/* Of the candidates from `scored` on, keep the `keep` likeliest under the decoder: embedding costs
+ * more than drawing, and the decoder's opinion is already given the centroid. */
+void inv_pool_trim(inv_pool *p, size_t keep);
 /* Distances and scores of the candidates from `scored` on; sorts. */
 fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t);
 
 /* ---- editor -------------------------------------------------------------------------------- */
 
-/* n proposals from the pool's best; returns how many were made (<= n). */
-uint32_t inv_edit(inv_plan *out, uint32_t n, const inv_pool *p, uint32_t parents, fre_rng *rng);
+/* Up to n proposals from the pool's best; returns how many were made.  starts[id]: the token
+ * begins a word. */
+uint32_t inv_edit(inv_plan *out, uint32_t n, const inv_pool *p, uint32_t parents,
+                  const fre_model *m, const uint8_t *starts, fre_rng *rng);
 
 /* ---- the inverter -------------------------------------------------------------------------- */
 
@@ -124,6 +131,7 @@ struct fre_inverter {
     fre_model *decoder;
     inv_projector projector;
     inv_drawer *drawer; /* one a thread */
+    uint8_t *starts;    /* per token: it begins a word */
     uint32_t threads, paraphrases;
     double paraphrase_distance;
     uint64_t seed;

@@ -130,6 +130,24 @@ out:
     return st;
 }
 
+static int likelier(const void *a, const void *b)
+{
+    const inv_cand *x = a, *y = b;
+
+    if (x->logp > y->logp || x->logp < y->logp)
+        return x->logp > y->logp ? -1 : 1;
+    return memcmp(x->key, y->key, sizeof x->key); /* a total order: the same everywhere */
+}
+
+void inv_pool_trim(inv_pool *p, size_t keep)
+{
+    if (p->n - p->scored <= keep)
+        return;
+    qsort(p->cand + p->scored, p->n - p->scored, sizeof *p->cand, likelier);
+    while (p->n - p->scored > keep)
+        free(p->cand[--p->n].text);
+}
+
 /* Insertion of candidate i (score set) into the sorted ones before it. */
 static void sift(inv_pool *p, size_t i, float *row)
 {

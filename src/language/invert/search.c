@@ -8,11 +8,13 @@
 
 const inv_tuning inv_tuning_default = {
     .samples = 48,
-    .rounds = 4,
-    .edits = 48,
+    .keep = 24,
+    .rounds = 8,
+    .edits = 32,
+    .keep_edits = 12,
     .parents = 6,
     .temperature = 0.8,
-    .std_floor = 0.02,
+    .std_floor = 0.03,
     .logp_weight = 1.0,
 };
 
@@ -68,6 +70,7 @@ static fre_status state_begin(const fre_inverter *v, inv_state *s)
 
 static fre_status decode_one(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
 {
+    const bool first = s->pool.scored == 0;
     fre_status st = FRE_OK;
 
     for (uint32_t at = 0; at < s->n_plan && st == FRE_OK; at += INV_BATCH) {
@@ -78,6 +81,7 @@ static fre_status decode_one(fre_inverter *v, inv_drawer *d, inv_state *s, fre_e
     }
     for (uint32_t i = 0; i < s->n_plan && st == FRE_OK; i++)
         st = inv_pool_add(&s->pool, v->decoder, &s->draw[i]);
+    inv_pool_trim(&s->pool, first ? v->tuning.keep : v->tuning.keep_edits);
     return st;
 }
 
@@ -172,7 +176,8 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
     for (uint32_t round = 0; round <= v->tuning.rounds && st == FRE_OK; round++) {
         for (uint32_t i = 0; round > 0 && i < n; i++)
             state[i].n_plan = inv_edit(state[i].plan, v->tuning.edits, &state[i].pool,
-                                       v->tuning.parents, &state[i].rng);
+                                       v->tuning.parents, v->decoder, v->starts,
+                                       &state[i].rng);
         st = decode_all(v, state, n, err);
         if (st == FRE_OK)
             st = embed_all(v, state, n, err);
