@@ -1,5 +1,8 @@
 /** fre/model.h - adapter over llama.cpp, the only place that includes llama.h, ggml.h, gguf.h.
  *
+ * BERT-shaped embedders and small Llama-shaped decoders run in float32 kernels of our own
+ * (docs/decisions/0002): a row's numbers are the same to the bit whatever is computed beside it
+ * and on every processor with fused multiply-add.  Everything else runs in llama.cpp.
  * A fre_model is the weights of one GGUF file, immutable, shared between threads; a
  * fre_model_ctx is one thread's workspace (one thread at a time, one ggml thread).  Parallelism is
  * many contexts, never many threads in one (docs/decisions).  Loading checks the file before
