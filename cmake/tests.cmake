@@ -58,7 +58,7 @@ if(FRE_TESTS)
         fre_add_program(${test} ${file} "${module}" ${libs} PkgConfig::cmocka)
         target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
         add_test(NAME ${test} COMMAND ${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-        set_tests_properties(${test} PROPERTIES TIMEOUT 120
+        set_tests_properties(${test} PROPERTIES TIMEOUT 600
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
     endforeach()
 endif()
@@ -80,7 +80,7 @@ foreach(file IN LISTS fuzz_files)
         fre_add_program(${target} "${file};${PROJECT_SOURCE_DIR}/fuzz/replay_main.c" "${module}"
             ${libs})
         add_test(NAME ${target} COMMAND ${target} ${PROJECT_SOURCE_DIR}/fuzz/corpus/${stem})
-        set_tests_properties(${target} PROPERTIES TIMEOUT 120
+        set_tests_properties(${target} PROPERTIES TIMEOUT 600
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
     endif()
 endforeach()
@@ -110,7 +110,7 @@ if(FRE_TESTS)
     if(integration AND FRE_PYTEST AND TARGET fre-e2t)
         add_test(NAME integration
             COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/integration)
-        set_tests_properties(integration PROPERTIES TIMEOUT 1200 ENVIRONMENT
+        set_tests_properties(integration PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
             "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
     endif()
 endif()
