@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #define POPULATION "data/assistant-requests.jsonl.gz"
-#define READ_MAX 200000u /* records looked at */
-#define TIMED_MAX 10000u /* distinct texts in the timed run */
+#define READ_MAX 200000u  /* records looked at */
+#define TIMED_MAX 10000u  /* distinct texts in the timed run */
 #define CHECKED_MAX 1000u /* of them embedded again in other company */
 #define BATCH 64u
 #define PROJECTION_DIM 20u
@@ -189,8 +189,7 @@ static fre_status compare(change *c, const float *a, const float *b, size_t n, s
     return st == FRE_OK ? st : fre_fail(err, st, "placing embeddings in cells failed");
 }
 
-static fre_status open_embedder(fre_embedder **e, const char *model, uint32_t threads,
-                                fre_err *err)
+static fre_status open_embedder(fre_embedder **e, const char *model, uint32_t threads, fre_err *err)
 {
     const fre_embedder_opts opts = {.path = model, .threads = threads};
 
@@ -248,8 +247,7 @@ static void print(FILE *out, const result *r, uint32_t threads, bool json)
                           ", \"%s\": {\"cells_changed\": %zu, \"share\": %.6f, "
                           "\"max_difference\": %.3g}",
                           r->change[i].json_name, r->change[i].cells,
-                          (double)r->change[i].cells / (double)r->checked,
-                          r->change[i].difference);
+                          (double)r->change[i].cells / (double)r->checked, r->change[i].difference);
         (void)fputs("}\n", out);
         return;
     }

@@ -221,9 +221,11 @@ static void foreign_texts_are_counted(void **state)
 static void odd_bytes_are_text_or_refused(void **state)
 {
     static const char odd[] = "a\0b [SEP] [CLS] [MASK] \xf0\x9f\x98\x80";
-    static const char *const bad[] = {"\xff", "a\xc3", "\xe2\x82", "\xed\xa0\x80", "\xc0\x80",
-                                      "\xf4\x90\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",
-                                      "\x80", "\xf1\x80\x80z"};
+    static const char *const bad[] = {"\xff",         "a\xc3",
+                                      "\xe2\x82",     "\xed\xa0\x80",
+                                      "\xc0\x80",     "\xf4\x90\x80\x80",
+                                      "\xe0\x80\x80", "\xf0\x80\x80\x80",
+                                      "\x80",         "\xf1\x80\x80z"};
     const char *text = odd;
     size_t len = sizeof odd - 1;
     static float x[DIM], before[DIM];

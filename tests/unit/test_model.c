@@ -138,7 +138,9 @@ static size_t make_sequences(int32_t *ids, uint32_t *len, uint32_t n)
     for (uint32_t s = 0; s < n; s++) {
         len[s] = s < 12 ? 2 + s : 2 + s * 9 % 119;
         for (uint32_t i = 0; i < len[s]; i++)
-            ids[at++] = i == 0 ? 101 : i + 1 == len[s] ? 102 : (int32_t)(1996 + (s * 31 + i * 17) % 9000);
+            ids[at++] = i == 0            ? 101
+                        : i + 1 == len[s] ? 102
+                                          : (int32_t)(1996 + (s * 31 + i * 17) % 9000);
     }
     return at;
 }
@@ -247,8 +249,7 @@ static void agrees_with_llama_cpp(void **state)
     assert_true(encode_with(EMBEDDER, NULL, theirs, ids, len, N, 512));
     for (uint32_t i = 0; i < N; i++)
         if (cosine(ours + i * DIM, theirs + i * DIM, DIM) < 0.99)
-            fail_msg("sequence %u: cosine %.5f", i,
-                     cosine(ours + i * DIM, theirs + i * DIM, DIM));
+            fail_msg("sequence %u: cosine %.5f", i, cosine(ours + i * DIM, theirs + i * DIM, DIM));
     temp_dir_make(&t);
     for (size_t i = 0; i < 43; i++)
         ids[i] = (int32_t)(i * 7 % 10);
@@ -536,8 +537,7 @@ static void shared_rows_change_nothing(void **state)
         assert_int_equal(fre_model_step(c, apart, split, seq, 8, 3, &err), FRE_OK);
         assert_int_equal(fre_model_step_shared(sc, together, pair, seq, two, 2, 3, &err), FRE_OK);
         assert_int_equal(fre_model_step(c, apart, last, seq, 8, 4, &err), FRE_OK);
-        assert_int_equal(fre_model_step_shared(sc, together, last, seq, each, 8, 4, &err),
-                         FRE_OK);
+        assert_int_equal(fre_model_step_shared(sc, together, last, seq, each, 8, 4, &err), FRE_OK);
         if (name[k])
             assert_memory_equal(apart, together, sizeof apart);
         for (size_t i = 0; i < 8 * VOCAB; i++)
@@ -623,9 +623,9 @@ static void bent(const temp_dir *t, const tiny_shape *s, const char *why)
 
 static void unsound_models_are_refused(void **state)
 {
-    static const char *const needed[] = {
-        "token_embd.weight",   "token_embd_norm.bias",  "blk.0.attn_q.weight",
-        "blk.1.ffn_up.weight", "blk.1.ffn_down.weight", "position_embd.weight"};
+    static const char *const needed[] = {"token_embd.weight",     "token_embd_norm.bias",
+                                         "blk.0.attn_q.weight",   "blk.1.ffn_up.weight",
+                                         "blk.1.ffn_down.weight", "position_embd.weight"};
     tiny_shape s = tiny_default();
     temp_dir t;
 

@@ -32,8 +32,15 @@ typedef struct tiny_shape {
 
 static inline tiny_shape tiny_default(void)
 {
-    return (tiny_shape){.dim = 64, .wide = 64, .heads = 4, .layers = 2, .context = 32,
-                        .pooling = 1, .architecture = "bert", .tokenizer = "bert", .unknown_id = 1,
+    return (tiny_shape){.dim = 64,
+                        .wide = 64,
+                        .heads = 4,
+                        .layers = 2,
+                        .context = 32,
+                        .pooling = 1,
+                        .architecture = "bert",
+                        .tokenizer = "bert",
+                        .unknown_id = 1,
                         .token_kind = 1};
 }
 
@@ -121,9 +128,19 @@ static inline void tiny_tensor(tiny *t, const tiny_shape *s, const char *name, u
 
 static inline void tiny_metadata(tiny *t, const tiny_shape *s)
 {
-    static const char *const token[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]",
-                                        "\xe2\x96\x81" "a", "\xe2\x96\x81" "b", "c", "d",
-                                        "\xe2\x96\x81" "hello"};
+    static const char *const token[] = {"[PAD]",
+                                        "[UNK]",
+                                        "[CLS]",
+                                        "[SEP]",
+                                        "[MASK]",
+                                        "\xe2\x96\x81"
+                                        "a",
+                                        "\xe2\x96\x81"
+                                        "b",
+                                        "c",
+                                        "d",
+                                        "\xe2\x96\x81"
+                                        "hello"};
     const uint32_t n = sizeof token / sizeof *token;
     const char *a = s->architecture;
     char key[96];

@@ -20,7 +20,7 @@
 struct fre_embedder {
     fre_model *model;
     uint32_t threads, max_tokens;
-    uint32_t specials; /* tokens of the empty text */
+    uint32_t specials;    /* tokens of the empty text */
     fre_model_ctx **idle; /* stack of free workspaces, guarded by lock */
     uint32_t n_idle, n_ctx;
     pthread_mutex_t lock;
@@ -162,8 +162,7 @@ static void cut_batches(call *c)
     for (size_t i = 0; i < c->n; i++) {
         size_t in_batch = i - c->batch[c->n_batches];
 
-        if (in_batch > 0 &&
-            (tokens + c->item[i].len > BATCH_TOKENS || in_batch == BATCH_SEQS)) {
+        if (in_batch > 0 && (tokens + c->item[i].len > BATCH_TOKENS || in_batch == BATCH_SEQS)) {
             c->batch[++c->n_batches] = i;
             tokens = 0;
         }
@@ -253,8 +252,8 @@ static void add_stats(fre_embedder *e, const call *c, size_t n_chunks)
     }
 }
 
-fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text,
-                           const size_t *len, size_t n, fre_err *err)
+fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text, const size_t *len,
+                           size_t n, fre_err *err)
 {
     call c = {.e = e, .text = text, .len = len, .n = n};
     size_t n_chunks = n / TOKENISE_CHUNK + (n % TOKENISE_CHUNK != 0), floats;
@@ -306,8 +305,8 @@ static fre_status open_contexts(fre_embedder *e, fre_err *err)
     if (!e->idle)
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
     while (e->n_ctx < e->threads) {
-        fre_status st = fre_model_ctx_new(&e->idle[e->n_ctx], e->model, e->max_tokens,
-                                          BATCH_SEQS, err);
+        fre_status st =
+            fre_model_ctx_new(&e->idle[e->n_ctx], e->model, e->max_tokens, BATCH_SEQS, err);
 
         if (st != FRE_OK)
             return st;

@@ -28,7 +28,7 @@ FRE_MUST_CHECK fre_status fre_bert_scratch_new(fre_bert_scratch **out, const fre
 void fre_bert_scratch_free(fre_bert_scratch *s);
 /* Pooled, not yet normalised rows of n_seqs sequences whose lengths sum to at most the larger of
  * max_tokens and BERT_TOKENS. */
-void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels,
-                     float *out, const int32_t *ids, const uint32_t *len, uint32_t n_seqs);
+void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels, float *out,
+                     const int32_t *ids, const uint32_t *len, uint32_t n_seqs);
 
 #endif

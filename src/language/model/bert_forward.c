@@ -67,21 +67,20 @@ static void attention(const fre_bert *b, fre_bert_scratch *s, const fre_kernels 
     }
 }
 
-static void run(const fre_kernels *kernels, const fre_product *p, float *c,
-                const float *a, size_t m)
+static void run(const fre_kernels *kernels, const fre_product *p, float *c, const float *a,
+                size_t m)
 {
     kernels->matmul(c, a, m, p->k, p->n, p->packed, p->bias);
 }
 
 static void layer(const fre_bert *b, const fre_bert_layer *y, fre_bert_scratch *s,
-                  const fre_kernels *kernels, const uint32_t *len, uint32_t n_seqs,
-                  size_t tokens)
+                  const fre_kernels *kernels, const uint32_t *len, uint32_t n_seqs, size_t tokens)
 {
     run(kernels, &y->qkv, s->qkv, s->x, tokens);
     attention(b, s, kernels, len, n_seqs);
     run(kernels, &y->out, s->qkv, s->y, tokens); /* qkv is free again: tokens x dim of it */
-    kernels->norm(s->x, s->qkv, tokens, b->dim, y->after_attention.weight,
-                  y->after_attention.bias, b->eps);
+    kernels->norm(s->x, s->qkv, tokens, b->dim, y->after_attention.weight, y->after_attention.bias,
+                  b->eps);
     run(kernels, &y->up, s->wide, s->x, tokens);
     kernels->gelu(s->wide, tokens * b->wide);
     run(kernels, &y->down, s->y, s->wide, tokens);
@@ -105,8 +104,8 @@ static void pool(const fre_bert *b, float *out, const float *x, uint32_t len)
     }
 }
 
-void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels,
-                     float *out, const int32_t *ids, const uint32_t *len, uint32_t n_seqs)
+void fre_bert_encode(const fre_bert *b, fre_bert_scratch *s, const fre_kernels *kernels, float *out,
+                     const int32_t *ids, const uint32_t *len, uint32_t n_seqs)
 {
     size_t tokens = 0, at = 0;
 

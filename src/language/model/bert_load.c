@@ -17,8 +17,7 @@ static void norm(fre_loader *l, fre_bert_norm *out, const char *prefix, size_t d
 }
 
 /* Outputs [at, at + n) of p from blk.LAYER.NAME.{weight,bias}. */
-static void part(fre_loader *l, fre_product *p, size_t at, size_t layer, const char *name,
-                 size_t n)
+static void part(fre_loader *l, fre_product *p, size_t at, size_t layer, const char *name, size_t n)
 {
     char prefix[FRE_GGUF_NAME_BYTES], key[FRE_GGUF_NAME_BYTES + 8];
 
@@ -52,14 +51,17 @@ static void load_layer(fre_loader *l, const fre_bert *b, fre_bert_layer *y, size
 
 static bool known_tensors(const fre_gguf_file *g)
 {
-    static const char *const names[] = {
-        "token_embd.weight",      "token_types.weight",       "position_embd.weight",
-        "token_embd_norm.weight", "token_embd_norm.bias",     "attn_q.weight",
-        "attn_q.bias",            "attn_k.weight",            "attn_k.bias",
-        "attn_v.weight",          "attn_v.bias",              "attn_output.weight",
-        "attn_output.bias",       "ffn_up.weight",            "ffn_up.bias",
-        "ffn_down.weight",        "ffn_down.bias",            "attn_output_norm.weight",
-        "attn_output_norm.bias",  "layer_output_norm.weight", "layer_output_norm.bias"};
+    static const char *const names[] = {"token_embd.weight",     "token_types.weight",
+                                        "position_embd.weight",  "token_embd_norm.weight",
+                                        "token_embd_norm.bias",  "attn_q.weight",
+                                        "attn_q.bias",           "attn_k.weight",
+                                        "attn_k.bias",           "attn_v.weight",
+                                        "attn_v.bias",           "attn_output.weight",
+                                        "attn_output.bias",      "ffn_up.weight",
+                                        "ffn_up.bias",           "ffn_down.weight",
+                                        "ffn_down.bias",         "attn_output_norm.weight",
+                                        "attn_output_norm.bias", "layer_output_norm.weight",
+                                        "layer_output_norm.bias"};
 
     return fre_gguf_only(g, names, sizeof names / sizeof *names);
 }
@@ -77,8 +79,7 @@ static bool read_shape(fre_bert *b, const fre_gguf_file *g)
     b->heads = fre_gguf_number(g, "bert", "attention.head_count", 4096, 1);
     b->n_layers = fre_gguf_number(g, "bert", "block_count", 512, 1);
     b->context = fre_gguf_number(g, "bert", "context_length", ROW_MAX, 1);
-    b->pooling =
-        (fre_bert_pooling)fre_gguf_number(g, "bert", "pooling_type", BERT_POOLING_LAST, 1);
+    b->pooling = (fre_bert_pooling)fre_gguf_number(g, "bert", "pooling_type", BERT_POOLING_LAST, 1);
     if (!b->dim || !b->wide || !b->heads || !b->n_layers || !b->context || !b->pooling ||
         b->dim % (b->heads * KERNEL_LANES) != 0)
         return false;

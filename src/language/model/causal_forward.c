@@ -10,11 +10,11 @@
 /* Keys and values lie in rows of a pool; a sequence is the list of its rows by position. */
 struct fre_causal_state {
     uint32_t max_tokens, max_seqs, max_rows, used;
-    size_t kv;       /* floats of the keys of one row in one layer */
-    float *pool;     /* row-major: for each layer keys, then values */
-    uint32_t *place; /* max_seqs x max_tokens: row, or NO_ROW */
+    size_t kv;                    /* floats of the keys of one row in one layer */
+    float *pool;                  /* row-major: for each layer keys, then values */
+    uint32_t *place;              /* max_seqs x max_tokens: row, or NO_ROW */
     const float **keys, **values; /* of the sequence that a row is computed for */
-    uint32_t *row, *of, *pos; /* of each row of a step: row in the pool, a sequence, position */
+    uint32_t *row, *of, *pos;     /* of each row of a step: row in the pool, a sequence, position */
     float *x, *y, *qkv, *gate, *up, *room;
 };
 
@@ -44,8 +44,8 @@ fre_status fre_causal_state_new(fre_causal_state **out, const fre_causal *m, uin
     s->gate = aligned_alloc(64, rows * m->wide * sizeof(float));
     s->up = aligned_alloc(64, rows * m->wide * sizeof(float));
     s->room = aligned_alloc(64, padded * sizeof(float));
-    if (!s->pool || !s->place || !s->keys || !s->values || !s->row || !s->of || !s->pos ||
-        !s->x || !s->y || !s->qkv || !s->gate || !s->up || !s->room) {
+    if (!s->pool || !s->place || !s->keys || !s->values || !s->row || !s->of || !s->pos || !s->x ||
+        !s->y || !s->qkv || !s->gate || !s->up || !s->room) {
         fre_causal_state_free(s);
         return FRE_E_NOMEM;
     }

@@ -21,11 +21,12 @@ static bool known_tensors(const fre_gguf_file *g)
 /* Keys that would change the arithmetic: scaled rotations, experts, other head sizes. */
 static bool plain(const fre_gguf_file *g, const fre_causal *m)
 {
-    static const char *const odd[] = {"llama.rope.scaling", "llama.expert", "llama.attention.key_length",
-                                      "llama.attention.value_length", "llama.attention.sliding",
-                                      "llama.attention.scale", "llama.attention.clamp",
-                                      "llama.logit_scale", "llama.attention.causal",
-                                      "llama.residual_scale", "llama.embedding_scale"};
+    static const char *const odd[] = {"llama.rope.scaling",         "llama.expert",
+                                      "llama.attention.key_length", "llama.attention.value_length",
+                                      "llama.attention.sliding",    "llama.attention.scale",
+                                      "llama.attention.clamp",      "llama.logit_scale",
+                                      "llama.attention.causal",     "llama.residual_scale",
+                                      "llama.embedding_scale"};
     uint64_t turn = m->head_dim;
 
     for (size_t i = 0; i < g->n_pairs; i++)
@@ -57,11 +58,10 @@ static bool read_shape(fre_causal *m, const fre_gguf_file *g)
     m->head_dim = m->dim / m->heads;
     if (m->context > CONTEXT_MAX || m->kv_heads * m->head_dim % KERNEL_PANEL != 0)
         return false;
-    if (m->n_layers * (4 * m->dim + 3 * m->wide) * m->dim + m->vocab * m->dim >
-        CAUSAL_WEIGHTS_MAX)
+    if (m->n_layers * (4 * m->dim + 3 * m->wide) * m->dim + m->vocab * m->dim > CAUSAL_WEIGHTS_MAX)
         return false;
-    return fre_gguf_float(g, &m->eps, "llama", "attention.layer_norm_rms_epsilon") &&
-           plain(g, m) && known_tensors(g);
+    return fre_gguf_float(g, &m->eps, "llama", "attention.layer_norm_rms_epsilon") && plain(g, m) &&
+           known_tensors(g);
 }
 
 static float *vector(fre_loader *l, size_t layer, const char *name, size_t n)
@@ -72,8 +72,7 @@ static float *vector(fre_loader *l, size_t layer, const char *name, size_t n)
     return fre_load_plain(l, key, 1, n);
 }
 
-static void part(fre_loader *l, fre_product *p, size_t at, size_t layer, const char *name,
-                 size_t n)
+static void part(fre_loader *l, fre_product *p, size_t at, size_t layer, const char *name, size_t n)
 {
     char key[FRE_GGUF_NAME_BYTES];
 
@@ -114,8 +113,7 @@ static void make_turns(fre_loader *l, fre_causal *m)
     }
     for (size_t pos = 0; pos < m->context; pos++) {
         for (size_t i = 0; i < m->head_dim; i += 2) {
-            double angle =
-                (double)pos * pow((double)base, -(double)i / (double)m->head_dim);
+            double angle = (double)pos * pow((double)base, -(double)i / (double)m->head_dim);
 
             m->turn[pos * m->head_dim + i] = (float)cos(angle);
             m->turn[pos * m->head_dim + i + 1] = (float)sin(angle);
@@ -137,8 +135,7 @@ static void load_all(fre_loader *l, fre_causal *m)
         load_layer(l, m, &m->layer[i], i);
 }
 
-fre_status fre_causal_load(fre_causal **out, const fre_gguf_file *g, const char *path,
-                           fre_err *err)
+fre_status fre_causal_load(fre_causal **out, const fre_gguf_file *g, const char *path, fre_err *err)
 {
     fre_loader l;
     fre_causal *m = calloc(1, sizeof *m);

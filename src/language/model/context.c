@@ -72,8 +72,7 @@ static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tok
 
     if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
         max_tokens > m->info.context)
-        return fre_fail(err, FRE_E_ARG,
-                        "a model workspace needs 1..%u tokens and 1..%u sequences",
+        return fre_fail(err, FRE_E_ARG, "a model workspace needs 1..%u tokens and 1..%u sequences",
                         m ? m->info.context : 0, MODEL_SEQS_MAX);
     c = calloc(1, sizeof *c);
     if (!c)

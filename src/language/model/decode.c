@@ -54,8 +54,8 @@ static void fill(fre_model_ctx *c, const uint32_t *seen, const int32_t *ids, uin
     for (uint32_t s = first; s <= last; s++) {
         if (seen[s])
             fre_model_batch_add(c, ids[seen[s] - 1], pos, s, true);
-        else if (along && llama_memory_seq_pos_max(llama_get_memory(c->llama),
-                                                   (llama_seq_id)s) == (llama_pos)pos - 1)
+        else if (along && llama_memory_seq_pos_max(llama_get_memory(c->llama), (llama_seq_id)s) ==
+                              (llama_pos)pos - 1)
             fre_model_batch_add(c, 0, pos, s, false);
     }
 }
@@ -91,8 +91,8 @@ static fre_status read_logits(const fre_model_ctx *c, float *logits, const uint3
 }
 
 static fre_status step_causal(fre_model_ctx *c, float *logits, const int32_t *ids,
-                              const uint32_t *seq, const uint32_t *n_seq, uint32_t n,
-                              uint32_t pos, fre_err *err)
+                              const uint32_t *seq, const uint32_t *n_seq, uint32_t n, uint32_t pos,
+                              fre_err *err)
 {
     fre_status st;
 

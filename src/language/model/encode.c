@@ -48,8 +48,8 @@ static fre_status encode_one(fre_model_ctx *c, float *out, const int32_t *ids, u
 }
 
 /* The encoder of bert.h, in passes of a bounded number of tokens. */
-static fre_status encode_bert(fre_model_ctx *c, float *out, const int32_t *ids,
-                              const uint32_t *len, uint32_t n_seqs, fre_err *err)
+static fre_status encode_bert(fre_model_ctx *c, float *out, const int32_t *ids, const uint32_t *len,
+                              uint32_t n_seqs, fre_err *err)
 {
     const fre_model *m = c->model;
     uint32_t most = c->max_tokens > BERT_TOKENS ? c->max_tokens : BERT_TOKENS;

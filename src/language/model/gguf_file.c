@@ -239,8 +239,8 @@ static fre_status take_scalar(reader *r, fre_gguf_pair *p)
 {
     uint8_t b[8] = {0};
     size_t width = scalar_bytes(p->type);
-    bool is_signed = p->type == FRE_GGUF_I8 || p->type == FRE_GGUF_I16 ||
-                     p->type == FRE_GGUF_I32 || p->type == FRE_GGUF_I64;
+    bool is_signed = p->type == FRE_GGUF_I8 || p->type == FRE_GGUF_I16 || p->type == FRE_GGUF_I32 ||
+                     p->type == FRE_GGUF_I64;
     fre_status st;
 
     if (width == 0)

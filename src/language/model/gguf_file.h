@@ -6,7 +6,7 @@
 
 #include <fre/core.h>
 
-#define FRE_GGUF_NAME_BYTES 64u /* GGML_MAX_NAME, with the NUL */
+#define FRE_GGUF_NAME_BYTES 64u  /* GGML_MAX_NAME, with the NUL */
 #define FRE_GGUF_TEXT_BYTES 128u /* strings of the metadata are kept up to this length */
 
 typedef enum fre_gguf_type {

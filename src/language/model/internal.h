@@ -18,14 +18,14 @@ struct fre_model {
     const struct llama_vocab *vocab;
     fre_model_kind kind;
     fre_model_info info;
-    int32_t unknown; /* id of the unknown token, -1: the vocabulary has none */
+    int32_t unknown;    /* id of the unknown token, -1: the vocabulary has none */
     fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
     fre_causal *causal; /* vocabulary then; both NULL: it runs the model */
     const fre_kernels *kernels;
 };
 
 struct fre_model_ctx {
-    const fre_model *model; /* borrowed */
+    const fre_model *model;    /* borrowed */
     fre_bert_scratch *scratch; /* where the model has bert; no llama then, nor batch */
     fre_causal_state *state;   /* where it has causal; likewise */
     struct llama_context *llama;

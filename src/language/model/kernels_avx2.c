@@ -12,13 +12,19 @@ typedef struct v16 {
 } v16;
 
 #define V static inline __attribute__((always_inline)) KERNEL
-V v16 v_load(const float *p) { return (v16){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+V v16 v_load(const float *p)
+{
+    return (v16){_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)};
+}
 V void v_store(float *p, v16 a)
 {
     _mm256_storeu_ps(p, a.lo);
     _mm256_storeu_ps(p + 8, a.hi);
 }
-V v16 v_set(float x) { return (v16){_mm256_set1_ps(x), _mm256_set1_ps(x)}; }
+V v16 v_set(float x)
+{
+    return (v16){_mm256_set1_ps(x), _mm256_set1_ps(x)};
+}
 V v16 v_add(v16 a, v16 b)
 {
     return (v16){_mm256_add_ps(a.lo, b.lo), _mm256_add_ps(a.hi, b.hi)};
@@ -49,7 +55,10 @@ V __m256 pow2_half(__m256 n)
 
     return _mm256_castsi256_ps(_mm256_slli_epi32(i, 23));
 }
-V v16 v_pow2(v16 n) { return (v16){pow2_half(n.lo), pow2_half(n.hi)}; }
+V v16 v_pow2(v16 n)
+{
+    return (v16){pow2_half(n.lo), pow2_half(n.hi)};
+}
 
 #include "kernels_body.h"
 #else

@@ -274,7 +274,7 @@ KERNEL static void swiglu(float *x, const float *y, size_t n)
 
     for (size_t i = 0; i < n; i += KERNEL_LANES) {
         v16 v = v_load(x + i), minus = v_sub(zero, v);
-        v16 e = v_exp(v_sub(zero, v_max(v, minus)));          /* e^-|x| */
+        v16 e = v_exp(v_sub(zero, v_max(v, minus)));      /* e^-|x| */
         v16 top = v_exp(v_sub(zero, v_max(minus, zero))); /* e^min(x, 0) */
 
         v_store(x + i, v_mul(v_mul(v, v_div(top, v_add(one, e))), v_load(y + i)));
@@ -296,9 +296,8 @@ INLINE float fold_lanes(v16 v)
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-KERNEL static void recall(float *out, const float *q, const float *const *k,
-                          const float *const *v, size_t at, size_t n, size_t head_dim, float scale,
-                          float *room)
+KERNEL static void recall(float *out, const float *q, const float *const *k, const float *const *v,
+                          size_t at, size_t n, size_t head_dim, float scale, float *room)
 {
     size_t padded = (n + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     float inverse;

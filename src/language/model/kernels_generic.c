@@ -21,15 +21,42 @@ typedef struct v16 {
         r.x[i] = (expression);                                                                     \
     return r
 
-V v16 v_load(const float *p) { EACH(p[i]); }
-V void v_store(float *p, v16 a) { memcpy(p, a.x, sizeof a.x); }
-V v16 v_set(float x) { EACH(x); }
-V v16 v_add(v16 a, v16 b) { EACH(a.x[i] + b.x[i]); }
-V v16 v_sub(v16 a, v16 b) { EACH(a.x[i] - b.x[i]); }
-V v16 v_mul(v16 a, v16 b) { EACH(a.x[i] * b.x[i]); }
-V v16 v_div(v16 a, v16 b) { EACH(a.x[i] / b.x[i]); }
-V v16 v_max(v16 a, v16 b) { EACH(a.x[i] > b.x[i] ? a.x[i] : b.x[i]); }
-V v16 v_fma(v16 a, v16 b, v16 c) { EACH(fmaf(a.x[i], b.x[i], c.x[i])); }
+V v16 v_load(const float *p)
+{
+    EACH(p[i]);
+}
+V void v_store(float *p, v16 a)
+{
+    memcpy(p, a.x, sizeof a.x);
+}
+V v16 v_set(float x)
+{
+    EACH(x);
+}
+V v16 v_add(v16 a, v16 b)
+{
+    EACH(a.x[i] + b.x[i]);
+}
+V v16 v_sub(v16 a, v16 b)
+{
+    EACH(a.x[i] - b.x[i]);
+}
+V v16 v_mul(v16 a, v16 b)
+{
+    EACH(a.x[i] * b.x[i]);
+}
+V v16 v_div(v16 a, v16 b)
+{
+    EACH(a.x[i] / b.x[i]);
+}
+V v16 v_max(v16 a, v16 b)
+{
+    EACH(a.x[i] > b.x[i] ? a.x[i] : b.x[i]);
+}
+V v16 v_fma(v16 a, v16 b, v16 c)
+{
+    EACH(fmaf(a.x[i], b.x[i], c.x[i]));
+}
 V float pow2_one(float n)
 {
     uint32_t bits = (uint32_t)((int32_t)n + 127) << 23;
@@ -38,6 +65,9 @@ V float pow2_one(float n)
     memcpy(&f, &bits, sizeof f);
     return f;
 }
-V v16 v_pow2(v16 n) { EACH(pow2_one(n.x[i])); }
+V v16 v_pow2(v16 n)
+{
+    EACH(pow2_one(n.x[i]));
+}
 
 #include "kernels_body.h"

@@ -66,8 +66,8 @@ static fre_status check_vocabulary(const fre_gguf_file *g, fre_model_info *info,
                                    fre_err *err)
 {
     static const char *const beside[] = {"tokenizer.ggml.token_type", "tokenizer.ggml.scores"};
-    static const char *const ids[] = {"bos", "eos", "eot", "unknown", "seperator", "padding",
-                                      "mask", "cls"};
+    static const char *const ids[] = {"bos",       "eos",     "eot",  "unknown",
+                                      "seperator", "padding", "mask", "cls"};
     const fre_gguf_pair *tokens = fre_gguf_find(g, "tokenizer.ggml.tokens");
 
     if (!tokens || tokens->type != FRE_GGUF_ARRAY || tokens->item_type != FRE_GGUF_STRING ||
@@ -112,8 +112,7 @@ static fre_status check_floats(const fre_gguf_file *g, const char *path, fre_err
         if (p->type != FRE_GGUF_F32)
             continue;
         memcpy(&x, &bits, sizeof x);
-        if (!__builtin_isfinite(x) ||
-            (strstr(p->key, "epsilon") && !(x >= 0.0f && x < 1.0f)))
+        if (!__builtin_isfinite(x) || (strstr(p->key, "epsilon") && !(x >= 0.0f && x < 1.0f)))
             return fre_fail(err, FRE_E_MODEL,
                             "%s is not a usable model: its metadata have no sound value for %s",
                             path, p->key);
@@ -200,8 +199,8 @@ static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const c
     if (!arch[0] || strlen(arch) >= sizeof info->architecture)
         return unusable(err, path, "its metadata name no architecture");
     if (strncmp(arch, "fre-e2t-", 8) == 0)
-        return fre_fail(err, FRE_E_MODEL,
-                        "%s holds a companion file (%s), not a language model", path, arch);
+        return fre_fail(err, FRE_E_MODEL, "%s holds a companion file (%s), not a language model",
+                        path, arch);
     (void)snprintf(info->architecture, sizeof info->architecture, "%s", arch);
     (void)snprintf(info->name, sizeof info->name, "%s", fre_gguf_text(g, "general.name"));
     st = kind == FRE_MODEL_EMBEDDER ? check_embedder(g, info, path, err)
