@@ -7,11 +7,11 @@
 #include <string.h>
 
 const inv_tuning inv_tuning_default = {
-    .samples = 48,
-    .keep = 24,
-    .rounds = 8,
-    .edits = 32,
-    .keep_edits = 12,
+    .samples = 96,
+    .keep = 40,
+    .rounds = 12,
+    .edits = 64,
+    .keep_edits = 16,
     .parents = 6,
     .temperature = 0.8,
     .std_floor = 0.03,
