@@ -486,6 +486,37 @@ static void extremes_end(void **state)
     }
 }
 
+/* Numbers near the end of a double's range: a plan or a refusal, and never an endless search. */
+static void smallest_numbers_end(void **state)
+{
+    fre_plan_request r = request(4), tiny, worst;
+    fre_plan p;
+
+    (void)state;
+    tiny = r;
+    tiny.radius = 5e-324;
+    tiny.cell_edge = 1e-300;
+    p = plan_of(&tiny);
+    assert_true(p.mechanism.sigma > 0 && isfinite(p.mechanism.sigma));
+    assert_true(p.mechanism.lattice_step > 0 && p.sigma_lattice >= UINT64_C(1) << 20);
+    assert_true(p.account.delta <= r.delta);
+
+    worst = r;
+    worst.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    worst.norm_bound = 5e-324;
+    worst.accountant = FRE_ACCOUNTANT_PAPER;
+    p = plan_of(&worst);
+    assert_true(p.mechanism.sigma > 0 && isfinite(p.mechanism.sigma));
+    worst.delta = 5e-324; /* its share is 0 */
+    worst.adjacency = FRE_ADJACENCY_REPLACE;
+    assert_int_equal(fre_plan_make(&p, &worst, NULL), FRE_E_INFEASIBLE);
+
+    r.epsilon = 1e-300; /* far below anything feasible: the proposal is found in few steps */
+    r.threshold = FRE_PRIVACY_POPULATION_MAX;
+    r.adjacency = FRE_ADJACENCY_REPLACE;
+    assert_int_equal(fre_plan_make(&p, &r, NULL), FRE_E_INFEASIBLE);
+}
+
 static void infinite_epsilon_is_no_privacy(void **state)
 {
     fre_plan_request r = request(HUGE_VAL);
@@ -552,6 +583,7 @@ static void statement_says_what_is_claimed(void **state)
     fre_plan_request r = request(4);
     fre_plan p = plan_of(&r);
     char *s = statement(&p, true), number[64];
+    double at;
 
     (void)state;
     assert_null(strstr(s, "NOT PRIVATE"));
@@ -561,8 +593,9 @@ static void statement_says_what_is_claimed(void **state)
     has(s, number);
     (void)snprintf(number, sizeof number, "tau = %d", (int)p.mechanism.tau);
     has(s, number);
-    (void)snprintf(number, sizeof number, "\n%.4g.\n", p.worst_case_epsilon);
-    has(s, number);
+    assert_non_null(strstr(s, "epsilon would be\n"));
+    at = strtod(strstr(s, "epsilon would be\n") + 17, NULL); /* never less than it is */
+    assert_true(at >= p.worst_case_epsilon && at <= 1.001 * p.worst_case_epsilon);
     has(s, "N = 1000000");
     has(s, "curator, who sees the texts, is trusted");
     has(s, "independently of the texts");
@@ -583,8 +616,17 @@ static void statement_says_what_is_claimed(void **state)
     assert_null(strstr(s, "independently"));
     free(s);
 
+    r = request(4.123456789); /* neither budget is printed below what was spent */
+    r.delta = 1.2349e-6;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "epsilon = 4.123456789, delta = 1.2349e-06");
+    free(s);
+
     p = paper_plan(4, 0, 0);
     s = statement(&p, true);
+    has(s, "charges delta"); /* what the paper's bound does not show is not claimed */
+    assert_null(strstr(s, "part of delta"));
     has(s, "the paper's");
     has(s, "joint accountant certifies epsilon = 2");
     free(s);
@@ -616,6 +658,7 @@ int main(void)
         cmocka_unit_test(proposals_work),
         cmocka_unit_test(paper_refusals),
         cmocka_unit_test(extremes_end),
+        cmocka_unit_test(smallest_numbers_end),
         cmocka_unit_test(infinite_epsilon_is_no_privacy),
         cmocka_unit_test(warnings_name_what_is_weak),
         cmocka_unit_test(statement_says_what_is_claimed),

@@ -2,6 +2,7 @@
  * (docs/privacy.md). */
 #include "joint.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "heavy.h"
@@ -42,7 +43,7 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
         return FRE_OK;
     }
     /* Q - g P <= (1-g) Q + g (Q - P) for g < 1. */
-    odds = (1 - p) * expm1(eps) / p;
+    odds = (1 - p) * expm1(eps) / p * (1 - 8 * DBL_EPSILON); /* down, so that 1 - odds is up */
     s->eps = odds > 1 ? log(odds) : 0;
     s->excess = odds < 1 ? 1 - odds : 0;
     s->scale = odds < 1 ? odds : 1;

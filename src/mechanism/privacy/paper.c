@@ -115,7 +115,7 @@ static double sensitivity(fre_plan *p)
 
 static fre_status exhausted(const fre_plan *p, const share *s, fre_err *err)
 {
-    double rate = (double)p->mechanism.p32 / (double)FRE_P_ONE, u = p->u;
+    double rate = (double)p->mechanism.p32 / (double)FRE_P_ONE, u = fmax(p->u, 0.1);
 
     if (p->delta_sens >= s->delta) {
         while (pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 && u < 1e6)

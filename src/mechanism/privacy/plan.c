@@ -93,18 +93,21 @@ double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k)
     return r->cell_scale * 2 * r->radius / sqrt((double)k);
 }
 
+/* For radii so small that sigma or its lattice step would underflow; more noise is never wrong. */
+#define SIGMA_LEAST 1e-100
+
 void fre_plan_set_lattice(fre_plan *p, double sigma)
 {
     int exponent;
 
-    (void)frexp(sigma, &exponent); /* sigma in [2^(exponent-1), 2^exponent) */
+    (void)frexp(fmax(sigma, SIGMA_LEAST), &exponent); /* in [2^(exponent-1), 2^exponent) */
     p->mechanism.lattice_step = ldexp(1, exponent - 1 - 20);
 }
 
 void fre_plan_round_sigma(fre_plan *p)
 {
     /* Exact: both are doubles that differ by a power of two, the quotient is below 2^22. */
-    double units = ceil(p->mechanism.sigma / p->mechanism.lattice_step);
+    double units = ceil(fmax(p->mechanism.sigma, SIGMA_LEAST) / p->mechanism.lattice_step);
 
     p->sigma_lattice = (uint64_t)units;
     p->mechanism.sigma = units * p->mechanism.lattice_step;
@@ -126,27 +129,37 @@ static double nice_up(double x)
     return ceil(x / unit - 1e-9) * unit;
 }
 
-/* Least threshold and epsilon that could reach the target, the rest unchanged; 0: none found. */
-static void suggest(const fre_plan_request *r, double *threshold, double *epsilon)
+static bool feasible_with(const fre_plan_request *r, double threshold, double epsilon)
 {
     fre_plan_request try = *r;
-    double t, e;
+
+    try.threshold = (uint64_t)threshold;
+    try.epsilon = epsilon;
+    return fre_search_feasible(&try);
+}
+
+/* Least threshold and epsilon that could reach the target, the rest unchanged; 0: none found.
+ * Doubled until one does, then by small steps from the last that did not. */
+static void suggest(const fre_plan_request *r, double *threshold, double *epsilon)
+{
+    const double t0 = (double)r->threshold, e0 = fmax(r->epsilon, 1e-3);
+    double t = t0, e = e0, up;
 
     *threshold = *epsilon = 0;
-    for (t = nice_up((double)r->threshold * 1.05); t < 1e6; t = nice_up(t * 1.15)) {
-        try.threshold = (uint64_t)t;
-        if (fre_search_feasible(&try)) {
-            *threshold = t;
-            break;
-        }
+    while (t < 1e6 && !feasible_with(r, fmin(2 * t, 1e6), r->epsilon))
+        t *= 2;
+    for (up = nice_up(t * 1.05); t < 1e6 && up < 1e6 && *threshold <= 0; up = nice_up(up * 1.15)) {
+        if (feasible_with(r, up, r->epsilon))
+            *threshold = up;
     }
-    try = *r;
-    for (e = nice_up(r->epsilon * 1.02); e < FRE_PRIVACY_EPSILON_MAX; e = nice_up(e * 1.06)) {
-        try.epsilon = e;
-        if (fre_search_feasible(&try)) {
-            *epsilon = e;
-            break;
-        }
+    while (e < FRE_PRIVACY_EPSILON_MAX &&
+           !feasible_with(r, t0, fmin(2 * e, FRE_PRIVACY_EPSILON_MAX)))
+        e *= 2;
+    for (up = nice_up(e * 1.02); e < FRE_PRIVACY_EPSILON_MAX && up <= FRE_PRIVACY_EPSILON_MAX &&
+                                 *epsilon <= 0;
+         up = nice_up(up * 1.06)) {
+        if (feasible_with(r, t0, up))
+            *epsilon = up;
     }
 }
 

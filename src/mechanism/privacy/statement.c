@@ -2,14 +2,24 @@
 #include <fre/privacy.h>
 
 #include <math.h>
+#include <stdlib.h>
 
 static const char not_private[] =
     "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the\n"
     "noise.  What follows would hold for the same run without a seed.\n";
 
 static const char no_privacy[] =
-    "NOT PRIVATE: epsilon is infinite.  Every record was counted and no noise was\n"
-    "added; the threshold is the only protection.\n";
+    "NOT PRIVATE: epsilon is infinite.  No noise was added; the threshold is the\n"
+    "only protection.\n";
+
+/* For four significant digits that are never below x > 0. */
+static double shown_up(double x)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof text, "%.4g", x);
+    return strtod(text, NULL) >= x ? x : x + 0.5 * pow(10, floor(log10(x)) - 3);
+}
 
 static fre_status claim(fre_buf *out, const fre_plan *p)
 {
@@ -17,7 +27,8 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
 
     return fre_buf_printf(
         out,
-        "Claim: (epsilon, delta)-differential privacy, epsilon = %.6g, delta = %.3g,\n"
+        "Claim: (epsilon, delta)-differential privacy,\n"
+        "epsilon = %.15g, delta = %.15g,\n"
         "for %s one user's data (at most %u %s),\n"
         "towards everybody who sees what is released.\n"
         "Accountant: %s.\n"
@@ -28,7 +39,7 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
         p->request.accountant == FRE_ACCOUNTANT_PAPER
             ? "the paper's (its known faults are among the warnings)"
             : "joint",
-        p->account.delta);
+        shown_up(p->account.delta));
 }
 
 static fre_status numbers(fre_buf *out, const fre_plan *p)
@@ -55,16 +66,24 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
                               "Sensitivity: worst case, 2B = %.6g for embeddings of norm at most "
                               "B = %.6g.\n",
                               2 * p->mechanism.norm_bound, p->mechanism.norm_bound);
-    st = fre_buf_printf(out,
-                        "Sensitivity: records of a cell lie within %.4g of each other, except\n"
-                        "with a probability that is part of delta (%.3g).  Without this argument,\n"
-                        "for texts chosen by somebody who knew the projection, epsilon would be\n",
-                        p->account.split, p->account.delta_far);
+    if (p->request.accountant == FRE_ACCOUNTANT_PAPER)
+        st = fre_buf_printf(out,
+                            "Sensitivity: the paper takes records of a cell to lie within %.4g of\n"
+                            "each other, and charges delta (%.4g) for one pair only that does not.\n",
+                            p->account.split, shown_up(p->account.delta_far));
+    else
+        st = fre_buf_printf(out,
+                            "Sensitivity: records of a cell lie within %.4g of each other, except\n"
+                            "with a probability that is part of delta (%.4g).\n",
+                            p->account.split, shown_up(p->account.delta_far));
+    if (st == FRE_OK)
+        st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the\n"
+                                 "projection, epsilon would be\n");
     if (st != FRE_OK)
         return st;
     if (isinf(p->worst_case_epsilon))
         return fre_buf_printf(out, "above %g.\n", FRE_PRIVACY_EPSILON_MAX);
-    return fre_buf_printf(out, "%.4g.\n", p->worst_case_epsilon);
+    return fre_buf_printf(out, "%.4g.\n", shown_up(p->worst_case_epsilon));
 }
 
 static fre_status joint_says(fre_buf *out, const fre_plan *p)
@@ -76,7 +95,7 @@ static fre_status joint_says(fre_buf *out, const fre_plan *p)
                               FRE_PRIVACY_EPSILON_MAX);
     return fre_buf_printf(out,
                           "The joint accountant certifies epsilon = %.4g for it at this delta.\n",
-                          p->joint_epsilon);
+                          shown_up(p->joint_epsilon));
 }
 
 static fre_status conditions(fre_buf *out, const fre_plan *p)
