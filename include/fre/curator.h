@@ -5,9 +5,9 @@
  * count >= tau -> integer sums on a public lattice -> exactly rounded Gaussian noise -> centroids
  * -> inversion.  Two passes over an encrypted spool: memory grows with distinct texts (about 64
  * bytes each), occupied cells and released cells, never with N d.  Neither order nor threads
- * change a bit of the sums.  Users: in input order, a record counts while its user has fewer than
- * max_cells_per_user cells and none of them is the record's: a choice that depends on that user's
- * records alone.
+ * change a bit of the sums.  Users: in input order, a user's first max_cells_per_user distinct
+ * texts count, once in each cell: a choice that depends on that user's records alone, and not on
+ * the projection, whose bound on far members would not hold for records chosen by it.
  */
 #ifndef FRE_CURATOR_H
 #define FRE_CURATOR_H
@@ -32,7 +32,7 @@ typedef struct fre_curator_opts {
     const char *output;     /**< folder to make */
     fre_corpus_opts corpus; /**< user_field: cap per user; NULL: a record is a user */
     fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
-                                 no sampling, tau = t; the release says NOT PRIVATE */
+                                 p = 1 unless it is given; the release says NOT PRIVATE */
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only */
     uint32_t paraphrases;   /**< 0..64 */

@@ -376,6 +376,26 @@ static void test_users(void **state)
     assert_true(released_records(1, NULL, 199) == UINT64_MAX);
 }
 
+/* Which texts of a user count must not depend on the projection: the first two distinct ones are
+ * one cell (the embedder ignores case), so the third text has no turn, whatever its cell. */
+static void test_users_choice_ignores_cells(void **state)
+{
+    FILE *f = fopen(at("users.jsonl"), "wb");
+
+    (void)state;
+    assert_non_null(f);
+    for (size_t u = 0; u < 50; u++)
+        (void)fprintf(f,
+                      "{\"text\": \"what is the weather today\", \"who\": %zu}\n"
+                      "{\"text\": \"What is the weather today\", \"who\": %zu}\n"
+                      "{\"text\": \"book a table for two\", \"who\": %zu}\n",
+                      u, u, u);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(released_records(2, "who", 1000), 50);
+    assert_int_equal(released_records(3, "who", 1000), 100);
+    assert_int_equal(released_records(1, NULL, 1000), 150);
+}
+
 /* ---- resume ------------------------------------------------------------------------------------ */
 
 static bool stop_now;
@@ -473,6 +493,16 @@ static void test_nothing_left(void **state)
     assert_null(rel);
     assert_int_equal(entries(), before);
 
+    o.output = at("none");
+    o.ledger = at("ledger.json"); /* what is not private has no price to be booked */
+    o.seeded = true;
+    assert_int_equal(run(&rel, &o), FRE_E_USAGE);
+    o.seeded = false;
+    o.plan.epsilon = INFINITY;
+    assert_int_equal(run(&rel, &o), FRE_E_USAGE);
+    o.plan.epsilon = 4;
+    o.ledger = NULL;
+
     o.input = at("x.npy"); /* no cell reaches t = 100: a success that says so */
     assert_int_equal(run(&rel, &o), FRE_OK);
     assert_int_equal(rel->n, 0);
@@ -490,7 +520,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_sums),       cmocka_unit_test(test_order_and_threads),
         cmocka_unit_test(test_noise_and_counts), cmocka_unit_test(test_fresh_and_seeded),
-        cmocka_unit_test(test_users),            cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_users), cmocka_unit_test(test_users_choice_ignores_cells),            cmocka_unit_test(test_resume),
         cmocka_unit_test(test_nothing_left),
     };
 

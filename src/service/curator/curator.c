@@ -192,6 +192,13 @@ static fre_status open_spool(curator_run *r, fre_err *err)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
+static void wipe_free(void *p, size_t n)
+{
+    if (p)
+        fre_wipe(p, n);
+    free(p);
+}
+
 static void run_wipe(curator_run *r, bool keep_spool)
 {
     fre_embedder_free(r->embedder);
@@ -207,10 +214,10 @@ static void run_wipe(curator_run *r, bool keep_spool)
     curator_map_wipe(&r->texts);
     curator_map_wipe(&r->cells);
     curator_map_wipe(&r->users);
-    free(r->text_cell);
-    free(r->text_sampled);
-    free(r->cell_count);
-    free(r->user_cell);
+    wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
+    wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
+    wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
+    wipe_free(r->user_text, r->cap_user_text * sizeof *r->user_text);
     free(r->released);
     free(r->centroid);
     fre_wipe(r, sizeof *r);
@@ -313,8 +320,7 @@ static fre_status statement(const curator_run *r, fre_release *rel, fre_err *err
     fre_status st;
 
     fre_buf_init(&b, 1u << 16);
-    st = r->no_noise ? fre_buf_printf(&b, "NOT PRIVATE: no noise and no sampling (--epsilon inf).\n")
-                     : fre_plan_statement(&b, &r->plan, rel->is_private);
+    st = fre_plan_statement(&b, &r->plan, rel->is_private);
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
     rel->statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
@@ -345,8 +351,9 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
 
     if (st == FRE_OK)
         st = run_plan(r, err);
-    if (st == FRE_OK && o->ledger && r->no_noise)
-        st = fre_fail(err, FRE_E_USAGE, "--ledger cannot account for --epsilon inf");
+    if (st == FRE_OK && o->ledger && (r->no_noise || o->seeded))
+        st = fre_fail(err, FRE_E_USAGE, "--ledger cannot account for %s, which is not private",
+                      r->no_noise ? "--epsilon inf" : "a run with --seed");
     if (st == FRE_OK && o->ledger) {
         const fre_ledger_spend spend = spend_of(r);
 

@@ -87,12 +87,12 @@ static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *
     st = curator_map_put(&r->users, index, &added, key);
     if (st != FRE_OK || !added)
         return st;
-    st = curator_grow((void **)&r->user_cell, &r->cap_user_cell, r->users.n * c,
-                      sizeof *r->user_cell);
+    st = curator_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
+                      sizeof *r->user_text);
     if (st != FRE_OK)
         return st;
     for (uint32_t i = 0; i < c; i++)
-        r->user_cell[(size_t)*index * c + i] = CURATOR_NONE;
+        r->user_text[(size_t)*index * c + i] = CURATOR_NONE;
     return FRE_OK;
 }
 
@@ -256,24 +256,27 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
     return st;
 }
 
-/* May this user still contribute to this cell?  Notes it if so. */
-static bool user_takes(curator_run *r, uint32_t user, uint32_t cell)
+/* Does this record count?  A user's first cells_per_user distinct texts do, once in each cell.
+ * Which texts these are must not depend on the projection: the bound on far members adds up over
+ * records that were chosen without it. */
+static bool user_takes(curator_run *r, uint32_t user, uint32_t text)
 {
     const uint32_t c = r->opts->plan.cells_per_user;
-    uint32_t *have;
+    uint32_t *have, i;
+    bool in_cell = false;
 
     if (user == CURATOR_NONE)
         return true;
-    have = r->user_cell + (size_t)user * c;
-    for (uint32_t i = 0; i < c; i++) {
-        if (have[i] == cell)
+    have = r->user_text + (size_t)user * c;
+    for (i = 0; i < c && have[i] != CURATOR_NONE; i++) {
+        if (have[i] == text)
             return false;
-        if (have[i] == CURATOR_NONE) {
-            have[i] = cell;
-            return true;
-        }
+        in_cell = in_cell || r->text_cell[have[i]] == r->text_cell[text];
     }
-    return false;
+    if (i == c)
+        return false;
+    have[i] = text;
+    return !in_cell;
 }
 
 fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)
@@ -286,7 +289,7 @@ fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_
                         "the input has more users than --population %" PRIu64
                         ", so the privacy statement would be false; state a larger --population",
                         population);
-    if (!user_takes(r, user, r->text_cell[text]))
+    if (!user_takes(r, user, text))
         return FRE_OK;
     r->contributed++;
     if (fre_sample_coin(&r->coins, r->plan.mechanism.p32)) {

@@ -51,10 +51,10 @@ typedef struct curator_run {
     curator_map cells;
     uint64_t *cell_count; /* sampled count */
     size_t cap_cell_count;
-    /* one entry a user, cells_per_user cells each */
+    /* one entry a user: the first cells_per_user distinct texts */
     curator_map users;
-    uint32_t *user_cell;
-    size_t cap_user_cell;
+    uint32_t *user_text;
+    size_t cap_user_text;
 
     uint64_t contributed;
     fre_curator_stats stats;

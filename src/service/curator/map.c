@@ -31,10 +31,14 @@ fre_status curator_grow(void **array, size_t *cap, size_t n, size_t size)
             return FRE_E_NOMEM;
         want *= 2;
     }
-    p = realloc(*array, want * size);
+    p = calloc(want, size); /* not realloc, which would leave private bytes behind */
     if (!p)
         return FRE_E_NOMEM;
-    memset((uint8_t *)p + *cap * size, 0, (want - *cap) * size);
+    if (*array) {
+        memcpy(p, *array, *cap * size);
+        fre_wipe(*array, *cap * size);
+        free(*array);
+    }
     *array = p;
     *cap = want;
     return FRE_OK;
