@@ -174,7 +174,7 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
 
 typedef struct warnings {
     const char *text[WARNINGS_MAX];
-    size_t n;
+    size_t n, n_public; /* those after n_public tell something of the input */
 } warnings;
 
 static void add_warning(warnings *w, bool applies, const char *text)
@@ -194,12 +194,13 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, no_noise, "NOT PRIVATE: --epsilon inf adds no noise");
     add_warning(w, !r->is_private && !no_noise,
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
+    add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
+    w->n_public = w->n;
     add_warning(w, s->foreign > s->distinct / 5,
                 "many texts are in a language that the embedder was not made for, so similar ones "
                 "may not be recognised; choose another with --embedder FILE");
     add_warning(w, s->truncated > 0,
                 "some texts are longer than the embedder's context and were truncated");
-    add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
 }
 
 /* ---- results ------------------------------------------------------------------------------------------ */
@@ -319,12 +320,12 @@ static json_t *texts_json(const fre_released_cell *const *list, size_t n)
     return NULL;
 }
 
-static json_t *warnings_json(const warnings *w)
+static json_t *warnings_json(const warnings *w, size_t from, size_t to)
 {
     json_t *o = json_array();
     int bad = 0;
 
-    for (size_t i = 0; o && i < w->n; i++)
+    for (size_t i = from; o && i < to; i++)
         bad |= json_array_append_new(o, json_string(w->text[i]));
     if (!bad)
         return o;
@@ -332,27 +333,30 @@ static json_t *warnings_json(const warnings *w)
     return NULL;
 }
 
-static json_t *stats_json(const fre_curator_stats *s)
+/* What is not covered by the claim: exact counts, how long they took, warnings about texts. */
+static json_t *private_json(const fre_release *r, const warnings *w)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "records", (json_int_t)s->records,
-                     "contributed", (json_int_t)s->contributed, "distinct", (json_int_t)s->distinct,
-                     "empty", (json_int_t)s->empty, "invalid", (json_int_t)s->invalid, "truncated",
-                     (json_int_t)s->truncated, "foreign", (json_int_t)s->foreign, "cells",
-                     (json_int_t)s->cells);
+    const fre_curator_stats *s = &r->stats;
+
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:o}", "records",
+                     (json_int_t)s->records, "contributed", (json_int_t)s->contributed, "distinct",
+                     (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
+                     (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
+                     (json_int_t)s->foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
+                     r->seconds[0], "counting", r->seconds[1], "inversion", r->seconds[2],
+                     "warnings", warnings_json(w, w->n_public, w->n));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
 static json_t *results_json(const cli *c, const fre_release *r,
                             const fre_released_cell *const *list, size_t n, const warnings *w)
 {
-    return json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o, s:o, s:o, s:o}", "output",
+    return json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
                      cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
                      (int)r->is_private, "released", (json_int_t)r->n, "embedder", r->embedder_name,
                      "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
                      texts_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
-                     warnings_json(w), "not_for_publication", stats_json(&r->stats), "seconds",
-                     json_pack("{s:f, s:f, s:f}", "embedding", r->seconds[0], "counting",
-                               r->seconds[1], "inversion", r->seconds[2]));
+                     warnings_json(w, 0, w->n_public), "not_for_publication", private_json(r, w));
 }
 
 static void print_stats(const cli *c, const fre_release *r)
@@ -400,7 +404,7 @@ static fre_status run(cli *c, fre_err *err)
     if (!c->json)
         print_stats(c, r);
     for (size_t i = 0; i < w.n; i++)
-        cli_warn(c, "%s", w.text[i]);
+        cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);
 out:
     free(list);
     fre_release_free(r);

@@ -1,0 +1,28 @@
+"""What synthesize prints: only what is marked tells more of the texts than the claim covers."""
+
+import json
+
+from conftest import BUDGET, NO_TEXT, texts
+
+
+def test_json_marks_what_is_private(fre, tmp_path):
+    (tmp_path / "c.txt").write_text("\n".join([*texts(), "word " * 3000]) + "\n")
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *NO_TEXT, "--json")
+    assert done.code == 0, done.err
+    report = done.json()
+    private = report.pop("not_for_publication")
+    assert private["truncated"] == 1
+    assert any("truncated" in w for w in private["warnings"])
+    assert set(private["seconds"]) == {"embedding", "counting", "inversion"}
+    # Neither exact counts, nor run times, nor whether a long text was there.
+    assert not set(private) - {"warnings"} & set(report)
+    assert "truncated" not in json.dumps(report)
+    assert "warning: (not for publication) some texts are longer" in done.err
+
+
+def test_ledger_refuses_a_seed(fre, tmp_path, corpus):
+    done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--ledger", "book.json",
+               "--seed", "ab" * 32)
+    assert done.code == 64
+    assert "--ledger cannot account for a run with --seed, which is not private" in done.err
+    assert not (tmp_path / "out").exists() and not (tmp_path / "book.json").exists()
