@@ -429,8 +429,11 @@ static void test_csv_errors(void **state)
           "the file with commas or tabs\n");
     /* Without a header the first row is somebody's text: it is not shown. */
     CHECK(CSV, S("7,my private words about a private thing\n"), FRE_E_DATA,
-          "memory: line 1: no column \"text\", and this row does not look like a header; add a "
-          "first row with the names of the columns\n");
+          "memory: line 1: no column \"text\"; name one with --text-field, or add a first row with "
+          "the names of the columns if this row is not that\n");
+    CHECK(CSV, S("alice,my test was positive\n"), FRE_E_DATA, /* short as a name, and a text */
+          "memory: line 1: no column \"text\"; name one with --text-field, or add a first row with "
+          "the names of the columns if this row is not that\n");
     CHECK(with_fields(CSV, NULL, "who", NULL), S("id,text\n"), FRE_E_DATA,
           "memory: line 1: no column \"who\" (columns: \"id\", \"text\"); name one with "
           "--user-field\n");

@@ -7,6 +7,7 @@
 
 #define SNIFF_BYTES (64u << 10)
 #define COLUMN_SHOWN 32u /* bytes of one column name in a message */
+#define LINE_SHORT 160u   /* bytes of a row of column names that semicolons may separate */
 #define COLUMNS_SHOWN 6u /* names in a message: it must fit fre_err with the path */
 
 typedef struct magic {
@@ -154,8 +155,21 @@ const char *fre_role_flag(int role)
     return flag[role];
 }
 
-/* The names of the columns for a message, "..." after the sixth; false when the row does not
- * look like a header, for then it may hold somebody's text. */
+/* A name as programs write them: a letter, then letters, digits and _ - . */
+static bool is_column_name(const uint8_t *p, size_t n)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+    if (n == 0 || n > COLUMN_SHOWN || !memchr(letters, p[0], sizeof letters - 1))
+        return false;
+    for (size_t i = 1; i < n; i++)
+        if (!memchr(letters, p[i], sizeof letters - 1) && !memchr("0123456789_-.", p[i], 13))
+            return false;
+    return true;
+}
+
+/* The names of the columns for a message, "..." after the sixth; false when the row may be no
+ * header: then it may hold somebody's text, and messages show none. */
 static bool list_columns(char *out, size_t cap, const fre_raw *raw, uint8_t delim)
 {
     fre_csv_fields it = {raw->p, raw->n, 0, delim, false};
@@ -165,11 +179,8 @@ static bool list_columns(char *out, size_t cap, const fre_raw *raw, uint8_t deli
     out[0] = '\0';
     while (fre_csv_next(&it, &f)) {
         fre_utf8_trim(&f.p, &f.n);
-        if (f.n > COLUMN_SHOWN)
+        if (!is_column_name(f.p, f.n))
             return false;
-        for (size_t i = 0; i < f.n; i++)
-            if (f.p[i] < 0x20 || f.p[i] == 0x7f)
-                return false;
         if (seen < COLUMNS_SHOWN)
             at += (size_t)snprintf(out + at, cap - at, "%s\"%.*s\"", seen ? ", " : "", (int)f.n,
                                    (const char *)f.p);
@@ -184,16 +195,17 @@ static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int role, f
 {
     char list[COLUMNS_SHOWN * (COLUMN_SHOWN + 4) + 8];
 
-    if (!list_columns(list, sizeof list, raw, c->delim))
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: no column \"%.40s\", and this row does not look like a "
-                        "header; add a first row with the names of the columns",
-                        c->src.name, (unsigned long long)raw->line, c->field[role]);
-    if (c->columns == 1 && memchr(raw->p, ';', raw->n))
+    if (c->columns == 1 && raw->n <= LINE_SHORT && memchr(raw->p, ';', raw->n))
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: no column \"%.40s\", and the columns look separated by "
                         "semicolons; save the file with commas or tabs",
                         c->src.name, (unsigned long long)raw->line, c->field[role]);
+    if (!list_columns(list, sizeof list, raw, c->delim))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: line %llu: no column \"%.40s\"; name one with %s, or add a first row "
+                        "with the names of the columns if this row is not that",
+                        c->src.name, (unsigned long long)raw->line, c->field[role],
+                        fre_role_flag(role));
     return fre_fail(
         err, FRE_E_DATA, "%s: line %llu: no column \"%.40s\" (columns: %s); name one with %s",
         c->src.name, (unsigned long long)raw->line, c->field[role], list, fre_role_flag(role));
