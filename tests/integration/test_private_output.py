@@ -26,3 +26,12 @@ def test_ledger_refuses_a_seed(fre, tmp_path, corpus):
     assert done.code == 64
     assert "--ledger cannot account for a run with --seed, which is not private" in done.err
     assert not (tmp_path / "out").exists() and not (tmp_path / "book.json").exists()
+
+
+def test_release_has_its_parameters_to_the_last_bit(fre, tmp_path, corpus):
+    done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--json")
+    assert done.code == 0, done.err
+    plan = done.json()["plan"]
+    written = json.loads((tmp_path / "out" / "release.json").read_text())["parameters"]
+    for key in ("epsilon", "delta", "sampling_rate", "sigma", "cell_edge", "split"):
+        assert written[key] == plan[key], key

@@ -9,7 +9,7 @@
 
 static fre_status put_json(FILE *f, json_t *obj, size_t flags, fre_err *err)
 {
-    char *s = obj ? json_dumps(obj, flags | JSON_REAL_PRECISION(9)) : NULL;
+    char *s = obj ? json_dumps(obj, flags) : NULL;
     fre_status st = FRE_OK;
 
     if (!s)
@@ -54,7 +54,8 @@ static fre_status write_texts(const curator_run *r, const fre_release *rel, fre_
     fre_status st = fre_outdir_file(dir, &f, "synthetic.jsonl", err);
 
     for (size_t i = 0; st == FRE_OK && i < rel->n; i++)
-        st = put_json(f, cell_json(r, &rel->cell[i], r->released[i]), JSON_COMPACT, err);
+        st = put_json(f, cell_json(r, &rel->cell[i], r->released[i]),
+                      JSON_COMPACT | JSON_REAL_PRECISION(9), err);
     return st;
 }
 
@@ -168,7 +169,8 @@ static fre_status write_release(const curator_run *r, const fre_release *rel, fr
                     model_json(meta.embedder, fre_unhex(sha, 32, meta.sha256) ? sha : NULL),
                     "inverter", model_json(NULL, inverter_sha), "projector",
                     model_json(NULL, projector_sha), "warnings", warnings_json(r));
-    return put_json(f, obj, JSON_INDENT(2), err);
+    /* Every bit of the parameters: a later `evaluate` lays the same grid from the cell's edge. */
+    return put_json(f, obj, JSON_INDENT(2) | JSON_REAL_PRECISION(17), err);
 }
 
 fre_status curator_write(const curator_run *r, const fre_release *rel, fre_outdir *dir,
