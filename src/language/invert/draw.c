@@ -41,65 +41,91 @@ void inv_drawer_wipe(inv_drawer *d)
     memset(d, 0, sizeof *d);
 }
 
-/* log sum exp.  Terms below exp(-20) of the largest add less than 2e-5 in all to a sum >= 1. */
+#define LANES 16u
+
+static float largest(const float *x, uint32_t n)
+{
+    float lane[LANES];
+    float top = x[0];
+    uint32_t i = 0;
+
+    for (uint32_t j = 0; j < LANES; j++)
+        lane[j] = x[0];
+    for (; i + LANES <= n; i += LANES)
+        for (uint32_t j = 0; j < LANES; j++)
+            lane[j] = x[i + j] > lane[j] ? x[i + j] : lane[j];
+    for (; i < n; i++)
+        top = x[i] > top ? x[i] : top;
+    for (uint32_t j = 0; j < LANES; j++)
+        top = lane[j] > top ? lane[j] : top;
+    return top;
+}
+
+/* log sum exp.  Terms below exp(-18) of the largest add less than 2e-4 in all to a sum >= 1. */
 static double log_total(const float *logit, uint32_t n)
 {
-    float top = logit[0];
+    const float top = largest(logit, n), least = top - 18.0F;
     double sum = 0;
 
-    for (uint32_t i = 1; i < n; i++)
-        top = logit[i] > top ? logit[i] : top;
     for (uint32_t i = 0; i < n; i++)
-        if (logit[i] > top - 20.0F)
+        if (logit[i] > least)
             sum += (double)expf(logit[i] - top);
     return (double)top + log(sum);
 }
 
-/* The k largest, sorted; ties to the lower id.  Insertion: most logits fail the first test. */
-static uint32_t top_tokens(int32_t *id, const float *logit, uint32_t n, uint32_t k,
-                           const fre_model *m, bool no_end)
-{
-    uint32_t have = 0;
+/* The likeliest tokens of one row, best first; ties to the lower id. */
+typedef struct top_list {
+    int32_t id[INV_TOP_K + 1];
+    uint32_t n;
+} top_list;
 
-    for (uint32_t i = 0; i < n; i++) {
+/* Insertion: nearly all logits fail the first test. */
+static void top_fill(top_list *t, const float *logit, uint32_t vocab)
+{
+    const uint32_t k = INV_TOP_K + 1;
+    float least = 0;
+
+    t->n = 0;
+    for (uint32_t i = 0; i < vocab; i++) {
         uint32_t at;
 
-        if (have == k && logit[i] <= logit[id[k - 1]])
+        if (t->n == k && !(logit[i] > least))
             continue;
-        if (no_end && fre_model_is_end(m, (int32_t)i))
-            continue;
-        at = have < k ? have++ : k - 1;
-        for (; at > 0 && logit[i] > logit[id[at - 1]]; at--)
-            id[at] = id[at - 1];
-        id[at] = (int32_t)i;
+        at = t->n < k ? t->n++ : k - 1;
+        for (; at > 0 && logit[i] > logit[t->id[at - 1]]; at--)
+            t->id[at] = t->id[at - 1];
+        t->id[at] = (int32_t)i;
+        least = logit[t->id[t->n - 1]];
     }
-    return have;
 }
 
-static int32_t pick(const float *logit, uint32_t n, const fre_model *m, bool no_end, bool greedy,
-                    double temperature, fre_rng *rng)
+static int32_t pick(const top_list *t, const float *logit, const fre_model *m, bool no_end,
+                    bool greedy, double temperature, fre_rng *rng)
 {
-    int32_t id[INV_TOP_K];
+    int32_t id[INV_TOP_K + 1];
     double weight[INV_TOP_K], total = 0, u;
-    uint32_t have = top_tokens(id, logit, n, greedy ? 1 : INV_TOP_K, m, no_end);
+    uint32_t n = 0;
 
-    if (greedy)
-        return id[0];
-    for (uint32_t i = 0; i < have; i++) {
+    for (uint32_t i = 0; i < t->n && n < INV_TOP_K; i++)
+        if (!no_end || !fre_model_is_end(m, t->id[i]))
+            id[n++] = t->id[i];
+    if (greedy || n < 2)
+        return n ? id[0] : -1;
+    for (uint32_t i = 0; i < n; i++) {
         weight[i] = exp(((double)logit[id[i]] - (double)logit[id[0]]) / temperature);
         total += weight[i];
     }
     u = total * (double)(fre_rng_u64(rng) >> 11) * 0x1p-53;
-    for (uint32_t i = 0; i + 1 < have; i++) {
+    for (uint32_t i = 0; i + 1 < n; i++) {
         u -= weight[i];
         if (u < 0)
             return id[i];
     }
-    return id[have - 1];
+    return id[n - 1];
 }
 
-/* Next token of a sequence; -1: the end. */
-static int32_t next_token(const inv_plan *p, const inv_draw *d, const float *logit, uint32_t vocab,
+/* Next token of a sequence; -1: the end.  top: of this row, filled when first needed. */
+static int32_t next_token(const inv_plan *p, const inv_draw *d, const float *logit, top_list *top,
                           const fre_model *m, double temperature, fre_rng *rng)
 {
     const uint32_t tail_at = p->n_head + p->n_free;
@@ -111,8 +137,10 @@ static int32_t next_token(const inv_plan *p, const inv_draw *d, const float *log
         return -1;
     if (!p->open && d->n >= tail_at)
         return d->n - tail_at < p->n_tail ? p->tail[d->n - tail_at] : -1;
-    id = pick(logit, vocab, m, !p->open, p->greedy, temperature, rng);
-    return fre_model_is_end(m, id) ? -1 : id;
+    if (top->n == 0)
+        top_fill(top, logit, fre_model_info_view(m)->vocab);
+    id = pick(top, logit, m, !p->open, p->greedy, temperature, rng);
+    return id < 0 || fre_model_is_end(m, id) ? -1 : id;
 }
 
 /* Sequences that have written the same so far share one row of the next step: they are
@@ -160,12 +188,13 @@ static void advance(groups *g, inv_drawer *d, inv_draw *out, const inv_plan *pla
     for (uint32_t i = 0; i < old.n; i++) {
         const float *logit = d->logits + (size_t)i * vocab;
         const double total = log_total(logit, vocab);
+        top_list top = {.n = 0};
 
         for (uint32_t j = 0; j < old.n_seq[i]; j++) {
             uint32_t s = old.seq[at + j];
             inv_draw *w = &out[s];
 
-            next[j] = next_token(&plan[s], w, logit, vocab, d->model, temperature, rng);
+            next[j] = next_token(&plan[s], w, logit, &top, d->model, temperature, rng);
             w->logp += (double)logit[next[j] < 0 ? d->end : next[j]] - total;
             if (next[j] >= 0)
                 w->ids[w->n++] = next[j];
