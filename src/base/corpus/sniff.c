@@ -7,7 +7,7 @@
 
 #define SNIFF_BYTES (64u << 10)
 #define COLUMN_SHOWN 32u /* bytes of one column name in a message */
-#define LINE_SHORT 160u   /* bytes of a row of column names that semicolons may separate */
+#define LINE_SHORT 160u  /* bytes of a row of column names that semicolons may separate */
 #define COLUMNS_SHOWN 6u /* names in a message: it must fit fre_err with the path */
 
 typedef struct magic {

@@ -155,8 +155,8 @@ static void suggest(const fre_plan_request *r, double *threshold, double *epsilo
     while (e < FRE_PRIVACY_EPSILON_MAX &&
            !feasible_with(r, t0, fmin(2 * e, FRE_PRIVACY_EPSILON_MAX)))
         e *= 2;
-    for (up = nice_up(e * 1.02); e < FRE_PRIVACY_EPSILON_MAX && up <= FRE_PRIVACY_EPSILON_MAX &&
-                                 *epsilon <= 0;
+    for (up = nice_up(e * 1.02);
+         e < FRE_PRIVACY_EPSILON_MAX && up <= FRE_PRIVACY_EPSILON_MAX && *epsilon <= 0;
          up = nice_up(up * 1.06)) {
         if (feasible_with(r, t0, up))
             *epsilon = up;

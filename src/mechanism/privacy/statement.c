@@ -67,18 +67,20 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
                               "B = %.6g.\n",
                               2 * p->mechanism.norm_bound, p->mechanism.norm_bound);
     if (p->request.accountant == FRE_ACCOUNTANT_PAPER)
-        st = fre_buf_printf(out,
-                            "Sensitivity: the paper takes records of a cell to lie within %.4g of\n"
-                            "each other, and charges delta (%.4g) for one pair only that does not.\n",
-                            p->account.split, shown_up(p->account.delta_far));
+        st = fre_buf_printf(
+            out,
+            "Sensitivity: the paper takes records of a cell to lie within %.4g of\n"
+            "each other, and charges delta (%.4g) for one pair only that does not.\n",
+            p->account.split, shown_up(p->account.delta_far));
     else
         st = fre_buf_printf(out,
                             "Sensitivity: records of a cell lie within %.4g of each other, except\n"
                             "with a probability that is part of delta (%.4g).\n",
-                            p->account.split, shown_up(p->account.delta_far));
+                            shown_up(p->account.split), shown_up(p->account.delta_far));
     if (st == FRE_OK)
-        st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the\n"
-                                 "projection, epsilon would be\n");
+        st =
+            fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the\n"
+                                "projection, epsilon would be\n");
     if (st != FRE_OK)
         return st;
     if (isinf(p->worst_case_epsilon))
