@@ -33,8 +33,10 @@ static void install_signals(void)
         if (sigaction(ends[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
             (void)sigaction(ends[i], &action, NULL);
     }
-    /* A reader that goes away is a write error like any other, so that clean-up still runs. */
+    /* A reader that goes away, or a file-size limit, is a write error like any other, so that
+     * clean-up still runs. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 /* Die of the signal itself, so that the caller's shell sees it (130 for Ctrl-C). */

@@ -1,8 +1,9 @@
 """What synthesize prints: only what is marked tells more of the texts than the claim covers."""
 
 import json
+import subprocess
 
-from conftest import BUDGET, NO_TEXT, texts
+from conftest import BUDGET, NO_TEXT, PROGRAM, TIMEOUT, texts
 
 
 def test_json_marks_what_is_private(fre, tmp_path):
@@ -35,3 +36,13 @@ def test_release_has_its_parameters_to_the_last_bit(fre, tmp_path, corpus):
     written = json.loads((tmp_path / "out" / "release.json").read_text())["parameters"]
     for key in ("epsilon", "delta", "sampling_rate", "sigma", "cell_edge", "split"):
         assert written[key] == plan[key], key
+
+
+def test_file_size_limit_leaves_nothing(fre, tmp_path):
+    """The kernel kills for that by default, before clean-up."""
+    (tmp_path / "many.txt").write_text("".join(f"number {i}\n" for i in range(100)))
+    done = subprocess.run(["sh", "-c", 'ulimit -f 1; exec "$@"', "sh", PROGRAM, "embed", "many.txt",
+                           "-o", "x.npy"], cwd=tmp_path, capture_output=True, text=True,
+                          timeout=TIMEOUT, check=False)
+    assert done.returncode == 74, done.stderr
+    assert [p.name for p in tmp_path.iterdir() if p.is_file()] == ["many.txt"]
