@@ -1,7 +1,7 @@
 # Unit tests, fuzz targets, integration tests, examples and benches, found by their place.
 
 set(FRE_TEST_ENVIRONMENT
-    "ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:strict_string_checks=1"
+    "ASAN_OPTIONS=detect_leaks=1"
     "UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1"
     "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp")
 
