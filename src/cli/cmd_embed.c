@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define CHUNK_TEXTS 8192u
@@ -186,6 +187,7 @@ static fre_status open_files(job *j, fre_err *err)
                         "sidecar goes beside it");
     if (snprintf(j->meta_path, sizeof j->meta_path, "%s.json", path) >= (int)sizeof j->meta_path)
         return fre_fail(err, FRE_E_USAGE, "--output is too long a path");
+    (void)umask(077); /* embeddings are as private as the texts */
     st = fre_outfile_open(&j->data, path, force, err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->meta, j->meta_path, force, err);

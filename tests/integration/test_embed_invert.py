@@ -31,6 +31,7 @@ def read_npy(path):
 
 def test_embed(embedded):
     rows = read_npy(embedded)
+    assert embedded.stat().st_mode & 0o077 == 0  # as private as the texts
     assert len(rows) == len(texts()) and len(rows[0]) == 384
     for row in rows[::50]:
         assert sum(v * v for v in row) == pytest.approx(1, abs=1e-5)
