@@ -146,8 +146,8 @@ static void print_row(double norm, const texts *t, const fre_inversion *out, con
         far += d <= 0.75;
     }
     printf("| %.2g | %zu | %.1f | %.1f | %.1f | %.3f | %.1f | %.1f | %.2f |\n", norm, t->n,
-           100 * exact / n, 100 * words / n, 100 * f1 / n, dist / n, 100 * near / n,
-           100 * far / n, (double)ms / 1000 / n);
+           100 * exact / n, 100 * words / n, 100 * f1 / n, dist / n, 100 * near / n, 100 * far / n,
+           (double)ms / 1000 / n);
     fflush(stdout);
 }
 

@@ -4,8 +4,9 @@
  * decoder (GGUF) draws candidates in parallel; each distinct candidate is embedded again and
  * scored by the posterior
  *     score(T) = -||mu - E(T)||^2 / (2 max(s, floor)^2) + w * log p(T | mu),
- * s the noise's std a coordinate (sigma/c); the best ever seen is kept.  floor and w were tuned on
- * public text only (docs/decisions).  The noisy vector goes in as it is, never renormalised.
+ * s the noise's std a coordinate (sigma/c), floor .02, w 1, tuned on public text only
+ * (docs/decisions).  Rounds of edits of the best candidates follow, proposed by the decoder; the
+ * best ever seen is kept.  The noisy vector goes in as it is, never renormalised.
  */
 #ifndef FRE_INVERT_H
 #define FRE_INVERT_H
@@ -25,7 +26,7 @@ typedef struct fre_inverter fre_inverter;
 typedef struct fre_inverter_opts {
     const char *path;      /**< decoder GGUF; NULL: the bundled default.  Projector beside it */
     uint32_t threads;      /**< >= 1 */
-    uint32_t samples;      /**< candidates a centroid, 1..512; 0: default (48) */
+    uint32_t samples;      /**< first candidates a centroid, 1..512; 0: default (96) */
     double temperature;    /**< > 0; 0: default */
     uint32_t paraphrases;  /**< extra texts a centroid, 0..64 */
     double paraphrase_distance; /**< kept only within this of the centroid's best text */

@@ -167,8 +167,8 @@ static double plain_logp(const fre_inverter *v, const float *prefix, const inv_p
     for (uint32_t i = 0; i <= p->n_head; i++) {
         double total = 0;
 
-        assert_int_equal(
-            fre_model_step(c, logit, &id, &zero, 1, v->projector.rows + i, &err), FRE_OK);
+        assert_int_equal(fre_model_step(c, logit, &id, &zero, 1, v->projector.rows + i, &err),
+                         FRE_OK);
         id = i < p->n_head ? p->head[i] : v->drawer[0].end;
         for (uint32_t j = 0; j < vocab; j++)
             total += exp((double)logit[j]);
@@ -182,8 +182,8 @@ static double plain_logp(const fre_inverter *v, const float *prefix, const inv_p
 /* Texts with a common beginning, side by side, have the likelihoods that each has alone. */
 static void test_shared_rows(void **state)
 {
-    static const char *const text[] = {"No, that was all I needed, thank you.",
-                                       "No, that was all", "No, that is fine", "Yes"};
+    static const char *const text[] = {"No, that was all I needed, thank you.", "No, that was all",
+                                       "No, that is fine", "Yes"};
     fre_inverter *v = make(1, 1, 0, 1);
     float *prefix = malloc(2048 * sizeof *prefix);
     inv_plan plan[4];
@@ -197,8 +197,7 @@ static void test_shared_rows(void **state)
     assert_int_equal(inv_projector_run(&v->projector, prefix, target + DIM, 0.0), FRE_OK);
     for (int i = 0; i < 4; i++)
         set_plan(&plan[i], v->decoder, text[i]);
-    assert_int_equal(inv_drawer_run(&v->drawer[0], draw, plan, 4, prefix, 0.8, &rng, &err),
-                     FRE_OK);
+    assert_int_equal(inv_drawer_run(&v->drawer[0], draw, plan, 4, prefix, 0.8, &rng, &err), FRE_OK);
     for (int i = 0; i < 4; i++) {
         assert_int_equal(draw[i].n, plan[i].n_head);
         assert_memory_equal(draw[i].ids, plan[i].head, draw[i].n * sizeof *draw[i].ids);
@@ -230,8 +229,7 @@ static void test_plan_with_tail(void **state)
         plan[i].n_tail = 2;
         memcpy(plan[i].tail, plan[i].head + 1, 2 * sizeof *plan[i].tail);
     }
-    assert_int_equal(inv_drawer_run(&v->drawer[0], draw, plan, 3, prefix, 0.8, &rng, &err),
-                     FRE_OK);
+    assert_int_equal(inv_drawer_run(&v->drawer[0], draw, plan, 3, prefix, 0.8, &rng, &err), FRE_OK);
     for (uint32_t i = 0; i < 3; i++) {
         assert_int_equal(draw[i].n, plan[i].n_head + i + 2);
         assert_memory_equal(draw[i].ids, plan[i].head, plan[i].n_head * sizeof(int32_t));
@@ -356,8 +354,12 @@ static void test_quality(void **state)
 
 static void test_paraphrases(void **state)
 {
-    fre_inverter_opts opts = {.path = DECODER, .threads = 2, .samples = 60, .paraphrases = 5,
-                              .paraphrase_distance = 0.6, .seed = 3};
+    fre_inverter_opts opts = {.path = DECODER,
+                              .threads = 2,
+                              .samples = 60,
+                              .paraphrases = 5,
+                              .paraphrase_distance = 0.6,
+                              .seed = 3};
     const double std[1] = {0.0};
     fre_inverter *v = NULL;
     fre_inversion out[1];
@@ -408,23 +410,28 @@ static void test_bad_rows(void **state)
     assert_non_null(mu);
     memcpy(mu, target, 3 * DIM * sizeof *mu);
     mu[2 * DIM + 5] = NAN;
-    refuse_rows(v, mu, std, "row 3 holds a NaN or an infinity; an embedding is made of finite "
-                            "numbers");
+    refuse_rows(v, mu, std,
+                "row 3 holds a NaN or an infinity; an embedding is made of finite "
+                "numbers");
     mu[2 * DIM + 5] = 0;
     mu[DIM] = INFINITY;
-    refuse_rows(v, mu, std, "row 2 holds a NaN or an infinity; an embedding is made of finite "
-                            "numbers");
+    refuse_rows(v, mu, std,
+                "row 2 holds a NaN or an infinity; an embedding is made of finite "
+                "numbers");
     memset(mu, 0, DIM * sizeof *mu);
     mu[DIM] = 0;
-    refuse_rows(v, mu, std, "row 1 is a zero vector, which is the embedding of no text; remove "
-                            "the row");
+    refuse_rows(v, mu, std,
+                "row 1 is a zero vector, which is the embedding of no text; remove "
+                "the row");
     mu[0] = 1;
     std[1] = -0.1;
-    refuse_rows(v, mu, std, "the noise of row 2 is negative or not finite; give its standard "
-                            "deviation a coordinate, 0 for none");
+    refuse_rows(v, mu, std,
+                "the noise of row 2 is negative or not finite; give its standard "
+                "deviation a coordinate, 0 for none");
     std[1] = NAN;
-    refuse_rows(v, mu, std, "the noise of row 2 is negative or not finite; give its standard "
-                            "deviation a coordinate, 0 for none");
+    refuse_rows(v, mu, std,
+                "the noise of row 2 is negative or not finite; give its standard "
+                "deviation a coordinate, 0 for none");
     std[1] = 0;
     {
         fre_inversion none;
@@ -533,11 +540,11 @@ static void test_interrupt(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_projector),   cmocka_unit_test(test_shared_rows),
+        cmocka_unit_test(test_projector),      cmocka_unit_test(test_shared_rows),
         cmocka_unit_test(test_plan_with_tail), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_determinism), cmocka_unit_test(test_quality),
-        cmocka_unit_test(test_paraphrases), cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_bad_models),  cmocka_unit_test(test_options),
+        cmocka_unit_test(test_determinism),    cmocka_unit_test(test_quality),
+        cmocka_unit_test(test_paraphrases),    cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_bad_models),     cmocka_unit_test(test_options),
         cmocka_unit_test(test_interrupt),
     };
 

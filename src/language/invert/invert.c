@@ -205,8 +205,7 @@ static fre_status take_paraphrases(const fre_inverter *v, fre_inversion *out, in
     return FRE_OK;
 }
 
-static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_state *s,
-                              fre_err *err)
+static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_state *s, fre_err *err)
 {
     inv_pool *p = &s->pool;
     inv_cand *best = p->cand;
@@ -224,9 +223,8 @@ static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_sta
     return take_paraphrases(v, out, p);
 }
 
-fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu,
-                      const double *noise_std, size_t n, const fre_progress *progress,
-                      fre_err *err)
+fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *noise_std,
+                      size_t n, const fre_progress *progress, fre_err *err)
 {
     const size_t dim = v->projector.dim;
     fre_inversion *made = NULL;

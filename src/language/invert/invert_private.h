@@ -9,22 +9,22 @@
 #include <fre/invert.h>
 #include <fre/model.h>
 
-#define INV_TOKENS 31u      /* longest text in tokens; the end token follows (model card: 32) */
+#define INV_TOKENS 31u /* longest text in tokens; the end token follows (model card: 32) */
 #define INV_MAX_SAMPLES 512u
-#define INV_TOP_K 64u       /* model card: top-k 64 */
-#define INV_TEXT_MAX 1024u  /* bytes of one candidate */
+#define INV_TOP_K 64u      /* model card: top-k 64 */
+#define INV_TEXT_MAX 1024u /* bytes of one candidate */
 
-#define INV_BATCH 96u       /* sequences side by side in one decoder context */
-#define INV_CHUNK 32u       /* centroids whose candidates are embedded together */
+#define INV_BATCH 96u /* sequences side by side in one decoder context */
+#define INV_CHUNK 32u /* centroids whose candidates are embedded together */
 
 /* What is tuned, on public text only (docs/decisions); inv_tuning_default holds the values. */
 typedef struct inv_tuning {
-    uint32_t samples;   /* first draws, one of them greedy */
-    uint32_t rounds;    /* of edits */
-    uint32_t keep;      /* of the first draws, the likeliest this many are embedded */
-    uint32_t edits;     /* proposals a round */
+    uint32_t samples; /* first draws, one of them greedy */
+    uint32_t rounds;  /* of edits */
+    uint32_t keep;    /* of the first draws, the likeliest this many are embedded */
+    uint32_t edits;   /* proposals a round */
     uint32_t keep_edits;
-    uint32_t parents;   /* best candidates that are edited */
+    uint32_t parents; /* best candidates that are edited */
     double temperature;
     double std_floor;   /* of the noise in the score */
     double logp_weight; /* w of the score */
@@ -43,8 +43,7 @@ typedef struct inv_projector {
 fre_status inv_projector_open(inv_projector *p, const char *path, fre_err *err);
 void inv_projector_wipe(inv_projector *p);
 /* out: rows * width floats. */
-fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu,
-                             double noise_std);
+fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std);
 
 /* ---- plans: what one sequence is to write -------------------------------------------------- */
 
@@ -89,7 +88,7 @@ typedef struct inv_cand {
 } inv_cand;
 
 typedef struct inv_pool {
-    inv_cand *cand; /* the first `scored` are sorted, best first */
+    inv_cand *cand;   /* the first `scored` are sorted, best first */
     float *embedding; /* parallel to cand */
     size_t n, scored, cap;
     uint32_t dim;

@@ -48,9 +48,12 @@ static bool is_utf8(const char *s, size_t n)
 {
     for (size_t i = 0; i < n;) {
         const unsigned char *p = (const unsigned char *)s + i;
-        size_t len = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
-                                                                   : p[0] < 0xf5   ? 4
-                                                                                   : 0;
+        size_t len = p[0] < 0x80   ? 1
+                     : p[0] < 0xc2 ? 0
+                     : p[0] < 0xe0 ? 2
+                     : p[0] < 0xf0 ? 3
+                     : p[0] < 0xf5 ? 4
+                                   : 0;
 
         if (len == 0 || len > n - i)
             return false;

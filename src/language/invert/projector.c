@@ -16,8 +16,8 @@
 
 static fre_status read_shape(inv_projector *p, fre_err *err)
 {
-    fre_status st = fre_tensors_u32(p->tensors, &p->dim, ARCHITECTURE ".input_embedding_length",
-                                    err);
+    fre_status st =
+        fre_tensors_u32(p->tensors, &p->dim, ARCHITECTURE ".input_embedding_length", err);
 
     if (st == FRE_OK)
         st = fre_tensors_u32(p->tensors, &p->rows, ARCHITECTURE ".prefix_length", err);
@@ -69,8 +69,7 @@ void inv_projector_wipe(inv_projector *p)
     memset(p, 0, sizeof *p);
 }
 
-fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu,
-                             double noise_std)
+fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std)
 {
     const size_t in_len = p->dim + 1u, out_len = (size_t)p->rows * p->width;
     const float scale = sqrtf((float)p->dim);

@@ -6,15 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SETTLED_NOISE 0.3  /* norm */
+#define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
+
 const inv_tuning inv_tuning_default = {
     .samples = 96,
     .keep = 40,
-    .rounds = 12,
+    .rounds = 16,
     .edits = 64,
     .keep_edits = 16,
     .parents = 6,
     .temperature = 0.8,
-    .std_floor = 0.03,
+    .std_floor = 0.02,
     .logp_weight = 1.0,
 };
 
@@ -95,9 +98,9 @@ static fre_status decode_worker(void *ctx, uint64_t worker)
 
         if (i >= j->n)
             break;
-        st = fre_interrupted() ? FRE_E_INTERRUPTED
-                               : decode_one(j->v, &j->v->drawer[worker], &j->state[i],
-                                            &j->err[worker]);
+        st = fre_interrupted()
+                 ? FRE_E_INTERRUPTED
+                 : decode_one(j->v, &j->v->drawer[worker], &j->state[i], &j->err[worker]);
     }
     return st;
 }
@@ -167,6 +170,16 @@ out:
     return st;
 }
 
+/* The best candidate is as near as the true text would be: nothing is left to find.  Above this
+ * noise a neighbour can be as near by chance, and the search goes on. */
+static bool settled(const inv_state *s)
+{
+    const double norm2 = s->noise_std * s->noise_std * (double)s->pool.dim;
+
+    return s->pool.scored > 0 && norm2 <= SETTLED_NOISE * SETTLED_NOISE &&
+           s->pool.cand[0].dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
+}
+
 fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
 {
     fre_status st = FRE_OK;
@@ -175,9 +188,10 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
         st = state_begin(v, &state[i]);
     for (uint32_t round = 0; round <= v->tuning.rounds && st == FRE_OK; round++) {
         for (uint32_t i = 0; round > 0 && i < n; i++)
-            state[i].n_plan = inv_edit(state[i].plan, v->tuning.edits, &state[i].pool,
-                                       v->tuning.parents, v->decoder, v->starts,
-                                       &state[i].rng);
+            state[i].n_plan = settled(&state[i]) ? 0
+                                                 : inv_edit(state[i].plan, v->tuning.edits,
+                                                            &state[i].pool, v->tuning.parents,
+                                                            v->decoder, v->starts, &state[i].rng);
         st = decode_all(v, state, n, err);
         if (st == FRE_OK)
             st = embed_all(v, state, n, err);
