@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 
 import pytest
@@ -18,11 +19,16 @@ NO_TEXT = ["--inverter", "none"]
 SEED = ["--seed", "5e" * 32]
 
 
+def without_progress(err):
+    """Standard error without the line that a slow run prints every ten seconds."""
+    return re.sub(r"(?m)^[a-z ]+: (\d+%|[\d.]+ ?[kM]?B? done,) .*\n", "", err)
+
+
 class Result:
     def __init__(self, done):
         self.code = done.returncode
         self.out = done.stdout
-        self.err = done.stderr
+        self.err = without_progress(done.stderr)
 
     def json(self):
         """The one object on standard output."""
