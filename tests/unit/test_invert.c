@@ -477,6 +477,18 @@ static void test_bad_models(void **state)
                  " use the embedder it was made for");
     fre_embedder_free(small);
 
+    /* The right size is not enough. */
+    shape.dim = 384;
+    bytes = tiny_bytes(&shape, &n);
+    tiny_write(tiny_path, bytes, n);
+    free(bytes);
+    small = NULL;
+    assert_int_equal(fre_embedder_new(&small, &opts, &err), FRE_OK);
+    refuse_model(small, DECODER, FRE_E_MODEL,
+                 "this inverter does not bring texts back from this embedder; it was made for "
+                 "all-MiniLM-L6-v2");
+    fre_embedder_free(small);
+
     refuse_model(embedder, temp_path(decoder, &t, "decoder.gguf"), FRE_E_NOINPUT, "decoder.gguf");
     assert_int_equal(symlink(DECODER, decoder), 0);
     refuse_model(embedder, decoder, FRE_E_NOINPUT, FRE_INVERTER_PROJECTOR);

@@ -95,29 +95,101 @@ static fre_status find_word_starts(fre_inverter *v)
     return st;
 }
 
+/* Six sentences of different meaning, there and back.  Sizes can agree by chance (many embedders
+ * have 384 dimensions); what an inverter writes for another embedder is not about its input. */
+static const char *const probe[] = {
+    "Is there anything else I can help you with?",
+    "a Python library for parsing dates",
+    "The restaurant serves Italian food.",
+    "What will the weather be like tomorrow?",
+    "please play some jazz music",
+    "She bought a new car last week.",
+};
+#define PROBES (sizeof probe / sizeof *probe)
+
+/* How many outputs lie nearest to their own sentence. */
+static uint32_t count_returned(const inv_state *state, const float *x, size_t dim)
+{
+    uint32_t back = 0;
+
+    for (size_t i = 0; i < PROBES; i++) {
+        size_t best = 0;
+
+        for (size_t j = 1; j < PROBES; j++)
+            if (fre_dist2(state[i].pool.embedding, x + j * dim, dim) <
+                fre_dist2(state[i].pool.embedding, x + best * dim, dim))
+                best = j;
+        back += state[i].pool.scored > 0 && best == i;
+    }
+    return back;
+}
+
+static fre_status check_works(fre_inverter *v, fre_err *err)
+{
+    const size_t dim = v->projector.dim;
+    const inv_tuning full = v->tuning;
+    float *x = malloc(PROBES * dim * sizeof *x);
+    inv_state state[PROBES];
+    size_t len[PROBES];
+    fre_status st = x ? FRE_OK : FRE_E_NOMEM;
+
+    memset(state, 0, sizeof state);
+    for (size_t i = 0; i < PROBES; i++)
+        len[i] = strlen(probe[i]);
+    if (st == FRE_OK)
+        st = fre_embed_texts(v->embedder, x, probe, len, PROBES, err);
+    for (size_t i = 0; st == FRE_OK && i < PROBES; i++)
+        state[i].mu = x + i * dim;
+    v->tuning = inv_tuning_default;
+    v->tuning.samples = v->tuning.keep = 8;
+    v->tuning.rounds = 0;
+    if (st == FRE_OK)
+        st = inv_search(v, state, PROBES, err);
+    v->tuning = full;
+    if (st == FRE_OK && count_returned(state, x, dim) + 1 < PROBES)
+        st = fre_fail(
+            err, FRE_E_MODEL,
+            "this inverter does not bring texts back from this embedder; it was made for "
+            "%.80s: use that one, an inverter made for yours, or --inverter none",
+            fre_tensors_text(v->projector.tensors, INV_PROJECTOR_ARCHITECTURE ".embedding_model"));
+    for (size_t i = 0; i < PROBES; i++)
+        inv_state_wipe(&state[i]);
+    free(x);
+    return st;
+}
+
+static bool options_fit(const fre_inverter_opts *o)
+{
+    return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && o->paraphrases <= 64 &&
+           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0;
+}
+
+static void take_options(fre_inverter *v, const fre_inverter_opts *o)
+{
+    v->threads = o->threads;
+    v->paraphrases = o->paraphrases;
+    v->paraphrase_distance = o->paraphrase_distance;
+    v->seed = o->seed;
+    v->tuning = inv_tuning_default;
+    if (o->samples > 0)
+        v->tuning.samples = o->samples;
+    if (o->temperature > 0)
+        v->tuning.temperature = o->temperature;
+}
+
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                             const fre_inverter_opts *opts, fre_err *err)
 {
     fre_inverter *v = NULL;
     fre_status st;
 
-    if (opts->threads == 0 || opts->samples > INV_MAX_SAMPLES || opts->paraphrases > 64 ||
-        !(opts->temperature >= 0) || !isfinite(opts->temperature) ||
-        !(opts->paraphrase_distance >= 0))
-        return FRE_E_ARG;
+    if (!options_fit(opts))
+        return fre_fail(err, FRE_E_ARG, "an option of the inverter is out of its range");
     v = calloc(1, sizeof *v);
     if (!v)
-        return FRE_E_NOMEM;
+        return fre_fail(err, FRE_E_NOMEM, "out of memory opening the inverter");
     v->embedder = embedder;
-    v->threads = opts->threads;
-    v->paraphrases = opts->paraphrases;
-    v->paraphrase_distance = opts->paraphrase_distance;
-    v->seed = opts->seed;
-    v->tuning = inv_tuning_default;
-    if (opts->samples > 0)
-        v->tuning.samples = opts->samples;
-    if (opts->temperature > 0)
-        v->tuning.temperature = opts->temperature;
+    take_options(v, opts);
     st = open_parts(v, opts->path, err);
     if (st != FRE_OK)
         goto out;
@@ -131,13 +203,15 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
     }
     for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
         st = inv_drawer_init(&v->drawer[i], v->decoder, v->projector.rows, INV_BATCH, err);
+    if (st == FRE_OK)
+        st = check_works(v, err);
     if (st != FRE_OK)
         goto out;
     *out = v;
     v = NULL;
 out:
     fre_inverter_free(v);
-    return st;
+    return st == FRE_E_NOMEM ? fre_fail(err, st, "out of memory opening the inverter") : st;
 }
 
 void fre_inverter_free(fre_inverter *v)
@@ -236,7 +310,7 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
     memset(state, 0, sizeof state);
     made = calloc(n, sizeof *made);
     if (!made)
-        return FRE_E_NOMEM;
+        return fre_fail(err, FRE_E_NOMEM, "out of memory inverting");
     for (size_t at = 0; at < n && st == FRE_OK; at += INV_CHUNK) {
         uint32_t m = (uint32_t)(n - at < INV_CHUNK ? n - at : INV_CHUNK);
 
@@ -260,5 +334,8 @@ out:
     for (size_t i = 0; i < n; i++)
         fre_inversion_wipe(&made[i]);
     free(made);
+    if (st == FRE_E_NOMEM || st == FRE_E_INTERRUPTED)
+        return fre_fail(err, st, "%s",
+                        st == FRE_E_NOMEM ? "out of memory inverting" : "interrupted");
     return st;
 }

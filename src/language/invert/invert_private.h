@@ -34,6 +34,8 @@ extern const inv_tuning inv_tuning_default;
 
 /* ---- projector: embedding and noise level -> rows that stand in front of the text --------- */
 
+#define INV_PROJECTOR_ARCHITECTURE "fre-e2t-projector"
+
 typedef struct inv_projector {
     fre_tensors *tensors;
     const float *w0, *w1, *b1, *w2, *b2; /* borrowed from tensors */

@@ -9,22 +9,24 @@
 
 #include <fre/linalg.h>
 
-#define ARCHITECTURE "fre-e2t-projector"
 #define NOISE_FLOOR 5e-4 /* the smallest noise level that was told apart in training */
 #define ROWS_MAX 64u
 #define WIDTH_MAX 8192u
 
 static fre_status read_shape(inv_projector *p, fre_err *err)
 {
-    fre_status st =
-        fre_tensors_u32(p->tensors, &p->dim, ARCHITECTURE ".input_embedding_length", err);
+    fre_status st = fre_tensors_u32(p->tensors, &p->dim,
+                                    INV_PROJECTOR_ARCHITECTURE ".input_embedding_length", err);
 
     if (st == FRE_OK)
-        st = fre_tensors_u32(p->tensors, &p->rows, ARCHITECTURE ".prefix_length", err);
+        st =
+            fre_tensors_u32(p->tensors, &p->rows, INV_PROJECTOR_ARCHITECTURE ".prefix_length", err);
     if (st == FRE_OK)
-        st = fre_tensors_u32(p->tensors, &p->width, ARCHITECTURE ".embedding_length", err);
+        st = fre_tensors_u32(p->tensors, &p->width, INV_PROJECTOR_ARCHITECTURE ".embedding_length",
+                             err);
     if (st == FRE_OK)
-        st = fre_tensors_u32(p->tensors, &p->hidden, ARCHITECTURE ".hidden_length", err);
+        st = fre_tensors_u32(p->tensors, &p->hidden, INV_PROJECTOR_ARCHITECTURE ".hidden_length",
+                             err);
     if (st != FRE_OK)
         return st;
     if (p->dim == 0 || p->dim > WIDTH_MAX || p->width == 0 || p->width > WIDTH_MAX ||
@@ -38,7 +40,7 @@ fre_status inv_projector_open(inv_projector *p, const char *path, fre_err *err)
 {
     inv_projector q = {0};
     size_t out_len;
-    fre_status st = fre_tensors_open(&q.tensors, path, ARCHITECTURE, err);
+    fre_status st = fre_tensors_open(&q.tensors, path, INV_PROJECTOR_ARCHITECTURE, err);
 
     if (st == FRE_OK)
         st = read_shape(&q, err);
