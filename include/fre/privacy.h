@@ -102,7 +102,7 @@ typedef struct fre_plan_request {
     uint64_t threshold;   /**< t >= 1 */
     double radius;        /**< r > 0 */
     uint64_t population;  /**< users at most, >= 1; records at most: c times as many */
-    uint32_t proj;        /**< k, or 0 for auto: 10..40, least sigma/p */
+    uint32_t proj;        /**< k (default 40), or 0 for auto: 10..40, least sigma/p */
     double cell_scale;    /**< s > 0: L = s 2r/sqrt(k) ... */
     double cell_edge;     /**< ... unless > 0: L itself */
     double sampling_rate; /**< p in (0, 1], or 0 for auto */

@@ -51,7 +51,7 @@ extern const char *const cli_adjacencies[], *const cli_accountants[],
          .umin = 1,                                                                                \
          .umax = FRE_PRIVACY_K_MAX,                                                                \
          .word = "auto",                                                                           \
-         .preset = "20",                                                                           \
+         .preset = "40",                                                                           \
          .help = "dimensions of the random projection; auto tries 10 to 40"},                      \
         {.name = "cell-scale",                                                                     \
          .metavar = "S",                                                                           \

@@ -37,7 +37,7 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
         p["delta"], rel=1e-9)
     assert p["sampling_rate"] * 2**32 == int(p["sampling_rate"] * 2**32)
     assert p["tau"] == math.ceil(p["sampling_rate"] * 100 - 1e-9)
-    assert p["cell_edge"] == pytest.approx(1 / math.sqrt(20), rel=1e-12)
+    assert p["cell_edge"] == pytest.approx(1 / math.sqrt(40), rel=1e-12)
     a = account_of(fre, p, "--epsilon", epsilon)
     assert set(KEYS) <= set(a)
     assert a["delta"] <= 1e-6

@@ -21,6 +21,7 @@ static fre_plan_request request(double epsilon)
     fre_plan_request_init(&r);
     r.epsilon = epsilon;
     r.population = 1000000;
+    r.proj = 20; /* the tables' */
     return r;
 }
 

@@ -13,7 +13,7 @@ void fre_plan_request_init(fre_plan_request *r)
     r->threshold = 100;
     r->radius = 0.5;
     r->population = 10000000;
-    r->proj = 20;
+    r->proj = 40; /* docs/decisions/0004-projection-dimension.md */
     r->cell_scale = 1;
     r->accountant = FRE_ACCOUNTANT_JOINT;
     r->adjacency = FRE_ADJACENCY_ADD_REMOVE;
