@@ -81,6 +81,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
 FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
+/** Records in the whole file as the share of bytes read so far suggests; 0: no idea.  For progress. */
+FRE_API uint64_t fre_corpus_expected(const fre_corpus_stats *s);
 FRE_API void fre_corpus_free(fre_corpus *c);
 
 /* ---- embeddings ---------------------------------------------------------------------------- */

@@ -203,7 +203,7 @@ static fre_status embed_all(job *j, fre_err *err)
     bool more = true;
 
     fre_corpus_get_stats(j->corpus, &stats);
-    fre_progress_update(&j->c->progress, "embedding", stats.bytes, stats.bytes_all);
+    fre_progress_update(&j->c->progress, "embedding", stats.records, fre_corpus_expected(&stats));
     while (true) {
         fre_status st = fre_corpus_next(j->corpus, &more, &rec, err);
         if (st == FRE_OK && more) {
@@ -220,7 +220,7 @@ static fre_status embed_all(job *j, fre_err *err)
             if (st != FRE_OK)
                 return st;
             fre_corpus_get_stats(j->corpus, &stats);
-            fre_progress_update(&j->c->progress, "embedding", stats.bytes, stats.bytes_all);
+            fre_progress_update(&j->c->progress, "embedding", stats.records, fre_corpus_expected(&stats));
         }
         if (!more)
             return FRE_OK;

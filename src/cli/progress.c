@@ -26,21 +26,15 @@ static void clock_text(char *out, size_t n, double seconds)
         snprintf(out, n, "%" PRIu64 ":%02" PRIu64, s / 60, s % 60);
 }
 
-/* Phases that read the input count its bytes; all others count rows or cells. */
-static const char *unit(void)
-{
-    return strcmp(bar.phase, "embedding") == 0 ? "B" : "";
-}
-
 /* "12.3k": three figures whatever the size. */
 static void short_number(char *out, size_t n, double x)
 {
     if (x >= 1e6)
-        snprintf(out, n, "%.1f M%s", x / 1e6, unit());
+        snprintf(out, n, "%.1fM", x / 1e6);
     else if (x >= 1e3)
-        snprintf(out, n, "%.1f k%s", x / 1e3, unit());
+        snprintf(out, n, "%.1fk", x / 1e3);
     else
-        snprintf(out, n, "%.1f%s%s", x, *unit() ? " " : "", unit());
+        snprintf(out, n, "%.1f", x);
 }
 
 static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t now)

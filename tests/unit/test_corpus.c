@@ -833,9 +833,24 @@ static void test_interrupt(void **state)
     temp_dir_remove(&t);
 }
 
+static void test_expected(void **state)
+{
+    fre_corpus_stats s = {.records = 30, .bytes = 100, .bytes_all = 400};
+
+    (void)state;
+    assert_int_equal(fre_corpus_expected(&s), 120);
+    s.bytes = 400;
+    assert_int_equal(fre_corpus_expected(&s), 30);
+    s.bytes_all = 0; /* standard input */
+    assert_int_equal(fre_corpus_expected(&s), 0);
+    s = (fre_corpus_stats){.bytes_all = 400}; /* nothing read so far */
+    assert_int_equal(fre_corpus_expected(&s), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_expected),
         cmocka_unit_test(test_txt),           cmocka_unit_test(test_empty),
         cmocka_unit_test(test_invalid_bytes), cmocka_unit_test(test_nul),
         cmocka_unit_test(test_not_text),      cmocka_unit_test(test_jsonl),

@@ -326,6 +326,15 @@ void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
     out->bytes_all = c->src.bytes_all;
 }
 
+uint64_t fre_corpus_expected(const fre_corpus_stats *s)
+{
+    if (s->bytes == 0 || s->bytes_all == 0)
+        return 0;
+    if (s->bytes >= s->bytes_all)
+        return s->records;
+    return (uint64_t)((double)s->records * (double)s->bytes_all / (double)s->bytes);
+}
+
 void fre_corpus_free(fre_corpus *c)
 {
     if (!c)

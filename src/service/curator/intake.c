@@ -330,7 +330,7 @@ static void intake_stats(curator_run *r, const fre_corpus *corpus)
     r->stats.distinct = r->n_texts;
     r->stats.contributed = r->contributed;
     r->stats.cells = r->cells.n;
-    fre_progress_update(r->opts->progress, "embedding", cs.bytes, cs.bytes_all);
+    fre_progress_update(r->opts->progress, "embedding", cs.records, fre_corpus_expected(&cs));
 }
 
 fre_status curator_intake_texts(curator_run *r, fre_err *err)

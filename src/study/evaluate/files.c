@@ -82,7 +82,7 @@ static fre_status read_texts(run *r, fre_err *err)
         if (++r->e.originals % 4096 != 0)
             continue;
         fre_corpus_get_stats(c, &stats);
-        fre_progress_update(r->opts->progress, "reading", stats.bytes, stats.bytes_all);
+        fre_progress_update(r->opts->progress, "reading", stats.records, fre_corpus_expected(&stats));
         if (fre_interrupted()) {
             st = with_text(err, FRE_E_INTERRUPTED);
             break;
