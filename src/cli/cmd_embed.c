@@ -188,7 +188,9 @@ static fre_status open_files(job *j, fre_err *err)
     if (snprintf(j->meta_path, sizeof j->meta_path, "%s.json", path) >= (int)sizeof j->meta_path)
         return fre_fail(err, FRE_E_USAGE, "--output is too long a path");
     (void)umask(077); /* embeddings are as private as the texts */
-    st = fre_outfile_open(&j->data, path, force, err);
+    st = cli_refuse_input(j->c->positional[0], path, err);
+    if (st == FRE_OK)
+        st = fre_outfile_open(&j->data, path, force, err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->meta, j->meta_path, force, err);
     return st;

@@ -151,6 +151,8 @@ static fre_status prepare(job *j, fre_err *err)
     j->dim = fre_npy_dim(j->x);
     st = open_noise(j, err);
     if (st == FRE_OK)
+        st = cli_refuse_input(j->c->positional[0], cli_text(j->c, "output"), err);
+    if (st == FRE_OK)
         st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
     if (st == FRE_OK)
         st = fre_embedder_new(&j->embedder, &embedder, err);
@@ -245,7 +247,7 @@ static fre_status report(const job *j, fre_err *err)
                                         cli_json_real(mean)),
                               err);
     if (!j->c->quiet)
-        fprintf(stderr, "%zu texts, mean similarity %.3f\n", j->n, mean);
+        fprintf(stderr, j->n > 0 ? "%zu texts, mean similarity %.3f\n" : "no rows, no texts\n", j->n, mean);
     return FRE_OK;
 }
 

@@ -191,11 +191,12 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     w->n = 0;
     for (size_t i = 0; i < r->plan.n_warnings; i++)
         add_warning(w, true, r->plan.warnings[i]);
-    add_warning(w, no_noise, "NOT PRIVATE: --epsilon inf adds no noise");
     add_warning(w, !r->is_private && !no_noise,
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
     w->n_public = w->n;
+    add_warning(w, s->records == 0 && !r->dry_run,
+                "no text was read: the input holds none, or only empty ones");
     add_warning(w, s->foreign > s->distinct / 5,
                 "many texts are in a language that the embedder was not made for, so similar ones "
                 "may not be recognised; choose another with --embedder FILE");
@@ -351,9 +352,9 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 static json_t *results_json(const cli *c, const fre_release *r,
                             const fre_released_cell *const *list, size_t n, const warnings *w)
 {
-    return json_pack("{s:s, s:b, s:b, s:I, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
+    return json_pack("{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
                      cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
-                     (int)r->is_private, "released", (json_int_t)r->n, "embedder", r->embedder_name,
+                     (int)r->is_private, "released", r->dry_run ? json_null() : json_integer((json_int_t)r->n), "embedder", r->embedder_name,
                      "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
                      texts_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
                      warnings_json(w, 0, w->n_public), "not_for_publication", private_json(r, w));
@@ -363,12 +364,12 @@ static void print_stats(const cli *c, const fre_release *r)
 {
     const fre_curator_stats *s = &r->stats;
 
-    if (c->quiet)
+    if (c->quiet || r->dry_run)
         return;
     fprintf(stderr,
             "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
-            " empty skipped, %" PRIu64 " invalid,\n%" PRIu64 " truncated; %" PRIu64
-            " occupied cells. Seconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
+            " empty skipped,\n%" PRIu64 " invalid, %" PRIu64 " truncated; %" PRIu64
+            " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
             s->records, s->distinct, s->empty, s->invalid, s->truncated, s->cells, r->seconds[0],
             r->seconds[1], r->seconds[2]);
 }

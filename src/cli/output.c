@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 json_t *cli_json_real(double x)
 {
@@ -36,4 +37,16 @@ void cli_warn(const cli *c, const char *fmt, ...)
     vfprintf(stderr, fmt, ap);
     va_end(ap);
     fputc('\n', stderr);
+}
+
+fre_status cli_refuse_input(const char *input, const char *output, fre_err *err)
+{
+    struct stat in, out;
+
+    if (stat(input, &in) != 0 || stat(output, &out) != 0 || !S_ISREG(in.st_mode) ||
+        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_EXISTS,
+                    "'%.200s' is the input itself, which would be lost: give another --output",
+                    output);
 }

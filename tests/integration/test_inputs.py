@@ -200,3 +200,39 @@ def test_sidecar_of_another_embedder(refused, tmp_path, embedded):
     (tmp_path / "x.npy.json").write_text(json.dumps(meta))
     refused(65, "fre-e2t invert: the embeddings were made by another embedder, as their sidecar "
                 "says; name its file with --embedder FILE", "invert", "x.npy", "-o", "t.jsonl")
+
+
+def test_force_never_destroys_what_is_not_a_release(fre, tmp_path):
+    (tmp_path / "in.txt").write_text("tell me a joke\n" * 60)
+    args = ("--epsilon", "8", "--threshold", "50", "--population", "1000", "--inverter", "none")
+    assert fre("synthesize", "in.txt", "-o", "out", *args).code == 0
+    for name in ("ledger.json", "in.txt"):
+        (tmp_path / "out" / name).write_text((tmp_path / "in.txt").read_text())
+        done = fre("synthesize", f"out/{name}", "--format", "txt", "-o", "out", "--force", *args)
+        assert done.code == 73
+        assert f"'out' holds '{name}', which is no part of a release" in done.err
+        (tmp_path / "out" / name).unlink()
+    assert fre("synthesize", "in.txt", "-o", "out", "--force", *args).code == 0
+    done = fre("embed", "in.txt", "-o", "in.txt", "--force")
+    assert done.code == 73 and "is the input itself" in done.err
+    assert (tmp_path / "in.txt").read_text().startswith("tell me a joke")
+
+
+def test_dry_run_reads_the_whole_input(fre, tmp_path):
+    args = ("-o", "out", "--epsilon", "8", "--threshold", "50", "--dry-run")
+    (tmp_path / "bad.txt").write_bytes(b"fine\n" * 50 + b"\xff\xfe broken\n")
+    done = fre("synthesize", "bad.txt", "--population", "1000", *args)
+    assert done.code == 65 and "line 51" in done.err
+    (tmp_path / "many.txt").write_text("fine\n" * 50)
+    done = fre("synthesize", "many.txt", "--population", "49", *args)
+    assert done.code == 65 and "more users than --population 49" in done.err
+    done = fre("synthesize", "many.txt", "--population", "50", "--json", *args)
+    assert done.code == 0 and done.json()["released"] is None
+    assert "Not for publication" not in done.err
+    assert not [p for p in tmp_path.iterdir() if "out" in p.name]
+
+
+def test_an_input_without_text_is_named(fre, tmp_path):
+    (tmp_path / "blank.txt").write_text("  \n\n")
+    done = fre("synthesize", "blank.txt", "-o", "out", "--epsilon", "4", "--population", "10")
+    assert done.code == 0 and "no text was read" in done.err

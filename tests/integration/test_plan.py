@@ -129,3 +129,11 @@ def test_account_without_an_answer(fre):
     done = fre("account", "--sampling-rate", "0.8", "--tau", "80", "--sigma", "0.001", "--delta",
                "1e-6")
     assert done.code == 64 and done.out == "" and done.err.count("\n") == 1
+
+
+def test_delta_alone_is_no_plan(fre):
+    # p = 1e-7 below delta would be formally private: a sampled record comes out as it is.
+    done = fre("plan", "--epsilon", "1e-7")
+    assert done.code == 64 and "raise --epsilon to" in done.err
+    done = fre("plan", "--epsilon", "4", "--delta", "0.5", "--population", "1000")
+    assert done.code == 64 and "--delta" in done.err

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -19,6 +20,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#define LOCK_PAUSE_MS 20
+#define LOCK_TRIES 1500 /* half a minute */
 #define FORMAT "fre-e2t ledger"
 #define VERSION 1
 #define SALT_BYTES 32u
@@ -309,13 +312,13 @@ static fre_status check_budget(const json_t *book, const char *key, const fre_le
     }
     if (max_epsilon > 0 && add_up(epsilon, s->epsilon) > max_epsilon * (1 + TOLERANCE))
         return fre_fail(err, FRE_E_REFUSED,
-                        "refused by the ledger: %zu releases from this data have spent epsilon "
-                        "%.6g of %.6g; this one asks for %.6g; lower --epsilon or use other data",
+                        "refused by the ledger: releases of this data (%zu so far) have spent epsilon "
+                        "%.6g of %.6g, and this one asks for %.6g",
                         releases, epsilon, max_epsilon, s->epsilon);
     if (max_delta > 0 && add_up(delta, s->delta) > max_delta * (1 + TOLERANCE))
         return fre_fail(err, FRE_E_REFUSED,
-                        "refused by the ledger: %zu releases from this data have spent delta "
-                        "%.6g of %.6g; this one asks for %.6g; lower --delta or use other data",
+                        "refused by the ledger: releases of this data (%zu so far) have spent delta "
+                        "%.6g of %.6g, and this one asks for %.6g",
                         releases, delta, max_delta, s->delta);
     return FRE_OK;
 }
@@ -452,11 +455,15 @@ static fre_status take_lock(const char *path, int *fd, fre_err *err)
     *fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (*fd < 0)
         st = cannot_write(path, errno, err);
-    while (st == FRE_OK && flock(*fd, LOCK_EX) != 0) {
-        if (errno != EINTR)
+    for (int tries = 0; st == FRE_OK && flock(*fd, LOCK_EX | LOCK_NB) != 0; tries++) {
+        if (errno != EINTR && errno != EWOULDBLOCK)
             st = fre_fail(err, FRE_E_IO, "cannot lock '%.300s': %s", name, error_text(errno));
         else if (fre_interrupted())
             st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted while waiting for the ledger");
+        else if (tries >= LOCK_TRIES)
+            st = fre_fail(err, FRE_E_AGAIN, "another process holds '%.300s'; try again later", name);
+        else
+            (void)poll(NULL, 0, LOCK_PAUSE_MS);
     }
     free(name);
     return st;

@@ -244,9 +244,11 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
         return st;
     if (best.sigma_lattice == 0)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no noise reaches --epsilon %.6g, --delta %.3g: raise --threshold or "
-                        "--epsilon",
-                        p->request.epsilon, p->request.delta);
+                        "no noise reaches --epsilon %.6g, --delta %.3g: %s",
+                        p->request.epsilon, p->request.delta,
+                        p->request.delta > 0.01
+                            ? "lower --delta, which should be below one divided by the population"
+                            : "raise --threshold or --epsilon");
     *p = best;
     return FRE_OK;
 }
@@ -323,6 +325,9 @@ static void common_warnings(fre_plan *p)
     if (m->sigma * sqrt((double)m->dim) > (double)m->tau * p->request.norm_bound)
         fre_plan_warn(p, "The noise of the smallest released centroid is longer than an "
                          "embedding: raise --threshold or --epsilon.");
+    if ((double)m->p32 / (double)FRE_P_ONE * m->cells_per_user <= 100 * p->request.delta)
+        fre_plan_warn(p, "The sampling rate is so low that delta alone would allow publishing a "
+                         "sampled record outright: raise --sampling-rate or lower --delta.");
     if (m->tau < 5)
         fre_plan_warn(p, "The threshold on sampled counts is below 5: centroids are averages of "
                          "very few records.");

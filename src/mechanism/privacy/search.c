@@ -212,12 +212,22 @@ static double score(const fre_choice *c)
     return c->sigma / (double)c->p32;
 }
 
+/* Sampling so rare that delta alone would let a sampled record be published outright: formally
+ * private, and of no use to anyone.  An open rate never goes there. */
+static bool too_rare(const fre_plan_request *r, uint64_t p32)
+{
+    return (double)p32 / (double)FRE_P_ONE * r->cells_per_user <= 100 * r->delta;
+}
+
 static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rate, double greatest)
 {
     fre_choice at;
+    uint64_t p32;
 
-    if (!(rate > 0) || rate > greatest ||
-        !fre_search_rate(&at, p, snap(rate, greatest, p->request.threshold)))
+    if (!(rate > 0) || rate > greatest)
+        return found;
+    p32 = snap(rate, greatest, p->request.threshold);
+    if (too_rare(&p->request, p32) || !fre_search_rate(&at, p, p32))
         return found;
     if (!found || score(&at) < score(best))
         *best = at;
@@ -263,6 +273,8 @@ bool fre_search_feasible(const fre_plan_request *r)
 
         if (r->sampling_rate > 0)
             p32 = fre_p32(r->sampling_rate);
+        else if (too_rare(r, p32))
+            continue;
         room = room_at(&m, &s, &base, r, p32);
         if (room > base && room > 0)
             return true;

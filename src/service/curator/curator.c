@@ -1,6 +1,7 @@
 /* curator/curator.c - one run from options to the folder; see fre/curator.h. */
 #include "internal.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,8 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
         st = fre_corpus_open(&probe, r->opts->input, &r->opts->corpus, err); /* fail early */
         fre_corpus_free(probe);
     }
+    if (st == FRE_OK && r->npy && fre_npy_rows(r->npy) > r->opts->plan.population)
+        st = curator_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
     return st == FRE_OK ? check_sidecar(r, err) : st;
@@ -343,6 +346,37 @@ static fre_ledger_spend spend_of(const curator_run *r)
     };
 }
 
+/* --force replaces a release, and only a release: with a ledger, the input or anybody's notes in
+ * the folder it would destroy them. */
+static fre_status refuse_strangers(const fre_curator_opts *o, fre_err *err)
+{
+    static const char *const ours[] = {".",
+                                       "..",
+                                       "synthetic.jsonl",
+                                       "release.json",
+                                       "centroids.npy",
+                                       "centroids.npy.json",
+                                       "counts.npy"};
+    DIR *d = o->force ? opendir(o->output) : NULL;
+    const struct dirent *e;
+    fre_status st = FRE_OK;
+
+    while (d && st == FRE_OK && (e = readdir(d)) != NULL) {
+        size_t i = 0;
+
+        while (i < sizeof ours / sizeof *ours && strcmp(e->d_name, ours[i]) != 0)
+            i++;
+        if (i == sizeof ours / sizeof *ours)
+            st = fre_fail(err, FRE_E_EXISTS,
+                          "'%.200s' holds '%.100s', which is no part of a release: move it away, or "
+                          "give another --output",
+                          o->output, e->d_name);
+    }
+    if (d)
+        (void)closedir(d);
+    return st;
+}
+
 /* Everything that can be refused is refused before the first text is read. */
 static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
 {
@@ -410,7 +444,11 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
     curator_map_init(&r.users, 16);
     st = fre_outdir_open(&dir, opts->output, opts->force, err);
     if (st == FRE_OK)
+        st = refuse_strangers(opts, err);
+    if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
+    if (st == FRE_OK && opts->dry_run && !r.npy && strcmp(opts->input, "-") != 0)
+        st = curator_check_texts(&r, err);
     if (st == FRE_OK && !opts->dry_run) {
         st = mechanism(&r, rel, err);
         if (st == FRE_OK)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_RECORDS 8192u
+#define CHUNK_RECORDS 2048u /* also what an interrupted --resume run may have to embed again */
 #define CHUNK_BYTES (32u << 20)
 #define KEY_BYTES 16u
 
@@ -279,16 +279,21 @@ static bool user_takes(curator_run *r, uint32_t user, uint32_t text)
     return !in_cell;
 }
 
+fre_status curator_too_many(uint64_t population, fre_err *err)
+{
+    return fre_fail(err, FRE_E_DATA,
+                    "the input has more users than --population %" PRIu64
+                    ", so the privacy statement would be false; state a larger --population",
+                    population);
+}
+
 fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)
 {
     const uint64_t population = r->opts->plan.population;
     const uint64_t users = user == CURATOR_NONE ? r->contributed + 1 : (uint64_t)r->users.n;
 
     if (users > population)
-        return fre_fail(err, FRE_E_DATA,
-                        "the input has more users than --population %" PRIu64
-                        ", so the privacy statement would be false; state a larger --population",
-                        population);
+        return curator_too_many(population, err);
     if (!user_takes(r, user, text))
         return FRE_OK;
     r->contributed++;
@@ -367,6 +372,31 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
                       r->opts->output);
 out:
     chunk_free(c, r->dim);
+    fre_corpus_free(corpus);
+    return st;
+}
+
+/* --dry-run: read the whole file as pass one would, and embed nothing. */
+fre_status curator_check_texts(curator_run *r, fre_err *err)
+{
+    const uint64_t population = r->opts->plan.population;
+    fre_corpus *corpus = NULL;
+    fre_record rec;
+    uint32_t user;
+    uint64_t users = 0;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
+
+    while (st == FRE_OK && more) {
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                               : fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        st = user_index(r, &user, &rec);
+        users = rec.user ? (uint64_t)r->users.n : users + 1;
+        if (st == FRE_OK && users > population)
+            st = curator_too_many(population, err);
+    }
     fre_corpus_free(corpus);
     return st;
 }

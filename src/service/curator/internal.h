@@ -72,6 +72,10 @@ FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
  * FRE_E_DATA beyond the population. */
 FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
                                              fre_err *err);
+/* The refusal of more users than the population (FRE_E_DATA). */
+fre_status curator_too_many(uint64_t population, fre_err *err);
+/* Read all texts for their form and number only. */
+FRE_MUST_CHECK fre_status curator_check_texts(curator_run *r, fre_err *err);
 /* Cells of n embeddings, in parallel. */
 FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x,
                                         size_t n, fre_err *err);
