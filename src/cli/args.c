@@ -120,7 +120,7 @@ void cli_describe_range(char *out, size_t n, const cli_arg *arg)
         join_choices(out, n, arg->choices);
         break;
     case CLI_HEX32:
-        snprintf(out, n, "64 hexadecimal digits");
+        snprintf(out, n, "1 to 64 hexadecimal digits");
         break;
     case CLI_GROUP:
     case CLI_FLAG:
@@ -131,6 +131,19 @@ void cli_describe_range(char *out, size_t n, const cli_arg *arg)
 }
 
 /* ---- one value ---------------------------------------------------------------------------------- */
+
+/* A number in base 16; fewer than 64 digits stand for one with zeros in front. */
+static bool parse_hex32(uint8_t out[32], const char *text)
+{
+    const size_t n = strlen(text);
+    char digits[65];
+
+    if (n == 0 || n > 64)
+        return false;
+    memset(digits, '0', 64 - n);
+    memcpy(digits + 64 - n, text, n + 1);
+    return fre_unhex(out, 32, digits);
+}
 
 /* What the user typed, short and printable. */
 static const char *echo(char out[48], const char *text)
@@ -226,8 +239,8 @@ fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
         st = parse_choice(&v, arg, text, err);
         break;
     case CLI_HEX32:
-        if (strlen(text) != 2 * sizeof v.bytes || !fre_unhex(v.bytes, sizeof v.bytes, text))
-            st = fre_fail(err, FRE_E_USAGE, "--%s must be 64 hexadecimal digits", arg->name);
+        if (!parse_hex32(v.bytes, text))
+            st = fre_fail(err, FRE_E_USAGE, "--%s must be 1 to 64 hexadecimal digits", arg->name);
         break;
     case CLI_STRING:
     case CLI_PATH:

@@ -29,7 +29,7 @@ typedef enum cli_kind {
     CLI_ENUM,
     CLI_STRING,
     CLI_PATH,
-    CLI_HEX32 /* 64 hexadecimal digits; never echoed */
+    CLI_HEX32 /* 1 to 64 hexadecimal digits; never echoed */
 } cli_kind;
 
 typedef struct cli_arg {

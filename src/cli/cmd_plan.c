@@ -210,7 +210,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_f(f, "epsilon", cli_adjacencies[m->adjacency], "%.6g", a->epsilon);
     row_f(f, "delta", "as it comes out, rounded up", "%.4g", a->delta);
     row(f, "accountant", cli_accountants[plan->request.accountant], "");
-    row_f(f, "sampling rate p", "a multiple of 2^-32", "%.8g", rate_of(m));
+    row_f(f, "sampling rate p", "a multiple of 2^-32", "%.6g", rate_of(m));
     row_f(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, m->tau);
     row_f(f, "noise sigma", "on a cell's sum, a coordinate", "%.6g", m->sigma);
     row_f(f, "sigma / p", "what counts: noise for a cell of given size", "%.4g",

@@ -104,7 +104,7 @@ static const cli_arg args[] = {
     {.name = "seed",
      .metavar = "HEX",
      .kind = CLI_HEX32,
-     .help = "64 digits; makes the run repeatable byte for byte and NOT PRIVATE"},
+     .help = "1 to 64 hexadecimal digits; makes the run repeatable byte for byte and NOT PRIVATE"},
 };
 
 /* Shared with embed and evaluate. */

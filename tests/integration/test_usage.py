@@ -112,8 +112,8 @@ def test_a_repeated_flag_counts_the_last_time(fre):
 
 
 def test_seed_is_not_shown(refused):
-    refused(64, "fre-e2t synthesize: --seed must be 64 hexadecimal digits", "synthesize", "in",
-            "-o", "x", "--epsilon", "4", "--seed", "deadbeef")
+    refused(64, "fre-e2t synthesize: --seed must be 1 to 64 hexadecimal digits", "synthesize",
+            "in", "-o", "x", "--epsilon", "4", "--seed", "deadbeefs")
 
 
 @pytest.mark.parametrize("args, sentence", [

@@ -200,17 +200,23 @@ static void test_numbers(void **state)
 
 static void test_seed_is_never_echoed(void **state)
 {
-    char digits[65];
+    char digits[66];
 
     (void)state;
-    memset(digits, 'a', 64);
+    memset(digits, 'a', 65);
     digits[64] = '\0';
     assert_int_equal(PARSE("in", "-o", "x", "--seed", digits), FRE_OK);
     assert_int_equal(cli_get(&c, "seed")->bytes[31], 0xaa);
-    digits[63] = '\0';
-    REFUSED("--seed must be 64 hexadecimal digits", "--seed", digits);
+    assert_int_equal(PARSE("in", "-o", "x", "--seed", "12f"), FRE_OK); /* a short one is a number */
+    assert_int_equal(cli_get(&c, "seed")->bytes[0], 0);
+    assert_int_equal(cli_get(&c, "seed")->bytes[30], 0x01);
+    assert_int_equal(cli_get(&c, "seed")->bytes[31], 0x2f);
+    digits[64] = 'a'; /* one too many */
+    digits[65] = '\0';
+    REFUSED("--seed must be 1 to 64 hexadecimal digits", "--seed", digits);
     digits[63] = 'g';
-    REFUSED("--seed must be 64 hexadecimal digits", "--seed", digits);
+    digits[64] = '\0';
+    REFUSED("--seed must be 1 to 64 hexadecimal digits", "--seed", digits);
 }
 
 static void test_odd_bytes_are_not_echoed(void **state)
