@@ -4,6 +4,8 @@
  * records nor the number of threads can change a bit. */
 #include "internal.h"
 
+#include <fre/linalg.h>
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,11 +46,9 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
 static double clip_factor(const curator_run *r, const float *x)
 {
     const double bound = r->plan.mechanism.norm_bound;
-    double norm2 = 0;
+    const double norm = fre_norm(x, r->dim);
 
-    for (size_t j = 0; j < r->dim; j++)
-        norm2 += (double)x[j] * (double)x[j];
-    return norm2 > bound * bound ? bound / sqrt(norm2) * (1 - 1e-12) : 1;
+    return norm > bound ? bound / norm * (1 - 1e-12) : 1;
 }
 
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
@@ -90,7 +90,7 @@ static fre_status pass_spool(curator_run *r, block *b, fre_err *err)
             st = fre_spool_next(r->spool, r->spool_record, err);
         if (st != FRE_OK)
             break;
-        memcpy(x, r->spool_record + 16, r->dim * sizeof *x);
+        memcpy(x, r->spool_record + CURATOR_KEY_BYTES, r->dim * sizeof *x);
         st = add_row(r, b, x, i, err);
     }
     if (x)

@@ -172,7 +172,7 @@ static fre_status spool_begin(curator_run *r, fre_err *err)
 
 static fre_status open_spool(curator_run *r, fre_err *err)
 {
-    const size_t row = 16 + (size_t)r->dim * sizeof(float);
+    const size_t row = CURATOR_KEY_BYTES + (size_t)r->dim * sizeof(float);
     char path[4096];
     fre_spool_opts so = {0};
     fre_status st;
@@ -439,9 +439,9 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
 
     if (!rel)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    curator_map_init(&r.texts, 16);
+    curator_map_init(&r.texts, CURATOR_KEY_BYTES);
     curator_map_init(&r.cells, FRE_CELL_BYTES);
-    curator_map_init(&r.users, 16);
+    curator_map_init(&r.users, CURATOR_KEY_BYTES);
     st = fre_outdir_open(&dir, opts->output, opts->force, err);
     if (st == FRE_OK)
         st = refuse_strangers(opts, err);

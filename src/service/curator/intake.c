@@ -10,7 +10,6 @@
 
 #define CHUNK_RECORDS 2048u /* also what an interrupted --resume run may have to embed again */
 #define CHUNK_BYTES (32u << 20)
-#define KEY_BYTES 16u
 
 /* One chunk.  Texts are copied once each, back to back; offsets survive the arena's growth. */
 typedef struct chunk {
@@ -75,7 +74,7 @@ static fre_status chunk_keep_text(chunk *c, const fre_record *rec)
 static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *rec)
 {
     const uint32_t c = r->opts->plan.cells_per_user;
-    uint8_t key[KEY_BYTES];
+    uint8_t key[CURATOR_KEY_BYTES];
     bool added;
     fre_status st;
 
@@ -98,7 +97,7 @@ static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *
 
 static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
 {
-    uint8_t key[KEY_BYTES];
+    uint8_t key[CURATOR_KEY_BYTES];
     bool added;
     fre_status st;
 
@@ -146,12 +145,13 @@ static fre_status chunk_restore(curator_run *r, chunk *c, size_t *restored, fre_
 
         if (st != FRE_OK)
             return st;
-        if (memcmp(r->spool_record, r->texts.keys + (c->first_new + i) * KEY_BYTES, KEY_BYTES) != 0)
+        if (memcmp(r->spool_record, r->texts.keys + (c->first_new + i) * CURATOR_KEY_BYTES,
+                   CURATOR_KEY_BYTES) != 0)
             return fre_fail(err, FRE_E_DATA,
                             "the interrupted run's spool was made from another input; run without "
                             "--resume, or remove %s.resume.*",
                             r->opts->output);
-        memcpy(c->x + i * r->dim, r->spool_record + KEY_BYTES, r->dim * sizeof *c->x);
+        memcpy(c->x + i * r->dim, r->spool_record + CURATOR_KEY_BYTES, r->dim * sizeof *c->x);
     }
     *restored = i;
     return FRE_OK;
@@ -170,8 +170,9 @@ static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
                          c->n_new - from, err);
     for (size_t i = from; st == FRE_OK && i < c->n_new; i++) {
         memset(r->spool_record, 0, r->spool_bytes);
-        memcpy(r->spool_record, r->texts.keys + (c->first_new + i) * KEY_BYTES, KEY_BYTES);
-        memcpy(r->spool_record + KEY_BYTES, c->x + i * r->dim, r->dim * sizeof *c->x);
+        memcpy(r->spool_record, r->texts.keys + (c->first_new + i) * CURATOR_KEY_BYTES,
+               CURATOR_KEY_BYTES);
+        memcpy(r->spool_record + CURATOR_KEY_BYTES, c->x + i * r->dim, r->dim * sizeof *c->x);
         st = fre_spool_append(r->spool, r->spool_record, err);
     }
     if (st == FRE_OK && r->opts->resume)

@@ -8,6 +8,7 @@
 #include <fre/sketch.h>
 
 #define CURATOR_NONE UINT32_MAX
+#define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */
 
 /* ---- map.c: fixed-size keys -> dense indices in order of insertion ------------------------- */
 
