@@ -36,6 +36,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, con
                                               size_t nq, const float *base, size_t nb, size_t d,
                                               size_t k, uint32_t threads);
 
+/** Dimension that a vector of d entries is padded to before a Hadamard rotation: the least
+ * 2^n or 12 * 2^n that is >= d, so that 384 and 768 need no padding.  d in 1..2^24. */
+FRE_API uint32_t fre_hadamard_dim(uint32_t d);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,9 +1,9 @@
 /** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness.
  *
  * Notation and mathematics: docs/privacy.md.  Joint mode: one record covered by the secret coin
- * everywhere at once; delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) ].  Paper mode:
- * [Fre-E2T, Alg. 1 and CalibrateNoise].  Every delta returned is rounded up, every noise is never
- * below what the target needs; on failure nothing is written.
+ * everywhere at once; delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) + unreleased ].
+ * Paper mode: [Fre-E2T, Alg. 1 and 2, CalibrateNoise, app. Extensions].  Every delta returned is
+ * rounded up, every noise is never below what the target needs; on failure nothing is written.
  */
 #ifndef FRE_PRIVACY_H
 #define FRE_PRIVACY_H
@@ -27,6 +27,14 @@ typedef enum fre_sensitivity {
     FRE_SENSITIVITY_PROBABILISTIC = 0,
     FRE_SENSITIVITY_WORST_CASE
 } fre_sensitivity;
+/** Continuous: the curator's exactly rounded Gaussian.  Discrete: users' discrete Gaussians. */
+typedef enum fre_noise { FRE_NOISE_CONTINUOUS = 0, FRE_NOISE_DISCRETE } fre_noise;
+/** The paper's three readings of several records a user [Fre-E2T, app. Extensions]. */
+typedef enum fre_paper_records {
+    FRE_PAPER_CAP = 0, /**< at most c cells, one record each: (c eps, c delta) */
+    FRE_PAPER_GROUP,   /**< m records anywhere: (m eps, (e^(m eps) - 1)/(e^eps - 1) delta) */
+    FRE_PAPER_BESPOKE  /**< m records anywhere: the worst partition into cells */
+} fre_paper_records;
 
 /* ---- pieces, each checked by vectors ------------------------------------------------------ */
 
@@ -52,7 +60,35 @@ FRE_API uint64_t fre_p32(double p);
  * m = tau/q + l - 1, q = 1 - (1-p)^(v+1); l = 1 is its delta_fre.  0 < p < 1, v >= 1. */
 FRE_API double fre_paper_group_delta(double p, double tau, double v, uint32_t l);
 
+/** Noise and rounding of the distributed discrete Gaussian [Fre-E2T, thm. complete version], in
+ * embedding units; sigma: of the whole sum; sigma_local: of one user; beta: the quantisation;
+ * d: dimension after padding; users: at most, summed over. */
+typedef struct fre_ddg {
+    double delta2; /**< Delta_2 >= split, but for probability phi */
+    double kappa;
+    double rho;
+    double phi; /**< 0 where the sure bound split + beta sqrt(d) is the smaller */
+} fre_ddg;
+
 /* ---- the mechanism's parameters ----------------------------------------------------------- */
+
+/** What the distributed mode adds [Fre-E2T, Alg. 2]; all zero: a curator. */
+typedef struct fre_distributed {
+    bool on;
+    bool cover;       /**< everybody sends one report: a user without a sampled text a random tag */
+    bool one_shot;    /**< shares travel with tags: sigma_local^2 = sigma^2/(tau - w) */
+    uint32_t curious; /**< w: participants of a cell who pool what they know; < tau */
+    double dropout;   /**< share of a cell's users who may not answer, [0, 1); one-shot: 0 */
+    double lambda;    /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
+    uint32_t gamma;
+    double lambda_singles; /**< multiplicity 1 under cover, where released cells shift it too */
+    uint32_t gamma_singles;
+    double phi; /**< discrete noise: failure of the bound on rounding, e.g. 1e-10 */
+} fre_distributed;
+
+/** Default padding of single tags under cover messages. */
+#define FRE_SINGLES_LAMBDA 256.0
+#define FRE_SINGLES_GAMMA 6144u
 
 typedef struct fre_mechanism {
     uint64_t p32;        /**< sampling rate * 2^32, 1..2^32 */
@@ -65,8 +101,11 @@ typedef struct fre_mechanism {
     fre_sensitivity sensitivity;
     double norm_bound;       /**< B: worst case uses 2B; 1 for normalised embeddings */
     uint32_t dim;            /**< d, for the lattice's rounding; 0: no lattice (continuous noise) */
-    double lattice_step;     /**< beta, embedding units; 0: no lattice */
-    uint32_t cells_per_user; /**< c >= 1: basic composition of c add/remove steps */
+    double lattice_step;     /**< beta, embedding units; 0: no lattice.  Discrete noise: 0 for
+                                  the protocol's rule, min(sigma_local/2, .2 split/sqrt(d)) */
+    uint32_t cells_per_user; /**< c >= 1: composition of c steps (distributed: group of c) */
+    fre_noise noise;         /**< discrete only in the distributed mode */
+    fre_distributed dist;
 } fre_mechanism;
 
 /** The three parts are already multiplied by p and add up to delta (for cells_per_user c: the
@@ -79,6 +118,7 @@ typedef struct fre_account {
     double delta_released, delta_far, delta_unreleased;
     double split;        /**< the Delta the analysis used */
     uint64_t worst_cell; /**< n at which the supremum was found */
+    bool by_pld;         /**< several cells a user: the privacy-loss distribution was less */
 } fre_account;
 
 /** Joint delta at a given epsilon and split (> 0; worst case: 2B whatever is given).
@@ -115,6 +155,11 @@ typedef struct fre_plan_request {
     double sensitivity_ratio; /**< paper's u, default 2.4 */
     uint32_t dim;             /**< d, default 384 */
     uint32_t cells_per_user;  /**< c, default 1 */
+    fre_paper_records records; /**< paper: how several records count; m = cells_per_user */
+    fre_noise noise;
+    /** on, cover, one_shot, curious, dropout, phi as asked; lambda, gamma 0: chosen. */
+    fre_distributed dist;
+    double max_dummies; /**< bound on the expected dummy reports; 0: none */
 } fre_plan_request;
 
 FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defaults */
@@ -127,6 +172,10 @@ typedef struct fre_plan {
     uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer; 0 for epsilon = INFINITY */
     /* paper mode (joint mode: 0); a cell's share, where a user has several cells */
     double epsilon_fre, delta_fre, delta_sens, epsilon_agg, delta_agg, multiplier, v, u;
+    double epsilon_unre, delta_unre; /**< paper, distributed */
+    fre_ddg ddg;                     /**< discrete noise, at sampled count tau */
+    double sigma_local;              /**< one user's noise at sampled count tau; curator: 0 */
+    double expected_dummies;
     /** What the joint accountant certifies for this mechanism at the same delta; joint mode:
      * epsilon; INFINITY: none up to 50. */
     double joint_epsilon;

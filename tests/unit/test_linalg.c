@@ -361,9 +361,21 @@ static void nearest_checks_arguments(void **state)
     assert_int_equal(index[2], 2);
 }
 
+static void hadamard_dimension_is_the_least_that_fits(void **state)
+{
+    static const uint32_t want[][2] = {
+        {1, 1},     {2, 2},     {3, 4},     {9, 12},     {12, 12},     {13, 16},    {17, 24},
+        {384, 384}, {385, 512}, {768, 768}, {769, 1024}, {1024, 1024}, {1025, 1536}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        assert_int_equal(fre_hadamard_dim(want[i][0]), want[i][1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hadamard_dimension_is_the_least_that_fits),
         cmocka_unit_test(every_kernel_gives_the_bits_of_the_definition),
         cmocka_unit_test(sums_of_known_rows),
         cmocka_unit_test(normalise_makes_unit_rows),

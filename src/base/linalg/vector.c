@@ -43,3 +43,14 @@ bool fre_is_finite_row(const float *x, size_t n)
     }
     return bad == 0;
 }
+
+uint32_t fre_hadamard_dim(uint32_t d)
+{
+    uint32_t plain = 1, twelve = 12;
+
+    while (plain < d)
+        plain *= 2;
+    while (twelve < d)
+        twelve *= 2;
+    return plain < twelve ? plain : twelve;
+}
