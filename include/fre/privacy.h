@@ -60,6 +60,18 @@ FRE_API uint64_t fre_p32(double p);
  * m = tau/q + l - 1, q = 1 - (1-p)^(v+1); l = 1 is its delta_fre.  0 < p < 1, v >= 1. */
 FRE_API double fre_paper_group_delta(double p, double tau, double v, uint32_t l);
 
+/** TSDLap(lambda, gamma) at u: exp(-|u - gamma|/lambda)/A on 0..2 gamma, 0 elsewhere [Fre-E2T,
+ * app. TSDLap].  lambda > 0. */
+FRE_API double fre_tsdlap_mass(double lambda, uint32_t gamma, int64_t u);
+/** Hockey stick at eps (any real) of numbers of dummy tags: each of n independent
+ * TSDLap(lambda[i], gamma[i]) moved by shift[i] >= 0 (the sign does not matter), by exact
+ * enumeration of the values of the privacy loss; rounded up.  n <= 3, shift <= 2. */
+FRE_API double fre_padding_delta(double eps, size_t n, const double *lambda, const uint32_t *gamma,
+                                 const uint32_t *shift);
+/** T2: two multiplicities moved by one.  T3 = max(three moved by one, one by two and one by one). */
+FRE_API double fre_two_cell_delta(double eps, double lambda, uint32_t gamma);
+FRE_API double fre_cover_delta(double eps, double lambda, uint32_t gamma);
+
 /** Noise and rounding of the distributed discrete Gaussian [Fre-E2T, thm. complete version], in
  * embedding units; sigma: of the whole sum; sigma_local: of one user; beta: the quantisation;
  * d: dimension after padding; users: at most, summed over. */
@@ -69,6 +81,8 @@ typedef struct fre_ddg {
     double rho;
     double phi; /**< 0 where the sure bound split + beta sqrt(d) is the smaller */
 } fre_ddg;
+FRE_API void fre_ddg_account(fre_ddg *out, double split, double sigma, double sigma_local,
+                             double beta, uint32_t d, uint64_t users, double phi);
 
 /* ---- the mechanism's parameters ----------------------------------------------------------- */
 
@@ -81,14 +95,8 @@ typedef struct fre_distributed {
     double dropout;   /**< share of a cell's users who may not answer, [0, 1); one-shot: 0 */
     double lambda;    /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
     uint32_t gamma;
-    double lambda_singles; /**< multiplicity 1 under cover, where released cells shift it too */
-    uint32_t gamma_singles;
     double phi; /**< discrete noise: failure of the bound on rounding, e.g. 1e-10 */
 } fre_distributed;
-
-/** Default padding of single tags under cover messages. */
-#define FRE_SINGLES_LAMBDA 256.0
-#define FRE_SINGLES_GAMMA 6144u
 
 typedef struct fre_mechanism {
     uint64_t p32;        /**< sampling rate * 2^32, 1..2^32 */
@@ -107,6 +115,19 @@ typedef struct fre_mechanism {
     fre_noise noise;         /**< discrete only in the distributed mode */
     fre_distributed dist;
 } fre_mechanism;
+
+/** Answers without which a tag of sampled count c is not opened: ceil((1 - dropout) c), at least
+ * 1; one-shot: tau, since a share comes with each report. */
+FRE_API uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count);
+/** Noise of one user when a cell has sampled count c >= tau: sigma/sqrt(answers needed - w), w
+ * the curious participants.  0: nobody left to carry noise. */
+FRE_API double fre_sigma_local(const fre_mechanism *m, uint64_t count);
+/** The protocol's quantisation for a user's noise and the plan's split: min(sigma_local/2,
+ * 0.2 split/sqrt(d)), d = dim after padding. */
+FRE_API double fre_quantisation(double sigma_local, double split, uint32_t dim);
+/** Dummy tags' reports of multiplicities 1..tau-1: expected (gamma tags each); the most is twice
+ * it.  A curator: 0. */
+FRE_API double fre_expected_dummies(const fre_mechanism *m);
 
 /** The three parts are already multiplied by p and add up to delta (for cells_per_user c: the
  * whole is c times its per-cell value at eps/c, and so are the parts; each record has a coin of

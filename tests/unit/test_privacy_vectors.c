@@ -116,7 +116,39 @@ static void pieces(void **state)
     for (at = section("zcdp_delta"); (o = next_object(&at)) != NULL; free(o), n++)
         assert_close(fre_zcdp_delta(number(o, "rho"), number(o, "epsilon")), number(o, "delta"), 0,
                      1e-9);
-    assert_int_equal(n, 26);
+    for (at = section("two_cell_delta"); (o = next_object(&at)) != NULL; free(o), n++)
+        assert_close(fre_two_cell_delta(number(o, "eps_hat"), number(o, "lambda_"),
+                                        (uint32_t)number(o, "gamma")),
+                     number(o, "delta"), 0, 1e-8);
+    for (at = section("cover_delta"); (o = next_object(&at)) != NULL; free(o), n++)
+        assert_close(fre_cover_delta(number(o, "eps_hat"), number(o, "lambda_"),
+                                     (uint32_t)number(o, "gamma")),
+                     number(o, "delta"), 0, 1e-8);
+    assert_int_equal(n, 35);
+}
+
+static void tsdlap(void **state)
+{
+    const char *at = section("tsdlap");
+    char *o;
+    int n = 0;
+
+    (void)state;
+    for (; (o = next_object(&at)) != NULL; free(o)) {
+        uint32_t gamma = (uint32_t)number(o, "gamma"), u;
+        const char *pmf = strchr(value(o, "pmf"), '[');
+
+        assert_non_null(pmf);
+        for (u = 0; u <= 2 * gamma; u++, n++) {
+            char *end;
+
+            assert_close(fre_tsdlap_mass(number(o, "lambda_"), gamma, u), strtod(pmf + 1, &end), 0,
+                         1e-9);
+            pmf = end + strspn(end, " \n");
+            assert_true(*pmf == (u < 2 * gamma ? ',' : ']'));
+        }
+    }
+    assert_int_equal(n, 7 + 9);
 }
 
 /* ---- the paper ---------------------------------------------------------------------------- */
@@ -218,9 +250,8 @@ static void joint_delta(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces),
-        cmocka_unit_test(paper_groups),
-        cmocka_unit_test(paper_calibrate),
+        cmocka_unit_test(pieces),       cmocka_unit_test(tsdlap),
+        cmocka_unit_test(paper_groups), cmocka_unit_test(paper_calibrate),
         cmocka_unit_test(joint_delta),
     };
 
