@@ -4,9 +4,6 @@
  * records nor the number of threads can change a bit. */
 #include "internal.h"
 
-#include <fre/linalg.h>
-
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,13 +20,13 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     size_t n = 0;
 
     for (size_t i = 0; i < r->cells.n; i++)
-        n += r->cell_count[i] >= r->plan.mechanism.tau;
+        n += fre_tally_released(r->cell_count[i], r->plan.mechanism.tau);
     r->released = calloc(n ? n : 1, sizeof *r->released);
     r->centroid = calloc(n ? n * r->dim : 1, sizeof *r->centroid);
     if (!r->released || !r->centroid)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for %zu released cells", n);
     for (size_t i = 0; i < r->cells.n; i++)
-        if (r->cell_count[i] >= r->plan.mechanism.tau)
+        if (fre_tally_released(r->cell_count[i], r->plan.mechanism.tau))
             r->released[r->n_released++] = (uint32_t)i;
     for (size_t i = n; i > 1; i--) { /* Fisher-Yates: input order is private */
         const size_t j = (size_t)fre_rng_below(&r->order, i);
@@ -41,38 +38,21 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     return FRE_OK;
 }
 
-/* Norms are at most B, which the worst-case epsilon relies on: intake refuses more than a hair
- * above it, and the hair is clipped here (projection onto a ball brings no two points apart). */
-static double clip_factor(const curator_run *r, const float *x)
-{
-    const double bound = r->plan.mechanism.norm_bound;
-    const double norm = fre_norm(x, r->dim);
-
-    return norm > bound ? bound / norm * (1 - 1e-12) : 1;
-}
-
+/* Intake refuses norms more than a hair above B; the hair is clipped here. */
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
 {
+    const fre_tally_lattice lattice = {.step = r->plan.mechanism.lattice_step,
+                                       .norm_bound = r->plan.mechanism.norm_bound,
+                                       .points = r->contributed};
     const uint64_t times = r->text_sampled[text];
     const uint32_t row = b->of_cell[r->text_cell[text]];
-    /* |q| < limit keeps every partial sum of `contributed` points, and noise, inside 2^62 */
-    const double limit = ldexp(1, 61) / (double)(r->contributed + 1);
-    double scale;
-    int64_t *sum;
 
     if (row == CURATOR_NONE || times == 0)
         return FRE_OK;
-    scale = clip_factor(r, x) / r->plan.mechanism.lattice_step;
-    sum = b->sum + (size_t)row * r->dim;
-    for (size_t j = 0; j < r->dim; j++) {
-        const double y = (double)x[j] * scale;
-
-        if (!(fabs(y) < limit))
-            return fre_fail(err, FRE_E_DATA,
-                            "an embedding's coordinate is too large for exact sums: scale the "
-                            "embeddings or raise --radius");
-        sum[j] += (int64_t)times * (int64_t)lrint(y);
-    }
+    if (fre_tally_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
+        return fre_fail(err, FRE_E_DATA,
+                        "an embedding's coordinate is too large for exact sums: scale the "
+                        "embeddings or raise --radius");
     return FRE_OK;
 }
 
@@ -121,21 +101,15 @@ static fre_status pass_rows(curator_run *r, block *b, fre_err *err)
     return st;
 }
 
-/* sum + noise, then centroid = (sum + noise) * beta / count. */
 static void release_block(curator_run *r, block *b)
 {
-    const double step = r->plan.mechanism.lattice_step;
-
     for (size_t i = 0; i < b->n; i++) {
         int64_t *sum = b->sum + i * r->dim;
-        float *out = r->centroid + (b->first + i) * r->dim;
-        const double count = (double)r->cell_count[r->released[b->first + i]];
 
-        for (size_t j = 0; j < r->dim; j++) {
-            if (!r->no_noise)
-                sum[j] += fre_sample_rounded_gaussian(&r->noise, r->plan.sigma_lattice);
-            out[j] = (float)((double)sum[j] * step / count);
-        }
+        if (!r->no_noise)
+            fre_tally_noise(sum, r->dim, &r->noise, r->plan.sigma_lattice);
+        fre_tally_mean(r->centroid + (b->first + i) * r->dim, sum, r->dim,
+                       r->plan.mechanism.lattice_step, r->cell_count[r->released[b->first + i]]);
     }
 }
 

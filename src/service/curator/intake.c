@@ -298,7 +298,7 @@ fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_
     if (!user_takes(r, user, text))
         return FRE_OK;
     r->contributed++;
-    if (fre_sample_coin(&r->coins, r->plan.mechanism.p32)) {
+    if (fre_tally_coin(&r->coins, r->plan.mechanism.p32)) {
         r->text_sampled[text]++;
         r->cell_count[r->text_cell[text]]++;
     }

@@ -6,6 +6,7 @@
 #include <fre/embed.h>
 #include <fre/sampler.h>
 #include <fre/sketch.h>
+#include <fre/tally.h>
 
 #define CURATOR_NONE UINT32_MAX
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */

@@ -1,0 +1,50 @@
+/** fre/tally.h - the steps that decide privacy, in one place: a record's coin, the predicate that
+ * releases a cell, sums on the lattice beta Z^d, their noise, the mean.  The curator
+ * runs them.
+ *
+ * No file, no model, no clock; sums are integers, so neither the order of the records nor the
+ * number of threads changes a bit.  Coins, sums before noise and noise are SECRET; each kind of
+ * draw has a stream of its own.  Source: [Fre-E2T, Alg. 1]; docs/privacy.md, sec. 1.
+ */
+#ifndef FRE_TALLY_H
+#define FRE_TALLY_H
+
+#include <fre/core.h>
+#include <fre/sampler.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Does a record take part?  True with probability exactly p32 / 2^32, once a record. */
+FRE_API bool fre_tally_coin(fre_rng *coins, uint64_t p32);
+
+/** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
+FRE_API bool fre_tally_released(uint64_t count, uint64_t tau);
+
+/** Where embeddings are rounded to, and how many of them a sum holds at most. */
+typedef struct fre_tally_lattice {
+    double step;       /**< beta > 0, embedding units */
+    double norm_bound; /**< B > 0: a longer embedding is scaled onto that sphere */
+    uint64_t points;   /**< added to one sum at most */
+} fre_tally_lattice;
+
+/** Clip x to the norm bound, round it to the nearest point of the lattice, add it `times` times.
+ * sum: int64[dim] in units of beta; x: float[dim], finite.
+ * FRE_E_DATA: a coordinate so large that a sum of `points` of them, and noise, could pass 2^62;
+ * the sum is unchanged then. */
+FRE_API FRE_MUST_CHECK fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim,
+                                                uint64_t times, const fre_tally_lattice *l);
+
+/** Add an exactly rounded Gaussian of standard deviation sigma_lattice * beta to each coordinate;
+ * 0: none (no privacy). */
+FRE_API void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
+
+/** mean[j] = sum[j] * beta / count; count >= 1. */
+FRE_API void fre_tally_mean(float *mean, const int64_t *sum, size_t dim, double step,
+                            uint64_t count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_TALLY_H */

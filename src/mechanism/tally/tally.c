@@ -1,0 +1,55 @@
+/* tally/tally.c - [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]; see fre/tally.h. */
+#include <fre/tally.h>
+
+#include <fre/linalg.h>
+
+#include <math.h>
+
+bool fre_tally_coin(fre_rng *coins, uint64_t p32)
+{
+    return fre_sample_coin(coins, p32);
+}
+
+bool fre_tally_released(uint64_t count, uint64_t tau)
+{
+    return count >= tau;
+}
+
+/* Norms are at most B, which the worst-case epsilon relies on; projection onto a ball brings no
+ * two points further apart.  The last factor keeps the clipped norm's rounding below B. */
+static double clip_factor(const float *x, size_t dim, double bound)
+{
+    const double norm = fre_norm(x, dim);
+
+    return norm > bound ? bound / norm * (1 - 1e-12) : 1;
+}
+
+fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim, uint64_t times,
+                         const fre_tally_lattice *l)
+{
+    const double scale = clip_factor(x, dim, l->norm_bound) / l->step;
+    /* |q| < limit keeps every partial sum of that many points, and noise, inside 2^62. */
+    const double limit = ldexp(1, 61) / ((double)l->points + 1);
+
+    for (size_t j = 0; j < dim; j++) {
+        if (!(fabs((double)x[j] * scale) < limit))
+            return FRE_E_DATA;
+    }
+    for (size_t j = 0; j < dim; j++)
+        sum[j] += (int64_t)times * (int64_t)lrint((double)x[j] * scale);
+    return FRE_OK;
+}
+
+void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice)
+{
+    if (sigma_lattice == 0)
+        return;
+    for (size_t j = 0; j < dim; j++)
+        sum[j] += fre_sample_rounded_gaussian(noise, sigma_lattice);
+}
+
+void fre_tally_mean(float *mean, const int64_t *sum, size_t dim, double step, uint64_t count)
+{
+    for (size_t j = 0; j < dim; j++)
+        mean[j] = (float)((double)sum[j] * step / (double)count);
+}

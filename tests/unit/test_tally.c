@@ -1,0 +1,180 @@
+/* tests/unit/test_tally.c - sums against an independent computation, the predicate at its edge,
+ * coins and noise against their laws, refusals. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include <fre/linalg.h>
+#include <fre/tally.h>
+
+#include "assert_num.h"
+
+#include <math.h>
+#include <string.h>
+
+#define D 24u
+
+static const uint8_t seed[FRE_SEED_BYTES] = {7};
+
+static void released_from_tau_on(void **state)
+{
+    (void)state;
+    for (uint64_t tau = 1; tau < 40; tau++) {
+        for (uint64_t c = 0; c < 80; c++)
+            assert_int_equal(fre_tally_released(c, tau), c + 1 > tau);
+    }
+    assert_true(fre_tally_released(UINT64_MAX, UINT64_MAX));
+    assert_false(fre_tally_released(UINT64_MAX - 1, UINT64_MAX));
+}
+
+static void coins_have_their_rate(void **state)
+{
+    const uint64_t rates[] = {0, 1, UINT64_C(3) << 30, FRE_P_ONE};
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "coins"), FRE_OK);
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        const double p = (double)rates[i] / (double)FRE_P_ONE, n = 100000;
+        double heads = 0;
+
+        for (int j = 0; j < (int)n; j++)
+            heads += fre_tally_coin(&r, rates[i]);
+        /* five and a half standard deviations: 4e-8 */
+        assert_true(fabs(heads - n * p) <= 5.5 * sqrt(n * p * (1 - p)) + 5e-3);
+    }
+    fre_rng_wipe(&r);
+}
+
+/* Points on a coarse lattice: half-way cases, both signs, several copies. */
+static void sums_are_nearest_lattice_points(void **state)
+{
+    const fre_tally_lattice l = {.step = .125, .norm_bound = 100, .points = 1000};
+    const float x[4] = {.3f, -.3f, 1.0f, -.05f};
+    const int64_t expected[4] = {2, -2, 8, 0};
+    int64_t sum[4] = {0, 1, 2, 3};
+
+    (void)state;
+    assert_int_equal(fre_tally_add(sum, x, 4, 3, &l), FRE_OK);
+    for (int j = 0; j < 4; j++)
+        assert_int_equal(sum[j], j + 3 * expected[j]);
+    assert_int_equal(fre_tally_add(sum, x, 4, 0, &l), FRE_OK);
+    assert_int_equal(sum[0], 6);
+}
+
+/* A longer embedding lands on the sphere of the bound, in its own direction, and not above. */
+static void norms_are_clipped(void **state)
+{
+    const fre_tally_lattice l = {.step = 0x1p-40, .norm_bound = 1, .points = 10};
+    float x[D];
+    int64_t sum[D] = {0};
+    double norm = 0, dot = 0;
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "clip"), FRE_OK);
+    for (size_t j = 0; j < D; j++)
+        x[j] = (float)fre_sample_rounded_gaussian(&r, 1u << 20) / 1e5f;
+    assert_true(fre_norm(x, D) > 2);
+    assert_int_equal(fre_tally_add(sum, x, D, 1, &l), FRE_OK);
+    for (size_t j = 0; j < D; j++) {
+        const double y = (double)sum[j] * l.step;
+
+        norm += y * y;
+        dot += y * (double)x[j];
+    }
+    assert_close(sqrt(norm), 1, 1e-10, 0);
+    assert_true(sqrt(norm) <= 1 + l.step * sqrt(D) / 2);
+    assert_close(dot / sqrt(norm) / fre_norm(x, D), 1, 1e-12, 0);
+    fre_rng_wipe(&r);
+}
+
+static void too_large_a_coordinate_is_refused(void **state)
+{
+    const fre_tally_lattice l = {.step = 1, .norm_bound = 1e30, .points = 1023};
+    float x[3] = {1, 0x1p51f, 2};
+    int64_t sum[3] = {5, 6, 7};
+
+    (void)state;
+    assert_int_equal(fre_tally_add(sum, x, 3, 1, &l), FRE_E_DATA); /* 2^51 * 1024 = 2^61 */
+    assert_int_equal(sum[0], 5);
+    assert_int_equal(sum[2], 7);
+    x[1] = 0x1.fffffep50f;
+    assert_int_equal(fre_tally_add(sum, x, 3, 1023, &l), FRE_OK);
+    assert_true(sum[1] < INT64_C(1) << 61);
+    x[1] = NAN;
+    assert_int_equal(fre_tally_add(sum, x, 3, 1, &l), FRE_E_DATA);
+}
+
+static void noise_has_its_variance_in_every_coordinate(void **state)
+{
+    const uint64_t scale = 1000;
+    const int n = 20000;
+    double first[4] = {0}, second[4] = {0}, cross = 0;
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "noise"), FRE_OK);
+    for (int i = 0; i < n; i++) {
+        int64_t sum[4] = {10, 20, 30, 40};
+
+        fre_tally_noise(sum, 4, &r, scale);
+        for (int j = 0; j < 4; j++) {
+            const double z = ((double)sum[j] - 10 * (j + 1)) / (double)scale;
+
+            first[j] += z;
+            second[j] += z * z;
+        }
+        cross += ((double)sum[0] - 10) * ((double)sum[1] - 20) / 1e6;
+    }
+    for (int j = 0; j < 4; j++) {
+        assert_true(fabs(first[j]) < 5.5 * sqrt(n));
+        assert_true(fabs(second[j] - n) < 5.5 * sqrt(2.0 * n));
+    }
+    assert_true(fabs(cross) < 5.5 * sqrt(n));
+    fre_rng_wipe(&r);
+}
+
+static void no_noise_draws_nothing(void **state)
+{
+    int64_t sum[2] = {3, 4};
+    fre_rng a, b;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&a, seed, "none"), FRE_OK);
+    assert_int_equal(fre_rng_init_seeded(&b, seed, "none"), FRE_OK);
+    fre_tally_noise(sum, 2, &a, 0);
+    assert_int_equal(sum[0], 3);
+    assert_int_equal(fre_rng_u64(&a), fre_rng_u64(&b));
+    fre_rng_wipe(&a);
+    fre_rng_wipe(&b);
+}
+
+static void means_divide(void **state)
+{
+    const int64_t sum[3] = {-8, 0, 12};
+    float mean[3];
+
+    (void)state;
+    fre_tally_mean(mean, sum, 3, .5, 4);
+    assert_close((double)mean[0], -1.0, 0, 0);
+    assert_close((double)mean[1], 0.0, 0, 0);
+    assert_close((double)mean[2], 1.5, 0, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(released_from_tau_on),
+        cmocka_unit_test(coins_have_their_rate),
+        cmocka_unit_test(sums_are_nearest_lattice_points),
+        cmocka_unit_test(norms_are_clipped),
+        cmocka_unit_test(too_large_a_coordinate_is_refused),
+        cmocka_unit_test(noise_has_its_variance_in_every_coordinate),
+        cmocka_unit_test(no_noise_draws_nothing),
+        cmocka_unit_test(means_divide),
+    };
+
+    return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
+}
