@@ -155,6 +155,49 @@ FRE_API FRE_MUST_CHECK fre_status fre_joint_delta(fre_account *out, const fre_me
 FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m,
                                                     double delta, fre_err *err);
 
+/* ---- semantic support protection ---------------------------------------------------------- */
+
+/** What a bound needs to know of one rare text x* and one released cell. */
+typedef struct fre_ssp_query {
+    double sampling_rate; /**< p in (0, 1] */
+    double radius;        /**< r */
+    double psi;           /**< in (0, 1]: how close, in units of r */
+    double sigma;         /**< noise of the cell's sum, a coordinate; > 0 */
+    uint32_t dim;         /**< d in 1..FRE_SSP_DIM_MAX */
+    uint64_t neighbours;  /**< n*: records within r of x*, itself included (the paper's t) */
+    uint64_t count;       /**< h: the cell's sampled count, >= tau */
+    uint64_t tau;
+    uint32_t proj;       /**< k, and ... */
+    double cell_edge;    /**< ... L: for the terms of pairs */
+    uint64_t population; /**< N */
+    uint64_t cells;      /**< released cells of this count, >= 1: the whole release's bound */
+} fre_ssp_query;
+
+#define FRE_SSP_DIM_MAX 8192u
+#define FRE_SSP_COUNT_MAX UINT64_C(1000000000)
+
+/** Upper bounds of the chance, over coins and noise, that a cell of count h is released with its
+ * centroid within psi r of x*; all in [0, 1].  docs/privacy.md has the proof. */
+typedef struct fre_ssp_bound {
+    double cell;     /**< this cell, if its members farther than r from x* are pairwise within r */
+    double sampling; /**< of it: Pr[Bin(n*, p) > m] */
+    double noise;    /**< of it: F, the noncentral chi-square */
+    uint64_t m;      /**< the m that minimises it */
+    double repaired; /**< the same by the paper's own argument, its slips mended; >= cell */
+    double pairs;    /**< min(1, C(N,2) p^2 pi(r)): two sampled texts of one cell are apart */
+    double release;  /**< min(1, sampling + cells F + pairs) at its own best m */
+    double paper;    /**< the theorem as printed; 1 where it is vacuous */
+    bool paper_vacuous; /**< its Lambda is negative */
+} fre_ssp_bound;
+
+/** Distribution function of the noncentral chi-square: d degrees of freedom in (0, 10^6],
+ * noncentrality lambda >= 0, at x >= 0.  Rounded up by less than 10^-9 of its value; values below
+ * 1e-300 are 1e-300.  Beyond lambda = 10^8 the bound Phi(sqrt x - sqrt lambda) instead, which is
+ * never less.  NaN for anything else. */
+FRE_API double fre_noncentral_chi2(double x, double d, double lambda);
+/** FRE_E_USAGE: a field out of range (names the flag). */
+FRE_API FRE_MUST_CHECK fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_query *q, fre_err *err);
+
 /* ---- planning ----------------------------------------------------------------------------- */
 
 typedef struct fre_plan_request {

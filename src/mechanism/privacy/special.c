@@ -204,6 +204,13 @@ double fre_privacy_log_binomial(double n, double j, double p)
            deviance(rest, n * (1 - p)) + 0.5 * (log(n / rest) - log(j)) - log_sqrt_two_pi;
 }
 
+double fre_privacy_log_poisson(double mean, double j)
+{
+    if (j <= 0)
+        return -mean;
+    return -stirling_rest(j) - deviance(j, mean) - 0.5 * log(j) - log_sqrt_two_pi;
+}
+
 /* ---- the sampling rate -------------------------------------------------------------------- */
 
 uint64_t fre_p32(double p)

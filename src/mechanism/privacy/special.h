@@ -15,6 +15,8 @@
 double fre_privacy_mills(double x);
 /* ln Pr[Bin(n, p) = j]; 0 <= j <= n integers, 0 < p < 1.  -inf outside. */
 double fre_privacy_log_binomial(double n, double j, double p);
+/* ln of mean^j e^-mean / Gamma(j+1); any real j >= 0, mean > 0. */
+double fre_privacy_log_poisson(double mean, double j);
 /* ln of fre_collision. */
 double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance);
 /* Add the rounding margin and clip to [0, 1]. */

@@ -1,0 +1,355 @@
+/* cmd_ssp.c - how likely a released centroid lies close to a text that few people wrote. */
+#include "plan_args.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static const cli_arg args[] = {
+    {.name = "The rare text", .kind = CLI_GROUP},
+    {.name = "neighbours",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_SSP_COUNT_MAX,
+     .preset = "1",
+     .help = "records within the radius of it, itself included"},
+    {.name = "radius",
+     .metavar = "R",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .preset = "0.5",
+     .help = "distance of embeddings that counts as similar"},
+    {.name = "psi",
+     .metavar = "X",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .preset = "0.5",
+     .help = "how close is too close, in units of the radius"},
+    {.name = "The mechanism", .kind = CLI_GROUP},
+    {.name = "epsilon",
+     .metavar = "E",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = FRE_PRIVACY_EPSILON_MAX,
+     .min_open = true,
+     .help = "take sampling rate and noise from a plan for this budget"},
+    {.name = "delta",
+     .metavar = "D",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .max_open = true,
+     .preset = "1e-6",
+     .help = "the other half of that budget"},
+    {.name = "sampling-rate",
+     .metavar = "P",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .help = "chance that a record takes part"},
+    {.name = "sigma",
+     .metavar = "S",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e12,
+     .min_open = true,
+     .help = "standard deviation of the noise on a cell's sum, a coordinate"},
+    {.name = "threshold",
+     .metavar = "T",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_SSP_COUNT_MAX,
+     .preset = "100",
+     .help = "how many similar texts make a frequent one"},
+    {.name = "dimension",
+     .metavar = "D",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_SSP_DIM_MAX,
+     .preset = "384",
+     .help = "dimension of the embeddings"},
+    {.name = "projection-dim",
+     .metavar = "K",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_K_MAX,
+     .preset = "40",
+     .help = "dimensions of the random projection"},
+    {.name = "cell-scale",
+     .metavar = "S",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1000,
+     .min_open = true,
+     .preset = "1.0",
+     .help = "edge of a cell in units of 2 radius/sqrt(projection-dim)"},
+    {.name = "cell-edge",
+     .metavar = "L",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "edge of a cell itself, in place of --cell-scale"},
+    {.name = "population",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_POPULATION_MAX,
+     .preset = "10000000",
+     .help = "public upper bound on the number of records"},
+    {.name = "The released cells", .kind = CLI_GROUP},
+    {.name = "count",
+     .metavar = "H",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_SSP_COUNT_MAX,
+     .help = "sampled count of the cell (default: the least that is released)"},
+    {.name = "cells",
+     .metavar = "C",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_PRIVACY_POPULATION_MAX,
+     .preset = "1",
+     .help = "released cells of that count, for the bound of the whole release"},
+};
+
+/* Sampling rate and noise as given, or as a plan has them. */
+static fre_status mechanism_from(fre_ssp_query *q, uint64_t *p32, const cli *c, fre_err *err)
+{
+    fre_plan_request r;
+    fre_plan plan;
+    fre_status st;
+
+    if (!cli_given(c, "epsilon")) {
+        if (!cli_given(c, "sampling-rate") || !cli_given(c, "sigma"))
+            return fre_fail(err, FRE_E_USAGE,
+                            "give --sampling-rate and --sigma, or --epsilon for a plan's");
+        *p32 = fre_p32(cli_number(c, "sampling-rate"));
+        q->sigma = cli_number(c, "sigma");
+        return FRE_OK;
+    }
+    if (cli_given(c, "sigma"))
+        return fre_fail(err, FRE_E_USAGE, "give --sigma or --epsilon, not both");
+    fre_plan_request_init(&r);
+    r.epsilon = cli_number(c, "epsilon");
+    r.delta = cli_number(c, "delta");
+    r.threshold = cli_whole(c, "threshold");
+    r.radius = q->radius;
+    r.population = q->population;
+    r.proj = q->proj;
+    r.cell_edge = q->cell_edge;
+    r.sampling_rate = cli_number(c, "sampling-rate"); /* 0: not given */
+    r.dim = q->dim;
+    st = fre_plan_make(&plan, &r, err);
+    if (st != FRE_OK)
+        return st;
+    *p32 = plan.mechanism.p32;
+    q->sigma = plan.mechanism.sigma;
+    return FRE_OK;
+}
+
+static fre_status query_from(fre_ssp_query *q, const cli *c, fre_err *err)
+{
+    uint64_t p32 = 0;
+    fre_status st;
+
+    if (cli_given(c, "cell-edge") && cli_given(c, "cell-scale"))
+        return fre_fail(err, FRE_E_USAGE, "give --cell-edge or --cell-scale, not both");
+    memset(q, 0, sizeof *q);
+    q->radius = cli_number(c, "radius");
+    q->psi = cli_number(c, "psi");
+    q->dim = (uint32_t)cli_whole(c, "dimension");
+    q->neighbours = cli_whole(c, "neighbours");
+    q->proj = (uint32_t)cli_whole(c, "projection-dim");
+    q->cell_edge = cli_given(c, "cell-edge")
+                       ? cli_number(c, "cell-edge")
+                       : cli_number(c, "cell-scale") * 2 * q->radius / sqrt((double)q->proj);
+    q->population = cli_whole(c, "population");
+    q->cells = cli_whole(c, "cells");
+    st = mechanism_from(q, &p32, c, err);
+    if (st != FRE_OK)
+        return st;
+    if (p32 == 0)
+        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    q->sampling_rate = (double)p32 / (double)FRE_P_ONE;
+    q->tau = fre_tau(p32, cli_whole(c, "threshold"));
+    q->count = cli_given(c, "count") ? cli_whole(c, "count") : q->tau;
+    if (q->count < q->tau)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--count %" PRIu64 " is below the threshold: a cell is released from a "
+                        "sampled count of %" PRIu64,
+                        q->count, q->tau);
+    return FRE_OK;
+}
+
+/* ---- output ------------------------------------------------------------------------------- */
+
+static FRE_PRINTF(4, 5) void row(FILE *f, const char *name, const char *note, const char *fmt, ...)
+{
+    char value[40];
+    size_t column;
+    va_list ap;
+
+    va_start(ap, fmt);
+    vsnprintf(value, sizeof value, fmt, ap);
+    va_end(ap);
+    column = (size_t)fprintf(f, "  %-24s %s", name, value);
+    if (*note)
+        cli_wrap(f, note, 40, column);
+    else
+        fputc('\n', f);
+}
+
+static void print_query(FILE *f, const fre_ssp_query *q)
+{
+    fputs("A rare text and a released cell\n", f);
+    row(f, "neighbours n*", "records within the radius, itself included", "%" PRIu64,
+        q->neighbours);
+    row(f, "too close", "psi r", "%.4g", q->psi * q->radius);
+    row(f, "sampling rate p", "", "%.6g", q->sampling_rate);
+    row(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, q->tau);
+    row(f, "noise sigma", "on a cell's sum, a coordinate", "%.6g", q->sigma);
+    row(f, "sampled count h", "of the cell in question", "%" PRIu64, q->count);
+    row(f, "noise on its mean", "norm: sigma sqrt(d) / h", "%.4g",
+        q->sigma * sqrt((double)q->dim) / (double)q->count);
+}
+
+static void print_words(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
+{
+    char text[900];
+
+    if (b->cell < 1)
+        snprintf(text, sizeof text,
+                 "In words: the chance that a cell of %" PRIu64 " sampled members is released with "
+                 "its mean within %.4g of this text is at most %.3g, as long as the cell's members "
+                 "farther than %.4g from the text lie within %.4g of each other. About texts that "
+                 "are written from the mean nothing is said: an inverter may add to the distance "
+                 "or take from it.",
+                 q->count, q->psi * q->radius, b->cell, q->radius, q->radius);
+    else
+        snprintf(text, sizeof text,
+                 "In words: nothing is proved about a text with that many neighbours at that "
+                 "distance. A smaller --psi, fewer --neighbours or a larger --count may have a "
+                 "bound below 1.");
+    fputc('\n', f);
+    cli_wrap(f, text, 0, 0);
+    if (b->release >= 1 && b->pairs >= 1) {
+        fputc('\n', f);
+        cli_wrap(f,
+                 "For a whole release there is no bound here: in a population of this size some "
+                 "cell is expected to hold two sampled texts that are farther apart than the "
+                 "radius, and then nothing is proved about that cell.",
+                 0, 0);
+    }
+}
+
+static void print(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
+{
+    char note[96];
+
+    print_query(f, q);
+    fputs("\nChance that its centroid is too close, at most\n", f);
+    row(f, "this cell", "if its far members are close together", "%.4g", b->cell);
+    snprintf(note, sizeof note, "that more than %" PRIu64 " neighbours are sampled", b->m);
+    row(f, "  sampling", note, "%.4g", b->sampling);
+    row(f, "  noise", "that the noise leads there all the same", "%.4g", b->noise);
+    row(f, "by the paper's argument", "its slips mended", "%.4g", b->repaired);
+    row(f, "whole release", "cells of this count, and all pairs of texts", "%.4g", b->release);
+    row(f, "  pairs", "that some pair in a cell is far apart", "%.4g", b->pairs);
+    if (b->paper_vacuous)
+        row(f, "the paper's theorem", "its Lambda, (tau - 6 p n*) r/(2 tau), is negative",
+            "vacuous");
+    else
+        row(f, "the paper's theorem", b->paper < 1 ? "as printed; not proved" : "as printed",
+            b->paper < 1 ? "%.4g" : "vacuous", b->paper);
+    print_words(f, q, b);
+}
+
+static int set(json_t *o, const char *key, json_t *value)
+{
+    return json_object_set_new(o, key, value);
+}
+
+static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b)
+{
+    const struct {
+        const char *key;
+        double value;
+    } reals[] = {
+        {"sampling_rate", q->sampling_rate},
+        {"radius", q->radius},
+        {"psi", q->psi},
+        {"sigma", q->sigma},
+        {"cell_edge", q->cell_edge},
+        {"bound", b->cell},
+        {"bound_sampling", b->sampling},
+        {"bound_noise", b->noise},
+        {"bound_repaired", b->repaired},
+        {"bound_release", b->release},
+        {"bound_pairs", b->pairs},
+        {"bound_paper", b->paper},
+    };
+    const struct {
+        const char *key;
+        uint64_t value;
+    } wholes[] = {
+        {"tau", q->tau},
+        {"dimension", q->dim},
+        {"neighbours", q->neighbours},
+        {"count", q->count},
+        {"projection_dim", q->proj},
+        {"population", q->population},
+        {"cells", q->cells},
+        {"m", b->m},
+    };
+    json_t *o = json_object();
+    int bad = 0;
+
+    if (!o)
+        return NULL;
+    for (size_t i = 0; i < sizeof reals / sizeof reals[0]; i++)
+        bad |= set(o, reals[i].key, cli_json_real(reals[i].value));
+    for (size_t i = 0; i < sizeof wholes / sizeof wholes[0]; i++)
+        bad |= set(o, wholes[i].key, json_integer((json_int_t)wholes[i].value));
+    bad |= set(o, "paper_vacuous", json_boolean(b->paper_vacuous || b->paper >= 1));
+    if (bad) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    fre_ssp_query q;
+    fre_ssp_bound b;
+    fre_status st = query_from(&q, c, err);
+
+    if (st == FRE_OK)
+        st = fre_ssp(&b, &q, err);
+    if (st != FRE_OK)
+        return st;
+    if (c->json)
+        return cli_json_print(to_json(&q, &b), err);
+    print(stdout, &q, &b);
+    return FRE_OK;
+}
+
+const cli_command cli_cmd_ssp = {
+    .name = "ssp",
+    .summary = "bound the chance that a centroid lies close to a rare text",
+    .about = "Computes how likely it is at most that a released centroid comes close to a text "
+             "that few people wrote, whatever the rest of the data (semantic support "
+             "protection), beside what the published theorem says. This is not differential "
+             "privacy, and rests on it nowhere.",
+    .example = CLI_PROGRAM " ssp --epsilon 4 --neighbours 10 --psi 0.4",
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};
