@@ -228,7 +228,7 @@ typedef struct fre_plan_request {
 
 FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defaults */
 
-#define FRE_PLAN_WARNINGS_MAX 12u
+#define FRE_PLAN_WARNINGS_MAX 16u
 typedef struct fre_plan {
     fre_plan_request request;
     fre_mechanism mechanism; /**< lattice_step: the largest power of two <= sigma / 2^20 */

@@ -8,6 +8,7 @@
 #include "special.h"
 
 #define BUDGET_FACTOR_MAX 256
+#define PHI 1e-10 /* failure of the bound on random rounding */
 
 /* The paper's rate for its epsilons: .3, .5, .6 at 4, 8, 16; .2 at 2, which its sigma of 5.69
  * there implies; .15 from 1 down, where little else is feasible.  Linear in log2 between. */
@@ -117,8 +118,9 @@ static void account(fre_plan *p, const fre_paper_share *s, double mu)
     a->epsilon = p->request.epsilon;
     a->delta_released = fre_privacy_round_up(s->factor * (p->delta_fre + noise));
     a->delta_far = p->delta_sens > 0 ? fre_privacy_round_up(s->factor * p->delta_sens) : 0;
-    a->delta_unreleased = 0;
-    a->delta = fmin(1, a->delta_released + a->delta_far);
+    a->delta_unreleased =
+        p->mechanism.dist.on ? fre_privacy_round_up(s->factor * p->delta_unre) : 0;
+    a->delta = fmin(1, fmax(a->delta_released + a->delta_far, a->delta_unreleased));
     a->worst_cell = (uint64_t)ceil((double)p->mechanism.tau / -expm1((p->v + 1) * log1p(-rate)));
 }
 
@@ -134,26 +136,107 @@ static void warn(fre_plan *p)
                      "is claimed from it.");
 }
 
-/* delta_agg is met with a little to spare where sigma is rounded up. */
+static void warn_distributed(fre_plan *p)
+{
+    fre_plan_warn(p, "The paper's users add noise for the smallest released cell, so that a cell "
+                     "of c reports gets sqrt(c/tau) times as much, although c is public.");
+    fre_plan_warn(p, "The paper takes the greater of what released and unreleased cells cost, "
+                     "although a record that lifts a cell to the threshold costs both.");
+    fre_plan_warn(p, "The paper's relay learns who was sampled and who answers: no claim is made "
+                     "against it.");
+    fre_plan_warn(p, "The paper has no cover messages and counts neither curious participants nor "
+                     "users who drop out; this plan has none of them.");
+    if (p->mechanism.noise == FRE_NOISE_DISCRETE && p->ddg.phi > 0)
+        fre_plan_warn(p, "The paper charges nothing for the chance phi that random rounding moves "
+                         "a sum farther than its bound.");
+    if (p->request.records == FRE_PAPER_CAP && p->request.cells_per_user > 1)
+        fre_plan_warn(p, "The paper's cap composes cells, although all of a user's records move "
+                         "the same numbers of unreleased tags: use --multi-record group.");
+}
+
+/* The paper's protocol: no cover messages, everybody honest, everybody answers. */
+static void fill_distributed(fre_plan *p)
+{
+    const fre_distributed *asked = &p->request.dist;
+
+    p->mechanism.noise = p->request.noise;
+    p->mechanism.dist = (fre_distributed){
+        .on = true,
+        .one_shot = asked->one_shot,
+        .phi = asked->phi > 0 ? asked->phi : PHI,
+    };
+}
+
+/* sigma for the multiplier, and the account of it; delta_agg is met with a little to spare where
+ * sigma is rounded up. */
+static fre_status settle(fre_plan *p, const fre_paper_share *s, double delta, fre_err *err)
+{
+    fre_mechanism *m = &p->mechanism;
+    double reach = delta;
+    fre_status st;
+
+    if (m->noise == FRE_NOISE_DISCRETE) {
+        st = fre_paper_discrete(p, delta, p->multiplier, err);
+        if (st != FRE_OK)
+            return st;
+        p->multiplier = m->sigma / delta;
+        account(p, s, sqrt(2 * p->ddg.rho));
+        return FRE_OK;
+    }
+    m->sigma = p->multiplier * delta;
+    if (m->dist.on) {
+        p->sigma_local = m->sigma / sqrt((double)m->tau);
+    } else {
+        fre_plan_set_lattice(p, m->sigma);
+        reach += m->lattice_step * sqrt((double)m->dim);
+        m->sigma = p->multiplier * reach;
+        fre_plan_round_sigma(p);
+    }
+    account(p, s, reach / m->sigma);
+    return FRE_OK;
+}
+
 static fre_status plan_at(fre_plan *p, uint32_t k, double rate, fre_err *err)
 {
     fre_paper_share s = fre_paper_share_of(&p->request);
     fre_mechanism *m = &p->mechanism;
+    fre_status st;
     double delta;
 
     m->p32 = fre_p32(rate);
     m->tau = fre_tau(m->p32, p->request.threshold);
     m->proj = k;
     m->cell_edge = fre_plan_cell_edge(&p->request, k);
+    if (m->dist.on && m->tau < 2)
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "the distributed mode needs a threshold of at least 2 on sampled counts: "
+                        "raise --threshold or --sampling-rate");
     delta = sensitivity(p, s.records);
     if (p->delta_sens >= s.delta || !calibrate_best(p, &s))
         return exhausted(p, &s, err);
     p->account.split = delta;
-    m->sigma = p->multiplier * delta;
-    fre_plan_set_lattice(p, m->sigma);
-    m->sigma = p->multiplier * (delta + m->lattice_step * sqrt((double)m->dim));
-    fre_plan_round_sigma(p);
-    account(p, &s, (delta + m->lattice_step * sqrt((double)m->dim)) / m->sigma);
+    if (m->dist.on) {
+        st = fre_paper_padding(p, &s, err);
+        if (st != FRE_OK)
+            return st;
+    }
+    return settle(p, &s, delta, err);
+}
+
+/* Combinations that no search can mend. */
+static fre_status check(const fre_plan_request *r, fre_err *err)
+{
+    if (r->records == FRE_PAPER_BESPOKE && r->cells_per_user > FRE_PAPER_RECORDS_MAX)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--multi-record bespoke is computed for at most %u records a user: lower "
+                        "--max-cells-per-user, or use --multi-record cap",
+                        FRE_PAPER_RECORDS_MAX);
+    if (r->noise == FRE_NOISE_DISCRETE && !r->dist.on)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--noise discrete is what users add: give --distributed, or use --noise "
+                        "continuous");
+    if (!(r->dist.phi >= 0 && r->dist.phi < 1))
+        return fre_fail(err, FRE_E_USAGE, "phi must be from 0 and below 1");
     return FRE_OK;
 }
 
@@ -163,33 +246,36 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
     uint32_t k = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_LEAST;
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_plan best;
-    fre_status st = FRE_E_INFEASIBLE;
+    fre_status st = check(&p->request, err), last_st = FRE_OK;
     fre_err why;
 
-    if (p->request.records == FRE_PAPER_BESPOKE &&
-        p->request.cells_per_user > FRE_PAPER_RECORDS_MAX)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--multi-record bespoke is computed for at most %u records a user: lower "
-                        "--max-cells-per-user, or use --multi-record cap",
-                        FRE_PAPER_RECORDS_MAX);
+    if (st != FRE_OK)
+        return st;
     if (rate <= 0) {
         fre_paper_share s = fre_paper_share_of(&p->request);
 
         rate = paper_rate(s.epsilon / s.records);
     }
+    if (p->request.dist.on)
+        fill_distributed(p);
+    if (p->request.noise == FRE_NOISE_DISCRETE)
+        p->request.gaussian = FRE_GAUSSIAN_ZCDP; /* the theorem's only conversion */
     memset(&best, 0, sizeof best);
-    for (; k <= last; k++) {
+    for (st = FRE_E_INFEASIBLE; k <= last; k++) {
         fre_plan at = *p;
 
-        if (plan_at(&at, k, rate, &why) != FRE_OK)
+        last_st = plan_at(&at, k, rate, &why);
+        if (last_st != FRE_OK)
             continue;
         if (st != FRE_OK || at.mechanism.sigma < best.mechanism.sigma)
             best = at;
         st = FRE_OK;
     }
     if (st != FRE_OK)
-        return fre_fail(err, st, "%s", why.text);
+        return fre_fail(err, last_st, "%s", why.text);
     *p = best;
     warn(p);
+    if (p->mechanism.dist.on)
+        warn_distributed(p);
     return FRE_OK;
 }
