@@ -38,6 +38,7 @@ extern "C" {
     X(E_INFEASIBLE, 0x005, 64, "the privacy budget cannot be met")                                 \
     X(E_DATA, 0x101, 65, "malformed data")                                                         \
     X(E_MODEL, 0x102, 65, "unusable model file")                                                   \
+    X(E_PROOF, 0x103, 65, "a proof does not verify")                                               \
     X(E_NOINPUT, 0x201, 66, "input missing or unreadable")                                         \
     X(E_EXISTS, 0x202, 73, "output exists or cannot be created")                                   \
     X(E_IO, 0x203, 74, "input/output error")                                                       \
@@ -94,6 +95,15 @@ FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ..
 FRE_API void fre_wipe(void *p, size_t n);
 /** Constant-time equality. */
 FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
+
+/** Marks the n bytes at p, derived from a secret, as public from here on; the line says why.
+ * Nothing at run time; the constant-time run, which poisons secrets under valgrind, obeys it. */
+#ifdef FRE_CONSTANT_TIME
+#include <valgrind/memcheck.h>
+#define FRE_DECLASSIFY(p, n) ((void)VALGRIND_MAKE_MEM_DEFINED((p), (n)))
+#else
+#define FRE_DECLASSIFY(p, n) ((void)(p), (void)(n))
+#endif
 
 #define FRE_HASH_BYTES 32u
 /** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO. */
