@@ -159,6 +159,50 @@ static void low_rates_exhaust_delta(void **state)
     }
 }
 
+/* The number after these words in the refusal; 0: none. */
+static double proposed(const fre_plan_request *r, const char *words)
+{
+    fre_plan p;
+    fre_err err = {""};
+    const char *at;
+
+    assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);
+    at = strstr(err.text, words);
+    return at ? strtod(at + strlen(words), NULL) : 0;
+}
+
+/* Every number that a refusal proposes does, the rest unchanged. */
+static void proposals_work(void **state)
+{
+    static const double at[][3] = {{1, 0.3, 1}, {8, 0.1, 3}, {2, 0, 0}, {0.5, 0, 0}, {3, 0.4, 6}};
+    int i, thresholds = 0, epsilons = 0;
+
+    (void)state;
+    for (i = 0; i < 5; i++) {
+        fre_plan_request r = request(at[i][0], at[i][1], at[i][2]), change;
+        double threshold, epsilon;
+
+        r.threshold = i == 4 ? 80 : 40;
+        r.cells_per_user = i == 2 ? 2 : 1;
+        threshold = proposed(&r, "raise --threshold to ");
+        epsilon = proposed(&r, "raise --epsilon to ");
+        assert_true(threshold > 0 || epsilon > r.epsilon);
+        if (threshold > 0) {
+            change = r;
+            change.threshold = (uint64_t)threshold;
+            assert_true(plan_of(&change).account.delta <= r.delta);
+            thresholds++;
+        }
+        if (epsilon > 0) {
+            change = r;
+            change.epsilon = epsilon;
+            assert_true(plan_of(&change).account.delta <= r.delta);
+            epsilons++;
+        }
+    }
+    assert_true(thresholds >= 3 && epsilons >= 2);
+}
+
 /* ---- several records ---------------------------------------------------------------------- */
 
 typedef struct worst {
@@ -327,7 +371,7 @@ static void records_that_cannot_be(void **state)
     r.records = FRE_PAPER_BESPOKE;
     refused(&r, FRE_E_USAGE, "lower --max-cells-per-user");
     r.cells_per_user = 64;
-    refused(&r, FRE_E_INFEASIBLE, "lower --max-cells-per-user");
+    refused(&r, FRE_E_INFEASIBLE, "lower --max-cells-per-user"); /* 64 v ln(1/.7) > 50 */
     r.records = FRE_PAPER_GROUP;
     refused(&r, FRE_E_INFEASIBLE, "lower --max-cells-per-user");
     r = request(50, 0.02, 2); /* and 64 are possible */
@@ -562,7 +606,8 @@ static void distributed_refusals(void **state)
     (void)state;
     r.threshold = 2;
     r.delta = 0.3;
-    refused(&r, FRE_E_INFEASIBLE, "threshold of at least 2");
+    refused(&r, FRE_E_INFEASIBLE,
+            "threshold of at least 2 on sampled counts: raise --threshold to 3");
     r = distributed(8, 0.5, 4);
     r.dist.phi = 1;
     refused(&r, FRE_E_USAGE, "phi");
@@ -794,6 +839,7 @@ int main(void)
         cmocka_unit_test(counts_are_bounded),
         cmocka_unit_test(counts_beyond_their_mean_are_not_bounded),
         cmocka_unit_test(low_rates_exhaust_delta),
+        cmocka_unit_test(proposals_work),
         cmocka_unit_test(bespoke_by_partitions),
         cmocka_unit_test(group_and_cap_as_printed),
         cmocka_unit_test(bounded_as_printed),

@@ -32,8 +32,8 @@ static double reserve(const fre_paper_share *s)
     return 4 * (FRE_PRIVACY_MARGIN * s->delta + FRE_PRIVACY_TINY);
 }
 
-/* CalibrateNoise at one v; false when a budget is exhausted. */
-static bool calibrate(fre_plan *p, const fre_paper_share *s, double v)
+/* What one v leaves for the noise; false: nothing. */
+static bool budgets(fre_plan *p, const fre_paper_share *s, double v)
 {
     double rate = (double)p->mechanism.p32 / (double)FRE_P_ONE;
 
@@ -42,9 +42,14 @@ static bool calibrate(fre_plan *p, const fre_paper_share *s, double v)
     p->delta_fre = fre_paper_counts_delta(rate, (double)p->mechanism.tau, v, s->records);
     p->epsilon_agg = s->epsilon - p->epsilon_fre;
     p->delta_agg = s->delta - p->delta_fre - p->delta_sens;
-    if (!(p->epsilon_agg > 0) || !(p->delta_agg > reserve(s)))
-        return false;
-    return fre_paper_multiplier(&p->multiplier, p->request.gaussian, p->epsilon_agg,
+    return p->epsilon_agg > 0 && p->delta_agg > reserve(s);
+}
+
+/* CalibrateNoise at one v. */
+static bool calibrate(fre_plan *p, const fre_paper_share *s, double v)
+{
+    return budgets(p, s, v) &&
+           fre_paper_multiplier(&p->multiplier, p->request.gaussian, p->epsilon_agg,
                                 p->delta_agg - reserve(s), s->records) == FRE_OK;
 }
 
@@ -86,27 +91,96 @@ static double sensitivity(fre_plan *p, uint32_t records)
     return delta;
 }
 
+static void set_rate(fre_plan *p, const fre_paper_share *s)
+{
+    double asked = p->request.sampling_rate;
+
+    p->mechanism.p32 = fre_p32(asked > 0 ? asked : paper_rate(s->epsilon / s->records));
+    p->mechanism.tau = fre_tau(p->mechanism.p32, p->request.threshold);
+}
+
+/* Would the counts leave a tenth of delta for the noise with these two, the rest unchanged? */
+static bool feasible_with(const fre_plan *p, double epsilon, double threshold)
+{
+    fre_plan at = *p;
+    fre_paper_share s;
+    double v = at.request.budget_factor;
+
+    at.request.epsilon = epsilon;
+    at.request.threshold = (uint64_t)threshold;
+    s = fre_paper_share_of(&at.request);
+    set_rate(&at, &s);
+    if (v > 0)
+        return budgets(&at, &s, v) && at.delta_agg > s.delta / 10;
+    for (v = 1; v <= BUDGET_FACTOR_MAX; v++) {
+        if (budgets(&at, &s, v) && at.delta_agg > s.delta / 10)
+            return true;
+        if (at.epsilon_agg <= 0)
+            break;
+    }
+    return false;
+}
+
+/* Two significant digits, upwards. */
+static double nice_up(double x)
+{
+    double unit = pow(10, floor(log10(x)) - 1);
+
+    return ceil(x / unit - 1e-9) * unit;
+}
+
+/* The proposals that work, each with the rest unchanged. */
+static fre_status too_little(const fre_plan *p, fre_err *err)
+{
+    const fre_plan_request *r = &p->request;
+    double t = (double)r->threshold, e = r->epsilon, up;
+    const char *link = "";
+    char change[160] = "";
+    size_t n = 0;
+
+    for (up = nice_up(1.05 * t); up < 1e9 && !feasible_with(p, e, up); up = nice_up(1.2 * up))
+        ;
+    if (up < 1e9) {
+        n = (size_t)snprintf(change, sizeof change, "raise --threshold to %.0f", up);
+        link = " or ";
+    }
+    for (up = nice_up(1.05 * e); up <= FRE_PRIVACY_EPSILON_MAX && !feasible_with(p, up, t);
+         up = nice_up(1.1 * up))
+        ;
+    if (up <= FRE_PRIVACY_EPSILON_MAX)
+        (void)snprintf(change + n, sizeof change - n, "%sraise --epsilon to %g", link, up);
+    else if (n == 0)
+        (void)snprintf(change, sizeof change, "change --sampling-rate or --budget-factor%s",
+                       r->cells_per_user > 1 ? ", or lower --max-cells-per-user" : "");
+    return fre_fail(err, FRE_E_INFEASIBLE,
+                    "the paper's accountant: --epsilon %.6g and --delta %.3g leave nothing for "
+                    "the noise at --sampling-rate %.6g and --threshold %llu: %s; or use "
+                    "--accountant joint",
+                    e, r->delta, (double)p->mechanism.p32 / (double)FRE_P_ONE,
+                    (unsigned long long)r->threshold, change);
+}
+
 static fre_status exhausted(const fre_plan *p, const fre_paper_share *s, fre_err *err)
 {
-    double rate = (double)p->mechanism.p32 / (double)FRE_P_ONE, u = fmax(p->u, 0.1);
-    const char *fewer = p->request.cells_per_user > 1 ? "lower --max-cells-per-user, " : "";
+    double u = fmax(p->u, 0.1);
+    const char *fewer = p->request.cells_per_user > 1 ? "lower --max-cells-per-user, or " : "";
 
-    if (p->delta_sens >= s->delta) {
-        while (s->records * pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 &&
-               u < 1e6)
-            u *= 1.02;
+    if (p->delta_sens < s->delta)
+        return too_little(p, err);
+    while (s->records * pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 && u < 1000)
+        u *= 1.02;
+    if (u >= 1000)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "the paper's accountant: the sensitivity bound alone fails with "
                         "probability %.3g, more than --delta %.3g allows: %sraise "
-                        "--sensitivity-ratio to %.2f",
-                        s->factor * p->delta_sens, p->request.delta, fewer, u + 0.005);
-    }
+                        "--projection-dim above %u",
+                        fmin(1, s->factor * p->delta_sens), p->request.delta, fewer,
+                        p->mechanism.proj);
     return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the paper's accountant: --epsilon %.6g and --delta %.3g leave nothing for "
-                    "the noise at --sampling-rate %.6g and --threshold %llu: raise --threshold "
-                    "or --epsilon, %schoose another --budget-factor, or use --accountant joint",
-                    p->request.epsilon, p->request.delta, rate,
-                    (unsigned long long)p->request.threshold, fewer);
+                    "the paper's accountant: the sensitivity bound alone fails with "
+                    "probability %.3g, more than --delta %.3g allows: %sraise "
+                    "--sensitivity-ratio to %.2f",
+                    fmin(1, s->factor * p->delta_sens), p->request.delta, fewer, u + 0.005);
 }
 
 static void account(fre_plan *p, const fre_paper_share *s, double mu)
@@ -196,21 +270,21 @@ static fre_status settle(fre_plan *p, const fre_paper_share *s, double delta, fr
     return FRE_OK;
 }
 
-static fre_status plan_at(fre_plan *p, uint32_t k, double rate, fre_err *err)
+static fre_status plan_at(fre_plan *p, uint32_t k, fre_err *err)
 {
     fre_paper_share s = fre_paper_share_of(&p->request);
     fre_mechanism *m = &p->mechanism;
     fre_status st;
     double delta;
 
-    m->p32 = fre_p32(rate);
-    m->tau = fre_tau(m->p32, p->request.threshold);
+    set_rate(p, &s);
     m->proj = k;
     m->cell_edge = fre_plan_cell_edge(&p->request, k);
     if (m->dist.on && m->tau < 2)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "the distributed mode needs a threshold of at least 2 on sampled counts: "
-                        "raise --threshold or --sampling-rate");
+                        "raise --threshold to %.0f",
+                        floor((double)FRE_P_ONE / (double)m->p32) + 1);
     delta = sensitivity(p, s.records);
     if (p->delta_sens >= s.delta || !calibrate_best(p, &s))
         return exhausted(p, &s, err);
@@ -242,7 +316,6 @@ static fre_status check(const fre_plan_request *r, fre_err *err)
 
 fre_status fre_plan_paper(fre_plan *p, fre_err *err)
 {
-    double rate = p->request.sampling_rate;
     uint32_t k = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_LEAST;
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_plan best;
@@ -251,11 +324,6 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
 
     if (st != FRE_OK)
         return st;
-    if (rate <= 0) {
-        fre_paper_share s = fre_paper_share_of(&p->request);
-
-        rate = paper_rate(s.epsilon / s.records);
-    }
     if (p->request.dist.on)
         fill_distributed(p);
     if (p->request.noise == FRE_NOISE_DISCRETE)
@@ -264,7 +332,7 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
     for (st = FRE_E_INFEASIBLE; k <= last; k++) {
         fre_plan at = *p;
 
-        last_st = plan_at(&at, k, rate, &why);
+        last_st = plan_at(&at, k, &why);
         if (last_st != FRE_OK)
             continue;
         if (st != FRE_OK || at.mechanism.sigma < best.mechanism.sigma)
