@@ -192,15 +192,17 @@ FRE_API uint32_t fre_cpu_count(void);
  * RENAME_EXCHANGE, or two renames where the file system has none) and then removed.  */
 typedef struct fre_outdir fre_outdir;
 
-/** The file that marks a directory as the output of a run: whoever fills an outdir writes it.
- * force replaces only a directory that is empty, or has this file and no folder inside, so that a
- * slip of the pen cannot delete anything else. */
+/** The file that marks a directory as the output of a run: whoever fills an outdir writes it. */
 #define FRE_OUTDIR_MARK "release.json"
 
-/** Also removes partial siblings of the same name whose process is gone (it held a lock).
+/** names: the files that an output may consist of, the mark among them, NULL-terminated; borrowed
+ * until free.  force replaces only a directory that is empty, or has the mark and nothing but files
+ * of these names, so that a slip of the pen cannot delete anything else.
+ * Also removes partial siblings of the same name whose process is gone (it held a lock).
  * FRE_E_EXISTS: path exists and !force, is not a replaceable directory, or its parent is missing
  * or not writable. */
-FRE_API FRE_MUST_CHECK fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force,
+FRE_API FRE_MUST_CHECK fre_status fre_outdir_open(fre_outdir **out, const char *path,
+                                                  const char *const *names, bool force,
                                                   fre_err *err);
 /** New file in it, mode 0644 less the umask, opened for writing; owned by the outdir until commit
  * or free (do not close it).  FRE_E_ARG: not a plain name, or made before. */

@@ -39,12 +39,14 @@ static int teardown(void **state)
     return 0;
 }
 
+static const char *const files[] = {FRE_OUTDIR_MARK, "more.npy", NULL};
+
 /* One run that writes `text` into release.json and, with extra, a second file. */
 static fre_status run_once(const char *path, bool force, const char *text, bool extra, fre_err *err)
 {
     fre_outdir *o = NULL;
     FILE *f = NULL;
-    fre_status st = fre_outdir_open(&o, path, force, err);
+    fre_status st = fre_outdir_open(&o, path, files, force, err);
 
     if (st == FRE_OK)
         st = fre_outdir_file(o, &f, FRE_OUTDIR_MARK, err);
@@ -79,7 +81,7 @@ static void directory_appears_whole(void **state)
     (void)state;
     (void)temp_path(path, &tmp, "out/"); /* a trailing slash is no other name */
     (void)temp_path(file, &tmp, "out/a.txt");
-    assert_int_equal(fre_outdir_open(&o, path, false, &err), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a.txt", &err), FRE_OK);
     assert_true(fputs("hello", f) >= 0);
     path[strlen(path) - 1] = '\0';
@@ -114,7 +116,7 @@ static void sibling_is_private_while_it_grows(void **state)
 
     (void)state;
     (void)temp_path(path, &tmp, "out");
-    assert_int_equal(fre_outdir_open(&o, path, false, NULL), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, NULL), FRE_OK);
     d = opendir(tmp.path);
     assert_non_null(d);
     while ((e = readdir(d)) != NULL) {
@@ -169,8 +171,21 @@ static void force_replaces_only_what_a_run_made(void **state)
     assert_int_equal(unlink(inside), 0);
     (void)temp_path(inside, &tmp, "home/thesis.txt");
     write_file(inside, "t", 1);
-    assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* no mark */
+    assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* a stranger */
+    assert_non_null(strstr(err.text, "holds 'thesis.txt', which is no part of a release"));
     assert_content(inside, "t");
+    assert_int_equal(unlink(inside), 0);
+    (void)temp_path(inside, &tmp, "home/more.npy");
+    write_file(inside, "m", 1);
+    assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* still no mark */
+    assert_non_null(strstr(err.text, "no release.json"));
+    (void)temp_path(inside, &tmp, "home/" FRE_OUTDIR_MARK);
+    write_file(inside, "x", 1);
+    assert_int_equal(run_once(path, true, "y", false, &err), FRE_OK); /* a release, whole or not */
+    (void)temp_path(inside, &tmp, "home/.notes");
+    write_file(inside, "n", 1);
+    assert_int_equal(run_once(path, true, "z", false, &err), FRE_E_EXISTS); /* mark and more */
+    assert_content(inside, "n");
     assert_int_equal(count_entries(tmp.path), 1);
 }
 
@@ -183,20 +198,23 @@ static void unusable_places_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        assert_int_equal(fre_outdir_open(&o, names[i], true, &err), FRE_E_EXISTS);
+        assert_int_equal(fre_outdir_open(&o, names[i], files, true, &err), FRE_E_EXISTS);
     (void)temp_path(file, &tmp, "f");
     write_file(file, "x", 1);
-    assert_int_equal(fre_outdir_open(&o, file, true, &err), FRE_E_EXISTS); /* a file is there */
+    assert_int_equal(fre_outdir_open(&o, file, files, true, &err),
+                     FRE_E_EXISTS); /* a file is there */
     (void)temp_path(file, &tmp, "f/out");
-    assert_int_equal(fre_outdir_open(&o, file, true, &err), FRE_E_EXISTS); /* under a file */
+    assert_int_equal(fre_outdir_open(&o, file, files, true, &err), FRE_E_EXISTS); /* under a file */
     (void)temp_path(file, &tmp, "absent/out");
-    assert_int_equal(fre_outdir_open(&o, file, false, &err), FRE_E_EXISTS);
+    assert_int_equal(fre_outdir_open(&o, file, files, false, &err), FRE_E_EXISTS);
     assert_non_null(strstr(err.text, "absent"));
-    assert_int_equal(fre_outdir_open(&o, "/proc/out", false, &err), FRE_E_EXISTS);
+    assert_int_equal(fre_outdir_open(&o, "/proc/out", files, false, &err), FRE_E_EXISTS);
     memset(path, 'n', sizeof path - 1);
     path[sizeof path - 1] = '\0';
-    assert_int_equal(fre_outdir_open(&o, path, false, &err), FRE_E_EXISTS); /* name too long */
-    assert_int_equal(fre_outdir_open(&o, NULL, false, &err), FRE_E_ARG);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, &err),
+                     FRE_E_EXISTS); /* name too long */
+    assert_int_equal(fre_outdir_open(&o, NULL, files, false, &err), FRE_E_ARG);
+    assert_int_equal(fre_outdir_open(&o, path, NULL, false, &err), FRE_E_ARG);
     assert_null(o);
     /* The longest legal name still has room for its sibling's. */
     (void)snprintf(path, sizeof path, "%s/%0255d", tmp.path, 7);
@@ -213,7 +231,7 @@ static void file_names_are_plain_and_new(void **state)
 
     (void)state;
     (void)temp_path(path, &tmp, "out");
-    assert_int_equal(fre_outdir_open(&o, path, false, &err), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_int_equal(fre_outdir_file(o, &f, names[i], &err), FRE_E_ARG);
     assert_null(f);
@@ -238,7 +256,7 @@ static void name_taken_meanwhile_is_left_alone(void **state)
 
     (void)state;
     (void)temp_path(path, &tmp, "out");
-    assert_int_equal(fre_outdir_open(&o, path, false, &err), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a", &err), FRE_OK);
     assert_int_equal(run_once(path, false, "theirs", false, &err), FRE_OK);
     assert_int_equal(fre_outdir_commit(o, &err), FRE_E_EXISTS);
@@ -259,7 +277,7 @@ static void abandon_removes_what_is_open(void **state)
     (void)state;
     (void)temp_path(path, &tmp, "out");
     (void)temp_path(file, &tmp, "file");
-    assert_int_equal(fre_outdir_open(&o, path, false, &err), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a", &err), FRE_OK);
     assert_int_equal(fre_outfile_open(&g, file, false, &err), FRE_OK);
     assert_int_equal(count_entries(tmp.path), 2);
@@ -282,7 +300,7 @@ static void forked_child_cannot_abandon_its_parents_files(void **state)
 
     (void)state;
     (void)temp_path(path, &tmp, "out");
-    assert_int_equal(fre_outdir_open(&o, path, false, NULL), FRE_OK);
+    assert_int_equal(fre_outdir_open(&o, path, files, false, NULL), FRE_OK);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
@@ -311,7 +329,7 @@ static void kill_a_writer(const char *dir_path, const char *file_path)
         fre_outfile *g = NULL;
         FILE *f = NULL;
 
-        if (fre_outdir_open(&o, dir_path, false, NULL) != FRE_OK ||
+        if (fre_outdir_open(&o, dir_path, files, false, NULL) != FRE_OK ||
             fre_outdir_file(o, &f, "a", NULL) != FRE_OK || fputs("half", f) == EOF ||
             fflush(f) != 0 || fre_outfile_open(&g, file_path, false, NULL) != FRE_OK ||
             write(ends[1], "x", 1) != 1)
@@ -342,7 +360,7 @@ static void leftovers_of_a_killed_run_are_swept(void **state)
     assert_false(path_exists(path));
     assert_false(path_exists(file));
     assert_int_equal(count_entries(tmp.path), 3);
-    assert_int_equal(fre_outdir_open(&alive, path, false, &err), FRE_OK); /* sweeps .out.* */
+    assert_int_equal(fre_outdir_open(&alive, path, files, false, &err), FRE_OK); /* sweeps .out.* */
     assert_int_equal(count_entries(tmp.path), 3);
     assert_int_equal(run_once(path, false, "x", false, &err), FRE_OK); /* leaves the live one */
     assert_int_equal(count_entries(tmp.path), 4);
@@ -368,7 +386,7 @@ static int fill_a_small_disk(const char *where)
         mount("none", where, "tmpfs", 0, "size=256k") != 0)
         return 77;
     (void)snprintf(path, sizeof path, "%s/out", where);
-    if (fre_outdir_open(&o, path, false, &err) != FRE_OK ||
+    if (fre_outdir_open(&o, path, files, false, &err) != FRE_OK ||
         fre_outdir_file(o, &f, "a", &err) != FRE_OK)
         return 1;
     for (int i = 0; i < 200; i++)

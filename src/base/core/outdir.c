@@ -21,7 +21,8 @@ typedef struct entry {
 struct fre_outdir {
     fre_place place;
     fre_temporary temporary;
-    char *path;  /* as the user wrote it, for messages */
+    char *path;               /* as the user wrote it, for messages */
+    const char *const *names; /* borrowed */
     int fd;      /* the partial sibling, locked */
     mode_t mode; /* of the finished directory: 0755 less the umask */
     bool force, committed;
@@ -29,21 +30,31 @@ struct fre_outdir {
     entry files[FILES_MAX];
 };
 
-/* May --force replace this directory?  Only when it is empty, or flat and with the mark of an
- * earlier run: a slip such as `-o ~ --force` must not cost anybody's files. */
-static fre_status check_replaceable(int dir_fd, const char *name, const char *path, fre_err *err)
+static bool is_one_of(const char *const *names, const char *name)
 {
-    int fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (*names && strcmp(*names, name) != 0)
+        names++;
+    return *names != NULL;
+}
+
+/* May --force replace this directory?  Only when it is empty, or has the mark of an earlier run and
+ * nothing but files of the names that a run makes: a slip such as `-o ~ --force` must not cost
+ * anybody's files, nor the notes, the input or the ledger that were put into an old release. */
+static fre_status check_replaceable(const fre_outdir *o, fre_err *err)
+{
+    int fd =
+        openat(o->place.dir_fd, o->place.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e;
-    bool empty = true, flat = true, marked = false;
+    bool empty = true, marked = false;
+    char stranger[256] = "";
 
     if (!d) {
         int code = errno;
 
         if (fd >= 0)
             (void)close(fd);
-        return fre_fail(err, FRE_E_EXISTS, "cannot replace '%.300s': %s", path,
+        return fre_fail(err, FRE_E_EXISTS, "cannot replace '%.300s': %s", o->path,
                         fre_core_errno_text(code));
     }
     while ((e = readdir(d)) != NULL) {
@@ -53,16 +64,22 @@ static fre_status check_replaceable(int dir_fd, const char *name, const char *pa
             continue;
         empty = false;
         marked = marked || strcmp(e->d_name, FRE_OUTDIR_MARK) == 0;
-        if (fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(s.st_mode))
-            flat = false;
+        if (!is_one_of(o->names, e->d_name) ||
+            fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(s.st_mode))
+            (void)snprintf(stranger, sizeof stranger, "%s", e->d_name);
     }
     (void)closedir(d);
-    if (empty || (flat && marked))
+    if (stranger[0] != '\0')
+        return fre_fail(err, FRE_E_EXISTS,
+                        "'%.200s' holds '%.100s', which is no part of a release: move it away, or "
+                        "give another --output",
+                        o->path, stranger);
+    if (empty || marked)
         return FRE_OK;
     return fre_fail(err, FRE_E_EXISTS,
-                    "'%.300s' is not the output of an earlier run (no %s, or folders inside); "
-                    "it is not replaced even with --force: give another name or remove it",
-                    path, FRE_OUTDIR_MARK);
+                    "'%.300s' is not the output of an earlier run (no %s); it is not replaced even "
+                    "with --force: give another name or remove it",
+                    o->path, FRE_OUTDIR_MARK);
 }
 
 static fre_status check_target(const fre_outdir *o, fre_err *err)
@@ -85,7 +102,7 @@ static fre_status check_target(const fre_outdir *o, fre_err *err)
                         "'%.300s' exists; give another name or add --force "
                         "to replace it",
                         o->path);
-    return check_replaceable(o->place.dir_fd, o->place.name, o->path, err);
+    return check_replaceable(o, err);
 }
 
 static fre_status cannot_create(const fre_outdir *o, int e, fre_err *err)
@@ -128,13 +145,14 @@ static fre_status make_sibling(fre_outdir *o, fre_err *err)
     return cannot_create(o, EAGAIN, err);
 }
 
-fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force, fre_err *err)
+fre_status fre_outdir_open(fre_outdir **out, const char *path, const char *const *names, bool force,
+                           fre_err *err)
 {
     fre_outdir *o = NULL;
     fre_status st;
 
-    if (!out || !path)
-        return fre_fail(err, FRE_E_ARG, "an output directory needs a path");
+    if (!out || !path || !names)
+        return fre_fail(err, FRE_E_ARG, "an output directory needs a path and its files' names");
     st = fre_core_ready();
     if (st != FRE_OK)
         return fre_fail(err, st, "the system offers no randomness");
@@ -144,6 +162,7 @@ fre_status fre_outdir_open(fre_outdir **out, const char *path, bool force, fre_e
     o->fd = -1;
     o->place.dir_fd = -1;
     o->force = force;
+    o->names = names;
     o->path = strdup(path);
     if (!o->path) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");

@@ -1,7 +1,6 @@
 /* curator/curator.c - one run from options to the folder; see fre/curator.h. */
 #include "internal.h"
 
-#include <dirent.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -346,37 +345,6 @@ static fre_ledger_spend spend_of(const curator_run *r)
     };
 }
 
-/* --force replaces a release, and only a release: with a ledger, the input or anybody's notes in
- * the folder it would destroy them. */
-static fre_status refuse_strangers(const fre_curator_opts *o, fre_err *err)
-{
-    static const char *const ours[] = {".",
-                                       "..",
-                                       "synthetic.jsonl",
-                                       "release.json",
-                                       "centroids.npy",
-                                       "centroids.npy.json",
-                                       "counts.npy"};
-    DIR *d = o->force ? opendir(o->output) : NULL;
-    const struct dirent *e;
-    fre_status st = FRE_OK;
-
-    while (d && st == FRE_OK && (e = readdir(d)) != NULL) {
-        size_t i = 0;
-
-        while (i < sizeof ours / sizeof *ours && strcmp(e->d_name, ours[i]) != 0)
-            i++;
-        if (i == sizeof ours / sizeof *ours)
-            st = fre_fail(err, FRE_E_EXISTS,
-                          "'%.200s' holds '%.100s', which is no part of a release: move it away, or "
-                          "give another --output",
-                          o->output, e->d_name);
-    }
-    if (d)
-        (void)closedir(d);
-    return st;
-}
-
 /* Everything that can be refused is refused before the first text is read. */
 static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
 {
@@ -442,9 +410,7 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
     curator_map_init(&r.texts, CURATOR_KEY_BYTES);
     curator_map_init(&r.cells, FRE_CELL_BYTES);
     curator_map_init(&r.users, CURATOR_KEY_BYTES);
-    st = fre_outdir_open(&dir, opts->output, opts->force, err);
-    if (st == FRE_OK)
-        st = refuse_strangers(opts, err);
+    st = fre_outdir_open(&dir, opts->output, curator_files, opts->force, err);
     if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
     if (st == FRE_OK && opts->dry_run && !r.npy && strcmp(opts->input, "-") != 0)

@@ -93,7 +93,8 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 /* Name and hash of what made the embeddings, as a sidecar has them. */
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
 
-/* The folder (write.c). */
+/* The folder (write.c) and the names of its files, NULL-terminated. */
+extern const char *const curator_files[];
 FRE_MUST_CHECK fre_status curator_write(const curator_run *r, const fre_release *rel,
                                         fre_outdir *dir, const uint8_t *inverter_sha,
                                         const uint8_t *projector_sha, fre_err *err);

@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const curator_files[] = {"synthetic.jsonl",    FRE_OUTDIR_MARK, "centroids.npy",
+                                     "centroids.npy.json", "counts.npy",    NULL};
+
 static fre_status put_json(FILE *f, json_t *obj, size_t flags, fre_err *err)
 {
     char *s = obj ? json_dumps(obj, flags) : NULL;
