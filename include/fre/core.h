@@ -106,7 +106,7 @@ FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
 #endif
 
 #define FRE_HASH_BYTES 32u
-/** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO. */
+/** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path,
                                                   fre_err *err);
 /** SHA-256 of salt || content of the file, streamed. */

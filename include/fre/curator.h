@@ -40,7 +40,11 @@ typedef struct fre_curator_opts {
     uint32_t threads;       /**< >= 1 */
     bool resume, dry_run, force;
     const char *ledger;     /**< NULL: none */
-    const char *data_name;  /**< ledger key; NULL: by content */
+    bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a
+                                 budget is stated, a place that cannot be written and an input that
+                                 needs a name are a warning; what is not private is not recorded,
+                                 where `ledger` refuses it */
+    const char *data_name; /**< a further key in the ledger; NULL: content alone */
     double budget_epsilon, budget_delta; /**< <= 0: none */
     bool seeded;            /**< NOT PRIVATE: repeatable byte for byte */
     uint8_t seed[FRE_SEED_BYTES];
@@ -72,9 +76,18 @@ typedef struct fre_release {
     char embedder_name[128];
     uint32_t dim;
     char *statement;     /**< several lines, owned */
+    bool recorded;       /**< in the ledger; else ledger_reason says why not */
+    const char *ledger_reason;          /**< static */
+    char *ledger;                       /**< path of the ledger, owned; NULL: none */
+    fre_ledger_receipt receipt;         /**< if recorded */
+    char ledger_warning[FRE_ERR_BYTES]; /**< not recorded, though it should be; "": no warning */
+    char
+        *resume_left; /**< PATH of a PATH.spool or PATH.key that an interrupted run with resume left
+                            and this one did not use, owned; NULL: none */
 } fre_release;
 
-/** Run it whole.  The folder appears complete or not at all.
+/** Run it whole.  The folder appears complete or not at all; the ledger's entry is written before
+ * any file of it.
  * FRE_E_DATA: more users (or records) than the population, malformed input, ...; FRE_E_EXISTS;
  * FRE_E_REFUSED (ledger); FRE_E_INTERRUPTED; whatever the modules return.  fre_release_free. */
 FRE_API FRE_MUST_CHECK fre_status fre_curator_synthesize(fre_release **out,

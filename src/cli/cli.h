@@ -151,6 +151,8 @@ void cli_progress_end(void);
 
 /* A real, or null where JSON has no number for it. */
 json_t *cli_json_real(double x);
+/* A budget, or null where none (0) is stated. */
+json_t *cli_budget_json(double x);
 /* Print one object on standard output and give up the reference.  NULL: out of memory. */
 FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
 /* FRE_E_EXISTS when the output is the input itself, which --force would destroy. */

@@ -1,138 +1,179 @@
-/* cmd_ledger.c - ledger show: what has been released from which data. */
+/* cmd_ledger.c - ledger show: what has been released from which data.  All sums are the library's,
+ * which are those that refusals go by. */
 #include "cli.h"
 
 #include <fre/ledger.h>
 
+#include <stdlib.h>
 #include <string.h>
 
+#define LABEL_BYTES 256u
+#define DATA_COLUMNS 24u
+#define WHAT_COLUMNS 19u
+
 static const cli_positional positional[] = {
-    {.name = "FILE", .help = "the ledger that synthesize --ledger wrote"},
+    {.name = "FILE",
+     .help = "the ledger (default: fre-e2t/ledger.json in the user's state folder)",
+     .optional = true},
 };
 
-static json_t *limit_json(double budget)
+/* ---- text ------------------------------------------------------------------------------------- */
+
+/* The name, or the beginning of the content's hash. */
+static const char *label(char to[LABEL_BYTES], const char *name, const char *content)
 {
-    return budget > 0.0 ? cli_json_real(budget) : json_null();
+    (void)snprintf(to, LABEL_BYTES, name ? "%s" : "content %.12s", name ? name : content);
+    return to;
 }
 
-/* Entries, and a total for each data set in order of first appearance. */
-typedef struct book {
-    json_t *entries, *totals;
-    bool failed;
-} book;
-
-static json_t *total_of(book *b, const char *data)
+static void print_padded(const char *text, size_t columns)
 {
-    size_t i;
-    json_t *t;
+    char *line = NULL;
+    size_t n = 0, width = 0;
+    FILE *f = open_memstream(&line, &n);
 
-    json_array_foreach(b->totals, i, t)
-    {
-        if (strcmp(json_string_value(json_object_get(t, "data")), data) == 0)
-            return t;
-    }
-    t = json_pack("{s:s, s:f, s:f, s:n, s:n}", "data", data, "epsilon", 0.0, "delta", 0.0,
-                  "budget_epsilon", "budget_delta");
-    return t && json_array_append_new(b->totals, t) == 0 ? t : NULL;
+    if (!f)
+        return;
+    cli_print_safe(f, text, columns);
+    if (fclose(f) == 0)
+        fputs(line, stdout);
+    /* Bytes that begin a character: those that continue one take no column. */
+    for (size_t i = 0; line && i < n; i++)
+        width += ((unsigned char)line[i] & 0xc0) != 0x80;
+    for (; width < columns; width++)
+        putchar(' ');
+    free(line);
 }
 
-static int add_to(json_t *total, const char *key, double x)
+static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e)
 {
-    double sum = json_number_value(json_object_get(total, key)) + x;
-    return json_object_set_new(total, key, json_real(sum));
+    const char *name = e->name ? e->name : b->set[e->set].name; /* as the sums below call it */
+    char data[LABEL_BYTES], date[17];
+
+    (void)snprintf(date, sizeof date, "%.16s", e->date); /* to the minute */
+    for (char *c = date; *c; c++)
+        *c = *c == 'T' ? ' ' : *c;
+    print_padded(date, 16);
+    printf(" %-8.4g %-8.3g ", e->epsilon, e->delta);
+    print_padded(label(data, name, e->content), DATA_COLUMNS);
+    putchar(' ');
+    cli_print_safe(stdout, e->what, WHAT_COLUMNS);
+    putchar('\n');
 }
 
-/* The smallest budget ever stated counts. */
-static int lower(json_t *total, const char *key, double budget)
+static void print_amount(const char *what, double spent, double budget, double left)
 {
-    json_t *old = json_object_get(total, key);
-    if (!(budget > 0.0) || (json_is_number(old) && json_number_value(old) <= budget))
-        return 0;
-    return json_object_set_new(total, key, json_real(budget));
+    printf("    %-7s %.6g", what, spent);
+    if (budget > 0)
+        printf(" of %.6g, %.6g left", budget, left);
+    putchar('\n');
 }
 
-static void visit(void *ctx, const fre_ledger_entry *e)
+static void print(const fre_ledger_book *b)
 {
-    book *b = ctx;
-    json_t *total = b->failed ? NULL : total_of(b, e->data);
+    char data[LABEL_BYTES];
 
-    if (!total ||
-        json_array_append_new(b->entries,
-                              json_pack("{s:s, s:s, s:s?, s:o, s:o, s:o, s:o}", "date", e->date,
-                                        "data", e->data, "what", e->what, "epsilon",
-                                        cli_json_real(e->epsilon), "delta", cli_json_real(e->delta),
-                                        "budget_epsilon", limit_json(e->budget_epsilon),
-                                        "budget_delta", limit_json(e->budget_delta))) != 0 ||
-        add_to(total, "epsilon", e->epsilon) != 0 || add_to(total, "delta", e->delta) != 0 ||
-        lower(total, "budget_epsilon", e->budget_epsilon) != 0 ||
-        lower(total, "budget_delta", e->budget_delta) != 0)
-        b->failed = true;
-}
+    printf("%-16s %-8s %-8s %-*s %s\n", "date (UTC)", "epsilon", "delta", (int)DATA_COLUMNS, "data",
+           "output");
+    for (size_t i = 0; i < b->n; i++)
+        print_entry(b, &b->entry[i]);
+    puts("\nSpent in all; a budget is the smallest ever stated for the data.");
+    for (size_t i = 0; i < b->n_sets; i++) {
+        const fre_ledger_sum *s = &b->set[i].sum;
 
-static const char *text_of(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
-}
-
-static void print_limit(const json_t *total, const char *key)
-{
-    const json_t *v = json_object_get(total, key);
-    if (json_is_number(v))
-        printf(" of %.6g", json_number_value(v));
-}
-
-static void print(const book *b)
-{
-    size_t i;
-    const json_t *e;
-
-    printf("%-21s %-9s %-9s %s\n", "date", "epsilon", "delta", "what");
-    json_array_foreach(b->entries, i, e)
-    {
-        printf("%-21s %-9.4g %-9.3g ", text_of(e, "date"),
-               json_number_value(json_object_get(e, "epsilon")),
-               json_number_value(json_object_get(e, "delta")));
-        cli_print_safe(stdout, text_of(e, "what"), CLI_WIDTH - 43);
-        putchar('\n');
-    }
-    puts("\nspent in all, of the smallest budget stated");
-    json_array_foreach(b->totals, i, e)
-    {
         fputs("  ", stdout);
-        cli_print_safe(stdout, text_of(e, "data"), CLI_WIDTH - 3);
-        printf("\n    epsilon %.6g", json_number_value(json_object_get(e, "epsilon")));
-        print_limit(e, "budget_epsilon");
-        printf(", delta %.4g", json_number_value(json_object_get(e, "delta")));
-        print_limit(e, "budget_delta");
-        putchar('\n');
+        cli_print_safe(stdout, label(data, b->set[i].name, b->set[i].content), CLI_WIDTH - 22);
+        printf(", %zu release%s\n", s->releases, s->releases == 1 ? "" : "s");
+        print_amount("epsilon", s->epsilon, s->budget_epsilon, s->left_epsilon);
+        print_amount("delta", s->delta, s->budget_delta, s->left_delta);
     }
 }
+
+/* ---- JSON ------------------------------------------------------------------------------------- */
+
+static json_t *entry_json(const fre_ledger_entry *e)
+{
+    return json_pack("{s:s?, s:s, s:s?, s:s?, s:I, s:s, s:f, s:f, s:o, s:o}", "id", e->id, "date",
+                     e->date, "name", e->name, "content", e->content, "data_set",
+                     (json_int_t)e->set, "what", e->what, "epsilon", e->epsilon, "delta", e->delta,
+                     "budget_epsilon", cli_budget_json(e->budget_epsilon), "budget_delta",
+                     cli_budget_json(e->budget_delta));
+}
+
+static json_t *left_json(double budget, double left)
+{
+    return budget > 0 ? cli_json_real(left) : json_null();
+}
+
+static json_t *set_json(const fre_ledger_set *d)
+{
+    const fre_ledger_sum *s = &d->sum;
+
+    return json_pack("{s:s?, s:s?, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "name", d->name, "content",
+                     d->content, "releases", (json_int_t)s->releases, "epsilon",
+                     cli_json_real(s->epsilon), "delta", cli_json_real(s->delta), "budget_epsilon",
+                     cli_budget_json(s->budget_epsilon), "budget_delta",
+                     cli_budget_json(s->budget_delta), "left_epsilon",
+                     left_json(s->budget_epsilon, s->left_epsilon), "left_delta",
+                     left_json(s->budget_delta, s->left_delta));
+}
+
+static fre_status print_json(const char *path, const fre_ledger_book *b, fre_err *err)
+{
+    json_t *entries = json_array(), *totals = json_array(), *o = NULL;
+    int bad = !entries || !totals;
+
+    for (size_t i = 0; !bad && i < b->n; i++)
+        bad = json_array_append_new(entries, entry_json(&b->entry[i]));
+    for (size_t i = 0; !bad && i < b->n_sets; i++)
+        bad = json_array_append_new(totals, set_json(&b->set[i]));
+    if (!bad)
+        o = json_pack("{s:s, s:O, s:O}", "file", path, "entries", entries, "totals", totals);
+    json_decref(entries);
+    json_decref(totals);
+    return cli_json_print(o, err);
+}
+
+/* ---- run -------------------------------------------------------------------------------------- */
 
 static fre_status run(cli *c, fre_err *err)
 {
-    book b = {.entries = json_array(), .totals = json_array()};
+    static const fre_ledger_book nothing = {.n = 0};
+    const char *path = c->positional[0];
+    fre_ledger_book *b = NULL;
+    char *own = NULL;
     fre_status st = FRE_OK;
 
-    b.failed = !b.entries || !b.totals;
-    if (!b.failed)
-        st = fre_ledger_list(c->positional[0], visit, &b, err);
-    if (st == FRE_OK && b.failed)
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory while reading the ledger");
-    if (st == FRE_OK && c->json)
-        st = cli_json_print(json_pack("{s:O, s:O}", "entries", b.entries, "totals", b.totals), err);
-    else if (st == FRE_OK)
-        print(&b);
-    json_decref(b.entries);
-    json_decref(b.totals);
+    if (!path) {
+        st = fre_ledger_default(&own, false, err);
+        path = own;
+    }
+    if (st == FRE_OK)
+        st = fre_ledger_read(&b, path, err);
+    if (st == FRE_E_NOINPUT && own) /* nobody named it, so nothing is missing */
+        st = FRE_OK;
+    if (st == FRE_OK && c->json) {
+        st = print_json(path, b ? b : &nothing, err);
+    } else if (st == FRE_OK && (!b || b->n == 0)) {
+        fputs("Nothing has been recorded (", stdout);
+        cli_print_safe(stdout, path, 0);
+        fputs(").\n", stdout);
+    } else if (st == FRE_OK) {
+        print(b);
+    }
+    fre_ledger_book_free(b);
+    free(own);
     return st;
 }
 
 const cli_command cli_cmd_ledger_show = {
     .name = "ledger show",
     .summary = "show what has been released from which data",
-    .about = "Lists the releases that a ledger has recorded, and for each data set the sums of "
-             "epsilon and delta against the smallest budget that was ever stated for it.",
-    .example = CLI_PROGRAM " ledger show ledger.json",
+    .about = "Lists the releases that a ledger has recorded, and for each set of data what they "
+             "have spent in all, and what is left of the smallest budget that was ever stated for "
+             "it. Releases that share the content or the name of their data, directly or through "
+             "others, count as one set.",
+    .example = CLI_PROGRAM " ledger show\n" CLI_PROGRAM " ledger show releases.json --json",
     .positional = positional,
     .n_positional = 1,
     .run = run,

@@ -82,25 +82,26 @@ static const cli_arg args[] = {
     {.name = "ledger",
      .metavar = "FILE",
      .kind = CLI_PATH,
-     .help = "record the budget spent on this data, and refuse to pass its limit"},
+     .help = "where the budget spent on this data is recorded, or none (default: "
+             "fre-e2t/ledger.json in the user's state folder)"},
     {.name = "budget-epsilon",
      .metavar = "E",
      .kind = CLI_DOUBLE,
      .min = 0,
      .max = 1e6,
      .min_open = true,
-     .help = "limit of the ledger for this data"},
+     .help = "refuse to spend more on this data, now and later"},
     {.name = "budget-delta",
      .metavar = "D",
      .kind = CLI_DOUBLE,
      .min = 0,
      .max = 1,
      .min_open = true,
-     .help = "limit of the ledger for this data"},
+     .help = "refuse to spend more on this data, now and later"},
     {.name = "data-name",
      .metavar = "NAME",
      .kind = CLI_STRING,
-     .help = "the ledger's name for this data (default: by its content)"},
+     .help = "the ledger's name for this data, beside its content"},
     {.name = "seed",
      .metavar = "HEX",
      .kind = CLI_HEX32,
@@ -122,13 +123,19 @@ fre_corpus_opts cli_corpus_opts(const cli *c)
     };
 }
 
+static bool without_ledger(const cli *c)
+{
+    return cli_given(c, "ledger") && strcmp(cli_text(c, "ledger"), "none") == 0;
+}
+
 static fre_status check_together(const cli *c, fre_err *err)
 {
     static const char *const of_ledger[] = {"budget-epsilon", "budget-delta", "data-name"};
 
     for (size_t i = 0; i < sizeof of_ledger / sizeof of_ledger[0]; i++)
-        if (cli_given(c, of_ledger[i]) && !cli_given(c, "ledger"))
-            return fre_fail(err, FRE_E_USAGE, "--%s needs --ledger FILE", of_ledger[i]);
+        if (cli_given(c, of_ledger[i]) && without_ledger(c))
+            return fre_fail(err, FRE_E_USAGE, "--%s needs a ledger: leave out --ledger none",
+                            of_ledger[i]);
     if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
         return fre_fail(err, FRE_E_USAGE,
                         "--max-cells-per-user needs --user-field F: without it each record is a "
@@ -158,7 +165,8 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     o->resume = cli_flag(c, "resume");
     o->dry_run = cli_flag(c, "dry-run");
     o->force = cli_flag(c, "force");
-    o->ledger = cli_text(c, "ledger");
+    o->ledger = without_ledger(c) ? NULL : cli_text(c, "ledger");
+    o->ledger_default = !cli_given(c, "ledger");
     o->data_name = cli_text(c, "data-name");
     o->budget_epsilon = cli_number(c, "budget-epsilon");
     o->budget_delta = cli_number(c, "budget-delta");
@@ -170,11 +178,12 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
 
 /* ---- warnings ------------------------------------------------------------------------------- */
 
-#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 8u)
+#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 10u)
 
 typedef struct warnings {
     const char *text[WARNINGS_MAX];
     size_t n, n_public; /* those after n_public tell something of the input */
+    char leftover[FRE_ERR_BYTES];
 } warnings;
 
 static void add_warning(warnings *w, bool applies, const char *text)
@@ -194,6 +203,13 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, !r->is_private && !no_noise,
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
+    add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
+    if (r->resume_left)
+        (void)snprintf(w->leftover, sizeof w->leftover,
+                       "an interrupted run left '%.300s.*': add --resume to go on from there, or "
+                       "delete these files",
+                       r->resume_left);
+    add_warning(w, r->resume_left != NULL, w->leftover);
     w->n_public = w->n;
     add_warning(w, s->records == 0 && !r->dry_run,
                 "no text was read: the input holds none, or only empty ones");
@@ -334,18 +350,32 @@ static json_t *warnings_json(const warnings *w, size_t from, size_t to)
     return NULL;
 }
 
+/* The ledger is the curator's own business: where it lies and what else was released. */
+static json_t *ledger_json(const fre_release *r)
+{
+    const fre_ledger_sum *s = &r->receipt.sum;
+
+    if (!r->recorded)
+        return json_null();
+    return json_pack("{s:s, s:s, s:I, s:o, s:o, s:o, s:o}", "file", r->ledger, "entry",
+                     r->receipt.id, "releases", (json_int_t)s->releases, "epsilon",
+                     cli_json_real(s->epsilon), "delta", cli_json_real(s->delta), "budget_epsilon",
+                     cli_budget_json(s->budget_epsilon), "budget_delta",
+                     cli_budget_json(s->budget_delta));
+}
+
 /* What is not covered by the claim: exact counts, how long they took, warnings about texts. */
 static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:o}", "records",
-                     (json_int_t)s->records, "contributed", (json_int_t)s->contributed, "distinct",
-                     (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:o, s:o}",
+                     "records", (json_int_t)s->records, "contributed", (json_int_t)s->contributed,
+                     "distinct", (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
                      (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
                      (json_int_t)s->foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
-                     r->seconds[0], "counting", r->seconds[1], "inversion", r->seconds[2],
-                     "warnings", warnings_json(w, w->n_public, w->n));
+                     r->seconds[0], "counting", r->seconds[1], "inversion", r->seconds[2], "ledger",
+                     ledger_json(r), "warnings", warnings_json(w, w->n_public, w->n));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
@@ -372,6 +402,20 @@ static void print_stats(const cli *c, const fre_release *r)
             " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
             s->records, s->distinct, s->empty, s->invalid, s->truncated, s->cells, r->seconds[0],
             r->seconds[1], r->seconds[2]);
+}
+
+/* Without a budget nothing is ever refused, so it is said what has come together. */
+static void print_spent(const cli *c, const fre_release *r)
+{
+    const fre_ledger_sum *s = &r->receipt.sum;
+
+    if (c->quiet || !r->recorded)
+        return;
+    fprintf(stderr,
+            CLI_PROGRAM " %s: this data has now spent epsilon %.6g, delta %.4g in %zu release%s (",
+            c->command->name, s->epsilon, s->delta, s->releases, s->releases == 1 ? "" : "s");
+    cli_print_safe(stderr, r->ledger, 0);
+    fputs(")\n", stderr);
 }
 
 static fre_status run(cli *c, fre_err *err)
@@ -404,6 +448,7 @@ static fre_status run(cli *c, fre_err *err)
         print_results(c, r, list, n);
     if (!c->json)
         print_stats(c, r);
+    print_spent(c, r);
     for (size_t i = 0; i < w.n; i++)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);
 out:

@@ -11,6 +11,11 @@ json_t *cli_json_real(double x)
     return isfinite(x) ? json_real(x) : json_null();
 }
 
+json_t *cli_budget_json(double x)
+{
+    return x > 0 ? cli_json_real(x) : json_null();
+}
+
 fre_status cli_json_print(json_t *object, fre_err *err)
 {
     int rc;

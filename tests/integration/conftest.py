@@ -19,6 +19,12 @@ NO_TEXT = ["--inverter", "none"]
 SEED = ["--seed", "5e" * 32]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory):
+    """No test touches the user's own ledger: each session has a state folder of its own."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 def without_progress(err):
     """Standard error without the line that a slow run prints every ten seconds."""
     return re.sub(r"(?m)^[a-z ]+: (\d+%|[\d.]+ ?[kM]?B? done,) .*\n", "", err)

@@ -117,9 +117,12 @@ def test_seed_is_not_shown(refused):
 
 
 @pytest.mark.parametrize("args, sentence", [
-    (["--data-name", "x"], "--data-name needs --ledger FILE"),
-    (["--budget-epsilon", "3"], "--budget-epsilon needs --ledger FILE"),
-    (["--budget-delta", "1e-5"], "--budget-delta needs --ledger FILE"),
+    (["--ledger", "none", "--data-name", "x"],
+     "--data-name needs a ledger: leave out --ledger none"),
+    (["--ledger", "none", "--budget-epsilon", "3"],
+     "--budget-epsilon needs a ledger: leave out --ledger none"),
+    (["--ledger", "none", "--budget-delta", "1e-5"],
+     "--budget-delta needs a ledger: leave out --ledger none"),
     (["--max-cells-per-user", "2"], "--max-cells-per-user needs --user-field F: without it each "
                                     "record is a user of its own"),
     (["--cell-edge", "1", "--cell-scale", "2"], "give --cell-edge or --cell-scale, not both"),

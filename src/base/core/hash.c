@@ -32,7 +32,13 @@ fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path,
     if (salt.n > 0)
         crypto_hash_sha256_update(&state, salt.p, salt.n);
     for (;;) {
-        ssize_t n = read(fd, block, sizeof block);
+        ssize_t n;
+
+        if (fre_interrupted()) {
+            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+            break;
+        }
+        n = read(fd, block, sizeof block);
 
         if (n < 0 && errno == EINTR)
             continue;

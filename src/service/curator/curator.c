@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
@@ -169,11 +170,49 @@ static fre_status spool_begin(curator_run *r, fre_err *err)
     return st;
 }
 
+/* The spool and its key lie beside the folder, whose name may end in slashes.  free() it. */
+static char *resume_path(const fre_curator_opts *o)
+{
+    size_t n = strlen(o->output);
+    char *path = NULL;
+
+    while (n > 1 && o->output[n - 1] == '/')
+        n--;
+    return asprintf(&path, "%.*s.resume", (int)n, o->output) < 0 ? NULL : path;
+}
+
+static bool exists_beside(const char *path, const char *ending)
+{
+    char *name = NULL;
+    bool is_there = asprintf(&name, "%s%s", path, ending) >= 0 && access(name, F_OK) == 0;
+
+    free(name);
+    return is_there;
+}
+
+/* A killed run with --resume left its files, and this one does not go on from them: they hold
+ * encrypted embeddings and the key, so nobody should forget them. */
+static fre_status find_leftovers(const fre_curator_opts *o, fre_release *rel, fre_err *err)
+{
+    char *path;
+
+    if (o->resume)
+        return FRE_OK;
+    path = resume_path(o);
+    if (!path)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (exists_beside(path, ".spool") || exists_beside(path, ".key"))
+        rel->resume_left = path;
+    else
+        free(path);
+    return FRE_OK;
+}
+
 static fre_status open_spool(curator_run *r, fre_err *err)
 {
     const size_t row = CURATOR_KEY_BYTES + (size_t)r->dim * sizeof(float);
-    char path[4096];
     fre_spool_opts so = {0};
+    char *path = NULL;
     fre_status st;
 
     so.record_bytes = row > sizeof(spool_header) ? row : sizeof(spool_header);
@@ -182,13 +221,13 @@ static fre_status open_spool(curator_run *r, fre_err *err)
     if (!r->spool_record)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     if (r->opts->resume) {
-        const int n = snprintf(path, sizeof path, "%s.resume", r->opts->output);
-
-        if (n < 0 || (size_t)n >= sizeof path)
-            return fre_fail(err, FRE_E_USAGE, "the output's path is too long");
+        path = resume_path(r->opts);
+        if (!path)
+            return fre_fail(err, FRE_E_NOMEM, "out of memory");
         so.resume_path = path;
     }
     st = fre_spool_open(&r->spool, &so, err);
+    free(path);
     return st == FRE_OK ? spool_begin(r, err) : st;
 }
 
@@ -332,19 +371,6 @@ static fre_status statement(const curator_run *r, fre_release *rel, fre_err *err
     return FRE_OK;
 }
 
-static fre_ledger_spend spend_of(const curator_run *r)
-{
-    return (fre_ledger_spend){
-        .input_path = r->opts->input,
-        .data_name = r->opts->data_name,
-        .epsilon = r->plan.request.epsilon,
-        .delta = r->plan.request.delta,
-        .budget_epsilon = r->opts->budget_epsilon,
-        .budget_delta = r->opts->budget_delta,
-        .what = r->opts->output,
-    };
-}
-
 /* Everything that can be refused is refused before the first text is read. */
 static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
 {
@@ -353,18 +379,15 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
 
     if (st == FRE_OK)
         st = run_plan(r, err);
-    if (st == FRE_OK && o->ledger && (r->no_noise || o->seeded))
-        st = fre_fail(err, FRE_E_USAGE, "--ledger cannot account for %s, which is not private",
-                      r->no_noise ? "--epsilon inf" : "a run with --seed");
-    if (st == FRE_OK && o->ledger) {
-        const fre_ledger_spend spend = spend_of(r);
-
-        st = fre_ledger_check(o->ledger, &spend, err);
-    }
+    if (st == FRE_OK)
+        st = curator_ledger_check(r, rel, err);
     if (st == FRE_OK)
         st = open_streams(r, err);
     if (st == FRE_OK)
         st = open_inverter(r, inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = find_leftovers(o, rel, err);
     if (st != FRE_OK)
         return st;
     rel->plan = r->plan;
@@ -379,7 +402,6 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
 static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_outdir *dir,
                           fre_err *err)
 {
-    const fre_curator_opts *o = r->opts;
     const int64_t start = fre_clock_ms();
     fre_status st = fill_cells(r, rel, err);
 
@@ -387,14 +409,16 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
         st = invert_cells(r, rel, inverter, err);
     rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
     if (st == FRE_OK)
-        st = curator_write(r, rel, dir, inverter ? fre_inverter_sha256(inverter) : NULL,
-                           inverter ? fre_inverter_projector_sha256(inverter) : NULL, err);
-    if (st == FRE_OK && o->ledger) { /* before the release appears: a crash costs budget only */
-        const fre_ledger_spend spend = spend_of(r);
-
-        st = fre_ledger_record(o->ledger, &spend, err);
-    }
-    return st == FRE_OK ? fre_outdir_commit(dir, err) : st;
+        st = curator_ledger_record(r, rel, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_write(r, rel, dir, inverter ? fre_inverter_sha256(inverter) : NULL,
+                       inverter ? fre_inverter_projector_sha256(inverter) : NULL, err);
+    if (st == FRE_OK)
+        st = fre_outdir_commit(dir, err);
+    if (st != FRE_OK)
+        curator_ledger_mourn(rel, err);
+    return st;
 }
 
 fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opts, fre_err *err)
@@ -439,5 +463,7 @@ void fre_release_free(fre_release *r)
         fre_inversion_wipe(&r->cell[i].text);
     free(r->cell);
     free(r->statement);
+    free(r->ledger);
+    free(r->resume_left);
     free(r);
 }

@@ -61,6 +61,9 @@ typedef struct curator_run {
     uint64_t contributed;
     fre_curator_stats stats;
 
+    bool books; /* this run goes into the ledger */
+    fre_ledger_print print;
+
     /* pass two */
     uint32_t *released; /* cells in their released (random) order */
     size_t n_released;
@@ -92,6 +95,13 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 
 /* Name and hash of what made the embeddings, as a sidecar has them. */
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
+
+/* The ledger (booking.c).  Check before anything is read; record before anything is written.  Both
+ * leave in rel what the caller is told. */
+FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err);
+FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err);
+/* After a failure behind the record: the sentence also says that the budget is spent. */
+void curator_ledger_mourn(const fre_release *rel, fre_err *err);
 
 /* The folder (write.c) and the names of its files, NULL-terminated. */
 extern const char *const curator_files[];

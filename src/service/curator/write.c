@@ -152,6 +152,13 @@ static json_t *warnings_json(const curator_run *r)
     return a;
 }
 
+/* Which entry of the curator's ledger this is, for whoever checks one against the other. */
+static json_t *ledger_json(const fre_release *rel)
+{
+    return rel->recorded ? json_pack("{s:s}", "entry", rel->receipt.id)
+                         : json_pack("{s:n, s:s}", "entry", "reason", rel->ledger_reason);
+}
+
 static fre_status write_release(const curator_run *r, const fre_release *rel, fre_outdir *dir,
                                 const uint8_t *inverter_sha, const uint8_t *projector_sha,
                                 fre_err *err)
@@ -165,13 +172,14 @@ static fre_status write_release(const curator_run *r, const fre_release *rel, fr
     if (st != FRE_OK)
         return st;
     curator_embedder_meta(r, &meta);
-    obj = json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o}, s:o}", "format",
+    obj = json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o}, s:o, s:o}", "format",
                     "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)rel->is_private,
                     "statement", statement_json(rel->statement), "released_cells",
                     (json_int_t)rel->n, "parameters", parameters_json(r), "models", "embedder",
                     model_json(meta.embedder, fre_unhex(sha, 32, meta.sha256) ? sha : NULL),
                     "inverter", model_json(NULL, inverter_sha), "projector",
-                    model_json(NULL, projector_sha), "warnings", warnings_json(r));
+                    model_json(NULL, projector_sha), "ledger", ledger_json(rel), "warnings",
+                    warnings_json(r));
     /* Every bit of the parameters: a later `evaluate` lays the same grid from the cell's edge. */
     return put_json(f, obj, JSON_INDENT(2) | JSON_REAL_PRECISION(17), err);
 }
