@@ -68,8 +68,9 @@ def once(a, x, accountant, k, epsilon, repeat):
         with open(result, encoding="utf-8") as f:
             return json.load(f)
     release = os.path.join(a.work, name)
-    words = [a.program, "synthesize", x, "-o", release, "--force", "--quiet", "--epsilon", epsilon,
-             "--accountant", accountant, "--projection-dim", k, "--population", a.population]
+    words = [a.program, "synthesize", x, "-o", release, "--force", "--quiet", "--ledger", "none",
+             "--epsilon", epsilon, "--accountant", accountant, "--projection-dim", k,
+             "--population", a.population]
     if a.inverter:
         words += ["--inverter", a.inverter]
     start = time.monotonic()
