@@ -231,9 +231,11 @@ FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defau
 #define FRE_PLAN_WARNINGS_MAX 16u
 typedef struct fre_plan {
     fre_plan_request request;
-    fre_mechanism mechanism; /**< lattice_step: the largest power of two <= sigma / 2^20 */
+    fre_mechanism mechanism; /**< lattice_step: the largest power of two <= sigma / 2^20; 0
+                                  when distributed */
     fre_account account;     /**< recomputed for the mechanism as it will run */
-    uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer; 0 for epsilon = INFINITY */
+    uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer; 0 for epsilon = INFINITY and
+                                  when distributed */
     /* paper mode (joint mode: 0); a cell's share, where a user has several cells */
     double epsilon_fre, delta_fre, delta_sens, epsilon_agg, delta_agg, multiplier, v, u;
     double epsilon_unre, delta_unre; /**< paper, distributed */
@@ -259,9 +261,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_re
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
                                                      bool private_run);
 
-/** The plan as one JSON object, the contract's keys (null where a key has no meaning in curator
- * mode), no trailing newline.  Shared by `plan --json`, `account --json` and release.json. */
+/** The plan as one JSON object, the contract's keys (null where a key has no meaning in the
+ * plan's mode), no trailing newline.  Shared by `plan --json` and release.json. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_json(fre_buf *out, const fre_plan *p);
+/** A mechanism with its account by the joint accountant: the keys that a plan and an account
+ * share, and the caller's n warnings (sentences without quotes or backslashes). */
+FRE_API FRE_MUST_CHECK fre_status fre_account_json(fre_buf *out, const fre_account *a,
+                                                   const fre_mechanism *m,
+                                                   const char *const *warnings, size_t n);
 
 #ifdef __cplusplus
 }

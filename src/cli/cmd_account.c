@@ -96,13 +96,31 @@ static const cli_arg args[] = {
      .min = 0,
      .max = 1e6,
      .preset = "0",
-     .help = "step of the lattice that sums lie on; 0 for exact sums"},
-    {.name = "noise",
-     .metavar = "KIND",
-     .kind = CLI_ENUM,
-     .choices = cli_noises,
-     .preset = "continuous",
-     .help = "curator mode rounds a continuous Gaussian exactly"},
+     .help = "step of the lattice that sums lie on; 0 for exact sums, and with discrete noise for "
+             "the protocol's own quantisation"},
+    {.name = "Distributed mode", .kind = CLI_GROUP},
+    CLI_DISTRIBUTED_ARGS("0", "0"),
+    {.name = "lambda",
+     .metavar = "L",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "scale of the number of dummy tags of each multiplicity below tau"},
+    {.name = "gamma",
+     .metavar = "G",
+     .kind = CLI_U64,
+     .umin = 0,
+     .umax = UINT32_MAX,
+     .help = "its expected value"},
+    {.name = "phi",
+     .metavar = "P",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .max_open = true,
+     .preset = "1e-10",
+     .help = "discrete noise: chance that rounding goes farther than accounted"},
     {.name = "The question: one of the two", .kind = CLI_GROUP},
     {.name = "epsilon",
      .metavar = "E",
@@ -120,6 +138,39 @@ static const cli_arg args[] = {
      .max_open = true,
      .help = "find the least epsilon with at most this delta"},
 };
+
+/* The distributed mode's fields; the rest of out is there. */
+static fre_status distributed_from(fre_mechanism *out, const cli *c, fre_err *err)
+{
+    static const char *const padding[] = {"lambda", "gamma"};
+    fre_status st = cli_distributed(&out->dist, &out->noise, c, err);
+    size_t i;
+
+    if (st != FRE_OK)
+        return st;
+    for (i = 0; i < 2; i++) {
+        if (out->dist.on && !cli_given(c, padding[i]))
+            return fre_fail(err, FRE_E_USAGE,
+                            "--distributed needs --%s too: the padding of tags that are not "
+                            "released is part of the mechanism (plan --distributed chooses it)",
+                            padding[i]);
+        if (!out->dist.on && cli_given(c, padding[i]))
+            return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", padding[i]);
+    }
+    if (out->noise != FRE_NOISE_DISCRETE && cli_given(c, "phi"))
+        return fre_fail(err, FRE_E_USAGE, "--phi belongs to --noise discrete");
+    if (!out->dist.on) {
+        out->dist = (fre_distributed){.on = false};
+        return FRE_OK;
+    }
+    out->dist.lambda = cli_number(c, "lambda");
+    out->dist.gamma = (uint32_t)cli_whole(c, "gamma");
+    if (out->noise == FRE_NOISE_DISCRETE) {
+        out->dist.phi = cli_number(c, "phi");
+        out->dim = (uint32_t)cli_whole(c, "dimension");
+    }
+    return FRE_OK;
+}
 
 static void mechanism_from(fre_mechanism *out, const cli *c)
 {
@@ -184,7 +235,28 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
             a->delta_released, a->worst_cell);
     fprintf(f, "  far members      %.6g   split at distance %.4g\n", a->delta_far, a->split);
     fprintf(f, "  unreleased       %.6g\n", a->delta_unreleased);
+    if (!m->dist.on)
+        return;
+    fprintf(f, "dummy reports      %.6g   expected\n", fre_expected_dummies(m));
+    fprintf(f, "one user's noise   %.6g   at sampled count tau, a coordinate\n",
+            fre_sigma_local(m, m->tau));
 }
+
+static fre_status print_json(const fre_account *a, const fre_mechanism *m,
+                             const char *const *warnings, size_t n, fre_err *err)
+{
+    json_t *o = NULL;
+    fre_buf text;
+
+    fre_buf_init(&text, 1u << 16);
+    if (fre_account_json(&text, a, m, warnings, n) == FRE_OK)
+        o = json_loadb((const char *)text.p, text.n, 0, NULL);
+    fre_buf_wipe(&text);
+    return cli_json_print(o, err);
+}
+
+static const char idealised[] =
+    "Continuous noise is an idealisation in the distributed mode, where users add discrete noise.";
 
 static fre_status run(cli *c, fre_err *err)
 {
@@ -192,14 +264,18 @@ static fre_status run(cli *c, fre_err *err)
     double split = cli_number(c, "split");
     fre_mechanism m;
     fre_account a;
+    const char *warnings[1] = {idealised};
+    size_t n_warnings;
     fre_status st;
-    json_t *o;
 
     if (has_epsilon == cli_given(c, "delta"))
         return fre_fail(err, FRE_E_USAGE, "give exactly one of --epsilon and --delta");
     mechanism_from(&m, c);
     if (m.p32 == 0)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    if ((st = distributed_from(&m, c, err)) != FRE_OK)
+        return st;
+    n_warnings = m.dist.on && m.noise == FRE_NOISE_CONTINUOUS;
     if (has_epsilon && has_split)
         st = fre_joint_delta_at_split(&a, &m, cli_number(c, "epsilon"), split, err);
     else if (has_epsilon)
@@ -210,16 +286,14 @@ static fre_status run(cli *c, fre_err *err)
         st = fre_joint_epsilon(&a, &m, cli_number(c, "delta"), err);
     if (st != FRE_OK)
         return st;
-    if (!c->json) {
-        print(stdout, &a, &m);
-        return FRE_OK;
+    if (c->json)
+        return print_json(&a, &m, warnings, n_warnings, err);
+    print(stdout, &a, &m);
+    if (n_warnings > 0) {
+        fputs("\nWarning: ", stdout);
+        cli_wrap(stdout, idealised, 9, 9);
     }
-    o = cli_account_json(&a, &m, cli_accountants[FRE_ACCOUNTANT_JOINT]);
-    if (o && json_object_set_new(o, "warnings", json_array()) != 0) {
-        json_decref(o);
-        o = NULL;
-    }
-    return cli_json_print(o, err);
+    return FRE_OK;
 }
 
 const cli_command cli_cmd_account = {

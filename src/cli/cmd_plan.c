@@ -7,7 +7,9 @@ const char *const cli_adjacencies[] = {"add-remove", "replace", NULL};
 const char *const cli_accountants[] = {"joint", "paper", NULL};
 const char *const cli_gaussians[] = {"analytic", "zcdp", NULL};
 const char *const cli_sensitivities[] = {"probabilistic", "worst-case", NULL};
-const char *const cli_noises[] = {"continuous", NULL};
+const char *const cli_noises[] = {"continuous", "discrete", NULL};
+const char *const cli_switch[] = {"on", "off", NULL};
+static const char *const readings[] = {"cap", "group", "bespoke", NULL};
 
 fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
 {
@@ -38,105 +40,50 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
     return FRE_OK;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------------- */
-
-static double rate_of(const fre_mechanism *m)
+fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c, fre_err *err)
 {
-    return (double)m->p32 / 4294967296.0; /* exact: p is a multiple of 2^-32 */
-}
+    static const char *const only[] = {"cover", "curious-users", "dropout", "one-shot"};
+    bool on = cli_flag(c, "distributed"), one_shot = cli_flag(c, "one-shot");
+    size_t i;
 
-static int set(json_t *o, const char *key, json_t *value)
-{
-    return json_object_set_new(o, key, value);
-}
-
-json_t *cli_account_json(const fre_account *a, const fre_mechanism *m, const char *accountant)
-{
-    json_t *o = json_object();
-    int bad = 0;
-
-    if (!o)
-        return NULL;
-    bad |= set(o, "epsilon", cli_json_real(a->epsilon));
-    bad |= set(o, "delta", cli_json_real(a->delta));
-    bad |= set(o, "sampling_rate", cli_json_real(rate_of(m)));
-    bad |= set(o, "tau", json_integer((json_int_t)m->tau));
-    bad |= set(o, "sigma", cli_json_real(m->sigma));
-    bad |= set(o, "cell_edge", cli_json_real(m->cell_edge));
-    bad |= set(o, "projection_dim", json_integer((json_int_t)m->proj));
-    bad |= set(o, "split", cli_json_real(a->split));
-    bad |= set(o, "population", json_integer((json_int_t)m->population));
-    bad |= set(o, "adjacency", json_string(cli_adjacencies[m->adjacency]));
-    bad |= set(o, "accountant", json_string(accountant));
-    bad |= set(o, "noise", json_string(cli_noises[0]));
-    bad |= set(o, "sensitivity", json_string(cli_sensitivities[m->sensitivity]));
-    bad |= set(o, "cells_per_user", json_integer((json_int_t)m->cells_per_user));
-    bad |= set(o, "lattice_step", cli_json_real(m->lattice_step));
-    bad |= set(o, "delta_released", cli_json_real(a->delta_released));
-    bad |= set(o, "delta_far", cli_json_real(a->delta_far));
-    bad |= set(o, "delta_unreleased", cli_json_real(a->delta_unreleased));
-    bad |= set(o, "worst_cell", json_integer((json_int_t)a->worst_cell));
-    /* Terms of the distributed mode: none in curator mode. */
-    bad |= set(o, "lambda", json_null());
-    bad |= set(o, "gamma", json_null());
-    bad |= set(o, "expected_dummies", json_null());
-    if (bad) {
-        json_decref(o);
-        return NULL;
+    for (i = 0; i < sizeof only / sizeof only[0] && !on; i++) {
+        if (cli_given(c, only[i]))
+            return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", only[i]);
     }
-    return o;
-}
-
-static json_t *warnings_json(const fre_plan *plan)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; list && i < plan->n_warnings; i++) {
-        if (json_array_append_new(list, json_string(plan->warnings[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
+    if (!on && cli_given(c, "noise") && cli_choice(c, "noise"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--noise discrete is made of the users' own shares and needs "
+                        "--distributed: a curator's noise is continuous, exactly rounded");
+    if (one_shot && cli_given(c, "dropout") && cli_number(c, "dropout") > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--one-shot asks for no second answer that could stay out: leave out "
+                        "--dropout");
+    *noise = on ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
+    if (cli_given(c, "noise"))
+        *noise = cli_choice(c, "noise") ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
+    *out = (fre_distributed){.on = on,
+                             .cover = cli_choice(c, "cover") == 0,
+                             .one_shot = one_shot,
+                             .curious = (uint32_t)cli_whole(c, "curious-users"),
+                             .dropout = one_shot ? 0 : cli_number(c, "dropout")};
+    return FRE_OK;
 }
 
 json_t *cli_plan_json(const fre_plan *plan)
 {
-    const fre_plan_request *r = &plan->request;
-    bool paper = r->accountant == FRE_ACCOUNTANT_PAPER;
-    json_t *o = cli_account_json(&plan->account, &plan->mechanism, cli_accountants[r->accountant]);
-    const struct {
-        const char *key;
-        double value;
-    } paper_keys[] = {
-        {"epsilon_fre", plan->epsilon_fre},
-        {"delta_fre", plan->delta_fre},
-        {"delta_sens", plan->delta_sens},
-        {"epsilon_agg", plan->epsilon_agg},
-        {"delta_agg", plan->delta_agg},
-        {"multiplier", plan->multiplier},
-        {"v", plan->v},
-        {"u", plan->u},
-    };
-    int bad = 0;
+    json_t *o = NULL;
+    fre_buf text;
 
-    if (!o)
-        return NULL;
-    bad |= set(o, "epsilon_target", cli_json_real(r->epsilon));
-    bad |= set(o, "delta_target", cli_json_real(r->delta));
-    bad |= set(o, "threshold", json_integer((json_int_t)r->threshold));
-    bad |= set(o, "radius", cli_json_real(r->radius));
-    bad |= set(o, "population", json_integer((json_int_t)r->population)); /* users */
-    bad |= set(o, "dimension", json_integer((json_int_t)plan->mechanism.dim));
-    for (size_t i = 0; i < sizeof paper_keys / sizeof paper_keys[0]; i++)
-        bad |= set(o, paper_keys[i].key, paper ? cli_json_real(paper_keys[i].value) : json_null());
-    bad |= set(o, "joint_epsilon", cli_json_real(plan->joint_epsilon));
-    bad |= set(o, "worst_case_epsilon", cli_json_real(plan->worst_case_epsilon));
-    bad |= set(o, "warnings", warnings_json(plan));
-    if (bad) {
-        json_decref(o);
-        return NULL;
-    }
+    fre_buf_init(&text, 1u << 16);
+    if (fre_plan_json(&text, plan) == FRE_OK)
+        o = json_loadb((const char *)text.p, text.n, 0, NULL);
+    fre_buf_wipe(&text);
     return o;
+}
+
+static double rate_of(const fre_mechanism *m)
+{
+    return (double)m->p32 / 4294967296.0; /* exact: p is a multiple of 2^-32 */
 }
 
 /* ---- for people ------------------------------------------------------------------------------------ */
@@ -201,6 +148,30 @@ static void print_paper(FILE *f, const fre_plan *plan)
     row_f(f, "v, u", "budget factor, sensitivity ratio", "%.4g, %.4g", plan->v, plan->u);
 }
 
+static void print_distributed(FILE *f, const fre_plan *plan)
+{
+    const fre_mechanism *m = &plan->mechanism;
+    const fre_distributed *d = &m->dist;
+
+    fputs("\nDistributed mode\n", f);
+    row(f, "cover messages", d->cover ? "on" : "off",
+        d->cover ? "everybody sends one report" : "the relay learns who was sampled");
+    row_f(f, "padding lambda", "dummy tags of each multiplicity below tau", "%.6g", d->lambda);
+    row_f(f, "padding gamma", "their expected number; at most twice it", "%" PRIu32, d->gamma);
+    row_f(f, "dummy reports", "expected, of all multiplicities", "%.6g", plan->expected_dummies);
+    row(f, "noise", m->noise == FRE_NOISE_DISCRETE ? "discrete" : "continuous", "");
+    row_f(f, "one user's noise", "at sampled count tau, a coordinate", "%.6g", plan->sigma_local);
+    if (m->noise == FRE_NOISE_DISCRETE)
+        row_f(f, "quantisation", "step that embeddings are rounded to", "%.4g",
+              fre_quantisation(plan->sigma_local, plan->account.split, m->dim));
+    row_f(f, "curious users", "of a cell, whose records and noise are known", "%" PRIu32,
+          d->curious);
+    if (d->one_shot)
+        row(f, "one-shot", "yes", "shares travel with the tags");
+    else
+        row_f(f, "dropout", "a tag needs this many answers less", "%.4g of c", d->dropout);
+}
+
 void cli_plan_print(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
@@ -232,6 +203,8 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         print_paper(f, plan);
+    if (m->dist.on)
+        print_distributed(f, plan);
     print_summary(f, plan);
     for (size_t i = 0; i < plan->n_warnings; i++) {
         fputs("\nWarning: ", f);
@@ -266,23 +239,50 @@ static const cli_arg args[] = {
      .umax = 8192,
      .preset = "384",
      .help = "dimension of the embeddings"},
-    {.name = "noise",
-     .metavar = "KIND",
+    {.name = "multi-record",
+     .metavar = "READING",
      .kind = CLI_ENUM,
-     .choices = cli_noises,
-     .preset = "continuous",
-     .help = "curator mode rounds a continuous Gaussian exactly"},
+     .choices = readings,
+     .preset = "cap",
+     .help = "paper accountant: how several records of a user count"},
+    {.name = "Distributed mode", .kind = CLI_GROUP},
+    CLI_DISTRIBUTED_ARGS("1", "0.1"),
+    {.name = "max-dummies",
+     .metavar = "M",
+     .kind = CLI_DOUBLE,
+     .min = 1,
+     .max = 1e18,
+     .help = "bound on the expected dummy reports (default: none)"},
 };
+
+static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
+{
+    fre_status st = cli_plan_request(out, c, err);
+
+    if (st == FRE_OK)
+        st = cli_distributed(&out->dist, &out->noise, c, err);
+    if (st != FRE_OK)
+        return st;
+    if (cli_given(c, "max-dummies") && !out->dist.on)
+        return fre_fail(err, FRE_E_USAGE, "--max-dummies belongs to --distributed");
+    if (cli_given(c, "multi-record") && out->accountant != FRE_ACCOUNTANT_PAPER)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--multi-record chooses a reading of the article: it needs "
+                        "--accountant paper");
+    out->dim = (uint32_t)cli_whole(c, "dimension");
+    out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
+    out->records = (fre_paper_records)cli_choice(c, "multi-record");
+    return FRE_OK;
+}
 
 static fre_status run(cli *c, fre_err *err)
 {
     fre_plan_request request;
     fre_plan plan;
-    fre_status st = cli_plan_request(&request, c, err);
+    fre_status st = request_of(&request, c, err);
 
     if (st != FRE_OK)
         return st;
-    request.dim = (uint32_t)cli_whole(c, "dimension");
     st = fre_plan_make(&plan, &request, err);
     if (st != FRE_OK)
         return st;
@@ -295,10 +295,14 @@ static fre_status run(cli *c, fre_err *err)
 const cli_command cli_cmd_plan = {
     .name = "plan",
     .summary = "show which sampling rate, threshold and noise a budget leads to",
-    .about = "Computes the parameters of a curator-mode run for a privacy budget, without any "
-             "data: the sampling rate, the released counts' threshold, and the noise. The same "
-             "computation runs inside synthesize.",
-    .example = CLI_PROGRAM " plan --epsilon 4 --delta 1e-6 --threshold 100 --population 1000000",
+    .about = "Computes the parameters of a run for a privacy budget, without any data: the "
+             "sampling rate, the released counts' threshold, and the noise. The same computation "
+             "runs inside synthesize. With --distributed it plans a collection without a curator: "
+             "also each user's share of the noise, and the dummy reports that hide tags too rare "
+             "to be released.",
+    .example = CLI_PROGRAM
+    " plan --epsilon 4 --delta 1e-7 --threshold 100 --population 1000000\n" CLI_PROGRAM
+    " plan --epsilon 4 --delta 1e-7 --population 1000000 --distributed",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
     .run = run,

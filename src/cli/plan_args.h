@@ -8,9 +8,12 @@
 
 #include <math.h>
 
-extern const char *const cli_adjacencies[], *const cli_accountants[],
-                                                *const cli_gaussians[], *const cli_sensitivities[],
-                                                                            *const cli_noises[];
+extern const char *const cli_adjacencies[];
+extern const char *const cli_accountants[];
+extern const char *const cli_gaussians[];
+extern const char *const cli_sensitivities[];
+extern const char *const cli_noises[];
+extern const char *const cli_switch[]; /* on, off */
 
 /* The command's own --epsilon comes first: its range differs. */
 #define CLI_PLAN_ARGS                                                                              \
@@ -126,9 +129,45 @@ extern const char *const cli_adjacencies[], *const cli_accountants[],
 /* Everything of CLI_PLAN_ARGS and --epsilon into a request. */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);
 
-/* The keys that plan and account share, from a mechanism and its account. */
-json_t *cli_account_json(const fre_account *account, const fre_mechanism *m,
-                         const char *accountant);
+/* The arguments of the distributed mode that plan and account share; the defaults differ. */
+#define CLI_DISTRIBUTED_ARGS(curious_preset, dropout_preset)                                       \
+    {.name = "distributed",                                                                        \
+     .kind = CLI_FLAG,                                                                             \
+     .help = "no curator: users, two servers and a relay"},                                        \
+        {.name = "cover",                                                                          \
+         .metavar = "SWITCH",                                                                      \
+         .kind = CLI_ENUM,                                                                         \
+         .choices = cli_switch,                                                                    \
+         .preset = "on",                                                                           \
+         .help = "cover messages: everybody sends one report, sampled or not"},                    \
+        {.name = "curious-users",                                                                  \
+         .metavar = "W",                                                                           \
+         .kind = CLI_U64,                                                                          \
+         .umin = 0,                                                                                \
+         .umax = 1000000,                                                                          \
+         .preset = curious_preset,                                                                 \
+         .help = "users of a cell who pool what they know"},                                       \
+        {.name = "dropout",                                                                        \
+         .metavar = "R",                                                                           \
+         .kind = CLI_DOUBLE,                                                                       \
+         .min = 0,                                                                                 \
+         .max = 1,                                                                                 \
+         .max_open = true,                                                                         \
+         .preset = dropout_preset,                                                                 \
+         .help = "share of a cell's users who may not answer (0 with --one-shot)"},                \
+        {.name = "one-shot",                                                                       \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "shares travel with the tags; more noise, no second answer"},                     \
+    {                                                                                              \
+        .name = "noise", .metavar = "KIND", .kind = CLI_ENUM, .choices = cli_noises,               \
+        .help = "continuous or discrete (default: continuous for a curator, discrete with "        \
+                "--distributed)"                                                                   \
+    }
+
+/* --noise and the distributed mode; FRE_E_USAGE where they contradict each other.  The padding is
+ * the caller's. */
+FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
+                                          fre_err *err);
 
 /* `plan --json`; synthesize shows it too.  NULL: out of memory. */
 json_t *cli_plan_json(const fre_plan *plan);

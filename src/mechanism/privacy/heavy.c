@@ -23,14 +23,18 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
     h->log_odds = log(p) - log1p(-p);
     h->tau = tau < FRE_HEAVY_TAU_MAX ? tau : FRE_HEAVY_TAU_MAX;
     h->mu = mu;
+    h->curve = NULL;
 }
 
 /* G(eps - ln(a_{c-1}/a_c), mu); grows with c, 1 at c = n + 1 where a_c = 0. */
 static double shifted_delta(const fre_heavy *h, double n, double c)
 {
+    double eps;
+
     if (c > n + 0.5)
         return 1;
-    return fre_gauss_delta(h->eps + h->log_odds + log((n - c + 1) / c), h->mu);
+    eps = h->eps + h->log_odds + log((n - c + 1) / c);
+    return h->curve ? fre_curve_at(h->curve, eps) : fre_gauss_delta(eps, h->mu);
 }
 
 /* G along c, c+1, ... or c, c-1, ...: exact at every stride-th term, geometric in between.  With

@@ -2,6 +2,10 @@
 #ifndef FRE_PRIVACY_HEAVY_H
 #define FRE_PRIVACY_HEAVY_H
 
+#include <stddef.h>
+
+#include "curve.h"
+
 /* heavy(n) depends on these alone; mu is the replaced point's shift in units of sigma. */
 typedef struct fre_heavy {
     double eps;      /* amplified epsilon, >= 0 */
@@ -9,6 +13,9 @@ typedef struct fre_heavy {
     double log_odds; /* ln(p/q) */
     double tau;      /* threshold on sampled counts, integer, >= 1 */
     double mu;       /* >= 0 */
+    /* Discrete noise: in place of G(eps, mu).  heavy's properties need of it what G has too:
+     * convex in e^eps, decreasing, 1 at e^eps = 0. */
+    const fre_curve *curve;
 } fre_heavy;
 
 /* heavy never grows with tau, so a larger threshold is accounted as this one. */

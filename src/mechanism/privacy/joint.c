@@ -1,9 +1,11 @@
-/* The joint accountant: delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) ]
+/* The joint accountant: delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) + padding ]
  * (docs/privacy.md). */
 #include "joint.h"
 
 #include <float.h>
 #include <math.h>
+
+#include <fre/linalg.h>
 
 #include "heavy.h"
 #include "special.h"
@@ -21,7 +23,7 @@ double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t c
 }
 
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
-                               fre_adjacency adjacency, uint32_t cells, fre_err *err)
+                               fre_adjacency adjacency, uint32_t cells, bool group, fre_err *err)
 {
     double p = rate(p32), eps = epsilon / cells;
     double least = fre_joint_epsilon_floor(p32, adjacency, cells);
@@ -35,7 +37,7 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
                         epsilon, least, p, floor(-expm1(-eps) * 1e6) / 1e6,
                         ceil(least * 1e4) / 1e4);
     s->p = p;
-    s->weight = p * cells;
+    s->weight = p * (group ? expm1(epsilon) / expm1(eps) : cells);
     s->excess = 0;
     s->scale = 1;
     if (adjacency == FRE_ADJACENCY_ADD_REMOVE) {
@@ -50,17 +52,82 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
     return FRE_OK;
 }
 
+double fre_joint_tau(const fre_mechanism *m)
+{
+    return (double)(m->dist.on ? m->tau - m->dist.curious : m->tau);
+}
+
 double fre_joint_log_far(const fre_mechanism *m, double split)
 {
-    return log((double)m->population / (double)m->tau) +
+    return log((double)m->population / fre_joint_tau(m)) +
            fre_privacy_log_collision(m->proj, m->cell_edge, split);
 }
 
-/* Shift of one replaced point in units of sigma; nearest lattice points of two embeddings at
- * distance split are at most beta sqrt(d) farther apart. */
+/* ---- the distributed mode ----------------------------------------------------------------- */
+
+/* One record moves the padded numbers of tags of two multiplicities, and with cover messages
+ * that of single tags as well, where it sends its own while it is not sampled. */
+double fre_joint_padding(const fre_distributed *d, double eps)
+{
+    if (!d->on)
+        return 0;
+    return d->cover ? fre_cover_delta(eps, d->lambda, d->gamma)
+                    : fre_two_cell_delta(eps, d->lambda, d->gamma);
+}
+
+/* The quantisation is largest at count tau, and Delta_2 grows with it; the ratio of a user's
+ * noise to it is least at the largest count, and never below 2 by the protocol's rule. */
+void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double split)
+{
+    uint64_t users = m->population > m->tau ? m->population : m->tau;
+    double local = fre_sigma_local(m, m->tau);
+
+    *beta = m->lattice_step > 0 ? m->lattice_step : fre_quantisation(local, split, m->dim);
+    local = m->lattice_step > 0 ? fre_sigma_local(m, users) : 2 * *beta;
+    fre_ddg_account(out, split, m->sigma, local, *beta, fre_hadamard_dim(m->dim), users,
+                    m->dist.phi);
+}
+
+/* Both laws of up to N d draws are off by at most 2^-100 each: (1 + e^eps) N d 2^-100. */
+double fre_joint_table_gap(const fre_mechanism *m, const fre_joint_step *s)
+{
+    double draws = (double)m->population * fre_hadamard_dim(m->dim);
+
+    if (m->noise != FRE_NOISE_DISCRETE)
+        return 0;
+    return exp(log1p(exp(s->eps)) + log(draws) - 100 * M_LN2);
+}
+
+/* The chance that rounding of discrete noise goes farther than accounted. */
+static double rounding_slip(const fre_mechanism *m, double split)
+{
+    double beta;
+    fre_ddg g;
+
+    if (m->noise != FRE_NOISE_DISCRETE)
+        return 0;
+    fre_joint_ddg(&g, &beta, m, split);
+    return g.phi;
+}
+
+/* How far a replaced point at distance split can move the sum that the noise is added to.
+ * Nearest lattice points of two embeddings at distance split are at most beta sqrt(d) farther
+ * apart. */
+static double reach(const fre_mechanism *m, double split)
+{
+    double beta;
+    fre_ddg g;
+
+    if (m->noise != FRE_NOISE_DISCRETE)
+        return split + m->lattice_step * sqrt((double)m->dim);
+    fre_joint_ddg(&g, &beta, m, split);
+    return g.delta2;
+}
+
+/* Shift in units of sigma for estimates: bounds by zCDP need about 7 % more noise. */
 static double shift(const fre_mechanism *m, double split)
 {
-    return (split + m->lattice_step * sqrt((double)m->dim)) / m->sigma;
+    return reach(m, split) / m->sigma * (m->noise == FRE_NOISE_DISCRETE ? 1.07 : 1);
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -69,6 +136,37 @@ static fre_status check_positive(double x, const char *flag, fre_err *err)
 {
     if (!(x > 0) || !(x <= 1e12))
         return fre_fail(err, FRE_E_USAGE, "%s must be a number above 0 and at most 1e12", flag);
+    return FRE_OK;
+}
+
+static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
+{
+    const fre_distributed *d = &m->dist;
+
+    if (m->tau < 2)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--tau must be at least 2 in the distributed mode, where a tag's report "
+                        "would be opened as it comes in otherwise");
+    if (d->curious >= m->tau)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--curious-users must be below the threshold on sampled counts, %llu",
+                        (unsigned long long)m->tau);
+    if (!(d->dropout >= 0) || !(d->dropout < 1))
+        return fre_fail(err, FRE_E_USAGE, "--dropout must be a number from 0 and below 1");
+    if (d->one_shot && d->dropout > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--one-shot has no second answer to wait for: leave out --dropout");
+    if (!(d->lambda > 0) || !(d->lambda <= 1e6))
+        return fre_fail(err, FRE_E_USAGE, "--lambda must be a number above 0 and at most 1e6");
+    if (fre_sigma_local(m, m->tau) <= 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "of %llu answers to the smallest released cell none is left to carry "
+                        "noise: lower --curious-users or --dropout",
+                        (unsigned long long)fre_answers_needed(m, m->tau));
+    if (m->noise == FRE_NOISE_DISCRETE && (m->dim < 1 || m->dim > 1u << 20))
+        return fre_fail(err, FRE_E_USAGE, "--dimension must be at least 1 for discrete noise");
+    if (!(d->phi >= 0) || !(d->phi < 1))
+        return fre_fail(err, FRE_E_USAGE, "the rounding's failure must be from 0 and below 1");
     return FRE_OK;
 }
 
@@ -87,6 +185,12 @@ static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
                         FRE_PRIVACY_CELLS_MAX);
     if (!(m->lattice_step >= 0) || !(m->lattice_step <= 1e12))
         return fre_fail(err, FRE_E_USAGE, "the lattice step must be a number from 0 to 1e12");
+    if (m->noise == FRE_NOISE_DISCRETE && !m->dist.on)
+        return fre_fail(err, FRE_E_USAGE,
+                        "discrete noise is made of many users' shares: use it in the distributed "
+                        "mode");
+    if (m->dist.on && (st = check_distributed(m, err)) != FRE_OK)
+        return st;
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return check_positive(m->norm_bound, "the norm bound", err);
     if (m->population < 1 || m->population > FRE_PRIVACY_POPULATION_MAX * FRE_PRIVACY_CELLS_MAX)
@@ -106,37 +210,62 @@ static fre_status check_epsilon(double epsilon, fre_err *err)
 
 /* ---- delta at a split --------------------------------------------------------------------- */
 
+/* sup_n heavy(n) at the amplified epsilon; *n: where. */
+static double released(const fre_mechanism *m, const fre_joint_step *s, double split, double *n)
+{
+    fre_heavy h;
+    fre_curve curve;
+    fre_ddg g;
+    double beta;
+
+    *n = fre_joint_tau(m) - 1;
+    if (m->p32 >= FRE_P_ONE)
+        return 1; /* the count itself tells: G = 1 at c = n + 1 */
+    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), reach(m, split) / m->sigma);
+    if (m->noise == FRE_NOISE_DISCRETE) {
+        fre_joint_ddg(&g, &beta, m, split);
+        fre_curve_init(&curve, g.rho, s->eps);
+        h.curve = &curve;
+    }
+    *n = -1;
+    return fre_heavy_supremum(&h, n);
+}
+
+static double part(double weight, double chance)
+{
+    return weight * chance * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
+}
+
 static void account_at(fre_account *out, const fre_mechanism *m, const fre_joint_step *s,
                        double epsilon, double split)
 {
-    fre_heavy h;
-    double heavy = 1, n = -1, far = 0, total;
+    double n, far = 0, heavy = released(m, s, split, &n), total;
 
-    fre_heavy_init(&h, s->eps, s->p, (double)m->tau, shift(m, split));
-    if (m->p32 < FRE_P_ONE)
-        heavy = fre_heavy_supremum(&h, &n);
-    else
-        n = (double)m->tau - 1; /* the count itself tells: G = 1 at c = n + 1 */
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC) {
-        far = fre_joint_log_far(m, split);
-        far = far < 0 ? exp(far) : 1;
-    }
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        far = exp(fmin(0, fre_joint_log_far(m, split))) + FRE_PRIVACY_TINY;
+    far += rounding_slip(m, split) + fre_joint_table_gap(m, s);
     out->epsilon = epsilon;
     out->split = split;
     out->worst_cell = (uint64_t)n;
-    out->delta_released = s->weight * (s->excess + s->scale * heavy);
-    out->delta_released = out->delta_released * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
-    out->delta_far = 0;
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        out->delta_far = s->weight * far * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
-    out->delta_unreleased = 0;
-    total = out->delta_released + out->delta_far;
+    out->by_pld = false;
+    out->delta_released = part(s->weight, s->excess + s->scale * heavy);
+    out->delta_far = far > 0 ? part(s->weight, far) : 0;
+    out->delta_unreleased =
+        m->dist.on ? part(s->weight, s->scale * fre_joint_padding(&m->dist, s->eps)) : 0;
+    total = out->delta_released + out->delta_far + out->delta_unreleased;
     if (total > 1) { /* the parts still add up */
         out->delta_released /= total;
-        out->delta_far = 1 - out->delta_released;
+        out->delta_unreleased /= total;
+        out->delta_far = 1 - out->delta_released - out->delta_unreleased;
         total = 1;
     }
     out->delta = total;
+}
+
+static fre_status step_of(fre_joint_step *s, const fre_mechanism *m, double epsilon, fre_err *err)
+{
+    return fre_joint_step_init(s, m->p32, epsilon, m->adjacency, m->cells_per_user, m->dist.on,
+                               err);
 }
 
 fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,
@@ -151,7 +280,7 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
         split = 2 * m->norm_bound;
     if ((st = check_positive(split, "--split", err)) != FRE_OK)
         return st;
-    st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, err);
+    st = step_of(&s, m, epsilon, err);
     if (st == FRE_OK)
         account_at(out, m, &s, epsilon, split);
     return st;
@@ -189,7 +318,7 @@ static double weigh(balance *b, double log_split)
     fre_heavy h;
     double log_far = fre_joint_log_far(b->m, exp(log_split));
 
-    fre_heavy_init(&h, b->s->eps, b->s->p, (double)b->m->tau, shift(b->m, exp(log_split)));
+    fre_heavy_init(&h, b->s->eps, b->s->p, fre_joint_tau(b->m), shift(b->m, exp(log_split)));
     b->heavy = b->s->scale * fre_heavy_peak(&h, b->n);
     b->far = log_far < 0 ? exp(log_far) : 1;
     return b->heavy + b->far;
@@ -247,7 +376,7 @@ static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, doub
 
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC && m->p32 < FRE_P_ONE)
         return fre_joint_best_split(m, s, n, delta);
-    fre_heavy_init(&h, s->eps, s->p, (double)m->tau, shift(m, 2 * m->norm_bound));
+    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), shift(m, 2 * m->norm_bound));
     *delta = m->p32 < FRE_P_ONE ? s->weight * (s->excess + s->scale * fre_heavy_peak(&h, n)) : 1;
     return m->norm_bound > 0 ? 2 * m->norm_bound : m->cell_edge;
 }
@@ -260,7 +389,7 @@ fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsi
 
     if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
         return st;
-    st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, err);
+    st = step_of(&s, m, epsilon, err);
     if (st == FRE_OK)
         account_at(out, m, &s, epsilon, chosen_split(m, &s, &n, &delta));
     return st;
@@ -274,8 +403,10 @@ static double excess_at(const fre_mechanism *m, double epsilon, double target, d
     fre_joint_step s;
     double delta = 1;
 
-    if (fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, m->cells_per_user, NULL) == FRE_OK)
+    if (step_of(&s, m, epsilon, NULL) == FRE_OK) {
         (void)chosen_split(m, &s, n, &delta);
+        delta += s.weight * s.scale * fre_joint_padding(&m->dist, s.eps);
+    }
     return log(delta + FRE_PRIVACY_TINY) - log(target);
 }
 
@@ -308,11 +439,54 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, dou
     return hi;
 }
 
+/* Least epsilon whose certified delta meets the target, from an estimate: upwards by growing steps
+ * until one does.  Estimates of discrete noise are rough, so that there the search goes on
+ * downwards from one that does, and halves the last step. */
+static fre_status certify_epsilon(fre_account *out, const fre_mechanism *m, double delta,
+                                  double least, double epsilon, fre_err *err)
+{
+    bool rough = m->noise == FRE_NOISE_DISCRETE;
+    double fail = 0, step = rough ? 1e-3 : 2e-6;
+    fre_account a, best = {.epsilon = 0};
+    fre_status st;
+    int i;
+
+    for (;;) {
+        if ((st = fre_joint_delta(&a, m, epsilon, err)) != FRE_OK)
+            return st;
+        if (a.delta <= delta)
+            best = a;
+        else
+            fail = epsilon;
+        if (a.delta > delta && epsilon >= FRE_PRIVACY_EPSILON_MAX)
+            return fre_fail(err, FRE_E_INFEASIBLE,
+                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
+                            "--sigma or --tau",
+                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
+        if (best.epsilon > 0 && (fail > 0 || !rough || epsilon <= least))
+            break;
+        if (best.epsilon > 0)
+            epsilon = fmax(least, epsilon * (1 - fmin(step, 0.5)));
+        else
+            epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
+        step *= 2;
+    }
+    for (i = 0; i < 20 && rough && fail > 0 && best.epsilon - fail > 1e-4 * best.epsilon; i++) {
+        if ((st = fre_joint_delta(&a, m, (best.epsilon + fail) / 2, err)) != FRE_OK)
+            return st;
+        if (a.delta <= delta)
+            best = a;
+        else
+            fail = a.epsilon;
+    }
+    *out = best;
+    return FRE_OK;
+}
+
 fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double delta, fre_err *err)
 {
-    fre_account a;
     fre_status st;
-    double epsilon, least, step = 2e-6;
+    double epsilon, least;
 
     if ((st = check_mechanism(m, err)) != FRE_OK)
         return st;
@@ -325,20 +499,5 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
                         "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
     epsilon = estimate_epsilon(m, least, FRE_PRIVACY_EPSILON_MAX, delta);
-    for (;;) {
-        st = fre_joint_delta(&a, m, epsilon, err);
-        if (st != FRE_OK)
-            return st;
-        if (a.delta <= delta)
-            break;
-        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
-            return fre_fail(err, FRE_E_INFEASIBLE,
-                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
-                            "--sigma or --tau",
-                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
-        epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
-        step *= 2;
-    }
-    *out = a;
-    return FRE_OK;
+    return certify_epsilon(out, m, delta, least, epsilon, err);
 }

@@ -1,88 +1,202 @@
-/* privacy/json.c - a plan as one JSON object.  Only numbers and our own sentences go in, so no
- * escaping is needed; a number that JSON cannot hold (infinite, NaN) is null. */
+/* privacy/json.c - a plan, or a mechanism with its account, as one JSON object.  Only numbers and
+ * our own sentences go in, so no escaping is needed; a number that JSON cannot hold (infinite,
+ * NaN) is null. */
 #include <fre/privacy.h>
 
 #include <inttypes.h>
 #include <math.h>
 
-static fre_status put_real(fre_buf *b, const char *key, double v)
-{
-    return isfinite(v) ? fre_buf_printf(b, ", \"%s\": %.17g", key, v)
-                       : fre_buf_printf(b, ", \"%s\": null", key);
-}
+#include "joint.h"
 
-static fre_status put_reals(fre_buf *b, size_t n, const char *const *key, const double *v)
+typedef struct field {
+    const char *key;
+    double value;
+} field;
+
+static fre_status put_reals(fre_buf *b, size_t n, const field *f)
 {
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        st = put_real(b, key[i], v[i]);
+        st = isfinite(f[i].value) ? fre_buf_printf(b, ", \"%s\": %.17g", f[i].key, f[i].value)
+                                  : fre_buf_printf(b, ", \"%s\": null", f[i].key);
     return st;
 }
 
-static fre_status put_mechanism(fre_buf *b, const fre_plan *p)
+/* A value that has a meaning, or null. */
+static double or_null(bool meant, double value)
 {
-    const fre_mechanism *m = &p->mechanism;
-    const fre_account *a = &p->account;
-    const char *const key[] = {"delta",       "sampling_rate",  "sigma",     "cell_edge",
-                               "split",       "delta_released", "delta_far", "delta_unreleased",
-                               "lattice_step"};
-    const double v[] = {a->delta,
-                        (double)m->p32 / 4294967296.0,
-                        m->sigma,
-                        m->cell_edge,
-                        a->split > 0 ? a->split : (double)NAN,
-                        a->delta_released,
-                        a->delta_far,
-                        a->delta_unreleased,
-                        m->lattice_step};
+    return meant ? value : (double)NAN;
+}
+
+/* What an object is made of; a plan's own fields may be missing. */
+typedef struct content {
+    const fre_account *account;
+    const fre_mechanism *m;
+    const fre_plan *plan; /* NULL: an account */
+    bool paper;
+    double sigma_local;
+    fre_ddg ddg;
+    double beta;
+} content;
+
+static const char *composition(const content *c)
+{
+    if (c->m->cells_per_user == 1)
+        return "none";
+    if (c->paper)
+        return c->plan->request.records == FRE_PAPER_GROUP     ? "group"
+               : c->plan->request.records == FRE_PAPER_BESPOKE ? "bespoke"
+                                                               : "basic";
+    return c->m->dist.on ? "group" : c->account->by_pld ? "pld" : "basic";
+}
+
+static fre_status put_mechanism(fre_buf *b, const content *c)
+{
+    const fre_mechanism *m = c->m;
+    const fre_account *a = c->account;
+    const field f[] = {
+        {"delta", a->delta},
+        {"sampling_rate", (double)m->p32 / (double)FRE_P_ONE},
+        {"sigma", m->sigma},
+        {"cell_edge", m->cell_edge},
+        {"split", or_null(a->split > 0, a->split)},
+        {"delta_released", a->delta_released},
+        {"delta_far", a->delta_far},
+        {"delta_unreleased", a->delta_unreleased},
+        {"lattice_step", m->lattice_step},
+    };
     fre_status st = isfinite(a->epsilon) ? fre_buf_printf(b, "{\"epsilon\": %.17g", a->epsilon)
                                          : fre_buf_printf(b, "{\"epsilon\": null");
 
     if (st == FRE_OK)
-        st = put_reals(b, sizeof v / sizeof *v, key, v);
+        st = put_reals(b, sizeof f / sizeof *f, f);
     if (st == FRE_OK)
         st = fre_buf_printf(b,
                             ", \"tau\": %" PRIu64 ", \"projection_dim\": %" PRIu32
-                            ", \"population\": %" PRIu64 ", \"worst_cell\": %" PRIu64,
-                            m->tau, m->proj, m->population, a->worst_cell);
+                            ", \"records_max\": %" PRIu64 ", \"population\": %" PRIu64
+                            ", \"worst_cell\": %" PRIu64 ", \"cells_per_user\": %" PRIu32,
+                            m->tau, m->proj, m->population,
+                            c->plan ? c->plan->request.population : m->population, a->worst_cell,
+                            m->cells_per_user);
     if (st == FRE_OK)
         st = fre_buf_printf(
             b,
             ", \"adjacency\": \"%s\", \"accountant\": \"%s\", \"sensitivity\": \"%s\", "
-            "\"noise\": \"continuous\"",
+            "\"composition\": \"%s\"",
             m->adjacency == FRE_ADJACENCY_REPLACE ? "replace" : "add-remove",
-            p->request.accountant == FRE_ACCOUNTANT_PAPER ? "paper" : "joint",
-            m->sensitivity == FRE_SENSITIVITY_WORST_CASE ? "worst-case" : "probabilistic");
-    /* padding of unreleased tags belongs to the distributed mode */
-    return st == FRE_OK ? fre_buf_printf(
-                              b, ", \"lambda\": null, \"gamma\": null, \"expected_dummies\": null")
-                        : st;
+            c->paper ? "paper" : "joint",
+            m->sensitivity == FRE_SENSITIVITY_WORST_CASE ? "worst-case" : "probabilistic",
+            composition(c));
+    return st;
 }
 
-static fre_status put_paper(fre_buf *b, const fre_plan *p)
+static const char *truth(bool x)
 {
-    const char *const key[] = {"epsilon_fre", "delta_fre",  "delta_sens", "epsilon_agg",
-                               "delta_agg",   "multiplier", "v",          "u"};
-    const double v[] = {p->epsilon_fre, p->delta_fre,  p->delta_sens, p->epsilon_agg,
-                        p->delta_agg,   p->multiplier, p->v,          p->u};
-    fre_status st = put_reals(b, sizeof v / sizeof *v, key, v);
+    return x ? "true" : "false";
+}
 
-    return st == FRE_OK
-               ? fre_buf_printf(b, ", \"gaussian\": \"%s\"",
-                                p->request.gaussian == FRE_GAUSSIAN_ZCDP ? "zcdp" : "analytic")
-               : st;
+static fre_status put_distributed(fre_buf *b, const content *c)
+{
+    const fre_mechanism *m = c->m;
+    const fre_distributed *d = &m->dist;
+    bool on = d->on, discrete = m->noise == FRE_NOISE_DISCRETE;
+    const field f[] = {
+        {"lambda", or_null(on, d->lambda)},
+        {"gamma", or_null(on, d->gamma)},
+        {"expected_dummies", or_null(on, fre_expected_dummies(m))},
+        {"curious_users", or_null(on, d->curious)},
+        {"dropout", or_null(on, d->dropout)},
+        {"sigma_local", or_null(on, c->sigma_local)},
+        {"quantisation", or_null(discrete, c->beta)},
+        {"phi", or_null(discrete, c->ddg.phi)},
+        {"rho", or_null(discrete, c->ddg.rho)},
+        {"kappa", or_null(discrete, c->ddg.kappa)},
+        {"delta2", or_null(discrete, c->ddg.delta2)},
+    };
+    fre_status st = fre_buf_printf(
+        b, ", \"distributed\": %s, \"noise\": \"%s\", \"cover\": %s, \"one_shot\": %s", truth(on),
+        discrete ? "discrete" : "continuous", on ? truth(d->cover) : "null",
+        on ? truth(d->one_shot) : "null");
+
+    return st == FRE_OK ? put_reals(b, sizeof f / sizeof *f, f) : st;
+}
+
+static fre_status put_plan(fre_buf *b, const fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+    bool paper = r->accountant == FRE_ACCOUNTANT_PAPER, tags = paper && p->mechanism.dist.on;
+    const field f[] = {
+        {"epsilon_target", r->epsilon},
+        {"delta_target", r->delta},
+        {"radius", r->radius},
+        {"joint_epsilon", p->joint_epsilon},
+        {"worst_case_epsilon", p->worst_case_epsilon},
+        {"epsilon_fre", or_null(paper, p->epsilon_fre)},
+        {"delta_fre", or_null(paper, p->delta_fre)},
+        {"delta_sens", or_null(paper, p->delta_sens)},
+        {"epsilon_agg", or_null(paper, p->epsilon_agg)},
+        {"delta_agg", or_null(paper, p->delta_agg)},
+        {"multiplier", or_null(paper, p->multiplier)},
+        {"v", or_null(paper, p->v)},
+        {"u", or_null(paper, p->u)},
+        {"epsilon_unre", or_null(tags, p->epsilon_unre)},
+        {"delta_unre", or_null(tags, p->delta_unre)},
+    };
+    fre_status st = fre_buf_printf(b, ", \"threshold\": %" PRIu64 ", \"dimension\": %" PRIu32,
+                                   r->threshold, p->mechanism.dim);
+
+    if (st == FRE_OK)
+        st = put_reals(b, sizeof f / sizeof *f, f);
+    if (st == FRE_OK && paper)
+        st = fre_buf_printf(b, ", \"gaussian\": \"%s\"",
+                            r->gaussian == FRE_GAUSSIAN_ZCDP ? "zcdp" : "analytic");
+    else if (st == FRE_OK)
+        st = fre_buf_printf(b, ", \"gaussian\": null");
+    return st;
+}
+
+static fre_status put_warnings(fre_buf *b, const char *const *sentence, size_t n)
+{
+    fre_status st = fre_buf_printf(b, ", \"warnings\": [");
+
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        st = fre_buf_printf(b, "%s\"%s\"", i ? ", " : "", sentence[i]);
+    return st == FRE_OK ? fre_buf_printf(b, "]}") : st;
 }
 
 fre_status fre_plan_json(fre_buf *out, const fre_plan *p)
 {
-    fre_status st = put_mechanism(out, p);
+    content c = {.account = &p->account,
+                 .m = &p->mechanism,
+                 .plan = p,
+                 .paper = p->request.accountant == FRE_ACCOUNTANT_PAPER,
+                 .sigma_local = p->sigma_local,
+                 .ddg = p->ddg};
+    fre_status st;
 
-    if (st == FRE_OK && p->request.accountant == FRE_ACCOUNTANT_PAPER)
-        st = put_paper(out, p);
+    if (p->mechanism.noise == FRE_NOISE_DISCRETE)
+        c.beta = fre_quantisation(p->sigma_local, p->account.split, p->mechanism.dim);
+    st = put_mechanism(out, &c);
     if (st == FRE_OK)
-        st = fre_buf_printf(out, ", \"warnings\": [");
-    for (size_t i = 0; st == FRE_OK && i < p->n_warnings; i++)
-        st = fre_buf_printf(out, "%s\"%s\"", i ? ", " : "", p->warnings[i]);
-    return st == FRE_OK ? fre_buf_printf(out, "]}") : st;
+        st = put_distributed(out, &c);
+    if (st == FRE_OK)
+        st = put_plan(out, p);
+    return st == FRE_OK ? put_warnings(out, p->warnings, p->n_warnings) : st;
+}
+
+fre_status fre_account_json(fre_buf *out, const fre_account *a, const fre_mechanism *m,
+                            const char *const *warnings, size_t n)
+{
+    content c = {.account = a, .m = m};
+    fre_status st;
+
+    if (m->dist.on)
+        c.sigma_local = fre_sigma_local(m, m->tau);
+    if (m->noise == FRE_NOISE_DISCRETE)
+        fre_joint_ddg(&c.ddg, &c.beta, m, a->split);
+    st = put_mechanism(out, &c);
+    if (st == FRE_OK)
+        st = put_distributed(out, &c);
+    return st == FRE_OK ? put_warnings(out, warnings, n) : st;
 }

@@ -23,6 +23,9 @@ void fre_plan_request_init(fre_plan_request *r)
     r->sensitivity_ratio = 2.4;
     r->dim = 384;
     r->cells_per_user = 1;
+    r->dist.cover = true;
+    r->dist.curious = 1;
+    r->dist.dropout = 0.1;
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -66,6 +69,10 @@ static fre_status check_request(const fre_plan_request *r, fre_err *err)
         {"--max-cells-per-user", r->cells_per_user, 1, FRE_PRIVACY_CELLS_MAX, false},
         {"the norm bound", r->norm_bound, 0, 1e12, true},
         {"the embedding dimension", r->dim, 1, 1 << 20, false},
+        {"--max-dummies", r->max_dummies, 0, 1e18, false},
+        {"--dropout", r->dist.on ? r->dist.dropout : 0, 0, 1 - 0x1p-20, false},
+        {"--curious-users", r->dist.on ? r->dist.curious : 0, 0, (double)FRE_PRIVACY_POPULATION_MAX,
+         false},
     };
     fre_status st = check_ranges(fields, sizeof fields / sizeof fields[0], err);
 
@@ -73,6 +80,14 @@ static fre_status check_request(const fre_plan_request *r, fre_err *err)
         return st;
     if (!(r->delta < 1))
         return fre_fail(err, FRE_E_USAGE, "--delta must be below 1");
+    if (r->noise == FRE_NOISE_DISCRETE && !r->dist.on)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--noise discrete is made of the users' own shares: it needs "
+                        "--distributed, since a curator's noise is continuous and exactly rounded");
+    if (r->dist.on && r->dist.one_shot && r->dist.dropout > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--one-shot asks for no second answer that could stay out: leave out "
+                        "--dropout");
     if (isinf(r->epsilon))
         return FRE_OK;
     if (r->sampling_rate >= 1)
@@ -85,6 +100,30 @@ static fre_status check_request(const fre_plan_request *r, fre_err *err)
 }
 
 /* ---- shared parts ------------------------------------------------------------------------- */
+
+/* Rounding that goes too far is a small share of what may go wrong; Delta_2 grows with the root of
+ * the logarithm only. */
+static double rounding_share(double delta)
+{
+    return fmin(1e-10, 1e-3 * delta);
+}
+
+void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r)
+{
+    memset(m, 0, sizeof *m);
+    m->population = r->population * r->cells_per_user;
+    m->adjacency = r->adjacency;
+    m->sensitivity = r->sensitivity;
+    m->norm_bound = r->norm_bound;
+    m->dim = r->dim;
+    m->cells_per_user = r->cells_per_user;
+    m->noise = r->noise;
+    if (!r->dist.on)
+        return;
+    m->dist = r->dist;
+    if (m->noise == FRE_NOISE_DISCRETE && m->dist.phi <= 0)
+        m->dist.phi = rounding_share(r->delta);
+}
 
 double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k)
 {
@@ -163,8 +202,38 @@ static void suggest(const fre_plan_request *r, double *threshold, double *epsilo
     }
 }
 
+/* Dummies alone are in the way: the bound and the threshold that would do. */
+static fre_status too_many_dummies(const fre_plan_request *r, fre_err *err)
+{
+    fre_plan_request try = *r;
+    double lo = r->max_dummies, hi = fmax(2 * lo, 1), t;
+    char threshold[64] = "";
+    int i;
+
+    for (try.max_dummies = hi; !fre_search_feasible(&try) && hi < 1e17; try.max_dummies = hi) {
+        lo = hi;
+        hi *= 4;
+    }
+    for (i = 0; i < 12 && hi > 1.02 * lo; i++) {
+        try.max_dummies = sqrt(fmax(lo, 0.1) * hi);
+        if (fre_search_feasible(&try))
+            hi = try.max_dummies;
+        else
+            lo = try.max_dummies;
+    }
+    for (t = floor(0.95 * (double)r->threshold); t >= 2 && !feasible_with(r, t, r->epsilon);)
+        t = floor(0.95 * t);
+    if (t >= 2)
+        (void)snprintf(threshold, sizeof threshold, ", or lower --threshold to %.0f", t);
+    return fre_fail(err, FRE_E_INFEASIBLE,
+                    "the dummy reports that hide unreleased tags exceed --max-dummies %.6g: raise "
+                    "it to %.6g%s",
+                    r->max_dummies, nice_up(hi), threshold);
+}
+
 static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 {
+    fre_plan_request free_of_bound = *r;
     fre_joint_step s;
     fre_status st;
     double threshold, epsilon;
@@ -172,10 +241,14 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 
     if (r->sampling_rate > 0) {
         st = fre_joint_step_init(&s, fre_p32(r->sampling_rate), r->epsilon, r->adjacency,
-                                 r->cells_per_user, err);
+                                 r->cells_per_user, r->dist.on, err);
         if (st != FRE_OK)
             return st;
     }
+    free_of_bound.max_dummies = 0;
+    if (r->dist.on && r->max_dummies > 0 && !fre_search_feasible(r) &&
+        fre_search_feasible(&free_of_bound))
+        return too_many_dummies(r, err);
     if (fre_search_feasible(r))
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "records of one cell may lie too far apart at --projection-dim %u: raise "
@@ -197,12 +270,15 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
                     change);
 }
 
-/* Account of the mechanism with this sigma, rounded to its lattice; written to p. */
+/* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
+ * users derive their share from sigma, and the protocol the quantisation from that. */
 static fre_status certify(fre_plan *p, double sigma, double split, fre_err *err)
 {
-    fre_plan_set_lattice(p, sigma);
-    p->mechanism.sigma = sigma;
-    fre_plan_round_sigma(p);
+    p->mechanism.sigma = fmax(sigma, SIGMA_LEAST);
+    if (!p->mechanism.dist.on) {
+        fre_plan_set_lattice(p, sigma);
+        fre_plan_round_sigma(p);
+    }
     return fre_joint_delta_at_split(&p->account, &p->mechanism, p->request.epsilon, split, err);
 }
 
@@ -215,7 +291,9 @@ static bool within_target(const fre_plan *p)
  * by growing steps, to a sigma on the other side, then bisection between the two. */
 static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 {
-    double sigma = c->sigma, other = sigma, pass, fail, step = 1e-3;
+    /* Estimates are the continuous Gaussian's; bounds by zCDP and rounding cost a tenth more. */
+    double sigma = c->sigma * (p->mechanism.noise == FRE_NOISE_DISCRETE ? 1.1 : 1);
+    double other = sigma, pass, fail, step = 1e-3;
     fre_plan at = *p, best = *p;
     fre_status st = certify(&at, sigma, c->split, err);
     bool first = within_target(&at), now = first;
@@ -242,7 +320,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
     }
     if (st != FRE_OK)
         return st;
-    if (best.sigma_lattice == 0)
+    if (!(best.mechanism.sigma > 0))
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no noise reaches --epsilon %.6g, --delta %.3g: %s",
                         p->request.epsilon, p->request.delta,
@@ -262,6 +340,7 @@ fre_status fre_plan_joint(fre_plan *p, fre_err *err)
         return infeasible(&p->request, err);
     p->mechanism.p32 = c.p32;
     p->mechanism.tau = fre_tau(c.p32, p->request.threshold);
+    p->mechanism.dist = c.dist;
     p->mechanism.proj = c.proj;
     p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c.proj);
     st = settle_sigma(p, &c, err);
@@ -273,19 +352,6 @@ fre_status fre_plan_joint(fre_plan *p, fre_err *err)
 }
 
 /* ---- all together ------------------------------------------------------------------------- */
-
-static void fill_mechanism(fre_plan *p)
-{
-    const fre_plan_request *r = &p->request;
-    fre_mechanism *m = &p->mechanism;
-
-    m->population = r->population * r->cells_per_user;
-    m->adjacency = r->adjacency;
-    m->sensitivity = r->sensitivity;
-    m->norm_bound = r->norm_bound;
-    m->dim = r->dim;
-    m->cells_per_user = r->cells_per_user;
-}
 
 /* epsilon = infinity: everybody counts and nothing is added. */
 static void plan_without_privacy(fre_plan *p)
@@ -333,6 +399,23 @@ static void common_warnings(fre_plan *p)
                          "very few records.");
 }
 
+static void fill_distributed(fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+    double beta;
+
+    p->sigma_local = fre_sigma_local(m, m->tau);
+    p->expected_dummies = fre_expected_dummies(m);
+    if (m->noise == FRE_NOISE_DISCRETE && p->request.accountant == FRE_ACCOUNTANT_JOINT)
+        fre_joint_ddg(&p->ddg, &beta, m, p->account.split);
+    if (p->expected_dummies > (double)p->request.population)
+        fre_plan_warn(p, "There will be more dummy reports than users: lower --threshold or raise "
+                         "--epsilon, or bound them by --max-dummies.");
+    if (m->noise == FRE_NOISE_CONTINUOUS)
+        fre_plan_warn(p, "Continuous noise is an idealisation in the distributed mode, where users "
+                         "add discrete noise: plan with --noise discrete before a collection.");
+}
+
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
 {
     fre_plan p;
@@ -342,7 +425,7 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
         return st;
     memset(&p, 0, sizeof p);
     p.request = *r;
-    fill_mechanism(&p);
+    fre_plan_mechanism(&p.mechanism, r);
     if (isinf(r->epsilon)) {
         plan_without_privacy(&p);
         *out = p;
@@ -357,6 +440,8 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
     p.worst_case_epsilon = r->sensitivity == FRE_SENSITIVITY_WORST_CASE
                                ? p.joint_epsilon
                                : epsilon_of(&p, FRE_SENSITIVITY_WORST_CASE);
+    if (r->dist.on)
+        fill_distributed(&p);
     common_warnings(&p);
     *out = p;
     return FRE_OK;

@@ -4,9 +4,13 @@
 
 #include <fre/privacy.h>
 
+#include "joint.h"
+
 #define FRE_PLAN_K_LEAST 10u /* --projection-dim auto */
 #define FRE_PLAN_K_MOST 40u
 
+/* The mechanism's fields that the request fixes; the rest is 0. */
+void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r);
 /* L = s 2r/sqrt(k), or the edge asked for. */
 double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k);
 /* lattice_step = the largest power of two <= sigma / 2^20: quantising then moves the
@@ -23,12 +27,18 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
 /* ---- search ------------------------------------------------------------------------------- */
 
-/* A choice of sampling rate and projection with its estimated noise. */
+/* A choice of sampling rate and projection with its estimated noise and its padding. */
 typedef struct fre_choice {
     uint64_t p32;
     uint32_t proj;
     double sigma, split;
+    fre_distributed dist;
 } fre_choice;
+
+/* Distributed, lambda and gamma of *out: least padding whose hockey stick takes a small share of delta, a larger one where
+ * the dummies would exceed the request's bound.  false: none does. */
+bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre_joint_step *s,
+                      uint64_t tau);
 
 /* Best projection at one rate by estimates; false: the counts alone exceed the target. */
 bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32);

@@ -26,7 +26,7 @@ static double log_heavy(const rate_table *t, double log_mu, double *n)
 {
     fre_heavy h;
 
-    fre_heavy_init(&h, t->step.eps, t->step.p, (double)t->m.tau, exp(log_mu));
+    fre_heavy_init(&h, t->step.eps, t->step.p, fre_joint_tau(&t->m), exp(log_mu));
     return log(fre_heavy_peak(&h, n) + 1e-300);
 }
 
@@ -77,16 +77,21 @@ static double room_at(fre_mechanism *m, fre_joint_step *s, double *base, const f
                       uint64_t p32)
 {
     fre_heavy h;
-    double n = -1;
+    double n = -1, slips;
 
     m->p32 = p32;
     m->tau = fre_tau(p32, r->threshold);
     if (p32 < 1 || p32 >= FRE_P_ONE ||
-        fre_joint_step_init(s, p32, r->epsilon, r->adjacency, r->cells_per_user, NULL) != FRE_OK)
+        fre_joint_step_init(s, p32, r->epsilon, r->adjacency, r->cells_per_user, r->dist.on,
+                            NULL) != FRE_OK)
         return -1;
-    fre_heavy_init(&h, s->eps, s->p, (double)m->tau, 0);
+    if (m->dist.on && !fre_plan_padding(&m->dist, r, s, m->tau))
+        return -1;
+    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), 0);
     *base = fre_heavy_peak(&h, &n);
-    return (r->delta / s->weight - s->excess) / s->scale - *base;
+    slips = m->noise == FRE_NOISE_DISCRETE ? m->dist.phi + fre_joint_table_gap(m, s) : 0;
+    return (r->delta / s->weight - s->excess - slips) / s->scale - *base -
+           fre_joint_padding(&m->dist, s->eps);
 }
 
 static bool table_init(rate_table *t, const fre_plan *p, uint64_t p32)
@@ -164,10 +169,11 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32)
     uint32_t k = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_LEAST;
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     rate_table t;
-    fre_choice best = {p32, k, HUGE_VAL, 0};
+    fre_choice best = {.p32 = p32, .proj = k, .sigma = HUGE_VAL};
 
     if (!table_init(&t, p, p32))
         return false;
+    best.dist = t.m.dist;
     if (p->request.sensitivity == FRE_SENSITIVITY_WORST_CASE) {
         /* Nothing but heavy, and k plays no part: the default when it is open. */
         best.proj = p->request.proj > 0 ? p->request.proj : 20;
@@ -177,7 +183,7 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32)
         return true;
     }
     for (; k <= last; k++) {
-        fre_choice at = {p32, k, 0, 0};
+        fre_choice at = {.p32 = p32, .proj = k, .dist = t.m.dist};
 
         t.m.proj = k;
         t.m.cell_edge = fre_plan_cell_edge(&p->request, k);
@@ -237,7 +243,7 @@ static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rat
 bool fre_search_all(fre_choice *out, const fre_plan *p)
 {
     double greatest = greatest_rate(&p->request), step = 0.1 * greatest;
-    fre_choice best = {0, 0, 0, 0};
+    fre_choice best = {.p32 = 0};
     bool found = false;
     int i;
 
@@ -247,6 +253,8 @@ bool fre_search_all(fre_choice *out, const fre_plan *p)
     found = try_rate(&best, found, p, 0.05 * greatest, greatest);
     for (i = 1; i <= 10; i++)
         found = try_rate(&best, found, p, i * step * (1 - 1e-9), greatest);
+    for (i = 8; i <= 32 && !found; i *= 2) /* where fre_search_feasible looks, too */
+        found = try_rate(&best, found, p, greatest / i, greatest);
     for (i = 0; i < 4 && found; i++) {
         double at = (double)best.p32 / (double)FRE_P_ONE;
 
@@ -267,7 +275,7 @@ bool fre_search_feasible(const fre_plan_request *r)
     for (i = 0; i <= 12; i++) {
         double rate = i < 10 ? greatest * (10 - i) / 10 * (1 - 1e-9) : greatest / (8 << (i - 10));
         uint64_t p32 = snap(rate, greatest, r->threshold);
-        fre_mechanism m = {.p32 = 0};
+        fre_mechanism m;
         fre_joint_step s;
         double base = 0, room;
 
@@ -275,6 +283,7 @@ bool fre_search_feasible(const fre_plan_request *r)
             p32 = fre_p32(r->sampling_rate);
         else if (too_rare(r, p32))
             continue;
+        fre_plan_mechanism(&m, r);
         room = room_at(&m, &s, &base, r, p32);
         if (room > base && room > 0)
             return true;

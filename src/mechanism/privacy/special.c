@@ -79,27 +79,55 @@ double fre_gauss_delta(double eps, double mu)
     return delta < 1 ? delta : 1;
 }
 
-/* [Fre-E2T, Thm. Gaussian mechanism]: ln of the bound at alpha is
- * (alpha-1)(alpha rho - eps) + (alpha-1) ln(1 - 1/alpha) - ln alpha, convex in alpha, with
- * derivative (2 alpha - 1) rho - eps + ln(1 - 1/alpha).  Every alpha gives a valid bound, so a
- * root found roughly is still sound. */
-double fre_zcdp_delta(double rho, double eps)
+/* ln of the bound has the derivative (2 alpha - 1) rho - eps + ln(1 - 1/alpha), alpha = beta + 1,
+ * which grows with beta. */
+static double zcdp_slope(double rho, double eps, double beta)
 {
-    double lo = -100, hi = 100, beta, log_delta;
+    return (2 * beta + 1) * rho - eps - log1p(1 / beta);
+}
+
+static double search_beta(double rho, double eps)
+{
+    double lo = -100, hi = 100;
     int i;
 
-    if (isnan(rho) || isnan(eps) || rho < 0)
-        return (double)NAN;
     for (i = 0; i < 200; i++) {
         double mid = (lo + hi) / 2;
 
-        beta = exp(mid); /* alpha - 1 */
-        if ((2 * beta + 1) * rho - eps - log1p(1 / beta) < 0)
+        if (zcdp_slope(rho, eps, exp(mid)) < 0)
             lo = mid;
         else
             hi = mid;
     }
-    beta = exp(hi);
+    return exp(hi);
+}
+
+/* [Fre-E2T, Thm. Gaussian mechanism]: ln of the bound at alpha is
+ * (alpha-1)(alpha rho - eps) + (alpha-1) ln(1 - 1/alpha) - ln alpha, convex in alpha.  The slope
+ * is concave in beta, so that Newton steps approach its root from below. */
+double fre_privacy_log_zcdp(double rho, double eps, double *beta)
+{
+    double b = *beta;
+    int i;
+
+    if (!(b > 0))
+        b = search_beta(rho, eps);
+    for (i = 0; i < 2; i++) {
+        double next = b - zcdp_slope(rho, eps, b) / (2 * rho + 1 / (b * (b + 1)));
+
+        b = next > 0 ? next : b / 2;
+    }
+    *beta = b;
+    return b * ((1 + b) * rho - eps) - b * log1p(1 / b) - log1p(b);
+}
+
+double fre_zcdp_delta(double rho, double eps)
+{
+    double beta, log_delta;
+
+    if (isnan(rho) || isnan(eps) || rho < 0)
+        return (double)NAN;
+    beta = search_beta(rho, eps);
     log_delta = beta * ((1 + beta) * rho - eps) - beta * log1p(1 / beta) - log1p(beta);
     return log_delta < 0 ? exp(log_delta) : 1;
 }

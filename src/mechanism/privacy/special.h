@@ -19,6 +19,9 @@ double fre_privacy_log_binomial(double n, double j, double p);
 double fre_privacy_log_poisson(double mean, double j);
 /* ln of fre_collision. */
 double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance);
+/* ln of the zCDP conversion at eps.  *beta = alpha - 1: from where its best value is sought by a
+ * few Newton steps, 0: from nowhere; the one used is left there.  Every beta gives a valid bound. */
+double fre_privacy_log_zcdp(double rho, double eps, double *beta);
 /* Add the rounding margin and clip to [0, 1]. */
 double fre_privacy_round_up(double delta);
 
