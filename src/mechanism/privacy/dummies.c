@@ -42,14 +42,16 @@ bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre
 
     if (tau < 2 || m.dist.curious >= tau || s->eps < EPSILON_LEAST)
         return false;
-    m.dist.lambda =
-        ceil((m.dist.cover ? 3 : 2) / s->eps * (1 + 1e-9) * LAMBDA_GRID) / LAMBDA_GRID;
+    if (!(m.dist.lambda > 0))
+        m.dist.lambda = (m.dist.cover ? 3 : 2) / s->eps * (1 + 1e-9);
+    m.dist.lambda = ceil(m.dist.lambda * LAMBDA_GRID) / LAMBDA_GRID;
     for (i = 0; i < sizeof shares / sizeof shares[0]; i++) {
         double room = (r->delta / s->weight - s->excess) / s->scale;
 
         if (!(room > 0))
             return false;
-        m.dist.gamma = least_gamma(m.dist, s->eps, shares[i] * room);
+        m.dist.gamma =
+            r->dist.gamma > 0 ? r->dist.gamma : least_gamma(m.dist, s->eps, shares[i] * room);
         if (m.dist.gamma == UINT32_MAX)
             return false;
         if (r->max_dummies <= 0 || fre_expected_dummies(&m) <= r->max_dummies) {

@@ -404,10 +404,12 @@ static void fill_distributed(fre_plan *p)
     const fre_mechanism *m = &p->mechanism;
     double beta;
 
-    p->sigma_local = fre_sigma_local(m, m->tau);
     p->expected_dummies = fre_expected_dummies(m);
-    if (m->noise == FRE_NOISE_DISCRETE && p->request.accountant == FRE_ACCOUNTANT_JOINT)
-        fre_joint_ddg(&p->ddg, &beta, m, p->account.split);
+    if (p->request.accountant == FRE_ACCOUNTANT_JOINT) {
+        p->sigma_local = fre_sigma_local(m, m->tau);
+        if (m->noise == FRE_NOISE_DISCRETE)
+            fre_joint_ddg(&p->ddg, &beta, m, p->account.split);
+    }
     if (p->expected_dummies > (double)p->request.population)
         fre_plan_warn(p, "There will be more dummy reports than users: lower --threshold or raise "
                          "--epsilon, or bound them by --max-dummies.");
