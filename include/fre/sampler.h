@@ -1,8 +1,9 @@
 /** fre/sampler.h - exact samplers: integer arithmetic on CSPRNG output, no floating point.
  *
- * Sources: Canonne, Kamath, Steinke 2020 (Bernoulli by comparison); Karney 2016 (exact normal
- * deviates, algorithm N).  Decision: the samplers are a module of their own above sketch and
- * privacy because the projection is drawn with them too (docs/decisions).  Draws are SECRET.
+ * Sources: Canonne, Kamath, Steinke 2020 (CKS20: Bernoulli, discrete Laplace, discrete Gaussian);
+ * Karney 2016 (exact normal deviates, algorithm N).  Decision: the samplers are a module of their
+ * own above sketch and privacy because the projection is drawn with them too (docs/decisions).
+ * Draws are SECRET and take a time that depends on them.
  */
 #ifndef FRE_SAMPLER_H
 #define FRE_SAMPLER_H
@@ -25,6 +26,24 @@ FRE_API bool fre_sample_bernoulli(fre_rng *r, uint64_t num, uint64_t den);
 /** round(scale * Z), Z an exact standard normal deviate, ties impossible; scale in
  * 1..FRE_SAMPLER_SCALE_MAX.  Digits of Z are drawn until the rounding is certain. */
 FRE_API int64_t fre_sample_rounded_gaussian(fre_rng *r, uint64_t scale);
+
+/** True with probability exactly exp(-num/den); num <= 2^48, 1 <= den <= 2^32.  [CKS20, alg. 1] */
+FRE_API bool fre_sample_bernoulli_exp(fre_rng *r, uint64_t num, uint64_t den);
+
+#define FRE_TSDLAP_ONE (UINT64_C(1) << 16) /* lambda is a multiple of 2^-16 */
+#define FRE_TSDLAP_GAMMA_MAX (UINT32_C(1) << 24)
+
+/** Truncated shifted discrete Laplace on 0..2 gamma: Pr[u] ~ exp(-|u - gamma|/lambda), exact;
+ * lambda = lambda16 / 2^16, lambda16 in 1..2^32; gamma <= FRE_TSDLAP_GAMMA_MAX.  A few tries
+ * suffice whatever the two.  [Fre-E2T, def. TSDLap; CKS20, alg. 2] */
+FRE_API uint32_t fre_sample_tsdlap(fre_rng *r, uint64_t lambda16, uint32_t gamma);
+
+#define FRE_VARIANCE_ONE (UINT64_C(1) << 16) /* a discrete variance is a multiple of 2^-16 */
+#define FRE_VARIANCE_MAX (UINT64_C(1) << 36) /* 2^20: a deviation of 2^10 */
+
+/** Discrete Gaussian on the integers, Pr[x] ~ exp(-x^2/(2 s)), s = var16 / 2^16, exact; var16 in
+ * 1..FRE_VARIANCE_MAX.  Its time depends on the draw.  [CKS20, alg. 3] */
+FRE_API int64_t fre_sample_discrete_gaussian(fre_rng *r, uint64_t var16);
 
 #ifdef __cplusplus
 }

@@ -12,32 +12,7 @@
 #include <fre/sampler.h>
 
 #include "assert_num.h"
-
-static void seeded(fre_rng *r, uint8_t byte)
-{
-    uint8_t seed[FRE_SEED_BYTES];
-
-    memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rng_init_seeded(r, seed, "test/sampler"), FRE_OK);
-}
-
-/* A stream whose next bytes are the given words. */
-static void scripted(fre_rng *r, const uint32_t *words, size_t n)
-{
-    size_t i, at;
-
-    seeded(r, 9);
-    at = sizeof r->block - 4 * n;
-    for (i = 0; i < n; i++) {
-        uint32_t w = words[i];
-
-        r->block[at++] = (uint8_t)w;
-        r->block[at++] = (uint8_t)(w >> 8);
-        r->block[at++] = (uint8_t)(w >> 16);
-        r->block[at++] = (uint8_t)(w >> 24);
-    }
-    r->left = 4 * n;
-}
+#include "law.h"
 
 /* Upper tail of the standard normal. */
 static double tail(double x)
@@ -62,7 +37,7 @@ static double chi_square(uint8_t seed, uint64_t scale, int bins, int64_t width, 
     int i;
 
     assert_non_null(seen);
-    seeded(&r, seed);
+    law_seeded(&r, seed);
     for (i = 0; i < draws; i++) {
         int64_t z = fre_sample_rounded_gaussian(&r, scale);
         int64_t at = z + (width * bins) / 2;
@@ -134,7 +109,7 @@ static void gaussian_moments(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 3);
+    law_seeded(&r, 3);
     for (i = 0; i < DRAWS; i++) {
         double z = (double)fre_sample_rounded_gaussian(&r, 4096) / scale;
 
@@ -157,9 +132,9 @@ static void gaussian_repeats_with_its_seed(void **state)
     int i, same = 0;
 
     (void)state;
-    seeded(&a, 4);
-    seeded(&b, 4);
-    seeded(&c, 5);
+    law_seeded(&a, 4);
+    law_seeded(&b, 4);
+    law_seeded(&c, 5);
     for (i = 0; i < 1000; i++) {
         int64_t z = fre_sample_rounded_gaussian(&a, 1u << 20);
 
@@ -177,7 +152,7 @@ static int64_t scripted_draw(uint32_t x0, uint32_t x1, uint32_t x2, uint32_t x3,
     fre_rng r;
 
     memcpy(words + 4, digits + 1, 3 * sizeof digits[0]);
-    scripted(&r, words, 9);
+    law_scripted(&r, words, 9);
     return fre_sample_rounded_gaussian(&r, scale);
 }
 
@@ -208,12 +183,12 @@ static void coin_edges(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 6);
+    law_seeded(&r, 6);
     for (i = 0; i < 10000; i++) {
         assert_false(fre_sample_coin(&r, 0));
         assert_true(fre_sample_coin(&r, FRE_P_ONE));
     }
-    scripted(&r, words, 6);
+    law_scripted(&r, words, 6);
     assert_false(fre_sample_coin(&r, 0));
     assert_true(fre_sample_coin(&r, 1));
     assert_false(fre_sample_coin(&r, 1));
@@ -230,7 +205,7 @@ static void coin_rate(void **state)
     size_t i;
 
     (void)state;
-    seeded(&r, 7);
+    law_seeded(&r, 7);
     for (i = 0; i < sizeof rates / sizeof rates[0]; i++) {
         uint64_t p32 = (uint64_t)(rates[i] * 4294967296.0);
         double heads = 0;
@@ -250,7 +225,7 @@ static void bernoulli_small_rationals(void **state)
     uint64_t num, den;
 
     (void)state;
-    seeded(&r, 8);
+    law_seeded(&r, 8);
     for (den = 1; den <= 12; den++) {
         for (num = 0; num <= den; num++) {
             double p = (double)num / (double)den, heads = 0;
