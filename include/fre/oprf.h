@@ -127,7 +127,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_oprf_key_derive(fre_oprf_key *out,
 /* ---- client ------------------------------------------------------------------------------ */
 
 /** RFC 9497 Blind: draws r and blinds one input of 0..FRE_OPRF_INPUT_MAX bytes.  Keep the blind,
- * the input and the blinded element until fre_oprf_finalize.  About 80 us. */
+ * the input and the blinded element until fre_oprf_finalize. */
 FRE_API FRE_MUST_CHECK fre_status fre_oprf_blind_input(fre_oprf_blind *blind,
                                                        fre_oprf_element *blinded, fre_bytes input,
                                                        fre_rng *r);

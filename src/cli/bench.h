@@ -17,4 +17,7 @@ FRE_MUST_CHECK fre_status fre_bench_pipeline(const char *input_path, uint64_t ro
                                              uint32_t threads, bool json, FILE *out,
                                              fre_err *err);
 
+/* Operations of the distributed protocol, one after the other on one core. */
+FRE_MUST_CHECK fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err);
+
 #endif

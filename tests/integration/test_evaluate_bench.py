@@ -66,5 +66,13 @@ def test_bench_embed(fre, tmp_path):
         assert report[company]["max_difference"] <= 1e-5
 
 
+def test_bench_protocol(fre):
+    report = fre("bench", "protocol", "--json").json()
+    assert {"voprf_blind", "voprf_evaluate", "voprf_evaluate_proof", "voprf_finalize",
+            "voprf_evaluate_proof_of_ten", "voprf_finalize_of_ten"} <= set(report)
+    assert all(row["us"] > 0 for row in report.values())
+    assert report["voprf_evaluate"]["paper_us"] == 89.5
+
+
 def test_bench_without_a_name_takes_no_input(refused):
     refused(64, "fre-e2t bench: --input needs the name of a measurement", "bench", "--input", "x")
