@@ -54,13 +54,19 @@ void fre_oprf_scalar_draw(uint8_t out[FRE_OPRF_SCALAR_BYTES], fre_rng *r)
 bool fre_oprf_multiply(uint8_t out[FRE_OPRF_ELEMENT_BYTES], const uint8_t s[FRE_OPRF_SCALAR_BYTES],
                        const uint8_t e[FRE_OPRF_ELEMENT_BYTES])
 {
-    return crypto_scalarmult_ristretto255(out, s, e) == 0;
+    int bad = crypto_scalarmult_ristretto255(out, s, e);
+
+    FRE_DECLASSIFY(&bad, sizeof bad); /* public: whether the peer sent an element */
+    return bad == 0;
 }
 
 bool fre_oprf_multiply_base(uint8_t out[FRE_OPRF_ELEMENT_BYTES],
                             const uint8_t s[FRE_OPRF_SCALAR_BYTES])
 {
-    return crypto_scalarmult_ristretto255_base(out, s) == 0;
+    int bad = crypto_scalarmult_ristretto255_base(out, s);
+
+    FRE_DECLASSIFY(&bad, sizeof bad); /* public: never, as s is neither 0 nor the order */
+    return bad == 0;
 }
 
 /* ---- from bytes -------------------------------------------------------------------------- */

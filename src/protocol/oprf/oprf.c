@@ -155,13 +155,14 @@ static fre_status unblind(fre_oprf_output *out, fre_bytes input, const fre_oprf_
                           const fre_oprf_element *evaluated)
 {
     uint8_t inverse[FRE_OPRF_SCALAR_BYTES], point[FRE_OPRF_ELEMENT_BYTES];
-    fre_status st = FRE_OK;
+    fre_status st = FRE_E_INTERNAL;
 
-    if (crypto_core_ristretto255_scalar_invert(inverse, blind->b) != 0 ||
-        !fre_oprf_multiply(point, inverse, evaluated->b))
-        st = FRE_E_INTERNAL;
-    else
+    /* Its verdict says whether the blind is 0, which the caller has excluded. */
+    (void)crypto_core_ristretto255_scalar_invert(inverse, blind->b);
+    if (fre_oprf_multiply(point, inverse, evaluated->b)) {
         hash_result(out, input, point);
+        st = FRE_OK;
+    }
     fre_wipe(inverse, sizeof inverse);
     fre_wipe(point, sizeof point);
     return st;
