@@ -9,6 +9,7 @@ function(fre_external name package)
 endfunction()
 
 fre_external(sodium libsodium)
+fre_external(crypto libcrypto)
 fre_external(jansson jansson)
 fre_external(zlib zlib)
 fre_external(zstd libzstd)

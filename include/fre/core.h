@@ -39,6 +39,7 @@ extern "C" {
     X(E_DATA, 0x101, 65, "malformed data")                                                         \
     X(E_MODEL, 0x102, 65, "unusable model file")                                                   \
     X(E_PROOF, 0x103, 65, "a proof does not verify")                                               \
+    X(E_KEY, 0x104, 77, "unknown key or suite")                                                    \
     X(E_NOINPUT, 0x201, 66, "input missing or unreadable")                                         \
     X(E_EXISTS, 0x202, 73, "output exists or cannot be created")                                   \
     X(E_IO, 0x203, 74, "input/output error")                                                       \

@@ -29,11 +29,11 @@ static void status_has_text_and_exit_code(void **state)
         fre_status status;
         int code;
     } expected[] = {
-        {FRE_OK, 0},         {FRE_E_ARG, 70},          {FRE_E_STATE, 70},  {FRE_E_INTERNAL, 70},
-        {FRE_E_USAGE, 64},   {FRE_E_INFEASIBLE, 64},   {FRE_E_DATA, 65},   {FRE_E_MODEL, 65},
-        {FRE_E_PROOF, 65},   {FRE_E_NOINPUT, 66},      {FRE_E_EXISTS, 73}, {FRE_E_IO, 74},
-        {FRE_E_AGAIN, 75},   {FRE_E_INTERRUPTED, 130}, {FRE_E_NOMEM, 70},  {FRE_E_LIMIT, 65},
-        {FRE_E_REFUSED, 77},
+        {FRE_OK, 0},       {FRE_E_ARG, 70},        {FRE_E_STATE, 70},        {FRE_E_INTERNAL, 70},
+        {FRE_E_USAGE, 64}, {FRE_E_INFEASIBLE, 64}, {FRE_E_DATA, 65},         {FRE_E_MODEL, 65},
+        {FRE_E_PROOF, 65}, {FRE_E_KEY, 77},        {FRE_E_NOINPUT, 66},      {FRE_E_EXISTS, 73},
+        {FRE_E_IO, 74},    {FRE_E_AGAIN, 75},      {FRE_E_INTERRUPTED, 130}, {FRE_E_NOMEM, 70},
+        {FRE_E_LIMIT, 65}, {FRE_E_REFUSED, 77},
     };
 
     (void)state;
