@@ -654,6 +654,42 @@ static void two_processes_lose_no_entry(void **state)
     assert_close(s.epsilon, 50, 0, 0);
 }
 
+/* Four processes that pass the check at once do not spend more than the budget together. */
+static void concurrent_writers_keep_the_budget(void **state)
+{
+    pid_t child[4];
+    int status, total = 0;
+    seen s;
+
+    (void)state;
+    for (size_t c = 0; c < 4; c++) {
+        child[c] = fork();
+        assert_true(child[c] >= 0);
+        if (child[c] == 0) {
+            fre_ledger_spend one = named("a", 0.5, 0, 8, 0);
+            int done = 0;
+
+            for (int i = 0; i < 10; i++) {
+                const fre_status st = fre_ledger_record(NULL, NULL, book, &one, NULL);
+
+                if (st != FRE_OK && st != FRE_E_REFUSED)
+                    _exit(100);
+                done += st == FRE_OK;
+            }
+            _exit(done);
+        }
+    }
+    for (size_t c = 0; c < 4; c++) {
+        assert_int_equal(waitpid(child[c], &status, 0), child[c]);
+        assert_true(WIFEXITED(status));
+        total += WEXITSTATUS(status);
+    }
+    assert_int_equal(total, 16); /* of the 40 that were tried */
+    s = list();
+    assert_int_equal(s.n, 16);
+    assert_false(s.sum[0].left_epsilon > 0);
+}
+
 #define KILLS 60
 
 /* Children that record as fast as they can are killed at random times; each book that is left is
@@ -776,6 +812,7 @@ int main(void)
         T(unusable_places_are_io_errors),
         T(failed_write_keeps_the_old_book),
         T(two_processes_lose_no_entry),
+        T(concurrent_writers_keep_the_budget),
         T(kills_leave_a_whole_book),
         T(waiting_can_be_interrupted),
     };
