@@ -160,6 +160,57 @@ static void exp_rates(void **state)
     assert_close(exp_rate(&r, UINT64_C(1) << 48, 1, 10000), 0, 0, 0);
 }
 
+/* ---- discrete Laplace ---------------------------------------------------------------------- */
+
+/* Words that make u + tv of it: u below t, the coin that keeps it, v heads of exp(-1) and the tails
+ * after them, the sign. */
+static size_t put_laplace(uint32_t *w, uint64_t t, uint64_t magnitude, bool negative)
+{
+    const uint32_t u = (uint32_t)(magnitude % t);
+    size_t n = 0;
+
+    if (t > 1) {
+        w[n++] = u;
+        w[n++] = 0;
+    }
+    if (u != 0)
+        w[n++] = NEVER; /* a run of length 0 */
+    for (uint64_t v = 0; v < magnitude / t; v++) {
+        w[n++] = SURE; /* a run of length 2: 1, then 1/2, not 1/3 */
+        w[n++] = NEVER;
+    }
+    w[n++] = NEVER;
+    w[n++] = negative;
+    return n;
+}
+
+/* What the coins, exact by the above, are made into. */
+static void laplace_by_its_coins(void **state)
+{
+    const uint64_t scales[] = {1, 2, 3, 4, 7, 8}, steps[] = {1, 2, 3, 5};
+    uint32_t w[256];
+    fre_rng r;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        for (size_t j = 0; j < 4; j++)
+            for (uint64_t x = 0; x < 60; x++)
+                for (int negative = 0; negative < 2; negative++) {
+                    const int64_t m = (int64_t)(x / steps[j]);
+                    const size_t n = put_laplace(w, scales[i], x, negative != 0);
+                    const size_t next = put_laplace(w + n, scales[i], 55, false);
+                    int64_t y;
+
+                    law_scripted(&r, w, n + next);
+                    y = fre_sample_discrete_laplace(&r, steps[j], scales[i]);
+                    if (m == 0 && negative)
+                        assert_int_equal(y, 55 / steps[j]); /* -0 is refused */
+                    else
+                        assert_int_equal(y, negative ? -m : m);
+                    assert_int_equal(r.left, m == 0 && negative ? 0 : 4 * next);
+                }
+}
+
 /* ---- truncated shifted discrete Laplace ---------------------------------------------------- */
 
 /* lambda > gamma: the place comes from one number, its coin from the run above.  After a refusal
@@ -282,6 +333,58 @@ static void tsdlap_limits(void **state)
 
 /* ---- discrete Gaussian --------------------------------------------------------------------- */
 
+/* Probability that a draw y of the Laplace law is kept, by the tree of the run's coins as above;
+ * after a refusal the next one, `other`, is kept at once. */
+static double gaussian_acceptance(uint64_t var16, uint64_t t, int64_t y, double g)
+{
+    const int64_t other = y == 1 ? 0 : 1;
+    const uint64_t magnitude = (uint64_t)(y < 0 ? -y : y);
+    double reach = 1, kept = 0;
+
+    for (uint32_t coins = 0; coins < 40; coins++) {
+        const double p = coins % 2 == 0 ? g : 2.0 / (coins + 3);
+        uint32_t w[256] = {SURE};
+        size_t n = put_laplace(w, t, magnitude, y < 0);
+        int64_t out;
+        fre_rng r;
+
+        n += coins;
+        w[n++] = NEVER;
+        n += put_laplace(w + n, t, (uint64_t)other, false);
+        w[n++] = NEVER;
+        law_scripted(&r, w, n);
+        out = fre_sample_discrete_gaussian(&r, var16);
+        assert_true(out == y || out == other);
+        kept += out == y ? reach * (1 - p) : 0;
+        reach *= p;
+    }
+    return kept;
+}
+
+static void gaussian_acceptance_by_enumeration(void **state)
+{
+    const struct {
+        uint64_t var16, t;
+        int64_t y[6];
+    } cases[] = {{65536, 2, {0, 1, -1, 1, 0, -1}},
+                 {4 * 65536, 3, {0, 1, -2, 3, 4, -4}},
+                 {147457, 2, {0, 1, -2, 2, 3, -3}},
+                 {225 * 65536, 16, {0, -1, 7, 20, 30, -35}},
+                 {FRE_VARIANCE_MAX, 1025, {0, 1024, -1025, 1, -2000, 2300}}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (size_t j = 0; j < 6; j++) {
+            const double s = (double)cases[i].var16 / 65536;
+            const double gap = fabs((double)cases[i].y[j]) - s / (double)cases[i].t;
+            const double g = gap * gap / (2 * s);
+
+            assert_true(g < 1);
+            assert_close(gaussian_acceptance(cases[i].var16, cases[i].t, cases[i].y[j], g), exp(-g),
+                         1e-13, 0);
+        }
+}
+
 static double gaussian_misfit(uint8_t seed, uint64_t var16, double believed)
 {
     enum { DRAWS = 200000 };
@@ -380,9 +483,11 @@ int main(void)
         cmocka_unit_test(ratio_turns_at_its_digits),
         cmocka_unit_test(exp_small_rationals_by_enumeration),
         cmocka_unit_test(exp_rates),
+        cmocka_unit_test(laplace_by_its_coins),
         cmocka_unit_test(tsdlap_flat_by_enumeration),
         cmocka_unit_test(tsdlap_laws),
         cmocka_unit_test(tsdlap_limits),
+        cmocka_unit_test(gaussian_acceptance_by_enumeration),
         cmocka_unit_test(gaussian_laws),
         cmocka_unit_test(gaussian_moments),
     };
