@@ -20,4 +20,7 @@ FRE_MUST_CHECK fre_status fre_bench_pipeline(const char *input_path, uint64_t ro
 /* Operations of the distributed protocol, one after the other on one core. */
 FRE_MUST_CHECK fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err);
 
+/* Draws a second of each sampler on one core, beside a peer in double precision. */
+FRE_MUST_CHECK fre_status fre_bench_sampler(bool json, FILE *out, fre_err *err);
+
 #endif

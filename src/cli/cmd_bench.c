@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const whats[] = {"pipeline", "embed", "protocol", NULL};
+static const char *const whats[] = {"pipeline", "embed", "protocol", "sampler", NULL};
 
 static const cli_positional positional[] = {
     {.name = "WHAT",
@@ -13,7 +13,8 @@ static const cli_positional positional[] = {
      .optional = true,
      .help = "pipeline: embeddings to a release, without a model; embed: texts a second, and "
              "whether cells depend on threads and batches; protocol: microseconds of the "
-             "distributed protocol's operations on one core (default: all)"},
+             "distributed protocol's operations on one core; sampler: draws a second of each "
+             "sampler on one core (default: all)"},
 };
 
 static const cli_arg args[] = {
@@ -43,6 +44,8 @@ static fre_status measure(const cli *c, const char *what, const char *input, FIL
         return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, c->json, out, err);
     if (strcmp(what, whats[2]) == 0)
         return fre_bench_protocol(c->json, out, err);
+    if (strcmp(what, whats[3]) == 0)
+        return fre_bench_sampler(c->json, out, err);
     return fre_bench_embed(input, cli_text(c, "embedder"), c->threads, c->json, out, err);
 }
 

@@ -74,5 +74,13 @@ def test_bench_protocol(fre):
     assert report["voprf_evaluate"]["paper_us"] == 89.5
 
 
+def test_bench_sampler(fre):
+    report = fre("bench", "sampler", "--json").json()
+    assert {"box_muller", "coin", "bernoulli", "bernoulli_exp", "tsdlap", "rounded_gaussian",
+            "discrete_gaussian_15", "table_2", "table_15", "table_100"} <= set(report)
+    assert all(row["draws_per_second"] > 0 and row["ratio"] > 0 for row in report.values())
+    assert report["box_muller"]["ratio"] == 1
+
+
 def test_bench_without_a_name_takes_no_input(refused):
     refused(64, "fre-e2t bench: --input needs the name of a measurement", "bench", "--input", "x")
