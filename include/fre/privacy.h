@@ -57,7 +57,8 @@ FRE_API uint64_t fre_tau(uint64_t p32, uint64_t threshold);
 /** p rounded down to a multiple of 2^-32, as an integer; NaN or out of [0,1]: 0. */
 FRE_API uint64_t fre_p32(double p);
 /** Paper's delta_l for a group of l records in one cell: exp(-m D(tau/m || p)) with
- * m = tau/q + l - 1, q = 1 - (1-p)^(v+1); l = 1 is its delta_fre.  0 < p < 1, v >= 1. */
+ * m = tau/q + l - 1, q = 1 - (1-p)^(v+1), 1 where tau <= p m; l = 1 is its delta_fre.
+ * 0 < p < 1, v >= 1. */
 FRE_API double fre_paper_group_delta(double p, double tau, double v, uint32_t l);
 
 /** TSDLap(lambda, gamma) at u: exp(-|u - gamma|/lambda)/A on 0..2 gamma, 0 elsewhere [Fre-E2T,
@@ -129,7 +130,8 @@ FRE_API double fre_quantisation(double sigma_local, double split, uint32_t dim);
  * it.  A curator: 0. */
 FRE_API double fre_expected_dummies(const fre_mechanism *m);
 
-/** The three parts are already multiplied by p and add up to delta (for cells_per_user c: the
+/** The three parts are already multiplied by p and add up to delta (in the paper's plans delta is
+ * the greater of released + far and of unreleased; for cells_per_user c: the
  * whole is c times its per-cell value at eps/c, and so are the parts; each record has a coin of
  * its own).  worst_cell is meaningful up to tau = 16384: larger thresholds are accounted as
  * that one, which is an upper bound. */
@@ -236,7 +238,8 @@ typedef struct fre_plan {
     fre_account account;     /**< recomputed for the mechanism as it will run */
     uint64_t sigma_lattice;  /**< sigma / lattice_step, an integer; 0 for epsilon = INFINITY and
                                   when distributed */
-    /* paper mode (joint mode: 0); a cell's share, where a user has several cells */
+    /* paper mode (joint mode: 0); where a user has several records: one record's share, with
+     * FRE_PAPER_BESPOKE all of them at their worst partition into cells */
     double epsilon_fre, delta_fre, delta_sens, epsilon_agg, delta_agg, multiplier, v, u;
     double epsilon_unre, delta_unre; /**< paper, distributed */
     fre_ddg ddg;                     /**< discrete noise, at sampled count tau */

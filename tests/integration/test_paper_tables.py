@@ -133,3 +133,116 @@ def test_which_rate_the_edges_had(fre):
             if done.code == 0 and rounded(noise(done.json()), "5.69") == 5.69:
                 found.append((p, v))
     assert found == [("0.2", "5")]
+
+
+# ---- the theorems computed once more, here ----------------------------------------------------
+
+
+def analytic_delta(mu, epsilon):
+    def below(x):
+        return 0.5 * math.erfc(-x / math.sqrt(2))
+
+    return below(mu / 2 - epsilon / mu) - math.exp(epsilon) * below(-mu / 2 - epsilon / mu)
+
+
+def zcdp_delta(rho, epsilon):
+    def at(x):
+        alpha = 1 + math.exp(x)
+        return ((alpha - 1) * (alpha * rho - epsilon) - x + alpha * math.log1p(-1 / alpha))
+
+    lo, hi = -5.0, 12.0  # the exponent has one minimum
+    for _ in range(200):
+        a, b = lo + (hi - lo) / 3, hi - (hi - lo) / 3
+        lo, hi = (lo, b) if at(a) < at(b) else (a, hi)
+    return math.exp(at(lo))
+
+
+def coins(a, b):
+    return a * math.log(a / b) + (1 - a) * math.log((1 - a) / (1 - b))
+
+
+def collision(u, k):
+    nu = 2 / u
+    return (math.erf(nu / math.sqrt(2)) +
+            math.sqrt(2 / math.pi) / nu * math.expm1(-nu * nu / 2)) ** k
+
+
+def rho(sigma, ours, d):
+    tau, delta = ours["tau"], ours["split"]
+    local = sigma / math.sqrt(tau)
+    beta = min(local / 2, 0.2 * delta / math.sqrt(d))
+    square = min((delta + beta * math.sqrt(d)) ** 2,
+                 delta ** 2 + beta ** 2 * d / 4 + math.sqrt(2 * math.log(1e10)) * beta *
+                 (delta + beta / 2 * math.sqrt(d)))
+    kappa = 10 * sum(math.exp(-2 * math.pi ** 2 * (local / beta) ** 2 * j / (j + 1))
+                     for j in range(1, tau))
+    return min(square / (2 * sigma ** 2) + kappa * d,
+               (math.sqrt(square) / sigma + kappa * math.sqrt(d)) ** 2 / 2)
+
+
+@pytest.mark.parametrize("epsilon, p, v", MAIN)
+@pytest.mark.parametrize("noise_kind", ["continuous", "discrete"])
+def test_distributed_theorem(plan, epsilon, p, v, noise_kind):
+    ours = plan(epsilon, p, v, "--distributed", "--noise", noise_kind)
+    rate, tau, target = ours["sampling_rate"], ours["tau"], float(epsilon)
+    lam, gamma, q = ours["lambda"], ours["gamma"], 1 - (1 - rate) ** (int(v) + 1)
+    assert ours["noise"] == noise_kind and tau == round(100 * float(p))
+    # released cells
+    assert ours["epsilon_fre"] == pytest.approx(-int(v) * math.log1p(-rate), rel=1e-12)
+    assert ours["delta_fre"] == pytest.approx(math.exp(-tau / q * coins(q, rate)), rel=1e-9)
+    assert ours["delta_sens"] == pytest.approx(collision(2.4, 20), rel=1e-9)
+    assert ours["epsilon_fre"] + ours["epsilon_agg"] == pytest.approx(target, rel=1e-12)
+    assert (ours["delta_fre"] + ours["delta_agg"] + ours["delta_sens"]
+            == pytest.approx(1e-6, rel=1e-9))
+    # the noise: enough, and no more than that
+    def sums(sigma):
+        if noise_kind == "discrete":
+            return zcdp_delta(rho(sigma, ours, 768), ours["epsilon_agg"])
+        return analytic_delta(ours["split"] / sigma, ours["epsilon_agg"])
+
+    assert sums(ours["sigma"]) <= ours["delta_agg"] < sums(ours["sigma"] * (1 - 1e-4))
+    if noise_kind == "discrete":
+        assert ours["gaussian"] == "zcdp"
+        assert ours["rho"] == pytest.approx(rho(ours["sigma"], ours, 768), rel=1e-9)
+    assert ours["sigma_local"] == pytest.approx(ours["sigma"] / math.sqrt(tau), rel=1e-12)
+    # unreleased cells
+    assert ours["epsilon_unre"] == pytest.approx(
+        math.log(1 + rate * math.expm1(2 / lam)), rel=1e-9)
+    assert ours["delta_unre"] == pytest.approx(rate / 2 * math.exp(-(gamma - 2) / lam), rel=1e-9)
+    assert ours["epsilon_unre"] <= target < math.log(1 + rate * math.expm1(2 / (lam - 2**-16)))
+    assert ours["delta_unre"] <= 1e-6 < rate / 2 * math.exp(-(gamma - 3) / lam)
+    assert ours["expected_dummies"] == gamma * tau * (tau - 1) / 2
+    # both together
+    assert ours["delta"] == pytest.approx(
+        max(ours["delta_released"] + ours["delta_far"], ours["delta_unre"]), rel=1e-8)
+    assert ours["delta"] <= 1e-6
+    assert len(ours["warnings"]) >= 7
+    print(f"\nepsilon {epsilon}, {noise_kind}: sigma {ours['sigma']:.4f}, one user's "
+          f"{ours['sigma_local']:.4f}, lambda {lam:.4f}, gamma {gamma}, dummies "
+          f"{ours['expected_dummies']:.0f}, delta of unreleased {ours['delta_unre']:.3g}, "
+          f"the joint accountant's epsilon {ours['joint_epsilon']}")
+
+
+@pytest.mark.parametrize("kind", ["cap", "group", "bespoke"])
+def test_several_records(plan, kind):
+    """Two records a user: the target from one record's theorem, as printed."""
+    ours = plan("16", "0.2", "3", "--threshold", "400", "--sensitivity-ratio", "3",
+                "--max-cells-per-user", "2", "--multi-record", kind)
+    rate, tau, q = ours["sampling_rate"], ours["tau"], 1 - (1 - ours["sampling_rate"]) ** 4
+    counts = []
+    for l in (1, 2):
+        m = tau / q + l - 1
+        counts.append(math.exp(-m * coins(tau / m, rate)))
+    epsilon = ours["epsilon_fre"] + ours["epsilon_agg"]
+    delta = ours["delta_fre"] + ours["delta_agg"] + ours["delta_sens"]
+    factor = {"cap": 2, "group": 1 + math.exp(epsilon), "bespoke": 1}[kind]
+    assert (1 if kind == "bespoke" else 2) * epsilon == pytest.approx(16, rel=1e-12)
+    assert factor * delta == pytest.approx(1e-6, rel=1e-9)
+    if kind == "bespoke":
+        assert ours["epsilon_fre"] == pytest.approx(-2 * 3 * math.log1p(-rate), rel=1e-12)
+        assert ours["delta_fre"] == pytest.approx(max(2 * counts[0], counts[1]), rel=1e-9)
+        assert ours["delta_sens"] == pytest.approx(2 * collision(3, 20), rel=1e-9)
+    else:
+        assert ours["delta_fre"] == pytest.approx(counts[0], rel=1e-9)
+    assert ours["delta"] <= 1e-6
+    print(f"\n{kind}: sigma {ours['sigma']:.4f} for two records at epsilon 16")

@@ -644,6 +644,8 @@ static void discrete_noise_as_printed(void **state)
     for (i = 0; i < 4; i++) {
         fre_plan_request r = distributed(i % 2 ? 8 : 4, 0.3, 3);
         double d = i == 1 ? 1024 : dims[i % 3], phi = phis[(i + i / 3) % 3], local, beta;
+        double kappa;
+        uint64_t j;
         fre_plan p, continuous;
 
         r.dim = dims[i % 3];
@@ -658,6 +660,10 @@ static void discrete_noise_as_printed(void **state)
                      printed_rho(p.account.split, local, beta, d, (double)p.mechanism.tau,
                                  p.mechanism.dist.phi),
                      0, 1e-9);
+        for (kappa = 0, j = 1; j < p.mechanism.tau; j++)
+            kappa +=
+                10 * exp(-2 * M_PI * M_PI * pow(local / beta, 2) * (double)j / (double)(j + 1));
+        assert_close(p.ddg.kappa, kappa, 1e-300, 1e-9);
         assert_true(p.request.gaussian == FRE_GAUSSIAN_ZCDP);
         assert_true(p.mechanism.noise == FRE_NOISE_DISCRETE);
         assert_true(fre_zcdp_delta(p.ddg.rho, p.epsilon_agg) <= p.delta_agg);
@@ -673,6 +679,30 @@ static void discrete_noise_as_printed(void **state)
         assert_true(p.mechanism.sigma > continuous.mechanism.sigma);
         assert_true(p.mechanism.sigma < (d > 100 ? 1.06 : 1.25) * continuous.mechanism.sigma);
         assert_close(p.multiplier * p.account.split, p.mechanism.sigma, 0, 1e-12);
+    }
+}
+
+/* What the joint accountant says of the paper's distributed plans: lambda is the least for epsilon,
+ * so that it certifies that epsilon and, but for rounding of lambda, none below. */
+static void joint_accountant_of_distributed_plans(void **state)
+{
+    static const double at[][3] = {{2, 0.2, 5}, {4, 0.3, 4}, {8, 0.5, 4}, {16, 0.6, 3}};
+    int i;
+
+    (void)state;
+    for (i = 0; i < 4; i++) {
+        fre_plan_request r = distributed(at[i][0], at[i][1], at[i][2]);
+        fre_plan p;
+        fre_account a;
+
+        r.noise = i % 2 ? FRE_NOISE_CONTINUOUS : FRE_NOISE_DISCRETE;
+        p = plan_of(&r);
+        assert_true(p.joint_epsilon <= r.epsilon);
+        assert_true(p.joint_epsilon >= 0.999 * r.epsilon);
+        assert_int_equal(fre_joint_delta(&a, &p.mechanism, r.epsilon, NULL), FRE_OK);
+        assert_true(a.delta <= r.delta && a.delta_unreleased > 0);
+        assert_int_equal(fre_joint_delta(&a, &p.mechanism, 0.99 * r.epsilon, NULL), FRE_OK);
+        assert_true(a.delta > r.delta);
     }
 }
 
@@ -852,6 +882,7 @@ int main(void)
         cmocka_unit_test(padding_as_asked),
         cmocka_unit_test(distributed_refusals),
         cmocka_unit_test(discrete_noise_as_printed),
+        cmocka_unit_test(joint_accountant_of_distributed_plans),
         cmocka_unit_test(rho_bounds_renyi_divergences),
         cmocka_unit_test(rounding_exceeds_its_bound_with_phi),
         cmocka_unit_test(curator_faults_are_named),

@@ -305,10 +305,6 @@ static fre_status check(const fre_plan_request *r, fre_err *err)
                         "--multi-record bespoke is computed for at most %u records a user: lower "
                         "--max-cells-per-user, or use --multi-record cap",
                         FRE_PAPER_RECORDS_MAX);
-    if (r->noise == FRE_NOISE_DISCRETE && !r->dist.on)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--noise discrete is what users add: give --distributed, or use --noise "
-                        "continuous");
     if (!(r->dist.phi >= 0 && r->dist.phi < 1))
         return fre_fail(err, FRE_E_USAGE, "phi must be from 0 and below 1");
     return FRE_OK;

@@ -8,9 +8,9 @@
 #include "special.h"
 
 /* What the sampler of dummy tags takes. */
-#define LAMBDA_STEP 0x1p-16
+#define LAMBDA_STEP (1 / (double)FRE_TSDLAP_ONE)
 #define LAMBDA_MAX 0x1p16
-#define GAMMA_MAX 0x1p24
+#define GAMMA_MAX ((double)FRE_TSDLAP_GAMMA_MAX)
 
 /* With fewer than two dummies expected a multiplicity and a large lambda, the printed delta_unre
  * is below the padding's own failure; with two it never is. */
