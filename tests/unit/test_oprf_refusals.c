@@ -280,7 +280,29 @@ static void scalars_end_at_the_order(void **state)
     }
     memset(s, 0xff, 32);
     scalar_is(s, false);
-    /* libsodium would take each of these: it masks and reduces. */
+}
+
+/* What libsodium 1.0.18 makes of a scalar that we refuse: order + 1 is 1, and bit 255 is nothing. */
+static void libsodium_takes_any_scalar(void **state)
+{
+    uint8_t s[32], product[32];
+    exchange x;
+
+    (void)state;
+    if (strcmp(sodium_version_string(), "1.0.18") != 0)
+        skip();
+    exchange_make(&x, 14);
+    (void)unhex(s, 32, order_hex);
+    s[0]++;
+    scalar_is(s, false);
+    assert_int_equal(crypto_scalarmult_ristretto255(product, s, x.blinded[0].b), 0);
+    assert_memory_equal(product, x.blinded[0].b, 32);
+    memset(s, 0, 32);
+    s[0] = 1;
+    s[31] = 0x80;
+    scalar_is(s, false);
+    assert_int_equal(crypto_scalarmult_ristretto255(product, s, x.blinded[0].b), 0);
+    assert_memory_equal(product, x.blinded[0].b, 32);
 }
 
 /* A scalar with its order added is the same exponent under another name; libsodium multiplies by
@@ -480,6 +502,7 @@ int main(void)
         cmocka_unit_test(numbers_without_a_root_are_refused),
         cmocka_unit_test(other_lengths_are_refused),
         cmocka_unit_test(scalars_end_at_the_order),
+        cmocka_unit_test(libsodium_takes_any_scalar),
         cmocka_unit_test(proofs_have_one_name),
         cmocka_unit_test(every_bit_counts),
         cmocka_unit_test(false_answers_are_refused),
