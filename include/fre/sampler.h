@@ -3,7 +3,7 @@
  * Sources: Canonne, Kamath, Steinke 2020 (CKS20: Bernoulli, discrete Laplace, discrete Gaussian);
  * Karney 2016 (exact normal deviates, algorithm N).  Decision: the samplers are a module of their
  * own above sketch and privacy because the projection is drawn with them too (docs/decisions).
- * Draws are SECRET; all but those of the table take a time that depends on them.
+ * Draws are SECRET; all but the coin and the table take a time that depends on them.
  */
 #ifndef FRE_SAMPLER_H
 #define FRE_SAMPLER_H
