@@ -1,16 +1,16 @@
 /** fre/tally.h - the steps that decide privacy, in one place: a record's coin, the predicate that
- * releases a cell, sums on the lattice beta Z^d, their noise, the mean.  The curator
- * runs them.
+ * releases a cell, sums on the lattice beta Z^d, their noise, the mean, and the padding of the
+ * distributed mode.  The curator runs them, the audit attacks them.
  *
  * No file, no model, no clock; sums are integers, so neither the order of the records nor the
- * number of threads changes a bit.  Coins, sums before noise and noise are SECRET; each kind of
- * draw has a stream of its own.  Source: [Fre-E2T, Alg. 1]; docs/privacy.md, sec. 1.
+ * number of threads changes a bit.  Coins, sums before noise, noise and padding are SECRET; each
+ * kind of draw has a stream of its own.  Source: [Fre-E2T, Alg. 1, 2]; docs/privacy.md, sec. 1.
  */
 #ifndef FRE_TALLY_H
 #define FRE_TALLY_H
 
 #include <fre/core.h>
-#include <fre/sampler.h>
+#include <fre/privacy.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -43,6 +43,13 @@ FRE_API void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t 
 /** mean[j] = sum[j] * beta / count; count >= 1. */
 FRE_API void fre_tally_mean(float *mean, const int64_t *sum, size_t dim, double step,
                             uint64_t count);
+
+/** Numbers of dummy tags: tags[m-1], m = 1..tau-1, unique random tags that appear m times each, by
+ * TSDLap(lambda, gamma) of d.  [Fre-E2T, Alg. 2]
+ * FRE_E_ARG: tau < 2, or a lambda that the sampler cannot draw with exactly: it must be a multiple
+ * of 2^-16 from 2^-16 to 2^16; gamma at most FRE_TSDLAP_GAMMA_MAX. */
+FRE_API FRE_MUST_CHECK fre_status fre_tally_padding(uint32_t *tags, uint64_t tau, fre_rng *padding,
+                                                    const fre_distributed *d);
 
 #ifdef __cplusplus
 }

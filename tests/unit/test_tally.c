@@ -1,5 +1,5 @@
 /* tests/unit/test_tally.c - sums against an independent computation, the predicate at its edge,
- * coins and noise against their laws, refusals. */
+ * coins, noise and padding against their laws, refusals. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -163,6 +163,66 @@ static void means_divide(void **state)
     assert_close((double)mean[2], 1.5, 0, 0);
 }
 
+static void padding_has_its_law_for_each_multiplicity(void **state)
+{
+    enum { N = 20000, GAMMA = 4, TAU = 4 };
+    const fre_distributed d = {.on = true, .lambda = 1.5, .gamma = GAMMA};
+    double seen[TAU - 1][2 * GAMMA + 1] = {{0}}, cross = 0, variance = 0;
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "padding"), FRE_OK);
+    for (int i = 0; i < N; i++) {
+        uint32_t tags[TAU - 1];
+
+        assert_int_equal(fre_tally_padding(tags, TAU, &r, &d), FRE_OK);
+        for (int m = 0; m < TAU - 1; m++) {
+            assert_true(tags[m] <= 2 * GAMMA);
+            seen[m][tags[m]]++;
+        }
+        cross += ((double)tags[0] - GAMMA) * ((double)tags[1] - GAMMA);
+    }
+    for (int m = 0; m < TAU - 1; m++) {
+        double chi = 0;
+
+        for (int u = 0; u <= 2 * GAMMA; u++) {
+            const double e = N * fre_tsdlap_mass(d.lambda, GAMMA, u);
+
+            chi += (seen[m][u] - e) * (seen[m][u] - e) / e;
+        }
+        assert_true(chi < 50); /* 8 degrees of freedom: 4e-8 */
+    }
+    for (int u = 0; u <= 2 * GAMMA; u++)
+        variance += (u - GAMMA) * (u - GAMMA) * fre_tsdlap_mass(d.lambda, GAMMA, u);
+    assert_true(fabs(cross) < 5.5 * variance * sqrt(N));
+    fre_rng_wipe(&r);
+}
+
+static void padding_refuses_what_it_cannot_draw(void **state)
+{
+    const double bad[] = {0, -1, NAN, INFINITY, 1. / 3, 0x1p-17, 65537};
+    uint32_t tags[3] = {7, 8, 9};
+    fre_distributed d = {.on = true, .lambda = 1, .gamma = 2};
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "refused"), FRE_OK);
+    assert_int_equal(fre_tally_padding(tags, 1, &r, &d), FRE_E_ARG);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        d.lambda = bad[i];
+        assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_E_ARG);
+    }
+    d.lambda = 0x1p-16;
+    d.gamma = FRE_TSDLAP_GAMMA_MAX + 1;
+    assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_E_ARG);
+    assert_int_equal(tags[0], 7);
+    d.gamma = 5; /* so narrow that it always draws gamma */
+    assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_OK);
+    assert_int_equal(tags[0], 5);
+    assert_int_equal(tags[2], 5);
+    fre_rng_wipe(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -174,6 +234,8 @@ int main(void)
         cmocka_unit_test(noise_has_its_variance_in_every_coordinate),
         cmocka_unit_test(no_noise_draws_nothing),
         cmocka_unit_test(means_divide),
+        cmocka_unit_test(padding_has_its_law_for_each_multiplicity),
+        cmocka_unit_test(padding_refuses_what_it_cannot_draw),
     };
 
     return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
