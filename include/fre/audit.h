@@ -1,0 +1,85 @@
+/** fre/audit.h - an attack on the mechanism itself: its steps run many times on neighbouring
+ * inputs, and how well the two can be told apart bounds epsilon from below.
+ *
+ * A bound above the claim refutes it, but for a chance of 1 - confidence; a bound below it proves
+ * nothing.  Inputs are embeddings that share a cell given the projection, all within the split of
+ * the account (where the claim has to hold whatever the projection), and far ones under real
+ * projections.  Tests: the likelihood ratio of the law that the mechanism should have, and a
+ * learned one, which knows nothing of that law.  Clopper-Pearson bounds, with Bonferroni over
+ * scenarios, directions and tests.  docs/privacy.md, "Audit"; the idea: Jagielski, Ullman, Oprea
+ * 2020; Nasr et al. 2021.
+ */
+#ifndef FRE_AUDIT_H
+#define FRE_AUDIT_H
+
+#include <fre/core.h>
+#include <fre/privacy.h>
+#include <fre/tally.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_AUDIT_RUNS_MIN UINT64_C(1000)
+#define FRE_AUDIT_RUNS_MAX UINT64_C(10000000) /* 48 bytes a run */
+#define FRE_AUDIT_MEMBERS_MAX UINT64_C(10000000)
+
+/** The mechanism under attack.  The real one is made of the functions that releases run; a test
+ * of the audit puts a defect in the place of one of them. */
+typedef struct fre_audit_steps {
+    /** record: 0, 1, ... in a run, for each member of a cell. */
+    bool (*coin)(fre_rng *coins, uint64_t p32, uint64_t record);
+    bool (*released)(uint64_t count, uint64_t tau);
+    void (*noise)(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
+    fre_status (*padding)(uint32_t *tags, uint64_t tau, fre_rng *padding, const fre_distributed *d);
+    /** Does a participant who is not sampled, or has no text, send a random tag? */
+    bool (*cover)(const fre_distributed *d, bool has_text);
+} fre_audit_steps;
+
+/** What releases run.  Static. */
+FRE_API const fre_audit_steps *fre_audit_real_steps(void);
+
+typedef struct fre_audit_opts {
+    fre_mechanism mechanism; /**< borrowed numbers, taken as they are; dim at least 1 */
+    double epsilon, delta;   /**< the claim; 0 < epsilon <= 50, 0 < delta < 1 */
+    double split;  /**< distance of near members; 0: the largest that delta can't charge as far */
+    uint64_t others; /**< other members of the worst cell; 0: the account's */
+    uint64_t runs; /**< of each of the two inputs, a scenario; FRE_AUDIT_RUNS_MIN.. _MAX */
+    double confidence; /**< of the whole verdict, (0, 1) */
+    uint32_t threads;
+    bool seeded; /**< repeatable */
+    uint8_t seed[FRE_SEED_BYTES];
+    const fre_audit_steps *steps; /**< borrowed for the call; NULL: the real ones */
+    const fre_progress *progress;
+} fre_audit_opts;
+
+typedef struct fre_audit_scenario {
+    char name[96];        /**< what the two inputs are */
+    double epsilon_lower; /**< at least this, >= 0 */
+    bool learned;         /**< the test that gave it */
+    bool backward;        /**< removing the record (replacing: the other way round) */
+} fre_audit_scenario;
+
+typedef struct fre_audit {
+    double epsilon, delta; /**< the claim */
+    double confidence;
+    double split;
+    uint64_t runs;
+    double epsilon_lower; /**< the largest of the scenarios' */
+    size_t worst;         /**< its index */
+    bool refuted;         /**< epsilon_lower > epsilon */
+    size_t n;
+    fre_audit_scenario *scenario; /**< [n], owned */
+} fre_audit;
+
+/** Run every scenario that the mechanism's mode and adjacency have.  The same seed gives the same
+ * audit, whatever the number of threads.  Time grows with runs, tau and dim.
+ * FRE_E_USAGE: a number out of range (names the flag); FRE_E_NOMEM; FRE_E_INTERRUPTED. */
+FRE_API FRE_MUST_CHECK fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts,
+                                                fre_err *err);
+FRE_API void fre_audit_free(fre_audit *a);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_AUDIT_H */

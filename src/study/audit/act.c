@@ -1,0 +1,321 @@
+/* audit/act.c - runs of the mechanism, as its parties would: coins, counts, the predicate, sums on
+ * the lattice, noise, padding, covers.  What comes out is what an attacker sees. */
+#include "internal.h"
+
+#include <fre/sketch.h>
+
+#include <math.h>
+#include <string.h>
+
+/* ---- one run --------------------------------------------------------------------------------- */
+
+/* What the parties know before anything is seen. */
+typedef struct backstage {
+    uint64_t sampled[AUDIT_GROUPS_MAX]; /* of cell 0's others, by line */
+    uint64_t other_cell;                /* of cell 1's others */
+    bool extra;                         /* the record's own coin */
+    uint64_t covers;                    /* random tags */
+} backstage;
+
+/* Which far groups share the record's cell under a fresh projection.  By the rotations of space
+ * only their distances matter, so that the grid can live on the axes. */
+static fre_status fall(bool in[AUDIT_GROUPS_MAX], audit_actor *a)
+{
+    const audit_stage *s = a->stage;
+    const float norm = (float)(s->plan.far * M_SQRT1_2);
+    fre_sketch_params sp = {.dim = s->lines + 1,
+                            .proj = s->opts->mechanism.proj,
+                            .cell_edge = s->opts->mechanism.cell_edge};
+    float x[AUDIT_GROUPS_MAX + 1] = {norm};
+    fre_sketch *sketch = NULL;
+    fre_cell home, cell;
+    fre_status st;
+
+    fre_rng_bytes(&a->grid, sp.seed, sizeof sp.seed);
+    st = fre_sketch_new(&sketch, &sp);
+    if (st == FRE_OK)
+        st = fre_sketch_cell(sketch, &home, x, sp.dim);
+    x[0] = 0;
+    for (uint32_t i = 0; st == FRE_OK && i < s->lines; i++) {
+        x[i + 1] = norm;
+        st = fre_sketch_cell(sketch, &cell, x, sp.dim);
+        in[i] = st == FRE_OK && memcmp(&home, &cell, sizeof cell) == 0;
+        x[i + 1] = 0;
+    }
+    fre_sketch_free(sketch);
+    return st;
+}
+
+static void toss(backstage *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], unsigned world)
+{
+    const audit_stage *s = a->stage;
+    const fre_distributed *d = &s->opts->mechanism.dist;
+    const uint64_t p32 = s->opts->mechanism.p32;
+    const bool has_text = s->plan.extra[world].cell != AUDIT_NOWHERE;
+    uint64_t record = 0, silent = 0;
+
+    for (uint32_t i = 0; i < s->lines; i++) {
+        for (uint64_t j = 0; in[i] && j < s->plan.others[0]; j++) {
+            const bool heads = s->steps->coin(&a->coins, p32, record++);
+
+            b->sampled[i] += heads;
+            silent += !heads;
+        }
+    }
+    for (uint64_t j = 0; j < s->plan.others[1]; j++) {
+        const bool heads = s->steps->coin(&a->coins, p32, record++);
+
+        b->other_cell += heads;
+        silent += !heads;
+    }
+    b->extra = has_text && s->steps->coin(&a->coins, p32, record);
+    if (d->on && s->steps->cover(d, true))
+        b->covers = silent;
+    if (d->on && !b->extra)
+        b->covers += s->steps->cover(d, has_text);
+}
+
+/* Sum of a cell and its noise. */
+static fre_status release(audit_actor *a, const backstage *b, unsigned cell, unsigned world)
+{
+    const audit_stage *s = a->stage;
+    const bool extra = b->extra && s->plan.extra[world].cell == (int)cell;
+    int64_t *sum = a->sum[cell];
+    fre_status st = FRE_OK;
+
+    memset(sum, 0, s->dim * sizeof *sum);
+    for (uint32_t i = 0; st == FRE_OK && i < (cell == 0 ? s->lines : 1); i++) {
+        uint64_t times = cell == 0 ? b->sampled[i] : b->other_cell;
+
+        if (cell == 0 && i == 0)
+            times += s->opts->mechanism.dist.curious;
+        if (times > 0)
+            st = fre_tally_add(sum, s->others + (size_t)i * s->dim, s->dim, times, &s->lattice);
+    }
+    if (st == FRE_OK && extra)
+        st = fre_tally_add(sum, s->extra[world], s->dim, 1, &s->lattice);
+    if (st == FRE_OK)
+        s->steps->noise(sum, s->dim, &a->noise, s->sigma_lattice);
+    return st;
+}
+
+static double along(const audit_stage *s, const int64_t *sum, uint64_t count, uint32_t line)
+{
+    const int64_t *q = s->lattice_others + (size_t)line * s->dim;
+    const double *u = s->direction + (size_t)line * s->dim;
+    double t = 0;
+
+    for (uint32_t j = 0; j < s->dim; j++)
+        t += (double)(sum[j] - (int64_t)count * q[j]) * u[j];
+    return t * s->lattice.step;
+}
+
+static fre_status see_cells(audit_actor *a, const backstage *b, const bool in[AUDIT_GROUPS_MAX],
+                            unsigned world)
+{
+    const audit_stage *s = a->stage;
+    const uint64_t tau = s->opts->mechanism.tau;
+    audit_view *v = &a->view;
+    uint32_t line = 0;
+
+    v->count[0] = s->opts->mechanism.dist.curious;
+    v->count[1] = b->other_cell;
+    for (uint32_t i = s->lines; i-- > 0;) {
+        v->count[0] += b->sampled[i];
+        line = in[i] ? i : line;
+    }
+    if (b->extra)
+        v->count[s->plan.extra[world].cell]++;
+    for (unsigned k = 0; k < 2; k++) {
+        v->released[k] = s->steps->released(v->count[k], tau);
+        if (v->released[k]) {
+            const fre_status st = release(a, b, k, world);
+
+            if (st != FRE_OK)
+                return st;
+            v->along[k] = along(s, a->sum[k], v->count[k], k == 0 ? line : 0);
+        }
+    }
+    return FRE_OK;
+}
+
+/* Unreleased tags of S_syn's view: how many appear m times. */
+static fre_status see_tags(audit_actor *a, const backstage *b)
+{
+    const fre_mechanism *m = &a->stage->opts->mechanism;
+    audit_view *v = &a->view;
+    fre_status st = a->stage->steps->padding(v->tags, m->tau, &a->padding, &m->dist);
+
+    if (st != FRE_OK)
+        return st;
+    for (unsigned k = 0; k < 2; k++) {
+        if (!v->released[k] && v->count[k] >= 1 && v->count[k] < m->tau)
+            v->tags[v->count[k] - 1]++;
+    }
+    v->tags[0] += (uint32_t)b->covers;
+    return FRE_OK;
+}
+
+/* ---- names of views -------------------------------------------------------------------------- */
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+    h = (h ^ v) * UINT64_C(0x9e3779b97f4a7c15);
+    return h ^ h >> 29;
+}
+
+static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
+{
+    static const uint8_t key[32];
+    uint64_t half;
+    uint8_t out[16];
+
+    fre_hash128(out, key, p, n);
+    memcpy(&half, out, sizeof half);
+    return mix(h, half);
+}
+
+/* Two sums are looked at by their difference, in which noise that they share cancels. */
+static uint64_t name_sums(audit_actor *a, uint64_t h)
+{
+    const audit_stage *s = a->stage;
+    const audit_view *v = &a->view;
+    const size_t bytes = s->dim * sizeof *a->difference;
+
+    if (v->released[0] && v->released[1]) {
+        for (uint32_t j = 0; j < s->dim; j++)
+            a->difference[j] = a->sum[0][j] - a->sum[1][j] -
+                               ((int64_t)v->count[0] - (int64_t)v->count[1]) * s->lattice_others[j];
+        return mix_bytes(h, a->difference, bytes);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        if (v->released[k])
+            h = mix_bytes(mix(h, v->count[k]), a->sum[k], bytes);
+    }
+    return h;
+}
+
+static uint64_t name_exactly(audit_actor *a)
+{
+    const fre_mechanism *m = &a->stage->opts->mechanism;
+    const audit_view *v = &a->view;
+    uint64_t h = mix(1, (uint64_t)v->released[0] * 2 + v->released[1]);
+
+    h = name_sums(a, mix(h, v->groups));
+    if (m->dist.on)
+        h = mix_bytes(h, v->tags, (size_t)(m->tau - 1) * sizeof *v->tags);
+    return h | 1;
+}
+
+static uint64_t bin(double x, double width)
+{
+    const double b = floor(x / width);
+
+    return (uint64_t)(int64_t)(b > 1e9 ? 1e9 : b < -1e9 ? -1e9 : b);
+}
+
+/* A curator's view: counts, and sums in quarters of their noise. */
+static uint64_t name_cells(const audit_actor *a, uint64_t h)
+{
+    const audit_stage *s = a->stage;
+    const audit_view *v = &a->view;
+    const unsigned cells = s->plan.extra[0].cell == 1 ? 2 : 1;
+
+    for (unsigned k = 0; k < cells; k++)
+        h = mix(h, v->released[k] ? mix(v->count[k], bin(v->along[k], s->sigma / 4)) : 0);
+    return h;
+}
+
+/* S_syn's view: single tags beside what the released cell shows, or beside the two multiplicities
+ * that the cell most likely has. */
+static uint64_t name_tags(const audit_actor *a, uint64_t h)
+{
+    const audit_stage *s = a->stage;
+    const audit_view *v = &a->view;
+    const uint64_t c = audit_likely_count(s), tau = s->opts->mechanism.tau;
+
+    h = mix(h, v->tags[0]);
+    if (v->released[0])
+        return mix(h, bin(audit_llr_of_cell(s, v), .25));
+    h = mix(h, c >= 2 && c < tau ? v->tags[c - 1] : 0);
+    return mix(h, c + 1 < tau ? v->tags[c] : 0);
+}
+
+static uint64_t name_roughly(const audit_actor *a)
+{
+    const uint64_t h = mix(mix(2, a->view.groups), a->view.released[0]);
+
+    return (a->stage->opts->mechanism.dist.on ? name_tags(a, h) : name_cells(a, h)) | 1;
+}
+
+/* ---- a chunk --------------------------------------------------------------------------------- */
+
+static fre_status open_streams(audit_actor *a, unsigned world, uint64_t chunk)
+{
+    static const char *const kinds[] = {"coins", "noise", "padding", "grid"};
+    fre_rng *const streams[] = {&a->coins, &a->noise, &a->padding, &a->grid};
+    const fre_audit_opts *o = a->stage->opts;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < 4; i++) {
+        char label[96];
+
+        (void)snprintf(label, sizeof label, "audit/%u/%u/%llu/%s", a->stage->index, world,
+                       (unsigned long long)chunk, kinds[i]);
+        st = o->seeded ? fre_rng_init_seeded(streams[i], o->seed, label) : fre_rng_init(streams[i]);
+    }
+    return st;
+}
+
+static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
+{
+    const audit_stage *s = a->stage;
+    bool in[AUDIT_GROUPS_MAX] = {true};
+    backstage b = {.covers = 0};
+    fre_status st = FRE_OK;
+
+    if (s->plan.groups > 0)
+        st = fall(in, a);
+    a->view.groups = 0;
+    for (uint32_t i = 0; s->plan.groups > 0 && i < s->lines; i++)
+        a->view.groups += in[i];
+    if (st != FRE_OK)
+        return st;
+    toss(&b, a, in, world);
+    st = see_cells(a, &b, in, world);
+    if (st == FRE_OK && s->opts->mechanism.dist.on)
+        st = see_tags(a, &b);
+    if (st != FRE_OK)
+        return st;
+    out->llr = audit_llr(s, &a->view);
+    out->exact = name_exactly(a);
+    out->coarse = name_roughly(a);
+    return FRE_OK;
+}
+
+fre_status audit_act(audit_trace *out, size_t n, const audit_stage *s, unsigned world,
+                     uint64_t chunk)
+{
+    const uint64_t tau = s->opts->mechanism.tau;
+    audit_actor a = {.stage = s};
+    fre_status st = open_streams(&a, world, chunk);
+
+    for (unsigned k = 0; k < 2; k++)
+        a.sum[k] = calloc(s->dim, sizeof *a.sum[k]);
+    a.difference = calloc(s->dim, sizeof *a.difference);
+    if (s->opts->mechanism.dist.on)
+        a.view.tags = calloc((size_t)tau, sizeof *a.view.tags);
+    if (!a.sum[0] || !a.sum[1] || !a.difference || (s->opts->mechanism.dist.on && !a.view.tags))
+        st = FRE_E_NOMEM;
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        st = run_once(&out[i], &a, world);
+    free(a.sum[0]);
+    free(a.sum[1]);
+    free(a.difference);
+    free(a.view.tags);
+    fre_rng_wipe(&a.coins);
+    fre_rng_wipe(&a.noise);
+    fre_rng_wipe(&a.padding);
+    fre_rng_wipe(&a.grid);
+    return st;
+}

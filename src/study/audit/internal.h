@@ -1,0 +1,108 @@
+/* audit/internal.h - one scenario: two neighbouring inputs, what an attacker sees of a run, the
+ * law it should have, the tests. */
+#ifndef FRE_AUDIT_INTERNAL_H
+#define FRE_AUDIT_INTERNAL_H
+
+#include <fre/audit.h>
+
+#define AUDIT_GROUPS_MAX 8u
+#define AUDIT_NOWHERE (-1)
+
+/* The record in which the two inputs differ: where it is in one of them. */
+typedef struct audit_extra {
+    int cell;        /* AUDIT_NOWHERE: this input lacks it */
+    double position; /* along the scenario's line; ignored with far groups */
+} audit_extra;
+
+/* What a scenario is. */
+typedef struct audit_plan {
+    char name[96];
+    uint64_t others[2];   /* honest members of cell 0, in which the record is, and of cell 1 */
+    double position;      /* of the others along the line */
+    audit_extra extra[2]; /* in input 0 (V) and input 1 (V') */
+    uint32_t groups;      /* of far members, others[0] each, near cell 0 by chance only */
+    double far;           /* their distance; cell 0 has no other members then */
+} audit_plan;
+
+/* Everything that runs share; immutable while they run. */
+typedef struct audit_stage {
+    const fre_audit_opts *opts;
+    const fre_audit_steps *steps;
+    audit_plan plan;
+    uint32_t index; /* of the scenario, part of the streams' names */
+    fre_tally_lattice lattice;
+    uint64_t sigma_lattice;
+    double sigma; /* what the lattice makes of it */
+    double p;
+    uint32_t dim;
+    uint32_t lines;     /* groups, or 1 */
+    float *others;      /* lines x dim */
+    float *extra[2];    /* dim each */
+    double *direction;  /* lines x dim, unit vectors from the others to the record */
+    int64_t *lattice_others; /* lines x dim */
+    double offset[2];   /* of the record from the others along the line, as the lattice has them */
+    double *log_mass[2];  /* ln Pr[Bin(others, p) = j] */
+    double *log_below[2]; /* ln Pr[Bin(others, p) < j], j = 0..others+1 */
+} audit_stage;
+
+/* What an attacker sees of one run. */
+typedef struct audit_view {
+    bool released[2];
+    uint64_t count[2];
+    double along[2]; /* <sum - count others, direction>, embedding units */
+    uint32_t groups; /* far groups in cell 0: the projection is public */
+    uint32_t *tags;  /* distributed: tags of multiplicity 1..tau-1, dummies included */
+    uint8_t digest[16]; /* of every number seen, or of what two sums don't share */
+} audit_view;
+
+/* What is kept of a run. */
+typedef struct audit_trace {
+    double llr;             /* ln Pr[view | V'] / Pr[view | V] */
+    uint64_t exact, coarse; /* names of the view, whole and rounded */
+} audit_trace;
+
+/* Scratch of one thread's chunk of runs. */
+typedef struct audit_actor {
+    const audit_stage *stage;
+    fre_rng coins, noise, padding, grid;
+    int64_t *sum[2];
+    int64_t *difference;
+    audit_view view;
+} audit_actor;
+
+/* stage.c */
+FRE_MUST_CHECK fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts,
+                                           const audit_plan *plan, uint32_t index, fre_err *err);
+void audit_stage_wipe(audit_stage *s);
+
+/* act.c: `n` runs on input `world`, the chunk'th of such, into out. */
+FRE_MUST_CHECK fre_status audit_act(audit_trace *out, size_t n, const audit_stage *s,
+                                    unsigned world, uint64_t chunk);
+
+/* law.c */
+double audit_llr(const audit_stage *s, const audit_view *v);
+/* Of what is released of cell 0 alone. */
+double audit_llr_of_cell(const audit_stage *s, const audit_view *v);
+/* ln(e^a + e^b); either may be -infinity. */
+double audit_log_add(double a, double b);
+/* The multiplicity that the record's cell most likely has. */
+uint64_t audit_likely_count(const audit_stage *s);
+
+/* learn.c: scores of trace[i], i >= train, learned from the first `train` of both inputs. */
+FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2],
+                                      size_t n, size_t train);
+
+/* bound.c */
+/* Clopper-Pearson: the chance of an event seen k times in n is at least (at most) this, but for
+ * a chance of alpha. */
+double audit_at_least(uint64_t k, uint64_t n, double alpha);
+double audit_at_most(uint64_t k, uint64_t n, double alpha);
+/* I_x(a, b), the regularised incomplete beta function. */
+double audit_incomplete_beta(double a, double b, double x);
+/* ln((Pr[score >= t | 1] - delta) / Pr[score >= t | 0]) is at least this, for the t that looks
+ * best on [from, middle), on the strength of [middle, to); each of two bounds fails with chance
+ * alpha.  0 where nothing is shown.  Sorts the scores of [from, middle). */
+double audit_epsilon(double *score0, double *score1, size_t from, size_t middle, size_t to,
+                     double delta, double alpha);
+
+#endif

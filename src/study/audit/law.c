@@ -1,0 +1,200 @@
+/* audit/law.c - what a view's likelihood under either input should be, so that the ratio of the
+ * two is the best test there is (Neyman and Pearson).  A defect makes this law wrong; the test is
+ * still a test then, only no longer the best. */
+#include "internal.h"
+
+#include <math.h>
+
+double audit_log_add(double a, double b)
+{
+    const double top = a > b ? a : b, low = a > b ? b : a;
+
+    return top > -HUGE_VAL ? top + log1p(exp(low - top)) : top;
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+/* ln Pr[j of a cell's others are sampled]. */
+static double log_mass(const audit_stage *s, unsigned cell, int64_t j)
+{
+    return j < 0 || j > (int64_t)s->plan.others[cell] ? -HUGE_VAL : s->log_mass[cell][j];
+}
+
+/* ln Pr[fewer than j of them are]. */
+static double log_below(const audit_stage *s, unsigned cell, int64_t j)
+{
+    const int64_t n = (int64_t)s->plan.others[cell];
+
+    return s->log_below[cell][j < 0 ? 0 : j > n + 1 ? n + 1 : j];
+}
+
+static double log_gauss(double x, double sigma)
+{
+    return -x * x / (2 * sigma * sigma);
+}
+
+/* Curious members are in cell 0, and their coins are known to have fallen on their side. */
+static int64_t curious(const audit_stage *s, unsigned cell)
+{
+    return cell == 0 ? (int64_t)s->opts->mechanism.dist.curious : 0;
+}
+
+/* A released cell's count and sum, with the record in it or not. */
+static double log_released(const audit_stage *s, const audit_view *v, unsigned cell, bool extra,
+                           double offset)
+{
+    const int64_t others = (int64_t)v->count[cell] - curious(s, cell) - extra;
+
+    return log_mass(s, cell, others) + log_gauss(v->along[cell] - (extra ? offset : 0), s->sigma);
+}
+
+/* ---- curator --------------------------------------------------------------------------------- */
+
+static double log_cell(const audit_stage *s, const audit_view *v, unsigned cell, bool extra,
+                       double offset)
+{
+    const int64_t tau = (int64_t)s->opts->mechanism.tau;
+
+    if (v->released[cell])
+        return log_released(s, v, cell, extra, offset);
+    return log_below(s, cell, tau - curious(s, cell) - extra);
+}
+
+/* ---- distributed ----------------------------------------------------------------------------- */
+
+/* ln of TSDLap's mass at a number of dummies, but for a constant. */
+static double log_dummies(const fre_distributed *d, int64_t number)
+{
+    const int64_t gamma = d->gamma;
+
+    return number < 0 || number > 2 * gamma ? -HUGE_VAL
+                                            : -fabs((double)(number - gamma)) / d->lambda;
+}
+
+/* All multiplicities above 1, if none of the tags were real. */
+typedef struct crowd {
+    double sum; /* of the finite logarithms */
+    uint64_t impossible;
+} crowd;
+
+static crowd count_crowd(const fre_mechanism *m, const audit_view *v)
+{
+    crowd c = {.sum = 0};
+
+    for (uint64_t i = 2; i < m->tau; i++) {
+        const double l = log_dummies(&m->dist, v->tags[i - 1]);
+
+        if (l > -HUGE_VAL)
+            c.sum += l;
+        else
+            c.impossible++;
+    }
+    return c;
+}
+
+/* The tags seen, when the one of cell 0 has multiplicity c (0, or tau and more: no such tag) and
+ * `singles` further ones are real. */
+static double log_tags(const fre_mechanism *m, const audit_view *v, const crowd *all, int64_t c,
+                       int64_t singles)
+{
+    double l = log_dummies(&m->dist, (int64_t)v->tags[0] - singles - (c == 1));
+    uint64_t impossible = all->impossible;
+
+    if (c >= 2 && c < (int64_t)m->tau) {
+        const double as_dummy = log_dummies(&m->dist, v->tags[c - 1]);
+
+        l += log_dummies(&m->dist, (int64_t)v->tags[c - 1] - 1);
+        if (as_dummy > -HUGE_VAL)
+            l -= as_dummy;
+        else
+            impossible--;
+    }
+    return impossible > 0 ? -HUGE_VAL : l + all->sum;
+}
+
+/* Cell 1 holds at most the record, whose tag is a single then. */
+static double log_view(const audit_stage *s, const audit_view *v, const crowd *all, int extra,
+                       double offset)
+{
+    const fre_mechanism *m = &s->opts->mechanism;
+    const int64_t n = (int64_t)s->plan.others[0], tau = (int64_t)m->tau, w = curious(s, 0);
+    const int64_t in = extra == 0, alone = extra == 1;
+    const int64_t cover = m->dist.cover;
+    double l = -HUGE_VAL;
+
+    if (v->released[0]) {
+        const int64_t sampled = (int64_t)v->count[0] - w - in;
+        const int64_t covers = cover * (n - sampled + (1 - in - alone));
+
+        return log_released(s, v, 0, in, offset) + log_tags(m, v, all, tau, covers + alone);
+    }
+    for (int64_t j = 0; j <= n && j + w + in < tau; j++) {
+        const int64_t covers = cover * (n - j + (1 - in - alone));
+
+        l = audit_log_add(l, log_mass(s, 0, j) + log_tags(m, v, all, j + w + in, covers + alone));
+    }
+    return l;
+}
+
+/* ---- the ratio ------------------------------------------------------------------------------- */
+
+static double log_given(const audit_stage *s, const audit_view *v, const crowd *all, int extra,
+                        double offset)
+{
+    if (s->opts->mechanism.dist.on)
+        return log_view(s, v, all, extra, offset);
+    return log_cell(s, v, 0, extra == 0, offset) + log_cell(s, v, 1, extra == 1, offset);
+}
+
+/* ln((1-p) P + p Q), Q: the record is sampled. */
+static double log_mixture(const audit_stage *s, double log_absent, double log_sampled)
+{
+    return s->p < 1 ? audit_log_add(log1p(-s->p) + log_absent, log(s->p) + log_sampled)
+                    : log_sampled;
+}
+
+static double ratio(double with0, double with1)
+{
+    if (!(with0 > -HUGE_VAL) && !(with1 > -HUGE_VAL))
+        return 0; /* a view that the law has not */
+    return with1 - with0;
+}
+
+double audit_llr(const audit_stage *s, const audit_view *v)
+{
+    crowd all = {.sum = 0};
+    double absent, with[2];
+
+    if (s->plan.groups > 0 && v->groups != 1)
+        return 0; /* nobody is near, or so rarely several groups that their law is not worth it */
+    if (s->opts->mechanism.dist.on)
+        all = count_crowd(&s->opts->mechanism, v);
+    absent = log_given(s, v, &all, AUDIT_NOWHERE, 0);
+    for (unsigned w = 0; w < 2; w++) {
+        const int cell = s->plan.extra[w].cell;
+
+        with[w] = cell == AUDIT_NOWHERE
+                      ? absent
+                      : log_mixture(s, absent, log_given(s, v, &all, cell, s->offset[w]));
+    }
+    return ratio(with[0], with[1]);
+}
+
+double audit_llr_of_cell(const audit_stage *s, const audit_view *v)
+{
+    const double absent = log_cell(s, v, 0, false, 0);
+    double with[2];
+
+    for (unsigned w = 0; w < 2; w++)
+        with[w] = s->plan.extra[w].cell != 0
+                      ? absent
+                      : log_mixture(s, absent, log_cell(s, v, 0, true, s->offset[w]));
+    return ratio(with[0], with[1]);
+}
+
+uint64_t audit_likely_count(const audit_stage *s)
+{
+    const double mode = floor(((double)s->plan.others[0] + 1) * s->p);
+
+    return s->opts->mechanism.dist.curious + (mode >= 1 ? (uint64_t)mode : 1);
+}

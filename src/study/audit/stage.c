@@ -1,0 +1,177 @@
+/* audit/stage.c - the embeddings and tables of a scenario. */
+#include "internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- embeddings ------------------------------------------------------------------------------ */
+
+/* A point on the scenario's line; its unit vector has entries of one size and mixed signs, so
+ * that rounding to the lattice acts on every coordinate. */
+static double line_entry(const audit_stage *s, uint32_t j)
+{
+    return (j % 3 == 0 ? -1 : 1) / sqrt((double)s->dim);
+}
+
+/* Unit vectors orthogonal to each other: the i'th of m has every m'th coordinate. */
+static double axis_entry(const audit_stage *s, uint32_t i, uint32_t m, uint32_t j)
+{
+    const uint32_t entries = s->dim / m + (i < s->dim % m);
+
+    return j % m == i ? 1 / sqrt((double)entries) : 0;
+}
+
+static void place_on_line(audit_stage *s)
+{
+    for (uint32_t j = 0; j < s->dim; j++) {
+        const double u = line_entry(s, j);
+
+        s->direction[j] = u;
+        s->others[j] = (float)(s->plan.position * u);
+        for (unsigned w = 0; w < 2; w++)
+            s->extra[w][j] = (float)(s->plan.extra[w].position * u);
+    }
+}
+
+/* The record and every group at equal norms on axes of their own, `far` apart. */
+static void place_on_axes(audit_stage *s)
+{
+    const uint32_t m = s->lines + 1;
+    const double norm = s->plan.far * M_SQRT1_2;
+
+    for (uint32_t j = 0; j < s->dim; j++) {
+        const double x = axis_entry(s, 0, m, j);
+
+        s->extra[0][j] = s->extra[1][j] = (float)(norm * x);
+        for (uint32_t i = 0; i < s->lines; i++) {
+            const double y = axis_entry(s, i + 1, m, j);
+
+            s->others[(size_t)i * s->dim + j] = (float)(norm * y);
+            s->direction[(size_t)i * s->dim + j] = (x - y) * M_SQRT1_2;
+        }
+    }
+}
+
+/* Where the lattice has them. */
+static fre_status quantise(audit_stage *s, fre_err *err)
+{
+    int64_t *q = calloc(s->dim, sizeof *q);
+    fre_status st = q ? FRE_OK : FRE_E_NOMEM;
+
+    for (uint32_t i = 0; st == FRE_OK && i < s->lines; i++)
+        st = fre_tally_add(s->lattice_others + (size_t)i * s->dim,
+                           s->others + (size_t)i * s->dim, s->dim, 1, &s->lattice);
+    for (unsigned w = 0; st == FRE_OK && w < 2; w++) {
+        memset(q, 0, s->dim * sizeof *q);
+        st = fre_tally_add(q, s->extra[w], s->dim, 1, &s->lattice);
+        for (uint32_t j = 0; j < s->dim; j++)
+            s->offset[w] += (double)(q[j] - s->lattice_others[j]) * s->direction[j];
+        s->offset[w] *= s->lattice.step;
+    }
+    free(q);
+    if (st == FRE_E_DATA)
+        (void)fre_fail(err, FRE_E_USAGE,
+                       "--sigma is too small against the embeddings for exact sums: raise it, or "
+                       "give a smaller --split");
+    return st == FRE_E_DATA ? FRE_E_USAGE : st;
+}
+
+/* ---- the counts' law ------------------------------------------------------------------------- */
+
+static double log_binomial(double n, double j, double p)
+{
+    double v = lgamma(n + 1) - lgamma(j + 1) - lgamma(n - j + 1) + j * log(p);
+
+    if (n > j)
+        v += (n - j) * log1p(-p);
+    return v;
+}
+
+static bool make_counts(audit_stage *s, unsigned cell)
+{
+    const size_t n = (size_t)s->plan.others[cell];
+    double *mass = calloc(n + 1, sizeof *mass), *below = calloc(n + 2, sizeof *below);
+
+    s->log_mass[cell] = mass;
+    s->log_below[cell] = below;
+    if (!mass || !below)
+        return false;
+    below[0] = -HUGE_VAL;
+    for (size_t j = 0; j <= n; j++) {
+        mass[j] = log_binomial((double)n, (double)j, s->p);
+        below[j + 1] = audit_log_add(below[j], mass[j]);
+    }
+    return true;
+}
+
+/* ---- lattice --------------------------------------------------------------------------------- */
+
+/* The mechanism's own, or one as fine as a plan's. */
+static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *err)
+{
+    double step = m->lattice_step, scale;
+
+    if (!(step > 0) || m->noise == FRE_NOISE_DISCRETE)
+        step = ldexp(1, ilogb(m->sigma) - 20);
+    scale = rint(m->sigma / step);
+    if (!(scale >= 1) || !(scale <= (double)FRE_SAMPLER_SCALE_MAX))
+        return fre_fail(err, FRE_E_USAGE, "--sigma must be 1 to 2^48 steps of --lattice-step");
+    s->sigma_lattice = (uint64_t)scale;
+    s->sigma = scale * step;
+    s->lattice = (fre_tally_lattice){
+        .step = step,
+        .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
+        .points = s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 2,
+    };
+    return FRE_OK;
+}
+
+fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts, const audit_plan *plan,
+                            uint32_t index, fre_err *err)
+{
+    const fre_mechanism *m = &opts->mechanism;
+    fre_status st;
+
+    *s = (audit_stage){.opts = opts,
+                       .steps = opts->steps ? opts->steps : fre_audit_real_steps(),
+                       .plan = *plan,
+                       .index = index,
+                       .p = (double)m->p32 / (double)FRE_P_ONE,
+                       .dim = m->dim,
+                       .lines = plan->groups > 0 ? plan->groups : 1};
+    st = make_lattice(s, m, err);
+    if (st != FRE_OK)
+        return st;
+    s->others = calloc((size_t)s->lines * s->dim, sizeof *s->others);
+    s->direction = calloc((size_t)s->lines * s->dim, sizeof *s->direction);
+    s->lattice_others = calloc((size_t)s->lines * s->dim, sizeof *s->lattice_others);
+    s->extra[0] = calloc(s->dim, sizeof *s->extra[0]);
+    s->extra[1] = calloc(s->dim, sizeof *s->extra[1]);
+    if (!s->others || !s->direction || !s->lattice_others || !s->extra[0] || !s->extra[1] ||
+        !make_counts(s, 0) || !make_counts(s, 1)) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
+    if (plan->groups > 0)
+        place_on_axes(s);
+    else
+        place_on_line(s);
+    st = quantise(s, err);
+out:
+    if (st != FRE_OK)
+        audit_stage_wipe(s);
+    return st;
+}
+
+void audit_stage_wipe(audit_stage *s)
+{
+    free(s->others);
+    free(s->direction);
+    free(s->lattice_others);
+    for (unsigned i = 0; i < 2; i++) {
+        free(s->extra[i]);
+        free(s->log_mass[i]);
+        free(s->log_below[i]);
+    }
+    *s = (audit_stage){.index = 0};
+}
