@@ -58,7 +58,7 @@ static int finish(const cli *c, const char *name, fre_status st, const fre_err *
     cli_progress_end();
     if (st == FRE_OK) {
         if (fflush(stdout) == 0 && !ferror(stdout))
-            return 0;
+            return c->refuted ? 1 : 0;
         if (errno != EPIPE)
             fprintf(stderr, CLI_PROGRAM " %s: cannot write standard output: %s\n", name,
                     strerror(errno));

@@ -115,6 +115,7 @@ static void print_statuses(FILE *f)
         const char *text;
     } codes[] = {
         {0, "success; also when no cell was released, with a warning"},
+        {1, "audit: the claim is refuted"},
         {64, "usage: an unknown flag, a value out of range, a budget that cannot be met"},
         {65, "bad data: malformed input, an unusable model"},
         {66, "the input is missing, empty or unreadable"},

@@ -1,0 +1,322 @@
+/* cmd_audit.c - attack the mechanism: a lower bound on epsilon against the claim. */
+#include "plan_args.h"
+
+#include <fre/audit.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+static const cli_arg args[] = {
+    {.name = "Claim, and the plan that makes it", .kind = CLI_GROUP},
+    {.name = "epsilon",
+     .metavar = "E",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = FRE_PRIVACY_EPSILON_MAX,
+     .min_open = true,
+     .required = true,
+     .help = "claimed epsilon"},
+    CLI_PLAN_ARGS,
+    {.name = "max-cells-per-user",
+     .metavar = "C",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 1000,
+     .preset = "1",
+     .help = "cells a user may be in; one of them is attacked"},
+    {.name = "dimension",
+     .metavar = "D",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = 8192,
+     .preset = "384",
+     .help = "dimension of the embeddings"},
+    {.name = "Distributed mode", .kind = CLI_GROUP},
+    CLI_DISTRIBUTED_ARGS("1", "0.1"),
+    {.name = "A mechanism in place of a plan", .kind = CLI_GROUP},
+    {.name = "tau",
+     .metavar = "T",
+     .kind = CLI_U64,
+     .umin = 1,
+     .umax = FRE_AUDIT_MEMBERS_MAX,
+     .help = "least sampled count of a released cell; with --sigma and --sampling-rate"},
+    {.name = "sigma",
+     .metavar = "S",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e12,
+     .min_open = true,
+     .help = "standard deviation of the noise on a cell's sum, a coordinate"},
+    {.name = "lambda",
+     .metavar = "L",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 65536,
+     .min_open = true,
+     .help = "scale of the number of dummy tags; rounded up to a multiple of 2^-16"},
+    {.name = "gamma",
+     .metavar = "G",
+     .kind = CLI_U64,
+     .umin = 0,
+     .umax = FRE_TSDLAP_GAMMA_MAX,
+     .help = "its expected value"},
+    {.name = "The attack", .kind = CLI_GROUP},
+    {.name = "runs",
+     .metavar = "R",
+     .kind = CLI_U64,
+     .umin = FRE_AUDIT_RUNS_MIN,
+     .umax = FRE_AUDIT_RUNS_MAX,
+     .preset = "100000",
+     .help = "runs of each of the two inputs of a scenario"},
+    {.name = "confidence",
+     .metavar = "C",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1,
+     .min_open = true,
+     .max_open = true,
+     .preset = "0.999",
+     .help = "of the verdict as a whole"},
+    {.name = "split",
+     .metavar = "D",
+     .kind = CLI_DOUBLE,
+     .min = 0,
+     .max = 1e6,
+     .min_open = true,
+     .help = "distance of near members (default: the plan's; of a given mechanism the largest "
+             "that delta cannot charge as far)"},
+    {.name = "seed",
+     .metavar = "HEX",
+     .kind = CLI_HEX32,
+     .help = "1 to 64 hexadecimal digits; makes the audit repeatable"},
+};
+
+/* ---- the mechanism --------------------------------------------------------------------------- */
+
+static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
+{
+    static const char *const given_only[] = {"lambda", "gamma"};
+    fre_plan_request r;
+    fre_plan plan;
+    fre_status st = cli_plan_request(&r, c, err);
+
+    for (size_t i = 0; st == FRE_OK && i < 2; i++) {
+        if (cli_given(c, given_only[i]))
+            st = fre_fail(err, FRE_E_USAGE,
+                          "--%s belongs to a mechanism given by --tau, --sigma and "
+                          "--sampling-rate: a plan chooses its own",
+                          given_only[i]);
+    }
+    if (st == FRE_OK)
+        st = cli_distributed(&r.dist, &r.noise, c, err);
+    if (st != FRE_OK)
+        return st;
+    r.dim = (uint32_t)cli_whole(c, "dimension");
+    st = fre_plan_make(&plan, &r, err);
+    if (st != FRE_OK)
+        return st;
+    o->mechanism = plan.mechanism;
+    o->split = plan.account.split;
+    return FRE_OK;
+}
+
+/* What only a plan uses contradicts a mechanism that is given whole. */
+static fre_status refuse_plan_flags(const cli *c, fre_err *err)
+{
+    static const char *const plan_only[] = {"threshold",     "radius",     "cell-scale",
+                                            "accountant",    "gaussian",   "budget-factor",
+                                            "sensitivity-ratio"};
+    static const char *const whole[] = {"tau", "sigma", "sampling-rate"};
+
+    for (size_t i = 0; i < sizeof plan_only / sizeof *plan_only; i++) {
+        if (cli_given(c, plan_only[i]))
+            return fre_fail(err, FRE_E_USAGE,
+                            "--%s shapes a plan: leave it out, or --tau and --sigma", plan_only[i]);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        if (!cli_given(c, whole[i]) || cli_get(c, whole[i])->is_word)
+            return fre_fail(err, FRE_E_USAGE,
+                            "a mechanism of your own needs --sampling-rate, --tau and --sigma; "
+                            "--%s is missing",
+                            whole[i]);
+    }
+    if (cli_get(c, "projection-dim")->is_word)
+        return fre_fail(err, FRE_E_USAGE, "--projection-dim auto needs a plan: give a number");
+    return FRE_OK;
+}
+
+static fre_status padding_from(fre_distributed *d, const cli *c, fre_err *err)
+{
+    static const char *const flag[] = {"lambda", "gamma"};
+
+    for (size_t i = 0; i < 2; i++) {
+        if (d->on && !cli_given(c, flag[i]))
+            return fre_fail(err, FRE_E_USAGE, "--distributed needs --%s too", flag[i]);
+        if (!d->on && cli_given(c, flag[i]))
+            return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", flag[i]);
+    }
+    if (!d->on) {
+        *d = (fre_distributed){.on = false};
+        return FRE_OK;
+    }
+    d->lambda = ceil(cli_number(c, "lambda") * (double)FRE_TSDLAP_ONE) / (double)FRE_TSDLAP_ONE;
+    d->gamma = (uint32_t)cli_whole(c, "gamma");
+    d->curious = cli_given(c, "curious-users") ? d->curious : 0;
+    return FRE_OK;
+}
+
+static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
+{
+    fre_mechanism *m = &o->mechanism;
+    fre_status st = refuse_plan_flags(c, err);
+
+    if (st != FRE_OK)
+        return st;
+    *m = (fre_mechanism){
+        .p32 = fre_p32(cli_number(c, "sampling-rate")),
+        .tau = cli_whole(c, "tau"),
+        .sigma = cli_number(c, "sigma"),
+        .population = cli_whole(c, "population"),
+        .proj = (uint32_t)cli_whole(c, "projection-dim"),
+        .adjacency = cli_choice(c, "adjacency") ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE,
+        .sensitivity = cli_choice(c, "sensitivity") ? FRE_SENSITIVITY_WORST_CASE
+                                                    : FRE_SENSITIVITY_PROBABILISTIC,
+        .norm_bound = cli_number(c, "norm-bound"),
+        .dim = (uint32_t)cli_whole(c, "dimension"),
+        .cells_per_user = 1,
+    };
+    m->cell_edge = cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1 / sqrt(m->proj);
+    if (m->p32 == 0)
+        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    st = cli_distributed(&m->dist, &m->noise, c, err);
+    return st == FRE_OK ? padding_from(&m->dist, c, err) : st;
+}
+
+/* ---- results --------------------------------------------------------------------------------- */
+
+static const char *test_name(const fre_audit_scenario *s)
+{
+    return s->learned ? "learned" : "known law";
+}
+
+static json_t *scenario_json(const fre_audit_scenario *s)
+{
+    return json_pack("{s:s, s:f, s:s, s:s}", "name", s->name, "epsilon_lower_bound",
+                     s->epsilon_lower, "test", test_name(s), "direction",
+                     s->backward ? "backward" : "forward");
+}
+
+static json_t *audit_json(const fre_audit *a)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < a->n; i++) {
+        if (json_array_append_new(list, scenario_json(&a->scenario[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:s, s:o}", "epsilon_claimed",
+                     a->epsilon, "delta_claimed", a->delta, "epsilon_lower_bound",
+                     a->epsilon_lower, "runs", (json_int_t)a->runs, "worst_case",
+                     a->scenario[a->worst].name, "confidence", a->confidence, "split", a->split,
+                     "refuted", (int)a->refuted, "verdict",
+                     a->refuted ? "refuted" : "not refuted", "scenarios", list);
+}
+
+static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m)
+{
+    fprintf(f, "Audit of the claim epsilon = %g, delta = %g (%s)\n", a->epsilon, a->delta,
+            cli_adjacencies[m->adjacency]);
+    fprintf(f, "  mechanism   p = %.6g, tau = %" PRIu64 ", sigma = %.6g", (double)m->p32 * 0x1p-32,
+            m->tau, m->sigma);
+    if (m->dist.on)
+        fprintf(f, ", lambda = %.4g, gamma = %" PRIu32, m->dist.lambda, m->dist.gamma);
+    fprintf(f, "\n  runs        %" PRIu64 " of each input of a scenario\n", a->runs);
+    fprintf(f, "  near        %.4g: the copies' distance from the record\n", a->split);
+    fprintf(f, "  confidence  %g, all scenarios together\n\n", a->confidence);
+    fprintf(f, "  %-54s %-10s %s\n", "A record", "at least", "test");
+    for (size_t i = 0; i < a->n; i++) {
+        const fre_audit_scenario *s = &a->scenario[i];
+
+        fprintf(f, "  %-54s ", s->name);
+        if (s->epsilon_lower > 0)
+            fprintf(f, "%-10.4f %s\n", s->epsilon_lower, test_name(s));
+        else
+            fputs("0\n", f);
+    }
+}
+
+static void print_verdict(FILE *f, const fre_audit *a)
+{
+    char text[700];
+
+    if (a->refuted)
+        (void)snprintf(text, sizeof text,
+                       "REFUTED: epsilon is at least %.4f, and %g was claimed. The two inputs "
+                       "\"%s\" can be told apart better than the claim allows. The mechanism, or "
+                       "what is claimed for it, is wrong; but for a chance of %.2g this is not an "
+                       "accident of the runs.",
+                       a->epsilon_lower, a->epsilon, a->scenario[a->worst].name,
+                       1 - a->confidence);
+    else
+        (void)snprintf(text, sizeof text,
+                       "Not refuted: the best of the attacks shows an epsilon of at least %.4f, "
+                       "and %g was claimed. An audit can refute a claim and never prove one: "
+                       "these inputs and tests found nothing that contradicts it. The proof is in "
+                       "the documentation.",
+                       a->epsilon_lower, a->epsilon);
+    fputc('\n', f);
+    cli_wrap(f, text, 0, 0);
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    fre_audit_opts o = {.epsilon = cli_number(c, "epsilon"),
+                        .delta = cli_number(c, "delta"),
+                        .runs = cli_whole(c, "runs"),
+                        .confidence = cli_number(c, "confidence"),
+                        .threads = c->threads,
+                        .seeded = cli_given(c, "seed"),
+                        .progress = &c->progress};
+    const bool own = cli_given(c, "tau") || cli_given(c, "sigma");
+    fre_audit *a = NULL;
+    fre_status st = own ? from_numbers(&o, c, err) : from_plan(&o, c, err);
+
+    if (st != FRE_OK)
+        return st;
+    memcpy(o.seed, cli_get(c, "seed")->bytes, sizeof o.seed);
+    if (cli_given(c, "split"))
+        o.split = cli_number(c, "split");
+    st = fre_audit_run(&a, &o, err);
+    if (st != FRE_OK)
+        return st;
+    cli_progress_end();
+    c->refuted = a->refuted;
+    if (c->json) {
+        st = cli_json_print(audit_json(a), err);
+    } else {
+        print_table(stdout, a, &o.mechanism);
+        print_verdict(stdout, a);
+    }
+    fre_audit_free(a);
+    return st;
+}
+
+const cli_command cli_cmd_audit = {
+    .name = "audit",
+    .summary = "attack the mechanism: a lower bound on epsilon against the claim",
+    .about =
+        "Runs the mechanism many times, without models, on pairs of inputs that differ in one "
+        "record, and measures how well they can be told apart. That bounds epsilon from below; a "
+        "bound above the claim refutes it, and the program ends with exit code 1. An audit never "
+        "proves a claim.\n\n"
+        "Without --tau and --sigma the plan for the budget is audited. With them, and with "
+        "--sampling-rate, the mechanism is taken as it is given, whatever it is worth.",
+    .example = CLI_PROGRAM " audit --epsilon 4 --population 1000000\n" CLI_PROGRAM
+                           " audit --epsilon 4 --sampling-rate 0.8 --tau 80 --sigma 0.15\n"
+                           "# ten times too little noise: exit code 1",
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};
