@@ -23,9 +23,11 @@ foreach(file IN LISTS ct_files)
         ${PROJECT_SOURCE_DIR}/include ${folder} ${FRE_MEMCHECK_HEADER})
     target_compile_definitions(${target} PRIVATE FRE_CONSTANT_TIME)
     target_compile_options(${target} PRIVATE -O2 -g)
-    target_link_libraries(${target} PRIVATE fre-flags fre-core ${FRE_SODIUM_STATIC})
+    target_link_libraries(${target} PRIVATE fre-flags fre-core ${FRE_SODIUM_STATIC}
+        fre-ext-crypto)
     add_custom_target(run-${target} COMMAND ${FRE_VALGRIND} --quiet --error-limit=no
         --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libsodium.supp
+        --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libcrypto.supp
         --log-file=${PROJECT_BINARY_DIR}/${target}.log $<TARGET_FILE:${target}>
         DEPENDS ${target} VERBATIM)
     add_dependencies(constant-time run-${target})

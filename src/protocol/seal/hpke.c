@@ -89,6 +89,7 @@ fre_status fre_hpke_keypair_from(fre_hpke_keypair *out, const fre_hpke_sk *sk)
         return FRE_E_ARG;
     if (sodium_init() < 0 || crypto_scalarmult_curve25519_base(pk.b, sk->b) != 0)
         return FRE_E_INTERNAL;
+    FRE_DECLASSIFY(&pk, sizeof pk); /* public: the public half */
     out->sk = *sk;
     out->pk = pk;
     return FRE_OK;

@@ -13,6 +13,8 @@ fre_status fre_sign_keygen_with(fre_sign_sk *sk, fre_sign_pk *pk, const uint8_t 
         return FRE_E_ARG;
     if (sodium_init() < 0 || crypto_sign_seed_keypair(p.b, s.b, seed) != 0)
         return FRE_E_INTERNAL;
+    FRE_DECLASSIFY(&p, sizeof p); /* public: the public half */
+    FRE_DECLASSIFY(s.b + 32, 32); /* public: the same, as libsodium keeps it */
     *sk = s;
     *pk = p;
     fre_sign_sk_wipe(&s);
@@ -76,10 +78,12 @@ fre_status fre_sign_statement(fre_signature *out, const fre_sign_sk *sk, const c
     st = frame(&message, &n, label, bytes);
     if (st != FRE_OK)
         return st;
-    if (sodium_init() < 0 || crypto_sign_detached(sig.b, NULL, message, n, sk->b) != 0)
+    if (sodium_init() < 0 || crypto_sign_detached(sig.b, NULL, message, n, sk->b) != 0) {
         st = FRE_E_INTERNAL;
-    else
+    } else {
+        FRE_DECLASSIFY(&sig, sizeof sig); /* public: what is published */
         *out = sig;
+    }
     fre_wipe(message, n);
     free(message);
     return st;
