@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <fre/oprf.h>
+#include <fre/seal.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,8 +23,23 @@ typedef struct voprf {
     fre_rng rng;
 } voprf;
 
+#define REPORT_BYTES 1500u /* about a packed share of 384 values */
+#define TAG_BYTES 64u      /* a request or a response of the first phase */
+
+typedef struct envelopes {
+    fre_ohttp_key key;
+    fre_sign_sk sign_sk;
+    fre_sign_pk sign_pk;
+    fre_signature signature;
+    uint8_t report[REPORT_BYTES];
+    uint8_t sealed[REPORT_BYTES + FRE_HPKE_OVERHEAD];
+    fre_buf plain, request, response; /* empty between calls */
+    fre_rng rng;
+} envelopes;
+
 typedef struct state {
     voprf v;
+    envelopes e;
 } state;
 
 /* One call of `once` does `per_call` operations. */
@@ -94,6 +110,116 @@ static fre_status finalize_batch(state *s)
                              BATCH, s->v.evaluated, BATCH, &s->v.proof_batch);
 }
 
+/* ---- sealed messages --------------------------------------------------------------------- */
+
+static const fre_bytes no_bytes = {NULL, 0};
+
+static fre_status hpke_seal(state *s)
+{
+    return fre_hpke_seal_once(s->e.sealed, FRE_HPKE_AES_128_GCM, &s->e.key.pair.pk, no_bytes,
+                              no_bytes, (fre_bytes){s->e.report, REPORT_BYTES}, &s->e.rng);
+}
+
+static fre_status hpke_open(state *s)
+{
+    return fre_hpke_open_once(s->e.report, FRE_HPKE_AES_128_GCM, &s->e.key.pair, no_bytes, no_bytes,
+                              (fre_bytes){s->e.sealed, sizeof s->e.sealed});
+}
+
+static fre_status sign(state *s)
+{
+    return fre_sign_statement(&s->e.signature, &s->e.sign_sk, "bench",
+                              (fre_bytes){s->e.report, REPORT_BYTES});
+}
+
+static fre_status verify(state *s)
+{
+    return fre_sign_verify(&s->e.sign_pk, &s->e.signature, "bench",
+                           (fre_bytes){s->e.report, REPORT_BYTES});
+}
+
+static fre_bytes text(const char *t)
+{
+    return (fre_bytes){(const uint8_t *)t, strlen(t)};
+}
+
+/* Binary HTTP of one kind into e->plain. */
+static fre_status write_plain(envelopes *e, fre_bhttp_kind kind)
+{
+    const fre_bhttp m = {.kind = kind,
+                         .method = text("POST"),
+                         .scheme = text("https"),
+                         .authority = text("tagging.example"),
+                         .path = text("/v1/evaluate"),
+                         .status = 200,
+                         .content = {e->report, TAG_BYTES}};
+
+    fre_buf_wipe(&e->plain);
+    return fre_bhttp_encode(&e->plain, &m, 0);
+}
+
+static fre_status read_plain(envelopes *e, fre_bhttp_kind kind)
+{
+    fre_bhttp m;
+    fre_status st = fre_bhttp_decode(&m, kind, (fre_bytes){e->plain.p, e->plain.n});
+
+    if (st == FRE_OK)
+        fre_bhttp_wipe(&m);
+    fre_buf_wipe(&e->plain);
+    return st;
+}
+
+/* Client and gateway, there and back, binary HTTP included. */
+static fre_status ohttp_round(state *s)
+{
+    envelopes *e = &s->e;
+    fre_ohttp_exchange client, gateway;
+    fre_status st = write_plain(e, FRE_BHTTP_REQUEST);
+
+    if (st == FRE_OK)
+        st = fre_ohttp_request_seal(&client, &e->request, &e->key.config, FRE_HPKE_AES_128_GCM,
+                                    (fre_bytes){e->plain.p, e->plain.n}, &e->rng);
+    fre_buf_wipe(&e->plain);
+    if (st == FRE_OK)
+        st = fre_ohttp_request_open(&gateway, &e->plain, &e->key, 1,
+                                    (fre_bytes){e->request.p, e->request.n});
+    if (st == FRE_OK)
+        st = read_plain(e, FRE_BHTTP_REQUEST);
+    if (st == FRE_OK)
+        st = write_plain(e, FRE_BHTTP_RESPONSE);
+    if (st == FRE_OK)
+        st = fre_ohttp_response_seal(&gateway, &e->response, (fre_bytes){e->plain.p, e->plain.n},
+                                     &e->rng);
+    fre_buf_wipe(&e->plain);
+    if (st == FRE_OK)
+        st = fre_ohttp_response_open(&client, &e->plain, (fre_bytes){e->response.p, e->response.n});
+    if (st == FRE_OK)
+        st = read_plain(e, FRE_BHTTP_RESPONSE);
+    fre_buf_wipe(&e->request);
+    fre_buf_wipe(&e->response);
+    return st;
+}
+
+static fre_status envelopes_setup(state *s)
+{
+    envelopes *e = &s->e;
+    fre_status st = fre_rng_init(&e->rng);
+
+    fre_buf_init(&e->plain, 4096);
+    fre_buf_init(&e->request, 4096);
+    fre_buf_init(&e->response, 4096);
+    if (st == FRE_OK)
+        st = fre_hpke_keygen(&e->key.pair, &e->rng);
+    if (st == FRE_OK)
+        st = fre_sign_keygen(&e->sign_sk, &e->sign_pk, &e->rng);
+    if (st != FRE_OK)
+        return st;
+    e->key.config = (fre_ohttp_config){
+        .pk = e->key.pair.pk, .id = 1, .aeads = 1, .aead = {FRE_HPKE_AES_128_GCM}};
+    st = hpke_seal(s);
+    return st == FRE_OK ? sign(s) : st;
+}
+
 /* ---- timing ------------------------------------------------------------------------------ */
 
 static const row rows[] = {
@@ -104,6 +230,11 @@ static const row rows[] = {
      evaluate_proof_batch},
     {"VOPRF: verify and finalize (client)", "voprf_finalize", 1, 0, finalize},
     {"VOPRF: the same in batches of ten", "voprf_finalize_of_ten", BATCH, 0, finalize_batch},
+    {"HPKE: seal 1500 bytes (client)", "hpke_seal", 1, 0, hpke_seal},
+    {"HPKE: open 1500 bytes", "hpke_open", 1, 0, hpke_open},
+    {"OHTTP: both sides, there and back", "ohttp_round_trip", 1, 0, ohttp_round},
+    {"Ed25519: sign 1500 bytes", "statement_sign", 1, 0, sign},
+    {"Ed25519: verify 1500 bytes", "statement_verify", 1, 0, verify},
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
@@ -183,6 +314,8 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
     if (!s)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     st = voprf_setup(&s->v);
+    if (st == FRE_OK)
+        st = envelopes_setup(s);
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
     if (st == FRE_OK)
@@ -190,6 +323,9 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
     else
         (void)fre_fail(err, st, "the protocol's operations could not be timed: %s",
                        fre_status_text(st));
+    fre_buf_wipe(&s->e.plain);
+    fre_buf_wipe(&s->e.request);
+    fre_buf_wipe(&s->e.response);
     fre_wipe(s, sizeof *s);
     free(s);
     return st;

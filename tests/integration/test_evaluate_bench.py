@@ -69,7 +69,9 @@ def test_bench_embed(fre, tmp_path):
 def test_bench_protocol(fre):
     report = fre("bench", "protocol", "--json").json()
     assert {"voprf_blind", "voprf_evaluate", "voprf_evaluate_proof", "voprf_finalize",
-            "voprf_evaluate_proof_of_ten", "voprf_finalize_of_ten"} <= set(report)
+            "voprf_evaluate_proof_of_ten", "voprf_finalize_of_ten",
+            "hpke_seal", "hpke_open", "ohttp_round_trip", "statement_sign",
+            "statement_verify"} <= set(report)
     assert all(row["us"] > 0 for row in report.values())
     assert report["voprf_evaluate"]["paper_us"] == 89.5
 
