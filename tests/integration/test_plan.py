@@ -6,8 +6,9 @@ import pytest
 
 KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
 accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
-expected_dummies warnings""".split()
-PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u".split()
+expected_dummies warnings distributed cover one_shot curious_users dropout sigma_local quantisation
+phi rho kappa delta2 composition sensitivity cells_per_user lattice_step records_max""".split()
+PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u epsilon_unre delta_unre".split()
 
 
 def plan(fre, *args):
@@ -64,6 +65,7 @@ def test_paper(fre):
     p = plan(fre, "--epsilon", "4", "--accountant", "paper", "--projection-dim", "20",
              "--population", "1000000", "--sampling-rate", "0.3", "--gaussian", "zcdp")
     assert set(PAPER_KEYS) <= set(p)
+    assert p["epsilon_unre"] is None and p["lambda"] is None
     assert p["tau"] == 30 and p["sampling_rate"] == pytest.approx(0.3, abs=2**-32)
     assert p["epsilon_fre"] == pytest.approx(p["v"] * math.log(1 / 0.7), rel=1e-6)
     assert p["epsilon_fre"] + p["epsilon_agg"] == pytest.approx(4, rel=1e-9)
@@ -137,3 +139,103 @@ def test_delta_alone_is_no_plan(fre):
     assert done.code == 64 and "raise --epsilon to" in done.err
     done = fre("plan", "--epsilon", "4", "--delta", "0.5", "--population", "1000")
     assert done.code == 64 and "--delta" in done.err
+
+
+# ---- the distributed mode ------------------------------------------------------------------------
+
+DISTRIBUTED = ["--distributed", "--epsilon", "4", "--delta", "1e-7", "--population", "1000000"]
+
+
+def distributed_account(fre, p, *question):
+    return account_of(fre, p, "--distributed", "--cover", "on" if p["cover"] else "off", "--lambda",
+                      repr(p["lambda"]), "--gamma", p["gamma"], "--curious-users",
+                      p["curious_users"], "--dropout", repr(p["dropout"]), "--noise", p["noise"],
+                      *(["--phi", repr(p["phi"])] if p["noise"] == "discrete" else []),
+                      *(["--one-shot"] if p["one_shot"] else []), *question)
+
+
+@pytest.mark.parametrize("options", [[], ["--cover", "off"], ["--one-shot"],
+                                     ["--noise", "continuous"], ["--adjacency", "replace"],
+                                     ["--curious-users", "5", "--dropout", "0.3"],
+                                     ["--max-dummies", "9000"]])
+def test_distributed_plan_and_account_agree(fre, options):
+    p = plan(fre, *DISTRIBUTED, *options)
+    assert set(KEYS) <= set(p)
+    assert p["distributed"] and p["delta"] <= 1e-7
+    assert p["delta_released"] + p["delta_far"] + p["delta_unreleased"] == pytest.approx(
+        p["delta"], rel=1e-9)
+    assert p["expected_dummies"] == p["gamma"] * p["tau"] * (p["tau"] - 1) / 2
+    assert p["lambda"] * 2**16 == int(p["lambda"] * 2**16)
+    answers = p["tau"] if p["one_shot"] else math.ceil((1 - p["dropout"]) * p["tau"] - 1e-9)
+    assert p["sigma_local"] == pytest.approx(p["sigma"] / math.sqrt(answers - p["curious_users"]))
+    if p["noise"] == "discrete":
+        assert p["quantisation"] == pytest.approx(
+            min(p["sigma_local"] / 2, 0.2 * p["split"] / math.sqrt(384)))
+        assert p["rho"] == pytest.approx(p["delta2"]**2 / (2 * p["sigma"]**2))
+    else:
+        assert p["rho"] is None and "idealisation" in p["warnings"][0]
+    a = distributed_account(fre, p, "--epsilon", "4")
+    assert set(KEYS) <= set(a)
+    assert a["delta"] <= 1e-7 * (1 + 1e-3)
+    fixed = distributed_account(fre, p, "--epsilon", "4", "--split", repr(p["split"]))
+    assert fixed["delta"] == pytest.approx(p["delta"], rel=1e-9)
+    back = distributed_account(fre, p, "--delta", repr(fixed["delta"]))
+    assert back["epsilon"] == pytest.approx(4, rel=2e-3)
+
+
+def test_distributed_for_people(fre):
+    done = fre("plan", *DISTRIBUTED)
+    assert done.code == 0 and done.err == ""
+    assert max(map(len, done.out.splitlines())) <= 80
+    for part in ("cover messages         on", "padding lambda", "padding gamma", "dummy reports",
+                 "one user's noise", "quantisation", "curious users          1", "dropout"):
+        assert part in done.out
+    done = fre("account", "--distributed", "--lambda", "0.7", "--gamma", "12", "--sampling-rate",
+               "0.8", "--tau", "80", "--sigma", "1.2", "--epsilon", "4")
+    assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
+    assert "dummy reports" in done.out and "one user's noise" in done.out
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (["--cover", "off"], "--cover belongs to --distributed"),
+    (["--curious-users", "2"], "--curious-users belongs to --distributed"),
+    (["--dropout", "0.2"], "--dropout belongs to --distributed"),
+    (["--one-shot"], "--one-shot belongs to --distributed"),
+    (["--max-dummies", "100"], "--max-dummies belongs to --distributed"),
+    (["--noise", "discrete"], "--noise discrete is made of the users' own shares and needs "
+     "--distributed: a curator's noise is continuous, exactly rounded"),
+    (["--distributed", "--one-shot", "--dropout", "0.1"],
+     "--one-shot asks for no second answer that could stay out: leave out --dropout"),
+    (["--multi-record", "group"],
+     "--multi-record chooses a reading of the article: it needs --accountant paper"),
+])
+def test_distributed_refusals(refused, args, sentence):
+    refused(64, "fre-e2t plan: " + sentence, "plan", "--epsilon", "4", *args)
+
+
+@pytest.mark.parametrize("args, start", [
+    (["--distributed"], "--distributed needs --lambda too"),
+    (["--distributed", "--lambda", "1"], "--distributed needs --gamma too"),
+    (["--lambda", "1"], "--lambda belongs to --distributed"),
+    (["--phi", "1e-9"], "--phi belongs to --noise discrete"),
+    (["--distributed", "--lambda", "1", "--gamma", "9", "--tau", "1"],
+     "--tau must be at least 2 in the distributed mode"),
+    (["--distributed", "--lambda", "1", "--gamma", "9", "--curious-users", "80"],
+     "--curious-users must be below the threshold on sampled counts, 80"),
+])
+def test_distributed_account_refusals(fre, args, start):
+    done = fre("account", "--sampling-rate", "0.8", "--tau", "80", "--sigma", "1.5", "--epsilon",
+               "4", *args)
+    assert done.code == 64 and done.out == "" and done.err.count("\n") == 1
+    assert done.err.startswith("fre-e2t account: " + start)
+
+
+def test_too_few_dummies_say_what_to_change(fre):
+    done = fre("plan", *DISTRIBUTED, "--max-dummies", "40")
+    assert done.code == 64 and done.err.count("\n") == 1
+    more = done.err.split("raise it to ")[1].split(",")[0].split()[0]
+    assert plan(fre, *DISTRIBUTED, "--max-dummies", more)["expected_dummies"] <= float(more)
+    if "lower --threshold to" in done.err:
+        threshold = done.err.split("lower --threshold to ")[1].split()[0]
+        p = plan(fre, *DISTRIBUTED, "--max-dummies", "40", "--threshold", threshold)
+        assert p["expected_dummies"] <= 40

@@ -306,7 +306,7 @@ static void curve_is_above_discrete_noise(void **state)
             double mu = step / sigmas[i], eps;
             fre_curve c;
 
-            fre_curve_init(&c, mu * mu / 2, 3);
+            fre_curve_init(&c, mu * mu / 2, 3, FRE_CURVE_NODES);
             for (eps = -16; eps < 40; eps += 0.0573) {
                 double d = fre_curve_at(&c, eps), conversion = fre_zcdp_delta(mu * mu / 2, eps);
 
@@ -333,7 +333,7 @@ static void curve_is_convex_and_falls(void **state)
         double a = 0, b = exp(-15), at_a = 1, at_b, eps;
         fre_curve c;
 
-        fre_curve_init(&c, rhos[i], 10);
+        fre_curve_init(&c, rhos[i], 10, FRE_CURVE_NODES);
         at_b = fre_curve_at(&c, -15);
         for (eps = -14.99; eps < 50; eps += 0.0113) {
             double t = exp(eps), d = fre_curve_at(&c, eps);
@@ -364,7 +364,7 @@ static void supremum_holds_with_a_curve(void **state)
         fre_curve c;
         fre_heavy h;
 
-        fre_curve_init(&c, mu * mu / 2, eps);
+        fre_curve_init(&c, mu * mu / 2, eps, FRE_CURVE_NODES);
         fre_heavy_init(&h, eps, p, tau, mu);
         for (n = 0; n < (tau + 80) / p; n += 7)
             top = fmax(top, fre_heavy_at(&h, n));

@@ -390,6 +390,19 @@ static void bad_numbers_are_refused(void **state)
     refused(&r, FRE_E_USAGE, "--max-cells-per-user must be a number from 1");
 }
 
+/* The number that an error proposes after these words. */
+static double proposed_at(const fre_plan_request *r, const char *words)
+{
+    fre_plan p;
+    fre_err err = {""};
+    const char *at;
+
+    assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);
+    at = strstr(err.text, words);
+    assert_non_null(at);
+    return strtod(at + strlen(words) + 4, NULL);
+}
+
 /* The number that an error proposes for a flag. */
 static double proposed(const fre_plan_request *r, const char *flag)
 {
@@ -568,6 +581,9 @@ static char *statement(const fre_plan *p, bool private_run)
     fre_buf_wipe(&b);
     assert_non_null(text);
     for (line = text; *line; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 80)
+            print_error("too long: %.*s\n", (int)strcspn(line, "\n"), line);
+    for (line = text; *line; line += strcspn(line, "\n") + 1)
         assert_true(strcspn(line, "\n") <= 80);
     return text;
 }
@@ -633,6 +649,233 @@ static void statement_says_what_is_claimed(void **state)
     free(s);
 }
 
+/* ---- the distributed mode ----------------------------------------------------------------- */
+
+static fre_plan_request distributed(double epsilon)
+{
+    fre_plan_request r = request(epsilon);
+
+    r.dist.on = true;
+    r.noise = FRE_NOISE_DISCRETE;
+    return r;
+}
+
+/* The plan keeps its target by an account of its own, with no more noise than needed. */
+static void check_distributed(const fre_plan_request *r)
+{
+    fre_plan p = plan_of(r);
+    const fre_mechanism *m = &p.mechanism;
+    fre_mechanism less = *m;
+    double room = 0.51 * r->delta, shift = 3;
+    fre_account a;
+    uint32_t i;
+
+    assert_true(p.account.delta <= r->delta);
+    assert_int_equal(fre_joint_delta(&a, m, r->epsilon, NULL), FRE_OK);
+    assert_true(a.delta <= r->delta * (1 + 1e-3));
+    assert_int_equal(fre_joint_delta_at_split(&a, m, r->epsilon, p.account.split, NULL), FRE_OK);
+    assert_close(a.delta, p.account.delta, 0, 1e-9);
+    less.sigma *= 0.99;
+    assert_int_equal(fre_joint_delta_at_split(&a, &less, r->epsilon, p.account.split, NULL),
+                     FRE_OK);
+    assert_true(a.delta > r->delta * 0.995);
+    /* its padding, and no more than that */
+    shift = m->dist.cover ? 3 : 2;
+    assert_close(m->dist.lambda * 65536, floor(m->dist.lambda * 65536), 0, 0);
+    if (r->adjacency == FRE_ADJACENCY_ADD_REMOVE && r->cells_per_user == 1)
+        assert_close(m->dist.lambda, shift / log1p(expm1(r->epsilon) / rate_of(&p)), 2e-5, 1e-8);
+    assert_true(p.account.delta_unreleased > 0 && p.account.delta_unreleased <= room);
+    if (r->max_dummies > 0)
+        assert_true(p.expected_dummies <= r->max_dummies);
+    assert_close(p.expected_dummies, (double)(m->tau * (m->tau - 1) / 2) * (double)m->dist.gamma, 0,
+                 0);
+    /* users' shares add up to sigma at the threshold */
+    assert_close(p.sigma_local, fre_sigma_local(m, m->tau), 0, 0);
+    assert_true(p.sigma_local > m->sigma / sqrt((double)m->tau) * (1 - 1e-12));
+    assert_true(m->tau == fre_tau(m->p32, r->threshold));
+    assert_close(m->lattice_step, 0, 0, 0);
+    if (r->noise == FRE_NOISE_DISCRETE) {
+        assert_true(p.ddg.delta2 > p.account.split && p.ddg.delta2 < 1.2 * p.account.split);
+        assert_close(p.ddg.rho, pow(p.ddg.delta2 / m->sigma, 2) / 2, 0, 1e-6);
+    }
+    for (i = 0; i < p.n_warnings; i++)
+        assert_true(strlen(p.warnings[i]) > 20);
+}
+
+static void distributed_targets_are_met(void **state)
+{
+    fre_plan_request r;
+    int i;
+
+    (void)state;
+    for (i = 0; i < 12; i++) {
+        r = distributed((double[]){1, 3, 8}[i % 3]);
+        r.population = i % 2 ? 100000 : 100000000;
+        r.delta = i % 4 < 2 ? 1e-6 : 1e-8;
+        r.threshold = i % 5 ? 150 : 400;
+        r.dist.cover = i % 3 != 1;
+        r.dist.one_shot = i % 4 == 3;
+        r.dist.dropout = r.dist.one_shot ? 0 : (double[]){0, 0.1, 0.4}[i % 3];
+        r.dist.curious = (uint32_t)(i % 4);
+        r.adjacency = i % 6 == 5 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
+        r.noise = i % 7 ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
+        check_distributed(&r);
+    }
+    r = distributed(6);
+    r.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    check_distributed(&r);
+    r = distributed(12);
+    r.cells_per_user = 2;
+    r.threshold = 300;
+    check_distributed(&r);
+    r = distributed(4);
+    r.proj = 0;
+    r.dim = 1000; /* padded to 1024 */
+    check_distributed(&r);
+    r.sampling_rate = 0.5;
+    check_distributed(&r);
+}
+
+/* Discrete noise costs about a tenth more than a curator's, and little else changes. */
+static void distributed_noise_is_near_the_curators(void **state)
+{
+    static const double epsilons[] = {2, 4, 8};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        fre_plan_request r = distributed(epsilons[i]), c = request(epsilons[i]);
+        fre_plan p = plan_of(&r), q = plan_of(&c);
+        double ratio = p.mechanism.sigma / rate_of(&p) / (q.mechanism.sigma / rate_of(&q));
+
+        assert_true(ratio > 1.02 && ratio < 1.17);
+        r.noise = FRE_NOISE_CONTINUOUS;
+        p = plan_of(&r);
+        ratio = p.mechanism.sigma / rate_of(&p) / (q.mechanism.sigma / rate_of(&q));
+        assert_true(ratio > 1 && ratio < 1.04);
+        assert_non_null(strstr(p.warnings[0], "idealisation"));
+    }
+}
+
+static void dummies_are_bounded(void **state)
+{
+    fre_plan_request r = distributed(4), fixed;
+    fre_plan p = plan_of(&r), q;
+
+    (void)state;
+    assert_true(p.expected_dummies > 20000);
+    r.max_dummies = 10000; /* fewer users sampled, more noise, fewer dummies */
+    check_distributed(&r);
+    q = plan_of(&r);
+    assert_true(q.mechanism.p32 < p.mechanism.p32);
+    assert_true(q.mechanism.sigma / rate_of(&q) > p.mechanism.sigma / rate_of(&p));
+    r.max_dummies = 50;
+    refused(&r, FRE_E_INFEASIBLE, "exceed --max-dummies 50: raise it to");
+    fixed = r;
+    fixed.max_dummies = proposed(&r, " it");
+    assert_true(fixed.max_dummies > 50);
+    check_distributed(&fixed);
+    r.sampling_rate = 0.5;
+    fixed = r;
+    fixed.max_dummies = proposed(&r, " it");
+    check_distributed(&fixed);
+    r = distributed(4);
+    r.population = 20000;
+    p = plan_of(&r);
+    assert_non_null(strstr(p.warnings[0], "more dummy reports than users"));
+}
+
+static void distributed_requests_are_checked(void **state)
+{
+    fre_plan_request r = request(4);
+
+    (void)state;
+    r.noise = FRE_NOISE_DISCRETE;
+    refused(&r, FRE_E_USAGE, "it needs --distributed");
+    r = distributed(4);
+    r.dist.one_shot = true;
+    refused(&r, FRE_E_USAGE, "leave out --dropout");
+    r = distributed(4);
+    r.dist.dropout = 1;
+    refused(&r, FRE_E_USAGE, "--dropout must be");
+    r.dist.dropout = (double)NAN;
+    refused(&r, FRE_E_USAGE, "--dropout must be");
+    r = distributed(4);
+    r.max_dummies = -1;
+    refused(&r, FRE_E_USAGE, "--max-dummies must be");
+    r = distributed(45); /* 2^-100 e^45 for each of 10^6 users' 384 draws */
+    r.delta = 1e-8;
+    refused(&r, FRE_E_INFEASIBLE, "noise is exact to 2^-100 only");
+    r.epsilon = proposed_at(&r, "lower it");
+    check_distributed(&r);
+    r = distributed(4);
+    r.dist.curious = 5000;
+    assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);
+    r = distributed(4);
+    r.threshold = 1;
+    assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);
+}
+
+static void distributed_extremes_end(void **state)
+{
+    static const double epsilons[] = {1e-6, 0.2, 50}, deltas[] = {1e-30, 1e-6, 0.5};
+    static const uint64_t thresholds[] = {2, 2000, 1000000000000};
+    int i;
+
+    (void)state;
+    for (i = 0; i < 27; i++) {
+        fre_plan_request r = distributed(epsilons[i % 3]);
+        fre_plan p;
+
+        r.delta = deltas[i / 3 % 3];
+        r.threshold = thresholds[i / 9];
+        r.proj = i % 2 ? 1 : 64;
+        r.sampling_rate = i % 5 ? 0.3 : 0;
+        r.adjacency = i % 4 ? FRE_ADJACENCY_ADD_REMOVE : FRE_ADJACENCY_REPLACE;
+        if (fre_plan_make(&p, &r, NULL) == FRE_OK)
+            assert_true(p.account.delta > 0 && p.account.delta <= r.delta);
+    }
+}
+
+static void distributed_statement(void **state)
+{
+    fre_plan_request r = distributed(4);
+    fre_plan p = plan_of(&r);
+    char *s = statement(&p, true), number[64];
+
+    (void)state;
+    has(s, "towards each server and everybody who sees what is released");
+    has(s, "up to 1 participant of a cell pools what it knows");
+    has(s, "The relay and whoever watches the network learn who takes part, and nothing\nelse");
+    (void)snprintf(number, sizeof number, "TSDLap(%.6g, %u)", p.mechanism.dist.lambda,
+                   p.mechanism.dist.gamma);
+    has(s, number);
+    (void)snprintf(number, sizeof number, "deviation %.6g\nwhere the sampled count is tau",
+                   p.sigma_local);
+    has(s, number);
+    has(s, "discrete Gaussian noise");
+    has(s, "do not collude");
+    has(s, "who takes part is visible");
+    has(s, "fails to answer does\nnot depend on texts or coins");
+    has(s, "before and independently of the texts");
+    has(s, "sends one report for each record");
+    assert_null(strstr(s, "curator"));
+    assert_null(strstr(s, "no claim"));
+    free(s);
+    r.dist.cover = false;
+    r.dist.one_shot = true;
+    r.dist.dropout = 0;
+    r.dist.curious = 3;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "There is no claim against the relay or a network observer");
+    has(s, "up to 3 participants of a cell pool what they know");
+    has(s, "nothing is assumed of users\nwho drop out");
+    assert_null(strstr(s, "nothing\nelse"));
+    assert_null(strstr(s, "does\nnot depend"));
+    free(s);
+}
+
 static void statement_needs_room(void **state)
 {
     fre_plan_request r = request(4);
@@ -663,6 +906,12 @@ int main(void)
         cmocka_unit_test(infinite_epsilon_is_no_privacy),
         cmocka_unit_test(warnings_name_what_is_weak),
         cmocka_unit_test(statement_says_what_is_claimed),
+        cmocka_unit_test(distributed_targets_are_met),
+        cmocka_unit_test(distributed_noise_is_near_the_curators),
+        cmocka_unit_test(dummies_are_bounded),
+        cmocka_unit_test(distributed_requests_are_checked),
+        cmocka_unit_test(distributed_extremes_end),
+        cmocka_unit_test(distributed_statement),
         cmocka_unit_test(statement_needs_room),
     };
 

@@ -25,7 +25,7 @@ static void bound_nodes(fre_curve *c, double rho)
     double beta = 0;
     size_t i;
 
-    for (i = 0; i < FRE_CURVE_NODES; i++)
+    for (i = 0; i < c->n; i++)
         c->at[i] = fmin(1, exp(fre_privacy_log_zcdp(rho, eps_of(c, i), &beta)));
     beta = 0;
     i = (size_t)ceil(-c->lo / c->step);
@@ -51,7 +51,7 @@ static void take_hull(fre_curve *c)
     double into[FRE_CURVE_NODES]; /* slope into each kept node */
     size_t n = 0, i, k;
 
-    for (i = 0; i < FRE_CURVE_NODES; i++) {
+    for (i = 0; i < c->n; i++) {
         double s = slope(c, n > 0 ? kept[n - 1] : SIZE_MAX, i);
 
         while (n > 0 && into[n - 1] >= s) {
@@ -68,10 +68,11 @@ static void take_hull(fre_curve *c)
     }
 }
 
-void fre_curve_init(fre_curve *c, double rho, double eps)
+void fre_curve_init(fre_curve *c, double rho, double eps, size_t nodes)
 {
+    c->n = nodes;
     c->lo = LOWEST;
-    c->step = (eps + BEYOND - LOWEST) / (FRE_CURVE_NODES - 1);
+    c->step = (eps + BEYOND - LOWEST) / (double)(nodes - 1);
     bound_nodes(c, rho);
     take_hull(c);
 }
@@ -83,8 +84,8 @@ double fre_curve_at(const fre_curve *c, double eps)
 
     if (place <= 0) /* the chord from t = 0 */
         return 1 - (1 - c->at[0]) * exp(eps - c->lo);
-    if (place >= FRE_CURVE_NODES - 1)
-        return c->at[FRE_CURVE_NODES - 1];
+    if (place >= (double)(c->n - 1))
+        return c->at[c->n - 1];
     i = (size_t)place;
     share = expm1((place - (double)i) * c->step) / expm1(c->step);
     return c->at[i] + share * (c->at[i + 1] - c->at[i]);

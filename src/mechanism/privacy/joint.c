@@ -110,24 +110,24 @@ static double rounding_slip(const fre_mechanism *m, double split)
     return g.phi;
 }
 
-/* How far a replaced point at distance split can move the sum that the noise is added to.
- * Nearest lattice points of two embeddings at distance split are at most beta sqrt(d) farther
- * apart. */
-static double reach(const fre_mechanism *m, double split)
+/* heavy at a split; curve: where that of discrete noise is put, with so many nodes.  Nearest
+ * lattice points of two embeddings at distance split are at most beta sqrt(d) farther apart. */
+static void heavy_init(fre_heavy *h, fre_curve *curve, const fre_mechanism *m,
+                       const fre_joint_step *s, double split, size_t nodes)
 {
-    double beta;
+    double reach = split + m->lattice_step * sqrt((double)m->dim), beta;
+    bool discrete = m->noise == FRE_NOISE_DISCRETE;
     fre_ddg g;
 
-    if (m->noise != FRE_NOISE_DISCRETE)
-        return split + m->lattice_step * sqrt((double)m->dim);
-    fre_joint_ddg(&g, &beta, m, split);
-    return g.delta2;
-}
-
-/* Shift in units of sigma for estimates: bounds by zCDP need about 7 % more noise. */
-static double shift(const fre_mechanism *m, double split)
-{
-    return reach(m, split) / m->sigma * (m->noise == FRE_NOISE_DISCRETE ? 1.07 : 1);
+    if (discrete) {
+        fre_joint_ddg(&g, &beta, m, split);
+        reach = g.delta2;
+    }
+    fre_heavy_init(h, s->eps, s->p, fre_joint_tau(m), reach / m->sigma);
+    if (discrete) {
+        fre_curve_init(curve, g.rho, s->eps, nodes);
+        h->curve = curve;
+    }
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -213,20 +213,13 @@ static fre_status check_epsilon(double epsilon, fre_err *err)
 /* sup_n heavy(n) at the amplified epsilon; *n: where. */
 static double released(const fre_mechanism *m, const fre_joint_step *s, double split, double *n)
 {
-    fre_heavy h;
     fre_curve curve;
-    fre_ddg g;
-    double beta;
+    fre_heavy h;
 
     *n = fre_joint_tau(m) - 1;
     if (m->p32 >= FRE_P_ONE)
         return 1; /* the count itself tells: G = 1 at c = n + 1 */
-    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), reach(m, split) / m->sigma);
-    if (m->noise == FRE_NOISE_DISCRETE) {
-        fre_joint_ddg(&g, &beta, m, split);
-        fre_curve_init(&curve, g.rho, s->eps);
-        h.curve = &curve;
-    }
+    heavy_init(&h, &curve, m, s, split, FRE_CURVE_NODES);
     *n = -1;
     return fre_heavy_supremum(&h, n);
 }
@@ -305,35 +298,72 @@ double fre_joint_split_at(const fre_mechanism *m, double log_far)
     return hi < log(1e12) ? exp(hi) : 1e12;
 }
 
-/* What the choice of a split weighs: heavy, estimated from below, against the far members. */
+/* heavy at its peak, estimated. */
+static double peak(const fre_mechanism *m, const fre_joint_step *s, double split, size_t nodes,
+                   double *n)
+{
+    fre_curve curve;
+    fre_heavy h;
+
+    heavy_init(&h, &curve, m, s, split, nodes);
+    return fre_heavy_peak(&h, n);
+}
+
+/* What the choice of a split weighs: heavy against the far members. */
 typedef struct balance {
     const fre_mechanism *m;
     const fre_joint_step *s;
     double *n; /* the worst n so far, where the next search starts */
+    size_t nodes;
     double heavy, far;
 } balance;
 
 static double weigh(balance *b, double log_split)
 {
-    fre_heavy h;
     double log_far = fre_joint_log_far(b->m, exp(log_split));
 
-    fre_heavy_init(&h, b->s->eps, b->s->p, fre_joint_tau(b->m), shift(b->m, exp(log_split)));
-    b->heavy = b->s->scale * fre_heavy_peak(&h, b->n);
+    b->heavy = b->s->scale * peak(b->m, b->s, exp(log_split), b->nodes, b->n);
     b->far = log_far < 0 ? exp(log_far) : 1;
     return b->heavy + b->far;
 }
 
+/* Least weight between lo and hi by golden section; *least: the weight. */
+static double settle_split(balance *w, double lo, double hi, double width, double *least)
+{
+    const double golden = 0.61803398874989484820;
+    double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
+    double at_a = weigh(w, a), at_b = weigh(w, b);
+
+    while (hi - lo > width) {
+        if (at_a <= at_b) {
+            hi = b;
+            b = a;
+            at_b = at_a;
+            a = hi - golden * (hi - lo);
+            at_a = weigh(w, a);
+        } else {
+            lo = a;
+            a = b;
+            at_a = at_b;
+            b = lo + golden * (hi - lo);
+            at_b = weigh(w, b);
+        }
+    }
+    *least = at_a < at_b ? at_a : at_b;
+    return at_a < at_b ? a : b;
+}
+
 /* heavy grows with the split and the far members' chance falls, so their sum is least close to
  * where they cross: bisection to the crossing, golden section around it.  Any split gives a
- * valid delta, so an imperfect optimum costs noise, never privacy. */
+ * valid delta, so an imperfect optimum costs noise, never privacy.  Discrete noise: the place is
+ * found by a coarse curve first. */
 double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
                             double *delta)
 {
-    const double golden = 0.61803398874989484820;
-    balance w = {.m = m, .s = s, .n = n};
+    bool discrete = m->noise == FRE_NOISE_DISCRETE;
+    balance w = {.m = m, .s = s, .n = n, .nodes = FRE_CURVE_COARSE};
     double lo = log(fre_joint_split_at(m, 0)), hi = log(fre_joint_split_at(m, -690));
-    double a, b, at_a, at_b;
+    double best, least;
 
     while (hi - lo > 0.05) {
         double mid = (lo + hi) / 2;
@@ -344,41 +374,28 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, dou
         else
             hi = mid;
     }
-    lo -= 0.2;
-    hi += 0.2;
-    a = hi - golden * (hi - lo);
-    b = lo + golden * (hi - lo);
-    at_a = weigh(&w, a);
-    at_b = weigh(&w, b);
-    while (hi - lo > 2e-4) {
-        if (at_a <= at_b) {
-            hi = b;
-            b = a;
-            at_b = at_a;
-            a = hi - golden * (hi - lo);
-            at_a = weigh(&w, a);
-        } else {
-            lo = a;
-            a = b;
-            at_a = at_b;
-            b = lo + golden * (hi - lo);
-            at_b = weigh(&w, b);
-        }
+    best = settle_split(&w, lo - 0.2, hi + 0.2, discrete ? 0.02 : 2e-4, &least);
+    if (discrete) {
+        w.nodes = FRE_CURVE_NODES;
+        best = settle_split(&w, best - 0.1, best + 0.1, 0.01, &least);
     }
-    *delta = s->weight * (s->excess + (at_a < at_b ? at_a : at_b));
-    return exp(at_a < at_b ? a : b);
+    *delta = s->weight * (s->excess + least);
+    return exp(best);
 }
 
 static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
                            double *delta)
 {
-    fre_heavy h;
+    double split = 2 * m->norm_bound;
 
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC && m->p32 < FRE_P_ONE)
         return fre_joint_best_split(m, s, n, delta);
-    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), shift(m, 2 * m->norm_bound));
-    *delta = m->p32 < FRE_P_ONE ? s->weight * (s->excess + s->scale * fre_heavy_peak(&h, n)) : 1;
-    return m->norm_bound > 0 ? 2 * m->norm_bound : m->cell_edge;
+    if (!(m->norm_bound > 0))
+        split = m->cell_edge;
+    *delta = 1;
+    if (m->p32 < FRE_P_ONE)
+        *delta = s->weight * (s->excess + s->scale * peak(m, s, split, FRE_CURVE_NODES, n));
+    return split;
 }
 
 fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsilon, fre_err *err)
@@ -404,8 +421,10 @@ static double excess_at(const fre_mechanism *m, double epsilon, double target, d
     double delta = 1;
 
     if (step_of(&s, m, epsilon, NULL) == FRE_OK) {
-        (void)chosen_split(m, &s, n, &delta);
-        delta += s.weight * s.scale * fre_joint_padding(&m->dist, s.eps);
+        double split = chosen_split(m, &s, n, &delta);
+
+        delta += s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) +
+                             fre_joint_table_gap(m, &s) + rounding_slip(m, split));
     }
     return log(delta + FRE_PRIVACY_TINY) - log(target);
 }
@@ -420,6 +439,11 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, dou
     if (at_lo <= 0)
         return lo;
     at_hi = excess_at(m, hi, target, &n);
+    /* What the table sampler costs grows with epsilon. */
+    while (at_hi > 0 && m->noise == FRE_NOISE_DISCRETE && 0.8 * hi > lo) {
+        hi *= 0.8;
+        at_hi = excess_at(m, hi, target, &n);
+    }
     for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
         double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
         double at = excess_at(m, mid, target, &n);
@@ -439,54 +463,11 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, dou
     return hi;
 }
 
-/* Least epsilon whose certified delta meets the target, from an estimate: upwards by growing steps
- * until one does.  Estimates of discrete noise are rough, so that there the search goes on
- * downwards from one that does, and halves the last step. */
-static fre_status certify_epsilon(fre_account *out, const fre_mechanism *m, double delta,
-                                  double least, double epsilon, fre_err *err)
-{
-    bool rough = m->noise == FRE_NOISE_DISCRETE;
-    double fail = 0, step = rough ? 1e-3 : 2e-6;
-    fre_account a, best = {.epsilon = 0};
-    fre_status st;
-    int i;
-
-    for (;;) {
-        if ((st = fre_joint_delta(&a, m, epsilon, err)) != FRE_OK)
-            return st;
-        if (a.delta <= delta)
-            best = a;
-        else
-            fail = epsilon;
-        if (a.delta > delta && epsilon >= FRE_PRIVACY_EPSILON_MAX)
-            return fre_fail(err, FRE_E_INFEASIBLE,
-                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
-                            "--sigma or --tau",
-                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
-        if (best.epsilon > 0 && (fail > 0 || !rough || epsilon <= least))
-            break;
-        if (best.epsilon > 0)
-            epsilon = fmax(least, epsilon * (1 - fmin(step, 0.5)));
-        else
-            epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
-        step *= 2;
-    }
-    for (i = 0; i < 20 && rough && fail > 0 && best.epsilon - fail > 1e-4 * best.epsilon; i++) {
-        if ((st = fre_joint_delta(&a, m, (best.epsilon + fail) / 2, err)) != FRE_OK)
-            return st;
-        if (a.delta <= delta)
-            best = a;
-        else
-            fail = a.epsilon;
-    }
-    *out = best;
-    return FRE_OK;
-}
-
 fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double delta, fre_err *err)
 {
+    fre_account a;
     fre_status st;
-    double epsilon, least;
+    double epsilon, least, step = 2e-6;
 
     if ((st = check_mechanism(m, err)) != FRE_OK)
         return st;
@@ -499,5 +480,20 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
                         "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
     epsilon = estimate_epsilon(m, least, FRE_PRIVACY_EPSILON_MAX, delta);
-    return certify_epsilon(out, m, delta, least, epsilon, err);
+    for (;;) {
+        st = fre_joint_delta(&a, m, epsilon, err);
+        if (st != FRE_OK)
+            return st;
+        if (a.delta <= delta)
+            break;
+        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
+            return fre_fail(err, FRE_E_INFEASIBLE,
+                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
+                            "--sigma or --tau",
+                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
+        epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
+        step *= 2;
+    }
+    *out = a;
+    return FRE_OK;
 }

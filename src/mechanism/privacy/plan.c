@@ -231,6 +231,19 @@ static fre_status too_many_dummies(const fre_plan_request *r, fre_err *err)
                     r->max_dummies, nice_up(hi), threshold);
 }
 
+/* Greatest epsilon at which the table sampler's distance from the exact law, which counts
+ * e^epsilon times, stays a small share of delta; without discrete noise any. */
+static double table_limit(const fre_plan_request *r)
+{
+    fre_mechanism m;
+    fre_joint_step s = {.eps = 0};
+
+    fre_plan_mechanism(&m, r);
+    if (m.noise != FRE_NOISE_DISCRETE)
+        return HUGE_VAL;
+    return floor(100 * log(0.05 * r->delta / fre_joint_table_gap(&m, &s))) / 100;
+}
+
 static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 {
     fre_plan_request free_of_bound = *r;
@@ -245,6 +258,12 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
         if (st != FRE_OK)
             return st;
     }
+    if (r->epsilon > table_limit(r))
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "users' noise is exact to 2^-100 only, too little at this --epsilon: %s "
+                        "to %.6g",
+                        table_limit(r) >= 1 ? "lower it" : "raise --delta, or lower --epsilon",
+                        table_limit(r));
     free_of_bound.max_dummies = 0;
     if (r->dist.on && r->max_dummies > 0 && !fre_search_feasible(r) &&
         fre_search_feasible(&free_of_bound))
@@ -291,12 +310,10 @@ static bool within_target(const fre_plan *p)
  * by growing steps, to a sigma on the other side, then bisection between the two. */
 static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 {
-    /* Estimates are the continuous Gaussian's; bounds by zCDP and rounding cost a tenth more. */
-    double sigma = c->sigma * (p->mechanism.noise == FRE_NOISE_DISCRETE ? 1.1 : 1);
-    double other = sigma, pass, fail, step = 1e-3;
+    double sigma = c->sigma, other = sigma, pass, fail, step = 1e-3;
     fre_plan at = *p, best = *p;
     fre_status st = certify(&at, sigma, c->split, err);
-    bool first = within_target(&at), now = first;
+    bool first = within_target(&at), now = first, found = first;
     int i;
 
     for (i = 0; i < 40 && st == FRE_OK && now == first; i++) {
@@ -308,6 +325,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
         now = within_target(&at);
     }
     best = now ? at : best;
+    found = found || now;
     pass = first ? other : sigma;
     fail = first ? sigma : other;
     for (i = 0; i < 6 && st == FRE_OK && now != first; i++) {
@@ -320,7 +338,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
     }
     if (st != FRE_OK)
         return st;
-    if (!(best.mechanism.sigma > 0))
+    if (!found)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no noise reaches --epsilon %.6g, --delta %.3g: %s",
                         p->request.epsilon, p->request.delta,
@@ -329,6 +347,37 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
                             : "raise --threshold or --epsilon");
     *p = best;
     return FRE_OK;
+}
+
+/* The search's estimates are coarse for discrete noise.  A few secant steps on ln delta, which
+ * falls about thirty times as fast as ln sigma grows, to just below what padding leaves of the
+ * target: a split chosen for too little noise could leave the far members more than that. */
+static void adjust_to_discrete(fre_choice *c, const fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+    fre_mechanism m = p->mechanism;
+    double n = -1, delta, room, slope = -30, last = 0, at = 0;
+    fre_joint_step s;
+    int i;
+
+    if (r->sensitivity != FRE_SENSITIVITY_PROBABILISTIC ||
+        fre_joint_step_init(&s, c->p32, r->epsilon, r->adjacency, r->cells_per_user, r->dist.on,
+                            NULL) != FRE_OK)
+        return;
+    room = r->delta - s.weight * (s.scale * fre_joint_padding(&m.dist, s.eps) +
+                                  fre_joint_table_gap(&m, &s) + m.dist.phi);
+    for (i = 0; i < 16; i++) {
+        m.sigma = c->sigma;
+        c->split = fre_joint_best_split(&m, &s, &n, &delta);
+        delta = log(delta / room);
+        if (i > 0 && fabs(log(c->sigma) - at) > 1e-6)
+            slope = fmin(-5, (delta - last) / (log(c->sigma) - at));
+        if (!(delta > 0) && !(delta < -0.03)) /* or NaN: settle_sigma says what is wrong */
+            return;
+        last = delta;
+        at = log(c->sigma);
+        c->sigma *= exp(fmax(-0.2, fmin(0.2, (-0.01 - delta) / slope)));
+    }
 }
 
 fre_status fre_plan_joint(fre_plan *p, fre_err *err)
@@ -343,6 +392,8 @@ fre_status fre_plan_joint(fre_plan *p, fre_err *err)
     p->mechanism.dist = c.dist;
     p->mechanism.proj = c.proj;
     p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c.proj);
+    if (p->mechanism.noise == FRE_NOISE_DISCRETE)
+        adjust_to_discrete(&c, p);
     st = settle_sigma(p, &c, err);
     if (st == FRE_OK && p->account.split > 2 * p->request.norm_bound &&
         p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC)

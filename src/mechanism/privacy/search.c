@@ -24,9 +24,14 @@ typedef struct rate_table {
 
 static double log_heavy(const rate_table *t, double log_mu, double *n)
 {
+    fre_curve curve;
     fre_heavy h;
 
     fre_heavy_init(&h, t->step.eps, t->step.p, fre_joint_tau(&t->m), exp(log_mu));
+    if (t->m.noise == FRE_NOISE_DISCRETE) {
+        fre_curve_init(&curve, exp(2 * log_mu) / 2, t->step.eps, FRE_CURVE_COARSE);
+        h.curve = &curve;
+    }
     return log(fre_heavy_peak(&h, n) + 1e-300);
 }
 
@@ -129,13 +134,19 @@ static double interpolate_mu(const rate_table *t, double log_share)
     return sum;
 }
 
+/* ln of what rounding adds to a split: 4 % at the protocol's quantisation. */
+static double rounding(const fre_mechanism *m)
+{
+    return m->noise == FRE_NOISE_DISCRETE ? 0.042 : 0;
+}
+
 /* ln sigma when heavy gets exp(log_share) of the room. */
 static double log_sigma(const rate_table *t, double log_share, double *log_split)
 {
     double far = t->step.scale * t->room * -expm1(log_share);
 
     *log_split = log(fre_joint_split_at(&t->m, log(far)));
-    return *log_split - interpolate_mu(t, log_share);
+    return *log_split + rounding(&t->m) - interpolate_mu(t, log_share);
 }
 
 static void best_share(fre_choice *out, const rate_table *t)
@@ -178,7 +189,7 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32)
         /* Nothing but heavy, and k plays no part: the default when it is open. */
         best.proj = p->request.proj > 0 ? p->request.proj : 20;
         best.split = 2 * p->request.norm_bound;
-        best.sigma = best.split / exp(t.log_mu[NODES - 1]);
+        best.sigma = best.split * exp(rounding(&t.m) - t.log_mu[NODES - 1]);
         *out = best;
         return true;
     }

@@ -30,31 +30,76 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
         "Claim: (epsilon, delta)-differential privacy,\n"
         "epsilon = %.15g, delta = %.15g,\n"
         "for %s one user's data (at most %u %s),\n"
-        "towards everybody who sees what is released.\n"
+        "towards %s.\n"
         "Accountant: %s.\n"
         "Delta computed for this mechanism: %.4g.\n",
         p->account.epsilon, p->request.delta,
         m->adjacency == FRE_ADJACENCY_REPLACE ? "replacing" : "adding or removing",
         m->cells_per_user, m->cells_per_user == 1 ? "record" : "records, one a cell",
+        m->dist.on ? "each server and everybody who sees what is released"
+                   : "everybody who sees what is released",
         p->request.accountant == FRE_ACCOUNTANT_PAPER
             ? "the paper's (its known faults are among the warnings)"
             : "joint",
         shown_up(p->account.delta));
 }
 
+/* Distributed: whom the claim holds against besides, and whom it does not. */
+static fre_status parties(fre_buf *out, const fre_plan *p)
+{
+    const fre_distributed *d = &p->mechanism.dist;
+    fre_status st = FRE_OK;
+
+    if (!d->on)
+        return FRE_OK;
+    if (d->curious > 0)
+        st = fre_buf_printf(out,
+                            "It holds as well if up to %u %s of a cell %s\n"
+                            "with the synthesis server.\n",
+                            d->curious, d->curious == 1 ? "participant" : "participants",
+                            d->curious == 1 ? "pools what it knows" : "pool what they know");
+    if (st == FRE_OK && d->cover)
+        st = fre_buf_printf(out, "The relay and whoever watches the network learn who takes part, "
+                                 "and nothing\nelse: everybody sends the same messages.\n");
+    else if (st == FRE_OK)
+        st = fre_buf_printf(out, "There is no claim against the relay or a network observer, who "
+                                 "can see which\nusers were sampled.\n");
+    return st;
+}
+
 static fre_status numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
+    fre_status st;
 
-    return fre_buf_printf(
-        out,
-        "Mechanism: a record is sampled with probability p = %.10g; a cell is\n"
-        "released if its sampled count reaches tau = %llu; Gaussian noise of standard\n"
-        "deviation sigma = %.6g is added to each coordinate of its sum.\n"
-        "Cells: projection to k = %u dimensions, edge L = %.6g.  Records: at most\n"
-        "N = %llu.\n",
-        (double)m->p32 / (double)FRE_P_ONE, (unsigned long long)m->tau, m->sigma, m->proj,
-        m->cell_edge, (unsigned long long)m->population);
+    st = fre_buf_printf(out,
+                        "Mechanism: a record is sampled with probability p = %.10g; a cell is\n"
+                        "released if its sampled count reaches tau = %llu; ",
+                        (double)m->p32 / (double)FRE_P_ONE, (unsigned long long)m->tau);
+    if (st == FRE_OK && m->dist.on)
+        st = fre_buf_printf(out,
+                            "%s noise\nof standard deviation sigma = %.6g or more is added to "
+                            "each coordinate of\nits sum.\n",
+                            m->noise == FRE_NOISE_DISCRETE ? "discrete Gaussian" : "Gaussian",
+                            m->sigma);
+    else if (st == FRE_OK)
+        st = fre_buf_printf(out,
+                            "Gaussian noise of standard\ndeviation sigma = %.6g is added to each "
+                            "coordinate of its sum.\n",
+                            m->sigma);
+    if (st == FRE_OK)
+        st = fre_buf_printf(out,
+                            "Cells: projection to k = %u dimensions, edge L = %.6g.  Records: at "
+                            "most\nN = %llu.\n",
+                            m->proj, m->cell_edge, (unsigned long long)m->population);
+    if (st == FRE_OK && m->dist.on)
+        st = fre_buf_printf(out,
+                            "Noise: every user who answers adds a share of it, of standard "
+                            "deviation %.6g\nwhere the sampled count is tau.\n"
+                            "Tags that are not released: hidden among dummy tags,\nTSDLap(%.6g, "
+                            "%u) of each multiplicity from 1 to tau - 1.\n",
+                            p->sigma_local, m->dist.lambda, m->dist.gamma);
+    return st;
 }
 
 static fre_status sensitivity(fre_buf *out, const fre_plan *p)
@@ -100,24 +145,55 @@ static fre_status joint_says(fre_buf *out, const fre_plan *p)
                           shown_up(p->joint_epsilon));
 }
 
-static fre_status conditions(fre_buf *out, const fre_plan *p)
+/* What the curator must keep, or the parties of a collection. */
+static fre_status trust(fre_buf *out, const fre_plan *p)
 {
-    static const char always[] =
+    static const char curator[] =
         "Conditions: the curator, who sees the texts, is trusted, and releases nothing\n"
         "else made from them but under a budget of its own (budgets add up); nobody else\n"
         "learns which records were sampled, the sums before noise or the number of\n"
         "records;";
+    static const char servers[] =
+        "Conditions: the synthesis and the tagging server do not collude, nor the relay\n"
+        "with either; who takes part is visible, what they hold is protected; nobody but\n"
+        "its user learns a record's coin; other collections from the same texts spend a\n"
+        "budget of their own (budgets add up);";
+    static const char stay[] = " whether a user fails to answer does\n"
+                               "not depend on texts or coins, and is equally likely for everybody;";
+    const fre_distributed *d = &p->mechanism.dist;
+    fre_status st;
+
+    if (!d->on)
+        return fre_buf_append(out, curator, sizeof curator - 1);
+    st = fre_buf_append(out, servers, sizeof servers - 1);
+    if (st == FRE_OK && !d->one_shot)
+        st = fre_buf_append(out, stay, sizeof stay - 1);
+    if (st == FRE_OK && d->one_shot)
+        st = fre_buf_printf(out, " nothing is assumed of users\nwho drop out;");
+    if (st == FRE_OK && d->cover)
+        st = fre_buf_printf(out, " everybody\nwho takes part sends one report for each record, "
+                                 "sampled or not;");
+    return st;
+}
+
+static fre_status conditions(fre_buf *out, const fre_plan *p)
+{
     static const char independent[] =
         " there are at most N records; projection and offsets were drawn\n"
         "at random, independently of the texts, and no text was chosen knowing them;";
-    fre_status st = fre_buf_append(out, always, sizeof always - 1);
+    const fre_mechanism *m = &p->mechanism;
+    fre_status st = trust(out, p);
 
-    if (st == FRE_OK && p->mechanism.sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+    if (st == FRE_OK && m->dist.on && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        st =
+            fre_buf_printf(out, "\nthere are at most N records; projection, offsets and signs were "
+                                "drawn at random,\nbefore and independently of the texts, and no "
+                                "text was chosen knowing them;");
+    else if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
     if (st == FRE_OK)
         st = fre_buf_printf(out, "\na user has records in at most %u %s, at most one in each.\n",
-                            p->mechanism.cells_per_user,
-                            p->mechanism.cells_per_user == 1 ? "cell" : "cells");
+                            m->cells_per_user, m->cells_per_user == 1 ? "cell" : "cells");
     return st;
 }
 
@@ -131,6 +207,8 @@ fre_status fre_plan_statement(fre_buf *out, const fre_plan *p, bool private_run)
         st = fre_buf_append(out, not_private, sizeof not_private - 1);
     if (st == FRE_OK)
         st = claim(out, p);
+    if (st == FRE_OK)
+        st = parties(out, p);
     if (st == FRE_OK)
         st = numbers(out, p);
     if (st == FRE_OK)
