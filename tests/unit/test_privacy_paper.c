@@ -807,6 +807,43 @@ static void rounding_exceeds_its_bound_with_phi(void **state)
     }
 }
 
+/* Whatever is asked for ends, with a plan that keeps its target or with a refusal that says why. */
+static void extremes_end(void **state)
+{
+    static const double epsilons[] = {1e-6, 0.5, 20, 50}, deltas[] = {1e-300, 1e-30, 1e-6, 0.9};
+    static const uint64_t thresholds[] = {1, 3, 1000, 1000000000000};
+    static const double rates[] = {1e-9, 0.05, 0.999999, 0};
+    static const fre_paper_records kinds[] = {FRE_PAPER_CAP, FRE_PAPER_GROUP, FRE_PAPER_BESPOKE};
+    int n, plans = 0;
+
+    (void)state;
+    for (n = 0; n < 160; n++) {
+        int i = 101 * n % 1021; /* spread over all combinations */
+        fre_plan_request r = request(epsilons[i % 4], rates[i / 4 % 4], 0);
+        fre_err err = {""};
+        fre_plan p;
+
+        r.delta = deltas[i / 16 % 4];
+        r.threshold = thresholds[i / 64 % 4];
+        r.records = kinds[i % 3];
+        r.cells_per_user = i % 7 ? 1 : 64;
+        r.adjacency = i % 5 ? FRE_ADJACENCY_ADD_REMOVE : FRE_ADJACENCY_REPLACE;
+        r.sensitivity = i % 2 ? FRE_SENSITIVITY_WORST_CASE : FRE_SENSITIVITY_PROBABILISTIC;
+        r.dist.on = i / 256 % 2;
+        r.noise = r.dist.on && i / 512 ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
+        if (fre_plan_make(&p, &r, &err) != FRE_OK) {
+            assert_true(strlen(err.text) > 20);
+            continue;
+        }
+        plans++;
+        assert_true(p.account.delta <= r.delta && p.account.delta > 0);
+        assert_true(p.mechanism.sigma > 0 && isfinite(p.mechanism.sigma));
+        assert_true(!r.dist.on || (p.sigma_local > 0 && p.expected_dummies >= 1));
+        assert_true(p.joint_epsilon > 0);
+    }
+    assert_in_range(plans, 10, 150);
+}
+
 /* ---- warnings ----------------------------------------------------------------------------- */
 
 static bool warns(const fre_plan *p, const char *words)
@@ -885,6 +922,7 @@ int main(void)
         cmocka_unit_test(joint_accountant_of_distributed_plans),
         cmocka_unit_test(rho_bounds_renyi_divergences),
         cmocka_unit_test(rounding_exceeds_its_bound_with_phi),
+        cmocka_unit_test(extremes_end),
         cmocka_unit_test(curator_faults_are_named),
         cmocka_unit_test(distributed_faults_are_named),
     };
