@@ -277,10 +277,18 @@ static void integers_of_every_form(void **state)
         {"0140c800ffffffffffffffff", FRE_E_DATA}, /* content of as many */
         {"0140c8000000", FRE_OK},
         {"0440c8", FRE_E_DATA}, /* no such framing */
+        {"0540c80000", FRE_E_DATA},
         {"3f40c8", FRE_E_DATA},
-        {"0040c8", FRE_E_DATA}, /* a request */
+        {"0140630040c8", FRE_E_DATA}, /* 99 before 200 */
+        {"0040c8", FRE_E_DATA},       /* a request */
         {"0240c8", FRE_E_DATA},
         {"0340c80000", FRE_OK},
+        {"014066"
+         "05"
+         "026120"
+         "0178"
+         "40c8",
+         FRE_E_DATA}, /* a bad field of a 102 */
         {"-", FRE_E_DATA},
     };
 
@@ -580,6 +588,35 @@ static void counts_are_limited(void **state)
     check_bad(FRE_BHTTP_RESPONSE, view(big, sizeof big), FRE_E_LIMIT);
 }
 
+/* Content around the lengths where an integer gets longer. */
+static void contents_of_every_length(void **state)
+{
+    static const struct {
+        size_t n, prefix;
+    } lengths[] = {{1, 1}, {63, 1}, {64, 2}, {16383, 2}, {16384, 4}, {1u << 20, 4}};
+    uint8_t *bytes = calloc(1, 1u << 20);
+    fre_buf b;
+
+    (void)state;
+    assert_non_null(bytes);
+    bytes[0] = 1;
+    fre_buf_init(&b, 2u << 20);
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        fre_bhttp m = {.kind = FRE_BHTTP_RESPONSE, .status = 404}, back;
+
+        m.content = view(bytes, lengths[i].n);
+        b.n = 0;
+        assert_int_equal(fre_bhttp_encode(&b, &m, 0), FRE_OK);
+        assert_int_equal(b.n, 4 + lengths[i].prefix + lengths[i].n);
+        assert_int_equal(fre_bhttp_decode(&back, FRE_BHTTP_RESPONSE, view(b.p, b.n)), FRE_OK);
+        assert_int_equal(back.status, 404);
+        assert_bytes(back.content, m.content);
+        fre_bhttp_wipe(&back);
+    }
+    fre_buf_wipe(&b);
+    free(bytes);
+}
+
 static void encoding_refuses_what_decoding_would(void **state)
 {
     fre_bhttp m = get_request();
@@ -705,6 +742,7 @@ int main(void)
         cmocka_unit_test(lengths_are_limited),
         cmocka_unit_test(fields_are_checked),
         cmocka_unit_test(counts_are_limited),
+        cmocka_unit_test(contents_of_every_length),
         cmocka_unit_test(encoding_refuses_what_decoding_would),
         cmocka_unit_test(a_field_is_found_when_alone),
         cmocka_unit_test(flipped_bits_never_confuse),

@@ -402,6 +402,20 @@ static void arguments_are_checked(void **state)
     assert_untouched(out + FRE_HPKE_EXPORT_MAX, 1);
     assert_int_equal(s.seq, 0);
     assert_int_equal(t.seq, 0);
+    assert_int_equal(fre_hpke_export(&s, out, 32, huge), FRE_E_LIMIT);
+    assert_int_equal(fre_hpke_export(&s, out, 32, lost), FRE_E_ARG);
+    mark(out, sizeof out);
+    assert_int_equal(fre_hpke_seal_once(NULL, aeads[0], &pair.pk, text(""), text(""), text(""), &r),
+                     FRE_E_ARG);
+    assert_int_equal(
+        fre_hpke_seal_once(out, aeads[0], &pair.pk, text(""), text(""), text(""), NULL), FRE_E_ARG);
+    assert_int_equal(fre_hpke_seal_once(out, aeads[0], &pair.pk, text(""), text(""), huge, &r),
+                     FRE_E_LIMIT);
+    assert_int_equal(fre_hpke_open_once(out, aeads[0], &pair, text(""), text(""), lost), FRE_E_ARG);
+    assert_int_equal(
+        fre_hpke_open_once(out, (fre_hpke_aead)2, &pair, text(""), text(""), view(out, 48)),
+        FRE_E_ARG);
+    assert_untouched(out, sizeof out);
 }
 
 int main(void)

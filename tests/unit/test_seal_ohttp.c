@@ -237,6 +237,7 @@ static void wrong_requests_are_refused(fre_hpke_aead aead)
     check_request(&x, view(p, x.request.n), FRE_E_KEY);
     x.key[1].config.id = 9;
     check_request(&x, view(p, x.request.n), FRE_E_KEY);
+    check_request(&x, view(p, FRE_OHTTP_REQUEST_OVERHEAD - 1), FRE_E_DATA);
     /* An encapsulated key of small order. */
     p[0] = 7;
     memset(p + 7, 0, 32);
@@ -314,6 +315,34 @@ static void arguments_and_room_are_checked(void **state)
     assert_int_equal(fre_ohttp_request_seal(&x, &small, &key.config, aes, text(""), &r), FRE_OK);
     assert_int_equal(small.n, FRE_OHTTP_REQUEST_OVERHEAD);
     fre_buf_wipe(&small);
+
+    /* The gateway's side, and the client's of the response. */
+    {
+        open_exchange o = make_exchange(aes, "arguments");
+        const fre_bytes lost = view(NULL, 3), huge = view(&r, (size_t)FRE_SEAL_MAX + 100);
+        const fre_bytes request = view(o.request.p, o.request.n);
+        const fre_bytes response = view(o.response.p, o.response.n);
+        fre_buf full;
+
+        check_request(&o, lost, FRE_E_ARG);
+        check_request(&o, huge, FRE_E_LIMIT);
+        check_response(&o.client, lost, FRE_E_ARG);
+        check_response(&o.client, huge, FRE_E_LIMIT);
+        fre_buf_init(&full, 8);
+        mark(&x, sizeof x);
+        assert_int_equal(fre_ohttp_request_open(&x, &full, NULL, 1, request), FRE_E_ARG);
+        assert_int_equal(fre_ohttp_request_open(&x, &full, o.key, 0, request), FRE_E_KEY);
+        assert_int_equal(fre_ohttp_request_open(&x, NULL, o.key, 2, request), FRE_E_ARG);
+        assert_int_equal(fre_ohttp_request_open(&x, &full, o.key, 2, request), FRE_E_LIMIT);
+        assert_untouched(&x, sizeof x);
+        assert_int_equal(fre_ohttp_response_open(&o.client, &full, response), FRE_E_LIMIT);
+        assert_int_equal(fre_ohttp_response_seal(&o.gateway, &full, text(""), &r), FRE_E_LIMIT);
+        assert_int_equal(fre_ohttp_response_seal(&o.gateway, &full, lost, &r), FRE_E_ARG);
+        assert_int_equal(fre_ohttp_response_seal(&o.gateway, &full, huge, &r), FRE_E_LIMIT);
+        assert_int_equal(full.n, 0);
+        fre_buf_wipe(&full);
+        end_exchange(&o);
+    }
     fre_ohttp_key_wipe(&key);
     for (size_t i = 0; i < sizeof key; i++)
         assert_int_equal(((const uint8_t *)&key)[i], 0);
@@ -379,8 +408,10 @@ static void configurations_are_strict(void **state)
     check_config(view(p, 65536), FRE_E_LIMIT);
     check_config(view(NULL, 4), FRE_E_ARG);
 
+    assert_int_equal(fre_ohttp_config_encode(&b, NULL), FRE_E_ARG);
     key.config.aeads = 0;
     assert_int_equal(fre_ohttp_config_encode(&b, &key.config), FRE_E_ARG);
+    assert_int_equal(fre_ohttp_configs_encode(&b, &key.config, 1), FRE_E_ARG);
     key.config.aeads = 3;
     assert_int_equal(fre_ohttp_config_encode(&b, &key.config), FRE_E_ARG);
     key.config.aeads = 2;
@@ -440,6 +471,7 @@ static void lists_are_strict(void **state)
     check_list(view(b.p, b.n), FRE_E_DATA, 0);
     check_list(view(b.p, 2 * one), FRE_OK, 1);
     check_list(view(b.p, FRE_OHTTP_CONFIG_BYTES_MAX + 1), FRE_E_LIMIT, 0);
+    check_list(view(NULL, 5), FRE_E_ARG, 0);
     fre_buf_wipe(&b);
 }
 
