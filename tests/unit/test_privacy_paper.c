@@ -302,7 +302,7 @@ static void group_and_cap_as_printed(void **state)
     uint32_t m;
 
     (void)state;
-    for (m = 1; m <= 3; m++) {
+    for (m = 2; m <= 3; m++) {
         fre_plan_request r = request(16, 0.2, 3);
         fre_plan cap, group, one;
         double e, factor;
@@ -641,14 +641,14 @@ static void discrete_noise_as_printed(void **state)
     int i;
 
     (void)state;
-    for (i = 0; i < 4; i++) {
+    for (i = 0; i < 3; i++) {
         fre_plan_request r = distributed(i % 2 ? 8 : 4, 0.3, 3);
-        double d = i == 1 ? 1024 : dims[i % 3], phi = phis[(i + i / 3) % 3], local, beta;
+        double d = i == 1 ? 1024 : dims[i], phi = phis[i], local, beta;
         double kappa;
         uint64_t j;
         fre_plan p, continuous;
 
-        r.dim = dims[i % 3];
+        r.dim = dims[i];
         r.noise = FRE_NOISE_DISCRETE;
         r.dist.phi = phi;
         p = plan_of(&r);
@@ -817,7 +817,7 @@ static void extremes_end(void **state)
     int n, plans = 0;
 
     (void)state;
-    for (n = 0; n < 160; n++) {
+    for (n = 0; n < 90; n++) {
         int i = 101 * n % 1021; /* spread over all combinations */
         fre_plan_request r = request(epsilons[i % 4], rates[i / 4 % 4], 0);
         fre_err err = {""};
@@ -841,7 +841,7 @@ static void extremes_end(void **state)
         assert_true(!r.dist.on || (p.sigma_local > 0 && p.expected_dummies >= 1));
         assert_true(p.joint_epsilon > 0);
     }
-    assert_in_range(plans, 10, 150);
+    assert_in_range(plans, 5, 85);
 }
 
 /* ---- warnings ----------------------------------------------------------------------------- */
