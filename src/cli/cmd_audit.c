@@ -261,7 +261,7 @@ static void print_verdict(FILE *f, const fre_audit *a)
                        1 - a->confidence);
     else
         (void)snprintf(text, sizeof text,
-                       "Not refuted: the best of the attacks shows an epsilon of at least %.4f, "
+                       "Not refuted: the best of these attacks shows an epsilon of at least %.4f, "
                        "and %g was claimed. An audit can refute a claim and never prove one: "
                        "these inputs and tests found nothing that contradicts it. The proof is in "
                        "the documentation.",

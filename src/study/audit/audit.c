@@ -41,6 +41,7 @@ typedef struct numbers {
     uint64_t worst;   /* others at which the account is worst */
     uint64_t crowded; /* others that make a release nearly certain */
     uint64_t tau;     /* sampled honest members that release */
+    uint32_t curious;
 } numbers;
 
 static double rate(const fre_mechanism *m)
@@ -95,7 +96,7 @@ static uint64_t worst_others(const fre_audit_opts *o, const numbers *k)
 static numbers choose_numbers(const fre_audit_opts *o)
 {
     const fre_mechanism *m = &o->mechanism;
-    numbers k = {.tau = m->tau - m->dist.curious};
+    numbers k = {.tau = m->tau - m->dist.curious, .curious = m->dist.curious};
     const double norm = m->norm_bound > 0 ? m->norm_bound : 1, tau = (double)k.tau;
 
     k.split = fmin(o->split > 0 ? o->split : default_split(o, k.tau), 2 * norm);
@@ -131,12 +132,15 @@ static bool has_others(const programme *g, uint64_t others)
 /* n copies of one embedding; the record, at the split from them, is in V' only. */
 static void add_copies(programme *g, const numbers *k, uint64_t others, const char *why)
 {
+    char known[32] = "";
     audit_plan *p;
 
     if (has_others(g, others))
         return;
     p = add_plan(g);
-    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " copies%s", others, why);
+    if (k->curious > 0)
+        (void)snprintf(known, sizeof known, " and %" PRIu32 " curious", k->curious);
+    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " copies%s%s", others, known, why);
     p->others[0] = others;
     p->position = -k->split / 2;
     p->extra[1] = (audit_extra){.cell = 0, .position = k->split / 2};
@@ -215,12 +219,12 @@ static void add_turn(programme *g, const numbers *k, uint64_t others)
 
 static void add_or_remove(programme *g, const numbers *k, const fre_audit_opts *o)
 {
-    add_copies(g, k, k->worst, " (worst of the account)");
-    add_copies(g, k, k->tau - 1, " (one fewer than tau)");
+    add_copies(g, k, k->worst, " (the account's worst)");
+    add_copies(g, k, k->tau - 1, " (tau - 1)");
     if (k->tau >= 2)
-        add_copies(g, k, k->tau - 2, " (two fewer than tau)");
+        add_copies(g, k, k->tau - 2, " (tau - 2)");
     if (o->mechanism.dist.on) {
-        add_copies(g, k, 0, " (a lone record)");
+        add_copies(g, k, 0, " (alone)");
         add_copies(g, k, 1, "");
         add_copies(g, k, 2, "");
         add_copies(g, k, k->crowded, " (surely released)");

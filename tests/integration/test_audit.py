@@ -1,0 +1,81 @@
+"""audit: verdicts and exit codes, keys, repeatability, refusals."""
+
+import pytest
+
+QUICK = ["--runs", "4000", "--seed", "a5", "--dimension", "16"]
+OWN = ["--sampling-rate", "0.8", "--tau", "80", "--population", "1000000", "--projection-dim", "20"]
+
+
+def audit(fre, code, *args):
+    done = fre("audit", "--json", "--quiet", *QUICK, *args)
+    assert done.code == code, done.err
+    assert done.err == ""
+    return done.json()
+
+
+@pytest.mark.parametrize("more", [[], ["--adjacency", "replace"], ["--distributed"],
+                                  ["--distributed", "--cover", "off"],
+                                  ["--sensitivity", "worst-case"], ["--accountant", "paper"]])
+def test_plans_are_not_refuted(fre, more):
+    a = audit(fre, 0, "--epsilon", "4", "--population", "100000", *more)
+    assert a["verdict"] == "not refuted" and a["refuted"] is False
+    assert a["epsilon_claimed"] == 4 and a["delta_claimed"] == 1e-6
+    assert a["runs"] == 4000 and a["confidence"] == 0.999
+    assert 0 <= a["epsilon_lower_bound"] <= 4
+    bounds = {s["name"]: s["epsilon_lower_bound"] for s in a["scenarios"]}
+    assert len(bounds) == len(a["scenarios"]) >= 4
+    assert bounds[a["worst_case"]] == a["epsilon_lower_bound"] == max(bounds.values())
+    assert all(s["test"] in ("known law", "learned") for s in a["scenarios"])
+    assert all(s["direction"] in ("forward", "backward") for s in a["scenarios"])
+
+
+def test_a_tenth_of_the_noise_is_refuted(fre):
+    """The same mechanism with the noise it needs, and with a tenth."""
+    claim = ["--epsilon", "4", *OWN, "--split", "1.24"]
+    assert audit(fre, 0, *claim, "--sigma", "1.52")["epsilon_lower_bound"] < 3
+    a = audit(fre, 1, *claim, "--sigma", "0.152")
+    assert a["refuted"] is True and a["verdict"] == "refuted"
+    assert a["epsilon_lower_bound"] > 4.5
+    done = fre("audit", "--quiet", *QUICK, *claim, "--sigma", "0.152")
+    assert done.code == 1 and done.err == ""
+    assert "REFUTED: epsilon is at least 5." in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_padding_too_narrow_is_refuted(fre):
+    mechanism = ["--distributed", "--sampling-rate", "0.5", "--tau", "20", "--sigma", "2",
+                 "--epsilon", "3", "--delta", "1e-4"]
+    assert audit(fre, 0, *mechanism, "--lambda", "1", "--gamma", "20")["refuted"] is False
+    assert audit(fre, 1, *mechanism, "--lambda", "0.2", "--gamma", "20")["refuted"] is True
+
+
+def test_a_seed_repeats(fre):
+    args = ["--epsilon", "4", "--population", "100000"]
+    first = audit(fre, 0, *args)
+    assert audit(fre, 0, *args, "--threads", "1") == first
+    done = fre("audit", "--json", "--quiet", *args, "--runs", "4000", "--dimension", "16",
+               "--seed", "a6")
+    assert done.json()["scenarios"] != first["scenarios"]
+
+
+@pytest.mark.parametrize("args, sentence", [
+    (["--epsilon", "4", "--tau", "80"],
+     "a mechanism of your own needs --sampling-rate, --tau and --sigma; --sigma is missing"),
+    (["--epsilon", "4", "--tau", "80", "--sigma", "1"],
+     "a mechanism of your own needs --sampling-rate, --tau and --sigma; --sampling-rate is missing"),
+    (["--epsilon", "4", *OWN, "--sigma", "1", "--threshold", "100"],
+     "--threshold shapes a plan: leave it out, or --tau and --sigma"),
+    (["--epsilon", "4", *OWN, "--sigma", "1", "--distributed"], "--distributed needs --lambda too"),
+    (["--epsilon", "4", *OWN, "--sigma", "1", "--lambda", "1"],
+     "--lambda belongs to --distributed"),
+    (["--epsilon", "4", "--lambda", "1"],
+     "--lambda belongs to a mechanism given by --tau, --sigma and --sampling-rate: a plan chooses "
+     "its own"),
+    (["--epsilon", "4", *OWN, "--sigma", "1e-13"],
+     "--sigma is too small against the embeddings for exact sums: raise it, or give a smaller "
+     "--split"),
+    (["--epsilon", "0"], "--epsilon must be a number above 0 and at most 50, not '0'"),
+    (["--epsilon", "4", "--runs", "10"], "--runs must be a whole number from 1000 to 10000000, not '10'"),
+])
+def test_refusals(refused, args, sentence):
+    refused(64, "fre-e2t audit: " + sentence, "audit", *args)
