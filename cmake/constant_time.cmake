@@ -23,8 +23,13 @@ foreach(file IN LISTS ct_files)
         ${PROJECT_SOURCE_DIR}/include ${folder} ${FRE_MEMCHECK_HEADER})
     target_compile_definitions(${target} PRIVATE FRE_CONSTANT_TIME)
     target_compile_options(${target} PRIVATE -O2 -g)
-    target_link_libraries(${target} PRIVATE fre-flags fre-core ${FRE_SODIUM_STATIC}
-        fre-ext-crypto)
+    # The modules below as they are built anyway; of outside libraries, sodium is the static one.
+    list(TRANSFORM FRE_USES_${module} PREPEND fre- OUTPUT_VARIABLE below)
+    set(outside ${FRE_OUTSIDE_${module}})
+    list(REMOVE_ITEM outside sodium)
+    list(TRANSFORM outside PREPEND fre-ext-)
+    target_link_libraries(${target} PRIVATE
+        fre-flags ${below} ${outside} ${FRE_SODIUM_STATIC} Threads::Threads m)
     add_custom_target(run-${target} COMMAND ${FRE_VALGRIND} --quiet --error-limit=no
         --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libsodium.supp
         --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libcrypto.supp
