@@ -1,0 +1,38 @@
+/* A user in several cells: the privacy-loss distribution of one cell, rounded to the safe side,
+ * and its composition.  Private to the module. */
+#ifndef FRE_PRIVACY_PLD_H
+#define FRE_PRIVACY_PLD_H
+
+#include <stddef.h>
+
+#include <fre/privacy.h>
+
+/* What the hockey stick of one cell depends on. */
+typedef struct fre_pld_cell {
+    double p;   /* sampling rate in (0, 1) */
+    double tau; /* threshold on sampled counts */
+    double mu;  /* shift of a replaced point in units of sigma */
+    fre_adjacency adjacency;
+} fre_pld_cell;
+
+/* Mass of the first law at losses (lo + i) step and at infinity; the second has e^-loss of it. */
+typedef struct fre_pld {
+    double step;
+    ptrdiff_t lo;
+    size_t n;
+    double *mass;
+    double infinite;
+    uint32_t cells;
+} fre_pld;
+
+/* The distribution of `cells` independent cells, none of whose replaced points is farther than
+ * mu sigma, whatever their sizes.  It is made for epsilon up to `reach`: beyond, deltas are still
+ * bounds.  certified: by suprema over every cell size; otherwise by the largest values seen, for
+ * searches.  FRE_E_NOMEM. */
+fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
+                           bool certified, fre_err *err);
+/* Hockey stick at epsilon, rounded up. */
+double fre_pld_delta(const fre_pld *d, double epsilon);
+void fre_pld_wipe(fre_pld *d);
+
+#endif /* FRE_PRIVACY_PLD_H */
