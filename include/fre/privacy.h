@@ -131,10 +131,10 @@ FRE_API double fre_quantisation(double sigma_local, double split, uint32_t dim);
 FRE_API double fre_expected_dummies(const fre_mechanism *m);
 
 /** The three parts are already multiplied by p and add up to delta (in the paper's plans delta is
- * the greater of released + far and of unreleased; for cells_per_user c: the
- * whole is c times its per-cell value at eps/c, and so are the parts; each record has a coin of
- * its own).  worst_cell is meaningful up to tau = 16384: larger thresholds are accounted as
- * that one, which is an upper bound. */
+ * the greater of released + far and of unreleased).  For cells_per_user c, each record with a coin
+ * of its own: c times their per-cell values at eps/c, or, where that is less (by_pld), the composed
+ * losses of c cells at eps and c times one cell's far members.  worst_cell (at eps/c) is meaningful
+ * up to tau = 16384: larger thresholds are accounted as that one, which is an upper bound. */
 typedef struct fre_account {
     double epsilon;
     double delta;
@@ -216,11 +216,11 @@ typedef struct fre_plan_request {
     fre_adjacency adjacency;
     fre_gaussian gaussian;
     fre_sensitivity sensitivity;
-    double norm_bound;        /**< B, default 1 */
-    double budget_factor;     /**< paper's v >= 1, or 0 for auto (least sigma) */
-    double sensitivity_ratio; /**< paper's u, default 2.4 */
-    uint32_t dim;             /**< d, default 384 */
-    uint32_t cells_per_user;  /**< c, default 1 */
+    double norm_bound;         /**< B, default 1 */
+    double budget_factor;      /**< paper's v >= 1, or 0 for auto (least sigma) */
+    double sensitivity_ratio;  /**< paper's u, default 2.4 */
+    uint32_t dim;              /**< d, default 384 */
+    uint32_t cells_per_user;   /**< c, default 1 */
     fre_paper_records records; /**< paper: how several records count; m = cells_per_user */
     fre_noise noise;
     /** on, cover, one_shot, curious, dropout, phi as asked; lambda, gamma 0: chosen. */

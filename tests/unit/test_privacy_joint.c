@@ -15,6 +15,7 @@
 
 #include "assert_num.h"
 #include "heavy.h"
+#include "pld.h"
 
 /* ---- mixtures by integration ---------------------------------------------------------------
  * A view: with weight w[c] the released pair (c, sum) where sum ~ a mixture of normals, and with
@@ -473,18 +474,63 @@ static void delta_is_monotone(void **state)
     assert_true(delta_of(&w, 8) <= delta_of(&m, 8) / slack);
 }
 
-/* c cells: c times a cell's delta at epsilon/c; records beyond counting are the caller's N. */
+/* c cells: never more than c times a cell's delta at epsilon/c; far members add up.  Records beyond
+ * counting are the caller's N. */
 static void cells_compose(void **state)
 {
     fre_mechanism one = usual(), three = usual();
     fre_account a, b;
+    fre_pld_cell what = {.p = 0.5, .tau = (double)one.tau, .mu = 1.2 / one.sigma};
+    fre_pld losses;
 
     (void)state;
+    one.lattice_step = three.lattice_step = 0;
     three.cells_per_user = 3;
     assert_int_equal(fre_joint_delta_at_split(&a, &one, 4, 1.2, NULL), FRE_OK);
     assert_int_equal(fre_joint_delta_at_split(&b, &three, 12, 1.2, NULL), FRE_OK);
-    assert_close(b.delta, 3 * a.delta, 0, 1e-12);
+    assert_true(b.by_pld && !a.by_pld);
+    assert_true(b.delta_released < 0.1 * 3 * a.delta_released);
     assert_close(b.delta_far, 3 * a.delta_far, 0, 1e-12);
+    assert_close(b.delta, b.delta_released + b.delta_far, 0, 1e-12);
+    assert_int_equal(fre_pld_compose(&losses, &what, 3, 12, true, NULL), FRE_OK);
+    assert_close(b.delta_released, fre_pld_delta(&losses, 12), 0, 1e-12);
+    fre_pld_wipe(&losses);
+    /* nothing to compose where counts are exact */
+    three.p32 = FRE_P_ONE;
+    assert_int_equal(fre_joint_delta_at_split(&b, &three, 12, 1.2, NULL), FRE_OK);
+    assert_false(b.by_pld);
+    assert_close(b.delta, 1, 0, 0);
+}
+
+/* The best split of the composed account is no worse than others; epsilon inverts delta. */
+static void composed_accounts_agree(void **state)
+{
+    fre_mechanism m = usual();
+    fre_account best, at, back;
+    double split;
+    int i;
+
+    (void)state;
+    m.cells_per_user = 3;
+    for (i = 0; i < 4; i++) {
+        m.adjacency = i % 2 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
+        m.sensitivity = i < 2 ? FRE_SENSITIVITY_PROBABILISTIC : FRE_SENSITIVITY_WORST_CASE;
+        assert_int_equal(fre_joint_delta(&best, &m, 8, NULL), FRE_OK);
+        assert_true(best.by_pld);
+        for (split = 0.7 * best.split; split < 1.5 * best.split; split *= 1.1) {
+            assert_int_equal(fre_joint_delta_at_split(&at, &m, 8, split, NULL), FRE_OK);
+            assert_true(at.delta >= best.delta * (1 - 0.01));
+        }
+        assert_int_equal(fre_joint_epsilon(&back, &m, best.delta, NULL), FRE_OK);
+        assert_true(back.by_pld && back.delta <= best.delta);
+        assert_close(back.epsilon, 8, 0, 5e-3);
+    }
+    /* below what removing three records costs at least */
+    m.adjacency = FRE_ADJACENCY_ADD_REMOVE;
+    back.delta = -7;
+    assert_int_equal(fre_joint_delta(&back, &m, 2.9 * -log1p(-(double)m.p32 / 4294967296.0), NULL),
+                     FRE_E_INFEASIBLE);
+    assert_close(back.delta, -7, 0, 0);
 }
 
 static void epsilon_inverts_delta(void **state)
@@ -653,6 +699,7 @@ int main(void)
         cmocka_unit_test(split_is_optimised),
         cmocka_unit_test(delta_is_monotone),
         cmocka_unit_test(cells_compose),
+        cmocka_unit_test(composed_accounts_agree),
         cmocka_unit_test(epsilon_inverts_delta),
         cmocka_unit_test(epsilon_has_a_floor),
         cmocka_unit_test(extremes_end),

@@ -7,6 +7,7 @@
 
 #include <fre/linalg.h>
 
+#include "compose.h"
 #include "heavy.h"
 #include "special.h"
 
@@ -265,6 +266,7 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
                                     double split, fre_err *err)
 {
     fre_joint_step s;
+    fre_account a;
     fre_status st;
 
     if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
@@ -274,8 +276,13 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
     if ((st = check_positive(split, "--split", err)) != FRE_OK)
         return st;
     st = step_of(&s, m, epsilon, err);
+    if (st != FRE_OK)
+        return st;
+    account_at(&a, m, &s, epsilon, split);
+    if (fre_composes(m))
+        st = fre_compose_improve(&a, m, epsilon, false, err);
     if (st == FRE_OK)
-        account_at(out, m, &s, epsilon, split);
+        *out = a;
     return st;
 }
 
@@ -401,14 +408,20 @@ static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, doub
 fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsilon, fre_err *err)
 {
     fre_joint_step s;
+    fre_account a;
     fre_status st;
     double n = -1, delta;
 
     if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
         return st;
     st = step_of(&s, m, epsilon, err);
+    if (st != FRE_OK)
+        return st;
+    account_at(&a, m, &s, epsilon, chosen_split(m, &s, &n, &delta));
+    if (fre_composes(m))
+        st = fre_compose_improve(&a, m, epsilon, true, err);
     if (st == FRE_OK)
-        account_at(out, m, &s, epsilon, chosen_split(m, &s, &n, &delta));
+        *out = a;
     return st;
 }
 
@@ -480,6 +493,11 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
                         "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
     epsilon = estimate_epsilon(m, least, FRE_PRIVACY_EPSILON_MAX, delta);
+    if (fre_composes(m)) {
+        st = fre_compose_epsilon(out, m, delta, least, epsilon, err);
+        if (st != FRE_E_INFEASIBLE)
+            return st;
+    }
     for (;;) {
         st = fre_joint_delta(&a, m, epsilon, err);
         if (st != FRE_OK)

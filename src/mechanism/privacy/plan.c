@@ -291,7 +291,7 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
  * users derive their share from sigma, and the protocol the quantisation from that. */
-static fre_status certify(fre_plan *p, double sigma, double split, fre_err *err)
+fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *err)
 {
     p->mechanism.sigma = fmax(sigma, SIGMA_LEAST);
     if (!p->mechanism.dist.on) {
@@ -312,7 +312,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 {
     double sigma = c->sigma, other = sigma, pass, fail, step = 1e-3;
     fre_plan at = *p, best = *p;
-    fre_status st = certify(&at, sigma, c->split, err);
+    fre_status st = fre_plan_certify(&at, sigma, c->split, err);
     bool first = within_target(&at), now = first, found = first;
     int i;
 
@@ -321,7 +321,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
         other = sigma;
         sigma *= first ? 1 - step : 1 + step;
         step = fmin(1.5 * step, 0.3);
-        st = certify(&at, sigma, c->split, err);
+        st = fre_plan_certify(&at, sigma, c->split, err);
         now = within_target(&at);
     }
     best = now ? at : best;
@@ -331,7 +331,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
     for (i = 0; i < 6 && st == FRE_OK && now != first; i++) {
         double mid = sqrt(fail * pass);
 
-        st = certify(&at, mid, c->split, err);
+        st = fre_plan_certify(&at, mid, c->split, err);
         pass = within_target(&at) ? mid : pass;
         fail = within_target(&at) ? fail : mid;
         best = within_target(&at) ? at : best;
@@ -339,8 +339,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     if (!found)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no noise reaches --epsilon %.6g, --delta %.3g: %s",
+        return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
                         p->request.epsilon, p->request.delta,
                         p->request.delta > 0.01
                             ? "lower --delta, which should be below one divided by the population"
@@ -380,21 +379,30 @@ static void adjust_to_discrete(fre_choice *c, const fre_plan *p)
     }
 }
 
+void fre_plan_choose(fre_plan *p, const fre_choice *c)
+{
+    p->mechanism.p32 = c->p32;
+    p->mechanism.tau = fre_tau(c->p32, p->request.threshold);
+    p->mechanism.dist = c->dist;
+    p->mechanism.proj = c->proj;
+    p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c->proj);
+}
+
 fre_status fre_plan_joint(fre_plan *p, fre_err *err)
 {
     fre_choice c;
-    fre_status st;
+    fre_status st = FRE_E_INFEASIBLE;
 
-    if (!fre_search_all(&c, p))
-        return infeasible(&p->request, err);
-    p->mechanism.p32 = c.p32;
-    p->mechanism.tau = fre_tau(c.p32, p->request.threshold);
-    p->mechanism.dist = c.dist;
-    p->mechanism.proj = c.proj;
-    p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c.proj);
-    if (p->mechanism.noise == FRE_NOISE_DISCRETE)
-        adjust_to_discrete(&c, p);
-    st = settle_sigma(p, &c, err);
+    if (p->request.cells_per_user > 1 && !p->request.dist.on)
+        st = fre_plan_cells(p, err);
+    if (st == FRE_E_INFEASIBLE) {
+        if (!fre_search_all(&c, p))
+            return infeasible(&p->request, err);
+        fre_plan_choose(p, &c);
+        if (p->mechanism.noise == FRE_NOISE_DISCRETE)
+            adjust_to_discrete(&c, p);
+        st = settle_sigma(p, &c, err);
+    }
     if (st == FRE_OK && p->account.split > 2 * p->request.norm_bound &&
         p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         fre_plan_warn(p, "Worst-case sensitivity would need less noise than this: use "

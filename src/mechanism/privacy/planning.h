@@ -25,6 +25,13 @@ void fre_plan_warn(fre_plan *p, const char *sentence);
 fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
+/* Several cells a user, curator mode: rate and noise by composed losses.  FRE_E_INFEASIBLE, err
+ * untouched: basic composition is left to try. */
+fre_status fre_plan_cells(fre_plan *p, fre_err *err);
+/* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
+ * users derive their share from sigma, and the protocol the quantisation from that. */
+fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *err);
+
 /* ---- search ------------------------------------------------------------------------------- */
 
 /* A choice of sampling rate and projection with its estimated noise and its padding. */
@@ -35,6 +42,9 @@ typedef struct fre_choice {
     fre_distributed dist;
 } fre_choice;
 
+/* The mechanism's rate, threshold, projection and padding. */
+void fre_plan_choose(fre_plan *p, const fre_choice *c);
+
 /* Distributed, lambda and gamma of *out: least padding whose hockey stick takes a small share of delta, a larger one where
  * the dummies would exceed the request's bound.  false: none does. */
 bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre_joint_step *s,
@@ -44,6 +54,12 @@ bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre
 bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32);
 /* Best of all rates and projections allowed by the request; false: none. */
 bool fre_search_all(fre_choice *out, const fre_plan *p);
+/* Greatest rate that the request allows. */
+double fre_search_greatest(const fre_plan_request *r);
+/* The greatest rate with the same tau as p: more records for the same threshold. */
+uint64_t fre_search_snap(double p, double greatest, uint64_t threshold);
+/* Sampling so rare that delta alone would let a sampled record be published outright. */
+bool fre_search_too_rare(const fre_plan_request *r, uint64_t p32);
 /* Could some rate allowed by the request reach the target, with half of delta to spare? */
 bool fre_search_feasible(const fre_plan_request *r);
 

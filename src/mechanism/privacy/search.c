@@ -208,15 +208,14 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32)
 
 /* ---- all rates ---------------------------------------------------------------------------- */
 
-static double greatest_rate(const fre_plan_request *r)
+double fre_search_greatest(const fre_plan_request *r)
 {
     if (r->adjacency == FRE_ADJACENCY_REPLACE)
         return 1 - 0x1p-32;
     return -expm1(-r->epsilon / r->cells_per_user); /* eps >= ln(1/(1-p)) */
 }
 
-/* The greatest rate with the same tau: more records for the same threshold. */
-static uint64_t snap(double p, double greatest, uint64_t threshold)
+uint64_t fre_search_snap(double p, double greatest, uint64_t threshold)
 {
     uint64_t p32 = fre_p32(p), tau = fre_tau(p32, threshold), up;
 
@@ -231,7 +230,7 @@ static double score(const fre_choice *c)
 
 /* Sampling so rare that delta alone would let a sampled record be published outright: formally
  * private, and of no use to anyone.  An open rate never goes there. */
-static bool too_rare(const fre_plan_request *r, uint64_t p32)
+bool fre_search_too_rare(const fre_plan_request *r, uint64_t p32)
 {
     return (double)p32 / (double)FRE_P_ONE * r->cells_per_user <= 100 * r->delta;
 }
@@ -243,8 +242,8 @@ static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rat
 
     if (!(rate > 0) || rate > greatest)
         return found;
-    p32 = snap(rate, greatest, p->request.threshold);
-    if (too_rare(&p->request, p32) || !fre_search_rate(&at, p, p32))
+    p32 = fre_search_snap(rate, greatest, p->request.threshold);
+    if (fre_search_too_rare(&p->request, p32) || !fre_search_rate(&at, p, p32))
         return found;
     if (!found || score(&at) < score(best))
         *best = at;
@@ -253,7 +252,7 @@ static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rat
 
 bool fre_search_all(fre_choice *out, const fre_plan *p)
 {
-    double greatest = greatest_rate(&p->request), step = 0.1 * greatest;
+    double greatest = fre_search_greatest(&p->request), step = 0.1 * greatest;
     fre_choice best = {.p32 = 0};
     bool found = false;
     int i;
@@ -280,19 +279,19 @@ bool fre_search_all(fre_choice *out, const fre_plan *p)
 
 bool fre_search_feasible(const fre_plan_request *r)
 {
-    double greatest = greatest_rate(r);
+    double greatest = fre_search_greatest(r);
     int i;
 
     for (i = 0; i <= 12; i++) {
         double rate = i < 10 ? greatest * (10 - i) / 10 * (1 - 1e-9) : greatest / (8 << (i - 10));
-        uint64_t p32 = snap(rate, greatest, r->threshold);
+        uint64_t p32 = fre_search_snap(rate, greatest, r->threshold);
         fre_mechanism m;
         fre_joint_step s;
         double base = 0, room;
 
         if (r->sampling_rate > 0)
             p32 = fre_p32(r->sampling_rate);
-        else if (too_rare(r, p32))
+        else if (fre_search_too_rare(r, p32))
             continue;
         fre_plan_mechanism(&m, r);
         room = room_at(&m, &s, &base, r, p32);
