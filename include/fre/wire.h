@@ -1,0 +1,509 @@
+/** fre/wire.h - what the four roles send each other: a collection's public terms and every message,
+ * as bytes and back.  docs/wire.md has the format byte by byte, for whoever writes a client.
+ *
+ * TLS presentation syntax (RFC 8446 sec. 3): integers big endian, a length or number before what
+ * varies.  A message is  head || body,  head = version (1), type (1), collection id (32); a signed
+ * one has an Ed25519 signature (64) behind it, over head || body under the label of its type.
+ * Messages of one kind have one size where their content is anybody's secret.
+ *
+ * Decoders take all of their input and nothing else: no trailing bytes, one encoding for each
+ * value, every count and range checked before it is used.  What they write borrows the input
+ * (fre_bytes, typed pointers), which must outlive it; they allocate nothing.  Signed messages have
+ * no decoder that skips the signature, sealed ones none that skips the seal.
+ *
+ * Status, where a function's own comment does not say more:
+ *     FRE_E_ARG      the caller's mistake: NULL, a value outside its range, an order not kept
+ *     FRE_E_DATA     bytes that are no such message, or one that breaks a rule; err names the field
+ *     FRE_E_KEY      a message of another collection
+ *     FRE_E_REFUSED  signature or seal does not hold
+ *     FRE_E_LIMIT    longer than FRE_WIRE_MESSAGE_MAX, or than the buffer's own limit
+ *     FRE_E_NOMEM, FRE_E_INTERNAL
+ * Outputs are written on success only; encoders append to `out`, which is unchanged on failure.
+ * Threads: no state; a fre_wire that nobody changes may be used by any number.
+ */
+#ifndef FRE_WIRE_H
+#define FRE_WIRE_H
+
+#include <fre/core.h>
+#include <fre/oprf.h>
+#include <fre/privacy.h>
+#include <fre/seal.h>
+#include <fre/sharing.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_WIRE_VERSION 1u
+#define FRE_WIRE_MESSAGE_MAX FRE_SEAL_MAX
+#define FRE_WIRE_HEAD_BYTES 34u
+#define FRE_WIRE_SIGNATURE_BYTES 64u
+#define FRE_WIRE_MEDIA_TYPE "application/fre-e2t" /* of every message's body over HTTP */
+
+typedef enum fre_wire_type {
+    FRE_WIRE_TAG_REQUEST = 1,
+    FRE_WIRE_TAG_RESPONSE,
+    FRE_WIRE_REPORT,
+    FRE_WIRE_CLOSED,
+    FRE_WIRE_FLUSH,
+    FRE_WIRE_LIST,
+    FRE_WIRE_SHARE,
+    FRE_WIRE_SETS,
+    FRE_WIRE_ACCEPTED,
+    FRE_WIRE_OPEN,
+    FRE_WIRE_SUM,
+    FRE_WIRE_RELEASE,
+    FRE_WIRE_CANCEL,
+    FRE_WIRE_REJECTION, /**< version, type, code: no collection id */
+    FRE_WIRE_RECEIPT,   /**< version, type: no collection id */
+    FRE_WIRE_COLLECTION /**< version, type, terms: its hash is the id */
+} fre_wire_type;
+
+/* ---- the collection ----------------------------------------------------------------------- */
+
+#define FRE_COLLECTION_URL_MAX 255u
+#define FRE_COLLECTION_DIM_MAX FRE_SHARING_DIM_MAX
+#define FRE_COLLECTION_CELLS_MAX 64u
+#define FRE_COLLECTION_RECORDS_MAX UINT32_MAX           /* users * cells_per_user: counts have 32 bits */
+#define FRE_COLLECTION_TIME_MAX INT64_C(253402300799)   /* the last second of the year 9999 */
+#define FRE_COLLECTION_OHTTP_KEY_ID 1u
+
+/** SHA-256 of a collection's encoding: bound into every seal and every signature. */
+typedef struct fre_collection_id {
+    uint8_t b[FRE_HASH_BYTES];
+} fre_collection_id;
+
+/** The public, immutable terms of one run of the protocol [Fre-E2T, Alg. 2].  Caller's storage,
+ * plain data; valid if fre_collection_encode takes it. */
+typedef struct fre_collection {
+    uint8_t embedder[FRE_HASH_BYTES]; /**< SHA-256 of the embedding model's file */
+    uint32_t dim;                     /**< d of its embeddings, 1..FRE_COLLECTION_DIM_MAX */
+    uint8_t grid_seed[FRE_SEED_BYTES]; /**< projection and offsets: fre_sketch_params.seed */
+    uint8_t sign_seed[FRE_SEED_BYTES]; /**< signs of the rotation; differs from grid_seed */
+    uint32_t proj;                     /**< k, 1..FRE_PRIVACY_K_MAX */
+    double cell_edge;                  /**< L, embedding units */
+    uint64_t p32;                      /**< sampling rate * 2^32, 1..2^32 */
+    uint64_t threshold;                /**< t */
+    uint64_t tau;                      /**< fre_tau(p32, t), at least 2 */
+    double sigma;                      /**< of a cell's sum, a coordinate, embedding units */
+    double split;                      /**< Delta of the analysis; it also sets the quantisation */
+    double norm_bound;                 /**< B: embeddings of honest clients are no longer */
+    uint64_t lambda16;                 /**< padding: lambda * 2^16, 1..2^32 */
+    uint32_t gamma;                    /**< padding, 0..FRE_TSDLAP_GAMMA_MAX */
+    uint64_t users;                    /**< N: users at most */
+    uint32_t curious;                  /**< w < tau */
+    double dropout;                    /**< [0, 1); one-shot: 0 */
+    bool cover;                        /**< everybody sends; off: no claim against the relay */
+    bool one_shot;                     /**< shares travel with tags */
+    fre_adjacency adjacency;
+    fre_sensitivity sensitivity;
+    uint32_t cells_per_user; /**< 1..FRE_COLLECTION_CELLS_MAX: tags and reports of each client */
+    double epsilon, delta;   /**< the claim */
+    double phi;              /**< failure of the bound on rounding, [0, 1) */
+    fre_hpke_aead aead;      /**< of every seal and of Oblivious HTTP */
+    fre_oprf_public oprf_pk;
+    fre_hpke_pk tag_seal, syn_seal;                /**< all five keys differ */
+    fre_sign_pk tag_sign, syn_sign, relay_sign;
+    char relay_url[FRE_COLLECTION_URL_MAX + 1]; /**< http(s)://host[:port][/path], no '?', '#' */
+    char tag_url[FRE_COLLECTION_URL_MAX + 1];
+    char syn_url[FRE_COLLECTION_URL_MAX + 1];
+    int64_t open;         /**< Unix seconds: tags are evaluated from here ... */
+    int64_t tags_close;   /**< ... up to, not including, this */
+    int64_t shares_close; /**< > tags_close; one-shot: the same */
+    int64_t end;          /**< after it nothing is taken or kept */
+} fre_collection;
+
+/** Every range of the fields, and how they fit together; no accounting.  FRE_E_DATA: err names the
+ * field and what it may be. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_validate(const fre_collection *c, fre_err *err);
+/** Validated first: FRE_E_DATA. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_encode(fre_buf *out, const fre_collection *c,
+                                                        fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_collection_decode(fre_collection *out, fre_bytes in,
+                                                        fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_collection_identify(fre_collection_id *out,
+                                                          const fre_collection *c, fre_err *err);
+
+/** One JSON object for people, with the id: hexadecimal bytes, numbers that read back to the same
+ * bits; a newline at its end. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_to_json(fre_buf *out, const fre_collection *c,
+                                                         fre_err *err);
+/** Every key exactly once and no other; "id" may be missing, else it must be right. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_from_json(fre_collection *out, fre_bytes in,
+                                                           fre_err *err);
+
+/** The mechanism that its terms describe, for privacy.h; c validated. */
+FRE_API void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c);
+/** Do the terms keep their claim?  The joint accountant once more, at the collection's own split,
+ * since that sets the quantisation.  A client asks this before it sends anything.
+ * @param[out] out  the account; may be NULL
+ * @return FRE_OK; FRE_E_DATA: not valid; FRE_E_REFUSED: delta at epsilon is above the claim, or no
+ *         delta is enough */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const fre_collection *c,
+                                                       fre_err *err);
+
+/** What a plan doesn't know. */
+typedef struct fre_collection_parts {
+    uint8_t embedder[FRE_HASH_BYTES];
+    uint8_t grid_seed[FRE_SEED_BYTES], sign_seed[FRE_SEED_BYTES];
+    fre_hpke_aead aead;
+    fre_oprf_public oprf_pk;
+    fre_hpke_pk tag_seal, syn_seal;
+    fre_sign_pk tag_sign, syn_sign, relay_sign;
+    const char *relay_url, *tag_url, *syn_url;
+    int64_t open, tags_close, shares_close, end;
+} fre_collection_parts;
+/** Terms from a distributed plan with discrete noise; they pass fre_collection_check.  lambda goes
+ * up to a multiple of 2^-16.  FRE_E_USAGE: another plan; FRE_E_DATA: a part; FRE_E_REFUSED. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
+                                                           const fre_collection_parts *parts,
+                                                           fre_err *err);
+/** S_tag's Oblivious HTTP key configuration: its seal key, the collection's AEAD. */
+FRE_API void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c);
+
+/* ---- what messages depend on -------------------------------------------------------------- */
+
+struct fre_list;
+
+/** Terms, id and, once it is known, the size of a share.  Caller's storage. */
+typedef struct fre_wire {
+    fre_collection c;
+    fre_collection_id id;
+    uint32_t share_bits; /**< b of a packed residue; 0: not known, nothing with a share can be made */
+} fre_wire;
+
+/** FRE_E_DATA: c is not valid. */
+FRE_API FRE_MUST_CHECK fre_status fre_wire_init(fre_wire *out, const fre_collection *c,
+                                                fre_err *err);
+/** bits in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX, else FRE_E_ARG. */
+FRE_API FRE_MUST_CHECK fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits);
+/** The bits that everybody derives (fre_share_bits): two-phase from the published list, an empty
+ * one counting as one cell of tau; one-shot, with list NULL, from the most that the terms allow,
+ * one cell of all reports and as many cells as reports make.  FRE_E_ARG: the wrong one of the two;
+ * FRE_E_LIMIT: 32 bits do not suffice; FRE_E_USAGE. */
+FRE_API FRE_MUST_CHECK fre_status fre_wire_derive_share_bits(fre_wire *w, const struct fre_list *list,
+                                                             fre_err *err);
+/** Bytes of a packed share, fre_share_bytes; 0: bits not known. */
+FRE_API size_t fre_wire_share_bytes(const fre_wire *w);
+/** Bytes of what is sealed in a report or share (type), without its head: the same for all of a
+ * collection.  0: another type, or share_bits is needed and not known. */
+FRE_API size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type);
+
+/** Type of a message and the collection that it names (zero for the three types without one), to
+ * find out who has to decode it.  FRE_E_DATA: shorter than its head, another version, no such type;
+ * FRE_E_LIMIT. */
+FRE_API FRE_MUST_CHECK fre_status fre_wire_peek(fre_wire_type *type, fre_collection_id *id,
+                                                fre_bytes in);
+
+/** A share of a cell's sum: its tag, and the 128-bit random name of one report. */
+typedef struct fre_tag {
+    uint8_t b[FRE_OPRF_TAG_BYTES];
+} fre_tag;
+typedef struct fre_report_id {
+    uint8_t b[16];
+} fre_report_id;
+
+/** A seed sealed to S_tag. */
+typedef struct fre_sealed_seed {
+    uint8_t b[FRE_SHARE_SEED_BYTES + FRE_HPKE_OVERHEAD];
+} fre_sealed_seed;
+
+/* ---- tags: client and S_tag, in Oblivious HTTP -------------------------------------------- */
+
+/** The client's cells_per_user blinded elements, always as many. */
+FRE_API FRE_MUST_CHECK fre_status fre_tag_request_encode(fre_buf *out, const fre_wire *w,
+                                                         const fre_oprf_element *blinded);
+/** blinded: room for cells_per_user.  The elements themselves are decoded (oprf.h). */
+FRE_API FRE_MUST_CHECK fre_status fre_tag_request_decode(fre_oprf_element *blinded,
+                                                         const fre_wire *w, fre_bytes in,
+                                                         fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_tag_response_encode(fre_buf *out, const fre_wire *w,
+                                                          const fre_oprf_element *evaluated,
+                                                          const fre_oprf_proof *proof);
+/** The proof is decoded, not verified: fre_oprf_finalize does. */
+FRE_API FRE_MUST_CHECK fre_status fre_tag_response_decode(fre_oprf_element *evaluated,
+                                                          fre_oprf_proof *proof, const fre_wire *w,
+                                                          fre_bytes in, fre_err *err);
+
+/** Client: a message of its own to S_tag inside a binary HTTP request (POST /tags, no fields),
+ * inside Oblivious HTTP.  Every request of a collection has one size. */
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_ask_with(fre_ohttp_exchange *x, fre_buf *out,
+                                                        const fre_wire *w, fre_bytes message,
+                                                        const fre_hpke_sk *ephemeral);
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_ask(fre_ohttp_exchange *x, fre_buf *out,
+                                                   const fre_wire *w, fre_bytes message,
+                                                   fre_rng *r);
+/** S_tag: the message of such a request, appended to out.  key: seal keys of S_tag. */
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_take(fre_ohttp_exchange *x, fre_buf *out,
+                                                    const fre_wire *w, const fre_hpke_keypair *key,
+                                                    fre_bytes in, fre_err *err);
+/** S_tag: a tag response or a rejection back, in one size whichever it is.  nonce.n:
+ * fre_ohttp_nonce_bytes(x). */
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_answer_with(const fre_ohttp_exchange *x,
+                                                           fre_buf *out, const fre_wire *w,
+                                                           fre_bytes message, fre_bytes nonce);
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_answer(const fre_ohttp_exchange *x, fre_buf *out,
+                                                      const fre_wire *w, fre_bytes message,
+                                                      fre_rng *r);
+/** Client: the message of the answer, appended to out. */
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_read(const fre_ohttp_exchange *x, fre_buf *out,
+                                                    const fre_wire *w, fre_bytes in, fre_err *err);
+
+/* ---- reports and shares: client to S_syn, through the relay -------------------------------- */
+
+/** The seed of one report's share, sealed to S_tag; bound to collection, tag and report. */
+FRE_API FRE_MUST_CHECK fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w,
+                                                     const fre_tag *tag, const fre_report_id *id,
+                                                     const fre_share_seed *seed,
+                                                     const fre_hpke_sk *ephemeral);
+FRE_API FRE_MUST_CHECK fre_status fre_seed_seal(fre_sealed_seed *out, const fre_wire *w,
+                                                const fre_tag *tag, const fre_report_id *id,
+                                                const fre_share_seed *seed, fre_rng *r);
+FRE_API FRE_MUST_CHECK fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w,
+                                                const fre_hpke_keypair *key, const fre_tag *tag,
+                                                const fre_report_id *id,
+                                                const fre_sealed_seed *sealed);
+
+/** Plaintext of a report and of a share.  One-shot reports and shares that are not null have the
+ * last two fields; elsewhere they are ignored and come back empty. */
+typedef struct fre_contribution {
+    bool null; /**< a share that says nothing; never in a report */
+    fre_report_id id;
+    fre_tag tag;
+    fre_sealed_seed seed;
+    fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
+} fre_contribution;
+
+/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn.  A null share
+ * needs only .null: the rest is random.
+ * FRE_E_ARG: packed of another length; FRE_E_STATE: share_bits needed and not known. */
+FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w,
+                                                             fre_wire_type type,
+                                                             const fre_contribution *m,
+                                                             const fre_hpke_sk *ephemeral,
+                                                             fre_rng *r);
+FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w,
+                                                        fre_wire_type type,
+                                                        const fre_contribution *m, fre_rng *r);
+/** The relay: what is sealed in a message of that type, without its head; its size is right, and
+ * nothing else can be told. */
+FRE_API FRE_MUST_CHECK fre_status fre_contribution_split(fre_bytes *sealed, const fre_wire *w,
+                                                         fre_wire_type type, fre_bytes in,
+                                                         fre_err *err);
+/** S_syn.  plain receives the plaintext (its old content is wiped) and lends m->packed.
+ * SECRET of its sender until counted. */
+FRE_API FRE_MUST_CHECK fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain,
+                                                        const fre_wire *w, fre_wire_type type,
+                                                        const fre_hpke_keypair *key,
+                                                        fre_bytes sealed, fre_err *err);
+
+/* ---- statements and messages between servers, all signed ---------------------------------- */
+
+/** Messages that may be long come in parts 0..count-1, count <= FRE_WIRE_PARTS_MAX. */
+#define FRE_WIRE_PARTS_MAX 65536u
+typedef struct fre_part {
+    uint32_t index, count;
+} fre_part;
+
+/** S_tag: no more evaluations, the key is destroyed.  It doesn't carry the number of padding
+ * reports, which would undo them. */
+typedef struct fre_closed {
+    int64_t time;
+    uint64_t evaluations; /**< elements evaluated */
+} fre_closed;
+FRE_API FRE_MUST_CHECK fre_status fre_closed_encode(fre_buf *out, const fre_wire *w,
+                                                    const fre_closed *m, const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_closed_decode(fre_closed *out, const fre_wire *w,
+                                                    fre_bytes in, fre_err *err);
+
+/** Relay to S_syn: what it collected, in a random order. */
+typedef struct fre_flush {
+    fre_wire_type type; /**< FRE_WIRE_REPORT or FRE_WIRE_SHARE */
+    fre_part part;
+    fre_bytes closed;  /**< reports: S_tag's statement, a whole message; shares: empty */
+    fre_bytes sealed;  /**< n times fre_wire_sealed_bytes(w, type) bytes */
+    uint32_t n;
+} fre_flush;
+FRE_API FRE_MUST_CHECK fre_status fre_flush_encode(fre_buf *out, const fre_wire *w,
+                                                   const fre_flush *m, const fre_sign_sk *sk);
+/** `closed` is verified as well. */
+FRE_API FRE_MUST_CHECK fre_status fre_flush_decode(fre_flush *out, const fre_wire *w, fre_bytes in,
+                                                   fre_err *err);
+
+/** S_syn: every tag with at least tau reports, in ascending order.  Refused: a count below tau, or
+ * all of them together above users * cells_per_user. */
+#define FRE_LIST_MAX (UINT32_C(1) << 20)
+typedef struct fre_list_entry {
+    fre_tag tag;
+    uint32_t count;
+} fre_list_entry;
+typedef struct fre_list {
+    fre_bytes raw; /* 36 bytes each */
+    uint32_t n;
+} fre_list;
+FRE_API FRE_MUST_CHECK fre_status fre_list_encode(fre_buf *out, const fre_wire *w,
+                                                  const fre_list_entry *entry, uint32_t n,
+                                                  const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in,
+                                                  fre_err *err);
+/** i < n. */
+FRE_API fre_list_entry fre_list_at(const fre_list *l, uint32_t i);
+/** Binary search; false, and *count untouched, if the tag isn't there.  Its time depends on where
+ * the tag stands: a client scans with fre_list_scan instead. */
+FRE_API bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count);
+/** The count of a SECRET tag, 0 if it isn't there; reads the whole list, whatever it holds. */
+FRE_API uint32_t fre_list_scan(const fre_list *l, const fre_tag *tag);
+/** The largest count, which fixes the share's bits; 0 if the list is empty. */
+FRE_API uint32_t fre_list_largest(const fre_list *l);
+
+/** S_syn to S_tag: the shares that came, by tag.  Tags ascend, and so do the ids of each; a set
+ * that one message can't hold goes on at the start of the next part, where ids go on ascending. */
+typedef struct fre_set_member {
+    fre_report_id id;
+    fre_sealed_seed seed;
+} fre_set_member;
+typedef struct fre_set {
+    fre_tag tag;
+    uint32_t n;                   /**< >= 1 */
+    const fre_set_member *member; /**< n */
+} fre_set;
+/** A decoded message; fre_sets_next goes through it. */
+typedef struct fre_sets {
+    fre_part part;
+    uint32_t n;    /**< sets that are left */
+    fre_bytes raw; /* what is left of them */
+} fre_sets;
+FRE_API FRE_MUST_CHECK fre_status fre_sets_encode(fre_buf *out, const fre_wire *w, fre_part part,
+                                                  const fre_set *set, uint32_t n,
+                                                  const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_sets_decode(fre_sets *out, const fre_wire *w, fre_bytes in,
+                                                  fre_err *err);
+/** The next set; false at the end. */
+FRE_API bool fre_sets_next(fre_sets *s, fre_set *out);
+
+/** Report ids by tag, in the same order: S_tag's answer which seeds opened (accepted: a set may be
+ * empty), and S_syn's request for the sums of exactly these (open). */
+typedef struct fre_id_set {
+    fre_tag tag;
+    uint32_t n;
+    const fre_report_id *id; /**< n, ascending */
+} fre_id_set;
+typedef struct fre_id_sets {
+    fre_part part;
+    uint32_t n;
+    fre_bytes raw;
+} fre_id_sets;
+/** type: FRE_WIRE_ACCEPTED (sk of S_tag) or FRE_WIRE_OPEN (sk of S_syn). */
+FRE_API FRE_MUST_CHECK fre_status fre_id_sets_encode(fre_buf *out, const fre_wire *w,
+                                                     fre_wire_type type, fre_part part,
+                                                     const fre_id_set *set, uint32_t n,
+                                                     const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_id_sets_decode(fre_id_sets *out, const fre_wire *w,
+                                                     fre_wire_type type, fre_bytes in,
+                                                     fre_err *err);
+FRE_API bool fre_id_sets_next(fre_id_sets *s, fre_id_set *out);
+
+/** S_tag to S_syn: the sum of its expanded shares for each tag that it opened, tags ascending.  A
+ * tag that it refuses isn't there. */
+typedef struct fre_sum {
+    fre_tag tag;
+    uint32_t answers; /**< shares summed, >= 1 */
+    fre_bytes packed; /**< fre_wire_share_bytes(w) bytes */
+} fre_sum;
+typedef struct fre_sums {
+    fre_part part;
+    uint32_t n;
+    fre_bytes raw;
+} fre_sums;
+FRE_API FRE_MUST_CHECK fre_status fre_sums_encode(fre_buf *out, const fre_wire *w, fre_part part,
+                                                  const fre_sum *sum, uint32_t n,
+                                                  const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_sums_decode(fre_sums *out, const fre_wire *w, fre_bytes in,
+                                                  fre_err *err);
+/** i < n. */
+FRE_API fre_sum fre_sums_at(const fre_sums *s, uint32_t i);
+
+/** S_syn: what the collection gives, for everybody.  Cells in a random order, without their tags. */
+typedef struct fre_release_cell {
+    uint32_t count;         /**< >= tau */
+    uint32_t answers;       /**< 1..count */
+    const float *centroid;  /**< dim finite floats */
+} fre_release_cell;
+#define FRE_RELEASE_STATEMENT_MAX 65535u
+typedef struct fre_release {
+    fre_part part;
+    int64_t time;
+    fre_bytes statement; /**< the privacy statement, UTF-8 text, in every part */
+    uint32_t n;          /**< cells of this part */
+    fre_bytes raw;       /* decoded: 8 + 4 dim bytes each */
+} fre_release;
+/** m->raw is ignored. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_encode(fre_buf *out, const fre_wire *w,
+                                                     const fre_release *m,
+                                                     const fre_release_cell *cell,
+                                                     const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_release_decode(fre_release *out, const fre_wire *w,
+                                                     fre_bytes in, fre_err *err);
+/** Cell i < n: its centroid into dim floats of the caller, which out->centroid points to. */
+FRE_API void fre_release_at(fre_release_cell *out, float *centroid, const fre_release *m,
+                            uint32_t i);
+
+typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY } fre_role;
+typedef enum fre_cancel_reason {
+    FRE_CANCEL_OPERATOR = 1,
+    FRE_CANCEL_KEY_LOST, /**< S_tag restarted without its key */
+    FRE_CANCEL_TOO_FEW,  /**< fewer reports than a batch may have */
+    FRE_CANCEL_DISAGREE  /**< a server's statements contradict each other */
+} fre_cancel_reason;
+/** Any of the three servers: the collection is void.  What was sent is spent all the same. */
+typedef struct fre_cancel {
+    fre_role by;
+    fre_cancel_reason reason;
+    int64_t time;
+} fre_cancel;
+/** sk: of the role m->by. */
+FRE_API FRE_MUST_CHECK fre_status fre_cancel_encode(fre_buf *out, const fre_wire *w,
+                                                    const fre_cancel *m, const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w,
+                                                    fre_bytes in, fre_err *err);
+
+/* ---- answers ------------------------------------------------------------------------------ */
+
+/* Why a message was not taken: code, name in counters and documents. */
+#define FRE_REJECTION_MAP(X)                                                                       \
+    X(MALFORMED, 1, "malformed")                                                                   \
+    X(COLLECTION, 2, "wrong-collection")                                                           \
+    X(PHASE, 3, "wrong-phase")                                                                     \
+    X(EXPIRED, 4, "expired")                                                                       \
+    X(REPLAYED, 5, "replayed")                                                                     \
+    X(KEY, 6, "unknown-key")                                                                       \
+    X(SIZE, 7, "too-large")                                                                        \
+    X(UNAUTHENTIC, 8, "unauthentic")                                                               \
+    X(PROOF, 9, "bad-proof")                                                                       \
+    X(FULL, 10, "full")                                                                            \
+    X(DISAGREES, 11, "disagrees")                                                                  \
+    X(CANCELLED, 12, "cancelled")                                                                  \
+    X(UNAVAILABLE, 13, "unavailable")
+
+typedef enum fre_rejection {
+#define X(name, value, text) FRE_REJECTED_##name = (value),
+    FRE_REJECTION_MAP(X)
+#undef X
+} fre_rejection;
+#define FRE_REJECTIONS 14u /* one more than the largest code: size of an array of counters */
+
+/** Static string, never NULL. */
+FRE_API const char *fre_rejection_text(fre_rejection r);
+/** What a receiver answers when a decoder failed so; UNAVAILABLE where the fault is its own. */
+FRE_API fre_rejection fre_rejection_of(fre_status s);
+FRE_API FRE_MUST_CHECK fre_status fre_rejection_encode(fre_buf *out, fre_rejection r);
+FRE_API FRE_MUST_CHECK fre_status fre_rejection_decode(fre_rejection *out, fre_bytes in,
+                                                       fre_err *err);
+/** "Taken", to whatever has no other answer. */
+FRE_API FRE_MUST_CHECK fre_status fre_receipt_encode(fre_buf *out);
+FRE_API FRE_MUST_CHECK fre_status fre_receipt_decode(fre_bytes in, fre_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_WIRE_H */

@@ -1,0 +1,248 @@
+/* collection_fields.c - the fields of a collection in the order of its encoding, and the encoding. */
+#include "internal.h"
+
+#include <sodium.h>
+
+#include <stddef.h>
+
+static const wire_choice adjacencies[] = {{FRE_ADJACENCY_ADD_REMOVE, "add-remove"},
+                                          {FRE_ADJACENCY_REPLACE, "replace"},
+                                          {0, NULL}};
+static const wire_choice sensitivities[] = {{FRE_SENSITIVITY_PROBABILISTIC, "probabilistic"},
+                                            {FRE_SENSITIVITY_WORST_CASE, "worst-case"},
+                                            {0, NULL}};
+static const wire_choice aeads[] = {{FRE_HPKE_AES_128_GCM, "aes-128-gcm"},
+                                    {FRE_HPKE_CHACHA20_POLY1305, "chacha20-poly1305"},
+                                    {0, NULL}};
+
+_Static_assert(sizeof(fre_adjacency) == sizeof(unsigned) &&
+                   sizeof(fre_sensitivity) == sizeof(unsigned) &&
+                   sizeof(fre_hpke_aead) == sizeof(unsigned),
+               "enumerations are read as unsigned");
+_Static_assert(sizeof(double) == 8, "doubles travel as IEEE 754 binary64");
+
+#define FIELD(name, kind, size, choices)                                                           \
+    {                                                                                              \
+#name, kind, offsetof(fre_collection, name), size, choices                                 \
+    }
+
+const wire_field wire_collection_fields[] = {
+    FIELD(embedder, WIRE_BYTES, 32, NULL),
+    FIELD(dim, WIRE_U32, 4, NULL),
+    FIELD(grid_seed, WIRE_BYTES, 32, NULL),
+    FIELD(sign_seed, WIRE_BYTES, 32, NULL),
+    FIELD(proj, WIRE_U32, 4, NULL),
+    FIELD(cell_edge, WIRE_DOUBLE, 8, NULL),
+    FIELD(p32, WIRE_U64, 8, NULL),
+    FIELD(threshold, WIRE_U64, 8, NULL),
+    FIELD(tau, WIRE_U64, 8, NULL),
+    FIELD(sigma, WIRE_DOUBLE, 8, NULL),
+    FIELD(split, WIRE_DOUBLE, 8, NULL),
+    FIELD(norm_bound, WIRE_DOUBLE, 8, NULL),
+    FIELD(lambda16, WIRE_U64, 8, NULL),
+    FIELD(gamma, WIRE_U32, 4, NULL),
+    FIELD(users, WIRE_U64, 8, NULL),
+    FIELD(curious, WIRE_U32, 4, NULL),
+    FIELD(dropout, WIRE_DOUBLE, 8, NULL),
+    FIELD(cover, WIRE_BOOL, 1, NULL),
+    FIELD(one_shot, WIRE_BOOL, 1, NULL),
+    FIELD(adjacency, WIRE_ENUM, 1, adjacencies),
+    FIELD(sensitivity, WIRE_ENUM, 1, sensitivities),
+    FIELD(cells_per_user, WIRE_U32, 4, NULL),
+    FIELD(epsilon, WIRE_DOUBLE, 8, NULL),
+    FIELD(delta, WIRE_DOUBLE, 8, NULL),
+    FIELD(phi, WIRE_DOUBLE, 8, NULL),
+    FIELD(aead, WIRE_ENUM, 2, aeads),
+    FIELD(oprf_pk, WIRE_BYTES, 32, NULL),
+    FIELD(tag_seal, WIRE_BYTES, 32, NULL),
+    FIELD(syn_seal, WIRE_BYTES, 32, NULL),
+    FIELD(tag_sign, WIRE_BYTES, 32, NULL),
+    FIELD(syn_sign, WIRE_BYTES, 32, NULL),
+    FIELD(relay_sign, WIRE_BYTES, 32, NULL),
+    FIELD(relay_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
+    FIELD(tag_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
+    FIELD(syn_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
+    FIELD(open, WIRE_TIME, 8, NULL),
+    FIELD(tags_close, WIRE_TIME, 8, NULL),
+    FIELD(shares_close, WIRE_TIME, 8, NULL),
+    FIELD(end, WIRE_TIME, 8, NULL),
+};
+const size_t wire_collection_field_count =
+    sizeof wire_collection_fields / sizeof wire_collection_fields[0];
+
+/* The longest encoding is far below this. */
+#define COLLECTION_BYTES_MAX 4096u
+
+static const uint8_t *at(const fre_collection *c, const wire_field *f)
+{
+    return (const uint8_t *)c + f->offset;
+}
+
+unsigned wire_enum_get(const fre_collection *c, const wire_field *f)
+{
+    unsigned v;
+
+    memcpy(&v, at(c, f), sizeof v);
+    return v;
+}
+
+void wire_enum_set(fre_collection *c, const wire_field *f, unsigned v)
+{
+    memcpy((uint8_t *)c + f->offset, &v, sizeof v);
+}
+
+bool wire_enum_is(const wire_field *f, unsigned v)
+{
+    for (const wire_choice *k = f->choices; k->name; k++) {
+        if (k->value == v)
+            return true;
+    }
+    return false;
+}
+
+/* ---- encode ------------------------------------------------------------------------------------ */
+
+static uint64_t number(const fre_collection *c, const wire_field *f)
+{
+    uint64_t u64;
+    uint32_t u32;
+    bool b;
+
+    if (f->kind == WIRE_BOOL) {
+        memcpy(&b, at(c, f), sizeof b);
+        return b;
+    }
+    if (f->kind == WIRE_ENUM)
+        return wire_enum_get(c, f);
+    if (f->kind == WIRE_U32) {
+        memcpy(&u32, at(c, f), sizeof u32);
+        return u32;
+    }
+    /* Times are positive; a double travels as its bits. */
+    memcpy(&u64, at(c, f), sizeof u64);
+    return u64;
+}
+
+static void put_field(wire_out *o, const fre_collection *c, const wire_field *f)
+{
+    if (f->kind == WIRE_BYTES) {
+        wire_put(o, at(c, f), f->size);
+    } else if (f->kind == WIRE_URL) {
+        size_t n = strnlen((const char *)at(c, f), f->size);
+
+        wire_put_uint(o, n, 1);
+        wire_put(o, at(c, f), n);
+    } else {
+        wire_put_uint(o, number(c, f), (unsigned)f->size);
+    }
+}
+
+fre_status fre_collection_encode(fre_buf *out, const fre_collection *c, fre_err *err)
+{
+    wire_out o = wire_open(out);
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    if ((st = fre_collection_validate(c, err)) != FRE_OK)
+        return st;
+    wire_put_uint(&o, FRE_WIRE_VERSION, 1);
+    wire_put_uint(&o, FRE_WIRE_COLLECTION, 1);
+    for (size_t i = 0; i < wire_collection_field_count; i++)
+        put_field(&o, c, &wire_collection_fields[i]);
+    return wire_close(&o);
+}
+
+fre_status fre_collection_identify(fre_collection_id *out, const fre_collection *c, fre_err *err)
+{
+    fre_buf b;
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    fre_buf_init(&b, COLLECTION_BYTES_MAX);
+    st = fre_collection_encode(&b, c, err);
+    if (st == FRE_OK)
+        (void)crypto_hash_sha256(out->b, b.p, b.n);
+    fre_buf_wipe(&b);
+    return st;
+}
+
+/* ---- decode ------------------------------------------------------------------------------------ */
+
+static void take_field(wire_in *in, fre_collection *c, const wire_field *f)
+{
+    uint8_t *to = (uint8_t *)c + f->offset;
+    uint64_t v;
+
+    if (f->kind == WIRE_BYTES) {
+        wire_copy(in, to, f->size, f->name);
+        return;
+    }
+    if (f->kind == WIRE_URL) {
+        size_t n = (size_t)wire_uint(in, 1, f->name);
+
+        wire_copy(in, to, n, f->name); /* the last byte stays 0 */
+        return;
+    }
+    v = wire_uint(in, (unsigned)f->size, f->name);
+    if (f->kind == WIRE_BOOL) {
+        bool b = v == 1;
+
+        wire_require(in, v <= 1, f->name);
+        memcpy(to, &b, sizeof b);
+    } else if (f->kind == WIRE_ENUM) {
+        wire_require(in, wire_enum_is(f, (unsigned)v), f->name);
+        wire_enum_set(c, f, (unsigned)v);
+    } else if (f->kind == WIRE_U32) {
+        uint32_t u = (uint32_t)v;
+
+        memcpy(to, &u, sizeof u);
+    } else {
+        wire_require(in, f->kind != WIRE_TIME || v <= INT64_MAX, f->name);
+        memcpy(to, &v, sizeof v);
+    }
+}
+
+/* A URL that holds a zero byte would come back shorter than it came: one encoding each. */
+static void check_urls(wire_in *in, const fre_collection *c, fre_bytes whole)
+{
+    size_t n = 2;
+
+    for (size_t i = 0; i < wire_collection_field_count; i++) {
+        const wire_field *f = &wire_collection_fields[i];
+
+        n += f->kind == WIRE_URL ? 1 + strlen((const char *)at(c, f)) : f->size;
+    }
+    wire_require(in, n == whole.n, "url");
+}
+
+fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err)
+{
+    fre_collection c;
+    fre_collection_id id;
+    fre_wire_type type;
+    wire_in body;
+    fre_status st;
+
+    if (!out)
+        return FRE_E_ARG;
+    st = fre_wire_peek(&type, &id, in);
+    if (st == FRE_E_ARG || st == FRE_E_LIMIT)
+        return st;
+    if (st != FRE_OK || type != FRE_WIRE_COLLECTION)
+        return fre_fail(err, FRE_E_DATA, "collection: the bytes are none, or one of another version "
+                                         "of this program");
+    memset(&c, 0, sizeof c);
+    body = (wire_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
+    for (size_t i = 0; i < wire_collection_field_count; i++)
+        take_field(&body, &c, &wire_collection_fields[i]);
+    if (!body.bad && body.left.n == 0)
+        check_urls(&body, &c, in);
+    st = wire_end(&body, wire_name(FRE_WIRE_COLLECTION), err);
+    if (st == FRE_OK)
+        st = fre_collection_validate(&c, err);
+    if (st == FRE_OK)
+        memcpy(out, &c, sizeof c);
+    return st;
+}

@@ -1,0 +1,326 @@
+/* sealed.c - what clients send: tag requests in Oblivious HTTP, reports, shares and seeds in HPKE.
+ *
+ * info of a seal:  u8 length of label || label || collection id || what else is bound
+ * aad of a report or share: the head in front of it. */
+#include "internal.h"
+
+#include <stdlib.h>
+
+#define INFO_MAX 128u
+
+static const char *const report_label = "fre/report/v1";
+static const char *const share_label = "fre/share/v1";
+static const char *const seed_label = "fre/seed/v1";
+
+static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char *label,
+                           const fre_tag *tag, const fre_report_id *id)
+{
+    size_t n = strlen(label);
+    uint8_t *p = out;
+
+    *p++ = (uint8_t)n;
+    memcpy(p, label, n);
+    p += n;
+    memcpy(p, w->id.b, sizeof w->id.b);
+    p += sizeof w->id.b;
+    if (tag && id) {
+        memcpy(p, tag->b, sizeof tag->b);
+        p += sizeof tag->b;
+        memcpy(p, id->b, sizeof id->b);
+        p += sizeof id->b;
+    }
+    return wire_view(out, (size_t)(p - out));
+}
+
+/* ---- sizes ------------------------------------------------------------------------------------- */
+
+fre_status fre_wire_init(fre_wire *out, const fre_collection *c, fre_err *err)
+{
+    fre_collection_id id;
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    st = fre_collection_identify(&id, c, err);
+    if (st == FRE_OK)
+        *out = (fre_wire){.c = *c, .id = id, .share_bits = 0};
+    return st;
+}
+
+fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits)
+{
+    if (!w || bits < FRE_SHARING_BITS_MIN || bits > FRE_SHARING_BITS_MAX)
+        return FRE_E_ARG;
+    w->share_bits = bits;
+    return FRE_OK;
+}
+
+fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err *err)
+{
+    fre_mechanism m;
+    uint64_t largest, cells;
+    uint32_t bits;
+    fre_status st;
+
+    if (!w || w->c.one_shot != !list)
+        return FRE_E_ARG;
+    fre_collection_mechanism(&m, &w->c);
+    largest = m.population > m.tau ? m.population : m.tau;
+    cells = largest / m.tau;
+    if (list) {
+        largest = list->n > 0 ? fre_list_largest(list) : m.tau;
+        cells = list->n > 0 ? list->n : 1;
+    }
+    st = fre_share_bits(&bits, &m, w->c.split, largest, cells, err);
+    if (st == FRE_OK)
+        w->share_bits = bits;
+    return st;
+}
+
+size_t fre_wire_share_bytes(const fre_wire *w)
+{
+    return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
+}
+
+static bool has_share(const fre_wire *w, fre_wire_type type)
+{
+    return type == FRE_WIRE_SHARE || w->c.one_shot;
+}
+
+size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
+{
+    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
+
+    if ((type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
+        (type == FRE_WIRE_SHARE && w->c.one_shot))
+        return 0; /* a one-shot collection has no second message */
+    if (!has_share(w, type))
+        return n;
+    if (w->share_bits == 0)
+        return 0;
+    n += sizeof(fre_sealed_seed) + fre_wire_share_bytes(w);
+    return type == FRE_WIRE_SHARE ? n + 1 : n;
+}
+
+size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type)
+{
+    size_t n = wire_plain_bytes(w, type);
+
+    return n > 0 ? n + FRE_HPKE_OVERHEAD : 0;
+}
+
+/* ---- seeds ------------------------------------------------------------------------------------- */
+
+fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w, const fre_tag *tag,
+                              const fre_report_id *id, const fre_share_seed *seed,
+                              const fre_hpke_sk *ephemeral)
+{
+    uint8_t info[INFO_MAX];
+
+    if (!out || !w || !tag || !id || !seed)
+        return FRE_E_ARG;
+    return fre_hpke_seal_once_with(out->b, w->c.aead, &w->c.tag_seal,
+                                   make_info(info, w, seed_label, tag, id), wire_view(NULL, 0),
+                                   wire_view(seed->b, sizeof seed->b), ephemeral);
+}
+
+static void draw_key(fre_hpke_sk *sk, fre_rng *r)
+{
+    fre_rng_bytes(r, sk->b, sizeof sk->b);
+}
+
+fre_status fre_seed_seal(fre_sealed_seed *out, const fre_wire *w, const fre_tag *tag,
+                         const fre_report_id *id, const fre_share_seed *seed, fre_rng *r)
+{
+    fre_hpke_sk ephemeral;
+    fre_status st;
+
+    if (!r)
+        return FRE_E_ARG;
+    draw_key(&ephemeral, r);
+    st = fre_seed_seal_with(out, w, tag, id, seed, &ephemeral);
+    fre_hpke_sk_wipe(&ephemeral);
+    return st;
+}
+
+fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w, const fre_hpke_keypair *key,
+                         const fre_tag *tag, const fre_report_id *id, const fre_sealed_seed *sealed)
+{
+    uint8_t info[INFO_MAX];
+
+    if (!out || !w || !key || !tag || !id || !sealed)
+        return FRE_E_ARG;
+    return fre_hpke_open_once(out->b, w->c.aead, key, make_info(info, w, seed_label, tag, id),
+                              wire_view(NULL, 0), wire_view(sealed->b, sizeof sealed->b));
+}
+
+/* ---- reports and shares ------------------------------------------------------------------------ */
+
+static const char *label_of(fre_wire_type type)
+{
+    return type == FRE_WIRE_REPORT ? report_label : share_label;
+}
+
+/* share: kind (1)  then as a report: id (16)  tag (32)  [sealed seed (64)  packed share] */
+static void write_plain(uint8_t *p, size_t n, const fre_wire *w, fre_wire_type type,
+                        const fre_contribution *m, fre_rng *r)
+{
+    if (type == FRE_WIRE_SHARE) {
+        *p++ = m->null ? 0 : 1;
+        n--;
+    }
+    if (m->null) {
+        fre_rng_bytes(r, p, n);
+        return;
+    }
+    memcpy(p, m->id.b, sizeof m->id.b);
+    p += sizeof m->id.b;
+    memcpy(p, m->tag.b, sizeof m->tag.b);
+    p += sizeof m->tag.b;
+    if (!has_share(w, type))
+        return;
+    memcpy(p, m->seed.b, sizeof m->seed.b);
+    memcpy(p + sizeof m->seed.b, m->packed.p, m->packed.n);
+}
+
+fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type type,
+                                      const fre_contribution *m, const fre_hpke_sk *ephemeral,
+                                      fre_rng *r)
+{
+    uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *plain = NULL, *sealed = NULL;
+    size_t n;
+    wire_out o = wire_open(out);
+
+    if (!out || !w || !m || !ephemeral || (type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
+        (m->null && (type != FRE_WIRE_SHARE || !r)))
+        return FRE_E_ARG;
+    n = wire_plain_bytes(w, type);
+    if (n == 0)
+        return FRE_E_STATE;
+    if (!m->null && has_share(w, type) && m->packed.n != fre_wire_share_bytes(w))
+        return FRE_E_ARG;
+    plain = malloc(n);
+    sealed = malloc(n + FRE_HPKE_OVERHEAD);
+    if (!plain || !sealed) {
+        wire_fail(&o, FRE_E_NOMEM);
+        goto out;
+    }
+    write_plain(plain, n, w, type, m, r);
+    wire_head(head, w, type);
+    wire_fail(&o, fre_hpke_seal_once_with(sealed, w->c.aead, &w->c.syn_seal,
+                                          make_info(info, w, label_of(type), NULL, NULL),
+                                          wire_view(head, sizeof head), wire_view(plain, n),
+                                          ephemeral));
+    wire_put(&o, head, sizeof head);
+    if (o.st == FRE_OK)
+        wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
+out:
+    if (plain)
+        fre_wipe(plain, n);
+    free(plain);
+    free(sealed);
+    return wire_close(&o);
+}
+
+fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w, fre_wire_type type,
+                                 const fre_contribution *m, fre_rng *r)
+{
+    fre_hpke_sk ephemeral;
+    fre_status st;
+
+    if (!r)
+        return FRE_E_ARG;
+    draw_key(&ephemeral, r);
+    st = fre_contribution_seal_with(out, w, type, m, &ephemeral, r);
+    fre_hpke_sk_wipe(&ephemeral);
+    return st;
+}
+
+fre_status fre_contribution_split(fre_bytes *sealed, const fre_wire *w, fre_wire_type type,
+                                  fre_bytes in, fre_err *err)
+{
+    const uint8_t *p;
+    size_t n;
+    wire_in body;
+    fre_status st;
+
+    if (!sealed || !w || (type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE))
+        return FRE_E_ARG;
+    n = fre_wire_sealed_bytes(w, type);
+    if (n == 0)
+        return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
+    if ((st = wire_begin(&body, w, type, in, err)) != FRE_OK)
+        return st;
+    p = wire_take(&body, n, "sealed");
+    st = wire_end(&body, wire_name(type), err);
+    if (st == FRE_OK)
+        *sealed = wire_view(p, n);
+    return st;
+}
+
+fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w, fre_wire_type type,
+                             fre_bytes plain, fre_err *err)
+{
+    fre_contribution m = {.null = false};
+    wire_in in = {.left = plain, .bad = NULL};
+    size_t share = fre_wire_share_bytes(w);
+    fre_status st;
+
+    if (type == FRE_WIRE_SHARE) {
+        unsigned kind = (unsigned)wire_uint(&in, 1, "kind");
+
+        wire_require(&in, kind <= 1, "kind");
+        m.null = kind == 0;
+    }
+    if (m.null) {
+        /* Random bytes in place of the rest: their number is all that is checked. */
+        (void)wire_take(&in, sizeof m.id.b + sizeof m.tag.b + sizeof m.seed.b + share, "padding");
+    } else {
+        wire_copy(&in, m.id.b, sizeof m.id.b, "id");
+        wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
+        if (has_share(w, type)) {
+            wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
+            m.packed = wire_view(wire_take(&in, share, "packed share"), share);
+        }
+    }
+    st = wire_end(&in, wire_name(type), err);
+    if (st == FRE_OK)
+        *out = m;
+    return st;
+}
+
+fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain, const fre_wire *w,
+                                 fre_wire_type type, const fre_hpke_keypair *key, fre_bytes sealed,
+                                 fre_err *err)
+{
+    uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *opened;
+    size_t n;
+    fre_status st;
+
+    if (!out || !plain || !w || !key || (type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE))
+        return FRE_E_ARG;
+    n = wire_plain_bytes(w, type);
+    if (n == 0)
+        return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
+    if (sealed.n != n + FRE_HPKE_OVERHEAD)
+        return fre_fail(err, FRE_E_DATA, "%s: it has %zu bytes, not the %zu of its collection",
+                        wire_name(type), sealed.n, n + FRE_HPKE_OVERHEAD);
+    opened = malloc(n);
+    if (!opened)
+        return FRE_E_NOMEM;
+    wire_head(head, w, type);
+    st = fre_hpke_open_once(opened, w->c.aead, key, make_info(info, w, label_of(type), NULL, NULL),
+                            wire_view(head, sizeof head), sealed);
+    if (st == FRE_E_REFUSED)
+        st = fre_fail(err, st, "%s: it is not sealed to this key under this collection",
+                      wire_name(type));
+    if (st == FRE_OK) {
+        fre_buf_wipe(plain);
+        st = fre_buf_append(plain, opened, n);
+    }
+    if (st == FRE_OK)
+        st = wire_plain_decode(out, w, type, wire_view(plain->p, plain->n), err);
+    fre_wipe(opened, n);
+    free(opened);
+    return st;
+}
