@@ -22,7 +22,7 @@ foreach(file IN LISTS ct_files)
     target_include_directories(${target} PRIVATE
         ${PROJECT_SOURCE_DIR}/include ${folder} ${FRE_MEMCHECK_HEADER})
     target_compile_definitions(${target} PRIVATE FRE_CONSTANT_TIME)
-    target_compile_options(${target} PRIVATE -O2 -g)
+    target_compile_options(${target} PRIVATE $<IF:$<IN_LIST:${module},${FRE_O3_MODULES}>,-O3,-O2> -g)
     # The modules below as they are built anyway; of outside libraries, sodium is the static one.
     list(TRANSFORM FRE_USES_${module} PREPEND fre- OUTPUT_VARIABLE below)
     set(outside ${FRE_OUTSIDE_${module}})

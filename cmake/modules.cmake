@@ -1,6 +1,7 @@
 # From docs/layers.txt to targets: fre-<module> (static library), fre-<module>-objects.
 set(FRE_MODULES "")      # modules that have sources, in layer order
 set(FRE_ALL_MODULES "")  # every module of docs/layers.txt
+set(FRE_O3_MODULES linalg sharing) # loops over vectors: a release optimises them further
 
 # A module gets an include path to the public headers and to its own folder only.
 function(fre_module floor name uses externals)
@@ -44,7 +45,7 @@ function(fre_module floor name uses externals)
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${floor}/${name}/kernels_generic.c
             PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
     endif()
-    if(name STREQUAL linalg AND CMAKE_BUILD_TYPE STREQUAL Release)
+    if(name IN_LIST FRE_O3_MODULES AND CMAKE_BUILD_TYPE STREQUAL Release)
         target_compile_options(fre-${name}-objects PRIVATE -O3)
     endif()
 

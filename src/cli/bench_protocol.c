@@ -4,6 +4,7 @@
 
 #include <fre/oprf.h>
 #include <fre/seal.h>
+#include <fre/sharing.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,9 +38,28 @@ typedef struct envelopes {
     fre_rng rng;
 } envelopes;
 
+#define DIM 768u
+#define COUNT 1000u
+#define SPLIT 0.6
+
+/* A cell of COUNT users at sigma 1.5, d = 768. */
+typedef struct sharing {
+    fre_share_cell cell;
+    fre_rotation *rotation;
+    fre_gaussian_table *table;
+    fre_share_expander *expander;
+    size_t bytes;
+    uint8_t packed[4 * DIM];
+    fre_share_seed seed;
+    uint32_t sum[2][DIM]; /* of either server */
+    float x[DIM], centroid[DIM];
+    fre_rng rng;
+} sharing;
+
 typedef struct state {
     voprf v;
     envelopes e;
+    sharing s;
 } state;
 
 /* One call of `once` does `per_call` operations. */
@@ -220,6 +240,88 @@ static fre_status envelopes_setup(state *s)
     return st == FRE_OK ? sign(s) : st;
 }
 
+/* ---- shares ------------------------------------------------------------------------------ */
+
+static fre_status sharing_setup(sharing *s)
+{
+    const uint8_t sign_seed[FRE_SIGN_SEED_BYTES] = {1};
+    const fre_mechanism m = {
+        .p32 = FRE_P_ONE / 2,
+        .tau = 50,
+        .sigma = 1.5,
+        .population = 1000000,
+        .proj = 40,
+        .cell_edge = 0.158,
+        .norm_bound = 1,
+        .dim = DIM,
+        .cells_per_user = 1,
+        .noise = FRE_NOISE_DISCRETE,
+        .dist = {.on = true, .cover = true, .curious = 1, .lambda = 2, .gamma = 30, .phi = 1e-10},
+    };
+    uint32_t bits = 0;
+    fre_status st = fre_rng_init(&s->rng);
+
+    for (size_t i = 0; i < DIM; i++)
+        s->x[i] = 1 / 27.8F; /* of norm 1 nearly */
+    if (st == FRE_OK)
+        st = fre_share_bits(&bits, &m, SPLIT, COUNT, 1000, NULL);
+    if (st == FRE_OK)
+        st = fre_share_cell_init(&s->cell, &m, SPLIT, COUNT, bits, NULL);
+    if (st == FRE_OK)
+        st = fre_rotation_new(&s->rotation, DIM, sign_seed);
+    if (st == FRE_OK)
+        st = fre_gaussian_table_new(&s->table, s->cell.var16);
+    if (st == FRE_OK)
+        st = fre_share_expander_new(&s->expander, DIM, bits);
+    s->bytes = fre_share_bytes(DIM, bits);
+    return st;
+}
+
+static void sharing_free(sharing *s)
+{
+    fre_rotation_free(s->rotation);
+    fre_gaussian_table_free(s->table);
+    fre_share_expander_free(s->expander);
+}
+
+static fre_status share(state *b)
+{
+    sharing *s = &b->s;
+
+    return fre_share_make(s->packed, s->bytes, &s->seed, s->rotation, &s->cell, s->x, &s->rng);
+}
+
+static fre_status share_table_kept(state *b)
+{
+    sharing *s = &b->s;
+    const fre_share_noise noise = fre_share_table_noise(s->table);
+
+    return fre_share_make_with(s->packed, s->bytes, &s->seed, s->rotation, &s->cell, s->x, &noise,
+                               &s->rng);
+}
+
+/* What both servers do with one client's share, the seed's expansion included. */
+static fre_status accumulate(state *b)
+{
+    sharing *s = &b->s;
+    fre_status st =
+        fre_share_add(s->sum[0], DIM, s->cell.bits, (fre_bytes){.p = s->packed, .n = s->bytes});
+
+    return st == FRE_OK ? fre_share_expander_add(s->expander, s->sum[1], &s->seed) : st;
+}
+
+/* Both sums to a centroid. */
+static fre_status reconstruct(state *b)
+{
+    sharing *s = &b->s;
+    uint32_t sum[DIM];
+
+    for (size_t i = 0; i < DIM; i++)
+        sum[i] = (uint32_t)i - DIM / 2 - s->sum[1][i]; /* together within the guard */
+    fre_share_combine(sum, s->sum[1], DIM);
+    return fre_share_open(s->centroid, s->rotation, &s->cell, sum, DIM, COUNT, NULL);
+}
+
 /* ---- timing ------------------------------------------------------------------------------ */
 
 static const row rows[] = {
@@ -235,6 +337,10 @@ static const row rows[] = {
     {"OHTTP: both sides, there and back", "ohttp_round_trip", 1, 0, ohttp_round},
     {"Ed25519: sign 1500 bytes", "statement_sign", 1, 0, sign},
     {"Ed25519: verify 1500 bytes", "statement_verify", 1, 0, verify},
+    {"share made (client), d = 768", "share_made", 1, 0, share},
+    {"the same, its noise's table kept", "share_made_table_kept", 1, 0, share_table_kept},
+    {"share accumulated, seed expanded", "share_accumulated", 1, 10.7, accumulate},
+    {"cell reconstructed", "cell_reconstructed", 1, 60.5, reconstruct},
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
@@ -315,6 +421,8 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     st = voprf_setup(&s->v);
     if (st == FRE_OK)
+        st = sharing_setup(&s->s);
+    if (st == FRE_OK)
         st = envelopes_setup(s);
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
@@ -326,6 +434,7 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
     fre_buf_wipe(&s->e.plain);
     fre_buf_wipe(&s->e.request);
     fre_buf_wipe(&s->e.response);
+    sharing_free(&s->s);
     fre_wipe(s, sizeof *s);
     free(s);
     return st;
