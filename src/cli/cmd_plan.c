@@ -169,7 +169,8 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     if (d->one_shot)
         row(f, "one-shot", "yes", "shares travel with the tags");
     else
-        row_f(f, "dropout", "a tag needs this many answers less", "%.4g of c", d->dropout);
+        row_f(f, "dropout", "fewer answers than the rest, and a cell is not opened", "%.4g of c",
+              d->dropout);
 }
 
 void cli_plan_print(FILE *f, const fre_plan *plan)
