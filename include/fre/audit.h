@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 #define FRE_AUDIT_RUNS_MIN UINT64_C(1000)
-#define FRE_AUDIT_RUNS_MAX UINT64_C(10000000) /* 48 bytes a run */
+#define FRE_AUDIT_RUNS_MAX UINT64_C(10000000) /* up to 130 bytes a run */
 #define FRE_AUDIT_MEMBERS_MAX UINT64_C(10000000)
 
 /** The mechanism under attack.  The real one is made of the functions that releases run; a test
