@@ -266,6 +266,33 @@ static void bad_numbers_are_refused(void **state)
 #undef REFUSED
 }
 
+/* No input may have more records than the claim is for. */
+static void the_population_is_kept(void **state)
+{
+    fre_audit_opts o = small(false, false, 0);
+    fre_audit *a;
+
+    (void)state;
+    o.mechanism.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
+    o.mechanism.proj = 20;
+    o.mechanism.cell_edge = .2;
+    o.mechanism.population = 1000;
+    o.runs = FRE_AUDIT_RUNS_MIN;
+    o.split = .5;
+    o.others = 9;
+    assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_OK);
+    assert_int_equal(a->n, 4);
+    fre_audit_free(a);
+    o.mechanism.population = 4;
+    assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_OK);
+    assert_int_equal(a->n, 2); /* 3 others (the worst there can be), 2 others */
+    assert_string_equal(a->scenario[0].name, "added to 3 copies (the account's worst)");
+    fre_audit_free(a);
+    o.mechanism.adjacency = FRE_ADJACENCY_REPLACE;
+    o.mechanism.population = 1;
+    refused(o, "--population");
+}
+
 static void a_signal_stops_it(void **state)
 {
     const fre_audit_opts o = small(false, false, 0);
@@ -287,6 +314,7 @@ int main(void)
         cmocka_unit_test(ratios_have_mean_one),
         cmocka_unit_test(the_same_seed_gives_the_same_audit),
         cmocka_unit_test(bad_numbers_are_refused),
+        cmocka_unit_test(the_population_is_kept),
         cmocka_unit_test(a_signal_stops_it),
     };
 

@@ -49,6 +49,12 @@ static double rate(const fre_mechanism *m)
     return (double)m->p32 / (double)FRE_P_ONE;
 }
 
+/* Does the claim depend on the population? */
+static bool bounded(const fre_mechanism *m)
+{
+    return m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
+}
+
 /* The distance whose far members cost all of delta: p (N/tau) pi(D) = delta.  Nearer ones share
  * cells too often to be charged as far, so that the claim has to hold for them. */
 static double default_split(const fre_audit_opts *o, uint64_t tau)
@@ -58,8 +64,7 @@ static double default_split(const fre_audit_opts *o, uint64_t tau)
     const double chance = fmin(.5, o->delta * (double)tau / (rate(m) * (double)m->population));
     double lo = 0, hi = most;
 
-    if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE ||
-        fre_collision(m->proj, m->cell_edge, most) > chance)
+    if (!bounded(m) || fre_collision(m->proj, m->cell_edge, most) > chance)
         return most;
     for (int i = 0; i < 60; i++) {
         const double mid = (lo + hi) / 2;
@@ -88,9 +93,10 @@ static uint64_t worst_others(const fre_audit_opts *o, const numbers *k)
     m.dist = (fre_distributed){.on = false};
     m.noise = FRE_NOISE_CONTINUOUS;
     m.cells_per_user = 1;
-    if (fre_joint_delta_at_split(&a, &m, epsilon, k->split, NULL) == FRE_OK)
-        return a.worst_cell;
-    return k->crowded;
+    if (fre_joint_delta_at_split(&a, &m, epsilon, k->split, NULL) != FRE_OK)
+        return k->crowded;
+    /* Where noise is next to nothing the account grows for ever, and nothing is left to gain. */
+    return a.worst_cell < 2 * k->crowded ? a.worst_cell : 2 * k->crowded;
 }
 
 static numbers choose_numbers(const fre_audit_opts *o)
@@ -102,6 +108,8 @@ static numbers choose_numbers(const fre_audit_opts *o)
     k.split = fmin(o->split > 0 ? o->split : default_split(o, k.tau), 2 * norm);
     k.crowded = (uint64_t)ceil((tau + 4 * sqrt(tau)) / rate(m));
     k.worst = o->others > 0 ? o->others : worst_others(o, &k);
+    if (k.worst >= m->population - m->dist.curious && bounded(m)) /* the record is one too */
+        k.worst = m->population - m->dist.curious - 1;
     return k;
 }
 
@@ -180,7 +188,7 @@ static void add_far(programme *g, const numbers *k, const fre_audit_opts *o)
     const double far = far_distance(k, o, groups);
     audit_plan *p;
 
-    if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE || far <= k->split || groups < 1 ||
+    if (!bounded(m) || far <= k->split || groups < 1 ||
         groups * fre_collision(m->proj, m->cell_edge, far) * (double)o->runs < 10)
         return;
     p = add_plan(g);
@@ -393,15 +401,34 @@ static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
         return fre_fail(err, FRE_E_USAGE, "--distributed needs a --tau of at least 2");
     if (m->dist.curious >= m->tau)
         return fre_fail(err, FRE_E_USAGE, "--curious-users must be below --tau");
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC &&
-        (m->population < 1 || m->proj < 1 || m->proj > FRE_PRIVACY_K_MAX || !(m->cell_edge > 0)))
+    if (bounded(m) && (m->population <= m->dist.curious || m->proj < 1 ||
+                       m->proj > FRE_PRIVACY_K_MAX || !(m->cell_edge > 0)))
         return fre_fail(err, FRE_E_USAGE,
                         "--population, --projection-dim and --cell-edge must be above 0");
     return FRE_OK;
 }
 
+/* Inputs of more records than the claim allows are no attack on it. */
+static void keep_to_population(programme *g, const fre_mechanism *m)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < g->n; i++) {
+        const audit_plan *p = &g->plan[i];
+        const uint64_t lines = p->groups > 0 ? p->groups : 1;
+        const uint64_t records = p->others[0] * lines + p->others[1] + m->dist.curious + 1;
+
+        if (!bounded(m) || records <= m->population)
+            g->plan[n++] = *p;
+    }
+    g->n = n;
+}
+
 static fre_status check_size(const programme *g, fre_err *err)
 {
+    if (g->n == 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--population is below the threshold: no cell can ever be released");
     for (size_t i = 0; i < g->n; i++) {
         if (g->plan[i].others[0] > FRE_AUDIT_MEMBERS_MAX)
             return fre_fail(err, FRE_E_USAGE,
@@ -448,6 +475,7 @@ fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *e
         replace(&g, &k, opts);
     else
         add_or_remove(&g, &k, opts);
+    keep_to_population(&g, &opts->mechanism);
     st = check_size(&g, err);
     if (st != FRE_OK)
         return st;
