@@ -628,6 +628,22 @@ static void epsilon_inverts_delta(void **state)
     }
 }
 
+/* Where the table sampler's distance leaves a narrow range only, an epsilon in it is found. */
+static void epsilon_is_found_below_the_tables_limit(void **state)
+{
+    fre_mechanism m = usual();
+    fre_account a;
+
+    (void)state;
+    m.dist.gamma = 40;
+    m.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    m.sigma = 0.44;
+    assert_int_equal(fre_joint_delta(&a, &m, 50, NULL), FRE_OK);
+    assert_true(a.delta > 0.01);
+    assert_int_equal(fre_joint_epsilon(&a, &m, 1e-6, NULL), FRE_OK);
+    assert_true(a.delta <= 1e-6 && a.epsilon > 30 && a.epsilon < 36);
+}
+
 /* Too small an epsilon for a replacement's factor: everything at factor 1. */
 static void small_epsilons_of_a_replacement(void **state)
 {
@@ -707,6 +723,7 @@ int main(void)
         cmocka_unit_test(several_records_are_a_group),
         cmocka_unit_test(delta_is_monotone),
         cmocka_unit_test(epsilon_inverts_delta),
+        cmocka_unit_test(epsilon_is_found_below_the_tables_limit),
         cmocka_unit_test(small_epsilons_of_a_replacement),
         cmocka_unit_test(bad_input_is_refused),
     };

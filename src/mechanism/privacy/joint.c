@@ -442,6 +442,17 @@ static double excess_at(const fre_mechanism *m, double epsilon, double target, d
     return log(delta + FRE_PRIVACY_TINY) - log(target);
 }
 
+/* Greatest epsilon worth a look: the table sampler's distance counts e^epsilon times. */
+static double useful_epsilon(const fre_mechanism *m, double lo, double hi, double target)
+{
+    fre_joint_step s;
+
+    while (0.99 * hi > lo && step_of(&s, m, hi, NULL) == FRE_OK &&
+           s.weight * fre_joint_table_gap(m, &s) > target / 2)
+        hi *= 0.99;
+    return hi;
+}
+
 /* Root of excess_at by the Illinois method, which keeps a bracket. */
 static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, double target)
 {
@@ -451,12 +462,8 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, dou
     at_lo = excess_at(m, lo, target, &n);
     if (at_lo <= 0)
         return lo;
+    hi = useful_epsilon(m, lo, hi, target);
     at_hi = excess_at(m, hi, target, &n);
-    /* What the table sampler costs grows with epsilon. */
-    while (at_hi > 0 && m->noise == FRE_NOISE_DISCRETE && 0.8 * hi > lo) {
-        hi *= 0.8;
-        at_hi = excess_at(m, hi, target, &n);
-    }
     for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
         double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
         double at = excess_at(m, mid, target, &n);
