@@ -275,7 +275,7 @@ static void far_members_count(void **state)
     const fre_mechanism m = {.p32 = FRE_P_ONE / 2,
                              .tau = 12,
                              .sigma = .3,
-                             .population = 208,
+                             .population = 209,
                              .proj = 1,
                              .cell_edge = .1,
                              .norm_bound = 1,

@@ -290,6 +290,10 @@ static void the_population_is_kept(void **state)
     fre_audit_free(a);
     o.mechanism.adjacency = FRE_ADJACENCY_REPLACE;
     o.mechanism.population = 1;
+    assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_OK);
+    assert_int_equal(a->n, 2); /* the record alone, there or elsewhere */
+    fre_audit_free(a);
+    o.mechanism.population = 0;
     refused(o, "--population");
 }
 

@@ -183,8 +183,8 @@ static double far_distance(const numbers *k, const fre_audit_opts *o, double gro
 static void add_far(programme *g, const numbers *k, const fre_audit_opts *o)
 {
     const fre_mechanism *m = &o->mechanism;
-    const double groups =
-        fmin((double)(m->population / k->crowded), fmin((double)m->dim - 1, AUDIT_GROUPS_MAX));
+    const double groups = fmin((double)((m->population - m->dist.curious - 1) / k->crowded),
+                               fmin((double)m->dim - 1, AUDIT_GROUPS_MAX));
     const double far = far_distance(k, o, groups);
     audit_plan *p;
 
@@ -426,9 +426,6 @@ static void keep_to_population(programme *g, const fre_mechanism *m)
 
 static fre_status check_size(const programme *g, fre_err *err)
 {
-    if (g->n == 0)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--population is below the threshold: no cell can ever be released");
     for (size_t i = 0; i < g->n; i++) {
         if (g->plan[i].others[0] > FRE_AUDIT_MEMBERS_MAX)
             return fre_fail(err, FRE_E_USAGE,
