@@ -61,6 +61,22 @@ def test_published_table(fre):
         assert p["sigma"] / p["sampling_rate"] <= ratio * 1.005
 
 
+@pytest.mark.parametrize("cells, ratio", [("2", 1.37), ("3", 1.73), ("5", 2.41), ("10", 3.88)])
+def test_several_cells_a_user(fre, cells, ratio):
+    """Composed losses: sigma/p at epsilon 4, no worse than known; basic composition needs more."""
+    p = plan(fre, "--epsilon", "4", "--population", "1000000", "--max-cells-per-user", cells)
+    assert p["composition"] == "pld"
+    assert p["sigma"] / p["sampling_rate"] <= ratio
+    assert 0.99e-6 <= p["delta"] <= 1e-6
+    done = fre("account", "--json", "--sampling-rate", repr(p["sampling_rate"]), "--tau", p["tau"],
+               "--sigma", repr(p["sigma"]), "--population", int(cells) * 1000000,
+               "--lattice-step", repr(p["lattice_step"]), "--max-cells-per-user", cells,
+               "--epsilon", "4")
+    assert done.code == 0, done.err
+    a = done.json()
+    assert a["composition"] == "pld" and 0.8 * p["delta"] < a["delta"] <= p["delta"] * 1.01
+
+
 def test_paper(fre):
     p = plan(fre, "--epsilon", "4", "--accountant", "paper", "--projection-dim", "20",
              "--population", "1000000", "--sampling-rate", "0.3", "--gaussian", "zcdp")

@@ -492,7 +492,7 @@ static void cells_compose(void **state)
     assert_true(b.delta_released < 0.1 * 3 * a.delta_released);
     assert_close(b.delta_far, 3 * a.delta_far, 0, 1e-12);
     assert_close(b.delta, b.delta_released + b.delta_far, 0, 1e-12);
-    assert_int_equal(fre_pld_compose(&losses, &what, 3, 12, true, NULL), FRE_OK);
+    assert_int_equal(fre_pld_compose(&losses, &what, 3, 12, FRE_PLD_LEAST, true, NULL), FRE_OK);
     assert_close(b.delta_released, fre_pld_delta(&losses, 12), 0, 1e-12);
     fre_pld_wipe(&losses);
     /* nothing to compose where counts are exact */

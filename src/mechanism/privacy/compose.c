@@ -20,14 +20,14 @@ bool fre_composes(const fre_mechanism *m)
 }
 
 static fre_status losses(fre_pld *out, const fre_mechanism *m, double split, double reach,
-                         bool certified, fre_err *err)
+                         double least, bool certified, fre_err *err)
 {
     /* Nearest lattice points may be beta sqrt(d) farther apart. */
     double reached = split + m->lattice_step * sqrt((double)m->dim);
     const fre_pld_cell cell = {
         .p = rate(m), .tau = (double)m->tau, .mu = reached / m->sigma, .adjacency = m->adjacency};
 
-    return fre_pld_compose(out, &cell, m->cells_per_user, reach, certified, err);
+    return fre_pld_compose(out, &cell, m->cells_per_user, reach, least, certified, err);
 }
 
 static double far_part(const fre_mechanism *m, double split)
@@ -57,7 +57,7 @@ fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double 
                                 double split, bool certified, fre_err *err)
 {
     fre_pld d;
-    fre_status st = losses(&d, m, split, epsilon, certified, err);
+    fre_status st = losses(&d, m, split, epsilon, FRE_PLD_LEAST, certified, err);
 
     if (st != FRE_OK)
         return st;
@@ -176,6 +176,7 @@ fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double 
 {
     bool worst = m->sensitivity == FRE_SENSITIVITY_WORST_CASE;
     double best = most, split = fre_compose_split(m, delta, shares[1]), far;
+    double least_chance = 1e-6 * delta / m->cells_per_user;
     fre_account a = {.worst_cell = m->tau - 1};
     fre_status st = FRE_OK;
     fre_pld d;
@@ -184,7 +185,7 @@ fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double 
     for (i = 0; i < N_SHARES && !worst && st == FRE_OK; i++) {
         double at = fre_compose_split(m, delta, shares[i]), epsilon;
 
-        st = losses(&d, m, at, most, false, err);
+        st = losses(&d, m, at, most, least_chance, false, err);
         if (st != FRE_OK)
             break;
         epsilon = solve(&d, far_part(m, at), delta, least, most);
@@ -195,7 +196,7 @@ fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double 
         }
     }
     if (st == FRE_OK)
-        st = losses(&d, m, split, most, true, err);
+        st = losses(&d, m, split, most, least_chance, true, err);
     if (st != FRE_OK)
         return st;
     far = far_part(m, split);

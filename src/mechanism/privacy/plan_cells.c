@@ -23,40 +23,37 @@ static double log_delta(const target *t, double log_mu)
                                .tau = (double)t->m.tau,
                                .mu = exp(log_mu),
                                .adjacency = t->m.adjacency};
-    double epsilon = t->p->request.epsilon, delta = 1;
+    const fre_plan_request *r = &t->p->request;
+    double epsilon = r->epsilon, least = 1e-6 * r->delta / r->cells_per_user, delta = 1;
     fre_pld d;
 
-    if (fre_pld_compose(&d, &cell, t->m.cells_per_user, epsilon, false, NULL) == FRE_OK) {
+    if (fre_pld_compose(&d, &cell, t->m.cells_per_user, epsilon, least, false, NULL) == FRE_OK) {
         delta = fre_pld_delta(&d, epsilon);
         fre_pld_wipe(&d);
     }
     return log(delta);
 }
 
-/* ln mu at which the composed delta is its share of the target, from a guess, by the secant
- * method; every step is kept within a factor of e.  false: the counts alone exceed it. */
+/* ln mu at which the composed delta is its share of the target, by the secant method from a guess
+ * and a slope; every step is kept within a factor of e.  false: the counts alone exceed it. */
 static bool solve_mu(double *log_mu, double *slope, const target *t)
 {
-    double want = log(t->p->request.delta * (1 - t->share)), x = *log_mu, y = x + 0.1;
-    double at_x = log_delta(t, x) - want, at_y = log_delta(t, y) - want;
+    double want = log(t->p->request.delta * (1 - t->share)), x = *log_mu;
+    double at = log_delta(t, x) - want;
     int i;
 
-    for (i = 0; i < 12 && fabs(at_y) > 0.01; i++) {
-        double rise = (at_y - at_x) / (y - x), step;
+    for (i = 0; i < 14 && fabs(at) > 0.02; i++) {
+        double step = fmax(-1, fmin(1, -at / *slope)), before = at;
 
-        rise = rise > 0.5 ? rise : 0.5;
-        step = fmax(-1, fmin(1, -at_y / rise));
-        x = y;
-        at_x = at_y;
-        y += step;
-        if (y < -12)
+        x += step;
+        if (x < -12)
             return false;
-        at_y = log_delta(t, y) - want;
-        if (fabs(y - x) > 1e-9)
-            *slope = (at_y - at_x) / (y - x);
+        at = log_delta(t, x) - want;
+        if (fabs(step) > 1e-9)
+            *slope = fmax(0.5, (at - before) / step);
     }
-    *log_mu = y;
-    return fabs(at_y) <= 0.05;
+    *log_mu = x;
+    return fabs(at) <= 0.05;
 }
 
 /* The projection with the least split, and its sigma. */
@@ -85,14 +82,14 @@ typedef struct search {
     const fre_plan *p;
     fre_choice best;
     double best_slope;
-    double log_mu; /* of the last rate, where the next one starts */
+    double log_mu, slope; /* of the last rate, where the next one starts */
     bool found;
 } search;
 
 static void try_share(search *s, uint64_t p32, double share)
 {
     target t = {.p = s->p, .m = s->p->mechanism, .share = share};
-    double log_mu = s->log_mu, slope = 20;
+    double log_mu = s->log_mu, slope = s->slope;
     fre_choice at;
 
     if (s->p->request.sensitivity == FRE_SENSITIVITY_WORST_CASE)
@@ -102,6 +99,7 @@ static void try_share(search *s, uint64_t p32, double share)
     if (!solve_mu(&log_mu, &slope, &t))
         return;
     s->log_mu = log_mu;
+    s->slope = slope;
     best_projection(&at, &t, log_mu);
     if (at.sigma < 1e9 &&
         (!s->found || at.sigma / (double)at.p32 < s->best.sigma / (double)s->best.p32)) {
@@ -126,7 +124,7 @@ static void try_rate(search *s, double rate, double greatest)
 static bool search_all(fre_choice *out, double *slope, const fre_plan *p)
 {
     static const double shares[] = {0.2, 0.3, 0.55};
-    search s = {.p = p, .log_mu = -1};
+    search s = {.p = p, .log_mu = -1, .slope = 10};
     double greatest = fre_search_greatest(&p->request), step = 0.2 * greatest;
     size_t i;
     int halvings;

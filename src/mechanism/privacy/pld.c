@@ -20,7 +20,6 @@
 #define NODES_MAX 8192u
 #define PAST 4.0     /* losses that far above epsilon count as infinite */
 #define STEPS 4000.0 /* of losses up to there, at most */
-#define LEAST 1e-36  /* a chance that is not worth following further */
 
 /* ---- the curve of one cell ---------------------------------------------------------------- */
 
@@ -28,6 +27,7 @@ typedef struct curve {
     const fre_pld_cell *cell;
     double at_one; /* sup heavy at amplified epsilon 0 */
     double n;      /* worst cell of the last node */
+    double least;  /* a value that is not worth following further */
     bool certified;
 } curve;
 
@@ -69,7 +69,7 @@ typedef struct polygon {
  * rounding one loss by them moves its variance by step^2/6, so the more cells the finer. */
 static double step_for(const curve *c, uint32_t cells, double reach)
 {
-    double fine = (c->certified ? 0.016 : 0.03) / sqrt((double)cells);
+    double fine = (c->certified ? 0.016 : 0.04) / sqrt((double)cells);
     double coarse = fmax(fine, (reach + PAST) / STEPS), least = -log1p(-c->cell->p);
 
     if (c->cell->adjacency == FRE_ADJACENCY_REPLACE || least < coarse / 2)
@@ -105,7 +105,7 @@ static double up(double value)
 static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells)
 {
     double at_reach = 0, value = 1;
-    ptrdiff_t k, dense = c->certified ? 112 : 64; /* then every k/dense steps */
+    ptrdiff_t k, dense = c->certified ? 112 : 32; /* then every k/dense steps */
 
     push(g, 0, 0, 1);
     c->at_one = heavy(c, 0);
@@ -122,7 +122,7 @@ static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells
             at_reach = value;
         else if (value <= 1e-4 * at_reach / cells || loss > reach + PAST)
             break;
-        if (value <= LEAST)
+        if (value <= c->least)
             break;
     }
 }
@@ -184,11 +184,23 @@ static double total(const fre_pld *d)
     return sum;
 }
 
+/* The largest losses become infinite as long as hardly anything is lost by it, so that powers of a
+ * cell are no longer than they need be. */
+static void trim(fre_pld *d, double least)
+{
+    double rest = 0;
+
+    while (d->n > 1 && rest + d->mass[d->n - 1] <= least)
+        rest += d->mass[--d->n];
+    d->infinite += rest;
+}
+
 /* Which losses may still lead to one near `reach`. */
 typedef struct window {
     uint32_t cells;  /* in all */
     ptrdiff_t lo;    /* least loss of one cell, <= 0 */
     ptrdiff_t reach; /* of all cells together */
+    double least;
 } window;
 
 /* out = a * b; losses too large to come down become infinite, as do masses so small that products
@@ -219,6 +231,7 @@ static fre_status convolve(fre_pld *out, const fre_pld *a, const fre_pld *b, con
         for (; j < b->n; j++)
             d.infinite += m * b->mass[j];
     }
+    trim(&d, w->least);
     *out = d;
     return FRE_OK;
 }
@@ -237,9 +250,9 @@ static fre_status multiply(fre_pld *a, const fre_pld *b, const window *w, fre_er
 }
 
 fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
-                           bool certified, fre_err *err)
+                           double least, bool certified, fre_err *err)
 {
-    curve c = {.cell = cell, .n = -1, .certified = certified};
+    curve c = {.cell = cell, .n = -1, .least = least, .certified = certified};
     fre_pld power, product;
     fre_status st = one_cell(&power, &c, cells, reach, err);
     window w;
@@ -252,7 +265,7 @@ fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cell
         st = no_memory(err);
     else
         product.mass[0] = 1;
-    w = (window){cells, power.lo, (ptrdiff_t)ceil((reach + PAST) / power.step)};
+    w = (window){cells, power.lo, (ptrdiff_t)ceil((reach + PAST) / power.step), least};
     for (left = cells; st == FRE_OK && left > 0; left /= 2) { /* square and multiply */
         if (left % 2 == 1)
             st = multiply(&product, &power, &w, err);
