@@ -3,6 +3,7 @@
 #ifndef FRE_TEST_WIRE_SAMPLE_H
 #define FRE_TEST_WIRE_SAMPLE_H
 
+#include <fre/linalg.h>
 #include <fre/wire.h>
 
 #include <stdlib.h>

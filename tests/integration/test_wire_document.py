@@ -1,0 +1,420 @@
+"""docs/wire.md is enough: its worked example taken apart by what the page says, with nothing of the
+program's code.  The cryptography is written out here from the RFCs, slow and plain."""
+import hashlib
+import hmac
+import math
+import os
+import re
+import struct
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+
+
+def example():
+    text = open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8").read()
+    block = text[text.index("## 8. Worked example"):].split("```")[1]
+    return {k: bytes.fromhex(re.sub(r"\s", "", h))
+            for k, h in re.findall(r"^(\w+) =((?:\s+[0-9a-f]+)+)$", block, re.M)}
+
+
+V = example()
+
+# ---- Ed25519 (RFC 8032) ------------------------------------------------------------------------
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+EDWARDS = -121665 * pow(121666, P - 2, P) % P
+ROOT_OF_MINUS_1 = pow(2, (P - 1) // 4, P)
+
+
+def ed_add(a, b):
+    x = (a[1] - a[0]) * (b[1] - b[0]) % P
+    y = (a[1] + a[0]) * (b[1] + b[0]) % P
+    t = 2 * a[3] * b[3] * EDWARDS % P
+    z = 2 * a[2] * b[2] % P
+    e, f, g, h = y - x, z - t, z + t, y + x
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def ed_times(k, p):
+    q = (0, 1, 1, 0)
+    while k:
+        if k & 1:
+            q = ed_add(q, p)
+        p = ed_add(p, p)
+        k >>= 1
+    return q
+
+
+def ed_point(b):
+    y = int.from_bytes(b, "little")
+    sign, y = y >> 255, y & (2**255 - 1)
+    xx = (y * y - 1) * pow(EDWARDS * y * y + 1, P - 2, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    if (x * x - xx) % P:
+        x = x * ROOT_OF_MINUS_1 % P
+    assert (x * x - xx) % P == 0
+    if x & 1 != sign:
+        x = P - x
+    return x, y, 1, x * y % P
+
+
+BASE = ed_point((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+def ed_bytes(p):
+    z = pow(p[2], P - 2, P)
+    return (p[1] * z % P | (p[0] * z % P & 1) << 255).to_bytes(32, "little")
+
+
+def ed_public(seed):
+    a = int.from_bytes(hashlib.sha512(seed).digest()[:32], "little")
+    return ed_bytes(ed_times(a & ((1 << 254) - 8) | 1 << 254, BASE))
+
+
+def ed_verify(pk, message, sig):
+    s = int.from_bytes(sig[32:], "little")
+    k = int.from_bytes(hashlib.sha512(sig[:32] + pk + message).digest(), "little") % L
+    assert s < L
+    right = ed_add(ed_point(sig[:32]), ed_times(k, ed_point(pk)))
+    return ed_bytes(ed_times(s, BASE)) == ed_bytes(right)
+
+
+# ---- X25519 (RFC 7748), HKDF (RFC 5869), AES-128 with CTR and GCM --------------------------------
+
+
+def x25519(k, u):
+    k = int.from_bytes(k, "little") & ((1 << 254) - 8) | 1 << 254
+    x1 = int.from_bytes(u, "little") & (2**255 - 1)
+    x2, z2, x3, z3 = 1, 0, x1, 1
+    for t in reversed(range(255)):
+        bit = k >> t & 1
+        if bit:
+            x2, z2, x3, z3 = x3, z3, x2, z2
+        a, b, c, d = x2 + z2, x2 - z2, x3 + z3, x3 - z3
+        da, cb = d * a % P, c * b % P
+        x3, z3 = (da + cb) ** 2 % P, x1 * (da - cb) ** 2 % P
+        aa, bb = a * a % P, b * b % P
+        x2, z2 = aa * bb % P, (aa - bb) * (aa + 121665 * (aa - bb)) % P
+        if bit:
+            x2, z2, x3, z3 = x3, z3, x2, z2
+    return (x2 * pow(z2, P - 2, P) % P).to_bytes(32, "little")
+
+
+NINE = (9).to_bytes(32, "little")
+
+
+def extract(salt, ikm):
+    return hmac.new(salt or bytes(32), ikm, hashlib.sha256).digest()
+
+
+def expand(prk, info, n):
+    out, t, i = b"", b"", 1
+    while len(out) < n:
+        t = hmac.new(prk, t + info + bytes([i]), hashlib.sha256).digest()
+        out, i = out + t, i + 1
+    return out[:n]
+
+
+def make_sbox():
+    box, p, q = [0] * 256, 1, 1
+    box[0] = 0x63
+    while True:
+        p = p ^ (p << 1 & 0xff) ^ (0x1b if p & 0x80 else 0)
+        for s in (1, 2, 4):
+            q = q ^ q << s & 0xff
+        q ^= 0x09 if q & 0x80 else 0
+        r = q
+        for s in (1, 2, 3, 4):
+            r ^= (q << s | q >> (8 - s)) & 0xff
+        box[p] = r ^ 0x63
+        if p == 1:
+            return box
+
+
+SBOX = make_sbox()
+
+
+def twice(a):
+    return (a << 1 ^ (0x1b if a & 0x80 else 0)) & 0xff
+
+
+def aes(key, block):
+    w, rcon = [list(key[i:i + 4]) for i in range(0, 16, 4)], 1
+    for i in range(4, 44):
+        t = list(w[i - 1])
+        if i % 4 == 0:
+            t = [SBOX[b] for b in t[1:] + t[:1]]
+            t[0] ^= rcon
+            rcon = twice(rcon)
+        w.append([a ^ b for a, b in zip(w[i - 4], t)])
+    s = list(block)
+    for r in range(11):
+        if r:
+            s = [SBOX[s[(i + 4 * (i % 4)) % 16]] for i in range(16)]
+            if r < 10:
+                m = []
+                for c in range(0, 16, 4):
+                    a = s[c:c + 4]
+                    m += [twice(a[i] ^ a[(i + 1) % 4]) ^ a[(i + 1) % 4] ^ a[(i + 2) % 4] ^ a[(i + 3) % 4]
+                          for i in range(4)]
+                s = m
+        s = [a ^ b for a, b in zip(s, sum(w[4 * r:4 * r + 4], []))]
+    return bytes(s)
+
+
+def ctr(key, counter, n, bits=128):
+    out = b""
+    number = int.from_bytes(counter, "big")
+    while len(out) < n:
+        out += aes(key, number.to_bytes(16, "big"))
+        low = (number + 1) % 2**bits
+        number = number >> bits << bits | low
+    return out[:n]
+
+
+def gcm_open(key, nonce, aad, ct):
+    text, tag = ct[:-16], ct[-16:]
+    h = int.from_bytes(aes(key, bytes(16)), "big")
+
+    def times(x):
+        z, v = 0, h
+        for i in range(127, -1, -1):
+            if x >> i & 1:
+                z ^= v
+            v = v >> 1 ^ (0xe1 << 120 if v & 1 else 0)
+        return z
+
+    y = 0
+    for part in (aad, text, struct.pack(">QQ", 8 * len(aad), 8 * len(text))):
+        part += bytes(-len(part) % 16)
+        for i in range(0, len(part), 16):
+            y = times(y ^ int.from_bytes(part[i:i + 16], "big"))
+    mask = int.from_bytes(aes(key, nonce + b"\0\0\0\1"), "big")
+    assert (y ^ mask).to_bytes(16, "big") == tag, "not authentic"
+    return bytes(a ^ b for a, b in zip(text, ctr(key, nonce + b"\0\0\0\2", len(text), 32)))
+
+
+# ---- HPKE (RFC 9180), base mode ------------------------------------------------------------------
+
+SUITE = b"HPKE" + struct.pack(">HHH", 0x20, 1, 1)
+KEM = b"KEM" + struct.pack(">H", 0x20)
+
+
+def hpke_extract(suite, salt, label, ikm):
+    return extract(salt, b"HPKE-v1" + suite + label + ikm)
+
+
+def hpke_expand(suite, prk, label, info, n):
+    return expand(prk, struct.pack(">H", n) + b"HPKE-v1" + suite + label + info, n)
+
+
+def hpke_context(sk, enc, info):
+    """key, nonce, exporter secret"""
+    prk = hpke_extract(KEM, b"", b"eae_prk", x25519(sk, enc))
+    shared = hpke_expand(KEM, prk, b"shared_secret", enc + x25519(sk, NINE), 32)
+    context = b"\0" + hpke_extract(SUITE, b"", b"psk_id_hash", b"") + \
+        hpke_extract(SUITE, b"", b"info_hash", info)
+    secret = hpke_extract(SUITE, shared, b"secret", b"")
+    return tuple(hpke_expand(SUITE, secret, label, context, n)
+                 for label, n in ((b"key", 16), (b"base_nonce", 12), (b"exp", 32)))
+
+
+def hpke_open(sk, sealed, info, aad):
+    key, nonce, _ = hpke_context(sk, sealed[:32], info)
+    return gcm_open(key, nonce, aad, sealed[32:])
+
+
+# ---- the page ------------------------------------------------------------------------------------
+
+FIELDS = [("embedder", "32s"), ("dim", "I"), ("grid_seed", "32s"), ("sign_seed", "32s"), ("proj", "I"),
+          ("cell_edge", "d"), ("p32", "Q"), ("threshold", "Q"), ("tau", "Q"), ("sigma", "d"), ("split", "d"),
+          ("norm_bound", "d"), ("lambda16", "Q"), ("gamma", "I"), ("users", "Q"), ("curious", "I"),
+          ("dropout", "d"), ("cover", "B"), ("one_shot", "B"), ("adjacency", "B"), ("sensitivity", "B"),
+          ("cells_per_user", "I"), ("epsilon", "d"), ("delta", "d"), ("phi", "d"), ("aead", "H"),
+          ("oprf_pk", "32s"), ("tag_seal", "32s"), ("syn_seal", "32s"), ("tag_sign", "32s"),
+          ("syn_sign", "32s"), ("relay_sign", "32s"), ("relay_url", "url"), ("tag_url", "url"),
+          ("syn_url", "url"), ("open", "Q"), ("tags_close", "Q"), ("shares_close", "Q"), ("end", "Q")]
+
+
+class Reader:
+    def __init__(self, data):
+        self.data = data
+
+    def take(self, n):
+        out, self.data = self.data[:n], self.data[n:]
+        assert len(out) == n
+        return out
+
+    def number(self, n):
+        return int.from_bytes(self.take(n), "big")
+
+    def end(self):
+        assert self.data == b""
+
+
+def collection():
+    r, c = Reader(V["collection"]), {}
+    assert r.take(2) == b"\x01\x10"
+    for name, form in FIELDS:
+        if form == "url":
+            c[name] = r.take(r.number(1)).decode("ascii")
+        else:
+            c[name] = struct.unpack(">" + form, r.take(struct.calcsize(">" + form)))[0]
+    r.end()
+    return c
+
+
+C = collection()
+ID = V["collection_id"]
+
+
+def head(kind):
+    return b"\x01" + bytes([kind]) + ID
+
+
+def body(name, kind, label=None, key=None):
+    message = V[name]
+    if not label:
+        assert message[:34] == head(kind)
+        return Reader(message[34:])
+    signed, sig = message[:-64], message[-64:]
+    frame = bytes([len(label)]) + label.encode() + struct.pack(">Q", len(signed)) + signed
+    assert signed[:34] == head(kind) and ed_verify(C[key], frame, sig)
+    assert not ed_verify(C[key], frame + b"\0", sig)
+    return Reader(signed[34:])
+
+
+def info(label, more=b""):
+    return bytes([len(label)]) + label.encode() + ID + more
+
+
+def residues(packed, n, b):
+    bits = int.from_bytes(packed, "little")
+    assert bits >> n * b == 0
+    return [bits >> b * i & ((1 << b) - 1) for i in range(n)]
+
+
+def test_collection():
+    assert hashlib.sha256(V["collection"]).digest() == ID
+    assert C["tau"] == -(-C["p32"] * C["threshold"] // 2**32) == 82
+    assert (C["dim"], C["epsilon"], C["delta"], C["users"]) == (12, 4.0, 1e-6, 100000)
+    assert C["tag_url"] == "https://tag.example:8443/fre"
+    assert C["open"] < C["tags_close"] < C["shares_close"] < C["end"]
+    assert C["tag_seal"] == x25519(V["tag_seal_sk"], NINE)
+    assert C["syn_seal"] == x25519(V["syn_seal_sk"], NINE)
+    for role in ("tag", "syn", "relay"):
+        assert C[role + "_sign"] == ed_public(V[role + "_sign_seed"])
+
+
+def test_tags_through_oblivious_http():
+    sealed = Reader(V["tag_request_sealed"])
+    header = sealed.take(7)
+    assert header == struct.pack(">BHHH", 1, 0x20, 1, 1)
+    enc = sealed.take(32)
+    assert enc == x25519(V["request_ephemeral_sk"], NINE)
+    key, nonce, exporter = hpke_context(V["tag_seal_sk"], enc, b"message/bhttp request\0" + header)
+    plain = Reader(gcm_open(key, nonce, b"", sealed.data))
+    n = 34 + 2 + 32
+    assert len(plain.data) == 1 + 5 + 6 + 1 + 6 + 1 + 2 + n
+    assert plain.take(1) == b"\0"
+    assert [plain.take(plain.number(1)) for _ in range(4)] == [b"POST", b"https", b"", b"/tags"]
+    assert plain.number(1) == 0 and plain.number(2) == 0x4000 | n
+    assert plain.data == V["tag_request"]
+    request = body("tag_request", 1)
+    assert request.number(2) == 1 and len(request.take(32)) == 32
+    request.end()
+
+    secret = hpke_expand(SUITE, exporter, b"sec", b"message/bhttp response", 16)
+    sealed = Reader(V["tag_response_sealed"])
+    response_nonce = sealed.take(16)
+    assert response_nonce == V["response_nonce"]
+    prk = extract(enc + response_nonce, secret)
+    plain = Reader(gcm_open(expand(prk, b"key", 16), expand(prk, b"nonce", 12), b"", sealed.data))
+    n += 64
+    assert len(plain.data) == 1 + 2 + 1 + 2 + n
+    assert plain.take(6) == b"\x01" + struct.pack(">H", 0x4000 | 200) + b"\0" + struct.pack(">H", 0x4000 | n)
+    assert plain.data == V["tag_response"]
+    response = body("tag_response", 2)
+    assert response.number(2) == 1
+    response.take(32 + 64)
+    response.end()
+
+
+def test_report_and_share():
+    report = body("report", 3).data
+    assert len(report) == 48 + 48
+    plain = hpke_open(V["syn_seal_sk"], report, info("fre/report/v1"), head(3))
+    assert plain == V["report_id"] + V["tag"]
+    share = body("share", 7).data
+    plain = Reader(hpke_open(V["syn_seal_sk"], share, info("fre/share/v1"), head(7)))
+    assert plain.take(49) == b"\x01" + V["report_id"] + V["tag"]
+    assert plain.take(64) == V["sealed_seed"]
+    assert plain.data == V["share_packed"]
+    seed = hpke_open(V["tag_seal_sk"], V["sealed_seed"], info("fre/seed/v1", V["tag"] + V["report_id"]), b"")
+    assert seed == V["share_seed"]
+
+
+def test_shares_add_up():
+    b, n = V["share_bits"][0], 12
+    size = -(-n * b // 8)
+    stream = residues((int.from_bytes(ctr(V["share_seed"], bytes(16), size), "little")
+                       & ((1 << n * b) - 1)).to_bytes(size, "little"), n, b)
+    assert residues(V["seed_expanded"], n, b) == stream
+    share = residues(V["share_packed"], n, b)
+    assert [(x + y) % 2**b for x, y in zip(share, stream)] == list(range(12))
+
+
+def test_bits_of_the_collection():
+    d, tau, drop, w = 12, C["tau"], C["dropout"], C["curious"]
+    kappa = 0.2 * C["split"] / math.sqrt(d)
+
+    def needed(c):
+        return max(1, math.ceil((1 - drop) * c * (1 - 1e-12)))
+
+    def local(c):
+        return C["sigma"] / math.sqrt(needed(c) - w)
+
+    c, m = 128, 1
+    u = needed(tau) / (1 - drop) * (1 + 4e-12)
+    beta = min(local(c) / 2, kappa)
+    s2 = (c * C["norm_bound"] / beta) ** 2 / d + c / 4 + \
+        max(4 * c, u * (local(tau) / kappa) ** 2) * (1 + 2**-29) + c / 2**16
+    reach = math.sqrt(s2) * math.sqrt(2 * 0.69314718055994540 * (42 + math.ceil(math.log2(d)) +
+                                                                 math.ceil(math.log2(m))))
+    reach = reach * (1 + 1e-9) + 1
+    assert min(b for b in range(8, 33) if reach <= 7 * 2 ** (b - 4) - 1) == V["share_bits"][0]
+
+
+def test_signed_messages():
+    r = body("closed", 4, "fre/closed/v1", "tag_sign")
+    assert (r.number(8), r.number(8)) == (C["tags_close"], 81234)
+    r.end()
+    r = body("flush", 5, "fre/flush/v1", "relay_sign")
+    assert (r.number(1), r.number(4), r.number(4)) == (3, 0, 1)
+    assert r.take(r.number(2)) == V["closed"]
+    assert r.number(4) == 1 and r.take(96) == V["report"][34:]
+    r.end()
+    r = body("list", 6, "fre/list/v1", "syn_sign")
+    assert r.number(4) == 1 and r.take(32) == V["tag"] and r.number(4) == 128
+    r.end()
+    for name, kind, role, extra in (("sets", 8, "syn", 64), ("accepted", 9, "tag", 0), ("open", 10, "syn", 0)):
+        r = body(name, kind, "fre/%s/v1" % name, role + "_sign")
+        assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)
+        assert r.take(32) == V["tag"] and r.number(4) == 1 and r.take(16) == V["report_id"]
+        assert r.take(extra) == V["sealed_seed"][:extra]
+        r.end()
+    r = body("sum", 11, "fre/sum/v1", "tag_sign")
+    assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)
+    assert r.take(32) == V["tag"] and r.number(4) == 1 and r.take(len(V["seed_expanded"])) == V["seed_expanded"]
+    r.end()
+    r = body("release", 12, "fre/release/v1", "syn_sign")
+    assert (r.number(4), r.number(4), r.number(8)) == (0, 1, C["shares_close"] + 60)
+    assert r.take(r.number(2)) == b"NOT PRIVATE: an example"
+    assert (r.number(4), r.number(4), r.number(4)) == (1, 128, 1)
+    assert struct.unpack(">12f", r.take(48)) == tuple(i / 8 - 0.5 for i in range(12))
+    r.end()
+    r = body("cancel", 13, "fre/cancel/v1", "tag_sign")
+    assert (r.number(1), r.number(1), r.number(8)) == (1, 2, C["open"] + 1)
+    r.end()
+    assert V["rejection"] == b"\x01\x0e\x04" and V["receipt"] == b"\x01\x0f"

@@ -1,0 +1,339 @@
+/* The worked example of docs/wire.md: one collection from the first message to the last, with every
+ * random number fixed.  What the code makes must be tests/vectors/wire.json and stand in the
+ * document.  With FRE_WIRE_VECTORS=FILE in the environment the vectors are written there first. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "wire_sample.h"
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#define VECTORS FRE_SOURCE_DIR "/tests/vectors/wire.json"
+#define DOCUMENT FRE_SOURCE_DIR "/docs/wire.md"
+#define FILE_MAX (1u << 20)
+
+static json_t *made;
+
+static void note(const char *name, fre_bytes b)
+{
+    char *hex = malloc(2 * b.n + 1);
+
+    assert_non_null(hex);
+    fre_hex(hex, b.p, b.n);
+    assert_null(json_object_get(made, name));
+    assert_int_equal(json_object_set_new(made, name, json_string(hex)), 0);
+    free(hex);
+}
+
+#define NOTE(name, object) note(name, (fre_bytes){(object), sizeof(object)})
+
+/* Notes the bytes and empties the buffer. */
+static void note_buf(const char *name, fre_buf *b)
+{
+    note(name, sample_view(b));
+    b->n = 0;
+}
+
+static fre_hpke_sk secret(uint8_t byte)
+{
+    fre_hpke_sk sk;
+
+    memset(sk.b, byte, sizeof sk.b);
+    return sk;
+}
+
+/* Small: twelve coordinates, so that the example can be printed. */
+static void make_collection(sample *s, fre_buf *b)
+{
+    fre_collection c = sample_collection(s);
+    uint8_t seed[32];
+
+    c.dim = 12;
+    sample_init_from(s, &c);
+    s->w.share_bits = 0;
+    NOTE("oprf_sk", s->oprf.b);
+    NOTE("tag_seal_sk", s->tag.sk.b);
+    NOTE("syn_seal_sk", s->syn.sk.b);
+    memset(seed, 0x21, sizeof seed);
+    NOTE("tag_sign_seed", seed);
+    memset(seed, 0x22, sizeof seed);
+    NOTE("syn_sign_seed", seed);
+    memset(seed, 0x23, sizeof seed);
+    NOTE("relay_sign_seed", seed);
+    assert_int_equal(fre_collection_encode(b, &s->w.c, NULL), FRE_OK);
+    note_buf("collection", b);
+    NOTE("collection_id", s->w.id.b);
+}
+
+static fre_tag make_tag(const sample *s, fre_buf *b)
+{
+    const fre_hpke_sk ephemeral = secret(0x41);
+    fre_oprf_element blinded, evaluated;
+    fre_oprf_nonce nonce = {{9}};
+    fre_oprf_blind blind;
+    fre_oprf_output out;
+    fre_oprf_proof proof;
+    fre_ohttp_exchange client, server;
+    uint8_t cell[32], scalar[32] = {7}, response_nonce[16];
+    fre_bytes input = {cell, sizeof cell};
+    fre_tag tag;
+
+    sample_fill(cell, sizeof cell, 0x40);
+    sample_fill(response_nonce, sizeof response_nonce, 0x42);
+    NOTE("cell", cell);
+    NOTE("blind", scalar);
+    NOTE("proof_nonce", nonce.b);
+    NOTE("request_ephemeral_sk", ephemeral.b);
+    NOTE("response_nonce", response_nonce);
+    assert_int_equal(fre_oprf_blind_decode(&blind, (fre_bytes){scalar, 32}), FRE_OK);
+    assert_int_equal(fre_oprf_blind_input_with(&blinded, input, &blind), FRE_OK);
+    assert_int_equal(fre_tag_request_encode(b, &s->w, &blinded), FRE_OK);
+    {
+        fre_buf sealed, inside;
+
+        fre_buf_init(&sealed, SAMPLE_MAX);
+        fre_buf_init(&inside, SAMPLE_MAX);
+        assert_int_equal(
+            fre_exchange_ask_with(&client, &sealed, &s->w, sample_view(b), &ephemeral), FRE_OK);
+        note_buf("tag_request", b);
+        assert_int_equal(
+            fre_exchange_take(&server, &inside, &s->w, &s->tag, sample_view(&sealed), NULL),
+            FRE_OK);
+        note_buf("tag_request_sealed", &sealed);
+        assert_int_equal(fre_oprf_evaluate_elements(&evaluated, &s->oprf, &blinded, 1), FRE_OK);
+        assert_int_equal(
+            fre_oprf_prove_with(&proof, &s->oprf, &blinded, &evaluated, 1, &nonce), FRE_OK);
+        assert_int_equal(fre_tag_response_encode(b, &s->w, &evaluated, &proof), FRE_OK);
+        assert_int_equal(fre_exchange_answer_with(&server, &sealed, &s->w, sample_view(b),
+                                                  (fre_bytes){response_nonce, 16}),
+                         FRE_OK);
+        note_buf("tag_response", b);
+        note_buf("tag_response_sealed", &sealed);
+        fre_buf_wipe(&sealed);
+        fre_buf_wipe(&inside);
+    }
+    assert_int_equal(fre_oprf_finalize(&out, &s->w.c.oprf_pk, &input, &blind, &blinded, 1,
+                                       &evaluated, 1, &proof),
+                     FRE_OK);
+    memcpy(tag.b, out.b, sizeof tag.b);
+    NOTE("tag", tag.b);
+    return tag;
+}
+
+/* Report, closed, flush, list: the first phase. */
+static fre_list make_phase_one(sample *s, const fre_tag *tag, const fre_report_id *id, fre_buf *b,
+                               fre_buf *list)
+{
+    const fre_hpke_sk ephemeral = secret(0x51);
+    const fre_closed closed = {.time = s->w.c.tags_close, .evaluations = 81234};
+    fre_contribution m = {.id = *id, .tag = *tag};
+    fre_list_entry entry = {.tag = *tag, .count = 128};
+    fre_flush flush = {.type = FRE_WIRE_REPORT, .part = {0, 1}, .n = 1};
+    fre_buf report, statement;
+    fre_list l;
+
+    NOTE("report_ephemeral_sk", ephemeral.b);
+    fre_buf_init(&report, SAMPLE_MAX);
+    fre_buf_init(&statement, SAMPLE_MAX);
+    assert_int_equal(
+        fre_contribution_seal_with(&report, &s->w, FRE_WIRE_REPORT, &m, &ephemeral, NULL), FRE_OK);
+    note("report", sample_view(&report));
+    assert_int_equal(fre_closed_encode(&statement, &s->w, &closed, &s->tag_sk), FRE_OK);
+    note("closed", sample_view(&statement));
+    flush.closed = sample_view(&statement);
+    assert_int_equal(fre_contribution_split(&flush.sealed, &s->w, FRE_WIRE_REPORT,
+                                            sample_view(&report), NULL),
+                     FRE_OK);
+    assert_int_equal(fre_flush_encode(b, &s->w, &flush, &s->relay_sk), FRE_OK);
+    note_buf("flush", b);
+    assert_int_equal(fre_list_encode(list, &s->w, &entry, 1, &s->syn_sk), FRE_OK);
+    note("list", sample_view(list));
+    assert_int_equal(fre_list_decode(&l, &s->w, sample_view(list), NULL), FRE_OK);
+    assert_int_equal(fre_wire_derive_share_bits(&s->w, &l, NULL), FRE_OK);
+    fre_buf_wipe(&report);
+    fre_buf_wipe(&statement);
+    return l;
+}
+
+static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id *id, fre_buf *b,
+                        uint32_t *mask)
+{
+    const fre_hpke_sk seed_key = secret(0x61), share_key = secret(0x62);
+    uint8_t packed[64], bits[1] = {(uint8_t)s->w.share_bits};
+    size_t n = fre_wire_share_bytes(&s->w);
+    uint32_t padded = fre_hadamard_dim(s->w.c.dim);
+    fre_share_seed seed;
+    fre_share_expander *e;
+    fre_contribution m = {.id = *id, .tag = *tag, .packed = {packed, n}};
+    uint32_t share[16];
+
+    NOTE("share_bits", bits);
+    sample_fill(seed.b, sizeof seed.b, 0x63);
+    NOTE("share_seed", seed.b);
+    NOTE("seed_ephemeral_sk", seed_key.b);
+    NOTE("share_ephemeral_sk", share_key.b);
+    assert_true(n <= sizeof packed && padded <= 16);
+    assert_int_equal(fre_share_expander_new(&e, padded, s->w.share_bits), FRE_OK);
+    assert_int_equal(fre_share_expander_add(e, mask, &seed), FRE_OK);
+    fre_share_expander_free(e);
+    assert_int_equal(fre_share_pack(packed, n, mask, padded, s->w.share_bits), FRE_OK);
+    note("seed_expanded", (fre_bytes){packed, n});
+    /* The shared numbers are 0, 1, ... */
+    for (uint32_t i = 0; i < padded; i++)
+        share[i] = i - mask[i];
+    assert_int_equal(fre_share_pack(packed, n, share, padded, s->w.share_bits), FRE_OK);
+    note("share_packed", (fre_bytes){packed, n});
+    assert_int_equal(fre_seed_seal_with(&m.seed, &s->w, tag, id, &seed, &seed_key), FRE_OK);
+    NOTE("sealed_seed", m.seed.b);
+    assert_int_equal(
+        fre_contribution_seal_with(b, &s->w, FRE_WIRE_SHARE, &m, &share_key, NULL), FRE_OK);
+    note_buf("share", b);
+    {
+        const fre_set_member member = {.id = *id, .seed = m.seed};
+        const fre_set set = {.tag = *tag, .n = 1, .member = &member};
+        const fre_id_set ids = {.tag = *tag, .n = 1, .id = id};
+        const fre_part part = {0, 1};
+
+        assert_int_equal(fre_sets_encode(b, &s->w, part, &set, 1, &s->syn_sk), FRE_OK);
+        note_buf("sets", b);
+        assert_int_equal(
+            fre_id_sets_encode(b, &s->w, FRE_WIRE_ACCEPTED, part, &ids, 1, &s->tag_sk), FRE_OK);
+        note_buf("accepted", b);
+        assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_OPEN, part, &ids, 1, &s->syn_sk),
+                         FRE_OK);
+        note_buf("open", b);
+    }
+}
+
+static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, fre_buf *b)
+{
+    static const char text[] = "NOT PRIVATE: an example";
+    const fre_part part = {0, 1};
+    float centroid[12];
+    uint8_t packed[64];
+    size_t n = fre_wire_share_bytes(&s->w);
+    const fre_sum sum = {.tag = *tag, .answers = 1, .packed = {packed, n}};
+    const fre_release_cell cell = {.count = 128, .answers = 1, .centroid = centroid};
+    const fre_release release = {.part = part,
+                                 .time = s->w.c.shares_close + 60,
+                                 .statement = {(const uint8_t *)text, sizeof text - 1},
+                                 .n = 1};
+    const fre_cancel cancel = {
+        .by = FRE_ROLE_TAG, .reason = FRE_CANCEL_KEY_LOST, .time = s->w.c.open + 1};
+
+    assert_int_equal(fre_share_pack(packed, n, mask, fre_hadamard_dim(s->w.c.dim), s->w.share_bits),
+                     FRE_OK);
+    assert_int_equal(fre_sums_encode(b, &s->w, part, &sum, 1, &s->tag_sk), FRE_OK);
+    note_buf("sum", b);
+    for (unsigned i = 0; i < 12; i++)
+        centroid[i] = (float)i / 8 - 0.5f;
+    assert_int_equal(fre_release_encode(b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
+    note_buf("release", b);
+    assert_int_equal(fre_cancel_encode(b, &s->w, &cancel, &s->tag_sk), FRE_OK);
+    note_buf("cancel", b);
+    assert_int_equal(fre_rejection_encode(b, FRE_REJECTED_EXPIRED), FRE_OK);
+    note_buf("rejection", b);
+    assert_int_equal(fre_receipt_encode(b), FRE_OK);
+    note_buf("receipt", b);
+}
+
+static int make_all(void **state)
+{
+    sample s;
+    fre_report_id id;
+    uint32_t mask[16] = {0};
+    fre_buf b, list;
+    fre_tag tag;
+    const char *path = getenv("FRE_WIRE_VECTORS");
+
+    (void)state;
+    made = json_object();
+    assert_non_null(made);
+    fre_buf_init(&b, SAMPLE_MAX);
+    fre_buf_init(&list, SAMPLE_MAX);
+    make_collection(&s, &b);
+    tag = make_tag(&s, &b);
+    sample_fill(id.b, sizeof id.b, 0x50);
+    NOTE("report_id", id.b);
+    (void)make_phase_one(&s, &tag, &id, &b, &list);
+    make_shares(&s, &tag, &id, &b, mask);
+    make_end(&s, &tag, mask, &b);
+    fre_buf_wipe(&b);
+    fre_buf_wipe(&list);
+    if (path)
+        assert_int_equal(json_dump_file(made, path, JSON_INDENT(1)), 0);
+    return 0;
+}
+
+static int forget_all(void **state)
+{
+    (void)state;
+    json_decref(made);
+    return 0;
+}
+
+static void code_makes_the_vectors(void **state)
+{
+    json_error_t where;
+    json_t *stored = json_load_file(VECTORS, 0, &where);
+    const char *name;
+    json_t *value;
+
+    (void)state;
+    assert_non_null(stored);
+    json_object_foreach(made, name, value)
+    {
+        const json_t *is = json_object_get(stored, name);
+
+        if (!is || strcmp(json_string_value(is), json_string_value(value)) != 0)
+            fail_msg("%s is %s", name, json_string_value(value));
+    }
+    assert_int_equal(json_object_size(stored), json_object_size(made));
+    json_decref(stored);
+}
+
+/* The document without any white space holds name=hex for each. */
+static void document_quotes_the_vectors(void **state)
+{
+    char *text = malloc(FILE_MAX + 1);
+    FILE *f = fopen(DOCUMENT, "rb");
+    size_t n, to = 0;
+    const char *name;
+    json_t *value;
+
+    (void)state;
+    assert_non_null(f);
+    assert_non_null(text);
+    n = fread(text, 1, FILE_MAX, f);
+    (void)fclose(f);
+    for (size_t i = 0; i < n; i++) {
+        if (text[i] != ' ' && text[i] != '\n')
+            text[to++] = text[i];
+    }
+    text[to] = '\0';
+    json_object_foreach(made, name, value)
+    {
+        char *line = malloc(strlen(name) + strlen(json_string_value(value)) + 2);
+
+        assert_non_null(line);
+        (void)sprintf(line, "%s=%s", name, json_string_value(value));
+        if (!strstr(text, line))
+            fail_msg("docs/wire.md does not say %s", line);
+        free(line);
+    }
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(code_makes_the_vectors),
+        cmocka_unit_test(document_quotes_the_vectors),
+    };
+
+    return cmocka_run_group_tests(tests, make_all, forget_all);
+}
