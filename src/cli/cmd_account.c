@@ -176,12 +176,13 @@ static void mechanism_from(fre_mechanism *out, const cli *c)
 {
     uint32_t proj = (uint32_t)cli_whole(c, "projection-dim");
     double step = cli_number(c, "lattice-step");
+    uint64_t cells = cli_whole(c, "max-cells-per-user");
 
     *out = (fre_mechanism){
         .p32 = fre_p32(cli_number(c, "sampling-rate")),
         .tau = cli_whole(c, "tau"),
         .sigma = cli_number(c, "sigma"),
-        .population = cli_whole(c, "population"),
+        .population = cli_whole(c, "population") * cells, /* records */
         .proj = proj,
         .cell_edge =
             cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1.0 / sqrt((double)proj),
@@ -191,7 +192,7 @@ static void mechanism_from(fre_mechanism *out, const cli *c)
         .norm_bound = cli_number(c, "norm-bound"),
         .dim = step > 0.0 ? (uint32_t)cli_whole(c, "dimension") : 0,
         .lattice_step = step,
-        .cells_per_user = (uint32_t)cli_whole(c, "max-cells-per-user"),
+        .cells_per_user = (uint32_t)cells,
     };
 }
 
@@ -201,6 +202,7 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
                                    double split, fre_err *err)
 {
     double low = 0.0, high = FRE_PRIVACY_EPSILON_MAX;
+    double close = m->cells_per_user > 1 ? 1e-6 : 1e-12; /* composing takes its time */
     fre_account a, best;
     fre_status st = fre_joint_delta_at_split(&best, m, high, split, err);
 
@@ -211,7 +213,7 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
                         "no --epsilon up to %g has delta %.3g at --split %.4g: delta is %.3g "
                         "there; use a larger --delta or another --split",
                         FRE_PRIVACY_EPSILON_MAX, delta, split, best.delta);
-    for (int i = 0; i < 60 && high - low > 1e-12 * high; i++) {
+    for (int i = 0; i < 60 && high - low > close * high; i++) {
         double mid = 0.5 * (low + high);
         st = fre_joint_delta_at_split(&a, m, mid, split, NULL);
         /* Too small an epsilon for the accountant counts as not met. */

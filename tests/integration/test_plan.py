@@ -69,11 +69,12 @@ def test_several_cells_a_user(fre, cells, ratio):
     assert p["sigma"] / p["sampling_rate"] <= ratio
     assert 0.99e-6 <= p["delta"] <= 1e-6
     done = fre("account", "--json", "--sampling-rate", repr(p["sampling_rate"]), "--tau", p["tau"],
-               "--sigma", repr(p["sigma"]), "--population", int(cells) * 1000000,
+               "--sigma", repr(p["sigma"]), "--population", 1000000,
                "--lattice-step", repr(p["lattice_step"]), "--max-cells-per-user", cells,
                "--epsilon", "4")
     assert done.code == 0, done.err
     a = done.json()
+    assert a["population"] == 1000000 and a["records_max"] == int(cells) * 1000000
     assert a["composition"] == "pld" and 0.8 * p["delta"] < a["delta"] <= p["delta"] * 1.01
 
 

@@ -76,9 +76,8 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
                             ", \"tau\": %" PRIu64 ", \"projection_dim\": %" PRIu32
                             ", \"records_max\": %" PRIu64 ", \"population\": %" PRIu64
                             ", \"worst_cell\": %" PRIu64 ", \"cells_per_user\": %" PRIu32,
-                            m->tau, m->proj, m->population,
-                            c->plan ? c->plan->request.population : m->population, a->worst_cell,
-                            m->cells_per_user);
+                            m->tau, m->proj, m->population, m->population / m->cells_per_user,
+                            a->worst_cell, m->cells_per_user);
     if (st == FRE_OK)
         st = fre_buf_printf(
             b,
