@@ -506,6 +506,21 @@ static fre_account account(const fre_mechanism *m, double eps)
 }
 
 /* w participants who pool what they know: as if the threshold were lower by w. */
+/* Noise far below the lattice of what it hides: the bound is 1 at every epsilon, however many nodes
+ * of a curve were computed one from the other. */
+static void no_noise_is_no_privacy(void **state)
+{
+    fre_curve c;
+    double rho, eps;
+
+    (void)state;
+    for (rho = 1e3; rho < 1e12; rho *= 7) {
+        fre_curve_init(&c, rho, 20, FRE_CURVE_NODES);
+        for (eps = -12; eps < 40; eps += 0.25)
+            assert_true(fre_curve_at(&c, eps) > 1 - 1e-9);
+    }
+}
+
 static void curious_users_lower_the_threshold(void **state)
 {
     fre_mechanism m = usual(), known = usual();
@@ -718,6 +733,7 @@ int main(void)
         cmocka_unit_test(curve_is_convex_and_falls),
         cmocka_unit_test(supremum_holds_with_a_curve),
         cmocka_unit_test(discrete_noise_is_covered),
+        cmocka_unit_test(no_noise_is_no_privacy),
         cmocka_unit_test(curious_users_lower_the_threshold),
         cmocka_unit_test(slips_are_charged),
         cmocka_unit_test(several_records_are_a_group),

@@ -102,6 +102,10 @@ static double search_beta(double rho, double eps)
     return exp(hi);
 }
 
+/* Every beta > 0 gives a bound.  Below this one the best is 1 but for 1e-41, and further down 1/beta
+ * overflows. */
+#define BETA_MIN 0x1p-140
+
 /* [Fre-E2T, Thm. Gaussian mechanism]: ln of the bound at alpha is
  * (alpha-1)(alpha rho - eps) + (alpha-1) ln(1 - 1/alpha) - ln alpha, convex in alpha.  The slope
  * is concave in beta, so that Newton steps approach its root from below. */
@@ -115,7 +119,7 @@ double fre_privacy_log_zcdp(double rho, double eps, double *beta)
     for (i = 0; i < 2; i++) {
         double next = b - zcdp_slope(rho, eps, b) / (2 * rho + 1 / (b * (b + 1)));
 
-        b = next > 0 ? next : b / 2;
+        b = fmax(next > 0 ? next : b / 2, BETA_MIN);
     }
     *beta = b;
     return b * ((1 + b) * rho - eps) - b * log1p(1 / b) - log1p(b);
