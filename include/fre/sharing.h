@@ -74,8 +74,9 @@ typedef struct fre_share_cell {
     uint64_t var16;
 } fre_share_cell;
 
-/** Parameters of a cell of this count.  m: distributed, discrete noise, with dim and norm_bound;
- * split: the plan's Delta (fre_account.split), > 0; bits: of the collection.
+/** Parameters of a cell of this count; one-shot: but for count itself the same for all counts, so
+ * that clients, who do not know it, take tau.  m: distributed, discrete noise, with dim and
+ * norm_bound; split: the plan's Delta (fre_account.split), > 0; bits: of the collection.
  * FRE_E_USAGE: a field out of range.  FRE_E_LIMIT: noise of more than 2^10 steps. */
 FRE_API FRE_MUST_CHECK fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m,
                                                       double split, uint64_t count, uint32_t bits,

@@ -5,13 +5,13 @@
 #include <float.h>
 #include <math.h>
 
-/* Rotated embeddings are doubles, cut off at 2^-53 of a step.  Two of them at distance split come
- * farther apart by the rotation's rounding, less than 2^-47 B (five bits for its 12 + 13 sums and
- * the products), and by the cut, less than sqrt(D) beta 2^-52: with the limits below a part of less
- * than 2^-32 of split.  A variance larger by 2^-30 than planned makes up for it, and for the
- * rounding of sigma_local and of the ratio. */
+/* Rotated embeddings are doubles, cut off at 2^-53 of a step.  Rounding moves one of them by less
+ * than 2^-47 B (at most 13 butterflies, twelve terms of Paley's rows, three products: 53 units of
+ * 2^-53 of its norm), the cut by less than sqrt(D) beta 2^-53.  Two of them at distance split then
+ * are farther apart by a part of less than 2^-33, with the limits below.  A variance larger by 2^-30
+ * than planned makes up for it, and for the rounding of sigma_local and of the ratio. */
 #define ROUNDING_SLACK 0x1p-30
-#define NORM_TO_SPLIT_MAX 0x1p14
+#define NORM_TO_SPLIT_MAX 0x1p12
 #define STEP_TO_SPLIT_MAX 0x1p18 /* sqrt(D) beta / split; .2 by the protocol's rule */
 
 /* ln 2, rounded up. */
@@ -45,7 +45,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
     if (!positive(split) || !(m->norm_bound / split <= NORM_TO_SPLIT_MAX))
         return fre_fail(err, FRE_E_USAGE,
                         "the plan's split distance must be above 0, and above the norm bound / "
-                        "16384");
+                        "4096");
     if (!(m->dist.dropout >= 0) || !(m->dist.dropout < 1))
         return fre_fail(err, FRE_E_USAGE, "--dropout must be a number from 0 and below 1");
     if (m->tau < 1 || count < m->tau || count > FRE_PRIVACY_POPULATION_MAX)
@@ -126,7 +126,7 @@ static double noise_variance(const fre_mechanism *m, double split, double larges
 {
     const double n = (double)fre_answers_needed(m, m->tau);
     const double local = fre_sigma_local(m, m->tau);
-    const double constant = m->lattice_step > 0 ? m->lattice_step : step(m, split, DBL_MAX);
+    const double constant = step(m, split, DBL_MAX);
     const double users = m->dist.one_shot
                              ? largest
                              : n / (1 - m->dist.dropout) * (1 + 4e-12); /* fre_answers_needed's */
