@@ -1,0 +1,355 @@
+/* rounds/base.c - clock, counters, remembered answers, outbox: what the servers have in common. */
+#include "internal.h"
+
+/* ---- sizes of shares ------------------------------------------------------------------------ */
+
+fre_status fre_rounds_check(const fre_collection *c, fre_err *err)
+{
+    fre_mechanism m;
+    fre_share_cell cell;
+    uint64_t records;
+    uint32_t bits;
+    fre_status st;
+
+    if (!c)
+        return FRE_E_ARG;
+    st = fre_collection_validate(c, err);
+    if (st != FRE_OK)
+        return st;
+    /* The widest share that a list could ask for: one cell of all records, and as many cells as
+     * they could make.  One user's noise is largest in the smallest cell. */
+    fre_collection_mechanism(&m, c);
+    records = m.population > m.tau ? m.population : m.tau;
+    st = fre_share_bits(&bits, &m, c->split, records, records / m.tau, err);
+    return st == FRE_OK ? fre_share_cell_init(&cell, &m, c->split, m.tau, bits, err) : st;
+}
+
+uint64_t fre_rounds_answers_needed(const fre_collection *c, uint64_t count)
+{
+    fre_mechanism m;
+    uint64_t needed;
+
+    fre_collection_mechanism(&m, c);
+    needed = fre_answers_needed(&m, count);
+    if (needed < c->tau - c->curious)
+        needed = c->tau - c->curious;
+    return needed > 0 ? needed : 1;
+}
+
+/* ---- base ------------------------------------------------------------------------------------- */
+
+fre_status rounds_base_blank(rounds_base *x, const fre_collection *c, fre_role role, fre_err *err)
+{
+    *x = (rounds_base){.role = role, .now = INT64_MIN, .stage = FRE_STAGE_WAITING};
+    fre_buf_init(&x->cancel, FRE_WIRE_MESSAGE_MAX);
+    return fre_wire_init(&x->w, c, err);
+}
+
+fre_status rounds_base_init(rounds_base *x, const fre_collection *c, fre_role role, fre_rng *rng,
+                            fre_err *err)
+{
+    fre_status st = rounds_base_blank(x, c, role, err);
+
+    if (st == FRE_OK)
+        st = fre_rounds_check(c, err);
+    if (st == FRE_OK && c->one_shot)
+        st = fre_wire_derive_share_bits(&x->w, NULL, err);
+    if (st == FRE_OK)
+        fre_rng_bytes(rng, x->secret, sizeof x->secret);
+    return st;
+}
+
+void rounds_base_wipe(rounds_base *x)
+{
+    rounds_table_wipe(&x->answered);
+    for (size_t i = 0; i < x->answers; i++)
+        fre_buf_wipe(&x->answer[i]);
+    free(x->answer);
+    fre_buf_wipe(&x->cancel);
+    fre_wipe(x, sizeof *x);
+}
+
+void rounds_base_save(rounds_out *o, const rounds_base *x)
+{
+    rounds_put_uint(o, (uint64_t)x->now, 8);
+    rounds_put_uint(o, (uint64_t)x->stage, 1);
+    rounds_put_uint(o, x->cancelled, 1);
+    rounds_put_uint(o, x->w.share_bits, 1);
+    rounds_put_uint(o, x->counters.taken, 8);
+    rounds_put_uint(o, x->counters.repeated, 8);
+    for (size_t i = 0; i < FRE_REJECTIONS; i++)
+        rounds_put_uint(o, x->counters.rejected[i], 8);
+    rounds_put(o, x->secret, sizeof x->secret);
+    rounds_put_bytes(o, x->cancel.p, x->cancel.n);
+    rounds_put_uint(o, x->cancel_to, 1);
+    rounds_put_uint(o, x->answers, 4);
+    for (size_t i = 0; i < x->answers; i++)
+        rounds_put_bytes(o, x->answer[i].p, x->answer[i].n);
+    rounds_put_table(o, &x->answered);
+}
+
+static void load_answers(rounds_in *in, rounds_base *x, fre_status *st)
+{
+    const uint64_t n = rounds_get_up_to(in, 4, in->left.n / 8);
+
+    if (n > 0) {
+        x->answer = calloc((size_t)n, sizeof *x->answer);
+        if (!x->answer) {
+            *st = FRE_E_NOMEM;
+            in->bad = true;
+            return;
+        }
+        x->answer_cap = (size_t)n;
+    }
+    for (; x->answers < n && !in->bad; x->answers++) {
+        fre_buf_init(&x->answer[x->answers], FRE_WIRE_MESSAGE_MAX);
+        rounds_get_buf(in, &x->answer[x->answers], st);
+    }
+    rounds_get_table(in, &x->answered, st);
+    if (x->answered.n != x->answers)
+        in->bad = true;
+    for (size_t i = 0; !in->bad && i < x->answered.cap; i++)
+        if (x->answered.slot[i].value > x->answers)
+            in->bad = true;
+}
+
+void rounds_base_load(rounds_in *in, rounds_base *x, fre_status *st)
+{
+    uint32_t bits;
+
+    x->now = (int64_t)rounds_get_uint(in, 8);
+    x->stage = (fre_stage)rounds_get_up_to(in, 1, FRE_STAGE_VOID);
+    if ((unsigned)x->stage < FRE_STAGE_WAITING)
+        in->bad = true;
+    x->cancelled = rounds_get_bool(in);
+    bits = (uint32_t)rounds_get_up_to(in, 1, FRE_SHARING_BITS_MAX);
+    if (bits > 0 && fre_wire_set_share_bits(&x->w, bits) != FRE_OK)
+        in->bad = true;
+    x->counters.taken = rounds_get_uint(in, 8);
+    x->counters.repeated = rounds_get_uint(in, 8);
+    for (size_t i = 0; i < FRE_REJECTIONS; i++)
+        x->counters.rejected[i] = rounds_get_uint(in, 8);
+    rounds_get(in, x->secret, sizeof x->secret);
+    rounds_get_buf(in, &x->cancel, st);
+    x->cancel_to = (uint32_t)rounds_get_uint(in, 1);
+    load_answers(in, x, st);
+}
+
+void rounds_clock(rounds_base *x, int64_t now)
+{
+    if (now > x->now)
+        x->now = now;
+}
+
+fre_status rounds_stream(fre_rng *out, const rounds_base *x, const char *label, uint64_t a,
+                         uint64_t b)
+{
+    char text[96];
+
+    (void)snprintf(text, sizeof text, "%.40s %llu %llu", label, (unsigned long long)a,
+                   (unsigned long long)b);
+    return fre_rng_init_seeded(out, x->secret, text);
+}
+
+void rounds_hash(uint8_t out[ROUNDS_HASH_BYTES], const rounds_base *x, fre_bytes in)
+{
+    fre_hash128(out, x->secret, in.p, in.n);
+}
+
+/* ---- answers ---------------------------------------------------------------------------------- */
+
+static void say_why(fre_rejection *why, fre_rejection code)
+{
+    if (why)
+        *why = code;
+}
+
+fre_status rounds_reject(rounds_base *x, fre_buf *reply, fre_rejection *why, fre_rejection code)
+{
+    fre_status st = fre_rejection_encode(reply, code);
+
+    if (st != FRE_OK)
+        return st;
+    x->counters.rejected[code]++;
+    say_why(why, code);
+    return FRE_OK;
+}
+
+fre_status rounds_reject_status(rounds_base *x, fre_buf *reply, fre_rejection *why, fre_status st)
+{
+    /* A share before its size is known. */
+    const fre_rejection code = st == FRE_E_STATE ? FRE_REJECTED_PHASE : fre_rejection_of(st);
+
+    if (code == FRE_REJECTED_UNAVAILABLE)
+        return st;
+    return rounds_reject(x, reply, why, code);
+}
+
+static fre_status append(fre_buf *out, const fre_buf *in)
+{
+    return fre_buf_append(out, in->p, in->n);
+}
+
+bool rounds_repeat(rounds_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in, fre_status *st)
+{
+    uint8_t key[ROUNDS_HASH_BYTES];
+    const uint32_t *value;
+
+    rounds_hash(key, x, in);
+    value = rounds_table_find(&x->answered, key);
+    if (!value)
+        return false;
+    *st = append(reply, &x->answer[*value - 1]);
+    if (*st == FRE_OK) {
+        x->counters.repeated++;
+        say_why(why, FRE_NOT_REJECTED);
+    }
+    return true;
+}
+
+fre_status rounds_prepare(rounds_base *x)
+{
+    if (x->answers == x->answer_cap) {
+        const size_t cap = x->answer_cap ? 2 * x->answer_cap : 8;
+        fre_buf *more = realloc(x->answer, cap * sizeof *more);
+
+        if (!more)
+            return FRE_E_NOMEM;
+        x->answer = more;
+        x->answer_cap = cap;
+    }
+    return rounds_table_reserve(&x->answered, 1);
+}
+
+fre_status rounds_remember(rounds_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
+                           fre_buf *answer)
+{
+    uint8_t key[ROUNDS_HASH_BYTES];
+
+    rounds_hash(key, x, in);
+    rounds_table_insert(&x->answered, key, (uint32_t)x->answers);
+    x->answer[x->answers] = *answer;
+    fre_buf_init(answer, answer->max);
+    x->counters.taken++;
+    say_why(why, FRE_NOT_REJECTED);
+    return append(reply, &x->answer[x->answers++]);
+}
+
+fre_status rounds_receipt(rounds_base *x, fre_buf *receipt)
+{
+    fre_status st = rounds_prepare(x);
+
+    fre_buf_init(receipt, 16);
+    return st == FRE_OK ? fre_receipt_encode(receipt) : st;
+}
+
+fre_status rounds_cancel(rounds_base *x, fre_cancel_reason reason, const fre_sign_sk *sk)
+{
+    const fre_cancel m = {.by = x->role, .reason = reason, .time = x->now > 0 ? x->now : 0};
+    fre_status st;
+
+    if (x->cancel.n > 0)
+        return FRE_OK;
+    st = fre_cancel_encode(&x->cancel, &x->w, &m, sk);
+    if (st != FRE_OK)
+        return st;
+    x->cancel_to =
+        (1u << FRE_ROLE_TAG | 1u << FRE_ROLE_SYN | 1u << FRE_ROLE_RELAY) & ~(1u << x->role);
+    x->cancelled = true;
+    return FRE_OK;
+}
+
+/* ---- outbox ----------------------------------------------------------------------------------- */
+
+void fre_outbox_init(fre_outbox *o)
+{
+    *o = (fre_outbox){0};
+}
+
+void fre_outbox_wipe(fre_outbox *o)
+{
+    if (!o)
+        return;
+    for (size_t i = 0; i < o->n; i++)
+        fre_buf_wipe(&o->item[i].message);
+    free(o->item);
+    fre_outbox_init(o);
+}
+
+fre_outbox_item *rounds_post(fre_outbox *o, fre_role to, uint64_t cookie)
+{
+    fre_outbox_item *item;
+
+    if (o->n == o->cap) {
+        const size_t cap = o->cap ? 2 * o->cap : 8;
+        fre_outbox_item *more = realloc(o->item, cap * sizeof *more);
+
+        if (!more)
+            return NULL;
+        o->item = more;
+        o->cap = cap;
+    }
+    item = &o->item[o->n++];
+    *item = (fre_outbox_item){.to = to, .cookie = cookie};
+    fre_buf_init(&item->message, FRE_WIRE_MESSAGE_MAX);
+    return item;
+}
+
+void rounds_post_undo(fre_outbox *o)
+{
+    fre_buf_wipe(&o->item[--o->n].message);
+}
+
+fre_status rounds_post_bytes(fre_outbox *o, fre_role to, uint64_t cookie, fre_bytes bytes)
+{
+    fre_outbox_item *item = rounds_post(o, to, cookie);
+    fre_status st;
+
+    if (!item)
+        return FRE_E_NOMEM;
+    st = fre_buf_append(&item->message, bytes.p, bytes.n);
+    if (st != FRE_OK)
+        rounds_post_undo(o);
+    return st;
+}
+
+fre_status rounds_post_cancel(const rounds_base *x, fre_outbox *o)
+{
+    fre_status st = FRE_OK;
+
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role <= FRE_ROLE_RELAY; role++)
+        if (x->cancel_to & 1u << role)
+            st = rounds_post_bytes(o, (fre_role)role, ROUNDS_COOKIE(ROUNDS_CANCEL, role),
+                                   rounds_buf_view(&x->cancel));
+    return st;
+}
+
+bool rounds_cancel_answered(rounds_base *x, uint64_t cookie, fre_bytes reply)
+{
+    const rounds_verdict verdict = rounds_judge(reply);
+
+    if (ROUNDS_COOKIE_KIND(cookie) != ROUNDS_CANCEL)
+        return false;
+    if ((verdict == ROUNDS_RECEIVED || verdict == ROUNDS_REFUSED) &&
+        ROUNDS_COOKIE_INDEX(cookie) <= FRE_ROLE_RELAY)
+        x->cancel_to &= ~(1u << ROUNDS_COOKIE_INDEX(cookie));
+    return true;
+}
+
+rounds_verdict rounds_judge(fre_bytes reply)
+{
+    fre_collection_id id;
+    fre_wire_type type;
+    fre_rejection r;
+
+    if (fre_wire_peek(&type, &id, reply) != FRE_OK)
+        return ROUNDS_AGAIN;
+    if (type == FRE_WIRE_RECEIPT)
+        return fre_receipt_decode(reply, NULL) == FRE_OK ? ROUNDS_RECEIVED : ROUNDS_AGAIN;
+    if (type != FRE_WIRE_REJECTION)
+        return ROUNDS_MESSAGE;
+    if (fre_rejection_decode(&r, reply, NULL) != FRE_OK || r == FRE_REJECTED_UNAVAILABLE ||
+        r == FRE_REJECTED_FULL || r == FRE_REJECTED_PHASE)
+        return ROUNDS_AGAIN;
+    return ROUNDS_REFUSED;
+}

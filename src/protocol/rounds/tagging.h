@@ -1,0 +1,64 @@
+/* Inside rounds: S_tag. */
+#ifndef FRE_ROUNDS_TAGGING_H
+#define FRE_ROUNDS_TAGGING_H
+
+#include "internal.h"
+
+#define TAGGING_WINDOW 256u /* reports of padding on their way at a time */
+
+/* One tag of the list: its accepted members are members[first..first+n-1]. */
+typedef struct tagging_cell {
+    uint64_t first;
+    uint32_t n;
+    bool spent; /* opened, or refused for good */
+} tagging_cell;
+
+/* SECRET. */
+typedef struct tagging_member {
+    fre_report_id id;
+    fre_share_seed seed;
+} tagging_member;
+
+struct fre_tagging {
+    rounds_base base;
+    fre_tagging_keys keys; /* SECRET */
+    fre_oprf_key *oprf;    /* SECRET, locked memory; NULL: destroyed or lost */
+    uint64_t evaluations;
+    rounds_table requests; /* that were evaluated, by hash */
+
+    int64_t closed_time;
+    uint32_t *dummies; /* SECRET: fre_tally_padding's numbers; NULL: not drawn (again) yet */
+    uint64_t padding;  /* SECRET: reports of padding */
+    uint64_t padded;   /* all below this arrived; above it, those marked in `arrived` */
+    bool arrived[TAGGING_WINDOW];
+
+    fre_buf list_message;
+    fre_list list; /* borrows list_message */
+    tagging_cell *cell;
+    tagging_member *member; /* room for all counts of the list */
+    uint64_t room, members;
+    rounds_table ids;
+    fre_part sets, open; /* .index: the next one; .count: 0 before the first */
+    uint32_t last_cell;  /* + 1, of the last set; 0: none */
+    fre_report_id last_id;
+    uint64_t seeds_refused, opened, refused;
+};
+
+/* Wipes what is secret and what no later message needs. */
+void tagging_forget(fre_tagging *x);
+/* The collection is void because of this machine. */
+fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason);
+/* Makes room for the members of x->list. */
+fre_status tagging_cells_new(fre_tagging *x);
+
+/* tagging_padding.c */
+fre_status tagging_padding_draw(fre_tagging *x);
+/* Report `index` of the padding; the same bytes each time. */
+fre_status tagging_padding_report(const fre_tagging *x, fre_buf *out, uint64_t index);
+
+/* tagging_sums.c: messages of S_syn. */
+fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+
+#endif /* FRE_ROUNDS_TAGGING_H */
