@@ -54,10 +54,10 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
         return FRE_OK;
     if (d->curious > 0)
         st = fre_buf_printf(out,
-                            "It holds as well if up to %u %s of a cell %s\n"
-                            "with the synthesis server.\n",
+                            "It holds as well towards up to %u %s of a cell who %s\n"
+                            "what they know, but not if the synthesis server joins them.\n",
                             d->curious, d->curious == 1 ? "participant" : "participants",
-                            d->curious == 1 ? "pools what it knows" : "pool what they know");
+                            d->curious == 1 ? "uses" : "pool");
     if (st == FRE_OK && d->cover)
         st = fre_buf_printf(out, "The relay and whoever watches the network learn who takes part, "
                                  "and nothing\nelse: everybody sends the same messages.\n");
