@@ -849,7 +849,7 @@ static void distributed_statement(void **state)
 
     (void)state;
     has(s, "towards each server and everybody who sees what is released");
-    has(s, "up to 1 participant of a cell pools what it knows");
+    has(s, "up to 1 participant of a cell who uses\nwhat they know, but not if");
     has(s, "The relay and whoever watches the network learn who takes part, and nothing\nelse");
     (void)snprintf(number, sizeof number, "TSDLap(%.6g, %u)", p.mechanism.dist.lambda,
                    p.mechanism.dist.gamma);
@@ -873,7 +873,8 @@ static void distributed_statement(void **state)
     p = plan_of(&r);
     s = statement(&p, true);
     has(s, "There is no claim against the relay or a network observer");
-    has(s, "up to 3 participants of a cell pool what they know");
+    has(s, "up to 3 participants of a cell who pool\nwhat they know, but not if the synthesis "
+           "server joins");
     has(s, "nothing is assumed of users\nwho drop out");
     assert_null(strstr(s, "nothing\nelse"));
     assert_null(strstr(s, "does\nnot depend"));
