@@ -14,6 +14,7 @@
 
 #include <fre/core.h>
 #include <fre/corpus.h>
+#include <fre/folder.h>
 #include <fre/invert.h>
 #include <fre/ledger.h>
 #include <fre/privacy.h>
@@ -21,11 +22,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/** The warning of a release without a cell, which is a success. */
-#define FRE_CURATOR_NO_CELL                                                                        \
-    "no cell was released: no text is frequent enough; use a lower --threshold, a higher "         \
-    "--epsilon, a larger --radius, or more texts"
 
 typedef struct fre_curator_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
@@ -52,13 +48,6 @@ typedef struct fre_curator_opts {
 } fre_curator_opts;
 
 FRE_API void fre_curator_opts_init(fre_curator_opts *o); /* the contract's defaults */
-
-typedef struct fre_released_cell {
-    uint64_t count;      /**< sampled count, >= tau */
-    double users;        /**< count / p */
-    double noise_norm;   /**< planned: sigma sqrt(d) / count */
-    fre_inversion text;  /**< text NULL with inverter "none" */
-} fre_released_cell;
 
 /** What the run saw.  PRIVATE: for the curator's own eyes, never written to the folder. */
 typedef struct fre_curator_stats {

@@ -8,6 +8,7 @@
 #define FRE_EMBED_H
 
 #include <fre/core.h>
+#include <fre/corpus.h>
 #include <fre/model.h>
 
 #ifdef __cplusplus
@@ -34,6 +35,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_embedder_new(fre_embedder **out,
                                                    const fre_embedder_opts *opts, fre_err *err);
 FRE_API void fre_embedder_free(fre_embedder *e);
 FRE_API const fre_model_info *fre_embedder_info(const fre_embedder *e);
+
+/** Was this .npy made by this embedder, as its sidecar says?  Inverting with another gives
+ * nonsense.  path: for the message.  FRE_E_DATA: no sidecar, or another's. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_check_rows(const fre_embedder *e,
+                                                          const fre_npy *rows, const char *path,
+                                                          fre_err *err);
 
 /** n texts (UTF-8, lengths given) -> n x dim floats, row i for text i.  Sorts by length inside.
  * Call with thousands at a time.  FRE_E_DATA: a text is not valid UTF-8; FRE_E_INTERRUPTED is

@@ -202,7 +202,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
         add_warning(w, true, r->plan.warnings[i]);
     add_warning(w, !r->is_private && !no_noise,
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
-    add_warning(w, r->n == 0 && !r->dry_run, FRE_CURATOR_NO_CELL);
+    add_warning(w, r->n == 0 && !r->dry_run, FRE_FOLDER_NO_CELL);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
         (void)snprintf(w->leftover, sizeof w->leftover,

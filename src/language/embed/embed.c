@@ -252,6 +252,26 @@ static void add_stats(fre_embedder *e, const call *c, size_t n_chunks)
     }
 }
 
+fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, const char *path,
+                                   fre_err *err)
+{
+    const fre_model_info *info = fre_embedder_info(e);
+    char hex[2 * FRE_HASH_BYTES + 1];
+
+    if (!fre_npy_has_meta(rows))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s has no sidecar %s.json, so the embedder that made it is unknown; make "
+                        "it with `fre-e2t embed`, or pass --inverter none",
+                        path, path);
+    fre_hex(hex, info->sha256, FRE_HASH_BYTES);
+    if (strcmp(hex, fre_npy_meta_view(rows)->sha256) != 0 || info->dim != fre_npy_dim(rows))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s was made by another embedder (%s); pass that one by --embedder, or "
+                        "--inverter none",
+                        path, fre_npy_meta_view(rows)->embedder);
+    return FRE_OK;
+}
+
 fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text, const size_t *len,
                            size_t n, fre_err *err)
 {

@@ -41,28 +41,6 @@ static fre_status open_embedder(curator_run *r, fre_err *err)
     return st;
 }
 
-/* A .npy's sidecar says which embedder made it; inverting with another gives nonsense. */
-static fre_status check_sidecar(const curator_run *r, fre_err *err)
-{
-    char hex[65];
-
-    if (!r->npy || !r->embedder)
-        return FRE_OK;
-    if (!fre_npy_has_meta(r->npy))
-        return fre_fail(err, FRE_E_DATA,
-                        "%s has no sidecar %s.json, so the embedder that made it is unknown; make "
-                        "it with `fre-e2t embed`, or pass --inverter none",
-                        r->opts->input, r->opts->input);
-    fre_hex(hex, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
-    if (strcmp(hex, fre_npy_meta_view(r->npy)->sha256) != 0 ||
-        fre_embedder_info(r->embedder)->dim != r->dim)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s was made by another embedder (%s); pass that one by --embedder, or "
-                        "--inverter none",
-                        r->opts->input, fre_npy_meta_view(r->npy)->embedder);
-    return FRE_OK;
-}
-
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_corpus *probe = NULL;
@@ -85,7 +63,9 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
         st = curator_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
-    return st == FRE_OK ? check_sidecar(r, err) : st;
+    if (st == FRE_OK && r->npy && r->embedder)
+        st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, err);
+    return st;
 }
 
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
@@ -306,6 +286,7 @@ static fre_status fill_cells(const curator_run *r, fre_release *rel, fre_err *er
         fre_released_cell *c = &rel->cell[i];
 
         c->count = r->cell_count[r->released[i]];
+        c->answers = c->count;
         c->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
         c->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
     }
@@ -315,22 +296,14 @@ static fre_status fill_cells(const curator_run *r, fre_release *rel, fre_err *er
 static fre_status invert_cells(const curator_run *r, fre_release *rel, fre_inverter *inverter,
                                fre_err *err)
 {
-    fre_inversion *v = calloc(rel->n ? rel->n : 1, sizeof *v);
     double *std = calloc(rel->n ? rel->n : 1, sizeof *std);
-    fre_status st = FRE_OK;
+    fre_status st;
 
-    if (!v || !std) {
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
-        goto out;
-    }
+    if (!std)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < rel->n; i++)
         std[i] = r->plan.mechanism.sigma / (double)rel->cell[i].count;
-    if (rel->n)
-        st = fre_invert(inverter, v, r->centroid, std, rel->n, r->opts->progress, err);
-    for (size_t i = 0; st == FRE_OK && i < rel->n; i++)
-        rel->cell[i].text = v[i]; /* moved */
-out:
-    free(v);
+    st = fre_folder_invert(rel->cell, inverter, r->centroid, std, rel->n, r->opts->progress, err);
     free(std);
     return st;
 }
@@ -353,22 +326,6 @@ static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err
     };
 
     return wants_text(r->opts) ? fre_inverter_new(out, r->embedder, &io, err) : FRE_OK;
-}
-
-static fre_status statement(const curator_run *r, fre_release *rel, fre_err *err)
-{
-    fre_buf b;
-    fre_status st;
-
-    fre_buf_init(&b, 1u << 16);
-    st = fre_plan_statement(&b, &r->plan, rel->is_private);
-    if (st == FRE_OK)
-        st = fre_buf_append(&b, "", 1);
-    rel->statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
-    fre_buf_wipe(&b);
-    if (!rel->statement)
-        return fre_fail(err, st != FRE_OK ? st : FRE_E_NOMEM, "out of memory");
-    return FRE_OK;
 }
 
 /* Everything that can be refused is refused before the first text is read. */
@@ -396,7 +353,39 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     rel->dry_run = o->dry_run;
     if (r->embedder)
         memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);
-    return statement(r, rel, err);
+    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private, err);
+}
+
+static fre_status write_folder(const curator_run *r, const fre_release *rel,
+                               const fre_inverter *inverter, fre_outdir *dir, fre_err *err)
+{
+    uint8_t *name = malloc(rel->n * FRE_CELL_BYTES + 1);
+    fre_folder f = {
+        .plan = &r->plan,
+        .grid_seed = r->grid_seed,
+        .dim = r->dim,
+        .is_private = rel->is_private,
+        .statement = rel->statement,
+        .cell = rel->cell,
+        .n = rel->n,
+        .centroid = r->centroid,
+        .cell_name = name,
+        .inverter_sha256 = inverter ? fre_inverter_sha256(inverter) : NULL,
+        .projector_sha256 = inverter ? fre_inverter_projector_sha256(inverter) : NULL,
+        .ledger_entry = rel->recorded ? rel->receipt.id : NULL,
+        .ledger_reason = rel->ledger_reason,
+    };
+    fre_status st;
+
+    if (!name)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < rel->n; i++)
+        memcpy(name + i * FRE_CELL_BYTES, r->cells.keys + (size_t)r->released[i] * FRE_CELL_BYTES,
+               FRE_CELL_BYTES);
+    curator_embedder_meta(r, &f.embedder);
+    st = fre_folder_write(dir, &f, err);
+    free(name);
+    return st;
 }
 
 static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_outdir *dir,
@@ -412,8 +401,7 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
         st = curator_ledger_record(r, rel, err);
     if (st != FRE_OK)
         return st;
-    st = curator_write(r, rel, dir, inverter ? fre_inverter_sha256(inverter) : NULL,
-                       inverter ? fre_inverter_projector_sha256(inverter) : NULL, err);
+    st = write_folder(r, rel, inverter, dir, err);
     if (st == FRE_OK)
         st = fre_outdir_commit(dir, err);
     if (st != FRE_OK)
@@ -434,7 +422,7 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
     curator_map_init(&r.texts, CURATOR_KEY_BYTES);
     curator_map_init(&r.cells, FRE_CELL_BYTES);
     curator_map_init(&r.users, CURATOR_KEY_BYTES);
-    st = fre_outdir_open(&dir, opts->output, curator_files, opts->force, err);
+    st = fre_outdir_open(&dir, opts->output, fre_folder_names(), opts->force, err);
     if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
     if (st == FRE_OK && opts->dry_run && !r.npy && strcmp(opts->input, "-") != 0)

@@ -103,10 +103,4 @@ FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel
 /* After a failure behind the record: the sentence also says that the budget is spent. */
 void curator_ledger_mourn(const fre_release *rel, fre_err *err);
 
-/* The folder (write.c) and the names of its files, NULL-terminated. */
-extern const char *const curator_files[];
-FRE_MUST_CHECK fre_status curator_write(const curator_run *r, const fre_release *rel,
-                                        fre_outdir *dir, const uint8_t *inverter_sha,
-                                        const uint8_t *projector_sha, fre_err *err);
-
 #endif

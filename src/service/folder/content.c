@@ -1,0 +1,43 @@
+/* folder/content.c - statement and texts of a release. */
+#include <fre/folder.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_private, fre_err *err)
+{
+    char *text = NULL;
+    fre_buf b;
+    fre_status st;
+
+    fre_buf_init(&b, 1u << 16);
+    st = fre_plan_statement(&b, plan, is_private);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, "", 1);
+    if (st == FRE_OK)
+        text = strdup((const char *)b.p);
+    fre_buf_wipe(&b);
+    if (!text)
+        return fre_fail(err, st != FRE_OK ? st : FRE_E_NOMEM, "out of memory");
+    *out = text;
+    return FRE_OK;
+}
+
+fre_status fre_folder_invert(fre_released_cell *cell, fre_inverter *inverter, const float *centroid,
+                             const double *noise_std, size_t n, const fre_progress *progress,
+                             fre_err *err)
+{
+    fre_inversion *v = NULL;
+    fre_status st;
+
+    if (n == 0)
+        return FRE_OK;
+    v = calloc(n, sizeof *v);
+    if (!v)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    st = fre_invert(inverter, v, centroid, noise_std, n, progress, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        cell[i].text = v[i]; /* moved */
+    free(v);
+    return st;
+}

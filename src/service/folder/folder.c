@@ -1,0 +1,237 @@
+/* folder/folder.c - the files of a release; see fre/folder.h. */
+#include <fre/folder.h>
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *const *fre_folder_names(void)
+{
+    static const char *const names[] = {"synthetic.jsonl",    FRE_OUTDIR_MARK, "centroids.npy",
+                                        "centroids.npy.json", "counts.npy",    NULL};
+
+    return names;
+}
+
+static fre_status put_json(FILE *f, json_t *obj, size_t flags, fre_err *err)
+{
+    char *s = obj ? json_dumps(obj, flags) : NULL;
+    fre_status st = FRE_OK;
+
+    if (!s)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory while writing JSON");
+    else if (fputs(s, f) < 0 || fputc('\n', f) == EOF)
+        st = fre_fail(err, FRE_E_IO, "cannot write the release (disk full?)");
+    free(s);
+    json_decref(obj);
+    return st;
+}
+
+static json_t *paraphrases_json(const fre_inversion *v)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && i < v->n_paraphrases; i++)
+        if (json_array_append_new(a, json_string(v->paraphrases[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+/* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
+ * a later `evaluate` compares them with the noiseless ones. */
+static json_t *cell_json(const fre_folder *f, size_t i)
+{
+    const fre_released_cell *c = &f->cell[i];
+    const bool has = c->text.text != NULL;
+    char hex[2 * FRE_FOLDER_CELL_BYTES + 1];
+    json_t *o = json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "text", c->text.text, "count",
+                          (json_int_t)c->count, "users", c->users, "noise_norm", c->noise_norm,
+                          "similarity", has ? json_real(c->text.similarity) : json_null(),
+                          "paraphrases", paraphrases_json(&c->text));
+    int bad = 0;
+
+    if (o && f->cell_name) {
+        fre_hex(hex, f->cell_name + i * FRE_FOLDER_CELL_BYTES, FRE_FOLDER_CELL_BYTES);
+        bad |= json_object_set_new(o, "cell", json_string(hex));
+    }
+    if (o && f->plan->mechanism.dist.on)
+        bad |= json_object_set_new(o, "answers", json_integer((json_int_t)c->answers));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static fre_status write_texts(const fre_folder *r, fre_outdir *dir, fre_err *err)
+{
+    FILE *f;
+    fre_status st = fre_outdir_file(dir, &f, "synthetic.jsonl", err);
+
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++)
+        st = put_json(f, cell_json(r, i), JSON_COMPACT | JSON_REAL_PRECISION(9), err);
+    return st;
+}
+
+static fre_status write_centroids(const fre_folder *r, fre_outdir *dir, fre_err *err)
+{
+    fre_npy_meta meta = r->embedder;
+    FILE *f;
+    fre_status st = fre_outdir_file(dir, &f, "centroids.npy", err);
+
+    meta.normalised = false; /* a centroid's norm is not 1 */
+    if (st == FRE_OK)
+        st = fre_npy_write_header(f, FRE_NPY_F4, r->n, r->dim, err);
+    if (st == FRE_OK && r->n > 0 &&
+        fwrite(r->centroid, r->dim * sizeof *r->centroid, r->n, f) != r->n)
+        st = fre_fail(err, FRE_E_IO, "cannot write centroids.npy (disk full?)");
+    if (st == FRE_OK)
+        st = fre_outdir_file(dir, &f, "centroids.npy.json", err);
+    return st == FRE_OK ? fre_npy_write_meta(f, &meta, r->n, r->dim, err) : st;
+}
+
+static fre_status write_counts(const fre_folder *r, fre_outdir *dir, fre_err *err)
+{
+    FILE *f;
+    fre_status st = fre_outdir_file(dir, &f, "counts.npy", err);
+
+    if (st == FRE_OK)
+        st = fre_npy_write_header(f, FRE_NPY_I8, r->n, 0, err);
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        const int64_t c = (int64_t)r->cell[i].count;
+
+        if (fwrite(&c, sizeof c, 1, f) != 1)
+            st = fre_fail(err, FRE_E_IO, "cannot write counts.npy (disk full?)");
+    }
+    return st;
+}
+
+static json_t *statement_json(const char *text)
+{
+    json_t *a = json_array();
+
+    while (a && *text) {
+        const size_t n = strcspn(text, "\n");
+
+        if (json_array_append_new(a, json_stringn(text, n)) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+        text += n + (text[n] == '\n');
+    }
+    return a;
+}
+
+/* The accountant's own JSON, and what a later `evaluate` needs to lay the same grid. */
+static json_t *parameters_json(const fre_folder *r)
+{
+    const fre_plan_request *q = &r->plan->request;
+    char seed[65];
+    fre_buf text;
+    json_t *p = NULL;
+
+    fre_buf_init(&text, 1u << 16);
+    fre_hex(seed, r->grid_seed, 32);
+    if (fre_plan_json(&text, r->plan) == FRE_OK)
+        p = json_loadb((const char *)text.p, text.n, JSON_ALLOW_NUL, NULL);
+    fre_buf_wipe(&text);
+    if (p && json_object_update_new(p, json_pack("{s:I, s:f, s:i, s:s, s:i}", "threshold",
+                                                 (json_int_t)q->threshold, "radius", q->radius,
+                                                 "dimension", (int)r->dim, "grid_seed", seed,
+                                                 "cells_per_user", (int)q->cells_per_user)) != 0) {
+        json_decref(p);
+        p = NULL;
+    }
+    return p;
+}
+
+static json_t *model_json(const char *name, const uint8_t *sha)
+{
+    char hex[65];
+
+    if (!sha)
+        return json_null();
+    fre_hex(hex, sha, 32);
+    return name ? json_pack("{s:s, s:s}", "name", name, "sha256", hex)
+                : json_pack("{s:s}", "sha256", hex);
+}
+
+static json_t *warnings_json(const fre_folder *r)
+{
+    json_t *a = json_array();
+    int bad = a ? 0 : 1;
+
+    for (size_t i = 0; !bad && i < r->plan->n_warnings; i++)
+        bad = json_array_append_new(a, json_string(r->plan->warnings[i]));
+    for (size_t i = 0; !bad && i < r->n_warnings; i++)
+        bad = json_array_append_new(a, json_string(r->warning[i]));
+    if (!bad && r->n == 0)
+        bad = json_array_append_new(a, json_string(FRE_FOLDER_NO_CELL));
+    if (!bad)
+        return a;
+    json_decref(a);
+    return NULL;
+}
+
+/* Which entry of the curator's ledger this is, for whoever checks one against the other. */
+static json_t *ledger_json(const fre_folder *r)
+{
+    return r->ledger_entry ? json_pack("{s:s}", "entry", r->ledger_entry)
+                           : json_pack("{s:n, s:s}", "entry", "reason", r->ledger_reason);
+}
+
+/* "collection" for those that had one. */
+static fre_status add_collection(json_t *release, const fre_folder *r, fre_err *err)
+{
+    json_t *terms;
+
+    if (!r->collection)
+        return FRE_OK;
+    terms = json_loads(r->collection, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(terms)) {
+        json_decref(terms);
+        return fre_fail(err, FRE_E_DATA, "the collection's terms are no JSON object");
+    }
+    return json_object_set_new(release, "collection", terms) == 0
+               ? FRE_OK
+               : fre_fail(err, FRE_E_NOMEM, "out of memory while writing JSON");
+}
+
+static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *err)
+{
+    FILE *f;
+    uint8_t sha[32];
+    json_t *obj;
+    fre_status st = fre_outdir_file(dir, &f, "release.json", err);
+
+    if (st != FRE_OK)
+        return st;
+    obj = json_pack(
+        "{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o}, s:o, s:o}", "format",
+        "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private, "statement",
+        statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
+        parameters_json(r), "models", "embedder",
+        model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
+        "inverter", model_json(NULL, r->inverter_sha256), "projector",
+        model_json(NULL, r->projector_sha256), "ledger", ledger_json(r), "warnings",
+        warnings_json(r));
+    st = obj ? add_collection(obj, r, err) : FRE_OK;
+    if (st != FRE_OK) {
+        json_decref(obj);
+        return st;
+    }
+    /* Every bit of the parameters: a later `evaluate` lays the same grid from the cell's edge. */
+    return put_json(f, obj, JSON_INDENT(2) | JSON_REAL_PRECISION(17), err);
+}
+
+fre_status fre_folder_write(fre_outdir *dir, const fre_folder *r, fre_err *err)
+{
+    fre_status st = write_texts(r, dir, err);
+
+    if (st == FRE_OK)
+        st = write_centroids(r, dir, err);
+    if (st == FRE_OK)
+        st = write_counts(r, dir, err);
+    return st == FRE_OK ? write_release(r, dir, err) : st;
+}
