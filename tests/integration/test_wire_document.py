@@ -225,6 +225,109 @@ def hpke_open(sk, sealed, info, aad):
     return gcm_open(key, nonce, aad, sealed[32:])
 
 
+# ---- the grid's stream (section 4) ---------------------------------------------------------------
+
+
+def chacha20_block(key, counter):
+    start = struct.unpack("<16I", b"expand 32-byte k" + key + struct.pack("<I", counter) + bytes(12))
+    s = list(start)
+    for _ in range(10):
+        for a, b, c, d in ((0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15),
+                           (0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)):
+            for x, y, z, r in ((a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)):
+                s[x] = s[x] + s[y] & 0xffffffff
+                t = s[z] ^ s[x]
+                s[z] = (t << r | t >> (32 - r)) & 0xffffffff
+    return struct.pack("<16I", *(x + y & 0xffffffff for x, y in zip(s, start)))
+
+
+class Stream:
+    def __init__(self, seed, label):
+        self.key, self.words = hashlib.blake2b(label, key=seed, digest_size=32).digest(), []
+
+    def word(self):
+        if not self.words:
+            out = b"".join(chacha20_block(self.key, i) for i in range(17))[:1056]
+            self.key, self.words = out[:32], list(struct.unpack("<256I", out[32:]))
+            self.words.reverse()
+        return self.words.pop()
+
+    def below(self, m):
+        while True:
+            x = self.word() * m
+            if x & 0xffffffff >= 2**32 % m:
+                return x >> 32
+
+
+class Deviate:
+    def __init__(self, stream):
+        self.stream, self.digits = stream, [stream.word()]
+
+    def digit(self, i):
+        while len(self.digits) <= i:
+            self.digits.append(self.stream.word())
+        return self.digits[i]
+
+    def less(self, other):
+        i = 0
+        while True:
+            a, b = self.digit(i), other.digit(i)
+            if a != b:
+                return a < b
+            i += 1
+
+
+def half_exp(s):
+    u = Deviate(s)
+    if u.digit(0) >= 2**31:
+        return True
+    while True:
+        v = Deviate(s)
+        if not v.less(u):
+            return False
+        u = Deviate(s)
+        if not u.less(v):
+            return True
+
+
+def accepted(s, k, x):
+    for _ in range(k + 1):
+        y, n = x, 0
+        while True:
+            z = Deviate(s)
+            if not z.less(y):
+                break
+            h = s.below(2 * k + 2)
+            if h > 2 * k or h == 2 * k and not Deviate(s).less(x):
+                break
+            y, n = z, n + 1
+        if n % 2:
+            return False
+    return True
+
+
+def normal(s):
+    """round(2^24 Z)"""
+    while True:
+        k = 0
+        while half_exp(s):
+            k += 1
+        if k >= 2 and not all(half_exp(s) for _ in range(k * (k - 1))):
+            continue
+        x = Deviate(s)
+        if accepted(s, k, x):
+            break
+    n = 2
+    while True:
+        low = (k << 32 * n) + sum(x.digit(i) << 32 * (n - 1 - i) for i in range(n)) << 24
+        half = 1 << 32 * n - 1
+        m, top = low + half >> 32 * n, low + (1 << 24) - 1 + half >> 32 * n
+        if m == top:
+            break
+        n += 1
+    return -m if s.word() % 2 else m
+
+
 # ---- the page ------------------------------------------------------------------------------------
 
 FIELDS = [("embedder", "32s"), ("dim", "I"), ("grid_seed", "32s"), ("sign_seed", "32s"), ("proj", "I"),
@@ -418,3 +521,16 @@ def test_signed_messages():
     assert (r.number(1), r.number(1), r.number(8)) == (1, 2, C["open"] + 1)
     r.end()
     assert V["rejection"] == b"\x01\x0e\x04" and V["receipt"] == b"\x01\x0f"
+
+
+def test_grid_stream():
+    for line in open(os.path.join(ROOT, "tests", "vectors", "sketch.txt"), encoding="ascii"):
+        w = line.split()
+        if w[0] != "grid" or int(w[2]) * int(w[3]) > 8000:
+            continue
+        s = Stream(bytes.fromhex(w[1]), b"fre/grid/v1")
+        packed = struct.pack("<%dq" % (int(w[2]) * int(w[3])), *(normal(s) for _ in range(int(w[2]) * int(w[3]))))
+        packed += struct.pack("<%dI" % int(w[3]), *(s.word() for _ in range(int(w[3]))))
+        assert hashlib.blake2b(packed, digest_size=32).hexdigest() == w[6]
+        return
+    assert False, "no small grid"

@@ -222,6 +222,172 @@ static void cancels_by_every_role(void **state)
     }
 }
 
+/* ---- random messages --------------------------------------------------------------------------- */
+
+#define RANDOM_SETS 6
+#define RANDOM_MEMBERS 40
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(fre_report_id));
+}
+
+/* n different ones in order: the first bytes are random, and so is the order before the sort. */
+static void some_ids(fre_rng *r, fre_report_id *id, uint32_t n)
+{
+    fre_rng_bytes(r, id, n * sizeof *id);
+    qsort(id, n, sizeof *id, by_bytes);
+}
+
+static void some_tags(fre_rng *r, fre_tag *tag, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++) {
+        fre_rng_bytes(r, tag[i].b, sizeof tag[i].b);
+        tag[i].b[0] = (uint8_t)(40 * i + fre_rng_below(r, 40));
+    }
+}
+
+static fre_part some_part(fre_rng *r)
+{
+    static const uint32_t counts[] = {1, 2, 127, 128, 129, 255, 256, 257, 65535, 65536};
+    uint32_t n = counts[fre_rng_below(r, sizeof counts / sizeof counts[0])];
+
+    return (fre_part){.index = (uint32_t)fre_rng_below(r, n), .count = n};
+}
+
+/* Numbers around the ends of bytes, and any other. */
+static uint32_t some_number(fre_rng *r, uint32_t least, uint32_t most)
+{
+    static const uint32_t edges[] = {127,   128,   255,   256,        257,
+                                     65535, 65536, 65537, UINT32_MAX, UINT32_MAX - 1};
+    uint32_t v = edges[fre_rng_below(r, sizeof edges / sizeof edges[0])];
+
+    if (v < least || v > most)
+        v = least + (uint32_t)fre_rng_below(r, (uint64_t)most - least + 1);
+    return v;
+}
+
+static void random_sets(const sample *s, fre_rng *r)
+{
+    static fre_set_member member[RANDOM_SETS][RANDOM_MEMBERS];
+    fre_tag tag[RANDOM_SETS];
+    fre_set set[RANDOM_SETS], got;
+    fre_part part = some_part(r);
+    uint32_t n = (uint32_t)fre_rng_below(r, RANDOM_SETS + 1);
+    fre_sets back;
+    fre_buf b;
+
+    some_tags(r, tag, n);
+    for (uint32_t i = 0; i < n; i++) {
+        set[i] = (fre_set){.tag = tag[i], .member = member[i]};
+        set[i].n = 1 + (uint32_t)fre_rng_below(r, RANDOM_MEMBERS);
+        fre_rng_bytes(r, member[i], set[i].n * sizeof member[i][0]);
+        qsort(member[i], set[i].n, sizeof member[i][0], by_bytes);
+    }
+    fre_buf_init(&b, SAMPLE_MAX);
+    assert_int_equal(fre_sets_encode(&b, &s->w, part, set, n, &s->syn_sk), FRE_OK);
+    assert_int_equal(fre_sets_decode(&back, &s->w, sample_view(&b), NULL), FRE_OK);
+    assert_true(back.n == n && back.part.index == part.index && back.part.count == part.count);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(fre_sets_next(&back, &got));
+        assert_memory_equal(got.tag.b, tag[i].b, sizeof tag[i].b);
+        assert_int_equal(got.n, set[i].n);
+        assert_memory_equal(got.member, member[i], got.n * sizeof *got.member);
+    }
+    assert_false(fre_sets_next(&back, &got));
+    fre_buf_wipe(&b);
+}
+
+static void random_ids(const sample *s, fre_rng *r, fre_wire_type type)
+{
+    static fre_report_id id[RANDOM_SETS][RANDOM_MEMBERS];
+    fre_tag tag[RANDOM_SETS];
+    fre_id_set set[RANDOM_SETS], got;
+    fre_part part = some_part(r);
+    uint32_t n = (uint32_t)fre_rng_below(r, RANDOM_SETS + 1);
+    uint32_t least = type == FRE_WIRE_ACCEPTED ? 0 : 1;
+    fre_id_sets back;
+    fre_buf b;
+
+    some_tags(r, tag, n);
+    for (uint32_t i = 0; i < n; i++) {
+        set[i] = (fre_id_set){.tag = tag[i], .id = id[i]};
+        set[i].n = least + (uint32_t)fre_rng_below(r, RANDOM_MEMBERS + 1 - least);
+        some_ids(r, id[i], set[i].n);
+    }
+    fre_buf_init(&b, SAMPLE_MAX);
+    assert_int_equal(fre_id_sets_encode(&b, &s->w, type, part, set, n, sample_signer(s, type)),
+                     FRE_OK);
+    assert_int_equal(fre_id_sets_decode(&back, &s->w, type, sample_view(&b), NULL), FRE_OK);
+    assert_true(back.n == n && back.part.index == part.index && back.part.count == part.count);
+    for (uint32_t i = 0; i < n; i++) {
+        assert_true(fre_id_sets_next(&back, &got));
+        assert_memory_equal(got.tag.b, tag[i].b, sizeof tag[i].b);
+        assert_int_equal(got.n, set[i].n);
+        if (got.n > 0)
+            assert_memory_equal(got.id, id[i], got.n * sizeof *got.id);
+    }
+    assert_false(fre_id_sets_next(&back, &got));
+    fre_buf_wipe(&b);
+}
+
+static void random_numbers(const sample *s, fre_rng *r)
+{
+    uint32_t tau = (uint32_t)s->w.c.tau, users = (uint32_t)s->w.c.users;
+    const fre_closed closed = {.time = some_number(r, 1, UINT32_MAX),
+                               .evaluations = some_number(r, 0, users)};
+    const fre_list_entry entry = {.count = some_number(r, tau, users)};
+    static float x[384];
+    fre_release_cell cell = {.count = some_number(r, tau, users), .centroid = x}, cell_back;
+    fre_release release = {.part = some_part(r), .time = some_number(r, 1, UINT32_MAX), .n = 1};
+    fre_release release_back;
+    fre_closed closed_back;
+    fre_list list;
+    float y[384];
+    fre_buf b;
+
+    fre_buf_init(&b, SAMPLE_MAX);
+    assert_int_equal(fre_closed_encode(&b, &s->w, &closed, &s->tag_sk), FRE_OK);
+    assert_int_equal(fre_closed_decode(&closed_back, &s->w, sample_view(&b), NULL), FRE_OK);
+    assert_true(closed.time == closed_back.time && closed.evaluations == closed_back.evaluations);
+    b.n = 0;
+    assert_int_equal(fre_list_encode(&b, &s->w, &entry, 1, &s->syn_sk), FRE_OK);
+    assert_int_equal(fre_list_decode(&list, &s->w, sample_view(&b), NULL), FRE_OK);
+    assert_int_equal(fre_list_at(&list, 0).count, entry.count);
+    b.n = 0;
+    cell.answers = some_number(r, 1, cell.count);
+    for (unsigned i = 0; i < 384; i++)
+        x[i] = (float)(int32_t)fre_rng_u32(r) * 0x1p-31f;
+    assert_int_equal(fre_release_encode(&b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
+    assert_int_equal(fre_release_decode(&release_back, &s->w, sample_view(&b), NULL), FRE_OK);
+    assert_true(release_back.time == release.time && release_back.n == 1);
+    assert_true(release_back.part.index == release.part.index);
+    fre_release_at(&cell_back, y, &release_back, 0);
+    assert_true(cell_back.count == cell.count && cell_back.answers == cell.answers);
+    assert_memory_equal(cell_back.centroid, x, sizeof x);
+    fre_buf_wipe(&b);
+}
+
+static void random_messages_come_back(void **state)
+{
+    const uint8_t seed[32] = {3};
+    sample s;
+    fre_collection c = sample_collection(&s);
+    fre_rng r;
+
+    (void)state;
+    c.users = UINT32_MAX;
+    sample_init_from(&s, &c);
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "test/wire"), FRE_OK);
+    for (int i = 0; i < 200; i++) {
+        random_sets(&s, &r);
+        random_ids(&s, &r, FRE_WIRE_ACCEPTED);
+        random_ids(&s, &r, FRE_WIRE_OPEN);
+        random_numbers(&s, &r);
+    }
+    fre_rng_wipe(&r);
+}
+
 /* ---- rules ------------------------------------------------------------------------------------- */
 
 static fre_list_entry entry(uint8_t tag, uint32_t count)
@@ -444,11 +610,12 @@ static void rejections_have_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_are_exact),     cmocka_unit_test(other_collections_and_keys),
-        cmocka_unit_test(roles_are_kept_apart),   cmocka_unit_test(cancels_by_every_role),
-        cmocka_unit_test(lists_keep_their_rules), cmocka_unit_test(lists_are_searched),
-        cmocka_unit_test(encoders_refuse),        cmocka_unit_test(shares_need_their_size),
-        cmocka_unit_test(peeks),                  cmocka_unit_test(rejections_have_names),
+        cmocka_unit_test(messages_are_exact),        cmocka_unit_test(other_collections_and_keys),
+        cmocka_unit_test(roles_are_kept_apart),      cmocka_unit_test(cancels_by_every_role),
+        cmocka_unit_test(lists_keep_their_rules),    cmocka_unit_test(lists_are_searched),
+        cmocka_unit_test(encoders_refuse),           cmocka_unit_test(shares_need_their_size),
+        cmocka_unit_test(random_messages_come_back), cmocka_unit_test(peeks),
+        cmocka_unit_test(rejections_have_names),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,6 +291,7 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
 {
     fre_mechanism m;
     fre_account a;
+    fre_err why = {""};
     fre_status st;
 
     if (!c)
@@ -298,11 +299,10 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
     if ((st = fre_collection_validate(c, err)) != FRE_OK)
         return st;
     fre_collection_mechanism(&m, c);
-    st = fre_joint_delta_at_split(&a, &m, c->epsilon, c->split, err);
-    if (st == FRE_E_INFEASIBLE || st == FRE_E_USAGE)
-        return FRE_E_REFUSED; /* err says why no delta is enough */
+    st = fre_joint_delta_at_split(&a, &m, c->epsilon, c->split, &why);
     if (st != FRE_OK)
-        return st;
+        return fre_fail(err, FRE_E_REFUSED, "collection: do not take part, no delta is enough: %s",
+                        why.text);
     if (!(a.delta <= c->delta))
         return fre_fail(err, FRE_E_REFUSED,
                         "collection: at epsilon %g it keeps delta %.3g, not the %g that it claims: "
