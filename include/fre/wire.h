@@ -274,8 +274,9 @@ typedef struct fre_contribution {
     fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
 } fre_contribution;
 
-/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn.  A null share
- * needs only .null: the rest is random.
+/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn.  Of a null share
+ * only .null counts and the rest is random; with a packed share in it the time tells nothing of
+ * .null, without one (packed.n = 0) it may.  r: used for shares only.
  * FRE_E_ARG: packed of another length; FRE_E_STATE: share_bits needed and not known. */
 FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w,
                                                              fre_wire_type type,

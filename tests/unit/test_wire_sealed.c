@@ -116,6 +116,18 @@ static void nulls_look_like_shares(void **state)
     assert_true(back.null);
     assert_int_equal(back.packed.n, 0);
     assert_int_equal(fre_contribution_seal(&a, &s.w, FRE_WIRE_REPORT, &null, &r), FRE_E_ARG);
+    /* With everything filled in, null hides it all. */
+    m.null = true;
+    a.n = b.n = 0;
+    assert_int_equal(fre_contribution_seal(&a, &s.w, FRE_WIRE_SHARE, &m, &r), FRE_OK);
+    assert_int_equal(fre_contribution_open(&back, &plain, &s.w, FRE_WIRE_SHARE, &s.syn,
+                                           sealed_of(&s, FRE_WIRE_SHARE, &a), NULL),
+                     FRE_OK);
+    assert_true(back.null);
+    assert_memory_not_equal(plain.p + 1, m.id.b, sizeof m.id.b);
+    assert_memory_not_equal(plain.p + 17, m.tag.b, sizeof m.tag.b);
+    assert_memory_not_equal(plain.p + 49, m.seed.b, sizeof m.seed.b);
+    assert_memory_not_equal(plain.p + 113, m.packed.p, m.packed.n);
     fre_buf_wipe(&a);
     fre_buf_wipe(&b);
     fre_buf_wipe(&plain);

@@ -168,9 +168,11 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
     uint32_t padded = fre_hadamard_dim(s->w.c.dim);
     fre_share_seed seed;
     fre_share_expander *e;
+    fre_rng r;
     fre_contribution m = {.id = *id, .tag = *tag, .packed = {packed, n}};
     uint32_t share[16];
 
+    assert_int_equal(fre_rng_init(&r), FRE_OK); /* of a true share nothing random is left */
     NOTE("share_bits", bits);
     sample_fill(seed.b, sizeof seed.b, 0x63);
     NOTE("share_seed", seed.b);
@@ -189,8 +191,9 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
     note("share_packed", (fre_bytes){packed, n});
     assert_int_equal(fre_seed_seal_with(&m.seed, &s->w, tag, id, &seed, &seed_key), FRE_OK);
     NOTE("sealed_seed", m.seed.b);
-    assert_int_equal(
-        fre_contribution_seal_with(b, &s->w, FRE_WIRE_SHARE, &m, &share_key, NULL), FRE_OK);
+    assert_int_equal(fre_contribution_seal_with(b, &s->w, FRE_WIRE_SHARE, &m, &share_key, &r),
+                     FRE_OK);
+    fre_rng_wipe(&r);
     note_buf("share", b);
     {
         const fre_set_member member = {.id = *id, .seed = m.seed};

@@ -161,26 +161,43 @@ static const char *label_of(fre_wire_type type)
     return type == FRE_WIRE_REPORT ? report_label : share_label;
 }
 
-/* share: kind (1)  then as a report: id (16)  tag (32)  [sealed seed (64)  packed share] */
+/* to = from, or stays as it is: the same steps for both. */
+static void copy_unless(uint8_t *to, const void *from, size_t n, uint8_t keep)
+{
+    const uint8_t *b = from;
+
+    for (size_t i = 0; i < n; i++)
+        to[i] = (uint8_t)((to[i] & keep) | (b[i] & ~keep));
+}
+
+/* share: kind (1)  then as a report: id (16)  tag (32)  [sealed seed (64)  packed share]
+ * That a share is null shows what the client holds, so random bytes are drawn for every share and
+ * the message is then laid over them, or not. */
 static void write_plain(uint8_t *p, size_t n, const fre_wire *w, fre_wire_type type,
                         const fre_contribution *m, fre_rng *r)
 {
+    const uint8_t keep = (uint8_t)(0u - (unsigned)m->null); /* all ones for null */
+
     if (type == FRE_WIRE_SHARE) {
-        *p++ = m->null ? 0 : 1;
-        n--;
+        *p++ = (uint8_t)(1 & ~keep);
+        fre_rng_bytes(r, p, n - 1);
     }
-    if (m->null) {
-        fre_rng_bytes(r, p, n);
-        return;
-    }
-    memcpy(p, m->id.b, sizeof m->id.b);
+    copy_unless(p, m->id.b, sizeof m->id.b, keep);
     p += sizeof m->id.b;
-    memcpy(p, m->tag.b, sizeof m->tag.b);
+    copy_unless(p, m->tag.b, sizeof m->tag.b, keep);
     p += sizeof m->tag.b;
     if (!has_share(w, type))
         return;
-    memcpy(p, m->seed.b, sizeof m->seed.b);
-    memcpy(p + sizeof m->seed.b, m->packed.p, m->packed.n);
+    copy_unless(p, m->seed.b, sizeof m->seed.b, keep);
+    copy_unless(p + sizeof m->seed.b, m->packed.p, m->packed.n, keep);
+}
+
+/* Where there is a packed share, nothing is asked about null. */
+static bool fits(const fre_wire *w, fre_wire_type type, const fre_contribution *m, const fre_rng *r)
+{
+    if (type == FRE_WIRE_SHARE)
+        return r && (m->packed.n == fre_wire_share_bytes(w) || (m->packed.n == 0 && m->null));
+    return !m->null && (!has_share(w, type) || m->packed.n == fre_wire_share_bytes(w));
 }
 
 fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type type,
@@ -191,13 +208,12 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
     size_t n;
     wire_out o = wire_open(out);
 
-    if (!out || !w || !m || !ephemeral || (type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
-        (m->null && (type != FRE_WIRE_SHARE || !r)))
+    if (!out || !w || !m || !ephemeral || (type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE))
         return FRE_E_ARG;
     n = wire_plain_bytes(w, type);
     if (n == 0)
         return FRE_E_STATE;
-    if (!m->null && has_share(w, type) && m->packed.n != fre_wire_share_bytes(w))
+    if (!fits(w, type, m, r))
         return FRE_E_ARG;
     plain = malloc(n);
     sealed = malloc(n + FRE_HPKE_OVERHEAD);
