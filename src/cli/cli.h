@@ -47,6 +47,30 @@ typedef struct cli_arg {
     bool min_open, max_open; /* the end itself is refused */
 } cli_arg;
 
+/* Entries of a table; more fields (.preset, .required, .word, .help) may follow. */
+#define CLI_HEADING(title)                                                                         \
+    {                                                                                              \
+        .name = (title), .kind = CLI_GROUP                                                         \
+    }
+#define CLI_WHOLE(flag, letters, least, most, ...)                                                 \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_U64, .umin = (least), .umax = (most),    \
+        __VA_ARGS__                                                                                \
+    }
+/* Above 0, at most `most`. */
+#define CLI_POSITIVE(flag, letters, most, ...)                                                     \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_DOUBLE, .max = (most), .min_open = true, \
+        __VA_ARGS__                                                                                \
+    }
+/* Above 0, below 1. */
+#define CLI_INSIDE_ONE(flag, letters, ...)                                                         \
+    CLI_POSITIVE(flag, letters, 1, .max_open = true, __VA_ARGS__)
+#define CLI_CHOICE(flag, letters, list, ...)                                                       \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_ENUM, .choices = (list), __VA_ARGS__     \
+    }
+
 typedef struct cli_positional {
     const char *name;
     const char *help;

@@ -18,19 +18,14 @@ static const cli_positional positional[] = {
 };
 
 static const cli_arg args[] = {
-    {.name = "Options", .kind = CLI_GROUP},
+    CLI_HEADING("Options"),
     {.name = "input",
      .metavar = "FILE",
      .kind = CLI_PATH,
      .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
              "bundled population)"},
-    {.name = "rows",
-     .metavar = "N",
-     .kind = CLI_U64,
-     .umin = 1,
-     .umax = 100000000,
-     .preset = "1000000",
-     .help = "pipeline: embeddings to make, of 384 dimensions"},
+    CLI_WHOLE("rows", "N", 1, 100000000, .preset = "1000000",
+              .help = "pipeline: embeddings to make, of 384 dimensions"),
     {.name = "embedder",
      .metavar = "FILE",
      .kind = CLI_PATH,

@@ -20,7 +20,7 @@ static const cli_positional positional[] = {
 };
 
 static const cli_arg args[] = {
-    {.name = "Output", .kind = CLI_GROUP},
+    CLI_HEADING("Output"),
     {.name = "output",
      .letter = 'o',
      .metavar = "X.npy",
@@ -28,9 +28,9 @@ static const cli_arg args[] = {
      .required = true,
      .help = "file to make; X.npy.json goes beside it"},
     {.name = "force", .kind = CLI_FLAG, .help = "replace the files if they exist"},
-    {.name = "Input", .kind = CLI_GROUP},
+    CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
-    {.name = "Model", .kind = CLI_GROUP},
+    CLI_HEADING("Model"),
     {.name = "embedder",
      .metavar = "FILE",
      .kind = CLI_PATH,

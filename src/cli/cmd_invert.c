@@ -19,7 +19,7 @@ static const cli_positional positional[] = {
 };
 
 static const cli_arg args[] = {
-    {.name = "Output", .kind = CLI_GROUP},
+    CLI_HEADING("Output"),
     {.name = "output",
      .letter = 'o',
      .metavar = "FILE",
@@ -27,7 +27,7 @@ static const cli_arg args[] = {
      .required = true,
      .help = "JSON lines, in order: text, similarity, distance; - for standard output"},
     {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
-    {.name = "Noise", .kind = CLI_GROUP},
+    CLI_HEADING("Noise"),
     {.name = "noise-std",
      .metavar = "S",
      .kind = CLI_DOUBLE,
@@ -39,7 +39,7 @@ static const cli_arg args[] = {
      .metavar = "S.npy",
      .kind = CLI_PATH,
      .help = "the same, one number a row, in place of --noise-std"},
-    {.name = "Models and sampling", .kind = CLI_GROUP},
+    CLI_HEADING("Models and sampling"),
     {.name = "embedder",
      .metavar = "FILE",
      .kind = CLI_PATH,
@@ -48,19 +48,10 @@ static const cli_arg args[] = {
      .metavar = "FILE",
      .kind = CLI_PATH,
      .help = "GGUF file, its projector beside it (default: the bundled one)"},
-    {.name = "samples",
-     .metavar = "N",
-     .kind = CLI_U64,
-     .umin = 1,
-     .umax = 512,
-     .help = "candidates drawn for a row (default: the number it was tuned with)"},
-    {.name = "temperature",
-     .metavar = "T",
-     .kind = CLI_DOUBLE,
-     .min = 0,
-     .max = 10,
-     .min_open = true,
-     .help = "of the sampling (default: the value it was tuned with)"},
+    CLI_WHOLE("samples", "N", 1, 512,
+              .help = "candidates drawn for a row (default: the number it was tuned with)"),
+    CLI_POSITIVE("temperature", "T", 10,
+                 .help = "of the sampling (default: the value it was tuned with)"),
 };
 
 typedef struct job {

@@ -14,16 +14,10 @@ extern const char *const cli_formats[], *const cli_invalids[];
      .kind = CLI_STRING,                                                                           \
      .preset = "text",                                                                             \
      .help = "JSONL key or CSV/TSV column that holds the text"},                                   \
-        {.name = "format",                                                                         \
-         .metavar = "FORMAT",                                                                      \
-         .kind = CLI_ENUM,                                                                         \
-         .choices = cli_formats,                                                                   \
-         .preset = "auto",                                                                         \
-         .help = "of the input; auto goes by its name, else by its content"},                      \
-    {                                                                                              \
-        .name = "invalid", .metavar = "HOW", .kind = CLI_ENUM, .choices = cli_invalids,            \
-        .preset = "fail", .help = "what to do with invalid UTF-8 and NUL bytes"                    \
-    }
+        CLI_CHOICE("format", "FORMAT", cli_formats, .preset = "auto",                              \
+                   .help = "of the input; auto goes by its name, else by its content"),            \
+        CLI_CHOICE("invalid", "HOW", cli_invalids, .preset = "fail",                               \
+                   .help = "what to do with invalid UTF-8 and NUL bytes")
 
 /* user_field and label_field stay NULL. */
 fre_corpus_opts cli_corpus_opts(const cli *c);
