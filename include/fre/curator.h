@@ -37,7 +37,7 @@ typedef struct fre_curator_opts {
     bool resume, dry_run, force;
     const char *ledger;     /**< NULL: none */
     bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a
-                                 budget is stated, a place that cannot be written and an input that
+                                 budget is stated, a place that cannot be made and an input that
                                  needs a name are a warning; what is not private is not recorded,
                                  where `ledger` refuses it */
     const char *data_name; /**< a further key in the ledger; NULL: content alone */

@@ -370,7 +370,7 @@ static void the_own_ledger_costs_no_run(void **state)
     fre_curator_opts o = options();
     fre_release *rel = NULL;
     fre_err err = {""};
-    char path[600];
+    char path[600], fresh[610];
 
     (void)state;
     o.force = true;
@@ -393,7 +393,13 @@ static void the_own_ledger_costs_no_run(void **state)
     /* A book that is there and cannot be read, or is damaged, may hold a budget. */
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
     fre_release_free(rel);
-    write_file(own_book(path), "{", 1);
+    /* Nor may one be passed by that can be read and not written: its new text has no place. */
+    (void)snprintf(fresh, sizeof fresh, "%s.new", own_book(path));
+    assert_int_equal(mkdir(fresh, 0700), 0);
+    assert_int_equal(run(&rel, &o, &err), FRE_E_IO);
+    assert_non_null(strstr(err.text, "cannot write the ledger"));
+    assert_int_equal(rmdir(fresh), 0);
+    write_file(path, "{", 1);
     assert_int_equal(run(&rel, &o, NULL), FRE_E_DATA);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(mkdir(path, 0700), 0);

@@ -37,6 +37,12 @@ static void go_without(curator_run *r, fre_release *rel, const char *reason, con
 
 static const char unwritable[] = "the ledger could not be written";
 
+/* A book that is there may hold a budget, whether or not it can be read or written. */
+static bool may_go_on(const curator_run *r, const fre_release *rel, fre_status st)
+{
+    return st == FRE_E_IO && may_go_without(r->opts) && access(rel->ledger, F_OK) != 0;
+}
+
 static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
@@ -61,8 +67,7 @@ static fre_status first_look(curator_run *r, fre_release *rel, fre_err *err)
     fre_err why = {""};
     fre_status st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
 
-    /* A book that is there and cannot be read may hold a budget. */
-    if (st == FRE_E_IO && may_go_without(r->opts) && access(rel->ledger, F_OK) != 0) {
+    if (may_go_on(r, rel, st)) {
         go_without(r, rel, unwritable, why.text);
         return FRE_OK;
     }
@@ -111,7 +116,7 @@ fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
     if (st == FRE_OK)
         st = fre_ledger_record(&rel->receipt, &r->print, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
-    if (st == FRE_E_IO && may_go_without(r->opts)) {
+    if (may_go_on(r, rel, st)) {
         go_without(r, rel, unwritable, why.text);
         return FRE_OK;
     }
