@@ -137,8 +137,8 @@ FRE_API void fre_collection_mechanism(fre_mechanism *out, const fre_collection *
 /** Do the terms keep their claim?  The joint accountant once more, at the collection's own split,
  * since that sets the quantisation.  A client asks this before it sends anything.
  * @param[out] out  the account; may be NULL
- * @return FRE_OK; FRE_E_DATA: not valid; FRE_E_REFUSED: delta at epsilon is above the claim, or no
- *         delta is enough */
+ * @return FRE_OK; FRE_E_DATA: not valid; FRE_E_REFUSED: delta at epsilon is above the claim, no
+ *         delta is enough, or no share can be made (sharing.h's limits) */
 FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const fre_collection *c,
                                                        fre_err *err);
 

@@ -476,6 +476,7 @@ CHANGE(less_epsilon, c->epsilon = 3.9)
 CHANGE(below_coin, c->epsilon = 1)
 CHANGE(less_delta, c->delta = 9e-7)
 CHANGE(no_coin, c->p32 = FRE_P_ONE; c->tau = 100)
+CHANGE(long_norm, c->norm_bound = 5000) /* against split: more than rotation in doubles bears */
 CHANGE(worst, c->sensitivity = FRE_SENSITIVITY_WORST_CASE; c->split = 2)
 
 static void claims_are_checked(void **state)
@@ -501,6 +502,7 @@ static void claims_are_checked(void **state)
                  {less_delta, FRE_E_REFUSED},
                  {no_coin, FRE_E_REFUSED},
                  {worst, FRE_E_REFUSED},
+                 {long_norm, FRE_E_REFUSED},
                  {dim_0, FRE_E_DATA}};
 
     (void)state;

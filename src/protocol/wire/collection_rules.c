@@ -291,6 +291,7 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
 {
     fre_mechanism m;
     fre_account a;
+    fre_share_cell cell;
     fre_err why = {""};
     fre_status st;
 
@@ -308,6 +309,9 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
                         "collection: at epsilon %g it keeps delta %.3g, not the %g that it claims: "
                         "do not take part",
                         c->epsilon, a.delta, c->delta);
+    /* A claim that nobody can make shares for is none either. */
+    if (fre_share_cell_init(&cell, &m, c->split, c->tau, FRE_SHARING_BITS_MAX, &why) != FRE_OK)
+        return fre_fail(err, FRE_E_REFUSED, "collection: no share can be made: %s", why.text);
     if (out)
         *out = a;
     return FRE_OK;
