@@ -215,7 +215,144 @@ FRE_API fre_bytes fre_synthesis_release_view(const fre_synthesis *x, uint32_t pa
 
 /* ---- relay -------------------------------------------------------------------------------- */
 
+/** The relay: knows who sends, never what.  It carries exchanges to S_tag, mixes reports and shares,
+ * and shows clients what is published.  Whatever it forwards is a sealed message of the one size of
+ * its kind, and nothing else of its sender. */
+typedef struct fre_relay fre_relay;
+
+typedef struct fre_relay_opts {
+    /** Clients without whose reports nothing is flushed, and without whose shares neither: the
+     * collection is cancelled instead.  Padding does not count.  >= 1. */
+    uint64_t batch_min;
+    uint32_t part_max; /**< sealed messages in one flush; 0: 16384 */
+} fre_relay_opts;
+
+typedef struct fre_relay_counts {
+    uint64_t clients;         /**< that ever sent something that was taken */
+    uint64_t exchanges;       /**< different ones, carried on */
+    uint64_t reporting;       /**< clients with a report */
+    uint64_t sharing;         /**< clients with a share */
+    uint64_t reports, shares; /**< messages mixed; reports with padding */
+    uint64_t parts, settled;  /**< flushes of this phase in all, and those that S_syn answered */
+} fre_relay_counts;
+
+/** sk: of the collection's relay_sign; copied.  rng seeds the machine's own
+ * stream.  Owned by the caller. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_new(fre_relay **out, const fre_collection *c,
+                                                const fre_relay_opts *opts, const fre_sign_sk *sk,
+                                                fre_rng *rng, fre_err *err);
+/** Wipes everything.  NULL is allowed. */
+FRE_API void fre_relay_free(fre_relay *x);
+FRE_API FRE_MUST_CHECK fre_status fre_relay_save(const fre_relay *x, fre_buf *out);
+FRE_API FRE_MUST_CHECK fre_status fre_relay_load(fre_relay **out, const fre_collection *c,
+                                                 const fre_sign_sk *sk, fre_bytes state,
+                                                 fre_err *err);
+
+/** An encapsulated request of the client of that name (1..255 bytes, from the transport's
+ * authentication).  *why FRE_NOT_REJECTED: carry the bytes to S_tag and its answer back, both as
+ * they are; nothing is appended to reply.  Else the rejection is the answer.  A client has one
+ * request in a collection, which it may repeat. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_exchange(fre_relay *x, fre_buf *reply,
+                                                     fre_rejection *why, fre_bytes client,
+                                                     fre_bytes in, int64_t now);
+/** A REPORT or SHARE of a client: cells_per_user of each in a collection. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_submit(fre_relay *x, fre_buf *reply, fre_rejection *why,
+                                                   fre_bytes client, fre_bytes in, int64_t now);
+/** What comes from servers: REPORT (padding, from S_tag alone: the transport has to know that it is
+ * S_tag), CLOSED; LIST and RELEASE of S_syn; CANCEL of either. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_handle(fre_relay *x, fre_buf *reply, fre_rejection *why,
+                                                   fre_bytes in, int64_t now);
+/** To S_syn: flushes (some at a time), cancel; to S_tag: cancel. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now);
+/** Settles a message as fre_tagging_answered does. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply,
+                                                     int64_t now);
+/** The operator's end of it; FRE_E_STATE: done already. */
+FRE_API FRE_MUST_CHECK fre_status fre_relay_cancel(fre_relay *x, int64_t now);
+
+FRE_API fre_stage fre_relay_stage(const fre_relay *x);
+FRE_API const fre_counters *fre_relay_counters(const fre_relay *x);
+FRE_API void fre_relay_count(fre_relay_counts *out, const fre_relay *x);
+/** For whoever asks; empty until it exists.  Valid until the next call that changes x. */
+FRE_API fre_bytes fre_relay_list_view(const fre_relay *x);
+FRE_API fre_bytes fre_relay_cancel_view(const fre_relay *x);
+/** The release, once all parts of it are there. */
+FRE_API uint32_t fre_relay_release_parts(const fre_relay *x);
+FRE_API fre_bytes fre_relay_release_view(const fre_relay *x, uint32_t part);
+
 /* ---- client ------------------------------------------------------------------------------- */
+
+/** What the clients of one process share: the collection's terms, checked, with grid and rotation.
+ * Immutable. */
+typedef struct fre_terms fre_terms;
+/** FRE_E_REFUSED: the terms do not keep their claim (fre_collection_check: about a second);
+ * FRE_E_LIMIT: fre_rounds_check.  Owned by the caller. */
+FRE_API FRE_MUST_CHECK fre_status fre_terms_new(fre_terms **out, const fre_collection *c,
+                                                fre_err *err);
+/** NULL is allowed. */
+FRE_API void fre_terms_free(fre_terms *t);
+FRE_API const fre_wire *fre_terms_view(const fre_terms *t);
+
+/** What a client needs of its host. */
+typedef struct fre_client_host {
+    void *ctx;
+    /** Keep the state (SECRET) where a restart finds it, in place of an older one; return when it is
+     * there.  Called before anything is sent that could not be made again.  NULL: a client that is
+     * never restarted. */
+    fre_status (*keep)(void *ctx, fre_bytes state);
+    /** Charge the collection to the owner's budget, before the first report leaves and whatever the
+     * coin; again after a restart, so that the same id must count once.  FRE_E_REFUSED: the budget
+     * does not allow it, and nothing is sent.  NULL: no budget. */
+    fre_status (*spend)(void *ctx, const fre_collection_id *id, double epsilon, double delta);
+    /** Noise of shares; NULL: fre_share_make's table.  A source without noise PROTECTS NOTHING. */
+    const fre_share_noise *noise;
+} fre_client_host;
+
+/** A user's device. */
+typedef struct fre_client fre_client;
+
+/** x: embeddings of the user's texts, n rows of dim floats, n <= cells_per_user; kept until the
+ * client is freed.  A user without texts takes part too (n = 0).  Of texts that share a cell the
+ * first counts.  terms, host: kept.  rng: all that the client will ever draw comes from what it takes
+ * here; the coins are drawn here, once.
+ * FRE_E_DATA: a NaN, an infinity or a coordinate outside the grid. */
+FRE_API FRE_MUST_CHECK fre_status fre_client_new(fre_client **out, const fre_terms *terms,
+                                                 const float *x, uint32_t n,
+                                                 const fre_client_host *host, fre_rng *rng,
+                                                 fre_err *err);
+/** Wipes everything.  NULL is allowed. */
+FRE_API void fre_client_free(fre_client *c);
+FRE_API FRE_MUST_CHECK fre_status fre_client_save(const fre_client *c, fre_buf *out);
+/** x, n: as given to fre_client_new; embeddings are no part of a state. */
+FRE_API FRE_MUST_CHECK fre_status fre_client_load(fre_client **out, const fre_terms *terms,
+                                                  const float *x, uint32_t n,
+                                                  const fre_client_host *host, fre_bytes state,
+                                                  fre_err *err);
+
+/** To the relay, as this client: the exchange, then reports, then shares.  A host that lets anybody
+ * watch its timing sends them at times that it draws without looking at them.
+ * FRE_E_IO and what else `keep` gives: nothing was put out, tick again. */
+FRE_API FRE_MUST_CHECK fre_status fre_client_tick(fre_client *c, fre_outbox *out, int64_t now);
+/** Is that message of its outbox an exchange (fre_relay_exchange), or a report or share
+ * (fre_relay_submit)? */
+FRE_API bool fre_client_is_exchange(uint64_t cookie);
+/** FRE_OK: settled, or to be sent again (the rejections "unavailable", "full", "wrong-phase").
+ * FRE_E_PROOF: S_tag used another key than the collection's; the client has wiped itself and sends
+ * nothing more.  FRE_E_REFUSED, FRE_E_DATA: not an answer to that message, which stays due. */
+FRE_API FRE_MUST_CHECK fre_status fre_client_answered(fre_client *c, uint64_t cookie,
+                                                      fre_bytes reply, int64_t now);
+/** What is published: LIST, RELEASE, CANCEL.  Refused unless the signature holds and, for a list,
+ * counts are at least tau, tags ascend, and all counts together are no more than the terms allow.
+ * FRE_E_STATE: a list before tags_close. */
+FRE_API FRE_MUST_CHECK fre_status fre_client_read(fre_client *c, fre_bytes in, int64_t now,
+                                                  fre_err *err);
+
+FRE_API fre_stage fre_client_stage(const fre_client *c);
+/** Why a client ended early: FRE_E_PROOF; FRE_E_REFUSED: budget, cancelled, or rejected by the
+ * relay; FRE_E_AGAIN: too late for its tags.  FRE_OK: it did not. */
+FRE_API fre_status fre_client_verdict(const fre_client *c);
+/** Has the budget been charged? */
+FRE_API bool fre_client_spent(const fre_client *c);
 
 #ifdef __cplusplus
 }
