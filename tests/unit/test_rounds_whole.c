@@ -1,0 +1,525 @@
+/* Whole collections: some hundred users, the relay, both servers; what comes out, and what each of
+ * them got to see. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+
+#include "rounds_net.h"
+
+#define USERS 240u
+#define CELLS_MAX 256u
+
+/* Embeddings on the lattice of all cells with fewer than 100 answers, turned back: their rotations
+ * are integers in steps, so that random rounding has nothing to do and sums are exact. */
+static double step_of(const fre_collection *c)
+{
+    fre_mechanism m;
+
+    fre_collection_mechanism(&m, c);
+    return fre_quantisation(fre_sigma_local(&m, c->tau), c->split, c->dim);
+}
+
+static void lattice_text(const net *n, float *x, uint32_t cluster, uint32_t member)
+{
+    double y[SMALL_DIM] = {0};
+
+    y[cluster % SMALL_DIM] = cluster < SMALL_DIM ? 6 : -6;
+    y[(cluster + 1 + member % 3) % SMALL_DIM] += 1;
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        y[j] *= step_of(&n->s.w.c);
+    fre_rotation_undo(n->terms->rotation, y);
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        x[j] = (float)y[j];
+}
+
+/* Of 240 users a sixth without a text, the others in cells of unequal size. */
+static void populate(net *n)
+{
+    for (uint32_t i = 0; i < n->users; i++) {
+        float x[NET_PLACES * SMALL_DIM];
+        const uint32_t cluster = (i * i / 7) % 13 < 8 ? i % 5 : 5 + i % 8;
+
+        for (uint32_t p = 0; p < n->s.w.c.cells_per_user; p++)
+            lattice_text(n, x + p * SMALL_DIM, (cluster + 3 * p) % 16, i / 4);
+        net_join(n, i, x, i % 6 == 0 ? 0 : n->s.w.c.cells_per_user);
+    }
+}
+
+/* From the beginning to the end; `drop` 256ths of the users vanish after their reports. */
+static void run(net *n, unsigned drop)
+{
+    const fre_collection *c = &n->s.w.c;
+    const unsigned rounds = n->faults.lose > 0 ? 14 : 3;
+
+    for (n->now = c->open; n->now < c->open + rounds; n->now++)
+        net_step_all(n);
+    n->now = c->tags_close;
+    net_step_all(n);
+    for (uint32_t i = 0; i < n->users; i++)
+        n->user[i].gone = net_happens(n, drop);
+    for (; n->now < c->tags_close + 5 * rounds; n->now++)
+        net_pump_all(n, 1);
+    for (; n->now < c->tags_close + 6 * rounds; n->now++)
+        net_step_all(n);
+    for (n->now = c->shares_close; n->now < c->shares_close + 10 * rounds; n->now++)
+        net_pump_all(n, 1);
+}
+
+/* ---- exact results ----------------------------------------------------------------------------- */
+
+/* Integer sum of the answers' rotated embeddings, from their sum. */
+static void integers(const net *n, int64_t *out, const double *sum)
+{
+    float x[SMALL_DIM];
+    double y[SMALL_DIM];
+
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        x[j] = (float)sum[j];
+    fre_rotation_apply(n->terms->rotation, y, x);
+    for (uint32_t j = 0; j < SMALL_DIM; j++) {
+        out[j] = llrint(y[j] / step_of(&n->s.w.c));
+        assert_true(fabs(y[j] / step_of(&n->s.w.c) - (double)out[j]) < 1e-2);
+    }
+}
+
+typedef struct result {
+    uint32_t count, answers;
+    int64_t sum[SMALL_DIM];
+} result;
+
+static int by_content(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(result));
+}
+
+static uint32_t expected(const net *n, result *out)
+{
+    static net_cell cell[CELLS_MAX];
+    uint32_t cells = net_truth(n, cell, CELLS_MAX), k = 0;
+
+    memset(out, 0, CELLS_MAX * sizeof *out);
+    for (uint32_t i = 0; i < cells; i++) {
+        if (cell[i].count < n->s.w.c.tau ||
+            cell[i].answers < fre_rounds_answers_needed(&n->s.w.c, cell[i].count))
+            continue;
+        out[k].count = cell[i].count;
+        out[k].answers = cell[i].answers;
+        integers(n, out[k++].sum, cell[i].sum);
+    }
+    qsort(out, k, sizeof *out, by_content);
+    return k;
+}
+
+static uint32_t released(const net *n, result *out)
+{
+    uint32_t k = 0;
+
+    memset(out, 0, CELLS_MAX * sizeof *out);
+    for (uint32_t part = 0; part < fre_relay_release_parts(n->relay); part++) {
+        fre_release m;
+
+        assert_int_equal(
+            fre_release_decode(&m, &n->s.w, fre_relay_release_view(n->relay, part), NULL), FRE_OK);
+        for (uint32_t i = 0; i < m.n; i++) {
+            float x[SMALL_DIM];
+            double sum[SMALL_DIM];
+            fre_release_cell cell;
+
+            assert_true(k < CELLS_MAX);
+            fre_release_at(&cell, x, &m, i);
+            for (uint32_t j = 0; j < SMALL_DIM; j++)
+                sum[j] = (double)x[j] * cell.answers;
+            out[k].count = cell.count;
+            out[k].answers = cell.answers;
+            integers(n, out[k++].sum, sum);
+        }
+    }
+    qsort(out, k, sizeof *out, by_content);
+    return k;
+}
+
+static uint32_t assert_exact(net *n)
+{
+    static result want[CELLS_MAX], got[CELLS_MAX];
+    const uint32_t k = expected(n, want);
+
+    assert_int_equal(fre_relay_stage(n->relay), FRE_STAGE_DONE);
+    assert_int_equal(fre_synthesis_stage(n->syn), FRE_STAGE_DONE);
+    assert_int_equal(released(n, got), k);
+    assert_memory_equal(got, want, k * sizeof *got);
+    return k;
+}
+
+static void open_as(net *n, fre_collection *c, sample *keys, uint64_t seed)
+{
+    if (c->one_shot) {
+        c->dropout = 0;
+        c->shares_close = c->tags_close;
+    }
+    net_open(n, keys, c, USERS, 20, seed);
+    populate(n);
+}
+
+static void test_two_phase(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    fre_tagging_counts tags;
+    net n;
+
+    (void)state;
+    open_as(&n, &c, &keys, 1);
+    run(&n, 0);
+    assert_true(assert_exact(&n) >= 8);
+    fre_tagging_count(&tags, n.tag);
+    assert_int_equal(tags.evaluations, USERS);
+    assert_true(tags.padding > 0 && tags.padded == tags.padding);
+    assert_int_equal(n.syn_before_closed, 0);
+    for (uint32_t i = 0; i < USERS; i++) {
+        assert_int_equal(n.user[i].spends, 1);
+        assert_int_equal(fre_client_verdict(n.user[i].client), FRE_OK);
+        assert_true(n.user[i].shared[0]); /* everybody sends twice */
+    }
+    net_close(&n);
+}
+
+static void test_one_shot(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    c.one_shot = true;
+    open_as(&n, &c, &keys, 2);
+    run(&n, 0);
+    assert_true(assert_exact(&n) >= 8);
+    net_close(&n);
+}
+
+static void test_without_cover(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    c.cover = false;
+    for (unsigned shot = 0; shot < 2; shot++) {
+        c.one_shot = shot;
+        open_as(&n, &c, &keys, 3 + shot);
+        run(&n, 0);
+        assert_true(assert_exact(&n) >= 8);
+        for (uint32_t i = 0; i < USERS; i++)
+            assert_true(n.user[i].reported[0] == n.user[i].real[0]);
+        net_close(&n);
+    }
+}
+
+static void test_several_cells_a_user(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    c.cells_per_user = 2;
+    open_as(&n, &c, &keys, 5);
+    run(&n, 0);
+    assert_true(assert_exact(&n) >= 8);
+    net_close(&n);
+}
+
+/* Cells that too few answer are lost, and only they. */
+static void test_dropouts(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    fre_synthesis_counts counts;
+    net n;
+
+    (void)state;
+    open_as(&n, &c, &keys, 6);
+    run(&n, 128);
+    (void)assert_exact(&n);
+    fre_synthesis_count(&counts, n.syn);
+    assert_true(counts.tags_short > 0 && counts.tags_released > 0);
+    assert_int_equal(counts.tags_short + counts.tags_released, counts.tags);
+    net_close(&n);
+}
+
+/* Lost messages and answers, everything twice, restarts of everybody: the same sums all the same. */
+static void test_faults(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    for (uint64_t seed = 7; seed < 11; seed++) {
+        c = small_collection(&keys);
+        c.one_shot = seed % 2;
+        c.cover = seed < 9;
+        open_as(&n, &c, &keys, seed);
+        n.faults = (net_faults){.lose = 40, .lose_answer = 40, .twice = 60, .crash = 12};
+        run(&n, 30);
+        assert_true(assert_exact(&n) >= 6);
+        net_close(&n);
+    }
+}
+
+/* ---- ends that are no release ------------------------------------------------------------------ */
+
+static void test_too_few_clients(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    net_open(&n, &keys, &c, 10, 11, 12);
+    populate(&n);
+    run(&n, 0);
+    assert_int_equal(fre_relay_stage(n.relay), FRE_STAGE_VOID);
+    assert_int_equal(fre_tagging_stage(n.tag), FRE_STAGE_VOID);
+    assert_int_equal(fre_synthesis_stage(n.syn), FRE_STAGE_VOID);
+    assert_int_equal(fre_synthesis_release_parts(n.syn), 0);
+    for (uint32_t i = 0; i < n.users; i++) {
+        assert_int_equal(fre_client_stage(n.user[i].client), FRE_STAGE_VOID);
+        assert_int_equal(n.user[i].spends, 1);
+    }
+    net_close(&n);
+}
+
+/* Enough reports, but no cell of tau: an empty release, and nobody sends a share. */
+static void test_nothing_reaches_tau(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n;
+
+    (void)state;
+    net_open(&n, &keys, &c, 8, 5, 13);
+    for (uint32_t i = 0; i < n.users; i++) {
+        float x[SMALL_DIM];
+
+        lattice_text(&n, x, i, 0);
+        net_join(&n, i, x, 1);
+    }
+    run(&n, 0);
+    assert_int_equal(assert_exact(&n), 0);
+    assert_int_equal(fre_relay_release_parts(n.relay), 1);
+    for (uint32_t i = 0; i < n.users; i++) {
+        assert_int_equal(fre_client_stage(n.user[i].client), FRE_STAGE_DONE);
+        assert_false(n.user[i].shared[0]);
+    }
+    net_close(&n);
+}
+
+/* ---- what each saw ----------------------------------------------------------------------------- */
+
+#define VIEW_MAX (32u << 20)
+
+/* All that came in at one role, one after the other. */
+typedef struct views {
+    fre_buf of[4]; /* by role */
+} views;
+
+static void remember(net *n, fre_role who, fre_bytes what)
+{
+    views *v = n->seen;
+
+    sample_must(fre_buf_append(&v->of[who], what.p, what.n) == FRE_OK);
+}
+
+static bool holds(const fre_buf *view, const void *p, size_t n)
+{
+    return view->n >= n && memmem(view->p, view->n, p, n) != NULL;
+}
+
+/* Two populations as different as can be: all in one cell, and nobody with a text.  What the relay
+ * sees of each user is the same in number and size, and bytes of its sealed messages are uniform:
+ * chi-square with 255 degrees of freedom, above 420 with probability 1e-10. */
+static void test_view_of_the_relay(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    net n[2];
+    views v[2];
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        double chi2 = 0, mean;
+        uint64_t bin[256] = {0};
+        float x[SMALL_DIM];
+
+        for (unsigned i = 0; i < 4; i++)
+            fre_buf_init(&v[k].of[i], VIEW_MAX);
+        net_open(&n[k], &keys, &c, USERS, 20, 14 + k);
+        n[k].saw = remember;
+        n[k].seen = &v[k];
+        for (uint32_t i = 0; i < USERS; i++) {
+            lattice_text(&n[k], x, 0, 0);
+            net_join(&n[k], i, x, k == 0);
+        }
+        for (n[k].now = c.open; n[k].now < c.open + 3; n[k].now++)
+            net_step_all(&n[k]);
+        for (size_t i = 0; i < v[k].of[FRE_ROLE_RELAY].n; i++)
+            bin[v[k].of[FRE_ROLE_RELAY].p[i]]++;
+        /* Heads repeat: 34 bytes of each report, 7 of each exchange. */
+        for (uint32_t i = 0; i < USERS; i++) {
+            const uint8_t ohttp[7] = {FRE_COLLECTION_OHTTP_KEY_ID, 0, 0x20, 0, 1, 0, 1};
+
+            for (unsigned j = 0; j < sizeof ohttp; j++)
+                bin[ohttp[j]]--;
+            bin[FRE_WIRE_VERSION]--;
+            bin[FRE_WIRE_REPORT]--;
+            for (unsigned j = 0; j < FRE_HASH_BYTES; j++)
+                bin[n[k].s.w.id.b[j]]--;
+        }
+        /* A public key of X25519 is below 2^255: its last byte is not. */
+        mean = 0;
+        for (unsigned j = 0; j < 256; j++)
+            mean += (double)bin[j] / 256;
+        for (unsigned j = 0; j < 256; j++)
+            chi2 += ((double)bin[j] - mean) * ((double)bin[j] - mean) / mean;
+        assert_true(chi2 < 420);
+        run(&n[k], 0);
+    }
+    for (uint32_t i = 0; i < USERS; i++) {
+        assert_int_equal(n[0].user[i].asked, n[1].user[i].asked);
+        assert_int_equal(n[0].user[i].report_bytes, n[1].user[i].report_bytes);
+        assert_int_equal(n[0].user[i].asked, n[0].user[0].asked);
+        assert_int_equal(n[0].user[i].report_bytes, n[0].user[0].report_bytes);
+        assert_int_equal(n[0].user[i].share_bytes, n[0].user[0].share_bytes);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        for (unsigned i = 0; i < 4; i++)
+            fre_buf_wipe(&v[k].of[i]);
+        net_close(&n[k]);
+    }
+}
+
+/* Tags and ids of reports, tags of texts that nobody else shares, cells: who gets to see which. */
+static void test_views_of_the_servers(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    views v;
+    net n;
+    uint32_t listed = 0, unlisted = 0;
+    fre_list list;
+
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        fre_buf_init(&v.of[i], VIEW_MAX);
+    open_as(&n, &c, &keys, 16);
+    n.saw = remember;
+    n.seen = &v;
+    run(&n, 0);
+    (void)assert_exact(&n);
+    assert_int_equal(fre_list_decode(&list, &n.s.w, fre_synthesis_list_view(n.syn), NULL), FRE_OK);
+    for (uint32_t i = 0; i < USERS; i++) {
+        const net_user *u = &n.user[i];
+        const bool is_listed = u->texts > 0 && fre_list_scan(&list, &u->tag[0]) > 0;
+
+        if (u->texts == 0)
+            continue;
+        /* S_tag learns the tags of listed cells, S_syn's list; of the others nothing. */
+        assert_int_equal(holds(&v.of[FRE_ROLE_TAG], u->tag[0].b, sizeof u->tag[0].b), is_listed);
+        /* Seals hide the rest from S_syn's relay and from whoever listens. */
+        assert_int_equal(holds(&v.of[FRE_ROLE_RELAY], u->tag[0].b, sizeof u->tag[0].b), is_listed);
+        assert_false(holds(&v.of[FRE_ROLE_SYN], u->tag[0].b, sizeof u->tag[0].b));
+        listed += is_listed;
+        unlisted += !is_listed;
+    }
+    assert_true(listed > 0 && unlisted > 0);
+    for (unsigned i = 0; i < 4; i++)
+        fre_buf_wipe(&v.of[i]);
+    net_close(&n);
+}
+
+/* S_tag sees one blinded element for each place, all different, whether cells are equal or not;
+ * and when S_syn first hears of tags, nobody can evaluate any more. */
+static void test_key_is_gone_before_tags_are_seen(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    fre_oprf_element *seen;
+    fre_rejection why;
+    fre_buf reply, request, saved;
+    fre_ohttp_exchange x;
+    uint32_t elements = 0;
+    net n;
+
+    (void)state;
+    fre_buf_init(&reply, SAMPLE_MAX);
+    fre_buf_init(&request, SAMPLE_MAX);
+    fre_buf_init(&saved, 64u * SAMPLE_MAX);
+    net_open(&n, &keys, &c, USERS, 20, 17);
+    seen = calloc(USERS, sizeof *seen);
+    assert_non_null(seen);
+    for (uint32_t i = 0; i < USERS; i++) {
+        float text[SMALL_DIM];
+
+        lattice_text(&n, text, 0, 0);
+        net_join(&n, i, text, 1);
+        seen[elements++] = n.user[i].client->place[0].blinded;
+        for (uint32_t j = 0; j + 1 < elements; j++)
+            assert_memory_not_equal(seen[j].b, seen[i].b, sizeof seen[i].b);
+    }
+    for (n.now = c.open; n.now < c.open + 3; n.now++)
+        net_step_all(&n);
+    net_pump_all(&n, 3);
+    assert_true(fre_tagging_has_key(n.tag));
+    assert_int_equal(n.syn_before_closed, 0);
+    n.now = c.tags_close;
+    net_pump_all(&n, 5);
+    assert_false(fre_tagging_has_key(n.tag));
+    assert_true(fre_synthesis_list_view(n.syn).n > 0);
+    assert_int_equal(n.syn_before_closed, 0);
+    /* Whoever holds the list and asks for a guessed cell gets no answer, now or after a restart. */
+    assert_int_equal(fre_tag_request_encode(&saved, &n.s.w, seen), FRE_OK);
+    assert_int_equal(fre_exchange_ask(&x, &request, &n.s.w, sample_view(&saved), &n.rng), FRE_OK);
+    for (unsigned again = 0; again < 2; again++) {
+        fre_buf_wipe(&reply);
+        assert_int_equal(
+            fre_tagging_exchange(n.tag, &reply, &why, sample_view(&request), c.open + 1), FRE_OK);
+        assert_int_equal(why, FRE_REJECTED_EXPIRED);
+        net_crash(&n, FRE_ROLE_TAG, true);
+        assert_false(fre_tagging_has_key(n.tag));
+    }
+    fre_buf_wipe(&saved);
+    assert_int_equal(fre_tagging_save(n.tag, &saved), FRE_OK);
+    assert_false(holds(&saved, n.s.oprf.b, sizeof n.s.oprf.b));
+    fre_ohttp_exchange_wipe(&x);
+    fre_buf_wipe(&reply);
+    fre_buf_wipe(&request);
+    fre_buf_wipe(&saved);
+    free(seen);
+    net_close(&n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_phase),
+        cmocka_unit_test(test_one_shot),
+        cmocka_unit_test(test_without_cover),
+        cmocka_unit_test(test_several_cells_a_user),
+        cmocka_unit_test(test_dropouts),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_too_few_clients),
+        cmocka_unit_test(test_nothing_reaches_tau),
+        cmocka_unit_test(test_view_of_the_relay),
+        cmocka_unit_test(test_views_of_the_servers),
+        cmocka_unit_test(test_key_is_gone_before_tags_are_seen),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
