@@ -659,6 +659,45 @@ static void epsilon_is_found_below_the_tables_limit(void **state)
     assert_true(a.delta <= 1e-6 && a.epsilon > 30 && a.epsilon < 36);
 }
 
+/* Where counts alone take more than half of delta, nothing is left for the table's distance. */
+static void epsilon_is_found_where_counts_take_most(void **state)
+{
+    fre_mechanism m = usual();
+    double target;
+    fre_account a;
+
+    (void)state;
+    m.tau = 25;
+    m.sigma = 0.412;
+    m.population = 100;
+    m.proj = 64;
+    m.cell_edge = 0.125;
+    m.dist.dropout = 0;
+    m.dist.gamma = 60;
+    for (target = 6.2e-8; target < 2e-6; target *= 1.2) {
+        assert_int_equal(fre_joint_epsilon(&a, &m, target, NULL), FRE_OK);
+        assert_true(a.delta <= target && a.epsilon < 15);
+    }
+}
+
+/* A group's delta grows with epsilon in the end: the least epsilon lies before that. */
+static void epsilon_of_a_group_is_found(void **state)
+{
+    fre_mechanism m = usual();
+    fre_account a, b;
+
+    (void)state;
+    m.cells_per_user = 3;
+    m.sigma = 6;
+    m.dist.lambda = 1;
+    m.dist.gamma = 60;
+    assert_int_equal(fre_joint_delta(&a, &m, 8, NULL), FRE_OK);
+    assert_int_equal(fre_joint_delta(&b, &m, 50, NULL), FRE_OK);
+    assert_true(a.delta < 0.01 * b.delta);
+    assert_int_equal(fre_joint_epsilon(&b, &m, a.delta * 1.001, NULL), FRE_OK);
+    assert_true(b.delta <= a.delta * 1.001 && b.epsilon > 7 && b.epsilon < 8.001);
+}
+
 /* Too small an epsilon for a replacement's factor: everything at factor 1. */
 static void small_epsilons_of_a_replacement(void **state)
 {
@@ -740,6 +779,8 @@ int main(void)
         cmocka_unit_test(delta_is_monotone),
         cmocka_unit_test(epsilon_inverts_delta),
         cmocka_unit_test(epsilon_is_found_below_the_tables_limit),
+        cmocka_unit_test(epsilon_is_found_where_counts_take_most),
+        cmocka_unit_test(epsilon_of_a_group_is_found),
         cmocka_unit_test(small_epsilons_of_a_replacement),
         cmocka_unit_test(bad_input_is_refused),
     };

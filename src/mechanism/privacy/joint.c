@@ -370,7 +370,7 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, dou
     bool discrete = m->noise == FRE_NOISE_DISCRETE;
     balance w = {.m = m, .s = s, .n = n, .nodes = FRE_CURVE_COARSE};
     double lo = log(fre_joint_split_at(m, 0)), hi = log(fre_joint_split_at(m, -690));
-    double best, least;
+    double beyond = fmax(0.2, 4.6 / m->proj), best, least; /* far / 100: heavy may be flat */
 
     while (hi - lo > 0.05) {
         double mid = (lo + hi) / 2;
@@ -381,7 +381,7 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, dou
         else
             hi = mid;
     }
-    best = settle_split(&w, lo - 0.2, hi + 0.2, discrete ? 0.02 : 2e-4, &least);
+    best = settle_split(&w, lo - 0.2, hi + beyond, discrete ? 0.02 : 2e-4, &least);
     if (discrete) {
         w.nodes = FRE_CURVE_NODES;
         best = settle_split(&w, best - 0.1, best + 0.1, 0.01, &least);
@@ -442,28 +442,66 @@ static double excess_at(const fre_mechanism *m, double epsilon, double target, d
     return log(delta + FRE_PRIVACY_TINY) - log(target);
 }
 
-/* Greatest epsilon worth a look: the table sampler's distance counts e^epsilon times. */
+/* Greatest epsilon at which the table sampler's distance, which counts e^epsilon times, takes at
+ * most a share of the target. */
 static double useful_epsilon(const fre_mechanism *m, double lo, double hi, double target)
 {
     fre_joint_step s;
 
     while (0.99 * hi > lo && step_of(&s, m, hi, NULL) == FRE_OK &&
-           s.weight * fre_joint_table_gap(m, &s) > target / 2)
+           s.weight * fre_joint_table_gap(m, &s) > target)
         hi *= 0.99;
     return hi;
 }
 
-/* Root of excess_at by the Illinois method, which keeps a bracket. */
-static double estimate_epsilon(const fre_mechanism *m, double lo, double hi, double target)
+/* Least excess over epsilon, sought by steps that shrink around the best so far; stops at the first
+ * that is none. */
+static double lowest(double *at, const fre_mechanism *m, double lo, double hi, double target,
+                     double *n)
 {
-    double n = -1, at_lo, at_hi;
+    double best = hi, ratio = pow(hi / fmax(lo, 1e-3 * hi), 1.0 / 16), x;
+    int i, round;
+
+    *at = HUGE_VAL;
+    for (round = 0; round < 3 && *at > 0; round++) {
+        double from = round ? best / pow(ratio, 4) : hi / pow(ratio, 16);
+
+        for (x = from, i = 0; i <= (round ? 8 : 16) && *at > 0; i++, x *= ratio) {
+            double here = x >= lo && x <= hi ? excess_at(m, x, target, n) : HUGE_VAL;
+
+            if (here < *at) {
+                *at = here;
+                best = x;
+            }
+        }
+        ratio = pow(ratio, 0.25);
+    }
+    return best;
+}
+
+/* An upper end for the search, and the excess there.  Users' noise: delta falls with epsilon and
+ * then grows again, by the table sampler's distance and by a group's factor. */
+static double search_end(double *at_hi, const fre_mechanism *m, double lo, double target, double *n)
+{
+    double hi = useful_epsilon(m, lo, FRE_PRIVACY_EPSILON_MAX, 1e-3 * target);
+
+    *at_hi = excess_at(m, hi, target, n);
+    if (*at_hi <= 0 || !m->dist.on)
+        return hi;
+    hi = useful_epsilon(m, lo, FRE_PRIVACY_EPSILON_MAX, target);
+    return lowest(at_hi, m, lo, hi, target, n);
+}
+
+/* Root of excess_at by the Illinois method, which keeps a bracket. */
+static double estimate_epsilon(const fre_mechanism *m, double lo, double target)
+{
+    double n = -1, at_lo, at_hi, hi;
     int i, side = 0;
 
     at_lo = excess_at(m, lo, target, &n);
     if (at_lo <= 0)
         return lo;
-    hi = useful_epsilon(m, lo, hi, target);
-    at_hi = excess_at(m, hi, target, &n);
+    hi = search_end(&at_hi, m, lo, target, &n);
     for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
         double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
         double at = excess_at(m, mid, target, &n);
@@ -499,7 +537,7 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
-    epsilon = estimate_epsilon(m, least, FRE_PRIVACY_EPSILON_MAX, delta);
+    epsilon = estimate_epsilon(m, least, delta);
     if (fre_composes(m)) {
         st = fre_compose_epsilon(out, m, delta, least, epsilon, err);
         if (st != FRE_E_INFEASIBLE)
