@@ -40,13 +40,30 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
+{
+    const bool one_shot = cli_flag(c, "one-shot");
+
+    if (one_shot && cli_given(c, "dropout") && cli_number(c, "dropout") > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--one-shot asks for no second answer that could stay out: leave out "
+                        "--dropout");
+    *out = (fre_distributed){.on = true,
+                             .cover = cli_choice(c, "cover") == 0,
+                             .one_shot = one_shot,
+                             .curious = (uint32_t)cli_whole(c, "curious-users"),
+                             .dropout = one_shot ? 0 : cli_number(c, "dropout")};
+    return FRE_OK;
+}
+
 fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c, fre_err *err)
 {
     static const char *const only[] = {"cover", "curious-users", "dropout", "one-shot"};
-    bool on = cli_flag(c, "distributed"), one_shot = cli_flag(c, "one-shot");
-    size_t i;
+    const bool on = cli_flag(c, "distributed");
+    fre_distributed d;
+    fre_status st;
 
-    for (i = 0; i < sizeof only / sizeof only[0] && !on; i++) {
+    for (size_t i = 0; i < sizeof only / sizeof only[0] && !on; i++) {
         if (cli_given(c, only[i]))
             return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", only[i]);
     }
@@ -54,18 +71,14 @@ fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
         return fre_fail(err, FRE_E_USAGE,
                         "--noise discrete is made of the users' own shares and needs "
                         "--distributed: a curator's noise is continuous, exactly rounded");
-    if (one_shot && cli_given(c, "dropout") && cli_number(c, "dropout") > 0)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--one-shot asks for no second answer that could stay out: leave out "
-                        "--dropout");
+    st = cli_collection(&d, c, err);
+    if (st != FRE_OK)
+        return st;
+    d.on = on;
     *noise = on ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
     if (cli_given(c, "noise"))
         *noise = cli_choice(c, "noise") ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
-    *out = (fre_distributed){.on = on,
-                             .cover = cli_choice(c, "cover") == 0,
-                             .one_shot = one_shot,
-                             .curious = (uint32_t)cli_whole(c, "curious-users"),
-                             .dropout = one_shot ? 0 : cli_number(c, "dropout")};
+    *out = d;
     return FRE_OK;
 }
 
@@ -227,12 +240,7 @@ static const cli_arg args[] = {
                .help = "paper accountant: how several records of a user count"),
     CLI_HEADING("Distributed mode"),
     CLI_DISTRIBUTED_ARGS("1", "0.1"),
-    {.name = "max-dummies",
-     .metavar = "M",
-     .kind = CLI_DOUBLE,
-     .min = 1,
-     .max = 1e18,
-     .help = "bound on the expected dummy reports (default: none)"},
+    CLI_MAX_DUMMIES,
 };
 
 static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)

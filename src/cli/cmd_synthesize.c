@@ -1,6 +1,7 @@
 /* cmd_synthesize.c - private texts in, private synthetic texts out. */
 #include "corpus_args.h"
 #include "plan_args.h"
+#include "release.h"
 
 #include <fre/curator.h>
 
@@ -9,8 +10,6 @@
 
 const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
 const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
-
-#define SHOWN_TEXTS 20u
 
 static const cli_positional positional[] = {
     {.name = "INPUT",
@@ -189,75 +188,6 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 
-static int larger_count(const void *a, const void *b)
-{
-    const fre_released_cell *x = *(const fre_released_cell *const *)a;
-    const fre_released_cell *y = *(const fre_released_cell *const *)b;
-    if (x->count != y->count)
-        return x->count < y->count ? 1 : -1;
-    /* Equal counts in the order of the release, which is random. */
-    return x < y ? -1 : x > y;
-}
-
-/* The most frequent cells, most frequent first; *n at most SHOWN_TEXTS.  NULL: out of memory. */
-static const fre_released_cell **most_frequent(const fre_release *r, size_t *n)
-{
-    const fre_released_cell **list = calloc(r->n + 1, sizeof *list);
-
-    if (!list)
-        return NULL;
-    for (size_t i = 0; i < r->n; i++)
-        list[i] = &r->cell[i];
-    qsort(list, r->n, sizeof(const fre_released_cell *), larger_count);
-    *n = r->n < SHOWN_TEXTS ? r->n : SHOWN_TEXTS;
-    return list;
-}
-
-static void print_texts(const fre_release *r, const fre_released_cell *const *list, size_t n)
-{
-    printf("%zu %s released%s\n\n", r->n, r->n == 1 ? "cell" : "cells",
-           r->n > n ? "; the most frequent:"
-           : n > 0  ? ":"
-                    : "");
-    if (n == 0)
-        return;
-    printf("%8s %9s  %s\n", "count", "users", "text");
-    for (size_t i = 0; i < n; i++) {
-        printf("%8" PRIu64 " %9.0f  ", list[i]->count, list[i]->users);
-        cli_print_safe(stdout, list[i]->text.text ? list[i]->text.text : "(centroid only)",
-                       CLI_WIDTH - 21);
-        putchar('\n');
-    }
-    putchar('\n');
-}
-
-/* The statement's lines are broken for release.json; here each sentence is wrapped as a whole. */
-static void print_statement(const char *statement)
-{
-    size_t n = strlen(statement);
-    char *text = malloc(n + 1);
-    const char *sentence = text;
-
-    if (!text) {
-        printf("%s\n", statement);
-        return;
-    }
-    memcpy(text, statement, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] != '\n')
-            continue;
-        if (i > 0 && strchr(".;:", text[i - 1]) && text[i + 1]) {
-            text[i] = '\0';
-            cli_wrap(stdout, sentence, 2, 0);
-            sentence = text + i + 1;
-        } else {
-            text[i] = ' ';
-        }
-    }
-    cli_wrap(stdout, sentence, 2, 0);
-    free(text);
-}
-
 static void print_results(const cli *c, const fre_release *r, const fre_released_cell *const *list,
                           size_t n)
 {
@@ -267,11 +197,11 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
         cli_plan_print(stdout, &r->plan);
         putchar('\n');
     } else {
-        print_texts(r, list, n);
+        cli_print_cells(list, n, r->n);
     }
     if (r->statement) {
         fputs("Privacy statement\n", stdout);
-        print_statement(r->statement);
+        cli_print_statement(r->statement);
     }
     if (r->dry_run) {
         printf("\nDry run: nothing was written.\n");
@@ -282,26 +212,6 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
            "  release.json     parameters, privacy statement, model hashes\n"
            "  centroids.npy, counts.npy\n",
            dir);
-}
-
-static json_t *text_json(const fre_released_cell *cell)
-{
-    return json_pack("{s:s?, s:I, s:o, s:o}", "text", cell->text.text, "count",
-                     (json_int_t)cell->count, "users", cli_json_real(cell->users), "noise_norm",
-                     cli_json_real(cell->noise_norm));
-}
-
-static json_t *texts_json(const fre_released_cell *const *list, size_t n)
-{
-    json_t *o = json_array();
-    int bad = 0;
-
-    for (size_t i = 0; o && i < n; i++)
-        bad |= json_array_append_new(o, text_json(list[i]));
-    if (!bad)
-        return o;
-    json_decref(o);
-    return NULL;
 }
 
 static json_t *warnings_json(const warnings *w, size_t from, size_t to)
@@ -349,12 +259,13 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 static json_t *results_json(const cli *c, const fre_release *r,
                             const fre_released_cell *const *list, size_t n, const warnings *w)
 {
-    return json_pack("{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
-                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
-                     (int)r->is_private, "released", r->dry_run ? json_null() : json_integer((json_int_t)r->n), "embedder", r->embedder_name,
-                     "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
-                     texts_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
-                     warnings_json(w, 0, w->n_public), "not_for_publication", private_json(r, w));
+    return json_pack(
+        "{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output", cli_text(c, "output"),
+        "dry_run", (int)r->dry_run, "is_private", (int)r->is_private, "released",
+        r->dry_run ? json_null() : json_integer((json_int_t)r->n), "embedder", r->embedder_name,
+        "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
+        cli_cells_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
+        warnings_json(w, 0, w->n_public), "not_for_publication", private_json(r, w));
 }
 
 static void print_stats(const cli *c, const fre_release *r)
@@ -401,7 +312,7 @@ static fre_status run(cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     cli_progress_end();
-    list = most_frequent(r, &n);
+    list = cli_most_frequent(&n, r->cell, r->n);
     if (!list) {
         st = fre_fail(err, FRE_E_NOMEM,
                       "out of memory while showing the result; the release is "

@@ -57,13 +57,10 @@ extern const char *const cli_switch[]; /* on, off */
 /* Everything of CLI_PLAN_ARGS and --epsilon into a request. */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);
 
-/* The arguments of the distributed mode that plan and account share; the defaults differ. */
-#define CLI_DISTRIBUTED_ARGS(curious_preset, dropout_preset)                                       \
-    {.name = "distributed",                                                                        \
-     .kind = CLI_FLAG,                                                                             \
-     .help = "no curator: users, two servers and a relay"},                                        \
-        CLI_CHOICE("cover", "SWITCH", cli_switch, .preset = "on",                                  \
-                   .help = "cover messages: everybody sends one report, sampled or not"),          \
+/* What a collection has beside its plan; the defaults differ. */
+#define CLI_COLLECTION_ARGS(curious_preset, dropout_preset)                                        \
+    CLI_CHOICE("cover", "SWITCH", cli_switch, .preset = "on",                                      \
+               .help = "cover messages: everybody sends one report, sampled or not"),              \
         CLI_WHOLE("curious-users", "W", 0, 1000000, .preset = curious_preset,                      \
                   .help = "users of a cell who pool what they know"),                              \
         {.name = "dropout",                                                                        \
@@ -74,14 +71,30 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
          .max_open = true,                                                                         \
          .preset = dropout_preset,                                                                 \
          .help = "share of a cell's users who may not answer (0 with --one-shot)"},                \
-        {.name = "one-shot",                                                                       \
-         .kind = CLI_FLAG,                                                                         \
-         .help = "shares travel with the tags; more noise, no second answer"},                     \
+    {                                                                                              \
+        .name = "one-shot", .kind = CLI_FLAG,                                                      \
+        .help = "shares travel with the tags; more noise, no second answer"                        \
+    }
+#define CLI_MAX_DUMMIES                                                                            \
+    {                                                                                              \
+        .name = "max-dummies", .metavar = "M", .kind = CLI_DOUBLE, .min = 1, .max = 1e18,          \
+        .help = "bound on the expected dummy reports (default: none)"                              \
+    }
+
+/* The arguments of the distributed mode where it is one of two. */
+#define CLI_DISTRIBUTED_ARGS(curious_preset, dropout_preset)                                       \
+    {.name = "distributed",                                                                        \
+     .kind = CLI_FLAG,                                                                             \
+     .help = "no curator: users, two servers and a relay"},                                        \
+        CLI_COLLECTION_ARGS(curious_preset, dropout_preset),                                       \
         CLI_CHOICE("noise", "KIND", cli_noises,                                                    \
                    .help =                                                                         \
                        "continuous or discrete (default: continuous for a curator, discrete with " \
                        "--distributed)")
 
+/* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
+ * other. */
+FRE_MUST_CHECK fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err);
 /* --noise and the distributed mode; FRE_E_USAGE where they contradict each other.  The padding is
  * the caller's. */
 FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,

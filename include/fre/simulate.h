@@ -1,0 +1,156 @@
+/** fre/simulate.h - a whole collection without a network: clients, relay and both servers of
+ * rounds.h in one process, every message made, sealed, sent and opened as it would be, under a
+ * simulated clock; from a file of texts (or of embeddings) to a folder with private texts.
+ *
+ * A client is a user of the input with its first cells_per_user distinct texts, or one row of it.
+ * Clients are made, run and dropped; between their two contacts only their saved state is kept.
+ * They work on all threads; each server, as rounds.h wants it, on one at a time.  With a seed the
+ * release does not depend on the number of threads.
+ *
+ * One process holds all keys, coins and texts here: this is for studies.  The release is what a
+ * collection among such users would have published.
+ */
+#ifndef FRE_SIMULATE_H
+#define FRE_SIMULATE_H
+
+#include <fre/core.h>
+#include <fre/corpus.h>
+#include <fre/folder.h>
+#include <fre/privacy.h>
+#include <fre/rounds.h>
+#include <fre/sharing.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FRE_SIMULATE_USERS_MAX UINT64_C(100000000)
+#define FRE_SIMULATE_RATE_MAX 0.9
+
+typedef struct fre_simulate_opts {
+    const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
+    const char *output;     /**< folder to make; NULL: none */
+    bool force;             /**< replace the folder if it exists */
+    fre_corpus_opts corpus; /**< user_field: its texts are one client's; NULL: a record is a user */
+    fre_plan_request plan;  /**< dim is set from the input; made distributed, noise discrete */
+    const char *embedder;   /**< GGUF; NULL: bundled */
+    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only */
+    /** Clients, up to FRE_SIMULATE_USERS_MAX; 0: the input's users.  Fewer than the input has: a
+     * random subset; more: all of them, and then users drawn again, at random. */
+    uint64_t users;
+    /* Rates in [0, FRE_SIMULATE_RATE_MAX], each independent of everything else: */
+    double dropout_rate;   /**< of clients who reported and never answer; two-phase */
+    double duplicate_rate; /**< of messages that arrive twice */
+    double loss_rate;      /**< of messages lost, half of them on the way back; sent again */
+    bool compare;          /**< with the curator mode, and with the exact sums */
+    uint32_t threads;      /**< >= 1 */
+    bool seeded;           /**< NOT PRIVATE: repeatable */
+    uint8_t seed[FRE_SEED_BYTES];
+    uint64_t batch_min; /**< the relay's smallest batch, clients; 0: 100 */
+    /** For tests: in place of the table's noise.  NOT PRIVATE. */
+    const fre_share_noise *noise;
+    const fre_progress *progress;
+} fre_simulate_opts;
+
+/** Zero but for what has a default. */
+FRE_API void fre_simulate_opts_init(fre_simulate_opts *o);
+
+/* What clients and relay exchange, by kind. */
+#define FRE_SIMULATE_LEG_MAP(X)                                                                    \
+    X(TAGS, "tags") /* exchanges */                                                                \
+    X(REPORTS, "reports")                                                                          \
+    X(LIST, "list") /* of the second contact */                                                    \
+    X(SHARES, "shares")
+typedef enum fre_simulate_leg {
+#define X(name, text) FRE_SIMULATE_##name,
+    FRE_SIMULATE_LEG_MAP(X)
+#undef X
+} fre_simulate_leg;
+#define FRE_SIMULATE_LEGS 4u
+/** Static string. */
+FRE_API const char *fre_simulate_leg_text(fre_simulate_leg leg);
+
+/** Messages of the protocol, without the transport's own bytes. */
+typedef struct fre_simulate_traffic {
+    uint64_t clients; /**< who had any */
+    uint64_t up, down; /**< bytes, repetitions included */
+} fre_simulate_traffic;
+
+/* Wall time of a run, in order. */
+#define FRE_SIMULATE_STEP_MAP(X)                                                                   \
+    X(INPUT, "input") /* reading, embedding */                                                     \
+    X(SETUP, "setup")                                                                              \
+    X(FIRST, "tags and reports")                                                                   \
+    X(COUNT, "padding, counting") X(SECOND, "shares") X(SUM, "sums") X(TEXTS, "inversion")         \
+    X(COMPARE, "comparison")
+typedef enum fre_simulate_step {
+#define X(name, text) FRE_SIMULATE_STEP_##name,
+    FRE_SIMULATE_STEP_MAP(X)
+#undef X
+} fre_simulate_step;
+#define FRE_SIMULATE_STEPS 8u
+/** Static string. */
+FRE_API const char *fre_simulate_step_text(fre_simulate_step step);
+
+/** Two ways of doing the same with the same clients on the same grid.  Exact: without noise. */
+typedef struct fre_simulate_comparison {
+    uint64_t cells;    /**< with at least `threshold` clients */
+    /* the collection against the exact sums of those who answered */
+    size_t matched;    /**< released cells whose members are known by their answers: all, or a fault */
+    double freedom;    /**< d times matched */
+    double noise;      /**< sum of squared deviations from the exact means, each over its planned
+                            variance: chi-square with `freedom` degrees */
+    double noise_z;    /**< (noise - freedom)/sqrt(2 freedom): standard normal, nearly */
+    double deviation_max; /**< largest norm of such a deviation over its planned norm */
+    /* the curator, with the plan of the same request */
+    fre_plan curator;
+    size_t curator_released, both;
+    double users_gap;  /**< cells of both: mean |count/p - count'/p'| over the exact size */
+    double distance;   /**< cells of both: mean distance of the centroids, ... */
+    double noise_collection, noise_curator; /**< ... and means of their planned noise norms */
+} fre_simulate_comparison;
+
+typedef struct fre_simulation {
+    fre_plan plan;
+    fre_collection_id id;
+    uint32_t dim;
+    bool is_private;       /**< false: seeded, test noise, or a user of the input drawn twice */
+    uint64_t input_users, records; /**< of the input */
+    uint64_t users;        /**< clients that were run */
+    char embedder_name[128];
+
+    size_t n;              /**< released cells, in the release's random order */
+    fre_released_cell *cell;
+    float *centroid;       /**< n x dim */
+    char *statement;
+
+    uint64_t refused;      /**< clients whose messages were refused for good */
+    uint64_t silent;       /**< dropouts */
+    uint64_t lost, repeated; /**< messages, servers' included */
+    fre_simulate_traffic leg[FRE_SIMULATE_LEGS];
+    uint64_t server_messages, server_bytes; /**< between relay and servers, repetitions included */
+    fre_counters relay, tagging, synthesis;
+    fre_relay_counts relay_counts;
+    fre_tagging_counts tagging_counts;
+    fre_synthesis_counts synthesis_counts;
+    uint32_t share_bits;   /**< 0: no share was made */
+    double seconds[FRE_SIMULATE_STEPS];
+    uint64_t peak_kib;     /**< resident memory of the process, its peak */
+    bool compared;
+    fre_simulate_comparison comparison;
+} fre_simulation;
+
+/** Run it whole.  The folder appears complete or not at all.  Nothing is recorded in a ledger.
+ * FRE_E_USAGE: a rate or a number out of its range, a plan that is no collection's; FRE_E_DATA:
+ * more clients than the population; malformed input; FRE_E_REFUSED: the collection was cancelled,
+ * too few clients; FRE_E_EXISTS; FRE_E_INTERRUPTED; whatever the modules return.
+ * fre_simulation_free. */
+FRE_API FRE_MUST_CHECK fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts,
+                                               fre_err *err);
+/** NULL is allowed. */
+FRE_API void fre_simulation_free(fre_simulation *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_SIMULATE_H */

@@ -1,0 +1,408 @@
+/* cmd_simulate.c - a whole collection, clients and servers, in one process. */
+#include "corpus_args.h"
+#include "plan_args.h"
+#include "release.h"
+
+#include <fre/simulate.h>
+
+#include <inttypes.h>
+#include <string.h>
+
+static const char *const transports[] = {"memory", NULL};
+
+static const cli_positional positional[] = {
+    {.name = "INPUT",
+     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
+             "embeddings in a .npy file"},
+};
+
+#define RATE(flag, about)                                                                          \
+    {                                                                                              \
+        .name = flag, .metavar = "R", .kind = CLI_DOUBLE, .min = 0, .max = FRE_SIMULATE_RATE_MAX,  \
+        .preset = "0", .help = about                                                               \
+    }
+
+static const cli_arg args[] = {
+    CLI_HEADING("Output"),
+    {.name = "output",
+     .letter = 'o',
+     .metavar = "DIR",
+     .kind = CLI_PATH,
+     .required = true,
+     .help = "folder to make; it appears whole or not at all"},
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the folder if it exists"},
+    {.name = "compare",
+     .kind = CLI_FLAG,
+     .help = "with a curator who has the same users on the same grid, and with the exact sums"},
+    CLI_HEADING("Users and network"),
+    CLI_WHOLE("users", "N", 1, FRE_SIMULATE_USERS_MAX,
+              .help = "clients: a random subset of the input's users, or all of them and then "
+                      "some drawn again (default: all of them)"),
+    CLI_CHOICE("transport", "T", transports, .preset = "memory",
+               .help = "how messages travel: within this process"),
+    RATE("dropout-rate", "of clients who report and never answer"),
+    RATE("duplicate-rate", "of messages that arrive twice"),
+    RATE("loss-rate", "of messages lost on the way there or back, and sent again"),
+    CLI_HEADING("Budget and mechanism"),
+    CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX, .required = true,
+                 .help = "privacy budget epsilon"),
+    CLI_PLAN_ARGS,
+    CLI_HEADING("Distributed mode"),
+    CLI_COLLECTION_ARGS("1", "0.1"),
+    CLI_MAX_DUMMIES,
+    CLI_HEADING("Input"),
+    CLI_CORPUS_ARGS,
+    {.name = "user-field",
+     .metavar = "F",
+     .kind = CLI_STRING,
+     .help = "key or column that names the user (default: a record is a user)"},
+    CLI_WHOLE("max-cells-per-user", "C", 1, FRE_COLLECTION_CELLS_MAX, .preset = "1",
+              .help = "cells a user may count in, one record in each"),
+    CLI_HEADING("Models"),
+    {.name = "embedder",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    {.name = "inverter",
+     .metavar = "FILE",
+     .kind = CLI_PATH,
+     .help = "GGUF file, or none for centroids without texts (default: the bundled one)"},
+    {.name = "seed",
+     .metavar = "HEX",
+     .kind = CLI_HEX32,
+     .help = "1 to 64 hexadecimal digits; makes the release repeatable and NOT PRIVATE"},
+};
+
+static fre_status options_from(fre_simulate_opts *o, const cli *c, fre_err *err)
+{
+    fre_status st;
+
+    if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--max-cells-per-user needs --user-field F: without it each record is a "
+                        "user of its own");
+    fre_simulate_opts_init(o);
+    st = cli_plan_request(&o->plan, c, err);
+    if (st == FRE_OK)
+        st = cli_collection(&o->plan.dist, c, err);
+    if (st != FRE_OK)
+        return st;
+    o->plan.max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
+    o->input = c->positional[0];
+    o->output = cli_text(c, "output");
+    o->force = cli_flag(c, "force");
+    o->corpus = cli_corpus_opts(c);
+    o->corpus.user_field = cli_text(c, "user-field");
+    o->embedder = cli_text(c, "embedder");
+    o->inverter = cli_text(c, "inverter");
+    o->users = cli_whole(c, "users"); /* 0: not given */
+    o->dropout_rate = cli_number(c, "dropout-rate");
+    o->duplicate_rate = cli_number(c, "duplicate-rate");
+    o->loss_rate = cli_number(c, "loss-rate");
+    o->compare = cli_flag(c, "compare");
+    o->threads = c->threads;
+    o->seeded = cli_given(c, "seed");
+    memcpy(o->seed, cli_get(c, "seed")->bytes, sizeof o->seed);
+    o->progress = &c->progress;
+    return FRE_OK;
+}
+
+static double mean_bytes(uint64_t bytes, uint64_t clients)
+{
+    return clients ? (double)bytes / (double)clients : 0;
+}
+
+/* ---- for people --------------------------------------------------------------------------------- */
+
+static void print_traffic(const fre_simulation *s)
+{
+    uint64_t up = 0, down = 0;
+
+    printf("Bytes a user (%" PRIu64 " users; messages alone, without the transport)\n"
+           "  %-18s %10s %10s %10s\n",
+           s->users, "", "who sent", "up", "down");
+    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
+        const fre_simulate_traffic *t = &s->leg[i];
+
+        up += t->up;
+        down += t->down;
+        printf("  %-18s %10" PRIu64 " %10.0f %10.0f\n", fre_simulate_leg_text((fre_simulate_leg)i),
+               t->clients, mean_bytes(t->up, t->clients), mean_bytes(t->down, t->clients));
+    }
+    printf("  %-18s %10" PRIu64 " %10.0f %10.0f\n", "all, a user", s->users,
+           mean_bytes(up, s->users), mean_bytes(down, s->users));
+    printf("  Between the servers: %" PRIu64 " messages, %.1f MiB.\n\n", s->server_messages,
+           (double)s->server_bytes / 1048576);
+}
+
+static void print_rejections(const char *role, const fre_counters *k)
+{
+    for (size_t i = 1; i < FRE_REJECTIONS; i++)
+        if (k->rejected[i])
+            printf("  %-18s %10" PRIu64 " rejected as %s\n", role, k->rejected[i],
+                   fre_rejection_text((fre_rejection)i));
+}
+
+static void print_counts(const fre_simulation *s)
+{
+    printf("Messages\n"
+           "  dummy reports      %10" PRIu64 " sent; the plan expects %.0f\n"
+           "  silent users       %10" PRIu64 "\n  lost, repeated     %10" PRIu64 ", %" PRIu64
+           "\n  cells lost         %10" PRIu64 " too few answers, %" PRIu64 " by a fault\n",
+           s->tagging_counts.padding, s->plan.expected_dummies, s->silent, s->lost, s->repeated,
+           s->synthesis_counts.tags_short,
+           s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed);
+    if (s->refused)
+        printf("  refused users      %10" PRIu64 "\n", s->refused);
+    print_rejections("relay", &s->relay);
+    print_rejections("tagging server", &s->tagging);
+    print_rejections("synthesis server", &s->synthesis);
+    putchar('\n');
+}
+
+static void print_times(const fre_simulation *s)
+{
+    printf("Wall time, seconds\n");
+    for (size_t i = 0; i < FRE_SIMULATE_STEPS; i++)
+        if (s->seconds[i] > 0)
+            printf("  %-18s %10.1f\n", fre_simulate_step_text((fre_simulate_step)i), s->seconds[i]);
+    printf("Peak memory          %10.0f MiB\n\n", (double)s->peak_kib / 1024);
+}
+
+static void print_mechanism(const char *name, const fre_mechanism *m)
+{
+    printf("  %-34s        p = %.4g, tau = %" PRIu64 ", sigma = %.4g\n", name,
+           (double)m->p32 * 0x1p-32, m->tau, m->sigma);
+}
+
+static void print_comparison(const fre_simulation *s)
+{
+    const fre_simulate_comparison *k = &s->comparison;
+
+    if (!s->compared)
+        return;
+    printf("Compared (exact numbers: not for publication)\n");
+    printf("  %-34s %10" PRIu64 "\n", "cells with the threshold's users", k->cells);
+    printf("  %-34s %10zu, both %zu\n", "released here; by a curator too", s->n, k->both);
+    printf("  %-34s %10zu\n", "released by a curator", k->curator_released);
+    print_mechanism("plan here", &s->plan.mechanism);
+    print_mechanism("curator's plan", &k->curator.mechanism);
+    printf("  %-34s %10.4f of the plan, z = %.2f\n", "squared noise, all matched cells",
+           k->freedom > 0 ? k->noise / k->freedom : 0, k->noise_z);
+    printf("  %-34s %10zu; largest noise %.3f of the plan\n", "cells matched with exact ones",
+           k->matched, k->deviation_max);
+    printf("  %-34s %10.4f of the exact number\n", "users differ, cells of both", k->users_gap);
+    printf("  %-34s %10.4f; planned noise %.4f, curator's %.4f\n\n", "centroids differ",
+           k->distance, k->noise_collection, k->noise_curator);
+}
+
+static void print_results(const cli *c, const fre_simulation *s,
+                          const fre_released_cell *const *list, size_t n)
+{
+    cli_print_cells(list, n, s->n);
+    print_traffic(s);
+    print_counts(s);
+    print_times(s);
+    print_comparison(s);
+    fputs("Privacy statement\n", stdout);
+    cli_print_statement(s->statement);
+    printf("\nFiles in %s\n"
+           "  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm, similarity\n"
+           "  release.json     parameters, the collection's terms, privacy statement\n"
+           "  centroids.npy, counts.npy\n",
+           cli_text(c, "output"));
+}
+
+/* ---- JSON ---------------------------------------------------------------------------------------- */
+
+/* Names of X-macros are for people; keys have no blanks. */
+static void key_of(char *out, size_t n, const char *text)
+{
+    size_t i = 0;
+
+    for (; text[i] && i + 1 < n; i++)
+        out[i] = text[i];
+    out[i] = '\0';
+    for (i = 0; out[i]; i++)
+        out[i] = out[i] == ' ' || out[i] == ',' ? '_' : out[i];
+}
+
+static json_t *traffic_json(const fre_simulation *s)
+{
+    json_t *o = json_object();
+    int bad = o ? 0 : 1;
+
+    for (size_t i = 0; !bad && i < FRE_SIMULATE_LEGS; i++) {
+        const fre_simulate_traffic *t = &s->leg[i];
+
+        bad = json_object_set_new(
+            o, fre_simulate_leg_text((fre_simulate_leg)i),
+            json_pack("{s:I, s:I, s:I, s:f, s:f}", "users", (json_int_t)t->clients, "up",
+                      (json_int_t)t->up, "down", (json_int_t)t->down, "up_a_user",
+                      mean_bytes(t->up, t->clients), "down_a_user",
+                      mean_bytes(t->down, t->clients)));
+    }
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *rejections_json(const fre_counters *k)
+{
+    json_t *o = json_object();
+    int bad = o ? 0 : 1;
+
+    for (size_t i = 1; !bad && i < FRE_REJECTIONS; i++)
+        if (k->rejected[i])
+            bad = json_object_set_new(o, fre_rejection_text((fre_rejection)i),
+                                      json_integer((json_int_t)k->rejected[i]));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *seconds_json(const fre_simulation *s)
+{
+    json_t *o = json_object();
+    int bad = o ? 0 : 1;
+    char key[32];
+
+    for (size_t i = 0; !bad && i < FRE_SIMULATE_STEPS; i++) {
+        key_of(key, sizeof key, fre_simulate_step_text((fre_simulate_step)i));
+        bad = json_object_set_new(o, key, json_real(s->seconds[i]));
+    }
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+static json_t *comparison_json(const fre_simulation *s)
+{
+    const fre_simulate_comparison *k = &s->comparison;
+
+    if (!s->compared)
+        return json_null();
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "frequent_cells",
+        (json_int_t)k->cells, "collection_released", (json_int_t)s->n, "curator_released",
+        (json_int_t)k->curator_released, "both_released", (json_int_t)k->both, "curator_plan",
+        cli_plan_json(&k->curator), "matched", (json_int_t)k->matched, "noise_chi_square", k->noise,
+        "noise_freedom", k->freedom, "noise_z", k->noise_z, "deviation_max", k->deviation_max,
+        "users_gap", k->users_gap, "centroid_distance", k->distance, "noise_norm_collection",
+        k->noise_collection, "noise_norm_curator", k->noise_curator);
+}
+
+static json_t *private_json(const fre_simulation *s)
+{
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
+        "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
+        "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
+        (json_int_t)s->records, "refused", (json_int_t)s->refused, "silent",
+        (json_int_t)s->silent, "lost", (json_int_t)s->lost, "repeated", (json_int_t)s->repeated,
+        "dummies", "sent", (json_int_t)s->tagging_counts.padding, "expected",
+        s->plan.expected_dummies, "most", 2 * s->plan.expected_dummies, "bytes", traffic_json(s),
+        "servers", "messages", (json_int_t)s->server_messages, "bytes",
+        (json_int_t)s->server_bytes, "rejected", "relay", rejections_json(&s->relay), "tagging",
+        rejections_json(&s->tagging), "synthesis", rejections_json(&s->synthesis), "cells_lost",
+        "too_few_answers", (json_int_t)s->synthesis_counts.tags_short, "fault",
+        (json_int_t)(s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed),
+        "share_bits", (json_int_t)s->share_bits, "seconds", seconds_json(s), "peak_memory_mib",
+        (double)s->peak_kib / 1024, "comparison", comparison_json(s));
+}
+
+static json_t *warnings_json(const fre_simulation *s)
+{
+    json_t *o = json_array();
+    int bad = o ? 0 : 1;
+
+    for (size_t i = 0; !bad && i < s->plan.n_warnings; i++)
+        bad = json_array_append_new(o, json_string(s->plan.warnings[i]));
+    if (!bad && s->n == 0)
+        bad = json_array_append_new(o, json_string(FRE_FOLDER_NO_CELL));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+/* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
+static json_t *results_json(const cli *c, const fre_simulation *s,
+                            const fre_released_cell *const *list, size_t n)
+{
+    char id[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(id, s->id.b, FRE_HASH_BYTES);
+    return json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "output",
+                     cli_text(c, "output"), "collection", id, "is_private", (int)s->is_private,
+                     "released", (json_int_t)s->n, "embedder", s->embedder_name, "dimension",
+                     (json_int_t)s->dim, "statement", s->statement, "most_frequent",
+                     cli_cells_json(list, n), "plan", cli_plan_json(&s->plan), "warnings",
+                     warnings_json(s), "not_for_publication", private_json(s));
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+static void warn(const cli *c, const fre_simulation *s)
+{
+    for (size_t i = 0; i < s->plan.n_warnings; i++)
+        cli_warn(c, "%s", s->plan.warnings[i]);
+    if (cli_given(c, "seed"))
+        cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
+    if (s->users > s->input_users)
+        cli_warn(c, "NOT PRIVATE: users of the input were drawn more than once");
+    if (s->n == 0)
+        cli_warn(c, "%s", FRE_FOLDER_NO_CELL);
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    const fre_released_cell **list = NULL;
+    fre_simulate_opts o;
+    fre_simulation *s = NULL;
+    size_t n = 0;
+    fre_status st = options_from(&o, c, err);
+
+    if (st == FRE_OK)
+        st = fre_simulate(&s, &o, err);
+    fre_wipe(o.seed, sizeof o.seed);
+    if (st != FRE_OK)
+        return st;
+    cli_progress_end();
+    list = cli_most_frequent(&n, s->cell, s->n);
+    if (!list)
+        st = fre_fail(err, FRE_E_NOMEM,
+                      "out of memory while showing the result; the release is complete");
+    else if (c->json)
+        st = cli_json_print(results_json(c, s, list, n), err);
+    else if (!c->quiet)
+        print_results(c, s, list, n);
+    warn(c, s);
+    free(list);
+    fre_simulation_free(s);
+    return st;
+}
+
+const cli_command cli_cmd_simulate = {
+    .name = "simulate",
+    .summary = "run a whole collection, clients and servers, in one process",
+    .about =
+        "The distributed mode without a network, for studies: every user of INPUT becomes a "
+        "client of its own, and the tagging server, the synthesis server and the relay run beside "
+        "them. All messages are made, sealed, sent and opened as in a real collection; only the "
+        "clock and the wires are simulated. The result is a folder like that of synthesize, with "
+        "the statement of the distributed mode, and numbers that no party of a real collection "
+        "has together.\n\n"
+        "One process holds all texts, coins and keys, so it protects nobody from whoever runs it. "
+        "Nothing is recorded in a ledger.",
+    .example = CLI_PROGRAM " simulate texts.jsonl -o release --epsilon 8 --population 100000 \\\n"
+                           "    --dropout-rate 0.05 --loss-rate 0.01 --compare",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

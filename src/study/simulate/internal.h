@@ -1,0 +1,148 @@
+/* simulate/internal.h - the pieces of one run: population, parties, network, clients, exact sums,
+ * comparison. */
+#ifndef FRE_SIMULATE_INTERNAL_H
+#define FRE_SIMULATE_INTERNAL_H
+
+#include <fre/embed.h>
+#include <fre/linalg.h>
+#include <fre/simulate.h>
+#include <fre/sketch.h>
+#include <fre/tally.h>
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- population.c: who the clients are -------------------------------------------------------- */
+
+/* Distinct texts are rows; users have some of them; clients are users. */
+typedef struct simulate_population {
+    fre_npy *npy;  /* rows; or, NULL, ... */
+    float *row;    /* ... rows x dim, SECRET */
+    size_t rows;
+    uint32_t dim;
+    /* user u: rows user_row[user_first[u]..user_first[u + 1] - 1]; NULL: user u is row u */
+    uint32_t *user_first, *user_row;
+    size_t users;
+    uint32_t *client; /* user of each client, in the order of their coming */
+    uint64_t clients;
+    uint64_t records;
+    fre_npy_meta embedder;
+} simulate_population;
+
+/* Reads and embeds.  *embedder: NULL for a .npy unless it is wanted. */
+FRE_MUST_CHECK fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
+                                                   const fre_simulate_opts *o, fre_err *err);
+/* Who takes part. */
+FRE_MUST_CHECK fre_status simulate_population_draw(simulate_population *p, uint64_t clients,
+                                                   fre_rng *r, fre_err *err);
+void simulate_population_wipe(simulate_population *p);
+/* The rows of a client: their number, and *first of them (NULL, and *only, when there is just
+ * one). */
+uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list,
+                              uint32_t *only);
+/* Row i as dim floats: in place, or copied into `spare`. */
+FRE_MUST_CHECK fre_status simulate_row(const simulate_population *p, const float **x, float *spare,
+                                       size_t i, fre_err *err);
+
+/* ---- exact.c: what only somebody with all keys can know ----------------------------------------- */
+
+/* A cell with enough clients that it might be listed, or released by a curator. */
+typedef struct simulate_cell {
+    fre_tag tag;      /* SECRET */
+    uint32_t id;      /* among all cells */
+    uint64_t clients; /* with a text in it */
+    uint64_t answers; /* shares that the relay took */
+    double *sum;      /* of their embeddings; dim */
+    size_t released;  /* + 1: its place in the release; 0: not there */
+} simulate_cell;
+
+typedef struct simulate_exact {
+    uint32_t *row_cell; /* id of each row's cell; SECRET */
+    uint32_t *place;    /* of a cell's id: place in `cell` + 1; 0: too small */
+    uint64_t *clients;  /* of a cell's id */
+    size_t all;
+    simulate_cell *cell; /* by tag */
+    size_t n;
+    double *sums; /* n x dim */
+} simulate_exact;
+
+struct simulate_run;
+/* The cells of all rows, and tags of those that may be listed. */
+FRE_MUST_CHECK fre_status simulate_exact_init(struct simulate_run *s, const fre_oprf_key *key,
+                                              fre_err *err);
+void simulate_exact_wipe(struct simulate_run *s);
+/* Cells of a client's texts, each once; out: room for FRE_COLLECTION_CELLS_MAX. */
+uint32_t simulate_client_cells(const struct simulate_run *s, uint64_t client, uint32_t *cell,
+                               uint32_t *row);
+/* The relay took this message of a client.  Takes the lock. */
+FRE_MUST_CHECK fre_status simulate_exact_add(struct simulate_run *s, uint64_t client,
+                                             fre_bytes message);
+
+/* ---- run ------------------------------------------------------------------------------------ */
+
+/* Saved states of clients, as differences from the first of them. */
+typedef struct simulate_states {
+    uint8_t **state; /* NULL: none.  SECRET */
+    uint8_t *model;  /* of model_bytes */
+    size_t model_bytes;
+} simulate_states;
+
+typedef struct simulate_run {
+    const fre_simulate_opts *opts;
+    fre_simulation *out;
+    simulate_population population;
+    fre_embedder *embedder;
+    fre_collection collection;
+    fre_terms *terms;
+    fre_wire wire; /* with the share's bits, once they are known */
+    fre_client_host host;
+    uint8_t master[FRE_SEED_BYTES]; /* SECRET: every client's stream comes from it */
+    fre_tagging_keys tag_keys;      /* SECRET */
+    fre_synthesis_keys syn_keys;    /* SECRET */
+    fre_sign_sk relay_key;          /* SECRET */
+    fre_tagging *tagging;
+    fre_synthesis *synthesis;
+    fre_relay *relay;
+    fre_rng network; /* of the servers' links */
+    simulate_states states;
+    simulate_exact exact;
+
+    /* Guards what follows, the three machines, and `exact` while clients run. */
+    pthread_mutex_t lock;
+    bool has_lock;
+    int64_t now;
+    uint64_t done; /* clients of this contact */
+    fre_err fault;
+} simulate_run;
+
+/* A stream of one purpose. */
+FRE_MUST_CHECK fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
+                                          uint64_t index);
+/* True with probability `rate`. */
+bool simulate_chance(fre_rng *r, double rate);
+
+/* world.c: plan, terms, keys, machines. */
+FRE_MUST_CHECK fre_status simulate_world_plan(simulate_run *s, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_world_open(simulate_run *s, fre_err *err);
+void simulate_world_close(simulate_run *s);
+
+/* links.c: carry what the servers have for each other, until nothing is left. */
+FRE_MUST_CHECK fre_status simulate_carry(simulate_run *s, fre_err *err);
+
+/* clients.c: every client's first contact; the second of those who have one. */
+FRE_MUST_CHECK fre_status simulate_first_contact(simulate_run *s, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_second_contact(simulate_run *s, fre_err *err);
+
+/* states.c */
+FRE_MUST_CHECK fre_status simulate_states_init(simulate_states *x, uint64_t n);
+void simulate_states_wipe(simulate_states *x, uint64_t n);
+/* Under the lock. */
+FRE_MUST_CHECK fre_status simulate_states_put(simulate_states *x, uint64_t i, fre_bytes state);
+/* Appends the state and forgets it.  Different i: from any thread. */
+FRE_MUST_CHECK fre_status simulate_states_take(simulate_states *x, fre_buf *out, uint64_t i);
+
+/* compare.c */
+FRE_MUST_CHECK fre_status simulate_compare(simulate_run *s, fre_err *err);
+
+#endif

@@ -1,0 +1,338 @@
+/* simulate/population.c - a file of texts or embeddings becomes users, and users become clients. */
+#include "internal.h"
+
+#define EMBED_TEXTS 4096u
+
+static bool is_npy(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
+}
+
+static bool wants_text(const fre_simulate_opts *o)
+{
+    return !o->inverter || strcmp(o->inverter, "none") != 0;
+}
+
+static fre_status no_memory(fre_err *err)
+{
+    return fre_fail(err, FRE_E_NOMEM, "out of memory for the population");
+}
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+/* One record of the input.  Sorted by user and by text, each time with the order of the input. */
+typedef struct record {
+    uint8_t user[16], text[16]; /* keyed hashes */
+    size_t at;                  /* of its text in the store */
+    uint32_t len, order, row;
+} record;
+
+typedef struct reading {
+    record *record;
+    size_t n, cap;
+    fre_buf store;        /* SECRET: the texts */
+    uint8_t hash_key[32]; /* SECRET */
+    bool has_users;
+} reading;
+
+static void reading_wipe(reading *r)
+{
+    if (r->record)
+        fre_wipe(r->record, r->cap * sizeof *r->record);
+    free(r->record);
+    fre_buf_wipe(&r->store);
+    fre_wipe(r->hash_key, sizeof r->hash_key);
+}
+
+static fre_status keep_record(reading *r, const fre_record *rec)
+{
+    record *x;
+
+    if (r->n >= UINT32_MAX - 1)
+        return FRE_E_LIMIT;
+    if (r->n == r->cap) {
+        const size_t cap = r->cap ? 2 * r->cap : 1024;
+        record *grown = realloc(r->record, cap * sizeof *grown);
+
+        if (!grown)
+            return FRE_E_NOMEM;
+        r->record = grown;
+        r->cap = cap;
+    }
+    x = &r->record[r->n];
+    memset(x, 0, sizeof *x);
+    if (r->has_users)
+        fre_hash128(x->user, r->hash_key, rec->user, rec->user_len);
+    fre_hash128(x->text, r->hash_key, rec->text, rec->text_len);
+    x->at = r->store.n;
+    x->len = (uint32_t)rec->text_len; /* at most FRE_CORPUS_TEXT_MAX */
+    x->order = (uint32_t)r->n;
+    r->n++;
+    return fre_buf_append(&r->store, rec->text, rec->text_len);
+}
+
+static fre_status read_texts(reading *r, const fre_simulate_opts *o, fre_err *err)
+{
+    fre_corpus *corpus = NULL;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, o->input, &o->corpus, err);
+
+    while (st == FRE_OK && more) {
+        st = fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        st = keep_record(r, &rec);
+        if (st != FRE_OK)
+            st = fre_fail(err, st, "the input has more texts than fit into memory");
+        if (r->n % 4096 == 0)
+            fre_progress_update(o->progress, "reading", r->n, 0);
+    }
+    fre_corpus_free(corpus);
+    return st;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+    const int c = memcmp(x->text, y->text, sizeof x->text);
+
+    return c != 0 ? c : x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int by_user(const void *a, const void *b)
+{
+    const record *x = a, *y = b;
+    const int c = memcmp(x->user, y->user, sizeof x->user);
+
+    return c != 0 ? c : by_order(a, b);
+}
+
+/* Numbers the distinct texts and embeds each once; r's records are in no order afterwards. */
+static fre_status embed_rows(simulate_population *p, reading *r, fre_embedder *e,
+                             const fre_simulate_opts *o, fre_err *err)
+{
+    const char *text[EMBED_TEXTS];
+    size_t len[EMBED_TEXTS], n = 0, done = 0;
+    fre_status st = FRE_OK;
+
+    if (r->n > 0)
+        qsort(r->record, r->n, sizeof *r->record, by_text);
+    for (size_t i = 0; i < r->n; i++) {
+        if (i == 0 || memcmp(r->record[i].text, r->record[i - 1].text, 16) != 0)
+            p->rows++;
+        r->record[i].row = (uint32_t)p->rows - 1;
+    }
+    p->row = malloc(p->rows * p->dim * sizeof *p->row + 1);
+    if (!p->row)
+        return no_memory(err);
+    for (size_t i = 0; st == FRE_OK && i <= r->n; i++) {
+        if (n == EMBED_TEXTS || (i == r->n && n > 0)) {
+            st = fre_embed_texts(e, p->row + done * p->dim, text, len, n, err);
+            done += n;
+            n = 0;
+            fre_progress_update(o->progress, "embedding", done, p->rows);
+        }
+        if (i < r->n && r->record[i].row == done + n) {
+            text[n] = (const char *)r->store.p + r->record[i].at;
+            len[n++] = r->record[i].len;
+        }
+    }
+    return st;
+}
+
+/* The first `most` different rows of one user, of m records in the order of the input. */
+static uint32_t take_rows(uint32_t *out, const record *of, size_t m, uint32_t most)
+{
+    uint32_t n = 0;
+
+    for (size_t i = 0; i < m && n < most; i++) {
+        bool again = false;
+
+        for (uint32_t j = 0; j < n; j++)
+            again |= out[j] == of[i].row;
+        if (!again)
+            out[n++] = of[i].row;
+    }
+    return n;
+}
+
+static fre_status group_users(simulate_population *p, reading *r, uint32_t most, fre_err *err)
+{
+    uint32_t used = 0;
+
+    p->user_row = malloc(r->n * sizeof *p->user_row + 1);
+    if (!p->user_row)
+        return no_memory(err);
+    if (!r->has_users) {
+        qsort(r->record, r->n, sizeof *r->record, by_order);
+        for (size_t i = 0; i < r->n; i++)
+            p->user_row[i] = r->record[i].row;
+        p->users = r->n;
+        return FRE_OK;
+    }
+    p->user_first = malloc((r->n + 1) * sizeof *p->user_first);
+    if (!p->user_first)
+        return no_memory(err);
+    qsort(r->record, r->n, sizeof *r->record, by_user);
+    for (size_t i = 0, end; i < r->n; i = end) {
+        for (end = i + 1; end < r->n && memcmp(r->record[end].user, r->record[i].user, 16) == 0;)
+            end++;
+        p->user_first[p->users++] = used;
+        used += take_rows(p->user_row + used, r->record + i, end - i, most);
+    }
+    p->user_first[p->users] = used;
+    return FRE_OK;
+}
+
+static fre_status load_texts(simulate_population *p, fre_embedder *e, const fre_simulate_opts *o,
+                             fre_err *err)
+{
+    reading r = {.has_users = o->corpus.user_field != NULL};
+    fre_rng rng;
+    fre_status st = fre_rng_init(&rng);
+
+    fre_buf_init(&r.store, SIZE_MAX / 2);
+    if (st == FRE_OK) {
+        fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
+        fre_rng_wipe(&rng);
+        st = read_texts(&r, o, err);
+    }
+    if (st == FRE_OK && r.n == 0)
+        st = fre_fail(err, FRE_E_DATA, "%s holds no text", o->input);
+    if (st == FRE_OK)
+        st = embed_rows(p, &r, e, o, err);
+    if (st == FRE_OK)
+        st = group_users(p, &r, o->plan.cells_per_user, err);
+    p->records = r.n;
+    reading_wipe(&r);
+    return st;
+}
+
+/* ---- both ------------------------------------------------------------------------------------ */
+
+static fre_status open_embedder(simulate_population *p, fre_embedder **out,
+                                const fre_simulate_opts *o, fre_err *err)
+{
+    const fre_embedder_opts eo = {.path = o->embedder, .threads = o->threads};
+    const fre_model_info *info;
+    fre_status st = fre_embedder_new(out, &eo, err);
+
+    if (st != FRE_OK)
+        return st;
+    if (p->npy)
+        return fre_embedder_check_rows(*out, p->npy, o->input, err);
+    info = fre_embedder_info(*out);
+    p->dim = info->dim;
+    memcpy(p->embedder.embedder, info->name, sizeof p->embedder.embedder);
+    fre_hex(p->embedder.sha256, info->sha256, FRE_HASH_BYTES);
+    return FRE_OK;
+}
+
+static fre_status open_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
+{
+    fre_status st;
+
+    if (o->corpus.user_field)
+        return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
+    st = fre_npy_open(&p->npy, o->input, err);
+    if (st != FRE_OK)
+        return st;
+    p->rows = p->users = fre_npy_rows(p->npy);
+    p->records = p->rows;
+    p->dim = (uint32_t)fre_npy_dim(p->npy);
+    if (fre_npy_has_meta(p->npy))
+        p->embedder = *fre_npy_meta_view(p->npy);
+    if (p->rows == 0)
+        return fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
+    return FRE_OK;
+}
+
+fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
+                                    const fre_simulate_opts *o, fre_err *err)
+{
+    const bool npy = is_npy(o->input);
+    fre_corpus *probe = NULL;
+    fre_status st = npy ? open_rows(p, o, err) : FRE_OK;
+
+    if (!npy && strcmp(o->input, "-") != 0) {
+        st = fre_corpus_open(&probe, o->input, &o->corpus, err); /* before a model is loaded */
+        fre_corpus_free(probe);
+    }
+    if (st == FRE_OK && (!npy || wants_text(o)))
+        st = open_embedder(p, embedder, o, err);
+    if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
+        st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
+                      o->input);
+    return st == FRE_OK && !npy ? load_texts(p, *embedder, o, err) : st;
+}
+
+fre_status simulate_population_draw(simulate_population *p, uint64_t clients, fre_rng *r,
+                                    fre_err *err)
+{
+    const uint64_t pool = clients > p->users ? clients : p->users;
+
+    p->client = malloc(pool * sizeof *p->client);
+    if (!p->client)
+        return no_memory(err);
+    for (uint64_t i = 0; i < pool; i++)
+        p->client[i] = (uint32_t)(i < p->users ? i : fre_rng_below(r, p->users));
+    /* Fisher and Yates, as far as it is needed. */
+    for (uint64_t i = 0; i < clients; i++) {
+        const uint64_t j = i + fre_rng_below(r, pool - i);
+        const uint32_t t = p->client[i];
+
+        p->client[i] = p->client[j];
+        p->client[j] = t;
+    }
+    p->clients = clients;
+    return FRE_OK;
+}
+
+void simulate_population_wipe(simulate_population *p)
+{
+    fre_npy_free(p->npy);
+    if (p->row)
+        fre_wipe(p->row, p->rows * p->dim * sizeof *p->row);
+    free(p->row);
+    free(p->user_first);
+    free(p->user_row);
+    free(p->client);
+    *p = (simulate_population){.npy = NULL};
+}
+
+uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list,
+                              uint32_t *only)
+{
+    const uint32_t user = p->client[client];
+
+    if (p->user_first) {
+        *list = p->user_row + p->user_first[user];
+        return p->user_first[user + 1] - p->user_first[user];
+    }
+    *only = p->user_row ? p->user_row[user] : user;
+    *list = only;
+    return 1;
+}
+
+fre_status simulate_row(const simulate_population *p, const float **x, float *spare, size_t i,
+                        fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    *x = p->npy ? fre_npy_row_view(p->npy, i) : p->row + i * p->dim;
+    if (!*x) {
+        st = fre_npy_row(p->npy, spare, i, err);
+        *x = spare;
+    }
+    return st;
+}

@@ -1,0 +1,422 @@
+/* simulate/simulate.c - one collection from options to the folder; see fre/simulate.h. */
+#include "internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <sys/resource.h>
+
+#define BATCH_MIN 100u
+
+void fre_simulate_opts_init(fre_simulate_opts *o)
+{
+    memset(o, 0, sizeof *o);
+    fre_plan_request_init(&o->plan);
+    o->plan.noise = FRE_NOISE_DISCRETE;
+    o->plan.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
+    o->threads = 1;
+    o->batch_min = BATCH_MIN;
+}
+
+const char *fre_simulate_leg_text(fre_simulate_leg leg)
+{
+    switch (leg) {
+#define X(name, text)                                                                              \
+    case FRE_SIMULATE_##name:                                                                      \
+        return text;
+        FRE_SIMULATE_LEG_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+const char *fre_simulate_step_text(fre_simulate_step step)
+{
+    switch (step) {
+#define X(name, text)                                                                              \
+    case FRE_SIMULATE_STEP_##name:                                                                 \
+        return text;
+        FRE_SIMULATE_STEP_MAP(X)
+#undef X
+    }
+    return "?";
+}
+
+/* ---- options ------------------------------------------------------------------------------------ */
+
+static fre_status check_rate(double rate, const char *flag, fre_err *err)
+{
+    if (rate >= 0 && rate <= FRE_SIMULATE_RATE_MAX)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_USAGE, "--%s must be at least 0 and at most %g", flag,
+                    FRE_SIMULATE_RATE_MAX);
+}
+
+static fre_status check(const fre_simulate_opts *o, fre_err *err)
+{
+    fre_status st;
+
+    if (!o->input || o->threads < 1)
+        return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
+    st = check_rate(o->dropout_rate, "dropout-rate", err);
+    if (st == FRE_OK)
+        st = check_rate(o->duplicate_rate, "duplicate-rate", err);
+    if (st == FRE_OK)
+        st = check_rate(o->loss_rate, "loss-rate", err);
+    if (st == FRE_OK && o->users > FRE_SIMULATE_USERS_MAX)
+        st = fre_fail(err, FRE_E_USAGE, "--users must be at most %" PRIu64,
+                      FRE_SIMULATE_USERS_MAX);
+    if (st == FRE_OK && (o->plan.cells_per_user < 1 ||
+                         o->plan.cells_per_user > FRE_COLLECTION_CELLS_MAX))
+        st = fre_fail(err, FRE_E_USAGE, "--max-cells-per-user must be 1 to %u in a collection",
+                      FRE_COLLECTION_CELLS_MAX);
+    return st;
+}
+
+/* ---- before ------------------------------------------------------------------------------------- */
+
+static fre_status open_master(simulate_run *s, fre_err *err)
+{
+    fre_rng r;
+    fre_status st = s->opts->seeded ? fre_rng_init_seeded(&r, s->opts->seed, "simulate")
+                                    : fre_rng_init(&r);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the system's random generator is not available");
+    fre_rng_bytes(&r, s->master, sizeof s->master);
+    fre_rng_wipe(&r);
+    return FRE_OK;
+}
+
+static fre_status open_population(simulate_run *s, fre_err *err)
+{
+    const fre_simulate_opts *o = s->opts;
+    fre_simulation *out = s->out;
+    fre_rng r;
+    fre_status st = simulate_population_load(&s->population, &s->embedder, o, err);
+
+    if (st != FRE_OK)
+        return st;
+    out->input_users = s->population.users;
+    out->records = s->population.records;
+    out->dim = s->population.dim;
+    out->users = o->users ? o->users : out->input_users;
+    memcpy(out->embedder_name, s->population.embedder.embedder, sizeof out->embedder_name);
+    if (out->users > o->plan.population)
+        return fre_fail(err, FRE_E_DATA,
+                        "there are more clients than --population %" PRIu64
+                        ": state a larger one, or fewer --users",
+                        o->plan.population);
+    st = simulate_stream(s, &r, "population", 0);
+    if (st == FRE_OK)
+        st = simulate_population_draw(&s->population, out->users, &r, err);
+    fre_rng_wipe(&r);
+    out->is_private = !o->seeded && !o->noise && out->users <= out->input_users;
+    return st;
+}
+
+static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *err)
+{
+    const fre_simulate_opts *o = s->opts;
+    fre_inverter_opts io = {.path = o->inverter,
+                            .threads = o->threads,
+                            .paraphrase_distance = o->plan.radius};
+    fre_rng r;
+    fre_status st;
+
+    if (!s->embedder || (o->inverter && strcmp(o->inverter, "none") == 0))
+        return FRE_OK;
+    st = simulate_stream(s, &r, "inverter", 0);
+    if (st != FRE_OK)
+        return st;
+    io.seed = fre_rng_u64(&r); /* of post-processing: not secret */
+    fre_rng_wipe(&r);
+    return fre_inverter_new(out, s->embedder, &io, err);
+}
+
+/* ---- after --------------------------------------------------------------------------------------- */
+
+static void describe_cell(const simulate_run *s, fre_released_cell *cell,
+                          const fre_release_cell *from)
+{
+    const fre_mechanism *m = &s->out->plan.mechanism;
+
+    cell->count = from->count;
+    cell->answers = from->answers;
+    cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
+    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(s->out->dim) /
+                       sqrt((double)from->answers);
+}
+
+static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
+{
+    fre_simulation *out = s->out;
+    fre_release m;
+    fre_status st = fre_release_decode(&m, &s->wire, fre_relay_release_view(s->relay, part), err);
+
+    if (st != FRE_OK)
+        return st;
+    if (out->n + m.n > *cap || !out->cell) {
+        const size_t want = 2 * (out->n + m.n) + 16;
+        fre_released_cell *cell = realloc(out->cell, want * sizeof *cell);
+        float *centroid;
+
+        if (cell)
+            out->cell = cell;
+        centroid = realloc(out->centroid, want * out->dim * sizeof *centroid);
+        if (centroid)
+            out->centroid = centroid;
+        if (!cell || !centroid)
+            return fre_fail(err, FRE_E_NOMEM, "out of memory for the release");
+        *cap = want;
+    }
+    for (uint32_t i = 0; i < m.n; i++) {
+        fre_release_cell from;
+
+        fre_release_at(&from, out->centroid + out->n * out->dim, &m, i);
+        memset(&out->cell[out->n], 0, sizeof out->cell[out->n]);
+        describe_cell(s, &out->cell[out->n], &from);
+        out->n++;
+    }
+    return FRE_OK;
+}
+
+static fre_status refuse_cancelled(const simulate_run *s, fre_err *err)
+{
+    fre_cancel m;
+    fre_status st = fre_cancel_decode(&m, &s->wire, fre_relay_cancel_view(s->relay), err);
+
+    if (st != FRE_OK)
+        return st;
+    if (m.reason == FRE_CANCEL_TOO_FEW)
+        return fre_fail(err, FRE_E_REFUSED,
+                        "the relay cancelled the collection: fewer than %" PRIu64
+                        " clients sent something, too few to mix; use more --users, cover "
+                        "messages, or a lower --dropout-rate",
+                        s->opts->batch_min);
+    return fre_fail(err, FRE_E_INTERNAL, "a server cancelled the collection");
+}
+
+/* The release as every client reads it: signed, from the relay. */
+static fre_status read_release(simulate_run *s, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    size_t cap = 0;
+
+    if (fre_relay_cancel_view(s->relay).n > 0)
+        return refuse_cancelled(s, err);
+    if (fre_relay_release_parts(s->relay) == 0)
+        return fre_fail(err, FRE_E_INTERNAL, "the servers released nothing");
+    for (uint32_t i = 0; st == FRE_OK && i < fre_relay_release_parts(s->relay); i++)
+        st = read_part(s, &cap, i, err);
+    return st;
+}
+
+static void read_counters(simulate_run *s)
+{
+    fre_simulation *out = s->out;
+
+    out->relay = *fre_relay_counters(s->relay);
+    out->tagging = *fre_tagging_counters(s->tagging);
+    out->synthesis = *fre_synthesis_counters(s->synthesis);
+    fre_relay_count(&out->relay_counts, s->relay);
+    fre_tagging_count(&out->tagging_counts, s->tagging);
+    fre_synthesis_count(&out->synthesis_counts, s->synthesis);
+    out->share_bits = s->wire.share_bits;
+}
+
+static fre_status invert_cells(simulate_run *s, fre_inverter *inverter, fre_err *err)
+{
+    fre_simulation *out = s->out;
+    double *std = inverter ? malloc(out->n * sizeof *std + 1) : NULL;
+    fre_status st = FRE_OK;
+
+    if (!inverter)
+        return FRE_OK;
+    if (!std)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < out->n; i++)
+        std[i] = out->cell[i].noise_norm / sqrt(out->dim);
+    st = fre_folder_invert(out->cell, inverter, out->centroid, std, out->n, s->opts->progress, err);
+    free(std);
+    return st;
+}
+
+static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fre_outdir *dir,
+                               fre_err *err)
+{
+    static const char *const warning[] = {
+        "simulated: one process held all texts, coins, keys and shares",
+        "NOT PRIVATE: users of the input were drawn more than once, so that one of them counts as "
+        "several"};
+    const fre_simulation *out = s->out;
+    fre_folder f = {
+        .plan = &out->plan,
+        .grid_seed = s->collection.grid_seed,
+        .dim = out->dim,
+        .is_private = out->is_private,
+        .statement = out->statement,
+        .cell = out->cell,
+        .n = out->n,
+        .centroid = out->centroid,
+        .embedder = s->population.embedder,
+        .inverter_sha256 = inverter ? fre_inverter_sha256(inverter) : NULL,
+        .projector_sha256 = inverter ? fre_inverter_projector_sha256(inverter) : NULL,
+        .ledger_reason = "simulations are not recorded",
+        .warning = warning,
+        .n_warnings = out->users > out->input_users ? 2 : 1,
+    };
+    fre_buf terms;
+    fre_status st;
+
+    if (!dir)
+        return FRE_OK;
+    fre_buf_init(&terms, 1u << 20);
+    st = fre_collection_to_json(&terms, &s->collection, err);
+    if (st == FRE_OK)
+        st = fre_buf_append(&terms, "", 1);
+    f.collection = (const char *)terms.p;
+    if (st == FRE_OK)
+        st = fre_folder_write(dir, &f, err);
+    fre_buf_wipe(&terms);
+    return st == FRE_OK ? fre_outdir_commit(dir, err) : st;
+}
+
+/* ---- the run -------------------------------------------------------------------------------------- */
+
+/* Does the step, and notes how long it took. */
+static fre_status timed(simulate_run *s, fre_simulate_step step,
+                        fre_status (*f)(simulate_run *s, fre_err *err), fre_err *err)
+{
+    const int64_t start = fre_clock_ms();
+    fre_status st = f(s, err);
+
+    s->out->seconds[step] += (double)(fre_clock_ms() - start) / 1000;
+    return st;
+}
+
+/* Is there anything that shares are asked for? */
+static fre_status learn_bits(simulate_run *s, bool *wanted, fre_err *err)
+{
+    const fre_bytes view = fre_relay_list_view(s->relay);
+    fre_list list;
+    fre_status st;
+
+    *wanted = false;
+    if (s->collection.one_shot || view.n == 0)
+        return FRE_OK;
+    st = fre_list_decode(&list, &s->wire, view, err);
+    if (st != FRE_OK || list.n == 0)
+        return st;
+    *wanted = true;
+    return fre_wire_derive_share_bits(&s->wire, &list, err);
+}
+
+static fre_status run_collection(simulate_run *s, fre_err *err)
+{
+    bool wanted = false;
+    fre_status st = timed(s, FRE_SIMULATE_STEP_FIRST, simulate_first_contact, err);
+
+    if (st == FRE_OK)
+        st = timed(s, FRE_SIMULATE_STEP_COUNT, simulate_carry, err);
+    if (st == FRE_OK)
+        st = learn_bits(s, &wanted, err);
+    if (st == FRE_OK && wanted) {
+        st = timed(s, FRE_SIMULATE_STEP_SECOND, simulate_second_contact, err);
+        if (st == FRE_OK)
+            st = timed(s, FRE_SIMULATE_STEP_SUM, simulate_carry, err);
+    }
+    if (st == FRE_OK)
+        read_counters(s);
+    return st == FRE_OK ? read_release(s, err) : st;
+}
+
+static fre_status make_plan(simulate_run *s, fre_err *err)
+{
+    fre_status st = simulate_world_plan(s, err);
+
+    return st == FRE_OK ? fre_folder_statement(&s->out->statement, &s->out->plan,
+                                               s->out->is_private, err)
+                        : st;
+}
+
+static fre_status finish(simulate_run *s, fre_inverter *inverter, fre_outdir *dir, fre_err *err)
+{
+    const int64_t start = fre_clock_ms();
+    struct rusage usage;
+    fre_status st = invert_cells(s, inverter, err);
+
+    s->out->seconds[FRE_SIMULATE_STEP_TEXTS] = (double)(fre_clock_ms() - start) / 1000;
+    if (st == FRE_OK && s->opts->compare)
+        st = timed(s, FRE_SIMULATE_STEP_COMPARE, simulate_compare, err);
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        s->out->peak_kib = (uint64_t)usage.ru_maxrss;
+    return st == FRE_OK ? write_folder(s, inverter, dir, err) : st;
+}
+
+static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
+{
+    fre_inverter *inverter = NULL;
+    fre_status st = open_master(s, err);
+
+    if (st == FRE_OK && pthread_mutex_init(&s->lock, NULL) != 0)
+        st = fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
+    else
+        s->has_lock = st == FRE_OK;
+    if (st == FRE_OK)
+        st = timed(s, FRE_SIMULATE_STEP_INPUT, open_population, err);
+    if (st == FRE_OK)
+        st = make_plan(s, err);
+    if (st == FRE_OK)
+        st = open_inverter(s, &inverter, err);
+    if (st == FRE_OK)
+        st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err);
+    if (st == FRE_OK)
+        st = run_collection(s, err);
+    if (st == FRE_OK)
+        st = finish(s, inverter, dir, err);
+    fre_inverter_free(inverter); /* before the embedder it borrows */
+    return st;
+}
+
+fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts, fre_err *err)
+{
+    simulate_run s = {.opts = opts};
+    fre_outdir *dir = NULL;
+    fre_status st;
+
+    if (!out || !opts)
+        return fre_fail(err, FRE_E_ARG, "a simulation needs options and a place for its result");
+    st = check(opts, err);
+    if (st == FRE_OK && opts->output)
+        st = fre_outdir_open(&dir, opts->output, fre_folder_names(), opts->force, err);
+    if (st != FRE_OK)
+        return st;
+    s.out = calloc(1, sizeof *s.out);
+    st = s.out ? run(&s, dir, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (s.has_lock)
+        (void)pthread_mutex_destroy(&s.lock);
+    simulate_world_close(&s);
+    simulate_states_wipe(&s.states, s.population.clients);
+    simulate_exact_wipe(&s);
+    simulate_population_wipe(&s.population);
+    fre_embedder_free(s.embedder);
+    fre_outdir_free(dir);
+    if (st == FRE_OK) {
+        *out = s.out;
+        s.out = NULL; /* handed over */
+    }
+    fre_simulation_free(s.out);
+    return st;
+}
+
+void fre_simulation_free(fre_simulation *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; s->cell && i < s->n; i++)
+        fre_inversion_wipe(&s->cell[i].text);
+    free(s->cell);
+    free(s->centroid);
+    free(s->statement);
+    free(s);
+}

@@ -1,0 +1,126 @@
+"""simulate: a whole collection in one process, its folder, its numbers, its refusals."""
+
+import json
+import os
+
+import pytest
+
+from conftest import FREQUENT, NO_TEXT, SEED
+
+BUDGET = ["--epsilon", "8", "--threshold", "60", "--population", "100000"]
+TEXTS = [t for t in FREQUENT for _ in range(110)] + [f"nobody else says {i}" for i in range(50)]
+USERS = len(TEXTS)
+
+
+@pytest.fixture(scope="module")
+def corpus_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("corpus") / "texts.txt"
+    path.write_text("".join(t + "\n" for t in TEXTS))
+    return path
+
+
+def run(fre, corpus, *args):
+    done = fre("simulate", corpus, "-o", "out", *BUDGET, *NO_TEXT, "--json", *args)
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_folder_and_numbers(fre, tmp_path, corpus_file):
+    report = run(fre, corpus_file, "--compare", "--seed", "1")
+    out = tmp_path / "out"
+    assert sorted(os.listdir(out)) == ["centroids.npy", "centroids.npy.json", "counts.npy",
+                                       "release.json", "synthetic.jsonl"]
+    release = json.loads((out / "release.json").read_text())
+    assert release["private"] is False and report["is_private"] is False
+    assert release["collection"]["id"] == report["collection"]
+    assert "synthesis and the tagging server do not collude" in " ".join(release["statement"])
+    assert release["ledger"]["entry"] is None
+    cells = [json.loads(line) for line in (out / "synthetic.jsonl").read_text().splitlines()]
+    assert len(cells) == report["released"] == len(FREQUENT)
+    assert all(c["count"] >= release["parameters"]["tau"] for c in cells)
+    assert all(c["answers"] == c["count"] and "cell" not in c for c in cells)
+
+    seen = report["not_for_publication"]
+    assert seen["users"] == seen["input_users"] == USERS
+    assert seen["rejected"] == {"relay": {}, "tagging": {}, "synthesis": {}}
+    assert seen["dummies"]["sent"] <= seen["dummies"]["most"]
+    for leg in ["tags", "reports", "shares"]: # cover messages: everybody, and all of one size
+        assert seen["bytes"][leg]["users"] == USERS
+        assert seen["bytes"][leg]["up"] == USERS * seen["bytes"][leg]["up_a_user"]
+    assert seen["peak_memory_mib"] > 0 and seen["seconds"]["shares"] >= 0
+    compared = seen["comparison"]
+    assert compared["matched"] == compared["both_released"] == len(FREQUENT)
+    assert abs(compared["noise_z"]) < 6
+
+
+def test_network_faults(fre, corpus_file):
+    report = run(fre, corpus_file, "--dropout-rate", "0.05", "--loss-rate", "0.2",
+                 "--duplicate-rate", "0.2", "--dropout", "0.3", "--seed", "2")
+    seen = report["not_for_publication"]
+    assert report["released"] == len(FREQUENT)
+    assert seen["lost"] > 0 and seen["repeated"] > 0 and seen["silent"] > 0
+    assert seen["bytes"]["shares"]["users"] == USERS - seen["silent"]
+    assert seen["refused"] == 0 and seen["comparison"] is None
+
+
+def test_one_shot_without_cover(fre, corpus_file):
+    seen = run(fre, corpus_file, "--one-shot", "--cover", "off", "--seed", "3",
+               "--compare")["not_for_publication"]
+    assert seen["bytes"]["shares"]["users"] == seen["bytes"]["list"]["users"] == 0
+    assert 0 < seen["bytes"]["reports"]["users"] < USERS
+    assert seen["comparison"]["matched"] == len(FREQUENT)
+
+
+def test_private_unless_repeated(fre, tmp_path, corpus_file):
+    assert run(fre, corpus_file)["is_private"] is True
+    again = run(fre, corpus_file, "--users", str(USERS + 50), "--force")
+    assert again["is_private"] is False
+    warnings = json.loads((tmp_path / "out" / "release.json").read_text())["warnings"]
+    assert any("drawn more than once" in w for w in warnings)
+
+
+def test_same_seed_same_release(fre, tmp_path, corpus_file):
+    run(fre, corpus_file, *SEED)
+    first = (tmp_path / "out" / "centroids.npy").read_bytes()
+    run(fre, corpus_file, *SEED, "--force", "--threads", "1")
+    assert (tmp_path / "out" / "centroids.npy").read_bytes() == first
+
+
+def test_users_with_several_texts(fre, tmp_path):
+    path = tmp_path / "users.jsonl"
+    with open(path, "w") as f:
+        for user in range(240):
+            for text in (FREQUENT[user % 3], FREQUENT[(user + 1) % 3]):
+                f.write(json.dumps({"text": text, "user": f"u{user}"}) + "\n")
+    done = fre("simulate", path.name, "-o", "out", "--epsilon", "16", "--threshold", "100",
+               "--population", "1000", "--user-field", "user", "--max-cells-per-user", "2",
+               *NO_TEXT, "--json", "--compare", "--seed", "4")
+    assert done.code == 0, done.err
+    seen = done.json()["not_for_publication"]
+    assert seen["users"] == 240 and seen["records"] == 480
+    assert done.json()["released"] == seen["comparison"]["matched"] == 3
+    assert abs(seen["comparison"]["noise_z"]) < 6
+
+
+PREFIX = "fre-e2t simulate: "
+
+
+@pytest.mark.parametrize("code, sentence, args", [
+    (64, "--loss-rate must be", ["--loss-rate", "1"]),
+    (64, "--transport", ["--transport", "pigeon"]),
+    (64, "--users must be a whole number from 1", ["--users", "0"]),
+    (64, "--one-shot asks for no second answer", ["--one-shot", "--dropout", "0.1"]),
+    (64, "--max-cells-per-user needs --user-field", ["--max-cells-per-user", "2"]),
+    (65, "more clients than --population", ["--users", "2000000"]),
+    (77, "too few to mix", ["--users", "20"]),
+])
+def test_refusals(fre, tmp_path, corpus_file, code, sentence, args):
+    done = fre("simulate", corpus_file, "-o", "out", *BUDGET, *NO_TEXT, *args)
+    assert done.code == code, done.err
+    assert sentence in done.err and done.err.startswith(PREFIX)
+    assert not (tmp_path / "out").exists()
+
+
+def test_missing_input(fre):
+    done = fre("simulate", "nothing.txt", "-o", "out", *BUDGET)
+    assert done.code == 66 and "nothing.txt" in done.err

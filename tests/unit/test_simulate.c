@@ -1,0 +1,330 @@
+/* A few hundred users through the whole protocol: what is released agrees with the exact sums, both
+ * kinds of collection, cover messages on and off, over a network that drops, loses and repeats. */
+#include <fre/simulate.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define DIM 16u
+#define GROUPS 3u
+#define GROUP 80u
+#define LONERS 40u
+#define USERS (GROUPS * GROUP + LONERS)
+
+static char *place;
+static char path[64];
+
+/* GROUPS texts that GROUP users each share, and LONERS far from everything. */
+static int write_input(void **state)
+{
+    float x[DIM];
+    FILE *f;
+
+    (void)state;
+    place = strdup("/tmp/test_simulate.XXXXXX");
+    if (!place || !mkdtemp(place))
+        return -1;
+    (void)snprintf(path, sizeof path, "%s/rows.npy", place);
+    f = fopen(path, "wb");
+    if (!f || fre_npy_write_header(f, FRE_NPY_F4, USERS, DIM, NULL) != FRE_OK)
+        return -1;
+    for (uint32_t i = 0; i < USERS; i++) {
+        memset(x, 0, sizeof x);
+        if (i < GROUPS * GROUP)
+            x[i % GROUPS] = 1; /* one cell each, whatever the grid: the same point */
+        else
+            x[GROUPS + i % 8] = (i % 3 == 0 ? 1.f : -1.f) * (1 - .01f * (float)(i % 16));
+        if (fwrite(x, sizeof x, 1, f) != 1)
+            return -1;
+    }
+    return fclose(f) == 0 ? 0 : -1;
+}
+
+static int drop_input(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    (void)rmdir(place);
+    free(place);
+    return 0;
+}
+
+static fre_simulate_opts options(void)
+{
+    fre_simulate_opts o;
+
+    fre_simulate_opts_init(&o);
+    o.input = path;
+    o.inverter = "none";
+    o.plan.epsilon = 8;
+    o.plan.delta = 1e-4;
+    o.plan.threshold = 40;
+    o.plan.population = 1000;
+    o.plan.sampling_rate = .6; /* no search: the plan is made some twenty times here */
+    o.compare = true;
+    o.threads = 2;
+    o.batch_min = 10;
+    o.seeded = true;
+    memset(o.seed, 0x5e, sizeof o.seed);
+    return o;
+}
+
+static fre_simulation *run(const fre_simulate_opts *o)
+{
+    fre_simulation *s = NULL;
+    fre_err err = {""};
+    const fre_status st = fre_simulate(&s, o, &err);
+
+    if (st != FRE_OK)
+        print_error("%s\n", err.text);
+    assert_int_equal(st, FRE_OK);
+    return s;
+}
+
+static void draw_nothing(const void *ctx, fre_rng *r, int32_t *out, size_t n)
+{
+    (void)ctx;
+    (void)r;
+    memset(out, 0, n * sizeof *out);
+}
+
+static const fre_share_noise nothing = {.draw = draw_nothing};
+
+/* Everybody of a group holds one unit vector: without noise the centroid is that vector but for the
+ * rounding of each answer to the lattice, of variance at most beta^2/4 a coordinate (beta^2/6 on
+ * average, for which the bound on the squared norm is six times what is expected). */
+static void expect_groups(const fre_simulation *s)
+{
+    bool seen[GROUPS] = {false};
+    double beta = fre_quantisation(s->plan.sigma_local, s->plan.account.split, DIM);
+
+    assert_int_equal(s->n, GROUPS);
+    for (size_t i = 0; i < s->n; i++) {
+        const float *x = s->centroid + i * DIM;
+        size_t best = 0;
+        double gap = 0;
+
+        for (size_t j = 1; j < DIM; j++)
+            best = x[j] > x[best] ? j : best;
+        assert_true(best < GROUPS);
+        assert_false(seen[best]);
+        seen[best] = true;
+        for (size_t j = 0; j < DIM; j++)
+            gap += pow((double)x[j] - (j == best), 2);
+        assert_true(gap <= beta * beta * DIM / (double)s->cell[i].answers);
+        assert_true(s->cell[i].count <= GROUP && s->cell[i].answers <= s->cell[i].count);
+        assert_true(s->cell[i].count >= s->plan.mechanism.tau);
+    }
+}
+
+static void expect_clean(const fre_simulation *s)
+{
+    assert_int_equal(s->refused, 0);
+    assert_int_equal(s->comparison.matched, s->n);
+    assert_int_equal(s->tagging_counts.evaluations, USERS);
+    assert_int_equal(s->relay_counts.clients, USERS);
+    assert_int_equal(s->synthesis_counts.tags_short + s->synthesis_counts.tags_disagreed +
+                         s->synthesis_counts.tags_overflowed,
+                     0);
+    for (size_t i = 1; i < FRE_REJECTIONS; i++)
+        assert_int_equal(s->relay.rejected[i] + s->tagging.rejected[i] + s->synthesis.rejected[i],
+                         0);
+}
+
+static void test_exact_sums_without_noise(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        fre_simulate_opts o = options();
+        fre_simulation *s;
+
+        o.noise = &nothing;
+        o.plan.dist.one_shot = (kind & 1) != 0;
+        o.plan.dist.dropout = o.plan.dist.one_shot ? 0 : .1;
+        o.plan.dist.cover = (kind & 2) == 0;
+        s = run(&o);
+        expect_groups(s);
+        expect_clean(s);
+        assert_false(s->is_private);
+        for (size_t i = 0; i < s->n; i++)
+            assert_int_equal(s->cell[i].answers, s->cell[i].count);
+        /* Cover: everybody sends as much as everybody else, whatever the coin. */
+        if (o.plan.dist.cover)
+            assert_int_equal(s->leg[FRE_SIMULATE_REPORTS].clients, USERS);
+        else
+            assert_true(s->leg[FRE_SIMULATE_REPORTS].clients < USERS);
+        if (o.plan.dist.one_shot)
+            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, 0);
+        else if (o.plan.dist.cover)
+            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, USERS);
+        fre_simulation_free(s);
+    }
+}
+
+static void test_bad_network(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        fre_simulate_opts o = options();
+        fre_simulation *s;
+
+        o.noise = &nothing;
+        o.plan.dist.one_shot = kind == 1;
+        o.plan.dist.dropout = kind == 1 ? 0 : .3;
+        o.dropout_rate = kind == 1 ? 0 : .1;
+        o.loss_rate = .3;
+        o.duplicate_rate = .3;
+        s = run(&o);
+        expect_groups(s);
+        expect_clean(s);
+        assert_true(s->lost > 0 && s->repeated > 0 && s->relay.repeated > 0);
+        if (kind == 0) {
+            assert_true(s->silent > 0);
+            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, USERS - s->silent);
+        }
+        fre_simulation_free(s);
+    }
+}
+
+/* Reads the folder's files, and removes it. */
+static void expect_folder(const char *folder)
+{
+    const char *const *name = fre_folder_names();
+    char file[160];
+    struct stat is;
+
+    for (; *name; name++) {
+        (void)snprintf(file, sizeof file, "%s/%s", folder, *name);
+        assert_int_equal(stat(file, &is), 0);
+        assert_true(is.st_size > 0);
+        assert_int_equal(unlink(file), 0);
+    }
+    assert_int_equal(rmdir(folder), 0);
+}
+
+/* With the noise of the plan: chi-square of all coordinates within 6 standard deviations, and the
+ * rounding's variance is in the plan. */
+static void test_noise_as_planned(void **state)
+{
+    fre_simulate_opts o = options();
+    fre_simulation *s;
+    char folder[80];
+
+    (void)state;
+    (void)snprintf(folder, sizeof folder, "%s/out", place);
+    o.output = folder;
+    s = run(&o);
+    expect_folder(folder);
+    assert_non_null(strstr(s->statement, "NOT PRIVATE"));
+    expect_clean(s);
+    assert_int_equal(s->n, GROUPS);
+    assert_true(s->comparison.freedom > 0);
+    assert_true(fabs(s->comparison.noise_z) < 6);
+    assert_int_equal(s->comparison.cells, GROUPS);
+    assert_int_equal(s->comparison.curator_released, GROUPS);
+    assert_int_equal(s->comparison.both, GROUPS);
+    /* Dummies are within what TSDLap can draw: 0 to twice the mean. */
+    assert_true((double)s->tagging_counts.padding <= 2 * s->plan.expected_dummies);
+    assert_int_equal(s->tagging_counts.padded, s->tagging_counts.padding);
+    fre_simulation_free(s);
+}
+
+/* Threads only change who waits for whom; the seed decides the rest. */
+static void test_seed(void **state)
+{
+    fre_simulate_opts o = options();
+    fre_simulation *a, *b;
+
+    (void)state;
+    o.threads = 1;
+    a = run(&o);
+    o.threads = 4;
+    b = run(&o);
+    assert_int_equal(a->n, GROUPS);
+    assert_int_equal(b->n, GROUPS);
+    assert_memory_equal(a->centroid, b->centroid, a->n * DIM * sizeof *a->centroid);
+    assert_memory_equal(a->id.b, b->id.b, sizeof a->id.b);
+    fre_simulation_free(a);
+    fre_simulation_free(b);
+}
+
+static void test_users(void **state)
+{
+    fre_simulate_opts o = options();
+    fre_simulation *s;
+
+    (void)state;
+    o.seeded = false;
+    o.compare = false;
+    o.users = 200;
+    s = run(&o);
+    assert_int_equal(s->users, 200);
+    assert_int_equal(s->input_users, USERS);
+    assert_int_equal(s->tagging_counts.evaluations, 200);
+    assert_true(s->is_private);
+    fre_simulation_free(s);
+    o.users = 400;
+    s = run(&o);
+    assert_int_equal(s->tagging_counts.evaluations, 400);
+    assert_false(s->is_private); /* somebody counts twice */
+    fre_simulation_free(s);
+}
+
+static void expect(fre_status wanted, const fre_simulate_opts *o, const char *word)
+{
+    fre_simulation *s = NULL;
+    fre_err err = {""};
+
+    assert_int_equal(fre_simulate(&s, o, &err), wanted);
+    assert_null(s);
+    assert_non_null(strstr(err.text, word));
+}
+
+static void test_refusals(void **state)
+{
+    const fre_simulate_opts good = options();
+    fre_simulate_opts o = good;
+
+    (void)state;
+    o.loss_rate = .95;
+    expect(FRE_E_USAGE, &o, "--loss-rate");
+    o = good;
+    o.duplicate_rate = -.1;
+    expect(FRE_E_USAGE, &o, "--duplicate-rate");
+    o = good;
+    o.dropout_rate = NAN;
+    expect(FRE_E_USAGE, &o, "--dropout-rate");
+    o = good;
+    o.plan.cells_per_user = FRE_COLLECTION_CELLS_MAX + 1;
+    expect(FRE_E_USAGE, &o, "--max-cells-per-user");
+    o = good;
+    o.plan.population = USERS - 1;
+    expect(FRE_E_DATA, &o, "--population");
+    o = good;
+    o.input = "/nonexistent/rows.npy";
+    expect(FRE_E_NOINPUT, &o, "rows.npy");
+    o = good;
+    o.corpus.user_field = "user";
+    expect(FRE_E_USAGE, &o, "--user-field");
+    o = good;
+    o.batch_min = USERS + 1;
+    expect(FRE_E_REFUSED, &o, "too few");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact_sums_without_noise), cmocka_unit_test(test_bad_network),
+        cmocka_unit_test(test_noise_as_planned),         cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_users),                    cmocka_unit_test(test_refusals),
+    };
+
+    return cmocka_run_group_tests(tests, write_input, drop_input);
+}
