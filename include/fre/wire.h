@@ -170,16 +170,18 @@ typedef struct fre_wire {
     fre_collection c;
     fre_collection_id id;
     uint32_t share_bits; /**< b of a packed residue; 0: not known, nothing with a share can be made */
+    uint8_t list[FRE_HASH_BYTES]; /**< SHA-256 of the list's entries, with the bits; 0: none */
 } fre_wire;
 
 /** FRE_E_DATA: c is not valid. */
 FRE_API FRE_MUST_CHECK fre_status fre_wire_init(fre_wire *out, const fre_collection *c,
                                                 fre_err *err);
-/** bits in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX, else FRE_E_ARG. */
+/** bits in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX, else FRE_E_ARG.  w->list stays. */
 FRE_API FRE_MUST_CHECK fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits);
 /** The bits that everybody derives (fre_share_bits): two-phase from the published list, an empty
  * one counting as one cell of tau; one-shot, with list NULL, from the most that the terms allow,
- * one cell of all reports and as many cells as reports make.  FRE_E_ARG: the wrong one of the two;
+ * one cell of all reports and as many cells as reports make.  w->list becomes the list's hash:
+ * seeds sealed under another list do not open.  FRE_E_ARG: the wrong one of the two;
  * FRE_E_LIMIT: 32 bits do not suffice; FRE_E_USAGE. */
 FRE_API FRE_MUST_CHECK fre_status fre_wire_derive_share_bits(fre_wire *w, const struct fre_list *list,
                                                              fre_err *err);
@@ -251,7 +253,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_exchange_read(const fre_ohttp_exchange *x,
 
 /* ---- reports and shares: client to S_syn, through the relay -------------------------------- */
 
-/** The seed of one report's share, sealed to S_tag; bound to collection, tag and report. */
+/** The seed of one report's share, sealed to S_tag; bound to collection, tag, report and the list
+ * that its sender saw (w->list), so that S_syn can't show clients another than S_tag. */
 FRE_API FRE_MUST_CHECK fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w,
                                                      const fre_tag *tag, const fre_report_id *id,
                                                      const fre_share_seed *seed,

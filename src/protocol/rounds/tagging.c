@@ -567,6 +567,9 @@ static void load_list(rounds_in *in, fre_tagging *x, fre_status *st)
     if (!in->bad && x->list_message.n > 0 &&
         fre_list_decode(&x->list, &x->base.w, rounds_buf_view(&x->list_message), NULL) != FRE_OK)
         in->bad = true;
+    /* The bits once more, since seeds are bound to the list as well. */
+    if (!in->bad && x->list_message.n > 0 && !x->base.w.c.one_shot)
+        in->bad = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL) != FRE_OK;
 }
 
 static fre_status load(fre_tagging *x, fre_bytes state, fre_err *err)

@@ -57,6 +57,7 @@ static fre_status keep_list(fre_tagging *x, fre_bytes in)
     if (st == FRE_OK)
         return FRE_OK;
     x->base.w.share_bits = bits;
+    memset(x->base.w.list, 0, sizeof x->base.w.list);
     fre_buf_wipe(&x->list_message);
     x->list = (fre_list){.n = 0};
     return st;

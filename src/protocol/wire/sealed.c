@@ -1,9 +1,11 @@
 /* sealed.c - what clients send: tag requests in Oblivious HTTP, reports, shares and seeds in HPKE.
  *
- * info of a seal:  u8 length of label || label || collection id || what else is bound
+ * info of a seal:  u8 length of label || label || collection id || what else is bound,
+ *                  of a seed: tag || report id || hash of the list
  * aad of a report or share: the head in front of it. */
 #include "internal.h"
 
+#include <sodium.h>
 #include <stdlib.h>
 
 #define INFO_MAX 128u
@@ -28,6 +30,8 @@ static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char 
         p += sizeof tag->b;
         memcpy(p, id->b, sizeof id->b);
         p += sizeof id->b;
+        memcpy(p, w->list, sizeof w->list);
+        p += sizeof w->list;
     }
     return wire_view(out, (size_t)(p - out));
 }
@@ -72,9 +76,13 @@ fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err
         cells = list->n > 0 ? list->n : 1;
     }
     st = fre_share_bits(&bits, &m, w->c.split, largest, cells, err);
-    if (st == FRE_OK)
-        w->share_bits = bits;
-    return st;
+    if (st != FRE_OK)
+        return st;
+    w->share_bits = bits;
+    memset(w->list, 0, sizeof w->list);
+    if (list)
+        (void)crypto_hash_sha256(w->list, list->raw.p, list->raw.n);
+    return FRE_OK;
 }
 
 size_t fre_wire_share_bytes(const fre_wire *w)
