@@ -884,7 +884,7 @@ static void test_the_order_of_the_release(void **state)
         fre_release_cell cell;
         float x[DIM];
 
-        w->syn->base.secret[0] ^= i;
+        w->syn->base.streams[0] ^= i;
         assert_int_equal(gather(w, groups, 2), 11);
         close_and_count(w);
         share_all(w, 0, 11);

@@ -479,8 +479,10 @@ static void padding_of(bool one_shot, bool restart)
     world *w = world_new(one_shot);
     fre_tagging_counts n;
     uint32_t times[3];
+    uint8_t streams[FRE_SEED_BYTES];
 
     w->restart = restart;
+    memcpy(streams, w->tag->base.streams, sizeof streams);
     pump_tag(w, 2000);
     fre_tagging_count(&n, w->tag);
     assert_true(n.padding > 0);
@@ -488,6 +490,11 @@ static void padding_of(bool one_shot, bool restart)
     assert_int_equal(w->reports.n, n.padding);
     multiplicities(w, times, 3);
     assert_int_equal(fre_tagging_stage(w->tag), FRE_STAGE_COUNTING);
+    /* Gone from the machine: what it was can be told from the beginning alone. */
+    assert_null(w->tag->dummies);
+    assert_memory_not_equal(w->tag->base.streams, streams, sizeof streams);
+    assert_false(state_has(w, streams, sizeof streams));
+    memcpy(w->tag->base.streams, streams, sizeof streams);
     assert_int_equal(tagging_padding_draw(w->tag), FRE_OK);
     assert_int_equal(times[1], w->tag->dummies[0]);
     assert_int_equal(times[2], w->tag->dummies[1]);
@@ -577,7 +584,7 @@ static void test_closed_says_nothing_of_padding(void **state)
     for (uint8_t i = 0; i < 8; i++) {
         world *w = world_new(false);
 
-        w->tag->base.secret[0] ^= i; /* another draw of everything */
+        w->tag->base.streams[0] ^= i; /* another draw of everything */
         assert_int_equal(asked_at(w, 1500), FRE_NOT_REJECTED);
         pump_tag(w, 2000);
         if (i == 0)

@@ -56,6 +56,8 @@ fre_status rounds_base_init(rounds_base *x, const fre_collection *c, fre_role ro
         st = fre_wire_derive_share_bits(&x->w, NULL, err);
     if (st == FRE_OK)
         fre_rng_bytes(rng, x->secret, sizeof x->secret);
+    if (st == FRE_OK)
+        fre_rng_bytes(rng, x->streams, sizeof x->streams);
     return st;
 }
 
@@ -80,6 +82,7 @@ void rounds_base_save(rounds_out *o, const rounds_base *x)
     for (size_t i = 0; i < FRE_REJECTIONS; i++)
         rounds_put_uint(o, x->counters.rejected[i], 8);
     rounds_put(o, x->secret, sizeof x->secret);
+    rounds_put(o, x->streams, sizeof x->streams);
     rounds_put_bytes(o, x->cancel.p, x->cancel.n);
     rounds_put_uint(o, x->cancel_to, 1);
     rounds_put_uint(o, x->answers, 4);
@@ -130,6 +133,7 @@ void rounds_base_load(rounds_in *in, rounds_base *x, fre_status *st)
     for (size_t i = 0; i < FRE_REJECTIONS; i++)
         x->counters.rejected[i] = rounds_get_uint(in, 8);
     rounds_get(in, x->secret, sizeof x->secret);
+    rounds_get(in, x->streams, sizeof x->streams);
     rounds_get_buf(in, &x->cancel, st);
     x->cancel_to = (uint32_t)rounds_get_uint(in, 1);
     load_answers(in, x, st);
@@ -148,7 +152,27 @@ fre_status rounds_stream(fre_rng *out, const rounds_base *x, const char *label, 
 
     (void)snprintf(text, sizeof text, "%.40s %llu %llu", label, (unsigned long long)a,
                    (unsigned long long)b);
-    return fre_rng_init_seeded(out, x->secret, text);
+    return fre_rng_init_seeded(out, x->streams, text);
+}
+
+void rounds_ratchet(rounds_base *x)
+{
+    static const char left[] = "fre-e2t streams, left";
+    static const char right[] = "fre-e2t streams, right";
+    uint8_t next[FRE_SEED_BYTES];
+
+    fre_hash128(next, x->streams, left, sizeof left);
+    fre_hash128(next + 16, x->streams, right, sizeof right);
+    memcpy(x->streams, next, sizeof next);
+    fre_wipe(next, sizeof next);
+}
+
+double rounds_reports_max(const fre_collection *c)
+{
+    /* m copies of at most 2 gamma tags for m = 1..tau-1 */
+    const double padding = (double)c->tau * (double)(c->tau - 1) * c->gamma;
+
+    return (double)(c->users * c->cells_per_user) + padding;
 }
 
 void rounds_hash(uint8_t out[ROUNDS_HASH_BYTES], const rounds_base *x, fre_bytes in)

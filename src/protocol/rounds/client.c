@@ -610,7 +610,7 @@ static fre_status read_list(fre_client *c, fre_bytes in, fre_err *err)
 
     if (st != FRE_OK)
         return st;
-    if (c->step == CLIENT_ASKING || c->step == CLIENT_REPORTING)
+    if (c->now < c->terms->w.c.tags_close)
         return fre_fail(err, FRE_E_STATE, "a list that came before tags closed counts nothing");
     if (c->step != CLIENT_LISTENING)
         return FRE_OK;

@@ -88,7 +88,8 @@ typedef struct rounds_base {
     fre_stage stage;
     bool cancelled; /* VOID by a cancel, not by the clock */
     fre_counters counters;
-    uint8_t secret[FRE_SEED_BYTES]; /* SECRET: seeds the streams and keys the hashes */
+    uint8_t secret[FRE_SEED_BYTES];  /* SECRET: keys the hashes */
+    uint8_t streams[FRE_SEED_BYTES]; /* SECRET: seeds the streams */
     /* Answers by hash of what was answered. */
     rounds_table answered;
     fre_buf *answer;
@@ -113,6 +114,11 @@ void rounds_clock(rounds_base *x, int64_t now);
 /* Stream of a purpose: the same after a restart.  label: up to 40 bytes of text. */
 fre_status rounds_stream(fre_rng *out, const rounds_base *x, const char *label, uint64_t a,
                          uint64_t b);
+/* Replaces the seed of the streams by a hash of it: what came of it can't be made again, whoever
+ * gets hold of the state later. */
+void rounds_ratchet(rounds_base *x);
+/* Reports that all users and the longest padding can send. */
+double rounds_reports_max(const fre_collection *c);
 void rounds_hash(uint8_t out[ROUNDS_HASH_BYTES], const rounds_base *x, fre_bytes in);
 
 /* Answers with a rejection and counts it. */

@@ -86,6 +86,7 @@ static fre_status shuffle(fre_relay *x)
             memcpy(b, spare, n);
         }
         fre_rng_wipe(&r);
+        rounds_ratchet(&x->base); /* who came when can't be told from the order any more */
     }
     free(spare);
     return st;
@@ -406,7 +407,8 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
     rounds_hash(hash, &x->base, in);
     if (rounds_table_find(&x->seen, hash))
         return receipt(&x->base.counters.repeated, reply, why);
-    if (x->closed.n > 0) /* it said that all was here */
+    if (x->closed.n > 0 || (double)x->mixed + 1 > rounds_reports_max(&x->base.w.c))
+        /* it said that all was here, or sends more than it may draw */
         return reject(x, reply, why, FRE_REJECTED_DISAGREES);
     st = mix_reserve(x);
     if (st == FRE_OK)

@@ -170,13 +170,9 @@ static fre_rejection part_rejected(const synthesis_batch *b, fre_part part)
     return b->arrived[part.index] ? FRE_REJECTED_REPLAYED : FRE_NOT_REJECTED;
 }
 
-/* More than all users and the longest padding can send. */
 static bool too_many(const fre_synthesis *x, const fre_flush *f)
 {
-    const fre_collection *c = &x->base.w.c;
-    const double padding = (double)c->tau * (double)(c->tau - 1) * c->gamma;
-
-    return (double)x->entries + f->n > (double)(c->users * c->cells_per_user) + padding;
+    return (double)x->entries + f->n > rounds_reports_max(&x->base.w.c);
 }
 
 static fre_rejection report_rejected(const fre_synthesis *x, const fre_flush *f)

@@ -88,6 +88,7 @@ fre_status synthesis_release(fre_synthesis *x)
     x->release_parts = parts;
     x->counts.tags_released = n;
     synthesis_forget(x);
+    rounds_ratchet(&x->base); /* and with it the order */
     x->base.stage = FRE_STAGE_DONE;
     return FRE_OK;
 }

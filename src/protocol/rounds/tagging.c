@@ -23,10 +23,9 @@ static void wipe_array(void *p, size_t bytes)
 void tagging_forget(fre_tagging *x)
 {
     destroy_key(x);
-    wipe_array(x->dummies, (size_t)(x->base.w.c.tau - 1) * sizeof *x->dummies);
+    tagging_padding_forget(x);
     wipe_array(x->member, (size_t)x->room * sizeof *x->member);
     free(x->cell);
-    x->dummies = NULL;
     x->member = NULL;
     x->cell = NULL;
     x->room = x->members = 0;
@@ -447,8 +446,10 @@ fre_status fre_tagging_answered(fre_tagging *x, uint64_t cookie, fre_bytes reply
         return st;
     if (ROUNDS_COOKIE_KIND(cookie) == COOKIE_PADDING)
         padding_arrived(x, ROUNDS_COOKIE_INDEX(cookie));
-    else if (ROUNDS_COOKIE_KIND(cookie) == COOKIE_CLOSED && x->padded == x->padding)
+    else if (ROUNDS_COOKIE_KIND(cookie) == COOKIE_CLOSED && x->padded == x->padding) {
+        tagging_padding_forget(x);
         x->base.stage = FRE_STAGE_COUNTING;
+    }
     return FRE_OK;
 }
 

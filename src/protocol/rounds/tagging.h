@@ -53,6 +53,8 @@ fre_status tagging_cells_new(fre_tagging *x);
 
 /* tagging_padding.c */
 fre_status tagging_padding_draw(fre_tagging *x);
+/* All of it has arrived: nobody, not even this machine, can tell any more which reports it was. */
+void tagging_padding_forget(fre_tagging *x);
 /* Report `index` of the padding; the same bytes each time. */
 fre_status tagging_padding_report(const fre_tagging *x, fre_buf *out, uint64_t index);
 

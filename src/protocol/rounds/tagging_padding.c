@@ -37,6 +37,15 @@ fre_status tagging_padding_draw(fre_tagging *x)
     return FRE_OK;
 }
 
+void tagging_padding_forget(fre_tagging *x)
+{
+    if (x->dummies)
+        fre_wipe(x->dummies, (size_t)(x->base.w.c.tau - 1) * sizeof *x->dummies);
+    free(x->dummies);
+    x->dummies = NULL;
+    rounds_ratchet(&x->base);
+}
+
 /* Multiplicity and number of the tag of which report `index` is a copy. */
 static void place(const fre_tagging *x, uint64_t index, uint64_t *m, uint64_t *tag)
 {

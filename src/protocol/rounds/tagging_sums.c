@@ -72,6 +72,7 @@ static fre_status take_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, 
     if (st == FRE_OK)
         st = keep_list(x, in);
     if (st == FRE_OK) {
+        tagging_padding_forget(x);
         x->base.stage = FRE_STAGE_SHARES;
         if (x->list.n == 0) {
             tagging_forget(x);
@@ -117,6 +118,12 @@ fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return second_list(x, reply, why, in, &l);
     if (!counts_are_possible(x, &l))
         return rounds_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
+    /* Nobody can have counted before all of the padding was there. */
+    st = x->base.stage == FRE_STAGE_CLOSING ? tagging_padding_draw(x) : FRE_OK;
+    if (st != FRE_OK)
+        return st;
+    if (x->padded < x->padding)
+        return rounds_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
     return take_list(x, reply, why, in);
 }
 
@@ -421,6 +428,15 @@ static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *
     return st;
 }
 
+/* More sums than one answer holds: S_syn asks for fewer at a time, if it means well. */
+static bool too_many(const fre_tagging *x, const fre_id_sets *all)
+{
+    const size_t each = FRE_OPRF_TAG_BYTES + 4 + fre_wire_share_bytes(&x->base.w);
+    const size_t rest = FRE_WIRE_HEAD_BYTES + 12 + FRE_WIRE_SIGNATURE_BYTES;
+
+    return all->n > (FRE_WIRE_MESSAGE_MAX - rest) / each;
+}
+
 /* Whatever was asked about these tags is over: seeds go, and no second set can be asked for. */
 static void open_commit(fre_tagging *x, fre_id_sets all, uint32_t opened)
 {
@@ -471,6 +487,8 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
     code = x->base.stage == FRE_STAGE_SUMMING && x->sets.index == x->sets.count
                ? part_rejected(&x->open, all.part)
                : FRE_REJECTED_PHASE;
+    if (code == FRE_NOT_REJECTED && too_many(x, &all))
+        code = FRE_REJECTED_SIZE;
     if (code != FRE_NOT_REJECTED)
         return rounds_reject(&x->base, reply, why, code);
     st = rounds_prepare(&x->base);
