@@ -297,8 +297,8 @@ FRE_API const fre_wire *fre_terms_view(const fre_terms *t);
 typedef struct fre_client_host {
     void *ctx;
     /** Keep the state (SECRET) where a restart finds it, in place of an older one; return when it is
-     * there.  Called before anything is sent that could not be made again.  NULL: a client that is
-     * never restarted. */
+     * there.  Called by _tick when there is something new, before anything is put out; so tick
+     * once more after an answer.  NULL: a client that is never restarted. */
     fre_status (*keep)(void *ctx, fre_bytes state);
     /** Charge the collection to the owner's budget, before the first report leaves and whatever the
      * coin; again after a restart, so that the same id must count once.  FRE_E_REFUSED: the budget

@@ -635,6 +635,7 @@ static void test_shares_and_nulls(void **state)
         real = report(&w, &tag, &id);
         memset(tag.b, 7, sizeof tag.b);
         make_list(&w, listed ? &own : &tag, 6, &list);
+        reload(&w); /* the receipt is part of the state */
         assert_int_equal(fre_client_read(w.client, sample_view(&list), 2100, NULL), FRE_OK);
         assert_int_equal(tick(&w, 2100), 1);
         assert_int_equal(fre_list_decode(&decoded, &wire, sample_view(&list), NULL), FRE_OK);

@@ -484,7 +484,7 @@ static void test_shuffle_is_uniform(void **state)
 static void test_flush_is_repeated(void **state)
 {
     static const uint8_t full[] = {FRE_WIRE_VERSION, FRE_WIRE_REJECTION, FRE_REJECTED_FULL};
-    fre_buf first[3];
+    fre_buf first[3], before;
     fre_relay_counts counts;
     world w;
 
@@ -492,6 +492,8 @@ static void test_flush_is_repeated(void **state)
     set_up(&w, 10);
     fill(&w, CLIENTS);
     handle(&w, sample_view(&w.closed), 2001, FRE_NOT_REJECTED);
+    fre_buf_init(&before, SAMPLE_MAX);
+    assert_int_equal(fre_relay_save(w.relay, &before), FRE_OK);
     assert_int_equal(tick(&w, 2001), 3); /* 40 in parts of 16 */
     for (size_t i = 0; i < 3; i++) {
         fre_buf_init(&first[i], SAMPLE_MAX);
@@ -499,7 +501,13 @@ static void test_flush_is_repeated(void **state)
                                         w.out.item[i].message.n),
                          FRE_OK);
     }
-    for (unsigned k = 0; k < 3; k++) {
+    for (unsigned k = 0; k < 4; k++) {
+        if (k == 3) { /* from before it was shuffled */
+            fre_relay_free(w.relay);
+            assert_int_equal(
+                fre_relay_load(&w.relay, &w.s.w.c, &w.s.relay_sk, sample_view(&before), NULL),
+                FRE_OK);
+        }
         reload(&w);
         assert_int_equal(tick(&w, 2002), 3);
         for (size_t i = 0; i < 3; i++) {
@@ -523,6 +531,7 @@ static void test_flush_is_repeated(void **state)
     assert_int_equal(tick(&w, 2004), 0);
     for (size_t i = 0; i < 3; i++)
         fre_buf_wipe(&first[i]);
+    fre_buf_wipe(&before);
     tear_down(&w);
 }
 

@@ -929,7 +929,7 @@ static void test_cancelled_at_any_time(void **state)
         assert_int_equal(
             fre_cancel_encode(&m, &w->s.w, &c, step % 2 ? &w->s.tag_sk : &w->s.relay_sk), FRE_OK);
         assert_int_equal(to_syn(w, rounds_buf_view(&m), when[step]),
-                         done ? FRE_REJECTED_PHASE : FRE_NOT_REJECTED);
+                         done ? FRE_REJECTED_EXPIRED : FRE_NOT_REJECTED);
         assert_int_equal(fre_synthesis_stage(w->syn), done ? FRE_STAGE_DONE : FRE_STAGE_VOID);
         restart_syn(w);
         if (!done) {

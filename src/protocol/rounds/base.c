@@ -269,7 +269,7 @@ fre_status rounds_receipt(rounds_base *x, fre_buf *receipt)
 
 fre_status rounds_cancel(rounds_base *x, fre_cancel_reason reason, const fre_sign_sk *sk)
 {
-    const fre_cancel m = {.by = x->role, .reason = reason, .time = x->now > 0 ? x->now : 0};
+    const fre_cancel m = {.by = x->role, .reason = reason, .time = x->now > 0 ? x->now : 1};
     fre_status st;
 
     if (x->cancel.n > 0)

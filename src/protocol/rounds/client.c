@@ -482,7 +482,8 @@ fre_status fre_client_tick(fre_client *c, fre_outbox *out, int64_t now)
         return post_messages(c, out, COOKIE_SHARE);
     case CLIENT_LISTENING:
     case CLIENT_DONE:
-        return FRE_OK;
+        /* A receipt is to be known after a restart, and what is over is not to be left behind. */
+        return keep(c);
     }
     return FRE_E_INTERNAL;
 }

@@ -231,7 +231,7 @@ static fre_status cancelled(fre_synthesis *x, fre_buf *reply, fre_rejection *why
     if (m.by == x->base.role)
         return rounds_reject(&x->base, reply, why, FRE_REJECTED_MALFORMED);
     if (x->base.stage == FRE_STAGE_DONE) /* what is released stays */
-        return rounds_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
+        return rounds_reject(&x->base, reply, why, FRE_REJECTED_EXPIRED);
     st = rounds_receipt(&x->base, &receipt);
     if (st == FRE_OK) {
         synthesis_forget(x);
