@@ -4,6 +4,8 @@
 #ifndef FRE_TEST_ROUNDS_NET_H
 #define FRE_TEST_ROUNDS_NET_H
 
+#include <math.h>
+
 #include "rounds_small.h"
 
 #define NET_PLACES 2u
@@ -25,6 +27,7 @@ typedef struct net_user {
     bool answered[NET_PLACES];   /* the relay took a share that says something */
     bool shared[NET_PLACES];     /* the relay took any share */
     unsigned spends;
+    fre_buf first[3][NET_PLACES];            /* what it sent first, of each kind */
     size_t asked, report_bytes, share_bytes; /* what the relay saw of it */
 } net_user;
 
@@ -50,6 +53,7 @@ struct net {
     uint64_t syn_before_closed; /* bytes that S_syn had while S_tag held its key */
     void (*saw)(net *n, fre_role who, fre_bytes what); /* every message that comes in; NULL: none */
     void *seen;
+    const char *broken; /* a rule that a machine broke; NULL: none */
 };
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
@@ -85,6 +89,8 @@ static inline void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
         memcpy(u->x, x, texts * SMALL_DIM * sizeof *x);
     u->host = (fre_client_host){.ctx = u, .keep = net_keep, .spend = net_spend, .noise = &n->noise};
     fre_buf_init(&u->disk, SAMPLE_MAX);
+    for (unsigned k = 0; k < 3 * NET_PLACES; k++)
+        fre_buf_init(&u->first[k / NET_PLACES][k % NET_PLACES], SAMPLE_MAX);
     sample_must(fre_client_new(&u->client, n->terms, u->x, texts, &u->host, &n->rng, NULL) ==
                 FRE_OK);
     sample_must(fre_client_save(u->client, &u->disk) == FRE_OK);
@@ -106,10 +112,7 @@ static inline void net_open(net *n, const sample *keys, const fre_collection *c,
     n->s = *keys;
     small_rng(&n->rng, seed);
     n->noise = (fre_share_noise){.draw = small_no_noise};
-    if (c->cells_per_user > 1)
-        n->terms = small_unchecked_terms(c);
-    else
-        sample_must(fre_terms_new(&n->terms, c, NULL) == FRE_OK);
+    n->terms = small_unchecked_terms(c);
     n->s.w = *fre_terms_view(n->terms);
     n->tag_keys = (fre_tagging_keys){.seal = n->s.tag, .sign = n->s.tag_sk};
     n->syn_keys = (fre_synthesis_keys){.seal = n->s.syn, .sign = n->s.syn_sk};
@@ -128,6 +131,8 @@ static inline void net_close(net *n)
     for (uint32_t i = 0; i < n->users; i++) {
         fre_client_free(n->user[i].client);
         fre_buf_wipe(&n->user[i].disk);
+        for (unsigned k = 0; k < 3 * NET_PLACES; k++)
+            fre_buf_wipe(&n->user[i].first[k / NET_PLACES][k % NET_PLACES]);
     }
     free(n->user);
     fre_tagging_free(n->tag);
@@ -300,6 +305,18 @@ static inline bool net_says(const net *n, const net_user *u, uint32_t place)
            fre_list_scan(&list, &u->tag[place]) > 0;
 }
 
+/* A client repeats itself to the byte, whatever happened in between. */
+static inline void net_note(net *n, net_user *u, uint64_t cookie, fre_bytes m)
+{
+    const unsigned kind = fre_client_is_exchange(cookie) ? 0 : m.p[1] == FRE_WIRE_REPORT ? 1 : 2;
+    fre_buf *first = &u->first[kind][ROUNDS_COOKIE_INDEX(cookie)];
+
+    if (first->n == 0)
+        sample_must(fre_buf_append(first, m.p, m.n) == FRE_OK);
+    else if (first->n != m.n || memcmp(first->p, m.p, m.n) != 0)
+        n->broken = "a client sent two different messages in one place";
+}
+
 /* One round of a client: what it reads of what is published, and what it sends. */
 static inline void net_step(net *n, uint32_t i)
 {
@@ -316,7 +333,8 @@ static inline void net_step(net *n, uint32_t i)
     if (fre_relay_cancel_view(n->relay).n > 0)
         sample_must(fre_client_read(u->client, fre_relay_cancel_view(n->relay), n->now, NULL) ==
                     FRE_OK);
-    else if (fre_relay_list_view(n->relay).n > 0)
+    else if (fre_relay_list_view(n->relay).n > 0 &&
+             fre_client_stage(u->client) == FRE_STAGE_COUNTING)
         (void)!fre_client_read(u->client, fre_relay_list_view(n->relay), n->now, NULL);
     sample_must(fre_client_tick(u->client, &out, n->now) == FRE_OK);
     for (size_t j = 0; j < out.n; j++) {
@@ -325,6 +343,7 @@ static inline void net_step(net *n, uint32_t i)
         const uint32_t place = (uint32_t)ROUNDS_COOKIE_INDEX(cookie);
         const bool says = fre_client_stage(u->client) == FRE_STAGE_SHARES && net_says(n, u, place);
 
+        net_note(n, u, cookie, m);
         if (net_happens(n, n->faults.lose))
             continue;
         fre_buf_wipe(&reply);
@@ -344,11 +363,15 @@ static inline void net_step(net *n, uint32_t i)
     fre_buf_wipe(&reply);
 }
 
-static inline void net_pump_all(net *n, unsigned rounds)
+/* Returns how many messages there were. */
+static inline size_t net_pump_all(net *n, unsigned rounds)
 {
+    size_t sent = 0;
+
     for (unsigned i = 0; i < rounds; i++)
         for (unsigned who = FRE_ROLE_TAG; who <= FRE_ROLE_RELAY; who++)
-            (void)net_pump(n, (fre_role)who);
+            sent += net_pump(n, (fre_role)who);
+    return sent;
 }
 
 static inline void net_step_all(net *n)
@@ -389,6 +412,115 @@ static inline uint32_t net_truth(const net *n, net_cell *cell, uint32_t max)
                 cell[at].sum[j] += (double)u->x[p * SMALL_DIM + j];
         }
     return cells;
+}
+
+/* ---- exact results ----------------------------------------------------------------------------- */
+
+#define NET_CELLS_MAX 256u
+
+/* The lattice's step in all cells of fewer than 100 answers. */
+static inline double net_lattice(const fre_collection *c)
+{
+    fre_mechanism m;
+
+    fre_collection_mechanism(&m, c);
+    return fre_quantisation(fre_sigma_local(&m, c->tau), c->split, c->dim);
+}
+
+/* A point of that lattice, turned back: its rotation is integers in steps, so that random rounding
+ * has nothing to do and sums are exact.  Clusters share cells, mostly. */
+static inline void net_text(const net *n, float *x, uint32_t cluster, uint32_t member)
+{
+    double y[SMALL_DIM] = {0};
+
+    y[cluster % SMALL_DIM] = cluster < SMALL_DIM ? 6 : -6;
+    y[(cluster + 1 + member % 3) % SMALL_DIM] += 1;
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        y[j] *= net_lattice(&n->s.w.c);
+    fre_rotation_undo(n->terms->rotation, y);
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        x[j] = (float)y[j];
+}
+
+/* Integer sum of the answers' rotated embeddings, from their sum. */
+static inline void net_integers(const net *n, int64_t *out, const double *sum)
+{
+    float x[SMALL_DIM];
+    double y[SMALL_DIM];
+
+    for (uint32_t j = 0; j < SMALL_DIM; j++)
+        x[j] = (float)sum[j];
+    fre_rotation_apply(n->terms->rotation, y, x);
+    for (uint32_t j = 0; j < SMALL_DIM; j++) {
+        out[j] = llrint(y[j] / net_lattice(&n->s.w.c));
+        sample_must(fabs(y[j] / net_lattice(&n->s.w.c) - (double)out[j]) < 1e-2);
+    }
+}
+
+typedef struct net_result {
+    uint32_t count, answers;
+    int64_t sum[SMALL_DIM];
+} net_result;
+
+static inline int net_by_content(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(net_result));
+}
+
+/* What has to be released, in the order of its bytes. */
+static inline uint32_t net_expected(const net *n, net_result out[NET_CELLS_MAX])
+{
+    static net_cell cell[NET_CELLS_MAX];
+    uint32_t cells = net_truth(n, cell, NET_CELLS_MAX), k = 0;
+
+    memset(out, 0, NET_CELLS_MAX * sizeof *out);
+    for (uint32_t i = 0; i < cells; i++) {
+        if (cell[i].count < n->s.w.c.tau ||
+            cell[i].answers < fre_rounds_answers_needed(&n->s.w.c, cell[i].count))
+            continue;
+        out[k].count = cell[i].count;
+        out[k].answers = cell[i].answers;
+        net_integers(n, out[k++].sum, cell[i].sum);
+    }
+    qsort(out, k, sizeof *out, net_by_content);
+    return k;
+}
+
+/* What S_syn released, in the same order. */
+static inline uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
+{
+    uint32_t k = 0;
+
+    memset(out, 0, NET_CELLS_MAX * sizeof *out);
+    for (uint32_t part = 0; part < fre_synthesis_release_parts(n->syn); part++) {
+        fre_release m;
+
+        sample_must(fre_release_decode(&m, &n->s.w, fre_synthesis_release_view(n->syn, part),
+                                       NULL) == FRE_OK);
+        for (uint32_t i = 0; i < m.n; i++) {
+            float x[SMALL_DIM];
+            double sum[SMALL_DIM];
+            fre_release_cell cell;
+
+            sample_must(k < NET_CELLS_MAX);
+            fre_release_at(&cell, x, &m, i);
+            for (uint32_t j = 0; j < SMALL_DIM; j++)
+                sum[j] = (double)x[j] * cell.answers;
+            out[k].count = cell.count;
+            out[k].answers = cell.answers;
+            net_integers(n, out[k++].sum, sum);
+        }
+    }
+    qsort(out, k, sizeof *out, net_by_content);
+    return k;
+}
+
+static inline bool net_is_exact(const net *n, uint32_t *cells)
+{
+    static net_result want[NET_CELLS_MAX], got[NET_CELLS_MAX];
+
+    *cells = net_expected(n, want);
+    return net_released(n, got) == *cells && memcmp(got, want, *cells * sizeof *got) == 0;
 }
 
 #endif
