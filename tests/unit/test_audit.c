@@ -255,6 +255,81 @@ static void noise_defects_are_caught(void **state)
     caught(o, &shared, "noise shared by cells");
 }
 
+/* Noise whose law along the record's direction looks sound, or nearly so. */
+static void repeated_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    int64_t z = fre_sample_rounded_gaussian(noise, sigma);
+
+    for (size_t j = 0; j < dim; j++)
+        sum[j] += z;
+}
+
+static void paired_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    int64_t z = 0;
+
+    for (size_t j = 0; j < dim; j++) {
+        z = j % 2 ? -z : fre_sample_rounded_gaussian(noise, sigma);
+        sum[j] += z;
+    }
+}
+
+static void all_but_one(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    fre_tally_noise(sum + 1, dim - 1, noise, sigma);
+}
+
+static void coarse_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    for (size_t j = 0; j < dim; j++)
+        sum[j] += 1024 * fre_sample_rounded_gaussian(noise, sigma / 1024);
+}
+
+static void clipped_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    const int64_t most = 2 * (int64_t)sigma;
+
+    for (size_t j = 0; j < dim; j++) {
+        const int64_t z = fre_sample_rounded_gaussian(noise, sigma);
+
+        sum[j] += z > most ? most : z < -most ? -most : z;
+    }
+}
+
+static void one_sided_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
+{
+    for (size_t j = 0; j < dim; j++) {
+        const int64_t z = fre_sample_rounded_gaussian(noise, sigma);
+
+        sum[j] += z < 0 ? -z : z;
+    }
+}
+
+static void regular_noise_is_caught(void **state)
+{
+    static void (*const noise[])(int64_t *, size_t, fre_rng *, uint64_t) = {
+        repeated_noise, paired_noise, all_but_one, coarse_noise, clipped_noise, one_sided_noise};
+    static const char *const what[] = {"one draw for all coordinates",
+                                       "pairs that cancel",
+                                       "a coordinate without noise",
+                                       "coarse noise",
+                                       "clipped noise",
+                                       "noise of one sign"};
+    fre_audit_opts o = noisy(FRE_ADJACENCY_ADD_REMOVE);
+    fre_mechanism m = o.mechanism;
+
+    (void)state;
+    m.dim = 48;
+    o = claim(&m, 1.5, 1);
+    o.runs = 4000;
+    passes(&o);
+    for (size_t i = 0; i < sizeof noise / sizeof noise[0]; i++) {
+        const fre_audit_steps steps = with((fre_audit_steps){.noise = noise[i]});
+
+        caught(o, &steps, what[i]);
+    }
+}
+
 static void counting_defects_are_caught(void **state)
 {
     const fre_audit_opts o = counting();
@@ -381,13 +456,10 @@ static void accounts_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(noise_defects_are_caught),
-        cmocka_unit_test(counting_defects_are_caught),
-        cmocka_unit_test(far_members_count),
-        cmocka_unit_test(replacement_is_attacked),
-        cmocka_unit_test(padding_defects_are_caught),
-        cmocka_unit_test(silent_members_are_caught),
-        cmocka_unit_test(accounts_hold),
+        cmocka_unit_test(noise_defects_are_caught),    cmocka_unit_test(regular_noise_is_caught),
+        cmocka_unit_test(counting_defects_are_caught), cmocka_unit_test(far_members_count),
+        cmocka_unit_test(replacement_is_attacked),     cmocka_unit_test(padding_defects_are_caught),
+        cmocka_unit_test(silent_members_are_caught),   cmocka_unit_test(accounts_hold),
     };
 
     return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

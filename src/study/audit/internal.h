@@ -40,6 +40,7 @@ typedef struct audit_stage {
     float *extra[2];    /* dim each */
     double *direction;  /* lines x dim, unit vectors from the others to the record */
     int64_t *lattice_others; /* lines x dim */
+    int64_t *shift[2]; /* dim: what the record adds to a sum of the others in cell 0; 0 elsewhere */
     double offset[2];   /* of the record from the others along the line, as the lattice has them */
     double *log_mass[2];  /* ln Pr[Bin(others, p) = j] */
     double *log_below[2]; /* ln Pr[Bin(others, p) < j], j = 0..others+1 */
@@ -67,6 +68,7 @@ typedef struct audit_actor {
     fre_rng coins, noise, padding, grid;
     int64_t *sum[2];
     int64_t *difference;
+    uint64_t *sizes; /* dim: of the noise in each coordinate */
     audit_view view;
 } audit_actor;
 

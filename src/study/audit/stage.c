@@ -64,8 +64,10 @@ static fre_status quantise(audit_stage *s, fre_err *err)
     for (unsigned w = 0; st == FRE_OK && w < 2; w++) {
         memset(q, 0, s->dim * sizeof *q);
         st = fre_tally_add(q, s->extra[w], s->dim, 1, &s->lattice);
-        for (uint32_t j = 0; j < s->dim; j++)
+        for (uint32_t j = 0; j < s->dim; j++) {
             s->offset[w] += (double)(q[j] - s->lattice_others[j]) * s->direction[j];
+            s->shift[w][j] = s->plan.extra[w].cell == 0 ? q[j] - s->lattice_others[j] : 0;
+        }
         s->offset[w] *= s->lattice.step;
     }
     free(q);
@@ -145,10 +147,12 @@ fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts, const au
     s->others = calloc((size_t)s->lines * s->dim, sizeof *s->others);
     s->direction = calloc((size_t)s->lines * s->dim, sizeof *s->direction);
     s->lattice_others = calloc((size_t)s->lines * s->dim, sizeof *s->lattice_others);
-    s->extra[0] = calloc(s->dim, sizeof *s->extra[0]);
-    s->extra[1] = calloc(s->dim, sizeof *s->extra[1]);
+    for (unsigned w = 0; w < 2; w++) {
+        s->extra[w] = calloc(s->dim, sizeof *s->extra[w]);
+        s->shift[w] = calloc(s->dim, sizeof *s->shift[w]);
+    }
     if (!s->others || !s->direction || !s->lattice_others || !s->extra[0] || !s->extra[1] ||
-        !make_counts(s, 0) || !make_counts(s, 1)) {
+        !s->shift[0] || !s->shift[1] || !make_counts(s, 0) || !make_counts(s, 1)) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
@@ -170,6 +174,7 @@ void audit_stage_wipe(audit_stage *s)
     free(s->lattice_others);
     for (unsigned i = 0; i < 2; i++) {
         free(s->extra[i]);
+        free(s->shift[i]);
         free(s->log_mass[i]);
         free(s->log_below[i]);
     }
