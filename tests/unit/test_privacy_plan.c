@@ -862,7 +862,8 @@ static void distributed_statement(void **state)
     has(s, "who takes part is visible");
     has(s, "fails to answer does\nnot depend on texts or coins");
     has(s, "before and independently of the texts");
-    has(s, "sends one report for each record");
+    has(s, "sends exactly 1 report, whatever it holds");
+    assert_null(strstr(s, "on its own"));
     assert_null(strstr(s, "curator"));
     assert_null(strstr(s, "no claim"));
     free(s);
@@ -878,6 +879,13 @@ static void distributed_statement(void **state)
     has(s, "nothing is assumed of users\nwho drop out");
     assert_null(strstr(s, "nothing\nelse"));
     assert_null(strstr(s, "does\nnot depend"));
+    free(s);
+    r = distributed(4);
+    r.cells_per_user = 2;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "equally likely for everybody\nand for each record on its own;");
+    has(s, "sends exactly 2 reports, whatever it holds");
     free(s);
 }
 

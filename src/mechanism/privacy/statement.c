@@ -145,6 +145,26 @@ static fre_status joint_says(fre_buf *out, const fre_plan *p)
                           shown_up(p->joint_epsilon));
 }
 
+/* Distributed: what users do, whatever they hold. */
+static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
+{
+    fre_status st = FRE_OK;
+
+    if (m->dist.one_shot)
+        st = fre_buf_printf(out, " nothing is assumed of users\nwho drop out;");
+    else
+        st = fre_buf_printf(out,
+                            " whether a user fails to answer does\n"
+                            "not depend on texts or coins, and is equally likely for everybody%s;",
+                            m->cells_per_user > 1 ? "\nand for each record on its own" : "");
+    if (st == FRE_OK && m->dist.cover)
+        st = fre_buf_printf(out,
+                            " everybody\nwho takes part sends exactly %u report%s, whatever it "
+                            "holds, sampled or not;",
+                            m->cells_per_user, m->cells_per_user == 1 ? "" : "s");
+    return st;
+}
+
 /* What the curator must keep, or the parties of a collection. */
 static fre_status trust(fre_buf *out, const fre_plan *p)
 {
@@ -158,22 +178,12 @@ static fre_status trust(fre_buf *out, const fre_plan *p)
         "with either; who takes part is visible, what they hold is protected; nobody but\n"
         "its user learns a record's coin; other collections from the same texts spend a\n"
         "budget of their own (budgets add up);";
-    static const char stay[] = " whether a user fails to answer does\n"
-                               "not depend on texts or coins, and is equally likely for everybody;";
-    const fre_distributed *d = &p->mechanism.dist;
     fre_status st;
 
-    if (!d->on)
+    if (!p->mechanism.dist.on)
         return fre_buf_append(out, curator, sizeof curator - 1);
     st = fre_buf_append(out, servers, sizeof servers - 1);
-    if (st == FRE_OK && !d->one_shot)
-        st = fre_buf_append(out, stay, sizeof stay - 1);
-    if (st == FRE_OK && d->one_shot)
-        st = fre_buf_printf(out, " nothing is assumed of users\nwho drop out;");
-    if (st == FRE_OK && d->cover)
-        st = fre_buf_printf(out, " everybody\nwho takes part sends one report for each record, "
-                                 "sampled or not;");
-    return st;
+    return st == FRE_OK ? behaviour(out, &p->mechanism) : st;
 }
 
 static fre_status conditions(fre_buf *out, const fre_plan *p)
