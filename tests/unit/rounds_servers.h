@@ -3,13 +3,6 @@
 #ifndef FRE_TEST_ROUNDS_SERVERS_H
 #define FRE_TEST_ROUNDS_SERVERS_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
 #include "internal.h"
 #include "wire_sample.h"
 

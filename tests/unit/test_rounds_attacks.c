@@ -2,6 +2,13 @@
  * by one, a tagging server that pads too much, replays, clocks, old states.  What is prevented, and,
  * at the end, what is not: docs/threat-model.md says which, and is wrong if one of those fails. */
 #include "rounds_net.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "rounds_servers.h"
 
 #include "relay.h"

@@ -1,4 +1,11 @@
 /* test_rounds_synthesis.c - S_syn: counting, sets, sums, release. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "rounds_servers.h"
 
 #include "synthesis.h"
@@ -649,6 +656,28 @@ static void answer_accepted(world *w, uint64_t cookie, fre_part part, const fre_
     fre_buf_wipe(&m);
 }
 
+/* Of a tag with too few answers S_tag hears nothing. */
+static void test_sets_of_tags_that_can_be_opened(void **state)
+{
+    world *w = counted(9);
+    fre_sets all;
+    fre_set set;
+    fre_buf m;
+
+    (void)state;
+    share_all(w, 0, 4);
+    share_all(w, 9, 14);
+    flush(w, FRE_WIRE_SHARE, 1, 3000);
+    (void)waiting(w, &m);
+    assert_int_equal(fre_sets_decode(&all, &w->s.w, rounds_buf_view(&m), NULL), FRE_OK);
+    assert_int_equal(all.n, 1);
+    assert_true(fre_sets_next(&all, &set));
+    assert_memory_equal(set.tag.b, w->who[9].tag.b, sizeof set.tag.b);
+    assert_int_equal(set.n, 5);
+    fre_buf_wipe(&m);
+    world_free(w);
+}
+
 static void test_accepted_ids_that_were_not_asked_for(void **state)
 {
     fre_report_id id[2][5], alien[6];
@@ -1117,6 +1146,7 @@ int main(void)
         cmocka_unit_test(test_dropouts_up_to_what_was_planned),
         cmocka_unit_test(test_seeds_that_do_not_open),
         cmocka_unit_test(test_a_sum_outside_the_guard),
+        cmocka_unit_test(test_sets_of_tags_that_can_be_opened),
         cmocka_unit_test(test_accepted_ids_that_were_not_asked_for),
         cmocka_unit_test(test_answers_that_are_none),
         cmocka_unit_test(test_a_disagreement_costs_one_tag),

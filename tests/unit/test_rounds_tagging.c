@@ -1,4 +1,11 @@
 /* test_rounds_tagging.c - S_tag: evaluations, the end of its key, padding, its half of the sums. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
 #include "rounds_servers.h"
 
 #include "tagging.h"
@@ -544,6 +551,10 @@ static void test_padding_is_repeated_until_it_arrives(void **state)
     assert_int_equal(fre_rejection_encode(&busy, FRE_REJECTED_FULL), FRE_OK);
     fre_outbox_init(&one);
     fre_outbox_init(&two);
+    /* A receipt for what was not sent yet. */
+    assert_int_equal(
+        fre_tagging_answered(w->tag, ROUNDS_COOKIE(2, 0), rounds_buf_view(&taken), 2000), FRE_OK);
+    assert_int_equal(fre_tagging_stage(w->tag), FRE_STAGE_CLOSING);
     for (bool closed = false; !closed;) {
         fre_outbox_wipe(&one);
         fre_outbox_wipe(&two);
@@ -706,8 +717,8 @@ static fre_rejection send_sets(summing *s, fre_buf *reply, fre_part part, const 
 }
 
 /* Opens `n` members of a listed tag from index `from` on. */
-static fre_rejection send_open(summing *s, fre_buf *reply, fre_part part, uint32_t t, uint32_t from,
-                               uint32_t n)
+static fre_rejection send_open_at(summing *s, fre_buf *reply, fre_part part, uint32_t t,
+                                  uint32_t from, uint32_t n, int64_t now)
 {
     fre_report_id id[8];
     fre_id_set set = {.tag = s->tag[t], .n = n, .id = id};
@@ -720,9 +731,15 @@ static fre_rejection send_open(summing *s, fre_buf *reply, fre_part part, uint32
     fre_buf_init(reply, SAMPLE_MAX);
     assert_int_equal(
         fre_id_sets_encode(&m, &s->w->s.w, FRE_WIRE_OPEN, part, &set, 1, &s->w->s.syn_sk), FRE_OK);
-    why = to_tag(s->w, reply, rounds_buf_view(&m), 3000);
+    why = to_tag(s->w, reply, rounds_buf_view(&m), now);
     fre_buf_wipe(&m);
     return why;
+}
+
+static fre_rejection send_open(summing *s, fre_buf *reply, fre_part part, uint32_t t, uint32_t from,
+                               uint32_t n)
+{
+    return send_open_at(s, reply, part, t, from, n, 3000);
 }
 
 /* Ids that were accepted of the i-th set of an answer. */
@@ -862,6 +879,7 @@ static void test_answers_needed(void **state)
     c.tau = 10;
     c.curious = 2;
     assert_int_equal(fre_rounds_answers_needed(&c, 10), 8);
+    assert_int_equal(fre_rounds_answers_needed(&c, 14), 8);
     assert_int_equal(fre_rounds_answers_needed(&c, 16), 8);
     assert_int_equal(fre_rounds_answers_needed(&c, 17), 9);
     assert_int_equal(fre_rounds_answers_needed(&c, 1000), 500);
@@ -890,7 +908,8 @@ static void test_each_id_once_and_sets_in_order(void **state)
     fre_buf_wipe(&reply);
     assert_int_equal(send_sets(&s, &reply, (fre_part){2, 3}, set, 1), FRE_REJECTED_PHASE);
     fre_buf_wipe(&reply);
-    assert_int_equal(send_sets(&s, &reply, (fre_part){1, 2}, set, 1), FRE_REJECTED_DISAGREES);
+    set[1] = (fre_set){.tag = s.tag[1], .n = 1, .member = s.member[1]};
+    assert_int_equal(send_sets(&s, &reply, (fre_part){1, 2}, set + 1, 1), FRE_REJECTED_DISAGREES);
     fre_buf_wipe(&reply);
     /* Ids that do not go on ascending, though each message is fine by itself. */
     assert_int_equal(send_sets(&s, &reply, (fre_part){1, 3}, set, 1), FRE_REJECTED_DISAGREES);
@@ -918,7 +937,7 @@ static void test_sets_before_their_time(void **state)
 {
     summing s;
     fre_set set;
-    fre_buf m;
+    fre_buf m, reply;
 
     (void)state;
     summing_begin(&s);
@@ -928,8 +947,12 @@ static void test_sets_before_their_time(void **state)
                      FRE_OK);
     assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), 2999), FRE_REJECTED_PHASE);
     assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), 3000), FRE_NOT_REJECTED);
+    /* A clock set back does not take the sums back. */
+    assert_int_equal(send_open_at(&s, &reply, (fre_part){0, 2}, 0, 0, 4, 1500), FRE_NOT_REJECTED);
+    fre_buf_wipe(&reply);
     /* Past the end even what is known is not looked for. */
     assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), 4000), FRE_REJECTED_EXPIRED);
+    assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), 3000), FRE_REJECTED_EXPIRED);
     assert_int_equal(fre_tagging_stage(s.w->tag), FRE_STAGE_VOID);
     assert_false(state_has(s.w, s.seed[0][0].b, sizeof s.seed[0][0].b));
     fre_buf_wipe(&m);
