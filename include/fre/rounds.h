@@ -25,7 +25,7 @@
  *                   S_syn, which publishes its list to S_tag, the relay and, through it, clients
  *     shares_close  two-phase: clients have handed shares to the relay by now; it flushes them
  *     then          S_syn -> S_tag sets, accepted <-, open ->, sums <-; S_syn releases
- *     end           every role forgets what it has but what was published
+ *     end           every role forgets what it has but what was published, its keys too
  * An empty list ends a collection at once, with an empty release and no shares.
  *
  * Two-phase: a share carries id and tag of the report that it belongs to; one whose report was not
@@ -188,7 +188,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_synthesis_load(fre_synthesis **out, const 
                                                      fre_bytes state, fre_err *err);
 
 /** FLUSH of the relay, reports (only with S_tag's closed statement) and shares; CANCEL of S_tag or
- * the relay. */
+ * the relay.  A report takes 52 bytes until it is counted, and in a one-shot collection its share
+ * too; two-phase, shares of listed tags alone are kept. */
 FRE_API FRE_MUST_CHECK fre_status fre_synthesis_handle(fre_synthesis *x, fre_buf *reply,
                                                        fre_rejection *why, fre_bytes in,
                                                        int64_t now);

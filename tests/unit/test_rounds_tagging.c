@@ -1130,6 +1130,47 @@ static void test_cancelled_by_another_at_any_time(void **state)
     }
 }
 
+/* Sums that were given are not given again to a collection that was cancelled meanwhile. */
+static void test_no_sum_after_a_cancel(void **state)
+{
+    summing s;
+    fre_buf reply, m;
+    int64_t now;
+
+    (void)state;
+    reach(&s, FRE_STAGE_DONE, &now);
+    assert_int_equal(send_open(&s, &reply, (fre_part){0, 1}, 0, 0, 4), FRE_NOT_REJECTED);
+    expect_sum(&s, &reply, 0, 0, 4);
+    fre_buf_wipe(&reply);
+    fre_buf_init(&m, SAMPLE_MAX);
+    sample_message(&s.w->s, FRE_WIRE_CANCEL, &m);
+    assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), now), FRE_NOT_REJECTED);
+    assert_int_equal(send_open(&s, &reply, (fre_part){0, 1}, 0, 0, 4), FRE_REJECTED_CANCELLED);
+    assert_int_equal(to_tag(s.w, NULL, rounds_buf_view(&m), now), FRE_NOT_REJECTED);
+    fre_buf_wipe(&reply);
+    fre_buf_wipe(&m);
+    world_free(s.w);
+}
+
+/* Past the end a machine has no key, no secret and no answer left. */
+static void test_nothing_is_left_after_the_end(void **state)
+{
+    static const uint8_t zero[sizeof(fre_tagging_keys)];
+    summing s;
+    int64_t now;
+
+    (void)state;
+    reach(&s, FRE_STAGE_DONE, &now);
+    assert_int_equal(asked_at(s.w, 4000), FRE_REJECTED_EXPIRED);
+    assert_int_equal(fre_tagging_stage(s.w->tag), FRE_STAGE_DONE);
+    assert_memory_equal(&s.w->tag->keys, zero, sizeof s.w->tag->keys);
+    assert_memory_equal(s.w->tag->base.secret, zero, sizeof s.w->tag->base.secret);
+    assert_int_equal(s.w->tag->base.answers, 0);
+    restart_tag(s.w);
+    assert_int_equal(asked_at(s.w, 1500), FRE_REJECTED_EXPIRED);
+    world_free(s.w);
+}
+
 static void test_cancelled_by_its_operator(void **state)
 {
     world *w = world_new(false);
@@ -1214,6 +1255,8 @@ int main(void)
         cmocka_unit_test(test_not_genuine),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_cancelled_by_another_at_any_time),
+        cmocka_unit_test(test_no_sum_after_a_cancel),
+        cmocka_unit_test(test_nothing_is_left_after_the_end),
         cmocka_unit_test(test_cancelled_by_its_operator),
         cmocka_unit_test(test_states_that_are_none),
     };

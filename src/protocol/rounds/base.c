@@ -71,6 +71,23 @@ void rounds_base_wipe(rounds_base *x)
     fre_wipe(x, sizeof *x);
 }
 
+void rounds_forget(rounds_base *x)
+{
+    for (size_t i = 0; i < x->answers; i++)
+        fre_buf_wipe(&x->answer[i]);
+    x->answers = 0;
+    if (x->answered.slot)
+        fre_wipe(x->answered.slot, x->answered.cap * sizeof *x->answered.slot);
+    x->answered.n = 0;
+}
+
+void rounds_end(rounds_base *x)
+{
+    rounds_forget(x);
+    fre_wipe(x->secret, sizeof x->secret);
+    fre_wipe(x->streams, sizeof x->streams);
+}
+
 void rounds_base_save(rounds_out *o, const rounds_base *x)
 {
     rounds_put_uint(o, (uint64_t)x->now, 8);

@@ -108,6 +108,10 @@ void rounds_base_wipe(rounds_base *x);
 void rounds_base_save(rounds_out *o, const rounds_base *x);
 /* x as rounds_base_blank leaves it. */
 void rounds_base_load(rounds_in *in, rounds_base *x, fre_status *st);
+/* Forgets every remembered answer, but keeps the room for one more. */
+void rounds_forget(rounds_base *x);
+/* Past `end`: forgets answers and secret. */
+void rounds_end(rounds_base *x);
 /* Time moves forwards only. */
 void rounds_clock(rounds_base *x, int64_t now);
 

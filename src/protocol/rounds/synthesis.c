@@ -56,6 +56,7 @@ fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason)
     if (st != FRE_OK)
         return st;
     synthesis_forget(x);
+    rounds_forget(&x->base);
     x->base.stage = FRE_STAGE_VOID;
     return FRE_OK;
 }
@@ -157,6 +158,8 @@ static void advance(fre_synthesis *x, int64_t now)
     now = x->base.now;
     if (now >= c->end) {
         synthesis_forget(x);
+        rounds_end(&x->base);
+        fre_wipe(&x->keys, sizeof x->keys);
         if (x->base.stage != FRE_STAGE_DONE)
             x->base.stage = FRE_STAGE_VOID;
     }
@@ -235,6 +238,7 @@ static fre_status cancelled(fre_synthesis *x, fre_buf *reply, fre_rejection *why
     st = rounds_receipt(&x->base, &receipt);
     if (st == FRE_OK) {
         synthesis_forget(x);
+        rounds_forget(&x->base);
         x->base.stage = FRE_STAGE_VOID;
         x->base.cancelled = true;
         st = rounds_remember(&x->base, reply, why, in, &receipt);

@@ -55,6 +55,7 @@ fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason)
     if (st != FRE_OK)
         return st;
     tagging_forget(x);
+    rounds_forget(&x->base);
     x->base.stage = FRE_STAGE_VOID;
     return FRE_OK;
 }
@@ -131,6 +132,8 @@ static fre_status advance(fre_tagging *x, int64_t now)
         destroy_key(x);
     if (now >= c->end) {
         tagging_forget(x);
+        rounds_end(&x->base);
+        fre_wipe(&x->keys, sizeof x->keys);
         if (x->base.stage != FRE_STAGE_DONE)
             x->base.stage = FRE_STAGE_VOID;
     }
@@ -320,6 +323,7 @@ static fre_status cancelled(fre_tagging *x, fre_buf *reply, fre_rejection *why, 
     st = rounds_receipt(&x->base, &receipt);
     if (st == FRE_OK) {
         tagging_forget(x);
+        rounds_forget(&x->base); /* no sum goes out any more, not even once more */
         x->base.stage = FRE_STAGE_VOID;
         x->base.cancelled = true;
         st = rounds_remember(&x->base, reply, why, in, &receipt);
