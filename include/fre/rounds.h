@@ -93,6 +93,20 @@ FRE_API FRE_MUST_CHECK fre_status fre_rounds_check(const fre_collection *c, fre_
  * tau - w, and at least 1.  Both servers ask it of what they sum. */
 FRE_API uint64_t fre_rounds_answers_needed(const fre_collection *c, uint64_t count);
 
+/** A report, opened.  Tag and id lie side by side: one key of 48 bytes. */
+typedef struct fre_report {
+    fre_tag tag;
+    fre_report_id id;
+    uint32_t record; /**< the caller's */
+} fre_report;
+/** Which reports count: each id once, and only under tags with at least tau different ids.  An id
+ * under several such tags counts for the least of them, and tags that fall below tau by that are
+ * dropped too; so the order of arrival changes nothing.
+ * @param[in,out] r           n reports -> those that count, sorted by tag and id, in front
+ * @param[in,out] duplicates  grows by the repeated reports that were found; may be NULL
+ * @return how many count.  In place, in time linear in n whatever the keys are. */
+FRE_API size_t fre_rounds_count(fre_report *r, size_t n, uint64_t tau, uint64_t *duplicates);
+
 /* ---- tagging server ----------------------------------------------------------------------- */
 
 /** S_tag: evaluates tags, pads, opens its shares. */

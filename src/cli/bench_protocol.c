@@ -3,6 +3,7 @@
 #include "bench.h"
 
 #include <fre/oprf.h>
+#include <fre/rounds.h>
 #include <fre/seal.h>
 #include <fre/sharing.h>
 
@@ -56,10 +57,17 @@ typedef struct sharing {
     fre_rng rng;
 } sharing;
 
+/* Reports as they come out of the relay: four of five alone under their tags. */
+#define REPORTS 100000u
+typedef struct counting {
+    fre_report *as_came, *counted;
+} counting;
+
 typedef struct state {
     voprf v;
     envelopes e;
     sharing s;
+    counting c;
 } state;
 
 /* One call of `once` does `per_call` operations. */
@@ -322,6 +330,38 @@ static fre_status reconstruct(state *b)
     return fre_share_open(s->centroid, s->rotation, &s->cell, sum, DIM, COUNT, NULL);
 }
 
+/* ---- counting ---------------------------------------------------------------------------- */
+
+static fre_status counting_setup(counting *c)
+{
+    fre_rng r;
+    fre_status st = fre_rng_init(&r);
+
+    if (st != FRE_OK)
+        return st;
+    c->as_came = calloc(REPORTS, sizeof *c->as_came);
+    c->counted = calloc(REPORTS, sizeof *c->counted);
+    for (uint32_t i = 0; c->as_came && i < REPORTS; i++) {
+        fre_report *p = &c->as_came[i];
+
+        fre_rng_bytes(&r, p->id.b, sizeof p->id.b);
+        if (i % 5 == 0)
+            p->tag.b[0] = (uint8_t)(i / 5 % 200); /* 200 cells of 100 */
+        else
+            fre_rng_bytes(&r, p->tag.b, sizeof p->tag.b);
+    }
+    fre_rng_wipe(&r);
+    return c->as_came && c->counted ? FRE_OK : FRE_E_NOMEM;
+}
+
+static fre_status count(state *b)
+{
+    counting *c = &b->c;
+
+    memcpy(c->counted, c->as_came, REPORTS * sizeof *c->counted);
+    return fre_rounds_count(c->counted, REPORTS, 50, NULL) == REPORTS / 5 ? FRE_OK : FRE_E_INTERNAL;
+}
+
 /* ---- timing ------------------------------------------------------------------------------ */
 
 static const row rows[] = {
@@ -337,6 +377,7 @@ static const row rows[] = {
     {"OHTTP: both sides, there and back", "ohttp_round_trip", 1, 0, ohttp_round},
     {"Ed25519: sign 1500 bytes", "statement_sign", 1, 0, sign},
     {"Ed25519: verify 1500 bytes", "statement_verify", 1, 0, verify},
+    {"report counted, of 100,000", "report_counted", REPORTS, 1.05, count},
     {"share made (client), d = 768", "share_made", 1, 0, share},
     {"the same, its noise's table kept", "share_made_table_kept", 1, 0, share_table_kept},
     {"share accumulated, seed expanded", "share_accumulated", 1, 10.7, accumulate},
@@ -424,6 +465,8 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
         st = sharing_setup(&s->s);
     if (st == FRE_OK)
         st = envelopes_setup(s);
+    if (st == FRE_OK)
+        st = counting_setup(&s->c);
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
     if (st == FRE_OK)
@@ -435,6 +478,8 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
     fre_buf_wipe(&s->e.request);
     fre_buf_wipe(&s->e.response);
     sharing_free(&s->s);
+    free(s->c.as_came);
+    free(s->c.counted);
     fre_wipe(s, sizeof *s);
     free(s);
     return st;

@@ -274,7 +274,7 @@ static int by_id(const void *a, const void *b)
 /* Against the library's sort, for uniform keys and for ones that share long prefixes. */
 static void test_sort(void **state)
 {
-    static synthesis_entry e[5000], f[5000];
+    static fre_report e[5000], f[5000];
     const uint8_t seed[FRE_SEED_BYTES] = {3};
     fre_rng r;
 

@@ -9,14 +9,6 @@
 #define SYNTHESIS_OPEN_MAX (1u << 21)   /* ids of one tag, which one message must hold */
 #define SYNTHESIS_CHUNK 256u            /* records */
 
-/* A report that was opened.  Tag and id side by side: one key of 48 bytes. */
-typedef struct synthesis_entry {
-    fre_tag tag;
-    fre_report_id id;
-    uint32_t record; /* + 1, one-shot; 0: none */
-} synthesis_entry;
-_Static_assert(sizeof(synthesis_entry) == 52, "a million reports in 52 MB");
-
 /* Sealed seed and packed share of one report; chunks never move, so no copy is left behind. */
 typedef struct synthesis_records {
     uint8_t **chunk;
@@ -67,7 +59,7 @@ struct fre_synthesis {
 
     synthesis_batch reports, shares;
     uint8_t closed[ROUNDS_HASH_BYTES]; /* of the closed statement, once reports.count > 0 */
-    synthesis_entry *entry;            /* SECRET until counted */
+    fre_report *entry;                 /* SECRET until counted */
     size_t entries, entry_cap;
 
     fre_buf list_message;
@@ -104,7 +96,7 @@ void synthesis_records_cut(synthesis_records *r, size_t n);
 fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
 
 /* synthesis_sort.c: by tag and id, or by id and tag; in place, in time linear in n. */
-void synthesis_sort(synthesis_entry *e, size_t n, bool id_first);
+void synthesis_sort(fre_report *e, size_t n, bool id_first);
 
 /* synthesis_count.c: entries -> list, cells, members. */
 fre_status synthesis_count(fre_synthesis *x);

@@ -4,19 +4,19 @@
 
 #include <fre/tally.h>
 
-static bool same_tag(const synthesis_entry *a, const synthesis_entry *b)
+static bool same_tag(const fre_report *a, const fre_report *b)
 {
     return memcmp(a->tag.b, b->tag.b, sizeof a->tag.b) == 0;
 }
 
-static bool same_id(const synthesis_entry *a, const synthesis_entry *b)
+static bool same_id(const fre_report *a, const fre_report *b)
 {
     return memcmp(a->id.b, b->id.b, sizeof a->id.b) == 0;
 }
 
 /* Sorted by tag and id: drops repeated reports and the tags that are too light, keeps the order.
  * Returns how many are left; *duplicates grows by the repeated ones. */
-static size_t keep_heavy(synthesis_entry *e, size_t n, uint64_t tau, uint64_t *duplicates)
+static size_t keep_heavy(fre_report *e, size_t n, uint64_t tau, uint64_t *duplicates)
 {
     size_t kept = 0;
 
@@ -39,7 +39,7 @@ static size_t keep_heavy(synthesis_entry *e, size_t n, uint64_t tau, uint64_t *d
 }
 
 /* Sorted by id and tag: of reports with one id under several tags the first is kept. */
-static size_t keep_first(synthesis_entry *e, size_t n, uint64_t *duplicates)
+static size_t keep_first(fre_report *e, size_t n, uint64_t *duplicates)
 {
     size_t kept = 0;
 
@@ -53,21 +53,25 @@ static size_t keep_first(synthesis_entry *e, size_t n, uint64_t *duplicates)
 }
 
 /* Light tags are never counted, so that one id under a light and a heavy tag counts for the heavy
- * one, whichever came first: the outcome does not depend on the order of arrival. */
-static size_t heavy_reports(fre_synthesis *x, uint64_t *duplicates)
+ * one, whichever came first. */
+size_t fre_rounds_count(fre_report *r, size_t n, uint64_t tau, uint64_t *duplicates)
 {
-    const uint64_t tau = x->base.w.c.tau;
-    size_t n, once;
+    uint64_t repeated = 0;
+    size_t once;
 
-    synthesis_sort(x->entry, x->entries, false);
-    n = keep_heavy(x->entry, x->entries, tau, duplicates);
-    synthesis_sort(x->entry, n, true);
-    once = keep_first(x->entry, n, duplicates);
-    synthesis_sort(x->entry, once, false);
-    return once < n ? keep_heavy(x->entry, once, tau, duplicates) : once;
+    synthesis_sort(r, n, false);
+    n = keep_heavy(r, n, tau, &repeated);
+    synthesis_sort(r, n, true);
+    once = keep_first(r, n, &repeated);
+    synthesis_sort(r, once, false);
+    if (once < n)
+        once = keep_heavy(r, once, tau, &repeated);
+    if (duplicates)
+        *duplicates += repeated;
+    return once;
 }
 
-static uint32_t count_tags(const synthesis_entry *e, size_t n)
+static uint32_t count_tags(const fre_report *e, size_t n)
 {
     uint32_t tags = 0;
 
@@ -153,7 +157,7 @@ fre_status synthesis_count(fre_synthesis *x)
 {
     const fre_collection *c = &x->base.w.c;
     uint64_t duplicates = 0;
-    const size_t n = heavy_reports(x, &duplicates);
+    const size_t n = fre_rounds_count(x->entry, x->entries, c->tau, &duplicates);
     const uint32_t tags = count_tags(x->entry, n);
     fre_status st;
 

@@ -46,7 +46,7 @@ static fre_status keep_record(fre_synthesis *x, uint32_t *record, const fre_cont
 static fre_status room_for_entries(fre_synthesis *x, size_t more)
 {
     size_t cap = x->entries + more;
-    synthesis_entry *e;
+    fre_report *e;
 
     if (cap <= x->entry_cap)
         return FRE_OK;
@@ -67,13 +67,13 @@ static fre_status room_for_entries(fre_synthesis *x, size_t more)
 
 static fre_status take_report(fre_synthesis *x, const fre_contribution *m)
 {
-    synthesis_entry *e = &x->entry[x->entries];
+    fre_report *e = &x->entry[x->entries];
     uint32_t record = 0;
     fre_status st = x->base.w.c.one_shot ? keep_record(x, &record, m) : FRE_OK;
 
     if (st != FRE_OK)
         return st;
-    *e = (synthesis_entry){.tag = m->tag, .id = m->id, .record = record};
+    *e = (fre_report){.tag = m->tag, .id = m->id, .record = record};
     x->entries++;
     x->counts.reports++;
     return FRE_OK;

@@ -5,17 +5,17 @@
 
 #define KEY_BYTES 48u
 #define SMALL 24u
-_Static_assert(sizeof(fre_tag) + sizeof(fre_report_id) == KEY_BYTES, "one key");
+_Static_assert(sizeof(fre_report) == KEY_BYTES + 4, "one key, and a million reports in 52 MB");
 
 /* Byte `depth` of the key that begins `start` bytes into the entry and wraps around. */
-static unsigned key_byte(const synthesis_entry *e, unsigned depth, unsigned start)
+static unsigned key_byte(const fre_report *e, unsigned depth, unsigned start)
 {
     const unsigned at = depth + start;
 
     return ((const uint8_t *)e)[at < KEY_BYTES ? at : at - KEY_BYTES];
 }
 
-static int order(const synthesis_entry *a, const synthesis_entry *b, unsigned start)
+static int order(const fre_report *a, const fre_report *b, unsigned start)
 {
     const uint8_t *p = (const uint8_t *)a, *q = (const uint8_t *)b;
     const int high = memcmp(p + start, q + start, KEY_BYTES - start);
@@ -23,10 +23,10 @@ static int order(const synthesis_entry *a, const synthesis_entry *b, unsigned st
     return high != 0 ? high : memcmp(p, q, start);
 }
 
-static void insertion(synthesis_entry *e, size_t n, unsigned start)
+static void insertion(fre_report *e, size_t n, unsigned start)
 {
     for (size_t i = 1; i < n; i++) {
-        const synthesis_entry v = e[i];
+        const fre_report v = e[i];
         size_t k = i;
 
         for (; k > 0 && order(&e[k - 1], &v, start) > 0; k--)
@@ -36,7 +36,7 @@ static void insertion(synthesis_entry *e, size_t n, unsigned start)
 }
 
 /* Into buckets by the byte at depth; end[b] is where bucket b ends. */
-static void distribute(synthesis_entry *e, size_t end[256], unsigned depth, unsigned start)
+static void distribute(fre_report *e, size_t end[256], unsigned depth, unsigned start)
 {
     size_t head[256], total = 0;
 
@@ -47,11 +47,11 @@ static void distribute(synthesis_entry *e, size_t end[256], unsigned depth, unsi
     }
     for (unsigned b = 0; b < 256; b++)
         while (head[b] < end[b]) {
-            synthesis_entry v = e[head[b]];
+            fre_report v = e[head[b]];
             unsigned k = key_byte(&v, depth, start);
 
             while (k != b) {
-                const synthesis_entry w = e[head[k]];
+                const fre_report w = e[head[k]];
 
                 e[head[k]++] = v;
                 v = w;
@@ -62,7 +62,7 @@ static void distribute(synthesis_entry *e, size_t end[256], unsigned depth, unsi
 }
 
 /* Recursion is at most KEY_BYTES deep. */
-static void sort(synthesis_entry *e, size_t n, unsigned depth, unsigned start)
+static void sort(fre_report *e, size_t n, unsigned depth, unsigned start)
 {
     size_t end[256];
 
@@ -88,7 +88,7 @@ static void sort(synthesis_entry *e, size_t n, unsigned depth, unsigned start)
     }
 }
 
-void synthesis_sort(synthesis_entry *e, size_t n, bool id_first)
+void synthesis_sort(fre_report *e, size_t n, bool id_first)
 {
     sort(e, n, 0, id_first ? sizeof(fre_tag) : 0);
 }

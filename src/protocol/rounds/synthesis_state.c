@@ -141,7 +141,7 @@ static void load_entries(rounds_in *in, fre_synthesis *x, fre_status *st)
         return;
     x->entry_cap = (size_t)n + 1;
     for (; x->entries < n && !in->bad; x->entries++) {
-        synthesis_entry *e = &x->entry[x->entries];
+        fre_report *e = &x->entry[x->entries];
 
         rounds_get(in, e->tag.b, sizeof e->tag.b);
         rounds_get(in, e->id.b, sizeof e->id.b);
