@@ -153,10 +153,11 @@ static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
     if (m->dist.one_shot)
         st = fre_buf_printf(out, " nothing is assumed of users\nwho drop out;");
     else
-        st = fre_buf_printf(out,
-                            " whether a user fails to answer does\n"
-                            "not depend on texts or coins, and is equally likely for everybody%s;",
-                            m->cells_per_user > 1 ? "\nand for each record on its own" : "");
+        st = fre_buf_printf(
+            out,
+            " whether a user fails to answer does\n"
+            "not depend on texts, coins or other users, and is equally likely for everybody%s;",
+            m->cells_per_user > 1 ? "\nand for each record on its own" : "");
     if (st == FRE_OK && m->dist.cover)
         st = fre_buf_printf(out,
                             " everybody\nwho takes part sends exactly %u report%s, whatever it "
