@@ -155,13 +155,14 @@ static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
     else
         st = fre_buf_printf(
             out,
-            " whether a user fails to answer does\n"
-            "not depend on texts, coins or other users, and is equally likely for everybody%s;",
-            m->cells_per_user > 1 ? "\nand for each record on its own" : "");
+            " whether a user fails to answer\n"
+            "depends neither on texts or coins nor on other users, and is equally likely for\n"
+            "everybody%s;",
+            m->cells_per_user > 1 ? " and for each record on its own" : "");
     if (st == FRE_OK && m->dist.cover)
         st = fre_buf_printf(out,
-                            " everybody\nwho takes part sends exactly %u report%s, whatever it "
-                            "holds, sampled or not;",
+                            "\neverybody who takes part sends exactly %u report%s, whatever it "
+                            "holds, sampled\nor not;",
                             m->cells_per_user, m->cells_per_user == 1 ? "" : "s");
     return st;
 }
