@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a budget buys under each accountant: the tables of docs/privacy.md, in Markdown.
+"""What a budget buys under each accountant: the tables of docs/privacy-numbers.md, in Markdown.
 
 usage: plan_table.py [--program build/fre-e2t] [--epsilon 1,2,4,8,16] [--projection-dim 20,30]
                      [--population 1000000,100000000] [--distributed]

@@ -1,5 +1,5 @@
 /* Released cells: heavy(n) = sum_{c=tau}^{n+1} a_{c-1} G(eps - ln(a_{c-1}/a_c), mu) with
- * a_j = Pr[Bin(n, p) = j], and its supremum over n (docs/privacy.md, "Released cells").  Counts
+ * a_j = Pr[Bin(n, p) = j], and its supremum over n (docs/privacy.md, "Released counts").  Counts
  * are doubles: integers below 2^53. */
 #include "heavy.h"
 

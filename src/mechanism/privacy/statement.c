@@ -1,4 +1,4 @@
-/* The statement a release carries (docs/privacy.md, "What a release says"). */
+/* The statement a release carries: claim, mechanism and conditions (docs/privacy.md, sec. 4). */
 #include <fre/privacy.h>
 
 #include <math.h>
