@@ -146,16 +146,16 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
 static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 {
     fprintf(f, "epsilon            %.10g\n", a->epsilon);
-    fprintf(f, "delta              %.6g   (%s, rounded up)\n", a->delta,
+    fprintf(f, "delta              %-11.6g   (%s, rounded up)\n", a->delta,
             cli_adjacencies[m->adjacency]);
-    fprintf(f, "  released cells   %.6g   worst with %" PRIu64 " other users in the cell\n",
+    fprintf(f, "  released cells   %-11.6g   worst with %" PRIu64 " other users in the cell\n",
             a->delta_released, a->worst_cell);
-    fprintf(f, "  far members      %.6g   split at distance %.4g\n", a->delta_far, a->split);
+    fprintf(f, "  far members      %-11.6g   split at distance %.4g\n", a->delta_far, a->split);
     fprintf(f, "  unreleased       %.6g\n", a->delta_unreleased);
     if (!m->dist.on)
         return;
-    fprintf(f, "dummy reports      %.6g   expected\n", fre_expected_dummies(m));
-    fprintf(f, "one user's noise   %.6g   at sampled count tau, a coordinate\n",
+    fprintf(f, "dummy reports      %-11.6g   expected\n", fre_expected_dummies(m));
+    fprintf(f, "one user's noise   %-11.6g   at sampled count tau, a coordinate\n",
             fre_sigma_local(m, m->tau));
 }
 

@@ -11,9 +11,28 @@ const char *const cli_noises[] = {"continuous", "discrete", NULL};
 const char *const cli_switch[] = {"on", "off", NULL};
 static const char *const readings[] = {"cap", "group", "bespoke", NULL};
 
+/* A value that the joint accountant would pass over in silence. */
+static fre_status refuse_paper_flags(const fre_plan_request *r, fre_err *err)
+{
+    fre_plan_request preset;
+    const char *flag = NULL;
+
+    fre_plan_request_init(&preset);
+    if (r->gaussian == FRE_GAUSSIAN_ZCDP)
+        flag = "gaussian zcdp";
+    else if (r->budget_factor > 0)
+        flag = "budget-factor";
+    else if (fabs(r->sensitivity_ratio - preset.sensitivity_ratio) > 0)
+        flag = "sensitivity-ratio";
+    if (!flag || r->accountant == FRE_ACCOUNTANT_PAPER)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_USAGE, "--%s belongs to --accountant paper", flag);
+}
+
 fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
 {
     fre_plan_request r;
+    fre_status st;
 
     if (cli_given(c, "cell-edge") && cli_given(c, "cell-scale"))
         return fre_fail(err, FRE_E_USAGE, "give --cell-edge or --cell-scale, not both");
@@ -36,8 +55,10 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
         cli_choice(c, "sensitivity") ? FRE_SENSITIVITY_WORST_CASE : FRE_SENSITIVITY_PROBABILISTIC;
     r.norm_bound = cli_number(c, "norm-bound");
     r.cells_per_user = (uint32_t)cli_whole(c, "max-cells-per-user");
-    *out = r;
-    return FRE_OK;
+    st = refuse_paper_flags(&r, err);
+    if (st == FRE_OK)
+        *out = r;
+    return st;
 }
 
 fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
@@ -125,7 +146,7 @@ static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, 
 static void row_epsilon(FILE *f, const char *name, const char *note, double epsilon)
 {
     if (isfinite(epsilon))
-        row_f(f, name, note, "%.4g", epsilon);
+        row_f(f, name, note, "%.6g", epsilon);
     else
         row(f, name, "above 50", note);
 }
@@ -138,13 +159,13 @@ static void print_summary(FILE *f, const fre_plan *plan)
     char text[800];
 
     snprintf(text, sizeof text,
-             "In words: each user takes part with probability %.4g. A cell is released when at "
+             "In words: each %s takes part with probability %.4g. A cell is released when at "
              "least %" PRIu64 " of them fall into it, so about %.0f users or more. At that size "
              "the noise on its mean has norm %.3g, which is %.2g of the radius; it shrinks in "
              "proportion as a cell grows. Whoever sees the release learns of any one user at "
-             "most what epsilon = %.4g and delta = %.3g allow.",
-             rate_of(m), m->tau, users, noise, noise / plan->request.radius, plan->account.epsilon,
-             plan->account.delta);
+             "most what epsilon = %.6g and delta = %.6g allow.",
+             m->cells_per_user == 1 ? "user" : "record", rate_of(m), m->tau, users, noise,
+             noise / plan->request.radius, plan->account.epsilon, plan->request.delta);
     fputc('\n', f);
     cli_wrap(f, text, 0, 0);
 }
@@ -182,7 +203,7 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     if (d->one_shot)
         row(f, "one-shot", "yes", "shares travel with the tags");
     else
-        row_f(f, "dropout", "fewer answers than the rest, and a cell is not opened", "%.4g of c",
+        row_f(f, "dropout", "may stay out; if more do, a cell stays closed", "%.4g of c",
               d->dropout);
 }
 
@@ -213,7 +234,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_f(f, "released cells", "", "%.4g", a->delta_released);
     row_f(f, "far members", "", "%.4g", a->delta_far);
     row_f(f, "unreleased cells", "", "%.4g", a->delta_unreleased);
-    row_f(f, "split", "distance that the analysis splits at", "%.4g", a->split);
+    row_f(f, "split", "distance that the analysis splits at", "%.6g", a->split);
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         print_paper(f, plan);

@@ -89,8 +89,8 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
         CLI_COLLECTION_ARGS(curious_preset, dropout_preset),                                       \
         CLI_CHOICE("noise", "KIND", cli_noises,                                                    \
                    .help =                                                                         \
-                       "continuous or discrete (default: continuous for a curator, discrete with " \
-                       "--distributed)")
+                       "law of the noise; users' shares need discrete (default: continuous for a " \
+                       "curator, discrete with --distributed)")
 
 /* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
  * other. */

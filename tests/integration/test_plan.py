@@ -126,6 +126,23 @@ def test_infeasible_says_what_to_change(fre):
     assert fre("plan", "--epsilon", epsilon).code == 0
 
 
+def test_paper_presets_are_no_contradiction(fre):
+    plan(fre, "--epsilon", "4", "--gaussian", "analytic", "--budget-factor", "auto",
+         "--sensitivity-ratio", "2.4")
+
+
+@pytest.mark.parametrize("more", [[], ["--distributed"], ["--max-cells-per-user", "2"]])
+def test_a_delta_that_is_no_claim(refused, more):
+    refused(64, "fre-e2t plan: --delta 0.9 alone would allow publishing a sampled record outright "
+            "at every sampling rate: lower --delta to below one divided by the population",
+            "plan", "--epsilon", "4", "--delta", "0.9", *more)
+
+
+def test_many_curious_users(fre):
+    done = fre("plan", "--epsilon", "4", "--distributed", "--curious-users", "100")
+    assert done.code == 64 and done.err.endswith(", or lower --curious-users\n")
+
+
 @pytest.mark.parametrize("args, sentence", [
     ([], "give exactly one of --epsilon and --delta"),
     (["--epsilon", "4", "--delta", "1e-6"], "give exactly one of --epsilon and --delta"),

@@ -127,6 +127,9 @@ def test_seed_is_not_shown(refused):
     (["--max-cells-per-user", "2"], "--max-cells-per-user needs --user-field F: without it each "
                                     "record is a user of its own"),
     (["--cell-edge", "1", "--cell-scale", "2"], "give --cell-edge or --cell-scale, not both"),
+    (["--gaussian", "zcdp"], "--gaussian zcdp belongs to --accountant paper"),
+    (["--budget-factor", "4"], "--budget-factor belongs to --accountant paper"),
+    (["--sensitivity-ratio", "2"], "--sensitivity-ratio belongs to --accountant paper"),
 ])
 def test_flags_that_go_together(refused, args, sentence):
     refused(64, "fre-e2t synthesize: " + sentence, "synthesize", "in", "-o", "x", "--epsilon", "4",
@@ -200,6 +203,7 @@ def test_man_page(fre, tmp_path):
     assert shown.returncode == 0
     assert shown.stderr == ""
     assert "--sampling-rate P|auto" in shown.stdout
+    assert "XDG_STATE_HOME" in shown.stdout and "fre-e2t/ledger.json in the" in shown.stdout
 
 
 def test_model_list(fre):

@@ -566,6 +566,11 @@ static void warnings_name_what_is_weak(void **state)
     r.population = 10000;
     r.epsilon = 11;
     assert_non_null(strstr(plan_of(&r).warnings[0], "epsilon is above 10"));
+    r.population = 99; /* of a threshold of 100 */
+    assert_non_null(strstr(plan_of(&r).warnings[0], "nothing can be released"));
+    r.population = 100;
+    assert_null(strstr(plan_of(&r).warnings[0], "nothing can be released"));
+    r.population = 10000;
     r.epsilon = 4;
     r.proj = 5;
     assert_non_null(strstr(plan_of(&r).warnings[0], "--sensitivity worst-case"));
@@ -814,7 +819,7 @@ static void distributed_requests_are_checked(void **state)
     check_distributed(&r);
     r = distributed(4);
     r.dist.curious = 5000;
-    assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);
+    refused(&r, FRE_E_INFEASIBLE, ", or lower --curious-users");
     r = distributed(4);
     r.threshold = 1;
     assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);

@@ -552,7 +552,7 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
         if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
             return fre_fail(err, FRE_E_INFEASIBLE,
                             "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
-                            "--sigma or --tau",
+                            "--sigma or --tau, or lower --sampling-rate",
                             FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
         epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
         step *= 2;

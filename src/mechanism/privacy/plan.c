@@ -244,13 +244,43 @@ static double table_limit(const fre_plan_request *r)
     return floor(100 * log(0.05 * r->delta / fre_joint_table_gap(&m, &s))) / 100;
 }
 
+/* The threshold, epsilon or whatever else would do. */
+static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
+{
+    double threshold, epsilon;
+    char change[160] = "raise --threshold, --epsilon or --delta";
+    size_t n;
+
+    suggest(r, &threshold, &epsilon);
+    if (threshold <= 0 && epsilon <= 0 && r->sampling_rate <= 0 &&
+        fre_search_too_rare(r, fre_p32(fre_search_greatest(r))))
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "--delta %.6g alone would allow publishing a sampled record outright at "
+                        "every sampling rate: lower --delta to below one divided by the population",
+                        r->delta);
+    if (threshold > 0 && epsilon > 0)
+        (void)snprintf(change, sizeof change, "raise --threshold to %.0f or --epsilon to %g",
+                       threshold, epsilon);
+    else if (threshold > 0)
+        (void)snprintf(change, sizeof change, "raise --threshold to %.0f", threshold);
+    else if (epsilon > 0)
+        (void)snprintf(change, sizeof change, "raise --epsilon to %g", epsilon);
+    n = strlen(change);
+    if (r->dist.on && r->dist.curious > 1)
+        (void)snprintf(change + n, sizeof change - n, ", or lower --curious-users");
+    return fre_fail(err, FRE_E_INFEASIBLE,
+                    "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s: "
+                    "%s",
+                    r->epsilon, r->delta, (unsigned long long)r->threshold,
+                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate",
+                    change);
+}
+
 static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 {
     fre_plan_request free_of_bound = *r;
     fre_joint_step s;
     fre_status st;
-    double threshold, epsilon;
-    char change[160] = "raise --threshold or --epsilon";
 
     if (r->sampling_rate > 0) {
         st = fre_joint_step_init(&s, fre_p32(r->sampling_rate), r->epsilon, r->adjacency,
@@ -273,20 +303,7 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
                         "records of one cell may lie too far apart at --projection-dim %u: raise "
                         "it to 20, or use --sensitivity worst-case",
                         r->proj);
-    suggest(r, &threshold, &epsilon);
-    if (threshold > 0 && epsilon > 0)
-        (void)snprintf(change, sizeof change, "raise --threshold to %.0f or --epsilon to %g",
-                       threshold, epsilon);
-    else if (threshold > 0)
-        (void)snprintf(change, sizeof change, "raise --threshold to %.0f", threshold);
-    else if (epsilon > 0)
-        (void)snprintf(change, sizeof change, "raise --epsilon to %g", epsilon);
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s: "
-                    "%s",
-                    r->epsilon, r->delta, (unsigned long long)r->threshold,
-                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate",
-                    change);
+    return counts_exceed(r, err);
 }
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
@@ -445,6 +462,9 @@ static void common_warnings(fre_plan *p)
     if (p->request.delta >= 1.0 / (double)p->request.population)
         fre_plan_warn(p, "delta is not below 1/population: a mechanism that publishes somebody's "
                          "record outright could meet it; lower --delta.");
+    if (p->request.population < p->request.threshold)
+        fre_plan_warn(p, "The population bound is below the threshold: no cell can hold enough "
+                         "users, and nothing can be released; lower --threshold.");
     if (p->request.epsilon > 10)
         fre_plan_warn(p, "epsilon is above 10: the guarantee is weak.");
     if (m->sigma * sqrt((double)m->dim) > (double)m->tau * p->request.norm_bound)
