@@ -153,7 +153,23 @@ static json_t *scenario_json(const fre_audit_scenario *s)
                      s->backward ? "backward" : "forward");
 }
 
-static json_t *audit_json(const fre_audit *a)
+static json_t *mechanism_json(const fre_mechanism *m)
+{
+    json_t *o = json_pack("{s:f, s:I, s:f, s:s, s:b}", "sampling_rate", (double)m->p32 * 0x1p-32,
+                          "tau", (json_int_t)m->tau, "sigma", m->sigma, "adjacency",
+                          cli_adjacencies[m->adjacency], "distributed", (int)m->dist.on);
+
+    if (!o || !m->dist.on)
+        return o;
+    if (json_object_set_new(o, "lambda", json_real(m->dist.lambda)) != 0 ||
+        json_object_set_new(o, "gamma", json_integer((json_int_t)m->dist.gamma)) != 0) {
+        json_decref(o);
+        return NULL;
+    }
+    return o;
+}
+
+static json_t *audit_json(const fre_audit *a, const fre_mechanism *m)
 {
     json_t *list = json_array();
 
@@ -163,12 +179,12 @@ static json_t *audit_json(const fre_audit *a)
             return NULL;
         }
     }
-    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:s, s:o}", "epsilon_claimed",
-                     a->epsilon, "delta_claimed", a->delta, "epsilon_lower_bound",
-                     a->epsilon_lower, "runs", (json_int_t)a->runs, "worst_case",
-                     a->scenario[a->worst].name, "confidence", a->confidence, "split", a->split,
-                     "refuted", (int)a->refuted, "verdict",
-                     a->refuted ? "refuted" : "not refuted", "scenarios", list);
+    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:s, s:o, s:o}", "epsilon_claimed",
+                     a->epsilon, "delta_claimed", a->delta, "epsilon_lower_bound", a->epsilon_lower,
+                     "runs", (json_int_t)a->runs, "worst_case", a->scenario[a->worst].name,
+                     "confidence", a->confidence, "split", a->split, "refuted", (int)a->refuted,
+                     "verdict", a->refuted ? "refuted" : "not refuted", "mechanism",
+                     mechanism_json(m), "scenarios", list);
 }
 
 static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m)
@@ -241,7 +257,7 @@ static fre_status run(cli *c, fre_err *err)
     cli_progress_end();
     c->refuted = a->refuted;
     if (c->json) {
-        st = cli_json_print(audit_json(a), err);
+        st = cli_json_print(audit_json(a, &o.mechanism), err);
     } else {
         print_table(stdout, a, &o.mechanism);
         print_verdict(stdout, a);
@@ -261,7 +277,7 @@ const cli_command cli_cmd_audit = {
         "Without --tau and --sigma the plan for the budget is audited. With them, and with "
         "--sampling-rate, the mechanism is taken as it is given, whatever it is worth.",
     .example = CLI_PROGRAM " audit --epsilon 4 --population 1000000\n" CLI_PROGRAM
-                           " audit --epsilon 4 --sampling-rate 0.8 --tau 80 --sigma 0.15\n"
+                           " audit --epsilon 4 --sampling-rate 0.8 --tau 80 --sigma 0.08\n"
                            "# ten times too little noise: exit code 1",
     .args = args,
     .n_args = sizeof args / sizeof args[0],

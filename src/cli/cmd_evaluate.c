@@ -87,7 +87,7 @@ static void print_result(const fre_evaluation *e)
         printf("\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released\n",
                e->cell.frequent_released, e->cell.frequent, e->cell.released);
     }
-    if (!e->has_exact)
+    if (!e->has_exact || e->synthetic == 0)
         return;
     printf("\nof the synthetic texts\n");
     print_share("are a frequent text, word for word", e->exact_frequent);

@@ -22,6 +22,10 @@ def test_plans_are_not_refuted(fre, more):
     assert a["epsilon_claimed"] == 4 and a["delta_claimed"] == 1e-6
     assert a["runs"] == 4000 and a["confidence"] == 0.999
     assert 0 <= a["epsilon_lower_bound"] <= 4
+    m = a["mechanism"]
+    assert 0 < m["sampling_rate"] < 1 and m["tau"] > 1 and m["sigma"] > 0
+    assert m["adjacency"] == ("replace" if "replace" in more else "add-remove")
+    assert m["distributed"] == ("lambda" in m) == ("--distributed" in more)
     bounds = {s["name"]: s["epsilon_lower_bound"] for s in a["scenarios"]}
     assert len(bounds) == len(a["scenarios"]) >= 4
     assert bounds[a["worst_case"]] == a["epsilon_lower_bound"] == max(bounds.values())

@@ -40,6 +40,13 @@ def test_evaluate_a_release(fre, corpus):
     assert shown.code == 0 and max(map(len, shown.out.splitlines())) <= 80
 
 
+def test_evaluate_nothing(fre, tmp_path, corpus):
+    (tmp_path / "none.jsonl").write_text("\n")
+    shown = fre("evaluate", "none.jsonl", corpus.name, "--threshold", "40", "--public")
+    assert shown.code == 0 and "synthetic texts 0" in shown.out
+    assert "of the synthetic texts" not in shown.out
+
+
 def test_evaluate_refusals(fre, corpus):
     for args, code in ((["absent", corpus.name], 66), ([corpus.name, "absent.txt"], 66),
                        ([corpus.name], 64), ([corpus.name, corpus.name, "--alpha", "0"], 64)):

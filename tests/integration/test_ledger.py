@@ -57,6 +57,10 @@ def test_budget_in_the_own_ledger(fre, tmp_path, corpus, home):
     assert release(fre, corpus, "--budget-epsilon", "9", env=home).code == 0
     done = release(fre, corpus, env=home)
     assert done.code == 77 and done.err.count("\n") == 1
+    assert done.err.endswith("epsilon 8 of 9, and this one asks for 8: lower --epsilon to fit into "
+                             "the 1 left\n")
+    done = release(fre, corpus, "--budget-epsilon", "8", env=home)
+    assert done.code == 77 and done.err.endswith(": nothing is left for a further one\n")
     # The file may be renamed, and grow under its name.
     (tmp_path / "renamed.jsonl").write_bytes(corpus.read_bytes())
     assert release(fre, tmp_path / "renamed.jsonl", env=home).code == 77

@@ -315,6 +315,20 @@ static fre_status make_draft(draft *d, const fre_ledger_spend *s, const fre_ledg
     return FRE_OK;
 }
 
+static fre_status refuse(fre_err *err, size_t releases, const char *what, double spent,
+                         double budget, double asked)
+{
+    const double left = what_is_left(budget, spent);
+    char advice[80] = "nothing is left for a further one";
+
+    if (left > 0)
+        (void)snprintf(advice, sizeof advice, "lower --%s to fit into the %.6g left", what, left);
+    return fre_fail(err, FRE_E_REFUSED,
+                    "refused by the ledger: releases of this data (%zu so far) have spent %s "
+                    "%.6g of %.6g, and this one asks for %.6g: %s",
+                    releases, what, spent, budget, asked, advice);
+}
+
 /* What the entry's data would have spent with it, or a refusal. */
 static fre_status check_budget(fre_ledger_sum *after, const json_t *book,
                                const fre_ledger_entry *fresh, fre_err *err)
@@ -339,17 +353,11 @@ static fre_status check_budget(fre_ledger_sum *after, const json_t *book,
     *after = before;
     add_to_sum(after, fresh);
     if (passes(after->epsilon, after->budget_epsilon))
-        return fre_fail(
-            err, FRE_E_REFUSED,
-            "refused by the ledger: releases of this data (%zu so far) have spent epsilon "
-            "%.6g of %.6g, and this one asks for %.6g",
-            before.releases, before.epsilon, after->budget_epsilon, fresh->epsilon);
+        return refuse(err, before.releases, "epsilon", before.epsilon, after->budget_epsilon,
+                      fresh->epsilon);
     if (passes(after->delta, after->budget_delta))
-        return fre_fail(
-            err, FRE_E_REFUSED,
-            "refused by the ledger: releases of this data (%zu so far) have spent delta "
-            "%.6g of %.6g, and this one asks for %.6g",
-            before.releases, before.delta, after->budget_delta, fresh->delta);
+        return refuse(err, before.releases, "delta", before.delta, after->budget_delta,
+                      fresh->delta);
     return FRE_OK;
 }
 

@@ -148,7 +148,8 @@ static void add_copies(programme *g, const numbers *k, uint64_t others, const ch
     p = add_plan(g);
     if (k->curious > 0)
         (void)snprintf(known, sizeof known, " and %" PRIu32 " curious", k->curious);
-    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " copies%s%s", others, known, why);
+    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " %s%s%s", others,
+                   others == 1 ? "copy" : "copies", known, why);
     p->others[0] = others;
     p->position = -k->split / 2;
     p->extra[1] = (audit_extra){.cell = 0, .position = k->split / 2};
@@ -159,7 +160,8 @@ static void add_company(programme *g, const numbers *k)
 {
     audit_plan *p = add_plan(g);
 
-    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " copies, beside such a cell",
+    (void)snprintf(p->name, sizeof p->name,
+                   "added to %" PRIu64 " copies, beside a cell of %" PRIu64, k->crowded,
                    k->crowded);
     p->others[0] = p->others[1] = k->crowded;
     p->position = -k->split / 2;
