@@ -110,7 +110,7 @@ static fre_status flush(fre_relay *x)
     size_t size = x->opts.part_max, parts;
     fre_status st;
 
-    if ((reports ? x->reporting : x->sharing) < x->opts.batch_min)
+    if ((reports ? x->reporting : x->sharing) < x->opts.batch_min || x->mixed == 0)
         return cancel(x, FRE_CANCEL_TOO_FEW);
     if (size > PART_BYTES_MAX / each(x))
         size = PART_BYTES_MAX / each(x);
