@@ -81,8 +81,8 @@ typedef struct fre_simulate_traffic {
     X(INPUT, "input") /* reading, embedding */                                                     \
     X(SETUP, "setup")                                                                              \
     X(FIRST, "tags and reports")                                                                   \
-    X(COUNT, "padding, counting") X(SECOND, "shares") X(SUM, "sums") X(TEXTS, "inversion")         \
-    X(COMPARE, "comparison")
+    X(COUNT, "padding and counting")                                                               \
+    X(SECOND, "shares") X(SUM, "sums") X(TEXTS, "inversion") X(COMPARE, "comparison")
 typedef enum fre_simulate_step {
 #define X(name, text) FRE_SIMULATE_STEP_##name,
     FRE_SIMULATE_STEP_MAP(X)

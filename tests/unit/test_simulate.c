@@ -21,6 +21,25 @@
 static char *place;
 static char path[64];
 
+/* Coordinate 3 of row 5 of a copy of the input is `value`. */
+static void write_odd_input(const char *odd, float value)
+{
+    fre_npy *npy = NULL;
+    float x[DIM];
+    FILE *f = fopen(odd, "wb");
+
+    assert_non_null(f);
+    assert_int_equal(fre_npy_open(&npy, path, NULL), FRE_OK);
+    assert_int_equal(fre_npy_write_header(f, FRE_NPY_F4, USERS, DIM, NULL), FRE_OK);
+    for (size_t i = 0; i < USERS; i++) {
+        assert_int_equal(fre_npy_row(npy, x, i, NULL), FRE_OK);
+        x[3] = i == 5 ? value : x[3];
+        assert_int_equal(fwrite(x, sizeof x, 1, f), 1);
+    }
+    fre_npy_free(npy);
+    assert_int_equal(fclose(f), 0);
+}
+
 /* GROUPS texts that GROUP users each share, and LONERS far from everything. */
 static int write_input(void **state)
 {
@@ -318,12 +337,34 @@ static void test_refusals(void **state)
     expect(FRE_E_REFUSED, &o, "too few");
 }
 
+/* A device that has no embedding is found, whether the exact cells are looked for or not. */
+static void test_bad_embeddings(void **state)
+{
+    static const float bad[] = {NAN, INFINITY, 1e30f};
+    fre_simulate_opts o = options();
+    char odd[80];
+
+    (void)state;
+    (void)snprintf(odd, sizeof odd, "%s/odd.npy", place);
+    o.input = odd;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        write_odd_input(odd, bad[i]);
+        o.compare = i % 2 == 1;
+        expect(FRE_E_DATA, &o, "embedding");
+        assert_int_equal(unlink(odd), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_sums_without_noise), cmocka_unit_test(test_bad_network),
-        cmocka_unit_test(test_noise_as_planned),         cmocka_unit_test(test_seed),
-        cmocka_unit_test(test_users),                    cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_exact_sums_without_noise),
+        cmocka_unit_test(test_bad_network),
+        cmocka_unit_test(test_noise_as_planned),
+        cmocka_unit_test(test_seed),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_bad_embeddings),
     };
 
     return cmocka_run_group_tests(tests, write_input, drop_input);
