@@ -140,7 +140,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_tagging_load(fre_tagging **out, const fre_
                                                    const fre_tagging_keys *keys, fre_oprf_key *oprf,
                                                    fre_bytes state, fre_err *err);
 
-/** A client's encapsulated request, as the relay forwards it -> the encapsulated answer, of one
+/** A client's encapsulated request, as the relay forwards it (the transport has to know that it is
+ * the relay: whoever else gets tags can look for them in the counts) -> the encapsulated answer, of one
  * size whether tags or a rejection are in it; a rejection in the open if it can't be opened.
  * Again the same bytes: the same answer, until the key is gone. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_exchange(fre_tagging *x, fre_buf *reply,
@@ -274,7 +275,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_relay_exchange(fre_relay *x, fre_buf *repl
 FRE_API FRE_MUST_CHECK fre_status fre_relay_submit(fre_relay *x, fre_buf *reply, fre_rejection *why,
                                                    fre_bytes client, fre_bytes in, int64_t now);
 /** What comes from servers: REPORT (padding, from S_tag alone: the transport has to know that it is
- * S_tag), CLOSED; LIST and RELEASE of S_syn; CANCEL of either. */
+ * S_tag), CLOSED (with more evaluations than the relay carried requests for, the collection is
+ * cancelled before a report leaves); LIST and RELEASE of S_syn; CANCEL of either. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_handle(fre_relay *x, fre_buf *reply, fre_rejection *why,
                                                    fre_bytes in, int64_t now);
 /** To S_syn: flushes (some at a time), cancel; to S_tag: cancel. */

@@ -332,6 +332,66 @@ static fre_rejection padding(net *n, uint32_t which)
     return why;
 }
 
+/* Somebody got tags from S_tag without the relay: before any report leaves, the relay ends it. */
+static void test_tags_for_somebody_else(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    fre_ohttp_exchange x;
+    fre_oprf_element blinded;
+    fre_oprf_blind blind;
+    fre_rejection why;
+    fre_buf message, request, reply;
+    net n;
+
+    (void)state;
+    for (unsigned spy = 0; spy < 2; spy++) {
+        net_open(&n, &keys, &c, 6, 2, 25);
+        for (uint32_t i = 0; i < n.users; i++) {
+            float text[SMALL_DIM];
+
+            small_text(text, 1, i);
+            net_join(&n, i, text, 1);
+        }
+        for (n.now = c.open; n.now < c.open + 3; n.now++)
+            net_step_all(&n);
+        fre_buf_init(&message, SAMPLE_MAX);
+        fre_buf_init(&request, SAMPLE_MAX);
+        fre_buf_init(&reply, SAMPLE_MAX);
+        sample_must(fre_oprf_blind_input(&blind, &blinded, rounds_view("guess", 5), &n.rng) ==
+                    FRE_OK);
+        sample_must(fre_tag_request_encode(&message, &n.s.w, &blinded) == FRE_OK);
+        sample_must(fre_exchange_ask(&x, &request, &n.s.w, sample_view(&message), &n.rng) ==
+                    FRE_OK);
+        if (spy)
+            assert_int_equal(
+                fre_tagging_exchange(n.tag, &reply, &why, sample_view(&request), n.now), FRE_OK);
+        for (n.now = c.tags_close; n.now < c.tags_close + 8; n.now++)
+            net_pump_all(&n, 1);
+        assert_int_equal(fre_relay_stage(n.relay), spy ? FRE_STAGE_VOID : FRE_STAGE_SHARES);
+        assert_int_equal(fre_synthesis_stage(n.syn), spy ? FRE_STAGE_VOID : FRE_STAGE_SHARES);
+        assert_int_equal(fre_tagging_stage(n.tag), spy ? FRE_STAGE_VOID : FRE_STAGE_SHARES);
+        assert_int_equal(fre_synthesis_list_view(n.syn).n > 0, !spy);
+        fre_ohttp_exchange_wipe(&x);
+        fre_buf_wipe(&message);
+        fre_buf_wipe(&request);
+        fre_buf_wipe(&reply);
+        net_close(&n);
+    }
+}
+
+/* Terms that nobody can make a share for are the sender's fault, not the caller's. */
+static void test_terms_without_a_lattice(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+
+    (void)state;
+    c.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
+    c.norm_bound = 1e12;
+    assert_int_equal(fre_rounds_check(&c, NULL), FRE_E_DATA);
+}
+
 /* No more than all users and the longest padding: 4 + (1 + 2) * 2 * gamma. */
 static void test_padding_beyond_the_terms(void **state)
 {
@@ -517,6 +577,8 @@ int main(void)
         cmocka_unit_test(test_more_sums_than_an_answer_holds),
         cmocka_unit_test(test_list_before_the_padding),
         cmocka_unit_test(test_list_before_tags_close),
+        cmocka_unit_test(test_tags_for_somebody_else),
+        cmocka_unit_test(test_terms_without_a_lattice),
         cmocka_unit_test(test_padding_beyond_the_terms),
         cmocka_unit_test(test_the_mix_can_not_be_undone),
         cmocka_unit_test(test_a_message_of_somebody_else),

@@ -27,7 +27,7 @@ static fre_bytes name_of(const uint32_t *i)
 
 static void set_up_as(world *w, const fre_collection *c, const fre_relay_opts *opts, uint64_t seed)
 {
-    const fre_closed closed = {.time = 2000, .evaluations = 3};
+    const fre_closed closed = {.time = 2000, .evaluations = 0};
     fre_err err = {""};
 
     w->relay = NULL;
@@ -347,7 +347,7 @@ static void test_duplicates_count_once(void **state)
 static void test_no_flush_before_closed(void **state)
 {
     uint32_t which[CLIENTS] = {0};
-    fre_closed m = {.time = 2001, .evaluations = 3};
+    fre_closed m = {.time = 2001, .evaluations = 0};
     fre_buf other;
     world w;
 

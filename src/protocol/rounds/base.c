@@ -21,6 +21,8 @@ fre_status fre_rounds_check(const fre_collection *c, fre_err *err)
     fre_collection_mechanism(&m, c);
     records = m.population > m.tau ? m.population : m.tau;
     st = fre_share_bits(&bits, &m, c->split, records, records / m.tau, err);
+    if (st == FRE_E_USAGE) /* not the caller's terms */
+        st = FRE_E_DATA;
     return st == FRE_OK ? fre_share_cell_init(&cell, &m, c->split, m.tau, bits, err) : st;
 }
 

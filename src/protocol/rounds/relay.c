@@ -432,6 +432,11 @@ static fre_status take_closed(fre_relay *x, fre_buf *reply, fre_rejection *why, 
         return reject(x, reply, why, FRE_REJECTED_UNAVAILABLE);
     if (untimely(x, FRE_STAGE_CLOSING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_CLOSING));
+    /* S_tag served somebody else as well, who can now tell tags from counts: S_syn, perhaps. */
+    if (m.evaluations > x->exchanges * x->base.w.c.cells_per_user) {
+        st = cancel(x, FRE_CANCEL_DISAGREE);
+        return st == FRE_OK ? reject(x, reply, why, FRE_REJECTED_DISAGREES) : st;
+    }
     return keep(x, &x->closed, reply, why, in);
 }
 

@@ -142,7 +142,7 @@ static fre_status take_all(fre_synthesis *x, const fre_flush *f)
 
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
     for (uint32_t i = 0; st == FRE_OK && i < f->n; i++) {
-        fre_contribution m;
+        fre_contribution m = {.null = true};
         fre_status opened = fre_contribution_open(&m, &plain, &x->base.w, f->type, &x->keys.seal,
                                                   rounds_view(f->sealed.p + i * each, each), NULL);
 
@@ -154,6 +154,7 @@ static fre_status take_all(fre_synthesis *x, const fre_flush *f)
             st = opened;
         else
             x->base.counters.rejected[fre_rejection_of(opened)]++;
+        fre_wipe(&m, sizeof m);
     }
     fre_buf_wipe(&plain);
     return st;
