@@ -79,7 +79,7 @@ static void sodium_says(const uint8_t e[32], int verdict)
         assert_int_equal(crypto_core_ristretto255_is_valid_point(e), verdict);
 }
 
-static void identity_is_refused(void **state)
+static void pitfall_11_identity_is_refused(void **state)
 {
     const uint8_t zero[32] = {0};
 
@@ -88,7 +88,7 @@ static void identity_is_refused(void **state)
     element_is_refused(zero);
 }
 
-static void bit_255_is_refused(void **state)
+static void pitfall_12_bit_255_is_refused(void **state)
 {
     uint8_t high_zero[32] = {0};
     exchange x;
@@ -247,7 +247,7 @@ static void scalar_is(const uint8_t s[32], bool valid)
     assert_true(all_bytes_are(&e, UNTOUCHED, sizeof e));
 }
 
-static void scalars_end_at_the_order(void **state)
+static void pitfall_11_scalars_from_one_to_the_order(void **state)
 {
     uint8_t s[32] = {0};
 
@@ -330,7 +330,7 @@ static void proofs_have_one_name(void **state)
 }
 
 /* Each bit of each public byte of an exchange: refused, and no output appears. */
-static void every_bit_counts(void **state)
+static void pitfall_10_every_bit_counts(void **state)
 {
     fre_oprf_output out[1];
     exchange x, bad;
@@ -389,7 +389,7 @@ static void swap(fre_oprf_element *a, fre_oprf_element *b)
 }
 
 /* Well-formed answers that are not the answer. */
-static void false_answers_are_refused(void **state)
+static void pitfall_10_false_answers_are_refused(void **state)
 {
     exchange x, other, bad;
     uint8_t c[32];
@@ -495,17 +495,17 @@ static void lists_must_match(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(identity_is_refused),
-        cmocka_unit_test(bit_255_is_refused),
+        cmocka_unit_test(pitfall_11_identity_is_refused),
+        cmocka_unit_test(pitfall_12_bit_255_is_refused),
         cmocka_unit_test(unreduced_field_elements_are_refused),
         cmocka_unit_test(odd_elements_are_refused),
         cmocka_unit_test(numbers_without_a_root_are_refused),
         cmocka_unit_test(other_lengths_are_refused),
-        cmocka_unit_test(scalars_end_at_the_order),
+        cmocka_unit_test(pitfall_11_scalars_from_one_to_the_order),
         cmocka_unit_test(libsodium_takes_any_scalar),
         cmocka_unit_test(proofs_have_one_name),
-        cmocka_unit_test(every_bit_counts),
-        cmocka_unit_test(false_answers_are_refused),
+        cmocka_unit_test(pitfall_10_every_bit_counts),
+        cmocka_unit_test(pitfall_10_false_answers_are_refused),
         cmocka_unit_test(keys_derived_with_another_info_are_others),
         cmocka_unit_test(lists_must_match),
     };

@@ -449,7 +449,7 @@ static void test_budget_whatever_the_coin(void **state)
 /* ---- proofs ------------------------------------------------------------------------------------ */
 
 /* S_tag with a key of its own for this client: nothing is sent any more. */
-static void test_other_key_is_noticed(void **state)
+static void pitfall_10_another_key_is_noticed(void **state)
 {
     world w;
     fre_oprf_key other;
@@ -863,7 +863,7 @@ int main(void)
         cmocka_unit_test(test_state_before_first_send),
         cmocka_unit_test(test_state_is_checked),
         cmocka_unit_test(test_budget_whatever_the_coin),
-        cmocka_unit_test(test_other_key_is_noticed),
+        cmocka_unit_test(pitfall_10_another_key_is_noticed),
         cmocka_unit_test(test_false_answers_are_ignored),
         cmocka_unit_test(test_phases_by_the_clock),
         cmocka_unit_test(test_bad_lists_are_refused),

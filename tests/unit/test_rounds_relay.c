@@ -317,7 +317,7 @@ static void test_reports_by_phase(void **state)
     tear_down(&w);
 }
 
-static void test_duplicates_count_once(void **state)
+static void pitfall_04_duplicates_count_once(void **state)
 {
     fre_relay_counts counts;
     uint32_t which[8];
@@ -742,7 +742,7 @@ int main(void)
         cmocka_unit_test(test_one_exchange_a_client),
         cmocka_unit_test(test_no_more_clients_than_enrolled),
         cmocka_unit_test(test_reports_by_phase),
-        cmocka_unit_test(test_duplicates_count_once),
+        cmocka_unit_test(pitfall_04_duplicates_count_once),
         cmocka_unit_test(test_no_flush_before_closed),
         cmocka_unit_test(test_padding_joins_the_mix),
         cmocka_unit_test(test_padding_is_no_batch),

@@ -101,7 +101,7 @@ static void test_restart_after_every_message(void **state)
     course(true, true, false);
 }
 
-static void test_lost_answers_of_the_other_server(void **state)
+static void pitfall_07_lost_answers_between_servers(void **state)
 {
     (void)state;
     course(false, false, true);
@@ -147,7 +147,7 @@ static void expect_tag(const world *w, uint32_t i, uint8_t tag, uint32_t count)
 }
 
 /* tau is 3: three are listed, two are not. */
-static void test_the_threshold_is_reached_by_equality(void **state)
+static void pitfall_09_tau_is_reached_by_equality(void **state)
 {
     world *w = counting(false);
 
@@ -166,7 +166,7 @@ static void test_the_threshold_is_reached_by_equality(void **state)
 }
 
 /* The same report over and over, in several parts and under other tags, is one report. */
-static void test_each_report_id_once(void **state)
+static void pitfall_04_each_report_id_counts_once(void **state)
 {
     world *w = counting(false);
     fre_synthesis_counts n;
@@ -376,8 +376,8 @@ static void test_parts_that_disagree(void **state)
     world_free(w);
 }
 
-/* Pitfall: a late report must not change what is counted. */
-static void test_a_late_flush(void **state)
+/* A late report must not change what is counted. */
+static void pitfall_06_a_late_report_changes_no_count(void **state)
 {
     world *w = counting(false);
     fre_buf m;
@@ -493,7 +493,7 @@ static void test_shares_of_strangers(void **state)
     world_free(w);
 }
 
-static void test_when_shares_are_taken(void **state)
+static void pitfall_06_a_late_share_changes_no_sum(void **state)
 {
     world *w = counted(5), *one = counting(true);
     fre_buf m;
@@ -555,7 +555,7 @@ static void test_dropouts_up_to_what_was_planned(void **state)
 }
 
 /* Enough came, but S_tag could open too few of the seeds: what counts is what is summed. */
-static void test_seeds_that_do_not_open(void **state)
+static void pitfall_08_what_is_summed_counts(void **state)
 {
     (void)state;
     for (uint32_t spoiled = 4; spoiled <= 5; spoiled++) {
@@ -678,7 +678,7 @@ static void test_sets_of_tags_that_can_be_opened(void **state)
     world_free(w);
 }
 
-static void test_accepted_ids_that_were_not_asked_for(void **state)
+static void pitfall_07_accepted_ids_that_were_not_asked_for(void **state)
 {
     fre_report_id id[2][5], alien[6];
     fre_id_set set[2];
@@ -794,7 +794,7 @@ static void sums_that_disagree(uint32_t kind)
     world_free(w);
 }
 
-static void test_a_disagreement_costs_one_tag(void **state)
+static void pitfall_07_a_disagreement_costs_one_tag(void **state)
 {
     (void)state;
     for (uint32_t kind = 0; kind < 3; kind++)
@@ -1130,26 +1130,26 @@ int main(void)
         cmocka_unit_test(test_two_phase),
         cmocka_unit_test(test_one_shot),
         cmocka_unit_test(test_restart_after_every_message),
-        cmocka_unit_test(test_lost_answers_of_the_other_server),
-        cmocka_unit_test(test_the_threshold_is_reached_by_equality),
-        cmocka_unit_test(test_each_report_id_once),
+        cmocka_unit_test(pitfall_07_lost_answers_between_servers),
+        cmocka_unit_test(pitfall_09_tau_is_reached_by_equality),
+        cmocka_unit_test(pitfall_04_each_report_id_counts_once),
         cmocka_unit_test(test_too_few_for_any_tag),
         cmocka_unit_test(test_counts_against_brute_force),
         cmocka_unit_test(test_sort),
         cmocka_unit_test(test_parts_in_any_order_and_twice),
         cmocka_unit_test(test_parts_that_disagree),
-        cmocka_unit_test(test_a_late_flush),
+        cmocka_unit_test(pitfall_06_a_late_report_changes_no_count),
         cmocka_unit_test(test_sealed_messages_that_do_not_open),
         cmocka_unit_test(test_more_reports_than_there_can_be),
         cmocka_unit_test(test_shares_of_strangers),
-        cmocka_unit_test(test_when_shares_are_taken),
+        cmocka_unit_test(pitfall_06_a_late_share_changes_no_sum),
         cmocka_unit_test(test_dropouts_up_to_what_was_planned),
-        cmocka_unit_test(test_seeds_that_do_not_open),
+        cmocka_unit_test(pitfall_08_what_is_summed_counts),
         cmocka_unit_test(test_a_sum_outside_the_guard),
         cmocka_unit_test(test_sets_of_tags_that_can_be_opened),
-        cmocka_unit_test(test_accepted_ids_that_were_not_asked_for),
+        cmocka_unit_test(pitfall_07_accepted_ids_that_were_not_asked_for),
         cmocka_unit_test(test_answers_that_are_none),
-        cmocka_unit_test(test_a_disagreement_costs_one_tag),
+        cmocka_unit_test(pitfall_07_a_disagreement_costs_one_tag),
         cmocka_unit_test(test_a_refused_list),
         cmocka_unit_test(test_sets_in_many_parts),
         cmocka_unit_test(test_what_is_left_after_the_release),

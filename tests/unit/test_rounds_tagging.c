@@ -85,7 +85,7 @@ static fre_rejection asked_at(world *w, int64_t now)
 
 /* ---- time ------------------------------------------------------------------------------------- */
 
-static void test_phases_by_absolute_time(void **state)
+static void pitfall_03_no_evaluation_outside_its_epoch(void **state)
 {
     world *w = world_new(false);
 
@@ -109,7 +109,7 @@ static void test_phases_by_absolute_time(void **state)
 }
 
 /* Times around which encodings of numbers go wrong. */
-static void test_times_at_the_edges_of_encodings(void **state)
+static void pitfall_01_epoch_numbers_at_the_edges(void **state)
 {
     static const int64_t open[] = {127, 254, 65535, INT64_C(2147483646), INT64_C(4294967294)};
 
@@ -847,7 +847,7 @@ static void test_sums(void **state)
 
 /* What is asked to be summed has to reach both thresholds: of 5 counted, dropout one half and tau 3,
  * that is 3; of 6, 3.  More uploads do not help. */
-static void test_thresholds_of_what_is_summed(void **state)
+static void pitfall_08_both_thresholds_of_what_is_summed(void **state)
 {
     (void)state;
     for (uint32_t n = 1; n <= 4; n++) {
@@ -869,7 +869,7 @@ static void test_thresholds_of_what_is_summed(void **state)
 }
 
 /* tau - w and the share of answers, each where it is the larger. */
-static void test_answers_needed(void **state)
+static void pitfall_09_answers_needed_at_the_edges(void **state)
 {
     sample s;
     fre_collection c = small_terms(&s, false);
@@ -1229,8 +1229,8 @@ static void test_states_that_are_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_phases_by_absolute_time),
-        cmocka_unit_test(test_times_at_the_edges_of_encodings),
+        cmocka_unit_test(pitfall_03_no_evaluation_outside_its_epoch),
+        cmocka_unit_test(pitfall_01_epoch_numbers_at_the_edges),
         cmocka_unit_test(test_missed_everything),
         cmocka_unit_test(test_a_retry_gets_the_same_bytes),
         cmocka_unit_test(test_no_more_evaluations_than_users),
@@ -1247,8 +1247,8 @@ int main(void)
         cmocka_unit_test(test_a_second_list_voids_the_collection),
         cmocka_unit_test(test_counts_above_the_evaluations),
         cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_thresholds_of_what_is_summed),
-        cmocka_unit_test(test_answers_needed),
+        cmocka_unit_test(pitfall_08_both_thresholds_of_what_is_summed),
+        cmocka_unit_test(pitfall_09_answers_needed_at_the_edges),
         cmocka_unit_test(test_each_id_once_and_sets_in_order),
         cmocka_unit_test(test_sets_before_their_time),
         cmocka_unit_test(test_every_message_in_every_phase),

@@ -176,7 +176,7 @@ static void gaussian_rounds_by_later_digits(void **state)
     assert_int_equal(scripted_draw(0x00000001, 0x00018000, 0, 0, FRE_SAMPLER_SCALE_MAX), 65538);
 }
 
-static void coin_edges(void **state)
+static void pitfall_21_coins_turn_at_whole_numbers(void **state)
 {
     const uint32_t words[6] = {0, 0, 1, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     fre_rng r;
@@ -249,7 +249,7 @@ int main(void)
         cmocka_unit_test(gaussian_moments),
         cmocka_unit_test(gaussian_repeats_with_its_seed),
         cmocka_unit_test(gaussian_rounds_by_later_digits),
-        cmocka_unit_test(coin_edges),
+        cmocka_unit_test(pitfall_21_coins_turn_at_whole_numbers),
         cmocka_unit_test(coin_rate),
         cmocka_unit_test(bernoulli_small_rationals),
     };

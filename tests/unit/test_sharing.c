@@ -503,7 +503,7 @@ static void bits_refuse(void **state)
 
 /* A million coordinates of sums of one vector that all 10^4 clients hold, which is the worst, under
  * fresh signs each time; then three bits fewer. */
-static void no_wrap_in_a_million(void **state)
+static void pitfall_19_no_wrap_in_a_million(void **state)
 {
     enum { CLIENTS = 10000, ROUNDS = 2605, D = 384 };
     const fre_mechanism m = a_mechanism(D);
@@ -558,7 +558,7 @@ int main(void)
         cmocka_unit_test(bits_keep_the_bound),
         cmocka_unit_test(bits_grow),
         cmocka_unit_test(bits_refuse),
-        cmocka_unit_test(no_wrap_in_a_million),
+        cmocka_unit_test(pitfall_19_no_wrap_in_a_million),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

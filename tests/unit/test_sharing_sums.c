@@ -528,7 +528,7 @@ static void guard_edge(void **state)
 
 /* Honest sums pass; a share without its partner, a random one, or a modulus three bits too small
  * for what the clients hold in common, does not. */
-static void guard_catches(void **state)
+static void pitfall_19_a_sum_that_wraps_is_noticed(void **state)
 {
     setting *s = set_up(300);
     servers *right = servers_of(&s->cell), *half, *wrong, *small;
@@ -572,6 +572,44 @@ static void guard_catches(void **state)
     tear_down(s);
 }
 
+/* One user's noise of hundreds of steps under a modulus of 256: sums say nothing any more, and must
+ * not pass for ones that do; with the bits of its collection the same noise passes. */
+static void pitfall_19_noise_beyond_the_modulus(void **state)
+{
+    fre_mechanism m = a_mechanism(384);
+    const float x[384] = {0};
+    uint32_t right = 0;
+
+    (void)state;
+    m.sigma = 25;
+    assert_int_equal(fre_share_bits(&right, &m, SPLIT, 30, 100, NULL), FRE_OK);
+    for (unsigned small = 0; small < 2; small++) {
+        const uint32_t bits = small ? FRE_SHARING_BITS_MIN : right;
+        fre_rotation *rot = a_rotation(384, 40);
+        float centroid[384];
+        uint32_t sum[WORDS];
+        uint8_t packed[BYTES];
+        fre_share_seed seed;
+        fre_share_cell cell;
+        servers *s;
+        fre_rng r;
+
+        law_seeded(&r, 41);
+        assert_int_equal(fre_share_cell_init(&cell, &m, SPLIT, 30, bits, NULL), FRE_OK);
+        assert_true(cell.var16 / 65536 > UINT64_C(256) * 256);
+        s = servers_of(&cell);
+        for (int k = 0; k < 30; k++) {
+            assert_int_equal(fre_share_make(packed, s->bytes, &seed, rot, &cell, x, &r), FRE_OK);
+            take(s, packed, &seed);
+        }
+        join(s, sum);
+        assert_int_equal(fre_share_open(centroid, rot, &cell, sum, cell.padded, 30, NULL),
+                         small ? FRE_E_DATA : FRE_OK);
+        servers_free(s);
+        fre_rotation_free(rot);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,7 +624,8 @@ int main(void)
         cmocka_unit_test(long_vectors_are_scaled),
         cmocka_unit_test(open_refuses),
         cmocka_unit_test(guard_edge),
-        cmocka_unit_test(guard_catches),
+        cmocka_unit_test(pitfall_19_a_sum_that_wraps_is_noticed),
+        cmocka_unit_test(pitfall_19_noise_beyond_the_modulus),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

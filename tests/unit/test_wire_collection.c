@@ -55,7 +55,7 @@ static void numbers_keep_all_their_bits(void **state)
 }
 
 /* Times on both sides of 2^31 and 2^32: no epoch is cut to fewer bits. */
-static void times_keep_all_their_bits(void **state)
+static void pitfall_01_times_keep_all_their_bits(void **state)
 {
     static const int64_t edges[] = {127,        128,        255,        256,
                                     65535,      65536,      2147483647, 2147483648,
@@ -664,7 +664,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_keep_all_their_bits),
-        cmocka_unit_test(times_keep_all_their_bits),
+        cmocka_unit_test(pitfall_01_times_keep_all_their_bits),
         cmocka_unit_test(every_byte_counts),
         cmocka_unit_test(rules_are_enforced),
         cmocka_unit_test(addresses),

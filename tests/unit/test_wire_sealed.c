@@ -450,7 +450,7 @@ static void exchanges_refuse(void **state)
 }
 
 /* Sealed with the right key, but the HTTP request in it is another. */
-static void only_plain_requests(void **state)
+static void pitfall_18_a_request_carries_no_field(void **state)
 {
     static const char *const paths[] = {"/tags", "/tag", "/tags/", "/tags?x"};
     static const char *const methods[] = {"POST", "GET"};
@@ -508,7 +508,7 @@ int main(void)
         cmocka_unit_test(seeds_are_bound_to_their_report),
         cmocka_unit_test(tags_through_oblivious_http),
         cmocka_unit_test(exchanges_refuse),
-        cmocka_unit_test(only_plain_requests),
+        cmocka_unit_test(pitfall_18_a_request_carries_no_field),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,21 +42,19 @@ static fre_relay *empty(void)
 }
 
 /* Is sk the key that the collection names? */
-static bool is_its_key(const fre_sign_sk *sk, const fre_collection *c)
-{
-    static const char label[] = "fre/relay/own-key/v1";
-    fre_signature sig;
-
-    return fre_sign_statement(&sig, sk, label, rounds_view(label, sizeof label)) == FRE_OK &&
-           fre_sign_verify(&c->relay_sign, &sig, label, rounds_view(label, sizeof label)) == FRE_OK;
-}
-
 static fre_status check_key(const fre_sign_sk *sk, const fre_collection *c, fre_err *err)
 {
-    return is_its_key(sk, c) ? FRE_OK
-                             : fre_fail(err, FRE_E_KEY,
-                                        "the relay's signing key is not the one that the "
-                                        "collection names");
+    static const char label[] = "fre/relay/own-key/v1";
+    const fre_bytes text = rounds_view(label, sizeof label);
+    fre_signature sig;
+    fre_status st = fre_sign_statement(&sig, sk, label, text);
+
+    if (st == FRE_OK)
+        st = fre_sign_verify(&c->relay_sign, &sig, label, text);
+    return st == FRE_OK || st == FRE_E_NOMEM
+               ? st
+               : fre_fail(err, FRE_E_KEY,
+                          "the relay's signing key is not the one that the collection names");
 }
 
 fre_status fre_relay_new(fre_relay **out, const fre_collection *c, const fre_relay_opts *opts,
