@@ -208,6 +208,8 @@ static void pitfall_02_a_restart_keeps_schedule_and_key(void **state)
             at[3] = fre_client_stage(w.n.user[0].client);
             if (!again) {
                 crash_all(&w, true);
+                assert_true(w.n.tag->base.now == when[k] && w.n.syn->base.now == when[k] &&
+                            w.n.relay->base.now == when[k]);
                 go(&w, 1000);
             }
         }
