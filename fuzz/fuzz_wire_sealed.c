@@ -1,0 +1,202 @@
+/* What is sealed, by the first byte: HTTP requests and responses that somebody with the right keys
+ * made up, raw bytes in place of sealed ones, and genuine messages with bytes changed.  Nothing is
+ * taken that is not whole; of what is refused nothing is written; a change is never overlooked. */
+#include "internal.h"
+
+#include "../tests/unit/wire_sample.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+typedef struct genuine {
+    sample s;
+    fre_rng rng;
+    fre_ohttp_exchange client, server;
+    fre_oprf_element blinded;
+    fre_buf request, response, report; /* whole messages */
+    fre_tag tag;
+    fre_report_id id;
+    fre_sealed_seed seed;
+} genuine;
+
+static void make(genuine *g)
+{
+    const uint8_t seed[FRE_SEED_BYTES] = {9};
+    const fre_share_seed share = {{3}};
+    fre_contribution m = {.null = false};
+    fre_oprf_blind blind;
+    fre_buf message, taken;
+
+    sample_init(&g->s);
+    sample_must(fre_rng_init_seeded(&g->rng, seed, "fuzz/wire_sealed") == FRE_OK);
+    fre_buf_init(&g->request, SAMPLE_MAX);
+    fre_buf_init(&g->response, SAMPLE_MAX);
+    fre_buf_init(&g->report, SAMPLE_MAX);
+    fre_buf_init(&message, SAMPLE_MAX);
+    fre_buf_init(&taken, SAMPLE_MAX);
+    sample_must(fre_oprf_blind_input(&blind, &g->blinded, (fre_bytes){seed, sizeof seed},
+                                     &g->rng) == FRE_OK);
+    sample_must(fre_tag_request_encode(&message, &g->s.w, &g->blinded) == FRE_OK);
+    sample_must(fre_exchange_ask(&g->client, &g->request, &g->s.w, sample_view(&message),
+                                 &g->rng) == FRE_OK);
+    sample_must(fre_exchange_take(&g->server, &taken, &g->s.w, &g->s.tag,
+                                  sample_view(&g->request), NULL) == FRE_OK);
+    fre_buf_wipe(&message);
+    sample_must(fre_rejection_encode(&message, FRE_REJECTED_FULL) == FRE_OK);
+    sample_must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message),
+                                    &g->rng) == FRE_OK);
+    memset(g->tag.b, 5, sizeof g->tag.b);
+    memset(g->id.b, 6, sizeof g->id.b);
+    sample_must(fre_seed_seal(&g->seed, &g->s.w, &g->tag, &g->id, &share, &g->rng) == FRE_OK);
+    m.tag = g->tag;
+    m.id = g->id;
+    sample_must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) ==
+                FRE_OK);
+    fre_buf_wipe(&message);
+    fre_buf_wipe(&taken);
+}
+
+/* in, cut or filled up with zeros to the one size that there is. */
+static void fit(fre_buf *out, fre_bytes in, size_t n)
+{
+    static const uint8_t zero[1];
+
+    fre_buf_init(out, SAMPLE_MAX);
+    sample_must(fre_buf_append(out, in.p, in.n < n ? in.n : n) == FRE_OK);
+    while (out->n < n)
+        sample_must(fre_buf_append(out, zero, 1) == FRE_OK);
+}
+
+static bool is_within(const fre_buf *part, const fre_buf *whole)
+{
+    for (size_t i = 0; part->n > 0 && i + part->n <= whole->n; i++)
+        if (memcmp(whole->p + i, part->p, part->n) == 0)
+            return true;
+    return part->n == 0;
+}
+
+static void refused(fre_status st, const fre_buf *out)
+{
+    sample_must(st == FRE_E_DATA || st == FRE_E_REFUSED || st == FRE_E_KEY || st == FRE_E_LIMIT);
+    sample_must(out->n == 0);
+}
+
+/* A client that seals what it likes. */
+static void request(genuine *g, fre_bytes in)
+{
+    fre_ohttp_config config;
+    fre_ohttp_exchange x, y;
+    fre_buf plain, sealed, out;
+    fre_status st;
+
+    fit(&plain, in, g->request.n - FRE_OHTTP_REQUEST_OVERHEAD);
+    fre_buf_init(&sealed, SAMPLE_MAX);
+    fre_buf_init(&out, SAMPLE_MAX);
+    fre_collection_ohttp_config(&config, &g->s.w.c);
+    sample_must(fre_ohttp_request_seal(&x, &sealed, &config, g->s.w.c.aead, sample_view(&plain),
+                                       &g->rng) == FRE_OK);
+    st = fre_exchange_take(&y, &out, &g->s.w, &g->s.tag, sample_view(&sealed), NULL);
+    if (st == FRE_OK) {
+        sample_must(is_within(&out, &plain));
+        fre_ohttp_exchange_wipe(&y);
+    } else {
+        refused(st, &out);
+    }
+    fre_ohttp_exchange_wipe(&x);
+    fre_buf_wipe(&plain);
+    fre_buf_wipe(&sealed);
+    fre_buf_wipe(&out);
+}
+
+/* An S_tag that does. */
+static void response(genuine *g, fre_bytes in)
+{
+    const size_t over = fre_ohttp_nonce_bytes(&g->server) + FRE_HPKE_TAG_BYTES;
+    fre_buf plain, sealed, out;
+    fre_status st;
+
+    fit(&plain, in, g->response.n - over);
+    fre_buf_init(&sealed, SAMPLE_MAX);
+    fre_buf_init(&out, SAMPLE_MAX);
+    sample_must(fre_ohttp_response_seal(&g->server, &sealed, sample_view(&plain), &g->rng) ==
+                FRE_OK);
+    st = fre_exchange_read(&g->client, &out, &g->s.w, sample_view(&sealed), NULL);
+    if (st == FRE_OK)
+        sample_must(is_within(&out, &plain));
+    else
+        refused(st, &out);
+    fre_buf_wipe(&plain);
+    fre_buf_wipe(&sealed);
+    fre_buf_wipe(&out);
+}
+
+/* Bytes of a stranger, who has no key. */
+static void raw(genuine *g, fre_bytes in)
+{
+    fre_ohttp_exchange x;
+    fre_contribution m;
+    fre_bytes sealed;
+    fre_buf out;
+
+    fre_buf_init(&out, SAMPLE_MAX);
+    refused(fre_exchange_take(&x, &out, &g->s.w, &g->s.tag, in, NULL), &out);
+    refused(fre_exchange_read(&g->client, &out, &g->s.w, in, NULL), &out);
+    for (unsigned type = FRE_WIRE_REPORT; type <= FRE_WIRE_SHARE; type++) {
+        if (fre_contribution_split(&sealed, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)
+            sample_must(sealed.p >= in.p && sealed.p + sealed.n == in.p + in.n);
+        sample_must(fre_contribution_open(&m, &out, &g->s.w, (fre_wire_type)type, &g->s.syn, in,
+                                          NULL) != FRE_OK);
+    }
+    fre_buf_wipe(&out);
+}
+
+/* Into `at`, byte by byte; does anything differ then? */
+static bool change(uint8_t *at, size_t n, fre_bytes by)
+{
+    bool differs = false;
+
+    for (size_t i = 0; i < n && i < by.n; i++) {
+        at[i] ^= by.p[i];
+        differs |= by.p[i] != 0;
+    }
+    return differs;
+}
+
+static void changed(genuine *g, fre_bytes by)
+{
+    fre_sealed_seed seed = g->seed;
+    const bool other = change((uint8_t *)&seed, sizeof seed, by);
+    fre_contribution m;
+    fre_share_seed opened;
+    fre_bytes sealed;
+    fre_buf message, plain;
+    bool differs;
+
+    sample_must((fre_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) ==
+                !other);
+    fre_buf_init(&plain, SAMPLE_MAX);
+    fit(&message, sample_view(&g->report), g->report.n);
+    differs = change(message.p, message.n, by);
+    if (fre_contribution_split(&sealed, &g->s.w, FRE_WIRE_REPORT, sample_view(&message), NULL) ==
+        FRE_OK)
+        sample_must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn,
+                                           sealed, NULL) == FRE_OK) == !differs);
+    else
+        sample_must(differs);
+    fre_buf_wipe(&message);
+    fre_buf_wipe(&plain);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+    static void (*const kinds[])(genuine *, fre_bytes) = {request, response, raw, changed};
+    static genuine g;
+    static bool ready;
+
+    if (!ready)
+        make(&g);
+    ready = true;
+    if (n == 0 || n > SAMPLE_MAX / 2)
+        return 0;
+    kinds[data[0] % 4](&g, (fre_bytes){.p = data + 1, .n = n - 1});
+    return 0;
+}
