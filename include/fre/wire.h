@@ -434,23 +434,23 @@ typedef struct fre_release_cell {
     const float *centroid;  /**< dim finite floats */
 } fre_release_cell;
 #define FRE_RELEASE_STATEMENT_MAX 65535u
-typedef struct fre_release {
+typedef struct fre_release_part {
     fre_part part;
     int64_t time;
     fre_bytes statement; /**< the privacy statement, UTF-8 text, in every part */
     uint32_t n;          /**< cells of this part */
     fre_bytes raw;       /* decoded: 8 + 4 dim bytes each */
-} fre_release;
+} fre_release_part;
 /** m->raw is ignored. */
-FRE_API FRE_MUST_CHECK fre_status fre_release_encode(fre_buf *out, const fre_wire *w,
-                                                     const fre_release *m,
-                                                     const fre_release_cell *cell,
-                                                     const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_release_decode(fre_release *out, const fre_wire *w,
-                                                     fre_bytes in, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_release_part_encode(fre_buf *out, const fre_wire *w,
+                                                          const fre_release_part *m,
+                                                          const fre_release_cell *cell,
+                                                          const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_release_part_decode(fre_release_part *out, const fre_wire *w,
+                                                          fre_bytes in, fre_err *err);
 /** Cell i < n: its centroid into dim floats of the caller, which out->centroid points to. */
-FRE_API void fre_release_at(fre_release_cell *out, float *centroid, const fre_release *m,
-                            uint32_t i);
+FRE_API void fre_release_part_at(fre_release_cell *out, float *centroid, const fre_release_part *m,
+                                 uint32_t i);
 
 typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY } fre_role;
 typedef enum fre_cancel_reason {

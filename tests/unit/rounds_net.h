@@ -493,17 +493,17 @@ static inline uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
 
     memset(out, 0, NET_CELLS_MAX * sizeof *out);
     for (uint32_t part = 0; part < fre_synthesis_release_parts(n->syn); part++) {
-        fre_release m;
+        fre_release_part m;
 
-        sample_must(fre_release_decode(&m, &n->s.w, fre_synthesis_release_view(n->syn, part),
-                                       NULL) == FRE_OK);
+        sample_must(fre_release_part_decode(&m, &n->s.w, fre_synthesis_release_view(n->syn, part),
+                                            NULL) == FRE_OK);
         for (uint32_t i = 0; i < m.n; i++) {
             float x[SMALL_DIM];
             double sum[SMALL_DIM];
             fre_release_cell cell;
 
             sample_must(k < NET_CELLS_MAX);
-            fre_release_at(&cell, x, &m, i);
+            fre_release_part_at(&cell, x, &m, i);
             for (uint32_t j = 0; j < SMALL_DIM; j++)
                 sum[j] = (double)x[j] * cell.answers;
             out[k].count = cell.count;

@@ -601,10 +601,10 @@ static void test_too_few_shares(void **state)
 
 static void make_release(world *w, uint32_t index, uint32_t count, int64_t time)
 {
-    const fre_release m = {.part = {.index = index, .count = count}, .time = time};
+    const fre_release_part m = {.part = {.index = index, .count = count}, .time = time};
 
     fre_buf_wipe(&w->message);
-    assert_int_equal(fre_release_encode(&w->message, &w->s.w, &m, NULL, &w->s.syn_sk), FRE_OK);
+    assert_int_equal(fre_release_part_encode(&w->message, &w->s.w, &m, NULL, &w->s.syn_sk), FRE_OK);
 }
 
 static void test_release_is_shown_whole(void **state)

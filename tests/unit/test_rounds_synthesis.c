@@ -37,11 +37,12 @@ static void expect_centroid(const world *w, const fre_release_cell *cell, uint32
     }
 }
 
-static fre_release the_release(const world *w)
+static fre_release_part the_release(const world *w)
 {
-    fre_release r;
+    fre_release_part r;
 
-    assert_int_equal(fre_release_decode(&r, &w->s.w, rounds_buf_view(&w->release), NULL), FRE_OK);
+    assert_int_equal(fre_release_part_decode(&r, &w->s.w, rounds_buf_view(&w->release), NULL),
+                     FRE_OK);
     return r;
 }
 
@@ -51,7 +52,7 @@ static void course(bool one_shot, bool restart, bool lose)
     const uint32_t groups[] = {9, 2, 5};
     world *w = world_new(one_shot);
     fre_synthesis_counts n;
-    fre_release r;
+    fre_release_part r;
 
     w->restart = restart;
     assert_int_equal(gather(w, groups, 3), 16);
@@ -69,7 +70,7 @@ static void course(bool one_shot, bool restart, bool lose)
         float x[DIM];
         fre_release_cell cell;
 
-        fre_release_at(&cell, x, &r, i);
+        fre_release_part_at(&cell, x, &r, i);
         assert_int_equal(cell.answers, cell.count);
         assert_true(cell.count == 9 || cell.count == 5);
         expect_centroid(w, &cell, cell.count == 9 ? 0 : 11, cell.count == 9 ? 9 : 16);
@@ -195,7 +196,7 @@ static void test_too_few_for_any_tag(void **state)
     (void)state;
     for (uint32_t reports = 0; reports <= 2; reports += 2) {
         world *w = counting(reports > 0);
-        fre_release r;
+        fre_release_part r;
 
         for (uint32_t i = 0; i < reports; i++)
             made_up(w, 1, (uint8_t)(10 + i));
@@ -203,7 +204,7 @@ static void test_too_few_for_any_tag(void **state)
         assert_int_equal(the_list(w).n, 0);
         assert_int_equal(fre_synthesis_stage(w->syn), FRE_STAGE_DONE);
         assert_int_equal(fre_tagging_stage(w->tag), FRE_STAGE_DONE);
-        assert_int_equal(fre_release_decode(&r, &w->s.w, rounds_buf_view(&w->release), NULL),
+        assert_int_equal(fre_release_part_decode(&r, &w->s.w, rounds_buf_view(&w->release), NULL),
                          FRE_OK);
         assert_int_equal(r.n, 0);
         world_free(w);
@@ -530,7 +531,7 @@ static void test_dropouts_up_to_what_was_planned(void **state)
     for (uint32_t answers = 4; answers <= 9; answers++) {
         world *w = counted(9);
         fre_synthesis_counts n;
-        fre_release r;
+        fre_release_part r;
 
         share_all(w, 0, answers);
         share_all(w, 9, 18);
@@ -543,7 +544,7 @@ static void test_dropouts_up_to_what_was_planned(void **state)
             float x[DIM];
             fre_release_cell cell;
 
-            fre_release_at(&cell, x, &r, i);
+            fre_release_part_at(&cell, x, &r, i);
             assert_int_equal(cell.count, 9);
             if (cell.answers != 9)
                 assert_int_equal(cell.answers, answers);
@@ -846,12 +847,12 @@ static void test_sets_in_many_parts(void **state)
         assert_int_equal(fre_tagging_stage(w->tag), FRE_STAGE_DONE);
         assert_int_equal(the_release(w).n, 3);
         for (uint32_t k = 0; k < 3; k++) {
-            fre_release r = the_release(w);
+            fre_release_part r = the_release(w);
             float x[DIM];
             fre_release_cell cell;
             uint32_t from;
 
-            fre_release_at(&cell, x, &r, k);
+            fre_release_part_at(&cell, x, &r, k);
             assert_int_equal(cell.answers, cell.count);
             from = cell.count == 9 ? 0 : cell.count == 3 ? 9 : 12;
             expect_centroid(w, &cell, from, from + cell.count);
@@ -909,7 +910,7 @@ static void test_the_order_of_the_release(void **state)
     for (uint8_t i = 0; i < 60; i++) {
         const uint32_t groups[] = {5, 6};
         world *w = world_new(false);
-        fre_release r;
+        fre_release_part r;
         fre_release_cell cell;
         float x[DIM];
 
@@ -919,7 +920,7 @@ static void test_the_order_of_the_release(void **state)
         share_all(w, 0, 11);
         sum_and_release(w, false);
         r = the_release(w);
-        fre_release_at(&cell, x, &r, 0);
+        fre_release_part_at(&cell, x, &r, 0);
         first += cell.count == 5;
         world_free(w);
     }

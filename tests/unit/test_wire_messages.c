@@ -339,8 +339,9 @@ static void random_numbers(const sample *s, fre_rng *r)
     const fre_list_entry entry = {.count = some_number(r, tau, users)};
     static float x[384];
     fre_release_cell cell = {.count = some_number(r, tau, users), .centroid = x}, cell_back;
-    fre_release release = {.part = some_part(r), .time = some_number(r, 1, UINT32_MAX), .n = 1};
-    fre_release release_back;
+    fre_release_part release = {
+        .part = some_part(r), .time = some_number(r, 1, UINT32_MAX), .n = 1};
+    fre_release_part release_back;
     fre_closed closed_back;
     fre_list list;
     float y[384];
@@ -358,11 +359,11 @@ static void random_numbers(const sample *s, fre_rng *r)
     cell.answers = some_number(r, 1, cell.count);
     for (unsigned i = 0; i < 384; i++)
         x[i] = (float)(int32_t)fre_rng_u32(r) * 0x1p-31f;
-    assert_int_equal(fre_release_encode(&b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
-    assert_int_equal(fre_release_decode(&release_back, &s->w, sample_view(&b), NULL), FRE_OK);
+    assert_int_equal(fre_release_part_encode(&b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
+    assert_int_equal(fre_release_part_decode(&release_back, &s->w, sample_view(&b), NULL), FRE_OK);
     assert_true(release_back.time == release.time && release_back.n == 1);
     assert_true(release_back.part.index == release.part.index);
-    fre_release_at(&cell_back, y, &release_back, 0);
+    fre_release_part_at(&cell_back, y, &release_back, 0);
     assert_true(cell_back.count == cell.count && cell_back.answers == cell.answers);
     assert_memory_equal(cell_back.centroid, x, sizeof x);
     fre_buf_wipe(&b);
@@ -499,7 +500,7 @@ static void encoders_refuse(void **state)
     fre_id_set set[2];
     float x[384] = {0};
     fre_release_cell cell = {.count = 82, .answers = 82, .centroid = x};
-    fre_release r = {.part = {0, 1}, .time = 1, .n = 1};
+    fre_release_part r = {.part = {0, 1}, .time = 1, .n = 1};
 
     (void)state;
     sample_init(&s);
@@ -521,13 +522,13 @@ static void encoders_refuse(void **state)
     assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){0, 1}), 2), FRE_E_ARG);
 #undef IDS
     cell.answers = 83;
-    assert_int_equal(fre_release_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
+    assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
     cell.answers = 82;
     x[383] = NAN;
-    assert_int_equal(fre_release_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
+    assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
     x[383] = INFINITY;
-    assert_int_equal(fre_release_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
-    assert_int_equal(fre_release_encode(&b, &s.w, &r, &cell, NULL), FRE_E_ARG);
+    assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
+    assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, NULL), FRE_E_ARG);
     assert_int_equal(fre_rejection_encode(&b, (fre_rejection)0), FRE_E_ARG);
     assert_int_equal(fre_rejection_encode(&b, (fre_rejection)FRE_REJECTIONS), FRE_E_ARG);
     assert_int_equal(b.n, 6);

@@ -221,10 +221,10 @@ static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, 
     size_t n = fre_wire_share_bytes(&s->w);
     const fre_sum sum = {.tag = *tag, .answers = 1, .packed = {packed, n}};
     const fre_release_cell cell = {.count = 128, .answers = 1, .centroid = centroid};
-    const fre_release release = {.part = part,
-                                 .time = s->w.c.shares_close + 60,
-                                 .statement = {(const uint8_t *)text, sizeof text - 1},
-                                 .n = 1};
+    const fre_release_part release = {.part = part,
+                                      .time = s->w.c.shares_close + 60,
+                                      .statement = {(const uint8_t *)text, sizeof text - 1},
+                                      .n = 1};
     const fre_cancel cancel = {
         .by = FRE_ROLE_TAG, .reason = FRE_CANCEL_KEY_LOST, .time = s->w.c.open + 1};
 
@@ -234,7 +234,7 @@ static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, 
     note_buf("sum", b);
     for (unsigned i = 0; i < 12; i++)
         centroid[i] = (float)i / 8 - 0.5f;
-    assert_int_equal(fre_release_encode(b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
+    assert_int_equal(fre_release_part_encode(b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
     note_buf("release", b);
     assert_int_equal(fre_cancel_encode(b, &s->w, &cancel, &s->tag_sk), FRE_OK);
     note_buf("cancel", b);

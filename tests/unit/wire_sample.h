@@ -274,15 +274,15 @@ static inline void sample_release(const sample *s, fre_buf *out)
     float *x = calloc(dim + 1, sizeof *x);
     const fre_release_cell cell[2] = {{.count = tau, .answers = tau - 2, .centroid = x},
                                       {.count = tau + 300, .answers = tau, .centroid = x + 1}};
-    const fre_release m = {.part = {0, 1},
-                           .time = s->w.c.end,
-                           .statement = {(const uint8_t *)statement, sizeof statement - 1},
-                           .n = 2};
+    const fre_release_part m = {.part = {0, 1},
+                                .time = s->w.c.end,
+                                .statement = {(const uint8_t *)statement, sizeof statement - 1},
+                                .n = 2};
 
     sample_must(x != NULL);
     for (uint32_t i = 0; i <= dim; i++)
         x[i] = (float)i / 512.0f - 0.25f;
-    sample_must(fre_release_encode(out, &s->w, &m, cell, &s->syn_sk) == FRE_OK);
+    sample_must(fre_release_part_encode(out, &s->w, &m, cell, &s->syn_sk) == FRE_OK);
     free(x);
 }
 
@@ -463,10 +463,10 @@ static inline fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out
 
 static inline fre_status recode_release(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
-    fre_release m;
+    fre_release_part m;
     fre_release_cell *e;
     float *x;
-    fre_status st = fre_release_decode(&m, &s->w, in, err);
+    fre_status st = fre_release_part_decode(&m, &s->w, in, err);
 
     if (st != FRE_OK)
         return st;
@@ -474,8 +474,8 @@ static inline fre_status recode_release(const sample *s, fre_bytes in, fre_buf *
     x = malloc((m.n + 1) * s->w.c.dim * sizeof *x);
     sample_must(e != NULL && x != NULL);
     for (uint32_t i = 0; i < m.n; i++)
-        fre_release_at(&e[i], x + (size_t)i * s->w.c.dim, &m, i);
-    st = fre_release_encode(out, &s->w, &m, e, &s->syn_sk);
+        fre_release_part_at(&e[i], x + (size_t)i * s->w.c.dim, &m, i);
+    st = fre_release_part_encode(out, &s->w, &m, e, &s->syn_sk);
     free(e);
     free(x);
     return st;

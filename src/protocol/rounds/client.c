@@ -635,7 +635,7 @@ fre_status fre_client_read(fre_client *c, fre_bytes in, int64_t now, fre_err *er
     fre_wire_type type;
     fre_collection_id id;
     fre_cancel cancel;
-    fre_release release;
+    fre_release_part release;
     fre_status st;
 
     if (!c || (in.n > 0 && !in.p))
@@ -648,7 +648,7 @@ fre_status fre_client_read(fre_client *c, fre_bytes in, int64_t now, fre_err *er
     case FRE_WIRE_LIST:
         return read_list(c, in, err);
     case FRE_WIRE_RELEASE:
-        st = fre_release_decode(&release, &c->terms->w, in, err);
+        st = fre_release_part_decode(&release, &c->terms->w, in, err);
         if (st == FRE_OK && c->step != CLIENT_DONE)
             client_end(c, FRE_OK);
         return st;

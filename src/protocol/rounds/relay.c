@@ -497,8 +497,8 @@ static fre_status open_release(fre_relay *x, uint32_t count)
 
 static fre_status take_release(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
-    fre_release m;
-    fre_status st = fre_release_decode(&m, &x->base.w, in, NULL);
+    fre_release_part m;
+    fre_status st = fre_release_part_decode(&m, &x->base.w, in, NULL);
     fre_buf *kept;
 
     if (st != FRE_OK)

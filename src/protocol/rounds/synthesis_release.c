@@ -31,7 +31,7 @@ static fre_status shuffled(const fre_synthesis *x, uint32_t **out, uint32_t *n)
 static fre_status encode_part(fre_synthesis *x, fre_buf *out, fre_part part, const uint32_t *order,
                               uint32_t n)
 {
-    const fre_release m = {
+    const fre_release_part m = {
         .part = part, .time = x->base.now, .statement = rounds_buf_view(&x->statement), .n = n};
     fre_release_cell *cell = calloc((size_t)n + 1, sizeof *cell);
     fre_status st;
@@ -44,7 +44,7 @@ static fre_status encode_part(fre_synthesis *x, fre_buf *out, fre_part part, con
         cell[i] =
             (fre_release_cell){.count = c->count, .answers = c->accepted, .centroid = c->centroid};
     }
-    st = fre_release_encode(out, &x->base.w, &m, cell, &x->keys.sign);
+    st = fre_release_part_encode(out, &x->base.w, &m, cell, &x->keys.sign);
     free(cell);
     return st;
 }

@@ -289,8 +289,8 @@ static bool counts_are_fine(const fre_wire *w, uint32_t count, uint32_t answers)
            answers <= count;
 }
 
-fre_status fre_release_encode(fre_buf *out, const fre_wire *w, const fre_release *m,
-                              const fre_release_cell *cell, const fre_sign_sk *sk)
+fre_status fre_release_part_encode(fre_buf *out, const fre_wire *w, const fre_release_part *m,
+                                   const fre_release_cell *cell, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
 
@@ -319,12 +319,13 @@ fre_status fre_release_encode(fre_buf *out, const fre_wire *w, const fre_release
     return wire_close_signed(&o, FRE_WIRE_RELEASE, sk);
 }
 
-fre_status fre_release_decode(fre_release *out, const fre_wire *w, fre_bytes in, fre_err *err)
+fre_status fre_release_part_decode(fre_release_part *out, const fre_wire *w, fre_bytes in,
+                                   fre_err *err)
 {
     uint64_t t;
     size_t each;
     wire_in body;
-    fre_release m;
+    fre_release_part m;
     fre_status st;
 
     if (!out || !w)
@@ -354,7 +355,8 @@ fre_status fre_release_decode(fre_release *out, const fre_wire *w, fre_bytes in,
     return st;
 }
 
-void fre_release_at(fre_release_cell *out, float *centroid, const fre_release *m, uint32_t i)
+void fre_release_part_at(fre_release_cell *out, float *centroid, const fre_release_part *m,
+                         uint32_t i)
 {
     size_t each = m->raw.n / m->n, dim = (each - 8) / 4;
     const uint8_t *e = m->raw.p + i * each;

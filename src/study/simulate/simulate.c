@@ -150,8 +150,9 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
 static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
 {
     fre_simulation *out = s->out;
-    fre_release m;
-    fre_status st = fre_release_decode(&m, &s->wire, fre_relay_release_view(s->relay, part), err);
+    fre_release_part m;
+    fre_status st =
+        fre_release_part_decode(&m, &s->wire, fre_relay_release_view(s->relay, part), err);
 
     if (st != FRE_OK)
         return st;
@@ -172,7 +173,7 @@ static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err
     for (uint32_t i = 0; i < m.n; i++) {
         fre_release_cell from;
 
-        fre_release_at(&from, out->centroid + out->n * out->dim, &m, i);
+        fre_release_part_at(&from, out->centroid + out->n * out->dim, &m, i);
         memset(&out->cell[out->n], 0, sizeof out->cell[out->n]);
         describe_cell(s, &out->cell[out->n], &from);
         out->n++;
