@@ -66,6 +66,12 @@ typedef struct cli_arg {
 /* Above 0, below 1. */
 #define CLI_INSIDE_ONE(flag, letters, ...)                                                         \
     CLI_POSITIVE(flag, letters, 1, .max_open = true, __VA_ARGS__)
+#define CLI_FILE(flag, letters, ...)                                                               \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_PATH, __VA_ARGS__                        \
+    }
+#define CLI_EMBEDDER                                                                               \
+    CLI_FILE("embedder", "FILE", .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)")
 #define CLI_CHOICE(flag, letters, list, ...)                                                       \
     {                                                                                              \
         .name = (flag), .metavar = (letters), .kind = CLI_ENUM, .choices = (list), __VA_ARGS__     \

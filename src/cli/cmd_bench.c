@@ -19,17 +19,13 @@ static const cli_positional positional[] = {
 
 static const cli_arg args[] = {
     CLI_HEADING("Options"),
-    {.name = "input",
-     .metavar = "FILE",
-     .kind = CLI_PATH,
-     .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
-             "bundled population)"},
+    CLI_FILE("input", "FILE",
+             .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
+                     "bundled population)"),
     CLI_WHOLE("rows", "N", 1, 100000000, .preset = "1000000",
               .help = "pipeline: embeddings to make, of 384 dimensions"),
-    {.name = "embedder",
-     .metavar = "FILE",
-     .kind = CLI_PATH,
-     .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    CLI_FILE("embedder", "FILE",
+             .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"),
 };
 
 static fre_status measure(const cli *c, const char *what, const char *input, FILE *out,

@@ -21,20 +21,13 @@ static const cli_positional positional[] = {
 
 static const cli_arg args[] = {
     CLI_HEADING("Output"),
-    {.name = "output",
-     .letter = 'o',
-     .metavar = "X.npy",
-     .kind = CLI_PATH,
-     .required = true,
-     .help = "file to make; X.npy.json goes beside it"},
+    CLI_FILE("output", "X.npy", .letter = 'o', .required = true,
+             .help = "file to make; X.npy.json goes beside it"),
     {.name = "force", .kind = CLI_FLAG, .help = "replace the files if they exist"},
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
     CLI_HEADING("Model"),
-    {.name = "embedder",
-     .metavar = "FILE",
-     .kind = CLI_PATH,
-     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    CLI_EMBEDDER,
 };
 
 /* Texts of one chunk, each distinct one once, and for each row which of them it is. */

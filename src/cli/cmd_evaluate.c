@@ -14,11 +14,9 @@ static const cli_positional positional[] = {
 
 static const cli_arg args[] = {
     CLI_HEADING("Evaluation"),
-    {.name = "release",
-     .metavar = "DIR",
-     .kind = CLI_PATH,
-     .help = "folder with release.json and centroids.npy, for the levels of centroids and "
-             "cells (default: SYNTHETIC, when that is a folder)"},
+    CLI_FILE("release", "DIR",
+             .help = "folder with release.json and centroids.npy, for the levels of centroids and "
+                     "cells (default: SYNTHETIC, when that is a folder)"),
     CLI_POSITIVE("radius", "R", 1e6, .preset = "0.5",
                  .help = "distance of embeddings that counts as similar"),
     CLI_WHOLE("threshold", "T", 1, UINT64_C(1000000000000), .preset = "100",
@@ -30,15 +28,11 @@ static const cli_arg args[] = {
      .help = "the originals are public: no warning that the result is not private"},
     CLI_HEADING("Originals"),
     CLI_CORPUS_ARGS,
-    {.name = "embeddings",
-     .metavar = "X.npy",
-     .kind = CLI_PATH,
-     .help = "a row for each record of ORIGINAL, as embed made them (default: embed again)"},
+    CLI_FILE("embeddings", "X.npy",
+             .help =
+                 "a row for each record of ORIGINAL, as embed made them (default: embed again)"),
     CLI_HEADING("Model"),
-    {.name = "embedder",
-     .metavar = "FILE",
-     .kind = CLI_PATH,
-     .help = "GGUF file (default: the bundled all-MiniLM-L6-v2)"},
+    CLI_EMBEDDER,
 };
 
 static void print_number(double v)
