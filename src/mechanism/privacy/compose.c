@@ -86,8 +86,10 @@ typedef struct balance {
     fre_err *err;
 } balance;
 
-static double weigh(balance *b, double log_split)
+static double weigh(void *ctx, double log_split)
 {
+    balance *b = ctx;
+
     if (b->st == FRE_OK)
         b->st = fre_compose_at_split(&b->at, b->m, b->epsilon, exp(log_split), false, b->err);
     return b->at.delta;
@@ -97,10 +99,9 @@ static double weigh(balance *b, double log_split)
  * two cross.  Bisection to the crossing, golden section around it. */
 static fre_status better_split(double *split, const fre_mechanism *m, double epsilon, fre_err *err)
 {
-    const double golden = 0.61803398874989484820;
     balance w = {.m = m, .epsilon = epsilon, .st = FRE_OK, .err = err};
     double lo = log(fre_joint_split_at(m, 0)), hi = log(fre_joint_split_at(m, -690));
-    double a, b, at_a, at_b;
+    fre_bracket g;
 
     while (hi - lo > 0.03 && w.st == FRE_OK) {
         double mid = (lo + hi) / 2;
@@ -111,28 +112,8 @@ static fre_status better_split(double *split, const fre_mechanism *m, double eps
         else
             hi = mid;
     }
-    lo -= 0.03;
-    hi += 0.03;
-    a = hi - golden * (hi - lo);
-    b = lo + golden * (hi - lo);
-    at_a = weigh(&w, a);
-    at_b = weigh(&w, b);
-    while (hi - lo > 0.004 && w.st == FRE_OK) {
-        if (at_a <= at_b) {
-            hi = b;
-            b = a;
-            at_b = at_a;
-            a = hi - golden * (hi - lo);
-            at_a = weigh(&w, a);
-        } else {
-            lo = a;
-            a = b;
-            at_a = at_b;
-            b = lo + golden * (hi - lo);
-            at_b = weigh(&w, b);
-        }
-    }
-    *split = exp(at_a < at_b ? a : b);
+    g = fre_privacy_narrow(weigh, &w, lo - 0.03, hi + 0.03, 0.004);
+    *split = exp(g.at_a < g.at_b ? g.a : g.b);
     return w.st;
 }
 

@@ -325,8 +325,9 @@ typedef struct balance {
     double heavy, far;
 } balance;
 
-static double weigh(balance *b, double log_split)
+static double weigh(void *ctx, double log_split)
 {
+    balance *b = ctx;
     double log_far = fre_joint_log_far(b->m, exp(log_split));
 
     b->heavy = b->s->scale * peak(b->m, b->s, exp(log_split), b->nodes, b->n);
@@ -337,27 +338,10 @@ static double weigh(balance *b, double log_split)
 /* Least weight between lo and hi by golden section; *least: the weight. */
 static double settle_split(balance *w, double lo, double hi, double width, double *least)
 {
-    const double golden = 0.61803398874989484820;
-    double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    double at_a = weigh(w, a), at_b = weigh(w, b);
+    const fre_bracket g = fre_privacy_narrow(weigh, w, lo, hi, width);
 
-    while (hi - lo > width) {
-        if (at_a <= at_b) {
-            hi = b;
-            b = a;
-            at_b = at_a;
-            a = hi - golden * (hi - lo);
-            at_a = weigh(w, a);
-        } else {
-            lo = a;
-            a = b;
-            at_a = at_b;
-            b = lo + golden * (hi - lo);
-            at_b = weigh(w, b);
-        }
-    }
-    *least = at_a < at_b ? at_a : at_b;
-    return at_a < at_b ? a : b;
+    *least = g.at_a < g.at_b ? g.at_a : g.at_b;
+    return g.at_a < g.at_b ? g.a : g.b;
 }
 
 /* heavy grows with the split and the far members' chance falls, so their sum is least close to

@@ -9,6 +9,7 @@
 #include "heavy.h"
 #include "joint.h"
 #include "planning.h"
+#include "special.h"
 
 #define NODES 6
 
@@ -149,29 +150,20 @@ static double log_sigma(const rate_table *t, double log_share, double *log_split
     return *log_split + rounding(&t->m) - interpolate_mu(t, log_share);
 }
 
-static void best_share(fre_choice *out, const rate_table *t)
+static double weigh(void *ctx, double log_share)
 {
-    const double golden = 0.61803398874989484820;
-    double lo = t->log_share[0], hi = t->log_share[NODES - 1], split;
-    double a = hi - golden * (hi - lo), b = lo + golden * (hi - lo);
-    double at_a = log_sigma(t, a, &split), at_b = log_sigma(t, b, &split);
+    double split;
 
-    while (hi - lo > 0.02) {
-        if (at_a <= at_b) {
-            hi = b;
-            b = a;
-            at_b = at_a;
-            a = hi - golden * (hi - lo);
-            at_a = log_sigma(t, a, &split);
-        } else {
-            lo = a;
-            a = b;
-            at_a = at_b;
-            b = lo + golden * (hi - lo);
-            at_b = log_sigma(t, b, &split);
-        }
-    }
-    out->sigma = exp(log_sigma(t, (lo + hi) / 2, &split));
+    return log_sigma(ctx, log_share, &split);
+}
+
+static void best_share(fre_choice *out, rate_table *t)
+{
+    const fre_bracket g =
+        fre_privacy_narrow(weigh, t, t->log_share[0], t->log_share[NODES - 1], 0.02);
+    double split;
+
+    out->sigma = exp(log_sigma(t, (g.lo + g.hi) / 2, &split));
     out->split = exp(split);
 }
 

@@ -261,3 +261,29 @@ uint64_t fre_tau(uint64_t p32, uint64_t threshold)
 
     return tau > 0 ? tau : 1;
 }
+
+fre_bracket fre_privacy_narrow(double (*f)(void *ctx, double x), void *ctx, double lo, double hi,
+                               double width)
+{
+    const double golden = 0.61803398874989484820;
+    fre_bracket g = {lo, hi, hi - golden * (hi - lo), lo + golden * (hi - lo), 0, 0};
+
+    g.at_a = f(ctx, g.a);
+    g.at_b = f(ctx, g.b);
+    while (g.hi - g.lo > width) {
+        if (g.at_a <= g.at_b) {
+            g.hi = g.b;
+            g.b = g.a;
+            g.at_b = g.at_a;
+            g.a = g.hi - golden * (g.hi - g.lo);
+            g.at_a = f(ctx, g.a);
+        } else {
+            g.lo = g.a;
+            g.a = g.b;
+            g.at_a = g.at_b;
+            g.b = g.lo + golden * (g.hi - g.lo);
+            g.at_b = f(ctx, g.b);
+        }
+    }
+    return g;
+}

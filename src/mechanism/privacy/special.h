@@ -22,6 +22,15 @@ double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance);
 /* ln of the zCDP conversion at eps.  *beta = alpha - 1: from where its best value is sought by a
  * few Newton steps, 0: from nowhere; the one used is left there.  Every beta gives a valid bound. */
 double fre_privacy_log_zcdp(double rho, double eps, double *beta);
+/* Golden section: the bracket of a function's least value, narrowed to `width`, and the two points
+ * last looked at in it. */
+typedef struct fre_bracket {
+    double lo, hi;
+    double a, b; /* lo < a < b < hi */
+    double at_a, at_b;
+} fre_bracket;
+fre_bracket fre_privacy_narrow(double (*f)(void *ctx, double x), void *ctx, double lo, double hi,
+                               double width);
 /* Add the rounding margin and clip to [0, 1]. */
 double fre_privacy_round_up(double delta);
 
