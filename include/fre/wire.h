@@ -352,8 +352,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_list_decode(fre_list *out, const fre_wire 
                                                   fre_err *err);
 /** i < n. */
 FRE_API fre_list_entry fre_list_at(const fre_list *l, uint32_t i);
-/** Binary search; false, and *count untouched, if the tag isn't there.  Its time depends on where
- * the tag stands: a client scans with fre_list_scan instead. */
+/** Where a tag stands, by binary search; false, and *index untouched, if it isn't there.  Its time
+ * depends on the place: a client scans with fre_list_scan instead. */
+FRE_API bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index);
+/** Its count, by the same search. */
 FRE_API bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count);
 /** The count of a SECRET tag, 0 if it isn't there; reads the whole list, whatever it holds. */
 FRE_API uint32_t fre_list_scan(const fre_list *l, const fre_tag *tag);

@@ -129,23 +129,7 @@ fre_status fre_synthesis_load(fre_synthesis **out, const fre_collection *c,
 
 bool synthesis_find(const fre_synthesis *x, const fre_tag *tag, uint32_t *index)
 {
-    uint32_t low = 0, high = x->cell ? x->list.n : 0;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const fre_list_entry e = fre_list_at(&x->list, middle);
-        const int order = memcmp(e.tag.b, tag->b, sizeof tag->b);
-
-        if (order == 0) {
-            *index = middle;
-            return true;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
+    return x->cell && fre_list_index(&x->list, tag, index);
 }
 
 /* ---- time ------------------------------------------------------------------------------------- */

@@ -145,28 +145,6 @@ static void part_done(fre_part *next, fre_part part)
     next->count = part.count;
 }
 
-/* Index of a listed tag. */
-static bool find(const fre_tagging *x, const fre_tag *tag, uint32_t *index)
-{
-    uint32_t low = 0, high = x->list.n;
-
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const fre_list_entry e = fre_list_at(&x->list, middle);
-        const int order = memcmp(e.tag.b, tag->b, sizeof tag->b);
-
-        if (order == 0) {
-            *index = middle;
-            return true;
-        }
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return false;
-}
-
 /* ---- sets -> accepted ------------------------------------------------------------------------- */
 
 /* What one message of sets would change, before any of it is. */
@@ -235,7 +213,7 @@ static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_s
 
     w->set[i] = (fre_id_set){.tag = set->tag, .n = 0, .id = &w->id[w->accepted]};
     w->cell[i] = UINT32_MAX;
-    if (find(x, &set->tag, &cell)) {
+    if (fre_list_index(&x->list, &set->tag, &cell)) {
         *ordered = cell + 1 > w->last_cell ||
                    (cell + 1 == w->last_cell &&
                     memcmp(set->member[0].id.b, w->last_id.b, sizeof w->last_id.b) > 0);
@@ -367,7 +345,7 @@ static bool may_open(const fre_tagging *x, const fre_id_set *set, uint32_t *cell
 {
     uint32_t k = 0;
 
-    if (!find(x, &set->tag, cell) || x->cell[*cell].spent)
+    if (!fre_list_index(&x->list, &set->tag, cell) || x->cell[*cell].spent)
         return false;
     if (set->n < fre_rounds_answers_needed(&x->base.w.c, fre_list_at(&x->list, *cell).count))
         return false;
@@ -446,7 +424,7 @@ static void open_commit(fre_tagging *x, fre_id_sets all, uint32_t opened)
     x->opened += opened;
     x->refused += all.n - opened;
     while (fre_id_sets_next(&all, &set)) {
-        if (!find(x, &set.tag, &i))
+        if (!fre_list_index(&x->list, &set.tag, &i))
             continue;
         x->cell[i].spent = true;
         fre_wipe(&x->member[x->cell[i].first], x->cell[i].n * sizeof *x->member);

@@ -142,7 +142,7 @@ fre_list_entry fre_list_at(const fre_list *l, uint32_t i)
     return e;
 }
 
-bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
+bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index)
 {
     uint32_t lo = 0, hi = l->n;
 
@@ -151,7 +151,7 @@ bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
         int order = memcmp(entry_view(l, mid), tag->b, sizeof tag->b);
 
         if (order == 0) {
-            *count = wire_get32(entry_view(l, mid) + sizeof tag->b);
+            *index = mid;
             return true;
         }
         if (order < 0)
@@ -160,6 +160,16 @@ bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
             hi = mid;
     }
     return false;
+}
+
+bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
+{
+    uint32_t i;
+
+    if (!fre_list_index(l, tag, &i))
+        return false;
+    *count = wire_get32(entry_view(l, i) + sizeof tag->b);
+    return true;
 }
 
 uint32_t fre_list_scan(const fre_list *l, const fre_tag *tag)
