@@ -63,6 +63,22 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out
                                              const float *mu, const double *noise_std, size_t n,
                                              const fre_progress *progress, fre_err *err);
 
+/** One text as the decoder wrote it. */
+typedef struct fre_draw {
+    char *text;  /**< owned, NUL-terminated; NULL: nothing readable came */
+    double logp; /**< ln p(text | mu) of the decoder at temperature 1, its end included */
+} fre_draw;
+
+FRE_API void fre_draw_wipe(fre_draw *d);
+
+/** n draws for each of `rows` vectors (rows x dim, their noise as in fre_invert), without search:
+ * row i's are out[i n .. (i + 1) n), equal ones possible.  temperature: > 0.  A row's draws depend on the row, its noise, n, the temperature and
+ * the seed alone.  All NULL with an inverter that has no decoder.  Errors as fre_invert. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n,
+                                                    const float *mu, const double *noise_std,
+                                                    size_t rows, double temperature, uint64_t seed,
+                                                    fre_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -237,8 +237,8 @@ const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
     return fre_tensors_sha256(v->projector.tensors);
 }
 
-static fre_status check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
-                             fre_err *err)
+fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
+                          fre_err *err)
 {
     for (size_t i = 0; i < n; i++) {
         if (!fre_is_finite_row(mu + i * dim, dim))
@@ -303,7 +303,7 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
     const size_t dim = v->projector.dim;
     fre_inversion *made = NULL;
     inv_state state[INV_CHUNK];
-    fre_status st = check_rows(mu, noise_std, n, dim, err);
+    fre_status st = inv_check_rows(mu, noise_std, n, dim, err);
 
     if (st != FRE_OK || n == 0)
         return st;

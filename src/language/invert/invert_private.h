@@ -142,5 +142,8 @@ struct fre_inverter {
 /* First draws and all rounds of n <= INV_CHUNK states (mu, noise_std set, the rest zero). */
 fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
 void inv_state_wipe(inv_state *s);
+/* FRE_E_DATA: a row or its noise is no centroid. */
+fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
+                          fre_err *err);
 
 #endif /* FRE_INVERT_PRIVATE_H */
