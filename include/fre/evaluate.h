@@ -99,12 +99,15 @@ typedef struct fre_evaluation {
     uint64_t threshold;
     uint64_t originals, distinct;         /**< records, distinct rows */
     uint64_t frequent, frequent_distinct; /**< the frequent ones */
-    uint64_t synthetic;                   /**< texts, paraphrases included */
+    uint64_t synthetic, paraphrases;      /**< texts; their paraphrases */
     uint64_t centroids;
-    bool has_text, has_centroid, has_cell, has_exact;
+    bool has_text, has_paraphrased, has_centroid, has_cell, has_exact;
     double release_radius;      /**< what the release was made with; 0: no release */
     uint64_t release_threshold; /**< likewise */
-    fre_level_scores text, centroid;
+    fre_level_scores text;      /**< the texts, one a line, without their paraphrases */
+    fre_level_scores paraphrased; /**< the texts and all their paraphrases as one set, as the paper
+                                       has it; where there is a paraphrase */
+    fre_level_scores centroid;
     fre_cell_scores cell;
     /** Shares of the synthetic texts that equal, byte for byte or after case folding, a frequent
      * original or any original; NaN when there is no synthetic text. */
@@ -117,7 +120,8 @@ typedef struct fre_evaluation {
 FRE_API FRE_MUST_CHECK fre_status fre_evaluate_files(fre_evaluation *out,
                                                      const fre_evaluate_opts *opts, fre_err *err);
 
-/** One JSON object (no line end): keys `text`, `centroid`, `cell`, each null or
+/** One JSON object (no line end): keys `text`, `text_with_paraphrases`, `centroid`, `cell`, each
+ * null or
  * {frequent:{precision,recall,f1,l2}, all:{...}}, and the counts above. */
 FRE_API FRE_MUST_CHECK fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e);
 

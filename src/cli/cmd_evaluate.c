@@ -45,7 +45,7 @@ static void print_number(double v)
 
 static void print_row(const char *level, const char *reference, const fre_scores *s)
 {
-    printf("  %-9s %-9s", level, reference);
+    printf("  %-11s %-9s", level, reference);
     print_number(s->precision);
     print_number(s->recall);
     print_number(s->f1);
@@ -70,10 +70,15 @@ static void print_result(const fre_evaluation *e)
     printf("originals %" PRIu64 " (%" PRIu64 " distinct), frequent %" PRIu64 " (%" PRIu64
            " distinct): at least\n%" PRIu64 " within %g\n",
            e->originals, e->distinct, e->frequent, e->frequent_distinct, e->threshold, e->radius);
-    printf("synthetic texts %" PRIu64 ", centroids %" PRIu64 "\n\n", e->synthetic, e->centroids);
-    printf("  %-9s %-9s %9s %9s %9s %9s\n", "level", "against", "precision", "recall", "F1", "L2");
+    printf("synthetic texts %" PRIu64, e->synthetic);
+    if (e->paraphrases > 0)
+        printf(", paraphrases %" PRIu64, e->paraphrases);
+    printf(", centroids %" PRIu64 "\n\n", e->centroids);
+    printf("  %-11s %-9s %9s %9s %9s %9s\n", "level", "against", "precision", "recall", "F1", "L2");
     if (e->has_text)
         print_level("text", &e->text);
+    if (e->has_paraphrased)
+        print_level("paraphrased", &e->paraphrased);
     if (e->has_centroid)
         print_level("centroid", &e->centroid);
     if (e->has_cell) {
@@ -153,7 +158,8 @@ const cli_command cli_cmd_evaluate = {
              "originals near some synthetic text; L2: the mean distance from a synthetic text to "
              "the nearest original. Against the frequent originals (at least --threshold texts "
              "within --radius, itself included) and against all, for the texts, the noisy "
-             "centroids and the cells of a release.\n\n"
+             "centroids and the cells of a release. Where texts have paraphrases, they count at a "
+             "level of their own, \"paraphrased\": texts and paraphrases as one set.\n\n"
              "The result is computed on the originals and is NOT private.",
     .example = CLI_PROGRAM " evaluate release texts.csv --text-field message",
     .positional = positional,

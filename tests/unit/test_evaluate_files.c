@@ -66,17 +66,20 @@ static void test_synthetic(void **state)
         "{\"text\": null, \"count\": 4}\n"
         "{\"text\": \"one\"}");
     assert_int_equal(evaluate_synthetic_load(&s, t.path, &err), FRE_OK); /* the folder */
-    assert_int_equal(s.n, 4);
+    assert_int_equal(s.place.n, 4);
+    assert_int_equal(s.n_texts, 2);
     assert_int_equal(s.lines, 3);
     assert_int_equal(s.n_cells, 1);
     assert_int_equal(s.cell[0].bytes[0], 5);
-    assert_string_equal(evaluate_synthetic_text(&s, 1), "two");
-    assert_string_equal(evaluate_synthetic_text(&s, 3), "one"); /* duplicates count */
-    assert_int_equal(s.len[2], 5);
+    assert_string_equal(evaluate_synthetic_text(&s, 0), "one");
+    assert_string_equal(evaluate_synthetic_text(&s, 1), "one"); /* duplicates count */
+    assert_string_equal(evaluate_synthetic_text(&s, 2), "two"); /* paraphrases come last */
+    assert_int_equal(s.place.len[3], 5);
     evaluate_synthetic_wipe(&s);
     put(&t, "made.csv", "id,text\n1,\"a, b\"\n2,c\n");
     assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.csv"), &err), FRE_OK);
-    assert_int_equal(s.n, 2);
+    assert_int_equal(s.place.n, 2);
+    assert_int_equal(s.n_texts, 2);
     assert_string_equal(evaluate_synthetic_text(&s, 0), "a, b");
     evaluate_synthetic_wipe(&s);
     temp_dir_remove(&t);
@@ -98,7 +101,7 @@ static void test_synthetic_refusals(void **state)
     };
     temp_dir t;
     char path[512];
-    evaluate_synthetic s = {.n = 77};
+    evaluate_synthetic s = {.n_texts = 77};
     fre_err err;
 
     (void)state;
@@ -111,7 +114,7 @@ static void test_synthetic_refusals(void **state)
     }
     temp_path(path, &t, "none.jsonl");
     assert_int_equal(evaluate_synthetic_load(&s, path, &err), FRE_E_NOINPUT);
-    assert_int_equal(s.n, 77);
+    assert_int_equal(s.n_texts, 77);
     temp_dir_remove(&t);
 }
 
@@ -407,6 +410,20 @@ static void test_texts(void **state)
     assert_close(e.exact_any, 0.5, 0.0, 0.0);
     assert_close(e.exact_frequent, 0.0, 0.0, 0.0);
     assert_close(e.exact_frequent_folded, 0.5, 0.0, 0.0);
+    assert_false(e.has_paraphrased);
+
+    /* Paraphrases change their own level and nothing else. */
+    put(&t, "s.jsonl",
+        "{\"text\": \"Turn off the lights\", \"paraphrases\": [\"what time is it\", \"the lights, "
+        "turn them off\"]}\n{\"text\": \"my tooth hurts\", \"paraphrases\": []}\n");
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
+    assert_memory_equal(&again.text, &e.text, sizeof e.text);
+    assert_close(again.exact_any, e.exact_any, 0.0, 0.0);
+    assert_int_equal(again.synthetic, 2);
+    assert_int_equal(again.paraphrases, 2);
+    assert_true(again.has_paraphrased);
+    assert_close(again.paraphrased.frequent.precision, 0.5, 0.0, 0.0); /* 2 of 4 are of lights */
+    assert_close(again.paraphrased.all.recall, 1.0, 0.0, 0.0);
 
     put_embeddings(&t, false);
     o.embeddings = temp_path(npy, &t, "x.npy");

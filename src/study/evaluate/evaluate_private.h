@@ -55,12 +55,18 @@ FRE_MUST_CHECK fre_status evaluate_release_load(evaluate_release *out, const cha
                                                 fre_err *err);
 void evaluate_release_wipe(evaluate_release *r);
 
-/* Synthetic texts in file order, duplicates and paraphrases included; and the cells of a release's
- * lines where every line names one. */
-typedef struct evaluate_synthetic {
-    fre_buf arena;
+/* Places of texts in an arena. */
+typedef struct evaluate_places {
     size_t *offset, *len;
     size_t n, cap;
+} evaluate_places;
+
+/* Synthetic texts in file order, duplicates included, then all their paraphrases in file order; and
+ * the cells of a release's lines where every line names one. */
+typedef struct evaluate_synthetic {
+    fre_buf arena;
+    evaluate_places place;
+    size_t n_texts; /* of place.n: the rest are paraphrases */
     fre_cell *cell;
     size_t n_cells, cap_cells, lines;
 } evaluate_synthetic;
@@ -78,7 +84,7 @@ bool evaluate_has_ending(const char *path, const char *ending);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 
-/* Shares of synthetic texts that are an original text: four fields of out. */
+/* Shares of synthetic texts that are an original text (paraphrases aside): four fields of out. */
 FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
                                          const tally *originals, const bool *is_frequent);
 

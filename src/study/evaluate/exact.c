@@ -51,13 +51,13 @@ fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s, cons
 
     if (st == FRE_OK)
         st = fold_originals(&folded, folded_frequent, originals, is_frequent);
-    for (size_t i = 0; st == FRE_OK && i < s->n; i++) {
+    for (size_t i = 0; st == FRE_OK && i < s->n_texts; i++) {
         const char *text = evaluate_synthetic_text(s, i);
-        size_t at = tally_find(originals, text, s->len[i]);
+        size_t at = tally_find(originals, text, s->place.len[i]);
         char *key;
         any += at != TALLY_NONE;
         frequent += at != TALLY_NONE && is_frequent[at];
-        st = fold(&key, text, s->len[i]);
+        st = fold(&key, text, s->place.len[i]);
         if (st != FRE_OK || !key)
             continue;
         at = tally_find(&folded, key, strlen(key));
@@ -66,7 +66,7 @@ fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s, cons
         free(key);
     }
     if (st == FRE_OK) {
-        double n = s->n > 0 ? (double)s->n : (double)NAN;
+        double n = s->n_texts > 0 ? (double)s->n_texts : (double)NAN;
         out->exact_any = (double)any / n;
         out->exact_frequent = (double)frequent / n;
         out->exact_any_folded = (double)any_folded / n;

@@ -146,7 +146,7 @@ static fre_status open_embedder(run *r, fre_err *err)
     const char *release_sha = r->has_release ? r->release.embedder_sha256 : "";
     fre_status st = check_sha(release_sha, "the release", r->npy_sha256, "the originals", err);
 
-    if (st == FRE_OK && (!r->from_npy || r->synthetic.n > 0)) {
+    if (st == FRE_OK && (!r->from_npy || r->synthetic.place.n > 0)) {
         st = fre_embedder_new(&r->embedder, &eo, err);
         if (st != FRE_OK)
             return st;
@@ -212,7 +212,7 @@ static const char *synthetic_at(const void *set, size_t i, size_t *len)
 {
     const evaluate_synthetic *s = set;
 
-    *len = s->len[i];
+    *len = s->place.len[i];
     return evaluate_synthetic_text(s, i);
 }
 
@@ -254,8 +254,8 @@ static fre_status embed(run *r, fre_err *err)
     }
     r->originals.weight = r->tally.weight;
     r->originals.n = r->tally.n;
-    if (st == FRE_OK && r->synthetic.n > 0)
-        st = embed_all(r, &r->synthetic_x, &r->synthetic, synthetic_at, r->synthetic.n, err);
+    if (st == FRE_OK && r->synthetic.place.n > 0)
+        st = embed_all(r, &r->synthetic_x, &r->synthetic, synthetic_at, r->synthetic.place.n, err);
     return st;
 }
 
@@ -295,6 +295,27 @@ static fre_status score_cells(run *r, fre_err *err)
     return st == FRE_OK ? st : with_text(err, st);
 }
 
+/* The texts alone, then with their paraphrases, which stand behind them. */
+static fre_status score_texts(run *r, double reach, fre_err *err)
+{
+    const fre_evaluate_opts *o = r->opts;
+    const evaluate_synthetic *s = &r->synthetic;
+    fre_status st = fre_evaluate_level(&r->e.text, r->synthetic_x, s->n_texts, &r->originals,
+                                       r->is_frequent, reach, o->threads, o->progress);
+
+    r->e.has_text = st == FRE_OK;
+    if (st == FRE_OK && s->place.n > s->n_texts) {
+        st = fre_evaluate_level(&r->e.paraphrased, r->synthetic_x, s->place.n, &r->originals,
+                                r->is_frequent, reach, o->threads, o->progress);
+        r->e.has_paraphrased = st == FRE_OK;
+    }
+    if (st == FRE_OK && !r->from_npy) {
+        st = evaluate_exact(&r->e, s, &r->tally, r->is_frequent);
+        r->e.has_exact = st == FRE_OK;
+    }
+    return st == FRE_OK ? st : with_text(err, st);
+}
+
 static fre_status score(run *r, fre_err *err)
 {
     const fre_evaluate_opts *o = r->opts;
@@ -302,17 +323,8 @@ static fre_status score(run *r, fre_err *err)
     fre_status st = find_frequent(r, err);
 
     /* No text at all in a release with cells: it was made without an inverter. */
-    if (st == FRE_OK && (r->synthetic.n > 0 || r->synthetic.lines == 0)) {
-        st = fre_evaluate_level(&r->e.text, r->synthetic_x, r->synthetic.n, &r->originals,
-                                r->is_frequent, reach, o->threads, o->progress);
-        r->e.has_text = st == FRE_OK;
-        if (st == FRE_OK && !r->from_npy) {
-            st = evaluate_exact(&r->e, &r->synthetic, &r->tally, r->is_frequent);
-            r->e.has_exact = st == FRE_OK;
-        }
-        if (st != FRE_OK)
-            return with_text(err, st);
-    }
+    if (st == FRE_OK && (r->synthetic.place.n > 0 || r->synthetic.lines == 0))
+        st = score_texts(r, reach, err);
     if (st == FRE_OK && r->has_release) {
         st = fre_evaluate_level(&r->e.centroid, r->release.centroid, r->release.n, &r->originals,
                                 r->is_frequent, reach, o->threads, o->progress);
@@ -340,7 +352,8 @@ static fre_status load(run *r, fre_err *err)
     }
     if (st != FRE_OK)
         return st;
-    r->e.synthetic = r->synthetic.n;
+    r->e.synthetic = r->synthetic.n_texts;
+    r->e.paraphrases = r->synthetic.place.n - r->synthetic.n_texts;
     r->e.centroids = r->release.n;
     r->e.alpha = o->alpha;
     r->e.release_radius = r->release.radius;

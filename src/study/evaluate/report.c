@@ -51,12 +51,15 @@ static json_t *exact_json(const fre_evaluation *e)
 fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e)
 {
     json_t *o = json_pack(
-        "{s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:b}", "text",
-        level_json(e->has_text, &e->text), "centroid", level_json(e->has_centroid, &e->centroid),
-        "cell", cell_json(e), "exact", exact_json(e), "radius", e->radius, "alpha", e->alpha,
-        "threshold", (json_int_t)e->threshold, "originals", (json_int_t)e->originals, "distinct",
-        (json_int_t)e->distinct, "frequent", (json_int_t)e->frequent, "frequent_distinct",
-        (json_int_t)e->frequent_distinct, "synthetic", (json_int_t)e->synthetic, "centroids",
+        "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, "
+        "s:b}",
+        "text", level_json(e->has_text, &e->text), "text_with_paraphrases",
+        level_json(e->has_paraphrased, &e->paraphrased), "centroid",
+        level_json(e->has_centroid, &e->centroid), "cell", cell_json(e), "exact", exact_json(e),
+        "radius", e->radius, "alpha", e->alpha, "threshold", (json_int_t)e->threshold, "originals",
+        (json_int_t)e->originals, "distinct", (json_int_t)e->distinct, "frequent",
+        (json_int_t)e->frequent, "frequent_distinct", (json_int_t)e->frequent_distinct, "synthetic",
+        (json_int_t)e->synthetic, "paraphrases", (json_int_t)e->paraphrases, "centroids",
         (json_int_t)e->centroids, "seconds_embedding", e->seconds_embedding, "seconds_scoring",
         e->seconds_scoring, "private", 0);
     char *text = o ? json_dumps(o, JSON_REAL_PRECISION(10)) : NULL;

@@ -37,43 +37,57 @@ fre_status evaluate_path(char **out, const char *folder, const char *name, fre_e
 
 const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i)
 {
-    return (const char *)s->arena.p + s->offset[i];
+    return (const char *)s->arena.p + s->place.offset[i];
 }
 
 void evaluate_synthetic_wipe(evaluate_synthetic *s)
 {
     fre_buf_wipe(&s->arena);
-    free(s->offset);
-    free(s->len);
+    free(s->place.offset);
+    free(s->place.len);
     free(s->cell);
-    *s = (evaluate_synthetic){.n = 0};
+    *s = (evaluate_synthetic){.n_texts = 0};
 }
 
-static fre_status add_text(evaluate_synthetic *s, const char *text, size_t len)
+static fre_status add_place(evaluate_places *p, size_t offset, size_t len)
 {
-    size_t offset = s->arena.n;
-    fre_status st;
-
-    if (s->n == s->cap) {
-        size_t cap = s->cap ? 2 * s->cap : 256;
-        size_t *offsets = realloc(s->offset, cap * sizeof *offsets), *lens;
+    if (p->n == p->cap) {
+        size_t cap = p->cap ? 2 * p->cap : 256;
+        size_t *offsets = realloc(p->offset, cap * sizeof *offsets), *lens;
         if (!offsets)
             return FRE_E_NOMEM;
-        s->offset = offsets;
-        lens = realloc(s->len, cap * sizeof *lens);
+        p->offset = offsets;
+        lens = realloc(p->len, cap * sizeof *lens);
         if (!lens)
             return FRE_E_NOMEM;
-        s->len = lens;
-        s->cap = cap;
+        p->len = lens;
+        p->cap = cap;
     }
-    st = fre_buf_append(&s->arena, text, len);
+    p->offset[p->n] = offset;
+    p->len[p->n++] = len;
+    return FRE_OK;
+}
+
+/* Into the arena, its place into `places`. */
+static fre_status add_text(evaluate_synthetic *s, evaluate_places *places, const char *text,
+                           size_t len)
+{
+    size_t offset = s->arena.n;
+    fre_status st = fre_buf_append(&s->arena, text, len);
+
     if (st == FRE_OK)
         st = fre_buf_append(&s->arena, "", 1);
-    if (st != FRE_OK)
-        return st;
-    s->offset[s->n] = offset;
-    s->len[s->n++] = len;
-    return FRE_OK;
+    return st == FRE_OK ? add_place(places, offset, len) : st;
+}
+
+static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_places *more)
+{
+    fre_status st = FRE_OK;
+
+    s->n_texts = s->place.n;
+    for (size_t i = 0; st == FRE_OK && i < more->n; i++)
+        st = add_place(&s->place, more->offset[i], more->len[i]);
+    return st;
 }
 
 static fre_status add_cell(evaluate_synthetic *s, const char *hex)
@@ -93,9 +107,10 @@ static fre_status add_cell(evaluate_synthetic *s, const char *hex)
 }
 
 /* {"text": string or null, "paraphrases": [strings], "cell": hex, ...} */
-static fre_status add_object(evaluate_synthetic *s, json_t *o, size_t line, fre_err *err)
+static fre_status add_object(evaluate_synthetic *s, evaluate_places *more, json_t *o, size_t line,
+                             fre_err *err)
 {
-    json_t *text = json_object_get(o, "text"), *more = json_object_get(o, "paraphrases");
+    json_t *text = json_object_get(o, "text"), *paraphrases = json_object_get(o, "paraphrases");
     json_t *cell = json_object_get(o, "cell"), *item;
     fre_status st = FRE_OK;
     size_t i;
@@ -105,11 +120,11 @@ static fre_status add_object(evaluate_synthetic *s, json_t *o, size_t line, fre_
             err, FRE_E_DATA,
             "synthetic texts, line %zu: needs a field \"text\" that is a string or null", line);
     if (json_is_string(text))
-        st = add_text(s, json_string_value(text), json_string_length(text));
-    json_array_foreach(more, i, item)
+        st = add_text(s, &s->place, json_string_value(text), json_string_length(text));
+    json_array_foreach(paraphrases, i, item)
     {
         if (st == FRE_OK && json_is_string(item))
-            st = add_text(s, json_string_value(item), json_string_length(item));
+            st = add_text(s, more, json_string_value(item), json_string_length(item));
     }
     if (st == FRE_OK && json_is_string(cell))
         st = add_cell(s, json_string_value(cell));
@@ -121,6 +136,7 @@ static fre_status add_object(evaluate_synthetic *s, json_t *o, size_t line, fre_
 
 static fre_status load_jsonl(evaluate_synthetic *s, const char *path, fre_err *err)
 {
+    evaluate_places more = {.n = 0};
     FILE *f = fopen(path, "r");
     char *line = NULL;
     size_t cap = 0, number = 0;
@@ -137,13 +153,17 @@ static fre_status load_jsonl(evaluate_synthetic *s, const char *path, fre_err *e
         o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
         s->lines++;
         if (json_is_object(o))
-            st = add_object(s, o, number, err);
+            st = add_object(s, &more, o, number, err);
         else
             st = fre_fail(err, FRE_E_DATA, "synthetic texts, line %zu: not a JSON object", number);
         json_decref(o);
     }
     if (st == FRE_OK && ferror(f))
         st = fre_fail(err, FRE_E_IO, "cannot read %s", path);
+    if (st == FRE_OK && append_paraphrases(s, &more) != FRE_OK)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for the synthetic texts");
+    free(more.offset);
+    free(more.len);
     free(line);
     fclose(f);
     return st;
@@ -160,20 +180,21 @@ static fre_status load_corpus(evaluate_synthetic *s, const char *path, fre_err *
     if (st != FRE_OK)
         return st;
     while ((st = fre_corpus_next(c, &more, &rec, err)) == FRE_OK && more) {
-        st = add_text(s, rec.text, rec.text_len);
+        st = add_text(s, &s->place, rec.text, rec.text_len);
         if (st != FRE_OK) {
             st = fre_fail(err, st, "out of memory for the synthetic texts");
             break;
         }
         s->lines++;
     }
+    s->n_texts = s->place.n;
     fre_corpus_free(c);
     return st;
 }
 
 fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fre_err *err)
 {
-    evaluate_synthetic s = {.n = 0};
+    evaluate_synthetic s = {.n_texts = 0};
     char *inside = NULL;
     fre_status st = FRE_OK;
 
