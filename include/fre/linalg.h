@@ -36,6 +36,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, con
                                               size_t nq, const float *base, size_t nb, size_t d,
                                               size_t k, uint32_t threads);
 
+#define FRE_EIGEN_MAX 8192u
+/** Eigenvalues (n, largest first) and eigenvectors (n x n, row i of norm 1 belongs to value i, its
+ * largest entry is positive) of the symmetric n x n matrix a, of which the upper half is read.
+ * About 6 n^3 multiplications, one thread.  FRE_E_ARG: n is 0 or above FRE_EIGEN_MAX; FRE_E_DATA: an
+ * entry is not finite; FRE_E_INTERNAL: no convergence (not met).  Golub and Van Loan, 8.3. */
+FRE_API FRE_MUST_CHECK fre_status fre_eigen_symmetric(double *values, double *vectors,
+                                                      const double *a, size_t n);
+
 /** Dimension that a vector of d entries is padded to before a Hadamard rotation: the least
  * 2^n or 12 * 2^n that is >= d, so that 384 and 768 need no padding.  d in 1..2^24. */
 FRE_API uint32_t fre_hadamard_dim(uint32_t d);
