@@ -114,6 +114,24 @@ FRE_API const char *fre_tensors_text(const fre_tensors *t, const char *key);
 FRE_API const uint8_t *fre_tensors_sha256(const fre_tensors *t);
 FRE_API void fre_tensors_free(fre_tensors *t);
 
+/** A metadata value to write: text, or where text is NULL the number. */
+typedef struct fre_tensors_pair {
+    const char *key, *text;
+    uint32_t number;
+} fre_tensors_pair;
+/** A matrix to write, row-major; rows 1: a vector. */
+typedef struct fre_tensors_entry {
+    const char *name;
+    const float *value;
+    size_t rows, cols;
+} fre_tensors_entry;
+/** Such a file on f, at its start; float32.  Keys and names must differ from each other (names of at
+ * most 63 bytes, keys of 127).  FRE_E_IO. */
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *architecture,
+                                                    const fre_tensors_pair *pair, size_t n_pairs,
+                                                    const fre_tensors_entry *entry,
+                                                    size_t n_entries, fre_err *err);
+
 /** Where bundled models are looked for: $FRE_MODEL_DIR, beside the program (../models, models),
  * the install prefix.  Fills path; FRE_E_NOINPUT says where it looked. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,

@@ -1,0 +1,253 @@
+/* cmd_model_prior.c - mean and covariance of the embeddings of public text. */
+#include "corpus_args.h"
+
+#include <fre/embed.h>
+#include <fre/prior.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_TEXTS 4096u
+#define CHUNK_BYTES ((size_t)32 << 20)
+
+static const cli_positional positional[] = {
+    {.name = "INPUT",
+     .help = "public texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
+             "their embeddings in a .npy file with its sidecar"},
+};
+
+static const cli_arg args[] = {
+    CLI_HEADING("Output"),
+    CLI_FILE("output", "FILE", .letter = 'o', .required = true,
+             .help = "GGUF file to make; NAME.prior.gguf beside NAME.gguf is found by itself"),
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
+    {.name = "source",
+     .metavar = "TEXT",
+     .kind = CLI_STRING,
+     .help = "where the texts are from, up to 127 bytes, kept in the file (default: the input's "
+             "name)"},
+    CLI_HEADING("Input"),
+    CLI_CORPUS_ARGS,
+    CLI_HEADING("Model"),
+    CLI_EMBEDDER,
+};
+
+typedef struct job {
+    cli *c;
+    fre_embedder *embedder;
+    fre_prior_sums *sums;
+    fre_prior *prior;
+    fre_outfile *out;
+    fre_buf bytes; /* texts of a chunk, one after the other */
+    const char *text[CHUNK_TEXTS];
+    size_t at[CHUNK_TEXTS], len[CHUNK_TEXTS], n;
+    float *rows;
+    uint32_t dim;
+} job;
+
+static fre_status add_rows(const job *j, const float *rows, size_t n, fre_err *err)
+{
+    fre_status st = fre_prior_sums_add(j->sums, rows, n);
+
+    return st == FRE_OK ? st : fre_fail(err, st, "the sums of the embeddings cannot be made");
+}
+
+/* ---- from texts ------------------------------------------------------------------------------- */
+
+static fre_status flush_chunk(job *j, fre_err *err)
+{
+    fre_status st;
+
+    for (size_t i = 0; i < j->n; i++)
+        j->text[i] = (const char *)j->bytes.p + j->at[i];
+    st = fre_embed_texts(j->embedder, j->rows, j->text, j->len, j->n, err);
+    if (st == FRE_OK)
+        st = add_rows(j, j->rows, j->n, err);
+    j->n = 0;
+    j->bytes.n = 0;
+    return st;
+}
+
+static fre_status take_text(job *j, const fre_record *rec, fre_err *err)
+{
+    fre_status st;
+
+    j->at[j->n] = j->bytes.n;
+    j->len[j->n] = rec->text_len;
+    st = fre_buf_append(&j->bytes, rec->text, rec->text_len);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "out of memory while reading texts");
+    j->n++;
+    return j->n == CHUNK_TEXTS || j->bytes.n >= CHUNK_BYTES ? flush_chunk(j, err) : FRE_OK;
+}
+
+static fre_status read_texts(job *j, fre_err *err)
+{
+    const fre_corpus_opts opts = cli_corpus_opts(j->c);
+    fre_corpus_stats stats;
+    fre_corpus *corpus = NULL;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, j->c->positional[0], &opts, err);
+
+    while (st == FRE_OK) {
+        st = fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        st = take_text(j, &rec, err);
+        if (st == FRE_OK && fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        if (j->n == 0) {
+            fre_corpus_get_stats(corpus, &stats);
+            fre_progress_update(&j->c->progress, "embedding", stats.records,
+                                fre_corpus_expected(&stats));
+        }
+    }
+    if (st == FRE_OK && j->n > 0)
+        st = flush_chunk(j, err);
+    fre_corpus_free(corpus);
+    return st;
+}
+
+/* ---- from embeddings -------------------------------------------------------------------------- */
+
+static fre_status read_rows(job *j, fre_err *err)
+{
+    fre_npy *x = NULL;
+    size_t all;
+    fre_status st = fre_npy_open(&x, j->c->positional[0], err);
+
+    if (st == FRE_OK)
+        st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
+    all = st == FRE_OK ? fre_npy_rows(x) : 0;
+    for (size_t at = 0; at < all && st == FRE_OK; at += CHUNK_TEXTS) {
+        const size_t n = all - at < CHUNK_TEXTS ? all - at : CHUNK_TEXTS;
+
+        fre_progress_update(&j->c->progress, "adding", at, all);
+        for (size_t i = 0; i < n && st == FRE_OK; i++)
+            st = fre_npy_row(x, j->rows + i * j->dim, at + i, err);
+        if (st == FRE_OK)
+            st = add_rows(j, j->rows, n, err);
+        if (st == FRE_OK && fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        fre_npy_release_before(x, at);
+    }
+    fre_npy_free(x);
+    return st;
+}
+
+/* ---- the run ---------------------------------------------------------------------------------- */
+
+static bool is_npy(const char *path)
+{
+    const size_t n = strlen(path);
+
+    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
+}
+
+static const char *source_of(const cli *c)
+{
+    const char *slash = strrchr(c->positional[0], '/');
+
+    if (cli_given(c, "source"))
+        return cli_text(c, "source");
+    return slash ? slash + 1 : c->positional[0];
+}
+
+static fre_status prepare(job *j, fre_err *err)
+{
+    const char *output = cli_text(j->c, "output");
+    fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
+    fre_status st = FRE_OK;
+
+    fre_buf_init(&j->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
+    if (strcmp(output, "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
+    if (strlen(source_of(j->c)) > 127)
+        return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
+    st = cli_refuse_input(j->c->positional[0], output, err);
+    if (st == FRE_OK)
+        st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
+    if (st == FRE_OK)
+        st = fre_embedder_new(&j->embedder, &opts, err);
+    if (st != FRE_OK)
+        return st;
+    j->dim = fre_embedder_info(j->embedder)->dim;
+    j->rows = malloc((size_t)CHUNK_TEXTS * j->dim * sizeof *j->rows);
+    if (!j->rows || fre_prior_sums_new(&j->sums, j->dim, j->c->threads) != FRE_OK)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for the sums");
+    return FRE_OK;
+}
+
+static fre_status report(const job *j, fre_err *err)
+{
+    const fre_prior_info *info = fre_prior_info_view(j->prior);
+    const float *mean = fre_prior_mean(j->prior), *value = fre_prior_eigenvalues(j->prior);
+    double norm2 = 0, spread = 0;
+
+    for (uint32_t i = 0; i < j->dim; i++) {
+        norm2 += (double)mean[i] * (double)mean[i];
+        spread += (double)value[i];
+    }
+    cli_progress_end();
+    if (j->c->json)
+        return cli_json_print(
+            json_pack("{s:s, s:I, s:I, s:s, s:s, s:f, s:f, s:f, s:f}", "output",
+                      cli_text(j->c, "output"), "rows", (json_int_t)info->rows, "dimension",
+                      (json_int_t)j->dim, "embedder", info->embedder, "source", info->source,
+                      "mean_norm_squared", norm2, "variance", spread, "largest_eigenvalue",
+                      (double)value[0], "smallest_eigenvalue", (double)value[j->dim - 1]),
+            err);
+    if (!j->c->quiet)
+        fprintf(stderr,
+                "%" PRIu32 " embeddings of dimension %" PRIu32
+                "; squared norm of the mean %.3f, variance %.3f, eigenvalues %.3g to %.3g\n",
+                info->rows, j->dim, norm2, spread, (double)value[0], (double)value[j->dim - 1]);
+    return FRE_OK;
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    job *j = calloc(1, sizeof *j);
+    fre_status st;
+
+    if (!j)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
+    j->c = c;
+    st = prepare(j, err);
+    if (st == FRE_OK)
+        st = is_npy(c->positional[0]) ? read_rows(j, err) : read_texts(j, err);
+    if (st == FRE_OK)
+        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), source_of(c), err);
+    if (st == FRE_OK)
+        st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
+    if (st == FRE_OK)
+        st = fre_outfile_commit(j->out, err);
+    if (st == FRE_OK)
+        st = report(j, err);
+    fre_prior_free(j->prior);
+    fre_prior_sums_free(j->sums);
+    fre_embedder_free(j->embedder);
+    fre_outfile_free(j->out);
+    fre_buf_wipe(&j->bytes);
+    free(j->rows);
+    free(j);
+    return st;
+}
+
+const cli_command cli_cmd_model_prior = {
+    .name = "model prior",
+    .summary = "make the statistics of public text that denoise embeddings",
+    .about = "Embeds public texts and writes the mean and covariance of their embeddings. With "
+             "them 'synthesize' and 'invert' tell noise from what texts look like. Public means "
+             "public: the file is used and passed on without any protection, so no private text "
+             "may go into it.",
+    .example = CLI_PROGRAM " model prior public.jsonl.gz --source \"public requests, CC0\" \\\n"
+                           "    -o my-embedder.prior.gguf --embedder my-embedder.q8_0.gguf",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

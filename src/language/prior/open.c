@@ -1,0 +1,185 @@
+/* Reading a prior, and finding the one that belongs to an embedder. */
+#include "prior_private.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <fre/embed.h>
+#include <fre/linalg.h>
+
+#define PATH_LEN 4096u
+#define ENDING ".gguf"
+#define UNIT_SLACK 1e-3 /* of an eigenvector's norm, which float32 keeps to 1e-6 */
+
+static fre_status check_numbers(const fre_prior *p, const char *path, fre_err *err)
+{
+    const size_t d = p->info.dim;
+
+    for (size_t k = 0; k < d; k++) {
+        const float before = k ? p->value[k - 1] : p->value[k];
+
+        if (!(p->value[k] > 0) || p->value[k] > before ||
+            fabs(fre_norm(p->vector + k * d, d) - 1.0) > UNIT_SLACK)
+            return fre_fail(err, FRE_E_MODEL,
+                            "%s: eigenvalue or eigenvector %zu cannot be one of a covariance; the "
+                            "file is damaged, fetch it again or make it by 'model prior'",
+                            path, k + 1);
+    }
+    return FRE_OK;
+}
+
+static fre_status copy_numbers(fre_prior *p, const fre_tensors *t, fre_err *err)
+{
+    const size_t d = p->info.dim;
+    const float *mean, *value, *vector;
+    fre_status st = fre_tensors_get(t, &mean, "mean", 1, d, err);
+
+    if (st == FRE_OK)
+        st = fre_tensors_get(t, &value, "eigenvalues", 1, d, err);
+    if (st == FRE_OK)
+        st = fre_tensors_get(t, &vector, "eigenvectors", d, d, err);
+    if (st != FRE_OK)
+        return st;
+    memcpy(p->mean, mean, d * sizeof *mean);
+    memcpy(p->value, value, d * sizeof *value);
+    memcpy(p->vector, vector, d * d * sizeof *vector);
+    return FRE_OK;
+}
+
+static void copy_text(char *out, size_t n, const fre_tensors *t, const char *key)
+{
+    (void)snprintf(out, n, "%s", fre_tensors_text(t, key));
+}
+
+static bool is_hash(const char *hex)
+{
+    uint8_t sum[FRE_HASH_BYTES];
+
+    return strlen(hex) == 2 * sizeof sum && fre_unhex(sum, sizeof sum, hex);
+}
+
+fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err)
+{
+    fre_tensors *t = NULL;
+    fre_prior *p = NULL;
+    uint32_t dim = 0, rows = 0;
+    fre_status st = fre_tensors_open(&t, path, PRIOR_ARCHITECTURE, err);
+
+    if (st == FRE_OK)
+        st = fre_tensors_u32(t, &dim, PRIOR_KEY("embedding_length"), err);
+    if (st == FRE_OK)
+        st = fre_tensors_u32(t, &rows, PRIOR_KEY("rows"), err);
+    if (st == FRE_OK && (dim == 0 || dim > PRIOR_DIM_MAX))
+        st = fre_fail(err, FRE_E_MODEL, "%s states an impossible dimension", path);
+    if (st != FRE_OK)
+        goto out;
+    p = prior_new(dim);
+    if (!p) {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
+        goto out;
+    }
+    p->info.rows = rows;
+    copy_text(p->info.embedder, sizeof p->info.embedder, t, PRIOR_KEY("embedding_model"));
+    copy_text(p->info.embedder_hash, sizeof p->info.embedder_hash, t,
+              PRIOR_KEY("embedding_model_sha256"));
+    copy_text(p->info.source, sizeof p->info.source, t, PRIOR_KEY("source"));
+    memcpy(p->info.sha256, fre_tensors_sha256(t), FRE_HASH_BYTES);
+    if (!is_hash(p->info.embedder_hash)) {
+        st = fre_fail(err, FRE_E_MODEL, "%s does not say which embedder it was made for", path);
+        goto out;
+    }
+    st = copy_numbers(p, t, err);
+    if (st == FRE_OK)
+        st = check_numbers(p, path, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = p;
+    p = NULL;
+out:
+    fre_prior_free(p);
+    fre_tensors_free(t);
+    return st;
+}
+
+/* "q8_0", "f16", "bf16", "iq4_xs": the quantisation in a file's name. */
+static bool is_quantisation(const char *s, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n && at < 2 && isalpha((unsigned char)s[at]))
+        at++;
+    if (at == 0 || at == n || !isdigit((unsigned char)s[at]))
+        return false;
+    for (; at < n; at++)
+        if (!isalnum((unsigned char)s[at]) && s[at] != '_')
+            return false;
+    return strchr("qQfFbBiI", s[0]) != NULL;
+}
+
+/* "dir/name.q8_0.gguf" -> "dir/name.prior.gguf". */
+static bool path_beside(char out[PATH_LEN], const char *embedder)
+{
+    const char *slash = strrchr(embedder, '/'), *name = slash ? slash + 1 : embedder;
+    size_t n = strlen(embedder), ending = strlen(ENDING);
+    size_t from = (size_t)(name - embedder), part;
+    int len;
+
+    if (n - from > ending && strcmp(embedder + n - ending, ENDING) == 0)
+        n -= ending;
+    part = n;
+    while (part > from && embedder[part - 1] != '.')
+        part--;
+    if (part > from + 1 && is_quantisation(embedder + part, n - part))
+        n = part - 1;
+    len = snprintf(out, PATH_LEN, "%.*s.prior" ENDING, (int)n, embedder);
+    return len > 0 && (size_t)len < PATH_LEN;
+}
+
+static fre_status check_fit(const fre_prior *p, const char *path, const fre_model_info *embedder,
+                            fre_err *err)
+{
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(hash, embedder->sha256, FRE_HASH_BYTES);
+    if (p->info.dim == embedder->dim && strcmp(p->info.embedder_hash, hash) == 0)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_MODEL,
+                    "the prior %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
+                    "one for yours by 'model prior' or give --prior none",
+                    path, p->info.embedder, p->info.embedder_hash);
+}
+
+fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *embedder_path,
+                              const fre_model_info *embedder, fre_err *err)
+{
+    char found[PATH_LEN], beside[PATH_LEN];
+    fre_prior *p = NULL;
+    fre_status st;
+
+    *out = NULL;
+    if (path && strcmp(path, "none") == 0)
+        return FRE_OK;
+    if (!path) {
+        if (!embedder_path) {
+            st = fre_model_find(found, sizeof found, FRE_EMBEDDER_DEFAULT, err);
+            if (st != FRE_OK)
+                return st;
+            embedder_path = found;
+        }
+        if (!path_beside(beside, embedder_path) || access(beside, F_OK) != 0)
+            return FRE_OK;
+        path = beside;
+    }
+    st = fre_prior_open(&p, path, err);
+    if (st == FRE_OK)
+        st = check_fit(p, path, embedder, err);
+    if (st == FRE_OK) {
+        *out = p;
+        p = NULL;
+    }
+    fre_prior_free(p);
+    return st;
+}
