@@ -62,6 +62,9 @@ FRE_API int32_t fre_model_bos(const fre_model *m);
 FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
 FRE_API bool fre_model_is_unknown(const fre_model *m, int32_t id);
 
+/** Id of the control token that is spelt so, e.g. "<|endoftext|>"; -1: there is none. */
+FRE_API int32_t fre_model_control(const fre_model *m, const char *spelling);
+
 /** Embedder: n_seqs token sequences (ids concatenated, lengths in len) -> n_seqs x dim floats,
  * pooled by the model's own pooling and normalised. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
@@ -92,6 +95,20 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_step_shared(fre_model_ctx *c, float 
                                                         const int32_t *ids, const uint32_t *seq,
                                                         const uint32_t *n_seq, uint32_t n,
                                                         uint32_t pos, fre_err *err);
+
+/** Decoder workspace for fre_model_score alone: sequences of at most max_tokens tokens, together
+ * at most max_all (>= max_tokens) in a call.  FRE_E_MODEL: an encoder, which predicts no text. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_ctx_new_score(fre_model_ctx **out, const fre_model *m,
+                                                          uint32_t max_tokens, uint32_t max_all,
+                                                          fre_err *err);
+/** n_seqs token sequences (ids concatenated, lengths >= 1 in len) -> logp: one number a token, ln p(token | those before it), and 0 for the first of each
+ * sequence; end (NULL: not wanted): n_seqs, ln of the probability of all end tokens together behind
+ * the sequence.  A sequence's numbers are the same to the bit whatever is beside it; leading tokens
+ * that it shares with the sequence before it are run once.  FRE_E_MODEL: a logit is not finite, or
+ * end is wanted and the vocabulary has no end token.  FRE_E_INTERRUPTED is polled. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_score(fre_model_ctx *c, double *logp, double *end,
+                                                  const int32_t *ids, const uint32_t *len,
+                                                  uint32_t n_seqs, fre_err *err);
 
 /* ---- plain tensors from a GGUF file (projector, priors, codebooks) -------------------------- */
 

@@ -13,8 +13,8 @@ typedef struct fre_causal fre_causal;
 typedef struct fre_causal_state fre_causal_state;
 
 /* *out is NULL with FRE_OK when the model is not of the shape that this decoder has, or larger
- * than CAUSAL_WEIGHTS_MAX: above, reading float32 weights costs more than the arithmetic. */
-#define CAUSAL_WEIGHTS_MAX (64u << 20)
+ * than CAUSAL_WEIGHTS_MAX: above, float32 weights need too much memory. */
+#define CAUSAL_WEIGHTS_MAX (192u << 20)
 FRE_MUST_CHECK fre_status fre_causal_load(fre_causal **out, const fre_gguf_file *g,
                                           const char *path, fre_err *err);
 void fre_causal_free(fre_causal *m);
@@ -35,5 +35,18 @@ FRE_MUST_CHECK fre_status fre_causal_step(const fre_causal *m, fre_causal_state 
                                           const fre_kernels *kernels, float *logits,
                                           const int32_t *ids, const uint32_t *seq,
                                           const uint32_t *n_seq, uint32_t n, uint32_t pos);
+
+/* For fre_causal_score alone: sequences of max_tokens rows, max_all in a call. */
+FRE_MUST_CHECK fre_status fre_causal_state_new_score(fre_causal_state **out, const fre_causal *m,
+                                                     uint32_t max_tokens, uint32_t max_all);
+/* fre_model_score; ends: the n_ends end tokens.  Arguments are in range.  FRE_E_NOMEM,
+ * FRE_E_INTERRUPTED, FRE_E_MODEL. */
+FRE_MUST_CHECK fre_status fre_causal_score(const fre_causal *m, fre_causal_state *s,
+                                           const fre_kernels *kernels, double *logp, double *end,
+                                           const int32_t *ends, uint32_t n_ends, const int32_t *ids,
+                                           const uint32_t *len, uint32_t n_seqs);
+
+/* ln of the sum of e^x[i]; n >= 1. */
+double fre_log_sum(const double *x, uint32_t n);
 
 #endif

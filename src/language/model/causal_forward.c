@@ -6,43 +6,35 @@
 #include <string.h>
 
 #define NO_ROW UINT32_MAX
+/* Of a score: enough to spread the reading of the weights; the rows stay in the L2 cache. */
+#define PASS_ROWS 256u
 
-/* Keys and values lie in rows of a pool; a sequence is the list of its rows by position. */
-struct fre_causal_state {
-    uint32_t max_tokens, max_seqs, max_rows, used;
-    size_t kv;                    /* floats of the keys of one row in one layer */
-    float *pool;                  /* row-major: for each layer keys, then values */
-    uint32_t *place;              /* max_seqs x max_tokens: row, or NO_ROW */
-    const float **keys, **values; /* of the sequence that a row is computed for */
-    uint32_t *row, *of, *pos;     /* of each row of a step: row in the pool, a sequence, position */
-    float *x, *y, *qkv, *gate, *up, *room;
-};
-
-fre_status fre_causal_state_new(fre_causal_state **out, const fre_causal *m, uint32_t max_tokens,
-                                uint32_t max_seqs)
+static fre_status make(fre_causal_state **out, const fre_causal *m, uint32_t max_tokens,
+                       uint32_t max_seqs, uint32_t max_rows, uint32_t max_pass)
 {
     fre_causal_state *s = calloc(1, sizeof *s);
-    size_t rows = max_tokens > max_seqs ? max_tokens : max_seqs, padded;
+    size_t pass = max_pass, padded;
 
     if (!s)
         return FRE_E_NOMEM;
     s->max_tokens = max_tokens;
     s->max_seqs = max_seqs;
-    s->max_rows = max_tokens * max_seqs;
+    s->max_rows = max_rows;
+    s->max_pass = max_pass;
     s->kv = m->kv_heads * m->head_dim;
     padded = (max_tokens + KERNEL_LANES - 1) / KERNEL_LANES * KERNEL_LANES;
     s->pool = aligned_alloc(64, (size_t)s->max_rows * m->n_layers * 2 * s->kv * sizeof(float));
     s->place = calloc(s->max_rows, sizeof *s->place);
     s->keys = calloc(max_tokens, sizeof(float *));
     s->values = calloc(max_tokens, sizeof(float *));
-    s->row = calloc(rows, sizeof *s->row);
-    s->of = calloc(rows, sizeof *s->of);
-    s->pos = calloc(rows, sizeof *s->pos);
-    s->x = aligned_alloc(64, rows * m->dim * sizeof(float));
-    s->y = aligned_alloc(64, rows * m->dim * sizeof(float));
-    s->qkv = aligned_alloc(64, rows * (m->dim + 2 * s->kv) * sizeof(float));
-    s->gate = aligned_alloc(64, rows * m->wide * sizeof(float));
-    s->up = aligned_alloc(64, rows * m->wide * sizeof(float));
+    s->row = calloc(pass, sizeof *s->row);
+    s->of = calloc(pass, sizeof *s->of);
+    s->pos = calloc(pass, sizeof *s->pos);
+    s->x = aligned_alloc(64, pass * m->dim * sizeof(float));
+    s->y = aligned_alloc(64, pass * m->dim * sizeof(float));
+    s->qkv = aligned_alloc(64, pass * (m->dim + 2 * s->kv) * sizeof(float));
+    s->gate = aligned_alloc(64, pass * m->wide * sizeof(float));
+    s->up = aligned_alloc(64, pass * m->wide * sizeof(float));
     s->room = aligned_alloc(64, padded * sizeof(float));
     if (!s->pool || !s->place || !s->keys || !s->values || !s->row || !s->of || !s->pos || !s->x ||
         !s->y || !s->qkv || !s->gate || !s->up || !s->room) {
@@ -52,6 +44,19 @@ fre_status fre_causal_state_new(fre_causal_state **out, const fre_causal *m, uin
     memset(s->place, 0xff, s->max_rows * sizeof *s->place);
     *out = s;
     return FRE_OK;
+}
+
+fre_status fre_causal_state_new(fre_causal_state **out, const fre_causal *m, uint32_t max_tokens,
+                                uint32_t max_seqs)
+{
+    return make(out, m, max_tokens, max_seqs, max_tokens * max_seqs,
+                max_tokens > max_seqs ? max_tokens : max_seqs);
+}
+
+fre_status fre_causal_state_new_score(fre_causal_state **out, const fre_causal *m,
+                                      uint32_t max_tokens, uint32_t max_all)
+{
+    return make(out, m, max_tokens, 1, max_all, max_all < PASS_ROWS ? max_all : PASS_ROWS);
 }
 
 void fre_causal_state_free(fre_causal_state *s)
@@ -108,7 +113,7 @@ static void attention(const fre_causal *m, fre_causal_state *s, const fre_kernel
         memcpy(keys, q + m->dim, 2 * s->kv * sizeof *q); /* values follow the keys in both */
     }
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t *place = s->place + s->of[i] * s->max_tokens;
+        const uint32_t *place = s->place + s->of[i];
         const float *q = s->qkv + i * width;
 
         for (uint32_t j = 0; j <= s->pos[i]; j++) {
@@ -134,9 +139,8 @@ static void add(float *x, const float *y, size_t n)
         x[i] += y[i];
 }
 
-/* All layers over the n rows in s->x. */
-static void forward(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
-                    uint32_t n)
+void fre_causal_forward(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
+                        uint32_t n)
 {
     for (size_t i = 0; i < m->n_layers; i++) {
         const fre_causal_layer *y = &m->layer[i];
@@ -169,7 +173,7 @@ void fre_causal_prefix(const fre_causal *m, fre_causal_state *s, const fre_kerne
     }
     /* Rows read the keys of rows before them, which the same layer has just written. */
     memcpy(s->x, rows, (size_t)n_rows * m->dim * sizeof *rows);
-    forward(m, s, kernels, n_rows);
+    fre_causal_forward(m, s, kernels, n_rows);
 }
 
 /* Give row i of a step its place in the pool and in its sequences. */
@@ -186,7 +190,7 @@ static bool place_row(fre_causal_state *s, uint32_t i, const uint32_t *seq, uint
         place[pos] = s->used;
     }
     s->row[i] = s->used++;
-    s->of[i] = seq[0];
+    s->of[i] = seq[0] * s->max_tokens;
     s->pos[i] = pos;
     return true;
 }
@@ -203,7 +207,7 @@ fre_status fre_causal_step(const fre_causal *m, fre_causal_state *s, const fre_k
         fre_table_row(&m->table, s->x + i * m->dim, (size_t)ids[i]);
         seq += size;
     }
-    forward(m, s, kernels, n);
+    fre_causal_forward(m, s, kernels, n);
     kernels->rms(s->y, s->x, n, m->dim, m->last_norm, m->eps);
     run(kernels, &m->head, logits, s->y, n);
     return FRE_OK;

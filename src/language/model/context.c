@@ -30,6 +30,16 @@ static void decoder_params(struct llama_context_params *p, uint32_t max_tokens, 
     p->embeddings = false;
 }
 
+/* One sequence a call, as for an embedder; the logits of SCORE_ROWS rows are in memory at once. */
+static void score_params(struct llama_context_params *p, uint32_t max_tokens)
+{
+    p->n_ctx = max_tokens;
+    p->n_batch = max_tokens < SCORE_ROWS ? max_tokens : SCORE_ROWS;
+    p->n_ubatch = p->n_batch;
+    p->n_seq_max = 1;
+    p->embeddings = false;
+}
+
 static bool stop_requested(void *ctx)
 {
     (void)ctx;
@@ -50,6 +60,8 @@ static fre_status open_llama(fre_model_ctx *c, fre_err *err)
     p.abort_callback = stop_requested;
     if (c->model->kind == FRE_MODEL_EMBEDDER)
         embedder_params(&p, c->max_tokens);
+    else if (c->score)
+        score_params(&p, c->max_tokens);
     else
         decoder_params(&p, c->max_tokens, c->max_seqs, c->shared);
     fre_runtime_clear_error();
@@ -58,33 +70,33 @@ static fre_status open_llama(fre_model_ctx *c, fre_err *err)
         return fre_fail(err, FRE_E_MODEL, "llama.cpp cannot run this model: %s",
                         fre_runtime_last_error()[0] ? fre_runtime_last_error()
                                                     : "no workspace could be made");
+    if (c->model->kind == FRE_MODEL_DECODER && !llama_get_memory(c->llama))
+        return fre_fail(err, FRE_E_MODEL,
+                        "the model (%s) gives no logits of a next token: it is an encoder; give a "
+                        "causal language model",
+                        c->model->info.architecture);
     c->batch = llama_batch_init((int32_t)p.n_batch, 0, c->shared ? (int32_t)c->max_seqs : 1);
     if (!c->batch.token || !c->batch.pos || !c->batch.seq_id || !c->batch.logits)
         return fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
     return FRE_OK;
 }
 
-static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
-                       uint32_t max_seqs, bool shared, fre_err *err)
+/* Arguments of `new` are in range. */
+static fre_status make(fre_model_ctx **out, const fre_model_ctx *new, fre_err *err)
 {
-    fre_model_ctx *c = NULL;
+    const fre_model *m = new->model;
+    fre_model_ctx *c = calloc(1, sizeof *c);
     fre_status st;
 
-    if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
-        max_tokens > m->info.context)
-        return fre_fail(err, FRE_E_ARG, "a model workspace needs 1..%u tokens and 1..%u sequences",
-                        m ? m->info.context : 0, MODEL_SEQS_MAX);
-    c = calloc(1, sizeof *c);
     if (!c)
         return fre_fail(err, FRE_E_NOMEM, "out of memory making a model workspace");
-    c->model = m;
-    c->max_tokens = max_tokens;
-    c->max_seqs = max_seqs;
-    c->shared = shared;
+    *c = *new;
     if (m->bert)
-        st = fre_bert_scratch_new(&c->scratch, m->bert, max_tokens);
+        st = fre_bert_scratch_new(&c->scratch, m->bert, c->max_tokens);
+    else if (m->causal && c->score)
+        st = fre_causal_state_new_score(&c->state, m->causal, c->max_tokens, c->max_all);
     else if (m->causal)
-        st = fre_causal_state_new(&c->state, m->causal, max_tokens, max_seqs);
+        st = fre_causal_state_new(&c->state, m->causal, c->max_tokens, c->max_seqs);
     else
         st = open_llama(c, err);
     if (st != FRE_OK && fre_model_is_own(m))
@@ -96,10 +108,23 @@ static fre_status make(fre_model_ctx **out, const fre_model *m, uint32_t max_tok
     return st;
 }
 
+static fre_status make_steps(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                             uint32_t max_seqs, bool shared, fre_err *err)
+{
+    const fre_model_ctx c = {
+        .model = m, .max_tokens = max_tokens, .max_seqs = max_seqs, .shared = shared};
+
+    if (!out || !m || max_tokens == 0 || max_seqs == 0 || max_seqs > MODEL_SEQS_MAX ||
+        max_tokens > m->info.context)
+        return fre_fail(err, FRE_E_ARG, "a model workspace needs 1..%u tokens and 1..%u sequences",
+                        m ? m->info.context : 0, MODEL_SEQS_MAX);
+    return make(out, &c, err);
+}
+
 fre_status fre_model_ctx_new(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
                              uint32_t max_seqs, fre_err *err)
 {
-    return make(out, m, max_tokens, max_seqs, false, err);
+    return make_steps(out, m, max_tokens, max_seqs, false, err);
 }
 
 fre_status fre_model_ctx_new_shared(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
@@ -107,7 +132,22 @@ fre_status fre_model_ctx_new_shared(fre_model_ctx **out, const fre_model *m, uin
 {
     if (m && m->kind != FRE_MODEL_DECODER)
         return fre_fail(err, FRE_E_ARG, "a shared workspace is for decoders");
-    return make(out, m, max_tokens, max_seqs, true, err);
+    return make_steps(out, m, max_tokens, max_seqs, true, err);
+}
+
+fre_status fre_model_ctx_new_score(fre_model_ctx **out, const fre_model *m, uint32_t max_tokens,
+                                   uint32_t max_all, fre_err *err)
+{
+    const fre_model_ctx c = {
+        .model = m, .max_tokens = max_tokens, .max_seqs = 1, .max_all = max_all, .score = true};
+
+    if (!out || !m || m->kind != FRE_MODEL_DECODER || max_tokens == 0 ||
+        max_tokens > m->info.context || max_all < max_tokens || max_all > MODEL_ALL_MAX)
+        return fre_fail(err, FRE_E_ARG,
+                        "a workspace for scores needs a decoder, 1..%u tokens a sequence and at "
+                        "least as many in all",
+                        m ? m->info.context : 0);
+    return make(out, &c, err);
 }
 
 void fre_model_ctx_free(fre_model_ctx *c)

@@ -11,7 +11,7 @@ fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows
     llama_memory_t memory;
     int32_t code;
 
-    if (!c || c->model->kind != FRE_MODEL_DECODER || !rows || n_rows == 0 ||
+    if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || !rows || n_rows == 0 ||
         n_rows > c->max_tokens || n_seqs == 0 || n_seqs > c->max_seqs)
         return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
     if (c->model->causal) {
@@ -110,8 +110,8 @@ fre_status fre_model_step(fre_model_ctx *c, float *logits, const int32_t *ids, c
     uint32_t first = 0, last = MODEL_SEQS_MAX - 1;
     fre_status st;
 
-    if (!c || c->model->kind != FRE_MODEL_DECODER || c->shared || !logits || !ids || !seq ||
-        n == 0 || n > c->max_seqs || pos >= c->max_tokens)
+    if (!c || c->model->kind != FRE_MODEL_DECODER || c->shared || c->score || !logits || !ids ||
+        !seq || n == 0 || n > c->max_seqs || pos >= c->max_tokens)
         return fre_fail(err, FRE_E_ARG, "fre_model_step: sequences or position out of range");
     if (!index_sequences(c, seen, ids, seq, n))
         return fre_fail(err, FRE_E_ARG, "fre_model_step: token or sequence out of range");

@@ -12,12 +12,16 @@
 
 /* LLAMA_MAX_SEQ: llama.cpp holds the sequences of a batch in a bit set of this width. */
 #define MODEL_SEQS_MAX 256u
+#define MODEL_ALL_MAX (1u << 24) /* tokens of one call of fre_model_score */
+#define SCORE_ROWS 64u           /* whose logits llama.cpp keeps at once */
 
 struct fre_model {
     struct llama_model *llama;
     const struct llama_vocab *vocab;
     fre_model_kind kind;
     fre_model_info info;
+    int32_t *ends; /* the n_ends tokens that end a text */
+    uint32_t n_ends;
     int32_t unknown;    /* id of the unknown token, -1: the vocabulary has none */
     fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
     fre_causal *causal; /* vocabulary then; both NULL: it runs the model */
@@ -31,7 +35,9 @@ struct fre_model_ctx {
     struct llama_context *llama;
     struct llama_batch batch; /* room for max_tokens and for max_seqs tokens */
     uint32_t max_tokens, max_seqs;
-    bool shared; /* one cache for all sequences: fre_model_step_shared */
+    uint32_t max_all; /* of a workspace for scores */
+    bool shared;      /* one cache for all sequences: fre_model_step_shared */
+    bool score;       /* fre_model_score alone */
 };
 
 /* Load ggml's CPU backend and silence its log, once a process; cheap afterwards. */

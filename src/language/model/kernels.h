@@ -20,7 +20,9 @@
  *   attend: a whole sequence of len rows, one head: out = softmax(q k^T scale) v; q, k, v are rows
  *           of `stride` floats; room: len rounded up to KERNEL_LANES times (head_dim + 1) floats
  *   recall: one row, one head: out = softmax(q k^T scale) v over the n rows at k[i], v[i] (offset
- *           by `at` floats); room: n rounded up to KERNEL_LANES floats */
+ *           by `at` floats); room: n rounded up to KERNEL_LANES floats
+ *   spread: the largest of n numbers into *top and sum e^(x - *top); both NaN if an x is not finite;
+ *           n is at most a few thousand, for the sum has sixteen partial sums in float */
 typedef struct fre_kernels {
     const char *name;
     void (*matmul)(float *c, const float *a, size_t m, size_t k, size_t n, const float *packed,
@@ -34,6 +36,7 @@ typedef struct fre_kernels {
                    size_t stride, size_t len, size_t head_dim, float scale, float *room);
     void (*recall)(float *out, const float *q, const float *const *k, const float *const *v,
                    size_t at, size_t n, size_t head_dim, float scale, float *room);
+    float (*spread)(float *top, const float *x, size_t n);
 } fre_kernels;
 
 extern const fre_kernels fre_kernels_generic;

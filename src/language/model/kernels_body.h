@@ -319,6 +319,26 @@ KERNEL static void recall(float *out, const float *q, const float *const *k, con
     }
 }
 
+KERNEL static float spread(float *top, const float *x, size_t n)
+{
+    v16 high = v_load(x), sum = v_set(0.0f), odd = v_set(0.0f), t;
+    float not_finite;
+
+    for (size_t i = 0; i < n; i += KERNEL_LANES) {
+        v16 v = v_load(x + i);
+
+        high = v_max(high, v);
+        odd = v_fma(v, v_set(0.0f), odd); /* a maximum would lose a NaN */
+    }
+    *top = max_lanes(high);
+    t = v_set(*top);
+    for (size_t i = 0; i < n; i += KERNEL_LANES)
+        sum = v_add(sum, v_exp(v_sub(v_load(x + i), t)));
+    not_finite = sum_lanes(odd); /* 0 or NaN */
+    *top += not_finite;
+    return sum_lanes(sum) + not_finite;
+}
+
 const fre_kernels KERNELS = {.name = KERNELS_NAME,
                              .matmul = matmul,
                              .norm = norm,
@@ -326,4 +346,5 @@ const fre_kernels KERNELS = {.name = KERNELS_NAME,
                              .gelu = gelu,
                              .swiglu = swiglu,
                              .attend = attend,
-                             .recall = recall};
+                             .recall = recall,
+                             .spread = spread};

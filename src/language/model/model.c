@@ -184,8 +184,9 @@ static fre_status check_decoder(const fre_gguf_file *g, fre_model_info *info, co
     if ((causal && causal->bits == 0) ||
         (arch_uint(g, &pooling, "pooling_type") && pooling != LLAMA_POOLING_TYPE_NONE))
         return fre_fail(err, FRE_E_MODEL,
-                        "%s (%s) is an embedder, not a text decoder: give it as --embedder", path,
-                        info->architecture);
+                        "%s (%s) is an embedder: it gives no logits of a next token; give it as "
+                        "--embedder, and here a causal language model",
+                        path, info->architecture);
     (void)snprintf(info->pooling, sizeof info->pooling, "none");
     return FRE_OK;
 }
@@ -227,6 +228,19 @@ static bool special_tokens_exist(const fre_model *m)
     return !llama_vocab_get_add_eos(v) || llama_vocab_eos(v) != LLAMA_TOKEN_NULL;
 }
 
+static fre_status find_ends(fre_model *m)
+{
+    for (uint32_t i = 0; i < m->info.vocab; i++)
+        m->n_ends += fre_model_is_end(m, (int32_t)i);
+    m->ends = calloc((size_t)m->n_ends + 1, sizeof *m->ends);
+    if (!m->ends)
+        return FRE_E_NOMEM;
+    for (uint32_t i = 0, n = 0; n < m->n_ends; i++)
+        if (fre_model_is_end(m, (int32_t)i))
+            m->ends[n++] = (int32_t)i;
+    return FRE_OK;
+}
+
 static fre_status load(fre_model *m, const char *path, fre_err *err)
 {
     ggml_backend_dev_t cpu_only[] = {NULL};
@@ -251,6 +265,13 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
         return unusable(err, path, "llama.cpp reads its metadata differently");
     if (!special_tokens_exist(m))
         return unusable(err, path, "a special token is missing from its vocabulary");
+    if (find_ends(m) != FRE_OK)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
+    if (m->kind == FRE_MODEL_DECODER && llama_model_has_encoder(m->llama))
+        return fre_fail(err, FRE_E_MODEL,
+                        "%s (%s) gives no logits of a next token without a second text: it is an "
+                        "encoder with a decoder; give a causal language model",
+                        path, m->info.architecture);
     if (fre_model_is_own(m))
         return FRE_OK;
     m->info.dim = (uint32_t)(m->kind == FRE_MODEL_EMBEDDER ? llama_model_n_embd_out(m->llama)
@@ -339,6 +360,7 @@ void fre_model_free(fre_model *m)
         llama_model_free(m->llama);
     fre_bert_free(m->bert);
     fre_causal_free(m->causal);
+    free(m->ends);
     free(m);
 }
 

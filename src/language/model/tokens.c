@@ -130,3 +130,14 @@ bool fre_model_is_unknown(const fre_model *m, int32_t id)
 {
     return m->unknown >= 0 && id == m->unknown;
 }
+
+int32_t fre_model_control(const fre_model *m, const char *spelling)
+{
+    llama_token id[2];
+
+    if (!m || !spelling || strlen(spelling) > INT16_MAX ||
+        llama_tokenize(m->vocab, spelling, (int32_t)strlen(spelling), id, 2, false, true) != 1 ||
+        !llama_vocab_is_control(m->vocab, id[0]))
+        return -1;
+    return id[0];
+}

@@ -1,0 +1,73 @@
+/** fre/lm.h - a causal language model of plain text: how natural a text reads, and texts drawn.
+ *
+ * Any GGUF decoder.  Llama-shaped ones up to 192 M weights run in kernels of our own
+ * (docs/decisions/0002), where a text's numbers are the same to the bit whatever the texts beside
+ * it, their order, the threads and the processor; others run in llama.cpp, one text a call, with
+ * the same independence on one machine.  Leading tokens that texts of one call have in common are
+ * computed once.  Threads: a fre_lm is used by one thread at a time and runs its own workers.
+ */
+#ifndef FRE_LM_H
+#define FRE_LM_H
+
+#include <fre/core.h>
+#include <fre/model.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Obtained by tools/get-language-model; not bundled. */
+#define FRE_LM_DEFAULT "smollm2-135m-instruct.q4_1.gguf"
+#define FRE_LM_TOKENS 1024u /* a longer text is cut, unless the options say otherwise */
+
+typedef struct fre_lm fre_lm;
+
+/** Each number of a score costs a pass over the texts. */
+typedef enum fre_lm_parts {
+    FRE_LM_BOTH,
+    FRE_LM_REST, /**< logp_rest alone; logp is NaN */
+    FRE_LM_WHOLE /**< logp alone; logp_rest is NaN */
+} fre_lm_parts;
+
+typedef struct fre_lm_opts {
+    const char *path;    /**< GGUF; NULL: FRE_LM_DEFAULT, where fre_model_find finds it */
+    uint32_t threads;    /**< 1..1024 */
+    uint32_t max_tokens; /**< longest text, with its begin token; 0: FRE_LM_TOKENS or the model's
+                              context if that is shorter */
+    fre_lm_parts parts;
+} fre_lm_opts;
+
+/** Natural logarithms. */
+typedef struct fre_lm_score {
+    /** sum over t = 2..T of ln p(w_t | w_1 .. w_(t-1)), without a begin token [Fre-E2T, eq. NLL];
+     * 0 for T < 2. */
+    double logp_rest;
+    /** The whole text behind a begin token: all T tokens and the end (the probability of all end
+     * tokens together). */
+    double logp;
+    uint32_t tokens; /**< T, after cutting */
+    bool cut;        /**< longer than max_tokens */
+} fre_lm_score;
+
+/** FRE_E_NOINPUT: missing (says how to obtain the default), FRE_E_MODEL: not a GGUF file, cut
+ * short, or a model that predicts no text (an embedder, a reranker, an encoder-decoder). */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_open(fre_lm **out, const fre_lm_opts *opts, fre_err *err);
+FRE_API void fre_lm_free(fre_lm *lm);
+FRE_API const fre_model_info *fre_lm_info(const fre_lm *lm);
+
+/** n texts (UTF-8, lengths given) -> n scores, each depending on its text alone.  FRE_E_DATA: a
+ * text is not valid UTF-8 (names its place, 1-based); FRE_E_MODEL: a logit is not finite.
+ * FRE_E_INTERRUPTED is polled. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_score_texts(fre_lm *lm, fre_lm_score *out,
+                                                     const char *const *text, const size_t *len,
+                                                     size_t n, const fre_progress *progress,
+                                                     fre_err *err);
+
+/** Mean negative log-probability a token by the paper's formula, -logp_rest / (T - 1); NaN for
+ * fewer than two tokens.  Its exponential is the perplexity. */
+FRE_API double fre_lm_nll(const fre_lm_score *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_LM_H */
