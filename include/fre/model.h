@@ -150,7 +150,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *archite
                                                     size_t n_entries, fre_err *err);
 
 /** Where bundled models are looked for: $FRE_MODEL_DIR, beside the program (../models, models),
- * the install prefix.  Fills path; FRE_E_NOINPUT says where it looked. */
+ * the install prefix, and for models that are not bundled $XDG_CACHE_HOME/fre-e2t or
+ * ~/.cache/fre-e2t.  Fills path; FRE_E_NOINPUT says where it looked. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
                                                  fre_err *err);
 

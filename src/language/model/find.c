@@ -30,6 +30,16 @@ static bool program_folder(char *dir, size_t n)
     return true;
 }
 
+/* Where tools/get-language-model puts a model that is not bundled. */
+static bool try_cache(char *path, size_t n, const char *name)
+{
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+
+    if (cache && cache[0])
+        return try_file(path, n, cache, "fre-e2t", name);
+    return home && home[0] && try_file(path, n, home, ".cache/fre-e2t", name);
+}
+
 fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
 {
     /* From bin/ of an installation, from build/ and build/PRESET/ of a checkout, and from the
@@ -52,10 +62,12 @@ fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
     if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "", name))
         goto found;
 #endif
+    if (try_cache(found, sizeof found, name))
+        goto found;
     return fre_fail(err, FRE_E_NOINPUT,
                     "the model %s was not found: looked in $FRE_MODEL_DIR (%s), in models folders "
-                    "beside the program and in the installation; set FRE_MODEL_DIR or name the "
-                    "file",
+                    "beside the program, in the installation and in the cache; set FRE_MODEL_DIR "
+                    "or name the file",
                     name, env && env[0] ? env : "not set");
 found:
     if (strlen(found) >= n)
