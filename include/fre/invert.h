@@ -31,6 +31,7 @@ typedef struct fre_inverter_opts {
     uint32_t paraphrases;  /**< extra texts a centroid, 0..64 */
     double paraphrase_distance; /**< kept only within this of the centroid's best text */
     uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
+    const char *prior;     /**< GGUF (fre/prior.h); NULL: what lies beside the embedder; "none" */
 } fre_inverter_opts;
 
 typedef struct fre_inversion {
@@ -45,12 +46,34 @@ typedef struct fre_inversion {
 FRE_API void fre_inversion_wipe(fre_inversion *v);
 
 /** The embedder is borrowed (kept until free) and must be the one the inverter was made for: sizes
- * are compared, then six sentences are embedded and inverted (a fraction of a second), and five
- * must come back nearer to themselves than to the others.  FRE_E_MODEL says which embedder fits
+ * are compared, then the sentences of fre_inverter_verify go there and back with a few draws each (a
+ * fraction of a second) and must pass.  FRE_E_MODEL says which embedder fits
  * otherwise; FRE_E_NOINPUT: a file is missing (the projector lies beside the decoder). */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                                                    const fre_inverter_opts *opts, fre_err *err);
 FRE_API void fre_inverter_free(fre_inverter *v);
+/* ---- verification: embed, invert, embed ---------------------------------------------------------- */
+
+#define FRE_VERIFY_SENTENCES 20u
+#define FRE_VERIFY_RETURNED_MIN 17u   /* sentences that must come back nearest to themselves */
+#define FRE_VERIFY_SIMILARITY_MIN 0.5 /* mean cosine of a sentence and what came back for it */
+
+typedef struct fre_verification {
+    double distance[FRE_VERIFY_SENTENCES]; /**< of the embeddings of sentence and output */
+    double similarity[FRE_VERIFY_SENTENCES];
+    bool own[FRE_VERIFY_SENTENCES]; /**< nearer to its own sentence than to the other nineteen */
+    uint32_t returned;              /**< sentences with `own` */
+    double mean_distance, median_distance, mean_similarity;
+    bool passed; /**< at least FRE_VERIFY_RETURNED_MIN and FRE_VERIFY_SIMILARITY_MIN */
+} fre_verification;
+
+/** The sentences themselves, i < FRE_VERIFY_SENTENCES; static. */
+FRE_API const char *fre_verify_sentence(size_t i);
+/** Twenty sentences there and back with the inverter's own options, no noise; a failed verification
+ * is FRE_OK with `passed` false. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out,
+                                                      fre_err *err);
+
 /** Hashes for the release: decoder and projector. */
 FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
 FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);

@@ -29,26 +29,6 @@ static fre_status projector_path(char out[PATH_LEN], const char *decoder, fre_er
                                           : FRE_OK;
 }
 
-static fre_status check_fit(const fre_inverter *v, fre_err *err)
-{
-    const fre_model_info *e = fre_embedder_info(v->embedder);
-    const fre_model_info *d = fre_model_info_view(v->decoder);
-    const inv_projector *p = &v->projector;
-
-    if (p->dim != e->dim)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter was made for embeddings of %u dimensions and the embedder "
-                        "gives %u; use the embedder it was made for (default: %s) or --inverter "
-                        "none",
-                        p->dim, e->dim, FRE_EMBEDDER_DEFAULT);
-    if (p->width != d->dim)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter's projector makes rows of %u numbers and its decoder reads "
-                        "rows of %u; put the projector that belongs to the decoder beside it",
-                        p->width, d->dim);
-    return FRE_OK;
-}
-
 static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
 {
     char decoder[PATH_LEN], projector[PATH_LEN];
@@ -69,7 +49,8 @@ static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
     if (st == FRE_OK)
         st = inv_projector_open(&v->projector, projector, err);
     if (st == FRE_OK)
-        st = check_fit(v, err);
+        st = inv_projector_fit(&v->projector, fre_embedder_info(v->embedder),
+                               fre_model_info_view(v->decoder), v->prior, err);
     return st;
 }
 
@@ -92,69 +73,6 @@ static fre_status find_word_starts(fre_inverter *v)
         v->starts[i] = b.n > 0 && b.p[0] == ' ';
     }
     fre_buf_wipe(&b);
-    return st;
-}
-
-/* Six sentences of different meaning, there and back.  Sizes can agree by chance (many embedders
- * have 384 dimensions); what an inverter writes for another embedder is not about its input. */
-static const char *const probe[] = {
-    "Is there anything else I can help you with?",
-    "a Python library for parsing dates",
-    "The restaurant serves Italian food.",
-    "What will the weather be like tomorrow?",
-    "please play some jazz music",
-    "She bought a new car last week.",
-};
-#define PROBES (sizeof probe / sizeof *probe)
-
-/* How many outputs lie nearest to their own sentence. */
-static uint32_t count_returned(const inv_state *state, const float *x, size_t dim)
-{
-    uint32_t back = 0;
-
-    for (size_t i = 0; i < PROBES; i++) {
-        size_t best = 0;
-
-        for (size_t j = 1; j < PROBES; j++)
-            if (fre_dist2(state[i].pool.embedding, x + j * dim, dim) <
-                fre_dist2(state[i].pool.embedding, x + best * dim, dim))
-                best = j;
-        back += state[i].pool.scored > 0 && best == i;
-    }
-    return back;
-}
-
-static fre_status check_works(fre_inverter *v, fre_err *err)
-{
-    const size_t dim = v->projector.dim;
-    const inv_tuning full = v->tuning;
-    float *x = malloc(PROBES * dim * sizeof *x);
-    inv_state state[PROBES];
-    size_t len[PROBES];
-    fre_status st = x ? FRE_OK : FRE_E_NOMEM;
-
-    memset(state, 0, sizeof state);
-    for (size_t i = 0; i < PROBES; i++)
-        len[i] = strlen(probe[i]);
-    if (st == FRE_OK)
-        st = fre_embed_texts(v->embedder, x, probe, len, PROBES, err);
-    for (size_t i = 0; st == FRE_OK && i < PROBES; i++)
-        state[i].mu = x + i * dim;
-    v->tuning = inv_tuning_default;
-    v->tuning.samples = v->tuning.keep = 8;
-    v->tuning.rounds = 0;
-    if (st == FRE_OK)
-        st = inv_search(v, state, PROBES, err);
-    v->tuning = full;
-    if (st == FRE_OK && count_returned(state, x, dim) + 1 < PROBES)
-        st = fre_fail(
-            err, FRE_E_MODEL,
-            "this inverter does not bring texts back from this embedder; it was made for "
-            "%.80s: use that one, an inverter made for yours, or --inverter none",
-            fre_tensors_text(v->projector.tensors, INV_PROJECTOR_ARCHITECTURE ".embedding_model"));
-    for (size_t i = 0; i < PROBES; i++)
-        inv_state_wipe(&state[i]);
-    free(x);
     return st;
 }
 
@@ -190,7 +108,10 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the inverter");
     v->embedder = embedder;
     take_options(v, opts);
-    st = open_parts(v, opts->path, err);
+    st = fre_prior_open_for(&v->prior, opts->prior, fre_embedder_path(embedder),
+                            fre_embedder_info(embedder), err);
+    if (st == FRE_OK)
+        st = open_parts(v, opts->path, err);
     if (st != FRE_OK)
         goto out;
     st = find_word_starts(v);
@@ -202,9 +123,9 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
         goto out;
     }
     for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
-        st = inv_drawer_init(&v->drawer[i], v->decoder, v->projector.rows, INV_BATCH, err);
+        st = inv_drawer_init(&v->drawer[i], v->decoder, &v->projector, INV_BATCH, err);
     if (st == FRE_OK)
-        st = check_works(v, err);
+        st = inv_check_works(v, err);
     if (st != FRE_OK)
         goto out;
     *out = v;
@@ -223,6 +144,7 @@ void fre_inverter_free(fre_inverter *v)
     free(v->drawer);
     free(v->starts);
     inv_projector_wipe(&v->projector);
+    fre_prior_free(v->prior);
     fre_model_free(v->decoder);
     free(v);
 }

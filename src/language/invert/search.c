@@ -16,6 +16,8 @@ const inv_tuning inv_tuning_default = {
     .edits = 64,
     .keep_edits = 16,
     .parents = 6,
+    .correct_rounds = 3,
+    .correct_parents = 4,
     .temperature = 0.8,
     .std_floor = 0.02,
     .logp_weight = 1.0,
@@ -74,7 +76,7 @@ static fre_status state_begin(const fre_inverter *v, inv_state *s)
 static fre_status decode_one(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
 {
     const bool first = s->pool.scored == 0;
-    fre_status st = FRE_OK;
+    fre_status st = s->correct ? inv_correct(v, d, s, err) : FRE_OK;
 
     for (uint32_t at = 0; at < s->n_plan && st == FRE_OK; at += INV_BATCH) {
         uint32_t n = s->n_plan - at < INV_BATCH ? s->n_plan - at : INV_BATCH;
@@ -180,6 +182,16 @@ static bool settled(const inv_state *s)
            s->pool.cand[0].dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
 }
 
+static void plan_round(const fre_inverter *v, inv_state *s, uint32_t round)
+{
+    const bool done = settled(s);
+
+    s->correct = !done && v->projector.corrector_rows > 0 && round <= v->tuning.correct_rounds;
+    s->n_plan = done || s->correct ? 0
+                                   : inv_edit(s->plan, v->tuning.edits, &s->pool, v->tuning.parents,
+                                              v->decoder, v->starts, &s->rng);
+}
+
 fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
 {
     fre_status st = FRE_OK;
@@ -188,10 +200,7 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
         st = state_begin(v, &state[i]);
     for (uint32_t round = 0; round <= v->tuning.rounds && st == FRE_OK; round++) {
         for (uint32_t i = 0; round > 0 && i < n; i++)
-            state[i].n_plan = settled(&state[i]) ? 0
-                                                 : inv_edit(state[i].plan, v->tuning.edits,
-                                                            &state[i].pool, v->tuning.parents,
-                                                            v->decoder, v->starts, &state[i].rng);
+            plan_round(v, &state[i], round);
         st = decode_all(v, state, n, err);
         if (st == FRE_OK)
             st = embed_all(v, state, n, err);
