@@ -35,6 +35,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_embedder_new(fre_embedder **out,
                                                    const fre_embedder_opts *opts, fre_err *err);
 FRE_API void fre_embedder_free(fre_embedder *e);
 FRE_API const fre_model_info *fre_embedder_info(const fre_embedder *e);
+/** The file it was opened from. */
+FRE_API const char *fre_embedder_path(const fre_embedder *e);
 
 /** Was this .npy made by this embedder, as its sidecar says?  Inverting with another gives
  * nonsense.  path: for the message.  FRE_E_DATA: no sidecar, or another's. */

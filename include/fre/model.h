@@ -76,6 +76,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix(fre_model_ctx *c, const float *rows,
                                                    uint32_t n_rows, uint32_t n_seqs,
                                                    fre_err *err);
+/** The same with n_ids tokens (ids in range of the vocabulary) at the positions after the rows. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows,
+                                                          uint32_t n_rows, const int32_t *ids,
+                                                          uint32_t n_ids, uint32_t n_seqs,
+                                                          fre_err *err);
 /** One step: token ids[i] at position pos in sequence seq[i] (all different), i < n; logits: n x
  * vocab floats, row i for ids[i].  Every sequence has stepped through every position before
  * pos; one that is left out of a step is finished until the next prefix.  FRE_E_INTERRUPTED. */

@@ -34,8 +34,8 @@ typedef struct fre_prior_info {
 FRE_API FRE_MUST_CHECK fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err);
 
 /** The prior that belongs to an embedder: path "none" gives NULL, another path is opened, NULL looks
- * beside the embedder's file (NULL: the bundled embedder) for its name without ".gguf" and
- * quantisation and with ".prior.gguf"; none there: *out NULL and FRE_OK.  FRE_E_MODEL also: made for
+ * beside the embedder's file (NULL: nowhere) for its name without ".gguf" and quantisation and with
+ * ".prior.gguf"; none there: *out NULL and FRE_OK.  FRE_E_MODEL also: made for
  * an embedder of another hash or dimension. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_open_for(fre_prior **out, const char *path,
                                                      const char *embedder_path,
