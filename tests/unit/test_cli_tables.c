@@ -206,7 +206,8 @@ static void test_find_command(void **state)
         {{"model", "info"}, "model info", "", 2},
         {{"model", "x"},
          NULL,
-         "'model' needs a second word: 'model list' or 'model info' or 'model prior'",
+         "'model' needs a second word: 'model list' or 'model info' or 'model prior' or 'model "
+         "verify'",
          0},
         {{"synthesise", "x"},
          NULL,

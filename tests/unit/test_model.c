@@ -549,6 +549,45 @@ static void shared_rows_change_nothing(void **state)
     }
 }
 
+/* Tokens of the prefix are what stepping through them would be. */
+static void prefix_takes_tokens(void **state)
+{
+    static float stepped[8 * VOCAB], at_once[8 * VOCAB];
+    static const char *const name[] = {"avx512", "avx2", NULL};
+    const int32_t ids[] = {100, 7, 250}, end[] = {5, 6};
+    const uint32_t seq[] = {1, 3};
+    float rows[2 * WIDTH];
+    fre_err err;
+
+    (void)state;
+    for (uint32_t i = 0; i < 2 * WIDTH; i++)
+        rows[i] = (float)((i * 31) % 89) / 89.0f - 0.5f;
+    for (size_t k = 0; k < 3; k++) {
+        fre_model *d = NULL, *d2 = NULL;
+        fre_model_ctx *c = decoder_ctx(&d, name[k], false), *t = decoder_ctx(&d2, name[k], false);
+
+        if (!c)
+            continue;
+        assert_int_equal(fre_model_prefix(c, rows, 2, 4, &err), FRE_OK);
+        for (uint32_t i = 0; i < 3; i++) {
+            const int32_t both[] = {ids[i], ids[i]};
+
+            assert_int_equal(fre_model_step(c, stepped, both, seq, 2, 2 + i, &err), FRE_OK);
+        }
+        assert_int_equal(fre_model_step(c, stepped, end, seq, 2, 5, &err), FRE_OK);
+        assert_int_equal(fre_model_prefix_tokens(t, rows, 2, ids, 3, 4, &err), FRE_OK);
+        assert_int_equal(fre_model_step(t, at_once, end, seq, 2, 5, &err), FRE_OK);
+        if (name[k])
+            assert_memory_equal(stepped, at_once, 2 * VOCAB * sizeof *stepped);
+        for (size_t i = 0; i < 2 * VOCAB; i++)
+            assert_true(fabsf(stepped[i] - at_once[i]) < 0.1f);
+        fre_model_ctx_free(c);
+        fre_model_ctx_free(t);
+        fre_model_free(d);
+        fre_model_free(d2);
+    }
+}
+
 static void step_checks_its_arguments(void **state)
 {
     static float logits[2 * VOCAB];
@@ -562,6 +601,11 @@ static void step_checks_its_arguments(void **state)
     (void)state;
     assert_int_equal(fre_model_prefix(c, rows, 17, 1, &err), FRE_E_ARG);
     assert_int_equal(fre_model_prefix(c, rows, 1, 3, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix_tokens(c, rows, 1, ids, 16, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix_tokens(c, rows, 1, NULL, 1, 1, &err), FRE_E_ARG);
+    ids[0] = (int32_t)VOCAB;
+    assert_int_equal(fre_model_prefix_tokens(c, rows, 1, ids, 1, 1, &err), FRE_E_ARG);
+    ids[0] = 1;
     assert_int_equal(fre_model_prefix(c, rows, 1, 2, &err), FRE_OK);
     assert_int_equal(fre_model_step(c, logits, ids, seq, 2, 1, &err), FRE_E_ARG); /* twice 0 */
     assert_int_equal(fre_model_step(c, logits, ids, seq, 3, 1, &err), FRE_E_ARG);
@@ -830,6 +874,7 @@ int main(void)
         cmocka_unit_test(sequences_do_not_touch_each_other),
         cmocka_unit_test(decoders_agree),
         cmocka_unit_test(shared_rows_change_nothing),
+        cmocka_unit_test(prefix_takes_tokens),
         cmocka_unit_test(step_checks_its_arguments),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(unsound_models_are_refused),

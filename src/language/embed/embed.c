@@ -19,6 +19,7 @@
 
 struct fre_embedder {
     fre_model *model;
+    char *path;
     uint32_t threads, max_tokens;
     uint32_t specials;    /* tokens of the empty text */
     fre_model_ctx **idle; /* stack of free workspaces, guarded by lock */
@@ -360,7 +361,9 @@ fre_status fre_embedder_new(fre_embedder **out, const fre_embedder_opts *opts, f
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
     }
     e->threads = opts->threads;
-    st = fre_model_open(&e->model, path, FRE_MODEL_EMBEDDER, err);
+    e->path = strdup(path);
+    st = e->path ? fre_model_open(&e->model, path, FRE_MODEL_EMBEDDER, err)
+                 : fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
     if (st != FRE_OK)
         goto out;
     e->max_tokens = fre_model_info_view(e->model)->context;
@@ -385,6 +388,7 @@ void fre_embedder_free(fre_embedder *e)
     for (uint32_t i = 0; i < e->n_idle; i++) /* all are idle between calls */
         fre_model_ctx_free(e->idle[i]);
     free(e->idle);
+    free(e->path);
     fre_model_free(e->model);
     (void)pthread_mutex_destroy(&e->lock);
     free(e);
@@ -393,6 +397,11 @@ void fre_embedder_free(fre_embedder *e)
 const fre_model_info *fre_embedder_info(const fre_embedder *e)
 {
     return fre_model_info_view(e->model);
+}
+
+const char *fre_embedder_path(const fre_embedder *e)
+{
+    return e->path;
 }
 
 void fre_embed_get_stats(const fre_embedder *e, fre_embed_stats *out)

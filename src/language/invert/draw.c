@@ -6,11 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, uint32_t prefix_rows,
+fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, const inv_projector *p,
                            uint32_t capacity, fre_err *err)
 {
     const fre_model_info *info = fre_model_info_view(m);
-    inv_drawer w = {.model = m, .capacity = capacity, .prefix_rows = prefix_rows, .end = -1};
+    inv_drawer w = {
+        .model = m, .capacity = capacity, .prefix_rows = p->rows, .max_rows = p->rows, .end = -1};
     fre_status st;
 
     for (uint32_t i = 0; i < info->vocab && w.end < 0; i++)
@@ -24,8 +25,10 @@ fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, uint32_t prefix_ro
     w.logits = malloc((size_t)capacity * info->vocab * sizeof *w.logits);
     if (!w.logits)
         return FRE_E_NOMEM;
+    if (p->corrector_rows > 0)
+        w.max_rows += p->corrector_rows + INV_TOKENS;
     /* prefix, begin, tokens, end */
-    st = fre_model_ctx_new_shared(&w.ctx, m, prefix_rows + INV_TOKENS + 2u, capacity, err);
+    st = fre_model_ctx_new_shared(&w.ctx, m, w.max_rows + INV_TOKENS + 2u, capacity, err);
     if (st != FRE_OK) {
         free(w.logits);
         return st;
@@ -204,24 +207,33 @@ static void advance(groups *g, inv_drawer *d, inv_draw *out, const inv_plan *pla
     }
 }
 
-fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
-                          const float *prefix, double temperature, fre_rng *rng, fre_err *err)
+fre_status inv_drawer_run_behind(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
+                                 const inv_prefix *prefix, double temperature, fre_rng *rng,
+                                 fre_err *err)
 {
     groups g = {.n = 1};
-    fre_status st = fre_model_prefix(d->ctx, prefix, d->prefix_rows, n, err);
+    fre_status st = fre_model_prefix_tokens(d->ctx, prefix->rows, prefix->n_rows, prefix->ids,
+                                            prefix->n_ids, n, err);
 
     g.ids[0] = fre_model_bos(d->model);
     g.n_seq[0] = n;
     for (uint32_t i = 0; i < n; i++) {
         g.seq[i] = i;
         out[i].n = 0;
-        out[i].kind = plan[i].kind;
         out[i].logp = 0;
     }
-    for (uint32_t pos = d->prefix_rows; st == FRE_OK && g.n > 0; pos++) {
+    for (uint32_t pos = prefix->n_rows + prefix->n_ids; st == FRE_OK && g.n > 0; pos++) {
         st = fre_model_step_shared(d->ctx, d->logits, g.ids, g.seq, g.n_seq, g.n, pos, err);
         if (st == FRE_OK)
             advance(&g, d, out, plan, temperature, rng);
     }
     return st;
+}
+
+fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan, uint32_t n,
+                          const float *prefix, double temperature, fre_rng *rng, fre_err *err)
+{
+    const inv_prefix rows = {.rows = prefix, .n_rows = d->prefix_rows};
+
+    return inv_drawer_run_behind(d, out, plan, n, &rows, temperature, rng, err);
 }

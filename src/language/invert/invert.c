@@ -29,26 +29,6 @@ static fre_status projector_path(char out[PATH_LEN], const char *decoder, fre_er
                                           : FRE_OK;
 }
 
-static fre_status check_fit(const fre_inverter *v, fre_err *err)
-{
-    const fre_model_info *e = fre_embedder_info(v->embedder);
-    const fre_model_info *d = fre_model_info_view(v->decoder);
-    const inv_projector *p = &v->projector;
-
-    if (p->dim != e->dim)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter was made for embeddings of %u dimensions and the embedder "
-                        "gives %u; use the embedder it was made for (default: %s) or --inverter "
-                        "none",
-                        p->dim, e->dim, FRE_EMBEDDER_DEFAULT);
-    if (p->width != d->dim)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter's projector makes rows of %u numbers and its decoder reads "
-                        "rows of %u; put the projector that belongs to the decoder beside it",
-                        p->width, d->dim);
-    return FRE_OK;
-}
-
 static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
 {
     char decoder[PATH_LEN], projector[PATH_LEN];
@@ -69,7 +49,8 @@ static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
     if (st == FRE_OK)
         st = inv_projector_open(&v->projector, projector, err);
     if (st == FRE_OK)
-        st = check_fit(v, err);
+        st = inv_projector_fit(&v->projector, fre_embedder_info(v->embedder),
+                               fre_model_info_view(v->decoder), v->prior, err);
     return st;
 }
 
@@ -95,139 +76,23 @@ static fre_status find_word_starts(fre_inverter *v)
     return st;
 }
 
-/* Six sentences of different meaning, there and back.  Sizes can agree by chance (many embedders
- * have 384 dimensions); what an inverter writes for another embedder is not about its input. */
-static const char *const probe[] = {
-    "Is there anything else I can help you with?",
-    "a Python library for parsing dates",
-    "The restaurant serves Italian food.",
-    "What will the weather be like tomorrow?",
-    "please play some jazz music",
-    "She bought a new car last week.",
-};
-#define PROBES (sizeof probe / sizeof *probe)
-
-/* How many outputs lie nearest to their own sentence. */
-static uint32_t count_returned(const inv_state *state, const float *x, size_t dim)
-{
-    uint32_t back = 0;
-
-    for (size_t i = 0; i < PROBES; i++) {
-        size_t best = 0;
-
-        for (size_t j = 1; j < PROBES; j++)
-            if (fre_dist2(state[i].pool.embedding, x + j * dim, dim) <
-                fre_dist2(state[i].pool.embedding, x + best * dim, dim))
-                best = j;
-        back += state[i].pool.scored > 0 && best == i;
-    }
-    return back;
-}
-
-static fre_status check_works(fre_inverter *v, fre_err *err)
-{
-    const size_t dim = v->projector.dim;
-    const inv_tuning full = v->tuning;
-    float *x = malloc(PROBES * dim * sizeof *x);
-    inv_state state[PROBES];
-    size_t len[PROBES];
-    fre_status st = x ? FRE_OK : FRE_E_NOMEM;
-
-    memset(state, 0, sizeof state);
-    for (size_t i = 0; i < PROBES; i++)
-        len[i] = strlen(probe[i]);
-    if (st == FRE_OK)
-        st = fre_embed_texts(v->embedder, x, probe, len, PROBES, err);
-    for (size_t i = 0; st == FRE_OK && i < PROBES; i++)
-        state[i].mu = x + i * dim;
-    v->tuning = inv_tuning_of(0, false);
-    v->tuning.samples = v->tuning.keep = 8;
-    v->tuning.rounds = 0;
-    if (st == FRE_OK)
-        st = inv_search(v, state, PROBES, err);
-    v->tuning = full;
-    if (st == FRE_OK && count_returned(state, x, dim) + 1 < PROBES)
-        st = fre_fail(
-            err, FRE_E_MODEL,
-            "this inverter does not bring texts back from this embedder; it was made for "
-            "%.80s: use that one, an inverter made for yours, or --inverter none",
-            fre_tensors_text(v->projector.tensors, INV_PROJECTOR_ARCHITECTURE ".embedding_model"));
-    for (size_t i = 0; i < PROBES; i++)
-        inv_state_wipe(&state[i]);
-    free(x);
-    return st;
-}
-
 static bool options_fit(const fre_inverter_opts *o)
 {
     return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && o->paraphrases <= 64 &&
-           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0 &&
-           o->search.effort <= 10 && o->search.lm_weight >= 0 && o->search.lm_weight <= 10;
-}
-
-static bool search_alone(const fre_inverter_opts *o)
-{
-    return o->path && strcmp(o->path, FRE_INVERTER_SEARCH) == 0;
+           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0;
 }
 
 static void take_options(fre_inverter *v, const fre_inverter_opts *o)
 {
-    v->dim = fre_embedder_info(v->embedder)->dim;
     v->threads = o->threads;
     v->paraphrases = o->paraphrases;
     v->paraphrase_distance = o->paraphrase_distance;
     v->seed = o->seed;
-    v->trace = o->trace;
-    v->trace_ctx = o->trace_ctx;
-    v->tuning = inv_tuning_of(o->search.effort, search_alone(o));
+    v->tuning = inv_tuning_default;
     if (o->samples > 0)
         v->tuning.samples = o->samples;
     if (o->temperature > 0)
         v->tuning.temperature = o->temperature;
-    if (o->search.lm_weight > 0)
-        v->tuning.lm_weight = o->search.lm_weight;
-}
-
-static fre_status open_trained(fre_inverter *v, const char *path, fre_err *err)
-{
-    fre_status st = open_parts(v, path, err);
-
-    if (st == FRE_OK)
-        st = find_word_starts(v);
-    if (st != FRE_OK)
-        return st;
-    v->drawer = calloc(v->threads, sizeof *v->drawer);
-    if (!v->drawer)
-        return FRE_E_NOMEM;
-    for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
-        st = inv_drawer_init(&v->drawer[i], v->decoder, v->projector.rows, INV_BATCH, err);
-    return st == FRE_OK ? check_works(v, err) : st;
-}
-
-static fre_status open_language_model(fre_inverter *v, const char *name, fre_err *err)
-{
-    const fre_lm_opts o = {.path = name && strcmp(name, "default") == 0 ? NULL : name,
-                           .threads = v->threads,
-                           .parts = FRE_LM_WHOLE};
-
-    return name && strcmp(name, "none") != 0 ? fre_lm_open(&v->lm, &o, err) : FRE_OK;
-}
-
-static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
-{
-    fre_status st = FRE_OK;
-
-    if (search_alone(o) && !o->search.public_corpus)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--inverter search needs --public-corpus FILE: texts that anyone may see, "
-                        "to start from");
-    if (!search_alone(o))
-        st = open_trained(v, o->path, err);
-    if (st == FRE_OK)
-        st = open_language_model(v, o->search.language_model, err);
-    if (st == FRE_OK && o->search.public_corpus)
-        st = inv_index_open(&v->index, o->search.public_corpus, v->embedder, o->progress, err);
-    return st;
 }
 
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
@@ -243,11 +108,30 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the inverter");
     v->embedder = embedder;
     take_options(v, opts);
-    st = open_all(v, opts, err);
+    st = fre_prior_open_for(&v->prior, opts->prior, fre_embedder_path(embedder),
+                            fre_embedder_info(embedder), err);
     if (st == FRE_OK)
-        *out = v;
-    else
-        fre_inverter_free(v);
+        st = open_parts(v, opts->path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = find_word_starts(v);
+    if (st != FRE_OK)
+        goto out;
+    v->drawer = calloc(v->threads, sizeof *v->drawer);
+    if (!v->drawer) {
+        st = FRE_E_NOMEM;
+        goto out;
+    }
+    for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
+        st = inv_drawer_init(&v->drawer[i], v->decoder, &v->projector, INV_BATCH, err);
+    if (st == FRE_OK)
+        st = inv_check_works(v, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = v;
+    v = NULL;
+out:
+    fre_inverter_free(v);
     return st == FRE_E_NOMEM ? fre_fail(err, st, "out of memory opening the inverter") : st;
 }
 
@@ -260,25 +144,19 @@ void fre_inverter_free(fre_inverter *v)
     free(v->drawer);
     free(v->starts);
     inv_projector_wipe(&v->projector);
+    fre_prior_free(v->prior);
     fre_model_free(v->decoder);
-    inv_index_free(v->index);
-    fre_lm_free(v->lm);
     free(v);
 }
 
 const uint8_t *fre_inverter_sha256(const fre_inverter *v)
 {
-    return v->decoder ? fre_model_info_view(v->decoder)->sha256 : NULL;
+    return fre_model_info_view(v->decoder)->sha256;
 }
 
 const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
 {
-    return v->decoder ? fre_tensors_sha256(v->projector.tensors) : NULL;
-}
-
-fre_lm *fre_inverter_lm(const fre_inverter *v)
-{
-    return v->lm;
+    return fre_tensors_sha256(v->projector.tensors);
 }
 
 fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
@@ -341,25 +219,10 @@ static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_sta
     return take_paraphrases(v, out, p);
 }
 
-static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t row, fre_err *err)
-{
-    const fre_invert_trace out = {.row = row,
-                                  .drawn = t->drawn,
-                                  .embedded = t->embedded,
-                                  .lm_tokens = t->lm_tokens,
-                                  .rounds = t->rounds,
-                                  .score = t->score,
-                                  .distance = t->distance,
-                                  .kinds = INV_KINDS,
-                                  .gain = t->gain};
-
-    return v->trace(v->trace_ctx, &out, err);
-}
-
 fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *noise_std,
                       size_t n, const fre_progress *progress, fre_err *err)
 {
-    const size_t dim = v->dim;
+    const size_t dim = v->projector.dim;
     fre_inversion *made = NULL;
     inv_state state[INV_CHUNK];
     fre_status st = inv_check_rows(mu, noise_std, n, dim, err);
@@ -381,8 +244,6 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
         st = inv_search(v, state, m, err);
         for (uint32_t i = 0; i < m && st == FRE_OK; i++)
             st = take_result(v, &made[at + i], &state[i], err);
-        for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
-            st = show_trace(v, &state[i].trace, at + i, err);
         for (uint32_t i = 0; i < m; i++)
             inv_state_wipe(&state[i]);
     }

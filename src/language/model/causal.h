@@ -25,9 +25,11 @@ FRE_MUST_CHECK fre_status fre_causal_state_new(fre_causal_state **out, const fre
                                                uint32_t max_tokens, uint32_t max_seqs);
 void fre_causal_state_free(fre_causal_state *s);
 
-/* Forget everything; run the rows (n_rows x dim) at positions 0.. for sequences 0..n_seqs-1. */
+/* Forget everything; run the rows (n_rows x dim), then the tokens, at positions 0.. for sequences
+ * 0..n_seqs-1. */
 void fre_causal_prefix(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
-                       const float *rows, uint32_t n_rows, uint32_t n_seqs);
+                       const float *rows, uint32_t n_rows, const int32_t *ids, uint32_t n_ids,
+                       uint32_t n_seqs);
 /* Row i: token ids[i] at position pos for the n_seq[i] sequences that follow those of row i - 1
  * in seq (n_seq NULL: one each).  Arguments are in range, and every sequence has all rows before
  * pos.  Logits: n x vocab.  FRE_E_STATE: a sequence lacks a row. */

@@ -160,20 +160,25 @@ void fre_causal_forward(const fre_causal *m, fre_causal_state *s, const fre_kern
 }
 
 void fre_causal_prefix(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
-                       const float *rows, uint32_t n_rows, uint32_t n_seqs)
+                       const float *rows, uint32_t n_rows, const int32_t *ids, uint32_t n_ids,
+                       uint32_t n_seqs)
 {
+    const uint32_t n = n_rows + n_ids;
+
     memset(s->place, 0xff, s->max_rows * sizeof *s->place);
-    s->used = n_rows;
+    s->used = n;
     for (uint32_t q = 0; q < n_seqs; q++)
-        for (uint32_t i = 0; i < n_rows; i++)
+        for (uint32_t i = 0; i < n; i++)
             s->place[q * s->max_tokens + i] = i;
-    for (uint32_t i = 0; i < n_rows; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         s->row[i] = s->pos[i] = i;
         s->of[i] = 0;
     }
     /* Rows read the keys of rows before them, which the same layer has just written. */
     memcpy(s->x, rows, (size_t)n_rows * m->dim * sizeof *rows);
-    fre_causal_forward(m, s, kernels, n_rows);
+    for (uint32_t i = 0; i < n_ids; i++)
+        fre_table_row(&m->table, s->x + (n_rows + i) * m->dim, (size_t)ids[i]);
+    fre_causal_forward(m, s, kernels, n);
 }
 
 /* Give row i of a step its place in the pool and in its sequences. */

@@ -4,23 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows, uint32_t n_seqs,
-                            fre_err *err)
+/* Input rows at positions 0.. of sequence 0, in llama.cpp. */
+static fre_status run_rows(fre_model_ctx *c, const float *rows, uint32_t n_rows, fre_err *err)
 {
-    struct llama_batch b = {0};
-    llama_memory_t memory;
+    struct llama_batch b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
     int32_t code;
 
-    if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || !rows || n_rows == 0 ||
-        n_rows > c->max_tokens || n_seqs == 0 || n_seqs > c->max_seqs)
-        return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
-    if (c->model->causal) {
-        fre_causal_prefix(c->model->causal, c->state, c->model->kernels, rows, n_rows, n_seqs);
-        return FRE_OK;
-    }
-    memory = llama_get_memory(c->llama);
-    llama_memory_clear(memory, false);
-    b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
     if (!b.embd || !b.pos || !b.seq_id || !b.logits) {
         llama_batch_free(b);
         return fre_fail(err, FRE_E_NOMEM, "out of memory running the model");
@@ -36,10 +25,55 @@ fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows
     fre_runtime_clear_error();
     code = llama_decode(c->llama, b);
     llama_batch_free(b);
-    if (code == 0)
-        for (uint32_t s = 1; s < n_seqs; s++)
-            llama_memory_seq_cp(memory, 0, (llama_seq_id)s, -1, -1);
     return fre_model_result(code, err);
+}
+
+/* Tokens at positions from.. of sequence 0. */
+static fre_status run_tokens(fre_model_ctx *c, const int32_t *ids, uint32_t n, uint32_t from,
+                             fre_err *err)
+{
+    if (n == 0)
+        return FRE_OK;
+    c->batch.n_tokens = 0;
+    for (uint32_t i = 0; i < n; i++)
+        fre_model_batch_add(c, ids[i], from + i, 0, false);
+    fre_runtime_clear_error();
+    return fre_model_result(llama_decode(c->llama, c->batch), err);
+}
+
+fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows, uint32_t n_rows,
+                                   const int32_t *ids, uint32_t n_ids, uint32_t n_seqs,
+                                   fre_err *err)
+{
+    llama_memory_t memory;
+    fre_status st;
+
+    if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || !rows || n_rows == 0 ||
+        n_rows > c->max_tokens || n_ids > c->max_tokens - n_rows || (n_ids > 0 && !ids) ||
+        n_seqs == 0 || n_seqs > c->max_seqs)
+        return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
+    for (uint32_t i = 0; i < n_ids; i++)
+        if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->info.vocab)
+            return fre_fail(err, FRE_E_ARG, "fre_model_prefix: token out of range");
+    if (c->model->causal) {
+        fre_causal_prefix(c->model->causal, c->state, c->model->kernels, rows, n_rows, ids, n_ids,
+                          n_seqs);
+        return FRE_OK;
+    }
+    memory = llama_get_memory(c->llama);
+    llama_memory_clear(memory, false);
+    st = run_rows(c, rows, n_rows, err);
+    if (st == FRE_OK)
+        st = run_tokens(c, ids, n_ids, n_rows, err);
+    for (uint32_t s = 1; st == FRE_OK && s < n_seqs; s++)
+        llama_memory_seq_cp(memory, 0, (llama_seq_id)s, -1, -1);
+    return st;
+}
+
+fre_status fre_model_prefix(fre_model_ctx *c, const float *rows, uint32_t n_rows, uint32_t n_seqs,
+                            fre_err *err)
+{
+    return fre_model_prefix_tokens(c, rows, n_rows, NULL, 0, n_seqs, err);
 }
 
 /* llama.cpp runs sequences with consecutive numbers as one product and starts another one at

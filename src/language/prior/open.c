@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <fre/embed.h>
 #include <fre/linalg.h>
 
 #define PATH_LEN 4096u
@@ -155,7 +154,7 @@ static fre_status check_fit(const fre_prior *p, const char *path, const fre_mode
 fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *embedder_path,
                               const fre_model_info *embedder, fre_err *err)
 {
-    char found[PATH_LEN], beside[PATH_LEN];
+    char beside[PATH_LEN];
     fre_prior *p = NULL;
     fre_status st;
 
@@ -163,13 +162,7 @@ fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *emb
     if (path && strcmp(path, "none") == 0)
         return FRE_OK;
     if (!path) {
-        if (!embedder_path) {
-            st = fre_model_find(found, sizeof found, FRE_EMBEDDER_DEFAULT, err);
-            if (st != FRE_OK)
-                return st;
-            embedder_path = found;
-        }
-        if (!path_beside(beside, embedder_path) || access(beside, F_OK) != 0)
+        if (!embedder_path || !path_beside(beside, embedder_path) || access(beside, F_OK) != 0)
             return FRE_OK;
         path = beside;
     }
