@@ -141,7 +141,7 @@ static void raw(genuine *g, fre_bytes in)
     refused(fre_exchange_take(&x, &out, &g->s.w, &g->s.tag, in, NULL), &out);
     refused(fre_exchange_read(&g->client, &out, &g->s.w, in, NULL), &out);
     for (unsigned type = FRE_WIRE_REPORT; type <= FRE_WIRE_SHARE; type++) {
-        if (fre_contribution_split(&sealed, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)
+        if (fre_contribution_split(&sealed, NULL, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)
             sample_must(sealed.p >= in.p && sealed.p + sealed.n == in.p + in.n);
         sample_must(fre_contribution_open(&m, &out, &g->s.w, (fre_wire_type)type, &g->s.syn, in,
                                           NULL) != FRE_OK);
@@ -176,8 +176,8 @@ static void changed(genuine *g, fre_bytes by)
     fre_buf_init(&plain, SAMPLE_MAX);
     fit(&message, sample_view(&g->report), g->report.n);
     differs = change(message.p, message.n, by);
-    if (fre_contribution_split(&sealed, &g->s.w, FRE_WIRE_REPORT, sample_view(&message), NULL) ==
-        FRE_OK)
+    if (fre_contribution_split(&sealed, NULL, &g->s.w, FRE_WIRE_REPORT, sample_view(&message),
+                               NULL) == FRE_OK)
         sample_must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn,
                                            sealed, NULL) == FRE_OK) == !differs);
     else

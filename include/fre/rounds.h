@@ -23,7 +23,8 @@
  *     tags_close    S_tag destroys its key, hands padding (reports like any other) to the relay, and
  *                   when all of it was taken the closed statement; the relay shuffles and flushes to
  *                   S_syn, which publishes its list to S_tag, the relay and, through it, clients
- *     shares_close  two-phase: clients have handed shares to the relay by now; it flushes them
+ *     shares_close  two-phase: clients have handed shares to the relay by now; it flushes them, and
+ *                   tells S_tag their marks (the roll; one-shot: with the reports)
  *     then          S_syn -> S_tag sets, accepted <-, open ->, sums <-; S_syn releases
  *     end           every role forgets what it has but what was published, its keys too
  * An empty list ends a collection at once, with an empty release and no shares.
@@ -121,7 +122,9 @@ typedef struct fre_tagging_keys {
 typedef struct fre_tagging_counts {
     uint64_t evaluations;     /**< elements; never above users * cells_per_user */
     uint64_t padding, padded; /**< reports of padding in all (0 before closing), and taken so far */
-    uint64_t seeds_refused;   /**< sealed seeds that did not open, or came twice */
+    uint64_t
+        seeds_refused;  /**< sealed seeds that the relay did not carry, did not open, came twice */
+    uint64_t strangers; /**< those among them that the relay did not carry */
     uint64_t opened, refused; /**< tags summed; tags asked for but not summed */
 } fre_tagging_counts;
 
@@ -147,7 +150,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_tagging_load(fre_tagging **out, const fre_
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_exchange(fre_tagging *x, fre_buf *reply,
                                                        fre_rejection *why, fre_bytes in,
                                                        int64_t now);
-/** LIST, SETS, OPEN of S_syn; CANCEL of S_syn or the relay. */
+/** LIST, SETS, OPEN of S_syn; ROLL of the relay, without which no seed is opened; CANCEL of
+ * either. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply,
                                                      fre_rejection *why, fre_bytes in, int64_t now);
 /** To the relay: padding (some at a time: tick again when they are answered), closed, cancel; to
@@ -236,6 +240,9 @@ FRE_API fre_bytes fre_synthesis_release_view(const fre_synthesis *x, uint32_t pa
  * its kind, and nothing else of its sender. */
 typedef struct fre_relay fre_relay;
 
+/** A part of the roll has as many marks as so many flushes. */
+#define FRE_ROUNDS_ROLL_FACTOR 64u
+
 typedef struct fre_relay_opts {
     /** Clients without whose reports nothing is flushed, and without whose shares neither: the
      * collection is cancelled instead.  Padding does not count.  >= 1. */
@@ -279,7 +286,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_relay_submit(fre_relay *x, fre_buf *reply,
  * cancelled before a report leaves); LIST and RELEASE of S_syn; CANCEL of either. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_handle(fre_relay *x, fre_buf *reply, fre_rejection *why,
                                                    fre_bytes in, int64_t now);
-/** To S_syn: flushes (some at a time), cancel; to S_tag: cancel. */
+/** To S_syn: flushes (some at a time), cancel; to S_tag: the roll (a part at a time), cancel. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now);
 /** Settles a message as fre_tagging_answered does. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply,

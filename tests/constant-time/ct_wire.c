@@ -72,6 +72,7 @@ static void contribute(fre_wire_type type, bool null)
 {
     static party p;
     fre_contribution m = {.null = null}, back;
+    fre_bytes sealed;
     fre_buf plain;
 
     start(&p);
@@ -89,10 +90,8 @@ static void contribute(fre_wire_type type, bool null)
     ok(fre_contribution_seal(&p.out, &p.s.w, type, &m, &p.rng));
     ct_unpoison(p.out.p, p.out.n); /* public: it is sent, sealed */
     fre_buf_init(&plain, SAMPLE_MAX);
-    ok(fre_contribution_open(&back, &plain, &p.s.w, type, &p.s.syn,
-                             (fre_bytes){p.out.p + FRE_WIRE_HEAD_BYTES,
-                                         p.out.n - FRE_WIRE_HEAD_BYTES},
-                             NULL));
+    ok(fre_contribution_split(&sealed, NULL, &p.s.w, type, (fre_bytes){p.out.p, p.out.n}, NULL));
+    ok(fre_contribution_open(&back, &plain, &p.s.w, type, &p.s.syn, sealed, NULL));
     ct_require(back.null == null, "null came back otherwise");
     ct_require(null || memcmp(back.tag.b, p.tag[0].b, sizeof back.tag.b) == 0,
                "the tag came back otherwise");

@@ -449,8 +449,10 @@ def test_report_and_share():
     assert len(report) == 48 + 48
     plain = hpke_open(V["syn_seal_sk"], report, info("fre/report/v1"), head(3))
     assert plain == V["report_id"] + V["tag"]
-    share = body("share", 7).data
-    plain = Reader(hpke_open(V["syn_seal_sk"], share, info("fre/share/v1"), head(7)))
+    share = body("share", 7)
+    mark = hashlib.sha256(info("fre/mark/v1") + V["sealed_seed"]).digest()[:16]
+    assert share.take(16) == V["mark"] == mark
+    plain = Reader(hpke_open(V["syn_seal_sk"], share.data, info("fre/share/v1"), head(7)))
     assert plain.take(49) == b"\x01" + V["report_id"] + V["tag"]
     assert plain.take(64) == V["sealed_seed"]
     assert plain.data == V["share_packed"]
@@ -498,6 +500,9 @@ def test_signed_messages():
     assert (r.number(1), r.number(4), r.number(4)) == (3, 0, 1)
     assert r.take(r.number(2)) == V["closed"]
     assert r.number(4) == 1 and r.take(96) == V["report"][34:]
+    r.end()
+    r = body("roll", 17, "fre/roll/v1", "relay_sign")
+    assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1) and r.take(16) == V["mark"]
     r.end()
     r = body("list", 6, "fre/list/v1", "syn_sign")
     assert r.number(4) == 1 and r.take(32) == V["tag"] and r.number(4) == 128

@@ -30,6 +30,7 @@ typedef struct world {
     queue reports, shares;
     fre_buf closed;
     fre_buf list, release;
+    bool rolled;   /* S_tag has the relay's roll */
     bool restart;  /* both servers after every call */
     bool key_kept; /* of S_tag, over restarts */
     uint32_t cancels;
@@ -281,8 +282,8 @@ static inline void flush_encode(const world *w, fre_buf *out, const queue *q, fr
     for (size_t i = from; i < to; i++) {
         fre_bytes v;
 
-        sample_must(fre_contribution_split(&v, &w->s.w, type, rounds_buf_view(&q->item[i]), NULL) ==
-                    FRE_OK);
+        sample_must(fre_contribution_split(&v, NULL, &w->s.w, type, rounds_buf_view(&q->item[i]),
+                                           NULL) == FRE_OK);
         sample_must(fre_buf_append(&sealed, v.p, v.n) == FRE_OK);
     }
     f.sealed = rounds_buf_view(&sealed);
@@ -290,6 +291,40 @@ static inline void flush_encode(const world *w, fre_buf *out, const queue *q, fr
         f.closed = rounds_buf_view(&w->closed);
     sample_must(fre_flush_encode(out, &w->s.w, &f, &w->s.relay_sk) == FRE_OK);
     fre_buf_wipe(&sealed);
+}
+
+static inline int mark_order(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(fre_mark));
+}
+
+/* The relay's roll of n marks, which get sorted, each once: `part` of as many. */
+static inline void roll_encode(const world *w, fre_buf *out, fre_mark *mark, size_t n,
+                               fre_part part)
+{
+    fre_roll m = {.part = part};
+    size_t from, to, different = 0;
+
+    if (n > 0)
+        qsort(mark, n, sizeof *mark, mark_order);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || mark_order(&mark[i], &mark[different - 1]) != 0)
+            mark[different++] = mark[i];
+    from = different * part.index / part.count;
+    to = different * (part.index + 1) / part.count;
+    m.n = (uint32_t)(to - from);
+    m.mark = mark + from;
+    sample_must(fre_roll_encode(out, &w->s.w, &m, &w->s.relay_sk) == FRE_OK);
+}
+
+static inline size_t queue_marks(const world *w, fre_mark *mark, const queue *q, fre_wire_type type)
+{
+    fre_bytes sealed;
+
+    for (size_t i = 0; i < q->n; i++)
+        sample_must(fre_contribution_split(&sealed, &mark[i], &w->s.w, type,
+                                           rounds_buf_view(&q->item[i]), NULL) == FRE_OK);
+    return q->n;
 }
 
 static inline fre_rejection to_syn(world *w, fre_bytes in, int64_t now)
@@ -323,6 +358,25 @@ static inline fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64
     fre_buf_wipe(&own);
     called(w);
     return why;
+}
+
+/* What S_tag needs before sets: the marks of all shares that are queued, in two parts. */
+static inline void tell_roll(world *w, int64_t now)
+{
+    const bool once = w->s.w.c.one_shot;
+    fre_mark mark[sizeof w->shares.item / sizeof *w->shares.item];
+    const size_t n = queue_marks(w, mark, once ? &w->reports : &w->shares,
+                                 once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
+
+    for (uint32_t i = 0; i < 2; i++) {
+        fre_buf m;
+
+        fre_buf_init(&m, SAMPLE_MAX);
+        roll_encode(w, &m, mark, n, (fre_part){i, 2});
+        sample_must(to_tag(w, NULL, rounds_buf_view(&m), now) == FRE_NOT_REJECTED);
+        fre_buf_wipe(&m);
+    }
+    w->rolled = true;
 }
 
 static inline void flush(world *w, fre_wire_type type, uint32_t parts, int64_t now)
@@ -419,6 +473,8 @@ static inline void pump_syn(world *w, int64_t now, bool lose)
 
             fre_buf_wipe(&reply);
             if (o.item[i].to == FRE_ROLE_TAG) {
+                if (o.item[i].message.p[1] == FRE_WIRE_SETS && !w->rolled)
+                    tell_roll(w, now);
                 (void)to_tag(w, &reply, rounds_buf_view(&o.item[i].message), now);
                 answer = rounds_buf_view(&reply);
                 if (lose && !lost)

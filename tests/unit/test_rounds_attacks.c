@@ -60,12 +60,30 @@ static void attack_begin(attack *a, uint32_t count)
     attack_begin_as(a, &a->w->s.w.c, count);
 }
 
+/* The first `carried` of these shares came through the relay. */
+static void carry(attack *a, uint32_t carried)
+{
+    fre_mark mark[MEMBERS];
+    fre_buf m;
+
+    for (uint32_t k = 0; k < carried; k++)
+        fre_mark_seed(&mark[k], &a->w->s.w, &a->member[k].seed);
+    fre_buf_init(&m, SAMPLE_MAX);
+    roll_encode(a->w, &m, mark, carried, (fre_part){0, 1});
+    assert_int_equal(to_tag(a->w, NULL, rounds_buf_view(&m), a->w->s.w.c.shares_close),
+                     FRE_NOT_REJECTED);
+    fre_buf_wipe(&m);
+    a->w->rolled = true;
+}
+
 static fre_rejection ask_sets(attack *a, uint32_t n)
 {
     const fre_set set = {.tag = a->tag, .n = n, .member = a->member};
     fre_rejection why;
     fre_buf m;
 
+    if (!a->w->rolled)
+        carry(a, n);
     fre_buf_init(&m, SAMPLE_MAX);
     assert_int_equal(fre_sets_encode(&m, &a->w->s.w, (fre_part){0, 1}, &set, 1, &a->w->s.syn_sk),
                      FRE_OK);
@@ -522,24 +540,67 @@ static void test_clocks(void **state)
     }
 }
 
-/* ---- what is not prevented ---------------------------------------------------------------------- */
+/* An S_syn that does not follow the protocol makes up members: it knows the tag, and anybody can seal
+ * seeds to S_tag.  To get what is left of the sum, one client's share, it would have to have them
+ * carried by the relay: so many of its enrolled clients, and no more than w of them collude. */
+static void test_made_up_members(void **state)
+{
+    (void)state;
+    for (uint32_t honest = 1; honest <= 3; honest++) {
+        attack a;
+        fre_tagging_counts n;
+        uint32_t sum[DIM];
 
-/* An S_syn that does not follow the protocol can make up members: it knows the tag, and anybody can
- * seal seeds to S_tag.  What is left of the sum is one client's share, with its own noise alone. */
-static void test_limit_made_up_members(void **state)
+        attack_begin(&a, 5);
+        carry(&a, honest);
+        assert_int_equal(ask_sets(&a, 5), FRE_NOT_REJECTED);
+        assert_false(ask_sum(&a, sum, (fre_part){0, 2}, 0, 5));
+        assert_false(
+            ask_sum(&a, sum, (fre_part){1, 2}, 0, honest)); /* it was spent, if not before */
+        fre_tagging_count(&n, a.w->tag);
+        assert_int_equal(n.strangers, 5 - honest);
+        world_free(a.w);
+    }
+}
+
+/* Nor does a roll of its own making help, or none. */
+static void test_made_up_rolls(void **state)
 {
     attack a;
-    uint32_t sum[DIM], own[DIM], honest[DIM];
+    fre_mark mark[1] = {{{1}}};
+    const fre_roll roll = {.part = {0, 1}, .n = 1, .mark = mark};
+    uint32_t sum[DIM];
+    fre_buf m;
 
     (void)state;
     attack_begin(&a, 5);
-    assert_int_equal(ask_sets(&a, 5), FRE_NOT_REJECTED);
-    assert_true(ask_sum(&a, sum, (fre_part){0, 1}, 0, 5));
-    expand(&a, own, 1, 5); /* all but the first are its own */
-    expand(&a, honest, 0, 1);
-    assert_true(is_difference(&a, sum, own, honest));
+    fre_buf_init(&m, SAMPLE_MAX);
+    assert_int_equal(fre_roll_encode(&m, &a.w->s.w, &roll, &a.w->s.syn_sk), FRE_OK);
+    assert_int_equal(to_tag(a.w, NULL, rounds_buf_view(&m), 3000), FRE_REJECTED_UNAUTHENTIC);
+    a.w->rolled = true;
+    assert_int_equal(ask_sets(&a, 5), FRE_REJECTED_PHASE);
+    assert_false(ask_sum(&a, sum, (fre_part){0, 1}, 0, 5));
+    fre_buf_wipe(&m);
     world_free(a.w);
 }
+
+/* A count that is too high makes every client add less noise: the sum then needs as many answers. */
+static void test_a_count_that_is_too_high(void **state)
+{
+    (void)state;
+    for (uint32_t answers = 3; answers <= 4; answers++) {
+        attack a;
+        uint32_t sum[DIM];
+
+        attack_begin(&a, 8); /* of which half must answer, whatever S_syn makes up */
+        carry(&a, answers);
+        assert_int_equal(ask_sets(&a, 8), FRE_NOT_REJECTED);
+        assert_int_equal(ask_sum(&a, sum, (fre_part){0, 1}, 0, answers), answers >= 4);
+        world_free(a.w);
+    }
+}
+
+/* ---- what is not prevented ---------------------------------------------------------------------- */
 
 /* An S_tag that is set back to an old state has forgotten what it opened. */
 static void test_limit_an_old_state_of_s_tag(void **state)
@@ -583,7 +644,9 @@ int main(void)
         cmocka_unit_test(test_the_mix_can_not_be_undone),
         cmocka_unit_test(test_a_message_of_somebody_else),
         cmocka_unit_test(test_clocks),
-        cmocka_unit_test(test_limit_made_up_members),
+        cmocka_unit_test(test_made_up_members),
+        cmocka_unit_test(test_made_up_rolls),
+        cmocka_unit_test(test_a_count_that_is_too_high),
         cmocka_unit_test(test_limit_an_old_state_of_s_tag),
     };
 

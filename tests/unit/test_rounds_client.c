@@ -152,7 +152,7 @@ static fre_contribution opened(const world *w, const fre_wire *wire, fre_wire_ty
     fre_contribution m;
     fre_bytes sealed;
 
-    assert_int_equal(fre_contribution_split(&sealed, wire, type, message, NULL), FRE_OK);
+    assert_int_equal(fre_contribution_split(&sealed, NULL, wire, type, message, NULL), FRE_OK);
     assert_int_equal(fre_contribution_open(&m, plain, wire, type, &w->s.syn, sealed, NULL), FRE_OK);
     return m;
 }

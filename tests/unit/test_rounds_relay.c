@@ -11,6 +11,7 @@
 
 #define BATCH 4u
 #define CLIENTS 40u
+#define MARKS 128u
 
 typedef struct world {
     sample s;
@@ -18,6 +19,8 @@ typedef struct world {
     fre_rng rng;
     fre_outbox out;
     fre_buf reply, message, closed, list;
+    fre_mark mark[MARKS]; /* of the roll, as far as S_tag has it */
+    uint32_t marks, roll_parts;
 } world;
 
 static fre_bytes name_of(const uint32_t *i)
@@ -31,6 +34,7 @@ static void set_up_as(world *w, const fre_collection *c, const fre_relay_opts *o
     fre_err err = {""};
 
     w->relay = NULL;
+    w->marks = w->roll_parts = 0;
     small_init_from(&w->s, c);
     small_rng(&w->rng, seed);
     fre_outbox_init(&w->out);
@@ -82,6 +86,7 @@ static fre_bytes make(world *w, fre_wire_type type, uint32_t which)
     fre_contribution m = {.packed = {packed, fre_wire_share_bytes(&w->s.w)}};
 
     memcpy(m.id.b, &which, sizeof which);
+    fre_rng_bytes(&w->rng, m.seed.b, sizeof m.seed.b);
     fre_buf_wipe(&w->message);
     assert_int_equal(fre_contribution_seal(&w->message, &w->s.w, type, &m, &w->rng), FRE_OK);
     return sample_view(&w->message);
@@ -144,15 +149,36 @@ static void fill(world *w, uint32_t clients)
         submit(w, i, make(w, FRE_WIRE_REPORT, i), 1500, FRE_NOT_REJECTED);
 }
 
+/* A part of the roll, which follows what was there; it is receipted. */
+static void take_roll(world *w, const fre_outbox_item *item, int64_t now)
+{
+    fre_roll m;
+
+    assert_int_equal(fre_roll_decode(&m, &w->s.w, sample_view(&item->message), NULL), FRE_OK);
+    assert_int_equal(m.part.index, w->roll_parts++);
+    for (uint32_t i = 0; i < m.n; i++) {
+        assert_true(w->marks < MARKS);
+        w->mark[w->marks++] = m.mark[i];
+        if (w->marks > 1)
+            assert_true(memcmp(&w->mark[w->marks - 2], &w->mark[w->marks - 1], sizeof m.mark[i]) <
+                        0);
+    }
+    assert_int_equal(fre_relay_answered(w->relay, item->cookie, receipt(), now), FRE_OK);
+}
+
 /* Ids inside the flushes that are due, in their order; everything is receipted. */
 static uint32_t flushed(world *w, fre_wire_type type, int64_t now, uint32_t *which, uint32_t max)
 {
-    uint32_t n = 0, part = 0;
+    uint32_t n = 0;
     fre_buf plain;
 
     fre_buf_init(&plain, SAMPLE_MAX);
     while (tick(w, now) > 0)
         for (size_t i = 0; i < w->out.n; i++) {
+            if (w->out.item[i].to == FRE_ROLE_TAG) {
+                take_roll(w, &w->out.item[i], now);
+                continue;
+            }
             const size_t each = fre_wire_sealed_bytes(&w->s.w, type);
             fre_flush m;
 
@@ -160,7 +186,6 @@ static uint32_t flushed(world *w, fre_wire_type type, int64_t now, uint32_t *whi
             assert_int_equal(
                 fre_flush_decode(&m, &w->s.w, sample_view(&w->out.item[i].message), NULL), FRE_OK);
             assert_int_equal(m.type, type);
-            assert_int_equal(m.part.index, part++);
             for (uint32_t j = 0; j < m.n; j++) {
                 fre_contribution c;
 
@@ -582,6 +607,114 @@ static void test_shares_by_phase(void **state)
     tear_down(&w);
 }
 
+static bool marked(const world *w, const fre_mark *mark)
+{
+    for (uint32_t i = 0; i < w->marks; i++)
+        if (memcmp(w->mark[i].b, mark->b, sizeof mark->b) == 0)
+            return true;
+    return false;
+}
+
+/* S_tag gets the marks of exactly the shares that were taken, each once, in no order of theirs, and
+ * over restarts the same. */
+static void test_roll_of_what_was_taken(void **state)
+{
+    fre_relay_opts opts = {.batch_min = BATCH, .part_max = 1}; /* parts of 64 marks */
+    uint32_t which[MARKS];
+    fre_mark taken[70], refused;
+    fre_bytes sealed;
+    fre_collection c;
+    world w;
+
+    (void)state;
+    c = small_collection(&w.s);
+    c.cells_per_user = 2;
+    set_up_as(&w, &c, &opts, 14);
+    reach_shares(&w, 35);
+    for (uint32_t i = 0; i < 70; i++) {
+        const fre_bytes m = make(&w, FRE_WIRE_SHARE, i);
+
+        assert_int_equal(
+            fre_contribution_split(&sealed, &taken[i], &w.s.w, FRE_WIRE_SHARE, m, NULL), FRE_OK);
+        submit(&w, i / 2, m, 2500, FRE_NOT_REJECTED);
+        submit(&w, i / 2, m, 2500, FRE_NOT_REJECTED);
+        if (i % 20 == 0)
+            reload(&w);
+    }
+    /* One mark of two messages is one. */
+    sealed = make(&w, FRE_WIRE_SHARE, 70);
+    assert_int_equal(
+        fre_contribution_split(&sealed, &refused, &w.s.w, FRE_WIRE_SHARE, sealed, NULL), FRE_OK);
+    submit(&w, 0, sample_view(&w.message), 2500, FRE_REJECTED_REPLAYED);
+    assert_int_equal(flushed(&w, FRE_WIRE_SHARE, 3000, which, MARKS), 70);
+    assert_int_equal(w.roll_parts, 2);
+    assert_int_equal(w.marks, 70);
+    for (uint32_t i = 0; i < 70; i++)
+        assert_true(marked(&w, &taken[i]));
+    assert_false(marked(&w, &refused));
+    assert_null(w.relay->roll.mark); /* nor does the relay keep them */
+    tear_down(&w);
+}
+
+/* A mark that somebody repeats is in the roll once. */
+static void test_a_mark_twice(void **state)
+{
+    uint32_t which[CLIENTS];
+    uint8_t other[4096];
+    world w;
+
+    (void)state;
+    set_up(&w, 15);
+    reach_shares(&w, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        const fre_bytes m = make(&w, FRE_WIRE_SHARE, i);
+
+        if (i == 0)
+            memcpy(other, m.p, m.n);
+        if (i == 1) /* its own content under the mark of the first one */
+            memcpy(w.message.p + FRE_WIRE_HEAD_BYTES, other + FRE_WIRE_HEAD_BYTES,
+                   sizeof(fre_mark));
+        submit(&w, i, m, 2500, FRE_NOT_REJECTED);
+    }
+    assert_int_equal(flushed(&w, FRE_WIRE_SHARE, 3000, which, CLIENTS), 6);
+    assert_int_equal(w.marks, 5);
+    tear_down(&w);
+}
+
+/* What S_syn has is given back, from the end of the mix; what it hasn't stays, over restarts too. */
+static void test_memory_goes_with_the_flush(void **state)
+{
+    static const unsigned orders[][3] = {{0, 1, 2}, {2, 1, 0}, {1, 0, 2}, {1, 2, 0}};
+    world w;
+
+    (void)state;
+    for (unsigned o = 0; o < 4; o++) {
+        uint64_t cookie[3];
+        bool gone[3] = {false};
+
+        set_up(&w, 16);
+        fill(&w, CLIENTS);
+        handle(&w, sample_view(&w.closed), 2001, FRE_NOT_REJECTED);
+        assert_int_equal(tick(&w, 2001), 3);
+        for (unsigned i = 0; i < 3; i++) /* from the last part to the first */
+            cookie[2 - i] = w.out.item[i].cookie;
+        for (unsigned k = 0; k < 3; k++) {
+            const unsigned part = orders[o][k];
+            size_t held = 0;
+
+            assert_int_equal(fre_relay_answered(w.relay, cookie[part], receipt(), 2002), FRE_OK);
+            gone[part] = true;
+            for (size_t i = 0; i < 3; i++)
+                held = gone[i] ? held : i == 2 ? CLIENTS : 16 * (i + 1);
+            assert_int_equal(w.relay->mix_cap < CLIENTS ? w.relay->mix_cap : CLIENTS, held);
+            reload(&w);
+            assert_int_equal(tick(&w, 2003), 2 - k);
+        }
+        assert_null(w.relay->mix);
+        tear_down(&w);
+    }
+}
+
 static void test_too_few_shares(void **state)
 {
     world w;
@@ -749,6 +882,9 @@ int main(void)
         cmocka_unit_test(test_shuffle_is_uniform),
         cmocka_unit_test(test_flush_is_repeated),
         cmocka_unit_test(test_shares_by_phase),
+        cmocka_unit_test(test_roll_of_what_was_taken),
+        cmocka_unit_test(test_a_mark_twice),
+        cmocka_unit_test(test_memory_goes_with_the_flush),
         cmocka_unit_test(test_too_few_shares),
         cmocka_unit_test(test_release_is_shown_whole),
         cmocka_unit_test(test_empty_list_skips_shares),

@@ -145,7 +145,7 @@ static fre_list make_phase_one(sample *s, const fre_tag *tag, const fre_report_i
     assert_int_equal(fre_closed_encode(&statement, &s->w, &closed, &s->tag_sk), FRE_OK);
     note("closed", sample_view(&statement));
     flush.closed = sample_view(&statement);
-    assert_int_equal(fre_contribution_split(&flush.sealed, &s->w, FRE_WIRE_REPORT,
+    assert_int_equal(fre_contribution_split(&flush.sealed, NULL, &s->w, FRE_WIRE_REPORT,
                                             sample_view(&report), NULL),
                      FRE_OK);
     assert_int_equal(fre_flush_encode(b, &s->w, &flush, &s->relay_sk), FRE_OK);
@@ -170,6 +170,7 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
     fre_share_expander *e;
     fre_rng r;
     fre_contribution m = {.id = *id, .tag = *tag, .packed = {packed, n}};
+    fre_mark mark;
     uint32_t share[16];
 
     assert_int_equal(fre_rng_init(&r), FRE_OK); /* of a true share nothing random is left */
@@ -195,12 +196,17 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
                      FRE_OK);
     fre_rng_wipe(&r);
     note_buf("share", b);
+    fre_mark_seed(&mark, &s->w, &m.seed);
+    NOTE("mark", mark.b);
     {
         const fre_set_member member = {.id = *id, .seed = m.seed};
         const fre_set set = {.tag = *tag, .n = 1, .member = &member};
         const fre_id_set ids = {.tag = *tag, .n = 1, .id = id};
         const fre_part part = {0, 1};
+        const fre_roll roll = {.part = part, .n = 1, .mark = &mark};
 
+        assert_int_equal(fre_roll_encode(b, &s->w, &roll, &s->relay_sk), FRE_OK);
+        note_buf("roll", b);
         assert_int_equal(fre_sets_encode(b, &s->w, part, &set, 1, &s->syn_sk), FRE_OK);
         note_buf("sets", b);
         assert_int_equal(

@@ -109,6 +109,7 @@ static inline const fre_sign_sk *sample_signer(const sample *s, fre_wire_type ty
     case FRE_WIRE_SUM:
         return &s->tag_sk;
     case FRE_WIRE_FLUSH:
+    case FRE_WIRE_ROLL:
         return &s->relay_sk;
     default:
         return &s->syn_sk;
@@ -118,7 +119,7 @@ static inline const fre_sign_sk *sample_signer(const sample *s, fre_wire_type ty
 static inline bool sample_is_signed(fre_wire_type type)
 {
     return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
-           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL);
+           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_ROLL;
 }
 
 static inline const char *sample_label(fre_wire_type type)
@@ -128,7 +129,7 @@ static inline const char *sample_label(fre_wire_type type)
         [FRE_WIRE_LIST] = "fre/list/v1",         [FRE_WIRE_SETS] = "fre/sets/v1",
         [FRE_WIRE_ACCEPTED] = "fre/accepted/v1", [FRE_WIRE_OPEN] = "fre/open/v1",
         [FRE_WIRE_SUM] = "fre/sum/v1",           [FRE_WIRE_RELEASE] = "fre/release/v1",
-        [FRE_WIRE_CANCEL] = "fre/cancel/v1"};
+        [FRE_WIRE_CANCEL] = "fre/cancel/v1",     [FRE_WIRE_ROLL] = "fre/roll/v1"};
 
     return labels[type];
 }
@@ -201,6 +202,16 @@ static inline void sample_flush(const sample *s, fre_buf *out)
     m.sealed = (fre_bytes){sealed, 2 * each};
     sample_must(fre_flush_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
     fre_buf_wipe(&closed);
+}
+
+static inline void sample_roll(const sample *s, fre_buf *out)
+{
+    fre_mark mark[3];
+    const fre_roll m = {.part = {1, 3}, .n = 3, .mark = mark};
+
+    for (uint32_t i = 0; i < 3; i++)
+        sample_fill(mark[i].b, sizeof mark[i].b, (uint8_t)(0x30 + 0x10 * i));
+    sample_must(fre_roll_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
 }
 
 static inline void sample_tags(fre_tag *tag, uint32_t n)
@@ -306,6 +317,9 @@ static inline void sample_message(const sample *s, fre_wire_type type, fre_buf *
     case FRE_WIRE_FLUSH:
         sample_flush(s, out);
         break;
+    case FRE_WIRE_ROLL:
+        sample_roll(s, out);
+        break;
     case FRE_WIRE_LIST:
         sample_list(s, out);
         break;
@@ -378,6 +392,14 @@ static inline fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *ou
     fre_status st = fre_flush_decode(&m, &s->w, in, err);
 
     return st == FRE_OK ? fre_flush_encode(out, &s->w, &m, &s->relay_sk) : st;
+}
+
+static inline fre_status recode_roll(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    fre_roll m;
+    fre_status st = fre_roll_decode(&m, &s->w, in, err);
+
+    return st == FRE_OK ? fre_roll_encode(out, &s->w, &m, &s->relay_sk) : st;
 }
 
 static inline fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
@@ -523,14 +545,21 @@ static inline fre_status recode_collection(const sample *s, fre_bytes in, fre_bu
     return st == FRE_OK ? fre_collection_encode(out, &c, err) : st;
 }
 
-static sample_recoder *const sample_recoders[] = {
-    [FRE_WIRE_TAG_REQUEST] = recode_request, [FRE_WIRE_TAG_RESPONSE] = recode_response,
-    [FRE_WIRE_CLOSED] = recode_closed,       [FRE_WIRE_FLUSH] = recode_flush,
-    [FRE_WIRE_LIST] = recode_list,           [FRE_WIRE_SETS] = recode_sets,
-    [FRE_WIRE_ACCEPTED] = recode_accepted,   [FRE_WIRE_OPEN] = recode_open,
-    [FRE_WIRE_SUM] = recode_sums,            [FRE_WIRE_RELEASE] = recode_release,
-    [FRE_WIRE_CANCEL] = recode_cancel,       [FRE_WIRE_REJECTION] = recode_rejection,
-    [FRE_WIRE_RECEIPT] = recode_receipt,     [FRE_WIRE_COLLECTION] = recode_collection};
+static sample_recoder *const sample_recoders[] = {[FRE_WIRE_TAG_REQUEST] = recode_request,
+                                                  [FRE_WIRE_TAG_RESPONSE] = recode_response,
+                                                  [FRE_WIRE_CLOSED] = recode_closed,
+                                                  [FRE_WIRE_FLUSH] = recode_flush,
+                                                  [FRE_WIRE_LIST] = recode_list,
+                                                  [FRE_WIRE_SETS] = recode_sets,
+                                                  [FRE_WIRE_ACCEPTED] = recode_accepted,
+                                                  [FRE_WIRE_OPEN] = recode_open,
+                                                  [FRE_WIRE_SUM] = recode_sums,
+                                                  [FRE_WIRE_RELEASE] = recode_release,
+                                                  [FRE_WIRE_CANCEL] = recode_cancel,
+                                                  [FRE_WIRE_REJECTION] = recode_rejection,
+                                                  [FRE_WIRE_RECEIPT] = recode_receipt,
+                                                  [FRE_WIRE_COLLECTION] = recode_collection,
+                                                  [FRE_WIRE_ROLL] = recode_roll};
 #define SAMPLE_TYPES (sizeof sample_recoders / sizeof sample_recoders[0])
 
 #endif /* FRE_TEST_WIRE_SAMPLE_H */

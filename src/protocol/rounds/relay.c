@@ -5,7 +5,7 @@
 #define PARTS_AT_ONCE 4u
 #define NAME_MAX_BYTES 255u
 
-enum { COOKIE_FLUSH_REPORTS = 1, COOKIE_FLUSH_SHARES };
+enum { COOKIE_FLUSH_REPORTS = 1, COOKIE_FLUSH_SHARES, COOKIE_ROLL };
 
 /* ---- the mix ----------------------------------------------------------------------------------- */
 
@@ -14,10 +14,23 @@ static size_t each(const fre_relay *x)
     return fre_wire_sealed_bytes(&x->base.w, x->mixing);
 }
 
+size_t relay_held(const fre_relay *x)
+{
+    uint32_t left = x->parts;
+    size_t n;
+
+    if (x->parts == 0)
+        return x->mixed;
+    while (left > 0 && x->done[left - 1])
+        left--;
+    n = (size_t)left * x->part_size;
+    return n < x->mixed ? n : x->mixed;
+}
+
 void relay_forget_mix(fre_relay *x)
 {
     if (x->mix)
-        fre_wipe(x->mix, x->mix_cap * each(x));
+        fre_wipe(x->mix, (x->mix_cap < x->mixed ? x->mix_cap : x->mixed) * each(x));
     free(x->mix);
     free(x->done);
     x->mix = NULL;
@@ -30,6 +43,7 @@ void relay_forget_mix(fre_relay *x)
 void relay_end(fre_relay *x, fre_stage stage)
 {
     relay_forget_mix(x);
+    relay_roll_wipe(&x->roll);
     if (x->client)
         fre_wipe(x->client, x->client_cap * sizeof *x->client);
     free(x->client);
@@ -39,26 +53,36 @@ void relay_end(fre_relay *x, fre_stage stage)
     x->base.stage = stage;
 }
 
+static bool has_marks(const fre_relay *x)
+{
+    return fre_contribution_has_mark(&x->base.w, x->mixing);
+}
+
 /* Room for one message more, so that mix_put can't fail. */
 static fre_status mix_reserve(fre_relay *x)
 {
     size_t cap = x->mix_cap > 0 ? x->mix_cap * 2 : 64;
     uint8_t *grown;
+    fre_status st;
 
-    if (x->mixed < x->mix_cap)
-        return rounds_table_reserve(&x->seen, 1);
-    if (cap > SIZE_MAX / 2 / each(x))
-        return FRE_E_NOMEM;
-    grown = realloc(x->mix, cap * each(x));
-    if (!grown)
-        return FRE_E_NOMEM;
-    x->mix = grown;
-    x->mix_cap = cap;
-    return rounds_table_reserve(&x->seen, 1);
+    if (x->mixed == x->mix_cap) {
+        if (cap > SIZE_MAX / 2 / each(x))
+            return FRE_E_NOMEM;
+        grown = realloc(x->mix, cap * each(x));
+        if (!grown)
+            return FRE_E_NOMEM;
+        x->mix = grown;
+        x->mix_cap = cap;
+    }
+    st = has_marks(x) ? relay_roll_reserve(&x->roll) : FRE_OK;
+    return st == FRE_OK ? rounds_table_reserve(&x->seen, 1) : st;
 }
 
-static void mix_put(fre_relay *x, fre_bytes sealed, const uint8_t hash[ROUNDS_HASH_BYTES])
+static void mix_put(fre_relay *x, fre_bytes sealed, const fre_mark *mark,
+                    const uint8_t hash[ROUNDS_HASH_BYTES])
 {
+    if (has_marks(x))
+        relay_roll_put(&x->roll, mark);
     memcpy(x->mix + x->mixed * each(x), sealed.p, sealed.n);
     x->mixed++;
     rounds_table_insert(&x->seen, hash, 0);
@@ -120,7 +144,9 @@ static fre_status flush(fre_relay *x)
     x->done = calloc(parts, 1);
     if (!x->done)
         return FRE_E_NOMEM;
-    st = shuffle(x);
+    st = has_marks(x) ? relay_roll_close(&x->roll, x->opts.part_max) : FRE_OK;
+    if (st == FRE_OK)
+        st = shuffle(x);
     if (st != FRE_OK) {
         free(x->done);
         x->done = NULL;
@@ -319,8 +345,9 @@ static fre_status mix_from(fre_relay *x, fre_buf *reply, fre_rejection *why, fre
     uint8_t key[ROUNDS_HASH_BYTES], hash[ROUNDS_HASH_BYTES];
     fre_rejection no;
     fre_bytes sealed;
+    fre_mark mark;
     relay_client *c;
-    fre_status st = fre_contribution_split(&sealed, &x->base.w, type, in, NULL);
+    fre_status st = fre_contribution_split(&sealed, &mark, &x->base.w, type, in, NULL);
 
     if (st != FRE_OK)
         return rounds_reject_status(&x->base, reply, why, st);
@@ -343,7 +370,7 @@ static fre_status mix_from(fre_relay *x, fre_buf *reply, fre_rejection *why, fre
     if (!c)
         c = add_client(x, key);
     count_client(x, c, type);
-    mix_put(x, sealed, hash);
+    mix_put(x, sealed, &mark, hash);
     return FRE_OK;
 }
 
@@ -395,13 +422,14 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
 {
     uint8_t hash[ROUNDS_HASH_BYTES];
     fre_bytes sealed;
+    fre_mark mark;
     fre_status st;
 
     if (x->base.stage < FRE_STAGE_CLOSING) /* a clock that is behind S_tag's: it will come again */
         return reject(x, reply, why, FRE_REJECTED_UNAVAILABLE);
     if (untimely(x, FRE_STAGE_CLOSING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_CLOSING));
-    st = fre_contribution_split(&sealed, &x->base.w, FRE_WIRE_REPORT, in, NULL);
+    st = fre_contribution_split(&sealed, &mark, &x->base.w, FRE_WIRE_REPORT, in, NULL);
     if (st != FRE_OK)
         return rounds_reject_status(&x->base, reply, why, st);
     rounds_hash(hash, &x->base, in);
@@ -414,7 +442,7 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
     if (st == FRE_OK)
         st = receipt(&x->base.counters.taken, reply, why);
     if (st == FRE_OK)
-        mix_put(x, sealed, hash);
+        mix_put(x, sealed, &mark, hash);
     return st;
 }
 
@@ -609,13 +637,46 @@ fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now)
         st = flush(x);
     if (st == FRE_OK)
         st = rounds_post_cancel(&x->base, out);
-    for (uint32_t i = 0, posted = 0; st == FRE_OK && i < x->parts && posted < PARTS_AT_ONCE; i++) {
-        if (!x->done[i]) {
-            st = post_part(x, out, i);
+    /* From the last to the first, so that memory goes with them. */
+    for (uint32_t i = x->parts, posted = 0; st == FRE_OK && i > 0 && posted < PARTS_AT_ONCE; i--) {
+        if (!x->done[i - 1]) {
+            st = post_part(x, out, i - 1);
             posted++;
         }
     }
+    /* S_tag takes it once it has the list. */
+    if (st == FRE_OK && x->base.stage == FRE_STAGE_SUMMING && x->roll.next < x->roll.parts)
+        st = relay_roll_post(x, out, ROUNDS_COOKIE(COOKIE_ROLL, x->roll.next));
     return st;
+}
+
+/* Gives back what is settled, where that is the end of the mix. */
+static void trim(fre_relay *x)
+{
+    const size_t held = relay_held(x), n = each(x);
+    uint8_t *less;
+
+    if (held >= x->mix_cap || held == 0)
+        return;
+    fre_wipe(x->mix + held * n, ((x->mix_cap < x->mixed ? x->mix_cap : x->mixed) - held) * n);
+    less = realloc(x->mix, held * n);
+    if (less)
+        x->mix = less;
+    x->mix_cap = held;
+}
+
+static void flush_answered(fre_relay *x, uint64_t i)
+{
+    if (i >= x->parts || x->done[i])
+        return;
+    x->done[i] = 1;
+    x->settled++;
+    if (x->settled < x->parts) {
+        trim(x);
+        return;
+    }
+    relay_forget_mix(x);
+    x->handed = true;
 }
 
 fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply, int64_t now)
@@ -627,16 +688,12 @@ fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply, in
     advance(x, now);
     if (rounds_cancel_answered(&x->base, cookie, reply))
         return FRE_OK;
-    if (ROUNDS_COOKIE_KIND(cookie) != flush_kind(x) || i >= x->parts || x->done[i])
-        return FRE_OK; /* of a flush that is over */
-    if (rounds_judge(reply) == ROUNDS_RECEIVED || rounds_judge(reply) == ROUNDS_REFUSED) {
-        x->done[i] = 1;
-        x->settled++;
-    }
-    if (x->settled == x->parts) {
-        relay_forget_mix(x);
-        x->handed = true;
-    }
+    if (rounds_judge(reply) != ROUNDS_RECEIVED && rounds_judge(reply) != ROUNDS_REFUSED)
+        return FRE_OK;
+    if (ROUNDS_COOKIE_KIND(cookie) == COOKIE_ROLL)
+        relay_roll_answered(&x->roll, i);
+    else if (ROUNDS_COOKIE_KIND(cookie) == flush_kind(x)) /* else: of a flush that is over */
+        flush_answered(x, i);
     return FRE_OK;
 }
 

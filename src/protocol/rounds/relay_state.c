@@ -134,11 +134,13 @@ fre_status fre_relay_save(const fre_relay *x, fre_buf *out)
     rounds_put_uint(&o, x->reports, 8);
     rounds_put_uint(&o, x->shares, 8);
     rounds_put_uint(&o, x->mixing == FRE_WIRE_SHARE, 1);
-    rounds_put_bytes(&o, x->mix, x->mixed * fre_wire_sealed_bytes(&x->base.w, x->mixing));
+    rounds_put_uint(&o, x->mixed, 8);
+    rounds_put_bytes(&o, x->mix, relay_held(x) * fre_wire_sealed_bytes(&x->base.w, x->mixing));
     rounds_put_table(&o, &x->seen);
     rounds_put_uint(&o, x->handed, 1);
     rounds_put_uint(&o, x->part_size, 4);
     rounds_put_bytes(&o, x->done, x->parts);
+    relay_roll_save(&o, &x->roll);
     put_buf(&o, &x->closed);
     put_buf(&o, &x->list);
     put_buf(&o, &x->void_statement);
@@ -177,45 +179,61 @@ static void load_clients(rounds_in *in, fre_relay *x, fre_status *st)
     }
 }
 
-/* The mix, and how far its flush is. */
-static void load_mix(rounds_in *in, fre_relay *x, fre_status *st)
+/* Which parts of the flush are settled. */
+static void load_parts(rounds_in *in, fre_relay *x, fre_status *st)
 {
-    fre_bytes mix, done;
-    size_t each;
+    fre_bytes done;
 
-    x->mixing = rounds_get_bool(in) ? FRE_WIRE_SHARE : FRE_WIRE_REPORT;
-    each = fre_wire_sealed_bytes(&x->base.w, x->mixing);
-    mix = rounds_get_bytes(in);
-    rounds_get_table(in, &x->seen, st);
-    x->handed = rounds_get_bool(in);
     x->part_size = (uint32_t)rounds_get_uint(in, 4);
     done = rounds_get_bytes(in);
-    if (in->bad || each == 0 || mix.n % each != 0 || done.n > FRE_WIRE_PARTS_MAX ||
-        (done.n > 0 && (x->part_size == 0 ||
-                        (mix.n / each + x->part_size - 1) / x->part_size != done.n))) {
+    if (in->bad || done.n == 0)
+        return;
+    if (done.n > FRE_WIRE_PARTS_MAX || x->part_size == 0 ||
+        done.n != x->mixed / x->part_size + (x->mixed % x->part_size > 0)) {
         in->bad = true;
         return;
     }
-    if (mix.n > 0) {
-        x->mix = malloc(mix.n);
-        if (x->mix)
-            memcpy(x->mix, mix.p, mix.n);
-        x->mixed = x->mix_cap = x->mix ? mix.n / each : 0;
-    }
-    if (done.n > 0) {
-        x->done = malloc(done.n);
-        if (x->done)
-            memcpy(x->done, done.p, done.n);
-        x->parts = x->done ? (uint32_t)done.n : 0;
-    }
-    if ((mix.n > 0 && !x->mix) || (done.n > 0 && !x->done)) {
+    x->done = malloc(done.n);
+    if (!x->done) {
         *st = FRE_E_NOMEM;
         in->bad = true;
+        return;
     }
+    memcpy(x->done, done.p, done.n);
+    x->parts = (uint32_t)done.n;
     for (uint32_t i = 0; i < x->parts; i++) {
         in->bad |= x->done[i] > 1;
         x->settled += x->done[i];
     }
+}
+
+/* The mix, and how far its flush is. */
+static void load_mix(rounds_in *in, fre_relay *x, fre_status *st)
+{
+    fre_bytes mix;
+    size_t each;
+
+    x->mixing = rounds_get_bool(in) ? FRE_WIRE_SHARE : FRE_WIRE_REPORT;
+    each = fre_wire_sealed_bytes(&x->base.w, x->mixing);
+    x->mixed = (size_t)rounds_get_uint(in, 8);
+    mix = rounds_get_bytes(in);
+    rounds_get_table(in, &x->seen, st);
+    x->handed = rounds_get_bool(in);
+    load_parts(in, x, st);
+    if (in->bad || each == 0 || mix.n % each != 0 || mix.n / each != relay_held(x)) {
+        in->bad = true;
+        return;
+    }
+    if (mix.n == 0)
+        return;
+    x->mix = malloc(mix.n);
+    if (!x->mix) {
+        *st = FRE_E_NOMEM;
+        in->bad = true;
+        return;
+    }
+    memcpy(x->mix, mix.p, mix.n);
+    x->mix_cap = mix.n / each;
 }
 
 static void load_published(rounds_in *in, fre_relay *x, fre_status *st)
@@ -259,6 +277,7 @@ static void load_fields(rounds_in *in, fre_relay *x, fre_status *st)
     x->reports = rounds_get_uint(in, 8);
     x->shares = rounds_get_uint(in, 8);
     load_mix(in, x, st);
+    relay_roll_load(in, &x->roll, x->opts.part_max, st);
     load_published(in, x, st);
 }
 

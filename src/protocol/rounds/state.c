@@ -2,7 +2,7 @@
  * all that, which finds damage, not forgery: a state is as secret as the machine. */
 #include "internal.h"
 
-#define STATE_VERSION 1u
+#define STATE_VERSION 2u
 #define STATE_HEAD 34u
 #define SUM_BYTES 16u
 

@@ -31,6 +31,7 @@ void tagging_forget(fre_tagging *x)
     x->room = x->members = 0;
     rounds_table_wipe(&x->requests);
     rounds_table_wipe(&x->ids);
+    tagging_roll_wipe(&x->roll);
     fre_buf_wipe(&x->list_message);
     x->list = (fre_list){.n = 0};
     x->last_cell = 0;
@@ -357,6 +358,8 @@ fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply, fre_rejection *why
         return rounds_reject_status(&x->base, reply, why, st);
     if (type == FRE_WIRE_LIST)
         return tagging_list(x, reply, why, in);
+    if (type == FRE_WIRE_ROLL)
+        return tagging_roll_take(x, reply, why, in);
     if (type == FRE_WIRE_SETS)
         return tagging_sets(x, reply, why, in);
     if (type == FRE_WIRE_OPEN)
@@ -494,6 +497,7 @@ void fre_tagging_count(fre_tagging_counts *out, const fre_tagging *x)
                                 .padding = x->padding,
                                 .padded = x->padded,
                                 .seeds_refused = x->seeds_refused,
+                                .strangers = x->strangers,
                                 .opened = x->opened,
                                 .refused = x->refused};
 }
@@ -527,6 +531,7 @@ fre_status fre_tagging_save(const fre_tagging *x, fre_buf *out)
     for (size_t i = 0; i < TAGGING_WINDOW; i++)
         rounds_put_uint(&o, x->arrived[i], 1);
     rounds_put_bytes(&o, x->list_message.p, x->list_message.n);
+    tagging_roll_save(&o, &x->roll);
     rounds_put_uint(&o, x->sets.index, 4);
     rounds_put_uint(&o, x->sets.count, 4);
     rounds_put_uint(&o, x->open.index, 4);
@@ -534,6 +539,7 @@ fre_status fre_tagging_save(const fre_tagging *x, fre_buf *out)
     rounds_put_uint(&o, x->last_cell, 4);
     rounds_put(&o, x->last_id.b, sizeof x->last_id.b);
     rounds_put_uint(&o, x->seeds_refused, 8);
+    rounds_put_uint(&o, x->strangers, 8);
     rounds_put_uint(&o, x->opened, 8);
     rounds_put_uint(&o, x->refused, 8);
     save_cells(&o, x);
@@ -594,6 +600,7 @@ static fre_status load(fre_tagging *x, fre_bytes state, fre_err *err)
     for (size_t i = 0; i < TAGGING_WINDOW; i++)
         x->arrived[i] = rounds_get_bool(&in);
     load_list(&in, x, &st);
+    tagging_roll_load(&in, &x->roll, &st);
     x->sets.index = (uint32_t)rounds_get_uint(&in, 4);
     x->sets.count = (uint32_t)rounds_get_uint(&in, 4);
     x->open.index = (uint32_t)rounds_get_uint(&in, 4);
@@ -601,6 +608,7 @@ static fre_status load(fre_tagging *x, fre_bytes state, fre_err *err)
     x->last_cell = (uint32_t)rounds_get_up_to(&in, 4, x->list.n);
     rounds_get(&in, x->last_id.b, sizeof x->last_id.b);
     x->seeds_refused = rounds_get_uint(&in, 8);
+    x->strangers = rounds_get_uint(&in, 8);
     x->opened = rounds_get_uint(&in, 8);
     x->refused = rounds_get_uint(&in, 8);
     load_cells(&in, x, &st);

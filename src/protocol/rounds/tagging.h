@@ -19,6 +19,14 @@ typedef struct tagging_member {
     fre_share_seed seed;
 } tagging_member;
 
+/* Marks of the shares that the relay carried, ascending. */
+typedef struct tagging_roll {
+    fre_mark *mark;
+    uint8_t *spent; /* 1: a seed of that mark was opened */
+    size_t n, cap;
+    fre_part part; /* .index: the next one; .count: 0 before the first */
+} tagging_roll;
+
 struct fre_tagging {
     rounds_base base;
     fre_tagging_keys keys; /* SECRET */
@@ -38,10 +46,11 @@ struct fre_tagging {
     tagging_member *member; /* room for all counts of the list */
     uint64_t room, members;
     rounds_table ids;
+    tagging_roll roll;
     fre_part sets, open; /* .index: the next one; .count: 0 before the first */
     uint32_t last_cell;  /* + 1, of the last set; 0: none */
     fre_report_id last_id;
-    uint64_t seeds_refused, opened, refused;
+    uint64_t seeds_refused, strangers, opened, refused;
 };
 
 /* Wipes what is secret and what no later message needs. */
@@ -62,5 +71,20 @@ fre_status tagging_padding_report(const fre_tagging *x, fre_buf *out, uint64_t i
 fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
 fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
 fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+
+/* Is it time for the sums?  Not before the list, which fixes the size of a share. */
+bool tagging_sums_are_due(const fre_tagging *x);
+/* Parts come one after the other; those before are answered from memory. */
+fre_rejection tagging_part_rejected(const fre_part *next, fre_part part);
+void tagging_part_done(fre_part *next, fre_part part);
+
+/* tagging_roll.c: ROLL of the relay. */
+fre_status tagging_roll_take(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+bool tagging_roll_is_whole(const tagging_roll *r);
+/* Where the mark stands, if a seed of it may still be opened. */
+bool tagging_roll_find(const tagging_roll *r, const fre_mark *mark, size_t *index);
+void tagging_roll_wipe(tagging_roll *r);
+void tagging_roll_save(rounds_out *o, const tagging_roll *r);
+void tagging_roll_load(rounds_in *in, tagging_roll *r, fre_status *st);
 
 #endif /* FRE_ROUNDS_TAGGING_H */

@@ -129,8 +129,7 @@ fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
 
 /* ---- parts ------------------------------------------------------------------------------------ */
 
-/* Parts come one after the other; those before are answered from memory. */
-static fre_rejection part_rejected(const fre_part *next, fre_part part)
+fre_rejection tagging_part_rejected(const fre_part *next, fre_part part)
 {
     if (next->count > 0 && part.count != next->count)
         return FRE_REJECTED_DISAGREES;
@@ -139,10 +138,16 @@ static fre_rejection part_rejected(const fre_part *next, fre_part part)
     return part.index > next->index ? FRE_REJECTED_PHASE : FRE_NOT_REJECTED;
 }
 
-static void part_done(fre_part *next, fre_part part)
+void tagging_part_done(fre_part *next, fre_part part)
 {
     next->index = part.index + 1;
     next->count = part.count;
+}
+
+bool tagging_sums_are_due(const fre_tagging *x)
+{
+    return x->list.n > 0 && x->base.now >= x->base.w.c.shares_close &&
+           (x->base.stage == FRE_STAGE_SHARES || x->base.stage == FRE_STAGE_SUMMING);
 }
 
 /* ---- sets -> accepted ------------------------------------------------------------------------- */
@@ -152,9 +157,10 @@ typedef struct sets_work {
     fre_id_set *set;   /* the answer, a set for a set */
     uint32_t *cell;    /* of each, or UINT32_MAX */
     fre_report_id *id; /* accepted ids, one set after another */
+    size_t *mark;      /* of each: its place in the roll, spent */
     rounds_table ids;
     uint32_t sets, members, accepted;
-    uint64_t refused;
+    uint64_t refused, strangers;
     uint32_t last_cell;
     fre_report_id last_id;
 } sets_work;
@@ -164,6 +170,7 @@ static void sets_work_wipe(sets_work *w)
     free(w->set);
     free(w->cell);
     free(w->id);
+    free(w->mark);
     rounds_table_wipe(&w->ids);
 }
 
@@ -177,20 +184,29 @@ static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets al
     w->set = calloc((size_t)w->sets + 1, sizeof *w->set);
     w->cell = calloc((size_t)w->sets + 1, sizeof *w->cell);
     w->id = calloc((size_t)w->members + 1, sizeof *w->id);
-    if (!w->set || !w->cell || !w->id)
+    w->mark = calloc((size_t)w->members + 1, sizeof *w->mark);
+    if (!w->set || !w->cell || !w->id || !w->mark)
         return FRE_E_NOMEM;
     return rounds_table_reserve(&w->ids, w->members);
 }
 
-/* Seed of one member into the next free place, if it opens and its id is new. */
+/* Seed of one member into the next free place, if the relay carried it, it opens, and its id is new.
+ * Each mark once: who knows two keys can seal one seed that opens under both. */
 static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
                               const fre_set_member *m, bool *taken)
 {
     tagging_member *place = &x->member[x->members + w->accepted];
     uint8_t key[ROUNDS_HASH_BYTES];
+    fre_mark mark;
+    size_t at;
     fre_status st;
 
     *taken = false;
+    fre_mark_seed(&mark, &x->base.w, &m->seed);
+    if (!tagging_roll_find(&x->roll, &mark, &at)) {
+        w->strangers++;
+        return FRE_OK;
+    }
     rounds_hash(key, &x->base, rounds_view(m->id.b, sizeof m->id.b));
     if (rounds_table_find(&x->ids, key) || rounds_table_find(&w->ids, key))
         return FRE_OK;
@@ -198,7 +214,9 @@ static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
     if (st != FRE_OK) /* all but REFUSED and DATA are ours */
         return fre_rejection_of(st) == FRE_REJECTED_UNAVAILABLE ? st : FRE_OK;
     place->id = m->id;
+    w->mark[w->accepted] = at;
     w->id[w->accepted++] = m->id;
+    x->roll.spent[at] = 1;
     rounds_table_insert(&w->ids, key, 0);
     *taken = true;
     return FRE_OK;
@@ -258,6 +276,14 @@ static void sets_commit(fre_tagging *x, const sets_work *w)
     x->last_cell = w->last_cell;
     x->last_id = w->last_id;
     x->seeds_refused += w->refused;
+    x->strangers += w->strangers;
+}
+
+static void sets_undo(fre_tagging *x, const sets_work *w)
+{
+    fre_wipe(&x->member[x->members], w->accepted * sizeof *x->member);
+    for (uint32_t i = 0; i < w->accepted; i++)
+        x->roll.spent[w->mark[i]] = 0;
 }
 
 /* The answer to decoded sets, and their effect.  *ordered false: nothing was done. */
@@ -279,16 +305,17 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
     if (st == FRE_OK && *ordered)
         sets_commit(x, &w);
     else
-        fre_wipe(&x->member[x->members], w.accepted * sizeof *x->member);
+        sets_undo(x, &w);
     sets_work_wipe(&w);
     return st;
 }
 
-/* Is it time for the sums?  Also before the list, which fixes the size of a share. */
-static bool sums_are_due(const fre_tagging *x)
+/* Sets wait for the roll: no seed is opened before it is known which may be. */
+static fre_rejection sets_rejected(const fre_tagging *x, fre_part part)
 {
-    return x->list.n > 0 && x->base.now >= x->base.w.c.shares_close &&
-           (x->base.stage == FRE_STAGE_SHARES || x->base.stage == FRE_STAGE_SUMMING);
+    if (!tagging_sums_are_due(x) || !tagging_roll_is_whole(&x->roll))
+        return FRE_REJECTED_PHASE;
+    return tagging_part_rejected(&x->sets, part);
 }
 
 fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
@@ -303,7 +330,7 @@ fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return rounds_reject_status(&x->base, reply, why, st);
     if (x->base.stage == FRE_STAGE_DONE)
         return rounds_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
-    code = sums_are_due(x) ? part_rejected(&x->sets, all.part) : FRE_REJECTED_PHASE;
+    code = sets_rejected(x, all.part);
     if (code != FRE_NOT_REJECTED)
         return rounds_reject(&x->base, reply, why, code);
     st = rounds_prepare(&x->base);
@@ -314,7 +341,7 @@ fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
     if (st == FRE_OK && !ordered) {
         st = rounds_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
     } else if (st == FRE_OK) {
-        part_done(&x->sets, all.part);
+        tagging_part_done(&x->sets, all.part);
         x->base.stage = FRE_STAGE_SUMMING;
         st = rounds_remember(&x->base, reply, why, in, &back);
     }
@@ -463,7 +490,7 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return rounds_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
     /* Only when every set is known can an id be known to stand in one of them alone. */
     code = x->base.stage == FRE_STAGE_SUMMING && x->sets.index == x->sets.count
-               ? part_rejected(&x->open, all.part)
+               ? tagging_part_rejected(&x->open, all.part)
                : FRE_REJECTED_PHASE;
     if (code == FRE_NOT_REJECTED && too_many(x, &all))
         code = FRE_REJECTED_SIZE;
@@ -475,7 +502,7 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
     fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
     st = open_answer(x, &back, &all);
     if (st == FRE_OK) {
-        part_done(&x->open, all.part);
+        tagging_part_done(&x->open, all.part);
         if (x->open.index == x->open.count) {
             tagging_forget(x);
             x->base.stage = FRE_STAGE_DONE;

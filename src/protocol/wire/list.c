@@ -1,4 +1,4 @@
-/* list.c - what the relay hands over, and the published list of tags. */
+/* list.c - what the relay hands over: flushes, rolls; and the published list of tags. */
 #include "internal.h"
 
 /* ---- flush ------------------------------------------------------------------------------------- */
@@ -60,6 +60,53 @@ fre_status fre_flush_decode(fre_flush *out, const fre_wire *w, fre_bytes in, fre
     st = wire_end(&body, wire_name(FRE_WIRE_FLUSH), err);
     if (st == FRE_OK && m.closed.n > 0)
         st = fre_closed_decode(&closed, w, m.closed, err);
+    if (st == FRE_OK)
+        *out = m;
+    return st;
+}
+
+/* ---- roll ------------------------------------------------------------------------------------- */
+
+_Static_assert(sizeof(fre_mark) == 16, "marks are read in place");
+
+static bool marks_ascend(const fre_mark *mark, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++)
+        if (memcmp(mark[i - 1].b, mark[i].b, sizeof mark[i].b) >= 0)
+            return false;
+    return true;
+}
+
+fre_status fre_roll_encode(fre_buf *out, const fre_wire *w, const fre_roll *m,
+                           const fre_sign_sk *sk)
+{
+    wire_out o = wire_open(out);
+
+    if (!w || !m || (m->n > 0 && !m->mark) || !marks_ascend(m->mark, m->n))
+        return FRE_E_ARG;
+    wire_put_head(&o, w, FRE_WIRE_ROLL);
+    wire_put_part(&o, m->part);
+    wire_put_uint(&o, m->n, 4);
+    wire_put(&o, m->mark, m->n * sizeof *m->mark);
+    return wire_close_signed(&o, FRE_WIRE_ROLL, sk);
+}
+
+fre_status fre_roll_decode(fre_roll *out, const fre_wire *w, fre_bytes in, fre_err *err)
+{
+    fre_roll m;
+    wire_in body;
+    fre_status st;
+
+    if (!out || !w)
+        return FRE_E_ARG;
+    st = wire_begin_signed(&body, w, FRE_WIRE_ROLL, &w->c.relay_sign, in, err);
+    if (st != FRE_OK)
+        return st;
+    m.part = wire_part(&body);
+    m.n = (uint32_t)wire_uint(&body, 4, "marks");
+    m.mark = (const fre_mark *)wire_items(&body, m.n, sizeof *m.mark, "marks").p; /* bytes only */
+    wire_require(&body, body.bad || marks_ascend(m.mark, m.n), "marks");
+    st = wire_end(&body, wire_name(FRE_WIRE_ROLL), err);
     if (st == FRE_OK)
         *out = m;
     return st;

@@ -13,6 +13,7 @@
 static const char *const report_label = "fre/report/v1";
 static const char *const share_label = "fre/share/v1";
 static const char *const seed_label = "fre/seed/v1";
+static const char *const mark_label = "fre/mark/v1";
 
 static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char *label,
                            const fre_tag *tag, const fre_report_id *id)
@@ -95,6 +96,11 @@ static bool has_share(const fre_wire *w, fre_wire_type type)
     return type == FRE_WIRE_SHARE || w->c.one_shot;
 }
 
+bool fre_contribution_has_mark(const fre_wire *w, fre_wire_type type)
+{
+    return has_share(w, type);
+}
+
 size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
 {
     size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
@@ -162,6 +168,22 @@ fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w, const fre_hpke_
                               wire_view(NULL, 0), wire_view(sealed->b, sizeof sealed->b));
 }
 
+void fre_mark_seed(fre_mark *out, const fre_wire *w, const fre_sealed_seed *seed)
+{
+    uint8_t info[INFO_MAX], hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state h;
+    fre_bytes first;
+
+    if (!out || !w || !seed)
+        return;
+    first = make_info(info, w, mark_label, NULL, NULL);
+    (void)crypto_hash_sha256_init(&h);
+    (void)crypto_hash_sha256_update(&h, first.p, first.n);
+    (void)crypto_hash_sha256_update(&h, seed->b, sizeof seed->b);
+    (void)crypto_hash_sha256_final(&h, hash);
+    memcpy(out->b, hash, sizeof out->b);
+}
+
 /* ---- reports and shares ------------------------------------------------------------------------ */
 
 static const char *label_of(fre_wire_type type)
@@ -200,6 +222,16 @@ static void write_plain(uint8_t *p, size_t n, const fre_wire *w, fre_wire_type t
     copy_unless(p + sizeof m->seed.b, m->packed.p, m->packed.n, keep);
 }
 
+/* Of whatever stands where a seed stands, random bytes included. */
+static void mark_plain(fre_mark *out, const fre_wire *w, fre_wire_type type, const uint8_t *plain)
+{
+    fre_sealed_seed seed;
+    const size_t at = sizeof(fre_report_id) + sizeof(fre_tag) + (type == FRE_WIRE_SHARE ? 1 : 0);
+
+    memcpy(seed.b, plain + at, sizeof seed.b);
+    fre_mark_seed(out, w, &seed);
+}
+
 /* Where there is a packed share, nothing is asked about null. */
 static bool fits(const fre_wire *w, fre_wire_type type, const fre_contribution *m, const fre_rng *r)
 {
@@ -213,6 +245,7 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                       fre_rng *r)
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *plain = NULL, *sealed = NULL;
+    fre_mark mark;
     size_t n;
     wire_out o = wire_open(out);
 
@@ -236,6 +269,10 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                           wire_view(head, sizeof head), wire_view(plain, n),
                                           ephemeral));
     wire_put(&o, head, sizeof head);
+    if (has_share(w, type)) {
+        mark_plain(&mark, w, type, plain);
+        wire_put(&o, mark.b, sizeof mark.b);
+    }
     if (o.st == FRE_OK)
         wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
 out:
@@ -260,9 +297,10 @@ fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w, fre_wire_type 
     return st;
 }
 
-fre_status fre_contribution_split(fre_bytes *sealed, const fre_wire *w, fre_wire_type type,
-                                  fre_bytes in, fre_err *err)
+fre_status fre_contribution_split(fre_bytes *sealed, fre_mark *mark, const fre_wire *w,
+                                  fre_wire_type type, fre_bytes in, fre_err *err)
 {
+    fre_mark m = {{0}};
     const uint8_t *p;
     size_t n;
     wire_in body;
@@ -275,11 +313,16 @@ fre_status fre_contribution_split(fre_bytes *sealed, const fre_wire *w, fre_wire
         return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
     if ((st = wire_begin(&body, w, type, in, err)) != FRE_OK)
         return st;
+    if (has_share(w, type))
+        wire_copy(&body, m.b, sizeof m.b, "mark");
     p = wire_take(&body, n, "sealed");
     st = wire_end(&body, wire_name(type), err);
-    if (st == FRE_OK)
-        *sealed = wire_view(p, n);
-    return st;
+    if (st != FRE_OK)
+        return st;
+    *sealed = wire_view(p, n);
+    if (mark)
+        *mark = m;
+    return FRE_OK;
 }
 
 fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w, fre_wire_type type,

@@ -262,7 +262,7 @@ fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes messag
     if (st != FRE_OK || is != type)
         return st;
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
-    st = fre_contribution_split(&sealed, &s->wire, type, message, NULL);
+    st = fre_contribution_split(&sealed, NULL, &s->wire, type, message, NULL);
     if (st == FRE_OK)
         st = fre_contribution_open(&m, &plain, &s->wire, type, &s->syn_keys.seal, sealed, NULL);
     if (st == FRE_OK && !m.null && s->exact.n > 0) {
