@@ -106,6 +106,12 @@ foreach(kind bench examples)
             set_target_properties(${kind}-${stem} PROPERTIES
                 RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${kind} OUTPUT_NAME ${stem})
         endif()
+        # An example that needs nothing is run.
+        if(FRE_TESTS AND stem STREQUAL take_part AND TARGET examples-take_part)
+            add_test(NAME example-take_part COMMAND examples-take_part)
+            set_tests_properties(example-take_part PROPERTIES TIMEOUT 120
+                PASS_REGULAR_EXPRESSION "released 3 cells" ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
+        endif()
     endforeach()
 endforeach()
 
