@@ -19,19 +19,62 @@ extern "C" {
 #endif
 
 #define FRE_INVERTER_DEFAULT "minilm-inverter.q8_0.gguf"
+#define FRE_INVERTER_SEARCH "search"
 #define FRE_INVERTER_PROJECTOR "minilm-inverter-projector.f16.gguf" /* beside the decoder */
 
 typedef struct fre_inverter fre_inverter;
 
+/** What one kind of proposal did for one row. */
+typedef struct fre_invert_gain {
+    const char *kind;  /**< static: "draw", "replace", "move", ... */
+    uint64_t embedded; /**< candidates of this kind that were embedded */
+    uint64_t improved; /**< of them became the best so far */
+    double gain;       /**< by how much they raised the best score, summed */
+} fre_invert_gain;
+
+/** The search for one row, on demand.  Pointers are borrowed for the call. */
+typedef struct fre_invert_trace {
+    uint64_t row;       /**< of this call to fre_invert, from 0 */
+    uint64_t drawn;     /**< sequences that the inverter's decoder wrote */
+    uint64_t embedded;  /**< evaluations of the embedder */
+    uint64_t lm_tokens; /**< tokens that the language model scored */
+    size_t rounds;      /**< entries of the next two: after the first candidates, then by round */
+    const double *score,
+        *distance; /**< of the best so far, by the score without the language model */
+    size_t kinds;
+    const fre_invert_gain *gain;
+} fre_invert_trace;
+
+typedef fre_status (*fre_invert_trace_fn)(void *ctx, const fre_invert_trace *t, fre_err *err);
+
+/** How a search goes; all zero is the default inverter's. */
+typedef struct fre_search_opts {
+    uint32_t effort; /**< 1..10: rounds and candidates (docs/decisions/0007); 0: default, 5 */
+    /** Texts that anyone may see (any format of fre/corpus.h, field "text"): starts and words of
+     * the search.  What is emitted may be one of them.  Its index (embeddings, texts, words) is made
+     * once and kept in the user's cache folder.  NULL: none. */
+    const char *public_corpus;
+    /** GGUF (fre/lm.h), "default" for the one found by name; NULL or "none": none.  Its
+     * log-probability joins the score of the best candidates. */
+    const char *language_model;
+    double lm_weight;  /**< lambda, 0..10; 0: default */
+    const char *prior; /**< GGUF (fre/prior.h); NULL: what lies beside the embedder; "none" */
+} fre_search_opts;
+
 typedef struct fre_inverter_opts {
-    const char *path;      /**< decoder GGUF; NULL: the bundled default.  Projector beside it */
+    /** Decoder GGUF, its projector beside it; NULL: the bundled default; FRE_INVERTER_SEARCH: none,
+     * which works for any embedder, with a public corpus. */
+    const char *path;
     uint32_t threads;      /**< >= 1 */
     uint32_t samples;      /**< first candidates a centroid, 1..512; 0: default (96) */
     double temperature;    /**< > 0; 0: default */
     uint32_t paraphrases;  /**< extra texts a centroid, 0..64 */
     double paraphrase_distance; /**< kept only within this of the centroid's best text */
     uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
-    const char *prior;     /**< GGUF (fre/prior.h); NULL: what lies beside the embedder; "none" */
+    fre_search_opts search;
+    const fre_progress *progress; /**< while an index is made; NULL: none */
+    fre_invert_trace_fn trace;    /**< called once a row, in order, after its search; NULL: no */
+    void *trace_ctx;
 } fre_inverter_opts;
 
 typedef struct fre_inversion {
@@ -52,6 +95,7 @@ FRE_API void fre_inversion_wipe(fre_inversion *v);
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                                                    const fre_inverter_opts *opts, fre_err *err);
 FRE_API void fre_inverter_free(fre_inverter *v);
+
 /* ---- verification: embed, invert, embed ---------------------------------------------------------- */
 
 #define FRE_VERIFY_SENTENCES 20u
@@ -74,9 +118,12 @@ FRE_API const char *fre_verify_sentence(size_t i);
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out,
                                                       fre_err *err);
 
-/** Hashes for the release: decoder and projector. */
+/** Hashes for the release: decoder and projector; NULL without a trained inverter. */
 FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
 FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);
+
+/** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
+FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
 
 /** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
  * wipes each).  FRE_E_DATA: a NaN, an infinity or a zero vector (names the row, 1-based).

@@ -256,6 +256,7 @@ static void test_pool(void **state)
 {
     fre_inverter *v = make(1, 1, 0, 1);
     inv_pool p;
+    inv_trace trace = {.rounds = 0};
     float mu[2] = {1.0F, 0.0F};
     const float x[6] = {0.0F, 1.0F, 1.0F, 0.0F, 0.6F, 0.8F};
 
@@ -269,7 +270,7 @@ static void test_pool(void **state)
     assert_int_equal(p.n, 3);
     assert_string_equal(p.cand[0].text, "two spaces and a line");
     memcpy(p.embedding, x, sizeof x);
-    assert_int_equal(inv_pool_score(&p, mu, 0.5, &v->tuning), FRE_OK);
+    assert_int_equal(inv_pool_score(&p, mu, 0.5, &v->tuning, &trace), FRE_OK);
     assert_string_equal(p.cand[0].text, "second"); /* distance 0 */
     assert_string_equal(p.cand[1].text, "third");
     assert_close((double)p.embedding[2], 0.6, 1e-6, 0);
@@ -521,7 +522,7 @@ static void test_options(void **state)
         assert_null(v);
     }
     v = make(1, 0, 0, 1);
-    assert_int_equal(v->tuning.samples, inv_tuning_default.samples);
+    assert_int_equal(v->tuning.samples, inv_tuning_of(0, false).samples);
     {
         uint8_t sum[FRE_HASH_BYTES];
 

@@ -177,7 +177,7 @@ static int teardown(void **state)
 static fre_inverter *open_with(const char *prior, uint32_t threads)
 {
     fre_inverter_opts opts = {
-        .path = decoder, .threads = threads, .samples = 8, .seed = 4, .prior = prior};
+        .path = decoder, .threads = threads, .samples = 8, .seed = 4, .search = {.prior = prior}};
     fre_inverter *v = NULL;
     fre_err err = {{0}};
 
@@ -192,7 +192,7 @@ static fre_inverter *open_with(const char *prior, uint32_t threads)
 
 static void refuse(const char *prior, const char *part)
 {
-    fre_inverter_opts opts = {.path = decoder, .threads = 1, .prior = prior};
+    fre_inverter_opts opts = {.path = decoder, .threads = 1, .search = {.prior = prior}};
     fre_inverter *v = NULL;
     fre_err err = {{0}};
 
@@ -235,7 +235,7 @@ static void parts_must_belong_together(void **state)
 
 static void prior_of_another_embedder_is_refused(void **state)
 {
-    fre_inverter_opts opts = {.path = decoder, .threads = 1, .prior = prior_path};
+    fre_inverter_opts opts = {.path = decoder, .threads = 1, .search = {.prior = prior_path}};
     fre_embedder_opts other = {.threads = 1};
     char tiny_path[512];
     tiny_shape shape = tiny_default();
@@ -358,7 +358,7 @@ static void add_text(inv_state *s, fre_inverter *v, const char *text, const floa
     d.n = (uint32_t)n;
     assert_int_equal(inv_pool_add(&s->pool, v->decoder, &d), FRE_OK);
     embed_one(s->pool.embedding + (s->pool.n - 1) * DIM, text);
-    assert_int_equal(inv_pool_score(&s->pool, mu, 0, &v->tuning), FRE_OK);
+    assert_int_equal(inv_pool_score(&s->pool, mu, 0, &v->tuning, &s->trace), FRE_OK);
 }
 
 /* What comes of a round: distinct whole texts, no more than there is room for, the same from the

@@ -12,6 +12,7 @@
 static void plan_text(inv_plan *plan, const inv_draw *d)
 {
     memset(plan, 0, sizeof *plan);
+    plan->kind = INV_CORRECT;
     plan->n_head = d->n;
     memcpy(plan->head, d->ids, d->n * sizeof *d->ids);
 }

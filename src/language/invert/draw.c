@@ -220,6 +220,7 @@ fre_status inv_drawer_run_behind(inv_drawer *d, inv_draw *out, const inv_plan *p
     for (uint32_t i = 0; i < n; i++) {
         g.seq[i] = i;
         out[i].n = 0;
+        out[i].kind = plan[i].kind;
         out[i].logp = 0;
     }
     for (uint32_t pos = prefix->n_rows + prefix->n_ids; st == FRE_OK && g.n > 0; pos++) {

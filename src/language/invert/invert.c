@@ -79,20 +79,73 @@ static fre_status find_word_starts(fre_inverter *v)
 static bool options_fit(const fre_inverter_opts *o)
 {
     return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && o->paraphrases <= 64 &&
-           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0;
+           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0 &&
+           o->search.effort <= 10 && o->search.lm_weight >= 0 && o->search.lm_weight <= 10;
+}
+
+static bool search_alone(const fre_inverter_opts *o)
+{
+    return o->path && strcmp(o->path, FRE_INVERTER_SEARCH) == 0;
 }
 
 static void take_options(fre_inverter *v, const fre_inverter_opts *o)
 {
+    v->dim = fre_embedder_info(v->embedder)->dim;
     v->threads = o->threads;
     v->paraphrases = o->paraphrases;
     v->paraphrase_distance = o->paraphrase_distance;
     v->seed = o->seed;
-    v->tuning = inv_tuning_default;
+    v->tuning = inv_tuning_of(o->search.effort, search_alone(o));
     if (o->samples > 0)
         v->tuning.samples = o->samples;
     if (o->temperature > 0)
         v->tuning.temperature = o->temperature;
+    if (o->search.lm_weight > 0)
+        v->tuning.lm_weight = o->search.lm_weight;
+}
+
+static fre_status open_trained(fre_inverter *v, const char *path, fre_err *err)
+{
+    fre_status st = open_parts(v, path, err);
+
+    if (st == FRE_OK)
+        st = find_word_starts(v);
+    if (st != FRE_OK)
+        return st;
+    v->drawer = calloc(v->threads, sizeof *v->drawer);
+    if (!v->drawer)
+        return FRE_E_NOMEM;
+    for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
+        st = inv_drawer_init(&v->drawer[i], v->decoder, &v->projector, INV_BATCH, err);
+    return st == FRE_OK ? inv_check_works(v, err) : st;
+}
+
+static fre_status open_language_model(fre_inverter *v, const char *name, fre_err *err)
+{
+    const fre_lm_opts o = {.path = name && strcmp(name, "default") == 0 ? NULL : name,
+                           .threads = v->threads,
+                           .parts = FRE_LM_WHOLE};
+
+    return name && strcmp(name, "none") != 0 ? fre_lm_open(&v->lm, &o, err) : FRE_OK;
+}
+
+static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    fre_status st;
+
+    if (search_alone(o) && !o->search.public_corpus)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--inverter search needs --public-corpus FILE: texts that anyone may see, "
+                        "to start from");
+    st = fre_prior_open_for(&v->prior, o->search.prior, fre_embedder_path(v->embedder),
+                            fre_embedder_info(v->embedder), err);
+    if (st == FRE_OK && !search_alone(o))
+        st = open_trained(v, o->path, err);
+    if (st == FRE_OK)
+        st = open_language_model(v, o->search.language_model, err);
+    if (st == FRE_OK && o->search.public_corpus)
+        st = inv_index_open(&v->index, o->search.public_corpus, v->embedder, o->progress, err);
+    return st;
 }
 
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
@@ -108,30 +161,13 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the inverter");
     v->embedder = embedder;
     take_options(v, opts);
-    st = fre_prior_open_for(&v->prior, opts->prior, fre_embedder_path(embedder),
-                            fre_embedder_info(embedder), err);
+    st = open_all(v, opts, err);
+    v->trace = opts->trace; /* from here on: opening searches, too */
+    v->trace_ctx = opts->trace_ctx;
     if (st == FRE_OK)
-        st = open_parts(v, opts->path, err);
-    if (st != FRE_OK)
-        goto out;
-    st = find_word_starts(v);
-    if (st != FRE_OK)
-        goto out;
-    v->drawer = calloc(v->threads, sizeof *v->drawer);
-    if (!v->drawer) {
-        st = FRE_E_NOMEM;
-        goto out;
-    }
-    for (uint32_t i = 0; i < v->threads && st == FRE_OK; i++)
-        st = inv_drawer_init(&v->drawer[i], v->decoder, &v->projector, INV_BATCH, err);
-    if (st == FRE_OK)
-        st = inv_check_works(v, err);
-    if (st != FRE_OK)
-        goto out;
-    *out = v;
-    v = NULL;
-out:
-    fre_inverter_free(v);
+        *out = v;
+    else
+        fre_inverter_free(v);
     return st == FRE_E_NOMEM ? fre_fail(err, st, "out of memory opening the inverter") : st;
 }
 
@@ -146,17 +182,24 @@ void fre_inverter_free(fre_inverter *v)
     inv_projector_wipe(&v->projector);
     fre_prior_free(v->prior);
     fre_model_free(v->decoder);
+    inv_index_free(v->index);
+    fre_lm_free(v->lm);
     free(v);
 }
 
 const uint8_t *fre_inverter_sha256(const fre_inverter *v)
 {
-    return fre_model_info_view(v->decoder)->sha256;
+    return v->decoder ? fre_model_info_view(v->decoder)->sha256 : NULL;
 }
 
 const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
 {
-    return fre_tensors_sha256(v->projector.tensors);
+    return v->decoder ? fre_tensors_sha256(v->projector.tensors) : NULL;
+}
+
+fre_lm *fre_inverter_lm(const fre_inverter *v)
+{
+    return v->lm;
 }
 
 fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
@@ -219,10 +262,25 @@ static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_sta
     return take_paraphrases(v, out, p);
 }
 
+static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t row, fre_err *err)
+{
+    const fre_invert_trace out = {.row = row,
+                                  .drawn = t->drawn,
+                                  .embedded = t->embedded,
+                                  .lm_tokens = t->lm_tokens,
+                                  .rounds = t->rounds,
+                                  .score = t->score,
+                                  .distance = t->distance,
+                                  .kinds = INV_KINDS,
+                                  .gain = t->gain};
+
+    return v->trace(v->trace_ctx, &out, err);
+}
+
 fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *noise_std,
                       size_t n, const fre_progress *progress, fre_err *err)
 {
-    const size_t dim = v->projector.dim;
+    const size_t dim = v->dim;
     fre_inversion *made = NULL;
     inv_state state[INV_CHUNK];
     fre_status st = inv_check_rows(mu, noise_std, n, dim, err);
@@ -244,6 +302,8 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
         st = inv_search(v, state, m, err);
         for (uint32_t i = 0; i < m && st == FRE_OK; i++)
             st = take_result(v, &made[at + i], &state[i], err);
+        for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
+            st = show_trace(v, &state[i].trace, at + i, err);
         for (uint32_t i = 0; i < m; i++)
             inv_state_wipe(&state[i]);
     }

@@ -7,8 +7,11 @@
 #define FRE_INVERT_PRIVATE_H
 
 #include <fre/invert.h>
+#include <fre/lm.h>
 #include <fre/model.h>
 #include <fre/prior.h>
+
+#include "index.h"
 
 #define INV_TOKENS 31u /* longest text in tokens; the end token follows (model card: 32) */
 #define INV_MAX_SAMPLES 512u
@@ -18,7 +21,7 @@
 #define INV_BATCH 96u /* sequences side by side in one decoder context */
 #define INV_CHUNK 32u /* centroids whose candidates are embedded together */
 
-/* What is tuned, on public text only (docs/decisions); inv_tuning_default holds the values. */
+/* What is tuned, on public text only (docs/decisions); inv_tuning_of gives the values. */
 typedef struct inv_tuning {
     uint32_t samples; /* first draws, one of them greedy */
     uint32_t rounds;  /* of edits */
@@ -30,9 +33,10 @@ typedef struct inv_tuning {
     double temperature;
     double std_floor;   /* of the noise in the score */
     double logp_weight; /* w of the score */
+    uint32_t nearest;   /* public texts among the first candidates */
+    uint32_t finalists; /* candidates that the language model reads */
+    double lm_weight;   /* lambda */
 } inv_tuning;
-
-extern const inv_tuning inv_tuning_default;
 
 /* ---- projector: embedding and noise level -> rows that stand in front of the text --------- */
 
@@ -66,17 +70,39 @@ fre_status inv_corrector_run(const inv_projector *p, float *out, const float *mu
 
 /* ---- plans: what one sequence is to write -------------------------------------------------- */
 
+/* Where a candidate comes from. */
+typedef enum inv_kind {
+    INV_FIRST, /* first draws */
+    INV_SUFFIX,
+    INV_SPAN,
+    INV_REPLACE,
+    INV_INSERT,
+    INV_MOVE,
+    INV_DELETE,
+    INV_MARK,
+    INV_JOIN,
+    INV_CORRECT, /* the corrector's */
+    INV_SWAP,
+    INV_NEAR,    /* texts of the public corpus */
+    INV_WORD,    /* a word for another, by its neighbours */
+    INV_ADD,     /* a word more, by its neighbours */
+    INV_RESPOND, /* a word that the distance asks for */
+    INV_KINDS
+} inv_kind;
+
 /* Given tokens, then drawn ones, then given ones.  `open`: drawn until the end token, no tail;
  * else exactly n_free are drawn, none of them the end, and the end follows the tail. */
 typedef struct inv_plan {
     int32_t head[INV_TOKENS], tail[INV_TOKENS];
     uint32_t n_head, n_free, n_tail;
     bool open, greedy;
+    inv_kind kind;
 } inv_plan;
 
 typedef struct inv_draw {
     int32_t ids[INV_TOKENS];
     uint32_t n;
+    inv_kind kind;
     double logp; /* log p(text and end | prefix) at temperature 1, natural log */
 } inv_draw;
 
@@ -106,6 +132,18 @@ fre_status inv_drawer_run_behind(inv_drawer *d, inv_draw *out, const inv_plan *p
                                  const inv_prefix *prefix, double temperature, fre_rng *rng,
                                  fre_err *err);
 
+/* ---- trace ------------------------------------------------------------------------------------- */
+
+#define INV_ROUNDS_MAX 192u
+
+/* What a search did; kept always, it costs nothing. */
+typedef struct inv_trace {
+    double score[INV_ROUNDS_MAX + 1], distance[INV_ROUNDS_MAX + 1];
+    size_t rounds;
+    uint64_t drawn, embedded, lm_tokens;
+    fre_invert_gain gain[INV_KINDS];
+} inv_trace;
+
 /* ---- pool: the distinct candidates of one centroid ----------------------------------------- */
 
 typedef struct inv_cand {
@@ -113,7 +151,9 @@ typedef struct inv_cand {
     uint8_t key[16];
     int32_t ids[INV_TOKENS];
     uint32_t n;
+    inv_kind kind;
     double logp, dist2, score;
+    double rank; /* of those that are not embedded: the highest are */
 } inv_cand;
 
 typedef struct inv_pool {
@@ -127,18 +167,83 @@ void inv_pool_init(inv_pool *p, uint32_t dim);
 void inv_pool_wipe(inv_pool *p);
 /* Add unless its text (case-blind) is there. */
 fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
-/* Of the candidates from `scored` on, keep the `keep` likeliest under the decoder: embedding costs
- * more than drawing, and the decoder's opinion is already given the centroid. */
+/* Is a text (case-blind) there? */
+bool inv_pool_knows(const inv_pool *p, const char *text, size_t n);
+/* The same for a text that no decoder wrote. */
+fre_status inv_pool_add_text(inv_pool *p, const char *text, size_t n, inv_kind kind, double logp);
+/* Of the candidates from `scored` on, keep the `keep` of highest rank: embedding costs more than
+ * drawing. */
 void inv_pool_trim(inv_pool *p, size_t keep);
-/* Distances and scores of the candidates from `scored` on; sorts. */
-fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t);
+/* Distances and scores of the candidates from `scored` on; sorts; notes what each kind gained. */
+fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t,
+                          inv_trace *trace);
+/* Put the first n scored candidates in the order of their scores again. */
+fre_status inv_pool_sort(inv_pool *p, size_t n);
 
-/* ---- editor -------------------------------------------------------------------------------- */
+/* ---- screen: predicted distances ------------------------------------------------------------ */
 
-/* Up to n proposals from the pool's best; returns how many were made.  starts[id]: the token
- * begins a word. */
-uint32_t inv_edit(inv_plan *out, uint32_t n, const inv_pool *p, uint32_t parents,
-                  const fre_model *m, const uint8_t *starts, fre_rng *rng);
+#define INV_SCREEN_ROWS 96u
+#define INV_FEATURES 128u /* of a text: two a word */
+
+typedef struct inv_screen inv_screen;
+
+inv_screen *inv_screen_new(void);
+void inv_screen_free(inv_screen *s);
+/* Learn from the pool's best scored candidates (there is one). */
+void inv_screen_fit(inv_screen *s, const inv_pool *p);
+/* Squared distance to be expected. */
+double inv_screen_distance(const inv_screen *s, const char *text);
+/* Ranks of the candidates that are not scored. */
+void inv_screen_rank(const inv_screen *s, inv_pool *p, double noise_std);
+
+/* ---- n-grams: what stands beside what in the nearest public texts ---------------------------- */
+
+#define INV_NO_WORD UINT32_MAX
+
+typedef struct inv_ngram inv_ngram;
+
+fre_status inv_ngram_new(inv_ngram **out);
+void inv_ngram_free(inv_ngram *g);
+/* Count a text's words and pairs, with a weight. */
+fre_status inv_ngram_add(inv_ngram *g, const char *text, size_t n, double weight);
+/* ln p(text), its end included; a word never seen costs about as much as a rare one. */
+double inv_ngram_logp(const inv_ngram *g, const char *text);
+/* A word for the place between two others (len 0: the text's end), drawn by how often it follows
+ * the one and precedes the other.  NULL: no words at all, or no memory.  Borrowed, NUL-terminated. */
+const char *inv_ngram_pick(inv_ngram *g, const char *left, size_t left_len, const char *right,
+                           size_t right_len, fre_rng *rng);
+
+/* ---- responses: words that the distance asks for --------------------------------------------- */
+
+#define INV_RESPONSES 48u
+
+/* The words of `index` whose own embeddings point most along mu - E(text), best first. */
+typedef struct inv_response {
+    uint32_t word[INV_RESPONSES];
+    uint32_t n;
+    uint8_t key[16]; /* of the text they answer */
+} inv_response;
+
+fre_status inv_respond(inv_response *r, const inv_rows *words, const float *mu,
+                       const float *embedding, const uint8_t key[16]);
+
+/* ---- editors ----------------------------------------------------------------------------------- */
+
+/* Tokens give way to drawn ones: suffix, span, replace, insert.  False: does not fit.  starts[id]:
+ * the token begins a word. */
+bool inv_edit_tokens(inv_plan *out, inv_kind kind, const inv_cand *a, const uint8_t *starts,
+                     fre_rng *rng);
+
+/* What new words are taken from; each may be NULL. */
+typedef struct inv_words_from {
+    inv_ngram *ngram;
+    const inv_response *response;
+    const inv_rows *words;
+} inv_words_from;
+
+/* A text made of whole words of a (and b).  0: does not fit, or is too long; else its length. */
+size_t inv_edit_words(char out[INV_TEXT_MAX], inv_kind kind, const char *a, const char *b,
+                      const inv_words_from *from, fre_rng *rng);
 
 /* ---- the inverter -------------------------------------------------------------------------- */
 
@@ -153,24 +258,44 @@ typedef struct inv_state {
     bool correct; /* the next plans are the corrector's */
     fre_rng rng;
     inv_pool pool;
+    inv_screen *screen;
+    inv_ngram *ngram; /* NULL without an index */
+    inv_response response;
+    inv_trace trace;
+    uint32_t parents; /* of this round: fewer from round to round */
 } inv_state;
 
 struct fre_inverter {
     fre_embedder *embedder; /* borrowed */
-    fre_model *decoder;
+    uint32_t dim;
+    fre_model *decoder; /* NULL: search alone; then no projector, drawer, starts either */
     fre_prior *prior; /* NULL: none */
     inv_projector projector;
     inv_drawer *drawer; /* one a thread */
     uint8_t *starts;    /* per token: it begins a word */
+    inv_index *index;   /* NULL: no public corpus */
+    fre_lm *lm;         /* NULL: none */
     uint32_t threads, paraphrases;
     double paraphrase_distance;
     uint64_t seed;
     inv_tuning tuning;
+    fre_invert_trace_fn trace;
+    void *trace_ctx;
 };
+
+extern const char *const inv_kind_name[INV_KINDS];
 
 /* First draws and all rounds of n <= INV_CHUNK states (mu, noise_std set, the rest zero). */
 fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
 void inv_state_wipe(inv_state *s);
+/* Proposals of one round and their likelihoods, added to the pool and trimmed. */
+fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);
+/* The plan writes exactly this text.  False: too long. */
+bool inv_plan_text(inv_plan *out, const fre_model *m, const char *text, size_t n);
+/* Rounds, draws and widths of an effort from 1 to 10. */
+inv_tuning inv_tuning_of(uint32_t effort, bool search_only);
+/* The language model reads the finalists of n states; their scores and order follow. */
+fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
 
 /* The plans of a round: what the corrector writes for the best candidates. */
 fre_status inv_correct(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);

@@ -96,49 +96,81 @@ static bool known(const inv_pool *p, const uint8_t key[16])
     return false;
 }
 
-fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d)
+static void key_of(uint8_t key[16], const char *text, size_t n)
 {
     char lower[INV_TEXT_MAX];
-    inv_cand c = {.n = d->n, .logp = d->logp};
+
+    for (size_t i = 0; i < n; i++)
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    fre_hash128(key, table_key, lower, n);
+}
+
+bool inv_pool_knows(const inv_pool *p, const char *text, size_t n)
+{
+    uint8_t key[16];
+
+    if (n > INV_TEXT_MAX)
+        return false;
+    key_of(key, text, n);
+    return known(p, key);
+}
+
+/* c: all but text and key. */
+static fre_status add(inv_pool *p, inv_cand c, char *text, size_t n)
+{
+    fre_status st;
+
+    n = n > 0 && n <= INV_TEXT_MAX ? tidy(text, n) : 0;
+    if (n == 0 || !is_utf8(text, n))
+        return FRE_OK; /* not a candidate */
+    key_of(c.key, text, n);
+    if (known(p, c.key))
+        return FRE_OK;
+    st = grow(p);
+    if (st != FRE_OK)
+        return st;
+    c.text = strndup(text, n);
+    if (!c.text)
+        return FRE_E_NOMEM;
+    p->cand[p->n++] = c;
+    return FRE_OK;
+}
+
+fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d)
+{
+    inv_cand c = {.n = d->n, .kind = d->kind, .logp = d->logp, .rank = d->logp};
     fre_buf b;
-    size_t n;
     fre_status st;
 
     fre_buf_init(&b, INV_TEXT_MAX);
     st = fre_model_detokenize(m, &b, d->ids, d->n);
-    if (st != FRE_OK) {
-        st = st == FRE_E_LIMIT ? FRE_OK : st; /* longer than any text we want: not a candidate */
-        goto out;
+    if (st == FRE_OK) {
+        memcpy(c.ids, d->ids, d->n * sizeof *c.ids);
+        st = add(p, c, (char *)b.p, b.n);
+    } else if (st == FRE_E_LIMIT) {
+        st = FRE_OK; /* longer than any text we want: not a candidate */
     }
-    n = b.n ? tidy((char *)b.p, b.n) : 0;
-    if (n == 0 || !is_utf8((char *)b.p, n))
-        goto out;
-    for (size_t i = 0; i < n; i++)
-        lower[i] = (char)tolower(b.p[i]);
-    fre_hash128(c.key, table_key, lower, n);
-    if (known(p, c.key))
-        goto out;
-    st = grow(p);
-    if (st != FRE_OK)
-        goto out;
-    c.text = strndup((char *)b.p, n);
-    if (!c.text) {
-        st = FRE_E_NOMEM;
-        goto out;
-    }
-    memcpy(c.ids, d->ids, d->n * sizeof *c.ids);
-    p->cand[p->n++] = c;
-out:
     fre_buf_wipe(&b);
     return st;
 }
 
-static int likelier(const void *a, const void *b)
+fre_status inv_pool_add_text(inv_pool *p, const char *text, size_t n, inv_kind kind, double logp)
+{
+    const inv_cand c = {.kind = kind, .logp = logp, .rank = logp};
+    char copy[INV_TEXT_MAX];
+
+    if (n > sizeof copy)
+        return FRE_OK;
+    memcpy(copy, text, n);
+    return add(p, c, copy, n);
+}
+
+static int higher(const void *a, const void *b)
 {
     const inv_cand *x = a, *y = b;
 
-    if (x->logp > y->logp || x->logp < y->logp)
-        return x->logp > y->logp ? -1 : 1;
+    if (x->rank > y->rank || x->rank < y->rank)
+        return x->rank > y->rank ? -1 : 1;
     return memcmp(x->key, y->key, sizeof x->key); /* a total order: the same everywhere */
 }
 
@@ -146,7 +178,7 @@ void inv_pool_trim(inv_pool *p, size_t keep)
 {
     if (p->n - p->scored <= keep)
         return;
-    qsort(p->cand + p->scored, p->n - p->scored, sizeof *p->cand, likelier);
+    qsort(p->cand + p->scored, p->n - p->scored, sizeof *p->cand, higher);
     while (p->n - p->scored > keep)
         free(p->cand[--p->n].text);
 }
@@ -169,7 +201,20 @@ static void sift(inv_pool *p, size_t i, float *row)
     memcpy(p->embedding + at * p->dim, row, p->dim * sizeof *row);
 }
 
-fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t)
+static void note(inv_trace *t, const inv_cand *c, const inv_cand *best)
+{
+    fre_invert_gain *g = &t->gain[c->kind];
+
+    g->embedded++;
+    t->embedded++;
+    if (best && !(c->score > best->score))
+        return;
+    g->improved++;
+    g->gain += best ? c->score - best->score : 0;
+}
+
+fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t,
+                          inv_trace *trace)
 {
     const double s = fmax(noise_std, t->std_floor);
     float *row = malloc(p->dim * sizeof *row);
@@ -181,9 +226,22 @@ fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const 
 
         c->dist2 = fre_dist2(mu, p->embedding + i * p->dim, p->dim);
         c->score = -c->dist2 / (2 * s * s) + t->logp_weight * c->logp;
+        note(trace, c, i > 0 ? p->cand : NULL);
         sift(p, i, row);
     }
     p->scored = p->n;
+    free(row);
+    return FRE_OK;
+}
+
+fre_status inv_pool_sort(inv_pool *p, size_t n)
+{
+    float *row = malloc(p->dim * sizeof *row);
+
+    if (!row)
+        return FRE_E_NOMEM;
+    for (size_t i = 1; i < n; i++)
+        sift(p, i, row);
     free(row);
     return FRE_OK;
 }

@@ -1,98 +1,176 @@
-/* Search for the text of highest posterior: first draws, then rounds of edits.  Decoding runs a
- * centroid a thread; the candidates of a whole chunk are embedded in one call. */
+/* Search for the text of highest posterior: first draws and nearest public texts, then rounds of
+ * edits.  Proposals are made a centroid a thread; the candidates of a whole chunk are embedded in
+ * one call. */
 #include "invert_private.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <fre/linalg.h>
+
 #define SETTLED_NOISE 0.3  /* norm */
 #define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
+#define NEIGHBOURS 256u    /* public texts that the n-grams of a centroid are made of */
+#define NEARNESS 0.3       /* squared distance over which a neighbour's weight falls to 1/e */
 
-const inv_tuning inv_tuning_default = {
-    .samples = 96,
-    .keep = 40,
-    .rounds = 16,
-    .edits = 64,
-    .keep_edits = 16,
-    .parents = 6,
-    .correct_rounds = 3,
-    .correct_parents = 4,
-    .temperature = 0.8,
-    .std_floor = 0.02,
-    .logp_weight = 1.0,
-};
-
-typedef struct decode_job {
+typedef struct worker_job {
     fre_inverter *v;
     inv_state *state;
     uint32_t n;
     atomic_uint next;
     fre_err *err; /* one a thread */
-} decode_job;
+    fre_status (*work)(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);
+} worker_job;
 
 void inv_state_wipe(inv_state *s)
 {
     free(s->prefix);
     free(s->plan);
     free(s->draw);
+    inv_screen_free(s->screen);
+    inv_ngram_free(s->ngram);
     inv_pool_wipe(&s->pool);
     fre_rng_wipe(&s->rng);
     memset(s, 0, sizeof *s);
 }
 
-static uint32_t most(uint32_t a, uint32_t b)
+/* ---- effort ---------------------------------------------------------------------------------- */
+
+inv_tuning inv_tuning_of(uint32_t effort, bool search_only)
 {
-    return a > b ? a : b;
+    static const uint32_t rounds[] = {2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
+    static const uint32_t alone[] = {8, 12, 20, 30, 40, 60, 80, 110, 150, 190};
+    const uint32_t e = effort ? effort - 1 : 4;
+    inv_tuning t = {.samples = e < 7 ? 96 : 192,
+                    .keep = e < 7 ? 40 : 80,
+                    .rounds = rounds[e],
+                    .edits = 64,
+                    .keep_edits = e < 7 ? 8 : 12,
+                    .parents = e < 7 ? 6 : 10,
+                    .correct_rounds = 3,
+                    .correct_parents = 4,
+                    .temperature = 0.8,
+                    .std_floor = 0.02,
+                    .logp_weight = 1.0,
+                    .nearest = 16,
+                    .finalists = e < 7 ? 8 : 16,
+                    .lm_weight = 0.5};
+
+    if (search_only) {
+        t.samples = t.keep = 0;
+        t.rounds = alone[e];
+        t.keep_edits = e < 7 ? 16 : 24;
+        t.logp_weight = 0.3;
+        t.nearest = 64;
+    }
+    return t;
 }
 
+/* ---- one centroid --------------------------------------------------------------------------- */
+
 /* The stream of a centroid is keyed by the seed and by its own numbers: no neighbour, no index. */
-static fre_status state_begin(const fre_inverter *v, inv_state *s)
+static fre_status begin_stream(const fre_inverter *v, inv_state *s)
 {
-    const inv_projector *p = &v->projector;
-    const uint32_t room = most(v->tuning.samples, v->tuning.edits);
     uint8_t key[FRE_SEED_BYTES] = {0}, seed[FRE_SEED_BYTES] = {0};
-    fre_status st;
 
     memcpy(key, &v->seed, sizeof v->seed);
     memcpy(key + sizeof v->seed, &s->noise_std, sizeof s->noise_std);
-    fre_hash128(seed, key, s->mu, p->dim * sizeof *s->mu);
-    st = fre_rng_init_seeded(&s->rng, seed, "fre-e2t invert");
+    fre_hash128(seed, key, s->mu, v->dim * sizeof *s->mu);
+    return fre_rng_init_seeded(&s->rng, seed, "fre-e2t invert");
+}
+
+static fre_status begin(const fre_inverter *v, inv_state *s)
+{
+    const inv_projector *p = &v->projector;
+    const inv_tuning *t = &v->tuning;
+    const uint32_t first = t->samples + t->nearest, room = first > t->edits ? first : t->edits;
+    fre_status st = begin_stream(v, s);
+
     if (st != FRE_OK)
         return st;
-    inv_pool_init(&s->pool, p->dim);
+    inv_pool_init(&s->pool, v->dim);
+    for (int k = 0; k < INV_KINDS; k++)
+        s->trace.gain[k].kind = inv_kind_name[k];
+    s->screen = inv_screen_new();
+    if (!s->screen)
+        return FRE_E_NOMEM;
+    if (!v->decoder)
+        return FRE_OK;
     s->prefix = malloc((size_t)p->rows * p->width * sizeof *s->prefix);
     s->plan = calloc(room, sizeof *s->plan);
     s->draw = calloc(room, sizeof *s->draw);
     if (!s->prefix || !s->plan || !s->draw)
         return FRE_E_NOMEM;
-    s->n_plan = v->tuning.samples;
+    s->n_plan = t->samples;
     for (uint32_t i = 0; i < s->n_plan; i++)
         s->plan[i].open = true;
     s->plan[0].greedy = true;
     return inv_projector_run(p, s->prefix, s->mu, s->noise_std);
 }
 
-static fre_status decode_one(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
+/* The nearest public texts become n-grams, and the very nearest candidates. */
+static fre_status take_neighbours(const fre_inverter *v, inv_state *s, const uint32_t *id, size_t n)
 {
-    const bool first = s->pool.scored == 0;
-    fre_status st = s->correct ? inv_correct(v, d, s, err) : FRE_OK;
+    const inv_rows *texts = &v->index->texts;
+    float *x = malloc(v->dim * sizeof *x);
+    double first = 0;
+    fre_status st = x ? inv_ngram_new(&s->ngram) : FRE_E_NOMEM;
 
-    for (uint32_t at = 0; at < s->n_plan && st == FRE_OK; at += INV_BATCH) {
-        uint32_t n = s->n_plan - at < INV_BATCH ? s->n_plan - at : INV_BATCH;
+    for (size_t i = 0; i < n && st == FRE_OK; i++) {
+        size_t len;
+        const char *text = inv_rows_text(texts, id[i], &len);
+        double far;
 
-        st = inv_drawer_run(d, s->draw + at, s->plan + at, n, s->prefix, v->tuning.temperature,
-                            &s->rng, err);
+        inv_rows_get(texts, x, id[i]);
+        far = fre_dist2(s->mu, x, v->dim);
+        first = i == 0 ? far : first;
+        st = inv_ngram_add(s->ngram, text, len, exp((first - far) / NEARNESS));
     }
-    for (uint32_t i = 0; i < s->n_plan && st == FRE_OK; i++)
-        st = inv_pool_add(&s->pool, v->decoder, &s->draw[i]);
-    inv_pool_trim(&s->pool, first ? v->tuning.keep : v->tuning.keep_edits);
+    for (size_t i = 0; i < n && i < v->tuning.nearest && st == FRE_OK; i++) {
+        size_t len;
+        const char *text = inv_rows_text(texts, id[i], &len);
+        inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
+        char copy[INV_INDEX_TEXT_MAX + 1];
+
+        memcpy(copy, text, len);
+        copy[len] = '\0';
+        if (!plan) {
+            st = inv_pool_add_text(&s->pool, text, len, INV_NEAR, inv_ngram_logp(s->ngram, copy));
+            continue;
+        }
+        plan->kind = INV_NEAR;
+        s->n_plan += inv_plan_text(plan, v->decoder, text, len);
+    }
+    free(x);
     return st;
 }
 
-static fre_status decode_worker(void *ctx, uint64_t worker)
+static fre_status find_neighbours(fre_inverter *v, inv_state *state, uint32_t n)
 {
-    decode_job *j = ctx;
+    const size_t k = v->index->texts.n < NEIGHBOURS ? v->index->texts.n : NEIGHBOURS;
+    float *query = malloc(n * (size_t)v->dim * sizeof *query);
+    uint32_t *id = malloc(n * k * sizeof *id);
+    fre_status st = query && id ? FRE_OK : FRE_E_NOMEM;
+
+    for (uint32_t i = 0; st == FRE_OK && i < n; i++)
+        memcpy(query + (size_t)i * v->dim, state[i].mu, v->dim * sizeof *query);
+    if (st == FRE_OK)
+        st = inv_rows_nearest(&v->index->texts, id, query, n, k, v->threads);
+    for (uint32_t i = 0; st == FRE_OK && i < n; i++)
+        st = take_neighbours(v, &state[i], id + i * k, k);
+    free(query);
+    free(id);
+    return st;
+}
+
+/* ---- a chunk ---------------------------------------------------------------------------------- */
+
+static fre_status work_some(void *ctx, uint64_t worker)
+{
+    worker_job *j = ctx;
+    inv_drawer *d = j->v->drawer ? &j->v->drawer[worker] : NULL;
     fre_status st = FRE_OK;
 
     while (st == FRE_OK) {
@@ -100,23 +178,24 @@ static fre_status decode_worker(void *ctx, uint64_t worker)
 
         if (i >= j->n)
             break;
-        st = fre_interrupted()
-                 ? FRE_E_INTERRUPTED
-                 : decode_one(j->v, &j->v->drawer[worker], &j->state[i], &j->err[worker]);
+        st =
+            fre_interrupted() ? FRE_E_INTERRUPTED : j->work(j->v, d, &j->state[i], &j->err[worker]);
     }
     return st;
 }
 
-static fre_status decode_all(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
+static fre_status work_all(fre_inverter *v, inv_state *state, uint32_t n,
+                           fre_status (*work)(fre_inverter *, inv_drawer *, inv_state *, fre_err *),
+                           fre_err *err)
 {
-    decode_job j = {.v = v, .state = state, .n = n};
+    worker_job j = {.v = v, .state = state, .n = n, .work = work};
     fre_status st;
 
     atomic_init(&j.next, 0);
     j.err = calloc(v->threads, sizeof *j.err);
     if (!j.err)
         return FRE_E_NOMEM;
-    st = fre_parallel(v->threads, v->threads, decode_worker, &j);
+    st = fre_parallel(v->threads, v->threads, work_some, &j);
     for (uint32_t i = 0; st != FRE_OK && i < v->threads; i++)
         if (j.err[i].text[0]) {
             st = fre_fail(err, st, "%s", j.err[i].text);
@@ -129,7 +208,7 @@ static fre_status decode_all(fre_inverter *v, inv_state *state, uint32_t n, fre_
 /* Embed what is new in all pools in one call and hand the rows back. */
 static fre_status embed_all(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
 {
-    const size_t dim = v->projector.dim;
+    const size_t dim = v->dim;
     const char **text = NULL;
     size_t *len = NULL, total = 0, at = 0;
     float *x = NULL;
@@ -156,14 +235,14 @@ static fre_status embed_all(fre_inverter *v, inv_state *state, uint32_t n, fre_e
         goto out;
     at = 0;
     for (uint32_t i = 0; i < n && st == FRE_OK; i++) {
-        inv_pool *p = &state[i].pool;
-        size_t fresh = p->n - p->scored;
+        inv_state *s = &state[i];
+        size_t fresh = s->pool.n - s->pool.scored;
 
         if (fresh == 0)
             continue;
-        memcpy(p->embedding + p->scored * dim, x + at * dim, fresh * dim * sizeof *x);
+        memcpy(s->pool.embedding + s->pool.scored * dim, x + at * dim, fresh * dim * sizeof *x);
         at += fresh;
-        st = inv_pool_score(p, state[i].mu, state[i].noise_std, &v->tuning);
+        st = inv_pool_score(&s->pool, s->mu, s->noise_std, &v->tuning, &s->trace);
     }
 out:
     free((void *)text);
@@ -171,6 +250,8 @@ out:
     free(x);
     return st;
 }
+
+/* ---- rounds ---------------------------------------------------------------------------------- */
 
 /* The best candidate is as near as the true text would be: nothing is left to find.  Above this
  * noise a neighbour can be as near by chance, and the search goes on. */
@@ -182,14 +263,27 @@ static bool settled(const inv_state *s)
            s->pool.cand[0].dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
 }
 
-static void plan_round(const fre_inverter *v, inv_state *s, uint32_t round)
+static fre_status propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
 {
-    const bool done = settled(s);
+    return settled(s) ? FRE_OK : inv_propose(v, d, s, err);
+}
 
-    s->correct = !done && v->projector.corrector_rows > 0 && round <= v->tuning.correct_rounds;
-    s->n_plan = done || s->correct ? 0
-                                   : inv_edit(s->plan, v->tuning.edits, &s->pool, v->tuning.parents,
-                                              v->decoder, v->starts, &s->rng);
+static void record(inv_state *s)
+{
+    inv_trace *t = &s->trace;
+
+    if (s->pool.scored == 0 || t->rounds > INV_ROUNDS_MAX)
+        return;
+    t->score[t->rounds] = s->pool.cand[0].score;
+    t->distance[t->rounds++] = sqrt(s->pool.cand[0].dist2);
+}
+
+/* Annealed by breadth: twice the parents at first, half of them in the end. */
+static uint32_t parents_at(const inv_tuning *t, uint32_t round)
+{
+    const uint32_t n = 2 * t->parents - 3 * t->parents * round / (2 * (t->rounds ? t->rounds : 1));
+
+    return n > 0 ? n : 1;
 }
 
 fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
@@ -197,13 +291,20 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
     fre_status st = FRE_OK;
 
     for (uint32_t i = 0; i < n && st == FRE_OK; i++)
-        st = state_begin(v, &state[i]);
+        st = begin(v, &state[i]);
+    if (st == FRE_OK && v->index)
+        st = find_neighbours(v, state, n);
     for (uint32_t round = 0; round <= v->tuning.rounds && st == FRE_OK; round++) {
-        for (uint32_t i = 0; round > 0 && i < n; i++)
-            plan_round(v, &state[i], round);
-        st = decode_all(v, state, n, err);
+        for (uint32_t i = 0; i < n; i++) {
+            state[i].parents = parents_at(&v->tuning, round);
+            state[i].correct =
+                v->projector.corrector_rows > 0 && round > 0 && round <= v->tuning.correct_rounds;
+        }
+        st = work_all(v, state, n, propose, err);
         if (st == FRE_OK)
             st = embed_all(v, state, n, err);
+        for (uint32_t i = 0; i < n && st == FRE_OK; i++)
+            record(&state[i]);
     }
-    return st;
+    return st == FRE_OK && v->lm ? inv_finals(v, state, n, err) : st;
 }

@@ -125,7 +125,7 @@ fre_status inv_check_works(fre_inverter *v, fre_err *err)
     const char *made_for;
     fre_status st;
 
-    v->tuning = inv_tuning_default;
+    v->tuning = inv_tuning_of(0, false);
     v->tuning.samples = v->tuning.keep = 8;
     v->tuning.rounds = 0;
     v->paraphrases = 0;

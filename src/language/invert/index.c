@@ -1,0 +1,375 @@
+/* index.c - a public corpus read, its words counted, and its nearest rows found. */
+#include "index.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <fre/corpus.h>
+#include <fre/linalg.h>
+
+#define BLOCK_ROWS 512u
+
+/* ---- distinct texts -------------------------------------------------------------------------- */
+
+typedef struct table {
+    inv_texts *t;
+    uint32_t *slot; /* 1 + index of a text; 0: free */
+    uint8_t (*key)[16];
+    size_t mask, cap;
+} table;
+
+static void texts_wipe(inv_texts *t)
+{
+    fre_buf_wipe(&t->text);
+    free(t->at);
+    free(t->count);
+    memset(t, 0, sizeof *t);
+}
+
+static fre_status texts_grow(inv_texts *t)
+{
+    const size_t cap = t->cap ? 2 * t->cap : 1024;
+    uint64_t *at;
+    uint32_t *count;
+
+    if (t->n < t->cap)
+        return FRE_OK;
+    at = realloc(t->at, (cap + 1) * sizeof *at);
+    if (!at)
+        return FRE_E_NOMEM;
+    t->at = at;
+    at[0] = t->n == 0 ? 0 : at[0];
+    count = realloc(t->count, cap * sizeof *count);
+    if (!count)
+        return FRE_E_NOMEM;
+    t->count = count;
+    t->cap = cap;
+    return FRE_OK;
+}
+
+static size_t first_slot(const uint8_t key[16], size_t mask)
+{
+    uint64_t h;
+
+    memcpy(&h, key, sizeof h);
+    return (size_t)h & mask;
+}
+
+static fre_status table_grow(table *b)
+{
+    const size_t size = b->slot ? 2 * (b->mask + 1) : 4096;
+    uint32_t *slot = calloc(size, sizeof *slot);
+    void *key = realloc(b->key, size * sizeof *b->key);
+
+    if (key)
+        b->key = key;
+    if (!slot || !key) {
+        free(slot);
+        return FRE_E_NOMEM;
+    }
+    for (size_t i = 0; i < b->t->n; i++) {
+        size_t at = first_slot(b->key[i], size - 1);
+
+        while (slot[at])
+            at = (at + 1) & (size - 1);
+        slot[at] = (uint32_t)i + 1;
+    }
+    free(b->slot);
+    b->slot = slot;
+    b->mask = size - 1;
+    return FRE_OK;
+}
+
+/* Count a text, keeping the first spelling; equal but for case is equal.  n <= INV_TEXT. */
+static fre_status table_add(table *b, const char *text, size_t n, const uint8_t seed[32])
+{
+    char lower[INV_INDEX_TEXT_MAX];
+    uint8_t key[16];
+    size_t at;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; i < n; i++)
+        lower[i] = (char)tolower((unsigned char)text[i]);
+    fre_hash128(key, seed, lower, n);
+    if (!b->slot || 2 * (b->t->n + 1) > b->mask)
+        st = table_grow(b);
+    if (st != FRE_OK)
+        return st;
+    for (at = first_slot(key, b->mask); b->slot[at]; at = (at + 1) & b->mask)
+        if (memcmp(b->key[b->slot[at] - 1], key, sizeof key) == 0) {
+            b->t->count[b->slot[at] - 1] += b->t->count[b->slot[at] - 1] < UINT32_MAX;
+            return FRE_OK;
+        }
+    st = texts_grow(b->t);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b->t->text, text, n);
+    if (st != FRE_OK)
+        return st;
+    memcpy(b->key[b->t->n], key, sizeof key);
+    b->t->count[b->t->n] = 1;
+    b->t->at[++b->t->n] = b->t->text.n;
+    b->slot[at] = (uint32_t)b->t->n;
+    return FRE_OK;
+}
+
+static void table_wipe(table *b)
+{
+    free(b->slot);
+    free(b->key);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static bool in_word(unsigned char c)
+{
+    return isalnum(c) || c == '\'' || c >= 0x80;
+}
+
+static fre_status add_words(table *b, const char *text, size_t n, const uint8_t seed[32])
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; i < n && st == FRE_OK;) {
+        char word[INV_INDEX_WORD_MAX];
+        size_t m = 0, from = i;
+
+        while (i < n && in_word((unsigned char)text[i])) {
+            if (m < sizeof word)
+                word[m++] = (char)tolower((unsigned char)text[i]);
+            i++;
+        }
+        if (m > 0 && i - from <= sizeof word)
+            st = table_add(b, word, m, seed);
+        if (i == from)
+            i++;
+    }
+    return st;
+}
+
+typedef struct ranked {
+    uint32_t count, id;
+} ranked;
+
+static int by_count(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+/* The most frequent words, most frequent first. */
+static fre_status keep_frequent(inv_texts *out, const inv_texts *all)
+{
+    ranked *r = malloc((all->n ? all->n : 1) * sizeof *r);
+    fre_status st = r ? FRE_OK : FRE_E_NOMEM;
+
+    for (size_t i = 0; st == FRE_OK && i < all->n; i++)
+        r[i] = (ranked){.count = all->count[i], .id = (uint32_t)i};
+    if (st == FRE_OK)
+        qsort(r, all->n, sizeof *r, by_count);
+    for (size_t i = 0; st == FRE_OK && i < all->n && i < INV_INDEX_WORDS; i++) {
+        const uint64_t at = all->at[r[i].id];
+
+        st = texts_grow(out);
+        if (st == FRE_OK)
+            st = fre_buf_append(&out->text, all->text.p + at, (size_t)(all->at[r[i].id + 1u] - at));
+        if (st != FRE_OK)
+            break;
+        out->count[out->n] = r[i].count;
+        out->at[++out->n] = out->text.n;
+    }
+    free(r);
+    return st;
+}
+
+/* ---- reading the corpus ---------------------------------------------------------------------- */
+
+static fre_status read_corpus(inv_texts *texts, inv_texts *words, const char *path, fre_err *err)
+{
+    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
+    inv_texts all = {0};
+    table t = {.t = texts}, w = {.t = &all};
+    uint8_t seed[32];
+    fre_corpus *c = NULL;
+    fre_record rec;
+    fre_rng rng;
+    bool more = true;
+    fre_status st = fre_rng_init(&rng);
+
+    if (st != FRE_OK)
+        return st;
+    fre_rng_bytes(&rng, seed, sizeof seed); /* a hostile corpus can't aim at the table */
+    fre_rng_wipe(&rng);
+    fre_buf_init(&all.text, SIZE_MAX / 2);
+    st = fre_corpus_open(&c, path, &opts, err);
+    while (st == FRE_OK) {
+        st = fre_corpus_next(c, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        if (rec.text_len > INV_INDEX_TEXT_MAX)
+            continue;
+        st = texts->n >= INV_INDEX_MAX ? FRE_E_LIMIT : table_add(&t, rec.text, rec.text_len, seed);
+        if (st == FRE_OK)
+            st = add_words(&w, rec.text, rec.text_len, seed);
+    }
+    fre_corpus_free(c);
+    if (st == FRE_OK)
+        st = keep_frequent(words, &all);
+    table_wipe(&t);
+    table_wipe(&w);
+    texts_wipe(&all);
+    if (st == FRE_OK && texts->n == 0)
+        st = fre_fail(err, FRE_E_DATA,
+                      "the public corpus has no usable text (lines of at most %u bytes); give "
+                      "another file, or leave --public-corpus out",
+                      INV_INDEX_TEXT_MAX);
+    return st;
+}
+
+fre_status inv_index_open(inv_index **out, const char *path, fre_embedder *e,
+                          const fre_progress *progress, fre_err *err)
+{
+    const uint32_t dim = fre_embedder_info(e)->dim;
+    inv_index *x = calloc(1, sizeof *x);
+    inv_index_key *k = calloc(1, sizeof *k);
+    inv_texts texts = {0}, words = {0};
+    fre_status st = x && k ? FRE_OK : FRE_E_NOMEM;
+
+    fre_buf_init(&texts.text, SIZE_MAX / 2);
+    fre_buf_init(&words.text, SIZE_MAX / 2);
+    if (st == FRE_OK)
+        st = inv_index_key_make(k, path, e, err);
+    if (st == FRE_OK && !inv_index_load(x, k, dim)) {
+        st = read_corpus(&texts, &words, path, err);
+        if (st == FRE_OK)
+            st = inv_index_write(x, k, e, &texts, &words, progress, err);
+    }
+    texts_wipe(&texts);
+    texts_wipe(&words);
+    free(k);
+    if (st == FRE_OK) {
+        *out = x;
+        return FRE_OK;
+    }
+    free(x);
+    return st == FRE_E_NOMEM ? fre_fail(err, st, "out of memory for the index of the public corpus")
+                             : st;
+}
+
+void inv_index_free(inv_index *x)
+{
+    if (!x)
+        return;
+    (void)munmap(x->map, x->map_len);
+    free(x);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+const char *inv_rows_text(const inv_rows *r, size_t i, size_t *len)
+{
+    *len = (size_t)(r->at[i + 1] - r->at[i]);
+    return r->text + r->at[i];
+}
+
+void inv_rows_get(const inv_rows *r, float *out, size_t i)
+{
+    const int8_t *q = r->q + i * r->dim;
+
+    for (uint32_t j = 0; j < r->dim; j++)
+        out[j] = r->scale[i] * (float)q[j];
+}
+
+typedef struct hit {
+    float far; /* ||x||^2 - 2 <x, query>: the distance but for a constant */
+    uint32_t id;
+} hit;
+
+typedef struct nearest_job {
+    const inv_rows *r;
+    const float *query;
+    size_t nq, k, jobs;
+    hit *best; /* jobs x nq x k, each sorted */
+} nearest_job;
+
+static bool nearer(hit a, hit b)
+{
+    return a.far < b.far || (a.far <= b.far && a.id < b.id);
+}
+
+/* Into a sorted list of *n <= k. */
+static void keep_hit(hit *list, size_t *n, size_t k, hit h)
+{
+    size_t at;
+
+    if (*n == k && !nearer(h, list[k - 1]))
+        return;
+    at = *n < k ? (*n)++ : k - 1;
+    for (; at > 0 && nearer(h, list[at - 1]); at--)
+        list[at] = list[at - 1];
+    list[at] = h;
+}
+
+static fre_status nearest_range(void *ctx, uint64_t job)
+{
+    const nearest_job *j = ctx;
+    const inv_rows *r = j->r;
+    const size_t first = r->n * job / j->jobs, end = r->n * (job + 1) / j->jobs;
+    float *x = malloc(BLOCK_ROWS * (size_t)r->dim * sizeof *x);
+    float *dot = malloc(j->nq * BLOCK_ROWS * sizeof *dot);
+    size_t *n = calloc(j->nq, sizeof *n);
+    fre_status st = x && dot && n ? FRE_OK : FRE_E_NOMEM;
+
+    for (size_t at = first; at < end && st == FRE_OK; at += BLOCK_ROWS) {
+        const size_t m = end - at < BLOCK_ROWS ? end - at : BLOCK_ROWS;
+
+        for (size_t i = 0; i < m; i++)
+            inv_rows_get(r, x + i * r->dim, at + i);
+        st = fre_interrupted() ? FRE_E_INTERRUPTED
+                               : fre_products(dot, j->query, j->nq, x, m, r->dim, 1);
+        for (size_t q = 0; q < j->nq && st == FRE_OK; q++)
+            for (size_t i = 0; i < m; i++)
+                keep_hit(
+                    j->best + (job * j->nq + q) * j->k, &n[q], j->k,
+                    (hit){.far = r->norm2[at + i] - 2 * dot[q * m + i], .id = (uint32_t)(at + i)});
+    }
+    for (size_t q = 0; q < j->nq && st == FRE_OK; q++)
+        for (; n[q] < j->k; n[q]++) /* fewer rows than k in this range */
+            j->best[(job * j->nq + q) * j->k + n[q]] =
+                (hit){.far = (float)INFINITY, .id = UINT32_MAX};
+    free(x);
+    free(dot);
+    free(n);
+    return st;
+}
+
+fre_status inv_rows_nearest(const inv_rows *r, uint32_t *id, const float *query, size_t nq,
+                            size_t k, uint32_t threads)
+{
+    nearest_job j = {.r = r, .query = query, .nq = nq, .k = k, .jobs = threads};
+    hit *all;
+    fre_status st;
+
+    if (nq == 0)
+        return FRE_OK;
+    j.best = malloc(j.jobs * nq * k * sizeof *j.best);
+    all = malloc(k * sizeof *all);
+    st = j.best && all ? fre_parallel(threads, threads, nearest_range, &j) : FRE_E_NOMEM;
+    for (size_t q = 0; q < nq && st == FRE_OK; q++) {
+        size_t n = 0;
+
+        for (size_t t = 0; t < j.jobs; t++)
+            for (size_t i = 0; i < k; i++)
+                keep_hit(all, &n, k, j.best[(t * nq + q) * k + i]);
+        for (size_t i = 0; i < k; i++)
+            id[q * k + i] = all[i].id;
+    }
+    free(j.best);
+    free(all);
+    return st;
+}

@@ -1,0 +1,183 @@
+/* propose.c - the candidates of one round: which edits, of which parents, and how likely what comes
+ * out is, under the decoder or, without one, under the n-grams of the nearest public texts. */
+#include "invert_private.h"
+
+#include <string.h>
+
+#define SHARES 64u
+#define HEATS 4u /* texts of which a word edit proposes the one that promises most */
+
+const char *const inv_kind_name[INV_KINDS] = {
+    [INV_FIRST] = "draw",      [INV_SUFFIX] = "suffix", [INV_SPAN] = "span",
+    [INV_REPLACE] = "token",   [INV_INSERT] = "insert", [INV_MOVE] = "move",
+    [INV_DELETE] = "delete",   [INV_MARK] = "mark",     [INV_JOIN] = "join",
+    [INV_CORRECT] = "correct", [INV_SWAP] = "swap",     [INV_NEAR] = "nearest",
+    [INV_WORD] = "word",       [INV_ADD] = "add",       [INV_RESPOND] = "respond",
+};
+
+/* Shares of the kinds, by what became the best text in measurements (docs/decisions/0007). */
+static const uint8_t with_decoder[INV_KINDS] = {
+    [INV_SUFFIX] = 13, [INV_SPAN] = 14,  [INV_REPLACE] = 12, [INV_INSERT] = 3, [INV_MOVE] = 6,
+    [INV_SWAP] = 3,    [INV_DELETE] = 8, [INV_MARK] = 3,     [INV_JOIN] = 2,
+};
+static const uint8_t with_both[INV_KINDS] = {
+    [INV_SUFFIX] = 10, [INV_SPAN] = 11, [INV_REPLACE] = 9, [INV_INSERT] = 2,
+    [INV_MOVE] = 6,    [INV_SWAP] = 2,  [INV_DELETE] = 7,  [INV_MARK] = 2,
+    [INV_JOIN] = 2,    [INV_WORD] = 5,  [INV_ADD] = 3,     [INV_RESPOND] = 5,
+};
+static const uint8_t with_index[INV_KINDS] = {
+    [INV_MOVE] = 7,  [INV_SWAP] = 3,  [INV_DELETE] = 8, [INV_MARK] = 2,
+    [INV_JOIN] = 10, [INV_WORD] = 14, [INV_ADD] = 8,    [INV_RESPOND] = 12,
+};
+
+static uint32_t below(fre_rng *rng, uint32_t n)
+{
+    return (uint32_t)fre_rng_below(rng, n);
+}
+
+static inv_kind draw_kind(const uint8_t share[INV_KINDS], fre_rng *rng)
+{
+    uint32_t u = below(rng, SHARES);
+    int k = 0;
+
+    while (k + 1 < INV_KINDS && u >= share[k])
+        u -= share[k++];
+    return (inv_kind)k;
+}
+
+/* Parents near the top are taken more often: the lesser of two draws. */
+static const inv_cand *parent(const inv_pool *p, uint32_t parents, fre_rng *rng)
+{
+    uint32_t n = p->scored < parents ? (uint32_t)p->scored : parents;
+    uint32_t a = below(rng, n), b = below(rng, n);
+
+    return &p->cand[a < b ? a : b];
+}
+
+/* The most promising of a few new texts of one kind.  0: none. */
+static size_t edit_words(char out[INV_TEXT_MAX], const fre_inverter *v, inv_state *s, inv_kind kind)
+{
+    const inv_words_from from = {
+        .ngram = s->ngram, .response = &s->response, .words = v->index ? &v->index->words : NULL};
+    double best = 0;
+    size_t best_n = 0;
+
+    for (uint32_t i = 0; i < HEATS; i++) {
+        const inv_cand *a =
+            kind == INV_RESPOND ? s->pool.cand : parent(&s->pool, s->parents, &s->rng);
+        const inv_cand *b = kind == INV_JOIN ? parent(&s->pool, 4 * s->parents, &s->rng) : a;
+        char text[INV_TEXT_MAX];
+        const size_t n = inv_edit_words(text, kind, a->text, b->text, &from, &s->rng);
+        double far;
+
+        if (n == 0 || inv_pool_knows(&s->pool, text, n))
+            continue;
+        far = inv_screen_distance(s->screen, text);
+        if (best_n > 0 && far >= best)
+            continue;
+        best = far;
+        best_n = n;
+        memcpy(out, text, n + 1);
+    }
+    return best_n;
+}
+
+bool inv_plan_text(inv_plan *out, const fre_model *m, const char *text, size_t n)
+{
+    size_t tokens = INV_TOKENS;
+
+    if (fre_model_tokenize(m, out->head, &tokens, text, n, false) != FRE_OK || tokens == 0 ||
+        tokens > INV_TOKENS)
+        return false;
+    out->n_head = (uint32_t)tokens;
+    return true;
+}
+
+static bool is_token_edit(inv_kind k)
+{
+    return k == INV_SUFFIX || k == INV_SPAN || k == INV_REPLACE || k == INV_INSERT;
+}
+
+/* One proposal: into the next plan, or without a decoder straight into the pool. */
+static fre_status propose_one(fre_inverter *v, inv_state *s)
+{
+    const uint8_t *share = !v->decoder ? with_index : v->index ? with_both : with_decoder;
+    const inv_kind kind = draw_kind(share, &s->rng);
+    inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
+    char text[INV_TEXT_MAX];
+    size_t n;
+
+    if (plan)
+        memset(plan, 0, sizeof *plan);
+    if (is_token_edit(kind)) {
+        plan->kind = kind;
+        s->n_plan +=
+            inv_edit_tokens(plan, kind, parent(&s->pool, s->parents, &s->rng), v->starts, &s->rng);
+        return FRE_OK;
+    }
+    n = edit_words(text, v, s, kind);
+    if (n == 0)
+        return FRE_OK;
+    if (!plan)
+        return inv_pool_add_text(&s->pool, text, n, kind, inv_ngram_logp(s->ngram, text));
+    plan->kind = kind;
+    s->n_plan += inv_plan_text(plan, v->decoder, text, n);
+    return FRE_OK;
+}
+
+static fre_status decode(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    for (uint32_t at = 0; at < s->n_plan && st == FRE_OK; at += INV_BATCH) {
+        uint32_t n = s->n_plan - at < INV_BATCH ? s->n_plan - at : INV_BATCH;
+
+        st = inv_drawer_run(d, s->draw + at, s->plan + at, n, s->prefix, v->tuning.temperature,
+                            &s->rng, err);
+    }
+    for (uint32_t i = 0; i < s->n_plan && st == FRE_OK; i++)
+        st = inv_pool_add(&s->pool, v->decoder, &s->draw[i]);
+    s->trace.drawn += s->n_plan;
+    return st;
+}
+
+static fre_status propose_edits(fre_inverter *v, inv_state *s)
+{
+    const uint32_t edits = v->tuning.edits;
+    fre_status st = FRE_OK;
+
+    for (uint32_t tries = 0;
+         st == FRE_OK && tries < 2 * edits && s->n_plan + (s->pool.n - s->pool.scored) < edits;
+         tries++)
+        st = propose_one(v, s);
+    return st;
+}
+
+fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
+{
+    const inv_tuning *t = &v->tuning;
+    fre_status st = FRE_OK;
+
+    if (s->pool.scored == 0) { /* the first draws and the nearest texts are planned */
+        st = decode(v, d, s, err);
+        for (size_t i = 0; i < s->pool.n; i++)
+            if (s->pool.cand[i].kind == INV_NEAR)
+                s->pool.cand[i].rank = 0; /* before every draw */
+        inv_pool_trim(&s->pool, t->keep + t->nearest);
+        return st;
+    }
+    s->n_plan = 0;
+    inv_screen_fit(s->screen, &s->pool);
+    if (v->index)
+        st = inv_respond(&s->response, &v->index->words, s->mu, s->pool.embedding,
+                         s->pool.cand[0].key);
+    if (st == FRE_OK && s->correct)
+        st = inv_correct(v, d, s, err);
+    if (s->n_plan == 0) /* no corrector, or nothing for it to go on */
+        st = st == FRE_OK ? propose_edits(v, s) : st;
+    if (st == FRE_OK)
+        st = decode(v, d, s, err);
+    inv_screen_rank(s->screen, &s->pool, s->noise_std);
+    inv_pool_trim(&s->pool, t->keep_edits);
+    return st;
+}
