@@ -30,7 +30,8 @@ typedef struct fre_curator_opts {
     fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
                                  p = 1 unless it is given; the release says NOT PRIVATE */
     const char *embedder;   /**< GGUF; NULL: bundled */
-    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only */
+    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
+    fre_search_opts search; /**< of the inverter */
     uint32_t paraphrases;   /**< 0..64 */
     double temperature;     /**< > 0; 0: default */
     uint32_t threads;       /**< >= 1 */

@@ -16,6 +16,7 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/folder.h>
+#include <fre/invert.h>
 #include <fre/privacy.h>
 #include <fre/rounds.h>
 #include <fre/sharing.h>
@@ -34,7 +35,8 @@ typedef struct fre_simulate_opts {
     fre_corpus_opts corpus; /**< user_field: its texts are one client's; NULL: a record is a user */
     fre_plan_request plan;  /**< dim is set from the input; made distributed, noise discrete */
     const char *embedder;   /**< GGUF; NULL: bundled */
-    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only */
+    const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
+    fre_search_opts search; /**< of the inverter */
     /** Clients, up to FRE_SIMULATE_USERS_MAX; 0: the input's users.  Fewer than the input has: a
      * random subset; more: all of them, and then users drawn again, at random. */
     uint64_t users;

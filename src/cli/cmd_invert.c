@@ -1,5 +1,5 @@
 /* cmd_invert.c - embeddings -> texts, one JSON object a row. */
-#include "cli.h"
+#include "search_args.h"
 
 #include <fre/corpus.h>
 #include <fre/embed.h>
@@ -35,12 +35,15 @@ static const cli_arg args[] = {
              .help = "the same, one number a row, in place of --noise-std"),
     CLI_HEADING("Models and sampling"),
     CLI_EMBEDDER,
-    CLI_FILE("inverter", "FILE",
-             .help = "GGUF file, its projector beside it (default: the bundled one)"),
+    CLI_INVERTER(""),
     CLI_WHOLE("samples", "N", 1, 512,
               .help = "candidates drawn for a row (default: the number it was tuned with)"),
     CLI_POSITIVE("temperature", "T", 10,
                  .help = "of the sampling (default: the value it was tuned with)"),
+    CLI_HEADING("Search"),
+    CLI_SEARCH_ARGS,
+    CLI_FILE("trace", "FILE",
+             .help = "JSON lines: for each row what the search did, by round and kind of edit"),
 };
 
 typedef struct job {
@@ -48,11 +51,65 @@ typedef struct job {
     fre_npy *x, *noise; /* noise: NULL without a file */
     fre_embedder *embedder;
     fre_inverter *inverter;
-    fre_outfile *out;
+    fre_outfile *out, *trace; /* trace: NULL without --trace */
     float *rows;
-    size_t n, dim;
-    double similarity; /* sum over rows */
+    size_t n, dim, first; /* first row of the chunk at work */
+    double similarity;    /* sum over rows */
 } job;
+
+/* ---- trace -------------------------------------------------------------------------------------------- */
+
+static json_t *reals(const double *x, size_t n)
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; i < n; i++)
+        if (json_array_append_new(a, cli_json_real(x[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+static json_t *gains(const fre_invert_trace *t)
+{
+    json_t *o = json_object();
+
+    for (size_t i = 0; i < t->kinds; i++) {
+        const fre_invert_gain *g = &t->gain[i];
+
+        if (g->embedded > 0 &&
+            json_object_set_new(o, g->kind,
+                                json_pack("{s:I, s:I, s:o}", "embedded", (json_int_t)g->embedded,
+                                          "improved", (json_int_t)g->improved, "gain",
+                                          cli_json_real(g->gain))) != 0) {
+            json_decref(o);
+            return NULL;
+        }
+    }
+    return o;
+}
+
+static fre_status write_trace(void *ctx, const fre_invert_trace *t, fre_err *err)
+{
+    job *j = ctx;
+    FILE *f = fre_outfile_stream(j->trace);
+    json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "row",
+                          (json_int_t)(j->first + t->row), "embeddings", (json_int_t)t->embedded,
+                          "draws", (json_int_t)t->drawn, "language_model_tokens",
+                          (json_int_t)t->lm_tokens, "score", reals(t->score, t->rounds), "distance",
+                          reals(t->distance, t->rounds), "kinds", gains(t));
+    int rc;
+
+    if (!o)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the trace");
+    rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    json_decref(o);
+    if (rc != 0 || fputc('\n', f) == EOF)
+        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "trace"),
+                        strerror(errno));
+    return FRE_OK;
+}
 
 /* ---- inputs ------------------------------------------------------------------------------------------- */
 
@@ -113,13 +170,28 @@ static fre_status noise_of(const job *j, double *out, size_t row, fre_err *err)
     return FRE_OK;
 }
 
+static fre_status open_trace(job *j, fre_err *err)
+{
+    const char *path = cli_text(j->c, "trace");
+
+    if (!path)
+        return FRE_OK;
+    if (strcmp(path, cli_text(j->c, "output")) == 0)
+        return fre_fail(err, FRE_E_USAGE, "--trace and --output must be two files");
+    return fre_outfile_open(&j->trace, path, cli_flag(j->c, "force"), err);
+}
+
 static fre_status prepare(job *j, fre_err *err)
 {
     fre_embedder_opts embedder = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
     fre_inverter_opts inverter = {.path = cli_text(j->c, "inverter"),
                                   .threads = j->c->threads,
                                   .samples = (uint32_t)cli_whole(j->c, "samples"),
-                                  .temperature = cli_number(j->c, "temperature")};
+                                  .temperature = cli_number(j->c, "temperature"),
+                                  .search = cli_search_opts(j->c),
+                                  .progress = &j->c->progress,
+                                  .trace = cli_given(j->c, "trace") ? write_trace : NULL,
+                                  .trace_ctx = j};
     fre_status st;
 
     if (j->c->json && strcmp(cli_text(j->c, "output"), "-") == 0)
@@ -134,6 +206,8 @@ static fre_status prepare(job *j, fre_err *err)
         st = cli_refuse_input(j->c->positional[0], cli_text(j->c, "output"), err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
+    if (st == FRE_OK)
+        st = open_trace(j, err);
     if (st == FRE_OK)
         st = fre_embedder_new(&j->embedder, &embedder, err);
     if (st == FRE_OK)
@@ -206,6 +280,7 @@ static fre_status invert_chunk(job *j, size_t first, size_t n, fre_err *err)
     if (st != FRE_OK)
         return st;
     memset(result, 0, sizeof result);
+    j->first = first;
     st = fre_invert(j->inverter, result, j->rows, noise, n, &progress, err);
     if (st != FRE_OK)
         return st;
@@ -242,9 +317,12 @@ static fre_status run(cli *c, fre_err *err)
     }
     if (st == FRE_OK)
         st = fre_outfile_commit(j.out, err);
+    if (st == FRE_OK && j.trace)
+        st = fre_outfile_commit(j.trace, err);
     if (st == FRE_OK)
         st = report(&j, err);
     fre_outfile_free(j.out);
+    fre_outfile_free(j.trace);
     fre_inverter_free(j.inverter);
     fre_embedder_free(j.embedder);
     fre_npy_free(j.noise);

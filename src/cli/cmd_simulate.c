@@ -2,6 +2,7 @@
 #include "corpus_args.h"
 #include "plan_args.h"
 #include "release.h"
+#include "search_args.h"
 
 #include <fre/simulate.h>
 
@@ -56,8 +57,8 @@ static const cli_arg args[] = {
               .help = "cells a user may count in, one record in each"),
     CLI_HEADING("Models"),
     CLI_EMBEDDER,
-    CLI_FILE("inverter", "FILE",
-             .help = "GGUF file, or none for centroids without texts (default: the bundled one)"),
+    CLI_INVERTER(", or none for centroids without texts"),
+    CLI_SEARCH_ARGS,
     {.name = "seed",
      .metavar = "HEX",
      .kind = CLI_HEX32,
@@ -86,6 +87,7 @@ static fre_status options_from(fre_simulate_opts *o, const cli *c, fre_err *err)
     o->corpus.user_field = cli_text(c, "user-field");
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
+    o->search = cli_search_opts(c);
     o->users = cli_whole(c, "users"); /* 0: not given */
     o->dropout_rate = cli_number(c, "dropout-rate");
     o->duplicate_rate = cli_number(c, "duplicate-rate");

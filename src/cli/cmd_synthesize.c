@@ -2,6 +2,7 @@
 #include "corpus_args.h"
 #include "plan_args.h"
 #include "release.h"
+#include "search_args.h"
 
 #include <fre/curator.h>
 
@@ -40,8 +41,8 @@ static const cli_arg args[] = {
               .help = "cells a user may count in, one record in each"),
     CLI_HEADING("Models"),
     CLI_EMBEDDER,
-    CLI_FILE("inverter", "FILE",
-             .help = "GGUF file, or none for centroids without texts (default: the bundled one)"),
+    CLI_INVERTER(", or none for centroids without texts"),
+    CLI_SEARCH_ARGS,
     CLI_WHOLE("paraphrases", "N", 0, 64, .preset = "0", .help = "further texts for each cell"),
     CLI_POSITIVE("temperature", "T", 10,
                  .help = "of the inverter's sampling (default: the value it was tuned with)"),
@@ -75,6 +76,17 @@ fre_corpus_opts cli_corpus_opts(const cli *c)
         .format = formats[cli_choice(c, "format")],
         .invalid = invalids[cli_choice(c, "invalid")],
         .text_field = cli_text(c, "text-field"),
+    };
+}
+
+fre_search_opts cli_search_opts(const cli *c)
+{
+    return (fre_search_opts){
+        .effort = (uint32_t)cli_whole(c, "effort"),
+        .public_corpus = cli_text(c, "public-corpus"),
+        .language_model = cli_text(c, "language-model"),
+        .prior = cli_text(c, "prior"),
+        .lm_weight = cli_number(c, "language-weight"), /* 0: not given */
     };
 }
 
@@ -114,6 +126,7 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     o->corpus.user_field = cli_text(c, "user-field");
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
+    o->search = cli_search_opts(c);
     o->paraphrases = (uint32_t)cli_whole(c, "paraphrases");
     o->temperature = cli_number(c, "temperature");
     o->threads = c->threads;

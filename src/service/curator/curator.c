@@ -323,6 +323,8 @@ static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err
         .paraphrases = r->opts->paraphrases,
         .paraphrase_distance = r->opts->plan.radius,
         .seed = inverter_seed(r),
+        .search = r->opts->search,
+        .progress = r->opts->progress,
     };
 
     return wants_text(r->opts) ? fre_inverter_new(out, r->embedder, &io, err) : FRE_OK;

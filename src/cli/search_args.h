@@ -1,0 +1,33 @@
+/* search_args.h - the arguments of every command that turns embeddings into texts, defined once. */
+#ifndef FRE_CLI_SEARCH_ARGS_H
+#define FRE_CLI_SEARCH_ARGS_H
+
+#include "cli.h"
+
+#include <fre/invert.h>
+
+/* or: what else --inverter takes. */
+#define CLI_INVERTER(or)                                                                           \
+    CLI_FILE("inverter", "FILE",                                                                   \
+             .help = "GGUF file, its projector beside it" or                                       \
+                     ", or search: none is needed, for any embedder, with --public-corpus "        \
+                     "(default: the bundled one)")
+#define CLI_SEARCH_ARGS                                                                            \
+    CLI_FILE("public-corpus", "FILE",                                                              \
+             .help = "texts that anyone may see (field text): starts and words of the search; "    \
+                     "what comes out may be one of them.  Indexed once, into the cache folder"),   \
+        CLI_WHOLE("effort", "N", 1, 10, .preset = "5",                                             \
+                  .help = "of the search: rounds and candidates a text"),                          \
+        CLI_FILE("language-model", "FILE",                                                         \
+                 .help = "GGUF file whose log-probability joins the score of the best "            \
+                         "candidates; default: the one of tools/get-language-model; none "         \
+                         "(default: none)"),                                                       \
+        CLI_FILE("prior", "FILE",                                                                  \
+                 .help = "statistics of public text by model prior, or none (default: what lies "  \
+                         "beside the embedder)"),                                                  \
+        CLI_POSITIVE("language-weight", "L", 10,                                                   \
+                     .help = "of that log-probability (default: the value it was tuned with)")
+
+fre_search_opts cli_search_opts(const cli *c);
+
+#endif
