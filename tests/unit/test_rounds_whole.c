@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include "relay.h"
 #include "rounds_net.h"
+#include "synthesis.h"
 
 #define USERS 240u
 
@@ -225,6 +227,7 @@ static void test_nothing_reaches_tau(void **state)
 /* ---- what each saw ----------------------------------------------------------------------------- */
 
 #define VIEW_MAX (32u << 20)
+#define OPENED_MAX 4096u /* reports with padding */
 
 /* All that came in at one role, one after the other. */
 typedef struct views {
@@ -243,6 +246,18 @@ static bool holds(const fre_buf *view, const void *p, size_t n)
     return view->n >= n && memmem(view->p, view->n, p, n) != NULL;
 }
 
+/* How far bytes are from uniform; 255 degrees of freedom. */
+static double misfit(const uint64_t bin[256])
+{
+    double mean = 0, chi2 = 0;
+
+    for (unsigned j = 0; j < 256; j++)
+        mean += (double)bin[j] / 256;
+    for (unsigned j = 0; j < 256; j++)
+        chi2 += ((double)bin[j] - mean) * ((double)bin[j] - mean) / mean;
+    return chi2;
+}
+
 /* Two populations as different as can be: all in one cell, and nobody with a text.  What the relay
  * sees of each user is the same in number and size, and bytes of its sealed messages are uniform:
  * chi-square with 255 degrees of freedom, above 420 with probability 1e-10. */
@@ -255,7 +270,6 @@ static void test_view_of_the_relay(void **state)
 
     (void)state;
     for (unsigned k = 0; k < 2; k++) {
-        double chi2 = 0, mean;
         uint64_t bin[256] = {0};
         float x[SMALL_DIM];
 
@@ -284,12 +298,7 @@ static void test_view_of_the_relay(void **state)
                 bin[n[k].s.w.id.b[j]]--;
         }
         /* A public key of X25519 is below 2^255: its last byte is not. */
-        mean = 0;
-        for (unsigned j = 0; j < 256; j++)
-            mean += (double)bin[j] / 256;
-        for (unsigned j = 0; j < 256; j++)
-            chi2 += ((double)bin[j] - mean) * ((double)bin[j] - mean) / mean;
-        assert_true(chi2 < 420);
+        assert_true(misfit(bin) < 420);
         run(&n[k], 0);
     }
     for (uint32_t i = 0; i < USERS; i++) {
@@ -306,6 +315,121 @@ static void test_view_of_the_relay(void **state)
     }
 }
 
+/* Shares that say something and shares that don't: marks and all, of one size, and uniform but for
+ * the head, which is everybody's. */
+static void test_shares_look_alike(void **state)
+{
+    sample keys;
+    fre_collection c = small_collection(&keys);
+    uint64_t bin[2][256] = {{0}};
+    uint32_t users[2] = {0};
+    fre_list list;
+    net n;
+
+    (void)state;
+    open_as(&n, &c, &keys, 18);
+    run(&n, 0);
+    (void)assert_exact(&n);
+    assert_int_equal(fre_list_decode(&list, &n.s.w, fre_synthesis_list_view(n.syn), NULL), FRE_OK);
+    for (uint32_t i = 0; i < USERS; i++) {
+        const net_user *u = &n.user[i];
+        const bool says = u->texts > 0 && u->real[0] && fre_list_scan(&list, &u->tag[0]) > 0;
+        const fre_buf *m = &u->first[2][0];
+
+        assert_int_equal(m->n, n.user[0].first[2][0].n);
+        assert_memory_equal(m->p, n.user[0].first[2][0].p, FRE_WIRE_HEAD_BYTES);
+        for (size_t j = FRE_WIRE_HEAD_BYTES; j < m->n; j++)
+            bin[says][m->p[j]]++;
+        users[says]++;
+    }
+    assert_true(users[0] > 50 && users[1] > 50);
+    assert_true(misfit(bin[0]) < 420 && misfit(bin[1]) < 420);
+    net_close(&n);
+}
+
+/* What S_syn opened of the reports that it was handed: their tags. */
+static uint32_t opened_tags(const net *n, fre_tag *tag, uint32_t max)
+{
+    sample_must(n->syn->entries <= max);
+    for (size_t i = 0; i < n->syn->entries; i++)
+        tag[i] = n->syn->entry[i].tag;
+    return (uint32_t)n->syn->entries;
+}
+
+static int by_tag(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(fre_tag));
+}
+
+/* How often each tag is there, in ascending order; the tags come back sorted. */
+static uint32_t multiplicities(uint32_t *out, fre_tag *tag, uint32_t n)
+{
+    uint32_t groups = 0;
+
+    qsort(tag, n, sizeof *tag, by_tag);
+    for (uint32_t i = 0; i < n; i++) {
+        if (i == 0 || by_tag(&tag[i - 1], &tag[i]) != 0)
+            out[groups++] = 0;
+        out[groups - 1]++;
+    }
+    for (uint32_t i = 1; i < groups; i++) /* few */
+        for (uint32_t k = i; k > 0 && out[k - 1] > out[k]; k--) {
+            const uint32_t t = out[k];
+
+            out[k] = out[k - 1];
+            out[k - 1] = t;
+        }
+    return groups;
+}
+
+/* S_syn's view, opened, tells which reports are of one cell and nothing of which: under another VOPRF
+ * key the same people have other tags, no two alike, in groups of the same sizes.  Before that key is
+ * destroyed it has no view at all. */
+static void test_view_of_s_syn_without_the_key(void **state)
+{
+    static fre_tag tag[2][OPENED_MAX], own[2][USERS];
+    static uint32_t size[2][OPENED_MAX];
+    uint32_t seen[2], groups[2], people[2] = {0};
+
+    (void)state;
+    for (unsigned k = 0; k < 2; k++) {
+        sample keys;
+        fre_collection c = small_collection(&keys);
+        uint8_t seed[32];
+        net n;
+
+        memset(seed, (int)(0x51 + k), sizeof seed);
+        sample_must(fre_oprf_key_derive(&keys.oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
+        c.oprf_pk = keys.oprf.pub;
+        open_as(&n, &c, &keys, 19); /* the same people and coins */
+        for (n.now = c.open; n.now < c.open + 3; n.now++)
+            net_step_all(&n);
+        assert_int_equal(n.syn->entries, 0);
+        n.now = c.tags_close;
+        while (fre_relay_stage(n.relay) < FRE_STAGE_COUNTING)
+            (void)(net_pump(&n, FRE_ROLE_TAG) + net_pump(&n, FRE_ROLE_RELAY));
+        assert_int_equal(n.syn_before_closed, 0);
+        while (n.syn->entries < n.relay->reports)
+            assert_true(net_pump(&n, FRE_ROLE_RELAY) > 0);
+        seen[k] = opened_tags(&n, tag[k], OPENED_MAX);
+        assert_true(seen[k] > USERS);
+        for (uint32_t i = 0; i < USERS; i++)
+            if (n.user[i].real[0] && n.user[i].texts > 0)
+                own[k][people[k]++] = n.user[i].tag[0];
+        groups[k] = multiplicities(size[k], tag[k], seen[k]);
+        net_close(&n);
+    }
+    assert_int_equal(seen[0], seen[1]);
+    assert_int_equal(groups[0], groups[1]);
+    assert_memory_equal(size[0], size[1], groups[0] * sizeof size[0][0]);
+    assert_int_equal(people[0], people[1]);
+    for (unsigned k = 0; k < 2; k++)
+        for (uint32_t i = 0; i < people[k]; i++) {
+            assert_non_null(bsearch(&own[k][i], tag[k], seen[k], sizeof(fre_tag), by_tag));
+            assert_null(bsearch(&own[k][i], tag[!k], seen[!k], sizeof(fre_tag), by_tag));
+        }
+}
+
 /* Tags and ids of reports, tags of texts that nobody else shares, cells: who gets to see which. */
 static void test_views_of_the_servers(void **state)
 {
@@ -314,6 +438,7 @@ static void test_views_of_the_servers(void **state)
     views v;
     net n;
     uint32_t listed = 0, unlisted = 0;
+    fre_cell cell;
     fre_list list;
 
     (void)state;
@@ -336,6 +461,12 @@ static void test_views_of_the_servers(void **state)
         /* Seals hide the rest from S_syn's relay and from whoever listens. */
         assert_int_equal(holds(&v.of[FRE_ROLE_RELAY], u->tag[0].b, sizeof u->tag[0].b), is_listed);
         assert_false(holds(&v.of[FRE_ROLE_SYN], u->tag[0].b, sizeof u->tag[0].b));
+        /* Cells and embeddings nobody gets. */
+        assert_int_equal(fre_sketch_cell(n.terms->grid, &cell, u->x, SMALL_DIM), FRE_OK);
+        for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_RELAY; role++) {
+            assert_false(holds(&v.of[role], cell.bytes, sizeof cell.bytes));
+            assert_false(holds(&v.of[role], u->x, sizeof u->x[0] * SMALL_DIM));
+        }
         listed += is_listed;
         unlisted += !is_listed;
     }
@@ -418,6 +549,8 @@ int main(void)
         cmocka_unit_test(test_too_few_clients),
         cmocka_unit_test(test_nothing_reaches_tau),
         cmocka_unit_test(test_view_of_the_relay),
+        cmocka_unit_test(test_shares_look_alike),
+        cmocka_unit_test(test_view_of_s_syn_without_the_key),
         cmocka_unit_test(test_views_of_the_servers),
         cmocka_unit_test(test_key_is_gone_before_tags_are_seen),
     };
