@@ -256,6 +256,28 @@ static void test_noise_as_planned(void **state)
 }
 
 /* Threads only change who waits for whom; the seed decides the rest. */
+/* The same with dropouts, as many as planned for and none, and where shares come with the reports:
+ * chi-square over all coordinates of all released cells. */
+static void test_noise_with_dropouts(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        fre_simulate_opts o = options();
+        fre_simulation *s;
+
+        o.plan.dist.one_shot = kind == 2;
+        o.plan.dist.dropout = kind == 2 ? 0 : .4;
+        o.dropout_rate = kind == 1 ? .3 : 0;
+        s = run(&o);
+        assert_int_equal(s->n, GROUPS);
+        assert_int_equal(s->comparison.matched, s->n);
+        assert_int_equal(s->silent > 0, kind == 1);
+        assert_true(s->comparison.freedom >= GROUPS * DIM);
+        assert_true(fabs(s->comparison.noise_z) < 6);
+        fre_simulation_free(s);
+    }
+}
+
 static void test_seed(void **state)
 {
     fre_simulate_opts o = options();
@@ -361,6 +383,7 @@ int main(void)
         cmocka_unit_test(test_exact_sums_without_noise),
         cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_noise_as_planned),
+        cmocka_unit_test(test_noise_with_dropouts),
         cmocka_unit_test(test_seed),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_refusals),
