@@ -34,6 +34,8 @@ typedef struct net_user {
 /* Faults, in 256ths. */
 typedef struct net_faults {
     unsigned lose, lose_answer, twice, crash;
+    bool
+        in_time; /* users go down only when all is saved: else what they learned last is learned again */
 } net_faults;
 
 struct net {
@@ -180,7 +182,12 @@ static inline void net_crash(net *n, fre_role who, bool keep_key)
 static inline void net_crash_user(net *n, uint32_t i)
 {
     net_user *u = &n->user[i];
+    fre_outbox unsent;
 
+    fre_outbox_init(&unsent);
+    if (n->faults.in_time)
+        sample_must(fre_client_tick(u->client, &unsent, n->now) == FRE_OK);
+    fre_outbox_wipe(&unsent);
     fre_client_free(u->client);
     sample_must(fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host,
                                 sample_view(&u->disk), NULL) == FRE_OK);

@@ -176,6 +176,25 @@ static void test_faults(void **state)
     }
 }
 
+/* Every machine comes from its saved state before each call, and after each message. */
+static void test_restart_at_every_message(void **state)
+{
+    sample keys;
+    fre_collection c;
+    net n;
+
+    (void)state;
+    for (unsigned shot = 0; shot < 2; shot++) {
+        c = small_collection(&keys);
+        c.one_shot = shot;
+        open_as(&n, &c, &keys, 20 + shot);
+        n.faults = (net_faults){.crash = 256, .in_time = true};
+        run(&n, 0);
+        assert_true(assert_exact(&n) >= 8);
+        net_close(&n);
+    }
+}
+
 /* ---- ends that are no release ------------------------------------------------------------------ */
 
 static void test_too_few_clients(void **state)
@@ -546,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_several_cells_a_user),
         cmocka_unit_test(test_dropouts),
         cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_restart_at_every_message),
         cmocka_unit_test(test_too_few_clients),
         cmocka_unit_test(test_nothing_reaches_tau),
         cmocka_unit_test(test_view_of_the_relay),
