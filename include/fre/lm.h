@@ -67,6 +67,28 @@ FRE_API FRE_MUST_CHECK fre_status fre_lm_score_texts(fre_lm *lm, fre_lm_score *o
  * fewer than two tokens.  Its exponential is the perplexity. */
 FRE_API double fre_lm_nll(const fre_lm_score *s);
 
+typedef struct fre_lm_sampling {
+    double temperature; /**< > 0 */
+    uint32_t top_k;     /**< the likeliest this many tokens, 1..1024; 0: all */
+    uint32_t max_new;   /**< tokens of a text, >= 1 */
+    bool stop_at_newline;
+    bool chat; /**< the prompt is what a user says, the texts are answers; see fre_lm_can_chat */
+    uint64_t seed; /**< texts are repeatable: sampling is not secret */
+} fre_lm_sampling;
+
+/** Was the model tuned to dialogues (its vocabulary has the marks of ChatML)? */
+FRE_API bool fre_lm_can_chat(const fre_lm *lm);
+
+/** n continuations of a prompt (UTF-8), each until an end token, a newline or max_new tokens ->
+ * NUL-terminated texts for free(), without white space at either end, valid UTF-8; NULL where
+ * nothing came.  Text i depends on the prompt, the sampling and i alone.  FRE_E_ARG: a value out of
+ * range, or chat with a model that cannot; FRE_E_DATA: the prompt is not valid UTF-8; FRE_E_LIMIT:
+ * prompt and text exceed the model's context.  FRE_E_INTERRUPTED is polled.  out is written on
+ * success only. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_sample(fre_lm *lm, char **out, size_t n,
+                                                const char *prompt, size_t len,
+                                                const fre_lm_sampling *sampling, fre_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -58,8 +58,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_tokenize(const fre_model *m, int32_t
 /** Text of ids joined from their pieces, without special tokens, appended to out. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_detokenize(const fre_model *m, fre_buf *out,
                                                        const int32_t *ids, size_t n);
+/** Bytes in front of the first that is not part of well-formed UTF-8; n: all are. */
+FRE_API size_t fre_model_utf8(const char *text, size_t n);
 FRE_API int32_t fre_model_bos(const fre_model *m);
 FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
+/** A control token: begin, end, a role of a dialogue; never part of a text. */
+FRE_API bool fre_model_is_control(const fre_model *m, int32_t id);
 FRE_API bool fre_model_is_unknown(const fre_model *m, int32_t id);
 
 /** Id of the control token that is spelt so, e.g. "<|endoftext|>"; -1: there is none. */
@@ -76,7 +80,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix(fre_model_ctx *c, const float *rows,
                                                    uint32_t n_rows, uint32_t n_seqs,
                                                    fre_err *err);
-/** The same with n_ids tokens (ids in range of the vocabulary) at the positions after the rows. */
+/** The same with n_ids tokens at the positions after the rows, of which there may then be none (rows
+ * NULL, n_rows 0). */
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows,
                                                           uint32_t n_rows, const int32_t *ids,
                                                           uint32_t n_ids, uint32_t n_seqs,

@@ -235,6 +235,21 @@ static void refuses_what_is_no_language_model(void **state)
     refused(&(fre_lm_opts){.path = DECODER, .threads = 1, .max_tokens = 1000000}, FRE_E_ARG, "2..");
 }
 
+static void says_how_to_obtain_the_default(void **state)
+{
+    const char *before = getenv("XDG_CACHE_HOME");
+    char *kept = before ? strdup(before) : NULL;
+
+    (void)state;
+    assert_int_equal(setenv("XDG_CACHE_HOME", "/nonexistent", 1), 0);
+    refused(&(fre_lm_opts){.threads = 1}, FRE_E_NOINPUT, "tools/get-language-model");
+    if (kept)
+        (void)setenv("XDG_CACHE_HOME", kept, 1);
+    else
+        (void)unsetenv("XDG_CACHE_HOME");
+    free(kept);
+}
+
 static void refuses_invalid_text_and_writes_nothing(void **state)
 {
     static const char *const text[] = {"fine", "\xff\xfe", "fine"};
@@ -266,6 +281,7 @@ int main(void)
         cmocka_unit_test(texts_of_fewer_than_two_tokens_have_no_nll),
         cmocka_unit_test(a_long_text_is_cut_and_says_so),
         cmocka_unit_test(refuses_what_is_no_language_model),
+        cmocka_unit_test(says_how_to_obtain_the_default),
         cmocka_unit_test(refuses_invalid_text_and_writes_nothing),
     };
 

@@ -861,6 +861,100 @@ static void bundled_models_are_found(void **state)
     assert_int_equal(unsetenv("FRE_MODEL_DIR"), 0);
 }
 
+static void models_that_are_not_bundled_are_found_in_the_cache(void **state)
+{
+    const char *before = getenv("XDG_CACHE_HOME");
+    char *kept = before ? strdup(before) : NULL, found[512];
+    temp_dir t;
+    fre_err err = {{0}};
+
+    (void)state;
+    temp_dir_make(&t);
+    assert_int_equal(setenv("XDG_CACHE_HOME", t.path, 1), 0);
+    assert_int_equal(fre_model_find(found, sizeof found, "kept.gguf", &err), FRE_E_NOINPUT);
+    assert_int_equal(mkdir(in_dir(&t, "fre-e2t"), 0700), 0);
+    tiny_write(in_dir(&t, "fre-e2t/kept.gguf"), "x", 1);
+    assert_int_equal(fre_model_find(found, sizeof found, "kept.gguf", &err), FRE_OK);
+    assert_string_equal(found, path);
+    if (kept)
+        (void)setenv("XDG_CACHE_HOME", kept, 1);
+    else
+        (void)unsetenv("XDG_CACHE_HOME");
+    free(kept);
+    temp_dir_remove(&t);
+}
+
+/* Tokens in front in one go give the bits that single steps give, again and again. */
+static void a_prefix_may_be_tokens_alone(void **state)
+{
+    const int32_t ids[] = {1, 40, 300, 17, 2000};
+    const uint32_t first = 0;
+    fre_model *m = must_open(DECODER, FRE_MODEL_DECODER);
+    uint32_t vocab = fre_model_info_view(m)->vocab;
+    float *step = malloc(vocab * sizeof *step), *next = malloc(2 * vocab * sizeof *next);
+    fre_model_ctx *c = must_ctx(m, 8, 1), *d = must_ctx(m, 8, 3);
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_true(step && next);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(fre_model_step(c, step, &ids[i], &first, 1, i, &err), FRE_OK);
+    for (uint32_t again = 0; again < 2; again++) {
+        assert_int_equal(fre_model_prefix_tokens(d, NULL, 0, ids, 4, 3, &err), FRE_OK);
+        assert_int_equal(
+            fre_model_step(d, next, &ids[3], (const uint32_t[]){1, 2}, 2, 4, &err), FRE_OK);
+        assert_memory_equal(next + vocab, step, vocab * sizeof *step);
+    }
+    assert_int_equal(fre_model_prefix_tokens(d, NULL, 0, ids, 0, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix_tokens(d, NULL, 1, ids, 1, 1, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix_tokens(d, NULL, 0, ids, 9, 1, &err), FRE_E_ARG);
+    fre_model_ctx_free(c);
+    fre_model_ctx_free(d);
+    fre_model_free(m);
+    free(step);
+    free(next);
+}
+
+static void scores_check_their_arguments(void **state)
+{
+    const int32_t ids[] = {1, 40, 300, 17, 2000};
+    fre_model *m = must_open(DECODER, FRE_MODEL_DECODER),
+              *e = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
+    fre_model_ctx *c = NULL;
+    double logp[5], end;
+    float *logits = malloc(fre_model_info_view(m)->vocab * sizeof *logits);
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_non_null(logits);
+    assert_int_equal(fre_model_ctx_new_score(&c, e, 4, 4, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_ctx_new_score(&c, m, 4, 3, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_ctx_new_score(&c, m, 0, 4, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_ctx_new_score(&c, m, 4, 5, &err), FRE_OK);
+    assert_int_equal(fre_model_score(c, logp, &end, ids, (const uint32_t[]){5}, 1, &err),
+                     FRE_E_ARG);
+    assert_int_equal(fre_model_score(c, logp, &end, ids, (const uint32_t[]){3, 3}, 2, &err),
+                     FRE_E_ARG);
+    assert_int_equal(fre_model_score(c, logp, &end, ids, (const uint32_t[]){0}, 1, &err),
+                     FRE_E_ARG);
+    assert_int_equal(
+        fre_model_score(c, logp, NULL, (const int32_t[]){8192, 1}, (const uint32_t[]){2}, 1, &err),
+        FRE_E_ARG);
+    assert_int_equal(fre_model_score(c, logp, NULL, ids, (const uint32_t[]){1, 4}, 2, &err),
+                     FRE_OK);
+    assert_true(logp[0] >= 0 && logp[1] >= 0 && logp[2] < 0);
+    assert_int_equal(fre_model_step(c, logits, ids, (const uint32_t[]){0}, 1, 0, &err), FRE_E_ARG);
+    assert_int_equal(fre_model_prefix_tokens(c, NULL, 0, ids, 2, 1, &err), FRE_E_ARG);
+    fre_model_ctx_free(c);
+    c = must_ctx(m, 4, 1);
+    assert_int_equal(fre_model_score(c, logp, NULL, ids, (const uint32_t[]){2}, 1, &err),
+                     FRE_E_ARG);
+    fre_model_ctx_free(c);
+    fre_model_free(m);
+    fre_model_free(e);
+    free(logits);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -882,6 +976,9 @@ int main(void)
         cmocka_unit_test(cut_files_are_refused),
         cmocka_unit_test(damaged_headers_end_in_a_sentence),
         cmocka_unit_test(tensors_are_floats_of_the_shape_asked_for),
+        cmocka_unit_test(models_that_are_not_bundled_are_found_in_the_cache),
+        cmocka_unit_test(a_prefix_may_be_tokens_alone),
+        cmocka_unit_test(scores_check_their_arguments),
         cmocka_unit_test(bundled_models_are_found),
     };
 

@@ -175,7 +175,8 @@ void fre_causal_prefix(const fre_causal *m, fre_causal_state *s, const fre_kerne
         s->of[i] = 0;
     }
     /* Rows read the keys of rows before them, which the same layer has just written. */
-    memcpy(s->x, rows, (size_t)n_rows * m->dim * sizeof *rows);
+    if (n_rows > 0)
+        memcpy(s->x, rows, (size_t)n_rows * m->dim * sizeof *rows);
     for (uint32_t i = 0; i < n_ids; i++)
         fre_table_row(&m->table, s->x + (n_rows + i) * m->dim, (size_t)ids[i]);
     fre_causal_forward(m, s, kernels, n);

@@ -7,9 +7,12 @@
 /* Input rows at positions 0.. of sequence 0, in llama.cpp. */
 static fre_status run_rows(fre_model_ctx *c, const float *rows, uint32_t n_rows, fre_err *err)
 {
-    struct llama_batch b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
+    struct llama_batch b;
     int32_t code;
 
+    if (n_rows == 0)
+        return FRE_OK;
+    b = llama_batch_init((int32_t)n_rows, (int32_t)c->model->info.dim, 1);
     if (!b.embd || !b.pos || !b.seq_id || !b.logits) {
         llama_batch_free(b);
         return fre_fail(err, FRE_E_NOMEM, "out of memory running the model");
@@ -48,8 +51,8 @@ fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows, uint32_t
     llama_memory_t memory;
     fre_status st;
 
-    if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || !rows || n_rows == 0 ||
-        n_rows > c->max_tokens || n_ids > c->max_tokens - n_rows || (n_ids > 0 && !ids) ||
+    if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || (!rows && n_rows > 0) ||
+        n_rows + n_ids == 0 || n_rows > c->max_tokens || n_ids > c->max_tokens - n_rows || (n_ids > 0 && !ids) ||
         n_seqs == 0 || n_seqs > c->max_seqs)
         return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
     for (uint32_t i = 0; i < n_ids; i++)

@@ -228,6 +228,28 @@ static bool special_tokens_exist(const fre_model *m)
     return !llama_vocab_get_add_eos(v) || llama_vocab_eos(v) != LLAMA_TOKEN_NULL;
 }
 
+/* llama.cpp throws where a vocabulary of SentencePiece's kind cannot spell a byte of a text. */
+static bool spells_every_byte(const struct llama_vocab *v, uint32_t n)
+{
+    bool seen[256] = {false};
+    unsigned byte;
+
+    if (llama_vocab_type(v) != LLAMA_VOCAB_TYPE_SPM)
+        return true;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = llama_vocab_get_text(v, (llama_token)i);
+
+        if (strlen(text) == 6 && sscanf(text, "<0x%2X>", &byte) == 1)
+            seen[byte] = true;
+        else if (strlen(text) == 1)
+            seen[(unsigned char)text[0]] = true;
+    }
+    for (size_t i = 0; i < sizeof seen; i++)
+        if (!seen[i])
+            return false;
+    return true;
+}
+
 static fre_status find_ends(fre_model *m)
 {
     for (uint32_t i = 0; i < m->info.vocab; i++)
@@ -265,6 +287,8 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
         return unusable(err, path, "llama.cpp reads its metadata differently");
     if (!special_tokens_exist(m))
         return unusable(err, path, "a special token is missing from its vocabulary");
+    if (!spells_every_byte(m->vocab, m->info.vocab))
+        return unusable(err, path, "its vocabulary cannot spell every byte");
     if (find_ends(m) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
     if (m->kind == FRE_MODEL_DECODER && llama_model_has_encoder(m->llama))

@@ -17,18 +17,16 @@ static llama_token closing(const struct llama_vocab *v, const llama_token *ids, 
 
 /* Well-formed UTF-8 (Unicode, table 3-7).  llama.cpp throws on code points beyond U+10FFFF, and
  * an exception cannot cross C. */
-static bool is_utf8(const char *text, size_t len)
+size_t fre_model_utf8(const char *text, size_t n)
 {
-    const unsigned char *p = (const unsigned char *)text, *end = p + len;
+    const unsigned char *p = (const unsigned char *)text, *end = p + n;
 
     while (p < end) {
-        unsigned lead = *p++, more, low = 0x80, high = 0xbf;
+        unsigned lead = *p, more, low = 0x80, high = 0xbf, i = 1;
 
-        if (lead < 0x80)
-            continue;
-        if (lead < 0xc2 || lead > 0xf4)
-            return false;
-        more = lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
+        if (lead >= 0x80 && (lead < 0xc2 || lead > 0xf4))
+            break;
+        more = lead < 0x80 ? 0 : lead < 0xe0 ? 1 : lead < 0xf0 ? 2 : 3;
         if (lead == 0xe0)
             low = 0xa0;
         else if (lead == 0xed)
@@ -37,14 +35,15 @@ static bool is_utf8(const char *text, size_t len)
             low = 0x90;
         else if (lead == 0xf4)
             high = 0x8f;
-        if ((size_t)(end - p) < more || *p < low || *p > high)
-            return false;
-        for (unsigned i = 1; i < more; i++)
-            if ((p[i] & 0xc0u) != 0x80u)
-                return false;
-        p += more;
+        if ((size_t)(end - p) <= more || (more > 0 && (p[1] < low || p[1] > high)))
+            break;
+        while (i <= more && (p[i] & 0xc0u) == 0x80u)
+            i++;
+        if (i <= more)
+            break;
+        p += 1 + more;
     }
-    return true;
+    return n - (size_t)(end - p);
 }
 
 fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const char *text,
@@ -57,7 +56,7 @@ fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const
 
     if (!m || !n || (!ids && *n > 0) || (!text && len > 0) || len > INT32_MAX / 4)
         return FRE_E_ARG;
-    if (text && !is_utf8(text, len))
+    if (text && fre_model_utf8(text, len) < len)
         return FRE_E_DATA;
     capacity = *n < INT32_MAX ? *n : INT32_MAX;
     count = llama_tokenize(m->vocab, text ? text : "", (int32_t)len, ids, (int32_t)capacity,
@@ -126,6 +125,11 @@ bool fre_model_is_end(const fre_model *m, int32_t id)
     return id >= 0 && (uint32_t)id < m->info.vocab && llama_vocab_is_eog(m->vocab, id);
 }
 
+bool fre_model_is_control(const fre_model *m, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < m->info.vocab && llama_vocab_is_control(m->vocab, id);
+}
+
 bool fre_model_is_unknown(const fre_model *m, int32_t id)
 {
     return m->unknown >= 0 && id == m->unknown;
@@ -133,11 +137,9 @@ bool fre_model_is_unknown(const fre_model *m, int32_t id)
 
 int32_t fre_model_control(const fre_model *m, const char *spelling)
 {
-    llama_token id[2];
-
-    if (!m || !spelling || strlen(spelling) > INT16_MAX ||
-        llama_tokenize(m->vocab, spelling, (int32_t)strlen(spelling), id, 2, false, true) != 1 ||
-        !llama_vocab_is_control(m->vocab, id[0]))
-        return -1;
-    return id[0];
+    for (uint32_t i = 0; spelling && i < m->info.vocab; i++)
+        if (fre_model_is_control(m, (int32_t)i) &&
+            strcmp(llama_vocab_get_text(m->vocab, (llama_token)i), spelling) == 0)
+            return (int32_t)i;
+    return -1;
 }
