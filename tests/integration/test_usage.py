@@ -8,8 +8,8 @@ import pytest
 
 from conftest import PROGRAM
 
-COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "evaluate", "simulate",
-            "bench", "model list",
+COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
+            "evaluate", "simulate", "bench", "model list",
             "model info", "ledger show", "completion", "help", "version"]
 
 

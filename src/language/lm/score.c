@@ -267,6 +267,7 @@ static fre_status run(call *c)
     }
     qsort(c->order, c->n, sizeof *c->order, by_tokens);
     cut_batches(c);
+    report(c, 0);
     return fre_parallel(c->lm->threads, c->n_batches, run_batch, c);
 }
 
