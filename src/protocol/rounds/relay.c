@@ -3,6 +3,7 @@
 
 #define PART_BYTES_MAX (FRE_WIRE_MESSAGE_MAX / 4 * 3)
 #define PARTS_AT_ONCE 4u
+#define BYTES_AT_ONCE (32u << 20) /* about; a part at least */
 #define NAME_MAX_BYTES 255u
 
 enum { COOKIE_FLUSH_REPORTS = 1, COOKIE_FLUSH_SHARES, COOKIE_ROLL };
@@ -152,6 +153,7 @@ static fre_status flush(fre_relay *x)
         x->done = NULL;
         return st;
     }
+    rounds_table_wipe(&x->seen); /* nothing more is taken */
     x->parts = (uint32_t)parts;
     x->part_size = (uint32_t)size;
     x->settled = 0;
@@ -629,6 +631,7 @@ static fre_status post_part(const fre_relay *x, fre_outbox *out, uint32_t i)
 fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now)
 {
     fre_status st = FRE_OK;
+    size_t most;
 
     if (!x || !out)
         return FRE_E_ARG;
@@ -638,7 +641,9 @@ fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now)
     if (st == FRE_OK)
         st = rounds_post_cancel(&x->base, out);
     /* From the last to the first, so that memory goes with them. */
-    for (uint32_t i = x->parts, posted = 0; st == FRE_OK && i > 0 && posted < PARTS_AT_ONCE; i--) {
+    most = x->parts > 0 ? 1 + BYTES_AT_ONCE / (x->part_size * each(x)) : 0;
+    most = most < PARTS_AT_ONCE ? most : PARTS_AT_ONCE;
+    for (uint32_t i = x->parts, posted = 0; st == FRE_OK && i > 0 && posted < most; i--) {
         if (!x->done[i - 1]) {
             st = post_part(x, out, i - 1);
             posted++;
