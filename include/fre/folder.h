@@ -44,7 +44,8 @@ typedef struct fre_folder {
     /** Hash of each cell, FRE_FOLDER_CELL_BYTES each; NULL: nobody knows them (distributed). */
     const uint8_t *cell_name;
     fre_npy_meta embedder; /**< name "", sha256 "": not known */
-    const uint8_t *inverter_sha256, *projector_sha256; /**< FRE_HASH_BYTES; NULL: none */
+    /** FRE_HASH_BYTES; NULL: none. */
+    const uint8_t *inverter_sha256, *projector_sha256, *prior_sha256;
     const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
     const char *ledger_reason;   /**< ... why */
     const char *collection;      /**< its terms as a JSON object; NULL: a curator */

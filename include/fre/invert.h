@@ -121,12 +121,15 @@ FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verif
 /** Hashes for the release: decoder and projector; NULL without a trained inverter. */
 FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
 FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);
+/** Of the prior; NULL: none. */
+FRE_API const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v);
 
 /** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
 
 /** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
- * wipes each).  FRE_E_DATA: a NaN, an infinity or a zero vector (names the row, 1-based).
+ * wipes each).  FRE_E_DATA: a NaN, an infinity, a zero vector, or a row longer than a normalised
+ * embedding with such noise can be (names the row, 1-based).
  * The result of a row depends on the row, its std and the seed alone, not on its neighbours.
  * FRE_E_INTERRUPTED polled. */
 FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out,

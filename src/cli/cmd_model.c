@@ -4,6 +4,7 @@
 #include <fre/embed.h>
 #include <fre/invert.h>
 #include <fre/model.h>
+#include <fre/prior.h>
 
 #include <inttypes.h>
 #include <string.h>
@@ -70,6 +71,27 @@ static fre_status open_any(fre_model **out, fre_model_kind *kind, const char *pa
     return fre_model_open(out, path, FRE_MODEL_DECODER, err);
 }
 
+static fre_status print_prior(const cli *c, const fre_prior *p, const char *path, fre_err *err)
+{
+    const fre_prior_info *info = fre_prior_info_view(p);
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(hash, info->sha256, FRE_HASH_BYTES);
+    if (c->json)
+        return cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s}", "path", path,
+                                        "kind", "prior", "sha256", hash, "dimension",
+                                        (json_int_t)info->dim, "rows", (json_int_t)info->rows,
+                                        "embedder", info->embedder, "embedder_sha256",
+                                        info->embedder_hash, "source", info->source),
+                              err);
+    printf("path          %s\nkind          prior\nsha256        %s\ndimension     %" PRIu32
+           "\nembeddings    %" PRIu32 "\nembedder      %s, sha256 %s\nsource        ",
+           path, hash, info->dim, info->rows, info->embedder, info->embedder_hash);
+    cli_print_safe(stdout, info->source, 0);
+    putchar('\n');
+    return FRE_OK;
+}
+
 static fre_status run_info(cli *c, fre_err *err)
 {
     const char *path = c->positional[0];
@@ -77,10 +99,16 @@ static fre_status run_info(cli *c, fre_err *err)
     const fre_model_info *info;
     fre_model_kind kind;
     fre_model *m = NULL;
+    fre_prior *prior = NULL;
     fre_status st;
 
     if (!strchr(path, '/') && fre_model_find(found, sizeof found, path, NULL) == FRE_OK)
         path = found;
+    if (fre_prior_open(&prior, path, NULL) == FRE_OK) {
+        st = print_prior(c, prior, path, err);
+        fre_prior_free(prior);
+        return st;
+    }
     st = open_any(&m, &kind, path, err);
     if (st != FRE_OK)
         return st;

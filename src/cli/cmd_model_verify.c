@@ -1,5 +1,5 @@
 /* cmd_model_verify.c - do embedder and inverter belong together? */
-#include "cli.h"
+#include "search_args.h"
 
 #include <fre/embed.h>
 #include <fre/invert.h>
@@ -9,8 +9,8 @@
 static const cli_arg args[] = {
     CLI_HEADING("Models"),
     CLI_EMBEDDER,
-    CLI_FILE("inverter", "FILE",
-             .help = "GGUF file, its projector beside it (default: the bundled one)"),
+    CLI_INVERTER(""),
+    CLI_SEARCH_ARGS,
 };
 
 static json_t *rows_json(const fre_verification *v)
@@ -68,7 +68,10 @@ static fre_status report(const cli *c, const fre_verification *v, fre_err *err)
 static fre_status run(cli *c, fre_err *err)
 {
     fre_embedder_opts embedder = {.path = cli_text(c, "embedder"), .threads = c->threads};
-    fre_inverter_opts inverter = {.path = cli_text(c, "inverter"), .threads = c->threads};
+    fre_inverter_opts inverter = {.path = cli_text(c, "inverter"),
+                                  .threads = c->threads,
+                                  .search = cli_search_opts(c),
+                                  .progress = &c->progress};
     fre_embedder *e = NULL;
     fre_inverter *v = NULL;
     fre_verification seen;

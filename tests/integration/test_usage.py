@@ -9,8 +9,8 @@ import pytest
 from conftest import PROGRAM
 
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
-            "evaluate", "simulate", "bench", "model list",
-            "model info", "ledger show", "completion", "help", "version"]
+            "evaluate", "simulate", "bench", "model list", "model info", "model prior",
+            "model verify", "ledger show", "completion", "help", "version"]
 
 
 def test_no_arguments(fre):
@@ -58,7 +58,8 @@ def test_version_as_json(fre):
     (["synthesise"],
      "fre-e2t: 'synthesise' is not a command of this version; did you mean 'synthesize'?"),
     (["serve"], "fre-e2t: 'serve' is not a command of this version; 'fre-e2t help' lists them"),
-    (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info'"),
+    (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info' or "
+                "'model prior' or 'model verify'"),
     (["plan", "--espilon", "4"],
      "fre-e2t plan: unknown flag --espilon; did you mean --epsilon?"),
     (["plan", "--qqqqqqqq"],
@@ -185,7 +186,7 @@ try fre-e2t embed ./scr
 """)
     out = subprocess.run(["bash", script], cwd=tmp_path, capture_output=True, text=True).stdout
     assert out.splitlines() == ["synthesize", "--adjacency", "add-remove replace", "replace",
-                                "auto", "list info", "--threads", "fish", "./script"]
+                                "auto", "list info prior verify", "--threads", "fish", "./script"]
 
 
 def test_man_page(fre, tmp_path):

@@ -437,6 +437,35 @@ static void corrected_results_are_repeatable(void **state)
     fre_inverter_free(two);
 }
 
+/* A normalised embedder's rows have length 1, or less for a mean, and noise of the stated size. */
+static void rows_of_another_length_are_refused(void **state)
+{
+    static float mu[2 * DIM];
+    const double none[2] = {0, 0}, noisy[2] = {0, 0.3};
+    fre_inversion out[2];
+    fre_inverter *v;
+    fre_err err = {{0}};
+
+    (void)state;
+    write_projector((kind){.input = "raw"});
+    v = open_with("none", 1);
+    embed_one(mu, "open the window");
+    embed_one(mu + DIM, "close the door");
+    for (size_t i = 0; i < DIM; i++) {
+        mu[i] *= 0.5F;
+        mu[DIM + i] *= 6.0F;
+    }
+    assert_int_equal(fre_invert(v, out, mu, none, 2, NULL, &err), FRE_E_DATA);
+    assert_string_equal(err.text, "row 2 is longer than an embedding of this embedder with the "
+                                  "stated noise can be; normalise the rows to length 1, or state "
+                                  "their noise");
+    v->tuning.rounds = 0;
+    assert_int_equal(fre_invert(v, out, mu, noisy, 2, NULL, &err), FRE_OK); /* .3 sqrt(384) = 5.9 */
+    fre_inversion_wipe(&out[0]);
+    fre_inversion_wipe(&out[1]);
+    fre_inverter_free(v);
+}
+
 static void verification_passes_and_fails(void **state)
 {
     fre_inverter *v;
@@ -476,6 +505,7 @@ int main(void)
         cmocka_unit_test(corrector_is_the_formula),
         cmocka_unit_test(corrector_makes_plans),
         cmocka_unit_test(corrected_results_are_repeatable),
+        cmocka_unit_test(rows_of_another_length_are_refused),
         cmocka_unit_test(verification_passes_and_fails),
     };
 

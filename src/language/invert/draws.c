@@ -134,7 +134,7 @@ fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n, const flo
 
     if (!(temperature > 0) || !isfinite(temperature))
         return fre_fail(err, FRE_E_ARG, "the temperature of draws must be above 0");
-    st = inv_check_rows(mu, noise_std, rows, v->dim, err);
+    st = inv_check_rows(v, mu, noise_std, rows, err);
     if (st != FRE_OK || rows == 0 || n == 0)
         return st;
     if (!v->decoder) {

@@ -197,14 +197,29 @@ const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
     return v->decoder ? fre_tensors_sha256(v->projector.tensors) : NULL;
 }
 
+const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v)
+{
+    return v->prior ? fre_prior_info_view(v->prior)->sha256 : NULL;
+}
+
 fre_lm *fre_inverter_lm(const fre_inverter *v)
 {
     return v->lm;
 }
 
-fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
+/* An embedding, or a mean of some, of norm at most 1, with noise in dim coordinates: a larger norm
+ * than this comes by chance less than once in 10^8 rows. */
+static bool too_long(double norm, double noise_std, size_t dim)
+{
+    return norm > 1.05 + noise_std * (sqrt((double)dim) + 6.0);
+}
+
+fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *noise_std, size_t n,
                           fre_err *err)
 {
+    const size_t dim = v->dim;
+    const bool normalised = fre_embedder_info(v->embedder)->normalised;
+
     for (size_t i = 0; i < n; i++) {
         if (!fre_is_finite_row(mu + i * dim, dim))
             return fre_fail(err, FRE_E_DATA,
@@ -220,6 +235,11 @@ fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, si
             return fre_fail(err, FRE_E_DATA,
                             "the noise of row %zu is negative or not finite; give its standard "
                             "deviation a coordinate, 0 for none",
+                            i + 1);
+        if (normalised && too_long(fre_norm(mu + i * dim, dim), noise_std[i], dim))
+            return fre_fail(err, FRE_E_DATA,
+                            "row %zu is longer than an embedding of this embedder with the stated "
+                            "noise can be; normalise the rows to length 1, or state their noise",
                             i + 1);
     }
     return FRE_OK;
@@ -283,7 +303,7 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
     const size_t dim = v->dim;
     fre_inversion *made = NULL;
     inv_state state[INV_CHUNK];
-    fre_status st = inv_check_rows(mu, noise_std, n, dim, err);
+    fre_status st = inv_check_rows(v, mu, noise_std, n, err);
 
     if (st != FRE_OK || n == 0)
         return st;

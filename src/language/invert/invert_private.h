@@ -303,7 +303,7 @@ fre_status inv_correct(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *er
 /* The verification at opening. */
 fre_status inv_check_works(fre_inverter *v, fre_err *err);
 /* FRE_E_DATA: a row or its noise is no centroid. */
-fre_status inv_check_rows(const float *mu, const double *noise_std, size_t n, size_t dim,
+fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *noise_std, size_t n,
                           fre_err *err);
 
 #endif /* FRE_INVERT_PRIVATE_H */

@@ -1,0 +1,240 @@
+"""Model files and embeddings that are damaged, foreign or do not belong together: one sentence on
+standard error, exit code 65 or 66, nothing left behind."""
+
+import json
+import struct
+
+import numpy
+import pytest
+
+from conftest import BUDGET, MODELS, everything
+
+EMBEDDER = "all-minilm-l6-v2.q8_0.gguf"
+DECODER = "minilm-inverter.q8_0.gguf"
+PROJECTOR = "minilm-inverter-projector.f16.gguf"
+DIM = 384
+
+
+def refused_once(fre, folder, args, code=(65,), part=""):
+    """Exactly one line on standard error, with `part` in it; no file more, none less."""
+    before = everything(folder)
+    done = fre(*args)
+    assert done.code in code, (args, done.code, done.err)
+    assert done.err.count("\n") == 1 and done.err.startswith("fre-e2t "), done.err
+    assert part in done.err, done.err
+    assert done.out == ""
+    assert everything(folder) == before
+
+
+def sidecar(path, rows, dim=DIM, sha256="", normalised=True):
+    path.with_suffix(".npy.json").write_text(json.dumps(
+        {"embedder": "some", "sha256": sha256, "dimension": dim, "normalised": normalised,
+         "rows": rows}))
+
+
+def write_rows(path, rows, **meta):
+    numpy.save(path, numpy.asarray(rows, dtype=numpy.float32))
+    if meta:
+        sidecar(path, len(rows), **meta)
+
+
+def unit_rows(n=3, dim=DIM):
+    x = numpy.random.default_rng(5).normal(size=(n, dim))
+    return x / numpy.linalg.norm(x, axis=1, keepdims=True)
+
+
+# ---- embeddings -------------------------------------------------------------------------------
+
+
+def test_embeddings_that_do_not_fit(fre, tmp_path):
+    x = tmp_path / "x.npy"
+    args = ("invert", "x.npy", "-o", "t.jsonl")
+
+    write_rows(x, unit_rows(dim=256))
+    refused_once(fre, tmp_path, args, part="dimension 256, but the embedder makes 384")
+    write_rows(x, unit_rows(), sha256="ab" * 32)
+    refused_once(fre, tmp_path, args, part="made by another embedder")
+    x.with_suffix(".npy.json").unlink()
+
+    rows = unit_rows()
+    rows[1, 7] = numpy.nan
+    write_rows(x, rows)
+    refused_once(fre, tmp_path, args, part="row 2")
+    rows = unit_rows()
+    rows[2] = 0
+    write_rows(x, rows)
+    refused_once(fre, tmp_path, args, part="row 3 is a zero vector")
+    rows = unit_rows()
+    rows[1] *= 6
+    write_rows(x, rows)
+    refused_once(fre, tmp_path, args, part="row 2 is longer than an embedding of this embedder")
+    refused_once(fre, tmp_path, (*args, "--noise-std", "-1"), code=(64,))
+    x.write_bytes(x.read_bytes()[:-100])
+    refused_once(fre, tmp_path, args, part="x.npy")
+
+
+# ---- damaged files ----------------------------------------------------------------------------
+
+
+def cuts(path, folder):
+    """The file cut short at several places, one after the other, under one name."""
+    whole = path.read_bytes()
+    for keep in (0, 10, 200, len(whole) - 40_000):
+        (folder / path.name).write_bytes(whole[:keep])
+        yield keep
+
+
+@pytest.fixture
+def rows(tmp_path):
+    write_rows(tmp_path / "x.npy", unit_rows())
+    return tmp_path / "x.npy"
+
+
+def test_cut_embedder(fre, tmp_path, rows):
+    (tmp_path / "in.txt").write_text("tell me a joke\n" * 200)
+    for _ in cuts(MODELS / EMBEDDER, tmp_path):
+        for args in (("embed", "in.txt", "-o", "e.npy"), ("invert", "x.npy", "-o", "t.jsonl"),
+                     ("synthesize", "in.txt", "-o", "out", *BUDGET), ("model", "verify"),
+                     ("model", "prior", "in.txt", "-o", "p.gguf")):
+            refused_once(fre, tmp_path, (*args, "--embedder", EMBEDDER), part=EMBEDDER)
+
+
+def test_cut_decoder(fre, tmp_path, rows):
+    (tmp_path / PROJECTOR).symlink_to(MODELS / PROJECTOR)
+    for _ in cuts(MODELS / DECODER, tmp_path):
+        for args in (("invert", "x.npy", "-o", "t.jsonl"), ("model", "verify")):
+            refused_once(fre, tmp_path, (*args, "--inverter", DECODER), part=DECODER)
+
+
+def test_cut_projector(fre, tmp_path, rows):
+    (tmp_path / DECODER).symlink_to(MODELS / DECODER)
+    args = ("invert", "x.npy", "-o", "t.jsonl", "--inverter", DECODER)
+    refused_once(fre, tmp_path, args, code=(66,), part=PROJECTOR)
+    for _ in cuts(MODELS / PROJECTOR, tmp_path):
+        refused_once(fre, tmp_path, args, part=PROJECTOR)
+
+
+def test_models_in_the_wrong_place(fre, tmp_path, rows):
+    """Each kind where another is wanted."""
+    for flag, models in (("--embedder", (DECODER, PROJECTOR)), ("--inverter", (EMBEDDER, PROJECTOR)),
+                         ("--prior", (EMBEDDER, PROJECTOR))):
+        for model in models:
+            refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", flag, MODELS / model))
+
+
+# ---- parts that do not belong together ---------------------------------------------------------
+
+
+def gguf_text(data, key, value):
+    """The file with the string of a key replaced by another of the same length."""
+    at = data.index(key.encode()) + len(key)
+    kind, length = struct.unpack("<IQ", data[at:at + 12])
+    assert kind == 8 and length == len(value)
+    return data[:at + 12] + value.encode() + data[at + 12 + length:]
+
+
+def test_projector_of_another_decoder(fre, tmp_path, rows):
+    (tmp_path / DECODER).symlink_to(MODELS / DECODER)
+    whole = (MODELS / PROJECTOR).read_bytes()
+    if b"decoder_sha256" not in whole:
+        pytest.skip("the bundled projector does not name its decoder; unit tests make one that does")
+    (tmp_path / PROJECTOR).write_bytes(gguf_text(whole, "decoder_sha256", "0" * 64))
+    refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--inverter", DECODER),
+                 part="the inverter's projector was made for another decoder")
+
+
+def test_inverter_of_another_embedder(fre, tmp_path, rows):
+    """A 384-dimensional embedder that is not the inverter's: the bundled one with other numbers."""
+    data = bytearray((MODELS / EMBEDDER).read_bytes())
+    rng = numpy.random.default_rng(1)
+    # The word embeddings: eight-bit numbers in blocks of a scale (2 bytes) and 32 of them.
+    start = len(data) // 3
+    for at in range(start, start + 6_000_000, 34):
+        data[at + 2:at + 34] = rng.integers(0, 256, 32, dtype=numpy.uint8).tobytes()
+    (tmp_path / "other.gguf").write_bytes(data)
+    for args in (("model", "verify"), ("invert", "x.npy", "-o", "t.jsonl")):
+        refused_once(fre, tmp_path, (*args, "--embedder", "other.gguf", "--prior", "none"))
+
+
+# ---- the prior --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def prior(fre, tmp_path):
+    """A prior of made-up embeddings, by the program."""
+    x = numpy.random.default_rng(2).normal(size=(4 * DIM, DIM))
+    x /= numpy.linalg.norm(x, axis=1, keepdims=True)
+    info = fre("model", "info", EMBEDDER, "--json").json()
+    write_rows(tmp_path / "p.npy", x, sha256=info["sha256"])
+    done = fre("model", "prior", "p.npy", "-o", "p.gguf", "--source", "made up", "--json")
+    assert done.code == 0, done.err
+    made = done.json()
+    assert made["rows"] == 4 * DIM and made["dimension"] == DIM and made["source"] == "made up"
+    shown = fre("model", "info", "p.gguf", "--json").json()
+    assert shown["kind"] == "prior" and shown["rows"] == 4 * DIM and shown["dimension"] == DIM
+    assert shown["source"] == "made up" and shown["embedder_sha256"] == info["sha256"]
+    assert "source        made up\n" in fre("model", "info", "p.gguf").out
+    assert abs(made["variance"] + made["mean_norm_squared"] - 1) < 1e-3
+    return tmp_path / "p.gguf"
+
+
+def test_prior_in_and_out(fre, tmp_path, prior):
+    """The same prior from the same rows, from texts too; an existing file is not overwritten."""
+    again = fre("model", "prior", "p.npy", "-o", "q.gguf", "--source", "made up", "--quiet",
+                "--threads", "1")
+    assert again.code == 0 and again.out == "" and again.err == ""
+    assert (tmp_path / "q.gguf").read_bytes() == prior.read_bytes()
+    refused_once(fre, tmp_path, ("model", "prior", "p.npy", "-o", "q.gguf"), code=(73,))
+    (tmp_path / "t.txt").write_text("".join(f"text number {i}\n" for i in range(4 * DIM)))
+    done = fre("model", "prior", "t.txt", "-o", "t.gguf", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["rows"] == 4 * DIM and done.json()["source"] == "t.txt"
+
+
+def test_prior_refusals(fre, tmp_path, prior):
+    few = ("model", "prior", "few.txt", "-o", "f.gguf")
+    (tmp_path / "few.txt").write_text("one text\nanother\n")
+    refused_once(fre, tmp_path, few, part="needs at least 1536 texts, and there are 2")
+    write_rows(tmp_path / "n.npy", unit_rows())
+    refused_once(fre, tmp_path, ("model", "prior", "n.npy", "-o", "f.gguf"), part="no sidecar")
+    refused_once(fre, tmp_path, ("model", "prior", "absent.txt", "-o", "f.gguf"), code=(66,))
+    refused_once(fre, tmp_path, (*few, "--source", "x" * 128), code=(64,))
+    refused_once(fre, tmp_path, ("model", "prior", "few.txt", "-o", "-"), code=(64,))
+
+
+def test_cut_or_foreign_prior(fre, tmp_path, rows, prior):
+    args = ("invert", "x.npy", "-o", "t.jsonl", "--prior")
+    whole = prior.read_bytes()
+    (tmp_path / "cut.gguf").write_bytes(b"")
+    for keep in (0, 3, 100, 500, len(whole) // 2, len(whole) - 200):
+        (tmp_path / "cut.gguf").write_bytes(whole[:keep])
+        refused_once(fre, tmp_path, (*args, "cut.gguf"), part="cut.gguf")
+    (tmp_path / "cut.gguf").write_bytes(gguf_text(whole, "embedding_model_sha256", "0" * 64))
+    refused_once(fre, tmp_path, (*args, "cut.gguf"), part="made for another embedder")
+    refused_once(fre, tmp_path, (*args, "absent.gguf"), code=(66,), part="absent.gguf")
+
+
+def test_prior_beside_the_embedder_is_found(fre, tmp_path, rows, prior):
+    """A damaged one there is an error, not silence; --prior none leaves it alone."""
+    (tmp_path / EMBEDDER).symlink_to(MODELS / EMBEDDER)
+    beside = tmp_path / "all-minilm-l6-v2.prior.gguf"
+    beside.write_bytes(prior.read_bytes()[:1000])
+    args = ("invert", "x.npy", "-o", "t.jsonl", "--samples", "8", "--embedder", EMBEDDER)
+    refused_once(fre, tmp_path, args, part=beside.name)
+    beside.write_bytes(prior.read_bytes())
+
+
+# ---- verify -----------------------------------------------------------------------------------
+
+
+def test_verify(fre):
+    done = fre("model", "verify", "--json", "--effort", "1")
+    assert done.code == 0, done.err
+    seen = done.json()
+    assert seen["passed"] is True and len(seen["sentences"]) == 20
+    assert seen["returned"] == sum(s["own"] for s in seen["sentences"]) >= 17
+    assert abs(seen["mean_distance"] - sum(s["distance"] for s in seen["sentences"]) / 20) < 1e-9
+    assert seen["mean_similarity"] > 0.8
+    shown = fre("model", "verify", "--effort", "1")
+    assert shown.code == 0 and shown.out.endswith("\npassed\n")
+    assert shown.out.count(" yes\n") == seen["returned"]
