@@ -12,7 +12,7 @@ import pytest
 from conftest import MODELS
 
 DECODER = MODELS / "minilm-inverter.q8_0.gguf"
-TEXTS = ["what is the weather like in paris today?", "please", "please book me a table for two",
+TEXTS = ["what is the weather like in paris today?", "Please", "please book me a table for two",
          "what is the weather like in rome today?", "Turn off the lights in the kitchen.",
          "please book me a table for two"]
 
@@ -72,7 +72,7 @@ def test_for_people(score):
     assert done.json()["cut"] == 5
     assert done.err == ("fre-e2t score: warning: 5 texts were cut; raise --max-tokens to read all "
                         "of them\n")
-    done = score("--json", texts=["please"])
+    done = score("--json", texts=["Please"])
     assert done.code == 0 and done.json()["median_nll"] is None
     assert "nothing to average" in done.err
 

@@ -24,7 +24,9 @@
 #define DECODER MODELS FRE_INVERTER_DEFAULT
 #define PROJECTOR MODELS FRE_INVERTER_PROJECTOR
 #define EMBEDDER MODELS FRE_EMBEDDER_DEFAULT
+#define PRIOR MODELS "all-minilm-l6-v2.prior.gguf"
 #define DIM 384u
+#define PREFIX 2560u /* rows x width of the bundled inverter */
 
 static const char *const sentence[] = {
     "I have found 3 restaurants for you.",
@@ -111,8 +113,9 @@ static void test_projector(void **state)
 {
     FILE *f = fopen(FRE_SOURCE_DIR "/tests/vectors/invert.txt", "r");
     inv_projector p = {0};
+    fre_prior *prior = NULL;
     fre_err err = {{0}};
-    float mu[DIM], out[2048];
+    float mu[DIM], out[PREFIX];
     char line[256];
     int seen = 0;
 
@@ -120,23 +123,26 @@ static void test_projector(void **state)
     assert_non_null(f);
     for (size_t i = 0; i < DIM; i++)
         mu[i] = (float)(sin((double)i + 1.0) / 15.0);
-    if (inv_projector_open(&p, PROJECTOR, &err) != FRE_OK)
+    if (inv_projector_open(&p, PROJECTOR, &err) != FRE_OK ||
+        fre_prior_open(&prior, PRIOR, &err) != FRE_OK)
         fail_msg("%s", err.text);
+    p.prior = prior;
     assert_int_equal(p.dim, DIM);
-    assert_int_equal(p.rows * p.width, 2048);
+    assert_int_equal(p.rows * p.width, PREFIX);
     while (fgets(line, sizeof line, f)) {
         double std, value;
         unsigned at;
 
         if (sscanf(line, "%lf %u %lf", &std, &at, &value) != 3)
             continue;
-        assert_true(at < 2048);
+        assert_true(at < PREFIX);
         assert_int_equal(inv_projector_run(&p, out, mu, std), FRE_OK);
         assert_close((double)out[at], value, 1e-5, 1e-5);
         seen++;
     }
-    assert_int_equal(seen, 72);
+    assert_int_equal(seen, 87);
     (void)fclose(f);
+    fre_prior_free(prior);
     inv_projector_wipe(&p);
 }
 
@@ -185,7 +191,7 @@ static void test_shared_rows(void **state)
     static const char *const text[] = {"No, that was all I needed, thank you.", "No, that was all",
                                        "No, that is fine", "Yes"};
     fre_inverter *v = make(1, 1, 0, 1);
-    float *prefix = malloc(2048 * sizeof *prefix);
+    float *prefix = malloc(PREFIX * sizeof *prefix);
     inv_plan plan[4];
     inv_draw draw[4];
     fre_rng rng;
@@ -212,7 +218,7 @@ static void test_shared_rows(void **state)
 static void test_plan_with_tail(void **state)
 {
     fre_inverter *v = make(1, 1, 0, 1);
-    float *prefix = malloc(2048 * sizeof *prefix);
+    float *prefix = malloc(PREFIX * sizeof *prefix);
     inv_plan plan[3];
     inv_draw draw[3];
     fre_rng rng;
@@ -486,8 +492,7 @@ static void test_bad_models(void **state)
     small = NULL;
     assert_int_equal(fre_embedder_new(&small, &opts, &err), FRE_OK);
     refuse_model(small, DECODER, FRE_E_MODEL,
-                 "this inverter does not bring texts back from this embedder; it was made for "
-                 "all-MiniLM-L6-v2");
+                 "this inverter reads embeddings denoised by the prior it was trained with");
     fre_embedder_free(small);
 
     refuse_model(embedder, temp_path(decoder, &t, "decoder.gguf"), FRE_E_NOINPUT, "decoder.gguf");

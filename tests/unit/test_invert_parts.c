@@ -25,6 +25,8 @@
 #define PROJECTOR MODELS FRE_INVERTER_PROJECTOR
 #define EMBEDDER MODELS FRE_EMBEDDER_DEFAULT
 #define DIM 384u
+#define WIDTH 320u        /* of the bundled decoder */
+#define PREFIX (8u * WIDTH) /* what the bundled projector makes */
 #define KEY(name) INV_PROJECTOR_ARCHITECTURE "." name
 #define HIDDEN 24u /* of the test's corrector */
 #define EXTRA 4u   /* its rows */
@@ -96,7 +98,7 @@ static void write_projector(kind k)
 {
     static const char *const name[] = {"w0.weight", "w1.weight", "w1.bias", "w2.weight", "w2.bias",
                                        "c0.weight", "c1.weight", "c1.bias", "c2.weight", "c2.bias"};
-    const uint32_t hidden = 768, out = 2048, in = DIM + 1, extra = EXTRA * 256, wide = 2 * DIM + 1;
+    const uint32_t hidden = 1536, out = PREFIX, in = DIM + 1, extra = EXTRA * WIDTH, wide = 2 * DIM + 1;
     fre_tensors_entry entry[10] = {{.rows = out, .cols = in},       {.rows = hidden, .cols = in},
                                    {.rows = 1, .cols = hidden},     {.rows = out, .cols = hidden},
                                    {.rows = 1, .cols = out},        {.rows = extra, .cols = wide},
@@ -104,7 +106,7 @@ static void write_projector(kind k)
                                    {.rows = extra, .cols = HIDDEN}, {.rows = 1, .cols = extra}};
     fre_tensors_pair pair[10] = {{.key = KEY("input_embedding_length"), .number = DIM},
                                  {.key = KEY("prefix_length"), .number = 8},
-                                 {.key = KEY("embedding_length"), .number = 256},
+                                 {.key = KEY("embedding_length"), .number = WIDTH},
                                  {.key = KEY("hidden_length"), .number = hidden},
                                  {.key = KEY("embedding_model"), .text = "all-MiniLM-L6-v2"}};
     size_t n = 5;
@@ -158,7 +160,7 @@ static int setup(void **state)
     if (symlink(DECODER, decoder) != 0)
         return -1;
     write_prior();
-    make_corrector(EXTRA * 256);
+    make_corrector(EXTRA * WIDTH);
     hash_file(decoder_hash, DECODER);
     hash_file(prior_hash, prior_path);
     return 0;
@@ -228,7 +230,7 @@ static void parts_must_belong_together(void **state)
     write_projector((kind){.prior_hash = decoder_hash});
     fre_inverter_free(open_with(prior_path, 1));
     write_projector((kind){.corrector_rows = EXTRA + 1});
-    refuse("none", "tensor c0.weight has shape 1024 x 769 where 1280 x 769 is needed");
+    refuse("none", "tensor c0.weight has shape 1280 x 769 where 1600 x 769 is needed");
     write_projector((kind){.corrector_rows = 65});
     refuse("none", "impossible sizes of its corrector");
 }
@@ -256,13 +258,17 @@ static void prior_of_another_embedder_is_refused(void **state)
     assert_string_equal(fre_embedder_path(small), tiny_path);
     assert_int_equal(fre_inverter_new(&v, small, &opts, &err), FRE_E_MODEL);
     assert_non_null(strstr(err.text, "was made for another embedder"));
+    opts.search.prior = "none"; /* The right size is not enough. */
+    assert_int_equal(fre_inverter_new(&v, small, &opts, &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "this inverter does not bring texts back from this embedder; "
+                                     "it was made for all-MiniLM-L6-v2"));
     fre_embedder_free(small);
 }
 
 /* What a projector of denoised input gets is E[e | mu]; without noise that is mu, to the bit. */
 static void denoised_input(void **state)
 {
-    static float mu[DIM], mean[DIM], raw[2048], got[2048];
+    static float mu[DIM], mean[DIM], raw[PREFIX], got[PREFIX];
     const double std = 0.03;
     inv_projector plain = {0};
     fre_prior *prior = NULL;
@@ -284,7 +290,7 @@ static void denoised_input(void **state)
     assert_int_equal(inv_projector_run(&v->projector, got, mu, std), FRE_OK);
     assert_memory_equal(got, raw, sizeof raw);
     assert_int_equal(inv_projector_run(&plain, raw, mu, std), FRE_OK);
-    for (size_t i = 0; i < 2048; i++)
+    for (size_t i = 0; i < PREFIX; i++)
         differ = fmax(differ, fabs((double)raw[i] - (double)got[i]));
     assert_true(differ > 0.01);
 
@@ -299,7 +305,7 @@ static void denoised_input(void **state)
 /* The corrector's rows by the formula, in double. */
 static void corrector_is_the_formula(void **state)
 {
-    static float target[DIM], hypothesis[DIM], got[EXTRA * 256];
+    static float target[DIM], hypothesis[DIM], got[EXTRA * WIDTH];
     static double x[2 * DIM + 1], h[HIDDEN];
     const double std = 0.02;
     fre_inverter *v;
@@ -321,7 +327,7 @@ static void corrector_is_the_formula(void **state)
             h[k] += (double)corrector[1][k * (2 * DIM + 1) + i] * x[i];
         h[k] /= 1 + exp(-h[k]);
     }
-    for (size_t r = 0; r < EXTRA * 256; r += 41) {
+    for (size_t r = 0; r < EXTRA * WIDTH; r += 41) {
         double y = (double)corrector[4][r];
 
         for (size_t i = 0; i <= 2 * DIM; i++)

@@ -174,7 +174,7 @@ static void leaves_out_what_is_not_asked_for(void **state)
 
 static void texts_of_fewer_than_two_tokens_have_no_nll(void **state)
 {
-    static const char *const text[] = {"", "please", "please book"};
+    static const char *const text[] = {"", "Please", "Please book"};
     fre_lm_score s[3];
     fre_lm *lm = must_open(DECODER, 1, 0, FRE_LM_BOTH);
 

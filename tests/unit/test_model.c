@@ -71,7 +71,7 @@ static void describes_the_bundled_models(void **state)
     i = fre_model_info_view(m);
     assert_string_equal(i->architecture, "llama");
     assert_string_equal(i->pooling, "none");
-    assert_int_equal(i->dim, 256);
+    assert_int_equal(i->dim, 320);
     assert_int_equal(i->vocab, 8192);
     assert_int_equal(fre_model_bos(m), 1);
     assert_true(fre_model_is_end(m, 2));
@@ -88,7 +88,7 @@ static void tokenises_as_the_original(void **state)
     static const int32_t want[] = {101, 2275, 2019, 8598, 2005, 2698, 1999, 1996, 2851, 102};
     static const int32_t pieces[] = {101, 4895, 8671, 2666, 3567, 6321, 102};
     static const int32_t mixed[] = {101, 15743, 7668, 1010, 1879, 1755, 2123, 1005, 1056, 102};
-    static const char text[] = "set an alarm for seven in the morning";
+    static const char text[] = "Set an alarm for seven in the morning";
     fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
     int32_t ids[32];
     size_t n = 32;
@@ -307,7 +307,9 @@ static void encode_checks_its_arguments(void **state)
 /* ---- the decoder ------------------------------------------------------------------------ */
 
 #define ROWS 8u
-#define WIDTH 256u
+#define WIDTH 320u
+#define PREFIX (ROWS * WIDTH)
+#define HIDDEN 1536u
 #define VOCAB 8192u
 
 static int32_t best(const float *logits)
@@ -324,31 +326,31 @@ static int32_t best(const float *logits)
 static void project(float *rows, const fre_tensors *t, const float *e)
 {
     const float *w0, *w1, *w2, *b1, *b2;
-    float x[DIM + 1], h[768];
+    float x[DIM + 1], h[HIDDEN];
     fre_err err;
 
-    assert_int_equal(fre_tensors_get(t, &w0, "w0.weight", 2048, DIM + 1, &err), FRE_OK);
-    assert_int_equal(fre_tensors_get(t, &w1, "w1.weight", 768, DIM + 1, &err), FRE_OK);
-    assert_int_equal(fre_tensors_get(t, &b1, "w1.bias", 1, 768, &err), FRE_OK);
-    assert_int_equal(fre_tensors_get(t, &w2, "w2.weight", 2048, 768, &err), FRE_OK);
-    assert_int_equal(fre_tensors_get(t, &b2, "w2.bias", 1, 2048, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w0, "w0.weight", PREFIX, DIM + 1, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w1, "w1.weight", HIDDEN, DIM + 1, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &b1, "w1.bias", 1, HIDDEN, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w2, "w2.weight", PREFIX, HIDDEN, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &b2, "w2.bias", 1, PREFIX, &err), FRE_OK);
     for (uint32_t i = 0; i < DIM; i++)
         x[i] = e[i] * sqrtf(384.0f);
     x[DIM] = (logf(5e-4f) + 5.0f) / 2.0f;
-    for (uint32_t i = 0; i < 768; i++) {
+    for (uint32_t i = 0; i < HIDDEN; i++) {
         float s = b1[i];
 
         for (uint32_t j = 0; j <= DIM; j++)
             s += w1[i * (DIM + 1) + j] * x[j];
         h[i] = s / (1.0f + expf(-s));
     }
-    for (uint32_t i = 0; i < ROWS * WIDTH; i++) {
+    for (uint32_t i = 0; i < PREFIX; i++) {
         float s = b2[i];
 
         for (uint32_t j = 0; j <= DIM; j++)
             s += w0[i * (DIM + 1) + j] * x[j];
-        for (uint32_t j = 0; j < 768; j++)
-            s += w2[i * 768 + j] * h[j];
+        for (uint32_t j = 0; j < HIDDEN; j++)
+            s += w2[i * HIDDEN + j] * h[j];
         rows[i] = s;
     }
 }
@@ -356,13 +358,13 @@ static void project(float *rows, const fre_tensors *t, const float *e)
 /* An embedding goes back to its text, in eight sequences with the same numbers. */
 static void a_text_comes_back(void **state)
 {
-    static const char text[] = "set an alarm for seven in the morning";
+    static const char text[] = "Set an alarm for seven in the morning";
     static float logits[ROWS * VOCAB];
     fre_model *m = must_open(EMBEDDER, FRE_MODEL_EMBEDDER);
     fre_model *d = must_open(DECODER, FRE_MODEL_DECODER);
     fre_model_ctx *c = must_ctx(m, 64, 1), *dc = must_ctx(d, 48, 8);
     fre_tensors *t = NULL;
-    float e[DIM], rows[ROWS * WIDTH];
+    float e[DIM], rows[PREFIX];
     int32_t ids[64];
     uint32_t len, seq[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     size_t n = 64;
@@ -824,10 +826,10 @@ static void tensors_are_floats_of_the_shape_asked_for(void **state)
     assert_null(t);
     assert_int_equal(fre_tensors_open(&t, PROJECTOR, "fre-e2t-projector", &err), FRE_OK);
     assert_int_equal(fre_tensors_get(t, &w, "w9.weight", 1, 1, &err), FRE_E_MODEL);
-    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 385, 2048, &err), FRE_E_MODEL);
-    assert_non_null(strstr(err.text, "2048 x 385"));
+    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 385, 2560, &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "2560 x 385"));
     assert_null(w);
-    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 2048, 385, &err), FRE_OK);
+    assert_int_equal(fre_tensors_get(t, &w, "w0.weight", 2560, 385, &err), FRE_OK);
     assert_non_null(w);
     assert_int_equal(fre_tensors_u32(t, &v, "fre-e2t-projector.prefix_length", &err), FRE_OK);
     assert_int_equal(v, 8);
