@@ -18,6 +18,9 @@
 extern "C" {
 #endif
 
+/** Of the bundled embedder. */
+#define FRE_PRIOR_DEFAULT "all-minilm-l6-v2.prior.gguf"
+
 typedef struct fre_prior fre_prior;
 
 typedef struct fre_prior_info {

@@ -13,6 +13,7 @@ static const char *const bundled[][2] = {
     {FRE_EMBEDDER_DEFAULT, "embedder"},
     {FRE_INVERTER_DEFAULT, "inverter"},
     {FRE_INVERTER_PROJECTOR, "projector of the inverter"},
+    {FRE_PRIOR_DEFAULT, "prior of the embedder"},
 };
 
 /* ---- list ----------------------------------------------------------------------------------------- */

@@ -136,8 +136,6 @@ def gguf_text(data, key, value):
 def test_projector_of_another_decoder(fre, tmp_path, rows):
     (tmp_path / DECODER).symlink_to(MODELS / DECODER)
     whole = (MODELS / PROJECTOR).read_bytes()
-    if b"decoder_sha256" not in whole:
-        pytest.skip("the bundled projector does not name its decoder; unit tests make one that does")
     (tmp_path / PROJECTOR).write_bytes(gguf_text(whole, "decoder_sha256", "0" * 64))
     refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--inverter", DECODER),
                  part="the inverter's projector was made for another decoder")
@@ -215,13 +213,16 @@ def test_cut_or_foreign_prior(fre, tmp_path, rows, prior):
 
 
 def test_prior_beside_the_embedder_is_found(fre, tmp_path, rows, prior):
-    """A damaged one there is an error, not silence; --prior none leaves it alone."""
+    """A damaged one there is an error, not silence, and so is one, or none, that the inverter was
+    not trained with."""
     (tmp_path / EMBEDDER).symlink_to(MODELS / EMBEDDER)
     beside = tmp_path / "all-minilm-l6-v2.prior.gguf"
     beside.write_bytes(prior.read_bytes()[:1000])
     args = ("invert", "x.npy", "-o", "t.jsonl", "--samples", "8", "--embedder", EMBEDDER)
     refused_once(fre, tmp_path, args, part=beside.name)
     beside.write_bytes(prior.read_bytes())
+    refused_once(fre, tmp_path, args, part="trained with another prior")
+    refused_once(fre, tmp_path, (*args, "--prior", "none"), part="name it with --prior FILE")
 
 
 # ---- verify -----------------------------------------------------------------------------------
