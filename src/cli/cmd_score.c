@@ -29,9 +29,9 @@ static const cli_arg args[] = {
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
     CLI_HEADING("Model"),
-    CLI_FILE("language-model", "FILE",
-             .help = "GGUF file of a causal language model (default: SmolLM2-135M-Instruct, which "
-                     "tools/get-language-model obtains)"),
+    CLI_FILE("language-model", "FILE", .preset = "default",
+             .help = "GGUF file of a causal language model; default: SmolLM2-135M-Instruct, which "
+                     "tools/get-language-model obtains"),
     CLI_WHOLE("max-tokens", "N", 2, 1u << 20,
               .help = "cut longer texts, and count them (default: 1024, or the model's context)"),
 };
@@ -261,7 +261,8 @@ static fre_status open_corpus(job *j, fre_err *err)
 static fre_status prepare(job *j, fre_err *err)
 {
     const char *output = cli_text(j->c, "output");
-    fre_lm_opts lm = {.path = cli_text(j->c, "language-model"),
+    const char *model = cli_text(j->c, "language-model");
+    fre_lm_opts lm = {.path = strcmp(model, "default") == 0 ? NULL : model,
                       .threads = j->c->threads,
                       .max_tokens = (uint32_t)cli_whole(j->c, "max-tokens"),
                       .parts = FRE_LM_REST};
