@@ -32,8 +32,9 @@ typedef struct fre_curator_opts {
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
     fre_search_opts search; /**< of the inverter */
-    uint32_t paraphrases;   /**< 0..64 */
-    double temperature;     /**< > 0; 0: default */
+    uint32_t paraphrases;   /**< of each text, 0..64 (paraphrase.h) */
+    double temperature;     /**< of their sampling, > 0; 0: default */
+    double paraphrase_distance; /**< > 0; 0: default */
     uint32_t threads;       /**< >= 1 */
     bool resume, dry_run, force;
     const char *ledger;     /**< NULL: none */

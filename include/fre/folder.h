@@ -10,6 +10,7 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/invert.h>
+#include <fre/paraphrase.h>
 #include <fre/privacy.h>
 
 #ifdef __cplusplus
@@ -67,6 +68,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_folder_invert(fre_released_cell *cell, fre
                                                     const float *centroid, const double *noise_std,
                                                     size_t n, const fre_progress *progress,
                                                     fre_err *err);
+/** Paraphrases of the n cells' texts, near their centroids too (dim numbers each). */
+FRE_API FRE_MUST_CHECK fre_status fre_folder_paraphrase(fre_released_cell *cell,
+                                                        fre_paraphraser *paraphraser,
+                                                        const float *centroid, size_t dim,
+                                                        const double *noise_std, size_t n,
+                                                        const fre_progress *progress, fre_err *err);
 
 #ifdef __cplusplus
 }

@@ -68,8 +68,6 @@ typedef struct fre_inverter_opts {
     uint32_t threads;      /**< >= 1 */
     uint32_t samples;      /**< first candidates a centroid, 1..512; 0: default (96) */
     double temperature;    /**< > 0; 0: default */
-    uint32_t paraphrases;  /**< extra texts a centroid, 0..64 */
-    double paraphrase_distance; /**< kept only within this of the centroid's best text */
     uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
     const fre_progress *progress; /**< while an index is made; NULL: none */
@@ -82,7 +80,7 @@ typedef struct fre_inversion {
     double similarity;  /**< cosine of mu and E(text) */
     double distance;    /**< ||mu - E(text)|| */
     double score;
-    char **paraphrases; /**< owned, n_paraphrases */
+    char **paraphrases; /**< owned, n_paraphrases; none from here (paraphrase.h) */
     size_t n_paraphrases;
 } fre_inversion;
 

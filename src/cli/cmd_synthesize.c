@@ -1,5 +1,6 @@
 /* cmd_synthesize.c - private texts in, private synthetic texts out. */
 #include "corpus_args.h"
+#include "paraphrase_args.h"
 #include "plan_args.h"
 #include "release.h"
 #include "search_args.h"
@@ -43,9 +44,11 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
     CLI_INVERTER(", or none for centroids without texts"),
     CLI_SEARCH_ARGS,
-    CLI_WHOLE("paraphrases", "N", 0, 64, .preset = "0", .help = "further texts for each cell"),
-    CLI_POSITIVE("temperature", "T", 10,
-                 .help = "of the inverter's sampling (default: the value it was tuned with)"),
+    CLI_HEADING("Paraphrases"),
+    CLI_WHOLE("paraphrases", "N", 0, FRE_PARAPHRASES_MAX, .preset = "0",
+              .help = "further texts for each cell, at most"),
+    CLI_PARAPHRASE_TEMPERATURE,
+    CLI_PARAPHRASE_DISTANCE,
     CLI_HEADING("Bookkeeping"),
     CLI_FILE("ledger", "FILE",
              .help = "where the budget spent on this data is recorded, or none (default: "
@@ -98,11 +101,19 @@ static bool without_ledger(const cli *c)
 static fre_status check_together(const cli *c, fre_err *err)
 {
     static const char *const of_ledger[] = {"budget-epsilon", "budget-delta", "data-name"};
+    static const char *const of_paraphrases[] = {"temperature", "paraphrase-distance"};
 
     for (size_t i = 0; i < sizeof of_ledger / sizeof of_ledger[0]; i++)
         if (cli_given(c, of_ledger[i]) && without_ledger(c))
             return fre_fail(err, FRE_E_USAGE, "--%s needs a ledger: leave out --ledger none",
                             of_ledger[i]);
+    for (size_t i = 0; i < sizeof of_paraphrases / sizeof of_paraphrases[0]; i++)
+        if (cli_given(c, of_paraphrases[i]) && cli_whole(c, "paraphrases") == 0)
+            return fre_fail(err, FRE_E_USAGE, "--%s is about paraphrases: add --paraphrases N",
+                            of_paraphrases[i]);
+    if (cli_whole(c, "paraphrases") > 0 && cli_given(c, "inverter") &&
+        strcmp(cli_text(c, "inverter"), "none") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--paraphrases needs texts: leave out --inverter none");
     if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
         return fre_fail(err, FRE_E_USAGE,
                         "--max-cells-per-user needs --user-field F: without it each record is a "
@@ -129,6 +140,7 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     o->search = cli_search_opts(c);
     o->paraphrases = (uint32_t)cli_whole(c, "paraphrases");
     o->temperature = cli_number(c, "temperature");
+    o->paraphrase_distance = cli_number(c, "paraphrase-distance");
     o->threads = c->threads;
     o->resume = cli_flag(c, "resume");
     o->dry_run = cli_flag(c, "dry-run");

@@ -359,41 +359,6 @@ static void test_quality(void **state)
     fre_inverter_free(v);
 }
 
-static void test_paraphrases(void **state)
-{
-    fre_inverter_opts opts = {.path = DECODER,
-                              .threads = 2,
-                              .samples = 60,
-                              .paraphrases = 5,
-                              .paraphrase_distance = 0.6,
-                              .seed = 3};
-    const double std[1] = {0.0};
-    fre_inverter *v = NULL;
-    fre_inversion out[1];
-    float x[6 * DIM];
-    const char *text[6];
-    size_t len[6];
-    fre_err err = {{0}};
-
-    (void)state;
-    assert_int_equal(fre_inverter_new(&v, embedder, &opts, &err), FRE_OK);
-    v->tuning.rounds = 0;
-    invert(v, out, target + 3 * DIM, std, 1);
-    assert_in_range(out[0].n_paraphrases, 1, 5);
-    for (size_t i = 0; i <= out[0].n_paraphrases; i++) {
-        text[i] = i ? out[0].paraphrases[i - 1] : out[0].text;
-        len[i] = strlen(text[i]);
-        for (size_t j = 0; j < i; j++)
-            assert_int_not_equal(strcasecmp(text[i], text[j]), 0);
-    }
-    assert_int_equal(fre_embed_texts(embedder, x, text, len, out[0].n_paraphrases + 1, &err),
-                     FRE_OK);
-    for (size_t i = 1; i <= out[0].n_paraphrases; i++)
-        assert_true(fre_dist2(x, x + i * DIM, DIM) <= 0.36 + 1e-6);
-    wipe(out, 1);
-    fre_inverter_free(v);
-}
-
 static void refuse_rows(fre_inverter *v, const float *mu, const double *std, const char *message)
 {
     fre_inversion out[3];
@@ -515,8 +480,6 @@ static void test_options(void **state)
         {.path = DECODER, .threads = 1, .samples = 513},
         {.path = DECODER, .threads = 1, .temperature = -1},
         {.path = DECODER, .threads = 1, .temperature = (double)NAN},
-        {.path = DECODER, .threads = 1, .paraphrases = 65},
-        {.path = DECODER, .threads = 1, .paraphrase_distance = -1},
     };
     fre_inverter *v = NULL;
     fre_err err = {{0}};
@@ -561,9 +524,8 @@ int main(void)
         cmocka_unit_test(test_projector),      cmocka_unit_test(test_shared_rows),
         cmocka_unit_test(test_plan_with_tail), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_determinism),    cmocka_unit_test(test_quality),
-        cmocka_unit_test(test_paraphrases),    cmocka_unit_test(test_bad_rows),
-        cmocka_unit_test(test_bad_models),     cmocka_unit_test(test_options),
-        cmocka_unit_test(test_interrupt),
+        cmocka_unit_test(test_bad_rows),       cmocka_unit_test(test_bad_models),
+        cmocka_unit_test(test_options),        cmocka_unit_test(test_interrupt),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

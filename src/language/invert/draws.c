@@ -141,6 +141,10 @@ fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n, const flo
         memset(out, 0, rows * n * sizeof *out);
         return FRE_OK;
     }
+    if (!v->decoder) {
+        memset(out, 0, rows * n * sizeof *out);
+        return FRE_OK;
+    }
     j.out = calloc(rows * n, sizeof *j.out);
     st = j.out ? FRE_OK : FRE_E_NOMEM;
     atomic_init(&j.next, 0);

@@ -78,9 +78,9 @@ static fre_status find_word_starts(fre_inverter *v)
 
 static bool options_fit(const fre_inverter_opts *o)
 {
-    return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && o->paraphrases <= 64 &&
-           isfinite(o->temperature) && o->temperature >= 0 && o->paraphrase_distance >= 0 &&
-           o->search.effort <= 10 && o->search.lm_weight >= 0 && o->search.lm_weight <= 10;
+    return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && isfinite(o->temperature) &&
+           o->temperature >= 0 && o->search.effort <= 10 && o->search.lm_weight >= 0 &&
+           o->search.lm_weight <= 10;
 }
 
 static bool search_alone(const fre_inverter_opts *o)
@@ -92,8 +92,6 @@ static void take_options(fre_inverter *v, const fre_inverter_opts *o)
 {
     v->dim = fre_embedder_info(v->embedder)->dim;
     v->threads = o->threads;
-    v->paraphrases = o->paraphrases;
-    v->paraphrase_distance = o->paraphrase_distance;
     v->seed = o->seed;
     v->tuning = inv_tuning_of(o->search.effort, search_alone(o));
     if (o->samples > 0)
@@ -245,26 +243,7 @@ fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *
     return FRE_OK;
 }
 
-/* The next best candidates near the best one, ours to keep. */
-static fre_status take_paraphrases(const fre_inverter *v, fre_inversion *out, inv_pool *p)
-{
-    const double limit = v->paraphrase_distance * v->paraphrase_distance;
-
-    if (v->paraphrases == 0)
-        return FRE_OK;
-    out->paraphrases = calloc(v->paraphrases, sizeof *out->paraphrases);
-    if (!out->paraphrases)
-        return FRE_E_NOMEM;
-    for (size_t i = 1; i < p->n && out->n_paraphrases < v->paraphrases; i++) {
-        if (fre_dist2(p->embedding, p->embedding + i * p->dim, p->dim) > limit)
-            continue;
-        out->paraphrases[out->n_paraphrases++] = p->cand[i].text;
-        p->cand[i].text = NULL;
-    }
-    return FRE_OK;
-}
-
-static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_state *s, fre_err *err)
+static fre_status take_result(fre_inversion *out, inv_state *s, fre_err *err)
 {
     inv_pool *p = &s->pool;
     inv_cand *best = p->cand;
@@ -279,7 +258,7 @@ static fre_status take_result(const fre_inverter *v, fre_inversion *out, inv_sta
     out->score = best->score;
     out->text = best->text;
     best->text = NULL;
-    return take_paraphrases(v, out, p);
+    return FRE_OK;
 }
 
 static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t row, fre_err *err)
@@ -321,7 +300,7 @@ fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, cons
         }
         st = inv_search(v, state, m, err);
         for (uint32_t i = 0; i < m && st == FRE_OK; i++)
-            st = take_result(v, &made[at + i], &state[i], err);
+            st = take_result(&made[at + i], &state[i], err);
         for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
             st = show_trace(v, &state[i].trace, at + i, err);
         for (uint32_t i = 0; i < m; i++)

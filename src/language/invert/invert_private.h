@@ -275,8 +275,7 @@ struct fre_inverter {
     uint8_t *starts;    /* per token: it begins a word */
     inv_index *index;   /* NULL: no public corpus */
     fre_lm *lm;         /* NULL: none */
-    uint32_t threads, paraphrases;
-    double paraphrase_distance;
+    uint32_t threads;
     uint64_t seed;
     inv_tuning tuning;
     fre_invert_trace_fn trace;

@@ -120,7 +120,6 @@ fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out, fre_err *
 fre_status inv_check_works(fre_inverter *v, fre_err *err)
 {
     const inv_tuning full = v->tuning;
-    const uint32_t paraphrases = v->paraphrases;
     fre_verification seen;
     const char *made_for;
     fre_status st;
@@ -128,10 +127,8 @@ fre_status inv_check_works(fre_inverter *v, fre_err *err)
     v->tuning = inv_tuning_of(0, false);
     v->tuning.samples = v->tuning.keep = 8;
     v->tuning.rounds = 0;
-    v->paraphrases = 0;
     st = fre_inverter_verify(v, &seen, err);
     v->tuning = full;
-    v->paraphrases = paraphrases;
     if (st != FRE_OK || seen.passed)
         return st;
     /* The name may go on with how the embedder pools. */

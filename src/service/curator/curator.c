@@ -106,6 +106,8 @@ static fre_status open_streams(curator_run *r, fre_err *err)
         st = stream(r->opts, &r->order, "order");
     if (st != FRE_OK)
         return fre_fail(err, st, "the system's random generator is not available");
+    /* Sampling of texts is post-processing: its seed needs no secrecy, only to be fresh. */
+    r->writer_seed = fre_rng_u64(&r->order);
     return FRE_OK;
 }
 
@@ -293,8 +295,33 @@ static fre_status fill_cells(const curator_run *r, fre_release *rel, fre_err *er
     return FRE_OK;
 }
 
-static fre_status invert_cells(const curator_run *r, fre_release *rel, fre_inverter *inverter,
-                               fre_err *err)
+static fre_status vary_cells(const curator_run *r, fre_release *rel, fre_inverter *inverter,
+                             const double *std, fre_err *err)
+{
+    const fre_paraphraser_opts o = {
+        .embedder = r->embedder,
+        .lm = fre_inverter_lm(inverter),
+        .inverter = inverter,
+        .paraphrases = r->opts->paraphrases,
+        .temperature = r->opts->temperature,
+        .distance = r->opts->paraphrase_distance,
+        .seed = r->writer_seed,
+    };
+    fre_paraphraser *p = NULL;
+    fre_status st;
+
+    if (o.paraphrases == 0)
+        return FRE_OK;
+    st = fre_paraphraser_new(&p, &o, err);
+    if (st == FRE_OK)
+        st = fre_folder_paraphrase(rel->cell, p, r->centroid, r->dim, std, rel->n,
+                                   r->opts->progress, err);
+    fre_paraphraser_free(p);
+    return st;
+}
+
+static fre_status write_texts(const curator_run *r, fre_release *rel, fre_inverter *inverter,
+                              fre_err *err)
 {
     double *std = calloc(rel->n ? rel->n : 1, sizeof *std);
     fre_status st;
@@ -304,14 +331,10 @@ static fre_status invert_cells(const curator_run *r, fre_release *rel, fre_inver
     for (size_t i = 0; i < rel->n; i++)
         std[i] = r->plan.mechanism.sigma / (double)rel->cell[i].count;
     st = fre_folder_invert(rel->cell, inverter, r->centroid, std, rel->n, r->opts->progress, err);
+    if (st == FRE_OK)
+        st = vary_cells(r, rel, inverter, std, err);
     free(std);
     return st;
-}
-
-/* Sampling of candidates is post-processing: its seed needs no secrecy, only to be fresh. */
-static uint64_t inverter_seed(curator_run *r)
-{
-    return fre_rng_u64(&r->order);
 }
 
 static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err)
@@ -319,10 +342,7 @@ static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err
     const fre_inverter_opts io = {
         .path = r->opts->inverter,
         .threads = r->opts->threads,
-        .temperature = r->opts->temperature,
-        .paraphrases = r->opts->paraphrases,
-        .paraphrase_distance = r->opts->plan.radius,
-        .seed = inverter_seed(r),
+        .seed = r->writer_seed,
         .search = r->opts->search,
         .progress = r->opts->progress,
     };
@@ -398,7 +418,7 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
     fre_status st = fill_cells(r, rel, err);
 
     if (st == FRE_OK && inverter)
-        st = invert_cells(r, rel, inverter, err);
+        st = write_texts(r, rel, inverter, err);
     rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
     if (st == FRE_OK)
         st = curator_ledger_record(r, rel, err);

@@ -41,6 +41,7 @@ typedef struct curator_run {
     size_t spool_bytes;
     uint8_t *spool_record;
     fre_rng coins, noise, order; /* SECRET */
+    uint64_t writer_seed;        /* of inverter and paraphrases */
     uint8_t grid_seed[32];       /* public */
     uint8_t hash_key[32];        /* SECRET */
 

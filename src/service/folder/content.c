@@ -41,3 +41,29 @@ fre_status fre_folder_invert(fre_released_cell *cell, fre_inverter *inverter, co
     free(v);
     return st;
 }
+
+fre_status fre_folder_paraphrase(fre_released_cell *cell, fre_paraphraser *paraphraser,
+                                 const float *centroid, size_t dim, const double *noise_std,
+                                 size_t n, const fre_progress *progress, fre_err *err)
+{
+    fre_paraphrase_source *source = calloc(n + 1, sizeof *source);
+    fre_paraphrases *made = calloc(n + 1, sizeof *made);
+    fre_status st = FRE_OK;
+
+    if (!source || !made)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        source[i] = (fre_paraphrase_source){.text = cell[i].text.text,
+                                            .len = strlen(cell[i].text.text),
+                                            .centroid = centroid + i * dim,
+                                            .noise_std = noise_std[i]};
+    if (st == FRE_OK)
+        st = fre_paraphrase_texts(paraphraser, made, source, n, progress, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        cell[i].text.paraphrases = made[i].text; /* moved */
+        cell[i].text.n_paraphrases = made[i].n;
+    }
+    free(source);
+    free(made);
+    return st;
+}

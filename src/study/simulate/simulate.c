@@ -119,7 +119,6 @@ static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *er
     const fre_simulate_opts *o = s->opts;
     fre_inverter_opts io = {.path = o->inverter,
                             .threads = o->threads,
-                            .paraphrase_distance = o->plan.radius,
                             .search = o->search,
                             .progress = o->progress};
     fre_rng r;

@@ -1,0 +1,18 @@
+/* paraphrase_args.h - the arguments of every command that makes paraphrases, defined once. */
+#ifndef FRE_CLI_PARAPHRASE_ARGS_H
+#define FRE_CLI_PARAPHRASE_ARGS_H
+
+#include "cli.h"
+
+#include <fre/paraphrase.h>
+
+#define CLI_PARAPHRASE_TEMPERATURE                                                                 \
+    CLI_POSITIVE("temperature", "T", 10, .preset = "0.7",                                          \
+                 .help = "of the paraphrases' sampling; higher varies more")
+#define CLI_PARAPHRASE_DISTANCE                                                                    \
+    CLI_POSITIVE("paraphrase-distance", "R", 2, .preset = "0.6",                                   \
+                 .help =                                                                           \
+                     "how far a paraphrase's embedding may lie from that of the text and from "    \
+                     "the centroid, its noise allowed for")
+
+#endif

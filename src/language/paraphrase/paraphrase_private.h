@@ -1,0 +1,81 @@
+/* paraphrase_private.h - the parts: asking for candidates, telling them apart, choosing. */
+#ifndef FRE_PARAPHRASE_PRIVATE_H
+#define FRE_PARAPHRASE_PRIVATE_H
+
+#include <fre/paraphrase.h>
+
+/* Tuned on held-out public text (docs/inversion.md). */
+#define PARA_TRIES_LM 1u      /* answers of the language model for each paraphrase wanted */
+#define PARA_TRIES_DECODER 8u /* texts of the decoder, likewise */
+#define PARA_PLACES 6u        /* that the decoder is asked for */
+#define PARA_SCATTER 0.8      /* their distance from the text's embedding, of the limit */
+#define PARA_SCORED 3u        /* of the near ones the language model scores, for each wanted */
+
+/* ---- fold.c: a text as its words -------------------------------------------------------------- */
+
+/* Case folded, single spaces in place of all that is no letter or digit.  *out: free() it; empty when nothing is
+ * left.  FRE_E_DATA: not UTF-8. */
+fre_status para_fold(char **out, const char *text, size_t len);
+/* Equal but for case, marks and spaces; of folded texts. */
+bool para_same(const char *a, const char *b);
+/* F1 of the words of two folded texts, each word as often as it comes; 0 when one has none. */
+double para_overlap(const char *a, const char *b);
+
+/* ---- choose.c: the best of the candidates ----------------------------------------------------- */
+
+typedef struct para_candidate {
+    char *text;   /* owned */
+    char *folded; /* owned */
+    double logp;
+    double dist2; /* to the centroid, or to the text's own embedding without one */
+    bool near;
+    double score;
+} para_candidate;
+
+/* The candidates of one source. */
+typedef struct para_list {
+    para_candidate *c;
+    size_t n, cap, drawn;
+    char *folded; /* the source itself, owned */
+} para_list;
+
+void para_list_wipe(para_list *l);
+/* Takes a copy of the text unless it is the source or known already, or has no word. */
+fre_status para_list_add(para_list *l, const char *text, size_t len, double logp);
+/* Where a source lies, and how far from it a candidate may. */
+typedef struct para_place {
+    const float *text;     /* E(text) */
+    const float *centroid; /* mu; E(text) without one */
+    double noise_std, distance;
+    size_t dim;
+} para_place;
+
+/* Distances of every candidate (x: l->n rows) and whether it is near. */
+void para_measure(para_list *l, const float *x, const para_place *p);
+/* Drop what is not near, and of those near (*near of them) the farthest beyond `most`. */
+void para_keep_near(para_list *l, size_t *near, size_t most);
+/* The posterior of each candidate. */
+void para_score(para_list *l, double noise_std);
+/* At most `want` of them, best first, moved into out. */
+fre_status para_choose(fre_paraphrases *out, para_list *l, size_t want);
+
+/* ---- ask.c: candidates ------------------------------------------------------------------------ */
+
+/* What the language model is shown for a text: an instruction (chat), or a list to go on with. */
+fre_status para_prompt(fre_buf *out, const char *text, size_t len, bool chat);
+/* A model's answer without spaces, quotes, list marks and labels around it: a part of `text`. */
+const char *para_answer(const char *text, size_t *len);
+
+struct fre_paraphraser {
+    fre_paraphraser_opts o; /* defaults filled in */
+    size_t dim;
+};
+
+/* Candidates of one source, seeded by its own content. */
+fre_status para_ask_lm(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
+                       fre_err *err);
+/* The same by the inverter; x: E(text). */
+fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
+                            const float *x, fre_err *err);
+
+#endif
