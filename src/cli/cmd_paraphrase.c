@@ -1,0 +1,446 @@
+/* cmd_paraphrase.c - texts -> other texts that say the same, beside each in its JSON line. */
+#include "json_line.h"
+#include "paraphrase_args.h"
+
+#include <fre/corpus.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CHUNK_LINES 32u /* results reach the file this often */
+#define LINE_MAX_BYTES ((size_t)64 << 20)
+
+static const cli_positional positional[] = {
+    {.name = "INPUT",
+     .help = "texts: a .jsonl file, - for standard input, or a release's folder, whose centroids "
+             "are then used too"},
+};
+
+static const cli_arg args[] = {
+    CLI_HEADING("Output"),
+    CLI_FILE("output", "FILE", .letter = 'o', .required = true,
+             .help = "the lines of INPUT, in order, each with a list \"paraphrases\"; - for "
+                     "standard output"),
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
+    CLI_HEADING("Paraphrases"),
+    CLI_WHOLE("paraphrases", "N", 1, FRE_PARAPHRASES_MAX, .preset = "10",
+              .help = "of each text, at most"),
+    CLI_PARAPHRASE_TEMPERATURE,
+    CLI_PARAPHRASE_DISTANCE,
+    CLI_HEADING("Input"),
+    {.name = "text-field",
+     .metavar = "F",
+     .kind = CLI_STRING,
+     .preset = "text",
+     .help = "key that holds the text"},
+    CLI_FILE("centroids", "X.npy",
+             .help = "the noisy vector behind each text, a row a line; a line's \"noise_norm\" is "
+                     "the norm of its noise"),
+    CLI_HEADING("Models"),
+    CLI_EMBEDDER,
+    CLI_FILE("inverter", "FILE",
+             .help = "GGUF file whose decoder writes candidates, or none (default: the bundled "
+                     "one)"),
+    CLI_FILE("language-model", "FILE", .preset = "none",
+             .help = "GGUF file that writes candidates too and says how natural all of them are; "
+                     "default: the one that tools/get-language-model obtains; none"),
+    CLI_WHOLE("seed", "N", 0, UINT64_MAX, .preset = "0", .help = "other numbers, other samples"),
+};
+
+typedef struct line {
+    char *json; /* without its line end, owned */
+    size_t len;
+    char *text; /* owned */
+    double noise_norm;
+} line;
+
+typedef struct job {
+    cli *c;
+    FILE *in;
+    char *path, *centroid_path; /* owned; path: of the texts, for messages */
+    fre_npy *centroids;         /* NULL: none */
+    fre_embedder *embedder;
+    fre_lm *lm; /* NULL: none */
+    fre_inverter *inverter;
+    fre_paraphraser *paraphraser;
+    fre_outfile *out;
+    float *rows; /* CHUNK_LINES x dim */
+    line line[CHUNK_LINES];
+    size_t n;        /* lines in the chunk */
+    uint64_t number; /* of the line read last */
+    uint64_t texts, made, without, too_long, drawn, distinct, near;
+    uint64_t bytes, bytes_all; /* read; size of the file, 0: unknown */
+} job;
+
+/* ---- input -------------------------------------------------------------------------------------------- */
+
+static char *beside(const char *folder, const char *name)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+static fre_status find_input(job *j, fre_err *err)
+{
+    const char *input = j->c->positional[0], *centroids = cli_text(j->c, "centroids");
+    struct stat st;
+
+    if (stat(input, &st) == 0 && S_ISDIR(st.st_mode)) {
+        if (centroids)
+            return fre_fail(err, FRE_E_USAGE,
+                            "a release's folder has its own centroids: leave out --centroids");
+        j->path = beside(input, "synthetic.jsonl");
+        j->centroid_path = beside(input, "centroids.npy");
+        if (!j->centroid_path)
+            return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    } else {
+        j->path = strdup(input);
+        j->centroid_path = centroids ? strdup(centroids) : NULL;
+    }
+    if (!j->path || (centroids && !j->centroid_path))
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    return FRE_OK;
+}
+
+static fre_status open_texts(job *j, fre_err *err)
+{
+    struct stat st;
+
+    if (strcmp(j->path, "-") == 0) {
+        j->in = stdin;
+        return FRE_OK;
+    }
+    j->in = fopen(j->path, "r");
+    if (!j->in)
+        return fre_fail(err, FRE_E_NOINPUT, "%.400s: cannot be opened: %s; check the path", j->path,
+                        strerror(errno));
+    if (fstat(fileno(j->in), &st) == 0 && st.st_size > 0)
+        j->bytes_all = (uint64_t)st.st_size;
+    return FRE_OK;
+}
+
+static fre_status open_centroids(job *j, fre_err *err)
+{
+    fre_status st;
+
+    if (!j->centroid_path)
+        return FRE_OK;
+    st = fre_npy_open(&j->centroids, j->centroid_path, err);
+    if (st == FRE_OK)
+        st = fre_embedder_check_rows(j->embedder, j->centroids, j->centroid_path, err);
+    if (st != FRE_OK)
+        return st;
+    j->rows = calloc((size_t)CHUNK_LINES * fre_npy_dim(j->centroids), sizeof *j->rows);
+    return j->rows ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for centroids");
+}
+
+/* ---- models ------------------------------------------------------------------------------------------- */
+
+static bool is_none(const char *name)
+{
+    return name && strcmp(name, "none") == 0;
+}
+
+static fre_status open_writers(job *j, fre_err *err)
+{
+    const cli *c = j->c;
+    const char *name = cli_text(c, "language-model");
+    const fre_lm_opts lm = {.path = strcmp(name, "default") != 0 ? name : NULL,
+                            .threads = c->threads,
+                            .parts = FRE_LM_WHOLE};
+    const fre_inverter_opts inverter = {.path = cli_text(c, "inverter"), .threads = c->threads};
+    fre_status st = FRE_OK;
+
+    if (is_none(name) && is_none(inverter.path))
+        return fre_fail(err, FRE_E_USAGE,
+                        "nothing is left to write paraphrases: give --language-model, or leave out "
+                        "--inverter none");
+    if (!is_none(inverter.path))
+        st = fre_inverter_new(&j->inverter, j->embedder, &inverter, err);
+    return st == FRE_OK && !is_none(name) ? fre_lm_open(&j->lm, &lm, err) : st;
+}
+
+static fre_status prepare(job *j, fre_err *err)
+{
+    const cli *c = j->c;
+    const fre_embedder_opts embedder = {.path = cli_text(c, "embedder"), .threads = c->threads};
+    fre_paraphraser_opts o = {.paraphrases = (uint32_t)cli_whole(c, "paraphrases"),
+                              .temperature = cli_number(c, "temperature"),
+                              .distance = cli_number(c, "paraphrase-distance"),
+                              .seed = cli_whole(c, "seed")};
+    fre_status st;
+
+    if (c->json && strcmp(cli_text(c, "output"), "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
+    st = find_input(j, err);
+    if (st == FRE_OK)
+        st = open_texts(j, err);
+    if (st == FRE_OK)
+        st = cli_refuse_input(j->path, cli_text(c, "output"), err);
+    if (st == FRE_OK)
+        st = fre_outfile_open(&j->out, cli_text(c, "output"), cli_flag(c, "force"), err);
+    if (st == FRE_OK)
+        st = fre_embedder_new(&j->embedder, &embedder, err);
+    if (st == FRE_OK)
+        st = open_centroids(j, err);
+    if (st == FRE_OK)
+        st = open_writers(j, err);
+    if (st != FRE_OK)
+        return st;
+    o.embedder = j->embedder;
+    o.lm = j->lm;
+    o.inverter = j->inverter;
+    return fre_paraphraser_new(&j->paraphraser, &o, err);
+}
+
+/* ---- lines -------------------------------------------------------------------------------------------- */
+
+static void clear_chunk(job *j)
+{
+    for (size_t i = 0; i < j->n; i++) {
+        free(j->line[i].json);
+        free(j->line[i].text);
+    }
+    memset(j->line, 0, sizeof j->line);
+    j->n = 0;
+}
+
+static fre_status take_text(line *l, json_t *o, const char *field, uint64_t number, fre_err *err)
+{
+    json_t *text = json_object_get(o, field), *noise = json_object_get(o, "noise_norm");
+
+    if (!text)
+        return fre_fail(err, FRE_E_DATA,
+                        "line %" PRIu64 ": has no field \"%.80s\"; name the key of the text with "
+                        "--text-field",
+                        number, field);
+    if (json_is_null(text))
+        return fre_fail(err, FRE_E_DATA,
+                        "line %" PRIu64 ": \"%.80s\" is null: a release made with --inverter none "
+                        "has no texts; make them from its centroids.npy with fre-e2t invert",
+                        number, field);
+    if (!json_is_string(text))
+        return fre_fail(err, FRE_E_DATA, "line %" PRIu64 ": \"%.80s\" must be a string", number,
+                        field);
+    if (noise && (!json_is_number(noise) || json_number_value(noise) < 0.0))
+        return fre_fail(err, FRE_E_DATA,
+                        "line %" PRIu64 ": \"noise_norm\" must be a number of at least 0", number);
+    l->text = strdup(json_string_value(text));
+    l->noise_norm = noise ? json_number_value(noise) : 0.0;
+    return l->text ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
+}
+
+/* Takes the line over, also on failure. */
+static fre_status add_line(job *j, char *json, size_t len, fre_err *err)
+{
+    line *l = &j->line[j->n++];
+    json_t *o;
+    fre_status st;
+
+    l->json = json;
+    l->len = len;
+    o = json_loadb(json, len, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_object(o))
+        st =
+            fre_fail(err, FRE_E_DATA,
+                     "line %" PRIu64 ": is not a JSON object with keys of its own on one line%s",
+                     j->number, j->number == 1 ? "; INPUT must be JSON lines, not compressed" : "");
+    else
+        st = take_text(l, o, cli_text(j->c, "text-field"), j->number, err);
+    json_decref(o);
+    return st;
+}
+
+static fre_status read_chunk(job *j, bool *more, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    *more = true;
+    while (st == FRE_OK && j->n < CHUNK_LINES) {
+        char *text = NULL;
+        size_t cap = 0;
+        const ssize_t n = getline(&text, &cap, j->in);
+
+        if (n < 0) {
+            *more = false;
+            free(text);
+            break;
+        }
+        j->number++;
+        j->bytes += (uint64_t)n;
+        if (strspn(text, " \t\r\n") == (size_t)n)
+            free(text);
+        else if ((size_t)n > LINE_MAX_BYTES)
+            free(text), st = fre_fail(err, FRE_E_LIMIT, "line %" PRIu64 ": is longer than 64 MiB",
+                                      j->number);
+        else
+            st = add_line(j, text, (size_t)n, err);
+    }
+    if (st == FRE_OK && ferror(j->in))
+        st = fre_fail(err, FRE_E_IO, "%.400s: cannot be read: %s", j->path, strerror(errno));
+    return st;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------ */
+
+static fre_status take_rows(job *j, fre_paraphrase_source *source, fre_err *err)
+{
+    const size_t dim = j->centroids ? fre_npy_dim(j->centroids) : 0;
+
+    if (j->centroids && j->texts + j->n > fre_npy_rows(j->centroids))
+        return fre_fail(err, FRE_E_DATA, "there are more texts than rows (%zu) in %.300s",
+                        fre_npy_rows(j->centroids), j->centroid_path);
+    for (size_t i = 0; i < j->n; i++) {
+        source[i] =
+            (fre_paraphrase_source){.text = j->line[i].text, .len = strlen(j->line[i].text)};
+        if (j->centroids) {
+            fre_status st = fre_npy_row(j->centroids, j->rows + i * dim, (size_t)j->texts + i, err);
+
+            if (st != FRE_OK)
+                return st;
+            source[i].centroid = j->rows + i * dim;
+            source[i].noise_std = j->line[i].noise_norm / sqrt((double)dim);
+        }
+    }
+    return FRE_OK;
+}
+
+static fre_status write_line(job *j, const line *l, const fre_paraphrases *p, fre_err *err)
+{
+    FILE *f = fre_outfile_stream(j->out);
+    json_t *list = json_array();
+    char *value = NULL;
+    fre_buf b;
+    fre_status st = FRE_E_NOMEM;
+    int bad = 0;
+
+    fre_buf_init(&b, 2 * LINE_MAX_BYTES);
+    for (size_t i = 0; list && i < p->n; i++)
+        bad |= json_array_append_new(list, json_string(p->text[i]));
+    if (list && !bad)
+        value = json_dumps(list, JSON_COMPACT);
+    if (value)
+        st = cli_json_line_set(&b, l->json, l->len, "paraphrases", value);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, "\n", 1);
+    if (st != FRE_OK)
+        st = fre_fail(err, st, "a line cannot be written: %s", fre_status_text(st));
+    else if (fwrite(b.p, 1, b.n, f) != b.n)
+        st = fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
+                      strerror(errno));
+    json_decref(list);
+    free(value);
+    fre_buf_wipe(&b);
+    return st;
+}
+
+static fre_status vary_chunk(job *j, fre_err *err)
+{
+    fre_paraphrase_source source[CHUNK_LINES];
+    fre_paraphrases made[CHUNK_LINES];
+    fre_status st = take_rows(j, source, err);
+
+    if (st != FRE_OK || j->n == 0)
+        return st;
+    memset(made, 0, sizeof made);
+    st = fre_paraphrase_texts(j->paraphraser, made, source, j->n, NULL, err);
+    for (size_t i = 0; st == FRE_OK && i < j->n; i++) {
+        j->made += made[i].n;
+        j->without += made[i].n == 0;
+        j->too_long += source[i].len > FRE_PARAPHRASE_TEXT_MAX;
+        j->drawn += made[i].drawn;
+        j->distinct += made[i].distinct;
+        j->near += made[i].near;
+        st = write_line(j, &j->line[i], &made[i], err);
+    }
+    for (size_t i = 0; i < j->n; i++)
+        fre_paraphrases_wipe(&made[i]);
+    j->texts += j->n;
+    clear_chunk(j);
+    fre_progress_update(&j->c->progress, "paraphrase", j->texts,
+                        j->bytes_all ? j->texts * j->bytes_all / j->bytes : 0);
+    return st;
+}
+
+static fre_status report(const job *j, fre_err *err)
+{
+    cli_progress_end();
+    if (j->too_long > 0)
+        cli_warn(j->c, "%" PRIu64 " texts are longer than %u bytes and have no paraphrases",
+                 j->too_long, FRE_PARAPHRASE_TEXT_MAX);
+    if (j->c->json)
+        return cli_json_print(json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "output",
+                                        cli_text(j->c, "output"), "language_model",
+                                        j->lm ? fre_lm_info(j->lm)->name : NULL, "texts",
+                                        (json_int_t)j->texts, "paraphrases", (json_int_t)j->made,
+                                        "texts_without", (json_int_t)j->without, "candidates",
+                                        (json_int_t)j->drawn, "distinct", (json_int_t)j->distinct,
+                                        "near", (json_int_t)j->near),
+                              err);
+    if (!j->c->quiet)
+        fprintf(stderr,
+                "%" PRIu64 " texts, %" PRIu64 " paraphrases; %" PRIu64 " texts have none\n"
+                "%" PRIu64 " candidates by the %s, %" PRIu64 " different, %" PRIu64
+                " near enough\n",
+                j->texts, j->made, j->without, j->drawn, j->lm ? "language model" : "inverter",
+                j->distinct, j->near);
+    return FRE_OK;
+}
+
+static void wipe(job *j)
+{
+    clear_chunk(j);
+    fre_paraphraser_free(j->paraphraser);
+    fre_inverter_free(j->inverter);
+    fre_lm_free(j->lm);
+    fre_embedder_free(j->embedder);
+    fre_npy_free(j->centroids);
+    fre_outfile_free(j->out);
+    if (j->in && j->in != stdin)
+        (void)fclose(j->in);
+    free(j->rows);
+    free(j->path);
+    free(j->centroid_path);
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    job j = {.c = c};
+    bool more = true;
+    fre_status st = prepare(&j, err);
+
+    while (st == FRE_OK && more) {
+        st = read_chunk(&j, &more, err);
+        if (st == FRE_OK)
+            st = fre_interrupted() ? FRE_E_INTERRUPTED : vary_chunk(&j, err);
+    }
+    if (st == FRE_OK && j.centroids && j.texts < fre_npy_rows(j.centroids))
+        st = fre_fail(err, FRE_E_DATA, "%.300s has %zu rows, but there are %" PRIu64 " texts",
+                      j.centroid_path, fre_npy_rows(j.centroids), j.texts);
+    if (st == FRE_OK)
+        st = fre_outfile_commit(j.out, err);
+    if (st == FRE_OK)
+        st = report(&j, err);
+    wipe(&j);
+    return st;
+}
+
+const cli_command cli_cmd_paraphrase = {
+    .name = "paraphrase",
+    .summary = "add texts that say the same in other words",
+    .about =
+        "Writes INPUT's lines again, each with a list of paraphrases of its text: sampled from a "
+        "language model or from the inverter, without repetitions, and near the text and its "
+        "centroid. This comes after a release and costs no privacy.",
+    .example = CLI_PROGRAM " paraphrase release -o varied.jsonl --paraphrases 10",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};
