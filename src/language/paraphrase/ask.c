@@ -172,8 +172,9 @@ static fre_status scatter(const fre_paraphraser *p, float *mu, const fre_paraphr
 fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
                             const float *x, fre_err *err)
 {
-    const size_t want = (size_t)p->o.paraphrases * PARA_TRIES_DECODER;
-    const size_t each = (want + PARA_PLACES - 1) / PARA_PLACES;
+    const size_t wanted = (size_t)p->o.paraphrases * PARA_TRIES_DECODER;
+    const size_t most = wanted > PARA_DRAWS_LEAST ? wanted : PARA_DRAWS_LEAST;
+    const size_t each = (most + PARA_PLACES - 1) / PARA_PLACES;
     const double std = PARA_SCATTER * p->o.distance / sqrt((double)p->dim);
     float *mu = calloc(PARA_PLACES * p->dim, sizeof *mu);
     fre_draw *draw = calloc(PARA_PLACES * each, sizeof *draw);
