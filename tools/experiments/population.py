@@ -7,15 +7,23 @@ one row.  A row that is already in WORK is not run again.
 usage: population.py [--program build/fre-e2t] [--input data/assistant-requests.jsonl.gz]
                      [--work DIR] [--epsilon 1,2,4,8,inf] [--accountant joint,paper]
                      [--projection-dim 20,25,30,40] [--population 1000000] [--repeat 1]
-                     [--inverter FILE|none] [-- extra flags of synthesize]
+                     [--inverter FILE|none] [--paraphrases 0] [--temperature 0.7]
+                     [--language-model none|default|FILE] [--score-model none|default|FILE]
+                     [-- extra flags of synthesize]
 
 Columns: p, sigma, tau of the plan; cells released; precision and recall of cells against the
 noiseless ones; precision, recall and F1 at centroid and at text level against frequent originals;
 median planned noise norm; share of texts that are a frequent text word for word (case aside);
-seconds of synthesize without embedding.  With --repeat the numbers are means over runs, each with
+seconds of synthesize without embedding.  With --paraphrases N: precision, recall and F1 of texts and
+paraphrases as one set, paraphrases a text, and seconds of `paraphrase` (--language-model and
+--temperature are its flags; the release itself is made without).  With --score-model: median negative
+log-likelihood a token (`score`) of the texts, of the paraphrases, and of the real ones, which are
+the input's distinct texts that come at least 100 times.  With --repeat the numbers are means over runs, each with
 its own randomness.
 """
 import argparse
+import collections
+import gzip
 import json
 import math
 import os
@@ -49,6 +57,10 @@ def arguments():
     p.add_argument("--population", default="1000000")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--inverter", default=None)
+    p.add_argument("--paraphrases", type=int, default=0)
+    p.add_argument("--temperature", default="0.7")
+    p.add_argument("--language-model", default="none")
+    p.add_argument("--score-model", default="none")
     p.add_argument("extra", nargs="*")
     return p.parse_args()
 
@@ -60,9 +72,66 @@ def embed(a):
     return path
 
 
+REAL = 100  # how often a text comes to be one of the real ones
+
+
+def real_texts(a):
+    path = os.path.join(a.work, "real.jsonl")
+    if not os.path.exists(path):
+        with (gzip.open if a.input.endswith(".gz") else open)(a.input, "rt", encoding="utf-8") as f:
+            times = collections.Counter(json.loads(line)["text"] for line in f if line.strip())
+        put_texts(path, [t for t, n in times.items() if n >= REAL])
+    return path
+
+
+def put_texts(path, texts):
+    with open(path + ".partial", "w", encoding="utf-8") as f:
+        for text in texts:
+            f.write(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+    os.replace(path + ".partial", path)
+
+
+def median_nll(a, path):
+    if os.path.getsize(path) == 0:
+        return None
+    model = [] if a.score_model == "default" else ["--language-model", a.score_model]
+    return json.loads(run(a.program, "score", path, "--json", "--quiet", *model))["median_nll"]
+
+
+def naturalness(a, release, varied):
+    """Median NLL of the texts, their paraphrases, and real ones (scored once)."""
+    kept = os.path.join(a.work, "real-nll.json")
+    if not os.path.exists(kept):
+        with open(kept, "w", encoding="utf-8") as f:
+            json.dump(median_nll(a, real_texts(a)), f)
+    with open(kept, encoding="utf-8") as f:
+        nll = {"real": json.load(f)}
+    nll["text"] = median_nll(a, os.path.join(release, "synthetic.jsonl"))
+    if varied:
+        with open(varied, encoding="utf-8") as f:
+            lists = [json.loads(line)["paraphrases"] for line in f]
+        put_texts(release + "-paraphrases.jsonl", [t for texts in lists for t in texts])
+        nll["paraphrases"] = median_nll(a, release + "-paraphrases.jsonl")
+    return nll
+
+
+def vary(a, release):
+    """The release with paraphrases, in a file beside it, and what that cost."""
+    varied = release + "-varied.jsonl"
+    start = time.monotonic()
+    done = json.loads(run(a.program, "paraphrase", release, "-o", varied, "--force", "--quiet",
+                          "--json", "--paraphrases", a.paraphrases, "--temperature", a.temperature,
+                          "--language-model", a.language_model))
+    return varied, {"seconds": time.monotonic() - start,
+                    "each": done["paraphrases"] / max(done["texts"], 1)}
+
+
 def once(a, x, accountant, k, epsilon, repeat):
     """One release and its evaluation, kept as JSON in the work folder."""
     name = f"{accountant}-k{k}-eps{epsilon}-{repeat}" + ("-none" if a.inverter == "none" else "")
+    if a.paraphrases:
+        model = os.path.basename(a.language_model)
+        name += f"-p{a.paraphrases}-t{a.temperature}-{model}"
     result = os.path.join(a.work, name + ".json")
     if os.path.exists(result):
         with open(result, encoding="utf-8") as f:
@@ -77,14 +146,17 @@ def once(a, x, accountant, k, epsilon, repeat):
     if run(*words, *a.extra, may_refuse=True) is None:
         return {}
     seconds = time.monotonic() - start
-    scores = json.loads(run(a.program, "evaluate", release, a.input, "--embeddings", x, "--public",
-                            "--quiet", "--json"))
+    varied, paraphrased = vary(a, release) if a.paraphrases else (None, None)
+    scores = json.loads(run(a.program, "evaluate", varied or release, a.input, "--release", release,
+                            "--embeddings", x, "--public", "--quiet", "--json"))
     with open(os.path.join(release, "release.json"), encoding="utf-8") as f:
         parameters = json.load(f)["parameters"]
     with open(os.path.join(release, "synthetic.jsonl"), encoding="utf-8") as f:
         noise = [json.loads(line)["noise_norm"] for line in f]
     row = {"scores": scores, "parameters": parameters, "seconds": seconds,
-           "noise": statistics.median(noise) if noise else None, "released": len(noise)}
+           "noise": statistics.median(noise) if noise else None, "released": len(noise),
+           "paraphrased": paraphrased,
+           "nll": naturalness(a, release, varied) if a.score_model != "none" else None}
     with open(result + ".partial", "w", encoding="utf-8") as f:
         json.dump(row, f, indent=1)
     os.replace(result + ".partial", result)
@@ -109,6 +181,14 @@ def cell(value, digits):
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
+PARAPHRASED = [
+    ("with paraphrases P", 3, ("scores", "text_with_paraphrases", "frequent", "precision")),
+    ("R", 3, ("scores", "text_with_paraphrases", "frequent", "recall")),
+    ("F1", 3, ("scores", "text_with_paraphrases", "frequent", "f1")),
+    ("each", 1, ("paraphrased", "each")), ("s", 0, ("paraphrased", "seconds")),
+]
+NATURAL = [("NLL text", 2, ("nll", "text")), ("paraphrases", 2, ("nll", "paraphrases")),
+           ("real", 2, ("nll", "real"))]
 COLUMNS = [
     ("p", 3, ("parameters", "sampling_rate")), ("sigma", 3, ("parameters", "sigma")),
     ("tau", 0, ("parameters", "tau")), ("cells", 1, ("released",)),
@@ -130,7 +210,9 @@ def main():
     a = arguments()
     os.makedirs(a.work, exist_ok=True)
     x = embed(a)
-    heads = ["accountant", "k", "epsilon"] + [c[0] for c in COLUMNS]
+    columns = COLUMNS + (PARAPHRASED if a.paraphrases else [])
+    columns += NATURAL if a.score_model != "none" else []
+    heads = ["accountant", "k", "epsilon"] + [c[0] for c in columns]
     print("| " + " | ".join(heads) + " |")
     print("|" + " --- |" * len(heads), flush=True)
     for accountant in a.accountant.split(","):
@@ -138,7 +220,7 @@ def main():
             for epsilon in a.epsilon.split(","):
                 rows = [once(a, x, accountant, k, epsilon, i) for i in range(a.repeat)]
                 words = [accountant, k, epsilon]
-                words += [cell(mean(rows, *path), digits) for _, digits, path in COLUMNS]
+                words += [cell(mean(rows, *path), digits) for _, digits, path in columns]
                 print("| " + " | ".join(words) + " |", flush=True)
 
 
