@@ -29,7 +29,7 @@ extern "C" {
 
 #define FRE_PARAPHRASES_MAX 64u
 #define FRE_PARAPHRASE_DISTANCE 0.6 /**< default; docs/inversion.md has the measurement */
-#define FRE_PARAPHRASE_TEMPERATURE 0.7
+#define FRE_PARAPHRASE_TEMPERATURE 1.0
 #define FRE_PARAPHRASE_TEXT_MAX 1000u /**< bytes; a longer text gets none */
 
 typedef struct fre_paraphraser fre_paraphraser;
@@ -39,7 +39,8 @@ typedef struct fre_paraphraser_opts {
     fre_lm *lm;             /**< borrowed; gives fre_lm_score.logp; NULL: none */
     fre_inverter *inverter; /**< borrowed; NULL: none, then lm is needed */
     uint32_t paraphrases;   /**< at most this many a text, 1..FRE_PARAPHRASES_MAX */
-    double temperature;     /**< of the sampling, 0 < t <= 10; 0: default */
+    double temperature;     /**< of the decoder's sampling, 0 < t <= 10; the language model's is
+                                 .6 of it; 0: default */
     double distance;        /**< 0 < r <= 2; 0: default */
     uint64_t seed;          /**< not secret */
 } fre_paraphraser_opts;

@@ -7,7 +7,7 @@
 #include <fre/paraphrase.h>
 
 #define CLI_PARAPHRASE_TEMPERATURE                                                                 \
-    CLI_POSITIVE("temperature", "T", 10, .preset = "0.7",                                          \
+    CLI_POSITIVE("temperature", "T", 10, .preset = "1.0",                                          \
                  .help = "of the paraphrases' sampling; higher varies more")
 #define CLI_PARAPHRASE_DISTANCE                                                                    \
     CLI_POSITIVE("paraphrase-distance", "R", 2, .preset = "0.6",                                   \

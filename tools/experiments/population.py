@@ -7,7 +7,7 @@ one row.  A row that is already in WORK is not run again.
 usage: population.py [--program build/fre-e2t] [--input data/assistant-requests.jsonl.gz]
                      [--work DIR] [--epsilon 1,2,4,8,inf] [--accountant joint,paper]
                      [--projection-dim 20,25,30,40] [--population 1000000] [--repeat 1]
-                     [--inverter FILE|none] [--paraphrases 0] [--temperature 0.7]
+                     [--inverter FILE|none] [--paraphrases 0] [--temperature 1.0]
                      [--language-model none|default|FILE] [--score-model none|default|FILE]
                      [-- extra flags of synthesize]
 
@@ -58,7 +58,7 @@ def arguments():
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--inverter", default=None)
     p.add_argument("--paraphrases", type=int, default=0)
-    p.add_argument("--temperature", default="0.7")
+    p.add_argument("--temperature", default="1.0")
     p.add_argument("--language-model", default="none")
     p.add_argument("--score-model", default="none")
     p.add_argument("extra", nargs="*")

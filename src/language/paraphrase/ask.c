@@ -109,7 +109,7 @@ fre_status para_ask_lm(fre_paraphraser *p, para_list *l, const fre_paraphrase_so
                        fre_err *err)
 {
     const size_t n = (size_t)p->o.paraphrases * PARA_TRIES_LM;
-    fre_lm_sampling how = {.temperature = p->o.temperature,
+    fre_lm_sampling how = {.temperature = PARA_COOLER * p->o.temperature,
                            .top_k = 64,
                            .max_new = (uint32_t)(s->len / 3 + 12),
                            .stop_at_newline = true,
@@ -154,9 +154,13 @@ static double gauss(fre_rng *r)
     return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
 }
 
+/* Distance of the places from the text's embedding, of the limit: a short, common text is written
+ * again from nearby, a long one is lost from afar. */
+static const double scatter_norm[PARA_PLACES] = {0.5, 0.8, 1.2, 1.2, 1.7, 1.7};
+
 /* Places around the text's embedding, so that the decoder writes of what lies beside it. */
 static fre_status scatter(const fre_paraphraser *p, float *mu, const fre_paraphrase_source *s,
-                          const float *x, double std)
+                          const float *x, const double *std)
 {
     fre_rng rng;
     fre_status st;
@@ -164,7 +168,7 @@ static fre_status scatter(const fre_paraphraser *p, float *mu, const fre_paraphr
     memset(&rng, 0, sizeof rng);
     st = source_rng(p, &rng, s);
     for (size_t i = 0; st == FRE_OK && i < PARA_PLACES * p->dim; i++)
-        mu[i] = x[i % p->dim] + (float)(std * gauss(&rng));
+        mu[i] = x[i % p->dim] + (float)(std[i / p->dim] * gauss(&rng));
     fre_rng_wipe(&rng);
     return st;
 }
@@ -175,14 +179,15 @@ fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphra
     const size_t wanted = (size_t)p->o.paraphrases * PARA_TRIES_DECODER;
     const size_t most = wanted > PARA_DRAWS_LEAST ? wanted : PARA_DRAWS_LEAST;
     const size_t each = (most + PARA_PLACES - 1) / PARA_PLACES;
-    const double std = PARA_SCATTER * p->o.distance / sqrt((double)p->dim);
     float *mu = calloc(PARA_PLACES * p->dim, sizeof *mu);
     fre_draw *draw = calloc(PARA_PLACES * each, sizeof *draw);
     double noise[PARA_PLACES];
-    fre_status st = mu && draw ? scatter(p, mu, s, x, std) : FRE_E_NOMEM;
+    fre_status st = mu && draw ? FRE_OK : FRE_E_NOMEM;
 
     for (size_t i = 0; i < PARA_PLACES; i++)
-        noise[i] = std;
+        noise[i] = scatter_norm[i] * p->o.distance / sqrt((double)p->dim);
+    if (st == FRE_OK)
+        st = scatter(p, mu, s, x, noise);
     if (st == FRE_OK)
         st = fre_inverter_draw(p->o.inverter, draw, each, mu, noise, PARA_PLACES, p->o.temperature,
                                p->o.seed, err);

@@ -6,10 +6,10 @@
 
 /* Tuned on held-out public text (docs/inversion.md). */
 #define PARA_TRIES_LM 1u      /* answers of the language model for each paraphrase wanted */
+#define PARA_COOLER 0.6       /* its temperature, of the one asked for: at 1 a small one strays */
 #define PARA_TRIES_DECODER 8u /* texts of the decoder, likewise, ... */
 #define PARA_DRAWS_LEAST 48u  /* ... and at least so many in all */
 #define PARA_PLACES 6u        /* that the decoder is asked for */
-#define PARA_SCATTER 0.5      /* their distance from the text's embedding, of the limit */
 #define PARA_SCORED 3u        /* of the near ones the language model scores, for each wanted */
 
 /* ---- fold.c: a text as its words -------------------------------------------------------------- */
