@@ -63,7 +63,7 @@ typedef struct fre_search_opts {
 
 typedef struct fre_inverter_opts {
     /** Decoder GGUF, its projector beside it; NULL: the bundled default; FRE_INVERTER_SEARCH: none,
-     * which works for any embedder, with a public corpus. */
+     * which works for any embedder, with a public corpus or a language model. */
     const char *path;
     uint32_t threads;      /**< >= 1 */
     uint32_t samples;      /**< first candidates a centroid, 1..512; 0: default (96) */

@@ -75,7 +75,7 @@ static inv_index *open_index(fre_embedder *e)
     inv_index *x = NULL;
     fre_err err = {{0}};
 
-    if (inv_index_open(&x, corpus_path, e, NULL, &err) != FRE_OK)
+    if (inv_index_open(&x, corpus_path, NULL, e, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
     return x;
 }
@@ -85,7 +85,7 @@ static void index_path(char out[4096], fre_embedder *e)
     inv_index_key k;
     fre_err err = {{0}};
 
-    assert_int_equal(inv_index_key_make(&k, corpus_path, e, &err), FRE_OK);
+    assert_int_equal(inv_index_key_make(&k, corpus_path, NULL, e, &err), FRE_OK);
     memcpy(out, k.path, sizeof k.path);
 }
 
@@ -119,6 +119,19 @@ static void test_index_content(void **state)
     assert_int_equal(fre_embed_texts(embedder, want, &text, &len, 1, &err), FRE_OK);
     assert_true(fre_dist2(row, want, DIM) < 1e-3);
     assert_close((double)x->texts.norm2[3], fre_dot(row, row, DIM), 1e-5, 0);
+    {
+        double spread = 0, pairs = 0;
+        float other[DIM];
+
+        for (size_t i = 0; i < x->texts.n; i++)
+            for (size_t j = 0; j < x->texts.n; j++) {
+                inv_rows_get(&x->texts, row, i);
+                inv_rows_get(&x->texts, other, j);
+                pairs += fre_dist2(row, other, DIM) / 100;
+            }
+        assert_int_equal(inv_rows_spread(&x->texts, &spread), FRE_OK);
+        assert_close(spread, pairs / 2, 1e-6, 1e-3); /* mean over all pairs: twice the variance */
+    }
     inv_index_free(x);
 }
 
@@ -189,7 +202,7 @@ static void test_index_damage(void **state)
             spoil(path, places[i]);
         else
             assert_int_equal(truncate(path, (off_t)len / 2), 0);
-        assert_int_equal(inv_index_key_make(&k, corpus_path, embedder, &err), FRE_OK);
+        assert_int_equal(inv_index_key_make(&k, corpus_path, NULL, embedder, &err), FRE_OK);
         assert_false(inv_index_load(&y, &k, DIM));
         x = open_index(embedder);
         assert_int_equal(x->map_len, len);
@@ -237,10 +250,10 @@ static void test_index_without_cache(void **state)
     (void)state;
     assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null/cache", 1), 0);
     index_path(path, embedder);
-    assert_string_equal(path, "");
     x = open_index(embedder);
     assert_int_equal(x->texts.n, 10);
     inv_index_free(x);
+    assert_int_not_equal(access(path, F_OK), 0);
     assert_int_equal(setenv("XDG_CACHE_HOME", dir.path, 1), 0);
 }
 
@@ -349,7 +362,7 @@ static void test_screen(void **state)
             p.embedding[p.n - 1] = (float)sqrt(0.1 + far[i] + far[j]);
         }
     assert_int_equal(inv_pool_score(&p, mu, 0.1, &tuning, &trace), FRE_OK);
-    inv_screen_fit(s, &p);
+    inv_screen_fit(s, &p, 1.0);
     assert_close(inv_screen_distance(s, "green and warm"), 0.1 + far[1] + far[4], 0.03, 0);
     assert_true(inv_screen_distance(s, "Green and warm") < inv_screen_distance(s, "red and old"));
     inv_screen_free(s);

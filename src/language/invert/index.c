@@ -11,6 +11,7 @@
 #include <fre/linalg.h>
 
 #define BLOCK_ROWS 512u
+#define SPREAD_ROWS 4096u
 
 /* ---- distinct texts -------------------------------------------------------------------------- */
 
@@ -187,43 +188,69 @@ static fre_status keep_frequent(inv_texts *out, const inv_texts *all)
     return st;
 }
 
-/* ---- reading the corpus ---------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------------- */
 
-static fre_status read_corpus(inv_texts *texts, inv_texts *words, const char *path, fre_err *err)
-{
-    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
-    inv_texts all = {0};
-    table t = {.t = texts}, w = {.t = &all};
+typedef struct collector {
+    inv_texts texts, words, all; /* all: every word, until the frequent ones are kept */
+    table t, w;
     uint8_t seed[32];
-    fre_corpus *c = NULL;
-    fre_record rec;
+} collector;
+
+static fre_status collector_init(collector *c)
+{
     fre_rng rng;
-    bool more = true;
     fre_status st = fre_rng_init(&rng);
 
+    memset(c, 0, sizeof *c);
     if (st != FRE_OK)
         return st;
-    fre_rng_bytes(&rng, seed, sizeof seed); /* a hostile corpus can't aim at the table */
+    fre_rng_bytes(&rng, c->seed, sizeof c->seed); /* a hostile corpus can't aim at the tables */
     fre_rng_wipe(&rng);
-    fre_buf_init(&all.text, SIZE_MAX / 2);
-    st = fre_corpus_open(&c, path, &opts, err);
+    c->t.t = &c->texts;
+    c->w.t = &c->all;
+    fre_buf_init(&c->texts.text, SIZE_MAX / 2);
+    fre_buf_init(&c->words.text, SIZE_MAX / 2);
+    fre_buf_init(&c->all.text, SIZE_MAX / 2);
+    return FRE_OK;
+}
+
+static void collector_wipe(collector *c)
+{
+    table_wipe(&c->t);
+    table_wipe(&c->w);
+    texts_wipe(&c->texts);
+    texts_wipe(&c->words);
+    texts_wipe(&c->all);
+}
+
+static fre_status collect(collector *c, const char *text, size_t n)
+{
+    fre_status st;
+
+    if (n == 0 || n > INV_INDEX_TEXT_MAX)
+        return FRE_OK;
+    if (c->texts.n >= INV_INDEX_MAX)
+        return FRE_E_LIMIT;
+    st = table_add(&c->t, text, n, c->seed);
+    return st == FRE_OK ? add_words(&c->w, text, n, c->seed) : st;
+}
+
+static fre_status read_corpus(collector *k, const char *path, fre_err *err)
+{
+    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
+    fre_corpus *c = NULL;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&c, path, &opts, err);
+
     while (st == FRE_OK) {
         st = fre_corpus_next(c, &more, &rec, err);
         if (st != FRE_OK || !more)
             break;
-        if (rec.text_len > INV_INDEX_TEXT_MAX)
-            continue;
-        st = texts->n >= INV_INDEX_MAX ? FRE_E_LIMIT : table_add(&t, rec.text, rec.text_len, seed);
-        if (st == FRE_OK)
-            st = add_words(&w, rec.text, rec.text_len, seed);
+        st = collect(k, rec.text, rec.text_len);
     }
     fre_corpus_free(c);
-    if (st == FRE_OK)
-        st = keep_frequent(words, &all);
-    table_wipe(&t);
-    table_wipe(&w);
-    texts_wipe(&all);
-    if (st == FRE_OK && texts->n == 0)
+    if (st == FRE_OK && k->texts.n == 0)
         st = fre_fail(err, FRE_E_DATA,
                       "the public corpus has no usable text (lines of at most %u bytes); give "
                       "another file, or leave --public-corpus out",
@@ -231,26 +258,76 @@ static fre_status read_corpus(inv_texts *texts, inv_texts *words, const char *pa
     return st;
 }
 
-fre_status inv_index_open(inv_index **out, const char *path, fre_embedder *e,
+/* ---- texts of a language model ---------------------------------------------------------------- */
+
+/* What is asked for; each gets as many continuations. */
+static const char *const prompt[] = {
+    "Things that people say to a voice assistant:\n- play some music\n-",
+    "Questions that people type into a search engine:\n- what is the capital of France\n-",
+    "What customers write to their bank:\n- I want to report a lost card\n-",
+    "Everyday sentences:\n- I have to get up early tomorrow.\n-",
+    "Short descriptions of programs and devices:\n- a small tool for editing pictures\n-",
+    "What travellers ask:\n- book a flight to London\n-",
+    "Opinions in one sentence:\n- The film was too long for me.\n-",
+    "Requests at home and at work:\n- please send me the report\n-",
+};
+#define PROMPTS (sizeof prompt / sizeof *prompt)
+#define EACH 64u
+
+static fre_status ask_model(collector *k, fre_lm *lm, const fre_progress *progress, fre_err *err)
+{
+    const fre_lm_sampling how = {
+        .temperature = 1.0, .top_k = 200, .max_new = 24, .stop_at_newline = true, .seed = 1};
+    fre_status st = FRE_OK;
+
+    for (size_t p = 0; p < PROMPTS && st == FRE_OK; p++) {
+        char *out[EACH] = {NULL};
+
+        fre_progress_update(progress, "language model", p, PROMPTS);
+        st = fre_lm_sample(lm, out, EACH, prompt[p], strlen(prompt[p]), &how, err);
+        for (size_t i = 0; i < EACH; i++) {
+            if (st == FRE_OK && out[i])
+                st = collect(k, out[i], strlen(out[i]));
+            free(out[i]);
+        }
+    }
+    if (st == FRE_OK && k->texts.n == 0)
+        st = fre_fail(err, FRE_E_MODEL,
+                      "the language model wrote no text to start from; give --public-corpus FILE "
+                      "or another model");
+    return st;
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+static fre_status make(inv_index *x, const inv_index_key *k, const char *path, fre_lm *lm,
+                       fre_embedder *e, const fre_progress *progress, fre_err *err)
+{
+    collector c;
+    fre_status st = collector_init(&c);
+
+    if (st != FRE_OK)
+        return st;
+    st = path ? read_corpus(&c, path, err) : ask_model(&c, lm, progress, err);
+    if (st == FRE_OK)
+        st = keep_frequent(&c.words, &c.all);
+    if (st == FRE_OK)
+        st = inv_index_write(x, k, e, &c.texts, &c.words, progress, err);
+    collector_wipe(&c);
+    return st;
+}
+
+fre_status inv_index_open(inv_index **out, const char *path, fre_lm *lm, fre_embedder *e,
                           const fre_progress *progress, fre_err *err)
 {
-    const uint32_t dim = fre_embedder_info(e)->dim;
     inv_index *x = calloc(1, sizeof *x);
     inv_index_key *k = calloc(1, sizeof *k);
-    inv_texts texts = {0}, words = {0};
     fre_status st = x && k ? FRE_OK : FRE_E_NOMEM;
 
-    fre_buf_init(&texts.text, SIZE_MAX / 2);
-    fre_buf_init(&words.text, SIZE_MAX / 2);
     if (st == FRE_OK)
-        st = inv_index_key_make(k, path, e, err);
-    if (st == FRE_OK && !inv_index_load(x, k, dim)) {
-        st = read_corpus(&texts, &words, path, err);
-        if (st == FRE_OK)
-            st = inv_index_write(x, k, e, &texts, &words, progress, err);
-    }
-    texts_wipe(&texts);
-    texts_wipe(&words);
+        st = inv_index_key_make(k, path, path ? NULL : fre_lm_info(lm)->sha256, e, err);
+    if (st == FRE_OK && !inv_index_load(x, k, fre_embedder_info(e)->dim))
+        st = make(x, k, path, lm, e, progress, err);
     free(k);
     if (st == FRE_OK) {
         *out = x;
@@ -283,6 +360,28 @@ void inv_rows_get(const inv_rows *r, float *out, size_t i)
 
     for (uint32_t j = 0; j < r->dim; j++)
         out[j] = r->scale[i] * (float)q[j];
+}
+
+fre_status inv_rows_spread(const inv_rows *r, double *out)
+{
+    const size_t n = r->n < SPREAD_ROWS ? r->n : SPREAD_ROWS;
+    float *x = malloc(r->dim * sizeof *x);
+    double *mean = calloc(r->dim, sizeof *mean), sum = 0;
+    fre_status st = x && mean ? FRE_OK : FRE_E_NOMEM;
+
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        inv_rows_get(r, x, i);
+        sum += (double)r->norm2[i] / (double)n;
+        for (uint32_t j = 0; j < r->dim; j++)
+            mean[j] += (double)x[j] / (double)n;
+    }
+    for (uint32_t j = 0; st == FRE_OK && j < r->dim; j++)
+        sum -= mean[j] * mean[j];
+    if (st == FRE_OK)
+        *out = sum;
+    free(x);
+    free(mean);
+    return st;
 }
 
 typedef struct hit {

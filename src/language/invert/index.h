@@ -4,6 +4,7 @@
 #define FRE_INVERT_INDEX_H
 
 #include <fre/embed.h>
+#include <fre/lm.h>
 
 #define INV_INDEX_TEXT_MAX 400u /* bytes; longer lines are no start for one short sentence */
 #define INV_INDEX_WORDS 20000u  /* the most frequent words */
@@ -29,8 +30,9 @@ typedef struct inv_index {
 } inv_index;
 
 /* Open the index of (content of the file, embedder), making it where it is missing or damaged.
+ * path NULL: of texts that the language model writes, always the same ones.
  * FRE_E_NOINPUT, FRE_E_DATA: the corpus is unreadable or has no usable line; nothing is kept. */
-fre_status inv_index_open(inv_index **out, const char *path, fre_embedder *e,
+fre_status inv_index_open(inv_index **out, const char *path, fre_lm *lm, fre_embedder *e,
                           const fre_progress *progress, fre_err *err);
 void inv_index_free(inv_index *x);
 
@@ -38,6 +40,8 @@ void inv_index_free(inv_index *x);
 const char *inv_rows_text(const inv_rows *r, size_t i, size_t *len);
 /* Row i as floats. */
 void inv_rows_get(const inv_rows *r, float *out, size_t i);
+/* Mean squared distance of the rows from their mean (of the first few thousand). */
+fre_status inv_rows_spread(const inv_rows *r, double *out);
 /* For each of nq queries (nq x dim) the k nearest rows (L2; k <= n), nearest first, ties to the
  * lower index; the same whatever the number of threads. */
 fre_status inv_rows_nearest(const inv_rows *r, uint32_t *id, const float *query, size_t nq,
@@ -59,8 +63,9 @@ typedef struct inv_index_key {
     char path[4096]; /* in the cache folder; "": no such folder */
 } inv_index_key;
 
-fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const fre_embedder *e,
-                              fre_err *err);
+/* corpus NULL: of what the model of this hash writes. */
+fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const uint8_t *model,
+                              const fre_embedder *e, fre_err *err);
 /* False: no such file, or not a sound one of this key. */
 bool inv_index_load(inv_index *x, const inv_index_key *k, uint32_t dim);
 /* Embeds and writes both sections; x is mapped from the file.  Where the folder can't be written

@@ -44,23 +44,20 @@ static void cache_folder(char *out, size_t n)
         out[0] = '\0';
 }
 
-/* False: it can't be made. */
-static bool make_folders(const char *path)
+/* The folders in which the file lies.  False: one can't be made. */
+static bool make_folders(const char *file)
 {
     char part[PATH_MAX];
-    size_t n = strlen(path);
 
-    if (n == 0 || n >= sizeof part)
-        return false;
-    for (size_t i = 1; i <= n; i++) {
-        if (path[i] != '/' && path[i] != '\0')
+    for (size_t i = 1; file[i] && i < sizeof part; i++) {
+        if (file[i] != '/')
             continue;
-        memcpy(part, path, i);
+        memcpy(part, file, i);
         part[i] = '\0';
         if (mkdir(part, 0700) != 0 && errno != EEXIST)
             return false;
     }
-    return true;
+    return file[0] != '\0';
 }
 
 /* The ending decides how a corpus is read, so it belongs to the key. */
@@ -72,15 +69,27 @@ static const char *ending(const char *path)
     return dot ? dot : "";
 }
 
-fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const fre_embedder *e,
-                              fre_err *err)
+static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const char *corpus, fre_err *err)
+{
+    const char *end = ending(corpus);
+    const fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
+    fre_err why = {{0}};
+    fre_status st = fre_sha256_file_salted(out, corpus, salt, &why);
+
+    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s; check the path", why.text);
+}
+
+fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const uint8_t *model,
+                              const fre_embedder *e, fre_err *err)
 {
     char folder[PATH_MAX - 128], hex[33];
     uint8_t name[16], all[2 * FRE_HASH_BYTES];
-    const char *end = ending(corpus);
-    fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
-    fre_status st = fre_sha256_file_salted(k->corpus, corpus, salt, err);
+    fre_status st = FRE_OK;
 
+    if (corpus)
+        st = hash_corpus(k->corpus, corpus, err);
+    else
+        memcpy(k->corpus, model, FRE_HASH_BYTES);
     if (st != FRE_OK)
         return st;
     memcpy(k->embedder, fre_embedder_info(e)->sha256, FRE_HASH_BYTES);
@@ -90,7 +99,7 @@ fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const fre_em
     fre_hex(hex, name, sizeof name);
     cache_folder(folder, sizeof folder);
     k->path[0] = '\0';
-    if (folder[0] && make_folders(folder))
+    if (folder[0])
         (void)snprintf(k->path, sizeof k->path, "%s/public-%s.index", folder, hex);
     return FRE_OK;
 }
@@ -381,7 +390,7 @@ fre_status inv_index_write(inv_index *x, const inv_index_key *k, fre_embedder *e
     bool mapped = false;
     fre_status st = FRE_OK;
 
-    if (k->path[0] && fre_outfile_open(&o, k->path, true, NULL) != FRE_OK)
+    if (make_folders(k->path) && fre_outfile_open(&o, k->path, true, NULL) != FRE_OK)
         o = NULL;
     f = o ? fre_outfile_stream(o) : tmpfile();
     if (!f)

@@ -8,6 +8,8 @@
 #include <fre/linalg.h>
 
 #define PATH_LEN 4096u
+#define USUAL_SPREAD 0.93 /* of short texts under the bundled embedder */
+#define LEAST_SPREAD 0.02 /* of hardly any texts: it says nothing */
 
 void fre_inversion_wipe(fre_inversion *v)
 {
@@ -118,32 +120,51 @@ static fre_status open_trained(fre_inverter *v, const char *path, fre_err *err)
     return st == FRE_OK ? inv_check_works(v, err) : st;
 }
 
+static bool names_model(const fre_inverter_opts *o)
+{
+    return o->search.language_model && strcmp(o->search.language_model, "none") != 0;
+}
+
 static fre_status open_language_model(fre_inverter *v, const char *name, fre_err *err)
 {
-    const fre_lm_opts o = {.path = name && strcmp(name, "default") == 0 ? NULL : name,
+    const fre_lm_opts o = {.path = strcmp(name, "default") == 0 ? NULL : name,
                            .threads = v->threads,
                            .parts = FRE_LM_WHOLE};
 
-    return name && strcmp(name, "none") != 0 ? fre_lm_open(&v->lm, &o, err) : FRE_OK;
+    return fre_lm_open(&v->lm, &o, err);
+}
+
+/* Another embedder may put all texts into a narrow cone: distances count against its own spread. */
+static fre_status fit_spread(fre_inverter *v)
+{
+    double spread = 0;
+    fre_status st = inv_rows_spread(&v->index->texts, &spread);
+
+    if (st != FRE_OK)
+        return st;
+    v->tuning.spread = fmax(spread / USUAL_SPREAD, LEAST_SPREAD);
+    v->tuning.std_floor *= sqrt(v->tuning.spread);
+    return FRE_OK;
 }
 
 static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
 {
     fre_status st;
 
-    if (search_alone(o) && !o->search.public_corpus)
+    if (search_alone(o) && !o->search.public_corpus && !names_model(o))
         return fre_fail(err, FRE_E_USAGE,
-                        "--inverter search needs --public-corpus FILE: texts that anyone may see, "
-                        "to start from");
+                        "--inverter search needs --public-corpus FILE, texts that anyone may see, "
+                        "or --language-model FILE, which then writes some, to start from");
     st = fre_prior_open_for(&v->prior, o->search.prior, fre_embedder_path(v->embedder),
                             fre_embedder_info(v->embedder), err);
     if (st == FRE_OK && !search_alone(o))
         st = open_trained(v, o->path, err);
-    if (st == FRE_OK)
+    if (st == FRE_OK && names_model(o))
         st = open_language_model(v, o->search.language_model, err);
-    if (st == FRE_OK && o->search.public_corpus)
-        st = inv_index_open(&v->index, o->search.public_corpus, v->embedder, o->progress, err);
-    return st;
+    if (st == FRE_OK && (search_alone(o) || o->search.public_corpus))
+        st = inv_index_open(&v->index, o->search.public_corpus, v->lm, v->embedder, o->progress,
+                            err);
+    return st == FRE_OK && search_alone(o) ? fit_spread(v) : st;
 }
 
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,

@@ -36,6 +36,7 @@ typedef struct inv_tuning {
     uint32_t nearest;   /* public texts among the first candidates */
     uint32_t finalists; /* candidates that the language model reads */
     double lm_weight;   /* lambda */
+    double spread;      /* of embeddings, against those of the embedder it was tuned with */
 } inv_tuning;
 
 /* ---- projector: embedding and noise level -> rows that stand in front of the text --------- */
@@ -189,8 +190,8 @@ typedef struct inv_screen inv_screen;
 
 inv_screen *inv_screen_new(void);
 void inv_screen_free(inv_screen *s);
-/* Learn from the pool's best scored candidates (there is one). */
-void inv_screen_fit(inv_screen *s, const inv_pool *p);
+/* Learn from the pool's best scored candidates (there is one).  spread: of the tuning. */
+void inv_screen_fit(inv_screen *s, const inv_pool *p, double spread);
 /* Squared distance to be expected. */
 double inv_screen_distance(const inv_screen *s, const char *text);
 /* Ranks of the candidates that are not scored. */

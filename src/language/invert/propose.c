@@ -17,17 +17,17 @@ const char *const inv_kind_name[INV_KINDS] = {
 
 /* Shares of the kinds, by what became the best text in measurements (docs/decisions/0007). */
 static const uint8_t with_decoder[INV_KINDS] = {
-    [INV_SUFFIX] = 13, [INV_SPAN] = 14,  [INV_REPLACE] = 12, [INV_INSERT] = 3, [INV_MOVE] = 6,
-    [INV_SWAP] = 3,    [INV_DELETE] = 8, [INV_MARK] = 3,     [INV_JOIN] = 2,
+    [INV_SUFFIX] = 8, [INV_SPAN] = 11,   [INV_REPLACE] = 13, [INV_INSERT] = 7, [INV_MOVE] = 6,
+    [INV_SWAP] = 4,   [INV_DELETE] = 11, [INV_MARK] = 2,     [INV_JOIN] = 2,
 };
 static const uint8_t with_both[INV_KINDS] = {
-    [INV_SUFFIX] = 10, [INV_SPAN] = 11, [INV_REPLACE] = 9, [INV_INSERT] = 2,
-    [INV_MOVE] = 6,    [INV_SWAP] = 2,  [INV_DELETE] = 7,  [INV_MARK] = 2,
-    [INV_JOIN] = 2,    [INV_WORD] = 5,  [INV_ADD] = 3,     [INV_RESPOND] = 5,
+    [INV_SUFFIX] = 6, [INV_SPAN] = 8, [INV_REPLACE] = 10, [INV_INSERT] = 5,
+    [INV_MOVE] = 6,   [INV_SWAP] = 3, [INV_DELETE] = 9,   [INV_MARK] = 2,
+    [INV_JOIN] = 3,   [INV_WORD] = 3, [INV_ADD] = 3,      [INV_RESPOND] = 6,
 };
 static const uint8_t with_index[INV_KINDS] = {
-    [INV_MOVE] = 7,  [INV_SWAP] = 3,  [INV_DELETE] = 8, [INV_MARK] = 2,
-    [INV_JOIN] = 10, [INV_WORD] = 14, [INV_ADD] = 8,    [INV_RESPOND] = 12,
+    [INV_MOVE] = 7,  [INV_SWAP] = 5, [INV_DELETE] = 7, [INV_MARK] = 2,
+    [INV_JOIN] = 11, [INV_WORD] = 8, [INV_ADD] = 8,    [INV_RESPOND] = 16,
 };
 
 static uint32_t below(fre_rng *rng, uint32_t n)
@@ -167,7 +167,7 @@ fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *er
         return st;
     }
     s->n_plan = 0;
-    inv_screen_fit(s->screen, &s->pool);
+    inv_screen_fit(s->screen, &s->pool, t->spread);
     if (v->index)
         st = inv_respond(&s->response, &v->index->words, s->mu, s->pool.embedding,
                          s->pool.cand[0].key);

@@ -13,6 +13,8 @@
 #define RIDGE 1.0
 #define NEAR 0.15 /* squared distance over which a candidate's weight falls to 1/e */
 #define LEAST_WEIGHT 0.02
+/* Of a word that no candidate had: nothing is known but that the distance asks for it. */
+#define RESPONSE_WORTH 0.05
 #define LOGP_WORTH 0.012 /* what a nat of the decoder's likelihood predicts of a squared distance */
 
 typedef struct features {
@@ -23,7 +25,7 @@ typedef struct features {
 struct inv_screen {
     features row[INV_SCREEN_ROWS];
     double weight[INV_SCREEN_ROWS], alpha[INV_SCREEN_ROWS], mean;
-    double gram[INV_SCREEN_ROWS * INV_SCREEN_ROWS];
+    double gram[INV_SCREEN_ROWS * INV_SCREEN_ROWS], spread;
     uint32_t n;
 };
 
@@ -131,7 +133,7 @@ void inv_screen_free(inv_screen *s)
     free(s);
 }
 
-void inv_screen_fit(inv_screen *s, const inv_pool *p)
+void inv_screen_fit(inv_screen *s, const inv_pool *p, double spread)
 {
     double total = 0, best = INFINITY;
 
@@ -139,9 +141,10 @@ void inv_screen_fit(inv_screen *s, const inv_pool *p)
     for (uint32_t i = 0; i < s->n; i++)
         best = fmin(best, p->cand[i].dist2);
     s->mean = 0;
+    s->spread = spread;
     for (uint32_t i = 0; i < s->n; i++) {
         extract(&s->row[i], p->cand[i].text);
-        s->weight[i] = exp((best - p->cand[i].dist2) / NEAR) + LEAST_WEIGHT;
+        s->weight[i] = exp((best - p->cand[i].dist2) / (NEAR * spread)) + LEAST_WEIGHT;
         s->mean += s->weight[i] * p->cand[i].dist2;
         total += s->weight[i];
     }
@@ -171,7 +174,9 @@ void inv_screen_rank(const inv_screen *s, inv_pool *p, double noise_std)
     for (size_t i = p->scored; i < p->n; i++) {
         inv_cand *c = &p->cand[i];
 
-        c->rank =
-            (LOGP_WORTH + 2 * noise_std * noise_std) * c->logp - inv_screen_distance(s, c->text);
+        c->rank = (LOGP_WORTH * s->spread + 2 * noise_std * noise_std) * c->logp -
+                  inv_screen_distance(s, c->text);
+        if (c->kind == INV_RESPOND)
+            c->rank += RESPONSE_WORTH * s->spread;
     }
 }

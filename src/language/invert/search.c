@@ -40,29 +40,32 @@ void inv_state_wipe(inv_state *s)
 
 inv_tuning inv_tuning_of(uint32_t effort, bool search_only)
 {
-    static const uint32_t rounds[] = {2, 4, 8, 16, 24, 32, 48, 64, 96, 128};
+    static const uint32_t rounds[] = {2, 4, 8, 12, 16, 24, 32, 48, 72, 96};
     static const uint32_t alone[] = {8, 12, 20, 30, 40, 60, 80, 110, 150, 190};
     const uint32_t e = effort ? effort - 1 : 4;
-    inv_tuning t = {.samples = e < 7 ? 96 : 192,
-                    .keep = e < 7 ? 40 : 80,
+    inv_tuning t = {.samples = e < 6 ? 96 : 192,
+                    .keep = e < 6 ? 40 : 80,
                     .rounds = rounds[e],
-                    .edits = 64,
-                    .keep_edits = e < 7 ? 8 : 12,
-                    .parents = e < 7 ? 6 : 10,
+                    .edits = 48,
+                    .keep_edits = e < 6 ? 10 : 14,
+                    .parents = e < 6 ? 6 : 10,
                     .correct_rounds = 3,
                     .correct_parents = 4,
                     .temperature = 0.8,
                     .std_floor = 0.02,
                     .logp_weight = 1.0,
                     .nearest = 16,
-                    .finalists = e < 7 ? 8 : 16,
-                    .lm_weight = 0.5};
+                    .finalists = e < 6 ? 8 : 16,
+                    .lm_weight = 0.5,
+                    .spread = 1.0};
 
     if (search_only) {
         t.samples = t.keep = 0;
+        t.edits = 64; /* they cost nothing here: no decoder reads them */
         t.rounds = alone[e];
-        t.keep_edits = e < 7 ? 16 : 24;
-        t.logp_weight = 0.3;
+        t.keep_edits = e < 6 ? 16 : 24;
+        t.logp_weight = 0.5;
+        t.std_floor = 0.04;
         t.nearest = 64;
     }
     return t;
@@ -126,7 +129,7 @@ static fre_status take_neighbours(const fre_inverter *v, inv_state *s, const uin
         inv_rows_get(texts, x, id[i]);
         far = fre_dist2(s->mu, x, v->dim);
         first = i == 0 ? far : first;
-        st = inv_ngram_add(s->ngram, text, len, exp((first - far) / NEARNESS));
+        st = inv_ngram_add(s->ngram, text, len, exp((first - far) / (NEARNESS * v->tuning.spread)));
     }
     for (size_t i = 0; i < n && i < v->tuning.nearest && st == FRE_OK; i++) {
         size_t len;

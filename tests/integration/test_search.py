@@ -1,0 +1,98 @@
+"""invert and synthesize with --inverter search: public corpus, its cache, effort, trace."""
+
+import json
+
+import pytest
+
+from conftest import BUDGET, SEED
+
+PUBLIC = """play some jazz music
+turn off the lights in the kitchen
+please set an alarm for seven
+what is the weather in the city
+I want to book a table for two
+turn on the radio
+set the alarm for nine in the morning
+play the radio in the kitchen
+book a flight
+"""
+TARGETS = ["turn off the radio in the kitchen", "please book a table"]
+
+
+@pytest.fixture
+def targets(fre, tmp_path):
+    """Embeddings of two texts that the public corpus lacks; a cache of the test's own."""
+    (tmp_path / "public.txt").write_text(PUBLIC)
+    (tmp_path / "t.txt").write_text("\n".join(TARGETS))
+    assert fre("embed", "t.txt", "-o", "x.npy").code == 0
+
+    def run(*args):
+        return fre(*args, env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+
+    return run
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_search_and_trace(targets, tmp_path):
+    search = ["invert", "x.npy", "--inverter", "search", "--public-corpus", "public.txt",
+              "--effort", "4"]
+    done = targets(*search, "-o", "a.jsonl", "--trace", "t.jsonl")
+    assert done.code == 0, done.err
+    assert [row["text"] for row in lines(tmp_path / "a.jsonl")] == TARGETS
+    for i, row in enumerate(lines(tmp_path / "t.jsonl")):
+        assert row["row"] == i and row["draws"] == 0 and row["language_model_tokens"] == 0
+        assert row["score"] == sorted(row["score"])
+        assert row["distance"][-1] < 0.02
+        assert row["embeddings"] == sum(k["embedded"] for k in row["kinds"].values())
+        assert row["kinds"]["nearest"]["embedded"] == 9
+    # The index is kept, and used again: the same numbers from it, with other threads.
+    index, = (tmp_path / "cache" / "fre-e2t").iterdir()
+    before = index.stat().st_mtime_ns
+    assert targets(*search, "-o", "b.jsonl", "--threads", "1").code == 0
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "b.jsonl").read_text()
+    assert index.stat().st_mtime_ns == before
+    # A damaged one is made again.
+    data = bytearray(index.read_bytes())
+    data[len(data) // 2] ^= 1
+    index.write_bytes(data)
+    assert targets(*search, "-o", "c.jsonl").code == 0
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "c.jsonl").read_text()
+    data[len(data) // 2] ^= 1
+    assert index.read_bytes() == data
+
+
+def test_public_corpus_helps_the_inverter(targets, tmp_path):
+    done = targets("invert", "x.npy", "--public-corpus", "public.txt", "--effort", "1",
+                   "--samples", "8", "-o", "a.jsonl", "--trace", "t.jsonl")
+    assert done.code == 0, done.err
+    for row in lines(tmp_path / "t.jsonl"):
+        assert row["kinds"]["nearest"]["embedded"] > 0 and row["kinds"]["draw"]["embedded"] > 0
+        assert row["draws"] > 0
+
+
+def test_synthesize(targets, tmp_path):
+    private = ["turn off the radio in the kitchen"] * 200 + ["a rare thing was said"]
+    (tmp_path / "private.txt").write_text("\n".join(private))
+    done = targets("synthesize", "private.txt", "-o", "out", *BUDGET, *SEED, "--ledger", "none",
+                   "--inverter", "search", "--public-corpus", "public.txt", "--effort", "4")
+    assert done.code == 0, done.err
+    cell, = lines(tmp_path / "out" / "synthetic.jsonl")
+    assert cell["text"] == "turn off the radio in the kitchen"
+
+
+def test_refusals(targets, refused, tmp_path):
+    refused(64, "fre-e2t invert: --inverter search needs --public-corpus FILE, texts that anyone "
+                "may see, or --language-model FILE, which then writes some, to start from", "invert", "x.npy", "-o", "a.jsonl", "--inverter", "search")
+    refused(66, "fre-e2t invert: public corpus: cannot open 'no.txt': No such file or directory; "
+                "check the path", "invert", "x.npy", "-o", "a.jsonl", "--inverter", "search",
+            "--public-corpus", "no.txt")
+    (tmp_path / "long.txt").write_text("x" * 500)
+    refused(65, "fre-e2t invert: the public corpus has no usable text (lines of at most 400 "
+                "bytes); give another file, or leave --public-corpus out", "invert", "x.npy",
+            "-o", "a.jsonl", "--inverter", "search", "--public-corpus", "long.txt",
+            env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
+    refused(64, "fre-e2t invert: --trace and --output must be two files", "invert", "x.npy",
+            "-o", "a.jsonl", "--trace", "a.jsonl")
