@@ -385,10 +385,8 @@ static fre_status report(const job *j, fre_err *err)
     if (!j->c->quiet)
         fprintf(stderr,
                 "%" PRIu64 " texts, %" PRIu64 " paraphrases; %" PRIu64 " texts have none\n"
-                "%" PRIu64 " candidates by the %s, %" PRIu64 " different, %" PRIu64
-                " near enough\n",
-                j->texts, j->made, j->without, j->drawn, j->lm ? "language model" : "inverter",
-                j->distinct, j->near);
+                "%" PRIu64 " candidates, %" PRIu64 " different, %" PRIu64 " near enough\n",
+                j->texts, j->made, j->without, j->drawn, j->distinct, j->near);
     return FRE_OK;
 }
 
