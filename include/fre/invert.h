@@ -124,6 +124,7 @@ FRE_API const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v);
 
 /** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
+FRE_API const uint8_t *fre_inverter_lm_sha256(const fre_inverter *v); /**< NULL: none */
 
 /** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
  * wipes each).  FRE_E_DATA: a NaN, an infinity, a zero vector, or a row longer than a normalised

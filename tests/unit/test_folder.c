@@ -109,6 +109,7 @@ static void test_curator(void **state)
                           .n = 2,
                           .centroid = centroid,
                           .cell_name = names,
+                          .language_model_sha256 = grid_seed,
                           .ledger_entry = "0123456789abcdef"};
 
     (void)state;
@@ -117,6 +118,9 @@ static void test_curator(void **state)
     assert_null(strstr(content("synthetic.jsonl"), "answers"));
     assert_non_null(strstr(content("release.json"), "0123456789abcdef"));
     assert_non_null(strstr(content("release.json"), "\"second\""));
+    assert_non_null(strstr(content("release.json"), "\"prior\": null"));
+    assert_non_null(
+        strstr(content("release.json"), "\"language_model\": {\n      \"sha256\": \"01020300"));
     assert_null(strstr(content("release.json"), "\"collection\""));
     assert_null(strstr(content("release.json"), FRE_FOLDER_NO_CELL));
 }

@@ -216,6 +216,11 @@ const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
     return v->decoder ? fre_tensors_sha256(v->projector.tensors) : NULL;
 }
 
+const uint8_t *fre_inverter_lm_sha256(const fre_inverter *v)
+{
+    return v->lm ? fre_lm_info(v->lm)->sha256 : NULL;
+}
+
 const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v)
 {
     return v->prior ? fre_prior_info_view(v->prior)->sha256 : NULL;

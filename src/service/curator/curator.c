@@ -395,6 +395,7 @@ static fre_status write_folder(const curator_run *r, const fre_release *rel,
         .inverter_sha256 = inverter ? fre_inverter_sha256(inverter) : NULL,
         .projector_sha256 = inverter ? fre_inverter_projector_sha256(inverter) : NULL,
         .prior_sha256 = inverter ? fre_inverter_prior_sha256(inverter) : NULL,
+        .language_model_sha256 = inverter ? fre_inverter_lm_sha256(inverter) : NULL,
         .ledger_entry = rel->recorded ? rel->receipt.id : NULL,
         .ledger_reason = rel->ledger_reason,
     };

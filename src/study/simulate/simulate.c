@@ -264,6 +264,7 @@ static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fr
         .inverter_sha256 = inverter ? fre_inverter_sha256(inverter) : NULL,
         .projector_sha256 = inverter ? fre_inverter_projector_sha256(inverter) : NULL,
         .prior_sha256 = inverter ? fre_inverter_prior_sha256(inverter) : NULL,
+        .language_model_sha256 = inverter ? fre_inverter_lm_sha256(inverter) : NULL,
         .ledger_reason = "simulations are not recorded",
         .warning = warning,
         .n_warnings = out->users > out->input_users ? 2 : 1,
