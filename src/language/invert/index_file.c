@@ -157,7 +157,7 @@ static bool sums_agree(const uint8_t *p, size_t n)
 static bool rows_sound(const inv_rows *r, size_t text_bytes)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->at[i] > r->at[i + 1])
+        if (r->at[i] > r->at[i + 1] || r->at[i + 1] - r->at[i] > INV_INDEX_TEXT_MAX)
             return false;
     return r->at[0] == 0 && r->at[r->n] == text_bytes;
 }
