@@ -102,7 +102,7 @@ static fre_status log_density(const fre_prior *p, double *out, const float *x, s
 
     if (n == 0)
         return FRE_OK;
-    from = malloc(n * d * sizeof *from);
+    from = calloc(n, d * sizeof *from);
     along = malloc(n * d * sizeof *along);
     if (!from || !along)
         goto out;
