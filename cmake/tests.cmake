@@ -118,11 +118,15 @@ endforeach()
 if(FRE_TESTS)
     file(GLOB integration CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/integration/test_*.py)
     find_program(FRE_PYTEST NAMES pytest-3 pytest)
-    if(integration AND FRE_PYTEST AND TARGET fre-e2t)
-        add_test(NAME integration
-            COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${PROJECT_SOURCE_DIR}/tests/integration)
-        set_tests_properties(integration PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
-            "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
+    if(FRE_PYTEST AND TARGET fre-e2t)
+        # A file a test, so that they share the processors.
+        foreach(path IN LISTS integration)
+            get_filename_component(stem ${path} NAME_WE)
+            string(REPLACE test_ integration- test ${stem})
+            add_test(NAME ${test} COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${path})
+            set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
+        endforeach()
     endif()
 endif()
 
