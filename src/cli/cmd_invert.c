@@ -196,6 +196,10 @@ static fre_status prepare(job *j, fre_err *err)
 
     if (j->c->json && strcmp(cli_text(j->c, "output"), "-") == 0)
         return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
+    if (inverter.path && strcmp(inverter.path, "none") == 0)
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "--inverter none leaves nothing to invert with; name a GGUF file or search");
     st = fre_npy_open(&j->x, j->c->positional[0], err);
     if (st != FRE_OK)
         return st;

@@ -200,7 +200,8 @@ static void print_results(const cli *c, const fre_simulation *s,
     fputs("Privacy statement\n", stdout);
     cli_print_statement(s->statement);
     printf("\nFiles in %s\n"
-           "  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm, similarity\n"
+           "  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm,\n"
+           "                   similarity\n"
            "  release.json     parameters, the collection's terms, privacy statement\n"
            "  centroids.npy, counts.npy\n",
            cli_text(c, "output"));

@@ -22,11 +22,11 @@
                  .help = "GGUF file whose log-probability joins the score of the best "            \
                          "candidates; default: the one of tools/get-language-model; none "         \
                          "(default: none)"),                                                       \
+        CLI_POSITIVE("language-weight", "L", 10,                                                   \
+                     .help = "of that log-probability (default: the value it was tuned with)"),    \
         CLI_FILE("prior", "FILE",                                                                  \
                  .help = "statistics of public text by model prior, or none (default: what lies "  \
-                         "beside the embedder)"),                                                  \
-        CLI_POSITIVE("language-weight", "L", 10,                                                   \
-                     .help = "of that log-probability (default: the value it was tuned with)")
+                         "beside the embedder)")
 
 fre_search_opts cli_search_opts(const cli *c);
 

@@ -129,6 +129,8 @@ def test_invert_refusals(refused, tmp_path, two):
          ["two.npy", *base, "--noise-std", "-1"]),
         (64, "--json and --output - cannot share standard output",
          ["two.npy", "-o", "-", "--json"]),
+        (64, "--inverter none leaves nothing to invert with; name a GGUF file or search",
+         ["two.npy", *base, "--inverter", "none"]),
         (65, "--noise-std-file must hold one number for each of the 2 rows, not 1",
          ["two.npy", *base, "--noise-std-file", "one.npy"]),
         (65, "--noise-std-file: row 2 must be a number of at least 0",

@@ -166,11 +166,12 @@ fre_status inv_projector_fit(inv_projector *p, const fre_model_info *embedder,
     fre_status st;
 
     if (p->dim != embedder->dim)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter was made for embeddings of %u dimensions and the embedder "
-                        "gives %u; use the embedder it was made for (default: %s) or --inverter "
-                        "none",
-                        p->dim, embedder->dim, FRE_EMBEDDER_DEFAULT);
+        return fre_fail(
+            err, FRE_E_MODEL,
+            "the inverter was made for embeddings of %u dimensions and the embedder "
+            "gives %u; use the embedder it was made for (default: %s), --inverter search "
+            "or --inverter none",
+            p->dim, embedder->dim, FRE_EMBEDDER_DEFAULT);
     st = check_decoder(p, decoder, err);
     if (st == FRE_OK)
         st = check_prior(p, prior, err);
