@@ -187,8 +187,10 @@ json_t *cli_json_real(double x);
 json_t *cli_budget_json(double x);
 /* Print one object on standard output and give up the reference.  NULL: out of memory. */
 FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
-/* FRE_E_EXISTS when the output is the input itself, which --force would destroy. */
-FRE_MUST_CHECK fre_status cli_refuse_input(const char *input, const char *output, fre_err *err);
+/* FRE_E_EXISTS when what --FLAG names is the input itself or a file that another flag names, which
+ * --force would destroy. */
+FRE_MUST_CHECK fre_status cli_refuse_inputs(const cli *c, const char *input, const char *flag,
+                                            fre_err *err);
 /* "fre-e2t NAME: warning: ..." on standard error, unless --quiet. */
 void cli_warn(const cli *c, const char *fmt, ...) FRE_PRINTF(2, 3);
 

@@ -181,7 +181,7 @@ static fre_status open_files(job *j, fre_err *err)
     if (snprintf(j->meta_path, sizeof j->meta_path, "%s.json", path) >= (int)sizeof j->meta_path)
         return fre_fail(err, FRE_E_USAGE, "--output is too long a path");
     (void)umask(077); /* embeddings are as private as the texts */
-    st = cli_refuse_input(j->c->positional[0], path, err);
+    st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->data, path, force, err);
     if (st == FRE_OK)

@@ -170,15 +170,28 @@ static fre_status noise_of(const job *j, double *out, size_t row, fre_err *err)
     return FRE_OK;
 }
 
+static fre_status check_outputs(const cli *c, fre_err *err)
+{
+    const char *output = cli_text(c, "output"), *trace = cli_text(c, "trace");
+
+    if (c->json && strcmp(output, "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
+    if (c->json && trace && strcmp(trace, "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--json and --trace - cannot share standard output");
+    if (trace && strcmp(trace, output) == 0)
+        return fre_fail(err, FRE_E_USAGE, "--trace and --output must be two files");
+    return FRE_OK;
+}
+
 static fre_status open_trace(job *j, fre_err *err)
 {
     const char *path = cli_text(j->c, "trace");
+    fre_status st;
 
     if (!path)
         return FRE_OK;
-    if (strcmp(path, cli_text(j->c, "output")) == 0)
-        return fre_fail(err, FRE_E_USAGE, "--trace and --output must be two files");
-    return fre_outfile_open(&j->trace, path, cli_flag(j->c, "force"), err);
+    st = cli_refuse_inputs(j->c, j->c->positional[0], "trace", err);
+    return st == FRE_OK ? fre_outfile_open(&j->trace, path, cli_flag(j->c, "force"), err) : st;
 }
 
 static fre_status prepare(job *j, fre_err *err)
@@ -194,12 +207,13 @@ static fre_status prepare(job *j, fre_err *err)
                                   .trace_ctx = j};
     fre_status st;
 
-    if (j->c->json && strcmp(cli_text(j->c, "output"), "-") == 0)
-        return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
     if (inverter.path && strcmp(inverter.path, "none") == 0)
         return fre_fail(
             err, FRE_E_USAGE,
             "--inverter none leaves nothing to invert with; name a GGUF file or search");
+    st = check_outputs(j->c, err);
+    if (st != FRE_OK)
+        return st;
     st = fre_npy_open(&j->x, j->c->positional[0], err);
     if (st != FRE_OK)
         return st;
@@ -207,7 +221,7 @@ static fre_status prepare(job *j, fre_err *err)
     j->dim = fre_npy_dim(j->x);
     st = open_noise(j, err);
     if (st == FRE_OK)
-        st = cli_refuse_input(j->c->positional[0], cli_text(j->c, "output"), err);
+        st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
     if (st == FRE_OK)

@@ -166,7 +166,7 @@ static fre_status prepare(job *j, fre_err *err)
         return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
     if (strlen(source_of(j->c)) > 127)
         return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
-    st = cli_refuse_input(j->c->positional[0], output, err);
+    st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
     if (st == FRE_OK)

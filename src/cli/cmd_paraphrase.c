@@ -181,7 +181,9 @@ static fre_status prepare(job *j, fre_err *err)
     if (st == FRE_OK)
         st = open_texts(j, err);
     if (st == FRE_OK)
-        st = cli_refuse_input(j->path, cli_text(c, "output"), err);
+        st = cli_refuse_inputs(c, j->path, "output", err);
+    if (st == FRE_OK && j->centroid_path)
+        st = cli_refuse_inputs(c, j->centroid_path, "output", err);
     if (st == FRE_OK)
         st = fre_outfile_open(&j->out, cli_text(c, "output"), cli_flag(c, "force"), err);
     if (st == FRE_OK)
@@ -210,50 +212,85 @@ static void clear_chunk(job *j)
     j->n = 0;
 }
 
-static fre_status take_text(line *l, json_t *o, const char *field, uint64_t number, fre_err *err)
+/* Where a fault lies, before what it is; %s: j->path, PRIu64: j->number. */
+#define AT_LINE "%.400s: line %" PRIu64 ": "
+
+static fre_status take_text(const job *j, line *l, json_t *o, fre_err *err)
 {
+    const char *field = cli_text(j->c, "text-field");
     json_t *text = json_object_get(o, field), *noise = json_object_get(o, "noise_norm");
 
     if (!text)
         return fre_fail(err, FRE_E_DATA,
-                        "line %" PRIu64 ": has no field \"%.80s\"; name the key of the text with "
-                        "--text-field",
-                        number, field);
+                        AT_LINE "the field \"%.80s\" is missing; add it, or name another with "
+                                "--text-field",
+                        j->path, j->number, field);
     if (json_is_null(text))
         return fre_fail(err, FRE_E_DATA,
-                        "line %" PRIu64 ": \"%.80s\" is null: a release made with --inverter none "
-                        "has no texts; make them from its centroids.npy with fre-e2t invert",
-                        number, field);
+                        AT_LINE "\"%.80s\" is null: a release made with --inverter none has no "
+                                "texts; make them from its centroids.npy with fre-e2t invert",
+                        j->path, j->number, field);
     if (!json_is_string(text))
-        return fre_fail(err, FRE_E_DATA, "line %" PRIu64 ": \"%.80s\" must be a string", number,
+        return fre_fail(err, FRE_E_DATA, AT_LINE "\"%.80s\" must be a string", j->path, j->number,
                         field);
     if (noise && (!json_is_number(noise) || json_number_value(noise) < 0.0))
-        return fre_fail(err, FRE_E_DATA,
-                        "line %" PRIu64 ": \"noise_norm\" must be a number of at least 0", number);
+        return fre_fail(err, FRE_E_DATA, AT_LINE "\"noise_norm\" must be a number of at least 0",
+                        j->path, j->number);
     l->text = strdup(json_string_value(text));
     l->noise_norm = noise ? json_number_value(noise) : 0.0;
     return l->text ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
+}
+
+/* The parser's own sentence may quote the line, which no message may. */
+static const char *fault_of(const json_t *o, const json_error_t *e)
+{
+    static const struct {
+        enum json_error_code code;
+        const char *text;
+    } fault[] = {
+        {json_error_invalid_utf8, "invalid UTF-8; convert the file to UTF-8"},
+        {json_error_null_character, "a string escapes NUL; remove the escape"},
+        {json_error_null_byte_in_key, "a key escapes NUL; remove the escape"},
+        {json_error_duplicate_key, "a key stands twice in an object; remove one"},
+        {json_error_stack_overflow, "too deeply nested; write one flat object a line"},
+    };
+
+    if (o)
+        return "not an object in braces; write one object a line";
+    for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
+        if (fault[i].code == json_error_code(e))
+            return fault[i].text;
+    return "not valid JSON; write one object a line, not compressed";
 }
 
 /* Takes the line over, also on failure. */
 static fre_status add_line(job *j, char *json, size_t len, fre_err *err)
 {
     line *l = &j->line[j->n++];
+    json_error_t why;
     json_t *o;
     fre_status st;
 
     l->json = json;
     l->len = len;
-    o = json_loadb(json, len, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_object(o))
-        st =
-            fre_fail(err, FRE_E_DATA,
-                     "line %" PRIu64 ": is not a JSON object with keys of its own on one line%s",
-                     j->number, j->number == 1 ? "; INPUT must be JSON lines, not compressed" : "");
+    o = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
+    if (json_is_object(o))
+        st = take_text(j, l, o, err);
     else
-        st = take_text(l, o, cli_text(j->c, "text-field"), j->number, err);
+        st = fre_fail(err, FRE_E_DATA, AT_LINE "%s", j->path, j->number, fault_of(o, &why));
     json_decref(o);
     return st;
+}
+
+/* Editors of some systems put it before the first line. */
+static ssize_t without_mark(char *text, ssize_t n)
+{
+    static const char mark[] = "\xef\xbb\xbf";
+
+    if (strncmp(text, mark, 3) != 0)
+        return n;
+    memmove(text, text + 3, (size_t)n - 2); /* its ending NUL too */
+    return n - 3;
 }
 
 static fre_status read_chunk(job *j, bool *more, fre_err *err)
@@ -264,20 +301,21 @@ static fre_status read_chunk(job *j, bool *more, fre_err *err)
     while (st == FRE_OK && j->n < CHUNK_LINES) {
         char *text = NULL;
         size_t cap = 0;
-        const ssize_t n = getline(&text, &cap, j->in);
+        ssize_t n = getline(&text, &cap, j->in);
 
         if (n < 0) {
             *more = false;
             free(text);
             break;
         }
-        j->number++;
         j->bytes += (uint64_t)n;
+        if (++j->number == 1)
+            n = without_mark(text, n);
         if (strspn(text, " \t\r\n") == (size_t)n)
             free(text);
         else if ((size_t)n > LINE_MAX_BYTES)
-            free(text), st = fre_fail(err, FRE_E_LIMIT, "line %" PRIu64 ": is longer than 64 MiB",
-                                      j->number);
+            free(text), st = fre_fail(err, FRE_E_LIMIT, AT_LINE "longer than 64 MiB; shorten it",
+                                      j->path, j->number);
         else
             st = add_line(j, text, (size_t)n, err);
     }

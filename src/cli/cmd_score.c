@@ -46,6 +46,7 @@ typedef struct chunk {
 
 typedef struct job {
     cli *c;
+    char path[4096]; /* of the texts */
     fre_corpus *corpus;
     fre_lm *lm;
     fre_outfile *out; /* NULL without --output */
@@ -243,19 +244,16 @@ static fre_status open_corpus(job *j, fre_err *err)
 {
     fre_corpus_opts opts = cli_corpus_opts(j->c);
     const char *path = j->c->positional[0];
-    char inside[4096];
     struct stat info;
+    const bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 
-    if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
-        if (snprintf(inside, sizeof inside, "%s/synthetic.jsonl", path) >= (int)sizeof inside)
-            return fre_fail(err, FRE_E_USAGE, "INPUT is too long a path");
-        if (stat(inside, &info) != 0)
-            return fre_fail(err, FRE_E_NOINPUT,
-                            "'%.200s' is a folder, but not a release: it has no synthetic.jsonl",
-                            path);
-        path = inside;
-    }
-    return fre_corpus_open(&j->corpus, path, &opts, err);
+    if (snprintf(j->path, sizeof j->path, "%s%s", path, is_folder ? "/synthetic.jsonl" : "") >=
+        (int)sizeof j->path)
+        return fre_fail(err, FRE_E_USAGE, "INPUT is too long a path");
+    if (is_folder && stat(j->path, &info) != 0)
+        return fre_fail(err, FRE_E_NOINPUT,
+                        "'%.200s' is a folder, but not a release: it has no synthetic.jsonl", path);
+    return fre_corpus_open(&j->corpus, j->path, &opts, err);
 }
 
 static fre_status prepare(job *j, fre_err *err)
@@ -273,7 +271,7 @@ static fre_status prepare(job *j, fre_err *err)
     st = open_corpus(j, err);
     if (st == FRE_OK && output) {
         (void)umask(077); /* as private as the texts */
-        st = cli_refuse_input(j->c->positional[0], output, err);
+        st = cli_refuse_inputs(j->c, j->path, "output", err);
         if (st == FRE_OK)
             st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
     }

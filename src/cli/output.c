@@ -2,7 +2,9 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <libgen.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -44,14 +46,57 @@ void cli_warn(const cli *c, const char *fmt, ...)
     fputc('\n', stderr);
 }
 
-fre_status cli_refuse_input(const char *input, const char *output, fre_err *err)
+static bool same_folder(const char *a, const char *b)
 {
-    struct stat in, out;
+    struct stat x, y;
+    char *p = strdup(a), *q = strdup(b);
+    const bool same = p && q && stat(dirname(p), &x) == 0 && stat(dirname(q), &y) == 0 &&
+                      x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 
-    if (stat(input, &in) != 0 || stat(output, &out) != 0 || !S_ISREG(in.st_mode) ||
-        in.st_dev != out.st_dev || in.st_ino != out.st_ino)
+    free(p);
+    free(q);
+    return same;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* Do both paths mean one file, or would they once it is there? */
+static bool same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    const bool is_a = stat(a, &x) == 0, is_b = stat(b, &y) == 0;
+
+    if (is_a != is_b)
+        return false;
+    if (!is_a)
+        return strcmp(name_of(a), name_of(b)) == 0 && same_folder(a, b);
+    return S_ISREG(x.st_mode) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+fre_status cli_refuse_inputs(const cli *c, const char *input, const char *flag, fre_err *err)
+{
+    const char *output = cli_text(c, flag);
+
+    if (strcmp(output, "-") == 0)
         return FRE_OK;
-    return fre_fail(err, FRE_E_EXISTS,
-                    "'%.200s' is the input itself, which would be lost: give another --output",
-                    output);
+    if (same_file(input, output))
+        return fre_fail(err, FRE_E_EXISTS,
+                        "'%.200s' is the input itself, which would be lost: give another --%s",
+                        output, flag);
+    for (size_t i = 0; i < c->command->n_args; i++) {
+        const cli_arg *arg = &c->command->args[i];
+
+        if (arg->kind == CLI_PATH && strcmp(arg->name, flag) != 0 && cli_given(c, arg->name) &&
+            same_file(cli_text(c, arg->name), output))
+            return fre_fail(err, FRE_E_EXISTS,
+                            "'%.200s' is also what --%s names, which would be lost: give another "
+                            "--%s",
+                            output, arg->name, flag);
+    }
+    return FRE_OK;
 }

@@ -101,9 +101,16 @@ def test_a_release(fre, tmp_path, corpus):
 
 def test_no_texts(fre, refused, corpus):
     assert fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--quiet").code == 0
-    refused(65, 'fre-e2t paraphrase: line 1: "text" is null: a release made with --inverter none '
-            "has no texts; make them from its centroids.npy with fre-e2t invert",
+    refused(65, 'fre-e2t paraphrase: out/synthetic.jsonl: line 1: "text" is null: a release made '
+            "with --inverter none has no texts; make them from its centroids.npy with fre-e2t invert",
             "paraphrase", "out", "-o", "x.jsonl")
+
+
+def test_a_byte_order_mark(fre, tmp_path):
+    (tmp_path / "m.jsonl").write_bytes(b'\xef\xbb\xbf{"text": "please play some jazz"}\r\n')
+    done = fre("paraphrase", "m.jsonl", "-o", "-", *FEW)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["text"] == "please play some jazz"
 
 
 def test_an_empty_file(fre, tmp_path):
@@ -118,15 +125,27 @@ def test_refusals(refused, tmp_path):
     (tmp_path / "n.jsonl").write_text('{"text": 7}\n')
     (tmp_path / "p.txt").write_text("plain text\n")
     (tmp_path / "m.jsonl").write_text('{"text": "a", "noise_norm": -1}\n')
+    (tmp_path / "r.jsonl").write_text('["a"]\n')
+    (tmp_path / "d.jsonl").write_text('{"text": "a", "text": "b"}\n')
+    (tmp_path / "z.jsonl").write_text('{"text": "a\\u0000b"}\n')
+    (tmp_path / "u.jsonl").write_bytes(b'{"text": "a\xff"}\n')
+    (tmp_path / "c.npy").write_text("")
     (tmp_path / "folder").mkdir()
     base = ["-o", "x.jsonl"]
     for code, sentence, args in [
-        (65, 'line 2: has no field "text"; name the key of the text with --text-field',
-         ["a.jsonl", *base]),
-        (65, 'line 1: "text" must be a string', ["n.jsonl", *base]),
-        (65, 'line 1: "noise_norm" must be a number of at least 0', ["m.jsonl", *base]),
-        (65, "line 1: is not a JSON object with keys of its own on one line; INPUT must be JSON "
-             "lines, not compressed", ["p.txt", *base]),
+        (65, 'a.jsonl: line 2: the field "text" is missing; add it, or name another with '
+             "--text-field", ["a.jsonl", *base]),
+        (65, 'n.jsonl: line 1: "text" must be a string', ["n.jsonl", *base]),
+        (65, 'm.jsonl: line 1: "noise_norm" must be a number of at least 0', ["m.jsonl", *base]),
+        (65, "p.txt: line 1: not valid JSON; write one object a line, not compressed",
+         ["p.txt", *base]),
+        (65, "r.jsonl: line 1: not an object in braces; write one object a line",
+         ["r.jsonl", *base]),
+        (65, "d.jsonl: line 1: a key stands twice in an object; remove one", ["d.jsonl", *base]),
+        (65, "z.jsonl: line 1: a string escapes NUL; remove the escape", ["z.jsonl", *base]),
+        (65, "u.jsonl: line 1: invalid UTF-8; convert the file to UTF-8", ["u.jsonl", *base]),
+        (73, "'c.npy' is also what --centroids names, which would be lost: give another --output",
+         ["a.jsonl", "-o", "c.npy", "--force", "--centroids", "c.npy"]),
         (66, "absent.jsonl: cannot be opened: No such file or directory; check the path",
          ["absent.jsonl", *base]),
         (66, "folder/synthetic.jsonl: cannot be opened: No such file or directory; check the path",

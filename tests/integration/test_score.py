@@ -111,6 +111,10 @@ def test_refusals(refused, fre, tmp_path):
             "score", "t.txt", "-o", "there.jsonl", "--language-model", DECODER)
     refused(64, say + "--json and --output - cannot share standard output",
             "score", "t.txt", "-o", "-", "--json", "--language-model", DECODER)
+    (tmp_path / "folder" / "synthetic.jsonl").write_text('{"text": "one two"}\n')
+    refused(73, say + "'folder/synthetic.jsonl' is the input itself, which would be lost: give "
+                      "another --output", "score", "folder", "-o", "folder/synthetic.jsonl",
+            "--force", "--language-model", DECODER)
     done = fre("score", "t.txt", "--language-model", "cut.gguf")
     assert done.code == 65 and "cut short" in done.err and done.err.count("\n") == 1
     done = fre("score", "t.txt", "--language-model", DECODER, "--max-tokens", "9999")

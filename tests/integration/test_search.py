@@ -96,3 +96,23 @@ def test_refusals(targets, refused, tmp_path):
             env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     refused(64, "fre-e2t invert: --trace and --output must be two files", "invert", "x.npy",
             "-o", "a.jsonl", "--trace", "a.jsonl")
+    refused(64, "fre-e2t invert: --json and --trace - cannot share standard output", "invert",
+            "x.npy", "-o", "a.jsonl", "--trace", "-", "--json")
+
+
+def test_force_destroys_no_input(targets, refused, tmp_path):
+    """--force replaces an output, and nothing that the run reads or writes beside it."""
+    (tmp_path / "prior.gguf").write_text("kept")
+    lost = "which would be lost: give another --"
+    base = ["invert", "x.npy", "--force", "--public-corpus", "public.txt", "--prior", "prior.gguf"]
+    say = "fre-e2t invert: "
+    refused(73, say + f"'x.npy' is the input itself, {lost}trace", *base, "-o", "a.jsonl",
+            "--trace", "x.npy")
+    refused(73, say + f"'public.txt' is also what --public-corpus names, {lost}output", *base,
+            "-o", "public.txt")
+    refused(73, say + f"'./prior.gguf' is also what --prior names, {lost}trace", *base, "-o",
+            "a.jsonl", "--trace", "./prior.gguf")
+    refused(73, say + f"'./a.jsonl' is also what --trace names, {lost}output", *base, "-o",
+            "./a.jsonl", "--trace", "a.jsonl")
+    assert (tmp_path / "public.txt").read_text() == PUBLIC
+    assert (tmp_path / "prior.gguf").read_text() == "kept"
