@@ -67,7 +67,9 @@ static int finish(const cli *c, const char *name, fre_status st, const fre_err *
     if (fre_interrupted())
         return die_of_signal(name, c->command == &cli_cmd_synthesize && cli_flag(c, "resume"));
     fre_outputs_abandon();
-    fprintf(stderr, CLI_PROGRAM " %s: %s\n", name, err->text[0] ? err->text : fre_status_text(st));
+    fprintf(stderr, CLI_PROGRAM " %s: ", name);
+    cli_print_safe(stderr, err->text[0] ? err->text : fre_status_text(st), 0); /* names in files */
+    fputc('\n', stderr);
     return fre_status_exit_code(st);
 }
 

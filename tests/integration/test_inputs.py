@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import os
+import subprocess
 
 import pytest
 
-from conftest import BUDGET, MODELS, NO_TEXT, everything, texts
+from conftest import BUDGET, MODELS, NO_TEXT, PROGRAM, TIMEOUT, everything, texts
 
 # Written as bytes; %s is the file's name.
 BAD = [
@@ -185,6 +187,29 @@ def test_unusable_inverter(fre, tmp_path, corpus):
         assert done.code in (65, 66), (model, done.err)
         assert done.err.count("\n") == 1
         assert everything(tmp_path) == before
+
+
+def test_a_pipe_is_not_waited_for(refused, tmp_path, embedded):
+    os.mkfifo(tmp_path / "pipe")
+    refused(66, "fre-e2t model info: the model ./pipe is not a regular file", "model", "info",
+            "./pipe")
+    refused(66, "fre-e2t invert: public corpus: 'pipe' is a pipe or device, and it is read twice; "
+                "give a file", "invert", embedded, "-o", "t.jsonl", "--inverter", "search",
+            "--public-corpus", "pipe")
+    done = subprocess.run([PROGRAM, "invert", "pipe", "-o", "t.jsonl"], cwd=tmp_path,
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode in (65, 66) and done.stderr.startswith("fre-e2t invert: pipe: ")
+
+
+def test_no_control_characters_on_the_terminal(fre, tmp_path, embedded):
+    (tmp_path / "x.npy").write_bytes(embedded.read_bytes())
+    meta = json.loads(embedded.with_suffix(".npy.json").read_text())
+    meta |= {"sha256": "00" * 32, "embedder": "a\x1b[31m\nb"}
+    (tmp_path / "x.npy.json").write_text(json.dumps(meta))
+    done = fre("model", "prior", "x.npy", "-o", "p.gguf")
+    assert done.code == 65
+    assert done.err == ("fre-e2t model prior: x.npy was made by another embedder (a?[31m?b); pass "
+                        "that one by --embedder\n")
 
 
 def test_missing_model(refused):

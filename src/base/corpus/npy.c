@@ -167,7 +167,7 @@ static fre_status open_path(fre_npy **out, const char *path, bool numbers, fre_e
     if (st)
         return st;
     f->numbers = numbers;
-    fd = open(path, O_RDONLY | O_CLOEXEC);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
     if (fd < 0) {
         st = fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", f->name,
                       strerrordesc_np(errno));

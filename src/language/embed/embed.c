@@ -262,13 +262,13 @@ fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, c
     if (!fre_npy_has_meta(rows))
         return fre_fail(err, FRE_E_DATA,
                         "%s has no sidecar %s.json, so the embedder that made it is unknown; make "
-                        "it with `fre-e2t embed`, or pass --inverter none",
+                        "it with `fre-e2t embed`",
                         path, path);
     fre_hex(hex, info->sha256, FRE_HASH_BYTES);
     if (strcmp(hex, fre_npy_meta_view(rows)->sha256) != 0 || info->dim != fre_npy_dim(rows))
         return fre_fail(err, FRE_E_DATA,
-                        "%s was made by another embedder (%s); pass that one by --embedder, or "
-                        "--inverter none",
+                        "%s was made by another embedder (%s); pass that one by "
+                        "--embedder",
                         path, fre_npy_meta_view(rows)->embedder);
     return FRE_OK;
 }

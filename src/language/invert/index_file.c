@@ -74,8 +74,15 @@ static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const char *corpus, f
     const char *end = ending(corpus);
     const fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
     fre_err why = {{0}};
-    fre_status st = fre_sha256_file_salted(out, corpus, salt, &why);
+    struct stat s;
+    fre_status st;
 
+    if (stat(corpus, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+        return fre_fail(err, FRE_E_NOINPUT,
+                        "public corpus: '%.300s' is a pipe or device, and it is read twice; give a "
+                        "file",
+                        corpus);
+    st = fre_sha256_file_salted(out, corpus, salt, &why);
     return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s; check the path", why.text);
 }
 

@@ -4,9 +4,11 @@
 #include "gguf_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ggml.h>
 
@@ -426,9 +428,12 @@ fre_status fre_gguf_read(fre_gguf_file *out, const char *path, fre_err *err)
     fre_gguf_file g = {0};
     struct stat info;
     reader r = {NULL, 0, path, err};
+    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* no wait for a pipe's writer */
     fre_status st = FRE_OK;
 
-    r.f = fopen(path, "rbe");
+    r.f = fd >= 0 ? fdopen(fd, "rb") : NULL;
+    if (!r.f && fd >= 0)
+        (void)close(fd);
     if (!r.f || fstat(fileno(r.f), &info) != 0) {
         st = fre_fail(err, FRE_E_NOINPUT, "cannot open the model %s: %s", path, strerror(errno));
         goto out;

@@ -44,6 +44,7 @@ static fre_status open_embedder(curator_run *r, fre_err *err)
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_corpus *probe = NULL;
+    fre_err why = {{0}};
     fre_status st = FRE_OK;
 
     if (is_npy(r->opts->input)) {
@@ -64,8 +65,10 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
     if (st == FRE_OK && r->npy && r->embedder)
-        st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, err);
-    return st;
+        st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, &why);
+    return st == FRE_OK || !why.text[0]
+               ? st
+               : fre_fail(err, st, "%s, or pass --inverter none", why.text);
 }
 
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
