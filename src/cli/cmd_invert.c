@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CHUNK_ROWS 64u /* results reach the file this often */
 
@@ -327,7 +328,10 @@ static fre_status report(const job *j, fre_err *err)
 static fre_status run(cli *c, fre_err *err)
 {
     job j = {.c = c};
-    fre_status st = prepare(&j, err);
+    fre_status st;
+
+    (void)umask(077); /* as private as the embeddings that come in */
+    st = prepare(&j, err);
 
     for (size_t first = 0; st == FRE_OK && first < j.n; first += CHUNK_ROWS) {
         size_t n = j.n - first < CHUNK_ROWS ? j.n - first : CHUNK_ROWS;

@@ -448,7 +448,10 @@ static fre_status run(cli *c, fre_err *err)
 {
     job j = {.c = c};
     bool more = true;
-    fre_status st = prepare(&j, err);
+    fre_status st;
+
+    (void)umask(077); /* as private as the texts that come in */
+    st = prepare(&j, err);
 
     while (st == FRE_OK && more) {
         st = read_chunk(&j, &more, err);

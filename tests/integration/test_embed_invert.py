@@ -89,6 +89,7 @@ def test_invert(fre, tmp_path, two):
     done = fre("invert", "two.npy", "-o", "t.jsonl", "--json")
     assert done.code == 0, done.err
     assert done.json()["rows"] == 2
+    assert (tmp_path / "t.jsonl").stat().st_mode & 0o077 == 0  # as private as the embeddings
     rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     assert [set(row) for row in rows] == [{"text", "similarity", "distance"}] * 2
     for row in rows:

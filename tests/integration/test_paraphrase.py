@@ -34,6 +34,7 @@ def test_lines_are_kept(fre, tmp_path):
     (tmp_path / "t.jsonl").write_text("\n".join(LINES), encoding="utf-8")
     done = fre("paraphrase", "t.jsonl", "-o", "out.jsonl", *FEW, "--json")
     assert done.code == 0, done.err
+    assert (tmp_path / "out.jsonl").stat().st_mode & 0o077 == 0  # as private as the texts
     made = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
     assert len(made) == 4  # the blank line goes
     rows = [json.loads(line) for line in made]
