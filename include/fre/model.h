@@ -60,6 +60,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_detokenize(const fre_model *m, fre_b
                                                        const int32_t *ids, size_t n);
 /** Bytes in front of the first that is not part of well-formed UTF-8; n: all are. */
 FRE_API size_t fre_model_utf8(const char *text, size_t n);
+/** Largest cut <= max of n bytes of UTF-8 that splits no character; n where n <= max. */
+FRE_API size_t fre_model_cut(const char *text, size_t n, size_t max);
 FRE_API int32_t fre_model_bos(const fre_model *m);
 FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
 /** A control token: begin, end, a role of a dialogue; never part of a text. */

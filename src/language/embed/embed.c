@@ -66,16 +66,6 @@ static void keep_error(call *c, const fre_err *err)
     (void)pthread_mutex_unlock(&c->e->lock);
 }
 
-/* Largest cut <= max that does not split a UTF-8 sequence. */
-static size_t cut_text(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    while (max > 0 && ((unsigned char)text[max] & 0xc0u) == 0x80u)
-        max--;
-    return max;
-}
-
 static fre_status chunk_reserve(chunk *k, size_t more)
 {
     size_t cap = k->cap ? k->cap : 4096;
@@ -96,7 +86,7 @@ static fre_status chunk_reserve(chunk *k, size_t more)
 static fre_status tokenise_one(const call *c, chunk *k, size_t i)
 {
     const fre_embedder *e = c->e;
-    size_t bytes = cut_text(c->text[i], c->len[i], TEXT_BYTES_MAX);
+    size_t bytes = fre_model_cut(c->text[i], c->len[i], TEXT_BYTES_MAX);
     size_t n = e->max_tokens, unknown = 0;
     fre_status st = chunk_reserve(k, e->max_tokens);
 

@@ -43,31 +43,6 @@ static size_t tidy(char *s, size_t n)
     return w;
 }
 
-/* A byte-level vocabulary can be cut inside a character: accept whole UTF-8 only (RFC 3629). */
-static bool is_utf8(const char *s, size_t n)
-{
-    for (size_t i = 0; i < n;) {
-        const unsigned char *p = (const unsigned char *)s + i;
-        size_t len = p[0] < 0x80   ? 1
-                     : p[0] < 0xc2 ? 0
-                     : p[0] < 0xe0 ? 2
-                     : p[0] < 0xf0 ? 3
-                     : p[0] < 0xf5 ? 4
-                                   : 0;
-
-        if (len == 0 || len > n - i)
-            return false;
-        for (size_t j = 1; j < len; j++)
-            if ((p[j] & 0xc0) != 0x80)
-                return false;
-        if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-            (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-            return false;
-        i += len;
-    }
-    return true;
-}
-
 static fre_status grow(inv_pool *p)
 {
     size_t cap = p->cap ? 2 * p->cap : 64;
@@ -121,7 +96,8 @@ static fre_status add(inv_pool *p, inv_cand c, char *text, size_t n)
     fre_status st;
 
     n = n > 0 && n <= INV_TEXT_MAX ? tidy(text, n) : 0;
-    if (n == 0 || !is_utf8(text, n))
+    /* A byte-level vocabulary can be cut inside a character. */
+    if (n == 0 || fre_model_utf8(text, n) < n)
         return FRE_OK; /* not a candidate */
     key_of(c.key, text, n);
     if (known(p, c.key))

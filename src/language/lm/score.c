@@ -41,16 +41,6 @@ static void keep_error(call *c, const fre_err *err)
     (void)pthread_mutex_unlock(&c->lm->lock);
 }
 
-/* Largest cut <= max that does not split a UTF-8 sequence. */
-static size_t cut_text(const char *text, size_t len, size_t max)
-{
-    if (len <= max)
-        return len;
-    while (max > 0 && ((unsigned char)text[max] & 0xc0u) == 0x80u)
-        max--;
-    return max;
-}
-
 static fre_status tokenise_one(const call *c, size_t i)
 {
     const fre_lm *lm = c->lm;
@@ -58,7 +48,7 @@ static fre_status tokenise_one(const call *c, size_t i)
     size_t most = lm->max_tokens - 1, bytes, n;
     fre_status st;
 
-    bytes = cut_text(c->text[i], c->len[i], most * LM_TOKEN_BYTES);
+    bytes = fre_model_cut(c->text[i], c->len[i], most * LM_TOKEN_BYTES);
     n = bytes < most ? bytes : most; /* no token is empty, but a tokenizer may add a space */
     n = n + 2 < most ? n + 2 : most;
     it->ids = malloc((n + 1) * sizeof *it->ids);

@@ -15,6 +15,15 @@ static llama_token closing(const struct llama_vocab *v, const llama_token *ids, 
     return last;
 }
 
+size_t fre_model_cut(const char *text, size_t n, size_t max)
+{
+    if (n <= max)
+        return n;
+    while (max > 0 && ((unsigned char)text[max] & 0xc0u) == 0x80u)
+        max--;
+    return max;
+}
+
 /* Well-formed UTF-8 (Unicode, table 3-7).  llama.cpp throws on code points beyond U+10FFFF, and
  * an exception cannot cross C. */
 size_t fre_model_utf8(const char *text, size_t n)
