@@ -16,8 +16,8 @@ in all, from a fixed seed; the methods get the noisy embedding and its noise lev
   default         invert, nothing else
   default-search  invert --public-corpus --language-model --effort
   search          the same with --inverter search: no decoder trained for the embedder
---n-search: texts for the last two.  Seconds a text are of the clock, start-up taken off (a run over
-one text, once a method), and mean what they say on an idle machine only.
+--n-search: texts for the last two.  Seconds a text are of processors (half of them on the clock of two
+idle cores), start-up taken off (a run over one text, once a method).
 
 A row that is in DIR already (made from the same files, models and flags) is not run again: delete
 DIR when the program has changed.  With --docs the tables replace what stands there between the
@@ -33,11 +33,11 @@ import math
 import os
 import random
 import re
+import resource
 import statistics
 import struct
 import subprocess
 import sys
-import time
 
 import text_scores
 
@@ -126,6 +126,11 @@ def put_npy(path, rows):
             row.tofile(f)
 
 
+def processor_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 def digest(*parts):
     return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()[:16]
 
@@ -190,9 +195,9 @@ class Work:
         return [r["text"] for r in records(out)]
 
     def timed(self, method, noisy, std):
-        start = time.monotonic()
+        start = processor_seconds()
         made = self.nearest(noisy) if method == "nearest" else self.invert(method, noisy, std)
-        return made, time.monotonic() - start
+        return made, processor_seconds() - start
 
     def start(self, method, noisy, std):
         """Seconds that a run over one text takes; once a method."""
@@ -240,7 +245,7 @@ def scores(texts, made, true, back):
 
 # ---- the tables -----------------------------------------------------------------------------------
 
-HEAD = ("| noise | method | n | exact | BLEU | F1 | distance | <= .5 | <= .75 | s/text |\n"
+HEAD = ("| noise | method | n | exact | BLEU | F1 | distance | <= .5 | <= .75 | CPU s/text |\n"
         "|---|---|---|---|---|---|---|---|---|---|\n")
 
 
