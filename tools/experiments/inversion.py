@@ -4,7 +4,7 @@
 usage: inversion.py --set TITLE=FILE[@FIELD:VALUE,VALUE...] [--set ...] --public FILE
                     [--public-lines 100000] [--language-model default|FILE|none] [--effort 7]
                     [--n 40] [--n-search 20] [--noise 0,0.2,0.5,0.8,1.2]
-                    [--method nearest,default,default-search,search]
+                    [--method nearest,default,default-search,search] [--embedder FILE]
                     [--work DIR] [--program build/fre-e2t] [--nearest build/release/bench/nearest_text]
                     [--threads N] [--docs docs/inversion.md]
 
@@ -16,8 +16,10 @@ in all, from a fixed seed; the methods get the noisy embedding and its noise lev
   default         invert, nothing else
   default-search  invert --public-corpus --language-model --effort
   search          the same with --inverter search: no decoder trained for the embedder
---n-search: texts for the last two.  Seconds a text are of processors (half of them on the clock of two
-idle cores), start-up taken off (a run over one text, once a method).
+--n-search: texts for the last two.  --embedder: not the bundled one; the default inverter is not
+made for it, so that the methods are then nearest and search.  Seconds a text are of processors
+(half of them on the clock of two idle cores), start-up taken off (a run over one text, once a
+method).
 
 A row that is in DIR already (made from the same files, models and flags) is not run again: delete
 DIR when the program has changed.  With --docs the tables replace what stands there between the
@@ -57,7 +59,8 @@ def arguments():
     p.add_argument("--n", type=int, default=40)
     p.add_argument("--n-search", type=int, default=20)
     p.add_argument("--noise", default="0,0.2,0.5,0.8,1.2")
-    p.add_argument("--method", default="nearest,default,default-search,search")
+    p.add_argument("--method")
+    p.add_argument("--embedder")
     p.add_argument("--work", default="experiment-inversion")
     p.add_argument("--program", default="build/fre-e2t")
     p.add_argument("--nearest", default="build/release/bench/nearest_text")
@@ -66,7 +69,7 @@ def arguments():
     a = p.parse_args()
     a.sets = [parse_set(s) for s in a.sets]
     a.noise = [float(s) for s in a.noise.split(",")]
-    a.method = a.method.split(",")
+    a.method = (a.method or ",".join(["nearest", "search"] if a.embedder else TITLES)).split(",")
     return a
 
 
@@ -152,7 +155,9 @@ class Work:
         self.a = a
         os.makedirs(a.work, exist_ok=True)
         models = json.loads(run(a.program, "model", "list", "--json"))["models"]
-        self.models = digest(*(file_digest(m["path"]) for m in models if m.get("path")))
+        files = [m["path"] for m in models if m.get("path")] + ([a.embedder] if a.embedder else [])
+        self.models = digest(*map(file_digest, files))
+        self.embedder = ["--embedder", a.embedder] if a.embedder else []
         self.start_up = {}
 
     def path(self, name):
@@ -161,7 +166,8 @@ class Work:
     def public(self):
         """Path of the public texts, one object a line; embedded only where they are asked for."""
         source = os.path.abspath(self.a.public)
-        name = self.path(f"public-{digest(source, os.path.getsize(source), self.a.public_lines)}")
+        name = self.path("public-" + digest(source, os.path.getsize(source), self.a.public_lines,
+                                            *map(file_digest, self.embedder[1:])))
         if not os.path.exists(name + ".jsonl"):
             put_texts(name + ".jsonl", take_texts(source, self.a.public_lines))
         return name
@@ -169,14 +175,14 @@ class Work:
     def embed(self, texts, name):
         put_texts(self.path(name + ".jsonl"), texts)
         run(self.a.program, "embed", self.path(name + ".jsonl"), "-o", self.path(name + ".npy"),
-            "--force", "--quiet", "--threads", self.a.threads)
+            "--force", "--quiet", "--threads", self.a.threads, *self.embedder)
         return read_npy(self.path(name + ".npy"))
 
     def nearest(self, noisy):
         public = self.public()
         if not os.path.exists(public + ".npy"):
             run(self.a.program, "embed", public + ".jsonl", "-o", public + ".npy", "--threads",
-                self.a.threads)
+                self.a.threads, *self.embedder)
         found = run(self.a.nearest, public + ".npy", noisy).split()[0::2]
         texts = [r["text"] for r in records(public + ".jsonl")]
         return [texts[int(i)] for i in found]
@@ -191,7 +197,7 @@ class Work:
     def invert(self, method, noisy, std):
         out = self.path("made.jsonl")
         run(self.a.program, "invert", noisy, "-o", out, "--force", "--quiet", "--noise-std",
-            repr(std), "--threads", self.a.threads, *self.flags(method))
+            repr(std), "--threads", self.a.threads, *self.embedder, *self.flags(method))
         return [r["text"] for r in records(out)]
 
     def timed(self, method, noisy, std):
