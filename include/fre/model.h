@@ -167,6 +167,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *archite
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
                                                  fre_err *err);
 
+/** Where a file that belongs to a model is looked for: "dir/name.q8_0.gguf" and kind "prior" give
+ * "dir/name.prior.gguf".  False: n is too small. */
+FRE_API bool fre_model_beside(char *path, size_t n, const char *model_path, const char *kind);
+
 #ifdef __cplusplus
 }
 #endif

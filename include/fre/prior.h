@@ -54,6 +54,9 @@ FRE_API const float *fre_prior_eigenvalues(const fre_prior *p);
  * mu bit for bit, and what is taken off goes to 0 with it. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_posterior_mean(const fre_prior *p, float *out,
                                                            const float *mu, double noise_std);
+/** The noise a coordinate at which the variances of e given mu add up to `left`: how much is known of e,
+ * said as noise.  0 for left <= 0; noise far above all eigenvalues for left that reaches their sum. */
+FRE_API double fre_prior_noise_of(const fre_prior *p, double left);
 /** Variance of e given mu along each eigenvector, in the order of the eigenvalues. */
 FRE_API void fre_prior_posterior_variance(const fre_prior *p, double *out, double noise_std);
 /** ln of the prior's density at each of the n rows of x (n x dim).  A row's number does not depend
@@ -76,6 +79,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_new(fre_prior_sums **out, uint3
 /** n x dim floats.  FRE_E_DATA: a NaN or an infinity. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_add(fre_prior_sums *s, const float *rows, size_t n);
 FRE_API void fre_prior_sums_free(fre_prior_sums *s);
+FRE_API uint32_t fre_prior_sums_dim(const fre_prior_sums *s);
+FRE_API uint64_t fre_prior_sums_rows(const fre_prior_sums *s);
+/** Mean (dim) and covariance (dim x dim, both halves; over rows - 1) of what was added.  FRE_E_ARG:
+ * fewer than two rows. */
+FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_moments(fre_prior_sums *s, double *mean,
+                                                         double *cov);
 /** Rows that fre_prior_make asks for: with fewer, the covariance is mostly chance. */
 #define FRE_PRIOR_ROWS_MIN(dim) (4u * (dim))
 /** embedder: what made the rows.  source: who wrote the text and under which terms, at most 127

@@ -327,6 +327,30 @@ static void limits_of_the_posterior(void **state)
     fre_prior_free(p);
 }
 
+/* How much is known, said as noise: at that noise the variances add up to it again. */
+static void noise_of_what_is_left(void **state)
+{
+    fre_prior *p = sample_prior();
+    double whole = 0, variance[D];
+
+    (void)state;
+    for (size_t k = 0; k < D; k++)
+        whole += (double)p->value[k];
+    for (double share = 1e-6; share < 1; share *= 3) {
+        double sum = 0;
+
+        fre_prior_posterior_variance(p, variance, fre_prior_noise_of(p, share * whole));
+        for (size_t k = 0; k < D; k++)
+            sum += variance[k];
+        assert_close(sum, share * whole, 0, 1e-6);
+    }
+    assert_close(fre_prior_noise_of(p, 0), 0, 0, 0);
+    assert_close(fre_prior_noise_of(p, -1), 0, 0, 0);
+    assert_true(fre_prior_noise_of(p, 2 * whole) > 100 * sqrt(whole));
+    assert_true(isfinite(fre_prior_noise_of(p, (double)INFINITY)));
+    fre_prior_free(p);
+}
+
 /* Shrinking by the true prior is right on average: the mean squared error of the posterior mean
  * is the sum of the posterior variances, and less than that of mu itself. */
 static void posterior_mean_denoises(void **state)
@@ -597,6 +621,7 @@ int main(void)
         cmocka_unit_test(cuts_and_threads_do_not_matter),
         cmocka_unit_test(posterior_mean_is_the_formula),
         cmocka_unit_test(limits_of_the_posterior),
+        cmocka_unit_test(noise_of_what_is_left),
         cmocka_unit_test(posterior_mean_denoises),
         cmocka_unit_test(densities_are_the_formula),
         cmocka_unit_test(arguments_are_checked),

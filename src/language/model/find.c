@@ -1,10 +1,13 @@
-/* Where bundled models lie. */
+/* Where bundled models lie, and what belongs to a model beside it. */
 #include <fre/model.h>
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#define ENDING ".gguf"
 
 /* DIR/SUB/NAME into path if it fits and is readable. */
 static bool try_file(char *path, size_t n, const char *dir, const char *sub, const char *name)
@@ -74,4 +77,37 @@ found:
         return fre_fail(err, FRE_E_LIMIT, "the path of the model %s is too long", name);
     memcpy(path, found, strlen(found) + 1);
     return FRE_OK;
+}
+
+/* "q8_0", "f16", "bf16", "iq4_xs": the quantisation in a file's name. */
+static bool is_quantisation(const char *s, size_t n)
+{
+    size_t at = 0;
+
+    while (at < n && at < 2 && isalpha((unsigned char)s[at]))
+        at++;
+    if (at == 0 || at == n || !isdigit((unsigned char)s[at]))
+        return false;
+    for (; at < n; at++)
+        if (!isalnum((unsigned char)s[at]) && s[at] != '_')
+            return false;
+    return strchr("qQfFbBiI", s[0]) != NULL;
+}
+
+bool fre_model_beside(char *path, size_t n, const char *model_path, const char *kind)
+{
+    const char *slash = strrchr(model_path, '/'), *name = slash ? slash + 1 : model_path;
+    const size_t from = (size_t)(name - model_path), ending = strlen(ENDING);
+    size_t stem = strlen(model_path), part;
+    int len;
+
+    if (stem - from > ending && strcmp(model_path + stem - ending, ENDING) == 0)
+        stem -= ending;
+    part = stem;
+    while (part > from && model_path[part - 1] != '.')
+        part--;
+    if (part > from + 1 && is_quantisation(model_path + part, stem - part))
+        stem = part - 1;
+    len = snprintf(path, n, "%.*s.%s" ENDING, (int)stem, model_path, kind);
+    return len > 0 && (size_t)len < n;
 }

@@ -102,22 +102,44 @@ fre_status fre_prior_sums_add(fre_prior_sums *s, const float *rows, size_t n)
     return FRE_OK;
 }
 
-static fre_status decompose(fre_prior *p, const fre_prior_sums *s, fre_err *err)
+uint32_t fre_prior_sums_dim(const fre_prior_sums *s)
+{
+    return s->dim;
+}
+
+uint64_t fre_prior_sums_rows(const fre_prior_sums *s)
+{
+    return s->rows;
+}
+
+fre_status fre_prior_sums_moments(fre_prior_sums *s, double *mean, double *cov)
 {
     const size_t d = s->dim;
     const double n = (double)s->rows;
-    double *cov = malloc(d * d * sizeof *cov), *vector = malloc(d * d * sizeof *vector);
-    double *value = malloc(d * sizeof *value);
-    double mean_value = 0;
-    fre_status st = cov && vector && value ? FRE_OK : FRE_E_NOMEM;
+    fre_status st = s->rows < 2 ? FRE_E_ARG : s->filled > 0 ? flush(s) : FRE_OK;
 
-    if (st != FRE_OK)
-        goto out;
-    for (size_t i = 0; i < d; i++)
+    for (size_t i = 0; st == FRE_OK && i < d; i++) {
+        mean[i] = s->first[i] / n;
         for (size_t j = i; j < d; j++)
             cov[i * d + j] = cov[j * d + i] =
                 (s->second[i * d + j] - s->first[i] * s->first[j] / n) / (n - 1);
-    st = fre_eigen_symmetric(value, vector, cov, d);
+    }
+    return st;
+}
+
+static fre_status decompose(fre_prior *p, fre_prior_sums *s, fre_err *err)
+{
+    const size_t d = s->dim;
+    double *mean = malloc(d * sizeof *mean);
+    double *cov = malloc(d * d * sizeof *cov), *vector = malloc(d * d * sizeof *vector);
+    double *value = malloc(d * sizeof *value);
+    double mean_value = 0;
+    fre_status st = mean && cov && vector && value ? FRE_OK : FRE_E_NOMEM;
+
+    if (st == FRE_OK)
+        st = fre_prior_sums_moments(s, mean, cov);
+    if (st == FRE_OK)
+        st = fre_eigen_symmetric(value, vector, cov, d);
     if (st != FRE_OK)
         goto out;
     for (size_t i = 0; i < d; i++)
@@ -128,12 +150,13 @@ static fre_status decompose(fre_prior *p, const fre_prior_sums *s, fre_err *err)
         goto out;
     }
     for (size_t i = 0; i < d; i++) {
-        p->mean[i] = (float)(s->first[i] / n);
+        p->mean[i] = (float)mean[i];
         p->value[i] = (float)fmax(value[i], PRIOR_SPREAD_MIN * mean_value);
     }
     for (size_t i = 0; i < d * d; i++)
         p->vector[i] = (float)vector[i];
 out:
+    free(mean);
     free(cov);
     free(vector);
     free(value);
@@ -144,8 +167,8 @@ fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s, const fre_model_in
                           const char *source, fre_err *err)
 {
     const uint32_t least = FRE_PRIOR_ROWS_MIN(s->dim);
-    fre_prior *p = NULL;
-    fre_status st = FRE_OK;
+    fre_prior *p;
+    fre_status st;
 
     if (embedder->dim != s->dim || strlen(source) >= sizeof p->info.source)
         return fre_fail(err, FRE_E_ARG, "a prior's embedder or source is out of range");
@@ -153,13 +176,8 @@ fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s, const fre_model_in
         return fre_fail(err, FRE_E_DATA,
                         "a prior of %u dimensions needs at least %u texts, and there are %llu",
                         s->dim, least, (unsigned long long)s->rows);
-    if (s->filled > 0)
-        st = flush(s);
-    p = st == FRE_OK ? prior_new(s->dim) : NULL;
-    if (p)
-        st = decompose(p, s, err);
-    else if (st == FRE_OK)
-        st = FRE_E_NOMEM;
+    p = prior_new(s->dim);
+    st = p ? decompose(p, s, err) : FRE_E_NOMEM;
     if (st != FRE_OK) {
         fre_prior_free(p);
         return st == FRE_E_DATA ? st : fre_fail(err, st, "out of memory making a prior");

@@ -1,7 +1,6 @@
 /* Reading a prior, and finding the one that belongs to an embedder. */
 #include "prior_private.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +9,6 @@
 #include <fre/linalg.h>
 
 #define PATH_LEN 4096u
-#define ENDING ".gguf"
 #define UNIT_SLACK 1e-3 /* of an eigenvector's norm, which float32 keeps to 1e-6 */
 
 static fre_status check_numbers(const fre_prior *p, const char *path, fre_err *err)
@@ -103,40 +101,6 @@ out:
     return st;
 }
 
-/* "q8_0", "f16", "bf16", "iq4_xs": the quantisation in a file's name. */
-static bool is_quantisation(const char *s, size_t n)
-{
-    size_t at = 0;
-
-    while (at < n && at < 2 && isalpha((unsigned char)s[at]))
-        at++;
-    if (at == 0 || at == n || !isdigit((unsigned char)s[at]))
-        return false;
-    for (; at < n; at++)
-        if (!isalnum((unsigned char)s[at]) && s[at] != '_')
-            return false;
-    return strchr("qQfFbBiI", s[0]) != NULL;
-}
-
-/* "dir/name.q8_0.gguf" -> "dir/name.prior.gguf". */
-static bool path_beside(char out[PATH_LEN], const char *embedder)
-{
-    const char *slash = strrchr(embedder, '/'), *name = slash ? slash + 1 : embedder;
-    size_t n = strlen(embedder), ending = strlen(ENDING);
-    size_t from = (size_t)(name - embedder), part;
-    int len;
-
-    if (n - from > ending && strcmp(embedder + n - ending, ENDING) == 0)
-        n -= ending;
-    part = n;
-    while (part > from && embedder[part - 1] != '.')
-        part--;
-    if (part > from + 1 && is_quantisation(embedder + part, n - part))
-        n = part - 1;
-    len = snprintf(out, PATH_LEN, "%.*s.prior" ENDING, (int)n, embedder);
-    return len > 0 && (size_t)len < PATH_LEN;
-}
-
 static fre_status check_fit(const fre_prior *p, const char *path, const fre_model_info *embedder,
                             fre_err *err)
 {
@@ -162,7 +126,8 @@ fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *emb
     if (path && strcmp(path, "none") == 0)
         return FRE_OK;
     if (!path) {
-        if (!embedder_path || !path_beside(beside, embedder_path) || access(beside, F_OK) != 0)
+        if (!embedder_path || !fre_model_beside(beside, sizeof beside, embedder_path, "prior") ||
+            access(beside, F_OK) != 0)
             return FRE_OK;
         path = beside;
     }

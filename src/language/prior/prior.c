@@ -91,6 +91,33 @@ void fre_prior_posterior_variance(const fre_prior *p, double *out, double noise_
     }
 }
 
+static double left_at(const fre_prior *p, double s2)
+{
+    double sum = 0;
+
+    for (size_t k = 0; k < p->info.dim; k++)
+        sum += (double)p->value[k] * s2 / ((double)p->value[k] + s2);
+    return sum;
+}
+
+/* left_at rises with s^2: bisection of its logarithm. */
+double fre_prior_noise_of(const fre_prior *p, double left)
+{
+    double low = log(1e-12 * (double)p->value[0]), high = log(1e6 * (double)p->value[0]);
+
+    if (!(left > 0))
+        return 0;
+    for (int i = 0; i < 80; i++) {
+        const double middle = (low + high) / 2;
+
+        if (left_at(p, exp(middle)) < left)
+            low = middle;
+        else
+            high = middle;
+    }
+    return exp(high / 2);
+}
+
 /* ln N(x; centre, V' diag(variance) V) of n rows. */
 static fre_status log_density(const fre_prior *p, double *out, const float *x, size_t n,
                               const float *centre, const double *variance)
