@@ -1,0 +1,28 @@
+/* bridge_private.h - the numbers of a bridge. */
+#ifndef FRE_BRIDGE_PRIVATE_H
+#define FRE_BRIDGE_PRIVATE_H
+
+#include <fre/bridge.h>
+
+#define BRIDGE_ARCHITECTURE "fre-e2t-bridge"
+#define BRIDGE_KEY(name) BRIDGE_ARCHITECTURE "." name
+#define BRIDGE_DIM_MAX 4096u     /* of either end; both together are what eigenvalues are made of */
+#define BRIDGE_SPREAD_MIN 1e-6   /* the least eigenvalue, as a share of the mean one */
+#define BRIDGE_LEFT_MIN 1e-6     /* the least variance that is left, as a share of all of it */
+
+struct fre_bridge {
+    fre_bridge_info info;
+    float *mean;    /* a; the others follow in the same allocation */
+    float *value;   /* a, of Cxx, largest first */
+    float *vector;  /* a x a, row k belongs to value k */
+    float *to_mean; /* b */
+    float *map;     /* a x b, row k is Cyx v_k */
+    double *size2;  /* a: |row k of map|^2; its own allocation */
+};
+
+/* Room for all numbers; NULL: out of memory. */
+fre_bridge *bridge_new(uint32_t from_dim, uint32_t to_dim);
+/* What follows from the numbers: size2, spread, left. */
+void bridge_complete(fre_bridge *b);
+
+#endif /* FRE_BRIDGE_PRIVATE_H */
