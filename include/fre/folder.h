@@ -46,7 +46,8 @@ typedef struct fre_folder {
     const uint8_t *cell_name;
     fre_npy_meta embedder; /**< name "", sha256 "": not known */
     /** FRE_HASH_BYTES; NULL: none. */
-    const uint8_t *inverter_sha256, *projector_sha256, *prior_sha256, *language_model_sha256;
+    const uint8_t *inverter_sha256, *projector_sha256, *prior_sha256, *bridge_sha256,
+        *language_model_sha256;
     const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
     const char *ledger_reason;   /**< ... why */
     const char *collection;      /**< its terms as a JSON object; NULL: a curator */

@@ -59,6 +59,9 @@ typedef struct fre_search_opts {
     const char *language_model;
     double lm_weight;  /**< lambda, 0..10; 0: default */
     const char *prior; /**< GGUF (fre/prior.h); NULL: what lies beside the embedder; "none" */
+    /** GGUF (fre/bridge.h): a trained inverter is reached through it from an embedder that is not its
+     * own; NULL: what lies beside the embedder; "none". */
+    const char *bridge;
 } fre_search_opts;
 
 typedef struct fre_inverter_opts {
@@ -86,8 +89,8 @@ typedef struct fre_inversion {
 
 FRE_API void fre_inversion_wipe(fre_inversion *v);
 
-/** The embedder is borrowed (kept until free) and must be the one the inverter was made for: sizes
- * are compared, then the sentences of fre_inverter_verify go there and back with a few draws each (a
+/** The embedder is borrowed (kept until free) and must be the one the inverter was made for, or
+ * have a bridge to that one: sizes are compared, then the sentences of fre_inverter_verify go there and back with a few draws each (a
  * fraction of a second) and must pass.  FRE_E_MODEL says which embedder fits
  * otherwise; FRE_E_NOINPUT: a file is missing (the projector lies beside the decoder). */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
@@ -121,6 +124,7 @@ FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
 FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);
 /** Of the prior; NULL: none. */
 FRE_API const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v);
+FRE_API const uint8_t *fre_inverter_bridge_sha256(const fre_inverter *v); /**< NULL: none */
 
 /** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);

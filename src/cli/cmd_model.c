@@ -1,8 +1,10 @@
 /* cmd_model.c - model list, model info. */
 #include "cli.h"
 
+#include <fre/bridge.h>
 #include <fre/embed.h>
 #include <fre/invert.h>
+#include <fre/lm.h>
 #include <fre/model.h>
 #include <fre/prior.h>
 
@@ -14,6 +16,7 @@ static const char *const bundled[][2] = {
     {FRE_INVERTER_DEFAULT, "inverter"},
     {FRE_INVERTER_PROJECTOR, "projector of the inverter"},
     {FRE_PRIOR_DEFAULT, "prior of the embedder"},
+    {FRE_LM_DEFAULT, "language model (optional)"},
 };
 
 /* ---- list ----------------------------------------------------------------------------------------- */
@@ -93,6 +96,32 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
     return FRE_OK;
 }
 
+static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *path, fre_err *err)
+{
+    const fre_bridge_info *i = fre_bridge_info_view(b);
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(hash, i->sha256, FRE_HASH_BYTES);
+    if (c->json)
+        return cli_json_print(
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f}", "path",
+                      path, "kind", "bridge", "sha256", hash, "dimension", (json_int_t)i->from.dim,
+                      "to_dimension", (json_int_t)i->to.dim, "rows", (json_int_t)i->rows,
+                      "embedder", i->from.embedder, "embedder_sha256", i->from.hash, "to_embedder",
+                      i->to.embedder, "to_embedder_sha256", i->to.hash, "source", i->source,
+                      "variance", i->variance, "variance_left", i->left),
+            err);
+    printf("path          %s\nkind          bridge\nsha256        %s\ndimension     %" PRIu32
+           " to %" PRIu32 "\ntexts         %" PRIu32 "\nfrom          %s, sha256 %s\n"
+           "to            %s, sha256 %s\nvariance      %.3f, of which %.3f stay unknown\n"
+           "source        ",
+           path, hash, i->from.dim, i->to.dim, i->rows, i->from.embedder, i->from.hash,
+           i->to.embedder, i->to.hash, i->variance, i->left);
+    cli_print_safe(stdout, i->source, 0);
+    putchar('\n');
+    return FRE_OK;
+}
+
 static fre_status run_info(cli *c, fre_err *err)
 {
     const char *path = c->positional[0];
@@ -101,6 +130,7 @@ static fre_status run_info(cli *c, fre_err *err)
     fre_model_kind kind;
     fre_model *m = NULL;
     fre_prior *prior = NULL;
+    fre_bridge *bridge = NULL;
     fre_status st;
 
     if (!strchr(path, '/') && fre_model_find(found, sizeof found, path, NULL) == FRE_OK)
@@ -108,6 +138,11 @@ static fre_status run_info(cli *c, fre_err *err)
     if (fre_prior_open(&prior, path, NULL) == FRE_OK) {
         st = print_prior(c, prior, path, err);
         fre_prior_free(prior);
+        return st;
+    }
+    if (fre_bridge_open(&bridge, path, NULL) == FRE_OK) {
+        st = print_bridge(c, bridge, path, err);
+        fre_bridge_free(bridge);
         return st;
     }
     st = open_any(&m, &kind, path, err);

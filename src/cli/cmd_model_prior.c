@@ -1,5 +1,5 @@
 /* cmd_model_prior.c - mean and covariance of the embeddings of public text. */
-#include "corpus_args.h"
+#include "text_chunks.h"
 
 #include <fre/embed.h>
 #include <fre/prior.h>
@@ -7,9 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CHUNK_TEXTS 4096u
-#define CHUNK_BYTES ((size_t)32 << 20)
 
 static const cli_positional positional[] = {
     {.name = "INPUT",
@@ -39,9 +36,6 @@ typedef struct job {
     fre_prior_sums *sums;
     fre_prior *prior;
     fre_outfile *out;
-    fre_buf bytes; /* texts of a chunk, one after the other */
-    const char *text[CHUNK_TEXTS];
-    size_t at[CHUNK_TEXTS], len[CHUNK_TEXTS], n;
     float *rows;
     uint32_t dim;
 } job;
@@ -55,59 +49,13 @@ static fre_status add_rows(const job *j, const float *rows, size_t n, fre_err *e
 
 /* ---- from texts ------------------------------------------------------------------------------- */
 
-static fre_status flush_chunk(job *j, fre_err *err)
+static fre_status add_texts(void *ctx, const char *const *text, const size_t *len, size_t n,
+                            fre_err *err)
 {
-    fre_status st;
+    job *j = ctx;
+    fre_status st = fre_embed_texts(j->embedder, j->rows, text, len, n, err);
 
-    for (size_t i = 0; i < j->n; i++)
-        j->text[i] = (const char *)j->bytes.p + j->at[i];
-    st = fre_embed_texts(j->embedder, j->rows, j->text, j->len, j->n, err);
-    if (st == FRE_OK)
-        st = add_rows(j, j->rows, j->n, err);
-    j->n = 0;
-    j->bytes.n = 0;
-    return st;
-}
-
-static fre_status take_text(job *j, const fre_record *rec, fre_err *err)
-{
-    fre_status st;
-
-    j->at[j->n] = j->bytes.n;
-    j->len[j->n] = rec->text_len;
-    st = fre_buf_append(&j->bytes, rec->text, rec->text_len);
-    if (st != FRE_OK)
-        return fre_fail(err, st, "out of memory while reading texts");
-    j->n++;
-    return j->n == CHUNK_TEXTS || j->bytes.n >= CHUNK_BYTES ? flush_chunk(j, err) : FRE_OK;
-}
-
-static fre_status read_texts(job *j, fre_err *err)
-{
-    const fre_corpus_opts opts = cli_corpus_opts(j->c);
-    fre_corpus_stats stats;
-    fre_corpus *corpus = NULL;
-    fre_record rec;
-    bool more = true;
-    fre_status st = fre_corpus_open(&corpus, j->c->positional[0], &opts, err);
-
-    while (st == FRE_OK) {
-        st = fre_corpus_next(corpus, &more, &rec, err);
-        if (st != FRE_OK || !more)
-            break;
-        st = take_text(j, &rec, err);
-        if (st == FRE_OK && fre_interrupted())
-            st = FRE_E_INTERRUPTED;
-        if (j->n == 0) {
-            fre_corpus_get_stats(corpus, &stats);
-            fre_progress_update(&j->c->progress, "embedding", stats.records,
-                                fre_corpus_expected(&stats));
-        }
-    }
-    if (st == FRE_OK && j->n > 0)
-        st = flush_chunk(j, err);
-    fre_corpus_free(corpus);
-    return st;
+    return st == FRE_OK ? add_rows(j, j->rows, n, err) : st;
 }
 
 /* ---- from embeddings -------------------------------------------------------------------------- */
@@ -121,8 +69,8 @@ static fre_status read_rows(job *j, fre_err *err)
     if (st == FRE_OK)
         st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
     all = st == FRE_OK ? fre_npy_rows(x) : 0;
-    for (size_t at = 0; at < all && st == FRE_OK; at += CHUNK_TEXTS) {
-        const size_t n = all - at < CHUNK_TEXTS ? all - at : CHUNK_TEXTS;
+    for (size_t at = 0; at < all && st == FRE_OK; at += CLI_CHUNK_TEXTS) {
+        const size_t n = all - at < CLI_CHUNK_TEXTS ? all - at : CLI_CHUNK_TEXTS;
 
         fre_progress_update(&j->c->progress, "adding", at, all);
         for (size_t i = 0; i < n && st == FRE_OK; i++)
@@ -146,25 +94,15 @@ static bool is_npy(const char *path)
     return n > 4 && strcmp(path + n - 4, ".npy") == 0;
 }
 
-static const char *source_of(const cli *c)
-{
-    const char *slash = strrchr(c->positional[0], '/');
-
-    if (cli_given(c, "source"))
-        return cli_text(c, "source");
-    return slash ? slash + 1 : c->positional[0];
-}
-
 static fre_status prepare(job *j, fre_err *err)
 {
     const char *output = cli_text(j->c, "output");
     fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
     fre_status st = FRE_OK;
 
-    fre_buf_init(&j->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
     if (strcmp(output, "-") == 0)
         return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
-    if (strlen(source_of(j->c)) > 127)
+    if (strlen(cli_source(j->c)) > 127)
         return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
     st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
     if (st == FRE_OK)
@@ -174,7 +112,7 @@ static fre_status prepare(job *j, fre_err *err)
     if (st != FRE_OK)
         return st;
     j->dim = fre_embedder_info(j->embedder)->dim;
-    j->rows = malloc((size_t)CHUNK_TEXTS * j->dim * sizeof *j->rows);
+    j->rows = malloc((size_t)CLI_CHUNK_TEXTS * j->dim * sizeof *j->rows);
     if (!j->rows || fre_prior_sums_new(&j->sums, j->dim, j->c->threads) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for the sums");
     return FRE_OK;
@@ -209,17 +147,13 @@ static fre_status report(const job *j, fre_err *err)
 
 static fre_status run(cli *c, fre_err *err)
 {
-    job *j = calloc(1, sizeof *j);
-    fre_status st;
+    job made = {.c = c}, *j = &made;
+    fre_status st = prepare(j, err);
 
-    if (!j)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
-    j->c = c;
-    st = prepare(j, err);
     if (st == FRE_OK)
-        st = is_npy(c->positional[0]) ? read_rows(j, err) : read_texts(j, err);
+        st = is_npy(c->positional[0]) ? read_rows(j, err) : cli_read_chunks(c, add_texts, j, err);
     if (st == FRE_OK)
-        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), source_of(c), err);
+        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), cli_source(c), err);
     if (st == FRE_OK)
         st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
     if (st == FRE_OK)
@@ -230,9 +164,7 @@ static fre_status run(cli *c, fre_err *err)
     fre_prior_sums_free(j->sums);
     fre_embedder_free(j->embedder);
     fre_outfile_free(j->out);
-    fre_buf_wipe(&j->bytes);
     free(j->rows);
-    free(j);
     return st;
 }
 

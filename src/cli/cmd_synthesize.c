@@ -89,6 +89,7 @@ fre_search_opts cli_search_opts(const cli *c)
         .public_corpus = cli_text(c, "public-corpus"),
         .language_model = cli_text(c, "language-model"),
         .prior = cli_text(c, "prior"),
+        .bridge = cli_text(c, "bridge"),
         .lm_weight = cli_number(c, "language-weight"), /* 0: not given */
     };
 }

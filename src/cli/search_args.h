@@ -26,7 +26,10 @@
                      .help = "of that log-probability (default: the value it was tuned with)"),    \
         CLI_FILE("prior", "FILE",                                                                  \
                  .help = "statistics of public text by model prior, or none (default: what lies "  \
-                         "beside the embedder)")
+                         "beside the embedder)"),                                                  \
+        CLI_FILE("bridge", "FILE",                                                                 \
+                 .help = "made by model bridge: the inverter serves another embedder than its "    \
+                         "own; or none (default: what lies beside the embedder)")
 
 fre_search_opts cli_search_opts(const cli *c);
 

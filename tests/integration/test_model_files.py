@@ -1,6 +1,7 @@
 """Model files and embeddings that are damaged, foreign or do not belong together: one sentence on
 standard error, exit code 65 or 66, nothing left behind."""
 
+import gzip
 import json
 import struct
 
@@ -12,6 +13,7 @@ from conftest import BUDGET, MODELS, everything
 EMBEDDER = "all-minilm-l6-v2.q8_0.gguf"
 DECODER = "minilm-inverter.q8_0.gguf"
 PROJECTOR = "minilm-inverter-projector.f16.gguf"
+PRIOR = "all-minilm-l6-v2.prior.gguf"
 DIM = 384
 
 
@@ -239,3 +241,60 @@ def test_verify(fre):
     shown = fre("model", "verify", "--effort", "1")
     assert shown.code == 0 and shown.out.endswith("\npassed\n")
     assert shown.out.count(" yes\n") == seen["returned"]
+
+
+# ---- the bridge -------------------------------------------------------------------------------
+
+
+def other_embedder(folder):
+    """An embedder with the bundled one's numbers, under another hash: the name is spelled anew."""
+    data = bytearray((MODELS / EMBEDDER).read_bytes())
+    at = data.index(b"general.name") + len(b"general.name") + 4 + 8
+    data[at:at + 1] = data[at:at + 1].swapcase()
+    (folder / "other.q8_0.gguf").write_bytes(data)
+    return "other.q8_0.gguf"
+
+
+def test_bridge(fre, tmp_path):
+    """An embedder of another hash is told to make one; over it, found by its name, texts come back;
+    model info, the release and refusals."""
+    other = other_embedder(tmp_path)
+    with gzip.open(MODELS.parent / "data" / "assistant-requests.jsonl.gz", "rt") as f:
+        public = list(dict.fromkeys(json.loads(line)["text"] for line in f))
+    (tmp_path / "public.txt").write_text("\n".join(public[:8 * DIM]))
+    (tmp_path / "few.txt").write_text("\n".join(public[:8 * DIM - 1]))
+    make = ("model", "bridge", "public.txt", "--embedder", other, "-o", "other.bridge.gguf")
+    refused_once(fre, tmp_path, ("model", "bridge", "few.txt", *make[3:]),
+                 part="needs at least 3072 texts, and there are 3071")
+    refused_once(fre, tmp_path, (*make[:-1], "-"), code=(64,))
+    refused_once(fre, tmp_path, (*make[:-1], other, "--force"), code=(73,))
+    refused_once(fre, tmp_path, ("model", "bridge", "public.txt", "-o", "b.gguf"), code=(64,))
+    done = fre(*make, "--source", "made up", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["rows"] == 8 * DIM and done.json()["variance_left"] < 1e-3
+    refused_once(fre, tmp_path, make, code=(73,))
+    shown = fre("model", "info", "other.bridge.gguf", "--json").json()
+    assert shown["kind"] == "bridge" and shown["source"] == "made up"
+    assert shown["embedder_sha256"] != shown["to_embedder_sha256"]
+    assert "384 to 384\n" in fre("model", "info", "other.bridge.gguf").out
+    verified = fre("model", "verify", "--embedder", other, "--json")
+    assert verified.code == 0, verified.err
+
+    (tmp_path / "in.txt").write_text("tell me a joke\n" * 400)
+    done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET)
+    assert done.code == 0, done.err
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert release["models"]["bridge"]["sha256"] == shown["sha256"]
+    cell, = map(json.loads, (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines())
+    assert cell["text"].lower().strip(".!") == "tell me a joke"
+
+    write_rows(tmp_path / "x.npy", unit_rows())
+    invert = ("invert", "x.npy", "-o", "t.jsonl", "--bridge")
+    refused_once(fre, tmp_path, (*invert, "other.bridge.gguf"), part="begins at another embedder")
+    refused_once(fre, tmp_path, (*invert, MODELS / PRIOR, "--embedder", other))
+    refused_once(fre, tmp_path, (*invert, "absent", "--embedder", other), code=(66,))
+    refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--embedder", other,
+                                 "--prior", "none"), part="--prior FILE")
+    for _ in cuts(tmp_path / "other.bridge.gguf", tmp_path):
+        refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--embedder", other),
+                     part="bridge.gguf")

@@ -59,7 +59,7 @@ def test_version_as_json(fre):
      "fre-e2t: 'synthesise' is not a command of this version; did you mean 'synthesize'?"),
     (["serve"], "fre-e2t: 'serve' is not a command of this version; 'fre-e2t help' lists them"),
     (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info' or "
-                "'model prior' or 'model verify'"),
+                "'model prior' or 'model bridge' or 'model verify'"),
     (["plan", "--espilon", "4"],
      "fre-e2t plan: unknown flag --espilon; did you mean --epsilon?"),
     (["plan", "--qqqqqqqq"],
@@ -186,7 +186,7 @@ try fre-e2t embed ./scr
 """)
     out = subprocess.run(["bash", script], cwd=tmp_path, capture_output=True, text=True).stdout
     assert out.splitlines() == ["synthesize", "--adjacency", "add-remove replace", "replace",
-                                "auto", "list info prior verify", "--threads", "fish", "./script"]
+                                "auto", "list info prior bridge verify", "--threads", "fish", "./script"]
 
 
 def test_man_page(fre, tmp_path):
@@ -210,8 +210,8 @@ def test_man_page(fre, tmp_path):
 def test_model_list(fre):
     models = fre("model", "list", "--json").json()["models"]
     assert [m["use"] for m in models] == ["embedder", "inverter", "projector of the inverter",
-                                         "prior of the embedder"]
-    assert all(m["path"] for m in models)
+                                         "prior of the embedder", "language model (optional)"]
+    assert all(m["path"] for m in models[:-1])
     shown = fre("model", "list")
     assert shown.code == 0 and "all-minilm-l6-v2.q8_0.gguf" in shown.out
 

@@ -155,7 +155,9 @@ class Work:
         self.a = a
         os.makedirs(a.work, exist_ok=True)
         models = json.loads(run(a.program, "model", "list", "--json"))["models"]
-        files = [m["path"] for m in models if m.get("path")] + ([a.embedder] if a.embedder else [])
+        files = [m["path"] for m in models  # the language model has a flag of its own
+                 if m.get("path") and not m["use"].startswith("language")]
+        files += [a.embedder] if a.embedder else []
         self.models = digest(*map(file_digest, files))
         self.embedder = ["--embedder", a.embedder] if a.embedder else []
         self.start_up = {}

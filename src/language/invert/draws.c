@@ -28,7 +28,7 @@ typedef struct draws_job {
 /* A stream for each row, keyed by the seed and the row's own numbers. */
 static fre_status row_stream(fre_rng *rng, const draws_job *j, size_t row)
 {
-    const size_t dim = j->v->projector.dim;
+    const size_t dim = j->v->dim;
     uint8_t key[FRE_SEED_BYTES] = {0}, seed[FRE_SEED_BYTES] = {0};
 
     memcpy(key, &j->seed, sizeof j->seed);
@@ -57,7 +57,7 @@ static fre_status take_text(fre_draw *out, const fre_model *m, uint32_t dim, con
 static fre_status draw_row(draws_job *j, inv_drawer *d, size_t row, fre_err *err)
 {
     const inv_projector *p = &j->v->projector;
-    const float *mu = j->mu + row * p->dim;
+    const float *mu = j->mu + row * j->v->dim;
     float *prefix = malloc((size_t)p->rows * p->width * sizeof *prefix);
     inv_plan *plan = calloc(INV_BATCH, sizeof *plan);
     inv_draw *draw = calloc(INV_BATCH, sizeof *draw);
@@ -68,7 +68,7 @@ static fre_status draw_row(draws_job *j, inv_drawer *d, size_t row, fre_err *err
     if (st == FRE_OK)
         st = row_stream(&rng, j, row);
     if (st == FRE_OK)
-        st = inv_projector_run(p, prefix, mu, j->noise_std[row]);
+        st = inv_prefix_of(j->v, prefix, mu, j->noise_std[row]);
     for (uint32_t i = 0; plan && i < INV_BATCH; i++)
         plan[i].open = true;
     for (size_t at = 0; at < j->n && st == FRE_OK; at += INV_BATCH) {

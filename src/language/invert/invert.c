@@ -51,7 +51,8 @@ static fre_status open_parts(fre_inverter *v, const char *path, fre_err *err)
     if (st == FRE_OK)
         st = inv_projector_open(&v->projector, projector, err);
     if (st == FRE_OK)
-        st = inv_projector_fit(&v->projector, fre_embedder_info(v->embedder),
+        st = inv_projector_fit(&v->projector,
+                               v->bridge ? fre_bridge_info_view(v->bridge)->to.dim : v->dim,
                                fre_model_info_view(v->decoder), v->prior, err);
     return st;
 }
@@ -135,16 +136,51 @@ static fre_status open_language_model(fre_inverter *v, const char *name, fre_err
 }
 
 /* Another embedder may put all texts into a narrow cone: distances count against its own spread. */
-static fre_status fit_spread(fre_inverter *v)
+static void fit_spread(fre_inverter *v, double spread)
+{
+    v->tuning.spread = fmax(spread / USUAL_SPREAD, LEAST_SPREAD);
+    v->tuning.std_floor *= sqrt(v->tuning.spread);
+}
+
+static fre_status fit_spread_of_index(fre_inverter *v)
 {
     double spread = 0;
     fre_status st = inv_rows_spread(&v->index->texts, &spread);
 
+    if (st == FRE_OK)
+        fit_spread(v, spread);
+    return st;
+}
+
+/* The prior of the embedder that a bridge leads to, which is known by its hash alone. */
+static fre_status open_prior_beyond(fre_inverter *v, const char *path, fre_err *err)
+{
+    const fre_bridge_end *to = &fre_bridge_info_view(v->bridge)->to;
+    fre_model_info own = {.dim = to->dim};
+    char found[PATH_LEN];
+
+    if (!path && fre_model_find(found, sizeof found, FRE_PRIOR_DEFAULT, NULL) == FRE_OK)
+        path = found;
+    if (!fre_unhex(own.sha256, sizeof own.sha256, to->hash))
+        return FRE_E_INTERNAL; /* it was checked when the bridge was opened */
+    return fre_prior_open_for(&v->prior, path, NULL, &own, err);
+}
+
+static fre_status open_statistics(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    const fre_model_info *info = fre_embedder_info(v->embedder);
+    const char *path = fre_embedder_path(v->embedder);
+    fre_status st = FRE_OK;
+
+    if (!search_alone(o))
+        st = fre_bridge_open_for(&v->bridge, o->search.bridge, path, info, err);
     if (st != FRE_OK)
         return st;
-    v->tuning.spread = fmax(spread / USUAL_SPREAD, LEAST_SPREAD);
-    v->tuning.std_floor *= sqrt(v->tuning.spread);
-    return FRE_OK;
+    if (!v->bridge)
+        return fre_prior_open_for(&v->prior, o->search.prior, path, info, err);
+    fit_spread(v, fre_bridge_info_view(v->bridge)->spread);
+    v->tuning.correct_rounds = 0; /* a corrector compares embeddings of the embedder beyond */
+    return open_prior_beyond(v, o->search.prior, err);
 }
 
 static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
@@ -155,8 +191,7 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         return fre_fail(err, FRE_E_USAGE,
                         "--inverter search needs --public-corpus FILE, texts that anyone may see, "
                         "or --language-model FILE, which then writes some, to start from");
-    st = fre_prior_open_for(&v->prior, o->search.prior, fre_embedder_path(v->embedder),
-                            fre_embedder_info(v->embedder), err);
+    st = open_statistics(v, o, err);
     if (st == FRE_OK && !search_alone(o))
         st = open_trained(v, o->path, err);
     if (st == FRE_OK && names_model(o))
@@ -164,7 +199,7 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
     if (st == FRE_OK && (search_alone(o) || o->search.public_corpus))
         st = inv_index_open(&v->index, o->search.public_corpus, v->lm, v->embedder, o->progress,
                             err);
-    return st == FRE_OK && search_alone(o) ? fit_spread(v) : st;
+    return st == FRE_OK && search_alone(o) ? fit_spread_of_index(v) : st;
 }
 
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
@@ -200,6 +235,7 @@ void fre_inverter_free(fre_inverter *v)
     free(v->starts);
     inv_projector_wipe(&v->projector);
     fre_prior_free(v->prior);
+    fre_bridge_free(v->bridge);
     fre_model_free(v->decoder);
     inv_index_free(v->index);
     fre_lm_free(v->lm);
@@ -224,6 +260,11 @@ const uint8_t *fre_inverter_lm_sha256(const fre_inverter *v)
 const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v)
 {
     return v->prior ? fre_prior_info_view(v->prior)->sha256 : NULL;
+}
+
+const uint8_t *fre_inverter_bridge_sha256(const fre_inverter *v)
+{
+    return v->bridge ? fre_bridge_info_view(v->bridge)->sha256 : NULL;
 }
 
 fre_lm *fre_inverter_lm(const fre_inverter *v)

@@ -6,6 +6,7 @@
 #ifndef FRE_INVERT_PRIVATE_H
 #define FRE_INVERT_PRIVATE_H
 
+#include <fre/bridge.h>
 #include <fre/invert.h>
 #include <fre/lm.h>
 #include <fre/model.h>
@@ -61,10 +62,13 @@ typedef struct inv_projector {
 fre_status inv_projector_open(inv_projector *p, const char *path, fre_err *err);
 void inv_projector_wipe(inv_projector *p);
 /* Do the parts belong together?  Keeps the prior. */
-fre_status inv_projector_fit(inv_projector *p, const fre_model_info *embedder,
-                             const fre_model_info *decoder, const fre_prior *prior, fre_err *err);
+fre_status inv_projector_fit(inv_projector *p, uint32_t embedder_dim, const fre_model_info *decoder,
+                             const fre_prior *prior, fre_err *err);
 /* out: rows * width floats. */
 fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std);
+/* The same for what is known of the embedding, by a bridge and as much as under such noise. */
+fre_status inv_projector_run_known(const inv_projector *p, float *out, const float *known,
+                                   double noise_std);
 /* out: corrector_rows * width floats, which go between those rows and the hypothesis. */
 fre_status inv_corrector_run(const inv_projector *p, float *out, const float *mu, double noise_std,
                              const float *hypothesis);
@@ -270,7 +274,8 @@ struct fre_inverter {
     fre_embedder *embedder; /* borrowed */
     uint32_t dim;
     fre_model *decoder; /* NULL: search alone; then no projector, drawer, starts either */
-    fre_prior *prior; /* NULL: none */
+    fre_prior *prior;   /* of the inverter's own embedder; NULL: none */
+    fre_bridge *bridge; /* NULL: the embedder is the inverter's own */
     inv_projector projector;
     inv_drawer *drawer; /* one a thread */
     uint8_t *starts;    /* per token: it begins a word */
@@ -297,6 +302,8 @@ inv_tuning inv_tuning_of(uint32_t effort, bool search_only);
 /* The language model reads the finalists of n states; their scores and order follow. */
 fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
 
+/* The rows that the decoder reads for a centroid. */
+fre_status inv_prefix_of(const fre_inverter *v, float *out, const float *mu, double noise_std);
 /* The plans of a round: what the corrector writes for the best candidates. */
 fre_status inv_correct(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);
 

@@ -160,18 +160,18 @@ static fre_status check_prior(const inv_projector *p, const fre_prior *prior, fr
     return FRE_OK;
 }
 
-fre_status inv_projector_fit(inv_projector *p, const fre_model_info *embedder,
-                             const fre_model_info *decoder, const fre_prior *prior, fre_err *err)
+fre_status inv_projector_fit(inv_projector *p, uint32_t embedder_dim, const fre_model_info *decoder,
+                             const fre_prior *prior, fre_err *err)
 {
     fre_status st;
 
-    if (p->dim != embedder->dim)
+    if (p->dim != embedder_dim)
         return fre_fail(
             err, FRE_E_MODEL,
             "the inverter was made for embeddings of %u dimensions and the embedder "
-            "gives %u; use the embedder it was made for (default: %s), --inverter search "
-            "or --inverter none",
-            p->dim, embedder->dim, FRE_EMBEDDER_DEFAULT);
+            "gives %u; use the embedder it was made for (default: %s), a bridge between them "
+            "(model bridge), --inverter search or --inverter none",
+            p->dim, embedder_dim, FRE_EMBEDDER_DEFAULT);
     st = check_decoder(p, decoder, err);
     if (st == FRE_OK)
         st = check_prior(p, prior, err);
@@ -208,22 +208,44 @@ static fre_status take_target(const inv_projector *p, float *out, const float *m
     return FRE_OK;
 }
 
-fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std)
+/* x: the embedding, with room for what else the network needs. */
+static void run_first(const inv_projector *p, float *out, float *x, double noise_std)
 {
     const float scale = sqrtf((float)p->dim);
-    float *x = malloc(((size_t)p->first.in + p->first.hidden) * sizeof *x);
-    fre_status st;
 
-    if (!x)
-        return FRE_E_NOMEM;
-    st = take_target(p, x, mu, noise_std);
     for (size_t i = 0; i < p->dim; i++)
         x[i] *= scale;
     x[p->dim] = noise_level(noise_std);
+    run_net(&p->first, out, x, x + p->first.in);
+}
+
+static float *room_first(const inv_projector *p)
+{
+    return malloc(((size_t)p->first.in + p->first.hidden) * sizeof(float));
+}
+
+fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std)
+{
+    float *x = room_first(p);
+    fre_status st = x ? take_target(p, x, mu, noise_std) : FRE_E_NOMEM;
+
     if (st == FRE_OK)
-        run_net(&p->first, out, x, x + p->first.in);
+        run_first(p, out, x, noise_std);
     free(x);
     return st;
+}
+
+fre_status inv_projector_run_known(const inv_projector *p, float *out, const float *known,
+                                   double noise_std)
+{
+    float *x = room_first(p);
+
+    if (!x)
+        return FRE_E_NOMEM;
+    memcpy(x, known, p->dim * sizeof *x);
+    run_first(p, out, x, noise_std);
+    free(x);
+    return FRE_OK;
 }
 
 fre_status inv_corrector_run(const inv_projector *p, float *out, const float *mu, double noise_std,

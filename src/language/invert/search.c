@@ -110,7 +110,7 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
     for (uint32_t i = 0; i < s->n_plan; i++)
         s->plan[i].open = true;
     s->plan[0].greedy = true;
-    return inv_projector_run(p, s->prefix, s->mu, s->noise_std);
+    return inv_prefix_of(v, s->prefix, s->mu, s->noise_std);
 }
 
 /* The nearest public texts become n-grams, and the very nearest candidates. */

@@ -127,10 +127,18 @@ fre_status inv_check_works(fre_inverter *v, fre_err *err)
     v->tuning = inv_tuning_of(0, false);
     v->tuning.samples = v->tuning.keep = 8;
     v->tuning.rounds = 0;
+    v->tuning.std_floor = full.std_floor;
+    v->tuning.spread = full.spread;
     st = fre_inverter_verify(v, &seen, err);
     v->tuning = full;
     if (st != FRE_OK || seen.passed)
         return st;
+    if (v->bridge)
+        return fre_fail(err, FRE_E_MODEL,
+                        "over this bridge the inverter does not bring texts back from this "
+                        "embedder (%u of %u test sentences came back nearest to themselves): make "
+                        "one of more public text by 'model bridge', or take --inverter search",
+                        seen.returned, FRE_VERIFY_SENTENCES);
     /* The name may go on with how the embedder pools. */
     made_for =
         fre_tensors_text(v->projector.tensors, INV_PROJECTOR_ARCHITECTURE ".embedding_model");

@@ -208,15 +208,16 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
     if (st != FRE_OK)
         return st;
     obj = json_pack(
-        "{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o, s:o, s:o}, s:o, s:o}", "format",
+        "{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o}", "format",
         "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private, "statement",
         statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
         parameters_json(r), "models", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
         "inverter", model_json(NULL, r->inverter_sha256), "projector",
-        model_json(NULL, r->projector_sha256), "prior", model_json(NULL, r->prior_sha256),
-        "language_model", model_json(NULL, r->language_model_sha256), "ledger", ledger_json(r),
-        "warnings", warnings_json(r));
+        model_json(NULL, r->projector_sha256), "prior", model_json(NULL, r->prior_sha256), "bridge",
+        model_json(NULL, r->bridge_sha256), "language_model",
+        model_json(NULL, r->language_model_sha256), "ledger", ledger_json(r), "warnings",
+        warnings_json(r));
     st = obj ? add_collection(obj, r, err) : FRE_OK;
     if (st != FRE_OK) {
         json_decref(obj);

@@ -1,0 +1,93 @@
+/* text_chunks.c - reading a corpus in chunks that an embedder takes in one call. */
+#include "text_chunks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES ((size_t)32 << 20)
+
+typedef struct chunk {
+    fre_buf bytes; /* texts, one after the other */
+    const char *text[CLI_CHUNK_TEXTS];
+    size_t at[CLI_CHUNK_TEXTS], len[CLI_CHUNK_TEXTS], n;
+    cli_chunk_fn fn;
+    void *ctx;
+} chunk;
+
+static fre_status flush(chunk *k, fre_err *err)
+{
+    const size_t n = k->n;
+
+    for (size_t i = 0; i < n; i++)
+        k->text[i] = (const char *)k->bytes.p + k->at[i];
+    k->n = 0;
+    k->bytes.n = 0;
+    return n > 0 ? k->fn(k->ctx, k->text, k->len, n, err) : FRE_OK;
+}
+
+static fre_status take(chunk *k, const fre_record *rec, fre_err *err)
+{
+    fre_status st;
+
+    k->at[k->n] = k->bytes.n;
+    k->len[k->n] = rec->text_len;
+    st = fre_buf_append(&k->bytes, rec->text, rec->text_len);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "out of memory while reading texts");
+    k->n++;
+    return k->n == CLI_CHUNK_TEXTS || k->bytes.n >= CHUNK_BYTES ? flush(k, err) : FRE_OK;
+}
+
+static fre_status read_all(cli *c, chunk *k, fre_corpus *corpus, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK) {
+        fre_corpus_stats stats;
+        fre_record rec;
+        bool more;
+
+        st = fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        st = take(k, &rec, err);
+        if (st == FRE_OK && fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        if (k->n == 0) {
+            fre_corpus_get_stats(corpus, &stats);
+            fre_progress_update(&c->progress, "embedding", stats.records,
+                                fre_corpus_expected(&stats));
+        }
+    }
+    return st == FRE_OK ? flush(k, err) : st;
+}
+
+fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err)
+{
+    const fre_corpus_opts opts = cli_corpus_opts(c);
+    fre_corpus *corpus = NULL;
+    chunk *k = calloc(1, sizeof *k);
+    fre_status st;
+
+    if (!k)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
+    fre_buf_init(&k->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
+    k->fn = fn;
+    k->ctx = ctx;
+    st = fre_corpus_open(&corpus, c->positional[0], &opts, err);
+    if (st == FRE_OK)
+        st = read_all(c, k, corpus, err);
+    fre_corpus_free(corpus);
+    fre_buf_wipe(&k->bytes);
+    free(k);
+    return st;
+}
+
+const char *cli_source(const cli *c)
+{
+    const char *slash = strrchr(c->positional[0], '/');
+
+    if (cli_given(c, "source"))
+        return cli_text(c, "source");
+    return slash ? slash + 1 : c->positional[0];
+}
