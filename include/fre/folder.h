@@ -45,9 +45,7 @@ typedef struct fre_folder {
     /** Hash of each cell, FRE_FOLDER_CELL_BYTES each; NULL: nobody knows them (distributed). */
     const uint8_t *cell_name;
     fre_npy_meta embedder; /**< name "", sha256 "": not known */
-    /** FRE_HASH_BYTES; NULL: none. */
-    const uint8_t *inverter_sha256, *projector_sha256, *prior_sha256, *bridge_sha256,
-        *language_model_sha256;
+    fre_inverter_parts inverter; /**< all zero: none */
     const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
     const char *ledger_reason;   /**< ... why */
     const char *collection;      /**< its terms as a JSON object; NULL: a curator */

@@ -119,16 +119,19 @@ FRE_API const char *fre_verify_sentence(size_t i);
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out,
                                                       fre_err *err);
 
-/** Hashes for the release: decoder and projector; NULL without a trained inverter. */
-FRE_API const uint8_t *fre_inverter_sha256(const fre_inverter *v);
-FRE_API const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v);
-/** Of the prior; NULL: none. */
-FRE_API const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v);
-FRE_API const uint8_t *fre_inverter_bridge_sha256(const fre_inverter *v); /**< NULL: none */
+/** What its texts depend on, beside the centroids: hashes of FRE_HASH_BYTES (borrowed; NULL: none)
+ * and the effort. */
+typedef struct fre_inverter_parts {
+    const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
+    const uint8_t *public_corpus; /**< of the file */
+    uint32_t effort;              /**< 1..10 */
+} fre_inverter_parts;
+
+/** v NULL: all zero. */
+FRE_API fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v);
 
 /** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
-FRE_API const uint8_t *fre_inverter_lm_sha256(const fre_inverter *v); /**< NULL: none */
 
 /** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
  * wipes each).  FRE_E_DATA: a NaN, an infinity, a zero vector, or a row longer than a normalised

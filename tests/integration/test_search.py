@@ -1,5 +1,6 @@
 """invert and synthesize with --inverter search: public corpus, its cache, effort, trace."""
 
+import hashlib
 import json
 
 import pytest
@@ -81,6 +82,10 @@ def test_synthesize(targets, tmp_path):
     assert done.code == 0, done.err
     cell, = lines(tmp_path / "out" / "synthetic.jsonl")
     assert cell["text"] == "turn off the radio in the kitchen"
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    corpus = hashlib.sha256((tmp_path / "public.txt").read_bytes()).hexdigest()
+    assert release["search"] == {"effort": 4, "public_corpus": {"sha256": corpus}}
+    assert release["models"]["inverter"] is None and release["models"]["bridge"] is None
 
 
 def test_refusals(targets, refused, tmp_path):

@@ -109,7 +109,7 @@ static void test_curator(void **state)
                           .n = 2,
                           .centroid = centroid,
                           .cell_name = names,
-                          .language_model_sha256 = grid_seed,
+                          .inverter = {.language_model = grid_seed, .effort = 7},
                           .ledger_entry = "0123456789abcdef"};
 
     (void)state;
@@ -121,6 +121,8 @@ static void test_curator(void **state)
     assert_non_null(strstr(content("release.json"), "\"prior\": null"));
     assert_non_null(
         strstr(content("release.json"), "\"language_model\": {\n      \"sha256\": \"01020300"));
+    assert_non_null(strstr(content("release.json"),
+                           "\"search\": {\n    \"effort\": 7,\n    \"public_corpus\": null"));
     assert_null(strstr(content("release.json"), "\"collection\""));
     assert_null(strstr(content("release.json"), FRE_FOLDER_NO_CELL));
 }

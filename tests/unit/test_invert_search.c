@@ -483,8 +483,9 @@ static void test_finds_planted(void **state)
     assert_int_equal(s.rows, PLANTED);
     assert_false(s.falls);
     assert_close(s.distance, 0, 0.02, 0);
-    assert_null(fre_inverter_sha256(v));
-    assert_null(fre_inverter_projector_sha256(v));
+    assert_null(fre_inverter_parts_of(v).decoder);
+    assert_null(fre_inverter_parts_of(v).projector);
+    assert_non_null(fre_inverter_parts_of(v).public_corpus);
     assert_null(fre_inverter_lm(v));
     fre_inverter_free(v);
 }

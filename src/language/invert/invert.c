@@ -96,6 +96,7 @@ static void take_options(fre_inverter *v, const fre_inverter_opts *o)
     v->dim = fre_embedder_info(v->embedder)->dim;
     v->threads = o->threads;
     v->seed = o->seed;
+    v->effort = o->search.effort > 0 ? o->search.effort : INV_EFFORT;
     v->tuning = inv_tuning_of(o->search.effort, search_alone(o));
     if (o->samples > 0)
         v->tuning.samples = o->samples;
@@ -183,6 +184,14 @@ static fre_status open_statistics(fre_inverter *v, const fre_inverter_opts *o, f
     return open_prior_beyond(v, o->search.prior, err);
 }
 
+static fre_status hash_corpus(fre_inverter *v, const char *path, fre_err *err)
+{
+    fre_status st = fre_sha256_file(v->corpus_sha256, path, err);
+
+    v->has_corpus = st == FRE_OK;
+    return st;
+}
+
 static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
 {
     fre_status st;
@@ -199,6 +208,8 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
     if (st == FRE_OK && (search_alone(o) || o->search.public_corpus))
         st = inv_index_open(&v->index, o->search.public_corpus, v->lm, v->embedder, o->progress,
                             err);
+    if (st == FRE_OK && o->search.public_corpus)
+        st = hash_corpus(v, o->search.public_corpus, err);
     return st == FRE_OK && search_alone(o) ? fit_spread_of_index(v) : st;
 }
 
@@ -242,29 +253,26 @@ void fre_inverter_free(fre_inverter *v)
     free(v);
 }
 
-const uint8_t *fre_inverter_sha256(const fre_inverter *v)
+fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v)
 {
-    return v->decoder ? fre_model_info_view(v->decoder)->sha256 : NULL;
-}
+    fre_inverter_parts p = {0};
 
-const uint8_t *fre_inverter_projector_sha256(const fre_inverter *v)
-{
-    return v->decoder ? fre_tensors_sha256(v->projector.tensors) : NULL;
-}
-
-const uint8_t *fre_inverter_lm_sha256(const fre_inverter *v)
-{
-    return v->lm ? fre_lm_info(v->lm)->sha256 : NULL;
-}
-
-const uint8_t *fre_inverter_prior_sha256(const fre_inverter *v)
-{
-    return v->prior ? fre_prior_info_view(v->prior)->sha256 : NULL;
-}
-
-const uint8_t *fre_inverter_bridge_sha256(const fre_inverter *v)
-{
-    return v->bridge ? fre_bridge_info_view(v->bridge)->sha256 : NULL;
+    if (!v)
+        return p;
+    p.effort = v->effort;
+    if (v->decoder) {
+        p.decoder = fre_model_info_view(v->decoder)->sha256;
+        p.projector = fre_tensors_sha256(v->projector.tensors);
+    }
+    if (v->prior)
+        p.prior = fre_prior_info_view(v->prior)->sha256;
+    if (v->bridge)
+        p.bridge = fre_bridge_info_view(v->bridge)->sha256;
+    if (v->lm)
+        p.language_model = fre_lm_info(v->lm)->sha256;
+    if (v->has_corpus)
+        p.public_corpus = v->corpus_sha256;
+    return p;
 }
 
 fre_lm *fre_inverter_lm(const fre_inverter *v)

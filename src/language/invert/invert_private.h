@@ -283,7 +283,10 @@ struct fre_inverter {
     fre_lm *lm;         /* NULL: none */
     uint32_t threads;
     uint64_t seed;
+    uint32_t effort;
     inv_tuning tuning;
+    uint8_t corpus_sha256[FRE_HASH_BYTES]; /* if has_corpus */
+    bool has_corpus;
     fre_invert_trace_fn trace;
     void *trace_ctx;
 };
@@ -297,7 +300,8 @@ void inv_state_wipe(inv_state *s);
 fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);
 /* The plan writes exactly this text.  False: too long. */
 bool inv_plan_text(inv_plan *out, const fre_model *m, const char *text, size_t n);
-/* Rounds, draws and widths of an effort from 1 to 10. */
+#define INV_EFFORT 5u /* default */
+/* Rounds, draws and widths of an effort from 1 to 10; 0: default. */
 inv_tuning inv_tuning_of(uint32_t effort, bool search_only);
 /* The language model reads the finalists of n states; their scores and order follow. */
 fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);

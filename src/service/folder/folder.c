@@ -198,26 +198,41 @@ static fre_status add_collection(json_t *release, const fre_folder *r, fre_err *
                : fre_fail(err, FRE_E_NOMEM, "out of memory while writing JSON");
 }
 
+static json_t *models_json(const fre_folder *r)
+{
+    const fre_inverter_parts *p = &r->inverter;
+    uint8_t sha[32];
+
+    return json_pack(
+        "{s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
+        model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
+        "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
+        "prior", model_json(NULL, p->prior), "bridge", model_json(NULL, p->bridge),
+        "language_model", model_json(NULL, p->language_model));
+}
+
+/* How the texts were searched; null: there are none. */
+static json_t *search_json(const fre_inverter_parts *p)
+{
+    return p->effort == 0 ? json_null()
+                          : json_pack("{s:i, s:o}", "effort", (int)p->effort, "public_corpus",
+                                      model_json(NULL, p->public_corpus));
+}
+
 static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *err)
 {
     FILE *f;
-    uint8_t sha[32];
     json_t *obj;
     fre_status st = fre_outdir_file(dir, &f, "release.json", err);
 
     if (st != FRE_OK)
         return st;
-    obj = json_pack(
-        "{s:s, s:s, s:b, s:o, s:I, s:o, s:{s:o, s:o, s:o, s:o, s:o, s:o}, s:o, s:o}", "format",
-        "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private, "statement",
-        statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
-        parameters_json(r), "models", "embedder",
-        model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
-        "inverter", model_json(NULL, r->inverter_sha256), "projector",
-        model_json(NULL, r->projector_sha256), "prior", model_json(NULL, r->prior_sha256), "bridge",
-        model_json(NULL, r->bridge_sha256), "language_model",
-        model_json(NULL, r->language_model_sha256), "ledger", ledger_json(r), "warnings",
-        warnings_json(r));
+    obj = json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "format",
+                    "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
+                    "statement", statement_json(r->statement), "released_cells", (json_int_t)r->n,
+                    "parameters", parameters_json(r), "models", models_json(r), "search",
+                    search_json(&r->inverter), "ledger", ledger_json(r), "warnings",
+                    warnings_json(r));
     st = obj ? add_collection(obj, r, err) : FRE_OK;
     if (st != FRE_OK) {
         json_decref(obj);
