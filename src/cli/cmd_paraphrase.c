@@ -1,6 +1,7 @@
 /* cmd_paraphrase.c - texts -> other texts that say the same, beside each in its JSON line. */
 #include "json_line.h"
 #include "paraphrase_args.h"
+#include "search_args.h"
 
 #include <fre/corpus.h>
 
@@ -48,6 +49,7 @@ static const cli_arg args[] = {
     CLI_FILE("language-model", "FILE", .preset = "none",
              .help = "GGUF file that writes candidates too and says how natural all of them are; "
                      "default: the one that tools/get-language-model obtains; none"),
+    CLI_STATISTICS_ARGS,
     CLI_WHOLE("seed", "N", 0, UINT64_MAX, .preset = "0", .help = "other numbers, other samples"),
 };
 
@@ -153,7 +155,10 @@ static fre_status open_writers(job *j, fre_err *err)
     const fre_lm_opts lm = {.path = strcmp(name, "default") != 0 ? name : NULL,
                             .threads = c->threads,
                             .parts = FRE_LM_WHOLE};
-    const fre_inverter_opts inverter = {.path = cli_text(c, "inverter"), .threads = c->threads};
+    const fre_inverter_opts inverter = {
+        .path = cli_text(c, "inverter"),
+        .threads = c->threads,
+        .search = {.prior = cli_text(c, "prior"), .bridge = cli_text(c, "bridge")}};
     fre_status st = FRE_OK;
 
     if (is_none(name) && is_none(inverter.path))

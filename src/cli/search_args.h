@@ -12,6 +12,14 @@
              .help = "GGUF file, its projector beside it" or                                       \
                      ", or search: none is needed, for any embedder, with --public-corpus "        \
                      "(default: the bundled one)")
+/* What an inverter knows of embeddings in general. */
+#define CLI_STATISTICS_ARGS                                                                        \
+    CLI_FILE("prior", "FILE",                                                                      \
+             .help = "statistics of public text by model prior, or none (default: what lies "      \
+                     "beside the embedder)"),                                                      \
+        CLI_FILE("bridge", "FILE",                                                                 \
+                 .help = "made by model bridge: the inverter serves another embedder than its "    \
+                         "own; or none (default: what lies beside the embedder)")
 #define CLI_SEARCH_ARGS                                                                            \
     CLI_FILE("public-corpus", "FILE",                                                              \
              .help = "texts that anyone may see (field text): starts and words of the search; "    \
@@ -24,12 +32,7 @@
                          "(default: none)"),                                                       \
         CLI_POSITIVE("language-weight", "L", 10,                                                   \
                      .help = "of that log-probability (default: the value it was tuned with)"),    \
-        CLI_FILE("prior", "FILE",                                                                  \
-                 .help = "statistics of public text by model prior, or none (default: what lies "  \
-                         "beside the embedder)"),                                                  \
-        CLI_FILE("bridge", "FILE",                                                                 \
-                 .help = "made by model bridge: the inverter serves another embedder than its "    \
-                         "own; or none (default: what lies beside the embedder)")
+        CLI_STATISTICS_ARGS
 
 fre_search_opts cli_search_opts(const cli *c);
 

@@ -288,6 +288,13 @@ def test_bridge(fre, tmp_path):
     cell, = map(json.loads, (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines())
     assert cell["text"].lower().strip(".!") == "tell me a joke"
 
+    done = fre("paraphrase", "out", "-o", "p.jsonl", "--embedder", other, "--paraphrases", "3")
+    assert done.code == 0, done.err
+    varied, = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
+    assert varied["paraphrases"]
+    refused_once(fre, tmp_path, ("paraphrase", "out", "-o", "q.jsonl", "--embedder", other,
+                                 "--bridge", "none", "--prior", "none"))
+
     write_rows(tmp_path / "x.npy", unit_rows())
     invert = ("invert", "x.npy", "-o", "t.jsonl", "--bridge")
     refused_once(fre, tmp_path, (*invert, "other.bridge.gguf"), part="begins at another embedder")
