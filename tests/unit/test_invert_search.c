@@ -19,7 +19,7 @@
 #include "assert_num.h"
 #include "invert_private.h"
 #include "temp_dir.h"
-#include "tiny_gguf.h"
+#include "tiny_lm.h"
 
 #define DIM 64u
 
@@ -369,6 +369,36 @@ static void test_screen(void **state)
     inv_pool_wipe(&p);
 }
 
+/* What points along mu - E(text) comes first, and the answer to a text is kept. */
+static void test_responses(void **state)
+{
+    enum { N = 4, D = 16 };
+    int8_t q[N * D] = {0};
+    const float scale[N] = {0.01f, 0.01f, 0.01f, 0.01f};
+    const uint32_t count[N] = {1, 1, 1, 1};
+    const uint64_t at[N + 1] = {0, 1, 2, 3, 4};
+    const inv_rows words = {.n = N, .dim = D, .q = q, .scale = scale, .count = count, .at = at,
+                            .text = "abcd"};
+    const float mu[D] = {1, 1}, embedding[D] = {0, 1};
+    const uint8_t key[16] = {1}, other[16] = {2};
+    const uint32_t order[N] = {2, 1, 0, 3}, away[N] = {3, 0, 1, 2};
+    inv_response r = {.n = 0};
+
+    (void)state;
+    q[0] = 40;
+    q[D] = 50;
+    q[2 * D] = 100;
+    q[3 * D] = -100;
+    q[3 * D + 1] = 100; /* of the text already */
+    assert_int_equal(inv_respond(&r, &words, mu, embedding, key), FRE_OK);
+    assert_int_equal(r.n, N);
+    assert_memory_equal(r.word, order, sizeof order);
+    assert_int_equal(inv_respond(&r, &words, embedding, mu, key), FRE_OK); /* the same text: kept */
+    assert_memory_equal(r.word, order, sizeof order);
+    assert_int_equal(inv_respond(&r, &words, embedding, mu, other), FRE_OK);
+    assert_memory_equal(r.word, away, sizeof away);
+}
+
 /* ---- the search ---------------------------------------------------------------------------- */
 
 typedef struct seen {
@@ -547,6 +577,48 @@ static void test_effort(void **state)
     }
 }
 
+/* Without a corpus the model's own lines are one: its words, letters here, are what is found. */
+static void test_lines_of_the_model(void **state)
+{
+    const tiny_lm shape = {.dim = 64, .scale = 0.4f, .context = 512, .bytes = 256};
+    static const char *const text = "q c x";
+    const size_t len = strlen(text);
+    const double std[1] = {0};
+    char path[512];
+    float mu[WIDTH];
+    seen s = {.rows = 0};
+    fre_inversion out[2];
+    fre_err err = {{0}};
+    size_t n;
+    uint8_t *bytes = tiny_lm_bytes(&shape, &n);
+
+    (void)state;
+    tiny_write(temp_path(path, &dir, "letters.gguf"), bytes, n);
+    free(bytes);
+    assert_int_equal(fre_embed_texts(bundled, mu, &text, &len, 1, &err), FRE_OK);
+    for (uint32_t i = 0; i < 2; i++) {
+        fre_inverter_opts opts = {.path = FRE_INVERTER_SEARCH,
+                                  .threads = 1 + i,
+                                  .search = {.effort = 4, .language_model = path},
+                                  .trace = i == 0 ? watch : NULL,
+                                  .trace_ctx = &s};
+        fre_inverter *v = NULL;
+
+        if (fre_inverter_new(&v, bundled, &opts, &err) != FRE_OK)
+            fail_msg("%s", err.text);
+        run(v, &out[i], mu, std, 1);
+        assert_non_null(fre_inverter_lm(v));
+        fre_inverter_free(v);
+    }
+    assert_string_equal(out[0].text, text);
+    assert_string_equal(out[1].text, text);
+    assert_memory_equal(&out[0].score, &out[1].score, sizeof out[0].score);
+    assert_close(out[0].distance, 0, 1e-3, 0);
+    assert_int_equal(s.rows, 1);
+    fre_inversion_wipe(&out[0]);
+    fre_inversion_wipe(&out[1]);
+}
+
 static void refuse(const fre_search_opts *search, fre_status want, const char *part)
 {
     const fre_inverter_opts opts = {.path = FRE_INVERTER_SEARCH, .threads = 1, .search = *search};
@@ -597,9 +669,11 @@ int main(void)
         cmocka_unit_test(test_ngrams),
         cmocka_unit_test(test_word_edits),
         cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_responses),
         cmocka_unit_test(test_finds_planted),
         cmocka_unit_test(test_search_repeats),
         cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_lines_of_the_model),
         cmocka_unit_test(test_refusals),
     };
 
