@@ -16,30 +16,12 @@
 
 #include "assert_num.h"
 #include "bridge_private.h"
+#include "mix.h"
 #include "temp_dir.h"
 
 #define A 5u /* dimensions of the first embedder */
 #define B 3u
 #define D (A + B)
-
-static uint64_t mix = 5;
-
-static double next_real(void) /* uniform on [0, 1) (splitmix64) */
-{
-    uint64_t z = mix += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-53;
-}
-
-static double gauss(void)
-{
-    const double u = 1.0 - next_real(), v = next_real();
-
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
 
 /* Rows [x y]: a fixed linear mixture of D normal numbers, away from 0. */
 static float *draw_rows(size_t n)
@@ -51,12 +33,12 @@ static float *draw_rows(size_t n)
     mix = 17;
     for (size_t i = 0; i < D; i++)
         for (size_t j = 0; j < D; j++)
-            matrix[i][j] = (next_real() - 0.5) / (double)(1 + j / 2);
+            matrix[i][j] = (mix_real() - 0.5) / (double)(1 + j / 2);
     for (size_t r = 0; r < n; r++) {
         double z[D];
 
         for (size_t k = 0; k < D; k++)
-            z[k] = gauss();
+            z[k] = mix_gauss();
         for (size_t i = 0; i < D; i++) {
             double sum = 0.1 * (double)i;
 
@@ -187,7 +169,7 @@ static void estimate_is_the_conditional_mean(void **state)
         const double s = noise[t % 5];
 
         for (size_t i = 0; i < A; i++)
-            mu[i] = (float)gauss();
+            mu[i] = (float)mix_gauss();
         assert_int_equal(fre_bridge_estimate(b, out, &left, mu, s), FRE_OK);
         slow(want, &slow_left, x, n, mu, s);
         for (size_t i = 0; i < B; i++)
@@ -216,7 +198,7 @@ static void error_is_what_is_left(void **state)
             double left;
 
             for (size_t i = 0; i < A; i++)
-                mu[i] = x[r * D + i] + (float)(0.1 * gauss());
+                mu[i] = x[r * D + i] + (float)(0.1 * mix_gauss());
             assert_int_equal(fre_bridge_estimate(b, out, &left, mu, 0.1), FRE_OK);
             said += left;
             error += fre_dist2(out, x + r * D + A, B);

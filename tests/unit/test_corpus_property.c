@@ -11,27 +11,16 @@
 #include <cmocka.h>
 
 #include "corpus_int.h"
+#include "mix.h"
 
 #define RECORDS 24
 #define PIECES 12
 #define TEXT_BYTES 256
 #define FILE_BYTES (1u << 20)
 
-static uint64_t state_of_random;
-
-/* SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). */
-static uint64_t draw(void)
-{
-    uint64_t z = (state_of_random += 0x9e3779b97f4a7c15u);
-
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 static size_t below(size_t n)
 {
-    return (size_t)(draw() % n);
+    return (size_t)(mix_next() % n);
 }
 
 typedef struct item {
@@ -306,7 +295,7 @@ static void test_round_trips(void **unused)
         item items[RECORDS];
         sink s = {malloc(FILE_BYTES), 0};
 
-        state_of_random = seed * 1000003 + k;
+        mix = seed * 1000003 + k;
         assert_non_null(s.p);
         for (size_t i = 0; i < RECORDS; i++)
             make_item(&items[i], format != FRE_CORPUS_TXT);

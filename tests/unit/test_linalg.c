@@ -15,18 +15,12 @@
 #include <string.h>
 
 #include "assert_num.h"
+#include "mix.h"
 
-static uint64_t mix = 1;
-
-/* Uniform on [-1, 1): a small generator of the test's own (splitmix64). */
+/* Uniform on [-1, 1). */
 static float next_float(void)
 {
-    uint64_t z = mix += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (float)((double)(z >> 40) * 0x1p-23 - 1.0);
+    return (float)((double)(mix_next() >> 40) * 0x1p-23 - 1.0);
 }
 
 static float *make_rows(size_t n)

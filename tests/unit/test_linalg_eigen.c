@@ -13,20 +13,13 @@
 #include <string.h>
 
 #include "assert_num.h"
+#include "mix.h"
 
 #define N_MAX 96u
 
-static uint64_t mix = 5;
-
-/* Uniform on [-1, 1) (splitmix64). */
-static double next_real(void)
+static double next_real(void) /* uniform on [-1, 1) */
 {
-    uint64_t z = mix += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-52 - 1.0;
+    return 2.0 * mix_real() - 1.0;
 }
 
 static double a[N_MAX * N_MAX], v[N_MAX * N_MAX], value[N_MAX];

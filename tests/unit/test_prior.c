@@ -15,29 +15,11 @@
 #include <fre/prior.h>
 
 #include "assert_num.h"
+#include "mix.h"
 #include "prior_private.h"
 #include "temp_dir.h"
 
 #define D 6u
-
-static uint64_t mix = 3;
-
-static double next_real(void) /* uniform on [0, 1) (splitmix64) */
-{
-    uint64_t z = mix += UINT64_C(0x9e3779b97f4a7c15);
-
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    z ^= z >> 31;
-    return (double)(z >> 11) * 0x1p-53;
-}
-
-static double gauss(void)
-{
-    const double u = 1.0 - next_real(), v = next_real();
-
-    return sqrt(-2.0 * log(u)) * cos(6.283185307179586 * v);
-}
 
 /* x = centre + A z with a fixed A: covariance A A'. */
 static const double centre[D] = {0.1, -0.2, 0.3, 0, 0.05, 0.5};
@@ -48,7 +30,7 @@ static void make_matrix(void)
     mix = 11;
     for (size_t i = 0; i < D; i++)
         for (size_t j = 0; j < D; j++)
-            matrix[i][j] = (next_real() - 0.5) / (double)(j + 1);
+            matrix[i][j] = (mix_real() - 0.5) / (double)(j + 1);
 }
 
 static double covariance(size_t i, size_t j)
@@ -69,7 +51,7 @@ static float *draw_rows(size_t n)
         double z[D];
 
         for (size_t k = 0; k < D; k++)
-            z[k] = gauss();
+            z[k] = mix_gauss();
         for (size_t i = 0; i < D; i++) {
             double sum = centre[i];
 
@@ -286,7 +268,7 @@ static void posterior_mean_is_the_formula(void **state)
         const double s = noise[t % 4];
 
         for (size_t i = 0; i < D; i++)
-            mu[i] = (float)(gauss() * 0.7);
+            mu[i] = (float)(mix_gauss() * 0.7);
         assert_int_equal(fre_prior_posterior_mean(p, out, mu, s), FRE_OK);
         slow_mean(want, p, mu, s);
         for (size_t i = 0; i < D; i++)
@@ -367,7 +349,7 @@ static void posterior_mean_denoises(void **state)
     p = make(x, n, n, 1);
     for (size_t r = 0; r < n; r++) {
         for (size_t i = 0; i < D; i++)
-            mu[i] = x[r * D + i] + (float)(s * gauss());
+            mu[i] = x[r * D + i] + (float)(s * mix_gauss());
         assert_int_equal(fre_prior_posterior_mean(p, out, mu, s), FRE_OK);
         error += fre_dist2(out, x + r * D, D) / (double)n;
         raw += fre_dist2(mu, x + r * D, D) / (double)n;
@@ -390,7 +372,7 @@ static void densities_are_the_formula(void **state)
 
     (void)state;
     for (size_t i = 0; i < 5 * D; i++)
-        x[i] = (float)(0.4 * gauss());
+        x[i] = (float)(0.4 * mix_gauss());
     memcpy(mu, x, sizeof mu);
     assert_int_equal(fre_prior_log_density(p, got, x, 5), FRE_OK);
     assert_int_equal(fre_prior_posterior_log_density(p, post, x, 5, mu, 0.25), FRE_OK);
@@ -464,7 +446,7 @@ static void flat_directions_keep_a_variance(void **state)
 
     (void)state;
     for (size_t i = 0; i < 64 * D; i++)
-        x[i] = i % D < 2 ? (float)gauss() : 0.25F;
+        x[i] = i % D < 2 ? (float)mix_gauss() : 0.25F;
     p = make(x, 64, 64, 1);
     assert_true(p->value[D - 1] > 0);
     assert_true((double)p->value[D - 1] < 1e-5);
