@@ -1,5 +1,5 @@
 /* cmd_model_bridge.c - the way from one embedder's embeddings to another's, over public text. */
-#include "text_chunks.h"
+#include "public_text.h"
 
 #include <fre/bridge.h>
 #include <fre/embed.h>
@@ -16,14 +16,7 @@ static const cli_positional positional[] = {
 
 static const cli_arg args[] = {
     CLI_HEADING("Output"),
-    CLI_FILE("output", "FILE", .letter = 'o', .required = true,
-             .help = "GGUF file to make; NAME.bridge.gguf beside NAME.gguf is found by itself"),
-    {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
-    {.name = "source",
-     .metavar = "TEXT",
-     .kind = CLI_STRING,
-     .help = "where the texts are from, up to 127 bytes, kept in the file (default: the input's "
-             "name)"},
+    CLI_STATISTICS_OUTPUT("bridge"),
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
     CLI_HEADING("Models"),
@@ -37,6 +30,7 @@ static const cli_arg args[] = {
 
 typedef struct job {
     cli *c;
+    const char *source; /* borrowed */
     fre_embedder *from, *to;
     fre_prior_sums *sums;
     fre_bridge *bridge;
@@ -77,17 +71,10 @@ static fre_status open_embedder(fre_embedder **out, uint32_t *dim, const cli *c,
 
 static fre_status prepare(job *j, fre_err *err)
 {
-    const char *output = cli_text(j->c, "output");
     size_t rows;
     fre_status st;
 
-    if (strcmp(output, "-") == 0)
-        return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
-    if (strlen(cli_source(j->c)) > 127)
-        return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
-    st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
-    if (st == FRE_OK)
-        st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
+    st = cli_open_statistics(j->c, &j->out, &j->source, err);
     if (st == FRE_OK)
         st = open_embedder(&j->from, &j->from_dim, j->c, "embedder", err);
     if (st == FRE_OK)
@@ -137,7 +124,7 @@ static fre_status run(cli *c, fre_err *err)
         st = cli_read_chunks(c, add_texts, j, err);
     if (st == FRE_OK)
         st = fre_bridge_make(&j->bridge, j->sums, fre_embedder_info(j->from),
-                             fre_embedder_info(j->to), cli_source(c), err);
+                             fre_embedder_info(j->to), j->source, err);
     if (st == FRE_OK)
         st = fre_bridge_write(j->bridge, fre_outfile_stream(j->out), err);
     if (st == FRE_OK)

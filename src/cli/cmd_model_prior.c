@@ -1,5 +1,5 @@
 /* cmd_model_prior.c - mean and covariance of the embeddings of public text. */
-#include "text_chunks.h"
+#include "public_text.h"
 
 #include <fre/embed.h>
 #include <fre/prior.h>
@@ -15,23 +15,13 @@ static const cli_positional positional[] = {
 };
 
 static const cli_arg args[] = {
-    CLI_HEADING("Output"),
-    CLI_FILE("output", "FILE", .letter = 'o', .required = true,
-             .help = "GGUF file to make; NAME.prior.gguf beside NAME.gguf is found by itself"),
-    {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
-    {.name = "source",
-     .metavar = "TEXT",
-     .kind = CLI_STRING,
-     .help = "where the texts are from, up to 127 bytes, kept in the file (default: the input's "
-             "name)"},
-    CLI_HEADING("Input"),
-    CLI_CORPUS_ARGS,
-    CLI_HEADING("Model"),
-    CLI_EMBEDDER,
+    CLI_HEADING("Output"), CLI_STATISTICS_OUTPUT("prior"), CLI_HEADING("Input"),
+    CLI_CORPUS_ARGS,       CLI_HEADING("Model"),           CLI_EMBEDDER,
 };
 
 typedef struct job {
     cli *c;
+    const char *source; /* borrowed */
     fre_embedder *embedder;
     fre_prior_sums *sums;
     fre_prior *prior;
@@ -96,17 +86,10 @@ static bool is_npy(const char *path)
 
 static fre_status prepare(job *j, fre_err *err)
 {
-    const char *output = cli_text(j->c, "output");
     fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
     fre_status st = FRE_OK;
 
-    if (strcmp(output, "-") == 0)
-        return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
-    if (strlen(cli_source(j->c)) > 127)
-        return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
-    st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
-    if (st == FRE_OK)
-        st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
+    st = cli_open_statistics(j->c, &j->out, &j->source, err);
     if (st == FRE_OK)
         st = fre_embedder_new(&j->embedder, &opts, err);
     if (st != FRE_OK)
@@ -153,7 +136,7 @@ static fre_status run(cli *c, fre_err *err)
     if (st == FRE_OK)
         st = is_npy(c->positional[0]) ? read_rows(j, err) : cli_read_chunks(c, add_texts, j, err);
     if (st == FRE_OK)
-        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), cli_source(c), err);
+        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);
     if (st == FRE_OK)
         st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
     if (st == FRE_OK)

@@ -1,5 +1,6 @@
-/* text_chunks.c - reading a corpus in chunks that an embedder takes in one call. */
-#include "text_chunks.h"
+/* public_text.c - a corpus in chunks that an embedder takes in one call, and the file that statistics of
+ * it go to. */
+#include "public_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,11 +84,26 @@ fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err)
     return st;
 }
 
-const char *cli_source(const cli *c)
+/* --source, or the input's name without its folder. */
+static const char *source_of(const cli *c)
 {
     const char *slash = strrchr(c->positional[0], '/');
 
     if (cli_given(c, "source"))
         return cli_text(c, "source");
     return slash ? slash + 1 : c->positional[0];
+}
+
+fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source, fre_err *err)
+{
+    const char *output = cli_text(c, "output");
+    fre_status st;
+
+    *source = source_of(c);
+    if (strcmp(output, "-") == 0)
+        return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
+    if (strlen(*source) > 127)
+        return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
+    st = cli_refuse_inputs(c, c->positional[0], "output", err);
+    return st == FRE_OK ? fre_outfile_open(out, output, cli_flag(c, "force"), err) : st;
 }

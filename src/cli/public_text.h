@@ -1,0 +1,33 @@
+/* public_text.h - what the commands share that make statistics of public text: texts, some thousands
+ * at a time, and the file to make. */
+#ifndef FRE_CLI_PUBLIC_TEXT_H
+#define FRE_CLI_PUBLIC_TEXT_H
+
+#include "corpus_args.h"
+
+#define CLI_CHUNK_TEXTS 4096u
+
+/* Borrowed for the call; 1 <= n <= CLI_CHUNK_TEXTS. */
+typedef fre_status (*cli_chunk_fn)(void *ctx, const char *const *text, const size_t *len, size_t n,
+                                   fre_err *err);
+
+/* All texts of the first positional argument, read by the arguments of CLI_CORPUS_ARGS, with progress.
+ * Stops at the first status that is not FRE_OK. */
+fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err);
+
+/* ending: of the file, before .gguf. */
+#define CLI_STATISTICS_OUTPUT(ending)                                                              \
+    CLI_FILE("output", "FILE", .letter = 'o', .required = true,                                    \
+             .help =                                                                               \
+                 "GGUF file to make; NAME." ending ".gguf beside NAME.gguf is found by itself"),   \
+        {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},              \
+    {                                                                                              \
+        .name = "source", .metavar = "TEXT", .kind = CLI_STRING,                                   \
+        .help = "where the texts are from, up to 127 bytes, kept in the file (default: the "       \
+                "input's name)"                                                                    \
+    }
+
+/* Checks --output and --source and opens the file.  *source: borrowed. */
+fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source, fre_err *err);
+
+#endif
