@@ -8,8 +8,8 @@ usage: inversion.py --set TITLE=FILE[@FIELD:VALUE,VALUE...] [--set ...] --public
                     [--work DIR] [--program build/fre-e2t] [--nearest build/release/bench/nearest_text]
                     [--threads N] [--docs docs/inversion.md]
 
-FILE: JSON lines, also .gz; the first n texts of it (of those whose FIELD has one of the values)
-become a set.  --public: texts for the method "nearest" and for the search, none of which may be in a
+FILE: JSON lines, also .gz; the first n texts of it become a set, or, with FIELD, n of those that have
+one of the values, from each value in turn (such files often go by sources, one after the other).  --public: texts for the method "nearest" and for the search, none of which may be in a
 set; its first --public-lines texts are taken.  Each embedding gets Gaussian noise, of the given norm
 in all, from a fixed seed; the methods get the noisy embedding and its noise level:
   nearest         the public text nearest to it
@@ -78,7 +78,7 @@ def parse_set(word):
     if not match:
         sys.exit(f"--set {word}: must be TITLE=FILE or TITLE=FILE@FIELD:VALUE,VALUE")
     title, path, field, values = match.groups()
-    return title, path, field, values.split(",") if values else None
+    return title, path, field, values.split(",") if values else (None,)
 
 
 # ---- files ----------------------------------------------------------------------------------------
@@ -104,10 +104,17 @@ def put_texts(path, texts):
     os.replace(path + ".partial", path)
 
 
-def take_texts(path, n, field=None, values=None):
-    wanted = (" ".join(r["text"].split()) for r in records(path)
-              if field is None or r.get(field) in values)
-    return list(itertools.islice((t for t in wanted if t), n))
+def take_texts(path, n, field=None, values=(None,)):
+    lists = {v: [] for v in values}
+    for r in records(path):
+        mine = lists.get(r.get(field) if field else None)
+        text = " ".join(r["text"].split())
+        if mine is not None and text and len(mine) < n:
+            mine.append(text)
+        if all(len(t) == n for t in lists.values()):
+            break
+    in_turn = itertools.chain.from_iterable(itertools.zip_longest(*lists.values()))
+    return list(itertools.islice((t for t in in_turn if t), n))
 
 
 def read_npy(path):
