@@ -40,6 +40,9 @@ typedef struct fre_model_info {
 FRE_API FRE_MUST_CHECK fre_status fre_model_open(fre_model **out, const char *path,
                                                  fre_model_kind kind, fre_err *err);
 FRE_API void fre_model_free(fre_model *m);
+/** What a GGUF file says that it is, as a label; "": nothing.  FRE_E_NOINPUT, FRE_E_MODEL. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_architecture(char *out, size_t n, const char *path,
+                                                         fre_err *err);
 FRE_API const fre_model_info *fre_model_info_view(const fre_model *m);
 
 /** Workspace.  max_tokens: the longest sequence; max_seqs: sequences decoded side by side
@@ -62,6 +65,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_detokenize(const fre_model *m, fre_b
 FRE_API size_t fre_model_utf8(const char *text, size_t n);
 /** Largest cut <= max of n bytes of UTF-8 that splits no character; n where n <= max. */
 FRE_API size_t fre_model_cut(const char *text, size_t n, size_t max);
+/** A name out of a file, for people: text into out, cut to fit n bytes, with '?' for each byte of a
+ * control character and each that is not UTF-8. */
+FRE_API void fre_model_label(char *out, size_t n, const char *text);
 FRE_API int32_t fre_model_bos(const fre_model *m);
 FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
 /** A control token: begin, end, a role of a dialogue; never part of a text. */

@@ -957,9 +957,45 @@ static void scores_check_their_arguments(void **state)
     free(logits);
 }
 
+static void labels_are_for_people(void **state)
+{
+    static const char *const label[][2] = {
+        {"MiniLM-L6-v2", "MiniLM-L6-v2"},
+        {"", ""},
+        {"\x1b[31mred\n", "?[31mred?"},
+        {"a\xc2\x9b b\x7f", "a?? b?"},
+        {"\xc3\xa9\xff\xc3", "\xc3\xa9??"},
+        {"12345678901234\xc3\xa9", "12345678901234"},
+        {"1234567890123\xc3\xa9!", "1234567890123\xc3\xa9"},
+    };
+    char out[16];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof label / sizeof *label; i++) {
+        fre_model_label(out, sizeof out, label[i][0]);
+        assert_string_equal(out, label[i][1]);
+    }
+    fre_model_label(out, 1, "long");
+    assert_string_equal(out, "");
+}
+
+static void files_say_what_they_are(void **state)
+{
+    char is[32] = "as before";
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_int_equal(fre_model_architecture(is, sizeof is, "/nonexistent", &err), FRE_E_NOINPUT);
+    assert_string_equal(is, "as before");
+    assert_int_equal(fre_model_architecture(is, sizeof is, PROJECTOR, &err), FRE_OK);
+    assert_string_equal(is, "fre-e2t-projector");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels_are_for_people),
+        cmocka_unit_test(files_say_what_they_are),
         cmocka_unit_test(describes_the_bundled_models),
         cmocka_unit_test(tokenises_as_the_original),
         cmocka_unit_test(every_instruction_set_gives_the_same_bits),

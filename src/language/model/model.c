@@ -203,7 +203,7 @@ static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const c
         return fre_fail(err, FRE_E_MODEL, "%s holds a companion file (%s), not a language model",
                         path, arch);
     (void)snprintf(info->architecture, sizeof info->architecture, "%s", arch);
-    (void)snprintf(info->name, sizeof info->name, "%s", fre_gguf_text(g, "general.name"));
+    fre_model_label(info->name, sizeof info->name, fre_gguf_text(g, "general.name"));
     st = kind == FRE_MODEL_EMBEDDER ? check_embedder(g, info, path, err)
                                     : check_decoder(g, info, path, err);
     return st == FRE_OK ? check_shape(g, info, path, err) : st;
@@ -342,6 +342,17 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
 out:
     fre_gguf_wipe(&g);
     fre_model_free(m);
+    return st;
+}
+
+fre_status fre_model_architecture(char *out, size_t n, const char *path, fre_err *err)
+{
+    fre_gguf_file g = {0};
+    fre_status st = fre_gguf_read(&g, path, err);
+
+    if (st == FRE_OK)
+        fre_model_label(out, n, fre_gguf_text(&g, "general.architecture"));
+    fre_gguf_wipe(&g);
     return st;
 }
 

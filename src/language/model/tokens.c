@@ -55,6 +55,22 @@ size_t fre_model_utf8(const char *text, size_t n)
     return n - (size_t)(end - p);
 }
 
+void fre_model_label(char *out, size_t n, const char *text)
+{
+    const size_t len = fre_model_cut(text, strlen(text), n - 1);
+    unsigned char *p = (unsigned char *)out;
+
+    memcpy(out, text, len);
+    out[len] = '\0';
+    for (size_t i = fre_model_utf8(out, len); i < len; i += fre_model_utf8(out + i, len - i))
+        out[i] = '?';
+    for (size_t i = 0; i < len; i++)
+        if (p[i] == 0xc2 && p[i + 1] < 0xa0) /* U+0080 to U+009F */
+            p[i] = p[i + 1] = '?';
+        else if (p[i] < 0x20 || p[i] == 0x7f)
+            p[i] = '?';
+}
+
 fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const char *text,
                               size_t len, bool special)
 {
