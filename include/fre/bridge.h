@@ -22,13 +22,15 @@
 extern "C" {
 #endif
 
+#define FRE_BRIDGE_ARCHITECTURE "fre-e2t-bridge" /**< general.architecture of its file */
+
 typedef struct fre_bridge fre_bridge;
 
 /** One end, for people and for comparison. */
 typedef struct fre_bridge_end {
     uint32_t dim;
-    char embedder[128]; /**< its name */
-    char hash[65];      /**< hex SHA-256 of its file */
+    char embedder[128]; /**< its name, as fre_model_label leaves it; source too */
+    char hash[65];      /**< hex SHA-256 of its file, lower case */
 } fre_bridge_end;
 
 typedef struct fre_bridge_info {

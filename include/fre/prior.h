@@ -21,6 +21,8 @@ extern "C" {
 /** Of the bundled embedder. */
 #define FRE_PRIOR_DEFAULT "all-minilm-l6-v2.prior.gguf"
 
+#define FRE_PRIOR_ARCHITECTURE "fre-e2t-prior" /**< general.architecture of its file */
+
 typedef struct fre_prior fre_prior;
 
 typedef struct fre_prior_info {
@@ -85,6 +87,8 @@ FRE_API uint64_t fre_prior_sums_rows(const fre_prior_sums *s);
  * fewer than two rows. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_moments(fre_prior_sums *s, double *mean,
                                                          double *cov);
+/** Do n coordinates vary by more than rounding?  cov: their block of a covariance, rows `stride` apart. */
+FRE_API bool fre_prior_moments_vary(const double *mean, const double *cov, size_t stride, size_t n);
 /** Rows that fre_prior_make asks for: with fewer, the covariance is mostly chance. */
 #define FRE_PRIOR_ROWS_MIN(dim) (4u * (dim))
 /** embedder: what made the rows.  source: who wrote the text and under which terms, at most 127

@@ -1,5 +1,6 @@
 /* The promises of fre/bridge.h: the estimate against the conditional mean by elimination, its error
  * against what it says is left, the file there and back, damaged and foreign files refused. */
+#include <ctype.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -325,9 +326,98 @@ static void damaged_files_are_refused(void **state)
     put(b, path);
     assert_int_equal(truncate(path, 700), 0);
     assert_int_equal(fre_bridge_open(&c, path, &err), FRE_E_MODEL);
+    b->info.rows = FRE_PRIOR_ROWS_MIN(D) - 1;
+    put(b, path);
+    assert_int_equal(fre_bridge_open(&c, path, &err), FRE_E_MODEL);
     assert_null(c);
     fre_bridge_free(b);
     temp_dir_remove(&t);
+    free(x);
+}
+
+/* Who draws more out of x than y varies by (|Cyx v|^2 <= l tr Cyy) has no covariance. */
+static void no_map_explains_more_than_there_is(void **state)
+{
+    float *x = draw_rows(200);
+    fre_bridge *b = make(x, 200), *c = NULL;
+    const double variance = b->info.variance;
+    char path[512];
+    fre_err err = {{0}};
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    temp_path(path, &t, "b.gguf");
+    b->info.variance = 0.9 * (variance - b->info.left * (200.0 - A) / (200.0 + A));
+    put(b, path);
+    assert_int_equal(fre_bridge_open(&c, path, &err), FRE_E_MODEL);
+    assert_non_null(strstr(err.text, "damaged"));
+    b->info.variance = variance;
+    b->value[A - 1] = 1e-45F; /* the least float: nothing is as sure */
+    put(b, path);
+    assert_int_equal(fre_bridge_open(&c, path, &err), FRE_E_MODEL);
+    assert_null(c);
+    fre_bridge_free(b);
+    temp_dir_remove(&t);
+    free(x);
+}
+
+/* Hashes in capitals are the same ones, longer texts are none; what people read has no controls. */
+static void texts_of_a_file(void **state)
+{
+    const fre_model_info from = end(A, 0xa0);
+    float *x = draw_rows(200);
+    fre_bridge *b = make(x, 200), *c = NULL;
+    char path[512];
+    fre_err err = {{0}};
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    temp_path(path, &t, "b.gguf");
+    fre_hex(b->info.from.hash, from.sha256, FRE_HASH_BYTES);
+    for (char *p = b->info.from.hash; *p; p++)
+        *p = (char)toupper((unsigned char)*p);
+    strcpy(b->info.from.embedder, "\x1b[31mred\n");
+    strcpy(b->info.to.embedder, "\xc3\xa9\xff");
+    put(b, path);
+    assert_int_equal(fre_bridge_open_for(&c, path, NULL, &from, &err), FRE_OK);
+    assert_string_equal(c->info.from.embedder, "?[31mred?");
+    assert_string_equal(c->info.to.embedder, "\xc3\xa9?");
+    fre_bridge_free(c);
+    fre_bridge_free(b);
+    temp_dir_remove(&t);
+    free(x);
+}
+
+/* Of one text, many times, rounding is all that varies, at either end. */
+static void one_text_is_refused(void **state)
+{
+    const fre_model_info from = end(A, 1), to = end(B, 101);
+    const size_t n = 100;
+    float *x = draw_rows(n);
+    fre_bridge *b = NULL;
+    fre_err err = {{0}};
+
+    (void)state;
+    for (size_t t = 0; t < 60; t++) {
+        const size_t first = t % 3 == 1 ? A : 0, last = t % 3 == 2 ? A : D;
+        fre_prior_sums *s;
+
+        mix = 900 + t;
+        for (size_t i = first; i < last; i++) {
+            const float same = (float)mix_gauss();
+
+            for (size_t r = 0; r < n; r++)
+                x[r * D + i] = same;
+        }
+        s = sums_of(x, n);
+        assert_int_equal(fre_bridge_make(&b, s, &from, &to, "a test", &err), FRE_E_DATA);
+        assert_non_null(strstr(err.text, "do not vary"));
+        fre_prior_sums_free(s);
+        free(x);
+        x = draw_rows(n);
+    }
     free(x);
 }
 
@@ -350,12 +440,6 @@ static void arguments_are_checked(void **state)
     source[128] = '\0';
     assert_int_equal(fre_bridge_make(&c, s, &from, &to, source, &err), FRE_E_ARG);
     fre_prior_sums_free(s);
-    for (size_t i = 0; i < 100 * (size_t)D; i++)
-        x[i] = 0.5F;
-    s = sums_of(x, 100);
-    assert_int_equal(fre_bridge_make(&c, s, &from, &to, "a test", &err), FRE_E_DATA);
-    assert_non_null(strstr(err.text, "do not vary"));
-    fre_prior_sums_free(s);
     fre_bridge_free(b);
     fre_bridge_free(NULL);
     free(x);
@@ -369,6 +453,9 @@ int main(void)
         cmocka_unit_test(same_embedder_gives_itself),
         cmocka_unit_test(file_there_and_back),
         cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(no_map_explains_more_than_there_is),
+        cmocka_unit_test(texts_of_a_file),
+        cmocka_unit_test(one_text_is_refused),
         cmocka_unit_test(arguments_are_checked),
     };
 

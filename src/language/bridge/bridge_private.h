@@ -4,11 +4,10 @@
 
 #include <fre/bridge.h>
 
-#define BRIDGE_ARCHITECTURE "fre-e2t-bridge"
-#define BRIDGE_KEY(name) BRIDGE_ARCHITECTURE "." name
-#define BRIDGE_DIM_MAX 4096u     /* of either end; both together are what eigenvalues are made of */
-#define BRIDGE_SPREAD_MIN 1e-6   /* the least eigenvalue, as a share of the mean one */
-#define BRIDGE_LEFT_MIN 1e-6     /* the least variance that is left, as a share of all of it */
+#define BRIDGE_KEY(name) FRE_BRIDGE_ARCHITECTURE "." name
+#define BRIDGE_DIM_MAX 4096u   /* of either end; fre_prior_sums takes both together */
+#define BRIDGE_SPREAD_MIN 1e-6 /* the least eigenvalue, as a share of the mean one */
+#define BRIDGE_LEFT_MIN 1e-6   /* the least variance that is left, as a share of all of it */
 
 struct fre_bridge {
     fre_bridge_info info;
@@ -22,6 +21,8 @@ struct fre_bridge {
 
 /* Room for all numbers; NULL: out of memory. */
 fre_bridge *bridge_new(uint32_t from_dim, uint32_t to_dim);
+/* Of the second's variance, what the first explains: sum_k |row k|^2 / (l_k + s2). */
+double bridge_explained(const fre_bridge *b, double s2);
 /* What follows from the numbers: size2, spread, left. */
 void bridge_complete(fre_bridge *b);
 

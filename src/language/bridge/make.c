@@ -8,21 +8,20 @@
 #include <fre/linalg.h>
 
 /* Cxx out of the joint covariance c, its eigenvalues and -vectors. */
-static fre_status decompose(fre_bridge *g, const double *c, double *vector, fre_err *err)
+static fre_status decompose(fre_bridge *g, const double *c, double *vector)
 {
     const size_t a = g->info.from.dim, d = a + g->info.to.dim;
-    double *own = malloc((a + 1) * a * sizeof *own), *value = own + a * a, mean = 0;
-    fre_status st = own ? FRE_OK : FRE_E_NOMEM;
+    double *own = malloc((a + 1) * a * sizeof *own), *value, mean = 0;
+    fre_status st;
 
-    for (size_t i = 0; st == FRE_OK && i < a; i++)
+    if (!own)
+        return FRE_E_NOMEM;
+    value = own + a * a;
+    for (size_t i = 0; i < a; i++)
         memcpy(own + i * a, c + i * d, a * sizeof *own);
-    if (st == FRE_OK)
-        st = fre_eigen_symmetric(value, vector, own, a);
+    st = fre_eigen_symmetric(value, vector, own, a);
     for (size_t k = 0; st == FRE_OK && k < a; k++)
         mean += value[k] / (double)a;
-    if (st == FRE_OK && !(mean > 0))
-        st = fre_fail(err, FRE_E_DATA,
-                      "the embeddings do not vary: a bridge needs texts of many kinds");
     for (size_t k = 0; st == FRE_OK && k < a; k++)
         g->value[k] = (float)fmax(value[k], BRIDGE_SPREAD_MIN * mean);
     free(own);
@@ -55,8 +54,12 @@ static fre_status fill(fre_bridge *g, fre_prior_sums *s, fre_err *err)
     double *vector = malloc(a * a * sizeof *vector);
     fre_status st = c && mean && vector ? fre_prior_sums_moments(s, mean, c) : FRE_E_NOMEM;
 
+    if (st == FRE_OK && (!fre_prior_moments_vary(mean, c, d, a) ||
+                         !fre_prior_moments_vary(mean + a, c + a * d + a, d, d - a)))
+        st = fre_fail(err, FRE_E_DATA,
+                      "the embeddings do not vary: a bridge needs texts of many kinds");
     if (st == FRE_OK)
-        st = decompose(g, c, vector, err);
+        st = decompose(g, c, vector);
     if (st == FRE_OK) {
         for (size_t i = 0; i < a; i++)
             g->mean[i] = (float)mean[i];
@@ -75,7 +78,7 @@ static fre_status fill(fre_bridge *g, fre_prior_sums *s, fre_err *err)
 
 static void fill_end(fre_bridge_end *e, const fre_model_info *m)
 {
-    (void)snprintf(e->embedder, sizeof e->embedder, "%s", m->name);
+    fre_model_label(e->embedder, sizeof e->embedder, m->name);
     fre_hex(e->hash, m->sha256, FRE_HASH_BYTES);
 }
 
@@ -101,7 +104,7 @@ fre_status fre_bridge_make(fre_bridge **out, fre_prior_sums *sums, const fre_mod
     g->info.rows = (uint32_t)rows;
     fill_end(&g->info.from, from);
     fill_end(&g->info.to, to);
-    (void)snprintf(g->info.source, sizeof g->info.source, "%s", source);
+    fre_model_label(g->info.source, sizeof g->info.source, source);
     st = fill(g, sums, err);
     if (st != FRE_OK) {
         fre_bridge_free(g);
@@ -135,6 +138,6 @@ fre_status fre_bridge_write(const fre_bridge *b, FILE *f, fre_err *err)
         {.name = "map", .value = b->map, .rows = i->from.dim, .cols = i->to.dim},
     };
 
-    return fre_tensors_write(f, BRIDGE_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
+    return fre_tensors_write(f, FRE_BRIDGE_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
                              sizeof entry / sizeof *entry, err);
 }

@@ -9,7 +9,7 @@
 #include <fre/linalg.h>
 
 #define PATH_LEN 4096u
-#define UNIT_SLACK 1e-3 /* of an eigenvector's norm, which float32 keeps to 1e-6 */
+#define SLACK 1e-3 /* of an eigenvector's norm and of the variance, which float32 keeps to 1e-6 */
 
 static fre_status copy(float *to, const fre_tensors *t, const char *name, size_t rows, size_t cols,
                        fre_err *err)
@@ -25,11 +25,12 @@ static fre_status copy(float *to, const fre_tensors *t, const char *name, size_t
 static fre_status check_numbers(const fre_bridge *b, const char *path, fre_err *err)
 {
     const size_t a = b->info.from.dim;
-    bool sound = b->info.variance > 0;
+    const double most = (1 + SLACK) * b->info.variance;
+    bool sound = most > 0 && bridge_explained(b, 0) <= most;
 
     for (size_t k = 0; k < a && sound; k++)
         sound = b->value[k] > 0 && (k == 0 || b->value[k] <= b->value[k - 1]) &&
-                fabs(fre_norm(b->vector + k * a, a) - 1.0) <= UNIT_SLACK;
+                fabs(fre_norm(b->vector + k * a, a) - 1.0) <= SLACK;
     return sound ? FRE_OK
                  : fre_fail(err, FRE_E_MODEL,
                             "%s: its numbers cannot be those of two embedders; the file is damaged, "
@@ -54,11 +55,10 @@ static fre_status copy_numbers(fre_bridge *b, const fre_tensors *t, const char *
     if (st == FRE_OK)
         st = copy(b->map, t, "map", a, to, err);
     b->info.variance = (double)variance;
-    if (st == FRE_OK)
-        st = check_numbers(b, path, err);
-    if (st == FRE_OK)
-        bridge_complete(b);
-    return st;
+    if (st != FRE_OK)
+        return st;
+    bridge_complete(b);
+    return check_numbers(b, path, err);
 }
 
 static fre_status read_end(fre_bridge_end *e, const fre_tensors *t, const char *path,
@@ -66,11 +66,11 @@ static fre_status read_end(fre_bridge_end *e, const fre_tensors *t, const char *
 {
     uint8_t sum[FRE_HASH_BYTES];
 
-    (void)snprintf(e->embedder, sizeof e->embedder, "%s", fre_tensors_text(t, name));
-    (void)snprintf(e->hash, sizeof e->hash, "%s", fre_tensors_text(t, hash));
-    if (strlen(e->hash) == 2 * sizeof sum && fre_unhex(sum, sizeof sum, e->hash))
-        return FRE_OK;
-    return fre_fail(err, FRE_E_MODEL, "%s does not say which embedders it joins", path);
+    if (!fre_unhex(sum, sizeof sum, fre_tensors_text(t, hash)))
+        return fre_fail(err, FRE_E_MODEL, "%s does not say which embedders it joins", path);
+    fre_hex(e->hash, sum, sizeof sum);
+    fre_model_label(e->embedder, sizeof e->embedder, fre_tensors_text(t, name));
+    return FRE_OK;
 }
 
 static fre_status read_sizes(fre_bridge **out, const fre_tensors *t, const char *path, fre_err *err)
@@ -86,6 +86,9 @@ static fre_status read_sizes(fre_bridge **out, const fre_tensors *t, const char 
         return st;
     if (from == 0 || from > BRIDGE_DIM_MAX || to == 0 || to > BRIDGE_DIM_MAX)
         return fre_fail(err, FRE_E_MODEL, "%s states an impossible dimension", path);
+    if (rows < FRE_PRIOR_ROWS_MIN(from + to))
+        return fre_fail(err, FRE_E_MODEL, "%s was made of too few texts, %u, to be a bridge", path,
+                        rows);
     *out = bridge_new(from, to);
     if (!*out)
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
@@ -97,7 +100,7 @@ fre_status fre_bridge_open(fre_bridge **out, const char *path, fre_err *err)
 {
     fre_tensors *t = NULL;
     fre_bridge *b = NULL;
-    fre_status st = fre_tensors_open(&t, path, BRIDGE_ARCHITECTURE, err);
+    fre_status st = fre_tensors_open(&t, path, FRE_BRIDGE_ARCHITECTURE, err);
 
     if (st == FRE_OK)
         st = read_sizes(&b, t, path, err);
@@ -110,8 +113,8 @@ fre_status fre_bridge_open(fre_bridge **out, const char *path, fre_err *err)
     if (st == FRE_OK)
         st = copy_numbers(b, t, path, err);
     if (st == FRE_OK) {
-        (void)snprintf(b->info.source, sizeof b->info.source, "%s",
-                       fre_tensors_text(t, BRIDGE_KEY("source")));
+        fre_model_label(b->info.source, sizeof b->info.source,
+                        fre_tensors_text(t, BRIDGE_KEY("source")));
         memcpy(b->info.sha256, fre_tensors_sha256(t), FRE_HASH_BYTES);
         *out = b;
         b = NULL;

@@ -9,6 +9,7 @@
 
 /* Rows that are gathered before they are added: the sums do not depend on how a caller cuts. */
 #define BLOCK 512u
+#define ROUNDING 1e-10
 #define TOGETHER 4u /* rows added in one pass over a row of the sums; BLOCK is a multiple */
 
 struct fre_prior_sums {
@@ -127,6 +128,18 @@ fre_status fre_prior_sums_moments(fre_prior_sums *s, double *mean, double *cov)
     return st;
 }
 
+/* Sums of one text, told many times, leave some 1e-14 of its square. */
+bool fre_prior_moments_vary(const double *mean, const double *cov, size_t stride, size_t n)
+{
+    double variance = 0, square = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        variance += cov[i * stride + i];
+        square += mean[i] * mean[i];
+    }
+    return variance > ROUNDING * square;
+}
+
 static fre_status decompose(fre_prior *p, fre_prior_sums *s, fre_err *err)
 {
     const size_t d = s->dim;
@@ -138,17 +151,15 @@ static fre_status decompose(fre_prior *p, fre_prior_sums *s, fre_err *err)
 
     if (st == FRE_OK)
         st = fre_prior_sums_moments(s, mean, cov);
+    if (st == FRE_OK && !fre_prior_moments_vary(mean, cov, d, d))
+        st = fre_fail(err, FRE_E_DATA,
+                      "the embeddings do not vary: a prior needs texts of many kinds");
     if (st == FRE_OK)
         st = fre_eigen_symmetric(value, vector, cov, d);
     if (st != FRE_OK)
         goto out;
     for (size_t i = 0; i < d; i++)
         mean_value += value[i] / (double)d;
-    if (!(mean_value > 0)) {
-        st = fre_fail(err, FRE_E_DATA,
-                      "the embeddings do not vary: a prior needs texts of many kinds");
-        goto out;
-    }
     for (size_t i = 0; i < d; i++) {
         p->mean[i] = (float)mean[i];
         p->value[i] = (float)fmax(value[i], PRIOR_SPREAD_MIN * mean_value);
@@ -183,9 +194,9 @@ fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s, const fre_model_in
         return st == FRE_E_DATA ? st : fre_fail(err, st, "out of memory making a prior");
     }
     p->info.rows = (uint32_t)s->rows;
-    (void)snprintf(p->info.embedder, sizeof p->info.embedder, "%s", embedder->name);
+    fre_model_label(p->info.embedder, sizeof p->info.embedder, embedder->name);
     fre_hex(p->info.embedder_hash, embedder->sha256, FRE_HASH_BYTES);
-    (void)snprintf(p->info.source, sizeof p->info.source, "%s", source);
+    fre_model_label(p->info.source, sizeof p->info.source, source);
     *out = p;
     return FRE_OK;
 }
@@ -207,6 +218,6 @@ fre_status fre_prior_write(const fre_prior *p, FILE *f, fre_err *err)
         {.name = "eigenvectors", .value = p->vector, .rows = i->dim, .cols = i->dim},
     };
 
-    return fre_tensors_write(f, PRIOR_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
+    return fre_tensors_write(f, FRE_PRIOR_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
                              sizeof entry / sizeof *entry, err);
 }

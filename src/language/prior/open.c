@@ -48,7 +48,7 @@ static fre_status copy_numbers(fre_prior *p, const fre_tensors *t, fre_err *err)
 
 static void copy_text(char *out, size_t n, const fre_tensors *t, const char *key)
 {
-    (void)snprintf(out, n, "%s", fre_tensors_text(t, key));
+    fre_model_label(out, n, fre_tensors_text(t, key));
 }
 
 static bool is_hash(const char *hex)
@@ -63,7 +63,7 @@ fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err)
     fre_tensors *t = NULL;
     fre_prior *p = NULL;
     uint32_t dim = 0, rows = 0;
-    fre_status st = fre_tensors_open(&t, path, PRIOR_ARCHITECTURE, err);
+    fre_status st = fre_tensors_open(&t, path, FRE_PRIOR_ARCHITECTURE, err);
 
     if (st == FRE_OK)
         st = fre_tensors_u32(t, &dim, PRIOR_KEY("embedding_length"), err);

@@ -4,8 +4,7 @@
 
 #include <fre/prior.h>
 
-#define PRIOR_ARCHITECTURE "fre-e2t-prior"
-#define PRIOR_KEY(name) PRIOR_ARCHITECTURE "." name
+#define PRIOR_KEY(name) FRE_PRIOR_ARCHITECTURE "." name
 #define PRIOR_DIM_MAX 8192u
 /* The least variance, as a share of the mean one: a direction in which the sample does not vary at
  * all would make every text that leaves it impossible. */
