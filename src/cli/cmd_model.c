@@ -122,29 +122,46 @@ static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *pa
     return FRE_OK;
 }
 
+static fre_status info_of_prior(const cli *c, const char *path, fre_err *err)
+{
+    fre_prior *p = NULL;
+    fre_status st = fre_prior_open(&p, path, err);
+
+    if (st == FRE_OK)
+        st = print_prior(c, p, path, err);
+    fre_prior_free(p);
+    return st;
+}
+
+static fre_status info_of_bridge(const cli *c, const char *path, fre_err *err)
+{
+    fre_bridge *b = NULL;
+    fre_status st = fre_bridge_open(&b, path, err);
+
+    if (st == FRE_OK)
+        st = print_bridge(c, b, path, err);
+    fre_bridge_free(b);
+    return st;
+}
+
 static fre_status run_info(cli *c, fre_err *err)
 {
     const char *path = c->positional[0];
-    char found[4096], hash[2 * FRE_HASH_BYTES + 1];
+    char found[4096], architecture[64], hash[2 * FRE_HASH_BYTES + 1];
     const fre_model_info *info;
     fre_model_kind kind;
     fre_model *m = NULL;
-    fre_prior *prior = NULL;
-    fre_bridge *bridge = NULL;
     fre_status st;
 
     if (!strchr(path, '/') && fre_model_find(found, sizeof found, path, NULL) == FRE_OK)
         path = found;
-    if (fre_prior_open(&prior, path, NULL) == FRE_OK) {
-        st = print_prior(c, prior, path, err);
-        fre_prior_free(prior);
+    st = fre_model_architecture(architecture, sizeof architecture, path, err);
+    if (st != FRE_OK)
         return st;
-    }
-    if (fre_bridge_open(&bridge, path, NULL) == FRE_OK) {
-        st = print_bridge(c, bridge, path, err);
-        fre_bridge_free(bridge);
-        return st;
-    }
+    if (strcmp(architecture, FRE_PRIOR_ARCHITECTURE) == 0)
+        return info_of_prior(c, path, err);
+    if (strcmp(architecture, FRE_BRIDGE_ARCHITECTURE) == 0)
+        return info_of_bridge(c, path, err);
     st = open_any(&m, &kind, path, err);
     if (st != FRE_OK)
         return st;
