@@ -90,9 +90,10 @@ typedef struct fre_inversion {
 FRE_API void fre_inversion_wipe(fre_inversion *v);
 
 /** The embedder is borrowed (kept until free) and must be the one the inverter was made for, or
- * have a bridge to that one: sizes are compared, then the sentences of fre_inverter_verify go there and back with a few draws each (a
- * fraction of a second) and must pass.  FRE_E_MODEL says which embedder fits
- * otherwise; FRE_E_NOINPUT: a file is missing (the projector lies beside the decoder). */
+ * have a bridge to that one: sizes are compared, then the sentences of fre_inverter_verify go there
+ * and back with a few draws each (a fraction of a second) and must pass.  FRE_E_MODEL says which
+ * embedder or bridge would fit; FRE_E_USAGE: a bridge is named and so is FRE_INVERTER_SEARCH, which
+ * takes none; FRE_E_NOINPUT: a file is missing (the projector lies beside the decoder). */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                                                    const fre_inverter_opts *opts, fre_err *err);
 FRE_API void fre_inverter_free(fre_inverter *v);

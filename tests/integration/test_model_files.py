@@ -269,6 +269,8 @@ def test_bridge(fre, tmp_path):
     refused_once(fre, tmp_path, (*make[:-1], "-"), code=(64,))
     refused_once(fre, tmp_path, (*make[:-1], other, "--force"), code=(73,))
     refused_once(fre, tmp_path, ("model", "bridge", "public.txt", "-o", "b.gguf"), code=(64,))
+    refused_once(fre, tmp_path, ("model", "bridge", "public.txt", "-o", "b.gguf", "--embedder",
+                                 MODELS / EMBEDDER), code=(64,), part="needs none")
     done = fre(*make, "--source", "made up", "--json")
     assert done.code == 0, done.err
     assert done.json()["rows"] == 8 * DIM and done.json()["variance_left"] < 1e-3
@@ -302,6 +304,17 @@ def test_bridge(fre, tmp_path):
     refused_once(fre, tmp_path, (*invert, "absent", "--embedder", other), code=(66,))
     refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--embedder", other,
                                  "--prior", "none"), part="--prior FILE")
+    refused_once(fre, tmp_path, (*invert, "absent", "--embedder", other, "--inverter", "search",
+                                 "--public-corpus", "few.txt"), code=(64,), part="leave out one")
+    whole = (tmp_path / "other.bridge.gguf").read_bytes()
+    (tmp_path / "b.gguf").write_bytes(gguf_text(whole, "to_model_sha256", "0" * 64))
+    refused_once(fre, tmp_path, (*invert, "b.gguf", "--embedder", other), part="does not lead to")
+    name = shown["to_embedder"]
+    hostile = "\x1b[31m\n" + "x" * (len(name) - 6)
+    (tmp_path / "b.gguf").write_bytes(gguf_text(whole, ".to_model", hostile))
+    assert f"\nto            ?[31m?{hostile[6:]}, sha256 " in fre("model", "info", "b.gguf").out
+    assert fre("model", "info", "b.gguf", "--json").json()["to_embedder"] == f"?[31m?{hostile[6:]}"
     for _ in cuts(tmp_path / "other.bridge.gguf", tmp_path):
+        refused_once(fre, tmp_path, ("model", "info", "other.bridge.gguf"), part="bridge.gguf")
         refused_once(fre, tmp_path, ("invert", "x.npy", "-o", "t.jsonl", "--embedder", other),
                      part="bridge.gguf")

@@ -159,12 +159,20 @@ static fre_status open_prior_beyond(fre_inverter *v, const char *path, fre_err *
     const fre_bridge_end *to = &fre_bridge_info_view(v->bridge)->to;
     fre_model_info own = {.dim = to->dim};
     char found[PATH_LEN];
+    fre_status st;
 
-    if (!path && fre_model_find(found, sizeof found, FRE_PRIOR_DEFAULT, NULL) == FRE_OK)
-        path = found;
     if (!fre_unhex(own.sha256, sizeof own.sha256, to->hash))
         return FRE_E_INTERNAL; /* it was checked when the bridge was opened */
-    return fre_prior_open_for(&v->prior, path, NULL, &own, err);
+    if (path || fre_model_find(found, sizeof found, FRE_PRIOR_DEFAULT, NULL) != FRE_OK)
+        return fre_prior_open_for(&v->prior, path, NULL, &own, err);
+    st = fre_prior_open(&v->prior, found, err);
+    if (st != FRE_OK || strcmp(fre_prior_info_view(v->prior)->embedder_hash, to->hash) == 0)
+        return st;
+    return fre_fail(err, FRE_E_MODEL,
+                    "the bridge does not lead to the embedder of the bundled inverter but to %.60s "
+                    "(SHA-256 %.12s...); make one without --to, give --bridge none, or name the "
+                    "--inverter made for that one, and its --prior",
+                    to->embedder, to->hash);
 }
 
 static fre_status open_statistics(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
@@ -200,6 +208,10 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         return fre_fail(err, FRE_E_USAGE,
                         "--inverter search needs --public-corpus FILE, texts that anyone may see, "
                         "or --language-model FILE, which then writes some, to start from");
+    if (search_alone(o) && o->search.bridge && strcmp(o->search.bridge, "none") != 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--bridge leads to a trained inverter, which --inverter search does "
+                        "without: leave out one of them");
     st = open_statistics(v, o, err);
     if (st == FRE_OK && !search_alone(o))
         st = open_trained(v, o->path, err);

@@ -19,9 +19,10 @@ fre_status inv_prefix_of(const fre_inverter *v, float *out, const float *mu, dou
     if (!known)
         return FRE_E_NOMEM;
     st = fre_bridge_estimate(v->bridge, known, &left, mu, noise_std);
-    std = v->prior ? fre_prior_noise_of(v->prior, left) : sqrt(left / (double)p->dim);
-    if (st == FRE_OK)
+    if (st == FRE_OK) {
+        std = v->prior ? fre_prior_noise_of(v->prior, left) : sqrt(left / (double)p->dim);
         st = inv_projector_run_known(p, out, known, std);
+    }
     free(known);
     return st;
 }
