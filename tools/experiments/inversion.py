@@ -4,7 +4,8 @@
 usage: inversion.py --set TITLE=FILE[@FIELD:VALUE,VALUE...] [--set ...] --public FILE
                     [--public-lines 100000] [--language-model default|FILE|none] [--effort 7]
                     [--n 40] [--n-search 20] [--noise 0,0.2,0.5,0.8,1.2]
-                    [--method nearest,default,default-search,search] [--embedder FILE]
+                    [--method nearest,default,default-search,search]
+                    [--embedder FILE [--bridge FILE]]
                     [--work DIR] [--program build/fre-e2t] [--nearest build/release/bench/nearest_text]
                     [--threads N] [--docs docs/inversion.md]
 
@@ -17,9 +18,9 @@ in all, from a fixed seed; the methods get the noisy embedding and its noise lev
   default-search  invert --public-corpus --language-model --effort
   search          the same with --inverter search: no decoder trained for the embedder
 --n-search: texts for the last two.  --embedder: not the bundled one; the default inverter is not
-made for it, so that the methods are then nearest and search.  Seconds a text are of processors
-(half of them on the clock of two idle cores), start-up taken off (a run over one text, once a
-method).
+made for it, so that the methods are then nearest and search; with --bridge FILE (model bridge) all
+of them.  Seconds a text are of processors (half of them on the clock of two idle cores), start-up
+taken off (a run over one text, once a method).
 
 A row that is in DIR already (made from the same files, models and flags) is not run again: delete
 DIR when the program has changed.  With --docs the tables replace what stands there between the
@@ -61,6 +62,7 @@ def arguments():
     p.add_argument("--noise", default="0,0.2,0.5,0.8,1.2")
     p.add_argument("--method")
     p.add_argument("--embedder")
+    p.add_argument("--bridge")
     p.add_argument("--work", default="experiment-inversion")
     p.add_argument("--program", default="build/fre-e2t")
     p.add_argument("--nearest", default="build/release/bench/nearest_text")
@@ -69,7 +71,8 @@ def arguments():
     a = p.parse_args()
     a.sets = [parse_set(s) for s in a.sets]
     a.noise = [float(s) for s in a.noise.split(",")]
-    a.method = (a.method or ",".join(["nearest", "search"] if a.embedder else TITLES)).split(",")
+    alone = a.embedder and not a.bridge
+    a.method = (a.method or ",".join(["nearest", "search"] if alone else TITLES)).split(",")
     return a
 
 
@@ -164,7 +167,7 @@ class Work:
         models = json.loads(run(a.program, "model", "list", "--json"))["models"]
         files = [m["path"] for m in models  # the language model has a flag of its own
                  if m.get("path") and not m["use"].startswith("language")]
-        files += [a.embedder] if a.embedder else []
+        files += [path for path in (a.embedder, a.bridge) if path]
         self.models = digest(*map(file_digest, files))
         self.embedder = ["--embedder", a.embedder] if a.embedder else []
         self.start_up = {}
@@ -197,7 +200,8 @@ class Work:
         return [texts[int(i)] for i in found]
 
     def flags(self, method):
-        flags = ["--inverter", "search"] if method == "search" else []
+        flags = (["--inverter", "search"] if method == "search" else
+                 ["--bridge", self.a.bridge or "none"])
         if method in ("default-search", "search"):
             flags += ["--public-corpus", self.public() + ".jsonl", "--language-model",
                       self.a.language_model, "--effort", self.a.effort]
