@@ -8,7 +8,7 @@ import struct
 import numpy
 import pytest
 
-from conftest import BUDGET, MODELS, everything
+from conftest import BUDGET, MODELS, SEED, everything
 
 EMBEDDER = "all-minilm-l6-v2.q8_0.gguf"
 DECODER = "minilm-inverter.q8_0.gguf"
@@ -262,10 +262,10 @@ def test_bridge(fre, tmp_path):
     with gzip.open(MODELS.parent / "data" / "assistant-requests.jsonl.gz", "rt") as f:
         public = list(dict.fromkeys(json.loads(line)["text"] for line in f))
     (tmp_path / "public.txt").write_text("\n".join(public[:8 * DIM]))
-    (tmp_path / "few.txt").write_text("\n".join(public[:8 * DIM - 1]))
+    (tmp_path / "few.txt").write_text("\n".join(public[:10]))
     make = ("model", "bridge", "public.txt", "--embedder", other, "-o", "other.bridge.gguf")
     refused_once(fre, tmp_path, ("model", "bridge", "few.txt", *make[3:]),
-                 part="needs at least 3072 texts, and there are 3071")
+                 part="needs at least 3072 texts, and there are 10")
     refused_once(fre, tmp_path, (*make[:-1], "-"), code=(64,))
     refused_once(fre, tmp_path, (*make[:-1], other, "--force"), code=(73,))
     refused_once(fre, tmp_path, ("model", "bridge", "public.txt", "-o", "b.gguf"), code=(64,))
@@ -283,14 +283,15 @@ def test_bridge(fre, tmp_path):
     assert verified.code == 0, verified.err
 
     (tmp_path / "in.txt").write_text("tell me a joke\n" * 400)
-    done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET)
+    done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET, *SEED)
     assert done.code == 0, done.err
     release = json.loads((tmp_path / "out" / "release.json").read_text())
     assert release["models"]["bridge"]["sha256"] == shown["sha256"]
     cell, = map(json.loads, (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines())
     assert cell["text"].lower().strip(".!") == "tell me a joke"
 
-    done = fre("paraphrase", "out", "-o", "p.jsonl", "--embedder", other, "--paraphrases", "3")
+    done = fre("paraphrase", "out", "-o", "p.jsonl", "--embedder", other,
+               "--paraphrase-distance", "1")
     assert done.code == 0, done.err
     varied, = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
     assert varied["paraphrases"]

@@ -207,7 +207,7 @@ static void test_find_command(void **state)
         {{"model", "x"},
          NULL,
          "'model' needs a second word: 'model list' or 'model info' or 'model prior' or 'model "
-         "verify'",
+         "bridge' or 'model verify'",
          0},
         {{"synthesise", "x"},
          NULL,
