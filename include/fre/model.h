@@ -173,9 +173,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *archite
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
                                                  fre_err *err);
 
-/** Where a file that belongs to a model is looked for: "dir/name.q8_0.gguf" and kind "prior" give
- * "dir/name.prior.gguf".  False: n is too small. */
-FRE_API bool fre_model_beside(char *path, size_t n, const char *model_path, const char *kind);
+/** Which file of some kind ("prior") serves a model: path itself; path NULL: what lies beside the model
+ * (model_path NULL: unknown), "dir/name.prior.gguf" for "dir/name.q8_0.gguf", written to beside (n
+ * bytes).  NULL: path is "none", or nothing lies there. */
+FRE_API const char *fre_model_companion(char *beside, size_t n, const char *path,
+                                        const char *model_path, const char *kind);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <fre/linalg.h>
 
@@ -132,14 +131,9 @@ fre_status fre_bridge_open_for(fre_bridge **out, const char *path, const char *e
     fre_status st;
 
     *out = NULL;
-    if (path && strcmp(path, "none") == 0)
+    path = fre_model_companion(beside, sizeof beside, path, embedder_path, "bridge");
+    if (!path)
         return FRE_OK;
-    if (!path) {
-        if (!embedder_path || !fre_model_beside(beside, sizeof beside, embedder_path, "bridge") ||
-            access(beside, F_OK) != 0)
-            return FRE_OK;
-        path = beside;
-    }
     st = fre_bridge_open(&b, path, err);
     if (st != FRE_OK)
         return st;

@@ -94,7 +94,8 @@ static bool is_quantisation(const char *s, size_t n)
     return strchr("qQfFbBiI", s[0]) != NULL;
 }
 
-bool fre_model_beside(char *path, size_t n, const char *model_path, const char *kind)
+/* "dir/name.q8_0.gguf" -> "dir/name.KIND.gguf".  False: too long. */
+static bool path_beside(char *path, size_t n, const char *model_path, const char *kind)
 {
     const char *slash = strrchr(model_path, '/'), *name = slash ? slash + 1 : model_path;
     const size_t from = (size_t)(name - model_path), ending = strlen(ENDING);
@@ -110,4 +111,14 @@ bool fre_model_beside(char *path, size_t n, const char *model_path, const char *
         stem = part - 1;
     len = snprintf(path, n, "%.*s.%s" ENDING, (int)stem, model_path, kind);
     return len > 0 && (size_t)len < n;
+}
+
+const char *fre_model_companion(char *beside, size_t n, const char *path, const char *model_path,
+                                const char *kind)
+{
+    if (path)
+        return strcmp(path, "none") == 0 ? NULL : path;
+    return model_path && path_beside(beside, n, model_path, kind) && access(beside, F_OK) == 0
+               ? beside
+               : NULL;
 }

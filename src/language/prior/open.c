@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <fre/linalg.h>
 
@@ -123,14 +122,9 @@ fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *emb
     fre_status st;
 
     *out = NULL;
-    if (path && strcmp(path, "none") == 0)
+    path = fre_model_companion(beside, sizeof beside, path, embedder_path, "prior");
+    if (!path)
         return FRE_OK;
-    if (!path) {
-        if (!embedder_path || !fre_model_beside(beside, sizeof beside, embedder_path, "prior") ||
-            access(beside, F_OK) != 0)
-            return FRE_OK;
-        path = beside;
-    }
     st = fre_prior_open(&p, path, err);
     if (st == FRE_OK)
         st = check_fit(p, path, embedder, err);
