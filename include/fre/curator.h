@@ -66,7 +66,7 @@ typedef struct fre_release {
     double seconds[3];   /**< embedding, counting and summing, inversion */
     char embedder_name[128];
     uint32_t dim;
-    char *statement;     /**< several lines, owned */
+    char *statement;     /**< a sentence a line, owned */
     bool recorded;       /**< in the ledger; else ledger_reason says why not */
     const char *ledger_reason;          /**< static */
     char *ledger;                       /**< path of the ledger, owned; NULL: none */

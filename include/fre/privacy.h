@@ -259,8 +259,8 @@ typedef struct fre_plan {
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
 
-/** The statement a release carries: claim, numbers and conditions, several lines of plain text,
- * appended to out.  private_run false (a seed made the noise repeatable): NOT PRIVATE. */
+/** The statement a release carries: claim, numbers and conditions, plain text, a sentence or a
+ * condition a line (unwrapped), appended to out.  private_run false (a seed made the noise repeatable): NOT PRIVATE. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
                                                      bool private_run);
 

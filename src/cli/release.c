@@ -67,29 +67,15 @@ json_t *cli_cells_json(const fre_released_cell *const *list, size_t shown)
     return NULL;
 }
 
-/* The statement's lines are broken for release.json; here each sentence is wrapped as a whole. */
 void cli_print_statement(const char *statement)
 {
-    size_t n = strlen(statement);
-    char *text = malloc(n + 1);
-    const char *sentence = text;
+    while (*statement) {
+        const size_t n = strcspn(statement, "\n");
+        char *line = strndup(statement, n);
 
-    if (!text) {
-        printf("%s\n", statement);
-        return;
+        if (line)
+            cli_wrap(stdout, line, 2, 0);
+        free(line);
+        statement += n + (statement[n] == '\n');
     }
-    memcpy(text, statement, n + 1);
-    for (size_t i = 0; i < n; i++) {
-        if (text[i] != '\n')
-            continue;
-        if (i > 0 && strchr(".;:", text[i - 1]) && text[i + 1]) {
-            text[i] = '\0';
-            cli_wrap(stdout, sentence, 2, 0);
-            sentence = text + i + 1;
-        } else {
-            text[i] = ' ';
-        }
-    }
-    cli_wrap(stdout, sentence, 2, 0);
-    free(text);
 }

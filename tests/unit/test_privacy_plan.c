@@ -589,11 +589,13 @@ static char *statement(const fre_plan *p, bool private_run)
     text = strndup((const char *)b.p, b.n);
     fre_buf_wipe(&b);
     assert_non_null(text);
-    for (line = text; *line; line += strcspn(line, "\n") + 1)
-        if (strcspn(line, "\n") > 80)
-            print_error("too long: %.*s\n", (int)strcspn(line, "\n"), line);
-    for (line = text; *line; line += strcspn(line, "\n") + 1)
-        assert_true(strcspn(line, "\n") <= 80);
+    for (line = text; *line; line += strcspn(line, "\n") + 1) { /* a whole sentence or condition */
+        const size_t n = strcspn(line, "\n");
+
+        assert_true(n > 1 && line[0] != ' ');
+        if (!strchr(".;", line[n - 1]))
+            fail_msg("a sentence is broken: %.*s", (int)n, line);
+    }
     return text;
 }
 
@@ -619,8 +621,8 @@ static void statement_says_what_is_claimed(void **state)
     has(s, number);
     (void)snprintf(number, sizeof number, "tau = %d", (int)p.mechanism.tau);
     has(s, number);
-    assert_non_null(strstr(s, "epsilon would be\n"));
-    at = strtod(strstr(s, "epsilon would be\n") + 17, NULL); /* never less than it is */
+    assert_non_null(strstr(s, "epsilon would be "));
+    at = strtod(strstr(s, "epsilon would be ") + 17, NULL); /* never less than it is */
     assert_true(at >= p.worst_case_epsilon && at <= 1.001 * p.worst_case_epsilon);
     has(s, "N = 1000000");
     has(s, "curator, who sees the texts, is trusted");
@@ -854,18 +856,18 @@ static void distributed_statement(void **state)
 
     (void)state;
     has(s, "towards each server and everybody who sees what is released");
-    has(s, "up to 1 participant of a cell who uses\nwhat they know, but not if");
-    has(s, "The relay and whoever watches the network learn who takes part, and nothing\nelse");
+    has(s, "up to 1 participant of a cell who uses what they know, but not if");
+    has(s, "The relay and whoever watches the network learn who takes part, and nothing else");
     (void)snprintf(number, sizeof number, "TSDLap(%.6g, %u)", p.mechanism.dist.lambda,
                    p.mechanism.dist.gamma);
     has(s, number);
-    (void)snprintf(number, sizeof number, "deviation %.6g\nwhere the sampled count is tau",
+    (void)snprintf(number, sizeof number, "deviation %.6g where the sampled count is tau",
                    p.sigma_local);
     has(s, number);
     has(s, "discrete Gaussian noise");
     has(s, "do not collude");
     has(s, "who takes part is visible");
-    has(s, "fails to answer\ndepends neither on texts or coins nor on other users");
+    has(s, "fails to answer depends neither on texts or coins nor on other users");
     has(s, "before and independently of the texts");
     has(s, "sends exactly 1 report, whatever it holds");
     assert_null(strstr(s, "on its own"));
@@ -879,17 +881,17 @@ static void distributed_statement(void **state)
     p = plan_of(&r);
     s = statement(&p, true);
     has(s, "There is no claim against the relay or a network observer");
-    has(s, "up to 3 participants of a cell who pool\nwhat they know, but not if the synthesis "
+    has(s, "up to 3 participants of a cell who pool what they know, but not if the synthesis "
            "server joins");
-    has(s, "nothing is assumed of users\nwho drop out");
-    assert_null(strstr(s, "nothing\nelse"));
+    has(s, "nothing is assumed of users who drop out");
+    assert_null(strstr(s, "nothing else"));
     assert_null(strstr(s, "depends neither"));
     free(s);
     r = distributed(4);
     r.cells_per_user = 2;
     p = plan_of(&r);
     s = statement(&p, true);
-    has(s, "equally likely for\neverybody and for each record on its own;");
+    has(s, "equally likely for everybody and for each record on its own;");
     has(s, "sends exactly 2 reports, whatever it holds");
     free(s);
 }

@@ -1,16 +1,17 @@
-/* The statement a release carries: claim, mechanism and conditions (docs/privacy.md, sec. 4). */
+/* The statement a release carries: claim, mechanism and conditions (docs/privacy.md, sec. 4).  A line
+ * is a sentence, or one of several conditions; whoever shows it breaks it to the width there is. */
 #include <fre/privacy.h>
 
 #include <math.h>
 #include <stdlib.h>
 
 static const char not_private[] =
-    "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the\n"
-    "noise.  What follows would hold for the same run without a seed.\n";
+    "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the noise.\n"
+    "What follows would hold for the same run without a seed.\n";
 
 static const char no_privacy[] =
-    "NOT PRIVATE: epsilon is infinite.  No noise was added; the threshold is the\n"
-    "only protection.\n";
+    "NOT PRIVATE: epsilon is infinite.\n"
+    "No noise was added; the threshold is the only protection.\n";
 
 /* For four significant digits that are never below x > 0. */
 static double shown_up(double x)
@@ -27,9 +28,8 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
 
     return fre_buf_printf(
         out,
-        "Claim: (epsilon, delta)-differential privacy,\n"
-        "epsilon = %.15g, delta = %.15g,\n"
-        "for %s one user's data (at most %u %s),\n"
+        "Claim: (epsilon, delta)-differential privacy, epsilon = %.15g, delta = %.15g, "
+        "for %s one user's data (at most %u %s), "
         "towards %s.\n"
         "Accountant: %s.\n"
         "Delta computed for this mechanism: %.4g.\n",
@@ -54,16 +54,16 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
         return FRE_OK;
     if (d->curious > 0)
         st = fre_buf_printf(out,
-                            "It holds as well towards up to %u %s of a cell who %s\n"
+                            "It holds as well towards up to %u %s of a cell who %s "
                             "what they know, but not if the synthesis server joins them.\n",
                             d->curious, d->curious == 1 ? "participant" : "participants",
                             d->curious == 1 ? "uses" : "pool");
     if (st == FRE_OK && d->cover)
         st = fre_buf_printf(out, "The relay and whoever watches the network learn who takes part, "
-                                 "and nothing\nelse: everybody sends the same messages.\n");
+                                 "and nothing else: everybody sends the same messages.\n");
     else if (st == FRE_OK)
         st = fre_buf_printf(out, "There is no claim against the relay or a network observer, who "
-                                 "can see which\nusers were sampled.\n");
+                                 "can see which users were sampled.\n");
     return st;
 }
 
@@ -73,30 +73,30 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
     fre_status st;
 
     st = fre_buf_printf(out,
-                        "Mechanism: a record is sampled with probability p = %.10g; a cell is\n"
+                        "Mechanism: a record is sampled with probability p = %.10g; a cell is "
                         "released if its sampled count reaches tau = %llu; ",
                         (double)m->p32 / (double)FRE_P_ONE, (unsigned long long)m->tau);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,
-                            "%s noise\nof standard deviation sigma = %.6g or more is added to "
-                            "each coordinate of\nits sum.\n",
+                            "%s noise of standard deviation sigma = %.6g or more is added to "
+                            "each coordinate of its sum.\n",
                             m->noise == FRE_NOISE_DISCRETE ? "discrete Gaussian" : "Gaussian",
                             m->sigma);
     else if (st == FRE_OK)
         st = fre_buf_printf(out,
-                            "Gaussian noise of standard\ndeviation sigma = %.6g is added to each "
+                            "Gaussian noise of standard deviation sigma = %.6g is added to each "
                             "coordinate of its sum.\n",
                             m->sigma);
     if (st == FRE_OK)
         st = fre_buf_printf(out,
-                            "Cells: projection to k = %u dimensions, edge L = %.6g.  Records: at "
-                            "most\nN = %llu.\n",
+                            "Cells: projection to k = %u dimensions, edge L = %.6g.\n"
+                            "Records: at most N = %llu.\n",
                             m->proj, m->cell_edge, (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,
                             "Noise: every user who answers adds a share of it, of standard "
-                            "deviation %.6g\nwhere the sampled count is tau.\n"
-                            "Tags that are not released: hidden among dummy tags,\nTSDLap(%.6g, "
+                            "deviation %.6g where the sampled count is tau.\n"
+                            "Tags that are not released: hidden among dummy tags, TSDLap(%.6g, "
                             "%u) of each multiplicity from 1 to tau - 1.\n",
                             p->sigma_local, m->dist.lambda, m->dist.gamma);
     return st;
@@ -114,18 +114,18 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
     if (p->request.accountant == FRE_ACCOUNTANT_PAPER)
         st = fre_buf_printf(
             out,
-            "Sensitivity: the paper takes records of a cell to lie within %.4g of\n"
+            "Sensitivity: the paper takes records of a cell to lie within %.4g of "
             "each other, and charges delta (%.4g) for one pair only that does not.\n",
             p->account.split, shown_up(p->account.delta_far));
     else
         st = fre_buf_printf(out,
-                            "Sensitivity: records of a cell lie within %.4g of each other, except\n"
+                            "Sensitivity: records of a cell lie within %.4g of each other, except "
                             "with a probability that is part of delta (%.4g).\n",
                             shown_up(p->account.split), shown_up(p->account.delta_far));
     if (st == FRE_OK)
         st =
-            fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the\n"
-                                "projection, epsilon would be\n");
+            fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
+                                "projection, epsilon would be ");
     if (st != FRE_OK)
         return st;
     if (isinf(p->worst_case_epsilon))
@@ -151,18 +151,18 @@ static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
     fre_status st = FRE_OK;
 
     if (m->dist.one_shot)
-        st = fre_buf_printf(out, " nothing is assumed of users\nwho drop out;");
+        st = fre_buf_printf(out, "\nnothing is assumed of users who drop out;");
     else
         st = fre_buf_printf(
             out,
-            " whether a user fails to answer\n"
-            "depends neither on texts or coins nor on other users, and is equally likely for\n"
+            "\nwhether a user fails to answer "
+            "depends neither on texts or coins nor on other users, and is equally likely for "
             "everybody%s;",
             m->cells_per_user > 1 ? " and for each record on its own" : "");
     if (st == FRE_OK && m->dist.cover)
         st = fre_buf_printf(out,
                             "\neverybody who takes part sends exactly %u report%s, whatever it "
-                            "holds, sampled\nor not;",
+                            "holds, sampled or not;",
                             m->cells_per_user, m->cells_per_user == 1 ? "" : "s");
     return st;
 }
@@ -171,15 +171,16 @@ static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
 static fre_status trust(fre_buf *out, const fre_plan *p)
 {
     static const char curator[] =
-        "Conditions: the curator, who sees the texts, is trusted, and releases nothing\n"
-        "else made from them but under a budget of its own (budgets add up); nobody else\n"
-        "learns which records were sampled, the sums before noise or the number of\n"
+        "Conditions: the curator, who sees the texts, is trusted, and releases nothing else made "
+        "from them but under a budget of its own (budgets add up);\n"
+        "nobody else learns which records were sampled, the sums before noise or the number of "
         "records;";
     static const char servers[] =
-        "Conditions: the synthesis and the tagging server do not collude, nor the relay\n"
-        "with either; who takes part is visible, what they hold is protected; nobody but\n"
-        "its user learns a record's coin; other collections from the same texts spend a\n"
-        "budget of their own (budgets add up);";
+        "Conditions: the synthesis and the tagging server do not collude, nor the relay with "
+        "either;\n"
+        "who takes part is visible, what they hold is protected;\n"
+        "nobody but its user learns a record's coin;\n"
+        "other collections from the same texts spend a budget of their own (budgets add up);";
     fre_status st;
 
     if (!p->mechanism.dist.on)
@@ -191,15 +192,16 @@ static fre_status trust(fre_buf *out, const fre_plan *p)
 static fre_status conditions(fre_buf *out, const fre_plan *p)
 {
     static const char independent[] =
-        " there are at most N records; projection and offsets were drawn\n"
-        "at random, independently of the texts, and no text was chosen knowing them;";
+        "\nthere are at most N records;\n"
+        "projection and offsets were drawn at random, independently of the texts, and no text was "
+        "chosen knowing them;";
     const fre_mechanism *m = &p->mechanism;
     fre_status st = trust(out, p);
 
     if (st == FRE_OK && m->dist.on && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st =
-            fre_buf_printf(out, "\nthere are at most N records; projection, offsets and signs were "
-                                "drawn at random,\nbefore and independently of the texts, and no "
+            fre_buf_printf(out, "\nthere are at most N records;\nprojection, offsets and signs were "
+                                "drawn at random, before and independently of the texts, and no "
                                 "text was chosen knowing them;");
     else if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
