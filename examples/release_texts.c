@@ -21,6 +21,11 @@ int main(int argc, char **argv)
         (void)fprintf(stderr, "usage: %s TEXTS FOLDER EPSILON POPULATION\n", argv[0]);
         return 64;
     }
+    st = fre_core_harden(); /* no core dumps, and standard streams that are there */
+    if (st != FRE_OK) {
+        (void)fprintf(stderr, "%s\n", fre_status_text(st));
+        return fre_status_exit_code(st);
+    }
     fre_curator_opts_init(&opts); /* the documented defaults */
     opts.input = argv[1];
     opts.output = argv[2];

@@ -283,6 +283,7 @@ int main(void)
     fre_terms *terms = NULL; /* one for all devices of a process */
     fre_err err = {""};
 
+    must(fre_core_harden(), &err);
     servers_begin(&s, &c);
     must(fre_terms_new(&terms, &c, &err), &err); /* do the terms keep their claim? */
     for (uint32_t i = 0; i < DEVICES; i++) {

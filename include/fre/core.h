@@ -172,8 +172,10 @@ FRE_API void fre_interrupt_set(void);
 FRE_API bool fre_interrupted(void);
 FRE_API void fre_interrupt_clear(void);
 
-/** For a process that handles secrets, once at its start: no core dumps, no attaching by other
- * processes of the same user.  FRE_E_IO: the system refused; FRE_E_INTERNAL: no randomness. */
+/** For a process that handles secrets, once at its start, before it opens a file: standard streams
+ * that the parent closed are there again (reading or writing them fails, as it would have), so that
+ * what is printed cannot land in a file; no core dumps, no attaching by other processes of the same
+ * user.  FRE_E_IO: the system refused the latter; FRE_E_INTERNAL: no /dev/null, no randomness. */
 FRE_API FRE_MUST_CHECK fre_status fre_core_harden(void);
 
 /* ---- threads ----------------------------------------------------------------------------- */

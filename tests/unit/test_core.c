@@ -8,6 +8,8 @@
 
 #include <fre/core.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -459,6 +461,34 @@ static void interruption_is_a_flag(void **state)
     (void)signal(SIGUSR1, SIG_DFL);
 }
 
+/* Whatever the parent closed, no file of the process's own gets the number of a stream. */
+static void closed_streams_are_open_again(void **state)
+{
+    (void)state;
+    for (unsigned closed = 0; closed < 8; closed++) {
+        const pid_t child = fork();
+        int status;
+
+        assert_true(child >= 0);
+        if (child == 0) {
+            char byte = 0;
+            bool ok;
+
+            for (int i = 0; i < 3; i++)
+                if (closed & 1u << i)
+                    (void)close(i);
+            ok = fre_core_harden() == FRE_OK && open("/dev/null", O_RDONLY) > 2;
+            if (closed & 1u)
+                ok = ok && read(0, &byte, 1) < 0 && errno == EBADF;
+            if (closed & 2u)
+                ok = ok && write(1, &byte, 1) < 0 && errno == EBADF;
+            _exit(ok ? 0 : 1);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+}
+
 static void hardened_process_dumps_no_core(void **state)
 {
     int status;
@@ -626,6 +656,7 @@ int main(void)
         cmocka_unit_test(clock_source_is_replaceable),
         cmocka_unit_test(progress_reaches_its_sink),
         cmocka_unit_test(interruption_is_a_flag),
+        cmocka_unit_test(closed_streams_are_open_again),
         cmocka_unit_test(hardened_process_dumps_no_core),
         cmocka_unit_test(parallel_runs_each_job_once),
         cmocka_unit_test(parallel_reports_the_lowest_failure),

@@ -1,6 +1,8 @@
 /* runtime.c - clock, progress, interruption, and what a process with secrets asks of the system. */
 #include "core_internal.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -61,10 +63,27 @@ void fre_interrupt_clear(void)
     atomic_store(&interrupted, false);
 }
 
+/* A file that is opened later must not get the number of a stream that the parent closed.  The two
+ * that stand in for input and output refuse to read and to write, as the closed ones would have. */
+static fre_status open_streams(void)
+{
+    static const int modes[] = {O_WRONLY, O_RDONLY, O_WRONLY};
+
+    for (int i = 0; i < 3; i++) {
+        if (fcntl(i, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        if (open("/dev/null", modes[i]) != i) /* the lowest free number; those below are taken */
+            return FRE_E_INTERNAL;
+    }
+    return FRE_OK;
+}
+
 fre_status fre_core_harden(void)
 {
     const struct rlimit none = {0, 0};
 
+    if (open_streams() != FRE_OK)
+        return FRE_E_INTERNAL;
     if (setrlimit(RLIMIT_CORE, &none) != 0)
         return FRE_E_IO;
 #if !defined(__SANITIZE_ADDRESS__)
