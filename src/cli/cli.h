@@ -164,13 +164,32 @@ const char *cli_nearest(const char *word, const char *const *candidates, size_t 
 
 void cli_print_overview(FILE *f);
 void cli_print_help(FILE *f, const cli_command *cmd);
-/* Words of text wrapped into columns indent..CLI_WIDTH; the cursor stands at `column`. */
-void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
 void cli_print_man(FILE *f);
 /* shell: "bash", "zsh" or "fish". */
 void cli_print_completion(FILE *f, const char *shell);
-/* Text with control characters made visible, cut to `columns` with an ellipsis (0: whole). */
-void cli_print_safe(FILE *f, const char *text, size_t columns);
+
+/* ---- terminal.c: all that depends on the terminal, and all that keeps data from steering it --- */
+
+/* Of what is printed: COLUMNS, else the terminal's own, else CLI_WIDTH. */
+size_t cli_columns(FILE *f);
+/* A terminal that moves its cursor when it is told to: neither a file nor TERM=dumb. */
+bool cli_is_steerable(FILE *f);
+typedef enum cli_style { CLI_BOLD, CLI_YELLOW, CLI_RED, CLI_DIM } cli_style;
+/* Text in a style where f has colour (NO_COLOR, CLICOLOR and CLICOLOR_FORCE are kept to), else
+ * plain. */
+void cli_styled(FILE *f, cli_style style, const char *text);
+/* Text of unknown origin: "?" for what would steer the terminal, turn the text's direction or be
+ * invisible; cut to `columns` with an ellipsis (0: whole).  Returns the columns it takes. */
+size_t cli_print_safe(FILE *f, const char *text, size_t columns);
+/* The same, filled with spaces to exactly `columns`. */
+void cli_print_cell(FILE *f, const char *text, size_t columns);
+/* Words of text wrapped into columns indent..cli_columns, 120 at most; the cursor stands at
+ * `column`. */
+void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
+/* JSON text with the characters that cli_print_safe replaces as \uXXXX. */
+void cli_print_json_text(FILE *f, const char *text, size_t n);
+/* A line of JSON: as it is into a file, as cli_print_json_text does it on a terminal. */
+void cli_print_line(FILE *f, const char *text, size_t n);
 
 /* ---- progress.c ------------------------------------------------------------------------------ */
 
@@ -188,6 +207,8 @@ json_t *cli_json_real(double x);
 json_t *cli_budget_json(double x);
 /* Print one object on standard output and give up the reference.  NULL: out of memory. */
 FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
+/* One object as a line of f, which `path` names; gives up the reference.  FRE_E_IO, FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status cli_json_line(FILE *f, json_t *object, const char *path, fre_err *err);
 /* FRE_E_EXISTS when what --FLAG names is the input itself or a file that another flag names, which
  * --force would destroy. */
 FRE_MUST_CHECK fre_status cli_refuse_inputs(const cli *c, const char *input, const char *flag,

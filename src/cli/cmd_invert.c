@@ -6,7 +6,6 @@
 #include <fre/invert.h>
 #include <fre/linalg.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -94,22 +93,13 @@ static json_t *gains(const fre_invert_trace *t)
 static fre_status write_trace(void *ctx, const fre_invert_trace *t, fre_err *err)
 {
     job *j = ctx;
-    FILE *f = fre_outfile_stream(j->trace);
     json_t *o = json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "row",
                           (json_int_t)(j->first + t->row), "embeddings", (json_int_t)t->embedded,
                           "draws", (json_int_t)t->drawn, "language_model_tokens",
                           (json_int_t)t->lm_tokens, "score", reals(t->score, t->rounds), "distance",
                           reals(t->distance, t->rounds), "kinds", gains(t));
-    int rc;
 
-    if (!o)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the trace");
-    rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(o);
-    if (rc != 0 || fputc('\n', f) == EOF)
-        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "trace"),
-                        strerror(errno));
-    return FRE_OK;
+    return cli_json_line(fre_outfile_stream(j->trace), o, cli_text(j->c, "trace"), err);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------- */
@@ -243,20 +233,11 @@ static fre_status prepare(job *j, fre_err *err)
 
 static fre_status write_row(job *j, const fre_inversion *v, fre_err *err)
 {
-    FILE *f = fre_outfile_stream(j->out);
     json_t *o = json_pack("{s:s, s:o, s:o}", "text", v->text, "similarity",
                           cli_json_real(v->similarity), "distance", cli_json_real(v->distance));
-    int rc;
 
-    if (!o)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing a text");
-    rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(o);
-    if (rc != 0 || fputc('\n', f) == EOF)
-        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
-                        strerror(errno));
     j->similarity += v->similarity;
-    return FRE_OK;
+    return cli_json_line(fre_outfile_stream(j->out), o, cli_text(j->c, "output"), err);
 }
 
 /* Rows done inside a chunk, as rows of the whole file. */

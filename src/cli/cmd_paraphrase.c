@@ -369,11 +369,11 @@ static fre_status write_line(job *j, const line *l, const fre_paraphrases *p, fr
         value = json_dumps(list, JSON_COMPACT);
     if (value)
         st = cli_json_line_set(&b, l->json, l->len, "paraphrases", value);
-    if (st == FRE_OK)
-        st = fre_buf_append(&b, "\n", 1);
     if (st != FRE_OK)
         st = fre_fail(err, st, "a line cannot be written: %s", fre_status_text(st));
-    else if (fwrite(b.p, 1, b.n, f) != b.n)
+    else
+        cli_print_line(f, (const char *)b.p, b.n);
+    if (st == FRE_OK && ferror(f))
         st = fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
                       strerror(errno));
     json_decref(list);

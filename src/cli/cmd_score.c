@@ -3,7 +3,6 @@
 
 #include <fre/lm.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -72,20 +71,11 @@ static fre_status write_text(const job *j, size_t i, fre_err *err)
 {
     const fre_lm_score *s = &j->chunk->score[i];
     double nll = fre_lm_nll(s);
-    FILE *f = fre_outfile_stream(j->out);
     json_t *o = json_pack("{s:s%, s:I, s:o, s:o}", "text", j->chunk->text[i], j->chunk->len[i],
                           "tokens", (json_int_t)s->tokens, "nll", cli_json_real(nll), "perplexity",
                           cli_json_real(exp(nll)));
-    int rc;
 
-    if (!o)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the result");
-    rc = json_dumpf(o, f, JSON_COMPACT | JSON_REAL_PRECISION(9));
-    json_decref(o);
-    if (rc != 0 || fputc('\n', f) == EOF)
-        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
-                        strerror(errno));
-    return FRE_OK;
+    return cli_json_line(fre_outfile_stream(j->out), o, cli_text(j->c, "output"), err);
 }
 
 static fre_status keep_nll(job *j, double nll)

@@ -2,11 +2,14 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static volatile sig_atomic_t caught;
+static bool pipe_ignored; /* by the parent */
 
 /* The first signal asks the library to stop and clean up; the second ends the program at once. */
 static void on_signal(int sig)
@@ -35,7 +38,7 @@ static void install_signals(void)
     }
     /* A reader that goes away, or a file-size limit, is a write error like any other, so that
      * clean-up still runs. */
-    signal(SIGPIPE, SIG_IGN);
+    pipe_ignored = signal(SIGPIPE, SIG_IGN) == SIG_IGN;
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -53,23 +56,96 @@ static int die_of_signal(const char *name, bool resumable)
     return fre_status_exit_code(FRE_E_INTERRUPTED);
 }
 
+/* "fre-e2t NAME: text" on standard error. */
+static void complain(const char *name, const char *text)
+{
+    char prefix[80];
+
+    (void)snprintf(prefix, sizeof prefix, CLI_PROGRAM "%s%s:", *name ? " " : "", name);
+    cli_styled(stderr, CLI_RED, prefix);
+    fputc(' ', stderr);
+    (void)cli_print_safe(stderr, text, 0); /* names of files may be in it */
+    fputc('\n', stderr);
+}
+
+/* 0, or why not everything got to standard output. */
+static int output_error(void)
+{
+    errno = 0;
+    if (fflush(stdout) != 0)
+        return errno ? errno : EIO;
+    return ferror(stdout) ? EIO : 0;
+}
+
+/* Whoever read standard output has had enough (`| head`), which is no fault. */
+static bool reader_is_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+
+    return poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP));
+}
+
+/* As any program does whose output nobody reads; unless the parent had the signal ignored. */
+static int die_of_pipe(void)
+{
+    fre_outputs_abandon();
+    if (!pipe_ignored) {
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    return fre_status_exit_code(FRE_E_IO);
+}
+
+/* What the command was run for, where that is a file and not what it prints; else NULL. */
+static const char *product(const cli *c)
+{
+    const cli_command *cmd = c->command;
+    bool is_dry = false;
+    const char *path = NULL;
+
+    for (size_t i = 0; cmd && i < cmd->n_args; i++) {
+        if (strcmp(cmd->args[i].name, "output") == 0)
+            path = c->value[i].text;
+        else if (strcmp(cmd->args[i].name, "dry-run") == 0)
+            is_dry = c->value[i].set;
+    }
+    return path && !is_dry && strcmp(path, "-") != 0 ? path : NULL;
+}
+
+/* The run succeeded; was it also told?  What is complete stays so, told or not. */
+static int succeed(const cli *c, const char *name)
+{
+    const int error = output_error();
+    const char *made = product(c);
+    char text[600];
+
+    if (error == 0)
+        return c->refuted ? 1 : 0;
+    if (reader_is_gone())
+        return made ? 0 : die_of_pipe();
+    if (!made) {
+        (void)snprintf(text, sizeof text, "cannot write standard output: %s", strerror(error));
+        complain(name, text);
+        return fre_status_exit_code(FRE_E_IO);
+    }
+    (void)snprintf(text, sizeof text,
+                   "warning: cannot write standard output: %s; '%.300s' is complete all the same",
+                   strerror(error), made);
+    complain(name, text);
+    return 0;
+}
+
 static int finish(const cli *c, const char *name, fre_status st, const fre_err *err)
 {
     cli_progress_end();
-    if (st == FRE_OK) {
-        if (fflush(stdout) == 0 && !ferror(stdout))
-            return c->refuted ? 1 : 0;
-        if (errno != EPIPE)
-            fprintf(stderr, CLI_PROGRAM " %s: cannot write standard output: %s\n", name,
-                    strerror(errno));
-        return fre_status_exit_code(FRE_E_IO);
-    }
+    if (st == FRE_OK)
+        return succeed(c, name);
     if (fre_interrupted())
         return die_of_signal(name, c->command == &cli_cmd_synthesize && cli_flag(c, "resume"));
+    if (st == FRE_E_IO && ferror(stdout) && reader_is_gone())
+        return die_of_pipe();
     fre_outputs_abandon();
-    fprintf(stderr, CLI_PROGRAM " %s: ", name);
-    cli_print_safe(stderr, err->text[0] ? err->text : fre_status_text(st), 0); /* names in files */
-    fputc('\n', stderr);
+    complain(name, err->text[0] ? err->text : fre_status_text(st));
     return fre_status_exit_code(st);
 }
 
@@ -84,7 +160,7 @@ int main(int argc, char **argv)
     install_signals();
     st = fre_core_harden();
     if (st == FRE_E_INTERNAL) {
-        fputs(CLI_PROGRAM ": no source of randomness\n", stderr);
+        fputs(CLI_PROGRAM ": no source of randomness, or no /dev/null\n", stderr);
         return fre_status_exit_code(st);
     }
     if (st != FRE_OK)
@@ -102,7 +178,7 @@ int main(int argc, char **argv)
     else
         cmd = cli_find_command(argc - 1, argv + 1, &used, &err);
     if (!cmd) {
-        fprintf(stderr, CLI_PROGRAM ": %s\n", err.text);
+        complain("", err.text);
         return fre_status_exit_code(FRE_E_USAGE);
     }
     st = cli_parse(&c, cmd, argc - 1 - used, argv + 1 + used, &err);

@@ -18,31 +18,50 @@ json_t *cli_budget_json(double x)
     return x > 0 ? cli_json_real(x) : json_null();
 }
 
+/* A failed write shows at the end of the run, where all that was printed is looked after. */
 fre_status cli_json_print(json_t *object, fre_err *err)
 {
-    int rc;
+    char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
 
-    if (!object)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the result");
-    rc = json_dumpf(object, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
     json_decref(object);
+    if (!text)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the result");
+    cli_print_json_text(stdout, text, strlen(text));
     fputc('\n', stdout);
-    if (rc != 0 || fflush(stdout) != 0)
-        return fre_fail(err, FRE_E_IO, "cannot write standard output: %s", strerror(errno));
+    free(text);
     return FRE_OK;
+}
+
+fre_status cli_json_line(FILE *f, json_t *object, const char *path, fre_err *err)
+{
+    char *text = object ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    fre_status st = FRE_OK;
+
+    json_decref(object);
+    if (!text)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while writing the result");
+    cli_print_line(f, text, strlen(text));
+    if (ferror(f))
+        st = fre_fail(err, FRE_E_IO, "cannot write %.300s: %s", path, strerror(errno));
+    free(text);
+    return st;
 }
 
 void cli_warn(const cli *c, const char *fmt, ...)
 {
+    char prefix[80], text[1200];
     va_list ap;
 
     if (c->quiet)
         return;
     cli_progress_end();
-    fprintf(stderr, CLI_PROGRAM " %s: warning: ", c->command->name);
+    (void)snprintf(prefix, sizeof prefix, CLI_PROGRAM " %s: warning:", c->command->name);
+    cli_styled(stderr, CLI_YELLOW, prefix);
     va_start(ap, fmt);
-    vfprintf(stderr, fmt, ap);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
+    fputc(' ', stderr);
+    (void)cli_print_safe(stderr, text, 0);
     fputc('\n', stderr);
 }
 

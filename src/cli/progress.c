@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #define REDRAW_MS 100
 #define LINE_MS 10000
@@ -11,7 +10,7 @@
 
 /* One program, one standard error: the only state of this file. */
 static struct {
-    bool terminal, drawn;
+    bool terminal, drawn; /* terminal: one that can be drawn on */
     char phase[32];
     int64_t phase_ms, shown_ms;
     uint64_t phase_done; /* done when the phase was first seen: the rate starts there */
@@ -109,7 +108,7 @@ static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
 void cli_progress_start(fre_progress *out, bool quiet)
 {
     memset(&bar, 0, sizeof bar);
-    bar.terminal = isatty(STDERR_FILENO) == 1;
+    bar.terminal = cli_is_steerable(stderr);
     bar.shown_ms = fre_clock_ms();
     *out = (fre_progress){.update = quiet ? NULL : update};
 }

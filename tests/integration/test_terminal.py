@@ -1,0 +1,108 @@
+"""Standard streams: closed ones, full ones, readers that go away, and terminals."""
+
+import fcntl
+import itertools
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+
+import pytest
+
+from conftest import BUDGET, NO_TEXT, PROGRAM, TIMEOUT, everything
+
+LEDGER = ["--ledger", "none"]
+
+
+def run(folder, *args, shell="", env=None):
+    """The program through a shell, with redirections of its own; status and both streams."""
+    done = subprocess.run(["bash", "-c", f'"$0" "$@" {shell}', PROGRAM, *map(str, args)],
+                          cwd=folder, capture_output=True, text=True, timeout=TIMEOUT,
+                          env={**os.environ, **(env or {})})
+    return done.returncode, done.stdout, done.stderr
+
+
+CLOSED = ["".join(c) for n in (1, 2, 3)
+          for c in itertools.combinations((" 0<&-", " 1>&-", " 2>&-"), n)]
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+def test_closed_streams_stay_out_of_files(tmp_path, corpus, closed):
+    """What is printed would land in the first file that is opened."""
+    run(tmp_path, "embed", corpus, "-o", "open.npy")
+    code, _, _ = run(tmp_path, "embed", corpus, "-o", "closed.npy", shell=closed)
+    assert code == 0
+    assert (tmp_path / "closed.npy").read_bytes() == (tmp_path / "open.npy").read_bytes()
+    (tmp_path / "one.txt").write_text("where is my parcel\n")
+    run(tmp_path, "embed", "one.txt", "-o", "one.npy")
+    code, _, _ = run(tmp_path, "invert", "one.npy", "--samples", "4", "-o", "texts", shell=closed)
+    assert code == 0
+    line, = (tmp_path / "texts").read_text().splitlines()
+    assert json.loads(line)["text"]
+    args = [corpus, *BUDGET, *NO_TEXT, *LEDGER, "--json"]
+    code, _, _ = run(tmp_path, "synthesize", "-o", "release", *args, shell=closed)
+    assert code == 0
+    lines = (tmp_path / "release" / "synthetic.jsonl").read_text().splitlines()
+    assert len(lines) == 3 and all(json.loads(line)["count"] >= 1 for line in lines)
+    assert json.loads((tmp_path / "release" / "release.json").read_text())["private"] is True
+
+
+def test_closed_input_is_no_empty_input(tmp_path):
+    code, _, err = run(tmp_path, "embed", "-", "-o", "x.npy", shell="0<&-")
+    assert code != 0 and "Bad file descriptor" in err
+    assert everything(tmp_path) == []
+
+
+def test_closed_output_is_an_error_where_it_is_the_result(tmp_path):
+    code, _, err = run(tmp_path, "plan", "--epsilon", "4", "--json", shell=">&-")
+    assert code == 74
+    assert err == "fre-e2t plan: cannot write standard output: Bad file descriptor\n"
+
+
+@pytest.mark.parametrize("json_too", [[], ["--json"]])
+@pytest.mark.parametrize("shell, told", [
+    (">&-", "Bad file descriptor"), (">/dev/full", "No space left on device"), ("| true", None),
+])
+def test_a_whole_release_is_a_success(tmp_path, corpus, shell, told, json_too):
+    """The files are complete and the budget is booked: not being able to say so changes neither."""
+    code, _, err = run(tmp_path, "synthesize", corpus, "-o", "release", *BUDGET, *NO_TEXT,
+                       "--ledger", "book.json", *json_too,
+                       shell=shell + "; exit ${PIPESTATUS[0]}")
+    assert code == 0
+    assert len((tmp_path / "release" / "synthetic.jsonl").read_text().splitlines()) == 3
+    assert len(json.loads((tmp_path / "book.json").read_text())["entries"]) == 1
+    line = (f"fre-e2t synthesize: warning: cannot write standard output: {told}; 'release' is "
+            "complete all the same")
+    assert (line in err.splitlines()) == (told is not None)
+    assert ("cannot write" in err) == (told is not None)
+
+
+def test_a_dry_run_is_what_it_prints(tmp_path, corpus):
+    code, _, err = run(tmp_path, "synthesize", corpus, "-o", "release", *BUDGET, *LEDGER,
+                       "--dry-run", shell=">/dev/full")
+    assert code == 74 and err.endswith("cannot write standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("args", [
+    ["plan", "--epsilon", "4"], ["plan", "--epsilon", "4", "--json"], ["help", "--man"],
+    ["ledger", "show", "book.json", "--json"], ["ledger", "show", "book.json"],
+    ["invert", "x.npy", "-o", "-", "--quiet"], ["score", "lines.txt", "-o", "-", "--quiet"],
+])
+def test_a_reader_that_has_had_enough(tmp_path, corpus, args):
+    """As any program: no complaint, and the end that a pipe gives."""
+    if "book.json" in args:
+        run(tmp_path, "synthesize", corpus, "-o", "r", *BUDGET, *NO_TEXT, "--ledger", "book.json")
+    if args[0] == "score":
+        (tmp_path / "lines.txt").write_text("a text of some length\n" * 3)
+        if not json.loads(run(tmp_path, "model", "list", "--json")[1])["models"][-1]["path"]:
+            pytest.skip("no language model is installed")
+    if args[0] == "invert":
+        args = ["invert", "one.npy", *args[2:]]
+        (tmp_path / "one.txt").write_text("where is my parcel\n")
+        run(tmp_path, "embed", "one.txt", "-o", "one.npy")
+    code, _, err = run(tmp_path, *args, shell="| (exec <&-; sleep 1); exit ${PIPESTATUS[0]}")
+    assert err == ""
+    assert code == 128 + signal.SIGPIPE

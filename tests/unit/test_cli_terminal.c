@@ -1,0 +1,238 @@
+/* test_cli_terminal.c - width, colour, and text that cannot steer a terminal. */
+#include "cli.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* What a printer writes, as text; the caller frees. */
+#define PRINTED(call)                                                                              \
+    do {                                                                                           \
+        size_t printed_n = 0;                                                                      \
+        FILE *f = open_memstream(&printed, &printed_n);                                            \
+        assert_non_null(f);                                                                        \
+        call;                                                                                      \
+        (void)fclose(f);                                                                           \
+    } while (0)
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+static int set_up(void **state)
+{
+    static const char *const names[] = {"COLUMNS", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        (void)unsetenv(names[i]);
+    return setenv("TERM", "xterm", 1);
+}
+
+static void unsafe_characters(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+    } cases[] = {
+        {"plain \xc3\xbc \xe4\xbd\xa0", "plain \xc3\xbc \xe4\xbd\xa0"},
+        {"a\033[2Jb\nc\xc2\x9b\x7f\t", "a?[2Jb?c???"},       /* C0, C1, DEL */
+        {"a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\x8f", "a?b?c?"}, /* RLO, LRI, RLM */
+        {"a\xe2\x80\x8b" "b\xef\xbb\xbf" "c\xc2\xad", "a?b?c?"},     /* ZWSP, BOM, soft hyphen */
+        {"a\xe2\x80\xa8" "b\xe2\x80\xa9", "a?b?"},                   /* line separators */
+        {"a\xf3\xa0\x81\x81", "a?"},                                 /* a tag */
+        {"a\xe3\x85\xa4", "a?"},                                     /* an invisible letter */
+        {"a\xff\xc3" "b\xed\xa0\x80", "a??b???"},                    /* not UTF-8 */
+        {"\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4"},                /* variation selector */
+        {"e\xcc\x81", "e\xcc\x81"},                                  /* a combining accent */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *printed = NULL;
+
+        PRINTED((void)cli_print_safe(f, cases[i].text, 0));
+        assert_string_equal(printed, cases[i].shown);
+        free(printed);
+        PRINTED(cli_wrap(f, cases[i].text, 0, 0)); /* prose is no way around it */
+        assert_null(strpbrk(printed, "\033\x7f"));
+        assert_null(strstr(printed, "\xe2\x80\xae"));
+        free(printed);
+    }
+}
+
+static void cut_by_columns(void **state)
+{
+    static const struct {
+        const char *text, *shown;
+        size_t columns, taken;
+    } cases[] = {
+        {"gr\xc3\xbc\xc3\x9f gott", "gr\xc3\xbc\xc3\x9f " ELLIPSIS, 6, 6},
+        {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f", 4, 4},
+        {"\xe4\xbd\xa0\xe5\xa5\xbd", "\xe4\xbd\xa0\xe5\xa5\xbd", 4, 4}, /* two columns each */
+        {"\xe4\xbd\xa0\xe5\xa5\xbd\xe5\xa5\xbd", "\xe4\xbd\xa0" ELLIPSIS, 4, 3},
+        {"e\xcc\x81" "e\xcc\x81" "e", "e\xcc\x81" "e\xcc\x81" "e", 3, 3},
+        {"e\xcc\x81" "e\xcc\x81" "ee", "e\xcc\x81" "e\xcc\x81" ELLIPSIS, 3, 3},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *printed = NULL;
+        size_t taken = 0, n;
+
+        PRINTED(taken = cli_print_safe(f, cases[i].text, cases[i].columns));
+        assert_string_equal(printed, cases[i].shown);
+        assert_int_equal(taken, cases[i].taken);
+        n = strlen(printed);
+        free(printed);
+        PRINTED(cli_print_cell(f, cases[i].text, cases[i].columns)); /* filled up */
+        assert_int_equal(strlen(printed), n + cases[i].columns - taken);
+        free(printed);
+    }
+}
+
+static void wide_words_wrap_by_columns(void **state)
+{
+    char *printed = NULL, text[45 * 4 + 1] = "";
+
+    (void)state;
+    for (size_t i = 0; i < 45; i++) /* 45 words of two columns and a space: 135 columns */
+        memcpy(text + 4 * i, "\xe4\xbd\xa0 ", 5);
+    PRINTED(cli_wrap(f, text, 0, 0));
+    assert_int_equal(strcspn(printed, "\n"), 26 * 4 - 1); /* 26 of them take 77 columns, 27 80 */
+    free(printed);
+}
+
+static void widths(void **state)
+{
+    char *printed = NULL;
+    size_t columns = 0;
+
+    (void)state;
+    PRINTED(columns = cli_columns(f));
+    assert_int_equal(columns, CLI_WIDTH);
+    free(printed);
+    assert_int_equal(setenv("COLUMNS", "100", 1), 0);
+    PRINTED(columns = cli_columns(f));
+    assert_int_equal(columns, 100);
+    free(printed);
+    assert_int_equal(setenv("COLUMNS", "wide", 1), 0);
+    PRINTED(columns = cli_columns(f));
+    assert_int_equal(columns, CLI_WIDTH);
+    free(printed);
+    assert_int_equal(setenv("COLUMNS", "3", 1), 0);
+    PRINTED(columns = cli_columns(f));
+    assert_int_equal(columns, 40); /* narrower, tables would make no sense */
+    free(printed);
+}
+
+static void terminals(void **state)
+{
+    struct winsize window = {.ws_col = 120, .ws_row = 30};
+    char text[64] = "";
+    int own, to;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(openpty(&own, &to, NULL, NULL, &window), 0);
+    f = fdopen(to, "w");
+    assert_non_null(f);
+    assert_int_equal(cli_columns(f), 120);
+    assert_true(cli_is_steerable(f));
+    cli_styled(f, CLI_RED, "x\033");
+    (void)fflush(f);
+    assert_true(read(own, text, sizeof text - 1) > 0);
+    assert_string_equal(text, "\033[31mx?\033[0m");
+
+    assert_int_equal(setenv("TERM", "dumb", 1), 0);
+    assert_false(cli_is_steerable(f));
+    assert_int_equal(unsetenv("TERM"), 0);
+    assert_false(cli_is_steerable(f));
+    (void)fclose(f);
+    (void)close(own);
+}
+
+/* Is a style written to a terminal (else a file), with these variables? */
+static void assert_coloured(bool terminal, const char *name, const char *value, bool coloured)
+{
+    char text[64] = "";
+    int ends[2];
+    FILE *f;
+
+    if (terminal)
+        assert_int_equal(openpty(&ends[0], &ends[1], NULL, NULL, NULL), 0);
+    else
+        assert_int_equal(pipe(ends), 0);
+    f = fdopen(ends[1], "w");
+    assert_non_null(f);
+    if (name)
+        assert_int_equal(setenv(name, value, 1), 0);
+    cli_styled(f, CLI_BOLD, "x");
+    (void)fflush(f);
+    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    if (name)
+        assert_int_equal(unsetenv(name), 0);
+    assert_string_equal(text, coloured ? "\033[1mx\033[0m" : "x");
+    (void)fclose(f);
+    (void)close(ends[0]);
+}
+
+static void colour_where_it_is_wanted(void **state)
+{
+    (void)state;
+    assert_coloured(true, NULL, NULL, true);
+    assert_coloured(true, "NO_COLOR", "1", false);
+    assert_coloured(true, "NO_COLOR", "", true);
+    assert_coloured(true, "CLICOLOR", "0", false);
+    assert_coloured(true, "CLICOLOR", "1", true);
+    assert_coloured(true, "CLICOLOR_FORCE", "1", true);
+    assert_coloured(false, NULL, NULL, false);
+    assert_coloured(false, "CLICOLOR", "1", false);
+    assert_coloured(false, "CLICOLOR_FORCE", "0", false);
+    assert_coloured(false, "CLICOLOR_FORCE", "1", true);
+    assert_coloured(true, "TERM", "dumb", false);
+}
+
+static void json_keeps_its_meaning(void **state)
+{
+    static const char text[] = "{\n  \"t\": \"a\xe2\x80\xae\xc2\x9b\x7f\xf3\xa0\x81\x81 \xc3\xbc\"\n}";
+    char *printed = NULL;
+    json_t *before = json_loads(text, 0, NULL), *after;
+
+    (void)state;
+    assert_non_null(before);
+    PRINTED(cli_print_json_text(f, text, strlen(text)));
+    assert_string_equal(printed, "{\n  \"t\": \"a\\u202e\\u009b\\u007f\\udb40\\udc41 \xc3\xbc\"\n}");
+    after = json_loads(printed, 0, NULL);
+    assert_true(json_equal(before, after));
+    json_decref(before);
+    json_decref(after);
+    free(printed);
+    PRINTED(cli_print_line(f, text, strlen(text))); /* a file has it as it is */
+    assert_memory_equal(printed, text, strlen(text));
+    assert_string_equal(printed + strlen(text), "\n");
+    free(printed);
+}
+
+#define TEST(f) cmocka_unit_test_setup(f, set_up)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(unsafe_characters),
+        TEST(cut_by_columns),
+        TEST(wide_words_wrap_by_columns),
+        TEST(widths),
+        TEST(terminals),
+        TEST(colour_where_it_is_wanted),
+        TEST(json_keeps_its_meaning),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
