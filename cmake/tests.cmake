@@ -121,6 +121,9 @@ if(FRE_TESTS)
     if(FRE_PYTEST AND TARGET fre-e2t)
         # Of scripts alone: sanitizers would see nothing.
         set(scripts_only test_prove_fresh test_text_scores)
+        # What test_locale.py preloads.
+        add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
+        set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")
         # A file a test, so that they share the processors.
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
@@ -130,7 +133,7 @@ if(FRE_TESTS)
             string(REPLACE test_ integration- test ${stem})
             add_test(NAME ${test} COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${path})
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
     endif()
 endif()
@@ -139,7 +142,8 @@ endif()
 if(FRE_TESTS AND NOT FRE_SANITIZE)
     set(check_layers_args ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     set(check_symbols_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
-    foreach(check layers headers size symbols words)
+    set(check_locale_args ${PROJECT_BINARY_DIR})
+    foreach(check layers headers size symbols words locale)
         add_test(NAME check-${check}
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
         add_test(NAME check-${check}-can-fail

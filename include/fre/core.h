@@ -4,8 +4,9 @@
  *
  * Conventions of the whole library.  Argument order: object, outputs, in/outs, inputs; a length
  * follows its array; options last.  Outputs are written on success only.  A function that keeps
- * a pointer says so.  Library code never prints and never exits.  Threads: an object is used by
- * one thread at a time unless its header says "immutable" or "internally locked".
+ * a pointer says so.  Library code never prints and never exits.  The host's locale changes
+ * nothing, and nothing here changes it.  Threads: an object is used by one thread at a time unless
+ * its header says "immutable" or "internally locked".
  */
 #ifndef FRE_CORE_H
 #define FRE_CORE_H
