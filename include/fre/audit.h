@@ -2,12 +2,14 @@
  * inputs, and how well the two can be told apart bounds epsilon from below.
  *
  * A bound above the claim refutes it, but for a chance of 1 - confidence; a bound below it proves
- * nothing.  Inputs are embeddings that share a cell given the projection, all within the split of
+ * nothing.  Events of chance delta are out of reach of any number of runs, so the claim is attacked
+ * along its whole curve as well: the account bounds delta at every epsilon, and at a small epsilon
+ * that delta is large enough to be measured.  Inputs are embeddings that share a cell given the projection, all within the split of
  * the account (where the claim has to hold whatever the projection), and far ones under real
  * projections.  Tests: the likelihood ratio of the law that the mechanism should have, and a
  * learned one, which knows nothing of that law.  Clopper-Pearson bounds, with Bonferroni over
- * scenarios, directions and tests.  docs/privacy.md, "Audit"; the idea: Jagielski, Ullman, Oprea
- * 2020; Nasr et al. 2021.
+ * scenarios, directions, tests and points of the curve.  docs/privacy.md, "Audit"; the idea:
+ * Jagielski, Ullman, Oprea 2020; Nasr et al. 2021; of curves: Nasr et al. 2023.
  */
 #ifndef FRE_AUDIT_H
 #define FRE_AUDIT_H
@@ -40,7 +42,10 @@ typedef struct fre_audit_steps {
 FRE_API const fre_audit_steps *fre_audit_real_steps(void);
 
 typedef struct fre_audit_opts {
-    fre_mechanism mechanism; /**< borrowed numbers, taken as they are; dim at least 1 */
+    fre_mechanism mechanism; /**< what runs: borrowed numbers, taken as they are; dim at least 1 */
+    /** Whose account is the claim's curve, borrowed for the call.  NULL: the mechanism that runs, if
+     * it meets (epsilon, delta); else the same with the least sigma that does. */
+    const fre_mechanism *claimed;
     double epsilon, delta;   /**< the claim; 0 < epsilon <= 50, 0 < delta < 1 */
     double split;  /**< distance of near members; 0: the largest that delta can't charge as far */
     uint64_t others; /**< other members of the worst cell; 0: the account's */
@@ -58,6 +63,10 @@ typedef struct fre_audit_scenario {
     double epsilon_lower; /**< at least this, >= 0 */
     bool learned;         /**< the test that gave it */
     bool backward;        /**< removing the record (replacing: the other way round) */
+    /** The point of the curve where the attack comes nearest to what the account allows: at this
+     * epsilon (0: no curve) delta is at least curve_lower, and the account says curve_claimed. */
+    double curve_epsilon, curve_claimed, curve_lower;
+    bool curve_backward;
 } fre_audit_scenario;
 
 typedef struct fre_audit {
@@ -67,7 +76,10 @@ typedef struct fre_audit {
     uint64_t runs;
     double epsilon_lower; /**< the largest of the scenarios' */
     size_t worst;         /**< its index */
-    bool refuted;         /**< epsilon_lower > epsilon */
+    bool curve;           /**< the claim has a curve */
+    size_t curve_worst;   /**< the scenario that comes nearest to it, or passes it by most */
+    bool curve_refuted;   /**< its curve_lower > curve_claimed */
+    bool refuted;         /**< epsilon_lower > epsilon, or curve_refuted */
     size_t n;
     fre_audit_scenario *scenario; /**< [n], owned */
 } fre_audit;

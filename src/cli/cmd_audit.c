@@ -4,6 +4,7 @@
 #include <fre/audit.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 static const cli_arg args[] = {
@@ -36,6 +37,13 @@ static const cli_arg args[] = {
      .metavar = "HEX",
      .kind = CLI_HEX32,
      .help = "1 to 64 hexadecimal digits; makes the audit repeatable"},
+    CLI_HEADING("A defect put in, to learn what the attack would catch"),
+    CLI_POSITIVE("sigma-factor", "F", 1000, .preset = "1",
+                 .help = "run with F times the claimed mechanism's noise"),
+    CLI_POSITIVE("tau-factor", "F", 1000, .preset = "1",
+                 .help = "run with F times its threshold on sampled counts"),
+    CLI_POSITIVE("rate-factor", "F", 1000, .preset = "1",
+                 .help = "run with F times its sampling rate"),
 };
 
 /* ---- the mechanism --------------------------------------------------------------------------- */
@@ -139,6 +147,23 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
     return st == FRE_OK ? padding_from(&m->dist, c, err) : st;
 }
 
+/* ---- a defect ------------------------------------------------------------------------------------ */
+
+/* Is there one? */
+static bool put_defect(fre_mechanism *m, const cli *c)
+{
+    const double sigma = cli_number(c, "sigma-factor"), tau = cli_number(c, "tau-factor"),
+                 rate = cli_number(c, "rate-factor");
+    const double sampled = (double)m->p32 * rate;
+
+    m->sigma *= sigma;
+    m->tau = tau < 1 || tau > 1 ? (uint64_t)fmax(1, floor((double)m->tau * tau)) : m->tau;
+    m->p32 = sampled < (double)FRE_P_ONE ? (uint64_t)fmax(1, sampled) : FRE_P_ONE;
+    if (sigma < 1 || sigma > 1)
+        m->lattice_step = 0; /* the audit's own, as fine */
+    return sigma < 1 || sigma > 1 || tau < 1 || tau > 1 || rate < 1 || rate > 1;
+}
+
 /* ---- results --------------------------------------------------------------------------------- */
 
 static const char *test_name(const fre_audit_scenario *s)
@@ -146,11 +171,25 @@ static const char *test_name(const fre_audit_scenario *s)
     return s->learned ? "learned" : "known law";
 }
 
+static const char *direction(bool backward)
+{
+    return backward ? "backward" : "forward";
+}
+
+static json_t *curve_json(const fre_audit_scenario *s)
+{
+    return s->curve_epsilon > 0
+               ? json_pack("{s:f, s:f, s:f, s:s}", "epsilon", s->curve_epsilon, "delta_claimed",
+                           s->curve_claimed, "delta_lower_bound", s->curve_lower, "direction",
+                           direction(s->curve_backward))
+               : json_null();
+}
+
 static json_t *scenario_json(const fre_audit_scenario *s)
 {
-    return json_pack("{s:s, s:f, s:s, s:s}", "name", s->name, "epsilon_lower_bound",
-                     s->epsilon_lower, "test", test_name(s), "direction",
-                     s->backward ? "backward" : "forward");
+    return json_pack("{s:s, s:f, s:s, s:s, s:o}", "name", s->name, "epsilon_lower_bound",
+                     s->epsilon_lower, "test", test_name(s), "direction", direction(s->backward),
+                     "curve", curve_json(s));
 }
 
 static json_t *mechanism_json(const fre_mechanism *m)
@@ -179,15 +218,30 @@ static json_t *audit_json(const fre_audit *a, const fre_mechanism *m)
             return NULL;
         }
     }
-    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:s, s:o, s:o}", "epsilon_claimed",
-                     a->epsilon, "delta_claimed", a->delta, "epsilon_lower_bound", a->epsilon_lower,
-                     "runs", (json_int_t)a->runs, "worst_case", a->scenario[a->worst].name,
-                     "confidence", a->confidence, "split", a->split, "refuted", (int)a->refuted,
-                     "verdict", a->refuted ? "refuted" : "not refuted", "mechanism",
+    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o}",
+                     "epsilon_claimed", a->epsilon, "delta_claimed", a->delta,
+                     "epsilon_lower_bound", a->epsilon_lower, "runs", (json_int_t)a->runs,
+                     "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
+                     a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
+                     "curve", curve_json(&a->scenario[a->curve_worst]), "verdict", a->refuted ? "refuted" : "not refuted", "mechanism",
                      mechanism_json(m), "scenarios", list);
 }
 
-static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m)
+/* A defect that was put in is said; else nothing. */
+static void print_factors(FILE *f, const cli *c)
+{
+    static const char *const what[][2] = {{"sigma-factor", "the noise"},
+                                          {"tau-factor", "the threshold"},
+                                          {"rate-factor", "the sampling rate"}};
+
+    for (size_t i = 0; i < 3; i++) {
+        if (cli_number(c, what[i][0]) < 1 || cli_number(c, what[i][0]) > 1)
+            fprintf(f, "  defect      %g times %s, put in on request\n", cli_number(c, what[i][0]),
+                    what[i][1]);
+    }
+}
+
+static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m, const cli *c)
 {
     fprintf(f, "Audit of the claim epsilon = %g, delta = %g (%s)\n", a->epsilon, a->delta,
             cli_adjacencies[m->adjacency]);
@@ -195,10 +249,12 @@ static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m)
             m->tau, m->sigma);
     if (m->dist.on)
         fprintf(f, ", lambda = %.4g, gamma = %" PRIu32, m->dist.lambda, m->dist.gamma);
-    fprintf(f, "\n  runs        %" PRIu64 " of each input of a scenario\n", a->runs);
+    fputc('\n', f);
+    print_factors(f, c);
+    fprintf(f, "  runs        %" PRIu64 " of each input of a scenario\n", a->runs);
     fprintf(f, "  near        %.4g: the copies' distance from the record\n", a->split);
     fprintf(f, "  confidence  %g, all scenarios together\n\n", a->confidence);
-    fprintf(f, "  %-54s %-10s %s\n", "A record", "at least", "test");
+    fprintf(f, "  %-54s %-10s %s\n", "A record", "epsilon >=", "test");
     for (size_t i = 0; i < a->n; i++) {
         const fre_audit_scenario *s = &a->scenario[i];
 
@@ -208,13 +264,31 @@ static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m)
         else
             fputs("0\n", f);
     }
+    if (!a->curve)
+        return;
+    fprintf(f, "\n  %-54s %-9s%s\n", "Along the claim's curve", "delta >=", "allowed, at");
+    for (size_t i = 0; i < a->n; i++) {
+        const fre_audit_scenario *s = &a->scenario[i];
+
+        fprintf(f, "  %-54s %-9.3g%.3g, %.2g\n", s->name, s->curve_lower, s->curve_claimed,
+                s->curve_epsilon);
+    }
 }
 
 static void print_verdict(FILE *f, const fre_audit *a)
 {
-    char text[700];
+    const fre_audit_scenario *s = &a->scenario[a->curve_worst];
+    char text[900];
 
-    if (a->refuted)
+    if (a->refuted && !(a->epsilon_lower > a->epsilon))
+        (void)snprintf(text, sizeof text,
+                       "REFUTED: at epsilon = %.4g delta is at least %.4g, and the account of the "
+                       "claim allows %.4g. The two inputs \"%s\" can be told apart better than a "
+                       "mechanism of that claim allows. The mechanism, or its account, is wrong; "
+                       "but for a chance of %.2g this is not an accident of the runs.",
+                       s->curve_epsilon, s->curve_lower, s->curve_claimed, s->name,
+                       1 - a->confidence);
+    else if (a->refuted)
         (void)snprintf(text, sizeof text,
                        "REFUTED: epsilon is at least %.4f, and %g was claimed. The two inputs "
                        "\"%s\" can be told apart better than the claim allows. The mechanism, or "
@@ -225,10 +299,11 @@ static void print_verdict(FILE *f, const fre_audit *a)
     else
         (void)snprintf(text, sizeof text,
                        "Not refuted: the best of these attacks shows an epsilon of at least %.4f, "
-                       "and %g was claimed. An audit can refute a claim and never prove one: "
+                       "and %g was claimed%s. An audit can refute a claim and never prove one: "
                        "these inputs and tests found nothing that contradicts it. The proof is in "
                        "the documentation.",
-                       a->epsilon_lower, a->epsilon);
+                       a->epsilon_lower, a->epsilon,
+                       a->curve ? "; along the curve nothing passes what the account allows" : "");
     fputc('\n', f);
     cli_wrap(f, text, 0, 0);
 }
@@ -242,6 +317,7 @@ static fre_status run(cli *c, fre_err *err)
                         .threads = c->threads,
                         .seeded = cli_given(c, "seed"),
                         .progress = &c->progress};
+    fre_mechanism claimed;
     const bool own = cli_given(c, "tau") || cli_given(c, "sigma");
     fre_audit *a = NULL;
     fre_status st = own ? from_numbers(&o, c, err) : from_plan(&o, c, err);
@@ -251,6 +327,9 @@ static fre_status run(cli *c, fre_err *err)
     memcpy(o.seed, cli_get(c, "seed")->bytes, sizeof o.seed);
     if (cli_given(c, "split"))
         o.split = cli_number(c, "split");
+    claimed = o.mechanism;
+    if (put_defect(&o.mechanism, c))
+        o.claimed = &claimed;
     st = fre_audit_run(&a, &o, err);
     if (st != FRE_OK)
         return st;
@@ -259,7 +338,7 @@ static fre_status run(cli *c, fre_err *err)
     if (c->json) {
         st = cli_json_print(audit_json(a, &o.mechanism), err);
     } else {
-        print_table(stdout, a, &o.mechanism);
+        print_table(stdout, a, &o.mechanism, c);
         print_verdict(stdout, a);
     }
     fre_audit_free(a);
@@ -275,10 +354,15 @@ const cli_command cli_cmd_audit = {
         "bound above the claim refutes it, and the program ends with exit code 1. An audit never "
         "proves a claim.\n\n"
         "Without --tau and --sigma the plan for the budget is audited. With them, and with "
-        "--sampling-rate, the mechanism is taken as it is given, whatever it is worth.",
+        "--sampling-rate, the mechanism is taken as it is given, whatever it is worth.\n\n"
+        "Events of chance delta are never seen, so the claim is attacked along its whole curve "
+        "too: at a small epsilon the account allows a delta that runs can measure. The factors "
+        "at the end run a mechanism that is worse than the claimed one: what would be caught?",
     .example = CLI_PROGRAM " audit --epsilon 4 --population 1000000\n" CLI_PROGRAM
                            " audit --epsilon 4 --sampling-rate 0.8 --tau 80 --sigma 0.08\n"
-                           "# ten times too little noise: exit code 1",
+                           "# ten times too little noise: exit code 1\n" CLI_PROGRAM
+                           " audit --epsilon 4 --population 1000000 --sigma-factor 0.9\n"
+                           "# would nine tenths of the noise be noticed?",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
     .run = run,

@@ -46,6 +46,30 @@ def test_a_tenth_of_the_noise_is_refuted(fre):
     assert max(map(len, done.out.splitlines())) <= 80
 
 
+def test_the_curve_has_teeth(fre):
+    """Nine tenths of the noise: far too little for the claim's epsilon to show, at a tiny delta."""
+    claim = ["--epsilon", "4", "--population", "1000000", "--delta", "1e-7", "--runs", "100000"]
+    sound = audit(fre, 0, *claim)
+    assert sound["curve_refuted"] is False
+    assert 0 < sound["curve"]["delta_lower_bound"] < sound["curve"]["delta_claimed"]
+    assert 0 < sound["curve"]["epsilon"] <= 4
+    for factor in ("--sigma-factor", "--tau-factor"):
+        a = audit(fre, 1, *claim, factor, "0.88")
+        assert a["refuted"] is a["curve_refuted"] is True and a["verdict"] == "refuted"
+        assert a["epsilon_lower_bound"] < 4
+        assert a["curve"]["delta_lower_bound"] > a["curve"]["delta_claimed"]
+    done = fre("audit", "--quiet", *QUICK, *claim, "--runs", "20000", "--sigma-factor", "0.5")
+    assert done.code == 1 and "REFUTED: at epsilon = " in done.out
+    assert "defect      0.5 times the noise, put in on request" in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_noise_below_what_the_claim_needs(fre):
+    """Nobody says what the mechanism was planned as; the noise that the claim asks for is found."""
+    a = audit(fre, 1, "--epsilon", "4", *OWN, "--sigma", "1", "--split", "1.24", "--delta", "1e-7")
+    assert a["curve_refuted"] is True and a["epsilon_lower_bound"] < 4
+
+
 def test_padding_too_narrow_is_refuted(fre):
     mechanism = ["--distributed", "--sampling-rate", "0.5", "--tau", "20", "--sigma", "2",
                  "--epsilon", "3", "--delta", "1e-4"]

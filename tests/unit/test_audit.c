@@ -38,6 +38,12 @@ static void passes(const fre_audit_opts *o)
     print_message("sound: %.3f of %.3f at delta %.3g\n", a->epsilon_lower, a->epsilon, a->delta);
     assert_false(a->refuted);
     assert_true(a->epsilon_lower <= o->epsilon);
+    assert_true(a->curve);
+    assert_false(a->curve_refuted);
+    for (size_t i = 0; i < a->n; i++) {
+        assert_true(a->scenario[i].curve_epsilon > 0);
+        assert_true(a->scenario[i].curve_lower <= a->scenario[i].curve_claimed);
+    }
     fre_audit_free(a);
 }
 
@@ -52,6 +58,24 @@ static void caught_by(fre_audit_opts o, const fre_audit_steps *steps, const char
                   a->scenario[a->worst].name);
     assert_true(a->refuted);
     assert_true(a->epsilon_lower > o.epsilon + margin);
+    fre_audit_free(a);
+}
+
+/* By the curve, whether or not the claim's epsilon shows it as well. */
+static void caught_by_curve(fre_audit_opts o, const fre_mechanism *runs, const char *what)
+{
+    const fre_mechanism claimed = o.mechanism;
+    const fre_audit_scenario *s;
+    fre_audit *a;
+
+    o.claimed = &claimed;
+    o.mechanism = *runs;
+    a = run(&o);
+    s = &a->scenario[a->curve_worst];
+    print_message("%s: delta %.4f of %.4f at epsilon %.3f, %s%s\n", what, s->curve_lower,
+                  s->curve_claimed, s->curve_epsilon, s->name, s->curve_backward ? ", back" : "");
+    assert_true(a->refuted && a->curve_refuted);
+    assert_true(s->curve_lower > s->curve_claimed);
     fre_audit_free(a);
 }
 
@@ -110,7 +134,7 @@ static fre_audit_opts counting(void)
 
     fre_audit_opts o = claim(&m, 3, 1);
 
-    o.runs = 30000;
+    o.runs = 40000;
     return o;
 }
 
@@ -253,6 +277,45 @@ static void noise_defects_are_caught(void **state)
     caught(o, &half, "sigma halved");
     caught(o, &fixed, "noise from a fixed stream");
     caught(o, &shared, "noise shared by cells");
+}
+
+static void small_defects_are_caught(void **state)
+{
+    fre_audit_opts o = noisy(FRE_ADJACENCY_ADD_REMOVE);
+    fre_mechanism m;
+
+    (void)state;
+    o.runs = 100000;
+    m = o.mechanism;
+    m.sigma *= .9;
+    caught_by_curve(o, &m, "nine tenths of the noise");
+    m = o.mechanism;
+    m.tau = 10;
+    caught_by_curve(o, &m, "a threshold of 10 for 20");
+    m = o.mechanism;
+    m.p32 = FRE_P_ONE / 10 * 6;
+    caught_by_curve(o, &m, "coins of .6 for .5");
+    o = noisy(FRE_ADJACENCY_REPLACE);
+    o.runs = 100000;
+    m = o.mechanism;
+    m.sigma *= .7;
+    caught_by_curve(o, &m, "replaced, seven tenths of the noise");
+}
+
+/* A mechanism of which nobody says what it was planned as: the claim's own noise is found. */
+static void missing_noise_is_found(void **state)
+{
+    fre_audit_opts o = noisy(FRE_ADJACENCY_ADD_REMOVE);
+    fre_audit *a;
+
+    (void)state;
+    o.runs = 100000;
+    passes(&o);
+    o.mechanism.sigma *= .9;
+    a = run(&o);
+    assert_true(a->epsilon_lower <= o.epsilon);
+    assert_true(a->refuted && a->curve_refuted);
+    fre_audit_free(a);
 }
 
 /* Noise whose law along the record's direction looks sound, or nearly so. */
@@ -457,6 +520,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_defects_are_caught),    cmocka_unit_test(regular_noise_is_caught),
+        cmocka_unit_test(small_defects_are_caught),    cmocka_unit_test(missing_noise_is_found),
         cmocka_unit_test(counting_defects_are_caught), cmocka_unit_test(far_members_count),
         cmocka_unit_test(replacement_is_attacked),     cmocka_unit_test(padding_defects_are_caught),
         cmocka_unit_test(silent_members_are_caught),   cmocka_unit_test(accounts_hold),

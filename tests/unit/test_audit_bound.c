@@ -82,14 +82,21 @@ static void draw_bits(double *score, size_t n, double p, const char *label)
     fre_rng_wipe(&r);
 }
 
-static double epsilon_of_bits(double p0, double p1, double delta)
+static audit_scores scores_of_bits(double p0, double p1)
 {
     enum { N = 60000 };
     static double score[2][N];
 
     draw_bits(score[0], N, p0, "zero");
     draw_bits(score[1], N, p1, "one");
-    return audit_epsilon(score[0], score[1], 0, N / 3, N, delta, 1e-8);
+    return audit_scores_sort(score[0], score[1], 0, N / 3, N);
+}
+
+static double epsilon_of_bits(double p0, double p1, double delta)
+{
+    const audit_scores s = scores_of_bits(p0, p1);
+
+    return audit_epsilon(&s, delta, 1e-8);
 }
 
 static void bounds_approach_the_truth_from_below(void **state)

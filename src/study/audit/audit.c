@@ -57,9 +57,8 @@ static bool bounded(const fre_mechanism *m)
 
 /* The distance whose far members cost all of delta: p (N/tau) pi(D) = delta.  Nearer ones share
  * cells too often to be charged as far, so that the claim has to hold for them. */
-static double default_split(const fre_audit_opts *o, uint64_t tau)
+static double default_split(const fre_mechanism *m, const fre_audit_opts *o, uint64_t tau)
 {
-    const fre_mechanism *m = &o->mechanism;
     const double most = 2 * (m->norm_bound > 0 ? m->norm_bound : 1);
     const double chance = fmin(.5, o->delta * (double)tau / (rate(m) * (double)m->population));
     double lo = 0, hi = most;
@@ -79,9 +78,10 @@ static double default_split(const fre_audit_opts *o, uint64_t tau)
 
 /* Where the account of the released cells is worst; an epsilon below what removal alone costs
  * has no account, so the least that has one serves. */
-static uint64_t worst_others(const fre_audit_opts *o, const numbers *k)
+static uint64_t worst_others(const fre_mechanism *claimed, const fre_audit_opts *o,
+                             const numbers *k)
 {
-    fre_mechanism m = o->mechanism;
+    fre_mechanism m = *claimed;
     fre_account a;
     double epsilon = o->epsilon;
 
@@ -99,15 +99,16 @@ static uint64_t worst_others(const fre_audit_opts *o, const numbers *k)
     return a.worst_cell < 2 * k->crowded ? a.worst_cell : 2 * k->crowded;
 }
 
+/* Of the mechanism that is claimed: where it says least, another one stands out. */
 static numbers choose_numbers(const fre_audit_opts *o)
 {
-    const fre_mechanism *m = &o->mechanism;
+    const fre_mechanism *m = o->claimed ? o->claimed : &o->mechanism;
     numbers k = {.tau = m->tau - m->dist.curious, .curious = m->dist.curious};
     const double norm = m->norm_bound > 0 ? m->norm_bound : 1, tau = (double)k.tau;
 
-    k.split = fmin(o->split > 0 ? o->split : default_split(o, k.tau), 2 * norm);
+    k.split = fmin(o->split > 0 ? o->split : default_split(m, o, k.tau), 2 * norm);
     k.crowded = (uint64_t)ceil((tau + 4 * sqrt(tau)) / rate(m));
-    k.worst = o->others > 0 ? o->others : worst_others(o, &k);
+    k.worst = o->others > 0 ? o->others : worst_others(m, o, &k);
     if (k.worst >= m->population - m->dist.curious && bounded(m)) /* the record is one too */
         k.worst = m->population - m->dist.curious - 1;
     return k;
@@ -262,6 +263,7 @@ static void replace(programme *g, const numbers *k, const fre_audit_opts *o)
 
 typedef struct act {
     const audit_stage *stage;
+    const audit_claims *claims;
     audit_trace *trace[2];
     uint64_t runs, chunks; /* chunks of one input */
     uint64_t first;        /* job of this wave */
@@ -297,19 +299,54 @@ static fre_status act_all(act *a, size_t scenarios)
     return st;
 }
 
+/* Is the first pair of a shown and a claimed delta the worse for the claim?  By how far the claim
+ * is passed; while it is not, by the share of it that is shown. */
+static bool worse(double lower, double claimed, double than_lower, double than_claimed)
+{
+    if (lower > claimed || than_lower > than_claimed)
+        return lower - claimed > than_lower - than_claimed;
+    return lower * than_claimed > than_lower * claimed;
+}
+
+/* Its points share alpha. */
+static void judge_curve(fre_audit_scenario *out, const act *a, const audit_scores *s, bool backward,
+                        double alpha)
+{
+    const audit_claims *c = a->claims;
+    double allowed[AUDIT_CURVE_POINTS];
+
+    audit_claims_of(allowed, c, &a->stage->plan, backward);
+    for (size_t i = 0; i < c->n; i++) {
+        const double claimed = allowed[i];
+        const double lower = audit_divergence(s, c->epsilon[i], alpha / (double)c->n);
+
+        if (out->curve_epsilon > 0 &&
+            !worse(lower, claimed, out->curve_lower, out->curve_claimed))
+            continue;
+        out->curve_epsilon = c->epsilon[i];
+        out->curve_claimed = claimed;
+        out->curve_lower = lower;
+        out->curve_backward = backward;
+    }
+}
+
 /* Both directions of one test; scores are used up. */
-static void judge(fre_audit_scenario *out, double *score[2], size_t n, size_t train, double delta,
+static void judge(fre_audit_scenario *out, const act *a, double *score[2], size_t train,
                   double alpha, bool learned)
 {
+    const size_t n = (size_t)a->runs;
+
     for (unsigned back = 0; back < DIRECTIONS; back++) {
-        const double eps = audit_epsilon(score[back], score[1 - back], train,
-                                         train + (n - train) / 3, n, delta, alpha);
+        const audit_scores s = audit_scores_sort(score[back], score[1 - back], train,
+                                                 train + (n - train) / 3, n);
+        const double eps = audit_epsilon(&s, a->stage->opts->delta, alpha);
 
         if (eps > out->epsilon_lower) {
             out->epsilon_lower = eps;
             out->learned = learned;
             out->backward = back == 1;
         }
+        judge_curve(out, a, &s, back == 1, alpha);
         for (unsigned w = 0; w < 2; w++) {
             for (size_t i = 0; i < n; i++)
                 score[w][i] = -score[w][i];
@@ -319,7 +356,6 @@ static void judge(fre_audit_scenario *out, double *score[2], size_t n, size_t tr
 
 static fre_status test(fre_audit_scenario *out, const act *a, double alpha)
 {
-    const double delta = a->stage->opts->delta;
     const size_t n = (size_t)a->runs, train = n / 4;
     double *score[2] = {calloc(n, sizeof(double)), calloc(n, sizeof(double))};
     const audit_trace *const trace[2] = {a->trace[0], a->trace[1]};
@@ -330,22 +366,22 @@ static fre_status test(fre_audit_scenario *out, const act *a, double alpha)
             score[w][i] = trace[w][i].llr;
     }
     if (st == FRE_OK) {
-        judge(out, score, n, 0, delta, alpha, false);
+        judge(out, a, score, 0, alpha, false);
         st = audit_learn(score, trace, n, train);
     }
     if (st == FRE_OK)
-        judge(out, score, n, train, delta, alpha, true);
+        judge(out, a, score, train, alpha, true);
     free(score[0]);
     free(score[1]);
     return st;
 }
 
 static fre_status play(fre_audit_scenario *out, const fre_audit_opts *o, const programme *g,
-                       uint32_t index, double alpha, fre_err *err)
+                       const audit_claims *claims, uint32_t index, double alpha, fre_err *err)
 {
     const audit_plan *plan = &g->plan[index];
     audit_stage stage;
-    act a = {.stage = &stage, .runs = o->runs, .chunks = (o->runs + CHUNK - 1) / CHUNK};
+    act a = {.stage = &stage, .claims = claims, .runs = o->runs, .chunks = (o->runs + CHUNK - 1) / CHUNK};
     fre_status st = audit_stage_init(&stage, o, plan, index, err);
 
     if (st != FRE_OK)
@@ -438,29 +474,42 @@ static fre_status check_size(const programme *g, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status run_programme(fre_audit *a, const programme *g, const fre_audit_opts *o,
-                                fre_err *err)
+/* What all scenarios together show. */
+static void conclude(fre_audit *a)
 {
-    const double alpha =
-        (1 - o->confidence) / ((double)g->n * TESTS * DIRECTIONS * 2); /* 2: bounds of a ratio */
+    for (size_t i = 0; i < a->n; i++) {
+        const fre_audit_scenario *s = &a->scenario[i], *w = &a->scenario[a->curve_worst];
 
-    for (size_t i = 0; i < g->n; i++) {
-        const fre_status st = play(&a->scenario[i], o, g, (uint32_t)i, alpha, err);
-
-        if (st != FRE_OK)
-            return st;
-        if (a->scenario[i].epsilon_lower > a->epsilon_lower) {
-            a->epsilon_lower = a->scenario[i].epsilon_lower;
+        if (s->epsilon_lower > a->epsilon_lower) {
+            a->epsilon_lower = s->epsilon_lower;
             a->worst = i;
         }
+        if (worse(s->curve_lower, s->curve_claimed, w->curve_lower, w->curve_claimed))
+            a->curve_worst = i;
     }
-    a->refuted = a->epsilon_lower > a->epsilon;
-    return FRE_OK;
+    a->curve_refuted =
+        a->scenario[a->curve_worst].curve_lower > a->scenario[a->curve_worst].curve_claimed;
+    a->refuted = a->epsilon_lower > a->epsilon || a->curve_refuted;
+}
+
+static fre_status run_programme(fre_audit *a, const programme *g, const audit_claims *claims,
+                                const fre_audit_opts *o, fre_err *err)
+{
+    /* A pair of bounds a test; half of what may go wrong is the curve's, if there is one. */
+    const double alpha = (1 - o->confidence) / ((double)g->n * TESTS * DIRECTIONS * 2);
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < g->n; i++)
+        st = play(&a->scenario[i], o, g, claims, (uint32_t)i, claims->n ? alpha / 2 : alpha, err);
+    if (st == FRE_OK)
+        conclude(a);
+    return st;
 }
 
 fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *err)
 {
     programme g = {.n = 0};
+    audit_claims claims;
     fre_audit *a = NULL;
     numbers k;
     fre_status st = check_claim(opts, err);
@@ -476,6 +525,8 @@ fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *e
         add_or_remove(&g, &k, opts);
     keep_to_population(&g, &opts->mechanism);
     st = check_size(&g, err);
+    if (st == FRE_OK)
+        st = audit_claims_make(&claims, opts, k.split, err);
     if (st != FRE_OK)
         return st;
     a = calloc(1, sizeof *a);
@@ -486,9 +537,10 @@ fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *e
                      .confidence = opts->confidence,
                      .split = k.split,
                      .runs = opts->runs,
+                     .curve = claims.n > 0,
                      .n = g.n,
                      .scenario = calloc(g.n, sizeof *a->scenario)};
-    st = a->scenario ? run_programme(a, &g, opts, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    st = a->scenario ? run_programme(a, &g, &claims, opts, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
     if (st == FRE_OK) {
         *out = a;
         a = NULL; /* handed over */

@@ -111,23 +111,53 @@ static size_t at_least(const double *sorted, size_t n, double t)
     return n - lo;
 }
 
+audit_scores audit_scores_sort(double *score0, double *score1, size_t from, size_t middle,
+                               size_t to)
+{
+    double *const score[2] = {score0, score1};
+    audit_scores s = {.n_choose = middle - from, .n_judge = to - middle};
+
+    for (unsigned w = 0; w < 2; w++) {
+        qsort(score[w] + from, s.n_choose, sizeof *score[w], ascending);
+        qsort(score[w] + middle, s.n_judge, sizeof *score[w], ascending);
+        s.choose[w] = score[w] + from;
+        s.judge[w] = score[w] + middle;
+    }
+    return s;
+}
+
+/* What two chances show, the first from below, the second from above. */
+typedef double (*shown_fn)(double low, double high, double at);
+
+static double shown_epsilon(double low, double high, double delta)
+{
+    return low > delta ? log((low - delta) / high) : -HUGE_VAL;
+}
+
+static double shown_divergence(double low, double high, double epsilon)
+{
+    return low - exp(epsilon) * high;
+}
+
 typedef struct choice {
-    const double *sorted0, *sorted1;
-    size_t n, n_final;
-    double delta, z; /* z: of a normal distribution's tail of about alpha */
+    const audit_scores *s;
+    shown_fn shown;
+    double at;
+    double z; /* of a normal distribution's tail of about alpha */
     double t, value;
 } choice;
 
-/* What the final runs would show if they fell out as these: k counts scaled to them, with the
+/* What the judging runs would show if they fell out as these: k counts scaled to them, with the
  * score interval (k + z^2/2 +- z sqrt(k + z^2/4))/n as a quick stand-in for the exact bounds. */
 static void weigh(choice *c, double t)
 {
-    const double scale = (double)c->n_final / (double)c->n, half = c->z * c->z / 2;
-    const double k1 = scale * (double)at_least(c->sorted1, c->n, t);
-    const double k0 = scale * (double)at_least(c->sorted0, c->n, t);
-    const double low = (k1 + half - c->z * sqrt(k1 + half / 2)) / (double)c->n_final;
-    const double high = (k0 + half + c->z * sqrt(k0 + half / 2)) / (double)c->n_final;
-    const double value = low > c->delta ? log((low - c->delta) / high) : -HUGE_VAL;
+    const audit_scores *s = c->s;
+    const double n = (double)s->n_judge, scale = n / (double)s->n_choose, half = c->z * c->z / 2;
+    const double k1 = scale * (double)at_least(s->choose[1], s->n_choose, t);
+    const double k0 = scale * (double)at_least(s->choose[0], s->n_choose, t);
+    const double low = (k1 + half - c->z * sqrt(k1 + half / 2)) / n;
+    const double high = (k0 + half + c->z * sqrt(k0 + half / 2)) / n;
+    const double value = c->shown(low, high, c->at);
 
     if (value > c->value) {
         c->value = value;
@@ -138,36 +168,36 @@ static void weigh(choice *c, double t)
 /* Thresholds worth a look: quantiles of both inputs' scores, dense at the top. */
 static void choose(choice *c)
 {
-    for (size_t rank = 0; rank < c->n; rank += 1 + rank / 16) {
-        weigh(c, c->sorted1[c->n - 1 - rank]);
-        weigh(c, nextafter(c->sorted0[c->n - 1 - rank], HUGE_VAL));
+    const audit_scores *s = c->s;
+
+    for (size_t rank = 0; rank < s->n_choose; rank += 1 + rank / 16) {
+        weigh(c, s->choose[1][s->n_choose - 1 - rank]);
+        weigh(c, nextafter(s->choose[0][s->n_choose - 1 - rank], HUGE_VAL));
     }
 }
 
-double audit_epsilon(double *score0, double *score1, size_t from, size_t middle, size_t to,
-                     double delta, double alpha)
+static double judged(const audit_scores *s, shown_fn shown, double at, double alpha)
 {
-    choice c = {.sorted0 = score0 + from,
-                .sorted1 = score1 + from,
-                .n = middle - from,
-                .n_final = to - middle,
-                .delta = delta,
+    choice c = {.s = s,
+                .shown = shown,
+                .at = at,
                 .z = sqrt(-2 * log(alpha)) - 0.5,
                 .t = HUGE_VAL,
                 .value = -HUGE_VAL};
-    uint64_t k0 = 0, k1 = 0;
-    double low, bound;
+    double value;
 
-    qsort(score0 + from, c.n, sizeof *score0, ascending);
-    qsort(score1 + from, c.n, sizeof *score1, ascending);
     choose(&c);
-    for (size_t i = middle; i < to; i++) {
-        k0 += score0[i] >= c.t;
-        k1 += score1[i] >= c.t;
-    }
-    low = audit_at_least(k1, c.n_final, alpha);
-    if (!(low > delta))
-        return 0;
-    bound = log((low - delta) / audit_at_most(k0, c.n_final, alpha));
-    return bound > 0 ? bound : 0;
+    value = shown(audit_at_least(at_least(s->judge[1], s->n_judge, c.t), s->n_judge, alpha),
+                  audit_at_most(at_least(s->judge[0], s->n_judge, c.t), s->n_judge, alpha), at);
+    return value > 0 ? value : 0;
+}
+
+double audit_epsilon(const audit_scores *s, double delta, double alpha)
+{
+    return judged(s, shown_epsilon, delta, alpha);
+}
+
+double audit_divergence(const audit_scores *s, double epsilon, double alpha)
+{
+    return judged(s, shown_divergence, epsilon, alpha);
 }

@@ -90,6 +90,24 @@ double audit_log_add(double a, double b);
 /* The multiplicity that the record's cell most likely has. */
 uint64_t audit_likely_count(const audit_stage *s);
 
+/* curve.c: what the account allows at epsilons up to the claimed one. */
+#define AUDIT_CURVE_POINTS 8u
+typedef struct audit_claims {
+    fre_mechanism mechanism; /* whose account it is */
+    double split;
+    size_t n; /* 0: no account meets the claim */
+    double epsilon[AUDIT_CURVE_POINTS];
+    double near[AUDIT_CURVE_POINTS]; /* delta of members within the split, given the projection */
+    double unreleased[AUDIT_CURVE_POINTS]; /* the padding's share, for any members */
+    double any[AUDIT_CURVE_POINTS];        /* delta of any members, over projections */
+} audit_claims;
+
+FRE_MUST_CHECK fre_status audit_claims_make(audit_claims *out, const fre_audit_opts *opts,
+                                            double split, fre_err *err);
+/* delta[i]: what the claim allows a scenario's inputs at epsilon[i], i < n. */
+void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
+                     const audit_plan *plan, bool backward);
+
 /* learn.c: scores of trace[i], i >= train, learned from the first `train` of both inputs. */
 FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2],
                                       size_t n, size_t train);
@@ -101,10 +119,18 @@ double audit_at_least(uint64_t k, uint64_t n, double alpha);
 double audit_at_most(uint64_t k, uint64_t n, double alpha);
 /* I_x(a, b), the regularised incomplete beta function. */
 double audit_incomplete_beta(double a, double b, double x);
+/* Scores under input 0 and 1: a threshold is chosen on the first part, and judged by the other. */
+typedef struct audit_scores {
+    const double *choose[2], *judge[2]; /* ascending */
+    size_t n_choose, n_judge;
+} audit_scores;
+/* Sorts [from, middle) and [middle, to) of both, and points at them. */
+audit_scores audit_scores_sort(double *score0, double *score1, size_t from, size_t middle,
+                               size_t to);
 /* ln((Pr[score >= t | 1] - delta) / Pr[score >= t | 0]) is at least this, for the t that looks
- * best on [from, middle), on the strength of [middle, to); each of two bounds fails with chance
- * alpha.  0 where nothing is shown.  Sorts the scores of [from, middle). */
-double audit_epsilon(double *score0, double *score1, size_t from, size_t middle, size_t to,
-                     double delta, double alpha);
+ * best; each of two bounds fails with chance alpha.  0 where nothing is shown. */
+double audit_epsilon(const audit_scores *s, double delta, double alpha);
+/* The hockey stick Pr[score >= t | 1] - e^epsilon Pr[score >= t | 0], likewise; at least 0. */
+double audit_divergence(const audit_scores *s, double epsilon, double alpha);
 
 #endif
