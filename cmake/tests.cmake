@@ -61,6 +61,9 @@ if(FRE_TESTS)
         set_tests_properties(${test} PROPERTIES TIMEOUT 600
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
     endforeach()
+    if(TARGET test_model_tokens) # its vectors are JSON
+        target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson)
+    endif()
     if(TARGET test_rounds_memory) # its own allocator, which fails when it is told to
         foreach(name malloc calloc aligned_alloc realloc free sodium_malloc sodium_free)
             target_link_options(test_rounds_memory PRIVATE -Wl,--wrap=${name})

@@ -26,7 +26,8 @@ typedef struct fre_embedder_opts {
 
 typedef struct fre_embed_stats {
     uint64_t texts;
-    uint64_t truncated; /**< longer than the model's context, or than 64 KiB */
+    uint64_t truncated; /**< longer than the tokens that the model is used with, or than
+                              64 KiB */
     uint64_t foreign;   /**< at least half of the tokens unknown: a language it was not made for */
     uint64_t tokens;
 } fre_embed_stats;

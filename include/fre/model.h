@@ -29,7 +29,9 @@ typedef struct fre_model_info {
     char name[128], architecture[64];
     uint8_t sha256[FRE_HASH_BYTES];
     uint32_t dim;     /**< width of an embedding (embedder) or of the input rows (decoder) */
-    uint32_t context; /**< tokens the model was trained for */
+    uint32_t context; /**< tokens the model can take */
+    uint32_t text_tokens; /**< embedder: tokens of a text that it is used with, special ones
+                                 included; the rest of a text is cut off.  <= context */
     uint32_t vocab;
     char pooling[16]; /**< "mean", "cls", "last"; "none" for a decoder */
     bool normalised;  /**< embedder: output is L2-normalised here (all sentence models) */

@@ -169,19 +169,21 @@ static fre_status run_info(cli *c, fre_err *err)
     fre_hex(hash, info->sha256, FRE_HASH_BYTES);
     if (c->json) {
         st = cli_json_print(
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:b}", "path", path, "name",
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b}", "path", path, "name",
                       info->name, "kind", kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder",
                       "architecture", info->architecture, "sha256", hash, "dimension",
-                      (json_int_t)info->dim, "context", (json_int_t)info->context, "vocabulary",
+                      (json_int_t)info->dim, "context", (json_int_t)info->context, "text_tokens",
+                      (json_int_t)info->text_tokens, "vocabulary",
                       (json_int_t)info->vocab, "pooling", info->pooling, "normalised",
                       (int)info->normalised),
             err);
     } else {
         printf("path          %s\nname          %s\nkind          %s\narchitecture  %s\n"
                "sha256        %s\ndimension     %" PRIu32 "\ncontext       %" PRIu32
-               " tokens\nvocabulary    %" PRIu32 " tokens\npooling       %s%s\n",
+               " tokens, of a text %" PRIu32 "\nvocabulary    %" PRIu32 " tokens\npooling       %s%s\n",
                path, info->name, kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder",
-               info->architecture, hash, info->dim, info->context, info->vocab, info->pooling,
+               info->architecture, hash, info->dim, info->context,
+               info->text_tokens, info->vocab, info->pooling,
                info->normalised ? ", normalised" : "");
     }
     fre_model_free(m);
@@ -191,7 +193,8 @@ static fre_status run_info(cli *c, fre_err *err)
 const cli_command cli_cmd_model_info = {
     .name = "model info",
     .summary = "show what a model file is",
-    .about = "Shows kind, architecture, dimension, context, pooling and hash of a model file.",
+    .about = "Shows kind, architecture, dimension, context, how much of a text is "
+             "read, pooling and hash of a model file.",
     .example = CLI_PROGRAM " model info " FRE_EMBEDDER_DEFAULT,
     .positional = info_positional,
     .n_positional = 1,

@@ -193,7 +193,7 @@ static void long_texts_are_truncated_and_counted(void **state)
     fre_embed_get_stats(e, &s);
     assert_int_equal(s.texts - was.texts, 3);
     assert_int_equal(s.truncated - was.truncated, 2);
-    assert_int_equal(s.tokens - was.tokens, 512 + 512 + 4);
+    assert_int_equal(s.tokens - was.tokens, 256 + 256 + 4);
     assert_memory_equal(x, x + DIM, DIM * sizeof(float));
     free(text);
     free(shorter);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More of a text cannot change its embedding by much (a context is some hundred tokens) but
- * would cost time to tokenise; a longer text counts as truncated. */
+/* More of a text hardly reaches its embedding, which reads some hundred tokens, but would cost time
+ * to tokenise; a longer text counts as truncated. */
 #define TEXT_BYTES_MAX 65536u
 /* Large enough to spread the reading of the weights, small enough to keep all cores busy at the
  * end of a call. */
@@ -356,7 +356,7 @@ fre_status fre_embedder_new(fre_embedder **out, const fre_embedder_opts *opts, f
                  : fre_fail(err, FRE_E_NOMEM, "out of memory opening the embedder");
     if (st != FRE_OK)
         goto out;
-    e->max_tokens = fre_model_info_view(e->model)->context;
+    e->max_tokens = fre_model_info_view(e->model)->text_tokens;
     st = fre_model_tokenize(e->model, NULL, &specials, "", 0, true);
     if (st == FRE_OK)
         e->specials = (uint32_t)specials;

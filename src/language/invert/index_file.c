@@ -15,7 +15,7 @@
 
 #include <fre/linalg.h>
 
-#define MAGIC "fre-e2t index 1"
+#define MAGIC "fre-e2t index 2"
 #define BLOCK (1u << 20) /* bytes hashed at a time */
 #define ALIGN 64u
 #define CHUNK 4096u /* texts embedded in one call */

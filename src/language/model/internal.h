@@ -9,6 +9,7 @@
 #include "bert.h"
 #include "causal.h"
 #include "gguf_file.h"
+#include "wordpiece.h"
 
 /* LLAMA_MAX_SEQ: llama.cpp holds the sequences of a batch in a bit set of this width. */
 #define MODEL_SEQS_MAX 256u
@@ -22,6 +23,7 @@ struct fre_model {
     fre_model_info info;
     int32_t *ends; /* the n_ends tokens that end a text */
     uint32_t n_ends;
+    fre_wordpiece *wordpiece; /* NULL: llama.cpp makes the tokens */
     int32_t unknown;    /* id of the unknown token, -1: the vocabulary has none */
     fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
     fre_causal *causal; /* vocabulary then; both NULL: it runs the model */

@@ -3,6 +3,7 @@
 #include "internal.h"
 #include "reference.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -191,6 +192,42 @@ static fre_status check_decoder(const fre_gguf_file *g, fre_model_info *info, co
     return FRE_OK;
 }
 
+/* Letters and digits, case-blind: names of one model differ in their hyphens. */
+static bool same_name(const char *a, const char *b)
+{
+    for (;; a++, b++) {
+        while (*a && !isalnum((unsigned char)*a))
+            a++;
+        while (*b && !isalnum((unsigned char)*b))
+            b++;
+        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
+            return false;
+        if (!*a)
+            return true;
+    }
+}
+
+/* Some sentence models are used with less than they can take: max_seq_length in the
+ * sentence_bert_config.json that their authors publish, which GGUF has no key for.  The bundled file
+ * carries the name of the model that it was trained from, so its hash tells it. */
+static uint32_t text_tokens(const fre_model_info *info)
+{
+    static const struct {
+        const char *name, *sha256;
+        uint32_t tokens;
+    } known[] = {
+        {"all-MiniLM-L6-v2", "bf1d74689ea4b1d2db7bc1ee52ed8f4618984437d05ba47d7513d24a8c5f18ed", 256},
+        {"all-MiniLM-L12-v2", "", 128},
+    };
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(hash, info->sha256, FRE_HASH_BYTES);
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (same_name(info->name, known[i].name) || strcmp(hash, known[i].sha256) == 0)
+            return known[i].tokens < info->context ? known[i].tokens : info->context;
+    return info->context;
+}
+
 static fre_status describe(fre_model_info *info, const fre_gguf_file *g, const char *path,
                            fre_model_kind kind, fre_err *err)
 {
@@ -263,10 +300,50 @@ static fre_status find_ends(fre_model *m)
     return FRE_OK;
 }
 
-static fre_status load(fre_model *m, const char *path, fre_err *err)
+static const char *token_text(const void *vocab, int32_t id)
+{
+    return llama_vocab_get_text(vocab, id);
+}
+
+static bool token_is_special(const void *vocab, int32_t id)
+{
+    return llama_vocab_is_control(vocab, id);
+}
+
+static bool yes_or_no(const fre_gguf_file *g, const char *key, bool *has)
+{
+    const fre_gguf_pair *p = fre_gguf_find(g, key);
+
+    *has = p && p->type == FRE_GGUF_BOOL;
+    return *has && p->bits != 0;
+}
+
+/* WordPiece is our own; an odd vocabulary without an unknown token is left to llama.cpp. */
+static fre_status open_wordpiece(fre_model *m, const fre_gguf_file *g)
+{
+    fre_wordpiece_opts o = {.n = m->info.vocab, .unknown = -1};
+    uint64_t unknown = 0;
+    fre_status st;
+
+    if (fre_gguf_uint(g, &unknown, "tokenizer.ggml.unknown_token_id"))
+        m->unknown = o.unknown = (int32_t)unknown; /* < vocab: checked */
+    if (llama_vocab_type(m->vocab) != LLAMA_VOCAB_TYPE_WPM)
+        return FRE_OK;
+    o.begin = llama_vocab_bos(m->vocab);
+    o.end = llama_vocab_sep(m->vocab);
+    o.lower = yes_or_no(g, "tokenizer.ggml.normalizer.lowercase", &o.has_lower);
+    o.strip = yes_or_no(g, "tokenizer.ggml.normalizer.strip_accents", &o.has_strip);
+    st = fre_wordpiece_new(&m->wordpiece, &o, token_text, token_is_special, m->vocab);
+    if (st == FRE_OK)
+        m->unknown = fre_wordpiece_unknown(m->wordpiece);
+    return st == FRE_E_MODEL ? FRE_OK : st;
+}
+
+static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, fre_err *err)
 {
     ggml_backend_dev_t cpu_only[] = {NULL};
     struct llama_model_params p = llama_model_default_params();
+    fre_status st;
 
     p.devices = cpu_only;
     p.n_gpu_layers = 0;
@@ -289,7 +366,10 @@ static fre_status load(fre_model *m, const char *path, fre_err *err)
         return unusable(err, path, "a special token is missing from its vocabulary");
     if (!spells_every_byte(m->vocab, m->info.vocab))
         return unusable(err, path, "its vocabulary cannot spell every byte");
-    if (find_ends(m) != FRE_OK)
+    st = open_wordpiece(m, g);
+    if (st == FRE_OK)
+        st = find_ends(m);
+    if (st != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening %s", path);
     if (m->kind == FRE_MODEL_DECODER && llama_model_has_encoder(m->llama))
         return fre_fail(err, FRE_E_MODEL,
@@ -309,7 +389,6 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
 {
     fre_gguf_file g = {0};
     fre_model *m = NULL;
-    uint64_t unknown = 0;
     fre_status st = FRE_OK;
 
     m = calloc(1, sizeof *m);
@@ -318,12 +397,14 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
         goto out;
     }
     m->kind = kind;
+    m->unknown = -1;
     m->kernels = kernels;
     st = fre_gguf_read(&g, path, err);
     if (st == FRE_OK)
         st = describe(&m->info, &g, path, kind, err);
     if (st == FRE_OK)
         st = fre_sha256_file(m->info.sha256, path, err);
+    m->info.text_tokens = text_tokens(&m->info);
     if (st == FRE_OK)
         st = fre_runtime_start(err);
     if (st == FRE_OK && kind == FRE_MODEL_EMBEDDER && kernels)
@@ -331,12 +412,9 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
     if (st == FRE_OK && kind == FRE_MODEL_DECODER && kernels)
         st = fre_causal_load(&m->causal, &g, path, err);
     if (st == FRE_OK)
-        st = load(m, path, err);
+        st = load(m, &g, path, err);
     if (st != FRE_OK)
         goto out;
-    m->unknown = -1;
-    if (fre_gguf_uint(&g, &unknown, "tokenizer.ggml.unknown_token_id"))
-        m->unknown = (int32_t)unknown; /* < vocab: checked */
     *out = m;
     m = NULL; /* handed over */
 out:
@@ -391,6 +469,7 @@ void fre_model_free(fre_model *m)
 {
     if (!m)
         return;
+    fre_wordpiece_free(m->wordpiece); /* borrows the vocabulary's spellings */
     if (m->llama)
         llama_model_free(m->llama);
     fre_bert_free(m->bert);

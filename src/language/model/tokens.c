@@ -71,21 +71,15 @@ void fre_model_label(char *out, size_t n, const char *text)
             p[i] = '?';
 }
 
-fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const char *text,
-                              size_t len, bool special)
+static fre_status tokenize_by_llama(const fre_model *m, int32_t *ids, size_t *n, const char *text,
+                                    size_t len, bool special)
 {
+    const size_t capacity = *n < INT32_MAX ? *n : INT32_MAX;
     llama_token *all = NULL;
-    size_t capacity;
-    int32_t count;
+    int32_t count = llama_tokenize(m->vocab, text, (int32_t)len, ids, (int32_t)capacity, special,
+                                   false);
     fre_status st = FRE_OK;
 
-    if (!m || !n || (!ids && *n > 0) || (!text && len > 0) || len > INT32_MAX / 4)
-        return FRE_E_ARG;
-    if (text && fre_model_utf8(text, len) < len)
-        return FRE_E_DATA;
-    capacity = *n < INT32_MAX ? *n : INT32_MAX;
-    count = llama_tokenize(m->vocab, text ? text : "", (int32_t)len, ids, (int32_t)capacity,
-                           special, false);
     if (count >= 0) {
         *n = (size_t)count;
         return FRE_OK;
@@ -96,8 +90,7 @@ fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const
     all = malloc((size_t)count * sizeof *all);
     if (!all)
         return FRE_E_NOMEM;
-    if (llama_tokenize(m->vocab, text ? text : "", (int32_t)len, all, count, special, false) !=
-        count) {
+    if (llama_tokenize(m->vocab, text, (int32_t)len, all, count, special, false) != count) {
         st = FRE_E_INTERNAL;
         goto out;
     }
@@ -112,6 +105,17 @@ fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const
 out:
     free(all);
     return st;
+}
+
+fre_status fre_model_tokenize(const fre_model *m, int32_t *ids, size_t *n, const char *text,
+                              size_t len, bool special)
+{
+    if (!m || !n || (!ids && *n > 0) || (!text && len > 0) || len > INT32_MAX / 4)
+        return FRE_E_ARG;
+    if (text && fre_model_utf8(text, len) < len)
+        return FRE_E_DATA;
+    return m->wordpiece ? fre_wordpiece_run(m->wordpiece, ids, n, text ? text : "", len, special)
+                        : tokenize_by_llama(m, ids, n, text ? text : "", len, special);
 }
 
 fre_status fre_model_detokenize(const fre_model *m, fre_buf *out, const int32_t *ids, size_t n)

@@ -123,7 +123,7 @@ typedef struct spool_header {
     uint8_t embedder[FRE_HASH_BYTES];
 } spool_header;
 
-#define SPOOL_MAGIC "fre-e2t spool 1"
+#define SPOOL_MAGIC "fre-e2t spool 2"
 
 static fre_status spool_begin(curator_run *r, fre_err *err)
 {
