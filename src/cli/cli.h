@@ -178,6 +178,8 @@ typedef enum cli_style { CLI_BOLD, CLI_YELLOW, CLI_RED, CLI_DIM } cli_style;
 /* Text in a style where f has colour (NO_COLOR, CLICOLOR and CLICOLOR_FORCE are kept to), else
  * plain. */
 void cli_styled(FILE *f, cli_style style, const char *text);
+/* A line of its own, in bold. */
+void cli_heading(FILE *f, const char *text);
 /* Text of unknown origin: "?" for what would steer the terminal, turn the text's direction or be
  * invisible; cut to `columns` with an ellipsis (0: whole).  Returns the columns it takes. */
 size_t cli_print_safe(FILE *f, const char *text, size_t columns);

@@ -207,7 +207,9 @@ static fre_status run(cli *c, fre_err *err)
         return print_json(&a, &m, warnings, n_warnings, err);
     print(stdout, &a, &m);
     if (n_warnings > 0) {
-        fputs("\nWarning: ", stdout);
+        putchar('\n');
+        cli_styled(stdout, CLI_YELLOW, "Warning:");
+        putchar(' ');
         cli_wrap(stdout, idealised, 9, 9);
     }
     return FRE_OK;

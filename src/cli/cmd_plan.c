@@ -172,7 +172,8 @@ static void print_summary(FILE *f, const fre_plan *plan)
 
 static void print_paper(FILE *f, const fre_plan *plan)
 {
-    fputs("\nThe article's accountant\n", f);
+    fputc('\n', f);
+    cli_heading(f, "The article's accountant");
     row_f(f, "epsilon_fre", "spent on which cells are released", "%.6g", plan->epsilon_fre);
     row_f(f, "delta_fre", "", "%.4g", plan->delta_fre);
     row_f(f, "delta_sens", "chance that the sensitivity is exceeded", "%.4g", plan->delta_sens);
@@ -187,7 +188,8 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     const fre_mechanism *m = &plan->mechanism;
     const fre_distributed *d = &m->dist;
 
-    fputs("\nDistributed mode\n", f);
+    fputc('\n', f);
+    cli_heading(f, "Distributed mode");
     row(f, "cover messages", d->cover ? "on" : "off",
         d->cover ? "everybody sends one report" : "the relay learns who was sampled");
     row_f(f, "padding lambda", "dummy tags of each multiplicity below tau", "%.6g", d->lambda);
@@ -212,7 +214,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     const fre_mechanism *m = &plan->mechanism;
     const fre_account *a = &plan->account;
 
-    fputs("Plan\n", f);
+    cli_heading(f, "Plan");
     row_f(f, "epsilon", cli_adjacencies[m->adjacency], "%.6g", a->epsilon);
     row_f(f, "delta", "as it comes out, rounded up", "%.4g", a->delta);
     row(f, "accountant", cli_accountants[plan->request.accountant], "");
@@ -230,7 +232,8 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         row_epsilon(f, "joint epsilon", "what the joint accountant certifies", plan->joint_epsilon);
-    fputs("\nWhere delta goes\n", f);
+    fputc('\n', f);
+    cli_heading(f, "Where delta goes");
     row_f(f, "released cells", "", "%.4g", a->delta_released);
     row_f(f, "far members", "", "%.4g", a->delta_far);
     row_f(f, "unreleased cells", "", "%.4g", a->delta_unreleased);
@@ -242,7 +245,9 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
         print_distributed(f, plan);
     print_summary(f, plan);
     for (size_t i = 0; i < plan->n_warnings; i++) {
-        fputs("\nWarning: ", f);
+        fputc('\n', f);
+        cli_styled(f, CLI_YELLOW, "Warning:");
+        fputc(' ', f);
         cli_wrap(f, plan->warnings[i], 9, 9);
     }
 }

@@ -107,46 +107,65 @@ static double mean_bytes(uint64_t bytes, uint64_t clients)
 
 /* ---- for people --------------------------------------------------------------------------------- */
 
+/* One column of names in every table. */
+#define NAME 34
+#define WIDE 12
+
+static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
+{
+    va_list ap;
+
+    printf("  %-*s ", NAME, name);
+    va_start(ap, fmt);
+    vprintf(fmt, ap);
+    va_end(ap);
+    putchar('\n');
+}
+
 static void print_traffic(const fre_simulation *s)
 {
     uint64_t up = 0, down = 0;
 
-    printf("Bytes a user (%" PRIu64 " users; messages alone, without the transport)\n"
-           "  %-18s %10s %10s %10s\n",
-           s->users, "", "who sent", "up", "down");
+    cli_styled(stdout, CLI_BOLD, "Bytes a user");
+    printf(" (%" PRIu64 " users; messages alone, without the transport)\n", s->users);
+    row("", "%*s %*s %*s", WIDE, "who sent", WIDE, "up", WIDE, "down");
     for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
         const fre_simulate_traffic *t = &s->leg[i];
 
         up += t->up;
         down += t->down;
-        printf("  %-18s %10" PRIu64 " %10.0f %10.0f\n", fre_simulate_leg_text((fre_simulate_leg)i),
-               t->clients, mean_bytes(t->up, t->clients), mean_bytes(t->down, t->clients));
+        row(fre_simulate_leg_text((fre_simulate_leg)i), "%*" PRIu64 " %*.0f %*.0f", WIDE,
+            t->clients, WIDE, mean_bytes(t->up, t->clients), WIDE, mean_bytes(t->down, t->clients));
     }
-    printf("  %-18s %10" PRIu64 " %10.0f %10.0f\n", "all, a user", s->users,
-           mean_bytes(up, s->users), mean_bytes(down, s->users));
-    printf("  Between the servers: %" PRIu64 " messages, %.1f MiB.\n\n", s->server_messages,
-           (double)s->server_bytes / 1048576);
+    row("all, a user", "%*" PRIu64 " %*.0f %*.0f", WIDE, s->users, WIDE, mean_bytes(up, s->users),
+        WIDE, mean_bytes(down, s->users));
+    row("between the servers", "%*" PRIu64 " messages, %.1f MiB", WIDE, s->server_messages,
+        (double)s->server_bytes / 1048576);
+    putchar('\n');
 }
 
 static void print_rejections(const char *role, const fre_counters *k)
 {
     for (size_t i = 1; i < FRE_REJECTIONS; i++)
         if (k->rejected[i])
-            printf("  %-18s %10" PRIu64 " rejected as %s\n", role, k->rejected[i],
-                   fre_rejection_text((fre_rejection)i));
+            row(role, "%*" PRIu64 " rejected as %s", WIDE, k->rejected[i],
+                fre_rejection_text((fre_rejection)i));
 }
 
 static void print_counts(const fre_simulation *s)
 {
-    printf("Messages\n"
-           "  dummy reports      %10" PRIu64 " sent; the plan expects %.0f\n"
-           "  silent users       %10" PRIu64 "\n  lost, repeated     %10" PRIu64 ", %" PRIu64
-           "\n  cells lost         %10" PRIu64 " too few answers, %" PRIu64 " by a fault\n",
-           s->tagging_counts.padding, s->plan.expected_dummies, s->silent, s->lost, s->repeated,
-           s->synthesis_counts.tags_short,
-           s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed);
+    const uint64_t faults = s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed;
+
+    cli_heading(stdout, "Messages");
+    row("dummy reports", "%*" PRIu64 " sent; the plan expects %.0f", WIDE,
+        s->tagging_counts.padding, s->plan.expected_dummies);
+    row("silent users", "%*" PRIu64, WIDE, s->silent);
+    row("lost messages", "%*" PRIu64, WIDE, s->lost);
+    row("repeated messages", "%*" PRIu64, WIDE, s->repeated);
+    row("cells lost", "%*" PRIu64 " for want of answers, %" PRIu64 " by a fault", WIDE,
+        s->synthesis_counts.tags_short, faults);
     if (s->refused)
-        printf("  refused users      %10" PRIu64 "\n", s->refused);
+        row("refused users", "%*" PRIu64, WIDE, s->refused);
     print_rejections("relay", &s->relay);
     print_rejections("tagging server", &s->tagging);
     print_rejections("synthesis server", &s->synthesis);
@@ -155,17 +174,18 @@ static void print_counts(const fre_simulation *s)
 
 static void print_times(const fre_simulation *s)
 {
-    printf("Wall time, seconds\n");
+    cli_heading(stdout, "Wall time");
     for (size_t i = 0; i < FRE_SIMULATE_STEPS; i++)
         if (s->seconds[i] > 0)
-            printf("  %-18s %10.1f\n", fre_simulate_step_text((fre_simulate_step)i), s->seconds[i]);
-    printf("Peak memory          %10.0f MiB\n\n", (double)s->peak_kib / 1024);
+            row(fre_simulate_step_text((fre_simulate_step)i), "%*.1f s", WIDE, s->seconds[i]);
+    row("peak memory", "%*.0f MiB", WIDE, (double)s->peak_kib / 1024);
+    putchar('\n');
 }
 
 static void print_mechanism(const char *name, const fre_mechanism *m)
 {
-    printf("  %-34s        p = %.4g, tau = %" PRIu64 ", sigma = %.4g\n", name,
-           (double)m->p32 * 0x1p-32, m->tau, m->sigma);
+    row(name, "%*s p = %.4g, tau = %" PRIu64 ", sigma = %.4g", WIDE, "", (double)m->p32 * 0x1p-32,
+        m->tau, m->sigma);
 }
 
 static void print_comparison(const fre_simulation *s)
@@ -174,19 +194,22 @@ static void print_comparison(const fre_simulation *s)
 
     if (!s->compared)
         return;
-    printf("Compared (exact numbers: not for publication)\n");
-    printf("  %-34s %10" PRIu64 "\n", "cells with the threshold's users", k->cells);
-    printf("  %-34s %10zu, both %zu\n", "released here; by a curator too", s->n, k->both);
-    printf("  %-34s %10zu\n", "released by a curator", k->curator_released);
+    cli_styled(stdout, CLI_BOLD, "Compared");
+    fputs(" (exact numbers: not for publication)\n", stdout);
+    row("cells with the threshold's users", "%*" PRIu64, WIDE, k->cells);
+    row("released here", "%*zu", WIDE, s->n);
+    row("released by a curator", "%*zu", WIDE, k->curator_released);
+    row("released by both", "%*zu", WIDE, k->both);
     print_mechanism("plan here", &s->plan.mechanism);
     print_mechanism("curator's plan", &k->curator.mechanism);
-    printf("  %-34s %10.4f of the plan, z = %.2f\n", "squared noise, all matched cells",
-           k->freedom > 0 ? k->noise / k->freedom : 0, k->noise_z);
-    printf("  %-34s %10zu; largest noise %.3f of the plan\n", "cells matched with exact ones",
-           k->matched, k->deviation_max);
-    printf("  %-34s %10.4f of the exact number\n", "users differ, cells of both", k->users_gap);
-    printf("  %-34s %10.4f; planned noise %.4f, curator's %.4f\n\n", "centroids differ",
-           k->distance, k->noise_collection, k->noise_curator);
+    row("squared noise, all matched cells", "%*.4f of the plan, z = %.2f", WIDE,
+        k->freedom > 0 ? k->noise / k->freedom : 0, k->noise_z);
+    row("cells matched with exact ones", "%*zu; largest noise %.3f of the plan", WIDE, k->matched,
+        k->deviation_max);
+    row("users differ, cells of both", "%*.4f of the exact number", WIDE, k->users_gap);
+    row("centroids differ", "%*.4f; planned noise %.4f,", WIDE, k->distance, k->noise_collection);
+    row("", "%*s  curator's %.4f", WIDE, "", k->noise_curator);
+    putchar('\n');
 }
 
 static void print_results(const cli *c, const fre_simulation *s,
@@ -197,14 +220,13 @@ static void print_results(const cli *c, const fre_simulation *s,
     print_counts(s);
     print_times(s);
     print_comparison(s);
-    fputs("Privacy statement\n", stdout);
+    cli_heading(stdout, "Privacy statement");
     cli_print_statement(s->statement);
-    printf("\nFiles in %s\n"
-           "  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm,\n"
+    cli_print_files(cli_text(c, "output"));
+    printf("  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm,\n"
            "                   similarity\n"
            "  release.json     parameters, the collection's terms, privacy statement\n"
-           "  centroids.npy, counts.npy\n",
-           cli_text(c, "output"));
+           "  centroids.npy, counts.npy\n");
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */

@@ -126,7 +126,7 @@ static FRE_PRINTF(4, 5) void row(FILE *f, const char *name, const char *note, co
 
 static void print_query(FILE *f, const fre_ssp_query *q)
 {
-    fputs("A rare text and a released cell\n", f);
+    cli_heading(f, "A rare text and a released cell");
     row(f, "neighbours n*", "records within the radius, itself included", "%" PRIu64,
         q->neighbours);
     row(f, "too close", "psi r", "%.4g", q->psi * q->radius);
@@ -172,7 +172,8 @@ static void print(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
     char note[96];
 
     print_query(f, q);
-    fputs("\nChance that its centroid is too close, at most\n", f);
+    fputc('\n', f);
+    cli_heading(f, "Chance that its centroid is too close, at most");
     row(f, "this cell", "if its far members are close together", "%.4g", b->cell);
     snprintf(note, sizeof note, "that more than %" PRIu64 " neighbours are sampled", b->m);
     row(f, "  sampling", note, "%.4g", b->sampling);

@@ -215,18 +215,17 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
         cli_print_cells(list, n, r->n);
     }
     if (r->statement) {
-        fputs("Privacy statement\n", stdout);
+        cli_heading(stdout, "Privacy statement");
         cli_print_statement(r->statement);
     }
     if (r->dry_run) {
         printf("\nDry run: nothing was written.\n");
         return;
     }
-    printf("\nFiles in %s\n"
-           "  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
+    cli_print_files(dir);
+    printf("  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
            "  release.json     parameters, privacy statement, model hashes\n"
-           "  centroids.npy, counts.npy\n",
-           dir);
+           "  centroids.npy, counts.npy\n");
 }
 
 static json_t *warnings_json(const warnings *w, size_t from, size_t to)

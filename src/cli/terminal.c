@@ -69,6 +69,12 @@ void cli_styled(FILE *f, cli_style style, const char *text)
         fputs("\033[0m", f);
 }
 
+void cli_heading(FILE *f, const char *text)
+{
+    cli_styled(f, CLI_BOLD, text);
+    fputc('\n', f);
+}
+
 /* ---- characters -------------------------------------------------------------------------------- */
 
 /* Controls, format characters (text direction, invisible ones, tags), line separators, what Unicode

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 
@@ -124,3 +125,18 @@ def test_refusals(fre, tmp_path, corpus_file, code, sentence, args):
 def test_missing_input(fre):
     done = fre("simulate", "nothing.txt", "-o", "out", *BUDGET)
     assert done.code == 66 and "nothing.txt" in done.err
+
+
+def test_numbers_stand_in_columns(fre, corpus):
+    """Whatever the label: a long one once pushed its number aside."""
+    done = fre("simulate", corpus.name, "-o", "out", "--epsilon", "8", "--threshold", "100",
+               "--population", "100000", "--inverter", "none", "--compare")
+    assert done.code == 0
+    ends = {}
+    for part in ("Bytes a user", "Messages", "Wall time", "Compared"):
+        block = done.out[done.out.index("\n" + part):].split("\n\n")[0].splitlines()[2:]
+        rows = [re.match(r"  \S.{33} ( *[\d.]+)", line) for line in block]
+        numbers = [r for r in rows if r]
+        assert len(numbers) >= 4, part
+        ends[part] = {len(r.group(0)) for r in numbers}
+    assert all(e == {49} for e in ends.values()), ends
