@@ -11,6 +11,7 @@
 
 #define CHUNK_TEXTS 8192u
 #define CHUNK_BYTES ((size_t)64 << 20) /* of texts, so that long ones do not pile up */
+#define SYNTHETIC "synthetic.jsonl"
 #define NATURAL 6.0                    /* the paper reports the share of texts up to here */
 
 static const cli_positional positional[] = {
@@ -46,7 +47,7 @@ typedef struct chunk {
 typedef struct job {
     cli *c;
     char path[4096]; /* of the texts */
-    fre_corpus *corpus;
+    fre_corpus *corpus; /* NULL, as the model: a release without cells, where nothing is scored */
     fre_lm *lm;
     fre_outfile *out; /* NULL without --output */
     chunk *chunk;
@@ -120,7 +121,7 @@ static fre_status score_all(job *j, fre_err *err)
 {
     chunk *k = j->chunk;
     fre_record rec;
-    bool more = true;
+    bool more = j->corpus != NULL;
 
     while (more) {
         fre_status st = fre_corpus_next(j->corpus, &more, &rec, err);
@@ -184,23 +185,26 @@ static summary summarise(job *j)
 
 static fre_status print_json(const job *j, const summary *s, fre_err *err)
 {
-    const fre_model_info *info = fre_lm_info(j->lm);
+    const fre_model_info *info = j->lm ? fre_lm_info(j->lm) : NULL;
     char hex[2 * FRE_HASH_BYTES + 1];
-    fre_corpus_stats in;
+    fre_corpus_stats in = {.records = 0};
     json_t *o;
 
-    fre_corpus_get_stats(j->corpus, &in);
-    fre_hex(hex, info->sha256, FRE_HASH_BYTES);
+    if (j->corpus)
+        fre_corpus_get_stats(j->corpus, &in);
+    if (info)
+        fre_hex(hex, info->sha256, FRE_HASH_BYTES);
     o = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "texts", (json_int_t)j->texts, "scored",
                   (json_int_t)j->n, "left_out", (json_int_t)(j->texts - j->n), "cut",
                   (json_int_t)j->cut, "empty", (json_int_t)in.empty, "invalid",
                   (json_int_t)in.invalid, "tokens", (json_int_t)j->tokens);
     if (o && json_object_update_new(
-                 o, json_pack("{s:o, s:o, s:o, s:o, s:s, s:s}", "median_nll",
+                 o, json_pack("{s:o, s:o, s:o, s:o, s:s?, s:s?}", "median_nll",
                               cli_json_real(s->median), "median_perplexity",
                               cli_json_real(s->perplexity), "mean_nll", cli_json_real(s->mean),
                               "share_nll_at_most_6", cli_json_real(s->natural), "language_model",
-                              info->name, "language_model_sha256", hex)) != 0) {
+                              info ? info->name : NULL, "language_model_sha256",
+                              info ? hex : NULL)) != 0) {
         json_decref(o);
         o = NULL;
     }
@@ -216,11 +220,17 @@ static void print_number(FILE *f, const char *what, double x, int digits, const 
 /* On standard error where standard output has the lines. */
 static void print_summary(const job *j, const summary *s, FILE *f)
 {
-    fprintf(f, "language model: ");
-    cli_print_safe(f, fre_lm_info(j->lm)->name, CLI_WIDTH - 16);
-    fprintf(f, "\ntexts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64
-               "; cut: %" PRIu64 "\n\n",
+    if (j->lm) {
+        fprintf(f, "language model: ");
+        (void)cli_print_safe(f, fre_lm_info(j->lm)->name, cli_columns(f) - 16);
+        fputc('\n', f);
+    }
+    fprintf(f, "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64
+               "; cut: %" PRIu64 "\n",
             j->texts, j->texts - j->n, j->cut);
+    if (j->n == 0)
+        return;
+    fputc('\n', f);
     print_number(f, "median NLL a token", s->median, 2, "");
     print_number(f, "median perplexity", s->perplexity, 1, "");
     print_number(f, "mean NLL a token", s->mean, 2, "");
@@ -229,7 +239,14 @@ static void print_summary(const job *j, const summary *s, FILE *f)
 
 /* ---- the run ------------------------------------------------------------------------------------------ */
 
-/* A release's texts lie in its folder. */
+static bool is_synthetic(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strcmp(slash ? slash + 1 : path, SYNTHETIC) == 0;
+}
+
+/* A release's texts lie in its folder.  They may be none at all, which is no fault. */
 static fre_status open_corpus(job *j, fre_err *err)
 {
     fre_corpus_opts opts = cli_corpus_opts(j->c);
@@ -237,12 +254,15 @@ static fre_status open_corpus(job *j, fre_err *err)
     struct stat info;
     const bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 
-    if (snprintf(j->path, sizeof j->path, "%s%s", path, is_folder ? "/synthetic.jsonl" : "") >=
+    if (snprintf(j->path, sizeof j->path, "%s%s", path, is_folder ? "/" SYNTHETIC : "") >=
         (int)sizeof j->path)
         return fre_fail(err, FRE_E_USAGE, "INPUT is too long a path");
     if (is_folder && stat(j->path, &info) != 0)
         return fre_fail(err, FRE_E_NOINPUT,
-                        "'%.200s' is a folder, but not a release: it has no synthetic.jsonl", path);
+                        "'%.200s' is a folder, but not a release: it has no " SYNTHETIC, path);
+    if (is_synthetic(j->path) && stat(j->path, &info) == 0 && S_ISREG(info.st_mode) &&
+        info.st_size == 0)
+        return FRE_OK;
     return fre_corpus_open(&j->corpus, j->path, &opts, err);
 }
 
@@ -265,7 +285,7 @@ static fre_status prepare(job *j, fre_err *err)
         if (st == FRE_OK)
             st = fre_outfile_open(&j->out, output, cli_flag(j->c, "force"), err);
     }
-    if (st == FRE_OK)
+    if (st == FRE_OK && j->corpus)
         st = fre_lm_open(&j->lm, &lm, err);
     if (st == FRE_E_ARG) /* --max-tokens beyond the model's context */
         st = FRE_E_USAGE;
@@ -285,7 +305,9 @@ static fre_status report(job *j, fre_err *err)
     bool lines = output && strcmp(output, "-") == 0;
 
     cli_progress_end();
-    if (j->n == 0)
+    if (!j->corpus)
+        cli_warn(j->c, "the release has no cells, so there is nothing to score");
+    else if (j->n == 0)
         cli_warn(j->c, "no text has two tokens or more, so there is nothing to average");
     if (j->cut > 0)
         cli_warn(j->c, "%" PRIu64 " texts were cut; raise --max-tokens to read all of them",

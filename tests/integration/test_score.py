@@ -91,6 +91,23 @@ def test_a_release_and_other_formats(fre, tmp_path):
     assert fre("score", "-", *model, input="\n".join(TEXTS)).json() == want
 
 
+@pytest.mark.parametrize("given", ["release", "release/synthetic.jsonl"])
+def test_a_release_without_cells(fre, tmp_path, given):
+    """Nothing to score is a result, and needs no language model."""
+    (tmp_path / "release").mkdir()
+    (tmp_path / "release" / "synthetic.jsonl").write_text("")
+    env = {"XDG_CACHE_HOME": str(tmp_path / "none")}
+    done = fre("score", given, "-o", "p.jsonl", "--json", env=env)
+    assert done.code == 0 and (tmp_path / "p.jsonl").read_text() == ""
+    assert done.err == ("fre-e2t score: warning: the release has no cells, so there is nothing to "
+                        "score\n")
+    told = done.json()
+    assert told["texts"] == told["scored"] == told["tokens"] == 0
+    assert told["median_nll"] is None and told["language_model"] is None
+    assert fre("score", given, env=env).out == (
+        "texts: 0; left out, of fewer than two tokens: 0; cut: 0\n")
+
+
 def test_refusals(refused, fre, tmp_path):
     (tmp_path / "t.txt").write_text("one two three\n")
     (tmp_path / "empty.txt").write_text("")
