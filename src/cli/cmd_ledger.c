@@ -26,26 +26,7 @@ static const char *label(char to[LABEL_BYTES], const char *name, const char *con
     return to;
 }
 
-static void print_padded(const char *text, size_t columns)
-{
-    char *line = NULL;
-    size_t n = 0, width = 0;
-    FILE *f = open_memstream(&line, &n);
-
-    if (!f)
-        return;
-    cli_print_safe(f, text, columns);
-    if (fclose(f) == 0)
-        fputs(line, stdout);
-    /* Bytes that begin a character: those that continue one take no column. */
-    for (size_t i = 0; line && i < n; i++)
-        width += ((unsigned char)line[i] & 0xc0) != 0x80;
-    for (; width < columns; width++)
-        putchar(' ');
-    free(line);
-}
-
-static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e)
+static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, size_t spare)
 {
     const char *name = e->name ? e->name : b->set[e->set].name; /* as the sums below call it */
     char data[LABEL_BYTES], date[17];
@@ -53,11 +34,11 @@ static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e)
     (void)snprintf(date, sizeof date, "%.16s", e->date); /* to the minute */
     for (char *c = date; *c; c++)
         *c = *c == 'T' ? ' ' : *c;
-    print_padded(date, 16);
+    cli_print_cell(stdout, date, 16);
     printf(" %-8.4g %-8.3g ", e->epsilon, e->delta);
-    print_padded(label(data, name, e->content), DATA_COLUMNS);
+    cli_print_cell(stdout, label(data, name, e->content), DATA_COLUMNS + spare / 2);
     putchar(' ');
-    cli_print_safe(stdout, e->what, WHAT_COLUMNS);
+    (void)cli_print_safe(stdout, e->what, WHAT_COLUMNS + spare - spare / 2);
     putchar('\n');
 }
 
@@ -71,18 +52,22 @@ static void print_amount(const char *what, double spent, double budget, double l
 
 static void print(const fre_ledger_book *b)
 {
-    char data[LABEL_BYTES];
+    const size_t columns = cli_columns(stdout), spare = columns > CLI_WIDTH ? columns - CLI_WIDTH : 0;
+    char data[LABEL_BYTES], head[600]; /* cli_columns ends at 1000 */;
 
-    printf("%-16s %-8s %-8s %-*s %s\n", "date (UTC)", "epsilon", "delta", (int)DATA_COLUMNS, "data",
-           "output");
+    (void)snprintf(head, sizeof head, "%-16s %-8s %-8s %-*s output", "date (UTC)", "epsilon",
+                   "delta", (int)(DATA_COLUMNS + spare / 2),
+                   "data");
+    cli_heading(stdout, head);
     for (size_t i = 0; i < b->n; i++)
-        print_entry(b, &b->entry[i]);
-    puts("\nSpent in all; a budget is the smallest ever stated for the data.");
+        print_entry(b, &b->entry[i], spare);
+    putchar('\n');
+    cli_heading(stdout, "Spent in all; a budget is the smallest ever stated for the data.");
     for (size_t i = 0; i < b->n_sets; i++) {
         const fre_ledger_sum *s = &b->set[i].sum;
 
         fputs("  ", stdout);
-        cli_print_safe(stdout, label(data, b->set[i].name, b->set[i].content), CLI_WIDTH - 22);
+        (void)cli_print_safe(stdout, label(data, b->set[i].name, b->set[i].content), columns - 22);
         printf(", %zu release%s\n", s->releases, s->releases == 1 ? "" : "s");
         print_amount("epsilon", s->epsilon, s->budget_epsilon, s->left_epsilon);
         print_amount("delta", s->delta, s->budget_delta, s->left_delta);
@@ -156,7 +141,7 @@ static fre_status run(cli *c, fre_err *err)
         st = print_json(path, b ? b : &nothing, err);
     } else if (st == FRE_OK && (!b || b->n == 0)) {
         fputs("Nothing has been recorded (", stdout);
-        cli_print_safe(stdout, path, 0);
+        (void)cli_print_safe(stdout, path, 0);
         fputs(").\n", stdout);
     } else if (st == FRE_OK) {
         print(b);

@@ -19,7 +19,38 @@ static const char *const bundled[][2] = {
     {FRE_LM_DEFAULT, "language model (optional)"},
 };
 
+/* A line of what a file says of itself, which may be anything. */
+static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
+{
+    char value[8192];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(value, sizeof value, fmt, ap);
+    va_end(ap);
+    printf("%-13s ", name);
+    (void)cli_print_safe(stdout, value, 0);
+    putchar('\n');
+}
+
 /* ---- list ----------------------------------------------------------------------------------------- */
+
+/* The path on a line of its own where it would not fit. */
+static void print_place(const char *name, const char *use, const char *where)
+{
+    const size_t before = 66;
+
+    printf("%-38s %-26s ", name, use);
+    if (!where)
+        cli_styled(stdout, CLI_YELLOW, "not found");
+    else if (before + strlen(where) < cli_columns(stdout))
+        (void)cli_print_safe(stdout, where, 0);
+    else {
+        fputs("\n    ", stdout);
+        (void)cli_print_safe(stdout, where, 0);
+    }
+    putchar('\n');
+}
 
 static fre_status run_list(cli *c, fre_err *err)
 {
@@ -31,7 +62,7 @@ static fre_status run_list(cli *c, fre_err *err)
         const char *where = st == FRE_OK ? path : NULL;
 
         if (!c->json)
-            printf("%-38s %-26s %s\n", bundled[i][0], bundled[i][1], where ? where : "not found");
+            print_place(bundled[i][0], bundled[i][1], where);
         if (list &&
             json_array_append_new(list, json_pack("{s:s, s:s, s:s?}", "name", bundled[i][0], "use",
                                                   bundled[i][1], "path", where)) != 0) {
@@ -88,11 +119,13 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
                                         "embedder", info->embedder, "embedder_sha256",
                                         info->embedder_hash, "source", info->source),
                               err);
-    printf("path          %s\nkind          prior\nsha256        %s\ndimension     %" PRIu32
-           "\nembeddings    %" PRIu32 "\nembedder      %s, sha256 %s\nsource        ",
-           path, hash, info->dim, info->rows, info->embedder, info->embedder_hash);
-    cli_print_safe(stdout, info->source, 0);
-    putchar('\n');
+    row("path", "%s", path);
+    row("kind", "prior");
+    row("sha256", "%s", hash);
+    row("dimension", "%" PRIu32, info->dim);
+    row("embeddings", "%" PRIu32, info->rows);
+    row("embedder", "%s, sha256 %s", info->embedder, info->embedder_hash);
+    row("source", "%s", info->source);
     return FRE_OK;
 }
 
@@ -111,14 +144,15 @@ static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *pa
                       i->to.embedder, "to_embedder_sha256", i->to.hash, "source", i->source,
                       "variance", i->variance, "variance_left", i->left),
             err);
-    printf("path          %s\nkind          bridge\nsha256        %s\ndimension     %" PRIu32
-           " to %" PRIu32 "\ntexts         %" PRIu32 "\nfrom          %s, sha256 %s\n"
-           "to            %s, sha256 %s\nvariance      %.3f, of which %.3f stay unknown\n"
-           "source        ",
-           path, hash, i->from.dim, i->to.dim, i->rows, i->from.embedder, i->from.hash,
-           i->to.embedder, i->to.hash, i->variance, i->left);
-    cli_print_safe(stdout, i->source, 0);
-    putchar('\n');
+    row("path", "%s", path);
+    row("kind", "bridge");
+    row("sha256", "%s", hash);
+    row("dimension", "%" PRIu32 " to %" PRIu32, i->from.dim, i->to.dim);
+    row("texts", "%" PRIu32, i->rows);
+    row("from", "%s, sha256 %s", i->from.embedder, i->from.hash);
+    row("to", "%s, sha256 %s", i->to.embedder, i->to.hash);
+    row("variance", "%.3f, of which %.3f stay unknown", i->variance, i->left);
+    row("source", "%s", i->source);
     return FRE_OK;
 }
 
@@ -178,13 +212,15 @@ static fre_status run_info(cli *c, fre_err *err)
                       (int)info->normalised),
             err);
     } else {
-        printf("path          %s\nname          %s\nkind          %s\narchitecture  %s\n"
-               "sha256        %s\ndimension     %" PRIu32 "\ncontext       %" PRIu32
-               " tokens, of a text %" PRIu32 "\nvocabulary    %" PRIu32 " tokens\npooling       %s%s\n",
-               path, info->name, kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder",
-               info->architecture, hash, info->dim, info->context,
-               info->text_tokens, info->vocab, info->pooling,
-               info->normalised ? ", normalised" : "");
+        row("path", "%s", path);
+        row("name", "%s", info->name);
+        row("kind", "%s", kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder");
+        row("architecture", "%s", info->architecture);
+        row("sha256", "%s", hash);
+        row("dimension", "%" PRIu32, info->dim);
+        row("context", "%" PRIu32 " tokens, of a text %" PRIu32, info->context, info->text_tokens);
+        row("vocabulary", "%" PRIu32 " tokens", info->vocab);
+        row("pooling", "%s%s", info->pooling, info->normalised ? ", normalised" : "");
     }
     fre_model_free(m);
     return st;
