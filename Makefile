@@ -35,6 +35,7 @@ ct:
 fuzz:
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j $(J)
+	tools/check-runpath build/fuzz
 	tools/run-fuzz build/fuzz $(SECONDS_EACH) $(T)
 
 check-long: check asan fuzz
@@ -46,8 +47,8 @@ bench: release
 	build/fre-e2t bench
 
 install: release
-	@cmake --build --preset release --target generated
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+	@tools/check-runpath --installed build/release/install_manifest.txt "$(DESTDIR)"
 
 clean:
 	rm -rf build

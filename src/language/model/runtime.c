@@ -78,8 +78,7 @@ static void start(void)
     if (!have_cpu())
         ggml_backend_load_all_from_path(FRE_LLAMA_BACKEND_DIR);
 #endif
-    if (!have_cpu())
-        ggml_backend_load_all();
+    /* Never ggml_backend_load_all(): it looks in the current folder too. */
     llama_backend_init();
     started = have_cpu();
 }
