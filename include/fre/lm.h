@@ -16,7 +16,10 @@
 extern "C" {
 #endif
 
-/** Obtained by tools/get-language-model; not bundled. */
+/** What obtains FRE_LM_DEFAULT, as messages say it. */
+#define FRE_LM_SCRIPT "fre-e2t-get-language-model (in a checkout: tools/get-language-model)"
+
+/** Obtained by that script; not bundled. */
 #define FRE_LM_DEFAULT "smollm2-135m-instruct.q4_1.gguf"
 #define FRE_LM_TOKENS 1024u /* a longer text is cut, unless the options say otherwise */
 

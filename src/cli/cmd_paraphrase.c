@@ -48,7 +48,7 @@ static const cli_arg args[] = {
                      "one)"),
     CLI_FILE("language-model", "FILE", .preset = "none",
              .help = "GGUF file that writes candidates too and says how natural all of them are; "
-                     "default: the one that tools/get-language-model obtains; none"),
+                     "default: the one obtained by " FRE_LM_SCRIPT "; none"),
     CLI_STATISTICS_ARGS,
     CLI_WHOLE("seed", "N", 0, UINT64_MAX, .preset = "0", .help = "other numbers, other samples"),
 };

@@ -30,8 +30,8 @@ static const cli_arg args[] = {
     CLI_CORPUS_ARGS,
     CLI_HEADING("Model"),
     CLI_FILE("language-model", "FILE", .preset = "default",
-             .help = "GGUF file of a causal language model; default: SmolLM2-135M-Instruct, which "
-                     "tools/get-language-model obtains"),
+             .help = "GGUF file of a causal language model; default: SmolLM2-135M-Instruct, "
+                     "obtained by " FRE_LM_SCRIPT),
     CLI_WHOLE("max-tokens", "N", 2, 1u << 20,
               .help = "cut longer texts, and count them (default: 1024, or the model's context)"),
 };

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include <fre/invert.h>
+#include <fre/lm.h>
 
 /* or: what else --inverter takes. */
 #define CLI_INVERTER(or)                                                                           \
@@ -28,7 +29,7 @@
                   .help = "of the search: rounds and candidates a text"),                          \
         CLI_FILE("language-model", "FILE",                                                         \
                  .help = "GGUF file whose log-probability joins the score of the best "            \
-                         "candidates; default: the one of tools/get-language-model; none "         \
+                         "candidates; default: the one obtained by " FRE_LM_SCRIPT "; none "       \
                          "(default: none)"),                                                       \
         CLI_POSITIVE("language-weight", "L", 10,                                                   \
                      .help = "of that log-probability (default: the value it was tuned with)"),    \

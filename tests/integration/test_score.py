@@ -120,7 +120,8 @@ def test_refusals(refused, fre, tmp_path):
                       "it as --embedder, and here a causal language model",
             "score", "t.txt", "-o", "p.jsonl", "--language-model", embedder)
     refused(66, say + "the language model smollm2-135m-instruct.q4_1.gguf is not here: obtain it "
-                      "once by tools/get-language-model (93 MB), or name a GGUF file",
+                      "once (93 MB) by fre-e2t-get-language-model (in a checkout: "
+                      "tools/get-language-model), or name a GGUF file",
             "score", "t.txt", "-o", "p.jsonl", env={"XDG_CACHE_HOME": str(tmp_path / "none")})
     refused(66, say + "'folder' is a folder, but not a release: it has no synthetic.jsonl",
             "score", "folder", "--language-model", DECODER)

@@ -242,7 +242,7 @@ static void says_how_to_obtain_the_default(void **state)
 
     (void)state;
     assert_int_equal(setenv("XDG_CACHE_HOME", "/nonexistent", 1), 0);
-    refused(&(fre_lm_opts){.threads = 1}, FRE_E_NOINPUT, "tools/get-language-model");
+    refused(&(fre_lm_opts){.threads = 1}, FRE_E_NOINPUT, FRE_LM_SCRIPT);
     if (kept)
         (void)setenv("XDG_CACHE_HOME", kept, 1);
     else
