@@ -54,7 +54,7 @@ endforeach()
 
 if(TARGET fre-e2t)
     file(RELATIVE_PATH from_bin /${CMAKE_INSTALL_BINDIR} /${private_libdir})
-    add_executable(fre-e2t-installed $<TARGET_OBJECTS:fre-main>)
+    add_executable(fre-e2t-installed $<TARGET_OBJECTS:fre-e2t>)
     target_link_libraries(fre-e2t-installed PRIVATE fre-cli)
     set_target_properties(fre-e2t-installed PROPERTIES OUTPUT_NAME fre-e2t
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/installed
