@@ -39,10 +39,15 @@ typedef struct fre_curator_opts {
     bool resume, dry_run, force;
     const char *ledger;     /**< NULL: none */
     bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a
-                                 budget is stated, a place that cannot be made and an input that
-                                 needs a name are a warning; what is not private is not recorded,
-                                 where `ledger` refuses it */
+                                 budget is stated, it is a warning that there is no book and that
+                                 none can be made (a book that is there and cannot be used always
+                                 refuses); what is not private is not recorded, where `ledger`
+                                 refuses it */
     const char *data_name; /**< a further key in the ledger; NULL: content alone */
+    /** Whether data that overlap with older ones are the same data; NULL: they are.  Not asked where
+     * data_name says it. */
+    bool (*same_data)(void *ctx, const fre_ledger_overlap *older);
+    void *same_data_ctx;
     double budget_epsilon, budget_delta; /**< <= 0: none */
     bool seeded;            /**< NOT PRIVATE: repeatable byte for byte */
     uint8_t seed[FRE_SEED_BYTES];
@@ -71,6 +76,7 @@ typedef struct fre_release {
     const char *ledger_reason;          /**< static */
     char *ledger;                       /**< path of the ledger, owned; NULL: none */
     fre_ledger_receipt receipt;         /**< if recorded */
+    char ledger_note[FRE_ERR_BYTES];    /**< PRIVATE: overlap with older data; "": none */
     char ledger_warning[FRE_ERR_BYTES]; /**< not recorded, though it should be; "": no warning */
     char
         *resume_left; /**< PATH of a PATH.spool or PATH.key that an interrupted run with resume left

@@ -1,11 +1,18 @@
 /** fre/ledger.h - what has been released from which data, and under which budget.
  *
- * One JSON file, written to a temporary sibling and renamed under an advisory lock, mode 0600.
- * An entry is keyed by the salted SHA-256 of the input's bytes (the salt is in the file) and by a
- * name that the user gives; one of the two may be missing.  Entries that share a key, directly or
- * through others, are releases of the same data: a file that was renamed, or that grew under the
- * same name, still is.  Their budgets add up by basic composition.  An entry is written *before*
- * the release appears (a crash between the two costs budget, never privacy).
+ * One file of JSON lines, appended to under an advisory lock, mode 0600.  An entry is keyed by what
+ * the data hold: the salted SHA-256 of the input's bytes, a salted hash of its records in no order,
+ * salted min-hash sketches of its distinct texts, users and embeddings (the salt is in the file);
+ * and by a name that the user gives.  Entries that share a name, the bytes or the records, or whose
+ * sketches overlap, directly or through others, are releases of the same data: a file that was
+ * renamed, compressed, reordered, written in another format, cut or extended still is, and so are
+ * the embeddings made from it.  Only an entry with a name of its own is not joined to older ones by
+ * overlap alone: its user says which data it is.  Budgets add up by basic composition.  An entry is
+ * written *before* the release appears (a crash between the two costs budget, never privacy), and
+ * what became of the release behind it.
+ *
+ * What a thief of the file learns: guesses of a text, user or embedding can be tested against the
+ * sketches, which keep 16 bits each of at most 512 of them; and the texts' number, under a hash.
  */
 #ifndef FRE_LEDGER_H
 #define FRE_LEDGER_H
@@ -19,11 +26,35 @@ extern "C" {
 #define FRE_LEDGER_ID_BYTES 17u /* 16 digits and a NUL */
 #define FRE_LEDGER_SALT_BYTES 32u
 
+#define FRE_LEDGER_BINS 512u
+/** Two data sets overlap when their sketches say that they share this part of their distinct texts
+ * (or users, or embeddings). */
+#define FRE_LEDGER_OVERLAP (1.0 / 128)
+
+/** What is kept of the data while they are read.  Caller's storage; SECRET: wipe it. */
+typedef struct fre_ledger_content {
+    uint8_t salt[FRE_LEDGER_SALT_BYTES];
+    uint64_t sum[2], texts; /**< of the texts' hashes, repeated ones included */
+    uint64_t text[FRE_LEDGER_BINS], user[FRE_LEDGER_BINS], row[FRE_LEDGER_BINS];
+} fre_ledger_content;
+
+/** The salt of the book at path, for what is added next.  A book that is missing is made if make,
+ * else the salt is a fresh one.  Errors as fre_ledger_record. */
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_begin(fre_ledger_content *c, const char *path,
+                                                   bool make, fre_err *err);
+/** Every record's text; every user, at least once; every distinct embedding, at least once.  The
+ * order does not matter.  dim >= 1. */
+FRE_API void fre_ledger_add_text(fre_ledger_content *c, const void *text, size_t n);
+FRE_API void fre_ledger_add_user(fre_ledger_content *c, const void *user, size_t n);
+FRE_API void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim);
+
 typedef struct fre_ledger_spend {
     const char *input_path;              /**< hashed if it is a regular file; NULL: name only */
     const char *data_name;               /**< 1..200 bytes of UTF-8; NULL: none */
     double epsilon, delta;               /**< finite, >= 0; delta <= 1 */
     double budget_epsilon, budget_delta; /**< <= 0: no limit given this time */
+    const fre_ledger_content *content;   /**< of this book's salt; NULL: not read yet */
+    bool apart; /**< the user says: not the data that it overlaps with (nor is it counted so) */
     const char *what;                    /**< output path and command, for people; NULL: none */
 } fre_ledger_spend;
 
@@ -48,17 +79,19 @@ typedef struct fre_ledger_receipt {
     fre_ledger_sum sum;           /**< this release included */
 } fre_ledger_receipt;
 
-/** Data that the ledger can know by a name only: standard input, a pipe, a device. */
+/** Data whose bytes cannot be read twice: standard input, a pipe, a device.  Before their content is
+ * read, only a name tells what they are. */
 FRE_API bool fre_ledger_needs_name(const char *input_path);
 
-/** Record a spend; a file that is missing is made (FILE.lock stays beside it), one of version 1 is
- * upgraded.  print: in and out, NULL allowed.  receipt NULL: not wanted.  Totals may pass a budget
+/** Record a spend; a file that is missing is made (FILE.lock stays beside it), one of an older version
+ * is upgraded.  print: in and out, NULL allowed.  receipt NULL: not wanted.  Totals may pass a budget
  * by a factor 1 + 1e-12, so that ten times 0.1 fits into 1.
  * FRE_E_REFUSED: a total would pass the budget (the smallest ever stated for this data counts, the
  * one of this spend included); FRE_E_DATA: the file is damaged or of a newer version (never
  * overwritten); FRE_E_USAGE: data that need a name without one, a number outside its range;
  * FRE_E_NOINPUT: the input cannot be read; FRE_E_IO; FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
- * another process held the lock for half a minute; FRE_E_INTERRUPTED. */
+ * another process held the lock for half a minute, or the book was made anew since fre_ledger_begin;
+ * FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt,
                                                     fre_ledger_print *print, const char *path,
                                                     const fre_ledger_spend *spend, fre_err *err);
@@ -66,10 +99,36 @@ FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt,
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(fre_ledger_print *print, const char *path,
                                                    const fre_ledger_spend *spend, fre_err *err);
 
+/** Say what became of a recorded release.  Nothing if there is no such entry.  As record. */
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_conclude(const char *path,
+                                                      const char id[FRE_LEDGER_ID_BYTES],
+                                                      bool published, fre_err *err);
+
+/** The older release that this spend's content overlaps with most, of those that nothing else says
+ * are of the same data. */
+typedef struct fre_ledger_overlap {
+    double share; /**< estimated, of all distinct texts (users, embeddings) of both; 0: none */
+    char name[201], date[32]; /**< of that entry; may be empty */
+} fre_ledger_overlap;
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_compare(fre_ledger_overlap *out,
+                                                     fre_ledger_print *print, const char *path,
+                                                     const fre_ledger_spend *spend, fre_err *err);
+
+typedef enum fre_ledger_state {
+    FRE_LEDGER_BOOKED,    /**< at work, or ended before it could say more: nothing was published */
+    FRE_LEDGER_PUBLISHED, /**< the folder is complete */
+    FRE_LEDGER_FAILED,    /**< an error behind the entry: nothing was published */
+    FRE_LEDGER_UNKNOWN,   /**< written by version 1 or 2 */
+} fre_ledger_state;
+
 typedef struct fre_ledger_entry {
     const char *id;      /**< NULL: written by version 1 */
     const char *name;    /**< NULL: none */
-    const char *content; /**< 64 lower-case hexadecimal digits; NULL: none.  Or a name, or both */
+    const char *content; /**< 64 lower-case hexadecimal digits; NULL: none */
+    const char *records; /**< 32 digits, of the records in no order; NULL: none */
+    const char *texts, *users, *rows; /**< sketches, 2048 digits each; NULL: none */
+    bool apart;          /**< by its user's word not what it overlaps with */
+    fre_ledger_state state;
     const char *date;    /**< 2026-01-31T12:00:00Z; may be empty */
     const char *what;    /**< may be empty */
     double epsilon, delta;
@@ -78,7 +137,8 @@ typedef struct fre_ledger_entry {
 } fre_ledger_entry;
 
 typedef struct fre_ledger_set {
-    const char *name, *content; /**< the last ones stated; NULL: none ever */
+    const char *name, *content; /**< the last ones; content: of the bytes, else of the records; NULL:
+                                     none ever */
     fre_ledger_sum sum;
 } fre_ledger_set;
 

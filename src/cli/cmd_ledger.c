@@ -11,6 +11,8 @@
 #define DATA_COLUMNS 24u
 #define WHAT_COLUMNS 19u
 
+static const char *const states[] = {"booked", "published", "failed", "unknown"};
+
 static const cli_positional positional[] = {
     {.name = "FILE",
      .help = "the ledger (default: fre-e2t/ledger.json in the user's state folder)",
@@ -19,11 +21,17 @@ static const cli_positional positional[] = {
 
 /* ---- text ------------------------------------------------------------------------------------- */
 
-/* The name, or the beginning of the content's hash. */
+/* The name, or the beginning of a hash of the content. */
 static const char *label(char to[LABEL_BYTES], const char *name, const char *content)
 {
-    (void)snprintf(to, LABEL_BYTES, name ? "%s" : "content %.12s", name ? name : content);
+    (void)snprintf(to, LABEL_BYTES, name ? "%s" : content ? "content %.12s" : "embeddings",
+                   name ? name : content);
     return to;
+}
+
+static const char *content_of(const fre_ledger_entry *e)
+{
+    return e->content ? e->content : e->records;
 }
 
 static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, size_t spare)
@@ -36,10 +44,14 @@ static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, siz
         *c = *c == 'T' ? ' ' : *c;
     cli_print_cell(stdout, date, 16);
     printf(" %-8.4g %-8.3g ", e->epsilon, e->delta);
-    cli_print_cell(stdout, label(data, name, e->content), DATA_COLUMNS + spare / 2);
+    cli_print_cell(stdout, label(data, name, content_of(e)), DATA_COLUMNS + spare / 2);
     putchar(' ');
     (void)cli_print_safe(stdout, e->what, WHAT_COLUMNS + spare - spare / 2);
     putchar('\n');
+    if (e->state == FRE_LEDGER_BOOKED)
+        puts("                 at work, or ended before it was published: it counts");
+    if (e->state == FRE_LEDGER_FAILED)
+        puts("                 failed behind its booking, nothing was published: it counts");
 }
 
 static void print_amount(const char *what, double spent, double budget, double left)
@@ -78,9 +90,10 @@ static void print(const fre_ledger_book *b)
 
 static json_t *entry_json(const fre_ledger_entry *e)
 {
-    return json_pack("{s:s?, s:s, s:s?, s:s?, s:I, s:s, s:f, s:f, s:o, s:o}", "id", e->id, "date",
-                     e->date, "name", e->name, "content", e->content, "data_set",
-                     (json_int_t)e->set, "what", e->what, "epsilon", e->epsilon, "delta", e->delta,
+    return json_pack("{s:s?, s:s, s:s, s:s?, s:s?, s:s?, s:I, s:b, s:s, s:f, s:f, s:o, s:o}", "id",
+                     e->id, "date", e->date, "state", states[e->state], "name", e->name, "content",
+                     e->content, "records", e->records, "data_set", (json_int_t)e->set, "apart",
+                     (int)e->apart, "what", e->what, "epsilon", e->epsilon, "delta", e->delta,
                      "budget_epsilon", cli_budget_json(e->budget_epsilon), "budget_delta",
                      cli_budget_json(e->budget_delta));
 }
@@ -156,8 +169,8 @@ const cli_command cli_cmd_ledger_show = {
     .summary = "show what has been released from which data",
     .about = "Lists the releases that a ledger has recorded, and for each set of data what they "
              "have spent in all, and what is left of the smallest budget that was ever stated for "
-             "it. Releases that share the content or the name of their data, directly or through "
-             "others, count as one set.",
+             "it. Releases whose data share a name, their content or a part of it, directly or "
+             "through others, count as one set.",
     .example = CLI_PROGRAM " ledger show\n" CLI_PROGRAM " ledger show releases.json --json",
     .positional = positional,
     .n_positional = 1,

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
 const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
@@ -60,7 +61,8 @@ static const cli_arg args[] = {
     {.name = "data-name",
      .metavar = "NAME",
      .kind = CLI_STRING,
-     .help = "the ledger's name for this data, beside its content"},
+     .help = "the ledger's name for this data: the same whatever it holds, and other data than "
+             "those that merely overlap"},
     {.name = "seed",
      .metavar = "HEX",
      .kind = CLI_HEX32,
@@ -92,6 +94,30 @@ fre_search_opts cli_search_opts(const cli *c)
         .bridge = cli_text(c, "bridge"),
         .lm_weight = cli_number(c, "language-weight"), /* 0: not given */
     };
+}
+
+/* On a terminal, whose data this is is asked.  An empty answer: the same, which costs no privacy. */
+static bool ask_same_data(void *ctx, const fre_ledger_overlap *older)
+{
+    char line[16] = "";
+
+    (void)ctx;
+    cli_progress_end();
+    fprintf(stderr, "About %.2g %% of this data is also in ", 100 * older->share);
+    if (older->name[0]) {
+        fputc('\'', stderr);
+        cli_print_safe(stderr, older->name, 0);
+        fputs("', ", stderr);
+    }
+    fprintf(stderr, "data released on %.10s.\nDo both cost the same people's budget? [Y/n] ",
+            older->date);
+    (void)fflush(stderr);
+    return !fgets(line, sizeof line, stdin) || (line[0] != 'n' && line[0] != 'N');
+}
+
+static bool can_ask(const cli *c)
+{
+    return !c->quiet && !c->json && isatty(STDIN_FILENO) && isatty(STDERR_FILENO);
 }
 
 static bool without_ledger(const cli *c)
@@ -149,6 +175,7 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     o->ledger = without_ledger(c) ? NULL : cli_text(c, "ledger");
     o->ledger_default = !cli_given(c, "ledger");
     o->data_name = cli_text(c, "data-name");
+    o->same_data = can_ask(c) ? ask_same_data : NULL;
     o->budget_epsilon = cli_number(c, "budget-epsilon");
     o->budget_delta = cli_number(c, "budget-delta");
     o->seeded = cli_given(c, "seed");
@@ -192,6 +219,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
                        r->resume_left);
     add_warning(w, r->resume_left != NULL, w->leftover);
     w->n_public = w->n;
+    add_warning(w, r->ledger_note[0] != '\0', r->ledger_note);
     add_warning(w, s->records == 0 && !r->dry_run,
                 "no text was read: the input holds none, or only empty ones");
     add_warning(w, s->foreign > s->distinct / 5,

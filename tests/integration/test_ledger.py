@@ -83,21 +83,20 @@ def test_what_is_not_recorded(fre, tmp_path, corpus, home):
     assert everything(tmp_path / "home") == before
 
 
-def test_standard_input_needs_a_name(fre, tmp_path, corpus, home):
+def test_standard_input_is_known_by_its_content(fre, tmp_path, corpus, home):
     def piped(*args):
         return fre("synthesize", "-", "--format", "jsonl", "-o", "out", "--force", *BUDGET,
                    *NO_TEXT, *args, env=home, input=corpus.read_text())
 
     done = piped()
-    assert done.code == 0
-    warned = [line for line in done.err.splitlines() if "warning" in line]
-    assert warned == ["fre-e2t synthesize: warning: this release is not in the ledger: its input "
-                      "can be read only once; name the data with --data-name NAME"]
-    assert booked(tmp_path) == {"entry": None, "reason": "its data had no name"}
-    done = piped("--budget-epsilon", "20")
-    assert done.code == 64 and "give one with --data-name" in done.err
-    done = piped("--data-name", "requests")
     assert done.code == 0 and "epsilon 8, delta 1e-06 in 1 release (" in done.err
+    assert release(fre, corpus, "--budget-epsilon", "20", env=home).code == 0
+    assert piped("--epsilon", "5").code == 77
+    assert piped("--data-name", "requests", "--epsilon", "5").code == 77 # the same records
+    entries = fre("ledger", "show", "--json", env=home).json()["entries"]
+    assert [e["state"] for e in entries] == ["published"] * 2
+    assert entries[0]["content"] is None
+    assert entries[0]["records"] == entries[1]["records"]
 
 
 def test_a_state_folder_that_cannot_be_written(fre, tmp_path, corpus):
@@ -109,9 +108,54 @@ def test_a_state_folder_that_cannot_be_written(fre, tmp_path, corpus):
     assert warned[0].startswith("fre-e2t synthesize: warning: this release is not in the ledger: ")
     assert booked(tmp_path) == {"entry": None, "reason": "the ledger could not be written"}
     done = release(fre, corpus, "--budget-epsilon", "9", env=env)
-    assert done.code == 74 and done.err.count("\n") == 1
+    assert done.code == 77 and done.err.count("\n") == 1
     done = release(fre, corpus, "--ledger", "/proc/none/book.json")
-    assert done.code == 74 and done.err.count("\n") == 1
+    assert done.code == 77 and done.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("there", ["a folder", "a dangling link", "a loop", "a pipe", "damaged",
+                                   "empty", "a parent that is a file"])
+def test_a_book_that_cannot_be_used_refuses(fre, tmp_path, corpus, there):
+    """Whatever lies there may hold a budget: no run goes on without it."""
+    state = tmp_path / "state"
+    book = state / "fre-e2t" / "ledger.json"
+    book.parent.mkdir(parents=True)
+    if there == "a folder":
+        book.mkdir()
+    elif there == "a dangling link":
+        book.symlink_to(tmp_path / "gone" / "ledger.json")
+    elif there == "a loop":
+        book.symlink_to(book)
+    elif there == "a pipe":
+        os.mkfifo(book)
+    elif there == "damaged":
+        book.write_text('{"format": "fre-e2t ledger", "version": 3}\n')
+    elif there == "empty":
+        book.write_text("")
+    else:
+        book.parent.rmdir()
+        book.parent.write_text("")
+    for args in ([], ["--budget-epsilon", "9"], ["--data-name", "x"]):
+        done = release(fre, corpus, *args, env={"XDG_STATE_HOME": str(state)})
+        assert done.code == 77 and done.err.count("\n") == 1
+        assert "refused, because nothing can be booked: " in done.err
+        assert not (tmp_path / "out").exists()
+    assert release(fre, corpus, "--ledger", "none", env={"XDG_STATE_HOME": str(state)}).code == 0
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
+def test_a_folder_that_may_not_be_entered_refuses(tmp_path, corpus):
+    state = tmp_path / "state"
+    (state / "fre-e2t").mkdir(parents=True)
+    (state / "fre-e2t").chmod(0o700)
+    os.chown(state / "fre-e2t", 65534, 65534)
+    done = subprocess.run(["setpriv", "--bounding-set=-dac_override,-dac_read_search", PROGRAM,
+                           "synthesize", corpus, "-o", "out", *BUDGET, *NO_TEXT], cwd=tmp_path,
+                          env={**os.environ, "XDG_STATE_HOME": str(state)}, capture_output=True,
+                          text=True, timeout=TIMEOUT)
+    assert done.returncode == 77, done.stderr
+    assert "Permission denied" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_no_home(tmp_path, corpus):

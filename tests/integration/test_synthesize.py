@@ -187,7 +187,7 @@ def test_ledger(fre, refused, tmp_path, corpus):
     assert sum(e["epsilon"] for e in shown["entries"]) == pytest.approx(16)
     (tmp_path / "ledger.json").write_text("{ damaged")
     done = fre("synthesize", corpus.name, "-o", "out2", *BUDGET, *NO_TEXT, *ledger)
-    assert done.code == 65 and (tmp_path / "ledger.json").read_text() == "{ damaged"
+    assert done.code == 77 and (tmp_path / "ledger.json").read_text() == "{ damaged"
     assert not (tmp_path / "out2").exists()
 
 

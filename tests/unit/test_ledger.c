@@ -1,4 +1,4 @@
-/* The ledger: keys, sums, budgets, old versions, damage, several processes at once, kills, and where
+/* The ledger: keys, content, sums, budgets, old versions, damage, several processes at once, kills, and where
  * a user's own one lies. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "assert_num.h"
+#include "kill_at.h"
 #include "temp_dir.h"
 
 static temp_dir tmp;
@@ -435,10 +436,314 @@ static void version_1_is_read_and_upgraded(void **state)
     assert_close(s.sum[0].budget_epsilon, 3, 0, 0);
     memset(text, 0, sizeof text);
     assert_true(read_file(book, text, sizeof text - 1) > 0);
-    assert_non_null(strstr(text, "\"version\": 2"));
-    assert_non_null(strstr(text, "\"what\": \"june\""));
+    assert_non_null(strstr(text, "\"version\": 3"));
+    assert_non_null(strstr(text, "\"what\":\"june\""));
     assert_null(strstr(text, "sha256:"));
     assert_int_equal(spend(path, "requests", 1, 0), FRE_E_REFUSED); /* both sets: 4 of 3 */
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+#define BOOK_BYTES 65536u
+
+static size_t book_text(char *to)
+{
+    const long n = read_file(book, to, BOOK_BYTES);
+
+    assert_true(n > 0 && n < (long)BOOK_BYTES);
+    return (size_t)n;
+}
+
+/* What lies there stays, byte for byte, in the same file: a line is added. */
+static void a_record_only_appends(void **state)
+{
+    static char before[BOOK_BYTES], after[BOOK_BYTES];
+    size_t n, m;
+    struct stat one, two;
+
+    (void)state;
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(record("a", .5, 0, 0, 0), FRE_OK);
+        if (i > 0) {
+            m = book_text(after);
+            assert_true(m > n && after[m - 1] == '\n' && after[n - 1] == '\n');
+            assert_memory_equal(before, after, n);
+            assert_null(memchr(after + n, '\n', m - n - 1)); /* one line */
+            assert_int_equal(stat(book, &two), 0);
+            assert_int_equal(one.st_ino, two.st_ino);
+        }
+        n = book_text(before);
+        assert_int_equal(stat(book, &one), 0);
+    }
+    assert_int_equal(list().n, 5);
+}
+
+/* However far the last line came: it was not yet booked, and the next one takes its place. */
+static void a_torn_line_is_none(void **state)
+{
+    static char whole[BOOK_BYTES], now[BOOK_BYTES];
+    size_t n, first;
+
+    (void)state;
+    assert_int_equal(record("a", 1, 0, 4, 0), FRE_OK);
+    first = book_text(whole);
+    assert_int_equal(record("a", 2, 0, 0, 0), FRE_OK);
+    n = book_text(whole);
+    for (size_t cut = first; cut < n; cut++) {
+        write_file(book, whole, cut);
+        assert_int_equal(list().n, 1);
+        assert_int_equal(record("a", 3, 0, 0, 0), FRE_OK); /* 1 + 3 of 4 */
+        assert_int_equal(list().n, 2);
+        assert_close(list().epsilon, 4, 0, 0);
+        assert_true(book_text(now) > first);
+        assert_memory_equal(now, whole, first);
+    }
+    /* A tail of zeros, as some file systems leave it. */
+    memset(whole + first, 0, n - first);
+    write_file(book, whole, n);
+    assert_int_equal(list().n, 1);
+}
+
+/* No byte of a finished line can change unseen, the last one's end aside, which leaves it unfinished. */
+static void a_changed_byte_is_damage(void **state)
+{
+    static char whole[BOOK_BYTES];
+    fre_ledger_spend s = named("a", 1, 0, 0, 0);
+    size_t n;
+
+    (void)state;
+    assert_int_equal(record("a", 1, 0, 4, 0), FRE_OK);
+    assert_int_equal(record("b", 2, 0, 0, 0), FRE_OK);
+    n = book_text(whole);
+    for (size_t i = 0; i + 1 < n; i++) {
+        const char was = whole[i];
+
+        whole[i] = was == '7' ? '6' : '7';
+        write_file(book, whole, n);
+        assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_DATA);
+        whole[i] = was;
+    }
+    write_file(book, whole, n);
+    assert_int_equal(list().n, 2);
+}
+
+static fre_ledger_state state_of(size_t i)
+{
+    fre_ledger_book *b = NULL;
+    fre_ledger_state found;
+
+    assert_int_equal(fre_ledger_read(&b, book, NULL), FRE_OK);
+    assert_true(i < b->n);
+    found = b->entry[i].state;
+    fre_ledger_book_free(b);
+    return found;
+}
+
+static void what_became_of_a_release(void **state)
+{
+    fre_ledger_receipt r[3];
+    fre_ledger_spend s = named("a", 1, 0, 0, 0);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(fre_ledger_record(&r[i], NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_conclude(book, r[2].id, false, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_conclude(book, r[0].id, true, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_conclude(book, "0000000000000000", true, NULL), FRE_OK);
+    assert_int_equal(state_of(0), FRE_LEDGER_PUBLISHED);
+    assert_int_equal(state_of(1), FRE_LEDGER_BOOKED);
+    assert_int_equal(state_of(2), FRE_LEDGER_FAILED);
+    assert_close(list().sum[0].epsilon, 3, 1e-14, 0); /* all of them count */
+    write_file(book, version_1, strlen(version_1));
+    assert_int_equal(state_of(0), FRE_LEDGER_UNKNOWN);
+    assert_int_equal(record("b", 1, 0, 0, 0), FRE_OK);
+    assert_int_equal(state_of(1), FRE_LEDGER_UNKNOWN);
+    assert_int_equal(state_of(2), FRE_LEDGER_BOOKED);
+}
+
+static void one_record(void *ctx)
+{
+    fre_ledger_spend s = named("a", 1, 0, 0, 0);
+
+    if (fre_ledger_record(NULL, NULL, ctx, &s, NULL) != FRE_OK)
+        _exit(1);
+}
+
+/* On a book of no version, the first and the present one: the whole entry or none. */
+static void every_system_call_may_be_the_last(void **state)
+{
+    static char now[BOOK_BYTES];
+    size_t n = 0, counts[2];
+
+    (void)state;
+    for (int kind = 0; kind < 3; kind++) {
+        const size_t before = kind == 0 ? 0 : kind == 1 ? 2 : 1;
+        bool done = false;
+
+        (void)unlink(book);
+        if (kind == 2)
+            assert_int_equal(record("a", 1, 0, 0, 0), FRE_OK);
+        n = kind == 2 ? book_text(now) : 0;
+        counts[0] = counts[1] = 0;
+        for (long stop = 1; !done; stop++) {
+            (void)unlink(book);
+            if (kind == 1)
+                write_file(book, version_1, strlen(version_1));
+            if (kind == 2)
+                write_file(book, now, n);
+            done = runs_to_stop(stop, one_record, book);
+            const size_t left = path_exists(book) ? list().n : 0;
+
+            assert_true(left == before || left == before + 1);
+            counts[left - before]++;
+            assert_int_equal(record("a", 1, 0, 0, 0), FRE_OK); /* and it goes on */
+            assert_int_equal(list().n, left + 1);
+        }
+        assert_true(counts[0] > 10 && counts[1] > 1);
+    }
+}
+
+/* ---- content ----------------------------------------------------------------------------------- */
+
+/* Distinct texts first .. first + n - 1 of a population, each some times over, in an order. */
+static void add_texts(fre_ledger_content *c, size_t first, size_t n, size_t times, bool backwards)
+{
+    char text[64];
+
+    for (size_t i = 0; i < n * times; i++) {
+        const size_t j = first + (backwards ? n * times - 1 - i : i) % n;
+
+        (void)snprintf(text, sizeof text, "text %zu", j);
+        fre_ledger_add_text(c, text, strlen(text));
+    }
+}
+
+static fre_status spend_texts(size_t first, size_t n, size_t times, bool backwards,
+                              const char *name, double epsilon, double budget)
+{
+    fre_ledger_spend s = {.data_name = name, .epsilon = epsilon, .budget_epsilon = budget};
+    fre_ledger_content c;
+
+    assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
+    add_texts(&c, first, n, times, backwards);
+    s.content = &c;
+    return fre_ledger_record(NULL, NULL, book, &s, NULL);
+}
+
+static void the_same_records_are_the_same_data(void **state)
+{
+    (void)state;
+    assert_int_equal(spend_texts(0, 3000, 2, false, NULL, 1, 1.5), FRE_OK);
+    assert_int_equal(spend_texts(0, 3000, 2, true, NULL, 1, 0), FRE_E_REFUSED);    /* order */
+    assert_int_equal(spend_texts(0, 3000, 2, true, "other", 1, 0), FRE_E_REFUSED); /* a name too */
+    assert_int_equal(spend_texts(0, 3001, 1, false, NULL, 1, 0), FRE_E_REFUSED);   /* one more */
+    assert_int_equal(spend_texts(0, 2999, 1, false, NULL, 1, 0), FRE_E_REFUSED);   /* one less */
+    assert_int_equal(spend_texts(1000, 1500, 1, false, NULL, 1, 0), FRE_E_REFUSED); /* a half */
+    assert_int_equal(spend_texts(2700, 300, 1, false, NULL, 1, 0), FRE_E_REFUSED); /* a tenth */
+    assert_int_equal(spend_texts(0, 60000, 1, false, NULL, 1, 0), FRE_E_REFUSED);  /* in much more */
+    assert_int_equal(spend_texts(5000, 3000, 1, false, NULL, 1, 0), FRE_OK);       /* none of it */
+    assert_int_equal(spend_texts(0, 3001, 1, false, "other", 1, 0), FRE_OK); /* a name says so */
+    assert_int_equal(list().n_sets, 3);
+    /* And what overlaps with both sets makes them one. */
+    assert_int_equal(spend_texts(2000, 4000, 1, false, NULL, .1, 0), FRE_E_REFUSED);
+}
+
+static void few_shared_wordings_join_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(spend_texts(0, 5000, 1, false, NULL, 1, 1.5), FRE_OK);
+    for (size_t i = 1; i < 20; i++) /* 10 of 9,990 in common: a thousandth */
+        assert_int_equal(spend_texts(5000 * i - 10 * i, 5000, 1, false, NULL, 1, 1.5), FRE_OK);
+    assert_int_equal(list().n_sets, 20);
+}
+
+static void overlap_is_told_and_may_be_denied(void **state)
+{
+    fre_ledger_overlap found;
+    fre_ledger_content c;
+    fre_ledger_spend s = {.epsilon = 1, .content = &c};
+
+    (void)state;
+    assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
+    add_texts(&c, 0, 4000, 1, false);
+    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_true(found.share <= 0);
+    assert_int_equal(spend_texts(2000, 4000, 1, false, "may", 1, 1.5), FRE_OK);
+    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_close(found.share, 1. / 3, .1, 0);
+    assert_string_equal(found.name, "may");
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    s.apart = true;
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(list().n_sets, 2);
+    s.apart = false; /* surely the same now: nothing to ask */
+    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_true(found.share <= 0);
+}
+
+/* Rows as another machine, half precision or another norm has them, and the same users. */
+static void users_and_embeddings_are_known(void **state)
+{
+    const uint8_t seed[32] = {3};
+    fre_ledger_spend s = {.epsilon = 1, .budget_epsilon = 1.5};
+    fre_ledger_content c, d;
+    float x[384];
+    fre_rng rng;
+    char user[32];
+
+    (void)state;
+    assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
+    d = c;
+    assert_int_equal(fre_rng_init_seeded(&rng, seed, "rows"), FRE_OK);
+    for (size_t i = 0; i < 1000; i++) {
+        for (size_t j = 0; j < 384; j++)
+            x[j] = ((float)fre_rng_below(&rng, 1000000) / 500000 - 1) / 20;
+        fre_ledger_add_row(&c, x, 384);
+        for (size_t j = 0; j < 384; j++)
+            x[j] = 3 * x[j] * (1 + (float)fre_rng_below(&rng, 1000) / 2048000);
+        fre_ledger_add_row(&d, x, 384);
+        (void)snprintf(user, sizeof user, "user %zu", i);
+        fre_ledger_add_user(&c, user, strlen(user));
+    }
+    s.content = &c;
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    s.content = &d;
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_begin(&d, book, true, NULL), FRE_OK);
+    for (size_t i = 500; i < 1500; i++) {
+        (void)snprintf(user, sizeof user, "user %zu", i);
+        fre_ledger_add_user(&d, user, strlen(user));
+    }
+    add_texts(&d, 0, 100, 1, false);
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    fre_rng_wipe(&rng);
+}
+
+/* What was read under one salt is not booked under another, and nothing of it is in the clear. */
+static void content_belongs_to_one_book(void **state)
+{
+    static char text[BOOK_BYTES], other[BOOK_BYTES];
+    fre_ledger_content c;
+    fre_ledger_spend s = {.epsilon = 1, .content = &c};
+    size_t n;
+
+    (void)state;
+    assert_int_equal(spend_texts(0, 10, 1, false, NULL, 1, 0), FRE_OK);
+    n = book_text(text);
+    assert_null(memmem(text, n, "text 3", 6));
+    assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
+    add_texts(&c, 0, 10, 1, false);
+    assert_int_equal(unlink(book), 0);
+    assert_int_equal(spend_texts(0, 10, 1, false, NULL, 1, 0), FRE_OK);
+    assert_int_equal(book_text(other), n);
+    assert_memory_not_equal(strstr(text, "\"texts\""), strstr(other, "\"texts\""), 2000);
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_AGAIN);
+    assert_int_equal(list().n, 1);
+    /* A book that is gone is begun again with the salt that was used. */
+    assert_int_equal(unlink(book), 0);
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(list().n_sets, 1);
 }
 
 /* ---- a user's own ledger ---------------------------------------------------------------------- */
@@ -532,7 +837,13 @@ static void damaged_books_are_refused_and_kept(void **state)
         "null",
         "{}",
         "{\"format\":\"other\",\"version\":1}",
-        "{\"format\":\"fre-e2t ledger\",\"version\":3,\"salt\":\"" SALT "\",\"entries\":[]}",
+        "{\"format\":\"fre-e2t ledger\",\"version\":4,\"salt\":\"" SALT "\",\"entries\":[]}",
+        "{\"format\":\"fre-e2t ledger\",\"version\":4,\"salt\":\"" SALT "\"}\n{}\n",
+        "{\"format\":\"fre-e2t ledger\",\"version\":3,\"salt\":\"" SALT "\"}",
+        "{\"format\":\"fre-e2t ledger\",\"version\":3,\"salt\":\"00\"}\n",
+        "{\"format\":\"fre-e2t ledger\",\"version\":3,\"salt\":\"" SALT "\"}\n{}\n",
+        "{\"format\":\"fre-e2t ledger\",\"version\":3,\"salt\":\"" SALT "\"}\n"
+        "{\"sum\":\"0000000000000000\",\"name\":\"a\",\"epsilon\":1.0,\"delta\":0.0}\n",
         "{\"format\":\"fre-e2t ledger\",\"version\":\"1\",\"salt\":\"" SALT "\",\"entries\":[]}",
         HEAD "00\",\"entries\":[]}",
         HEAD SALT "\"}",
@@ -806,6 +1117,16 @@ int main(void)
         T(the_print_of_the_check_is_booked),
         T(inputs_that_need_a_name),
         T(version_1_is_read_and_upgraded),
+        T(a_record_only_appends),
+        T(a_torn_line_is_none),
+        T(a_changed_byte_is_damage),
+        T(what_became_of_a_release),
+        T(every_system_call_may_be_the_last),
+        T(the_same_records_are_the_same_data),
+        T(few_shared_wordings_join_nothing),
+        T(overlap_is_told_and_may_be_denied),
+        T(users_and_embeddings_are_known),
+        T(content_belongs_to_one_book),
         T(default_place),
         T(odd_paths_in_what_are_kept_readable),
         T(damaged_books_are_refused_and_kept),

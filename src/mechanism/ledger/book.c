@@ -1,27 +1,28 @@
-/* book.c - the book on disk: read, upgraded, locked, replaced.
+/* book.c - the book on disk: read, upgraded, locked, begun, appended to.  Version 3, a JSON object a
+ * line:
  *
- *   {"format": "fre-e2t ledger", "version": 2, "salt": 64 digits, "entries": [
- *     {"id": 16 digits, "name": ..., "content": 64 digits, "date": ..., "epsilon": e, "delta": d,
- *      "budget_epsilon": b, "budget_delta": b, "what": ...}, ...]}
+ *   {"format": "fre-e2t ledger", "version": 3, "salt": 64 digits}
+ *   {"sum":"16 digits","id": 16 digits, "name": ..., "content": 64 digits, "records": 32 digits,
+ *    "texts": sketch, "users": sketch, "rows": sketch, "date": ..., "epsilon": e, "delta": d,
+ *    "budget_epsilon": b, "budget_delta": b, "apart": true, "what": ...}
+ *   {"sum":"16 digits","published": id}   or   {"sum":"16 digits","failed": id}
  *
- * An entry has a name, or the salted SHA-256 of the content, or both; id and budgets are optional.
- * Version 1 had no id and one key: "data": "name:..." or "sha256:..." (of the same salted hash). */
+ * sum is a checksum of the line behind it.  An entry has a name, a content, records or a sketch; the
+ * rest is optional.  A line is appended and synced under the lock before anything rests on it: one
+ * that has no end yet is none, and is cut off by the next writer.
+ *
+ * Versions 1 and 2 were one object with "entries": [...], replaced as a whole; version 1 had one key
+ * of the data: "data": "name:..." or "sha256:..." (of the same salted hash). */
 #include "internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LOCK_PAUSE_MS 20
-#define LOCK_TRIES 1500 /* half a minute */
-#define FORMAT "fre-e2t ledger"
-#define VERSION 2
-#define FILE_MAX_BYTES (64u << 20)
+#define SUM_END (sizeof LEDGER_SUM_START - 1 + LEDGER_SUM_DIGITS + 2)
 
 const char *ledger_errno_text(int e)
 {
@@ -41,6 +42,13 @@ static fre_status damaged(const char *path, const char *what, fre_err *err)
                     "the ledger '%.200s' is damaged (%.120s) and is left as it is; "
                     "repair it or restore a copy: what it says was spent stays spent",
                     path, what);
+}
+
+fre_status ledger_too_large(const char *path, fre_err *err)
+{
+    return fre_fail(err, FRE_E_LIMIT,
+                    "the ledger '%.300s' has more than %u MiB: begin another, for other data", path,
+                    LEDGER_FILE_MAX_BYTES >> 20);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -81,6 +89,22 @@ static bool get_text(const json_t *entry, const char *key, const char **out)
     return *out != NULL;
 }
 
+static const char *const states[] = {"booked", "published", "failed", "unknown"};
+
+static bool get_state(const json_t *entry, fre_ledger_state *out)
+{
+    const json_t *v = json_object_get(entry, "state");
+    const char *s = json_string_value(v);
+
+    *out = FRE_LEDGER_BOOKED;
+    for (size_t i = 0; s && i < sizeof states / sizeof states[0]; i++) {
+        *out = (fre_ledger_state)i;
+        if (strcmp(s, states[i]) == 0)
+            return true;
+    }
+    return !v;
+}
+
 bool ledger_read_entry(fre_ledger_entry *out, const json_t *e)
 {
     const json_t *name = json_object_get(e, "name");
@@ -90,8 +114,14 @@ bool ledger_read_entry(fre_ledger_entry *out, const json_t *e)
     out->name = json_string_value(name);
     if (name && (!out->name || out->name[0] == '\0'))
         return false;
+    out->apart = json_is_true(json_object_get(e, "apart"));
     return get_digits(e, "content", (size_t)2 * FRE_HASH_BYTES, &out->content) &&
-           (out->name || out->content) && get_digits(e, "id", FRE_LEDGER_ID_BYTES - 1, &out->id) &&
+           get_digits(e, "records", LEDGER_RECORDS_DIGITS, &out->records) &&
+           get_digits(e, "texts", LEDGER_SKETCH_DIGITS, &out->texts) &&
+           get_digits(e, "users", LEDGER_SKETCH_DIGITS, &out->users) &&
+           get_digits(e, "rows", LEDGER_SKETCH_DIGITS, &out->rows) &&
+           (out->name || out->content || out->records || out->rows) && get_state(e, &out->state) &&
+           get_digits(e, "id", FRE_LEDGER_ID_BYTES - 1, &out->id) &&
            get_text(e, "date", &out->date) && get_text(e, "what", &out->what) &&
            get_number(e, "epsilon", false, largest, &out->epsilon) &&
            get_number(e, "delta", false, 1, &out->delta) &&
@@ -129,10 +159,10 @@ static fre_status check_header(const json_t *book, const char *path, fre_err *er
     const char *salt = json_string_value(json_object_get(book, "salt"));
     uint8_t bytes[FRE_LEDGER_SALT_BYTES];
 
-    if (!format || strcmp(format, FORMAT) != 0)
+    if (!format || strcmp(format, LEDGER_FORMAT) != 0)
         return damaged(path, "it is not a ledger", err);
     if (!json_is_integer(version) || json_integer_value(version) < 1 ||
-        json_integer_value(version) > VERSION)
+        json_integer_value(version) > LEDGER_VERSION)
         return fre_fail(err, FRE_E_DATA,
                         "the ledger '%.300s' has a version this program does not know; "
                         "use the program that wrote it or a newer one",
@@ -144,27 +174,37 @@ static fre_status check_header(const json_t *book, const char *path, fre_err *er
     return FRE_OK;
 }
 
-/* Upgrades the book in memory; the file follows with the next entry. */
-static fre_status validate(json_t *book, const char *path, fre_err *err)
+static fre_status check_entry(const json_t *e, const char *path, const char *what, size_t i,
+                              fre_err *err)
+{
+    fre_ledger_entry parsed;
+    char where[64];
+
+    if (ledger_read_entry(&parsed, e))
+        return FRE_OK;
+    (void)snprintf(where, sizeof where, "%s %zu", what, i);
+    return damaged(path, where, err);
+}
+
+/* A book of version 1 or 2, upgraded in memory; the file follows with the next line. */
+static fre_status validate_old(json_t *book, const char *path, fre_err *err)
 {
     const json_t *entries = json_object_get(book, "entries");
     fre_status st = check_header(book, path, err);
-    bool old = st == FRE_OK && json_integer_value(json_object_get(book, "version")) == 1;
-    char where[64];
+    const json_int_t version = json_integer_value(json_object_get(book, "version"));
 
+    if (st == FRE_OK && version == LEDGER_VERSION)
+        st = damaged(path, "its first line has no end", err);
     for (size_t i = 0; st == FRE_OK && i < json_array_size(entries); i++) {
         json_t *e = json_array_get(entries, i);
-        fre_ledger_entry parsed;
 
-        if (old)
+        if (version == 1)
             st = upgrade_entry(e, err);
-        if (st == FRE_OK && !ledger_read_entry(&parsed, e)) {
-            (void)snprintf(where, sizeof where, "entry %zu", i + 1);
-            st = damaged(path, where, err);
-        }
+        if (st == FRE_OK)
+            st = check_entry(e, path, "entry", i + 1, err);
+        if (st == FRE_OK && json_object_set_new(e, "state", json_string("unknown")) != 0)
+            st = ledger_no_memory(err);
     }
-    if (st == FRE_OK && old && json_object_set_new(book, "version", json_integer(VERSION)) != 0)
-        st = ledger_no_memory(err);
     return st;
 }
 
@@ -188,9 +228,8 @@ static fre_status read_text(const char *path, char **text, size_t *n, fre_err *e
         st = fre_fail(err, FRE_E_IO, "the ledger '%.300s' is not a file", path);
         goto out;
     }
-    if (s.st_size > (off_t)FILE_MAX_BYTES) {
-        st = fre_fail(err, FRE_E_LIMIT, "the ledger '%.300s' has more than %u MiB", path,
-                      FILE_MAX_BYTES >> 20);
+    if (s.st_size > (off_t)LEDGER_FILE_MAX_BYTES) {
+        st = ledger_too_large(path, err);
         goto out;
     }
     buf = malloc((size_t)s.st_size + 1);
@@ -220,31 +259,167 @@ out:
     return st;
 }
 
-/* *book stays NULL when there is no file. */
-fre_status ledger_load(json_t **book, const char *path, fre_err *err)
+/* Only the line: the parser's own text quotes what it read. */
+static fre_status not_json(const char *path, int line, fre_err *err)
+{
+    char where[64];
+
+    (void)snprintf(where, sizeof where, "line %d is not JSON", line);
+    return damaged(path, where, err);
+}
+
+void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest, size_t n)
+{
+    uint8_t salt[FRE_LEDGER_SALT_BYTES], hash[16];
+
+    memset(hash, 0, sizeof hash);
+    if (ledger_salt(salt, book, NULL) == FRE_OK)
+        fre_hash128(hash, salt, rest, n);
+    fre_hex(out, hash, LEDGER_SUM_DIGITS / 2);
+}
+
+static bool sum_holds(const json_t *book, const char *line, size_t n)
+{
+    char sum[LEDGER_SUM_DIGITS + 1];
+
+    if (n <= SUM_END || memcmp(line, LEDGER_SUM_START, sizeof LEDGER_SUM_START - 1) != 0)
+        return false;
+    ledger_line_sum(sum, book, line + SUM_END, n - SUM_END);
+    return memcmp(line + sizeof LEDGER_SUM_START - 1, sum, LEDGER_SUM_DIGITS) == 0;
+}
+
+/* The last entry with this id: random, so there is one. */
+static json_t *entry_with(const json_t *book, const char *id)
+{
+    const json_t *entries = json_object_get(book, "entries");
+
+    for (size_t i = json_array_size(entries); i-- > 0;) {
+        json_t *e = json_array_get(entries, i);
+        const char *own = json_string_value(json_object_get(e, "id"));
+
+        if (own && strcmp(own, id) == 0)
+            return e;
+    }
+    return NULL;
+}
+
+/* What became of an entry, if this is such a line. */
+static bool is_mark(const json_t *line, const char **id, const char **state)
+{
+    for (int i = FRE_LEDGER_PUBLISHED; i <= FRE_LEDGER_FAILED; i++) {
+        *state = states[i];
+        *id = json_string_value(json_object_get(line, *state));
+        if (*id)
+            return true;
+    }
+    return false;
+}
+
+static fre_status take_line(json_t *book, const char *text, size_t n, const char *path, int number,
+                            fre_err *err)
 {
     json_error_t where;
-    json_t *root = NULL;
-    char *text = NULL, line[64];
+    json_t *line = sum_holds(book, text, n)
+                       ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &where)
+                       : NULL;
+    const char *id, *state;
+    fre_status st = FRE_OK;
+    int bad = 0;
+
+    if (!line) {
+        char what[64];
+
+        (void)snprintf(what, sizeof what, "line %d is not as it was written", number);
+        return damaged(path, what, err);
+    }
+    if (is_mark(line, &id, &state)) {
+        json_t *e = entry_with(book, id);
+
+        bad = e ? json_object_set_new(e, "state", json_string(state)) : 0;
+    } else {
+        st = check_entry(line, path, "line", (size_t)number, err);
+        if (st == FRE_OK)
+            bad = json_array_append(json_object_get(book, "entries"), line);
+    }
+    json_decref(line);
+    return bad == 0 ? st : ledger_no_memory(err);
+}
+
+/* Behind the first line.  What has no end was being written when its writer died, before anything
+ * rested on it. */
+static fre_status take_lines(ledger_disk *d, const char *text, size_t n, const char *path,
+                             fre_err *err)
+{
+    fre_status st = FRE_OK;
+    const char *end;
+
+    for (int line = 2; st == FRE_OK && d->size < n; line++) {
+        end = memchr(text + d->size, '\n', n - d->size);
+        if (!end)
+            break;
+        st = take_line(d->book, text + d->size, (size_t)(end - text) - d->size, path, line, err);
+        d->size = (size_t)(end - text) + 1;
+    }
+    d->torn = st == FRE_OK && d->size < n;
+    return st;
+}
+
+static bool is_version(const json_t *header, json_int_t version)
+{
+    const json_t *v = json_object_get(header, "version");
+
+    return json_is_integer(v) && json_integer_value(v) == version;
+}
+
+static fre_status parse(ledger_disk *d, const char *text, size_t n, const char *path, fre_err *err)
+{
+    const char *end = memchr(text, '\n', n);
+    json_error_t where;
+    json_t *root = end ? json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, &where) : NULL;
+    fre_status st;
+
+    d->in_lines = is_version(root, LEDGER_VERSION);
+    if (!d->in_lines) {
+        if (root && json_integer_value(json_object_get(root, "version")) > LEDGER_VERSION) {
+            d->book = root;
+            return check_header(root, path, err);
+        }
+        json_decref(root);
+        root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
+        if (!root)
+            return not_json(path, where.line, err);
+        d->book = root;
+        return validate_old(root, path, err);
+    }
+    d->book = root;
+    d->size = (size_t)(end - text) + 1;
+    if (json_object_set_new(root, "entries", json_array()) != 0)
+        return ledger_no_memory(err);
+    st = check_header(root, path, err);
+    return st == FRE_OK ? take_lines(d, text, n, path, err) : st;
+}
+
+void ledger_disk_free(ledger_disk *d)
+{
+    json_decref(d->book);
+    memset(d, 0, sizeof *d);
+}
+
+/* d->book stays NULL when there is no file. */
+fre_status ledger_load(ledger_disk *d, const char *path, fre_err *err)
+{
+    char *text = NULL;
     size_t n = 0;
     fre_status st = read_text(path, &text, &n, err);
 
+    memset(d, 0, sizeof *d);
     if (st != FRE_OK || !text)
         return st;
-    root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
+    st = parse(d, text, n, path, err);
     free(text);
-    if (!root) {
-        /* Only the line: the parser's own text quotes what it read. */
-        (void)snprintf(line, sizeof line, "line %d is not JSON", where.line);
-        return damaged(path, line, err);
-    }
-    st = validate(root, path, err);
-    if (st != FRE_OK) {
-        json_decref(root);
-        return st;
-    }
-    *book = root;
-    return FRE_OK;
+    if (st != FRE_OK)
+        ledger_disk_free(d);
+    return st;
 }
 
 fre_status ledger_new_book(json_t **book, const uint8_t salt[FRE_LEDGER_SALT_BYTES], fre_err *err)
@@ -252,7 +427,7 @@ fre_status ledger_new_book(json_t **book, const uint8_t salt[FRE_LEDGER_SALT_BYT
     char digits[2 * FRE_LEDGER_SALT_BYTES + 1];
 
     fre_hex(digits, salt, FRE_LEDGER_SALT_BYTES);
-    *book = json_pack("{s:s, s:i, s:s, s:[]}", "format", FORMAT, "version", VERSION, "salt", digits,
+    *book = json_pack("{s:s, s:i, s:s, s:[]}", "format", LEDGER_FORMAT, "version", LEDGER_VERSION, "salt", digits,
                       "entries");
     return *book ? FRE_OK : ledger_no_memory(err);
 }
@@ -266,164 +441,3 @@ fre_status ledger_salt(uint8_t salt[FRE_LEDGER_SALT_BYTES], const json_t *book, 
     return FRE_OK;
 }
 
-/* ---- entries ----------------------------------------------------------------------------- */
-
-/* A string for people: bytes that are not UTF-8 (a path may hold any) become question marks. */
-static json_t *text_value(const char *text)
-{
-    json_t *v = json_string(text);
-    char *copy;
-
-    if (v)
-        return v;
-    copy = strdup(text);
-    if (!copy)
-        return NULL;
-    for (char *c = copy; *c; c++) {
-        if ((unsigned char)*c >= 0x80)
-            *c = '?';
-    }
-    v = json_string(copy);
-    free(copy);
-    return v;
-}
-
-fre_status ledger_append(json_t *book, const fre_ledger_entry *e, fre_err *err)
-{
-    json_t *o =
-        json_pack("{s:s, s:s*, s:s*, s:s, s:f, s:f}", "id", e->id, "name", e->name, "content",
-                  e->content, "date", e->date, "epsilon", e->epsilon, "delta", e->delta);
-    int bad;
-
-    if (!o)
-        return ledger_no_memory(err);
-    bad = json_object_set_new(o, "what", text_value(e->what));
-    if (e->budget_epsilon > 0)
-        bad |= json_object_set_new(o, "budget_epsilon", json_real(e->budget_epsilon));
-    if (e->budget_delta > 0)
-        bad |= json_object_set_new(o, "budget_delta", json_real(e->budget_delta));
-    if (bad != 0) {
-        json_decref(o);
-        return ledger_no_memory(err);
-    }
-    return json_array_append_new(json_object_get(book, "entries"), o) == 0 ? FRE_OK
-                                                                           : ledger_no_memory(err);
-}
-
-/* ---- writing ----------------------------------------------------------------------------- */
-
-static fre_status cannot_write(const char *path, int e, fre_err *err)
-{
-    return fre_fail(err, FRE_E_IO, "cannot write the ledger '%.300s': %s", path,
-                    e == ENOSPC || e == EDQUOT ? "disk full" : ledger_errno_text(e));
-}
-
-static int write_all(int fd, const char *p, size_t n)
-{
-    while (n > 0) {
-        ssize_t done = write(fd, p, n);
-
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return errno;
-        p += done;
-        n -= (size_t)done;
-    }
-    return fsync(fd) == 0 ? 0 : errno;
-}
-
-/* Sync the folder, so that the rename survives a power cut.  Not every file system can. */
-static void sync_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup("./");
-    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-
-    if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
-    }
-    free(folder);
-}
-
-/* The lock is held, so the sibling can have a fixed name: a killed run's is overwritten. */
-fre_status ledger_save(const json_t *book, const char *path, fre_err *err)
-{
-    char *text = json_dumps(book, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-    char *fresh = NULL;
-    fre_status st = FRE_OK;
-    int fd = -1, e = 0;
-
-    if (!text || asprintf(&fresh, "%s.new", path) < 0) {
-        fresh = NULL;
-        st = ledger_no_memory(err);
-        goto out;
-    }
-    fd = open(fresh, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0) {
-        st = cannot_write(path, errno, err);
-        goto out;
-    }
-    if (fchmod(fd, 0600) != 0) /* a leftover's mode is not trusted */
-        e = errno;
-    if (e == 0)
-        e = write_all(fd, text, strlen(text));
-    if (close(fd) != 0 && e == 0)
-        e = errno;
-    if (e == 0 && rename(fresh, path) != 0)
-        e = errno;
-    if (e != 0) {
-        (void)unlink(fresh);
-        st = cannot_write(path, e, err);
-        goto out;
-    }
-    sync_folder(path);
-out:
-    free(text);
-    free(fresh);
-    return st;
-}
-
-fre_status ledger_lock(int *fd, const char *path, fre_err *err)
-{
-    char *name = NULL;
-    fre_status st = FRE_OK;
-
-    if (asprintf(&name, "%s.lock", path) < 0)
-        return ledger_no_memory(err);
-    *fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (*fd < 0)
-        st = cannot_write(path, errno, err);
-    for (int tries = 0; st == FRE_OK && flock(*fd, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EINTR && errno != EWOULDBLOCK)
-            st =
-                fre_fail(err, FRE_E_IO, "cannot lock '%.300s': %s", name, ledger_errno_text(errno));
-        else if (fre_interrupted())
-            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted while waiting for the ledger");
-        else if (tries >= LOCK_TRIES)
-            st =
-                fre_fail(err, FRE_E_AGAIN, "another process holds '%.300s'; try again later", name);
-        else
-            (void)poll(NULL, 0, LOCK_PAUSE_MS);
-    }
-    free(name);
-    return st;
-}
-
-fre_status ledger_resolve(char **out, const char *path, fre_err *err)
-{
-    struct stat s;
-
-    if (!path || path[0] == '\0')
-        return fre_fail(err, FRE_E_ARG, "a ledger needs a path");
-    if (lstat(path, &s) == 0 && S_ISLNK(s.st_mode)) {
-        *out = realpath(path, NULL);
-        if (!*out)
-            return fre_fail(err, FRE_E_IO, "cannot follow the ledger's link '%.300s': %s", path,
-                            ledger_errno_text(errno));
-        return FRE_OK;
-    }
-    *out = strdup(path);
-    return *out ? FRE_OK : ledger_no_memory(err);
-}

@@ -46,22 +46,50 @@ static fre_status join_by(json_t *first, size_t *parent, size_t i, const char *k
     return FRE_OK;
 }
 
+/* The share of texts, users or embeddings that two entries have in common, whichever is most. */
+static double overlap(const fre_ledger_entry *a, const fre_ledger_entry *b)
+{
+    const double texts = ledger_likeness(a->texts, b->texts);
+    const double users = ledger_likeness(a->users, b->users);
+    const double rows = ledger_likeness(a->rows, b->rows);
+
+    return fmax(texts, fmax(users, rows));
+}
+
+/* By overlap with older entries, unless its user says which data it is.  */
+static void join_overlapping(size_t *root, const fre_ledger_entry *e, size_t i)
+{
+    if (e[i].name || e[i].apart)
+        return;
+    for (size_t j = 0; j < i; j++) {
+        const size_t a = root_of(root, j), b = root_of(root, i);
+
+        if (a != b && overlap(&e[i], &e[j]) >= FRE_LEDGER_OVERLAP)
+            root[a < b ? b : a] = a < b ? a : b;
+    }
+}
+
 /* root[i]: the oldest entry that is of the same data as entry i. */
 static fre_status find_roots(size_t *root, const fre_ledger_entry *e, size_t n, fre_err *err)
 {
-    json_t *names = json_object(), *contents = json_object();
-    fre_status st = names && contents ? FRE_OK : ledger_no_memory(err);
+    json_t *names = json_object(), *contents = json_object(), *records = json_object();
+    fre_status st = names && contents && records ? FRE_OK : ledger_no_memory(err);
 
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
         root[i] = i;
         st = join_by(names, root, i, e[i].name, err);
         if (st == FRE_OK)
             st = join_by(contents, root, i, e[i].content, err);
+        if (st == FRE_OK)
+            st = join_by(records, root, i, e[i].records, err);
+        if (st == FRE_OK)
+            join_overlapping(root, e, i);
     }
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         root[i] = root_of(root, i);
     json_decref(names);
     json_decref(contents);
+    json_decref(records);
     return st;
 }
 
@@ -150,7 +178,8 @@ static fre_status group(fre_ledger_book *b, fre_err *err)
         s = &b->set[e->set];
         add_to_sum(&s->sum, e);
         s->name = e->name ? e->name : s->name;
-        s->content = e->content ? e->content : s->content;
+        if (e->content || e->records)
+            s->content = e->content ? e->content : e->records;
     }
     free(root);
     return st;
@@ -159,23 +188,23 @@ static fre_status group(fre_ledger_book *b, fre_err *err)
 fre_status fre_ledger_read(fre_ledger_book **out, const char *path, fre_err *err)
 {
     fre_ledger_book *b = NULL;
-    json_t *book = NULL;
+    ledger_disk d;
     fre_status st;
 
     if (!out || !path)
         return fre_fail(err, FRE_E_ARG, "a ledger needs a path");
-    st = ledger_load(&book, path, err);
+    st = ledger_load(&d, path, err);
     if (st != FRE_OK)
         return st;
-    if (!book)
+    if (!d.book)
         return fre_fail(err, FRE_E_NOINPUT, "there is no ledger '%.300s'", path);
     b = calloc(1, sizeof *b);
     if (!b) {
-        json_decref(book);
+        ledger_disk_free(&d);
         return ledger_no_memory(err);
     }
-    b->owned = book;
-    st = entries_of(&b->entry, &b->n, book, err);
+    b->owned = d.book;
+    st = entries_of(&b->entry, &b->n, d.book, err);
     if (st == FRE_OK)
         st = group(b, err);
     if (st == FRE_OK) {
@@ -213,7 +242,7 @@ static fre_status check_name(const char *name, fre_err *err)
 
 static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
 {
-    if (!s || (!s->data_name && !s->input_path))
+    if (!s || (!s->data_name && !s->input_path && !s->content))
         return fre_fail(err, FRE_E_ARG, "a spend needs data");
     if (!isfinite(s->epsilon) || s->epsilon < 0)
         return fre_fail(err, FRE_E_USAGE,
@@ -227,7 +256,7 @@ static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
                         "to 1");
     if (s->data_name)
         return check_name(s->data_name, err);
-    if (fre_ledger_needs_name(s->input_path))
+    if (!s->content && fre_ledger_needs_name(s->input_path))
         return fre_fail(err, FRE_E_USAGE,
                         "'%.300s' can be read only once, so its data need a name in the ledger; "
                         "give one with --data-name",
@@ -265,26 +294,93 @@ static fre_status random_bytes(uint8_t *out, size_t n, fre_err *err)
     return FRE_OK;
 }
 
-/* The book, or a new one: with the salt that the input was hashed with, if it was. */
-static fre_status open_book(json_t **book, const fre_ledger_print *print, const char *path,
+/* The book, or a new one in memory: with the salt of the content or the bytes' hash, if there is. */
+static fre_status open_book(ledger_disk *d, const uint8_t *salt_or_none, const char *path,
                             fre_err *err)
 {
     uint8_t salt[FRE_LEDGER_SALT_BYTES];
-    fre_status st = ledger_load(book, path, err);
+    fre_status st = ledger_load(d, path, err);
 
-    if (st != FRE_OK || *book)
+    if (st != FRE_OK || d->book)
         return st;
-    if (print->set)
-        return ledger_new_book(book, print->salt, err);
+    if (salt_or_none)
+        return ledger_new_book(&d->book, salt_or_none, err);
     st = random_bytes(salt, sizeof salt, err);
-    return st == FRE_OK ? ledger_new_book(book, salt, err) : st;
+    return st == FRE_OK ? ledger_new_book(&d->book, salt, err) : st;
+}
+
+static fre_status check_salt(const json_t *book, const fre_ledger_content *c, fre_err *err)
+{
+    uint8_t salt[FRE_LEDGER_SALT_BYTES];
+    fre_status st = ledger_salt(salt, book, err);
+
+    if (st != FRE_OK || !c || memcmp(salt, c->salt, sizeof salt) == 0)
+        return st;
+    return fre_fail(err, FRE_E_AGAIN,
+                    "the ledger was made anew while the data were read; run this again");
+}
+
+fre_status fre_ledger_begin(fre_ledger_content *c, const char *path, bool make, fre_err *err)
+{
+    uint8_t salt[FRE_LEDGER_SALT_BYTES];
+    ledger_disk d = {.book = NULL};
+    char *real = NULL;
+    int lock = -1;
+    fre_status st;
+
+    if (!c)
+        return fre_fail(err, FRE_E_ARG, "a content needs somewhere to go");
+    st = ledger_resolve(&real, path, err);
+    if (st == FRE_OK)
+        st = ledger_load(&d, real, err);
+    if (st == FRE_OK && !d.book && make) {
+        st = ledger_lock(&lock, real, err);
+        if (st == FRE_OK)
+            st = open_book(&d, NULL, real, err); /* somebody may have made it meanwhile */
+        if (st == FRE_OK)
+            st = ledger_add(&d, real, NULL, err);
+    } else if (st == FRE_OK && !d.book) {
+        st = open_book(&d, NULL, real, err);
+    }
+    if (st == FRE_OK)
+        st = ledger_salt(salt, d.book, err);
+    if (st == FRE_OK)
+        ledger_content_init(c, salt);
+    ledger_disk_free(&d);
+    if (lock >= 0)
+        (void)close(lock);
+    free(real);
+    return st;
 }
 
 /* A spend as an entry, with the strings it needs. */
 typedef struct draft {
     fre_ledger_entry entry;
     char id[FRE_LEDGER_ID_BYTES], content[2 * FRE_HASH_BYTES + 1], date[DATE_BYTES];
+    char records[LEDGER_RECORDS_DIGITS + 1];
+    char texts[LEDGER_SKETCH_DIGITS + 1], users[LEDGER_SKETCH_DIGITS + 1],
+        rows[LEDGER_SKETCH_DIGITS + 1];
 } draft;
+
+static const char *unless_empty(const char *text)
+{
+    return text[0] ? text : NULL;
+}
+
+static void draft_content(draft *d, const fre_ledger_content *c)
+{
+    if (!c)
+        return;
+    if (c->texts > 0)
+        ledger_records_digits(d->records, c);
+    ledger_sketch_digits(d->texts, c->text);
+    ledger_sketch_digits(d->users, c->user);
+    ledger_sketch_digits(d->rows, c->row);
+    d->entry.records = unless_empty(d->records);
+    d->entry.texts = unless_empty(d->texts);
+    d->entry.users = unless_empty(d->users);
+    d->entry.rows = unless_empty(d->rows);
+}
 
 static fre_status make_draft(draft *d, const fre_ledger_spend *s, const fre_ledger_print *print,
                              fre_err *err)
@@ -304,6 +400,8 @@ static fre_status make_draft(draft *d, const fre_ledger_spend *s, const fre_ledg
         fre_hex(d->content, print->hash, sizeof print->hash);
         d->entry.content = d->content;
     }
+    draft_content(d, s->content);
+    d->entry.apart = s->apart;
     d->entry.id = d->id;
     d->entry.date = d->date;
     d->entry.name = s->data_name;
@@ -361,24 +459,43 @@ static fre_status check_budget(fre_ledger_sum *after, const json_t *book,
     return FRE_OK;
 }
 
-static fre_status examine(json_t **book, draft *d, fre_ledger_sum *sum, fre_ledger_print *print,
-                          const char *path, const fre_ledger_spend *spend, fre_err *err)
+static const uint8_t *salt_of(const fre_ledger_print *print, const fre_ledger_spend *spend)
 {
-    fre_status st = open_book(book, print, path, err);
+    if (spend->content)
+        return spend->content->salt;
+    return print->set ? print->salt : NULL;
+}
+
+static fre_status examine(ledger_disk *disk, draft *d, fre_ledger_print *print, const char *path,
+                          const fre_ledger_spend *spend, fre_err *err)
+{
+    fre_status st = open_book(disk, salt_of(print, spend), path, err);
 
     if (st == FRE_OK)
-        st = take_print(print, *book, spend->input_path, err);
+        st = check_salt(disk->book, spend->content, err);
     if (st == FRE_OK)
-        st = make_draft(d, spend, print, err);
-    return st == FRE_OK ? check_budget(sum, *book, &d->entry, err) : st;
+        st = take_print(print, disk->book, spend->input_path, err);
+    return st == FRE_OK ? make_draft(d, spend, print, err) : st;
+}
+
+static fre_status write_entry(ledger_disk *disk, const char *path, const fre_ledger_entry *e,
+                              fre_err *err)
+{
+    json_t *object = NULL;
+    fre_status st = ledger_entry_json(&object, e, err);
+
+    if (st == FRE_OK)
+        st = ledger_add(disk, path, object, err);
+    json_decref(object);
+    return st;
 }
 
 fre_status fre_ledger_record(fre_ledger_receipt *receipt, fre_ledger_print *print, const char *path,
                              const fre_ledger_spend *spend, fre_err *err)
 {
     fre_ledger_print own = {.set = false};
+    ledger_disk disk = {.book = NULL};
     fre_ledger_sum sum;
-    json_t *book = NULL;
     char *real = NULL;
     int lock = -1;
     draft d;
@@ -389,18 +506,57 @@ fre_status fre_ledger_record(fre_ledger_receipt *receipt, fre_ledger_print *prin
     if (st == FRE_OK)
         st = ledger_lock(&lock, real, err);
     if (st == FRE_OK)
-        st = examine(&book, &d, &sum, print ? print : &own, real, spend, err);
+        st = examine(&disk, &d, print ? print : &own, real, spend, err);
     if (st == FRE_OK)
-        st = ledger_append(book, &d.entry, err);
+        st = check_budget(&sum, disk.book, &d.entry, err);
     if (st == FRE_OK)
-        st = ledger_save(book, real, err);
+        st = write_entry(&disk, real, &d.entry, err);
     if (st == FRE_OK && receipt) {
         memcpy(receipt->id, d.id, sizeof receipt->id);
         receipt->sum = sum;
     }
-    json_decref(book);
+    ledger_disk_free(&disk);
     if (lock >= 0)
         (void)close(lock); /* releases it */
+    free(real);
+    return st;
+}
+
+fre_status fre_ledger_conclude(const char *path, const char id[FRE_LEDGER_ID_BYTES], bool published,
+                               fre_err *err)
+{
+    ledger_disk disk = {.book = NULL};
+    json_t *mark = json_pack("{s:s}", published ? "published" : "failed", id);
+    char *real = NULL;
+    int lock = -1;
+    fre_status st = mark ? ledger_resolve(&real, path, err) : ledger_no_memory(err);
+
+    if (st == FRE_OK)
+        st = ledger_lock(&lock, real, err);
+    if (st == FRE_OK)
+        st = ledger_load(&disk, real, err);
+    if (st == FRE_OK && disk.book && disk.in_lines)
+        st = ledger_add(&disk, real, mark, err);
+    ledger_disk_free(&disk);
+    json_decref(mark);
+    if (lock >= 0)
+        (void)close(lock);
+    free(real);
+    return st;
+}
+
+/* What check and compare do: draft the entry beside the book, and write nothing. */
+static fre_status look(ledger_disk *disk, draft *d, fre_ledger_print *print, const char *path,
+                       const fre_ledger_spend *spend, fre_err *err)
+{
+    char *real = NULL;
+    fre_status st = check_spend(spend, err);
+
+    if (st == FRE_OK)
+        st = ledger_resolve(&real, path, err);
+    /* No lock: a line that is being written has no end yet. */
+    if (st == FRE_OK)
+        st = examine(disk, d, print, real, spend, err);
     free(real);
     return st;
 }
@@ -409,18 +565,54 @@ fre_status fre_ledger_check(fre_ledger_print *print, const char *path,
                             const fre_ledger_spend *spend, fre_err *err)
 {
     fre_ledger_print own = {.set = false};
+    ledger_disk disk = {.book = NULL};
     fre_ledger_sum sum;
-    json_t *book = NULL;
-    char *real = NULL;
     draft d;
-    fre_status st = check_spend(spend, err);
+    fre_status st = look(&disk, &d, print ? print : &own, path, spend, err);
 
     if (st == FRE_OK)
-        st = ledger_resolve(&real, path, err);
-    /* No lock: the file is replaced in one rename, so a reader sees one book or the next. */
+        st = check_budget(&sum, disk.book, &d.entry, err);
+    ledger_disk_free(&disk);
+    return st;
+}
+
+static bool same(const char *a, const char *b)
+{
+    return a && b && strcmp(a, b) == 0;
+}
+
+static bool surely_same(const fre_ledger_entry *a, const fre_ledger_entry *b)
+{
+    return same(a->name, b->name) || same(a->content, b->content) || same(a->records, b->records);
+}
+
+fre_status fre_ledger_compare(fre_ledger_overlap *out, fre_ledger_print *print, const char *path,
+                              const fre_ledger_spend *spend, fre_err *err)
+{
+    fre_ledger_print own = {.set = false};
+    ledger_disk disk = {.book = NULL};
+    fre_ledger_overlap most = {.share = 0};
+    fre_ledger_entry *e = NULL;
+    size_t n = 0;
+    draft d;
+    fre_status st = look(&disk, &d, print ? print : &own, path, spend, err);
+    bool known = false;
+
     if (st == FRE_OK)
-        st = examine(&book, &d, &sum, print ? print : &own, real, spend, err);
-    json_decref(book);
-    free(real);
+        st = entries_of(&e, &n, disk.book, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        const double share = overlap(&d.entry, &e[i]);
+
+        known = known || surely_same(&d.entry, &e[i]);
+        if (share < FRE_LEDGER_OVERLAP || share <= most.share)
+            continue;
+        most.share = share;
+        (void)snprintf(most.name, sizeof most.name, "%s", e[i].name ? e[i].name : "");
+        (void)snprintf(most.date, sizeof most.date, "%.31s", e[i].date);
+    }
+    if (st == FRE_OK)
+        *out = known ? (fre_ledger_overlap){.share = 0} : most;
+    free(e);
+    ledger_disk_free(&disk);
     return st;
 }

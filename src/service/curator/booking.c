@@ -1,22 +1,35 @@
 /* curator/booking.c - this run and the ledger.
  *
  * The entry is written when the release is computed and before its first file exists: a run that is
- * killed between the two has spent budget for nothing, and none has released anything for free. */
+ * killed between the two has spent budget for nothing, and none has released anything for free.
+ * What became of the release is written behind it. */
 #include "internal.h"
 
+#include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
+
+/* What is spent is what is certified: the paper's accountant alone certifies nothing. */
+double curator_certified_epsilon(const fre_plan *p)
+{
+    return p->request.accountant == FRE_ACCOUNTANT_PAPER
+               ? fmax(p->request.epsilon, p->joint_epsilon)
+               : p->request.epsilon;
+}
 
 static fre_ledger_spend spend_of(const curator_run *r)
 {
     return (fre_ledger_spend){
         .input_path = r->opts->input,
         .data_name = r->opts->data_name,
-        .epsilon = r->plan.request.epsilon,
+        .epsilon = curator_certified_epsilon(&r->plan),
         .delta = r->plan.request.delta,
         .budget_epsilon = r->opts->budget_epsilon,
         .budget_delta = r->opts->budget_delta,
+        .content = r->content_read ? &r->content : NULL,
+        .apart = r->apart,
         .what = r->opts->output,
     };
 }
@@ -27,57 +40,68 @@ static bool may_go_without(const fre_curator_opts *o)
     return o->ledger_default && !(o->budget_epsilon > 0) && !(o->budget_delta > 0);
 }
 
-static void go_without(curator_run *r, fre_release *rel, const char *reason, const char *sentence)
+static void go_without(curator_run *r, fre_release *rel, const char *sentence)
 {
     r->books = false;
-    rel->ledger_reason = reason;
+    rel->ledger_reason = "the ledger could not be written";
     (void)snprintf(rel->ledger_warning, sizeof rel->ledger_warning,
                    "this release is not in the ledger: %.440s", sentence);
 }
 
-static const char unwritable[] = "the ledger could not be written";
-
-/* A book that is there may hold a budget, whether or not it can be read or written. */
-static bool may_go_on(const curator_run *r, const fre_release *rel, fre_status st)
+static bool there_is_none(const char *path)
 {
-    return st == FRE_E_IO && may_go_without(r->opts) && access(rel->ledger, F_OK) != 0;
+    struct stat s;
+
+    return lstat(path, &s) != 0 && errno == ENOENT;
+}
+
+/* A book that is there may hold a budget, whether or not it can be read or written, and one whose
+ * place cannot be looked at may be there: both refuse. */
+static fre_status settle(curator_run *r, fre_release *rel, fre_status st, const fre_err *why,
+                         fre_err *err)
+{
+    if (st == FRE_OK)
+        return st;
+    if (st != FRE_E_IO && st != FRE_E_DATA && st != FRE_E_LIMIT)
+        return fre_fail(err, st, "%s", why->text);
+    if (st == FRE_E_IO && may_go_without(r->opts) && rel->ledger && there_is_none(rel->ledger)) {
+        go_without(r, rel, why->text);
+        return FRE_OK;
+    }
+    return fre_fail(err, FRE_E_REFUSED, "refused, because nothing can be booked: %.440s", why->text);
 }
 
 static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     fre_err why = {""};
-    fre_status st;
+    fre_status st = FRE_OK;
 
-    if (!o->ledger_default) {
-        rel->ledger = strdup(o->ledger);
-        return rel->ledger ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
-    }
-    st = fre_ledger_default(&rel->ledger, false, &why);
-    if (st == FRE_E_IO && may_go_without(o)) {
-        go_without(r, rel, unwritable, why.text);
-        return FRE_OK;
-    }
-    return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
+    if (o->ledger_default)
+        st = fre_ledger_default(&rel->ledger, !o->dry_run, &why);
+    else if (!(rel->ledger = strdup(o->ledger)))
+        st = fre_fail(&why, FRE_E_NOMEM, "out of memory");
+    if (st == FRE_OK)
+        st = fre_ledger_begin(&r->content, rel->ledger, !o->dry_run, &why);
+    return settle(r, rel, st, &why, err);
 }
 
+/* By name and by the input's bytes, where there is one of them: the records are not read yet. */
 static fre_status first_look(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_ledger_spend spend = spend_of(r);
     fre_err why = {""};
-    fre_status st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
 
-    if (may_go_on(r, rel, st)) {
-        go_without(r, rel, unwritable, why.text);
+    if (!spend.data_name && fre_ledger_needs_name(spend.input_path))
         return FRE_OK;
-    }
-    return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
+    return settle(r, rel, fre_ledger_check(&r->print, rel->ledger, &spend, &why), &why, err);
 }
 
 fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
-    const bool not_private = r->no_noise || o->seeded;
+    const bool uncertified = isinf(curator_certified_epsilon(&r->plan)) && !r->no_noise;
+    const bool not_private = r->no_noise || o->seeded || uncertified;
     fre_status st;
 
     rel->ledger_reason = "no ledger was kept";
@@ -85,51 +109,87 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
         return FRE_OK;
     if (not_private && !may_go_without(o))
         return fre_fail(err, FRE_E_USAGE, "--ledger cannot account for %s, which is not private",
-                        r->no_noise ? "--epsilon inf" : "a run with --seed");
+                        r->no_noise   ? "--epsilon inf"
+                        : uncertified ? "a plan of the paper's accountant that nothing certifies"
+                                      : "a run with --seed");
     if (not_private) {
         rel->ledger_reason = "a run that is not private spends no budget";
         return FRE_OK;
     }
     r->books = true;
-    if (may_go_without(o) && !o->data_name && fre_ledger_needs_name(o->input)) {
-        go_without(r, rel, "its data had no name",
-                   "its input can be read only once; name the data with --data-name NAME");
-        return FRE_OK;
-    }
     st = find_ledger(r, rel, err);
     return st == FRE_OK && r->books ? first_look(r, rel, err) : st;
+}
+
+/* The user's word on data that overlap with older ones: a name that is given, or an answer. */
+static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *why)
+{
+    const fre_curator_opts *o = r->opts;
+    const fre_ledger_spend spend = spend_of(r);
+    fre_ledger_overlap found = {.share = 0};
+    fre_status st = fre_ledger_compare(&found, &r->print, rel->ledger, &spend, why);
+    char older[240];
+
+    if (st != FRE_OK || !(found.share > 0))
+        return st;
+    if (!o->data_name && o->same_data)
+        r->apart = !o->same_data(o->same_data_ctx, &found);
+    if (found.name[0])
+        (void)snprintf(older, sizeof older, "'%s'", found.name);
+    else
+        (void)snprintf(older, sizeof older, "data released on %.10s", found.date);
+    (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
+                   "about %.2g %% of this data's texts, users or embeddings are also in %s: %s",
+                   100 * found.share, older,
+                   o->data_name || r->apart
+                       ? "counted apart, as you say, so what both cost does not add up"
+                       : "counted as the same data (other data? give them a --data-name)");
+    return FRE_OK;
+}
+
+fre_status curator_ledger_read(curator_run *r, fre_release *rel, fre_err *err)
+{
+    fre_err why = {""};
+    fre_ledger_spend spend;
+    fre_status st;
+
+    if (!r->books)
+        return FRE_OK;
+    r->content_read = true;
+    st = ask_about_overlap(r, rel, &why);
+    spend = spend_of(r);
+    if (st == FRE_OK)
+        st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
+    return settle(r, rel, st, &why, err);
 }
 
 fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_ledger_spend spend = spend_of(r);
     fre_err why = {""};
-    char *place = NULL;
-    fre_status st = FRE_OK;
+    fre_status st;
 
     if (!r->books)
         return FRE_OK;
-    if (r->opts->ledger_default) { /* its folders may be missing */
-        st = fre_ledger_default(&place, true, &why);
-        free(place);
-    }
-    if (st == FRE_OK)
-        st = fre_ledger_record(&rel->receipt, &r->print, rel->ledger, &spend, &why);
+    st = fre_ledger_record(&rel->receipt, &r->print, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
-    if (may_go_on(r, rel, st)) {
-        go_without(r, rel, unwritable, why.text);
-        return FRE_OK;
-    }
-    return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
+    return settle(r, rel, st, &why, err);
 }
 
-void curator_ledger_mourn(const fre_release *rel, fre_err *err)
+void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
 {
-    fre_err why;
+    fre_err why = {""};
 
-    if (!rel->recorded || !err)
+    if (!rel->recorded)
+        return;
+    if (fre_ledger_conclude(rel->ledger, rel->receipt.id, st == FRE_OK, &why) != FRE_OK &&
+        st == FRE_OK)
+        (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
+                       "the release is complete and booked, but the ledger does not say so: %.400s",
+                       why.text);
+    if (st == FRE_OK || !err)
         return;
     why = *err;
     (void)snprintf(err->text, sizeof err->text, "%.400s; the ledger has already booked epsilon %g",
-                   why.text, rel->plan.request.epsilon);
+                   why.text, curator_certified_epsilon(&rel->plan));
 }

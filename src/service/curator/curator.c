@@ -272,6 +272,8 @@ static fre_status mechanism(curator_run *r, fre_release *rel, fre_err *err)
         st = r->npy ? curator_intake_rows(r, err) : curator_intake_texts(r, err);
     middle = fre_clock_ms();
     if (st == FRE_OK)
+        st = curator_ledger_read(r, rel, err);
+    if (st == FRE_OK)
         st = curator_aggregate(r, err);
     rel->seconds[0] = (double)(middle - start) / 1000;
     rel->seconds[1] = (double)(fre_clock_ms() - middle) / 1000;
@@ -428,8 +430,7 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
     st = write_folder(r, rel, inverter, dir, err);
     if (st == FRE_OK)
         st = fre_outdir_commit(dir, err);
-    if (st != FRE_OK)
-        curator_ledger_mourn(rel, err);
+    curator_ledger_conclude(rel, st, err);
     return st;
 }
 

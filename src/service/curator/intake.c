@@ -86,6 +86,8 @@ static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *
     st = curator_map_put(&r->users, index, &added, key);
     if (st != FRE_OK || !added)
         return st;
+    if (r->books)
+        fre_ledger_add_user(&r->content, rec->user, rec->user_len);
     st = curator_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
                       sizeof *r->user_text);
     if (st != FRE_OK)
@@ -102,6 +104,8 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
     fre_status st;
 
     fre_hash128(key, r->hash_key, rec->text, rec->text_len);
+    if (r->books)
+        fre_ledger_add_text(&r->content, rec->text, rec->text_len);
     st = curator_map_put(&r->texts, &c->text[c->n], &added, key);
     if (st == FRE_OK && added)
         st = chunk_keep_text(c, rec);
@@ -313,6 +317,8 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
         st = curator_set_cell(r, c->first_new + i, &c->cell[i]);
         if (st != FRE_OK)
             (void)fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
+        if (r->books)
+            fre_ledger_add_row(&r->content, c->x + i * r->dim, r->dim);
     }
     for (size_t i = 0; st == FRE_OK && i < c->n; i++)
         st = curator_contribute(r, c->text[i], c->user[i], err);

@@ -30,6 +30,8 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
         st = curator_set_cell(r, from + i, &cell[i]);
         if (st != FRE_OK)
             return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
+        if (r->books)
+            fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
         st = curator_contribute(r, (uint32_t)(from + i), CURATOR_NONE, err);
     }
     return st;

@@ -64,6 +64,9 @@ typedef struct curator_run {
 
     bool books; /* this run goes into the ledger */
     fre_ledger_print print;
+    fre_ledger_content content; /* if it books; SECRET */
+    bool content_read;          /* the whole input is in content */
+    bool apart;                 /* the user says that it is not the data that it overlaps with */
 
     /* pass two */
     uint32_t *released; /* cells in their released (random) order */
@@ -97,11 +100,16 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 /* Name and hash of what made the embeddings, as a sidecar has them. */
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
 
-/* The ledger (booking.c).  Check before anything is read; record before anything is written.  Both
- * leave in rel what the caller is told. */
+/* The ledger (booking.c).  Check before anything is read; again when everything is; record before
+ * anything is written; conclude behind it, with the run's status.  They leave in rel what the caller
+ * is told. */
 FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err);
+FRE_MUST_CHECK fre_status curator_ledger_read(curator_run *r, fre_release *rel, fre_err *err);
 FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err);
-/* After a failure behind the record: the sentence also says that the budget is spent. */
-void curator_ledger_mourn(const fre_release *rel, fre_err *err);
+/* After a failure the sentence also says that the budget is spent. */
+void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err);
+/* The epsilon that the joint accountant certifies for the plan, at its delta, and at least the one
+ * asked for; INFINITY: none. */
+double curator_certified_epsilon(const fre_plan *p);
 
 #endif
