@@ -5,34 +5,38 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS_EACH ?= 60
 
-.PHONY: all release dev check asan ct check-long fuzz format bench install clean
+.PHONY: all commands release dev check asan ct check-long fuzz format bench install clean
 
 all: release
 
-release:
+# Without these cmake's own words would not help.
+commands:
+	@sh tools/need-commands
+
+release: commands
 	@cmake --preset release --log-level=WARNING >/dev/null
 	@cmake --build --preset release -j $(J)
 	@ln -sfn release/fre-e2t build/fre-e2t
 
-dev:
+dev: commands
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev -j $(J)
 
 check: dev
 	ctest --preset dev -j $(J)
 
-asan:
+asan: commands
 	@cmake --preset asan --log-level=WARNING >/dev/null
 	@cmake --build --preset asan -j $(J)
 	ctest --preset asan -j $(J)
 
 # Secrets poisoned under valgrind: no branch and no address may depend on one.
-ct:
+ct: commands
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev -j $(J) --target constant-time
 
 # Every fuzz target for a minute, or one: make fuzz T=name
-fuzz:
+fuzz: commands
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j $(J)
 	tools/check-runpath build/fuzz

@@ -1,19 +1,49 @@
 # Outside libraries, each as target fre-ext-<name> under the name that docs/layers.txt uses.
-find_package(PkgConfig REQUIRED)
+find_package(PkgConfig QUIET)
 find_package(Threads REQUIRED)
+set(missing "")
+set(missing_debian "")
+set(missing_fedora "")
+if(NOT PKG_CONFIG_FOUND)
+    set(missing "\n  the command pkg-config")
+    set(missing_debian pkg-config)
+    set(missing_fedora pkgconf-pkg-config)
+endif()
 
-function(fre_external name package)
-    pkg_check_modules(ext_${name} REQUIRED IMPORTED_TARGET ${package})
+# All that is missing is told at once, by the caller.
+function(fre_external name module debian fedora)
+    if(PKG_CONFIG_FOUND)
+        pkg_check_modules(ext_${name} QUIET IMPORTED_TARGET ${module})
+    endif()
+    if(NOT ext_${name}_FOUND)
+        set(missing "${missing}\n  the library ${module} (pkg-config knows no module ${module})" PARENT_SCOPE)
+        set(missing_debian ${missing_debian} ${debian} PARENT_SCOPE)
+        set(missing_fedora ${missing_fedora} ${fedora} PARENT_SCOPE)
+        return()
+    endif()
     add_library(fre-ext-${name} INTERFACE)
     target_link_libraries(fre-ext-${name} INTERFACE PkgConfig::ext_${name})
 endfunction()
 
-fre_external(sodium libsodium)
-fre_external(crypto libcrypto)
-fre_external(jansson jansson)
-fre_external(zlib zlib)
-fre_external(zstd libzstd)
-fre_external(utf8proc libutf8proc)
+fre_external(sodium libsodium libsodium-dev libsodium-devel)
+fre_external(crypto libcrypto libssl-dev openssl-devel)
+fre_external(jansson jansson libjansson-dev jansson-devel)
+fre_external(zlib zlib zlib1g-dev zlib-devel)
+fre_external(zstd libzstd libzstd-dev libzstd-devel)
+fre_external(utf8proc libutf8proc libutf8proc-dev utf8proc-devel)
+set(kind build)
+if(FRE_TESTS)
+    fre_external(cmocka cmocka libcmocka-dev libcmocka-devel)
+    set(kind test)
+endif()
+if(missing)
+    list(JOIN missing_debian " " missing_debian)
+    list(JOIN missing_fedora " " missing_fedora)
+    message(FATAL_ERROR "The build needs what is not here:${missing}\n"
+        "Debian and its relatives: run\n  sh tools/install-packages ${kind}\n"
+        "(packages ${missing_debian}).  Fedora and its relatives: ${missing_fedora}.  "
+        "docs/building.md has the names of other systems.")
+endif()
 
 # llama.cpp: a prefix named by the user; else an installed package that has every call that the
 # adapter makes (its API moves quickly); else the copy that tools/bootstrap-llama built.
