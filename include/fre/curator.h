@@ -63,7 +63,7 @@ typedef struct fre_curator_stats {
 
 typedef struct fre_release {
     fre_plan plan;
-    bool is_private;     /**< false: seeded, or epsilon infinite */
+    bool is_private;     /**< false: seeded, epsilon infinite, or nothing certified for the plan */
     bool dry_run;
     size_t n;            /**< released cells, random order */
     fre_released_cell *cell;

@@ -259,6 +259,10 @@ typedef struct fre_plan {
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
 
+/** The epsilon that a run of this plan is charged, at its delta: what the joint accountant certifies
+ * (joint mode: what was asked for), and at least the claim.  INFINITY: none is certified (the
+ * paper's accountant alone shows nothing), or no noise was asked for; such a run is not private. */
+FRE_API double fre_plan_certified_epsilon(const fre_plan *p);
 /** The statement a release carries: claim, numbers and conditions, plain text, a sentence or a
  * condition a line (unwrapped), appended to out.  private_run false (a seed made the noise repeatable): NOT PRIVATE. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,

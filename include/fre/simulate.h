@@ -116,7 +116,8 @@ typedef struct fre_simulation {
     fre_plan plan;
     fre_collection_id id;
     uint32_t dim;
-    bool is_private;       /**< false: seeded, test noise, or a user of the input drawn twice */
+    bool is_private;       /**< false: seeded, test noise, a user of the input drawn twice, or
+                                nothing certified for the plan */
     uint64_t input_users, records; /**< of the input */
     uint64_t users;        /**< clients that were run */
     char embedder_name[128];

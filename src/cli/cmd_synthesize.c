@@ -8,6 +8,7 @@
 #include <fre/curator.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -208,7 +209,10 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     w->n = 0;
     for (size_t i = 0; i < r->plan.n_warnings; i++)
         add_warning(w, true, r->plan.warnings[i]);
-    add_warning(w, !r->is_private && !no_noise,
+    add_warning(w, isinf(fre_plan_certified_epsilon(&r->plan)) && !no_noise,
+                "NOT PRIVATE: no accountant but the paper's stands behind this plan; raise "
+                "--sensitivity-ratio, or leave out --accountant paper");
+    add_warning(w, !r->is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->n == 0 && !r->dry_run, FRE_FOLDER_NO_CELL);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);

@@ -158,6 +158,40 @@ def test_a_folder_that_may_not_be_entered_refuses(tmp_path, corpus):
     assert not (tmp_path / "out").exists()
 
 
+PAPER = ["--accountant", "paper", "--sensitivity-ratio", "0.8", "--threshold", "90"]
+
+
+def test_the_papers_accountant_is_charged_what_is_certified(fre, tmp_path, corpus, home):
+    """At this ratio its claim is too low: 8 claimed, more certified, booked and refused by."""
+    assert release(fre, corpus, *PAPER, "--budget-epsilon", "8.5", env=home).code == 77
+    done = release(fre, corpus, *PAPER, env=home)
+    assert done.code == 0, done.err
+    made = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert made["private"] is True
+    certified = made["certified"]
+    assert certified["accountant"] == "joint" and certified["epsilon"] > 8.5
+    assert any(f"certifies epsilon = {certified['epsilon']:.4g}"[:-1] in s
+               for s in made["statement"])
+    shown = fre("ledger", "show", "--json", env=home).json()
+    assert shown["entries"][0]["epsilon"] == certified["epsilon"]
+    assert release(fre, corpus, "--budget-epsilon", "100", env=home).code == 0
+    assert json.loads((tmp_path / "out" / "release.json").read_text())["certified"] == {
+        "accountant": "joint", "epsilon": 8.0, "delta": pytest.approx(1e-6)}
+
+
+def test_what_nothing_certifies_is_not_private(fre, tmp_path, corpus, home):
+    done = release(fre, corpus, *PAPER, "--epsilon", "45", env=home)
+    assert done.code == 0
+    assert "NOT PRIVATE: no accountant but the paper's stands behind this plan" in done.err
+    made = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert made["private"] is False and made["certified"] is None
+    assert "NOT PRIVATE as far as anybody has shown" in " ".join(made["statement"])
+    assert booked(tmp_path) == {"entry": None,
+                                "reason": "a run that is not private spends no budget"}
+    done = release(fre, corpus, *PAPER, "--epsilon", "45", "--budget-epsilon", "60", env=home)
+    assert done.code == 64 and "cannot account for a plan of the paper's accountant" in done.err
+
+
 def test_no_home(tmp_path, corpus):
     """sudo and cron may leave HOME out: the user data base knows it."""
     env = {k: v for k, v in os.environ.items() if k not in ("HOME", "XDG_STATE_HOME")}

@@ -13,6 +13,10 @@ static const char no_privacy[] =
     "NOT PRIVATE: epsilon is infinite.\n"
     "No noise was added; the threshold is the only protection.\n";
 
+static const char uncertified[] =
+    "NOT PRIVATE as far as anybody has shown: what follows is the paper's claim, and the joint "
+    "accountant certifies nothing for it.\n";
+
 /* For four significant digits that are never below x > 0. */
 static double shown_up(double x)
 {
@@ -211,13 +215,22 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
     return st;
 }
 
+double fre_plan_certified_epsilon(const fre_plan *p)
+{
+    return p->request.accountant == FRE_ACCOUNTANT_PAPER
+               ? fmax(p->request.epsilon, p->joint_epsilon)
+               : p->request.epsilon;
+}
+
 fre_status fre_plan_statement(fre_buf *out, const fre_plan *p, bool private_run)
 {
     fre_status st = FRE_OK;
 
     if (isinf(p->account.epsilon))
         return fre_buf_append(out, no_privacy, sizeof no_privacy - 1);
-    if (!private_run)
+    if (isinf(fre_plan_certified_epsilon(p)))
+        st = fre_buf_append(out, uncertified, sizeof uncertified - 1);
+    else if (!private_run)
         st = fre_buf_append(out, not_private, sizeof not_private - 1);
     if (st == FRE_OK)
         st = claim(out, p);

@@ -11,20 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is spent is what is certified: the paper's accountant alone certifies nothing. */
-double curator_certified_epsilon(const fre_plan *p)
-{
-    return p->request.accountant == FRE_ACCOUNTANT_PAPER
-               ? fmax(p->request.epsilon, p->joint_epsilon)
-               : p->request.epsilon;
-}
-
 static fre_ledger_spend spend_of(const curator_run *r)
 {
     return (fre_ledger_spend){
         .input_path = r->opts->input,
         .data_name = r->opts->data_name,
-        .epsilon = curator_certified_epsilon(&r->plan),
+        .epsilon = fre_plan_certified_epsilon(&r->plan),
         .delta = r->plan.request.delta,
         .budget_epsilon = r->opts->budget_epsilon,
         .budget_delta = r->opts->budget_delta,
@@ -100,7 +92,7 @@ static fre_status first_look(curator_run *r, fre_release *rel, fre_err *err)
 fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
-    const bool uncertified = isinf(curator_certified_epsilon(&r->plan)) && !r->no_noise;
+    const bool uncertified = isinf(fre_plan_certified_epsilon(&r->plan)) && !r->no_noise;
     const bool not_private = r->no_noise || o->seeded || uncertified;
     fre_status st;
 
@@ -191,5 +183,5 @@ void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
         return;
     why = *err;
     (void)snprintf(err->text, sizeof err->text, "%.400s; the ledger has already booked epsilon %g",
-                   why.text, curator_certified_epsilon(&rel->plan));
+                   why.text, fre_plan_certified_epsilon(&rel->plan));
 }

@@ -376,7 +376,7 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
         return st;
     rel->plan = r->plan;
     rel->dim = r->dim;
-    rel->is_private = !o->seeded && !r->no_noise;
+    rel->is_private = !o->seeded && isfinite(fre_plan_certified_epsilon(&r->plan));
     rel->dry_run = o->dry_run;
     if (r->embedder)
         memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);

@@ -108,8 +108,5 @@ FRE_MUST_CHECK fre_status curator_ledger_read(curator_run *r, fre_release *rel, 
 FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err);
 /* After a failure the sentence also says that the budget is spent. */
 void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err);
-/* The epsilon that the joint accountant certifies for the plan, at its delta, and at least the one
- * asked for; INFINITY: none. */
-double curator_certified_epsilon(const fre_plan *p);
 
 #endif

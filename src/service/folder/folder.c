@@ -219,6 +219,15 @@ static json_t *search_json(const fre_inverter_parts *p)
                                       model_json(NULL, p->public_corpus));
 }
 
+/* The paper's claim is its own; this is what a proof stands behind.  null: nothing does. */
+static json_t *certified_json(const fre_folder *r)
+{
+    return r->is_private
+               ? json_pack("{s:s, s:f, s:f}", "accountant", "joint", "epsilon",
+                           fre_plan_certified_epsilon(r->plan), "delta", r->plan->request.delta)
+               : json_null();
+}
+
 static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *err)
 {
     FILE *f;
@@ -227,9 +236,9 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
 
     if (st != FRE_OK)
         return st;
-    obj = json_pack("{s:s, s:s, s:b, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "format",
+    obj = json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "format",
                     "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
-                    "statement", statement_json(r->statement), "released_cells", (json_int_t)r->n,
+                    "certified", certified_json(r), "statement", statement_json(r->statement), "released_cells", (json_int_t)r->n,
                     "parameters", parameters_json(r), "models", models_json(r), "search",
                     search_json(&r->inverter), "ledger", ledger_json(r), "warnings",
                     warnings_json(r));

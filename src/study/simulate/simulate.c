@@ -110,7 +110,8 @@ static fre_status open_population(simulate_run *s, fre_err *err)
     if (st == FRE_OK)
         st = simulate_population_draw(&s->population, out->users, &r, err);
     fre_rng_wipe(&r);
-    out->is_private = !o->seeded && !o->noise && out->users <= out->input_users;
+    out->is_private = !o->seeded && !o->noise && out->users <= out->input_users &&
+                      isfinite(fre_plan_certified_epsilon(&out->plan));
     return st;
 }
 
