@@ -59,7 +59,7 @@ typedef struct fre_corpus_stats {
     uint64_t records;  /**< delivered */
     uint64_t empty;    /**< skipped: nothing but white space */
     uint64_t invalid;  /**< skipped or repaired under opts.invalid */
-    uint64_t bytes;    /**< read from the file (compressed bytes for .gz, .zst) */
+    uint64_t bytes;    /**< of the file, up to the last record (compressed bytes for .gz, .zst, about) */
     uint64_t bytes_all; /**< size of the file; 0 when unknown */
 } fre_corpus_stats;
 

@@ -43,6 +43,10 @@ static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t
     double rate = seconds > 0.0 ? fresh / seconds : 0.0;
     char rate_part[24], done_part[24], left[36] = "";
 
+    if (done == 0 && total == 0) { /* it has only begun */
+        out[0] = '\0';
+        return;
+    }
     short_number(rate_part, sizeof rate_part, rate);
     if (total > 0) {
         uint64_t percent = done >= total ? 100 : (uint64_t)((double)done * 100.0 / (double)total);
@@ -60,7 +64,7 @@ static void describe(char *out, size_t n, uint64_t done, uint64_t total, int64_t
 
 static void draw(uint64_t done, uint64_t total, int64_t now)
 {
-    char text[80], cells[BAR + 3] = "";
+    char text[80], line[160], cells[BAR + 3] = "";
 
     describe(text, sizeof text, done, total, now);
     if (total > 0) {
@@ -71,7 +75,8 @@ static void draw(uint64_t done, uint64_t total, int64_t now)
         cells[BAR + 1] = ']';
         cells[BAR + 2] = '\0';
     }
-    fprintf(stderr, "\r\033[K%-18.18s %s %.38s", bar.phase, cells, text);
+    (void)snprintf(line, sizeof line, "%-18.18s %s %.38s", bar.phase, cells, text);
+    fprintf(stderr, "\r\033[K%.*s", (int)cli_columns(stderr) - 1, line);
     fflush(stderr);
     bar.drawn = true;
 }

@@ -847,10 +847,53 @@ static void test_expected(void **state)
     assert_int_equal(fre_corpus_expected(&s), 0);
 }
 
+/* The estimate is right from the first records on: what is read ahead does not count as done, or the
+ * time left would climb while a run goes on. */
+static void test_expected_from_the_start(void **state)
+{
+    enum { LINES = 60000, LINE = 16 };
+    char *lines = malloc((size_t)LINES * LINE + 1);
+
+    (void)state;
+    assert_non_null(lines);
+    for (int i = 0; i < LINES; i++)
+        (void)snprintf(lines + (size_t)i * LINE, LINE + 1, "request %7d\n", i);
+    for (int packed = 0; packed < 2; packed++) {
+        const fre_bytes plain = {(const uint8_t *)lines, (size_t)LINES * LINE};
+        fre_corpus *c = NULL;
+        fre_corpus_stats s;
+        fre_record rec;
+        bool more = true;
+        uint8_t *file = NULL;
+        fre_bytes data = plain;
+
+        if (packed) {
+            file = malloc(plain.n);
+            assert_non_null(file);
+            data = (fre_bytes){file, zstd(file, plain.n, plain)};
+        }
+        assert_int_equal(fre_corpus_open_memory(&c, data, NULL, NULL), FRE_OK);
+        for (int i = 1; i <= LINES; i++) {
+            assert_int_equal(fre_corpus_next(c, &more, &rec, NULL), FRE_OK);
+            assert_true(more);
+            if (i % 1000 != 0)
+                continue;
+            fre_corpus_get_stats(c, &s);
+            /* A compressed block is taken at once. */
+            assert_in_range(fre_corpus_expected(&s), LINES - (packed ? LINES / 2 : 200),
+                            LINES + (packed ? LINES / 2 : 200));
+        }
+        fre_corpus_free(c);
+        free(file);
+    }
+    free(lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_expected),
+        cmocka_unit_test(test_expected_from_the_start),
         cmocka_unit_test(test_txt),           cmocka_unit_test(test_empty),
         cmocka_unit_test(test_invalid_bytes), cmocka_unit_test(test_nul),
         cmocka_unit_test(test_not_text),      cmocka_unit_test(test_jsonl),

@@ -321,8 +321,12 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
 
 void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
 {
+    const double consumed = (double)(c->decoded - (c->end - c->begin));
+
     *out = c->stats;
-    out->bytes = c->src.bytes;
+    out->bytes = fre_src_taken(&c->src);
+    if (c->end > c->begin) /* of a compressed file: in proportion */
+        out->bytes = (uint64_t)((double)out->bytes * consumed / (double)c->decoded);
     out->bytes_all = c->src.bytes_all;
 }
 

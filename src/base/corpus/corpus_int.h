@@ -38,6 +38,8 @@ FRE_MUST_CHECK fre_status fre_src_open_memory(fre_src *s, fre_bytes data, size_t
 /* Up to cap bytes (cap >= 1) into out; *got is 0 at the end only. */
 FRE_MUST_CHECK fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got,
                                        fre_err *err);
+/* Bytes of the file behind what was given out: those read ahead do not count. */
+uint64_t fre_src_taken(const fre_src *s);
 void fre_src_close(fre_src *s);
 /* Printable form of a path that fits a message. */
 void fre_src_display_name(char out[FRE_NAME_BYTES], const char *path);
@@ -133,6 +135,7 @@ struct fre_corpus {
     uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end;   /* end < cap: there is room for a NUL */
     bool eof;                 /* the source has no more */
+    uint64_t decoded;         /* bytes that were ever put into buf */
     uint64_t line;            /* lines consumed so far */
     fre_corpus_stats stats;
     fre_buf repaired; /* the current record where something in it was replaced */

@@ -307,6 +307,11 @@ fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, fre_e
     return st;
 }
 
+uint64_t fre_src_taken(const fre_src *s)
+{
+    return s->bytes - (s->len - s->pos);
+}
+
 void fre_src_close(fre_src *s)
 {
     if (s->z_open)

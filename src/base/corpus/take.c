@@ -51,6 +51,7 @@ static fre_status read_more(fre_corpus *c, fre_err *err)
     if (st)
         return st;
     c->eof = got == 0;
+    c->decoded += got;
     c->end += got;
     return FRE_OK;
 }

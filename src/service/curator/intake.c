@@ -359,6 +359,7 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
+    fre_progress_update(r->opts->progress, "embedding", 0, 0); /* the first chunk takes time too */
     while (more) {
         st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
                                : chunk_read(r, c, corpus, &more, err);
