@@ -82,6 +82,15 @@ static void test_synthetic(void **state)
     assert_int_equal(s.n_texts, 2);
     assert_string_equal(evaluate_synthetic_text(&s, 0), "a, b");
     evaluate_synthetic_wipe(&s);
+    put(&t, "blank.jsonl",
+        "{\"text\": \"one\", \"paraphrases\": [\"\", \" \", \"two\"]}\n"
+        "{\"text\": \"\", \"paraphrases\": [\"\\u200b\\u2003\\n\"]}\n"
+        "{\"text\": \" \\t\"}\n{\"text\": \"\\ud83d\\ude00\"}\n"); /* a face is a text */
+    assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "blank.jsonl"), &err), FRE_OK);
+    assert_int_equal(s.lines, 4);
+    assert_int_equal(s.n_texts, 4); /* an empty text counts against a release */
+    assert_int_equal(s.place.n, 5); /* an empty paraphrase is none */
+    evaluate_synthetic_wipe(&s);
     temp_dir_remove(&t);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <utf8proc.h>
 
 #define ARENA_MAX (size_t)(UINT64_C(1) << 34)
 
@@ -68,6 +69,25 @@ static fre_status add_place(evaluate_places *p, size_t offset, size_t len)
     return FRE_OK;
 }
 
+/* Nothing but spaces, controls and what cannot be seen. */
+static bool is_blank(const char *text, size_t len)
+{
+    utf8proc_ssize_t used;
+    utf8proc_int32_t c;
+
+    for (; len > 0; text += used, len -= (size_t)used) {
+        const char *kind;
+
+        used = utf8proc_iterate((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)len, &c);
+        if (used <= 0)
+            return false;
+        kind = utf8proc_category_string(c);
+        if (kind[0] != 'Z' && strcmp(kind, "Cc") != 0 && strcmp(kind, "Cf") != 0)
+            return false;
+    }
+    return true;
+}
+
 /* Into the arena, its place into `places`. */
 static fre_status add_text(evaluate_synthetic *s, evaluate_places *places, const char *text,
                            size_t len)
@@ -123,7 +143,10 @@ static fre_status add_object(evaluate_synthetic *s, evaluate_places *more, json_
         st = add_text(s, &s->place, json_string_value(text), json_string_length(text));
     json_array_foreach(paraphrases, i, item)
     {
-        if (st == FRE_OK && json_is_string(item))
+        /* A line without a text of any use counts against the release; a further wording that is
+         * none is simply not there. */
+        if (st == FRE_OK && json_is_string(item) &&
+            !is_blank(json_string_value(item), json_string_length(item)))
             st = add_text(s, more, json_string_value(item), json_string_length(item));
     }
     if (st == FRE_OK && json_is_string(cell))
