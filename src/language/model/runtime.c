@@ -3,13 +3,15 @@
 #include "internal.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static bool started;
+static bool started, out_of_files;
 static _Thread_local char last_error[256];
 
 /* llama.cpp reports on standard error unless told otherwise.  Only error lines are kept: they
@@ -63,6 +65,18 @@ static bool have_cpu(void)
     return ggml_backend_dev_by_type(GGML_BACKEND_DEVICE_TYPE_CPU) != NULL;
 }
 
+/* Searching a folder and opening a library in it takes a few at a time. */
+static bool few_files_left(void)
+{
+    int fd[4], n = 0;
+
+    while (n < 4 && (fd[n] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0)) >= 0)
+        n++;
+    for (int i = 0; i < n; i++)
+        (void)close(fd[i]);
+    return n < 4;
+}
+
 static void start(void)
 {
     char dir[PATH_MAX];
@@ -81,12 +95,17 @@ static void start(void)
     /* Never ggml_backend_load_all(): it looks in the current folder too. */
     llama_backend_init();
     started = have_cpu();
+    out_of_files = !started && few_files_left();
 }
 
 fre_status fre_runtime_start(fre_err *err)
 {
     if (pthread_once(&once, start) != 0)
         return FRE_E_INTERNAL;
+    if (!started && out_of_files)
+        return fre_fail(err, FRE_E_IO,
+                        "too few files may be open at once to load the libraries that run models; "
+                        "allow more (ulimit -n 256)");
     if (!started)
         return fre_fail(err, FRE_E_NOINPUT,
                         "no CPU backend of ggml (libggml-cpu-*.so) was found beside libllama; "
