@@ -73,7 +73,7 @@ def test_a_whole_release_is_a_success(tmp_path, corpus, shell, told, json_too):
                        shell=shell + "; exit ${PIPESTATUS[0]}")
     assert code == 0
     assert len((tmp_path / "release" / "synthetic.jsonl").read_text().splitlines()) == 3
-    assert len(json.loads((tmp_path / "book.json").read_text())["entries"]) == 1
+    assert len(json.loads(run(tmp_path, "ledger", "show", "book.json", "--json")[1])["entries"]) == 1
     line = (f"fre-e2t synthesize: warning: cannot write standard output: {told}; 'release' is "
             "complete all the same")
     assert (line in err.splitlines()) == (told is not None)

@@ -404,9 +404,8 @@ static void stop_when_asked(void *ctx, const char *phase, uint64_t done, uint64_
 {
     (void)ctx;
     (void)phase;
-    (void)done;
     (void)total;
-    if (stop_now)
+    if (stop_now && done > 0)
         fre_interrupt_set();
 }
 
