@@ -122,7 +122,8 @@ if(FRE_TESTS)
     find_program(FRE_PYTEST NAMES pytest-3 pytest)
     if(FRE_PYTEST AND TARGET fre-e2t)
         # Of scripts alone: sanitizers would see nothing.
-        set(scripts_only test_missing_packages test_prove_fresh test_text_scores)
+        set(scripts_only test_missing_packages test_prove_fresh test_run_tests
+            test_text_scores)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")

@@ -76,8 +76,9 @@ def test_the_way_through(project, tmp_path):
 def test_no_second_chance(project, tmp_path):
     """Tests that fail in the fresh root fail, with 75 as with any other status."""
     for code in (1, 75):
-        done = run(tmp_path, project / ".ci" / "run", inside=f"exit {code}\n")
+        done = run(tmp_path, project / ".ci" / "run", inside=f"echo '4 passed, 1 failed'; exit {code}\n")
         assert done.returncode == 1 and "plainly" not in done.stdout
+        assert done.stdout.endswith("\n4 passed, 1 failed\n") and done.stderr == ""
         assert not (tmp_path / "fresh").exists()
 
 
