@@ -255,7 +255,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
 /* ---- the command -------------------------------------------------------------------------------------- */
 
 static const cli_arg args[] = {
-    CLI_HEADING("Budget and mechanism"),
+    CLI_HEADING("Budget"),
     CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX, .required = true,
                  .help = "privacy budget epsilon"),
     CLI_PLAN_ARGS,

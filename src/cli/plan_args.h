@@ -15,16 +15,17 @@ extern const char *const cli_sensitivities[];
 extern const char *const cli_noises[];
 extern const char *const cli_switch[]; /* on, off */
 
-/* The command's own --epsilon comes first: its range differs. */
+/* Under a heading for the budget, where the command's own --epsilon comes first: its range differs. */
 #define CLI_PLAN_ARGS                                                                              \
     CLI_INSIDE_ONE("delta", "D", .preset = "1e-6",                                                 \
                    .help = "privacy budget delta; keep it below 1/population"),                    \
         CLI_WHOLE("threshold", "T", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "100",                \
                   .help = "how many similar texts make a frequent one"),                           \
-        CLI_POSITIVE("radius", "R", 1e6, .preset = "0.5",                                          \
-                     .help = "distance of embeddings that counts as similar"),                     \
         CLI_WHOLE("population", "N", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "10000000",          \
                   .help = "public upper bound on the number of users; more are refused"),          \
+        CLI_HEADING("Mechanism"),                                                                  \
+        CLI_POSITIVE("radius", "R", 1e6, .preset = "0.5",                                          \
+                     .help = "distance of embeddings that counts as similar"),                     \
         CLI_WHOLE("projection-dim", "K", 1, FRE_PRIVACY_K_MAX, .word = "auto", .preset = "40",     \
                   .help = "dimensions of the random projection; auto tries 10 to 40"),             \
         CLI_POSITIVE("cell-scale", "S", 1000, .preset = "1.0",                                     \

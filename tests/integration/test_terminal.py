@@ -5,6 +5,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -124,3 +125,58 @@ def test_few_open_files(tmp_path, corpus):
         assert "Too many open files" in last or "ulimit -n" in last
         assert everything(tmp_path) == ["corpus.jsonl"]
     assert done.returncode == 0 and seen
+
+
+def on_terminal(folder, *args, columns=100, **variables):
+    """What a terminal gets from the program."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "CLICOLOR")}
+    process = subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, stdin=side, stdout=side,
+                               stderr=side, env={**env, "TERM": "xterm", **variables})
+    os.close(side)
+    got = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        got += part
+    os.close(main)
+    return process.wait(TIMEOUT), got.decode("utf-8", "surrogateescape")
+
+
+def test_a_terminal_has_colour_and_its_width(tmp_path):
+    code, shown = on_terminal(tmp_path, "plan", "--epsilon", "4")
+    assert code == 0 and "\033[1mPlan\033[0m" in shown
+    widest = max(len(line) for line in re.sub("\033\\[[0-9]*m", "", shown).splitlines())
+    assert 80 < widest <= 100
+    assert "\033[31mfre-e2t plan:\033[0m" in on_terminal(tmp_path, "plan", "--epsilon", "0")[1]
+
+
+@pytest.mark.parametrize("variables", [{"TERM": "dumb"}, {"TERM": ""}])
+def test_a_dumb_terminal_has_no_escapes(tmp_path, corpus, variables):
+    code, shown = on_terminal(tmp_path, "synthesize", corpus, "-o", "r", *BUDGET, *NO_TEXT, *LEDGER,
+                              **variables)
+    assert code == 0 and "\033" not in shown and "3 cells released" in shown
+
+
+def test_no_color(tmp_path):
+    assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", NO_COLOR="1")[1]
+    assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", CLICOLOR="0")[1]
+
+
+@pytest.mark.parametrize("args", [["-o", "-"], ["-o", "-", "--quiet"]])
+def test_data_cannot_steer_a_terminal(tmp_path, args):
+    """A text of the input on its way to a terminal: direction marks, C1 controls, DEL."""
+    text = "turn\u202e it\u009b31m off\x7f\u200b"
+    (tmp_path / "t.jsonl").write_text(json.dumps({"text": text}, ensure_ascii=False) + "\n")
+    code, shown = on_terminal(tmp_path, "paraphrase", "t.jsonl", *args, TERM="dumb")
+    assert code == 0
+    line = next(part for part in shown.splitlines() if part.startswith("{"))
+    assert not set("\u202e\u009b\x7f\u200b") & set(shown)
+    assert json.loads(line)["text"] == text
+    code, shown = on_terminal(tmp_path, "plan", "--epsilon", "4\u202e", TERM="dumb")
+    assert code == 64 and "\u202e" not in shown

@@ -1,6 +1,7 @@
 """Usage: exit codes, exact messages, help, man page, completions."""
 
 import json
+import re
 import shutil
 import signal
 import subprocess
@@ -37,6 +38,15 @@ def test_help(fre, name):
     assert max(map(len, done.out.splitlines())) <= 80
     assert done.out.startswith(f"Usage: fre-e2t {name}")
     assert "\nExample:\n  " in done.out
+
+
+def test_help_begins_with_what_a_beginner_needs(fre):
+    shown = fre("synthesize", "--help").out
+    order = ["Output:", "--output", "Input:", "--text-field", "--user-field", "Budget:",
+             "--epsilon", "--delta", "--threshold", "--population", "Mechanism:", "--radius",
+             "--accountant", "Models:", "Common:"]
+    places = [re.search(rf"(?m)^  .*{w} |^{w}$", shown).start() for w in order]
+    assert places == sorted(places)
 
 
 def test_help_wins_over_mistakes(fre):
