@@ -67,14 +67,21 @@ static void print_share(const char *what, double share)
 
 static void print_result(const fre_evaluation *e)
 {
-    printf("originals %" PRIu64 " (%" PRIu64 " distinct), frequent %" PRIu64 " (%" PRIu64
-           " distinct): at least\n%" PRIu64 " within %g\n",
-           e->originals, e->distinct, e->frequent, e->frequent_distinct, e->threshold, e->radius);
+    char text[300];
+
+    (void)snprintf(text, sizeof text,
+                   "originals %" PRIu64 " (%" PRIu64 " distinct), frequent %" PRIu64 " (%" PRIu64
+                   " distinct): at least %" PRIu64 " within %g",
+                   e->originals, e->distinct, e->frequent, e->frequent_distinct, e->threshold,
+                   e->radius);
+    cli_wrap(stdout, text, 0, 0);
     printf("synthetic texts %" PRIu64, e->synthetic);
     if (e->paraphrases > 0)
         printf(", paraphrases %" PRIu64, e->paraphrases);
     printf(", centroids %" PRIu64 "\n\n", e->centroids);
-    printf("  %-11s %-9s %9s %9s %9s %9s\n", "level", "against", "precision", "recall", "F1", "L2");
+    (void)snprintf(text, sizeof text, "  %-11s %-9s %9s %9s %9s %9s", "level", "against",
+                   "precision", "recall", "F1", "L2");
+    cli_heading(stdout, text);
     if (e->has_text)
         print_level("text", &e->text);
     if (e->has_paraphrased)

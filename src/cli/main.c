@@ -62,10 +62,7 @@ static void complain(const char *name, const char *text)
     char prefix[80];
 
     (void)snprintf(prefix, sizeof prefix, CLI_PROGRAM "%s%s:", *name ? " " : "", name);
-    cli_styled(stderr, CLI_RED, prefix);
-    fputc(' ', stderr);
-    (void)cli_print_safe(stderr, text, 0); /* names of files may be in it */
-    fputc('\n', stderr);
+    cli_message(stderr, CLI_RED, prefix, text);
 }
 
 /* 0, or why not everything got to standard output. */

@@ -56,13 +56,10 @@ void cli_warn(const cli *c, const char *fmt, ...)
         return;
     cli_progress_end();
     (void)snprintf(prefix, sizeof prefix, CLI_PROGRAM " %s: warning:", c->command->name);
-    cli_styled(stderr, CLI_YELLOW, prefix);
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    fputc(' ', stderr);
-    (void)cli_print_safe(stderr, text, 0);
-    fputc('\n', stderr);
+    cli_message(stderr, CLI_YELLOW, prefix, text);
 }
 
 static bool same_folder(const char *a, const char *b)

@@ -13,6 +13,7 @@ static struct {
     bool terminal, drawn; /* terminal: one that can be drawn on */
     char phase[32];
     int64_t phase_ms, shown_ms;
+    uint64_t total;      /* of the phase, as last told; 0: not known */
     uint64_t phase_done; /* done when the phase was first seen: the rate starts there */
 } bar;
 
@@ -75,7 +76,7 @@ static void draw(uint64_t done, uint64_t total, int64_t now)
         cells[BAR + 1] = ']';
         cells[BAR + 2] = '\0';
     }
-    (void)snprintf(line, sizeof line, "%-18.18s %s %.38s", bar.phase, cells, text);
+    (void)snprintf(line, sizeof line, "%-19.19s %s %.38s", bar.phase, cells, text);
     fprintf(stderr, "\r\033[K%.*s", (int)cli_columns(stderr) - 1, line);
     fflush(stderr);
     bar.drawn = true;
@@ -87,6 +88,8 @@ static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
 
     (void)ctx;
     if (strncmp(phase, bar.phase, sizeof bar.phase - 1) != 0) {
+        if (bar.drawn && bar.total > 0) /* the next has begun, so this one is done */
+            draw(bar.total, bar.total, now);
         if (bar.drawn)
             fputc('\n', stderr);
         bar.drawn = false;
@@ -96,6 +99,7 @@ static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
         if (bar.terminal)
             bar.shown_ms = now - REDRAW_MS;
     }
+    bar.total = total;
     if (bar.terminal) {
         bool last = total > 0 && done >= total;
         if (now - bar.shown_ms >= REDRAW_MS || last) {

@@ -210,6 +210,18 @@ void cli_wrap(FILE *f, const char *text, size_t indent, size_t column)
     }
 }
 
+void cli_message(FILE *f, cli_style style, const char *prefix, const char *text)
+{
+    cli_styled(f, style, prefix);
+    fputc(' ', f);
+    if (is_terminal(f)) {
+        cli_wrap(f, text, 4, width_of(prefix, strlen(prefix)) + 1);
+        return;
+    }
+    (void)cli_print_safe(f, text, 0);
+    fputc('\n', f);
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 /* Outside strings JSON has no such character, so all of them may be written as escapes. */

@@ -136,7 +136,7 @@ static void widths(void **state)
 static void terminals(void **state)
 {
     struct winsize window = {.ws_col = 120, .ws_row = 30};
-    char text[64] = "";
+    char text[128] = "";
     int own, to;
     FILE *f;
 
@@ -150,6 +150,14 @@ static void terminals(void **state)
     (void)fflush(f);
     assert_true(read(own, text, sizeof text - 1) > 0);
     assert_string_equal(text, "\033[31mx?\033[0m");
+
+    assert_int_equal(setenv("COLUMNS", "40", 1), 0); /* whole words, the rest indented */
+    cli_message(f, CLI_YELLOW, "warning:", "what is said takes more than a line of it");
+    (void)fflush(f);
+    memset(text, 0, sizeof text);
+    assert_true(read(own, text, sizeof text - 1) > 0);
+    assert_non_null(strstr(text, "warning:\033[0m what is said takes more than a"));
+    assert_non_null(strstr(text, "\n    line of it"));
 
     assert_int_equal(setenv("TERM", "dumb", 1), 0);
     assert_false(cli_is_steerable(f));
