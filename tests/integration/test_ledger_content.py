@@ -180,3 +180,20 @@ def test_runs_at_once(fre, tmp_path, corpus):
     assert sorted(run.wait(timeout=TIMEOUT) for run in runs) == [0, 0, 77, 77]
     shown = fre("ledger", "show", "book.json", "--json").json()
     assert [t["releases"] for t in shown["totals"]] == [2]
+
+
+def test_a_dry_run_tells_what_the_run_would(fre, tmp_path, corpus, spent):
+    (tmp_path / "more.txt").write_text(plain(lines_of(corpus) + ["one more"]))
+    done = release(fre, tmp_path / "more.txt", *spent, "--dry-run")
+    assert done.code == 77 and "refused by the ledger" in done.err
+    (tmp_path / "other.txt").write_text(plain(f"a text of its own {i % 200}" for i in range(20000)))
+    assert release(fre, tmp_path / "other.txt", *spent, "--dry-run").code == 0
+
+
+def test_a_file_is_refused_before_it_is_embedded(fre, tmp_path, corpus, spent):
+    """Not after the hours that this may take: there is no spool yet."""
+    (tmp_path / "more.txt").write_text(plain(lines_of(corpus) + ["one more"]))
+    done = fre("synthesize", "more.txt", "-o", "o", *BUDGET, *spent, "--inverter", "none",
+               "--resume")
+    assert done.code == 77
+    assert not list(tmp_path.glob("o.resume*")) # no text was embedded

@@ -20,7 +20,7 @@ static fre_ledger_spend spend_of(const curator_run *r)
         .delta = r->plan.request.delta,
         .budget_epsilon = r->opts->budget_epsilon,
         .budget_delta = r->opts->budget_delta,
-        .content = r->content_read ? &r->content : NULL,
+        .content = r->looked_at,
         .apart = r->apart,
         .what = r->opts->output,
     };
@@ -78,15 +78,89 @@ static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
     return settle(r, rel, st, &why, err);
 }
 
-/* By name and by the input's bytes, where there is one of them: the records are not read yet. */
+/* The user's word on data that overlap with older ones: a name that is given, or an answer. */
+static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *why)
+{
+    const fre_curator_opts *o = r->opts;
+    const fre_ledger_spend spend = spend_of(r);
+    fre_ledger_overlap found = {.share = 0};
+    fre_status st = fre_ledger_compare(&found, &r->print, rel->ledger, &spend, why);
+    char older[240];
+
+    if (st != FRE_OK || !(found.share > 0))
+        return st;
+    if (!o->data_name && o->same_data && !r->asked)
+        r->apart = !o->same_data(o->same_data_ctx, &found);
+    r->asked = true;
+    if (found.name[0])
+        (void)snprintf(older, sizeof older, "'%s'", found.name);
+    else
+        (void)snprintf(older, sizeof older, "data released on %.10s", found.date);
+    (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
+                   "about %.2g %% of this data's texts, users or embeddings are also in %s: %s",
+                   100 * found.share, older,
+                   o->data_name || r->apart
+                       ? "counted apart, as you say, so what both cost does not add up"
+                       : "counted as the same data (other data? give them a --data-name)");
+    return FRE_OK;
+}
+
+static fre_status look(curator_run *r, fre_release *rel, const fre_ledger_content *content,
+                       fre_err *err)
+{
+    fre_ledger_spend spend;
+    fre_err why = {""};
+    fre_status st;
+
+    r->looked_at = content;
+    st = content ? ask_about_overlap(r, rel, &why) : FRE_OK;
+    spend = spend_of(r);
+    if (st == FRE_OK)
+        st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
+    r->looked_at = NULL;
+    return settle(r, rel, st, &why, err);
+}
+
+static fre_status read_ahead(curator_run *r, fre_ledger_content *c, fre_err *err)
+{
+    fre_corpus *corpus = NULL;
+    fre_corpus_stats cs;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
+
+    for (size_t i = 1; st == FRE_OK; i++) {
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                               : fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        fre_ledger_add_text(c, rec.text, rec.text_len);
+        if (rec.user)
+            fre_ledger_add_user(c, rec.user, rec.user_len);
+        if (i % 65536 == 0) {
+            fre_corpus_get_stats(corpus, &cs);
+            fre_progress_update(r->opts->progress, "reading", cs.records, fre_corpus_expected(&cs));
+        }
+    }
+    fre_corpus_free(corpus);
+    return st;
+}
+
+/* By name and bytes, and by the records of a file that can be read twice: before they are embedded,
+ * and in a dry run. */
 static fre_status first_look(curator_run *r, fre_release *rel, fre_err *err)
 {
-    const fre_ledger_spend spend = spend_of(r);
-    fre_err why = {""};
+    const bool again = !fre_ledger_needs_name(r->opts->input);
+    fre_ledger_content ahead = r->content;
+    fre_status st = r->opts->data_name || again ? look(r, rel, NULL, err) : FRE_OK;
 
-    if (!spend.data_name && fre_ledger_needs_name(spend.input_path))
-        return FRE_OK;
-    return settle(r, rel, fre_ledger_check(&r->print, rel->ledger, &spend, &why), &why, err);
+    if (st == FRE_OK && r->books && again && !r->npy) {
+        st = read_ahead(r, &ahead, err);
+        if (st == FRE_OK)
+            st = look(r, rel, &ahead, err);
+    }
+    fre_wipe(&ahead, sizeof ahead);
+    return st;
 }
 
 fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
@@ -113,56 +187,20 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
     return st == FRE_OK && r->books ? first_look(r, rel, err) : st;
 }
 
-/* The user's word on data that overlap with older ones: a name that is given, or an answer. */
-static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *why)
-{
-    const fre_curator_opts *o = r->opts;
-    const fre_ledger_spend spend = spend_of(r);
-    fre_ledger_overlap found = {.share = 0};
-    fre_status st = fre_ledger_compare(&found, &r->print, rel->ledger, &spend, why);
-    char older[240];
-
-    if (st != FRE_OK || !(found.share > 0))
-        return st;
-    if (!o->data_name && o->same_data)
-        r->apart = !o->same_data(o->same_data_ctx, &found);
-    if (found.name[0])
-        (void)snprintf(older, sizeof older, "'%s'", found.name);
-    else
-        (void)snprintf(older, sizeof older, "data released on %.10s", found.date);
-    (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
-                   "about %.2g %% of this data's texts, users or embeddings are also in %s: %s",
-                   100 * found.share, older,
-                   o->data_name || r->apart
-                       ? "counted apart, as you say, so what both cost does not add up"
-                       : "counted as the same data (other data? give them a --data-name)");
-    return FRE_OK;
-}
-
 fre_status curator_ledger_read(curator_run *r, fre_release *rel, fre_err *err)
 {
-    fre_err why = {""};
-    fre_ledger_spend spend;
-    fre_status st;
-
-    if (!r->books)
-        return FRE_OK;
-    r->content_read = true;
-    st = ask_about_overlap(r, rel, &why);
-    spend = spend_of(r);
-    if (st == FRE_OK)
-        st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
-    return settle(r, rel, st, &why, err);
+    return r->books ? look(r, rel, &r->content, err) : FRE_OK;
 }
 
 fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
 {
-    const fre_ledger_spend spend = spend_of(r);
+    fre_ledger_spend spend = spend_of(r);
     fre_err why = {""};
     fre_status st;
 
     if (!r->books)
         return FRE_OK;
+    spend.content = &r->content;
     st = fre_ledger_record(&rel->receipt, &r->print, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
     return settle(r, rel, st, &why, err);

@@ -65,8 +65,8 @@ typedef struct curator_run {
     bool books; /* this run goes into the ledger */
     fre_ledger_print print;
     fre_ledger_content content; /* if it books; SECRET */
-    bool content_read;          /* the whole input is in content */
-    bool apart;                 /* the user says that it is not the data that it overlaps with */
+    const fre_ledger_content *looked_at; /* all of the input; NULL: not read yet */
+    bool asked, apart; /* the user was asked, and says: not the data that it overlaps with */
 
     /* pass two */
     uint32_t *released; /* cells in their released (random) order */
