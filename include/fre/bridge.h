@@ -37,6 +37,7 @@ typedef struct fre_bridge_info {
     fre_bridge_end from, to;
     uint32_t rows;                  /**< texts it was made of */
     char source[128];               /**< of the text, for people */
+    fre_prior_card card;            /**< owned */
     double spread;                  /**< tr Cxx: mean squared distance of x from its mean */
     double variance;                /**< tr Cyy */
     double left;                    /**< of it, when mu carries no noise */
@@ -69,6 +70,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_bridge_make(fre_bridge **out, fre_prior_su
                                                   const fre_model_info *from,
                                                   const fre_model_info *to, const char *source,
                                                   fre_err *err);
+/** Copy a card into a bridge, for its file.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_bridge_set_card(fre_bridge *b, const fre_prior_card *card);
 /** The GGUF file (docs/formats.md) on f. */
 FRE_API FRE_MUST_CHECK fre_status fre_bridge_write(const fre_bridge *b, FILE *f, fre_err *err);
 

@@ -23,6 +23,16 @@
 extern "C" {
 #endif
 
+/** What the run saw.  PRIVATE: for the curator's own eyes, never written to the folder.  A dry run
+ * has the first two lines. */
+typedef struct fre_curator_stats {
+    uint64_t records, users, distinct, empty, invalid;
+    uint64_t counted;          /**< records that may count, by users and cells_per_user ... */
+    uint64_t repeated_records; /**< ... those among them of a text that at least plan.threshold ... */
+    uint64_t repeated_texts;   /**< ... users hold, and how many such texts there are */
+    uint64_t contributed, truncated, foreign, cells;
+} fre_curator_stats;
+
 typedef struct fre_curator_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output;     /**< folder to make */
@@ -52,14 +62,12 @@ typedef struct fre_curator_opts {
     bool seeded;            /**< NOT PRIVATE: repeatable byte for byte */
     uint8_t seed[FRE_SEED_BYTES];
     const fre_progress *progress;
+    /** Called once the whole input was read and before any budget is spent; NULL: nobody looks. */
+    void (*looked)(void *ctx, const struct fre_curator_stats *stats);
+    void *looked_ctx;
 } fre_curator_opts;
 
 FRE_API void fre_curator_opts_init(fre_curator_opts *o); /* the contract's defaults */
-
-/** What the run saw.  PRIVATE: for the curator's own eyes, never written to the folder. */
-typedef struct fre_curator_stats {
-    uint64_t records, contributed, distinct, empty, invalid, truncated, foreign, cells;
-} fre_curator_stats;
 
 typedef struct fre_release {
     fre_plan plan;
@@ -86,7 +94,7 @@ typedef struct fre_release {
 /** Run it whole.  The folder appears complete or not at all; the ledger's entry is written before
  * any file of it.
  * FRE_E_DATA: more users (or records) than the population, malformed input, ...; FRE_E_EXISTS;
- * FRE_E_REFUSED (ledger); FRE_E_INTERRUPTED; whatever the modules return.  fre_release_free. */
+ * FRE_E_REFUSED (ledger; a public corpus, prior or bridge that was made of the input: fre/overlap.h); FRE_E_INTERRUPTED; whatever the modules return.  fre_release_free. */
 FRE_API FRE_MUST_CHECK fre_status fre_curator_synthesize(fre_release **out,
                                                          const fre_curator_opts *opts,
                                                          fre_err *err);

@@ -19,8 +19,10 @@ extern "C" {
 
 /** The warning of a release without a cell, which is a success. */
 #define FRE_FOLDER_NO_CELL                                                                         \
-    "no cell was released: no text is frequent enough; use a lower --threshold, a higher "         \
-    "--epsilon, a larger --radius, or more texts"
+    "no cell was released: nowhere did enough users write the same, or nearly the same. A cell "   \
+    "holds repeated and nearly identical wordings, not all texts about one matter; people who "    \
+    "each put it their own way share none. A lower --threshold finds smaller groups, and more "    \
+    "users make larger ones"
 
 #define FRE_FOLDER_CELL_BYTES 32u
 

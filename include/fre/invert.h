@@ -13,6 +13,7 @@
 
 #include <fre/core.h>
 #include <fre/embed.h>
+#include <fre/overlap.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -126,10 +127,22 @@ typedef struct fre_inverter_parts {
     const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
     const uint8_t *public_corpus; /**< of the file */
     uint32_t effort;              /**< 1..10 */
+    const struct fre_prior_info *prior_info;   /**< borrowed from the inverter; NULL: none */
+    const struct fre_bridge_info *bridge_info; /**< the same */
 } fre_inverter_parts;
 
 /** v NULL: all zero. */
 FRE_API fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v);
+
+/** Is a public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): it
+ * would put private texts into a release past all noise.  Else what reading it returns. */
+FRE_API FRE_MUST_CHECK fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts,
+                                                          fre_err *err);
+/** The same of the prior's and the bridge's card, and of the corpus by its embeddings; `rows`: of
+ * the embeddings that go in.  What a card does not record is not compared. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_check_sources(const fre_inverter *v,
+                                                             fre_overlap_set *texts,
+                                                             fre_overlap_set *rows, fre_err *err);
 
 /** The language model of the search, borrowed until free; NULL: none.  One user at a time. */
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);

@@ -13,6 +13,7 @@
 
 #include <fre/core.h>
 #include <fre/model.h>
+#include <fre/overlap.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,17 @@ extern "C" {
 
 #define FRE_PRIOR_ARCHITECTURE "fre-e2t-prior" /**< general.architecture of its file */
 
+/** Which public text a prior or a bridge was made of, so that one made of private text is found out.
+ * All zero: not recorded (files of earlier versions). */
+typedef struct fre_prior_card {
+    char file[128];     /**< name of the file, without its folder; "": standard input */
+    char sha256[65];    /**< hex digest of its bytes; "": it could be read only once */
+    char author[128];   /**< who made the prior; "": not said */
+    bool rows;          /**< the marks are of rows of embeddings, not of texts */
+    float *mark;        /**< n_marks x 2: a sketch of the content (fre/overlap.h) */
+    size_t n_marks;     /**< 0: not recorded */
+} fre_prior_card;
+
 typedef struct fre_prior fre_prior;
 
 typedef struct fre_prior_info {
@@ -31,6 +43,7 @@ typedef struct fre_prior_info {
     char embedder[128];     /**< the embedder's name, for people */
     char embedder_hash[65]; /**< hex SHA-256 of the embedder's file */
     char source[128];       /**< of the text, for people */
+    fre_prior_card card;    /**< owned */
     uint8_t sha256[FRE_HASH_BYTES]; /**< of the prior's own file; zero unless opened from one */
 } fre_prior_info;
 
@@ -96,8 +109,24 @@ FRE_API bool fre_prior_moments_vary(const double *mean, const double *cov, size_
 FRE_API FRE_MUST_CHECK fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s,
                                                  const fre_model_info *embedder,
                                                  const char *source, fre_err *err);
+/** Copy a card into a prior, for its file.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_prior_set_card(fre_prior *p, const fre_prior_card *card);
 /** The GGUF file (docs/formats.md) on f. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_write(const fre_prior *p, FILE *f, fre_err *err);
+
+/* ---- the card in a file of any kind (fre/bridge.h has one too) ------------------------------------ */
+
+FRE_API FRE_MUST_CHECK fre_status fre_prior_card_copy(fre_prior_card *out,
+                                                      const fre_prior_card *from);
+FRE_API void fre_prior_card_wipe(fre_prior_card *c);
+#define FRE_PRIOR_CARD_PAIRS 5u
+/** What fre_tensors_write takes: at most FRE_PRIOR_CARD_PAIRS and one entry, borrowed from c; they
+ * are counted up from *n_pairs and *n_entries.  Nothing for a card without marks. */
+FRE_API void fre_prior_card_append(const fre_prior_card *c, fre_tensors_pair *pair, size_t *n_pairs,
+                                   fre_tensors_entry *entry, size_t *n_entries);
+/** FRE_E_MODEL: damaged.  A file without a card: all zero. */
+FRE_API FRE_MUST_CHECK fre_status fre_prior_card_read(fre_prior_card *out, const fre_tensors *t,
+                                                      const char *path, fre_err *err);
 
 #ifdef __cplusplus
 }

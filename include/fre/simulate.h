@@ -20,6 +20,7 @@
 #include <fre/privacy.h>
 #include <fre/rounds.h>
 #include <fre/sharing.h>
+#include <fre/survey.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -52,6 +53,9 @@ typedef struct fre_simulate_opts {
     /** For tests: in place of the table's noise.  NOT PRIVATE. */
     const fre_share_noise *noise;
     const fre_progress *progress;
+    /** Called when the input was read and nothing is embedded yet; NULL: nobody looks. */
+    void (*looked)(void *ctx, const fre_survey_counts *counts);
+    void *looked_ctx;
 } fre_simulate_opts;
 
 /** Zero but for what has a default. */
@@ -119,6 +123,7 @@ typedef struct fre_simulation {
     bool is_private;       /**< false: seeded, test noise, a user of the input drawn twice, or
                                 nothing certified for the plan */
     uint64_t input_users, records; /**< of the input */
+    fre_survey_counts survey;      /**< PRIVATE: of the input; repeated: by plan.threshold users */
     uint64_t users;        /**< clients that were run */
     char embedder_name[128];
 

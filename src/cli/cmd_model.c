@@ -106,6 +106,25 @@ static fre_status open_any(fre_model **out, fre_model_kind *kind, const char *pa
     return fre_model_open(out, path, FRE_MODEL_DECODER, err);
 }
 
+/* null: the file does not record it. */
+static json_t *card_json(const fre_prior_card *k)
+{
+    if (k->n_marks == 0)
+        return json_null();
+    return json_pack("{s:s, s:s, s:s, s:s, s:I}", "file", k->file, "sha256", k->sha256, "author",
+                     k->author, "kind", k->rows ? "rows" : "texts", "marks",
+                     (json_int_t)k->n_marks);
+}
+
+static void print_card(const char *source, const fre_prior_card *k)
+{
+    row("source", "%s", source);
+    if (k->file[0])
+        row("made of", "%s, sha256 %s", k->file, k->sha256);
+    if (k->author[0])
+        row("author", "%s", k->author);
+}
+
 static fre_status print_prior(const cli *c, const fre_prior *p, const char *path, fre_err *err)
 {
     const fre_prior_info *info = fre_prior_info_view(p);
@@ -113,11 +132,12 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
 
     fre_hex(hash, info->sha256, FRE_HASH_BYTES);
     if (c->json)
-        return cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s}", "path", path,
+        return cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o}", "path", path,
                                         "kind", "prior", "sha256", hash, "dimension",
                                         (json_int_t)info->dim, "rows", (json_int_t)info->rows,
                                         "embedder", info->embedder, "embedder_sha256",
-                                        info->embedder_hash, "source", info->source),
+                                        info->embedder_hash, "source", info->source, "made_of",
+                                        card_json(&info->card)),
                               err);
     row("path", "%s", path);
     row("kind", "prior");
@@ -125,7 +145,7 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
     row("dimension", "%" PRIu32, info->dim);
     row("embeddings", "%" PRIu32, info->rows);
     row("embedder", "%s, sha256 %s", info->embedder, info->embedder_hash);
-    row("source", "%s", info->source);
+    print_card(info->source, &info->card);
     return FRE_OK;
 }
 
@@ -137,12 +157,12 @@ static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *pa
     fre_hex(hash, i->sha256, FRE_HASH_BYTES);
     if (c->json)
         return cli_json_print(
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f}", "path",
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o}", "path",
                       path, "kind", "bridge", "sha256", hash, "dimension", (json_int_t)i->from.dim,
                       "to_dimension", (json_int_t)i->to.dim, "rows", (json_int_t)i->rows,
                       "embedder", i->from.embedder, "embedder_sha256", i->from.hash, "to_embedder",
                       i->to.embedder, "to_embedder_sha256", i->to.hash, "source", i->source,
-                      "variance", i->variance, "variance_left", i->left),
+                      "variance", i->variance, "variance_left", i->left, "made_of", card_json(&i->card)),
             err);
     row("path", "%s", path);
     row("kind", "bridge");
@@ -152,7 +172,7 @@ static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *pa
     row("from", "%s, sha256 %s", i->from.embedder, i->from.hash);
     row("to", "%s, sha256 %s", i->to.embedder, i->to.hash);
     row("variance", "%.3f, of which %.3f stay unknown", i->variance, i->left);
-    row("source", "%s", i->source);
+    print_card(i->source, &i->card);
     return FRE_OK;
 }
 

@@ -35,6 +35,8 @@ typedef struct job {
     const char *source; /* borrowed */
     fre_embedder *from, *to;
     fre_prior_sums *sums;
+    fre_overlap_set *marks; /* of what it is made of */
+    fre_prior_card card;
     fre_bridge *bridge;
     fre_outfile *out;
     float *x, *y, *both; /* of a chunk */
@@ -93,7 +95,8 @@ static fre_status prepare(job *j, fre_err *err)
     j->both = malloc(2 * rows * sizeof *j->both);
     j->x = j->both ? j->both + rows : NULL;
     j->y = j->both ? j->x + (size_t)CLI_CHUNK_TEXTS * j->from_dim : NULL;
-    if (!j->both || fre_prior_sums_new(&j->sums, j->from_dim + j->to_dim, j->c->threads) != FRE_OK)
+    if (!j->both || fre_prior_sums_new(&j->sums, j->from_dim + j->to_dim, j->c->threads) != FRE_OK ||
+        fre_overlap_set_new(&j->marks) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for the sums");
     return FRE_OK;
 }
@@ -129,16 +132,22 @@ static fre_status run(cli *c, fre_err *err)
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = cli_read_chunks(c, add_texts, j, err);
+        st = cli_read_chunks(c, j->marks, add_texts, j, err);
     if (st == FRE_OK)
         st = fre_bridge_make(&j->bridge, j->sums, fre_embedder_info(j->from),
                              fre_embedder_info(j->to), j->source, err);
+    if (st == FRE_OK)
+        st = cli_card(&j->card, c, j->marks, false, err);
+    if (st == FRE_OK)
+        st = fre_bridge_set_card(j->bridge, &j->card);
     if (st == FRE_OK)
         st = fre_bridge_write(j->bridge, fre_outfile_stream(j->out), err);
     if (st == FRE_OK)
         st = fre_outfile_commit(j->out, err);
     if (st == FRE_OK)
         st = report(j, err);
+    fre_prior_card_wipe(&j->card);
+    fre_overlap_set_free(j->marks);
     fre_bridge_free(j->bridge);
     fre_prior_sums_free(j->sums);
     fre_embedder_free(j->from);
@@ -156,7 +165,7 @@ const cli_command cli_cmd_model_bridge = {
              "use the trained inverter with any embedder; it needs four texts for each dimension "
              "of both, and is better with more, and with texts like those of your users. Public "
              "means public: the file is used and passed on without any protection, so no private "
-             "text may go into it.",
+             "text may go into it. It keeps which texts it was made of, as hashes.",
     .example = CLI_PROGRAM " model bridge public.jsonl.gz --source \"public requests, CC0\" \\\n"
                            "    --embedder my-embedder.q8_0.gguf -o my-embedder.bridge.gguf",
     .positional = positional,

@@ -24,16 +24,21 @@ typedef struct job {
     const char *source; /* borrowed */
     fre_embedder *embedder;
     fre_prior_sums *sums;
+    fre_overlap_set *marks; /* of what it is made of */
+    fre_prior_card card;
     fre_prior *prior;
     fre_outfile *out;
     float *rows;
     uint32_t dim;
+    bool is_npy;
 } job;
 
 static fre_status add_rows(const job *j, const float *rows, size_t n, fre_err *err)
 {
     fre_status st = fre_prior_sums_add(j->sums, rows, n);
 
+    for (size_t i = 0; st == FRE_OK && i < n && j->is_npy; i++)
+        st = fre_overlap_add_row(j->marks, rows + i * j->dim, j->dim);
     return st == FRE_OK ? st : fre_fail(err, st, "the sums of the embeddings cannot be made");
 }
 
@@ -94,9 +99,11 @@ static fre_status prepare(job *j, fre_err *err)
         st = fre_embedder_new(&j->embedder, &opts, err);
     if (st != FRE_OK)
         return st;
+    j->is_npy = is_npy(j->c->positional[0]);
     j->dim = fre_embedder_info(j->embedder)->dim;
     j->rows = malloc((size_t)CLI_CHUNK_TEXTS * j->dim * sizeof *j->rows);
-    if (!j->rows || fre_prior_sums_new(&j->sums, j->dim, j->c->threads) != FRE_OK)
+    if (!j->rows || fre_prior_sums_new(&j->sums, j->dim, j->c->threads) != FRE_OK ||
+        fre_overlap_set_new(&j->marks) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for the sums");
     return FRE_OK;
 }
@@ -134,15 +141,21 @@ static fre_status run(cli *c, fre_err *err)
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = is_npy(c->positional[0]) ? read_rows(j, err) : cli_read_chunks(c, add_texts, j, err);
+        st = j->is_npy ? read_rows(j, err) : cli_read_chunks(c, j->marks, add_texts, j, err);
     if (st == FRE_OK)
         st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);
+    if (st == FRE_OK)
+        st = cli_card(&j->card, c, j->marks, j->is_npy, err);
+    if (st == FRE_OK)
+        st = fre_prior_set_card(j->prior, &j->card);
     if (st == FRE_OK)
         st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
     if (st == FRE_OK)
         st = fre_outfile_commit(j->out, err);
     if (st == FRE_OK)
         st = report(j, err);
+    fre_prior_card_wipe(&j->card);
+    fre_overlap_set_free(j->marks);
     fre_prior_free(j->prior);
     fre_prior_sums_free(j->sums);
     fre_embedder_free(j->embedder);
@@ -157,7 +170,8 @@ const cli_command cli_cmd_model_prior = {
     .about = "Embeds public texts and writes the mean and covariance of their embeddings. With "
              "them 'synthesize' and 'invert' tell noise from what texts look like. Public means "
              "public: the file is used and passed on without any protection, so no private text "
-             "may go into it.",
+             "may go into it. It keeps which texts it was made of, as hashes, and 'synthesize' "
+             "refuses one that was made of its input.",
     .example = CLI_PROGRAM " model prior public.jsonl.gz --source \"public requests, CC0\" \\\n"
                            "    -o my-embedder.prior.gguf --embedder my-embedder.q8_0.gguf",
     .positional = positional,

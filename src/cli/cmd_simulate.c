@@ -3,6 +3,7 @@
 #include "plan_args.h"
 #include "release.h"
 #include "search_args.h"
+#include "survey.h"
 
 #include <fre/simulate.h>
 
@@ -65,7 +66,26 @@ static const cli_arg args[] = {
      .help = "1 to 64 hexadecimal digits; makes the release repeatable and NOT PRIVATE"},
 };
 
-static fre_status options_from(fre_simulate_opts *o, const cli *c, fre_err *err)
+static cli_survey survey_of(const fre_survey_counts *n, uint64_t threshold)
+{
+    return (cli_survey){.records = n->records,
+                        .users = n->users,
+                        .distinct = n->distinct,
+                        .counted = n->counted,
+                        .repeated_texts = n->repeated_texts,
+                        .repeated_records = n->repeated_records,
+                        .threshold = threshold};
+}
+
+static void show_survey(void *ctx, const fre_survey_counts *counts)
+{
+    const cli *c = ctx;
+    const cli_survey s = survey_of(counts, cli_whole(c, "threshold"));
+
+    cli_survey_print(c, &s);
+}
+
+static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
 {
     fre_status st;
 
@@ -97,6 +117,8 @@ static fre_status options_from(fre_simulate_opts *o, const cli *c, fre_err *err)
     o->seeded = cli_given(c, "seed");
     memcpy(o->seed, cli_get(c, "seed")->bytes, sizeof o->seed);
     o->progress = &c->progress;
+    o->looked = show_survey;
+    o->looked_ctx = c;
     return FRE_OK;
 }
 
@@ -314,10 +336,12 @@ static json_t *comparison_json(const fre_simulation *s)
 static json_t *private_json(const fre_simulation *s)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
         "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
         "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
-        (json_int_t)s->records, "refused", (json_int_t)s->refused, "silent",
+        (json_int_t)s->records, "distinct", (json_int_t)s->survey.distinct, "counted",
+        (json_int_t)s->survey.counted, "repeated_texts", (json_int_t)s->survey.repeated_texts,
+        "repeated_records", (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
         (json_int_t)s->silent, "lost", (json_int_t)s->lost, "repeated", (json_int_t)s->repeated,
         "dummies", "sent", (json_int_t)s->tagging_counts.padding, "expected",
         s->plan.expected_dummies, "most", 2 * s->plan.expected_dummies, "bytes", traffic_json(s),

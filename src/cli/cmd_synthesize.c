@@ -4,6 +4,7 @@
 #include "plan_args.h"
 #include "release.h"
 #include "search_args.h"
+#include "survey.h"
 
 #include <fre/curator.h>
 
@@ -149,7 +150,26 @@ static fre_status check_together(const cli *c, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
+static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
+{
+    return (cli_survey){.records = s->records,
+                        .users = s->users,
+                        .distinct = s->distinct,
+                        .counted = s->counted,
+                        .repeated_texts = s->repeated_texts,
+                        .repeated_records = s->repeated_records,
+                        .threshold = cli_whole(c, "threshold")};
+}
+
+static void show_survey(void *ctx, const fre_curator_stats *stats)
+{
+    const cli *c = ctx;
+    const cli_survey s = survey_of(c, stats);
+
+    cli_survey_print(c, &s);
+}
+
+static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
 {
     fre_status st = check_together(c, err);
 
@@ -182,6 +202,8 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
     o->seeded = cli_given(c, "seed");
     memcpy(o->seed, cli_get(c, "seed")->bytes, sizeof o->seed);
     o->progress = &c->progress;
+    o->looked = show_survey;
+    o->looked_ctx = c;
     return FRE_OK;
 }
 
@@ -191,7 +213,8 @@ static fre_status options_from(fre_curator_opts *o, const cli *c, fre_err *err)
 
 typedef struct warnings {
     const char *text[WARNINGS_MAX];
-    size_t n, n_public; /* those after n_public tell something of the input */
+    size_t n, n_public, n_shown; /* those from n_public on tell something of the input; those from
+                                    n_shown on were said before the budget was spent */
     char leftover[FRE_ERR_BYTES];
 } warnings;
 
@@ -204,6 +227,7 @@ static void add_warning(warnings *w, bool applies, const char *text)
 static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
 {
     const fre_curator_stats *s = &r->stats;
+    const cli_survey looked = survey_of(c, s);
     bool no_noise = cli_get(c, "epsilon")->is_word;
 
     w->n = 0;
@@ -224,13 +248,15 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, r->resume_left != NULL, w->leftover);
     w->n_public = w->n;
     add_warning(w, r->ledger_note[0] != '\0', r->ledger_note);
-    add_warning(w, s->records == 0 && !r->dry_run,
+    add_warning(w, s->records == 0,
                 "no text was read: the input holds none, or only empty ones");
     add_warning(w, s->foreign > s->distinct / 5,
                 "many texts are in a language that the embedder was not made for, so similar ones "
                 "may not be recognised; choose another with --embedder FILE");
     add_warning(w, s->truncated > 0,
                 "some texts are longer than the embedder's context and were truncated");
+    w->n_shown = w->n;
+    add_warning(w, cli_survey_warning(&looked) != NULL, cli_survey_warning(&looked));
 }
 
 /* ---- results ------------------------------------------------------------------------------------------ */
@@ -292,8 +318,11 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, s:f}, s:o, s:o}",
-                     "records", (json_int_t)s->records, "contributed", (json_int_t)s->contributed,
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
+                     "s:f}, s:o, s:o}",
+                     "records", (json_int_t)s->records, "users", (json_int_t)s->users, "counted",
+                     (json_int_t)s->counted, "repeated_texts", (json_int_t)s->repeated_texts,
+                     "repeated_records", (json_int_t)s->repeated_records, "contributed", (json_int_t)s->contributed,
                      "distinct", (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
                      (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
                      (json_int_t)s->foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
@@ -373,7 +402,7 @@ static fre_status run(cli *c, fre_err *err)
     if (!c->json)
         print_stats(c, r);
     print_spent(c, r);
-    for (size_t i = 0; i < w.n; i++)
+    for (size_t i = 0; i < w.n_shown; i++)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);
 out:
     free(list);

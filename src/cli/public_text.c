@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define CHUNK_BYTES ((size_t)32 << 20)
 
@@ -13,6 +14,7 @@ typedef struct chunk {
     size_t at[CLI_CHUNK_TEXTS], len[CLI_CHUNK_TEXTS], n;
     cli_chunk_fn fn;
     void *ctx;
+    fre_overlap_set *marks; /* borrowed */
 } chunk;
 
 static fre_status flush(chunk *k, fre_err *err)
@@ -33,6 +35,8 @@ static fre_status take(chunk *k, const fre_record *rec, fre_err *err)
     k->at[k->n] = k->bytes.n;
     k->len[k->n] = rec->text_len;
     st = fre_buf_append(&k->bytes, rec->text, rec->text_len);
+    if (st == FRE_OK)
+        st = fre_overlap_add_text(k->marks, rec->text, rec->text_len);
     if (st != FRE_OK)
         return fre_fail(err, st, "out of memory while reading texts");
     k->n++;
@@ -63,7 +67,7 @@ static fre_status read_all(cli *c, chunk *k, fre_corpus *corpus, fre_err *err)
     return st == FRE_OK ? flush(k, err) : st;
 }
 
-fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err)
+fre_status cli_read_chunks(cli *c, fre_overlap_set *marks, cli_chunk_fn fn, void *ctx, fre_err *err)
 {
     const fre_corpus_opts opts = cli_corpus_opts(c);
     fre_corpus *corpus = NULL;
@@ -75,6 +79,7 @@ fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err)
     fre_buf_init(&k->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
     k->fn = fn;
     k->ctx = ctx;
+    k->marks = marks;
     st = fre_corpus_open(&corpus, c->positional[0], &opts, err);
     if (st == FRE_OK)
         st = read_all(c, k, corpus, err);
@@ -84,14 +89,42 @@ fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err)
     return st;
 }
 
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+fre_status cli_card(fre_prior_card *out, const cli *c, fre_overlap_set *marks, bool rows,
+                    fre_err *err)
+{
+    const char *path = c->positional[0];
+    fre_prior_card card = {.rows = rows};
+    uint8_t sum[FRE_HASH_BYTES];
+    struct stat s;
+    fre_status st = fre_overlap_sketch(marks, &card.mark, &card.n_marks);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "out of memory for the file's card");
+    if (cli_given(c, "author"))
+        (void)snprintf(card.author, sizeof card.author, "%s", cli_text(c, "author"));
+    if (strcmp(path, "-") != 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode)) {
+        fre_model_label(card.file, sizeof card.file, name_of(path));
+        st = fre_sha256_file(sum, path, err);
+        fre_hex(card.sha256, sum, sizeof sum);
+    }
+    if (st == FRE_OK)
+        *out = card;
+    else
+        fre_prior_card_wipe(&card);
+    return st;
+}
+
 /* --source, or the input's name without its folder. */
 static const char *source_of(const cli *c)
 {
-    const char *slash = strrchr(c->positional[0], '/');
-
-    if (cli_given(c, "source"))
-        return cli_text(c, "source");
-    return slash ? slash + 1 : c->positional[0];
+    return cli_given(c, "source") ? cli_text(c, "source") : name_of(c->positional[0]);
 }
 
 fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source, fre_err *err)
@@ -104,6 +137,8 @@ fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **sou
         return fre_fail(err, FRE_E_USAGE, "--output must be a file, not standard output");
     if (strlen(*source) > 127)
         return fre_fail(err, FRE_E_USAGE, "--source must be given with at most 127 bytes");
+    if (cli_given(c, "author") && strlen(cli_text(c, "author")) > 127)
+        return fre_fail(err, FRE_E_USAGE, "--author must be given with at most 127 bytes");
     st = cli_refuse_inputs(c, c->positional[0], "output", err);
     return st == FRE_OK ? fre_outfile_open(out, output, cli_flag(c, "force"), err) : st;
 }

@@ -5,6 +5,9 @@
 
 #include "corpus_args.h"
 
+#include <fre/overlap.h>
+#include <fre/prior.h>
+
 #define CLI_CHUNK_TEXTS 4096u
 
 /* Borrowed for the call; 1 <= n <= CLI_CHUNK_TEXTS. */
@@ -12,8 +15,9 @@ typedef fre_status (*cli_chunk_fn)(void *ctx, const char *const *text, const siz
                                    fre_err *err);
 
 /* All texts of the first positional argument, read by the arguments of CLI_CORPUS_ARGS, with progress.
- * Stops at the first status that is not FRE_OK. */
-fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err);
+ * Stops at the first status that is not FRE_OK.  marks: of every text. */
+fre_status cli_read_chunks(cli *c, fre_overlap_set *marks, cli_chunk_fn fn, void *ctx,
+                           fre_err *err);
 
 /* ending: of the file, before .gguf. */
 #define CLI_STATISTICS_OUTPUT(ending)                                                              \
@@ -21,11 +25,20 @@ fre_status cli_read_chunks(cli *c, cli_chunk_fn fn, void *ctx, fre_err *err);
              .help =                                                                               \
                  "GGUF file to make; NAME." ending ".gguf beside NAME.gguf is found by itself"),   \
         {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},              \
+        {.name = "author",                                                                         \
+         .metavar = "NAME",                                                                        \
+         .kind = CLI_STRING,                                                                       \
+         .help = "who makes the file, up to 127 bytes, kept in it"},                               \
     {                                                                                              \
         .name = "source", .metavar = "TEXT", .kind = CLI_STRING,                                   \
         .help = "where the texts are from, up to 127 bytes, kept in the file (default: the "       \
                 "input's name)"                                                                    \
     }
+
+/* What the file says of the first positional argument: its name and hash, --author and the marks
+ * (rows: of embeddings); fre_prior_card_wipe. */
+FRE_MUST_CHECK fre_status cli_card(fre_prior_card *out, const cli *c, fre_overlap_set *marks,
+                                   bool rows, fre_err *err);
 
 /* Checks --output and --source and opens the file.  *source: borrowed. */
 fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source, fre_err *err);

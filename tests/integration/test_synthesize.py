@@ -66,6 +66,7 @@ def test_texts_are_written(fre, tmp_path, corpus):
     assert max(map(len, shown.splitlines())) <= 80
     assert "3 cells released:" in shown and "Privacy statement" in shown
     assert "Files in out" in shown
+    assert "Not for publication: 410 records of 410 users, " in done.err
     assert "Not for publication: 410 records read" in done.err
 
 
@@ -148,9 +149,8 @@ def test_no_released_cell(fre, tmp_path):
     done = fre("synthesize", "few.txt", "-o", "out", *BUDGET, *NO_TEXT)
     assert done.code == 0
     assert done.out.startswith("0 cells released\n")
-    assert ("fre-e2t synthesize: warning: no cell was released: no text is frequent enough; use a "
-            "lower --threshold, a higher --epsilon, a larger --radius, or more texts\n"
-            ) in done.err
+    assert ("fre-e2t synthesize: warning: no cell was released: nowhere did enough users write the "
+            "same, or nearly the same.") in done.err
 
 
 def test_user_field(fre, tmp_path):
@@ -220,7 +220,7 @@ def small_disk(tmp_path):
 
 def test_full_disk_for_the_spool(fre, tmp_path, small_disk):
     (tmp_path / "many.txt").write_text("\n".join(texts(extra=400)))
-    done = fre("synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT,
+    done = fre("synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT, "--quiet",
                env={"TMPDIR": str(small_disk)})
     assert done.code == 74, done.err
     assert done.err.count("\n") == 1 and "disk full" in done.err
@@ -234,7 +234,7 @@ def test_full_disk_for_the_output(fre, small_disk, tmp_path):
                        "like music", "need water", "move fast", "sleep", "have names")]
     (tmp_path / "many.txt").write_text("".join((t + "\n") * 3 for t in lines))
     done = fre("synthesize", "many.txt", "-o", "disk/out", *NO_TEXT, "--epsilon", "inf",
-               "--threshold", "3")
+               "--threshold", "3", "--quiet")
     assert done.code == 74, done.err
     assert done.err.count("\n") == 1
     assert os.listdir(small_disk) == []
@@ -284,7 +284,7 @@ def test_interrupted_at_work(tmp_path):
     many = [f"number {i} of {i * 7919 % 10007}: {FREQUENT[i % 3]}" for i in range(20000)]
     (tmp_path / "many.txt").write_text("\n".join(many))
     before = everything(tmp_path)
-    for command in (["synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT],
+    for command in (["synthesize", "many.txt", "-o", "out", *BUDGET, *NO_TEXT, "--quiet"],
                     ["embed", "many.txt", "-o", "x.npy"]):
         process = start(tmp_path, *command)
         time.sleep(1.5)

@@ -403,9 +403,8 @@ static bool stop_now;
 static void stop_when_asked(void *ctx, const char *phase, uint64_t done, uint64_t total)
 {
     (void)ctx;
-    (void)phase;
     (void)total;
-    if (stop_now && done > 0)
+    if (stop_now && done > 0 && strcmp(phase, "embedding") == 0)
         fre_interrupt_set();
 }
 

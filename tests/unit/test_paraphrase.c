@@ -55,7 +55,7 @@ static char *fold(const char *text)
 {
     char *out = NULL;
 
-    assert_int_equal(para_fold(&out, text, strlen(text)), FRE_OK);
+    assert_int_equal(fre_fold_words(&out, text, strlen(text)), FRE_OK);
     return out;
 }
 
@@ -85,7 +85,7 @@ static void test_fold(void **state)
         assert_string_equal(folded, t[i].folded);
         free(folded);
     }
-    assert_int_equal(para_fold(&out, "a\xc3", 2), FRE_E_DATA);
+    assert_int_equal(fre_fold_words(&out, "a\xc3", 2), FRE_E_DATA);
     assert_null(out);
     assert_true(para_same("play music", "playmusic"));
     assert_true(para_same("", " "));

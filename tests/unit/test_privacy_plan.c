@@ -641,7 +641,7 @@ static void statement_says_what_is_claimed(void **state)
     has(s, "replacing one user's data (at most 2 records, one a cell)");
     has(s, "worst case, 2B = 2");
     has(s, "at most 2 cells");
-    assert_null(strstr(s, "independently"));
+    assert_null(strstr(s, "chosen knowing"));
     free(s);
 
     r = request(4.123456789); /* neither budget is printed below what was spent */

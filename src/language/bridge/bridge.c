@@ -32,6 +32,7 @@ void fre_bridge_free(fre_bridge *b)
 {
     if (!b)
         return;
+    fre_prior_card_wipe(&b->info.card);
     free(b->mean);
     free(b->size2);
     free(b);

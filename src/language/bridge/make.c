@@ -114,11 +114,19 @@ fre_status fre_bridge_make(fre_bridge **out, fre_prior_sums *sums, const fre_mod
     return FRE_OK;
 }
 
+fre_status fre_bridge_set_card(fre_bridge *b, const fre_prior_card *card)
+{
+    return fre_prior_card_copy(&b->info.card, card);
+}
+
+#define OWN_PAIRS 9u
+#define OWN_ENTRIES 6u
+
 fre_status fre_bridge_write(const fre_bridge *b, FILE *f, fre_err *err)
 {
     const fre_bridge_info *i = &b->info;
     const float variance = (float)i->variance;
-    const fre_tensors_pair pair[] = {
+    fre_tensors_pair pair[OWN_PAIRS + FRE_PRIOR_CARD_PAIRS] = {
         {.key = "general.name", .text = "bridge between embeddings of public text"},
         {.key = BRIDGE_KEY("from_length"), .number = i->from.dim},
         {.key = BRIDGE_KEY("from_model"), .text = i->from.embedder},
@@ -129,7 +137,7 @@ fre_status fre_bridge_write(const fre_bridge *b, FILE *f, fre_err *err)
         {.key = BRIDGE_KEY("rows"), .number = i->rows},
         {.key = BRIDGE_KEY("source"), .text = i->source},
     };
-    const fre_tensors_entry entry[] = {
+    fre_tensors_entry entry[OWN_ENTRIES + 1] = {
         {.name = "mean", .value = b->mean, .rows = 1, .cols = i->from.dim},
         {.name = "eigenvalues", .value = b->value, .rows = 1, .cols = i->from.dim},
         {.name = "eigenvectors", .value = b->vector, .rows = i->from.dim, .cols = i->from.dim},
@@ -137,7 +145,8 @@ fre_status fre_bridge_write(const fre_bridge *b, FILE *f, fre_err *err)
         {.name = "to.variance", .value = &variance, .rows = 1, .cols = 1},
         {.name = "map", .value = b->map, .rows = i->from.dim, .cols = i->to.dim},
     };
+    size_t n_pairs = OWN_PAIRS, n_entries = OWN_ENTRIES;
 
-    return fre_tensors_write(f, FRE_BRIDGE_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
-                             sizeof entry / sizeof *entry, err);
+    fre_prior_card_append(&i->card, pair, &n_pairs, entry, &n_entries);
+    return fre_tensors_write(f, FRE_BRIDGE_ARCHITECTURE, pair, n_pairs, entry, n_entries, err);
 }

@@ -111,6 +111,8 @@ fre_status fre_bridge_open(fre_bridge **out, const char *path, fre_err *err)
                       err);
     if (st == FRE_OK)
         st = copy_numbers(b, t, path, err);
+    if (st == FRE_OK)
+        st = fre_prior_card_read(&b->info.card, t, path, err);
     if (st == FRE_OK) {
         fre_model_label(b->info.source, sizeof b->info.source,
                         fre_tensors_text(t, BRIDGE_KEY("source")));

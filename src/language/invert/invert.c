@@ -276,10 +276,14 @@ fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v)
         p.decoder = fre_model_info_view(v->decoder)->sha256;
         p.projector = fre_tensors_sha256(v->projector.tensors);
     }
-    if (v->prior)
-        p.prior = fre_prior_info_view(v->prior)->sha256;
-    if (v->bridge)
-        p.bridge = fre_bridge_info_view(v->bridge)->sha256;
+    if (v->prior) {
+        p.prior_info = fre_prior_info_view(v->prior);
+        p.prior = p.prior_info->sha256;
+    }
+    if (v->bridge) {
+        p.bridge_info = fre_bridge_info_view(v->bridge);
+        p.bridge = p.bridge_info->sha256;
+    }
     if (v->lm)
         p.language_model = fre_lm_info(v->lm)->sha256;
     if (v->has_corpus)

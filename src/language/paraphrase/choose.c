@@ -66,7 +66,7 @@ fre_status para_list_add(para_list *l, const char *text, size_t len, double logp
     fre_status st;
 
     l->drawn++;
-    st = para_fold(&c.folded, text, len);
+    st = fre_fold_words(&c.folded, text, len);
     if (st == FRE_E_DATA)
         return FRE_OK; /* a model cut a character in half: no candidate */
     if (st == FRE_OK && (!c.folded[0] || is_known(l, c.folded)))

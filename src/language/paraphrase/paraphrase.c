@@ -66,7 +66,7 @@ static fre_status begin(fre_paraphraser *p, chunk *k, fre_err *err)
     for (size_t i = 0; i < k->n && st == FRE_OK; i++) {
         text[i] = k->source[i].text;
         len[i] = k->source[i].len;
-        st = para_fold(&k->list[i].folded, text[i], len[i]);
+        st = fre_fold_words(&k->list[i].folded, text[i], len[i]);
         if (st == FRE_E_DATA)
             return fre_fail(err, st, "text %zu is not valid UTF-8", k->first + i + 1);
     }

@@ -2,6 +2,7 @@
 #ifndef FRE_PARAPHRASE_PRIVATE_H
 #define FRE_PARAPHRASE_PRIVATE_H
 
+#include <fre/fold.h>
 #include <fre/paraphrase.h>
 
 /* Tuned on held-out public text (docs/inversion.md). */
@@ -12,11 +13,8 @@
 #define PARA_PLACES 6u        /* that the decoder is asked for */
 #define PARA_SCORED 3u        /* of the near ones the language model scores, for each wanted */
 
-/* ---- fold.c: a text as its words -------------------------------------------------------------- */
+/* ---- fold.c: texts as their words ------------------------------------------------------------- */
 
-/* Case folded, single spaces in place of all that is no letter or digit.  *out: free() it; empty when nothing is
- * left.  FRE_E_DATA: not UTF-8. */
-fre_status para_fold(char **out, const char *text, size_t len);
 /* Equal but for case, marks and spaces; of folded texts. */
 bool para_same(const char *a, const char *b);
 /* F1 of the words of two folded texts, each word as often as it comes; 0 when one has none. */

@@ -201,10 +201,18 @@ fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s, const fre_model_in
     return FRE_OK;
 }
 
+fre_status fre_prior_set_card(fre_prior *p, const fre_prior_card *card)
+{
+    return fre_prior_card_copy(&p->info.card, card);
+}
+
+#define OWN_PAIRS 6u
+#define OWN_ENTRIES 3u
+
 fre_status fre_prior_write(const fre_prior *p, FILE *f, fre_err *err)
 {
     const fre_prior_info *i = &p->info;
-    const fre_tensors_pair pair[] = {
+    fre_tensors_pair pair[OWN_PAIRS + FRE_PRIOR_CARD_PAIRS] = {
         {.key = "general.name", .text = "prior of embeddings of public text"},
         {.key = PRIOR_KEY("embedding_length"), .number = i->dim},
         {.key = PRIOR_KEY("rows"), .number = i->rows},
@@ -212,12 +220,13 @@ fre_status fre_prior_write(const fre_prior *p, FILE *f, fre_err *err)
         {.key = PRIOR_KEY("embedding_model_sha256"), .text = i->embedder_hash},
         {.key = PRIOR_KEY("source"), .text = i->source},
     };
-    const fre_tensors_entry entry[] = {
+    fre_tensors_entry entry[OWN_ENTRIES + 1] = {
         {.name = "mean", .value = p->mean, .rows = 1, .cols = i->dim},
         {.name = "eigenvalues", .value = p->value, .rows = 1, .cols = i->dim},
         {.name = "eigenvectors", .value = p->vector, .rows = i->dim, .cols = i->dim},
     };
+    size_t n_pairs = OWN_PAIRS, n_entries = OWN_ENTRIES;
 
-    return fre_tensors_write(f, FRE_PRIOR_ARCHITECTURE, pair, sizeof pair / sizeof *pair, entry,
-                             sizeof entry / sizeof *entry, err);
+    fre_prior_card_append(&i->card, pair, &n_pairs, entry, &n_entries);
+    return fre_tensors_write(f, FRE_PRIOR_ARCHITECTURE, pair, n_pairs, entry, n_entries, err);
 }

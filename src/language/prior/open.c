@@ -90,6 +90,8 @@ fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err)
     st = copy_numbers(p, t, err);
     if (st == FRE_OK)
         st = check_numbers(p, path, err);
+    if (st == FRE_OK)
+        st = fre_prior_card_read(&p->info.card, t, path, err);
     if (st != FRE_OK)
         goto out;
     *out = p;

@@ -30,6 +30,7 @@ void fre_prior_free(fre_prior *p)
 {
     if (!p)
         return;
+    fre_prior_card_wipe(&p->info.card);
     free(p->mean);
     free(p);
 }

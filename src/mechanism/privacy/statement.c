@@ -199,6 +199,10 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
         "\nthere are at most N records;\n"
         "projection and offsets were drawn at random, independently of the texts, and no text was "
         "chosen knowing them;";
+    static const char material[] =
+        "\nwhat the texts are embedded and written with (models, prior, bridge, public corpus) was "
+        "made independently of them: what shares too much with them is refused, and whether a run "
+        "was refused is not covered by the claim;";
     const fre_mechanism *m = &p->mechanism;
     fre_status st = trust(out, p);
 
@@ -209,6 +213,8 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
                                 "text was chosen knowing them;");
     else if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
+    if (st == FRE_OK)
+        st = fre_buf_append(out, material, sizeof material - 1);
     if (st == FRE_OK)
         st = fre_buf_printf(out, "\na user has records in at most %u %s, at most one in each.\n",
                             m->cells_per_user, m->cells_per_user == 1 ? "cell" : "cells");

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -61,7 +62,7 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
         fre_corpus_free(probe);
     }
     if (st == FRE_OK && r->npy && fre_npy_rows(r->npy) > r->opts->plan.population)
-        st = curator_too_many(r->opts->plan.population, err);
+        st = fre_survey_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
     if (st == FRE_OK && r->npy && r->embedder)
@@ -83,6 +84,93 @@ void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
         *out = *fre_npy_meta_view(r->npy);
     }
     out->normalised = false; /* a centroid's norm is not 1 */
+}
+
+/* ---- survey ---------------------------------------------------------------------------------- */
+
+static void show_survey(curator_run *r)
+{
+    fre_survey_counts n;
+
+    r->surveyed = true;
+    fre_survey_count(&n, r->survey, r->opts->plan.threshold);
+    r->stats.records = n.records;
+    r->stats.users = n.users;
+    r->stats.distinct = n.distinct;
+    r->stats.empty += n.empty; /* 0 where the intake counted */
+    r->stats.invalid += n.invalid;
+    r->stats.counted = n.counted;
+    r->stats.repeated_texts = n.repeated_texts;
+    r->stats.repeated_records = n.repeated_records;
+    if (r->opts->looked)
+        r->opts->looked(r->opts->looked_ctx, &r->stats);
+}
+
+/* A file can be read twice: what can be refused is refused before the first text is embedded.  A dry
+ * run reads whatever it is given. */
+static bool can_survey_first(const fre_curator_opts *o)
+{
+    struct stat s;
+
+    return o->dry_run ||
+           (strcmp(o->input, "-") != 0 && stat(o->input, &s) == 0 && S_ISREG(s.st_mode));
+}
+
+static fre_status check_corpus(const curator_run *r, fre_err *err)
+{
+    return r->opts->search.public_corpus && wants_text(r->opts) && !r->npy
+               ? fre_check_public_corpus(r->opts->search.public_corpus,
+                                         fre_survey_texts(r->survey), err)
+               : FRE_OK;
+}
+
+static fre_status survey_rows(curator_run *r, fre_err *err)
+{
+    const size_t rows = fre_npy_rows(r->npy);
+    float *x = calloc(r->dim, sizeof *x);
+    fre_status st = x ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; st == FRE_OK && i < rows; i++) {
+        st = curator_rows(r, x, i, 1, err);
+        if (st == FRE_OK)
+            st = fre_survey_add_row(r->survey, x, r->dim, NULL, 0, err);
+    }
+    if (x)
+        fre_wipe(x, r->dim * sizeof *x);
+    free(x);
+    return st;
+}
+
+static fre_status survey(curator_run *r, fre_err *err)
+{
+    const fre_curator_opts *o = r->opts;
+    const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
+                                .population = o->plan.population,
+                                .progress = o->progress};
+    fre_status st = fre_survey_new(&r->survey, &so, err);
+
+    if (st != FRE_OK || !can_survey_first(o))
+        return st;
+    st = r->npy ? survey_rows(r, err) : fre_survey_add_file(r->survey, o->input, &o->corpus, err);
+    if (st != FRE_OK)
+        return st;
+    show_survey(r);
+    return check_corpus(r, err);
+}
+
+/* Behind the intake of what could be read only once: still before anything is spent or released. */
+static fre_status check_late(curator_run *r, const fre_inverter *inverter, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    if (!r->surveyed) {
+        show_survey(r);
+        st = check_corpus(r, err);
+    }
+    if (st == FRE_OK && inverter)
+        st = fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
+                                        fre_survey_rows(r->survey), err);
+    return st;
 }
 
 /* ---- randomness ------------------------------------------------------------------------------ */
@@ -229,6 +317,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
 {
     fre_embedder_free(r->embedder);
     fre_npy_free(r->npy);
+    fre_survey_free(r->survey);
     fre_sketch_free(r->sketch);
     fre_spool_free(r->spool, !keep_spool);
     if (r->spool_record)
@@ -237,9 +326,9 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_rng_wipe(&r->coins);
     fre_rng_wipe(&r->noise);
     fre_rng_wipe(&r->order);
-    curator_map_wipe(&r->texts);
-    curator_map_wipe(&r->cells);
-    curator_map_wipe(&r->users);
+    fre_keymap_wipe(&r->texts);
+    fre_keymap_wipe(&r->cells);
+    fre_keymap_wipe(&r->users);
     wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
     wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
     wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
@@ -260,7 +349,8 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
     return st == FRE_OK ? st : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
 }
 
-static fre_status mechanism(curator_run *r, fre_release *rel, fre_err *err)
+static fre_status mechanism(curator_run *r, fre_release *rel, const fre_inverter *inverter,
+                            fre_err *err)
 {
     const int64_t start = fre_clock_ms();
     int64_t middle;
@@ -271,6 +361,8 @@ static fre_status mechanism(curator_run *r, fre_release *rel, fre_err *err)
     if (st == FRE_OK)
         st = r->npy ? curator_intake_rows(r, err) : curator_intake_texts(r, err);
     middle = fre_clock_ms();
+    if (st == FRE_OK)
+        st = check_late(r, inverter, err);
     if (st == FRE_OK)
         st = curator_ledger_read(r, rel, err);
     if (st == FRE_OK)
@@ -355,7 +447,7 @@ static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err
     return wants_text(r->opts) ? fre_inverter_new(out, r->embedder, &io, err) : FRE_OK;
 }
 
-/* Everything that can be refused is refused before the first text is read. */
+/* Everything that can be refused is refused before the first text is embedded. */
 static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
@@ -366,9 +458,14 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     if (st == FRE_OK)
         st = curator_ledger_check(r, rel, err);
     if (st == FRE_OK)
+        st = survey(r, err);
+    if (st == FRE_OK)
         st = open_streams(r, err);
     if (st == FRE_OK)
         st = open_inverter(r, inverter, err);
+    if (st == FRE_OK && r->surveyed && *inverter)
+        st = fre_inverter_check_sources(*inverter, fre_survey_texts(r->survey),
+                                        fre_survey_rows(r->survey), err);
     if (st != FRE_OK)
         return st;
     st = find_leftovers(o, rel, err);
@@ -444,16 +541,15 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
 
     if (!rel)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    curator_map_init(&r.texts, CURATOR_KEY_BYTES);
-    curator_map_init(&r.cells, FRE_CELL_BYTES);
-    curator_map_init(&r.users, CURATOR_KEY_BYTES);
+    fre_keymap_init(&r.texts, CURATOR_KEY_BYTES);
+    fre_keymap_init(&r.cells, FRE_CELL_BYTES);
+    fre_keymap_init(&r.users, CURATOR_KEY_BYTES);
     st = fre_outdir_open(&dir, opts->output, fre_folder_names(), opts->force, err);
     if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
-    if (st == FRE_OK && opts->dry_run && !r.npy && strcmp(opts->input, "-") != 0)
-        st = curator_check_texts(&r, err);
+    rel->stats = r.stats;
     if (st == FRE_OK && !opts->dry_run) {
-        st = mechanism(&r, rel, err);
+        st = mechanism(&r, rel, inverter, err);
         if (st == FRE_OK)
             st = publish(&r, rel, inverter, dir, err);
     }

@@ -59,7 +59,7 @@ static chunk *chunk_new(size_t dim)
 
 static fre_status chunk_keep_text(chunk *c, const fre_record *rec)
 {
-    fre_status st = curator_grow((void **)&c->arena, &c->arena_cap, c->arena_n + rec->text_len + 1, 1);
+    fre_status st = fre_grow((void **)&c->arena, &c->arena_cap, c->arena_n + rec->text_len + 1, 1);
 
     if (st != FRE_OK)
         return st;
@@ -83,12 +83,12 @@ static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *
         return FRE_OK;
     }
     fre_hash128(key, r->hash_key, rec->user, rec->user_len);
-    st = curator_map_put(&r->users, index, &added, key);
+    st = fre_keymap_put(&r->users, index, &added, key);
     if (st != FRE_OK || !added)
         return st;
     if (r->books)
         fre_ledger_add_user(&r->content, rec->user, rec->user_len);
-    st = curator_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
+    st = fre_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
                       sizeof *r->user_text);
     if (st != FRE_OK)
         return st;
@@ -106,7 +106,7 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
     fre_hash128(key, r->hash_key, rec->text, rec->text_len);
     if (r->books)
         fre_ledger_add_text(&r->content, rec->text, rec->text_len);
-    st = curator_map_put(&r->texts, &c->text[c->n], &added, key);
+    st = fre_keymap_put(&r->texts, &c->text[c->n], &added, key);
     if (st == FRE_OK && added)
         st = chunk_keep_text(c, rec);
     if (st == FRE_OK)
@@ -129,12 +129,28 @@ static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool 
         st = fre_corpus_next(corpus, more, &rec, err);
         if (st != FRE_OK || !*more)
             return st;
+        if (!r->surveyed) {
+            st = fre_survey_add_text(r->survey, rec.text, rec.text_len, rec.user, rec.user_len,
+                                     err);
+            if (st != FRE_OK)
+                return st;
+        }
         st = chunk_add(r, c, &rec);
         if (st != FRE_OK)
             return fre_fail(err, st, "line %" PRIu64 ": %s while keeping the table of distinct texts",
                             rec.line, fre_status_text(st));
     }
     return st;
+}
+
+/* The marks of embeddings, for what was made of them (fre/overlap.h). */
+static fre_status mark_rows(curator_run *r, const chunk *c, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < c->n_new; i++)
+        st = fre_survey_mark_row(r->survey, c->x + i * r->dim, r->dim);
+    return st == FRE_OK ? st : fre_fail(err, st, "out of memory while reading texts");
 }
 
 /* ---- embeddings: from the spool of an interrupted run, else from the model ------------------ */
@@ -244,15 +260,15 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
 {
     uint32_t index;
     bool added;
-    fre_status st = curator_map_put(&r->cells, &index, &added, cell->bytes);
+    fre_status st = fre_keymap_put(&r->cells, &index, &added, cell->bytes);
 
     if (st == FRE_OK)
-        st = curator_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
+        st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
                           sizeof *r->cell_count);
     if (st == FRE_OK)
-        st = curator_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
+        st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
     if (st == FRE_OK)
-        st = curator_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1,
+        st = fre_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1,
                           sizeof *r->text_sampled);
     if (st == FRE_OK) {
         r->text_cell[i] = index;
@@ -284,21 +300,13 @@ static bool user_takes(curator_run *r, uint32_t user, uint32_t text)
     return !in_cell;
 }
 
-fre_status curator_too_many(uint64_t population, fre_err *err)
-{
-    return fre_fail(err, FRE_E_DATA,
-                    "the input has more users than --population %" PRIu64
-                    ", so the privacy statement would be false; state a larger --population",
-                    population);
-}
-
 fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)
 {
     const uint64_t population = r->opts->plan.population;
     const uint64_t users = user == CURATOR_NONE ? r->contributed + 1 : (uint64_t)r->users.n;
 
     if (users > population)
-        return curator_too_many(population, err);
+        return fre_survey_too_many(population, err);
     if (!user_takes(r, user, text))
         return FRE_OK;
     r->contributed++;
@@ -339,7 +347,6 @@ static void intake_stats(curator_run *r, const fre_corpus *corpus)
     r->stats.invalid = cs.invalid;
     r->stats.truncated = es.truncated;
     r->stats.foreign = es.foreign;
-    r->stats.distinct = r->n_texts;
     r->stats.contributed = r->contributed;
     r->stats.cells = r->cells.n;
     fre_progress_update(r->opts->progress, "embedding", cs.records, fre_corpus_expected(&cs));
@@ -366,6 +373,8 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
         if (st == FRE_OK)
             st = chunk_embed(r, c, err);
         if (st == FRE_OK)
+            st = mark_rows(r, c, err);
+        if (st == FRE_OK)
             st = curator_cells(r, c->cell, c->x, c->n_new, err);
         if (st == FRE_OK)
             st = chunk_count(r, c, err);
@@ -380,31 +389,6 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
                       r->opts->output);
 out:
     chunk_free(c, r->dim);
-    fre_corpus_free(corpus);
-    return st;
-}
-
-/* --dry-run: read the whole file as pass one would, and embed nothing. */
-fre_status curator_check_texts(curator_run *r, fre_err *err)
-{
-    const uint64_t population = r->opts->plan.population;
-    fre_corpus *corpus = NULL;
-    fre_record rec;
-    uint32_t user;
-    uint64_t users = 0;
-    bool more = true;
-    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
-
-    while (st == FRE_OK && more) {
-        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
-                               : fre_corpus_next(corpus, &more, &rec, err);
-        if (st != FRE_OK || !more)
-            break;
-        st = user_index(r, &user, &rec);
-        users = rec.user ? (uint64_t)r->users.n : users + 1;
-        if (st == FRE_OK && users > population)
-            st = curator_too_many(population, err);
-    }
     fre_corpus_free(corpus);
     return st;
 }

@@ -27,6 +27,10 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
     if (st == FRE_OK)
         st = curator_cells(r, cell, x, n, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        if (!r->surveyed)
+            st = fre_survey_add_row(r->survey, x + i * r->dim, r->dim, NULL, 0, err);
+        if (st != FRE_OK)
+            return st;
         st = curator_set_cell(r, from + i, &cell[i]);
         if (st != FRE_OK)
             return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
@@ -59,7 +63,6 @@ fre_status curator_intake_rows(curator_run *r, fre_err *err)
                               err);
         fre_progress_update(r->opts->progress, "placing", from, rows);
     }
-    r->stats.records = r->stats.distinct = rows;
     r->stats.contributed = r->contributed;
     r->stats.cells = r->cells.n;
 out:

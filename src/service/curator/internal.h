@@ -1,4 +1,4 @@
-/* curator/internal.h - the pieces of one run: look-up tables, pass one, pass two, the folder. */
+/* curator/internal.h - the pieces of one run: pass one, pass two, the folder. */
 #ifndef FRE_CURATOR_INTERNAL_H
 #define FRE_CURATOR_INTERNAL_H
 
@@ -6,26 +6,12 @@
 #include <fre/embed.h>
 #include <fre/sampler.h>
 #include <fre/sketch.h>
+#include <fre/survey.h>
+#include <fre/keymap.h>
 #include <fre/tally.h>
 
-#define CURATOR_NONE UINT32_MAX
+#define CURATOR_NONE FRE_KEYMAP_NONE
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */
-
-/* ---- map.c: fixed-size keys -> dense indices in order of insertion ------------------------- */
-
-typedef struct curator_map {
-    uint8_t *keys; /* n x key_bytes; already hashes, so their first bytes pick the slot */
-    uint32_t *slot;
-    size_t key_bytes, n, cap, n_slots;
-} curator_map;
-
-void curator_map_init(curator_map *m, size_t key_bytes);
-void curator_map_wipe(curator_map *m);
-/* Index of key, added when absent.  FRE_E_NOMEM; FRE_E_LIMIT at 2^32 - 2 keys. */
-FRE_MUST_CHECK fre_status curator_map_put(curator_map *m, uint32_t *index, bool *added,
-                                          const uint8_t *key);
-/* Make *array hold at least n elements of size bytes (doubling); *cap in elements. */
-FRE_MUST_CHECK fre_status curator_grow(void **array, size_t *cap, size_t n, size_t size);
 
 /* ---- run.c: one run's state ----------------------------------------------------------------- */
 
@@ -36,6 +22,8 @@ typedef struct curator_run {
     uint32_t dim;
     fre_embedder *embedder; /* NULL for a .npy without inversion */
     fre_npy *npy;           /* NULL for texts */
+    fre_survey *survey;     /* of the whole input, or of what was read of it so far; ... */
+    bool surveyed;          /* ... the whole */
     fre_sketch *sketch;
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;
@@ -46,16 +34,16 @@ typedef struct curator_run {
     uint8_t hash_key[32];        /* SECRET */
 
     /* one entry a distinct text (a row of a .npy) */
-    curator_map texts;
+    fre_keymap texts;
     uint32_t *text_cell;
     uint64_t *text_sampled;
     size_t n_texts, cap_text_cell, cap_text_sampled;
     /* one entry an occupied cell */
-    curator_map cells;
+    fre_keymap cells;
     uint64_t *cell_count; /* sampled count */
     size_t cap_cell_count;
     /* one entry a user: the first cells_per_user distinct texts */
-    curator_map users;
+    fre_keymap users;
     uint32_t *user_text;
     size_t cap_user_text;
 
@@ -81,10 +69,6 @@ FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
  * FRE_E_DATA beyond the population. */
 FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
                                              fre_err *err);
-/* The refusal of more users than the population (FRE_E_DATA). */
-fre_status curator_too_many(uint64_t population, fre_err *err);
-/* Read all texts for their form and number only. */
-FRE_MUST_CHECK fre_status curator_check_texts(curator_run *r, fre_err *err);
 /* Cells of n embeddings, in parallel. */
 FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x,
                                         size_t n, fre_err *err);

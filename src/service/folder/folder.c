@@ -1,5 +1,7 @@
 /* folder/folder.c - the files of a release; see fre/folder.h. */
+#include <fre/bridge.h>
 #include <fre/folder.h>
+#include <fre/prior.h>
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -198,6 +200,43 @@ static fre_status add_collection(json_t *release, const fre_folder *r, fre_err *
                : fre_fail(err, FRE_E_NOMEM, "out of memory while writing JSON");
 }
 
+static json_t *or_null(const char *text)
+{
+    return text[0] ? json_string(text) : json_null();
+}
+
+/* What a prior or bridge says of the text it was made of; "made_of" null: its file does not record
+ * it. */
+static json_t *statistics_json(const uint8_t *sha, const char *source, uint32_t texts,
+                               const fre_prior_card *k)
+{
+    json_t *o = model_json(NULL, sha);
+    json_t *card = k->n_marks ? json_pack("{s:o, s:o, s:o, s:s}", "file", or_null(k->file),
+                                          "sha256", or_null(k->sha256), "author",
+                                          or_null(k->author), "kind", k->rows ? "rows" : "texts")
+                              : json_null();
+    json_t *more = json_pack("{s:s, s:I, s:o}", "source", source, "texts", (json_int_t)texts,
+                             "made_of", card);
+
+    if (o && more && json_object_update(o, more) == 0) {
+        json_decref(more);
+        return o;
+    }
+    json_decref(o);
+    json_decref(more);
+    return NULL;
+}
+
+static json_t *prior_json(const fre_prior_info *p)
+{
+    return p ? statistics_json(p->sha256, p->source, p->rows, &p->card) : json_null();
+}
+
+static json_t *bridge_json(const fre_bridge_info *b)
+{
+    return b ? statistics_json(b->sha256, b->source, b->rows, &b->card) : json_null();
+}
+
 static json_t *models_json(const fre_folder *r)
 {
     const fre_inverter_parts *p = &r->inverter;
@@ -207,7 +246,7 @@ static json_t *models_json(const fre_folder *r)
         "{s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
         "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
-        "prior", model_json(NULL, p->prior), "bridge", model_json(NULL, p->bridge),
+        "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info),
         "language_model", model_json(NULL, p->language_model));
 }
 

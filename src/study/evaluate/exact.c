@@ -1,22 +1,20 @@
-/* How many synthetic texts are, word for word, somebody's text.  Folding is Unicode's case folding
- * with canonical composition (UAX 15, CaseFolding.txt) by utf8proc. */
+/* How many synthetic texts are, word for word, somebody's text. */
 #include "evaluate_private.h"
+
+#include <fre/fold.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <utf8proc.h>
 
 /* *out: folded copy, NUL-terminated, to be freed; NULL when the text is not UTF-8. */
 static fre_status fold(char **out, const char *text, size_t len)
 {
-    utf8proc_uint8_t *p = NULL;
-    utf8proc_ssize_t n = utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)len, &p,
-                                      UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_CASEFOLD);
+    const fre_status st = fre_fold_text(out, text, len, FRE_FOLD_CASE);
 
-    if (n == UTF8PROC_ERROR_NOMEM)
-        return FRE_E_NOMEM;
-    *out = n < 0 ? NULL : (char *)p;
+    if (st != FRE_E_DATA)
+        return st;
+    *out = NULL;
     return FRE_OK;
 }
 

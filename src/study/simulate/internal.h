@@ -7,6 +7,7 @@
 #include <fre/linalg.h>
 #include <fre/simulate.h>
 #include <fre/sketch.h>
+#include <fre/survey.h>
 #include <fre/tally.h>
 
 #include <pthread.h>
@@ -14,6 +15,14 @@
 #include <string.h>
 
 /* ---- population.c: who the clients are -------------------------------------------------------- */
+
+/* Distinct texts that are not embedded yet. */
+typedef struct simulate_texts {
+    fre_buf store; /* SECRET */
+    size_t *at;    /* of each in the store */
+    uint32_t *len;
+    size_t n;
+} simulate_texts;
 
 /* Distinct texts are rows; users have some of them; clients are users. */
 typedef struct simulate_population {
@@ -27,15 +36,20 @@ typedef struct simulate_population {
     uint32_t *client; /* user of each client, in the order of their coming */
     uint64_t clients;
     uint64_t records;
+    fre_survey *survey; /* of the input */
+    simulate_texts texts;
     fre_npy_meta embedder;
 } simulate_population;
 
-/* Reads and embeds.  *embedder: NULL for a .npy unless it is wanted. */
+/* Reads; texts are embedded later.  *embedder: NULL for a .npy unless it is wanted. */
 FRE_MUST_CHECK fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
                                                    const fre_simulate_opts *o, fre_err *err);
 /* Who takes part. */
 FRE_MUST_CHECK fre_status simulate_population_draw(simulate_population *p, uint64_t clients,
                                                    fre_rng *r, fre_err *err);
+/* Embeds the texts of those who take part; rows are numbered anew. */
+FRE_MUST_CHECK fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
+                                                    const fre_simulate_opts *o, fre_err *err);
 void simulate_population_wipe(simulate_population *p);
 /* The rows of a client: their number, and *first of them (NULL, and *only, when there is just
  * one). */

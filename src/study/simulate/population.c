@@ -37,6 +37,15 @@ typedef struct reading {
     bool has_users;
 } reading;
 
+static void texts_wipe(simulate_texts *t)
+{
+    if (t->store.p)
+        fre_buf_wipe(&t->store);
+    free(t->at);
+    free(t->len);
+    *t = (simulate_texts){.n = 0};
+}
+
 static void reading_wipe(reading *r)
 {
     if (r->record)
@@ -73,7 +82,8 @@ static fre_status keep_record(reading *r, const fre_record *rec)
     return fre_buf_append(&r->store, rec->text, rec->text_len);
 }
 
-static fre_status read_texts(reading *r, const fre_simulate_opts *o, fre_err *err)
+static fre_status read_texts(reading *r, fre_survey *survey, const fre_simulate_opts *o,
+                             fre_err *err)
 {
     fre_corpus *corpus = NULL;
     fre_record rec;
@@ -83,6 +93,9 @@ static fre_status read_texts(reading *r, const fre_simulate_opts *o, fre_err *er
     while (st == FRE_OK && more) {
         st = fre_corpus_next(corpus, &more, &rec, err);
         if (st != FRE_OK || !more)
+            break;
+        st = fre_survey_add_text(survey, rec.text, rec.text_len, rec.user, rec.user_len, err);
+        if (st != FRE_OK)
             break;
         st = keep_record(r, &rec);
         if (st != FRE_OK)
@@ -117,36 +130,91 @@ static int by_user(const void *a, const void *b)
     return c != 0 ? c : by_order(a, b);
 }
 
-/* Numbers the distinct texts and embeds each once; r's records are in no order afterwards. */
-static fre_status embed_rows(simulate_population *p, reading *r, fre_embedder *e,
-                             const fre_simulate_opts *o, fre_err *err)
+/* Numbers the distinct texts, whose store becomes p's; r's records are in no order afterwards. */
+static fre_status number_rows(simulate_population *p, reading *r, fre_err *err)
 {
-    const char *text[EMBED_TEXTS];
-    size_t len[EMBED_TEXTS], n = 0, done = 0;
-    fre_status st = FRE_OK;
+    simulate_texts *t = &p->texts;
 
     if (r->n > 0)
         qsort(r->record, r->n, sizeof *r->record, by_text);
+    t->at = malloc(r->n * sizeof *t->at + 1);
+    t->len = malloc(r->n * sizeof *t->len + 1);
+    if (!t->at || !t->len)
+        return no_memory(err);
     for (size_t i = 0; i < r->n; i++) {
-        if (i == 0 || memcmp(r->record[i].text, r->record[i - 1].text, 16) != 0)
-            p->rows++;
-        r->record[i].row = (uint32_t)p->rows - 1;
+        if (i == 0 || memcmp(r->record[i].text, r->record[i - 1].text, 16) != 0) {
+            t->at[t->n] = r->record[i].at;
+            t->len[t->n++] = r->record[i].len;
+        }
+        r->record[i].row = (uint32_t)t->n - 1;
     }
+    p->rows = t->n;
+    t->store = r->store;
+    fre_buf_init(&r->store, SIZE_MAX / 2); /* handed over */
+    return FRE_OK;
+}
+
+/* Texts of nobody who takes part go; the others move up. */
+static fre_status keep_used(simulate_population *p, fre_err *err)
+{
+    simulate_texts *t = &p->texts;
+    const size_t entries = p->user_first ? p->user_first[p->users] : p->users;
+    uint32_t *as = calloc(t->n + 1, sizeof *as); /* new number + 1; 0: not used */
+    uint32_t n = 0;
+
+    if (!as)
+        return no_memory(err);
+    for (uint64_t i = 0; i < p->clients; i++) {
+        const uint32_t *list;
+        uint32_t only;
+        const uint32_t m = simulate_client_rows(p, i, &list, &only);
+
+        for (uint32_t k = 0; k < m; k++)
+            as[list[k]] = 1;
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        if (!as[i])
+            continue;
+        t->at[n] = t->at[i];
+        t->len[n++] = t->len[i];
+        as[i] = n;
+    }
+    for (size_t i = 0; i < entries; i++)
+        p->user_row[i] = as[p->user_row[i]] ? as[p->user_row[i]] - 1 : 0; /* 0: of no client */
+    free(as);
+    p->rows = t->n = n;
+    return FRE_OK;
+}
+
+fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
+                                     const fre_simulate_opts *o, fre_err *err)
+{
+    simulate_texts *t = &p->texts;
+    const char *text[EMBED_TEXTS];
+    fre_status st;
+
+    if (p->npy)
+        return FRE_OK;
+    st = keep_used(p, err);
+    if (st != FRE_OK)
+        return st;
     p->row = malloc(p->rows * p->dim * sizeof *p->row + 1);
     if (!p->row)
         return no_memory(err);
-    for (size_t i = 0; st == FRE_OK && i <= r->n; i++) {
-        if (n == EMBED_TEXTS || (i == r->n && n > 0)) {
-            st = fre_embed_texts(e, p->row + done * p->dim, text, len, n, err);
-            done += n;
-            n = 0;
-            fre_progress_update(o->progress, "embedding", done, p->rows);
+    for (size_t at = 0; st == FRE_OK && at < t->n; at += EMBED_TEXTS) {
+        const size_t n = t->n - at < EMBED_TEXTS ? t->n - at : EMBED_TEXTS;
+        size_t len[EMBED_TEXTS];
+
+        for (size_t i = 0; i < n; i++) {
+            text[i] = (const char *)t->store.p + t->at[at + i];
+            len[i] = t->len[at + i];
         }
-        if (i < r->n && r->record[i].row == done + n) {
-            text[n] = (const char *)r->store.p + r->record[i].at;
-            len[n++] = r->record[i].len;
-        }
+        fre_progress_update(o->progress, "embedding", at, t->n);
+        st = fre_embed_texts(e, p->row + at * p->dim, text, len, n, err);
+        for (size_t i = 0; st == FRE_OK && i < n; i++)
+            st = fre_survey_mark_row(p->survey, p->row + (at + i) * p->dim, p->dim);
     }
+    texts_wipe(t);
     return st;
 }
 
@@ -194,8 +262,7 @@ static fre_status group_users(simulate_population *p, reading *r, uint32_t most,
     return FRE_OK;
 }
 
-static fre_status load_texts(simulate_population *p, fre_embedder *e, const fre_simulate_opts *o,
-                             fre_err *err)
+static fre_status load_texts(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
 {
     reading r = {.has_users = o->corpus.user_field != NULL};
     fre_rng rng;
@@ -205,12 +272,12 @@ static fre_status load_texts(simulate_population *p, fre_embedder *e, const fre_
     if (st == FRE_OK) {
         fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
         fre_rng_wipe(&rng);
-        st = read_texts(&r, o, err);
+        st = read_texts(&r, p->survey, o, err);
     }
     if (st == FRE_OK && r.n == 0)
         st = fre_fail(err, FRE_E_DATA, "%s holds no text", o->input);
     if (st == FRE_OK)
-        st = embed_rows(p, &r, e, o, err);
+        st = number_rows(p, &r, err);
     if (st == FRE_OK)
         st = group_users(p, &r, o->plan.cells_per_user, err);
     p->records = r.n;
@@ -238,6 +305,24 @@ static fre_status open_embedder(simulate_population *p, fre_embedder **out,
     return FRE_OK;
 }
 
+static fre_status survey_rows(simulate_population *p, fre_err *err)
+{
+    float *spare = malloc(p->dim * sizeof *spare + 1);
+    fre_status st = spare ? FRE_OK : no_memory(err);
+
+    for (size_t i = 0; st == FRE_OK && i < p->rows; i++) {
+        const float *x;
+
+        st = simulate_row(p, &x, spare, i, err);
+        if (st == FRE_OK)
+            st = fre_survey_add_row(p->survey, x, p->dim, NULL, 0, err);
+    }
+    if (spare)
+        fre_wipe(spare, p->dim * sizeof *spare);
+    free(spare);
+    return st;
+}
+
 static fre_status open_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
 {
     fre_status st;
@@ -254,17 +339,22 @@ static fre_status open_rows(simulate_population *p, const fre_simulate_opts *o, 
         p->embedder = *fre_npy_meta_view(p->npy);
     if (p->rows == 0)
         return fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
-    return FRE_OK;
+    return survey_rows(p, err);
 }
 
 fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
                                     const fre_simulate_opts *o, fre_err *err)
 {
     const bool npy = is_npy(o->input);
+    const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
+                                .population = o->users ? 0 : o->plan.population};
     fre_corpus *probe = NULL;
-    fre_status st = npy ? open_rows(p, o, err) : FRE_OK;
+    fre_status st = fre_survey_new(&p->survey, &so, err);
 
-    if (!npy && strcmp(o->input, "-") != 0) {
+    if (st == FRE_OK && npy)
+        st = open_rows(p, o, err);
+
+    if (st == FRE_OK && !npy && strcmp(o->input, "-") != 0) {
         st = fre_corpus_open(&probe, o->input, &o->corpus, err); /* before a model is loaded */
         fre_corpus_free(probe);
     }
@@ -273,7 +363,7 @@ fre_status simulate_population_load(simulate_population *p, fre_embedder **embed
     if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
         st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
                       o->input);
-    return st == FRE_OK && !npy ? load_texts(p, *embedder, o, err) : st;
+    return st == FRE_OK && !npy ? load_texts(p, o, err) : st;
 }
 
 fre_status simulate_population_draw(simulate_population *p, uint64_t clients, fre_rng *r,
@@ -301,6 +391,8 @@ fre_status simulate_population_draw(simulate_population *p, uint64_t clients, fr
 void simulate_population_wipe(simulate_population *p)
 {
     fre_npy_free(p->npy);
+    fre_survey_free(p->survey);
+    texts_wipe(&p->texts);
     if (p->row)
         fre_wipe(p->row, p->rows * p->dim * sizeof *p->row);
     free(p->row);

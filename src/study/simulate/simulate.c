@@ -106,10 +106,20 @@ static fre_status open_population(simulate_run *s, fre_err *err)
                         "there are more clients than --population %" PRIu64
                         ": state a larger one, or fewer --users",
                         o->plan.population);
+    fre_survey_count(&out->survey, s->population.survey, o->plan.threshold);
+    if (o->looked)
+        o->looked(o->looked_ctx, &out->survey);
+    if (o->search.public_corpus && s->embedder && !s->population.npy)
+        st = fre_check_public_corpus(o->search.public_corpus,
+                                     fre_survey_texts(s->population.survey), err);
+    if (st != FRE_OK)
+        return st;
     st = simulate_stream(s, &r, "population", 0);
     if (st == FRE_OK)
         st = simulate_population_draw(&s->population, out->users, &r, err);
     fre_rng_wipe(&r);
+    if (st == FRE_OK)
+        st = simulate_population_embed(&s->population, s->embedder, o, err);
     out->is_private = !o->seeded && !o->noise && out->users <= out->input_users &&
                       isfinite(fre_plan_certified_epsilon(&out->plan));
     return st;
@@ -132,7 +142,11 @@ static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *er
         return st;
     io.seed = fre_rng_u64(&r); /* of post-processing: not secret */
     fre_rng_wipe(&r);
-    return fre_inverter_new(out, s->embedder, &io, err);
+    st = fre_inverter_new(out, s->embedder, &io, err);
+    return st == FRE_OK
+               ? fre_inverter_check_sources(*out, fre_survey_texts(s->population.survey),
+                                            fre_survey_rows(s->population.survey), err)
+               : st;
 }
 
 /* ---- after --------------------------------------------------------------------------------------- */

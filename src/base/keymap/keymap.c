@@ -1,25 +1,25 @@
-/* curator/map.c - open addressing over keys that are hashes already. */
-#include "internal.h"
+/* keymap.c - open addressing over keys that are hashes already. */
+#include <fre/keymap.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-void curator_map_init(curator_map *m, size_t key_bytes)
+void fre_keymap_init(fre_keymap *m, size_t key_bytes)
 {
     memset(m, 0, sizeof *m);
     m->key_bytes = key_bytes;
 }
 
-void curator_map_wipe(curator_map *m)
+void fre_keymap_wipe(fre_keymap *m)
 {
     if (m->keys)
         fre_wipe(m->keys, m->cap * m->key_bytes);
     free(m->keys);
     free(m->slot);
-    curator_map_init(m, m->key_bytes);
+    fre_keymap_init(m, m->key_bytes);
 }
 
-fre_status curator_grow(void **array, size_t *cap, size_t n, size_t size)
+fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size)
 {
     size_t want = *cap ? *cap : 1024;
     void *p;
@@ -44,7 +44,7 @@ fre_status curator_grow(void **array, size_t *cap, size_t n, size_t size)
     return FRE_OK;
 }
 
-static size_t map_home(const curator_map *m, const uint8_t *key)
+static size_t map_home(const fre_keymap *m, const uint8_t *key)
 {
     uint64_t h;
 
@@ -52,20 +52,20 @@ static size_t map_home(const curator_map *m, const uint8_t *key)
     return (size_t)h & (m->n_slots - 1);
 }
 
-static fre_status map_rehash(curator_map *m, size_t n_slots)
+static fre_status map_rehash(fre_keymap *m, size_t n_slots)
 {
     uint32_t *old = m->slot;
     uint32_t *slot = malloc(n_slots * sizeof *slot);
 
     if (!slot)
         return FRE_E_NOMEM;
-    memset(slot, 0xff, n_slots * sizeof *slot); /* CURATOR_NONE */
+    memset(slot, 0xff, n_slots * sizeof *slot); /* FRE_KEYMAP_NONE */
     m->slot = slot;
     m->n_slots = n_slots;
     for (size_t i = 0; i < m->n; i++) {
         size_t s = map_home(m, m->keys + i * m->key_bytes);
 
-        while (slot[s] != CURATOR_NONE)
+        while (slot[s] != FRE_KEYMAP_NONE)
             s = (s + 1) & (n_slots - 1);
         slot[s] = (uint32_t)i;
     }
@@ -73,7 +73,7 @@ static fre_status map_rehash(curator_map *m, size_t n_slots)
     return FRE_OK;
 }
 
-fre_status curator_map_put(curator_map *m, uint32_t *index, bool *added, const uint8_t *key)
+fre_status fre_keymap_put(fre_keymap *m, uint32_t *index, bool *added, const uint8_t *key)
 {
     fre_status st;
     size_t s;
@@ -83,16 +83,16 @@ fre_status curator_map_put(curator_map *m, uint32_t *index, bool *added, const u
         if (st != FRE_OK)
             return st;
     }
-    for (s = map_home(m, key); m->slot[s] != CURATOR_NONE; s = (s + 1) & (m->n_slots - 1)) {
+    for (s = map_home(m, key); m->slot[s] != FRE_KEYMAP_NONE; s = (s + 1) & (m->n_slots - 1)) {
         if (memcmp(m->keys + (size_t)m->slot[s] * m->key_bytes, key, m->key_bytes) == 0) {
             *index = m->slot[s];
             *added = false;
             return FRE_OK;
         }
     }
-    if (m->n >= CURATOR_NONE - 1)
+    if (m->n >= FRE_KEYMAP_NONE - 1)
         return FRE_E_LIMIT;
-    st = curator_grow((void **)&m->keys, &m->cap, m->n + 1, m->key_bytes);
+    st = fre_grow((void **)&m->keys, &m->cap, m->n + 1, m->key_bytes);
     if (st != FRE_OK)
         return st;
     memcpy(m->keys + m->n * m->key_bytes, key, m->key_bytes);

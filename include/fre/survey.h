@@ -1,0 +1,60 @@
+/** fre/survey.h - an input looked over before anything is spent on it: how much there is, how often
+ * wordings repeat, and marks to compare it with public material (fre/overlap.h).
+ *
+ * All of it is exact and PRIVATE: for the curator's eyes, never for a release.  Memory: some 70 bytes
+ * a distinct text and, with users, 30 a user.  Threads: one thread at a time a survey.
+ */
+#ifndef FRE_SURVEY_H
+#define FRE_SURVEY_H
+
+#include <fre/core.h>
+#include <fre/corpus.h>
+#include <fre/overlap.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fre_survey_opts {
+    uint32_t cells_per_user; /**< >= 1: a user's first so many distinct texts count */
+    uint64_t population;     /**< more users are refused; 0: no bound */
+    const fre_progress *progress; /**< NULL: none */
+} fre_survey_opts;
+
+/** A user without a name is one for each record. */
+typedef struct fre_survey_counts {
+    uint64_t records, users, distinct, empty, invalid;
+    uint64_t counted;          /**< records that may count, under cells_per_user */
+    uint64_t repeated_texts;   /**< distinct texts that at least `threshold` users hold ... */
+    uint64_t repeated_records; /**< ... and the counted records of them */
+} fre_survey_counts;
+
+typedef struct fre_survey fre_survey;
+
+FRE_API FRE_MUST_CHECK fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts,
+                                                 fre_err *err);
+FRE_API void fre_survey_free(fre_survey *s); /* wipes */
+/** The refusal of more users than the population: FRE_E_DATA. */
+FRE_API fre_status fre_survey_too_many(uint64_t population, fre_err *err);
+/** user NULL: a user of its own.  FRE_E_DATA: more users than the population (docs/formats.md says
+ * why that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, const char *text, size_t len,
+                                                      const char *user, size_t user_len,
+                                                      fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim,
+                                                     const char *user, size_t user_len,
+                                                     fre_err *err);
+/** All records of a file of texts.  Also what fre_corpus_open and _next return. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_file(fre_survey *s, const char *path,
+                                                      const fre_corpus_opts *opts, fre_err *err);
+FRE_API void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold);
+/** Marks of what was added as texts, and as rows; borrowed, not NULL. */
+FRE_API fre_overlap_set *fre_survey_texts(fre_survey *s);
+FRE_API fre_overlap_set *fre_survey_rows(fre_survey *s);
+/** A row that is known for texts that were added: marks only, nothing is counted. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_SURVEY_H */

@@ -1,0 +1,78 @@
+/* fold.c - see fre/fold.h. */
+#include <fre/fold.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <utf8proc.h>
+
+static fre_status map_text(char **out, const char *text, size_t len, utf8proc_option_t options)
+{
+    utf8proc_uint8_t *p = NULL;
+    const utf8proc_ssize_t n =
+        utf8proc_map((const utf8proc_uint8_t *)text, (utf8proc_ssize_t)len, &p, options);
+
+    if (n < 0)
+        return n == UTF8PROC_ERROR_NOMEM ? FRE_E_NOMEM : FRE_E_DATA;
+    *out = (char *)p;
+    return FRE_OK;
+}
+
+static fre_status copy_text(char **out, const char *text, size_t len)
+{
+    *out = strndup(text, len);
+    return *out ? FRE_OK : FRE_E_NOMEM;
+}
+
+fre_status fre_fold_text(char **out, const char *text, size_t len, fre_fold how)
+{
+    const utf8proc_option_t compose = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
+
+    if (how == FRE_FOLD_NONE)
+        return copy_text(out, text, len);
+    return map_text(out, text, len, how == FRE_FOLD_CASE ? compose | UTF8PROC_CASEFOLD : compose);
+}
+
+/* Letters, marks on them, digits. */
+static bool is_word(utf8proc_int32_t c)
+{
+    return strchr("LMN", utf8proc_category_string(c)[0]) != NULL;
+}
+
+/* Stands inside a word and is no part of it: "dont" is to be the same as "don't". */
+static bool is_apostrophe(utf8proc_int32_t c)
+{
+    return c == '\'' || c == 0x2019;
+}
+
+/* In place: never longer than it was. */
+static void keep_words(utf8proc_uint8_t *text)
+{
+    utf8proc_uint8_t *w = text;
+
+    for (const utf8proc_uint8_t *r = text; *r;) {
+        utf8proc_int32_t c;
+        const utf8proc_ssize_t n = utf8proc_iterate(r, -1, &c);
+
+        if (n <= 0)
+            break; /* utf8proc wrote it: cannot be */
+        if (is_word(c)) {
+            memmove(w, r, (size_t)n);
+            w += n;
+        } else if (!is_apostrophe(c) && w > text && w[-1] != ' ') {
+            *w++ = ' ';
+        }
+        r += n;
+    }
+    if (w > text && w[-1] == ' ')
+        w--;
+    *w = '\0';
+}
+
+fre_status fre_fold_words(char **out, const char *text, size_t len)
+{
+    fre_status st = fre_fold_text(out, text, len, FRE_FOLD_CASE);
+
+    if (st == FRE_OK)
+        keep_words((utf8proc_uint8_t *)*out);
+    return st;
+}

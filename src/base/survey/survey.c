@@ -1,0 +1,226 @@
+/* survey.c - see fre/survey.h. */
+#include <fre/survey.h>
+#include <fre/keymap.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 16u
+#define PROGRESS_RECORDS 8192u
+
+struct fre_survey {
+    fre_survey_opts opts;
+    uint8_t hash_key[32]; /* SECRET */
+    fre_keymap texts, users;
+    uint64_t *holders; /* of each text: counted records */
+    uint32_t *held;    /* cells_per_user texts of each user, FRE_KEYMAP_NONE where fewer */
+    size_t cap_holders, cap_held;
+    fre_overlap_set *text_marks, *row_marks;
+    fre_survey_counts counts;
+};
+
+fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts, fre_err *err)
+{
+    fre_survey *s = calloc(1, sizeof *s);
+    fre_rng rng;
+    fre_status st = s ? FRE_OK : FRE_E_NOMEM;
+
+    if (st == FRE_OK) {
+        s->opts = *opts;
+        fre_keymap_init(&s->texts, KEY_BYTES);
+        fre_keymap_init(&s->users, KEY_BYTES);
+        st = fre_overlap_set_new(&s->text_marks);
+    }
+    if (st == FRE_OK)
+        st = fre_overlap_set_new(&s->row_marks);
+    if (st == FRE_OK)
+        st = fre_rng_init(&rng);
+    if (st != FRE_OK) {
+        fre_survey_free(s);
+        return fre_fail(err, st, "%s before looking over the input", fre_status_text(st));
+    }
+    fre_rng_bytes(&rng, s->hash_key, sizeof s->hash_key);
+    fre_rng_wipe(&rng);
+    *out = s;
+    return FRE_OK;
+}
+
+void fre_survey_free(fre_survey *s)
+{
+    if (!s)
+        return;
+    fre_keymap_wipe(&s->texts);
+    fre_keymap_wipe(&s->users);
+    if (s->holders)
+        fre_wipe(s->holders, s->cap_holders * sizeof *s->holders);
+    if (s->held)
+        fre_wipe(s->held, s->cap_held * sizeof *s->held);
+    free(s->holders);
+    free(s->held);
+    fre_overlap_set_free(s->text_marks);
+    fre_overlap_set_free(s->row_marks);
+    fre_wipe(s, sizeof *s);
+    free(s);
+}
+
+/* ---- one record ------------------------------------------------------------------------------ */
+
+static fre_status find_user(fre_survey *s, uint32_t *index, const char *user, size_t len)
+{
+    const size_t c = s->opts.cells_per_user;
+    uint8_t key[KEY_BYTES];
+    bool added;
+    fre_status st;
+
+    fre_hash128(key, s->hash_key, user, len);
+    st = fre_keymap_put(&s->users, index, &added, key);
+    if (st != FRE_OK || !added)
+        return st;
+    st = fre_grow((void **)&s->held, &s->cap_held, s->users.n * c, sizeof *s->held);
+    for (size_t i = 0; st == FRE_OK && i < c; i++)
+        s->held[*index * c + i] = FRE_KEYMAP_NONE;
+    return st;
+}
+
+/* Is it among the user's first cells_per_user distinct texts, and new there? */
+static bool user_takes(fre_survey *s, uint32_t user, uint32_t text)
+{
+    const size_t c = s->opts.cells_per_user;
+    uint32_t *held = s->held + user * c;
+    size_t i = 0;
+
+    while (i < c && held[i] != FRE_KEYMAP_NONE && held[i] != text)
+        i++;
+    if (i == c || held[i] == text)
+        return false;
+    held[i] = text;
+    return true;
+}
+
+static fre_status add(fre_survey *s, const uint8_t key[KEY_BYTES], bool *is_new, const char *user,
+                      size_t user_len)
+{
+    uint32_t text, of = 0;
+    fre_status st = fre_keymap_put(&s->texts, &text, is_new, key);
+
+    if (st == FRE_OK)
+        st = fre_grow((void **)&s->holders, &s->cap_holders, s->texts.n, sizeof *s->holders);
+    if (st == FRE_OK && user)
+        st = find_user(s, &of, user, user_len);
+    if (st != FRE_OK)
+        return st;
+    s->counts.records++;
+    s->counts.users = user ? s->users.n : s->counts.users + 1;
+    s->counts.distinct = s->texts.n;
+    if (!user || user_takes(s, of, text)) {
+        s->holders[text]++;
+        s->counts.counted++;
+    }
+    return FRE_OK;
+}
+
+fre_status fre_survey_too_many(uint64_t population, fre_err *err)
+{
+    return fre_fail(err, FRE_E_DATA,
+                    "the input has more users than --population %" PRIu64
+                    ", so the privacy statement would be false; state a larger --population",
+                    population);
+}
+
+static fre_status check(const fre_survey *s, fre_status st, fre_err *err)
+{
+    if (st != FRE_OK)
+        return fre_fail(err, st, "%s while looking over the input", fre_status_text(st));
+    if (s->opts.population && s->counts.users > s->opts.population)
+        return fre_survey_too_many(s->opts.population, err);
+    return FRE_OK;
+}
+
+fre_status fre_survey_add_text(fre_survey *s, const char *text, size_t len, const char *user,
+                               size_t user_len, fre_err *err)
+{
+    uint8_t key[KEY_BYTES];
+    bool is_new;
+    fre_status st;
+
+    fre_hash128(key, s->hash_key, text, len);
+    st = add(s, key, &is_new, user, user_len);
+    if (st == FRE_OK && is_new)
+        st = fre_overlap_add_text(s->text_marks, text, len);
+    return check(s, st, err);
+}
+
+fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim, const char *user,
+                              size_t user_len, fre_err *err)
+{
+    uint8_t key[KEY_BYTES];
+    bool is_new;
+    fre_status st;
+
+    fre_hash128(key, s->hash_key, row, dim * sizeof *row);
+    st = add(s, key, &is_new, user, user_len);
+    if (st == FRE_OK && is_new)
+        st = fre_survey_mark_row(s, row, dim);
+    return check(s, st, err);
+}
+
+fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
+{
+    return fre_overlap_add_row(s->row_marks, row, dim);
+}
+
+/* ---- a file ---------------------------------------------------------------------------------- */
+
+fre_status fre_survey_add_file(fre_survey *s, const char *path, const fre_corpus_opts *opts,
+                               fre_err *err)
+{
+    fre_corpus *corpus = NULL;
+    fre_corpus_stats stats;
+    fre_record rec;
+    bool more = true;
+    fre_status st = fre_corpus_open(&corpus, path, opts, err);
+
+    while (st == FRE_OK) {
+        st = fre_corpus_next(corpus, &more, &rec, err);
+        if (st != FRE_OK || !more)
+            break;
+        st = fre_survey_add_text(s, rec.text, rec.text_len, rec.user, rec.user_len, err);
+        if (s->counts.records % PROGRESS_RECORDS != 0)
+            continue;
+        fre_corpus_get_stats(corpus, &stats);
+        fre_progress_update(s->opts.progress, "reading", stats.records,
+                            fre_corpus_expected(&stats));
+        if (st == FRE_OK && fre_interrupted())
+            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+    }
+    if (corpus) {
+        fre_corpus_get_stats(corpus, &stats);
+        s->counts.empty += stats.empty;
+        s->counts.invalid += stats.invalid;
+    }
+    fre_corpus_free(corpus);
+    return st;
+}
+
+/* ---- what was seen --------------------------------------------------------------------------- */
+
+void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold)
+{
+    *out = s->counts;
+    for (size_t i = 0; i < s->texts.n; i++)
+        if (s->holders[i] >= threshold) {
+            out->repeated_texts++;
+            out->repeated_records += s->holders[i];
+        }
+}
+
+fre_overlap_set *fre_survey_texts(fre_survey *s)
+{
+    return s->text_marks;
+}
+
+fre_overlap_set *fre_survey_rows(fre_survey *s)
+{
+    return s->row_marks;
+}

@@ -1,0 +1,87 @@
+/* What texts are written with must not be made of the private texts: corpus, prior and bridge
+ * compared with what goes in. */
+#include "invert_private.h"
+
+#include <stdlib.h>
+
+static fre_status judge(const char *what, const char *name, fre_overlap_set *public_set,
+                        fre_overlap_set *private_set, fre_err *err)
+{
+    fre_overlap o;
+    fre_status st = fre_overlap_compare(&o, public_set, private_set);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, name);
+    if (!fre_overlap_is_too_much(&o))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_REFUSED,
+                    "%s %.200s was not made without the input: of the %zu and %zu different texts "
+                    "compared, %zu are the same.  What it holds can come out past all noise, so it "
+                    "must be public and independent of the private texts: give another or none",
+                    what, name, o.of_public, o.of_private, o.both);
+}
+
+fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts, fre_err *err)
+{
+    fre_overlap_set *corpus = NULL;
+    fre_status st = fre_overlap_set_new(&corpus);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "out of memory while comparing %.300s with the input", path);
+    st = fre_overlap_add_file(corpus, path, NULL, err);
+    if (st == FRE_OK)
+        st = judge("the public corpus", path, corpus, texts, err);
+    fre_overlap_set_free(corpus);
+    return st;
+}
+
+static fre_status check_card(const char *what, const char *source, const fre_prior_card *card,
+                             fre_overlap_set *texts, fre_overlap_set *rows, fre_err *err)
+{
+    fre_overlap_set *made_of = NULL;
+    fre_status st;
+
+    if (card->n_marks == 0)
+        return FRE_OK;
+    st = fre_overlap_set_of_sketch(&made_of, card->mark, card->n_marks);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, source);
+    st = judge(what, source, made_of, card->rows ? rows : texts, err);
+    fre_overlap_set_free(made_of);
+    return st;
+}
+
+static fre_status check_index(const inv_rows *r, fre_overlap_set *rows, fre_err *err)
+{
+    fre_overlap_set *corpus = NULL;
+    float *x = malloc(r->dim * sizeof *x + 1);
+    fre_status st = x ? fre_overlap_set_new(&corpus) : FRE_E_NOMEM;
+
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        inv_rows_get(r, x, i);
+        st = fre_overlap_add_row(corpus, x, r->dim);
+    }
+    free(x);
+    if (st == FRE_OK)
+        st = judge("the public corpus,", "by its embeddings,", corpus, rows, err);
+    else
+        (void)fre_fail(err, st, "out of memory while comparing embeddings");
+    fre_overlap_set_free(corpus);
+    return st;
+}
+
+fre_status fre_inverter_check_sources(const fre_inverter *v, fre_overlap_set *texts,
+                                      fre_overlap_set *rows, fre_err *err)
+{
+    const fre_prior_info *prior = v->prior ? fre_prior_info_view(v->prior) : NULL;
+    const fre_bridge_info *bridge = v->bridge ? fre_bridge_info_view(v->bridge) : NULL;
+    fre_status st = FRE_OK;
+
+    if (prior)
+        st = check_card("the prior of", prior->source, &prior->card, texts, rows, err);
+    if (st == FRE_OK && bridge)
+        st = check_card("the bridge of", bridge->source, &bridge->card, texts, rows, err);
+    if (st == FRE_OK && v->has_corpus)
+        st = check_index(&v->index->texts, rows, err);
+    return st;
+}
