@@ -121,10 +121,13 @@ static void print_statuses(FILE *f)
         {66, "the input is missing, empty or unreadable"},
         {70, "internal error"},
         {73, "the output exists or cannot be created"},
-        {74, "input/output error, such as a full disk"},
+        {74, "input/output error, such as a full disk; a result that is complete in its file stays "
+             "a success when standard output fails"},
         {75, "try again later"},
         {77, "refused, for instance by the ledger"},
         {130, "interrupted: the program ends by the signal itself"},
+        {141, "whoever reads standard output has gone: the program ends by SIGPIPE, unless its "
+              "result is a file"},
     };
     fputs(".SH EXIT STATUS\n", f);
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
@@ -143,6 +146,11 @@ static void print_surroundings(FILE *f)
           "dimension for each text.\n"
           ".TP\n.B XDG_STATE_HOME\n"
           "State folder, where the ledger lies (default: ~/.local/state).\n"
+          ".TP\n.B COLUMNS\n"
+          "Width of what is printed for people (default: the terminal's, else 80).\n"
+          ".TP\n.B NO_COLOR, CLICOLOR, CLICOLOR_FORCE, TERM\n"
+          "A terminal gets colour unless NO_COLOR is set, CLICOLOR is 0 or TERM is dumb; with "
+          "CLICOLOR_FORCE a file gets it too.\n"
           ".SH FILES\n"
           "A run of \\fBsynthesize\\fR makes a folder with \\fIsynthetic.jsonl\\fR, "
           "\\fIrelease.json\\fR, \\fIcentroids.npy\\fR and \\fIcounts.npy\\fR. "
