@@ -5,7 +5,9 @@
  * scored by the posterior
  *     score(T) = -||mu - E(T)||^2 / (2 max(s, floor)^2) + w * log p(T | mu),
  * s the noise's std a coordinate (sigma/c), floor .02, w 1, tuned on public text only
- * (docs/decisions).  Rounds of edits of the best candidates follow, proposed by the decoder; the
+ * (docs/decisions).  To log p the vocabulary (GGUF) beside the decoder adds what words and neighbours
+ * of public text say against T: non-words, sentences cut off, words in no order (decision 0012).
+ * Rounds of edits of the best candidates follow, proposed by the decoder; the
  * best ever seen is kept.  The noisy vector goes in as it is, never renormalised.
  */
 #ifndef FRE_INVERT_H
@@ -20,6 +22,8 @@ extern "C" {
 #endif
 
 #define FRE_INVERTER_DEFAULT "minilm-inverter.q8_0.gguf"
+#define FRE_VOCABULARY_DEFAULT "minilm-inverter.vocabulary.gguf" /* beside the decoder */
+#define FRE_VOCABULARY_ARCHITECTURE "fre-e2t-vocabulary" /**< general.architecture of its file */
 #define FRE_INVERTER_SEARCH "search"
 #define FRE_INVERTER_PROJECTOR "minilm-inverter-projector.f16.gguf" /* beside the decoder */
 
@@ -66,7 +70,8 @@ typedef struct fre_search_opts {
 } fre_search_opts;
 
 typedef struct fre_inverter_opts {
-    /** Decoder GGUF, its projector beside it; NULL: the bundled default; FRE_INVERTER_SEARCH: none,
+    /** Decoder GGUF, its projector beside it, and its vocabulary ("NAME.vocabulary.gguf") if it has one;
+     * NULL: the bundled default; FRE_INVERTER_SEARCH: none,
      * which works for any embedder, with a public corpus or a language model. */
     const char *path;
     uint32_t threads;      /**< >= 1 */
@@ -125,6 +130,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verif
  * and the effort. */
 typedef struct fre_inverter_parts {
     const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
+    const uint8_t *vocabulary;
     const uint8_t *public_corpus; /**< of the file */
     uint32_t effort;              /**< 1..10 */
     const struct fre_prior_info *prior_info;   /**< borrowed from the inverter; NULL: none */
@@ -155,6 +161,15 @@ FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
 FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out,
                                              const float *mu, const double *noise_std, size_t n,
                                              const fre_progress *progress, fre_err *err);
+
+/** The same for the cells of one release, which lie apart: where two rows would get the same text (case
+ * and marks aside), the one farther from it takes its next best text that no other row has, as long as
+ * that is nearly as good (12 nats of score).  Else both keep it.  A text as near as the true one would
+ * be always stays. */
+FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversion *out,
+                                                   const float *mu, const double *noise_std,
+                                                   size_t n, const fre_progress *progress,
+                                                   fre_err *err);
 
 /** One text as the decoder wrote it. */
 typedef struct fre_draw {

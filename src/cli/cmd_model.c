@@ -15,6 +15,7 @@ static const char *const bundled[][2] = {
     {FRE_EMBEDDER_DEFAULT, "embedder"},
     {FRE_INVERTER_DEFAULT, "inverter"},
     {FRE_INVERTER_PROJECTOR, "projector of the inverter"},
+    {FRE_VOCABULARY_DEFAULT, "vocabulary of the inverter"},
     {FRE_PRIOR_DEFAULT, "prior of the embedder"},
     {FRE_LM_DEFAULT, "language model (optional)"},
 };
@@ -198,6 +199,41 @@ static fre_status info_of_bridge(const cli *c, const char *path, fre_err *err)
     return st;
 }
 
+static fre_status info_of_vocabulary(const cli *c, const char *path, fre_err *err)
+{
+    char hash[2 * FRE_HASH_BYTES + 1];
+    const char *source;
+    uint32_t words = 0, pairs = 0;
+    fre_tensors *t = NULL;
+    fre_status st = fre_tensors_open(&t, path, FRE_VOCABULARY_ARCHITECTURE, err);
+
+    if (st == FRE_OK)
+        st = fre_tensors_u32(t, &words, FRE_VOCABULARY_ARCHITECTURE ".words", err);
+    if (st == FRE_OK)
+        st = fre_tensors_u32(t, &pairs, FRE_VOCABULARY_ARCHITECTURE ".pairs", err);
+    if (st != FRE_OK) {
+        fre_tensors_free(t);
+        return st;
+    }
+    source = fre_tensors_text(t, FRE_VOCABULARY_ARCHITECTURE ".source");
+    fre_hex(hash, fre_tensors_sha256(t), FRE_HASH_BYTES);
+    if (c->json) {
+        st = cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s}", "path", path, "kind",
+                                      "vocabulary", "sha256", hash, "words", (json_int_t)words,
+                                      "pairs", (json_int_t)pairs, "source", source),
+                            err);
+    } else {
+        row("path", "%s", path);
+        row("kind", "vocabulary");
+        row("sha256", "%s", hash);
+        row("words", "%" PRIu32, words);
+        row("pairs", "%" PRIu32, pairs);
+        row("source", "%s", source);
+    }
+    fre_tensors_free(t);
+    return st;
+}
+
 static fre_status run_info(cli *c, fre_err *err)
 {
     const char *path = c->positional[0];
@@ -216,6 +252,8 @@ static fre_status run_info(cli *c, fre_err *err)
         return info_of_prior(c, path, err);
     if (strcmp(architecture, FRE_BRIDGE_ARCHITECTURE) == 0)
         return info_of_bridge(c, path, err);
+    if (strcmp(architecture, FRE_VOCABULARY_ARCHITECTURE) == 0)
+        return info_of_vocabulary(c, path, err);
     st = open_any(&m, &kind, path, err);
     if (st != FRE_OK)
         return st;

@@ -221,7 +221,8 @@ def test_man_page(fre, tmp_path):
 def test_model_list(fre):
     models = fre("model", "list", "--json").json()["models"]
     assert [m["use"] for m in models] == ["embedder", "inverter", "projector of the inverter",
-                                         "prior of the embedder", "language model (optional)"]
+                                         "vocabulary of the inverter", "prior of the embedder",
+                                         "language model (optional)"]
     assert all(m["path"] for m in models[:-1])
     shown = fre("model", "list")
     assert shown.code == 0 and "all-minilm-l6-v2.q8_0.gguf" in shown.out

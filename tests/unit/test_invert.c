@@ -267,7 +267,7 @@ static void test_pool(void **state)
     const float x[6] = {0.0F, 1.0F, 1.0F, 0.0F, 0.6F, 0.8F};
 
     (void)state;
-    inv_pool_init(&p, 2);
+    inv_pool_init(&p, 2, NULL);
     add(&p, v->decoder, "  two   spaces\tand a\nline ");
     add(&p, v->decoder, "Two spaces and a line"); /* known, but for case */
     add(&p, v->decoder, " \n ");

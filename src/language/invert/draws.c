@@ -43,7 +43,7 @@ static fre_status take_text(fre_draw *out, const fre_model *m, uint32_t dim, con
     inv_pool one;
     fre_status st;
 
-    inv_pool_init(&one, dim);
+    inv_pool_init(&one, dim, NULL);
     st = inv_pool_add(&one, m, d);
     if (st == FRE_OK && one.n > 0) {
         out->text = one.cand[0].text;

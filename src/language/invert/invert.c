@@ -106,10 +106,29 @@ static void take_options(fre_inverter *v, const fre_inverter_opts *o)
         v->tuning.lm_weight = o->search.lm_weight;
 }
 
+/* The bundled decoder has one, any other may. */
+static fre_status open_vocabulary(fre_inverter *v, const char *decoder, fre_err *err)
+{
+    char found[PATH_LEN];
+    const char *path = found;
+
+    if (!decoder) {
+        fre_status st = fre_model_find(found, sizeof found, FRE_VOCABULARY_DEFAULT, err);
+
+        if (st != FRE_OK)
+            return st;
+    } else {
+        path = fre_model_companion(found, sizeof found, NULL, decoder, "vocabulary");
+    }
+    return path ? inv_vocabulary_open(&v->vocabulary, path, err) : FRE_OK;
+}
+
 static fre_status open_trained(fre_inverter *v, const char *path, fre_err *err)
 {
     fre_status st = open_parts(v, path, err);
 
+    if (st == FRE_OK)
+        st = open_vocabulary(v, path, err);
     if (st == FRE_OK)
         st = find_word_starts(v);
     if (st != FRE_OK)
@@ -260,6 +279,7 @@ void fre_inverter_free(fre_inverter *v)
     fre_prior_free(v->prior);
     fre_bridge_free(v->bridge);
     fre_model_free(v->decoder);
+    inv_vocabulary_free(v->vocabulary);
     inv_index_free(v->index);
     fre_lm_free(v->lm);
     free(v);
@@ -284,6 +304,8 @@ fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v)
         p.bridge_info = fre_bridge_info_view(v->bridge);
         p.bridge = p.bridge_info->sha256;
     }
+    if (v->vocabulary)
+        p.vocabulary = inv_vocabulary_sha256(v->vocabulary);
     if (v->lm)
         p.language_model = fre_lm_info(v->lm)->sha256;
     if (v->has_corpus)
@@ -334,22 +356,34 @@ fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *
     return FRE_OK;
 }
 
-static fre_status take_result(fre_inversion *out, inv_state *s, fre_err *err)
+fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidate)
 {
-    inv_pool *p = &s->pool;
-    inv_cand *best = p->cand;
+    const inv_pool *p = &s->pool;
+    const inv_cand *c = &p->cand[candidate];
+    const float *x = p->embedding + candidate * p->dim;
 
-    if (p->n == 0)
+    out->text = strdup(c->text);
+    if (!out->text)
+        return FRE_E_NOMEM;
+    if (p->vocabulary)
+        inv_begin_large(out->text);
+    out->similarity = fre_dot(s->mu, x, p->dim) / (fre_norm(s->mu, p->dim) * fre_norm(x, p->dim));
+    out->distance = sqrt(c->dist2);
+    out->score = c->score;
+    return FRE_OK;
+}
+
+static fre_status take_result(fre_inversion *out, inv_others *others, const inv_state *s,
+                              fre_err *err)
+{
+    fre_status st;
+
+    if (s->pool.n == 0)
         return fre_fail(err, FRE_E_MODEL,
                         "the inverter wrote no text at all; its decoder and projector do not "
                         "belong together, or one is damaged");
-    out->similarity = fre_dot(s->mu, p->embedding, p->dim) /
-                      (fre_norm(s->mu, p->dim) * fre_norm(p->embedding, p->dim));
-    out->distance = sqrt(best->dist2);
-    out->score = best->score;
-    out->text = best->text;
-    best->text = NULL;
-    return FRE_OK;
+    st = inv_result_of(out, s, 0);
+    return st == FRE_OK && others ? inv_others_take(others, s) : st;
 }
 
 static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t row, fre_err *err)
@@ -367,47 +401,84 @@ static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t r
     return v->trace(v->trace_ctx, &out, err);
 }
 
-fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *noise_std,
-                      size_t n, const fre_progress *progress, fre_err *err)
+/* Rows at .. at + m. */
+static fre_status invert_chunk(fre_inverter *v, fre_inversion *made, inv_others *others,
+                               const float *mu, const double *noise_std, uint32_t m,
+                               const inv_progress *progress, fre_err *err)
 {
-    const size_t dim = v->dim;
-    fre_inversion *made = NULL;
     inv_state state[INV_CHUNK];
+    fre_status st;
+
+    memset(state, 0, sizeof state);
+    for (uint32_t i = 0; i < m; i++) {
+        state[i].mu = mu + i * (size_t)v->dim;
+        state[i].noise_std = noise_std[i];
+    }
+    st = inv_search(v, state, m, progress, err);
+    for (uint32_t i = 0; i < m && st == FRE_OK; i++)
+        st = take_result(&made[i], others ? &others[i] : NULL, &state[i], err);
+    for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
+        st = show_trace(v, &state[i].trace, progress->at + i, err);
+    for (uint32_t i = 0; i < m; i++)
+        inv_state_wipe(&state[i]);
+    return st;
+}
+
+static fre_status invert_all(fre_inverter *v, fre_inversion *out, bool apart, const float *mu,
+                             const double *noise_std, size_t n, const fre_progress *progress,
+                             fre_err *err)
+{
+    fre_inversion *made = calloc(n, sizeof *made);
+    inv_others *others = apart ? calloc(n, sizeof *others) : NULL;
+    fre_status st = made && (others || !apart) ? FRE_OK : FRE_E_NOMEM;
+
+    fre_progress_update(progress, "invert", 0, n);
+    for (size_t at = 0; at < n && st == FRE_OK; at += INV_CHUNK) {
+        const inv_progress here = {.to = progress, .at = at, .all = n};
+
+        st = invert_chunk(v, made + at, others ? others + at : NULL, mu + at * v->dim,
+                          noise_std + at, (uint32_t)(n - at < INV_CHUNK ? n - at : INV_CHUNK),
+                          &here, err);
+    }
+    if (st == FRE_OK && apart)
+        st = inv_set_apart(made, others, n);
+    if (st == FRE_OK)
+        memcpy(out, made, n * sizeof *out);
+    for (size_t i = 0; st != FRE_OK && made && i < n; i++)
+        fre_inversion_wipe(&made[i]);
+    for (size_t i = 0; others && i < n; i++)
+        inv_others_wipe(&others[i]);
+    free(others);
+    free(made);
+    return st;
+}
+
+static fre_status invert(fre_inverter *v, fre_inversion *out, bool apart, const float *mu,
+                         const double *noise_std, size_t n, const fre_progress *progress,
+                         fre_err *err)
+{
     fre_status st = inv_check_rows(v, mu, noise_std, n, err);
 
     if (st != FRE_OK || n == 0)
         return st;
-    memset(state, 0, sizeof state);
-    made = calloc(n, sizeof *made);
-    if (!made)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory inverting");
-    for (size_t at = 0; at < n && st == FRE_OK; at += INV_CHUNK) {
-        uint32_t m = (uint32_t)(n - at < INV_CHUNK ? n - at : INV_CHUNK);
-
-        fre_progress_update(progress, "invert", at, n);
-        for (uint32_t i = 0; i < m; i++) {
-            state[i].mu = mu + (at + i) * dim;
-            state[i].noise_std = noise_std[at + i];
-        }
-        st = inv_search(v, state, m, err);
-        for (uint32_t i = 0; i < m && st == FRE_OK; i++)
-            st = take_result(&made[at + i], &state[i], err);
-        for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
-            st = show_trace(v, &state[i].trace, at + i, err);
-        for (uint32_t i = 0; i < m; i++)
-            inv_state_wipe(&state[i]);
-    }
-    if (st != FRE_OK)
-        goto out;
-    fre_progress_update(progress, "invert", n, n);
-    memcpy(out, made, n * sizeof *out);
-    memset(made, 0, n * sizeof *made);
-out:
-    for (size_t i = 0; i < n; i++)
-        fre_inversion_wipe(&made[i]);
-    free(made);
+    st = invert_all(v, out, apart, mu, noise_std, n, progress, err);
+    if (st == FRE_OK)
+        fre_progress_update(progress, "invert", n, n);
     if (st == FRE_E_NOMEM || st == FRE_E_INTERRUPTED)
         return fre_fail(err, st, "%s",
                         st == FRE_E_NOMEM ? "out of memory inverting" : "interrupted");
     return st;
+}
+
+fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *noise_std,
+                      size_t n, const fre_progress *progress, fre_err *err)
+{
+    return invert(v, out, false, mu, noise_std, n, progress, err);
+}
+
+fre_status fre_invert_apart(fre_inverter *v, fre_inversion *out, const float *mu,
+                            const double *noise_std, size_t n, const fre_progress *progress,
+                            fre_err *err)
+{
+    return invert(v, out, true, mu, noise_std, n, progress, err);
 }

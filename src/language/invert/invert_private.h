@@ -149,6 +149,27 @@ typedef struct inv_trace {
     fre_invert_gain gain[INV_KINDS];
 } inv_trace;
 
+/* ---- vocabulary: words, neighbours and ends of sentences of public text ----------------------- */
+
+typedef struct inv_vocabulary inv_vocabulary;
+
+/* FRE_E_MODEL: not a vocabulary, or damaged. */
+fre_status inv_vocabulary_open(inv_vocabulary **out, const char *path, fre_err *err);
+void inv_vocabulary_free(inv_vocabulary *v);
+const uint8_t *inv_vocabulary_sha256(const inv_vocabulary *v);
+
+/* What the vocabulary says of a text. */
+typedef struct inv_usage {
+    double together;  /* at most 0: what ln p(b | a) / p(b) lacks of the usual, summed over
+                         neighbours a, b, edges of sentences included */
+    double end;       /* ln p(a sentence ends here | its last word), of the last one */
+    uint32_t unknown; /* words of more than one byte that are not in it */
+} inv_usage;
+
+inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text);
+/* The same as nats of log-probability, at most 0; joins the decoder's. */
+double inv_vocabulary_worth(const inv_vocabulary *v, const char *text);
+
 /* ---- pool: the distinct candidates of one centroid ----------------------------------------- */
 
 typedef struct inv_cand {
@@ -157,7 +178,8 @@ typedef struct inv_cand {
     int32_t ids[INV_TOKENS];
     uint32_t n;
     inv_kind kind;
-    double logp, dist2, score;
+    double logp; /* of the decoder; with a vocabulary, its worth added */
+    double dist2, score;
     double rank; /* of those that are not embedded: the highest are */
 } inv_cand;
 
@@ -166,9 +188,10 @@ typedef struct inv_pool {
     float *embedding; /* parallel to cand */
     size_t n, scored, cap;
     uint32_t dim;
+    const inv_vocabulary *vocabulary; /* borrowed; NULL: none */
 } inv_pool;
 
-void inv_pool_init(inv_pool *p, uint32_t dim);
+void inv_pool_init(inv_pool *p, uint32_t dim, const inv_vocabulary *vocabulary);
 void inv_pool_wipe(inv_pool *p);
 /* Add unless its text (case-blind) is there. */
 fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
@@ -182,6 +205,9 @@ void inv_pool_trim(inv_pool *p, size_t keep);
 /* Distances and scores of the candidates from `scored` on; sorts; notes what each kind gained. */
 fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t,
                           inv_trace *trace);
+/* A candidate is as near as the true text would be: nothing is left to find.  Above a noise norm of
+ * .3 a neighbour can be as near by chance, and nothing is settled. */
+bool inv_is_settled(double dist2, double noise_std, uint32_t dim);
 /* Put the first n scored candidates in the order of their scores again. */
 fre_status inv_pool_sort(inv_pool *p, size_t n);
 
@@ -198,6 +224,8 @@ void inv_screen_free(inv_screen *s);
 void inv_screen_fit(inv_screen *s, const inv_pool *p, double spread);
 /* Squared distance to be expected. */
 double inv_screen_distance(const inv_screen *s, const char *text);
+/* Squared distance that a nat of log-probability makes up for. */
+double inv_screen_worth(const inv_screen *s, double noise_std);
 /* Ranks of the candidates that are not scored. */
 void inv_screen_rank(const inv_screen *s, inv_pool *p, double noise_std);
 
@@ -281,6 +309,7 @@ struct fre_inverter {
     uint8_t *starts;    /* per token: it begins a word */
     inv_index *index;   /* NULL: no public corpus */
     fre_lm *lm;         /* NULL: none */
+    inv_vocabulary *vocabulary; /* NULL: none */
     uint32_t threads;
     uint64_t seed;
     uint32_t effort;
@@ -293,8 +322,15 @@ struct fre_inverter {
 
 extern const char *const inv_kind_name[INV_KINDS];
 
+/* Whom to tell how far a chunk is: rows from `at` on, of `all`. */
+typedef struct inv_progress {
+    const fre_progress *to;
+    size_t at, all;
+} inv_progress;
+
 /* First draws and all rounds of n <= INV_CHUNK states (mu, noise_std set, the rest zero). */
-fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
+fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, const inv_progress *progress,
+                      fre_err *err);
 void inv_state_wipe(inv_state *s);
 /* Proposals of one round and their likelihoods, added to the pool and trimmed. */
 fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err);
@@ -305,6 +341,26 @@ bool inv_plan_text(inv_plan *out, const fre_model *m, const char *text, size_t n
 inv_tuning inv_tuning_of(uint32_t effort, bool search_only);
 /* The language model reads the finalists of n states; their scores and order follow. */
 fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err);
+
+/* ---- texts of one release, apart ------------------------------------------------------------ */
+
+#define INV_OTHERS 7u
+
+/* What a row could have said instead, best first. */
+typedef struct inv_others {
+    fre_inversion v[INV_OTHERS];
+    uint32_t n;
+} inv_others;
+
+void inv_others_wipe(inv_others *o);
+/* Takes (moves, with their numbers) the texts that are nearly as good as the best. */
+fre_status inv_others_take(inv_others *o, const inv_state *s);
+/* made[i] and others[i] change places of a text where that makes the n texts distinct. */
+fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n);
+/* A capital first, as public text has it (docs/decisions/0012). */
+void inv_begin_large(char *text);
+/* Numbers and a copy of the text of one scored candidate. */
+fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidate);
 
 /* The rows that the decoder reads for a centroid. */
 fre_status inv_prefix_of(const fre_inverter *v, float *out, const float *mu, double noise_std);

@@ -8,11 +8,16 @@
 
 #include <fre/linalg.h>
 
+#define SETTLED_NOISE 0.3  /* norm */
+#define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
+#define SURE 60.0          /* nats of a text as near as the true one, however it reads */
+
 static const uint8_t table_key[32]; /* candidates come from our own decoder: no flooding */
 
-void inv_pool_init(inv_pool *p, uint32_t dim)
+void inv_pool_init(inv_pool *p, uint32_t dim, const inv_vocabulary *vocabulary)
 {
     memset(p, 0, sizeof *p);
+    p->vocabulary = vocabulary;
     p->dim = dim;
 }
 
@@ -108,6 +113,12 @@ static fre_status add(inv_pool *p, inv_cand c, char *text, size_t n)
     c.text = strndup(text, n);
     if (!c.text)
         return FRE_E_NOMEM;
+    if (p->vocabulary) {
+        const double used = inv_vocabulary_worth(p->vocabulary, c.text);
+
+        c.logp += used;
+        c.rank += used;
+    }
     p->cand[p->n++] = c;
     return FRE_OK;
 }
@@ -189,6 +200,14 @@ static void note(inv_trace *t, const inv_cand *c, const inv_cand *best)
     g->gain += best ? c->score - best->score : 0;
 }
 
+bool inv_is_settled(double dist2, double noise_std, uint32_t dim)
+{
+    const double norm2 = noise_std * noise_std * (double)dim;
+
+    return norm2 <= SETTLED_NOISE * SETTLED_NOISE &&
+           dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
+}
+
 fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t,
                           inv_trace *trace)
 {
@@ -202,6 +221,8 @@ fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const 
 
         c->dist2 = fre_dist2(mu, p->embedding + i * p->dim, p->dim);
         c->score = -c->dist2 / (2 * s * s) + t->logp_weight * c->logp;
+        if (p->vocabulary && inv_is_settled(c->dist2, noise_std, p->dim))
+            c->score += SURE;
         note(trace, c, i > 0 ? p->cand : NULL);
         sift(p, i, row);
     }

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #define SHARES 64u
-#define HEATS 4u /* texts of which a word edit proposes the one that promises most */
+/* Texts of which a word edit proposes the one that promises most; with a vocabulary to tell them. */
+#define HEATS 4u
+#define HEATS_TOLD 8u
 
 const char *const inv_kind_name[INV_KINDS] = {
     [INV_FIRST] = "draw",      [INV_SUFFIX] = "suffix", [INV_SPAN] = "span",
@@ -59,10 +61,11 @@ static size_t edit_words(char out[INV_TEXT_MAX], const fre_inverter *v, inv_stat
 {
     const inv_words_from from = {
         .ngram = s->ngram, .response = &s->response, .words = v->index ? &v->index->words : NULL};
+    const uint32_t heats = v->vocabulary ? HEATS_TOLD : HEATS;
     double best = 0;
     size_t best_n = 0;
 
-    for (uint32_t i = 0; i < HEATS; i++) {
+    for (uint32_t i = 0; i < heats; i++) {
         const inv_cand *a =
             kind == INV_RESPOND ? s->pool.cand : parent(&s->pool, s->parents, &s->rng);
         const inv_cand *b = kind == INV_JOIN ? parent(&s->pool, 4 * s->parents, &s->rng) : a;
@@ -73,6 +76,9 @@ static size_t edit_words(char out[INV_TEXT_MAX], const fre_inverter *v, inv_stat
         if (n == 0 || inv_pool_knows(&s->pool, text, n))
             continue;
         far = inv_screen_distance(s->screen, text);
+        if (v->vocabulary)
+            far -= inv_screen_worth(s->screen, s->noise_std) *
+                   inv_vocabulary_worth(v->vocabulary, text);
         if (best_n > 0 && far >= best)
             continue;
         best = far;

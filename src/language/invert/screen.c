@@ -169,13 +169,17 @@ double inv_screen_distance(const inv_screen *s, const char *text)
     return y;
 }
 
+double inv_screen_worth(const inv_screen *s, double noise_std)
+{
+    return LOGP_WORTH * s->spread + 2 * noise_std * noise_std;
+}
+
 void inv_screen_rank(const inv_screen *s, inv_pool *p, double noise_std)
 {
     for (size_t i = p->scored; i < p->n; i++) {
         inv_cand *c = &p->cand[i];
 
-        c->rank = (LOGP_WORTH * s->spread + 2 * noise_std * noise_std) * c->logp -
-                  inv_screen_distance(s, c->text);
+        c->rank = inv_screen_worth(s, noise_std) * c->logp - inv_screen_distance(s, c->text);
         if (c->kind == INV_RESPOND)
             c->rank += RESPONSE_WORTH * s->spread;
     }

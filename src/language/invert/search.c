@@ -10,9 +10,9 @@
 
 #include <fre/linalg.h>
 
-#define SETTLED_NOISE 0.3  /* norm */
-#define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
 #define NEIGHBOURS 256u    /* public texts that the n-grams of a centroid are made of */
+#define FIRST_STEPS 4u     /* the first draws last as long as this many rounds */
+#define FIRST_PART 4u      /* centroids between two words of progress in the first draws */
 #define NEARNESS 0.3       /* squared distance over which a neighbour's weight falls to 1/e */
 
 typedef struct worker_job {
@@ -93,7 +93,7 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
 
     if (st != FRE_OK)
         return st;
-    inv_pool_init(&s->pool, v->dim);
+    inv_pool_init(&s->pool, v->dim, v->vocabulary);
     for (int k = 0; k < INV_KINDS; k++)
         s->trace.gain[k].kind = inv_kind_name[k];
     s->screen = inv_screen_new();
@@ -256,14 +256,10 @@ out:
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
 
-/* The best candidate is as near as the true text would be: nothing is left to find.  Above this
- * noise a neighbour can be as near by chance, and the search goes on. */
 static bool settled(const inv_state *s)
 {
-    const double norm2 = s->noise_std * s->noise_std * (double)s->pool.dim;
-
-    return s->pool.scored > 0 && norm2 <= SETTLED_NOISE * SETTLED_NOISE &&
-           s->pool.cand[0].dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
+    return s->pool.scored > 0 &&
+           inv_is_settled(s->pool.cand[0].dist2, s->noise_std, s->pool.dim);
 }
 
 static fre_status propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
@@ -289,7 +285,33 @@ static uint32_t parents_at(const inv_tuning *t, uint32_t round)
     return n > 0 ? n : 1;
 }
 
-fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *err)
+/* Rows that are done: those settled, and of the others the share of their steps, which `step` counts
+ * from 0 to FIRST_STEPS + rounds. */
+static void tell(const fre_inverter *v, const inv_state *state, uint32_t n, double step,
+                 const inv_progress *progress)
+{
+    double done = 0;
+
+    for (uint32_t i = 0; i < n; i++)
+        done += settled(&state[i]) ? 1 : step / (FIRST_STEPS + v->tuning.rounds);
+    fre_progress_update(progress->to, "invert", progress->at + (uint64_t)done, progress->all);
+}
+
+static fre_status propose_first(fre_inverter *v, inv_state *state, uint32_t n,
+                                const inv_progress *progress, fre_err *err)
+{
+    const uint32_t part = v->threads > FIRST_PART ? v->threads : FIRST_PART;
+    fre_status st = FRE_OK;
+
+    for (uint32_t at = 0; at < n && st == FRE_OK; at += part) {
+        st = work_all(v, state + at, n - at < part ? n - at : part, propose, err);
+        tell(v, state, n, (double)FIRST_STEPS * (at + part < n ? at + part : n) / n, progress);
+    }
+    return st;
+}
+
+fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, const inv_progress *progress,
+                      fre_err *err)
 {
     fre_status st = FRE_OK;
 
@@ -303,11 +325,13 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
             state[i].correct =
                 v->projector.corrector_rows > 0 && round > 0 && round <= v->tuning.correct_rounds;
         }
-        st = work_all(v, state, n, propose, err);
+        st = round == 0 ? propose_first(v, state, n, progress, err)
+                        : work_all(v, state, n, propose, err);
         if (st == FRE_OK)
             st = embed_all(v, state, n, err);
         for (uint32_t i = 0; i < n && st == FRE_OK; i++)
             record(&state[i]);
+        tell(v, state, n, FIRST_STEPS + round, progress);
     }
     return st == FRE_OK && v->lm ? inv_finals(v, state, n, err) : st;
 }

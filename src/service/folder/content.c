@@ -35,7 +35,7 @@ fre_status fre_folder_invert(fre_released_cell *cell, fre_inverter *inverter, co
     v = calloc(n, sizeof *v);
     if (!v)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = fre_invert(inverter, v, centroid, noise_std, n, progress, err);
+    st = fre_invert_apart(inverter, v, centroid, noise_std, n, progress, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         cell[i].text = v[i]; /* moved */
     free(v);

@@ -243,10 +243,11 @@ static json_t *models_json(const fre_folder *r)
     uint8_t sha[32];
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
         "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
         "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info),
+        "vocabulary", model_json(NULL, p->vocabulary),
         "language_model", model_json(NULL, p->language_model));
 }
 

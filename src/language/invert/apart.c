@@ -1,0 +1,115 @@
+/* apart.c - the texts of one release.  Its cells are different points, so one text for two of them is
+ * wrong for one, mostly for the one that lies farther from it. */
+#include "invert_private.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEARLY 12.0 /* nats of score that a text of one's own may cost */
+
+static const uint8_t table_key[32]; /* texts come from our own search: no flooding */
+
+void inv_others_wipe(inv_others *o)
+{
+    for (uint32_t i = 0; i < o->n; i++)
+        fre_inversion_wipe(&o->v[i]);
+    o->n = 0;
+}
+
+fre_status inv_others_take(inv_others *o, const inv_state *s)
+{
+    const inv_pool *p = &s->pool;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 1; i < p->scored && o->n < INV_OTHERS && st == FRE_OK; i++) {
+        if (p->cand[i].score < p->cand[0].score - NEARLY)
+            break;
+        st = inv_result_of(&o->v[o->n], s, i);
+        o->n += st == FRE_OK;
+    }
+    return st;
+}
+
+/* Words alone: case, marks and spaces aside. */
+static void key_of(uint8_t key[16], const char *text)
+{
+    char plain[INV_TEXT_MAX];
+    size_t n = 0;
+
+    for (const char *s = text; *s && n < sizeof plain; s++)
+        if (isalnum((unsigned char)*s) || (unsigned char)*s >= 0x80)
+            plain[n++] = (char)tolower((unsigned char)*s);
+    fre_hash128(key, table_key, plain, n);
+}
+
+typedef struct place {
+    double distance;
+    size_t row;
+} place;
+
+static int nearer(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+
+    if (x->distance < y->distance || x->distance > y->distance)
+        return x->distance < y->distance ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static bool is_taken(const uint8_t (*key)[16], size_t n, const uint8_t mine[16])
+{
+    for (size_t i = 0; i < n; i++)
+        if (memcmp(key[i], mine, 16) == 0)
+            return true;
+    return false;
+}
+
+/* key: of all rows' texts now. */
+static void give_way(fre_inversion *made, inv_others *others, uint8_t (*key)[16], size_t n,
+                     size_t row)
+{
+    for (uint32_t i = 0; i < others[row].n; i++) {
+        const fre_inversion old = made[row];
+        uint8_t mine[16];
+
+        key_of(mine, others[row].v[i].text);
+        if (is_taken((const uint8_t(*)[16])key, n, mine))
+            continue;
+        made[row] = others[row].v[i];
+        others[row].v[i] = old;
+        memcpy(key[row], mine, sizeof mine);
+        return;
+    }
+}
+
+fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n)
+{
+    uint8_t(*key)[16] = malloc(n * sizeof *key);
+    uint8_t(*seen)[16] = malloc(n * sizeof *seen);
+    place *order = malloc(n * sizeof *order);
+    fre_status st = key && seen && order ? FRE_OK : FRE_E_NOMEM;
+
+    for (size_t i = 0; i < n && st == FRE_OK; i++) {
+        key_of(key[i], made[i].text);
+        order[i] = (place){.distance = made[i].distance, .row = i};
+    }
+    if (st == FRE_OK)
+        qsort(order, n, sizeof *order, nearer);
+    for (size_t i = 0; i < n && st == FRE_OK; i++) {
+        const size_t row = order[i].row;
+
+        if (is_taken((const uint8_t(*)[16])seen, i, key[row]))
+            give_way(made, others, key, n, row);
+        memcpy(seen[i], key[row], sizeof seen[i]);
+    }
+    free(order);
+    free(seen);
+    free(key);
+    return st;
+}
+
+void inv_begin_large(char *text)
+{
+    text[0] = (char)toupper((unsigned char)text[0]);
+}
