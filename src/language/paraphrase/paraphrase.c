@@ -45,7 +45,8 @@ typedef struct chunk {
     fre_paraphrases *out;
     para_list list[CHUNK];
     float *x;        /* embeddings of the texts, n x dim */
-    size_t n, first; /* first: place of source[0] among all */
+    size_t n, first, all; /* first: place of source[0] among all */
+    const fre_progress *progress;
 } chunk;
 
 static bool is_varied(const chunk *k, size_t i)
@@ -82,6 +83,7 @@ static fre_status ask(fre_paraphraser *p, chunk *k, fre_err *err)
             continue;
         if (fre_interrupted())
             return FRE_E_INTERRUPTED;
+        fre_progress_update(k->progress, "paraphrase", k->first + i, k->all);
         if (p->o.inverter)
             st = para_ask_decoder(p, &k->list[i], &k->source[i], k->x + i * p->dim, err);
         if (st == FRE_OK && p->o.lm)
@@ -213,9 +215,10 @@ fre_status fre_paraphrase_texts(fre_paraphraser *p, fre_paraphrases *out,
         chunk k = {.source = source + at,
                    .out = made + at,
                    .first = at,
-                   .n = n - at < CHUNK ? n - at : CHUNK};
+                   .all = n,
+                   .n = n - at < CHUNK ? n - at : CHUNK,
+                   .progress = progress};
 
-        fre_progress_update(progress, "paraphrase", at, n);
         st = fre_interrupted() ? FRE_E_INTERRUPTED : one_chunk(p, &k, err);
     }
     if (st == FRE_OK) {
