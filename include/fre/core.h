@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -115,6 +116,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], c
 FRE_API FRE_MUST_CHECK fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES],
                                                          const char *path, fre_bytes salt,
                                                          fre_err *err);
+/** Up to n bytes into out; 0 at the end, -1 with errno. */
+typedef ssize_t fre_read_fn(void *ctx, uint8_t *out, size_t n);
+/** SHA-256 of salt || all that fn gives; name is for messages. */
+FRE_API FRE_MUST_CHECK fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], fre_bytes salt,
+                                                  fre_read_fn *fn, void *ctx, const char *name,
+                                                  fre_err *err);
 /** 2*n lower-case digits and a NUL. */
 FRE_API void fre_hex(char *out, const uint8_t *p, size_t n);
 /** Exactly n bytes from 2*n digits; false otherwise. */

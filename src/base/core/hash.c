@@ -14,20 +14,13 @@ fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_er
     return fre_sha256_file_salted(out, path, (fre_bytes){.p = NULL, .n = 0}, err);
 }
 
-fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path, fre_bytes salt,
-                                  fre_err *err)
+fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], fre_bytes salt, fre_read_fn *fn, void *ctx,
+                           const char *name, fre_err *err)
 {
     crypto_hash_sha256_state state;
     uint8_t block[READ_BYTES];
     fre_status st = FRE_OK;
-    int fd;
 
-    if (!out || !path)
-        return fre_fail(err, FRE_E_ARG, "a file to hash needs a path and a place for the result");
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return fre_fail(err, FRE_E_NOINPUT, "cannot open '%.300s': %s", path,
-                        fre_core_errno_text(errno));
     crypto_hash_sha256_init(&state);
     if (salt.n > 0)
         crypto_hash_sha256_update(&state, salt.p, salt.n);
@@ -38,15 +31,14 @@ fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path,
             st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
             break;
         }
-        n = read(fd, block, sizeof block);
-
+        n = fn(ctx, block, sizeof block);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0) {
             int e = errno;
 
             st = fre_fail(err, e == EISDIR ? FRE_E_NOINPUT : FRE_E_IO, "cannot read '%.300s': %s",
-                          path, fre_core_errno_text(e));
+                          name, fre_core_errno_text(e));
             break;
         }
         if (n == 0)
@@ -55,10 +47,31 @@ fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path,
     }
     if (st == FRE_OK)
         crypto_hash_sha256_final(&state, out);
-    (void)close(fd);
     /* The file may be private text: neither the buffer nor the state's tail stays behind. */
     fre_wipe(block, sizeof block);
     fre_wipe(&state, sizeof state);
+    return st;
+}
+
+static ssize_t read_fd(void *ctx, uint8_t *out, size_t n)
+{
+    return read(*(const int *)ctx, out, n);
+}
+
+fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path, fre_bytes salt,
+                                  fre_err *err)
+{
+    fre_status st;
+    int fd;
+
+    if (!out || !path)
+        return fre_fail(err, FRE_E_ARG, "a file to hash needs a path and a place for the result");
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return fre_fail(err, FRE_E_NOINPUT, "cannot open '%.300s': %s", path,
+                        fre_core_errno_text(errno));
+    st = fre_sha256_read(out, salt, read_fd, &fd, path, err);
+    (void)close(fd);
     return st;
 }
 
