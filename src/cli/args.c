@@ -167,17 +167,44 @@ static fre_status refuse_value(const cli_arg *arg, const char *what, const char 
                     echo(shown, text));
 }
 
+static bool append_digit(uint64_t *v, char c)
+{
+    const unsigned digit = (unsigned)(c - '0');
+
+    if (c < '0' || c > '9' || *v > (UINT64_MAX - digit) / 10)
+        return false;
+    *v = *v * 10 + digit;
+    return true;
+}
+
+/* Digits, or a number in scientific notation that is whole, such as 1e5 or 2.5e6; exactly. */
 static bool parse_whole(uint64_t *out, const char *text)
 {
-    uint64_t v = 0;
-    if (!*text)
+    const char *e = strpbrk(text, "eE"), *p = text;
+    uint64_t v = 0, zeros = 0;
+
+    if (!(*p >= '0' && *p <= '9'))
         return false;
-    for (const char *p = text; *p; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (*p < '0' || *p > '9' || v > (UINT64_MAX - digit) / 10)
+    if (e) {
+        const char *q = e + 1 + (e[1] == '+');
+
+        if (!*q || strlen(q) > 2)
             return false;
-        v = v * 10 + digit;
+        for (; *q; q++)
+            if (!append_digit(&zeros, *q))
+                return false;
     }
+    for (; *p && p != e && *p != '.'; p++)
+        if (!append_digit(&v, *p))
+            return false;
+    if (*p == '.' && !e)
+        return false;
+    for (p += *p == '.'; *p && p != e; p++, zeros--)
+        if (zeros == 0 || !append_digit(&v, *p))
+            return false;
+    for (; zeros > 0; zeros--)
+        if (!append_digit(&v, '0'))
+            return false;
     *out = v;
     return true;
 }

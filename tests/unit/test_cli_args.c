@@ -127,6 +127,12 @@ static void test_forms_of_a_flag(void **state)
 static void test_last_wins(void **state)
 {
     (void)state;
+    assert_int_equal(PARSE("in", "-o", "a", "--count", "1e2"), FRE_OK);
+    assert_int_equal(cli_whole(&c, "count"), 100);
+    assert_int_equal(PARSE("in", "-o", "a", "--count", "1.25E+1", "--count", "2.5e1"), FRE_E_USAGE);
+    assert_int_equal(PARSE("in", "-o", "a", "--count", "2.50e1"), FRE_E_USAGE);
+    assert_int_equal(PARSE("in", "-o", "a", "--count", "2.5e+1"), FRE_OK);
+    assert_int_equal(cli_whole(&c, "count"), 25);
     assert_int_equal(PARSE("in", "-o", "a", "--count", "1", "--output", "b", "--count=2"), FRE_OK);
     assert_string_equal(cli_text(&c, "output"), "b");
     assert_int_equal(cli_whole(&c, "count"), 2);
@@ -186,7 +192,12 @@ static void test_numbers(void **state)
     REFUSED("--count must be a whole number from 1 to 100, not '101'", "--count", "101");
     REFUSED("--count must be a whole number from 1 to 100, not '-3'", "--count", "-3");
     REFUSED("--count must be a whole number from 1 to 100, not '5.0'", "--count", "5.0");
-    REFUSED("--count must be a whole number from 1 to 100, not '1e2'", "--count", "1e2");
+    REFUSED("--count must be a whole number from 1 to 100, not '1e3'", "--count", "1e3");
+    REFUSED("--count must be a whole number from 1 to 100, not '1.25e1'", "--count", "1.25e1");
+    REFUSED("--count must be a whole number from 1 to 100, not '1e-1'", "--count", "1e-1");
+    REFUSED("--count must be a whole number from 1 to 100, not 'e1'", "--count", "e1");
+    REFUSED("--count must be a whole number from 1 to 100, not '1e'", "--count", "1e");
+    REFUSED("--count must be a whole number from 1 to 100, not '1e99'", "--count", "1e99");
     REFUSED("--count must be a whole number from 1 to 100, not '18446744073709551617'", "--count",
             "18446744073709551617");
     REFUSED("--colour must be red or dark-blue, not 'blue'", "--colour", "blue");
