@@ -38,7 +38,7 @@ static inline uint64_t drain_once(const fre_corpus_opts *opts, size_t chunk, fre
         st = fre_corpus_next(c, &more, &r, NULL);
         if (st || !more)
             break;
-        must(r.text_len > 0 && r.line > line);
+        must(r.text_len > 0 && r.line >= line);
         line = r.line;
         n++;
         drain_value(r.text, r.text_len, true);

@@ -13,6 +13,7 @@
 #include <langinfo.h>
 #include <locale.h>
 #include <monetary.h>
+#include <iconv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,6 +99,7 @@ void fre_c_locale_leave(void *before);
 #define strtoull(...) FRE_IN_C_LOCALE((strtoull)(__VA_ARGS__))
 #define strftime(...) FRE_IN_C_LOCALE((strftime)(__VA_ARGS__))
 #define strcasecmp(...) FRE_IN_C_LOCALE((strcasecmp)(__VA_ARGS__))
+#define iconv_open(...) FRE_IN_C_LOCALE((iconv_open)(__VA_ARGS__))
 #define strncasecmp(...) FRE_IN_C_LOCALE((strncasecmp)(__VA_ARGS__))
 
 /* Not translated, and no buffer that threads share. */

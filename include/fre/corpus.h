@@ -1,15 +1,19 @@
 /** fre/corpus.h - files of texts and of embeddings.
  *
- * Texts: .txt (a line a text), .jsonl/.ndjson, .csv, .tsv, each also .gz or .zst (by content),
- * or "-" for standard input (format given, or guessed from the first bytes).  Streaming: memory
- * is bounded by the longest record.  A line is one record whatever ends it (LF, CRLF, end of
- * file); a UTF-8 byte order mark at the start is dropped; a CSV or TSV record may span lines inside
- * quotes (RFC 4180).  Texts, users and labels are trimmed of surrounding Unicode White_Space; texts
- * left empty are counted and skipped, an empty user is an error.  "NA" and "null" are texts.
+ * Inputs are opened once, whatever they are: a file, a pipe, a named pipe, standard input ("-").  What
+ * an input holds is told by its first bytes, which are then read again from the same descriptor:
+ * compression (gzip, zstd), encoding, format, delimiter.  Only the name's ending may decide before them.
+ * Texts: lines, JSON lines, JSON objects over several lines, one JSON array (of objects or strings, at
+ * the top or under one key of an object), CSV, TSV and the like.  Streaming: memory is bounded by the
+ * longest record.  A line is one record whatever ends it (LF, CRLF, end of file; CR where a file has
+ * no LF); a CSV or TSV record may span lines inside quotes (RFC 4180).  Texts, users and labels are
+ * trimmed of surrounding Unicode White_Space; texts left empty are counted and skipped.  "NA" and
+ * "null" are texts unless opts.na_values has them.
  * Errors name the line (the first line of the record) and never quote the text.  docs/formats.md
  * has every rule.  Threads: one thread at a time a reader.
  * Embeddings: NumPy .npy version 1.0-3.0, float32 or float64, C order, 2-d, little-endian,
- * memory-mapped, with a sidecar x.npy.json {embedder, sha256, dimension, normalised, rows}.
+ * memory-mapped (from a pipe or compressed: in memory), with a sidecar x.npy.json {embedder, sha256,
+ * dimension, normalised, rows}.
  */
 #ifndef FRE_CORPUS_H
 #define FRE_CORPUS_H
@@ -22,55 +26,100 @@ extern "C" {
 
 #define FRE_CORPUS_TEXT_MAX (64u << 20) /* bytes in one record */
 
+/* ---- inputs ---------------------------------------------------------------------------------- */
+
+/** An input that is open, its first bytes looked at and still to be read. */
+typedef struct fre_input fre_input;
+
+/** path "-": standard input.  again: its bytes will be hashed as well as read (fre_input_sha256), so
+ * what is no file is kept in memory.  Waits for the writer of a named pipe.  FRE_E_NOINPUT: missing,
+ * unreadable, a folder.  FRE_E_DATA, FRE_E_IO, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
+FRE_API FRE_MUST_CHECK fre_status fre_input_open(fre_input **out, const char *path, bool again,
+                                                 fre_err *err);
+/** Embeddings: by the first bytes, or by a name that ends in .npy. */
+FRE_API bool fre_input_is_npy(const fre_input *in);
+/** SHA-256 of salt || all its bytes as they are stored; nothing is consumed.  FRE_E_STATE: not a file,
+ * and not opened to be read again. */
+FRE_API FRE_MUST_CHECK fre_status fre_input_sha256(uint8_t out[FRE_HASH_BYTES], const fre_input *in,
+                                                   fre_bytes salt, fre_err *err);
+FRE_API void fre_input_free(fre_input *in);
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
 typedef enum fre_corpus_format {
     FRE_CORPUS_AUTO = 0, /**< by the name's ending, else by content */
     FRE_CORPUS_TXT,
-    FRE_CORPUS_JSONL,
+    FRE_CORPUS_JSONL, /**< JSON of every layout */
     FRE_CORPUS_CSV,
     FRE_CORPUS_TSV,
 } fre_corpus_format;
 
+/** What is done about a record that cannot be used: invalid UTF-8, a NUL byte, malformed JSON or CSV,
+ * a text or user that is missing or of another type. */
 typedef enum fre_corpus_invalid {
-    FRE_CORPUS_INVALID_FAIL = 0, /**< invalid UTF-8 or a NUL byte: FRE_E_DATA with its line */
-    FRE_CORPUS_INVALID_SKIP,
-    FRE_CORPUS_INVALID_REPLACE, /**< each maximal invalid sequence and each NUL becomes U+FFFD */
+    FRE_CORPUS_INVALID_FAIL = 0, /**< FRE_E_DATA with its line */
+    FRE_CORPUS_INVALID_SKIP,    /**< skipped and counted; FRE_E_DATA at the end of an input that has
+                                  *   more of them than others, or no other */
+    FRE_CORPUS_INVALID_REPLACE, /**< each maximal invalid sequence and each NUL becomes U+FFFD; what
+                                  *   cannot be repaired is skipped */
 } fre_corpus_invalid; /* a JSON escape of U+0000 or of half a surrogate pair counts as invalid */
 
 typedef struct fre_corpus_opts {
     fre_corpus_format format;
     fre_corpus_invalid invalid;
-    const char *text_field;  /**< JSONL key or CSV/TSV column name; NULL: "text" */
+    const char *text_field;  /**< JSON key or CSV/TSV column name; NULL: "text" */
     const char *user_field;  /**< NULL: none; its value as a string (a JSON number is accepted) */
     const char *label_field; /**< NULL: none; a JSON number, true and false are accepted */
+    char delimiter;          /**< of columns; 0: found in the header */
+    const char *encoding;    /**< a name that iconv knows; NULL: UTF-8, or what a mark says */
+    const char *na_values; /**< comma-separated texts and users that count as missing; NULL: none */
+    bool empty_ok;         /**< an input without a byte has no records and is no error */
+    bool keep_json;        /**< JSON only: records bring their object, and a text that is null or
+                              *   empty is delivered as it is */
 } fre_corpus_opts;
 
 /** One record; pointers are borrowed until the next call on the reader. */
 typedef struct fre_record {
-    const char *text; /**< valid UTF-8 without NUL, trimmed, NUL-terminated */
+    const char *text; /**< valid UTF-8 without NUL, trimmed, NUL-terminated; NULL: JSON null */
     size_t text_len;
     const char *user; /**< NULL where no user field was asked for */
     size_t user_len;
     const char *label;
     size_t label_len;
     uint64_t line; /**< 1-based line on which the record starts */
+    char *json;    /**< opts.keep_json: the object as it was read, may be changed; else NULL */
+    size_t json_len;
 } fre_record;
 
 typedef struct fre_corpus_stats {
     uint64_t records;  /**< delivered */
-    uint64_t empty;    /**< skipped: nothing but white space */
+    uint64_t empty;    /**< skipped: nothing but white space, or one of opts.na_values */
     uint64_t invalid;  /**< skipped or repaired under opts.invalid */
     uint64_t bytes;    /**< of the file, up to the last record (compressed bytes for .gz, .zst, about) */
     uint64_t bytes_all; /**< size of the file; 0 when unknown */
 } fre_corpus_stats;
 
+/** What was decided about an input; strings are static or in the struct. */
+typedef struct fre_corpus_about {
+    const char *format;      /**< "CSV", "JSON lines", ... */
+    const char *compression; /**< "none", "gzip", "zstd" */
+    char delimiter;          /**< 0: none */
+    char encoding[32];
+    char text_field[64]; /**< "": no fields */
+    bool is_empty;       /**< not a byte */
+} fre_corpus_about;
+
 typedef struct fre_corpus fre_corpus;
 
 /** opts NULL: all defaults; copied.  FRE_E_NOINPUT: missing, unreadable, a folder, or nothing in it.
- * FRE_E_USAGE: a user or label field asked of a .txt file.  FRE_E_DATA: not text (UTF-16, an office
- * document, ...), damaged or cut-off compressed data, a CSV header without the field (the message
- * lists the columns it has).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
+ * FRE_E_USAGE: a user or label field asked of plain lines, an unknown encoding.  FRE_E_DATA: not text
+ * (Parquet, an office document, ...), damaged or cut-off compressed data, a CSV header without the
+ * field (the message names the likely one).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open(fre_corpus **out, const char *path,
                                                   const fre_corpus_opts *opts, fre_err *err);
+/** The same over an open input, which is taken over also on failure. */
+FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in,
+                                                        const fre_corpus_opts *opts, fre_err *err);
 /** As above over bytes in memory (tests, fuzzing); `data` is kept until free. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_bytes data,
                                                          const fre_corpus_opts *opts,
@@ -80,6 +129,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
  * file), FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
+FRE_API void fre_corpus_get_about(const fre_corpus *c, fre_corpus_about *out);
 FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
 /** Records in the whole file as the share of bytes read so far suggests; 0: no idea.  For progress. */
 FRE_API uint64_t fre_corpus_expected(const fre_corpus_stats *s);
@@ -95,10 +145,12 @@ typedef struct fre_npy_meta {
 
 typedef struct fre_npy fre_npy; /* immutable once open */
 
-/** Map a .npy file and read its sidecar if there is one.  FRE_E_NOINPUT; FRE_E_DATA: not a .npy,
- * another dtype or order, a header that disagrees with the size, a sidecar that disagrees with
- * the header. */
+/** Map a .npy file, or read a pipe or a compressed one into memory, and read its sidecar if there is
+ * one.  FRE_E_NOINPUT; FRE_E_DATA: not a .npy, another dtype or order, a header that disagrees with
+ * the size, a sidecar that disagrees with the header. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err);
+/** The same over an open input, which is taken over also on failure. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *in, fre_err *err);
 /** The same for an array of one number a row: 1-d, or 2-d with rows of one.  No sidecar. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char *path,
                                                        fre_err *err);
@@ -108,6 +160,7 @@ FRE_API size_t fre_npy_rows(const fre_npy *f);
 FRE_API size_t fre_npy_dim(const fre_npy *f);
 FRE_API bool fre_npy_has_meta(const fre_npy *f);
 FRE_API const fre_npy_meta *fre_npy_meta_view(const fre_npy *f);
+FRE_API void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out);
 /** Row i as dim floats into out.  FRE_E_DATA: a NaN or an infinity (names the row, 1-based). */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_row(const fre_npy *f, float *out, size_t i,
                                               fre_err *err);
@@ -126,6 +179,37 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_write_header(FILE *f, fre_npy_dtype t,
 /** The sidecar's JSON text on f. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_write_meta(FILE *f, const fre_npy_meta *m, size_t rows,
                                                      size_t dim, fre_err *err);
+
+/* ---- JSON objects ---------------------------------------------------------------------------- */
+
+typedef enum fre_json_kind {
+    FRE_JSON_ABSENT = 0,
+    FRE_JSON_STRING,
+    FRE_JSON_NUMBER,
+    FRE_JSON_BOOL,
+    FRE_JSON_NULL,
+    FRE_JSON_OBJECT,
+    FRE_JSON_ARRAY,
+} fre_json_kind;
+
+/** One key to look for at the top level; the last of equal keys wins. */
+typedef struct fre_json_want {
+    const char *name;
+    fre_json_kind kind;
+    uint8_t *p; /**< the value: between the quotes for a string, the token otherwise */
+    size_t n;
+    bool escaped; /**< the string holds a backslash: fre_json_unescape before use */
+} fre_json_want;
+
+#define FRE_JSON_DEPTH_MAX 512u
+
+/** Scan one object that fills p[0..n) but for white space (RFC 8259, all of it checked but UTF-8; numbers
+ * of any size).  NULL on success; else a static reason and its offset in *at.  Changes no byte. */
+FRE_API const char *fre_json_scan(uint8_t *p, size_t n, fre_json_want *want, size_t wants,
+                                  size_t *at);
+/** Decode the escapes of a scanned string in place; returns the new length.  U+0000 and lone
+ * surrogates become U+FFFD and set *bad. */
+FRE_API size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad);
 
 #ifdef __cplusplus
 }

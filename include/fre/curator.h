@@ -76,6 +76,7 @@ typedef struct fre_release {
     size_t n;            /**< released cells, random order */
     fre_released_cell *cell;
     fre_curator_stats stats; /**< PRIVATE */
+    fre_corpus_about input;  /**< what it was taken for; for the curator's eyes */
     double seconds[3];   /**< embedding, counting and summing, inversion */
     char embedder_name[128];
     uint32_t dim;

@@ -98,6 +98,8 @@ typedef struct fre_evaluation {
     double radius, alpha;
     uint64_t threshold;
     uint64_t originals, distinct;         /**< records, distinct rows */
+    uint64_t empty, invalid;              /**< further originals, skipped or repaired */
+    fre_corpus_about input;               /**< what the originals were taken for */
     uint64_t frequent, frequent_distinct; /**< the frequent ones */
     uint64_t synthetic, paraphrases;      /**< texts; their paraphrases */
     uint64_t centroids;

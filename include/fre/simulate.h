@@ -124,6 +124,8 @@ typedef struct fre_simulation {
                                 nothing certified for the plan */
     uint64_t input_users, records; /**< of the input */
     fre_survey_counts survey;      /**< PRIVATE: of the input; repeated: by plan.threshold users */
+    uint64_t empty, invalid;       /**< records of it that were skipped or repaired */
+    fre_corpus_about input;        /**< what it was taken for */
     uint64_t users;        /**< clients that were run */
     char embedder_name[128];
 

@@ -44,6 +44,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, const char 
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim,
                                                      const char *user, size_t user_len,
                                                      fre_err *err);
+/** All further records of a corpus. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus,
+                                                        fre_err *err);
 /** All records of a file of texts.  Also what fre_corpus_open and _next return. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_file(fre_survey *s, const char *path,
                                                       const fre_corpus_opts *opts, fre_err *err);

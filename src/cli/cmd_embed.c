@@ -224,11 +224,13 @@ static fre_status embed_all(job *j, fre_err *err)
 
 static fre_status prepare(job *j, fre_err *err)
 {
-    fre_corpus_opts corpus_opts = cli_corpus_opts(j->c);
+    fre_corpus_opts corpus_opts;
     fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
     fre_rng rng;
-    fre_status st = fre_corpus_open(&j->corpus, j->c->positional[0], &corpus_opts, err);
+    fre_status st = cli_corpus_opts(&corpus_opts, j->c, err);
 
+    if (st == FRE_OK)
+        st = fre_corpus_open(&j->corpus, j->c->positional[0], &corpus_opts, err);
     if (st == FRE_OK)
         st = open_files(j, err);
     if (st == FRE_OK)
@@ -260,6 +262,7 @@ static fre_status report(const job *j, fre_err *err)
     if (j->n > 0 && out.foreign > out.texts / 5)
         cli_warn(j->c, "many texts are in a language that the embedder was not made for; choose "
                        "another with --embedder FILE");
+    cli_print_corpus(j->c, j->corpus);
     if (j->c->json)
         return cli_json_print(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "output",
                                         cli_text(j->c, "output"), "rows", (json_int_t)j->n,

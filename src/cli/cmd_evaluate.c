@@ -140,7 +140,9 @@ static fre_status run(cli *c, fre_err *err)
     o.original = c->positional[1];
     o.release = cli_text(c, "release");
     o.embeddings = cli_text(c, "embeddings");
-    o.corpus = cli_corpus_opts(c);
+    st = cli_corpus_opts(&o.corpus, c, err);
+    if (st != FRE_OK)
+        return st;
     o.embedder = cli_text(c, "embedder");
     o.radius = cli_number(c, "radius");
     o.threshold = cli_whole(c, "threshold");
@@ -151,6 +153,8 @@ static fre_status run(cli *c, fre_err *err)
     cli_progress_end();
     if (st != FRE_OK)
         return st;
+    if (!c->quiet)
+        cli_print_input(c, false, &e.input, e.originals, e.empty, e.invalid);
     warn_about(c, &e);
     if (c->json)
         return print_json(&e, err);

@@ -129,10 +129,13 @@ static fre_status report(const job *j, fre_err *err)
 static fre_status run(cli *c, fre_err *err)
 {
     job made = {.c = c}, *j = &made;
+    fre_input *in = NULL;
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = cli_read_chunks(c, j->marks, add_texts, j, err);
+        st = fre_input_open(&in, c->positional[0], false, err);
+    if (st == FRE_OK)
+        st = cli_read_chunks(c, in, j->marks, add_texts, j, err);
     if (st == FRE_OK)
         st = fre_bridge_make(&j->bridge, j->sums, fre_embedder_info(j->from),
                              fre_embedder_info(j->to), j->source, err);

@@ -55,11 +55,12 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
 
 /* ---- from embeddings -------------------------------------------------------------------------- */
 
-static fre_status read_rows(job *j, fre_err *err)
+/* Takes in over. */
+static fre_status read_rows(job *j, fre_input *in, fre_err *err)
 {
     fre_npy *x = NULL;
     size_t all;
-    fre_status st = fre_npy_open(&x, j->c->positional[0], err);
+    fre_status st = fre_npy_open_input(&x, in, err);
 
     if (st == FRE_OK)
         st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
@@ -82,13 +83,6 @@ static fre_status read_rows(job *j, fre_err *err)
 
 /* ---- the run ---------------------------------------------------------------------------------- */
 
-static bool is_npy(const char *path)
-{
-    const size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
-}
-
 static fre_status prepare(job *j, fre_err *err)
 {
     fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
@@ -99,7 +93,6 @@ static fre_status prepare(job *j, fre_err *err)
         st = fre_embedder_new(&j->embedder, &opts, err);
     if (st != FRE_OK)
         return st;
-    j->is_npy = is_npy(j->c->positional[0]);
     j->dim = fre_embedder_info(j->embedder)->dim;
     j->rows = malloc((size_t)CLI_CHUNK_TEXTS * j->dim * sizeof *j->rows);
     if (!j->rows || fre_prior_sums_new(&j->sums, j->dim, j->c->threads) != FRE_OK ||
@@ -138,10 +131,16 @@ static fre_status report(const job *j, fre_err *err)
 static fre_status run(cli *c, fre_err *err)
 {
     job made = {.c = c}, *j = &made;
+    fre_input *in = NULL;
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = j->is_npy ? read_rows(j, err) : cli_read_chunks(c, j->marks, add_texts, j, err);
+        st = fre_input_open(&in, c->positional[0], false, err);
+    if (st == FRE_OK) {
+        j->is_npy = fre_input_is_npy(in);
+        st = j->is_npy ? read_rows(j, in, err)
+                       : cli_read_chunks(c, in, j->marks, add_texts, j, err);
+    }
     if (st == FRE_OK)
         st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);
     if (st == FRE_OK)

@@ -1,9 +1,8 @@
 /* cmd_paraphrase.c - texts -> other texts that say the same, beside each in its JSON line. */
+#include "corpus_args.h"
 #include "json_line.h"
 #include "paraphrase_args.h"
 #include "search_args.h"
-
-#include <fre/corpus.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -33,11 +32,7 @@ static const cli_arg args[] = {
     CLI_PARAPHRASE_TEMPERATURE,
     CLI_PARAPHRASE_DISTANCE,
     CLI_HEADING("Input"),
-    {.name = "text-field",
-     .metavar = "F",
-     .kind = CLI_STRING,
-     .preset = "text",
-     .help = "key that holds the text"},
+    CLI_CORPUS_ARGS,
     CLI_FILE("centroids", "X.npy",
              .help = "the noisy vector behind each text, a row a line; a line's \"noise_norm\" is "
                      "the norm of its noise"),
@@ -62,7 +57,7 @@ typedef struct line {
 
 typedef struct job {
     cli *c;
-    FILE *in;
+    fre_corpus *corpus;
     char *path, *centroid_path; /* owned; path: of the texts, for messages */
     fre_npy *centroids;         /* NULL: none */
     fre_embedder *embedder;
@@ -73,9 +68,7 @@ typedef struct job {
     float *rows; /* CHUNK_LINES x dim */
     line line[CHUNK_LINES];
     size_t n;        /* lines in the chunk */
-    uint64_t number; /* of the line read last */
     uint64_t texts, made, without, too_long, drawn, distinct, near;
-    uint64_t bytes, bytes_all; /* read; size of the file, 0: unknown */
 } job;
 
 /* ---- input -------------------------------------------------------------------------------------------- */
@@ -111,19 +104,24 @@ static fre_status find_input(job *j, fre_err *err)
 
 static fre_status open_texts(job *j, fre_err *err)
 {
-    struct stat st;
+    fre_corpus_about about;
+    fre_corpus_opts o;
+    fre_status st = cli_corpus_opts(&o, j->c, err);
 
-    if (strcmp(j->path, "-") == 0) {
-        j->in = stdin;
-        return FRE_OK;
-    }
-    j->in = fopen(j->path, "r");
-    if (!j->in)
-        return fre_fail(err, FRE_E_NOINPUT, "%.400s: cannot be opened: %s; check the path", j->path,
-                        strerror(errno));
-    if (fstat(fileno(j->in), &st) == 0 && st.st_size > 0)
-        j->bytes_all = (uint64_t)st.st_size;
-    return FRE_OK;
+    o.keep_json = o.empty_ok = true;
+    if (j->centroid_path) /* a row is a line */
+        o.invalid = FRE_CORPUS_INVALID_FAIL;
+    if (st == FRE_OK)
+        st = fre_corpus_open(&j->corpus, j->path, &o, err);
+    if (st != FRE_OK)
+        return st;
+    fre_corpus_get_about(j->corpus, &about);
+    return strstr(about.format, "JSON") || about.is_empty
+               ? FRE_OK
+               : fre_fail(err, FRE_E_DATA,
+                          "%.400s: is %s, and paraphrases go into JSON objects: write one object a "
+                          "line, its text under \"%.40s\"",
+                          j->path, about.format, o.text_field);
 }
 
 static fre_status open_centroids(job *j, fre_err *err)
@@ -217,85 +215,50 @@ static void clear_chunk(job *j)
     j->n = 0;
 }
 
-/* Where a fault lies, before what it is; %s: j->path, PRIu64: j->number. */
-#define AT_LINE "%.400s: line %" PRIu64 ": "
-
-static fre_status take_text(const job *j, line *l, json_t *o, fre_err *err)
+static fre_status take_noise(const job *j, line *l, const fre_record *rec, fre_err *err)
 {
-    const char *field = cli_text(j->c, "text-field");
-    json_t *text = json_object_get(o, field), *noise = json_object_get(o, "noise_norm");
+    fre_json_want noise = {.name = "noise_norm"};
+    char number[64];
+    size_t at = 0;
 
-    if (!text)
+    (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &noise, 1, &at);
+    if (noise.kind == FRE_JSON_ABSENT)
+        return FRE_OK;
+    (void)snprintf(number, sizeof number, "%.*s", (int)(noise.n < 63 ? noise.n : 63),
+                   noise.p ? (const char *)noise.p : "");
+    if (noise.kind != FRE_JSON_NUMBER || number[0] == '-')
         return fre_fail(err, FRE_E_DATA,
-                        AT_LINE "the field \"%.80s\" is missing; add it, or name another with "
-                                "--text-field",
-                        j->path, j->number, field);
-    if (json_is_null(text))
-        return fre_fail(err, FRE_E_DATA,
-                        AT_LINE "\"%.80s\" is null: a release made with --inverter none has no "
-                                "texts; make them from its centroids.npy with fre-e2t invert",
-                        j->path, j->number, field);
-    if (!json_is_string(text))
-        return fre_fail(err, FRE_E_DATA, AT_LINE "\"%.80s\" must be a string", j->path, j->number,
-                        field);
-    if (noise && (!json_is_number(noise) || json_number_value(noise) < 0.0))
-        return fre_fail(err, FRE_E_DATA, AT_LINE "\"noise_norm\" must be a number of at least 0",
-                        j->path, j->number);
-    l->text = strdup(json_string_value(text));
-    l->noise_norm = noise ? json_number_value(noise) : 0.0;
-    return l->text ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
+                        "%.400s: line %" PRIu64 ": \"noise_norm\" must be a number of at least 0",
+                        j->path, rec->line);
+    l->noise_norm = strtod(number, NULL);
+    return FRE_OK;
 }
 
-/* The parser's own sentence may quote the line, which no message may. */
-static const char *fault_of(const json_t *o, const json_error_t *e)
-{
-    static const struct {
-        enum json_error_code code;
-        const char *text;
-    } fault[] = {
-        {json_error_invalid_utf8, "invalid UTF-8; convert the file to UTF-8"},
-        {json_error_null_character, "a string escapes NUL; remove the escape"},
-        {json_error_null_byte_in_key, "a key escapes NUL; remove the escape"},
-        {json_error_duplicate_key, "a key stands twice in an object; remove one"},
-        {json_error_stack_overflow, "too deeply nested; write one flat object a line"},
-    };
-
-    if (o)
-        return "not an object in braces; write one object a line";
-    for (size_t i = 0; i < sizeof fault / sizeof *fault; i++)
-        if (fault[i].code == json_error_code(e))
-            return fault[i].text;
-    return "not valid JSON; write one object a line, not compressed";
-}
-
-/* Takes the line over, also on failure. */
-static fre_status add_line(job *j, char *json, size_t len, fre_err *err)
+/* The object on one line: line breaks stand between its parts only. */
+static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
 {
     line *l = &j->line[j->n++];
-    json_error_t why;
-    json_t *o;
-    fre_status st;
 
-    l->json = json;
-    l->len = len;
-    o = json_loadb(json, len, JSON_REJECT_DUPLICATES, &why);
-    if (json_is_object(o))
-        st = take_text(j, l, o, err);
-    else
-        st = fre_fail(err, FRE_E_DATA, AT_LINE "%s", j->path, j->number, fault_of(o, &why));
-    json_decref(o);
-    return st;
-}
-
-/* Editors of some systems put it before the first line. */
-static ssize_t without_mark(char *text, ssize_t n)
-{
-    static const char mark[] = "\xef\xbb\xbf";
-
-    if (strncmp(text, mark, 3) != 0)
-        return n;
-    memmove(text, text + 3, (size_t)n - 2); /* its ending NUL too */
-    return n - 3;
+    if (!rec->text)
+        return fre_fail(err, FRE_E_DATA,
+                        "%.400s: line %" PRIu64
+                        ": \"%.80s\" is null: a release made with --inverter none has no "
+                        "texts; make them from its centroids.npy with fre-e2t invert",
+                        j->path, rec->line, cli_text(j->c, "text-field"));
+    if (!rec->json)
+        return fre_fail(err, FRE_E_DATA,
+                        "%.400s: line %" PRIu64
+                        ": not an object in braces; write one object a line",
+                        j->path, rec->line);
+    l->json = strndup(rec->json, rec->json_len);
+    l->text = strndup(rec->text, rec->text_len);
+    if (!l->json || !l->text)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
+    l->len = rec->json_len;
+    for (size_t i = 0; i < l->len; i++)
+        if (l->json[i] == '\n' || l->json[i] == '\r')
+            l->json[i] = ' ';
+    return take_noise(j, l, rec, err);
 }
 
 static fre_status read_chunk(job *j, bool *more, fre_err *err)
@@ -304,28 +267,13 @@ static fre_status read_chunk(job *j, bool *more, fre_err *err)
 
     *more = true;
     while (st == FRE_OK && j->n < CHUNK_LINES) {
-        char *text = NULL;
-        size_t cap = 0;
-        ssize_t n = getline(&text, &cap, j->in);
+        fre_record rec;
 
-        if (n < 0) {
-            *more = false;
-            free(text);
+        st = fre_corpus_next(j->corpus, more, &rec, err);
+        if (st != FRE_OK || !*more)
             break;
-        }
-        j->bytes += (uint64_t)n;
-        if (++j->number == 1)
-            n = without_mark(text, n);
-        if (strspn(text, " \t\r\n") == (size_t)n)
-            free(text);
-        else if ((size_t)n > LINE_MAX_BYTES)
-            free(text), st = fre_fail(err, FRE_E_LIMIT, AT_LINE "longer than 64 MiB; shorten it",
-                                      j->path, j->number);
-        else
-            st = add_line(j, text, (size_t)n, err);
+        st = take_record(j, &rec, err);
     }
-    if (st == FRE_OK && ferror(j->in))
-        st = fre_fail(err, FRE_E_IO, "%.400s: cannot be read: %s", j->path, strerror(errno));
     return st;
 }
 
@@ -386,6 +334,7 @@ static fre_status vary_chunk(job *j, fre_err *err)
 {
     fre_paraphrase_source source[CHUNK_LINES];
     fre_paraphrases made[CHUNK_LINES];
+    fre_corpus_stats stats;
     fre_status st = take_rows(j, source, err);
 
     if (st != FRE_OK || j->n == 0)
@@ -405,14 +354,15 @@ static fre_status vary_chunk(job *j, fre_err *err)
         fre_paraphrases_wipe(&made[i]);
     j->texts += j->n;
     clear_chunk(j);
-    fre_progress_update(&j->c->progress, "paraphrase", j->texts,
-                        j->bytes_all ? j->texts * j->bytes_all / j->bytes : 0);
+    fre_corpus_get_stats(j->corpus, &stats);
+    fre_progress_update(&j->c->progress, "paraphrase", j->texts, fre_corpus_expected(&stats));
     return st;
 }
 
 static fre_status report(const job *j, fre_err *err)
 {
     cli_progress_end();
+    cli_print_corpus(j->c, j->corpus);
     if (j->too_long > 0)
         cli_warn(j->c, "%" PRIu64 " texts are longer than %u bytes and have no paraphrases",
                  j->too_long, FRE_PARAPHRASE_TEXT_MAX);
@@ -442,8 +392,7 @@ static void wipe(job *j)
     fre_embedder_free(j->embedder);
     fre_npy_free(j->centroids);
     fre_outfile_free(j->out);
-    if (j->in && j->in != stdin)
-        (void)fclose(j->in);
+    fre_corpus_free(j->corpus);
     free(j->rows);
     free(j->path);
     free(j->centroid_path);

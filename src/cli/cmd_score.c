@@ -249,9 +249,11 @@ static bool is_synthetic(const char *path)
 /* A release's texts lie in its folder.  They may be none at all, which is no fault. */
 static fre_status open_corpus(job *j, fre_err *err)
 {
-    fre_corpus_opts opts = cli_corpus_opts(j->c);
+    fre_corpus_about about;
+    fre_corpus_opts opts;
     const char *path = j->c->positional[0];
     struct stat info;
+    fre_status st;
     const bool is_folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 
     if (snprintf(j->path, sizeof j->path, "%s%s", path, is_folder ? "/" SYNTHETIC : "") >=
@@ -260,10 +262,18 @@ static fre_status open_corpus(job *j, fre_err *err)
     if (is_folder && stat(j->path, &info) != 0)
         return fre_fail(err, FRE_E_NOINPUT,
                         "'%.200s' is a folder, but not a release: it has no " SYNTHETIC, path);
-    if (is_synthetic(j->path) && stat(j->path, &info) == 0 && S_ISREG(info.st_mode) &&
-        info.st_size == 0)
-        return FRE_OK;
-    return fre_corpus_open(&j->corpus, j->path, &opts, err);
+    st = cli_corpus_opts(&opts, j->c, err);
+    opts.empty_ok = is_synthetic(j->path);
+    if (st == FRE_OK)
+        st = fre_corpus_open(&j->corpus, j->path, &opts, err);
+    if (st != FRE_OK)
+        return st;
+    fre_corpus_get_about(j->corpus, &about);
+    if (about.is_empty) {
+        fre_corpus_free(j->corpus);
+        j->corpus = NULL;
+    }
+    return FRE_OK;
 }
 
 static fre_status prepare(job *j, fre_err *err)
@@ -312,6 +322,7 @@ static fre_status report(job *j, fre_err *err)
     if (j->cut > 0)
         cli_warn(j->c, "%" PRIu64 " texts were cut; raise --max-tokens to read all of them",
                  j->cut);
+    cli_print_corpus(j->c, j->corpus);
     if (j->c->json)
         return print_json(j, &s, err);
     if (!lines || !j->c->quiet)

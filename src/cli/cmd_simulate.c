@@ -103,7 +103,9 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
     o->force = cli_flag(c, "force");
-    o->corpus = cli_corpus_opts(c);
+    st = cli_corpus_opts(&o->corpus, c, err);
+    if (st != FRE_OK)
+        return st;
     o->corpus.user_field = cli_text(c, "user-field");
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
@@ -336,9 +338,10 @@ static json_t *comparison_json(const fre_simulation *s)
 static json_t *private_json(const fre_simulation *s)
 {
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
         "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
-        "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
+        "input", cli_input_json(&s->input), "empty", (json_int_t)s->empty, "invalid",
+        (json_int_t)s->invalid, "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
         (json_int_t)s->records, "distinct", (json_int_t)s->survey.distinct, "counted",
         (json_int_t)s->survey.counted, "repeated_texts", (json_int_t)s->survey.repeated_texts,
         "repeated_records", (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
@@ -420,6 +423,8 @@ static fre_status run(cli *c, fre_err *err)
         st = cli_json_print(results_json(c, s, list, n), err);
     else if (!c->quiet)
         print_results(c, s, list, n);
+    if (!c->quiet)
+        cli_print_input(c, false, &s->input, s->records, s->empty, s->invalid);
     warn(c, s);
     free(list);
     fre_simulation_free(s);

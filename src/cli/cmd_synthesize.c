@@ -13,9 +13,6 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
-const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
-
 static const cli_positional positional[] = {
     {.name = "INPUT",
      .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
@@ -70,21 +67,6 @@ static const cli_arg args[] = {
      .kind = CLI_HEX32,
      .help = "1 to 64 hexadecimal digits; makes the run repeatable byte for byte and NOT PRIVATE"},
 };
-
-/* Shared with embed and evaluate. */
-fre_corpus_opts cli_corpus_opts(const cli *c)
-{
-    static const fre_corpus_format formats[] = {FRE_CORPUS_AUTO, FRE_CORPUS_TXT, FRE_CORPUS_JSONL,
-                                                FRE_CORPUS_CSV, FRE_CORPUS_TSV};
-    static const fre_corpus_invalid invalids[] = {FRE_CORPUS_INVALID_FAIL, FRE_CORPUS_INVALID_SKIP,
-                                                  FRE_CORPUS_INVALID_REPLACE};
-
-    return (fre_corpus_opts){
-        .format = formats[cli_choice(c, "format")],
-        .invalid = invalids[cli_choice(c, "invalid")],
-        .text_field = cli_text(c, "text-field"),
-    };
-}
 
 fre_search_opts cli_search_opts(const cli *c)
 {
@@ -181,7 +163,9 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
         return st;
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
-    o->corpus = cli_corpus_opts(c);
+    st = cli_corpus_opts(&o->corpus, c, err);
+    if (st != FRE_OK)
+        return st;
     o->corpus.user_field = cli_text(c, "user-field");
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
@@ -318,9 +302,9 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
                      "s:f}, s:o, s:o}",
-                     "records", (json_int_t)s->records, "users", (json_int_t)s->users, "counted",
+                     "input", cli_input_json(&r->input), "records", (json_int_t)s->records, "users", (json_int_t)s->users, "counted",
                      (json_int_t)s->counted, "repeated_texts", (json_int_t)s->repeated_texts,
                      "repeated_records", (json_int_t)s->repeated_records, "contributed", (json_int_t)s->contributed,
                      "distinct", (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
@@ -401,6 +385,9 @@ static fre_status run(cli *c, fre_err *err)
         print_results(c, r, list, n);
     if (!c->json)
         print_stats(c, r);
+    if (!c->quiet)
+        cli_print_input(c, r->dry_run, &r->input, r->stats.records, r->stats.empty,
+                        r->stats.invalid);
     print_spent(c, r);
     for (size_t i = 0; i < w.n_shown; i++)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);

@@ -13,13 +13,39 @@ extern const char *const cli_formats[], *const cli_invalids[];
      .metavar = "F",                                                                               \
      .kind = CLI_STRING,                                                                           \
      .preset = "text",                                                                             \
-     .help = "JSONL key or CSV/TSV column that holds the text"},                                   \
+     .help = "JSON key or CSV/TSV column that holds the text"},                                    \
         CLI_CHOICE("format", "FORMAT", cli_formats, .preset = "auto",                              \
                    .help = "of the input; auto goes by its name, else by its content"),            \
+        {.name = "delimiter",                                                                      \
+         .metavar = "CHAR",                                                                        \
+         .kind = CLI_STRING,                                                                       \
+         .help = "between columns: one character, or comma, tab, semicolon, pipe (default: found " \
+                 "in the header)"},                                                                \
+        {.name = "encoding",                                                                       \
+         .metavar = "NAME",                                                                        \
+         .kind = CLI_STRING,                                                                       \
+         .help = "of the input, such as latin-1, windows-1252 or utf-16 (default: utf-8, or what " \
+                 "a byte order mark says)"},                                                       \
+        {.name = "na-values",                                                                      \
+         .metavar = "LIST",                                                                        \
+         .kind = CLI_STRING,                                                                       \
+         .help = "texts that count as missing, with commas between them (default: none; NA and "   \
+                 "null are texts)"},                                                               \
         CLI_CHOICE("invalid", "HOW", cli_invalids, .preset = "fail",                               \
-                   .help = "what to do with invalid UTF-8 and NUL bytes")
+                   .help = "what to do with records that cannot be used"),                         \
+    {                                                                                              \
+        .name = "verbose", .kind = CLI_FLAG,                                                       \
+        .help = "say what the input was taken for, and how many records it has"                    \
+    }
 
-/* user_field and label_field stay NULL. */
-fre_corpus_opts cli_corpus_opts(const cli *c);
+/* user_field and label_field stay NULL.  FRE_E_USAGE. */
+FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);
+
+/* On standard error when --verbose is given, or always. */
+void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, uint64_t records,
+                     uint64_t empty, uint64_t invalid);
+/* The same of an open corpus, which has been read; NULL: nothing. */
+void cli_print_corpus(const cli *c, const fre_corpus *corpus);
+json_t *cli_input_json(const fre_corpus_about *about);
 
 #endif

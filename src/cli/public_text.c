@@ -67,22 +67,28 @@ static fre_status read_all(cli *c, chunk *k, fre_corpus *corpus, fre_err *err)
     return st == FRE_OK ? flush(k, err) : st;
 }
 
-fre_status cli_read_chunks(cli *c, fre_overlap_set *marks, cli_chunk_fn fn, void *ctx, fre_err *err)
+fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks, cli_chunk_fn fn,
+                           void *ctx, fre_err *err)
 {
-    const fre_corpus_opts opts = cli_corpus_opts(c);
+    fre_corpus_opts opts;
     fre_corpus *corpus = NULL;
     chunk *k = calloc(1, sizeof *k);
-    fre_status st;
+    fre_status st = cli_corpus_opts(&opts, c, err);
 
-    if (!k)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
+    if (!k || st != FRE_OK) {
+        fre_input_free(in);
+        free(k);
+        return k ? st : fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
+    }
     fre_buf_init(&k->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
     k->fn = fn;
     k->ctx = ctx;
     k->marks = marks;
-    st = fre_corpus_open(&corpus, c->positional[0], &opts, err);
+    st = fre_corpus_open_input(&corpus, in, &opts, err);
     if (st == FRE_OK)
         st = read_all(c, k, corpus, err);
+    if (st == FRE_OK)
+        cli_print_corpus(c, corpus);
     fre_corpus_free(corpus);
     fre_buf_wipe(&k->bytes);
     free(k);

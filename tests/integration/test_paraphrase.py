@@ -127,24 +127,25 @@ def test_refusals(refused, tmp_path):
     (tmp_path / "p.txt").write_text("plain text\n")
     (tmp_path / "m.jsonl").write_text('{"text": "a", "noise_norm": -1}\n')
     (tmp_path / "r.jsonl").write_text('["a"]\n')
-    (tmp_path / "d.jsonl").write_text('{"text": "a", "text": "b"}\n')
     (tmp_path / "z.jsonl").write_text('{"text": "a\\u0000b"}\n')
     (tmp_path / "u.jsonl").write_bytes(b'{"text": "a\xff"}\n')
     (tmp_path / "c.npy").write_text("")
     (tmp_path / "folder").mkdir()
     base = ["-o", "x.jsonl"]
     for code, sentence, args in [
-        (65, 'a.jsonl: line 2: the field "text" is missing; add it, or name another with '
-             "--text-field", ["a.jsonl", *base]),
-        (65, 'n.jsonl: line 1: "text" must be a string', ["n.jsonl", *base]),
+        (65, 'a.jsonl: line 2: the field "text" is missing; did you mean "message"? Add it, or '
+             "name another with --text-field", ["a.jsonl", *base]),
+        (65, 'n.jsonl: line 1: the field "text" is a number; make it a string, or name another '
+             "with --text-field", ["n.jsonl", *base]),
         (65, 'm.jsonl: line 1: "noise_norm" must be a number of at least 0', ["m.jsonl", *base]),
-        (65, "p.txt: line 1: not valid JSON; write one object a line, not compressed",
-         ["p.txt", *base]),
+        (65, "p.txt: is text lines, and paraphrases go into JSON objects: write one object a "
+             'line, its text under "text"', ["p.txt", *base]),
         (65, "r.jsonl: line 1: not an object in braces; write one object a line",
          ["r.jsonl", *base]),
-        (65, "d.jsonl: line 1: a key stands twice in an object; remove one", ["d.jsonl", *base]),
-        (65, "z.jsonl: line 1: a string escapes NUL; remove the escape", ["z.jsonl", *base]),
-        (65, "u.jsonl: line 1: invalid UTF-8; convert the file to UTF-8", ["u.jsonl", *base]),
+        (65, "z.jsonl: line 1: a string escapes NUL or half of a surrogate pair; remove the "
+             "escape or use --invalid skip or replace", ["z.jsonl", *base]),
+        (65, "u.jsonl: line 1: invalid UTF-8 at byte 12 of the record; name the file's encoding "
+             "(--encoding latin-1), or use --invalid skip or replace", ["u.jsonl", *base]),
         (73, "'c.npy' is also what --centroids names, which would be lost: give another --output",
          ["a.jsonl", "-o", "c.npy", "--force", "--centroids", "c.npy"]),
         (66, "absent.jsonl: cannot be opened: No such file or directory; check the path",

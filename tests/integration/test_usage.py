@@ -106,7 +106,7 @@ def test_refusals(refused, args, sentence):
     ("0", "--threshold", "a whole number from 1 to 1000000000000"),
     ("1.5", "--threshold", "a whole number from 1 to 1000000000000"),
     ("0", "--population", "a whole number from 1 to 1000000000000"),
-    ("1e6", "--population", "a whole number from 1 to 1000000000000"),
+    ("1e-6", "--population", "a whole number from 1 to 1000000000000"),
     ("0", "--radius", "a number above 0 and at most 1000000"),
     ("65", "--projection-dim", "auto or a whole number from 1 to 64"),
     ("0", "--sampling-rate", "auto or a number above 0 and at most 1"),

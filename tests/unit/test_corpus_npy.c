@@ -397,8 +397,7 @@ static void test_open_errors(void **state)
                    "%s: cannot be opened: No such file or directory; check the path", path);
     assert_int_equal(fre_npy_open(&f, path, &err), FRE_E_NOINPUT);
     assert_string_equal(err.text, want);
-    (void)snprintf(want, sizeof want, "%s: is not a regular file, and .npy files are mapped",
-                   t.path);
+    (void)snprintf(want, sizeof want, "%s: is a folder; give a file of texts", t.path);
     assert_int_equal(fre_npy_open(&f, t.path, &err), FRE_E_NOINPUT);
     assert_string_equal(err.text, want);
     put(temp_path(path, &t, "empty.npy"), "", 0);

@@ -1,19 +1,22 @@
 /* The reader's public face: open, next record, statistics. */
 #include "corpus_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct value {
-    uint8_t *p;
-    size_t n;
-} value;
-
-static fre_status copy_fields(fre_corpus *c, const fre_corpus_opts *o)
+static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
 {
     const char *name[FRE_ROLES] = {o->text_field ? o->text_field : "text", o->user_field,
                                    o->label_field};
 
+    c->format = o->format;
+    c->invalid = o->invalid;
+    c->keep_json = o->keep_json;
+    c->empty_ok = o->empty_ok;
+    c->na = o->na_values ? strdup(o->na_values) : NULL;
+    if (o->na_values && !c->na)
+        return FRE_E_NOMEM;
     for (int r = 0; r < FRE_ROLES; r++) {
         c->column[r] = FRE_COLUMN_NONE;
         if (!name[r])
@@ -25,217 +28,80 @@ static fre_status copy_fields(fre_corpus *c, const fre_corpus_opts *o)
     return FRE_OK;
 }
 
-/* path NULL: memory. */
-static fre_status corpus_open(fre_corpus **out, const char *path, fre_bytes data, size_t chunk,
-                              const fre_corpus_opts *opts, fre_err *err)
+static fre_status no_fields(const fre_corpus *c, fre_err *err)
+{
+    return fre_fail(err, FRE_E_USAGE,
+                    "%s: a text file has one text a line and no fields; use %s with JSON lines, "
+                    "CSV or TSV",
+                    c->src->name,
+                    fre_role_flag(c->field[FRE_ROLE_USER] ? FRE_ROLE_USER : FRE_ROLE_LABEL));
+}
+
+static fre_status start(fre_corpus *c, const fre_corpus_opts *o, fre_err *err)
+{
+    fre_status st = copy_options(c, o);
+
+    if (st)
+        return fre_fail(err, st, "out of memory");
+    st = fre_decode_open(&c->decoder, o->encoding, c->src, err);
+    if (st == FRE_OK)
+        st = fre_corpus_sniff(c, o->delimiter, err);
+    if (st == FRE_OK && c->format == FRE_CORPUS_TXT &&
+        (c->field[FRE_ROLE_USER] || c->field[FRE_ROLE_LABEL]))
+        return no_fields(c, err);
+    if (st == FRE_OK && c->keep_json && c->format != FRE_CORPUS_JSONL &&
+        c->format != FRE_CORPUS_TXT)
+        c->keep_json = false;
+    return st == FRE_OK && c->delim ? fre_corpus_header(c, err) : st;
+}
+
+fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in, const fre_corpus_opts *opts,
+                                 fre_err *err)
 {
     static const fre_corpus_opts none = {0};
     fre_corpus *c = calloc(1, sizeof *c);
-    fre_status st = FRE_OK;
+    fre_status st;
 
-    if (!opts)
-        opts = &none;
-    if (!c)
+    if (!c) {
+        fre_input_free(in);
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    c->src.fd = -1;
-    c->format = opts->format;
-    c->invalid = opts->invalid;
+    }
+    c->input = in;
+    c->src = &in->src;
+    c->eol = '\n';
     /* a byte can become three */
     fre_buf_init(&c->repaired, 3u * (size_t)FRE_CORPUS_TEXT_MAX + 1);
-    st = copy_fields(c, opts);
-    if (st) {
-        (void)fre_fail(err, st, "out of memory");
-        goto out;
-    }
-    st = path ? fre_src_open(&c->src, path, err) : fre_src_open_memory(&c->src, data, chunk, err);
-    if (st)
-        goto out;
-    st = fre_corpus_sniff(c, path ? path : "", err);
-    if (st)
-        goto out;
-    if (c->format == FRE_CORPUS_TXT && (opts->user_field || opts->label_field)) {
-        st =
-            fre_fail(err, FRE_E_USAGE,
-                     "%s: a text file has one text a line and no fields; use %s with JSON "
-                     "lines, CSV or TSV",
-                     c->src.name, fre_role_flag(opts->user_field ? FRE_ROLE_USER : FRE_ROLE_LABEL));
-        goto out;
-    }
-    if (c->delim) {
-        st = fre_corpus_header(c, err);
-        if (st)
-            goto out;
-    }
-    *out = c;
-    c = NULL;
-out:
-    fre_corpus_free(c);
+    fre_buf_init(&c->object, 3u * (size_t)FRE_CORPUS_TEXT_MAX + 1);
+    st = start(c, opts ? opts : &none, err);
+    if (st == FRE_OK)
+        *out = c;
+    else
+        fre_corpus_free(c);
     return st;
 }
 
 fre_status fre_corpus_open(fre_corpus **out, const char *path, const fre_corpus_opts *opts,
                            fre_err *err)
 {
-    fre_bytes none = {NULL, 0};
+    fre_input *in = NULL;
+    fre_status st = fre_input_open(&in, path, false, err);
 
-    return corpus_open(out, path, none, FRE_SRC_CHUNK, opts, err);
+    return st == FRE_OK ? fre_corpus_open_input(out, in, opts, err) : st;
 }
 
 fre_status fre_corpus_open_chunked(fre_corpus **out, fre_bytes data, size_t chunk,
                                    const fre_corpus_opts *opts, fre_err *err)
 {
-    return corpus_open(out, NULL, data, chunk, opts, err);
+    fre_input *in = NULL;
+    fre_status st = fre_input_open_memory(&in, data, chunk, err);
+
+    return st == FRE_OK ? fre_corpus_open_input(out, in, opts, err) : st;
 }
 
 fre_status fre_corpus_open_memory(fre_corpus **out, fre_bytes data, const fre_corpus_opts *opts,
                                   fre_err *err)
 {
-    return corpus_open(out, NULL, data, FRE_SRC_CHUNK, opts, err);
-}
-
-static fre_status line_fail(const fre_corpus *c, const fre_raw *raw, int role, const char *what,
-                            const char *todo, fre_err *err)
-{
-    return fre_fail(err, FRE_E_DATA, "%s: line %llu: the field \"%.40s\" %s; %s %s", c->src.name,
-                    (unsigned long long)raw->line, c->field[role], what, todo, fre_role_flag(role));
-}
-
-/* Characters before offset at, plus one. */
-static size_t column_of(const uint8_t *p, size_t at)
-{
-    size_t n = 1;
-
-    for (size_t i = 0; i < at; i++)
-        n += (p[i] & 0xc0) != 0x80;
-    return n;
-}
-
-static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int role,
-                                  fre_json_kind k, fre_err *err)
-{
-    static const char *const what[] = {
-        [FRE_JSON_ABSENT] = "is missing",  [FRE_JSON_STRING] = "is a string",
-        [FRE_JSON_NUMBER] = "is a number", [FRE_JSON_BOOL] = "is true or false",
-        [FRE_JSON_NULL] = "is null",       [FRE_JSON_OBJECT] = "is an object",
-        [FRE_JSON_ARRAY] = "is an array",
-    };
-    bool scalar = k == FRE_JSON_NUMBER || (k == FRE_JSON_BOOL && role == FRE_ROLE_LABEL);
-
-    if (k == FRE_JSON_STRING || (scalar && role != FRE_ROLE_TEXT))
-        return FRE_OK;
-    if (k == FRE_JSON_ABSENT)
-        return line_fail(c, raw, role, what[k], "add it, or name another with", err);
-    return line_fail(c, raw, role, what[k],
-                     role == FRE_ROLE_TEXT ? "make it a string, or name another with"
-                                           : "make it a string or a number, or name another with",
-                     err);
-}
-
-/* An escape for U+0000 or a lone surrogate in a wanted value. */
-static fre_status bad_escape(fre_corpus *c, const fre_raw *raw, bool *skip, fre_err *err)
-{
-    if (c->invalid == FRE_CORPUS_INVALID_FAIL)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: a string escapes NUL or half of a surrogate pair; remove "
-                        "the escape or use --invalid skip or replace",
-                        c->src.name, (unsigned long long)raw->line);
-    *skip = c->invalid == FRE_CORPUS_INVALID_SKIP;
-    if (*skip || raw->p != c->repaired.p) /* a record counts once */
-        c->stats.invalid++;
-    return FRE_OK;
-}
-
-static fre_status parse_json(fre_corpus *c, const fre_raw *raw, value v[FRE_ROLES], bool *skip,
-                             fre_err *err)
-{
-    fre_json_want want[FRE_ROLES];
-    size_t same[FRE_ROLES] = {0};
-    size_t wants = 0, at = 0;
-    const char *why = NULL;
-    bool bad = false;
-    fre_status st = FRE_OK;
-
-    for (int r = 0; r < FRE_ROLES; r++) {
-        size_t k = 0;
-
-        if (!c->field[r])
-            continue;
-        /* two roles may share a field, which is decoded once */
-        while (k < wants && strcmp(want[k].name, c->field[r]) != 0)
-            k++;
-        same[r] = k;
-        if (k == wants)
-            want[wants++].name = c->field[r];
-    }
-    why = fre_json_scan(raw->p, raw->n, want, wants, &at);
-    if (why)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu, column %zu: not valid JSON: %s; write one object a line",
-                        c->src.name, (unsigned long long)raw->line, column_of(raw->p, at), why);
-    for (int r = 0; r < FRE_ROLES; r++) {
-        if (!c->field[r])
-            continue;
-        st = json_kind_check(c, raw, r, want[same[r]].kind, err);
-        if (st)
-            return st;
-    }
-    for (size_t k = 0; k < wants; k++)
-        if (want[k].escaped)
-            want[k].n = fre_json_unescape(want[k].p, want[k].n, &bad);
-    for (int r = 0; r < FRE_ROLES; r++) {
-        if (!c->field[r])
-            continue;
-        v[r].p = want[same[r]].p;
-        v[r].n = want[same[r]].n;
-    }
-    return bad ? bad_escape(c, raw, skip, err) : FRE_OK;
-}
-
-static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, value v[FRE_ROLES], fre_err *err)
-{
-    fre_csv_fields it = {raw->p, raw->n, 0, c->delim, false};
-    fre_csv_field f, hit[FRE_ROLES];
-    size_t fields = 0;
-    bool surplus = false;
-
-    (void)memset(hit, 0, sizeof hit);
-    for (; fre_csv_next(&it, &f); fields++) {
-        for (int r = 0; r < FRE_ROLES; r++)
-            if (c->column[r] == fields)
-                hit[r] = f;
-        surplus = surplus || (fields >= c->columns && f.n > 0);
-    }
-    for (int r = 0; r < FRE_ROLES; r++)
-        if (c->field[r] && c->column[r] >= fields)
-            return fre_fail(err, FRE_E_DATA,
-                            "%s: line %llu: %zu fields where the header has %zu, and \"%.40s\" is "
-                            "number %zu; add the missing fields, or quote a field that holds a "
-                            "line break",
-                            c->src.name, (unsigned long long)raw->line, fields, c->columns,
-                            c->field[r], c->column[r] + 1);
-    /* A comma in an unquoted text would lose the text's end without a word.  Empty surplus
-     * fields (spreadsheets write them) lose nothing. */
-    if (surplus)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: %zu fields where the header has %zu; put quotes around a "
-                        "field that holds a %s",
-                        c->src.name, (unsigned long long)raw->line, fields, c->columns,
-                        c->delim == ',' ? "comma" : "tab");
-    for (int r = 0; r < FRE_ROLES; r++) {
-        bool done = false;
-
-        for (int q = 0; q < r; q++) {
-            if (c->field[r] && c->field[q] && c->column[q] == c->column[r]) {
-                v[r] = v[q];
-                done = true;
-            }
-        }
-        if (!c->field[r] || done)
-            continue;
-        v[r].p = hit[r].p;
-        v[r].n = hit[r].doubled ? fre_csv_undouble(hit[r].p, hit[r].n) : hit[r].n;
-    }
-    return FRE_OK;
+    return fre_corpus_open_chunked(out, data, FRE_SRC_CHUNK, opts, err);
 }
 
 static bool is_blank(const fre_raw *raw)
@@ -247,76 +113,160 @@ static bool is_blank(const fre_raw *raw)
     return n == 0;
 }
 
-/* *skip: counted, nothing to deliver. */
-static fre_status parse(fre_corpus *c, fre_raw *raw, value v[FRE_ROLES], bool *skip, fre_err *err)
+/* Texts and users that count as missing. */
+static bool is_missing(const fre_corpus *c, const fre_value *v)
 {
-    fre_status st = fre_corpus_repair(c, raw, skip, err);
+    for (const char *p = c->na; p && *p;) {
+        const size_t n = strcspn(p, ",");
 
-    if (st || *skip)
+        if (n == v->n && memcmp(p, v->p, n) == 0)
+            return true;
+        p += n + (p[n] == ',');
+    }
+    return v->n == 0;
+}
+
+static fre_status keep_object(fre_corpus *c, const fre_raw *raw, fre_err *err)
+{
+    fre_status st;
+
+    if (!c->keep_json || c->format != FRE_CORPUS_JSONL)
+        return FRE_OK;
+    fre_buf_wipe(&c->object);
+    if (raw->p[0] == '"') /* a text of an array */
+        return FRE_OK;
+    st = fre_buf_append(&c->object, raw->p, raw->n);
+    return st == FRE_OK ? st
+                        : fre_fail(err, FRE_E_NOMEM, "%s: line %llu: out of memory for one record",
+                                   c->src->name, (unsigned long long)raw->line);
+}
+
+/* *skip: counted, nothing to deliver. */
+static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], bool *skip, fre_err *err)
+{
+    fre_status st = fre_corpus_repair(c, raw, err);
+
+    if (st)
         return st;
-    if (is_blank(raw)) {
+    *skip = is_blank(raw);
+    if (!*skip) {
+        st = keep_object(c, raw, err);
+        if (st == FRE_OK)
+            st = fre_corpus_parse(c, raw, v, err);
+        if (st)
+            return st;
+        for (int r = 0; r < FRE_ROLES; r++)
+            if (v[r].p)
+                fre_utf8_trim(&v[r].p, &v[r].n);
+        *skip = !c->keep_json && is_missing(c, &v[FRE_ROLE_TEXT]);
+    }
+    if (*skip) {
         c->stats.empty++;
-        *skip = true;
         return FRE_OK;
     }
-    if (c->format == FRE_CORPUS_JSONL) {
-        st = parse_json(c, raw, v, skip, err);
-    } else if (c->delim) {
-        st = parse_csv(c, raw, v, err);
-    } else {
-        v[FRE_ROLE_TEXT].p = raw->p;
-        v[FRE_ROLE_TEXT].n = raw->n;
-    }
-    if (st || *skip)
-        return st;
+    if (c->field[FRE_ROLE_USER] && is_missing(c, &v[FRE_ROLE_USER]))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: line %llu: the field \"%.40s\" is empty; every record needs its user; "
+                        "fill it in, or name another with --user-field",
+                        c->src->name, (unsigned long long)raw->line, c->field[FRE_ROLE_USER]);
+    return FRE_OK;
+}
+
+/* A file of which most records cannot be used is of another format, or has another field. */
+static fre_status check_most(const fre_corpus *c, fre_err *err)
+{
+    const uint64_t others = c->stats.records + c->stats.empty;
+
+    if (c->dropped == 0 || (c->stats.records > 0 && c->dropped <= others))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_DATA,
+                    "%llu of %llu records cannot be used, so the format or a field is wrong; the "
+                    "first: %.380s",
+                    (unsigned long long)c->dropped, (unsigned long long)(c->dropped + others),
+                    c->first.text);
+}
+
+static void deliver(fre_corpus *c, fre_record *rec, const fre_value v[FRE_ROLES], uint64_t line)
+{
+    /* Last of all: a value's NUL overwrites the delimiter after it. */
     for (int r = 0; r < FRE_ROLES; r++)
         if (v[r].p)
-            fre_utf8_trim(&v[r].p, &v[r].n);
-    if (v[FRE_ROLE_TEXT].n == 0) {
-        c->stats.empty++;
-        *skip = true;
-        return FRE_OK;
-    }
-    if (c->field[FRE_ROLE_USER] && v[FRE_ROLE_USER].n == 0)
-        return line_fail(c, raw, FRE_ROLE_USER, "is empty",
-                         "every record needs its user; fill it in, or name another with", err);
-    return FRE_OK;
+            v[r].p[v[r].n] = 0;
+    c->stats.records++;
+    *rec = (fre_record){(const char *)v[FRE_ROLE_TEXT].p,
+                        v[FRE_ROLE_TEXT].n,
+                        (const char *)v[FRE_ROLE_USER].p,
+                        v[FRE_ROLE_USER].n,
+                        (const char *)v[FRE_ROLE_LABEL].p,
+                        v[FRE_ROLE_LABEL].n,
+                        line,
+                        (char *)c->object.p,
+                        c->object.n};
 }
 
 fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *err)
 {
     for (;;) {
-        value v[FRE_ROLES] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+        const uint64_t repaired = c->stats.invalid;
+        fre_value v[FRE_ROLES] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
         fre_raw raw = {NULL, 0, 0};
-        bool got = false, skip = false;
-        fre_status st = fre_corpus_take(c, &got, &raw, err);
+        fre_err why = {""};
+        bool got = true, skip = false;
+        fre_status st = fre_corpus_take(c, &got, &raw, &why);
 
-        if (st)
+        if (st == FRE_OK && !got) {
+            st = check_most(c, err);
+            if (st == FRE_OK)
+                *more = false;
             return st;
-        if (!got) {
-            *more = false;
-            return FRE_OK;
         }
-        st = parse(c, &raw, v, &skip, err);
-        if (st)
+        if (st == FRE_OK)
+            st = use(c, &raw, v, &skip, &why);
+        if ((st == FRE_E_DATA || st == FRE_E_LIMIT) && !c->failed &&
+            c->invalid != FRE_CORPUS_INVALID_FAIL) {
+            if (c->dropped++ == 0)
+                c->first = why;
+            c->stats.invalid = repaired + 1; /* a record counts once */
+            continue;
+        }
+        if (st) {
+            if (err)
+                *err = why;
             return st;
+        }
         if (skip)
             continue;
-        /* Last of all: a value's NUL overwrites the delimiter after it. */
-        for (int r = 0; r < FRE_ROLES; r++)
-            if (v[r].p)
-                v[r].p[v[r].n] = 0;
-        c->stats.records++;
-        *rec = (fre_record){(const char *)v[FRE_ROLE_TEXT].p,
-                            v[FRE_ROLE_TEXT].n,
-                            (const char *)v[FRE_ROLE_USER].p,
-                            v[FRE_ROLE_USER].n,
-                            (const char *)v[FRE_ROLE_LABEL].p,
-                            v[FRE_ROLE_LABEL].n,
-                            raw.line};
+        deliver(c, rec, v, raw.line);
         *more = true;
         return FRE_OK;
     }
+}
+
+static const char *format_name(const fre_corpus *c)
+{
+    static const char *const json[] = {"JSON lines", "JSON objects", "a JSON array",
+                                       "an array in a JSON object"};
+
+    if (c->format == FRE_CORPUS_JSONL)
+        return json[c->layout];
+    if (!c->delim)
+        return c->eol == '\r' ? "text lines (ended by CR)" : "text lines";
+    return c->format == FRE_CORPUS_TSV ? "TSV" : c->eol == '\r' ? "CSV (lines ended by CR)" : "CSV";
+}
+
+void fre_corpus_get_about(const fre_corpus *c, fre_corpus_about *out)
+{
+    static const char *const packed[] = {
+        [FRE_SRC_PLAIN] = "none", [FRE_SRC_GZIP] = "gzip", [FRE_SRC_ZSTD] = "zstd"};
+
+    (void)memset(out, 0, sizeof *out);
+    out->format = format_name(c);
+    out->compression = packed[c->src->kind];
+    out->delimiter = (char)c->delim;
+    out->is_empty = c->src->bytes == 0;
+    (void)snprintf(out->encoding, sizeof out->encoding, "%s", c->decoder.name);
+    if (c->format != FRE_CORPUS_TXT)
+        (void)snprintf(out->text_field, sizeof out->text_field, "%s", c->field[FRE_ROLE_TEXT]);
 }
 
 void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
@@ -324,10 +274,10 @@ void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
     const double consumed = (double)(c->decoded - (c->end - c->begin));
 
     *out = c->stats;
-    out->bytes = fre_src_taken(&c->src);
+    out->bytes = fre_src_taken(c->src);
     if (c->end > c->begin) /* of a compressed file: in proportion */
         out->bytes = (uint64_t)((double)out->bytes * consumed / (double)c->decoded);
-    out->bytes_all = c->src.bytes_all;
+    out->bytes_all = c->src->bytes_all;
 }
 
 uint64_t fre_corpus_expected(const fre_corpus_stats *s)
@@ -343,12 +293,15 @@ void fre_corpus_free(fre_corpus *c)
 {
     if (!c)
         return;
-    fre_src_close(&c->src);
+    fre_decode_close(&c->decoder);
+    fre_input_free(c->input);
     if (c->buf) {
         fre_wipe(c->buf, c->cap); /* texts */
         free(c->buf);
     }
     fre_buf_wipe(&c->repaired);
+    fre_buf_wipe(&c->object);
+    free(c->na);
     for (int r = 0; r < FRE_ROLES; r++)
         free(c->field[r]);
     free(c);

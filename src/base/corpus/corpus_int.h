@@ -5,10 +5,12 @@
 
 #include <fre/corpus.h>
 
+#include <iconv.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #define FRE_SRC_CHUNK (256u << 10)
+#define FRE_SRC_HEAD 16u
 #define FRE_NAME_BYTES 128u
 
 /* ---- bytes of a file, decompressed ------------------------------------------------------- */
@@ -18,8 +20,12 @@ typedef enum fre_src_kind { FRE_SRC_PLAIN, FRE_SRC_GZIP, FRE_SRC_ZSTD } fre_src_
 typedef struct fre_src {
     char name[FRE_NAME_BYTES]; /* for messages: printable, shortened at the front */
     int fd;                    /* -1: memory */
-    bool own_fd;
+    bool own_fd, is_file;      /* is_file: a regular file from its start on */
     fre_bytes mem;
+    uint8_t *kept; /* NULL, or the memory that mem is, owned */
+    size_t kept_bytes;
+    uint8_t head[FRE_SRC_HEAD]; /* decompressed bytes to be read first: head[head_at..head_n) */
+    size_t head_at, head_n;
     uint8_t *in; /* the next bytes of the file: in[pos..len) */
     size_t chunk, pos, len;
     bool eof, failed;
@@ -31,8 +37,9 @@ typedef struct fre_src {
     bool zs_between;
 } fre_src;
 
+/* again: what is no file is kept in memory, so that its bytes can be hashed first. */
+FRE_MUST_CHECK fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err);
 /* chunk: bytes read at a time, >= 1 (tests use tiny ones to move every boundary). */
-FRE_MUST_CHECK fre_status fre_src_open(fre_src *s, const char *path, fre_err *err);
 FRE_MUST_CHECK fre_status fre_src_open_memory(fre_src *s, fre_bytes data, size_t chunk,
                                               fre_err *err);
 /* Up to cap bytes (cap >= 1) into out; *got is 0 at the end only. */
@@ -60,33 +67,16 @@ size_t fre_utf8_put(uint8_t out[4], uint32_t c);
 
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-typedef enum fre_json_kind {
-    FRE_JSON_ABSENT = 0,
-    FRE_JSON_STRING,
-    FRE_JSON_NUMBER,
-    FRE_JSON_BOOL,
-    FRE_JSON_NULL,
-    FRE_JSON_OBJECT,
-    FRE_JSON_ARRAY,
-} fre_json_kind;
+/* Told of a member: its key as it is written, the start of its value.  false: stop. */
+typedef bool fre_json_member_fn(void *ctx, const uint8_t *key, size_t n, const uint8_t *value);
 
-/* One key to look for at the top level; the last of equal keys wins. */
-typedef struct fre_json_want {
-    const char *name;
-    fre_json_kind kind;
-    uint8_t *p; /* the value: between the quotes for a string, the token otherwise */
-    size_t n;
-    bool escaped; /* the string holds a backslash: fre_json_unescape before use */
-} fre_json_want;
-
-#define FRE_JSON_DEPTH_MAX 512u
-
-/* Scan one object that fills p[0..n) but for white space (RFC 8259, all of it checked).  NULL on
- * success; else a static reason and its offset in *at.  Keys with escapes are decoded in place. */
-const char *fre_json_scan(uint8_t *p, size_t n, fre_json_want *want, size_t wants, size_t *at);
-/* Decode the escapes of a scanned string in place; returns the new length.  U+0000 and lone
- * surrogates become U+FFFD and set *bad. */
-size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad);
+/* As fre_json_scan, telling fn of each member at the top level; what follows the object is left
+ * alone.  *at: where the scan ended. */
+const char *fre_json_members(uint8_t *p, size_t n, fre_json_member_fn *fn, void *ctx, size_t *at);
+/* One value of any kind at p; *at: where it ends. */
+const char *fre_json_value(uint8_t *p, size_t n, size_t *at);
+/* A scanned key, its escapes decoded, is name. */
+bool fre_json_key_is(const uint8_t *key, size_t n, const char *name);
 
 /* ---- CSV, TSV ---------------------------------------------------------------------------- */
 
@@ -119,26 +109,77 @@ bool fre_csv_next(fre_csv_fields *it, fre_csv_field *f);
 /* Undouble quotes in place; returns the new length. */
 size_t fre_csv_undouble(uint8_t *p, size_t n);
 
+/* ---- encodings: decode.c ------------------------------------------------------------------ */
+
+#define FRE_DECODE_BYTES 4096u
+
+/* What cannot be decoded becomes one byte 0xff, which no UTF-8 has, so that the record it lies in is
+ * found to be invalid and no other. */
+typedef struct fre_decoder {
+    iconv_t cd;
+    bool on, ended; /* off: the bytes are UTF-8 */
+    size_t unit;    /* bytes that a character has at least */
+    uint8_t in[FRE_DECODE_BYTES];
+    size_t n;
+    char name[32];
+} fre_decoder;
+
+/* encoding NULL: by the mark in head, else UTF-8.  FRE_E_USAGE: unknown. */
+FRE_MUST_CHECK fre_status fre_decode_open(fre_decoder *d, const char *encoding, const fre_src *src,
+                                          fre_err *err);
+FRE_MUST_CHECK fre_status fre_decode_read(fre_decoder *d, fre_src *src, uint8_t *out, size_t cap,
+                                          size_t *got, fre_err *err);
+void fre_decode_close(fre_decoder *d);
+
 /* ---- the reader -------------------------------------------------------------------------- */
+
+struct fre_input {
+    fre_src src;
+    char *path; /* "": memory */
+};
+
+FRE_MUST_CHECK fre_status fre_input_open_memory(fre_input **out, fre_bytes data, size_t chunk,
+                                                fre_err *err);
 
 enum { FRE_ROLE_TEXT, FRE_ROLE_USER, FRE_ROLE_LABEL, FRE_ROLES };
 #define FRE_COLUMN_NONE SIZE_MAX
+#define FRE_SNIFF_BYTES (64u << 10)
+
+/* How the records of a JSON input lie. */
+typedef enum fre_layout {
+    FRE_LAYOUT_LINES = 0, /* one a line; the only one of other formats */
+    FRE_LAYOUT_VALUES,    /* objects one after the other, each over lines of its own */
+    FRE_LAYOUT_ARRAY,     /* elements of one array */
+    FRE_LAYOUT_MEMBER,    /* elements of an array that is a member of one object */
+} fre_layout;
 
 struct fre_corpus {
-    fre_src src;
+    fre_input *input; /* owned */
+    fre_src *src;     /* the input's */
+    fre_decoder decoder;
     fre_corpus_format format; /* never AUTO once open */
     fre_corpus_invalid invalid;
+    fre_layout layout;
+    bool opened, separated;   /* ARRAY, MEMBER: after the bracket; after a comma or the bracket */
+    bool closed;              /* after the other bracket */
     char *field[FRE_ROLES];   /* NULL: not asked for */
     size_t column[FRE_ROLES]; /* CSV, TSV; FRE_COLUMN_NONE: not asked for */
     size_t columns;           /* of the header */
-    uint8_t delim;            /* CSV, TSV */
+    uint8_t delim;            /* CSV, TSV; 0: none */
+    uint8_t eol;              /* LF, or CR where there is no LF */
+    char *na;                 /* NULL: none */
+    bool keep_json, empty_ok;
     uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end;   /* end < cap: there is room for a NUL */
     bool eof;                 /* the source has no more */
     uint64_t decoded;         /* bytes that were ever put into buf */
+    bool failed;              /* the file itself, not one record */
     uint64_t line;            /* lines consumed so far */
     fre_corpus_stats stats;
+    uint64_t dropped; /* records that could not be used */
+    fre_err first;    /* about the first of them */
     fre_buf repaired; /* the current record where something in it was replaced */
+    fre_buf object;   /* keep_json: the current record as it was read */
 };
 
 /* One undecoded record, line end excluded; p[n] may be overwritten. */
@@ -148,17 +189,50 @@ typedef struct fre_raw {
     uint64_t line;
 } fre_raw;
 
-/* Next line, or for CSV and TSV the next record of one or more lines; *more false at the end. */
+typedef struct fre_value {
+    uint8_t *p; /* NULL: not asked for, or JSON null (text, keep_json) */
+    size_t n;
+} fre_value;
+
+/* Next line; for CSV and TSV the next record of one or more lines; for JSON the next object.  *more
+ * false at the end.  FRE_E_DATA with c->failed false: this record cannot be used, the next can. */
 FRE_MUST_CHECK fre_status fre_corpus_take(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err);
+/* The same for JSON that is not a record a line (document.c). */
+FRE_MUST_CHECK fre_status fre_document_take(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err);
 /* At least n bytes in the buffer, or all that there are. */
 FRE_MUST_CHECK fre_status fre_corpus_fill(fre_corpus *c, size_t n, fre_err *err);
-/* Apply opts.invalid to a record: *skip, or raw points at valid UTF-8 without NUL. */
-FRE_MUST_CHECK fre_status fre_corpus_repair(fre_corpus *c, fre_raw *raw, bool *skip, fre_err *err);
-/* Guess format where it is AUTO; drop a byte order mark; refuse what is not text. */
-FRE_MUST_CHECK fre_status fre_corpus_sniff(fre_corpus *c, const char *path, fre_err *err);
-/* Read the header of a CSV or TSV file. */
+/* raw points at valid UTF-8 without NUL afterwards.  FRE_E_DATA: it cannot be repaired, or is not to be. */
+FRE_MUST_CHECK fre_status fre_corpus_repair(fre_corpus *c, fre_raw *raw, fre_err *err);
+/* The values of a record that is valid UTF-8 (parse.c). */
+FRE_MUST_CHECK fre_status fre_corpus_parse(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES],
+                                           fre_err *err);
+/* Guess format where it is AUTO, delimiter and layout; refuse what is not text. */
+FRE_MUST_CHECK fre_status fre_corpus_sniff(fre_corpus *c, char delimiter, fre_err *err);
+/* The layout of JSON in the buffer (document.c).  sure: the format was given or the name says it;
+ * else format may become TXT. */
+FRE_MUST_CHECK fre_status fre_document_sniff(fre_corpus *c, bool sure, fre_err *err);
+/* Read the header of a CSV or TSV file (columns.c). */
 FRE_MUST_CHECK fre_status fre_corpus_header(fre_corpus *c, fre_err *err);
+/* Whether the line, cut at delim, has the text field; *n: its fields. */
+bool fre_has_text_column(const fre_corpus *c, uint8_t *p, size_t len, uint8_t delim, size_t *n);
+/* "comma", "tab", ... */
+const char *fre_delimiter_name(uint8_t delim);
+/* Refuse what the first n bytes show to be no text (magic.c). */
+FRE_MUST_CHECK fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n,
+                                           fre_err *err);
 /* The flag of the program that names the field of a role. */
 const char *fre_role_flag(int role);
+
+/* The likely name among those offered, for somebody who asked for another (suggest.c). */
+typedef struct fre_suggestion {
+    const char *asked;
+    bool is_text;  /* asked for as the text: names that texts have elsewhere will do */
+    char name[33]; /* "": none */
+    unsigned distance;
+} fre_suggestion;
+
+/* Only names as programs write them are taken: what may be somebody's text is in no message. */
+void fre_suggest(fre_suggestion *s, const uint8_t *name, size_t n);
+bool fre_is_field_name(const uint8_t *p, size_t n);
 
 #endif /* FRE_CORPUS_INT_H */

@@ -1,7 +1,7 @@
-/* One JSON object a line (RFC 8259).  A scanner, not a tree: it checks the whole line and keeps
- * where the wanted values lie, which is several times faster than building objects for fields
- * that nobody asked for, and it lets a record with U+0000 or a lone surrogate be repaired instead
- * of refused.  fuzz/fuzz_jsonl.c holds it against jansson. */
+/* JSON objects (RFC 8259).  A scanner, not a tree: it checks the whole object and keeps where the
+ * wanted values lie, which is several times faster than building objects for fields that nobody
+ * asked for, and it lets a record with U+0000 or a lone surrogate be repaired instead of refused,
+ * and a number have any size.  fuzz/fuzz_corpus_jsonl.c holds it against jansson. */
 #include "corpus_int.h"
 
 #include <string.h>
@@ -9,6 +9,8 @@
 typedef struct scan {
     uint8_t *p, *end;
     const char *why; /* static; the position is p */
+    fre_json_member_fn *member; /* NULL, or told of each member at the top level */
+    void *ctx;
 } scan;
 
 static bool fail(scan *s, const char *why)
@@ -239,65 +241,8 @@ static bool scan_value(scan *s, fre_json_want *v)
         if (!after_value(s, &t))
             return false;
     } while (t.depth > 0);
+    v->n = (size_t)(s->p - v->p);
     return true;
-}
-
-static bool scan_member(scan *s, fre_json_want *want, size_t wants)
-{
-    fre_json_want v = {0};
-    uint8_t *key = NULL;
-    size_t n = 0;
-    bool escaped = false, bad = false;
-
-    if (!scan_key(s, &key, &n, &escaped))
-        return false;
-    if (!scan_value(s, &v))
-        return false;
-    if (escaped)
-        n = fre_json_unescape(key, n, &bad);
-    for (size_t i = 0; i < wants; i++) {
-        if (bad || strlen(want[i].name) != n || memcmp(want[i].name, key, n) != 0)
-            continue;
-        v.name = want[i].name;
-        want[i] = v;
-    }
-    return true;
-}
-
-static bool scan_object(scan *s, fre_json_want *want, size_t wants)
-{
-    skip_space(s);
-    if (s->p == s->end || *s->p != '{')
-        return fail(s, "an object in braces is expected");
-    s->p++;
-    skip_space(s);
-    if (s->p < s->end && *s->p == '}') {
-        s->p++;
-    } else {
-        for (;;) {
-            if (!scan_member(s, want, wants))
-                return false;
-            skip_space(s);
-            if (s->p == s->end || (*s->p != ',' && *s->p != '}'))
-                return fail(s, "a comma or a closing brace is expected");
-            if (*s->p++ == '}')
-                break;
-        }
-    }
-    skip_space(s);
-    return s->p == s->end || fail(s, "something follows the object");
-}
-
-const char *fre_json_scan(uint8_t *p, size_t n, fre_json_want *want, size_t wants, size_t *at)
-{
-    scan s = {p, p + n, NULL};
-
-    for (size_t i = 0; i < wants; i++)
-        want[i].kind = FRE_JSON_ABSENT;
-    if (scan_object(&s, want, wants))
-        return NULL;
-    *at = (size_t)(s.p - p);
-    return s.why;
 }
 
 /* The four digits at p; the scanner has checked them. */
@@ -331,14 +276,30 @@ static size_t unescape_unicode(const uint8_t *p, size_t n, uint32_t *c, bool *ba
     return 6;
 }
 
-size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad)
+/* What the escape at p stands for, k bytes; returns the bytes it took, never fewer than k. */
+static size_t unescape_one(const uint8_t *p, size_t n, uint8_t out[4], size_t *k, bool *bad)
 {
     static const char from[] = "bfnrt", to[] = "\b\f\n\r\t";
+    const char *hit = NULL;
+    uint32_t c = 0;
+    size_t took = 2;
+
+    if (p[1] == 'u') {
+        took = unescape_unicode(p, n, &c, bad);
+        *k = fre_utf8_put(out, c);
+        return took;
+    }
+    hit = strchr(from, p[1]);
+    out[0] = hit ? (uint8_t)to[hit - from] : p[1];
+    *k = 1;
+    return took;
+}
+
+size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad)
+{
     size_t i = 0, o = 0;
 
     while (i < n) { /* never longer than its source: o <= i throughout */
-        const char *hit = NULL;
-        uint32_t c = 0;
         uint8_t enc[4];
         size_t k = 0;
 
@@ -346,16 +307,107 @@ size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad)
             p[o++] = p[i++];
             continue;
         }
-        if (p[i + 1] == 'u') {
-            i += unescape_unicode(p + i, n - i, &c, bad);
-            k = fre_utf8_put(enc, c);
-            (void)memcpy(p + o, enc, k);
-            o += k;
-            continue;
-        }
-        hit = strchr(from, p[i + 1]);
-        p[o++] = hit ? (uint8_t)to[hit - from] : p[i + 1];
-        i += 2;
+        i += unescape_one(p + i, n - i, enc, &k, bad);
+        (void)memcpy(p + o, enc, k);
+        o += k;
     }
     return o;
+}
+
+bool fre_json_key_is(const uint8_t *key, size_t n, const char *name)
+{
+    const size_t len = strlen(name);
+    size_t i = 0, o = 0;
+    bool bad = false;
+
+    while (i < n) {
+        uint8_t enc[4] = {key[i]};
+        size_t k = 1;
+
+        i += key[i] == '\\' ? unescape_one(key + i, n - i, enc, &k, &bad) : 1;
+        if (bad || k > len - o || memcmp(name + o, enc, k) != 0)
+            return false;
+        o += k;
+    }
+    return o == len;
+}
+
+static bool scan_member(scan *s, fre_json_want *want, size_t wants)
+{
+    fre_json_want v = {0};
+    uint8_t *key = NULL;
+    size_t n = 0;
+    bool escaped = false;
+
+    if (!scan_key(s, &key, &n, &escaped))
+        return false;
+    if (s->member && !s->member(s->ctx, key, n, s->p))
+        return fail(s, "the rest is not wanted");
+    if (!scan_value(s, &v))
+        return false;
+    for (size_t i = 0; i < wants; i++) {
+        if (!fre_json_key_is(key, n, want[i].name))
+            continue;
+        v.name = want[i].name;
+        want[i] = v;
+    }
+    return true;
+}
+
+static bool scan_object(scan *s, fre_json_want *want, size_t wants)
+{
+    skip_space(s);
+    if (s->p == s->end || *s->p != '{')
+        return fail(s, "an object in braces is expected");
+    s->p++;
+    skip_space(s);
+    if (s->p < s->end && *s->p == '}') {
+        s->p++;
+    } else {
+        for (;;) {
+            if (!scan_member(s, want, wants))
+                return false;
+            skip_space(s);
+            if (s->p == s->end || (*s->p != ',' && *s->p != '}'))
+                return fail(s, "a comma or a closing brace is expected");
+            if (*s->p++ == '}')
+                break;
+        }
+    }
+    return true;
+}
+
+const char *fre_json_scan(uint8_t *p, size_t n, fre_json_want *want, size_t wants, size_t *at)
+{
+    scan s = {.p = p, .end = p + n};
+
+    for (size_t i = 0; i < wants; i++)
+        want[i].kind = FRE_JSON_ABSENT;
+    if (scan_object(&s, want, wants)) {
+        skip_space(&s);
+        if (s.p == s.end)
+            return NULL;
+        (void)fail(&s, "something follows the object");
+    }
+    *at = (size_t)(s.p - p);
+    return s.why;
+}
+
+const char *fre_json_members(uint8_t *p, size_t n, fre_json_member_fn *fn, void *ctx, size_t *at)
+{
+    scan s = {.p = p, .end = p + n, .member = fn, .ctx = ctx};
+    const bool ok = scan_object(&s, NULL, 0);
+
+    *at = (size_t)(s.p - p);
+    return ok ? NULL : s.why;
+}
+
+const char *fre_json_value(uint8_t *p, size_t n, size_t *at)
+{
+    scan s = {.p = p, .end = p + n};
+    fre_json_want v = {0};
+    const bool ok = scan_value(&s, &v);
+
+    *at = (size_t)(s.p - p);
+    return ok ? NULL : s.why;
 }

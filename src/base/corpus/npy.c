@@ -1,10 +1,9 @@
 /* NumPy's .npy format, versions 1.0 to 3.0 (NumPy Enhancement Proposal 1 and the format page of
- * its manual): magic, version, header length, a Python dict literal, the array.  Mapped, never
- * copied whole. */
+ * its manual): magic, version, header length, a Python dict literal, the array.  Mapped where it can
+ * be, else kept in memory. */
 #include "npy_int.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -12,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are read as they lie");
@@ -20,8 +18,11 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are read as they
 struct fre_npy {
     char name[FRE_NAME_BYTES];
     const uint8_t *data; /* the first row */
-    void *map;           /* NULL: caller's memory */
+    void *map;           /* NULL: not mapped */
     size_t map_bytes;
+    uint8_t *kept; /* in place of the map: owned memory */
+    size_t kept_bytes;
+    fre_src_kind packed;
     size_t rows, dim;
     bool f8;
     bool numbers; /* one number a row; 1-d is welcome */
@@ -137,69 +138,99 @@ static fre_status npy_alloc(fre_npy **out, const char *path, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status map_file(fre_npy *f, int fd, fre_err *err)
+static fre_status map_file(fre_npy *f, int fd, size_t bytes, fre_err *err)
 {
-    struct stat sb;
-
-    if (fstat(fd, &sb) != 0)
-        return fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", f->name,
-                        strerrordesc_np(errno));
-    if (!S_ISREG(sb.st_mode))
-        return fre_fail(err, FRE_E_NOINPUT, "%s: is not a regular file, and .npy files are mapped",
-                        f->name);
-    if (sb.st_size == 0)
-        return fre_fail(err, FRE_E_NOINPUT, "%s: is empty", f->name);
-    f->map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    f->map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (f->map == MAP_FAILED) {
         f->map = NULL;
         return fre_fail(err, FRE_E_IO, "%s: cannot be mapped: %s", f->name, strerrordesc_np(errno));
     }
-    f->map_bytes = (size_t)sb.st_size;
+    f->map_bytes = bytes;
     return FRE_OK;
 }
 
-static fre_status open_path(fre_npy **out, const char *path, bool numbers, fre_err *err)
+/* What cannot be mapped: a pipe, or compressed bytes. */
+static fre_status read_whole(fre_npy *f, fre_src *src, fre_err *err)
+{
+    size_t cap = FRE_SRC_CHUNK, got = 1;
+    fre_status st = FRE_OK;
+
+    f->kept = malloc(cap);
+    while (f->kept && got > 0) {
+        if (f->kept_bytes == cap) {
+            uint8_t *p = realloc(f->kept, 2 * cap);
+
+            if (!p)
+                break;
+            f->kept = p;
+            cap *= 2;
+        }
+        st = fre_src_read(src, f->kept + f->kept_bytes, cap - f->kept_bytes, &got, err);
+        if (st)
+            return st;
+        f->kept_bytes += got;
+    }
+    return got == 0
+               ? FRE_OK
+               : fre_fail(err, FRE_E_NOMEM,
+                          "%s: out of memory; only an uncompressed file is read in parts", f->name);
+}
+
+static fre_status load(fre_npy *f, fre_input *in, fre_err *err)
+{
+    fre_src *src = &in->src;
+    const bool mapped = src->is_file && src->kind == FRE_SRC_PLAIN;
+    fre_status st = FRE_OK;
+
+    if (src->head_n == 0)
+        return fre_fail(err, FRE_E_NOINPUT, "%s: is empty", f->name);
+    st = mapped ? map_file(f, src->fd, (size_t)src->bytes_all, err) : read_whole(f, src, err);
+    if (st == FRE_OK)
+        st = mapped ? parse_file(f, f->map, f->map_bytes, err)
+                    : parse_file(f, f->kept, f->kept_bytes, err);
+    return st;
+}
+
+static fre_status open_input(fre_npy **out, fre_input *in, bool numbers, fre_err *err)
 {
     fre_npy *f = NULL;
-    int fd = -1;
-    fre_status st = npy_alloc(&f, path, err);
+    fre_status st = npy_alloc(&f, in->path, err);
 
-    if (st)
-        return st;
-    f->numbers = numbers;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused, not waited for */
-    if (fd < 0) {
-        st = fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", f->name,
-                      strerrordesc_np(errno));
-        goto out;
+    if (st == FRE_OK) {
+        f->numbers = numbers;
+        f->packed = in->src.kind;
+        (void)memcpy(f->name, in->src.name, sizeof f->name);
+        st = load(f, in, err);
     }
-    st = map_file(f, fd, err);
-    if (st)
-        goto out;
-    st = parse_file(f, f->map, f->map_bytes, err);
-    if (st)
-        goto out;
-    if (!numbers)
-        st = npy_sidecar_read(&f->meta, &f->has_meta, path, f->name, f->rows, f->dim, err);
-    if (st)
-        goto out;
-    *out = f;
-    f = NULL;
-out:
-    if (fd >= 0)
-        (void)close(fd);
-    fre_npy_free(f);
+    if (st == FRE_OK && !numbers)
+        st = npy_sidecar_read(&f->meta, &f->has_meta, in->path, f->name, f->rows, f->dim, err);
+    fre_input_free(in);
+    if (st == FRE_OK)
+        *out = f;
+    else
+        fre_npy_free(f);
     return st;
+}
+
+fre_status fre_npy_open_input(fre_npy **out, fre_input *in, fre_err *err)
+{
+    return open_input(out, in, false, err);
 }
 
 fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)
 {
-    return open_path(out, path, false, err);
+    fre_input *in = NULL;
+    fre_status st = fre_input_open(&in, path, false, err);
+
+    return st == FRE_OK ? open_input(out, in, false, err) : st;
 }
 
 fre_status fre_npy_open_numbers(fre_npy **out, const char *path, fre_err *err)
 {
-    return open_path(out, path, true, err);
+    fre_input *in = NULL;
+    fre_status st = fre_input_open(&in, path, false, err);
+
+    return st == FRE_OK ? open_input(out, in, true, err) : st;
 }
 
 fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data, fre_err *err)
@@ -236,6 +267,16 @@ bool fre_npy_has_meta(const fre_npy *f)
 const fre_npy_meta *fre_npy_meta_view(const fre_npy *f)
 {
     return &f->meta;
+}
+
+void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out)
+{
+    static const char *const packed[] = {
+        [FRE_SRC_PLAIN] = "none", [FRE_SRC_GZIP] = "gzip", [FRE_SRC_ZSTD] = "zstd"};
+
+    (void)memset(out, 0, sizeof *out);
+    out->format = "embeddings (.npy)";
+    out->compression = packed[f->packed];
 }
 
 static double load8(const uint8_t *p)
@@ -326,6 +367,9 @@ void fre_npy_free(fre_npy *f)
         return;
     if (f->map)
         (void)munmap(f->map, f->map_bytes);
+    if (f->kept)
+        fre_wipe(f->kept, f->kept_bytes);
+    free(f->kept);
     free(f->released);
     free(f);
 }

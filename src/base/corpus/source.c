@@ -1,5 +1,6 @@
-/* Bytes of a file, of standard input or of memory, decompressed as they are read: gzip (RFC 1952,
- * any number of members) and zstd (RFC 8878, any number of frames), told apart by content. */
+/* Bytes of a file, of a pipe or of memory, decompressed as they are read: gzip (RFC 1952, any number
+ * of members) and zstd (RFC 8878, any number of frames), told apart by content.  Everything is opened
+ * once: what looks at the first bytes leaves them to be read. */
 #include "corpus_int.h"
 
 #include <errno.h>
@@ -8,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zstd_errors.h>
 
 void fre_src_display_name(char out[FRE_NAME_BYTES], const char *path)
 {
@@ -59,27 +61,47 @@ static fre_status src_fill(fre_src *s, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status src_detect(fre_src *s, fre_err *err)
+static bool is_gzip(const uint8_t *p, size_t n)
 {
-    static const uint8_t gz[2] = {0x1f, 0x8b}, zstd[4] = {0x28, 0xb5, 0x2f, 0xfd};
+    return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
+}
+
+static bool is_zstd(const uint8_t *p, size_t n)
+{
+    static const uint8_t frame[4] = {0x28, 0xb5, 0x2f, 0xfd}, skippable[3] = {0x2a, 0x4d, 0x18};
+
+    /* a skippable frame may come first (RFC 8878 sec. 3.1.2) */
+    return n >= 4 && (memcmp(p, frame, 4) == 0 ||
+                      ((p[0] & 0xf0) == 0x50 && memcmp(p + 1, skippable, 3) == 0));
+}
+
+/* At least n bytes in in[pos..len), n <= chunk, or all that there are. */
+static fre_status src_need(fre_src *s, size_t n, fre_err *err)
+{
     fre_status st = FRE_OK;
 
-    while (s->len < 4 && !s->eof) {
+    while (st == FRE_OK && s->len - s->pos < n && !s->eof)
         st = src_fill(s, err);
-        if (st)
-            return st;
-    }
-    if (s->len >= 2 && memcmp(s->in, gz, 2) == 0) {
+    return st;
+}
+
+static fre_status src_detect(fre_src *s, fre_err *err)
+{
+    fre_status st = src_need(s, 4, err);
+
+    if (st)
+        return st;
+    if (is_gzip(s->in, s->len)) {
         if (inflateInit2(&s->z, 15 + 16) != Z_OK)
             return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
         s->z_open = true;
         s->kind = FRE_SRC_GZIP;
-    } else if (s->len >= 4 && (memcmp(s->in, zstd, 4) == 0 ||
-                               /* a skippable frame may come first (RFC 8878 sec. 3.1.2) */
-                               ((s->in[0] & 0xf0) == 0x50 && s->in[1] == 0x2a && s->in[2] == 0x4d &&
-                                s->in[3] == 0x18))) {
+    } else if (is_zstd(s->in, s->len)) {
         s->zs = ZSTD_createDStream();
-        if (!s->zs)
+        /* --ultra and --long make windows of up to 2 GiB; memory is only touched as data come. */
+        if (!s->zs ||
+            ZSTD_isError(ZSTD_DCtx_setParameter(
+                s->zs, ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound)))
             return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
         s->zs_between = true;
         s->kind = FRE_SRC_ZSTD;
@@ -87,34 +109,125 @@ static fre_status src_detect(fre_src *s, fre_err *err)
     return FRE_OK;
 }
 
+/* The first decompressed bytes, which fre_src_read gives out again. */
+static fre_status src_peek(fre_src *s, fre_err *err)
+{
+    size_t got = 1, n = 0;
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK && n < FRE_SRC_HEAD && got > 0) {
+        st = fre_src_read(s, s->head + n, FRE_SRC_HEAD - n, &got, err);
+        if (st == FRE_OK)
+            n += got;
+    }
+    s->head_n = n;
+    return st;
+}
+
 static fre_status src_start(fre_src *s, size_t chunk, fre_err *err)
 {
+    fre_status st;
+
     if (s->bytes_all > 0 && s->bytes_all < chunk) /* a small file needs a small buffer */
         chunk = (size_t)s->bytes_all;
     s->chunk = chunk < 4 ? 4 : chunk; /* detection looks at four bytes */
     s->in = malloc(s->chunk);
     if (!s->in)
         return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
-    return src_detect(s, err);
+    st = src_detect(s, err);
+    return st == FRE_OK ? src_peek(s, err) : st;
 }
 
-fre_status fre_src_open(fre_src *s, const char *path, fre_err *err)
+/* The number of a descriptor that a path stands for, or -1. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folder[] = {"/dev/fd/", "/proc/self/fd/"};
+
+    if (strcmp(path, "/dev/stdin") == 0)
+        return STDIN_FILENO;
+    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
+        const size_t n = strlen(folder[i]);
+        const char *digits = path + n;
+
+        if (strncmp(path, folder[i], n) == 0 && *digits && strlen(digits) < 7 &&
+            strspn(digits, "0123456789") == strlen(digits))
+            return (int)strtol(digits, NULL, 10);
+    }
+    return -1;
+}
+
+/* One open, which waits for the writer of a named pipe.  A socket cannot be opened again under its
+ * name in /dev/fd, nor can another user's pipe: those descriptors are taken as they are. */
+static fre_status src_open_path(fre_src *s, const char *path, fre_err *err)
+{
+    int given;
+
+    if (strcmp(path, "-") == 0) {
+        s->fd = STDIN_FILENO;
+        return FRE_OK;
+    }
+    do {
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "%s: opening was interrupted", s->name);
+        s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    } while (s->fd < 0 && errno == EINTR);
+    if (s->fd < 0 && (errno == ENXIO || errno == EACCES) && (given = descriptor_of(path)) >= 0)
+        s->fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
+    s->own_fd = s->fd >= 0;
+    return s->own_fd ? FRE_OK
+                     : fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path",
+                                s->name, strerrordesc_np(errno));
+}
+
+/* All the bytes of what cannot be read again. */
+static fre_status src_keep(fre_src *s, fre_err *err)
+{
+    size_t cap = 0, n = 0;
+
+    for (;;) {
+        ssize_t got;
+
+        if (n == cap) {
+            uint8_t *p = realloc(s->kept, cap = cap ? 2 * cap : FRE_SRC_CHUNK);
+
+            if (!p)
+                return fre_fail(err, FRE_E_NOMEM, "%s: out of memory; give a file, not a pipe",
+                                s->name);
+            s->kept = p;
+        }
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "%s: reading was interrupted", s->name);
+        got = read(s->fd, s->kept + n, cap - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name,
+                            strerrordesc_np(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    if (s->own_fd)
+        (void)close(s->fd);
+    s->own_fd = false;
+    s->fd = -1;
+    s->mem = (fre_bytes){s->kept, n};
+    s->kept_bytes = n;
+    s->bytes_all = n;
+    return FRE_OK;
+}
+
+fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
 {
     struct stat sb;
     fre_status st = FRE_OK;
 
     (void)memset(s, 0, sizeof *s);
-    s->fd = STDIN_FILENO;
-    if (strcmp(path, "-") == 0) {
-        fre_src_display_name(s->name, "standard input");
-    } else {
-        fre_src_display_name(s->name, path);
-        s->fd = open(path, O_RDONLY | O_CLOEXEC);
-        if (s->fd < 0)
-            return fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", s->name,
-                            strerrordesc_np(errno));
-        s->own_fd = true;
-    }
+    s->fd = -1;
+    fre_src_display_name(s->name, strcmp(path, "-") == 0 ? "standard input" : path);
+    st = src_open_path(s, path, err);
+    if (st)
+        goto out;
     if (fstat(s->fd, &sb) != 0) {
         st =
             fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
@@ -124,9 +237,14 @@ fre_status fre_src_open(fre_src *s, const char *path, fre_err *err)
         st = fre_fail(err, FRE_E_NOINPUT, "%s: is a folder; give a file of texts", s->name);
         goto out;
     }
-    if (S_ISREG(sb.st_mode))
+    /* From its start: what a shell has read before is no part of the input. */
+    s->is_file = S_ISREG(sb.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0;
+    if (s->is_file)
         s->bytes_all = (uint64_t)sb.st_size;
-    st = src_start(s, FRE_SRC_CHUNK, err);
+    else if (again)
+        st = src_keep(s, err);
+    if (st == FRE_OK)
+        st = src_start(s, FRE_SRC_CHUNK, err);
 out:
     if (st)
         fre_src_close(s);
@@ -163,28 +281,39 @@ static fre_status src_damaged(const fre_src *s, const char *what, fre_err *err)
                     s->name, what, (unsigned long long)(s->bytes - (s->len - s->pos)));
 }
 
-/* Between members: zero padding is skipped, as gzip does.  *end: nothing follows. */
-static fre_status gzip_next_member(fre_src *s, bool *end, fre_err *err)
+/* Between gzip members or zstd frames: padding with zeros is skipped, as gzip does, and white space.
+ * *end: nothing follows. */
+static fre_status src_next_part(fre_src *s, bool *end, fre_err *err)
 {
+    const bool gzip = s->kind == FRE_SRC_GZIP;
     fre_status st = FRE_OK;
 
-    *end = false;
     for (;;) {
-        while (s->pos < s->len && s->in[s->pos] == 0)
+        while (s->pos < s->len && memchr("\0 \t\r\n", s->in[s->pos], 5))
             s->pos++;
-        if (s->pos < s->len)
+        if (s->pos < s->len || s->eof)
             break;
-        if (s->eof) {
-            *end = true;
-            return FRE_OK;
-        }
         st = src_fill(s, err);
         if (st)
             return st;
     }
-    if (inflateReset(&s->z) != Z_OK)
+    *end = s->pos == s->len;
+    if (*end)
+        return FRE_OK;
+    st = src_need(s, 4, err);
+    if (st)
+        return st;
+    if (s->len - s->pos < 4 && (s->in[s->pos] == 0x1f || s->in[s->pos] == 0x28))
+        return src_truncated(s, gzip ? "gzip" : "zstd", err); /* a header that has begun */
+    if (gzip ? !is_gzip(s->in + s->pos, s->len - s->pos)
+             : !is_zstd(s->in + s->pos, s->len - s->pos))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: something that is not %s follows the compressed data at byte %llu; "
+                        "compress the file again whole",
+                        s->name, gzip ? "gzip" : "zstd",
+                        (unsigned long long)(s->bytes - (s->len - s->pos)));
+    if (gzip && inflateReset(&s->z) != Z_OK)
         return fre_fail(err, FRE_E_INTERNAL, "%s: zlib state was lost", s->name);
-    s->z_between = false;
     return FRE_OK;
 }
 
@@ -200,11 +329,12 @@ static fre_status gzip_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, f
         if (s->z_between) {
             bool end = false;
 
-            st = gzip_next_member(s, &end, err);
+            st = src_next_part(s, &end, err);
             if (st || end) {
                 *got = 0;
                 return st;
             }
+            s->z_between = false;
         }
         s->z.next_in = s->in + s->pos;
         s->z.avail_in = (uInt)(s->len - s->pos);
@@ -231,6 +361,21 @@ static fre_status gzip_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, f
     }
 }
 
+static fre_status zstd_fail(const fre_src *s, ZSTD_ErrorCode code, fre_err *err)
+{
+    if (code == ZSTD_error_dictionary_wrong || code == ZSTD_error_dictionary_corrupted)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: was compressed with a dictionary, which is not in the file; "
+                        "decompress it first (zstd -d -D DICTIONARY)",
+                        s->name);
+    if (code == ZSTD_error_frameParameter_windowTooLarge || code == ZSTD_error_memory_allocation)
+        return fre_fail(err, FRE_E_LIMIT,
+                        "%s: zstd's window is too large for the memory here; compress the file "
+                        "again without --long (zstd -d --long=31, then zstd)",
+                        s->name);
+    return src_damaged(s, "zstd", err);
+}
+
 static fre_status zstd_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, fre_err *err)
 {
     fre_status st = FRE_OK;
@@ -240,20 +385,21 @@ static fre_status zstd_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, f
         ZSTD_inBuffer i = {s->in, s->len, s->pos};
         size_t rc = 0;
 
-        if (s->zs_between && s->pos == s->len) {
-            if (s->eof) {
+        if (s->zs_between) {
+            bool end = false;
+
+            st = src_next_part(s, &end, err);
+            if (st || end) {
                 *got = 0;
-                return FRE_OK;
-            }
-            st = src_fill(s, err);
-            if (st)
                 return st;
-            continue;
+            }
+            s->zs_between = false;
+            i = (ZSTD_inBuffer){s->in, s->len, s->pos};
         }
         rc = ZSTD_decompressStream(s->zs, &o, &i);
         s->pos = i.pos;
         if (ZSTD_isError(rc))
-            return src_damaged(s, "zstd", err);
+            return zstd_fail(s, ZSTD_getErrorCode(rc), err);
         s->zs_between = rc == 0;
         if (o.pos > 0) {
             *got = o.pos;
@@ -292,6 +438,12 @@ fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, fre_e
 
     if (s->failed)
         return fre_fail(err, FRE_E_STATE, "%s: reading has failed before", s->name);
+    if (s->head_at < s->head_n) {
+        *got = s->head_n - s->head_at < cap ? s->head_n - s->head_at : cap;
+        (void)memcpy(out, s->head + s->head_at, *got);
+        s->head_at += *got;
+        return FRE_OK;
+    }
     switch (s->kind) {
     case FRE_SRC_PLAIN:
         st = plain_read(s, out, cap, got, err);
@@ -321,8 +473,14 @@ void fre_src_close(fre_src *s)
         fre_wipe(s->in, s->chunk);
         free(s->in);
     }
+    if (s->kept) {
+        fre_wipe(s->kept, s->kept_bytes);
+        free(s->kept);
+    }
+    fre_wipe(s->head, sizeof s->head);
     if (s->own_fd)
         (void)close(s->fd);
+    s->kept = NULL;
     s->z_open = false;
     s->zs = NULL;
     s->in = NULL;

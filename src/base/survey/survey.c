@@ -172,14 +172,12 @@ fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
 
 /* ---- a file ---------------------------------------------------------------------------------- */
 
-fre_status fre_survey_add_file(fre_survey *s, const char *path, const fre_corpus_opts *opts,
-                               fre_err *err)
+fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err)
 {
-    fre_corpus *corpus = NULL;
     fre_corpus_stats stats;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open(&corpus, path, opts, err);
+    fre_status st = FRE_OK;
 
     while (st == FRE_OK) {
         st = fre_corpus_next(corpus, &more, &rec, err);
@@ -194,11 +192,20 @@ fre_status fre_survey_add_file(fre_survey *s, const char *path, const fre_corpus
         if (st == FRE_OK && fre_interrupted())
             st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
     }
-    if (corpus) {
-        fre_corpus_get_stats(corpus, &stats);
-        s->counts.empty += stats.empty;
-        s->counts.invalid += stats.invalid;
-    }
+    fre_corpus_get_stats(corpus, &stats);
+    s->counts.empty += stats.empty;
+    s->counts.invalid += stats.invalid;
+    return st;
+}
+
+fre_status fre_survey_add_file(fre_survey *s, const char *path, const fre_corpus_opts *opts,
+                               fre_err *err)
+{
+    fre_corpus *corpus = NULL;
+    fre_status st = fre_corpus_open(&corpus, path, opts, err);
+
+    if (st == FRE_OK)
+        st = fre_survey_add_corpus(s, corpus, err);
     fre_corpus_free(corpus);
     return st;
 }

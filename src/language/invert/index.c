@@ -235,14 +235,16 @@ static fre_status collect(collector *c, const char *text, size_t n)
     return st == FRE_OK ? add_words(&c->w, text, n, c->seed) : st;
 }
 
-static fre_status read_corpus(collector *k, const char *path, fre_err *err)
+/* Takes *in over. */
+static fre_status read_corpus(collector *k, fre_input **in, fre_err *err)
 {
     const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
     fre_corpus *c = NULL;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open(&c, path, &opts, err);
+    fre_status st = fre_corpus_open_input(&c, *in, &opts, err);
 
+    *in = NULL;
     while (st == FRE_OK) {
         st = fre_corpus_next(c, &more, &rec, err);
         if (st != FRE_OK || !more)
@@ -300,7 +302,7 @@ static fre_status ask_model(collector *k, fre_lm *lm, const fre_progress *progre
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-static fre_status make(inv_index *x, const inv_index_key *k, const char *path, fre_lm *lm,
+static fre_status make(inv_index *x, const inv_index_key *k, fre_input **in, fre_lm *lm,
                        fre_embedder *e, const fre_progress *progress, fre_err *err)
 {
     collector c;
@@ -308,7 +310,7 @@ static fre_status make(inv_index *x, const inv_index_key *k, const char *path, f
 
     if (st != FRE_OK)
         return st;
-    st = path ? read_corpus(&c, path, err) : ask_model(&c, lm, progress, err);
+    st = *in ? read_corpus(&c, in, err) : ask_model(&c, lm, progress, err);
     if (st == FRE_OK)
         st = keep_frequent(&c.words, &c.all);
     if (st == FRE_OK)
@@ -317,17 +319,32 @@ static fre_status make(inv_index *x, const inv_index_key *k, const char *path, f
     return st;
 }
 
-fre_status inv_index_open(inv_index **out, const char *path, fre_lm *lm, fre_embedder *e,
-                          const fre_progress *progress, fre_err *err)
+static fre_status open_corpus(fre_input **in, uint8_t *sha256, const char *path, fre_err *err)
 {
+    const fre_bytes none = {NULL, 0};
+    fre_err why = {{0}};
+    fre_status st = fre_input_open(in, path, true, &why);
+
+    if (st == FRE_OK && sha256)
+        st = fre_input_sha256(sha256, *in, none, &why);
+    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
+}
+
+fre_status inv_index_open(inv_index **out, uint8_t *sha256, const char *path, fre_lm *lm,
+                          fre_embedder *e, const fre_progress *progress, fre_err *err)
+{
+    fre_input *in = NULL;
     inv_index *x = calloc(1, sizeof *x);
     inv_index_key *k = calloc(1, sizeof *k);
     fre_status st = x && k ? FRE_OK : FRE_E_NOMEM;
 
+    if (st == FRE_OK && path)
+        st = open_corpus(&in, sha256, path, err);
     if (st == FRE_OK)
-        st = inv_index_key_make(k, path, path ? NULL : fre_lm_info(lm)->sha256, e, err);
+        st = inv_index_key_make(k, in, path, path ? NULL : fre_lm_info(lm)->sha256, e, err);
     if (st == FRE_OK && !inv_index_load(x, k, fre_embedder_info(e)->dim))
-        st = make(x, k, path, lm, e, progress, err);
+        st = make(x, k, &in, lm, e, progress, err);
+    fre_input_free(in);
     free(k);
     if (st == FRE_OK) {
         *out = x;

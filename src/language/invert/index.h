@@ -30,10 +30,11 @@ typedef struct inv_index {
 } inv_index;
 
 /* Open the index of (content of the file, embedder), making it where it is missing or damaged.
- * path NULL: of texts that the language model writes, always the same ones.
+ * path NULL: of texts that the language model writes, always the same ones.  A corpus is opened once,
+ * so it may be a pipe.  sha256: of its bytes, NULL: not wanted.
  * FRE_E_NOINPUT, FRE_E_DATA: the corpus is unreadable or has no usable line; nothing is kept. */
-fre_status inv_index_open(inv_index **out, const char *path, fre_lm *lm, fre_embedder *e,
-                          const fre_progress *progress, fre_err *err);
+fre_status inv_index_open(inv_index **out, uint8_t *sha256, const char *path, fre_lm *lm,
+                          fre_embedder *e, const fre_progress *progress, fre_err *err);
 void inv_index_free(inv_index *x);
 
 /* Borrowed; not NUL-terminated. */
@@ -63,9 +64,9 @@ typedef struct inv_index_key {
     char path[4096]; /* in the cache folder; "": no such folder */
 } inv_index_key;
 
-/* corpus NULL: of what the model of this hash writes. */
-fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const uint8_t *model,
-                              const fre_embedder *e, fre_err *err);
+/* path: of corpus, for its ending.  corpus NULL: of what the model of this hash writes. */
+fre_status inv_index_key_make(inv_index_key *k, const fre_input *corpus, const char *path,
+                              const uint8_t *model, const fre_embedder *e, fre_err *err);
 /* False: no such file, or not a sound one of this key. */
 bool inv_index_load(inv_index *x, const inv_index_key *k, uint32_t dim);
 /* Embeds and writes both sections; x is mapped from the file.  Where the folder can't be written

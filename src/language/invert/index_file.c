@@ -69,32 +69,26 @@ static const char *ending(const char *path)
     return dot ? dot : "";
 }
 
-static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const char *corpus, fre_err *err)
+static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const fre_input *corpus,
+                              const char *path, fre_err *err)
 {
-    const char *end = ending(corpus);
+    const char *end = ending(path);
     const fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
     fre_err why = {{0}};
-    struct stat s;
-    fre_status st;
+    const fre_status st = fre_input_sha256(out, corpus, salt, &why);
 
-    if (stat(corpus, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
-        return fre_fail(err, FRE_E_NOINPUT,
-                        "public corpus: '%.300s' is a pipe or device, and it is read twice; give a "
-                        "file",
-                        corpus);
-    st = fre_sha256_file_salted(out, corpus, salt, &why);
-    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s; check the path", why.text);
+    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
 }
 
-fre_status inv_index_key_make(inv_index_key *k, const char *corpus, const uint8_t *model,
-                              const fre_embedder *e, fre_err *err)
+fre_status inv_index_key_make(inv_index_key *k, const fre_input *corpus, const char *path,
+                              const uint8_t *model, const fre_embedder *e, fre_err *err)
 {
     char folder[PATH_MAX - 128], hex[33];
     uint8_t name[16], all[2 * FRE_HASH_BYTES];
     fre_status st = FRE_OK;
 
     if (corpus)
-        st = hash_corpus(k->corpus, corpus, err);
+        st = hash_corpus(k->corpus, corpus, path, err);
     else
         memcpy(k->corpus, model, FRE_HASH_BYTES);
     if (st != FRE_OK)

@@ -211,14 +211,6 @@ static fre_status open_statistics(fre_inverter *v, const fre_inverter_opts *o, f
     return open_prior_beyond(v, o->search.prior, err);
 }
 
-static fre_status hash_corpus(fre_inverter *v, const char *path, fre_err *err)
-{
-    fre_status st = fre_sha256_file(v->corpus_sha256, path, err);
-
-    v->has_corpus = st == FRE_OK;
-    return st;
-}
-
 static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
 {
     fre_status st;
@@ -237,10 +229,9 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
     if (st == FRE_OK && names_model(o))
         st = open_language_model(v, o->search.language_model, err);
     if (st == FRE_OK && (search_alone(o) || o->search.public_corpus))
-        st = inv_index_open(&v->index, o->search.public_corpus, v->lm, v->embedder, o->progress,
-                            err);
-    if (st == FRE_OK && o->search.public_corpus)
-        st = hash_corpus(v, o->search.public_corpus, err);
+        st = inv_index_open(&v->index, v->corpus_sha256, o->search.public_corpus, v->lm,
+                            v->embedder, o->progress, err);
+    v->has_corpus = st == FRE_OK && o->search.public_corpus;
     return st == FRE_OK && search_alone(o) ? fit_spread_of_index(v) : st;
 }
 

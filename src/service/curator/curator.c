@@ -20,13 +20,6 @@ static fre_status run_plan(curator_run *r, fre_err *err)
 
 /* ---- inputs ---------------------------------------------------------------------------------- */
 
-static bool is_npy(const char *path)
-{
-    const size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
-}
-
 static bool wants_text(const fre_curator_opts *o)
 {
     return !o->inverter || strcmp(o->inverter, "none") != 0;
@@ -42,25 +35,50 @@ static fre_status open_embedder(curator_run *r, fre_err *err)
     return st;
 }
 
+/* Takes in over. */
+static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
+{
+    fre_status st;
+
+    if (r->opts->corpus.user_field) {
+        fre_input_free(in);
+        return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
+    }
+    st = fre_npy_open_input(&r->npy, in, err);
+    if (st == FRE_OK)
+        r->dim = (uint32_t)fre_npy_dim(r->npy);
+    if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
+        st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
+                      FRE_SKETCH_DIM_MAX);
+    return st;
+}
+
+/* It is read for its texts, and again to compare them with the input's. */
+static fre_status check_corpus_is_file(const fre_curator_opts *o, fre_err *err)
+{
+    struct stat s;
+
+    if (!o->search.public_corpus || !wants_text(o) || stat(o->search.public_corpus, &s) != 0 ||
+        S_ISREG(s.st_mode) || S_ISDIR(s.st_mode))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_NOINPUT,
+                    "public corpus: '%.300s' is a pipe or device, and it is compared with the "
+                    "input as well as read; give a file",
+                    o->search.public_corpus);
+}
+
+/* The input is opened here; only a file is opened again. */
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
-    fre_corpus *probe = NULL;
+    fre_input *in = NULL;
     fre_err why = {{0}};
-    fre_status st = FRE_OK;
+    fre_status st = check_corpus_is_file(r->opts, err);
 
-    if (is_npy(r->opts->input)) {
-        if (r->opts->corpus.user_field)
-            return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
-        st = fre_npy_open(&r->npy, r->opts->input, err);
-        if (st == FRE_OK)
-            r->dim = (uint32_t)fre_npy_dim(r->npy);
-        if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
-            st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
-                          FRE_SKETCH_DIM_MAX);
-    } else if (strcmp(r->opts->input, "-") != 0) {
-        st = fre_corpus_open(&probe, r->opts->input, &r->opts->corpus, err); /* fail early */
-        fre_corpus_free(probe);
-    }
+    if (st == FRE_OK)
+        st = fre_input_open(&in, r->opts->input, false, err);
+    if (st == FRE_OK)
+        st = fre_input_is_npy(in) ? open_rows(r, in, err)
+                                  : fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
     if (st == FRE_OK && r->npy && fre_npy_rows(r->npy) > r->opts->plan.population)
         st = fre_survey_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
@@ -151,7 +169,12 @@ static fre_status survey(curator_run *r, fre_err *err)
 
     if (st != FRE_OK || !can_survey_first(o))
         return st;
-    st = r->npy ? survey_rows(r, err) : fre_survey_add_file(r->survey, o->input, &o->corpus, err);
+    if (r->npy)
+        st = survey_rows(r, err);
+    else if (o->dry_run)
+        st = fre_survey_add_corpus(r->survey, r->corpus, err);
+    else
+        st = fre_survey_add_file(r->survey, o->input, &o->corpus, err);
     if (st != FRE_OK)
         return st;
     show_survey(r);
@@ -318,6 +341,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_embedder_free(r->embedder);
     fre_npy_free(r->npy);
     fre_survey_free(r->survey);
+    fre_corpus_free(r->corpus);
     fre_sketch_free(r->sketch);
     fre_spool_free(r->spool, !keep_spool);
     if (r->spool_record)
@@ -531,6 +555,16 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
     return st;
 }
 
+/* For the curator's eyes. */
+static void about_input(const curator_run *r, fre_release *rel)
+{
+    if (r->corpus)
+        fre_corpus_get_about(r->corpus, &rel->input);
+    else
+        fre_npy_get_about(r->npy, &rel->input);
+    rel->stats = r->stats;
+}
+
 fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opts, fre_err *err)
 {
     curator_run r = {.opts = opts};
@@ -554,6 +588,7 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
             st = publish(&r, rel, inverter, dir, err);
     }
     if (st == FRE_OK) {
+        about_input(&r, rel);
         *out = rel;
         rel = NULL; /* handed over */
     }

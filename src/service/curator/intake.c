@@ -335,12 +335,12 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void intake_stats(curator_run *r, const fre_corpus *corpus)
+static void intake_stats(curator_run *r)
 {
     fre_corpus_stats cs;
     fre_embed_stats es;
 
-    fre_corpus_get_stats(corpus, &cs);
+    fre_corpus_get_stats(r->corpus, &cs);
     fre_embed_get_stats(r->embedder, &es);
     r->stats.records = cs.records;
     r->stats.empty = cs.empty;
@@ -354,22 +354,16 @@ static void intake_stats(curator_run *r, const fre_corpus *corpus)
 
 fre_status curator_intake_texts(curator_run *r, fre_err *err)
 {
-    fre_corpus *corpus = NULL;
-    chunk *c = NULL;
+    chunk *c = chunk_new(r->dim);
     bool more = true;
-    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
+    fre_status st = FRE_OK;
 
-    if (st != FRE_OK)
-        return st;
-    c = chunk_new(r->dim);
-    if (!c) {
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
-        goto out;
-    }
+    if (!c)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
     fre_progress_update(r->opts->progress, "embedding", 0, 0); /* the first chunk takes time too */
     while (more) {
         st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
-                               : chunk_read(r, c, corpus, &more, err);
+                               : chunk_read(r, c, r->corpus, &more, err);
         if (st == FRE_OK)
             st = chunk_embed(r, c, err);
         if (st == FRE_OK)
@@ -380,7 +374,7 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
             st = chunk_count(r, c, err);
         if (st != FRE_OK)
             goto out;
-        intake_stats(r, corpus);
+        intake_stats(r);
     }
     if ((uint64_t)r->n_texts + 1 < fre_spool_count(r->spool))
         st = fre_fail(err, FRE_E_DATA,
@@ -389,6 +383,5 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
                       r->opts->output);
 out:
     chunk_free(c, r->dim);
-    fre_corpus_free(corpus);
     return st;
 }

@@ -24,6 +24,7 @@ typedef struct curator_run {
     fre_npy *npy;           /* NULL for texts */
     fre_survey *survey;     /* of the whole input, or of what was read of it so far; ... */
     bool surveyed;          /* ... the whole */
+    fre_corpus *corpus;     /* NULL for a .npy */
     fre_sketch *sketch;
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;

@@ -80,7 +80,6 @@ const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i);
 FRE_MUST_CHECK fre_status evaluate_path(char **out, const char *folder, const char *name,
                                         fre_err *err);
 bool evaluate_is_folder(const char *path);
-bool evaluate_has_ending(const char *path, const char *ending);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 

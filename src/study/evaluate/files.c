@@ -64,13 +64,14 @@ static fre_status add_text(run *r, const fre_record *rec)
     return FRE_OK;
 }
 
-static fre_status read_texts(run *r, fre_err *err)
+/* Takes in over. */
+static fre_status read_texts(run *r, fre_input *in, fre_err *err)
 {
     fre_corpus *c = NULL;
     fre_corpus_stats stats;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open(&c, r->opts->original, &r->opts->corpus, err);
+    fre_status st = fre_corpus_open_input(&c, in, &r->opts->corpus, err);
 
     if (st != FRE_OK)
         return st;
@@ -88,16 +89,21 @@ static fre_status read_texts(run *r, fre_err *err)
             break;
         }
     }
+    fre_corpus_get_stats(c, &stats);
+    r->e.empty = stats.empty;
+    r->e.invalid = stats.invalid;
+    fre_corpus_get_about(c, &r->e.input);
     fre_corpus_free(c);
     return st;
 }
 
-static fre_status read_rows(run *r, fre_err *err)
+/* Takes in over. */
+static fre_status read_rows(run *r, fre_input *in, fre_err *err)
 {
     fre_npy *npy = NULL;
     float *row = NULL;
     size_t n, d, index;
-    fre_status st = fre_npy_open(&npy, r->opts->original, err);
+    fre_status st = fre_npy_open_input(&npy, in, err);
 
     if (st != FRE_OK)
         return st;
@@ -119,6 +125,7 @@ static fre_status read_rows(run *r, fre_err *err)
     }
     if (fre_npy_has_meta(npy))
         memcpy(r->npy_sha256, fre_npy_meta_view(npy)->sha256, sizeof r->npy_sha256);
+    fre_npy_get_about(npy, &r->e.input);
     r->e.originals = n;
     r->originals.d = d;
     free(row);
@@ -340,6 +347,7 @@ static fre_status load(run *r, fre_err *err)
 {
     const fre_evaluate_opts *o = r->opts;
     const char *folder = o->release;
+    fre_input *in = NULL;
     fre_status st = evaluate_synthetic_load(&r->synthetic, o->synthetic, err);
 
     if (!folder && evaluate_is_folder(o->synthetic))
@@ -360,12 +368,18 @@ static fre_status load(run *r, fre_err *err)
     r->e.release_threshold = r->release.threshold;
     r->e.radius = o->radius > 0.0 ? o->radius : r->has_release ? r->release.radius : 0.5;
     r->e.threshold = o->threshold > 0 ? o->threshold : r->has_release ? r->release.threshold : 100;
-    r->from_npy = evaluate_has_ending(o->original, ".npy");
+    st = fre_input_open(&in, o->original, false, err);
+    if (st != FRE_OK)
+        return st;
+    r->from_npy = fre_input_is_npy(in);
     if (r->from_npy && o->embeddings)
-        return fre_fail(err, FRE_E_USAGE, "originals that are embeddings need no other embeddings");
-    st = tally_init(&r->tally, r->from_npy);
+        st = fre_fail(err, FRE_E_USAGE, "originals that are embeddings need no other embeddings");
+    else
+        st = tally_init(&r->tally, r->from_npy);
     if (st == FRE_OK)
-        st = r->from_npy ? read_rows(r, err) : read_texts(r, err);
+        st = r->from_npy ? read_rows(r, in, err) : read_texts(r, in, err);
+    else
+        fre_input_free(in);
     r->e.distinct = r->tally.n;
     if (st == FRE_OK && r->tally.n == 0)
         st = fre_fail(err, FRE_E_NOINPUT, "%s holds no text", o->original);

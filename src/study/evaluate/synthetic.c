@@ -17,13 +17,6 @@ bool evaluate_is_folder(const char *path)
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-bool evaluate_has_ending(const char *path, const char *ending)
-{
-    size_t n = strlen(path), m = strlen(ending);
-
-    return n >= m && strcmp(path + n - m, ending) == 0;
-}
-
 fre_status evaluate_path(char **out, const char *folder, const char *name, fre_err *err)
 {
     size_t n = strlen(folder) + strlen(name) + 2;
@@ -110,38 +103,35 @@ static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_place
     return st;
 }
 
-static fre_status add_cell(evaluate_synthetic *s, const char *hex)
+static fre_status add_cell(evaluate_synthetic *s, const fre_json_want *cell)
 {
+    char hex[2 * FRE_CELL_BYTES + 1];
+
     if (s->n_cells == s->cap_cells) {
         size_t cap = s->cap_cells ? 2 * s->cap_cells : 256;
-        fre_cell *cell = realloc(s->cell, cap * sizeof *cell);
-        if (!cell)
+        fre_cell *list = realloc(s->cell, cap * sizeof *list);
+        if (!list)
             return FRE_E_NOMEM;
-        s->cell = cell;
+        s->cell = list;
         s->cap_cells = cap;
     }
-    if (!fre_unhex(s->cell[s->n_cells].bytes, FRE_CELL_BYTES, hex))
+    (void)snprintf(hex, sizeof hex, "%.*s", (int)(cell->n < sizeof hex ? cell->n : sizeof hex),
+                   (const char *)cell->p);
+    if (cell->n != sizeof hex - 1 || !fre_unhex(s->cell[s->n_cells].bytes, FRE_CELL_BYTES, hex))
         return FRE_E_DATA;
     s->n_cells++;
     return FRE_OK;
 }
 
-/* {"text": string or null, "paraphrases": [strings], "cell": hex, ...} */
-static fre_status add_object(evaluate_synthetic *s, evaluate_places *more, json_t *o, size_t line,
-                             fre_err *err)
+/* The strings of a list that are not blank. */
+static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
+                                  const fre_json_want *list)
 {
-    json_t *text = json_object_get(o, "text"), *paraphrases = json_object_get(o, "paraphrases");
-    json_t *cell = json_object_get(o, "cell"), *item;
+    json_t *o = json_loadb((const char *)list->p, list->n, JSON_DECODE_INT_AS_REAL, NULL), *item;
     fre_status st = FRE_OK;
     size_t i;
 
-    if (!text || (!json_is_string(text) && !json_is_null(text)))
-        return fre_fail(
-            err, FRE_E_DATA,
-            "synthetic texts, line %zu: needs a field \"text\" that is a string or null", line);
-    if (json_is_string(text))
-        st = add_text(s, &s->place, json_string_value(text), json_string_length(text));
-    json_array_foreach(paraphrases, i, item)
+    json_array_foreach(o, i, item)
     {
         /* A line without a text of any use counts against the release; a further wording that is
          * none is simply not there. */
@@ -149,70 +139,56 @@ static fre_status add_object(evaluate_synthetic *s, evaluate_places *more, json_
             !is_blank(json_string_value(item), json_string_length(item)))
             st = add_text(s, more, json_string_value(item), json_string_length(item));
     }
-    if (st == FRE_OK && json_is_string(cell))
-        st = add_cell(s, json_string_value(cell));
+    json_decref(o);
+    return st;
+}
+
+/* {"text": string or null, "paraphrases": [strings], "cell": hex, ...} */
+static fre_status add_record(evaluate_synthetic *s, evaluate_places *more, const fre_record *rec,
+                             fre_err *err)
+{
+    fre_json_want want[2] = {{.name = "paraphrases"}, {.name = "cell"}};
+    size_t at = 0;
+    fre_status st = FRE_OK;
+
+    s->lines++;
+    if (rec->text)
+        st = add_text(s, &s->place, rec->text, rec->text_len);
+    if (rec->json && !fre_json_scan((uint8_t *)rec->json, rec->json_len, want, 2, &at)) {
+        if (st == FRE_OK && want[0].kind == FRE_JSON_ARRAY)
+            st = add_paraphrases(s, more, &want[0]);
+        if (st == FRE_OK && want[1].kind == FRE_JSON_STRING)
+            st = add_cell(s, &want[1]);
+    }
     if (st == FRE_E_DATA)
-        return fre_fail(err, st, "synthetic texts, line %zu: \"cell\" is not 64 hexadecimal digits",
-                        line);
+        return fre_fail(err, st,
+                        "synthetic texts, line %llu: \"cell\" is not 64 hexadecimal digits",
+                        (unsigned long long)rec->line);
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory for the synthetic texts");
 }
 
-static fre_status load_jsonl(evaluate_synthetic *s, const char *path, fre_err *err)
+static fre_status load(evaluate_synthetic *s, const char *path, fre_err *err)
 {
+    const fre_corpus_opts opts = {.keep_json = true, .empty_ok = true}; /* a release of no cell */
     evaluate_places more = {.n = 0};
-    FILE *f = fopen(path, "r");
-    char *line = NULL;
-    size_t cap = 0, number = 0;
-    ssize_t n;
-    fre_status st = FRE_OK;
-
-    if (!f)
-        return fre_fail(err, FRE_E_NOINPUT, "cannot open %s: %s", path, strerror(errno));
-    while (st == FRE_OK && (n = getline(&line, &cap, f)) >= 0) {
-        json_t *o;
-        number++;
-        if (strspn(line, " \t\r\n") == (size_t)n)
-            continue;
-        o = json_loadb(line, (size_t)n, JSON_REJECT_DUPLICATES, NULL);
-        s->lines++;
-        if (json_is_object(o))
-            st = add_object(s, &more, o, number, err);
-        else
-            st = fre_fail(err, FRE_E_DATA, "synthetic texts, line %zu: not a JSON object", number);
-        json_decref(o);
-    }
-    if (st == FRE_OK && ferror(f))
-        st = fre_fail(err, FRE_E_IO, "cannot read %s", path);
-    if (st == FRE_OK && append_paraphrases(s, &more) != FRE_OK)
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory for the synthetic texts");
-    free(more.offset);
-    free(more.len);
-    free(line);
-    fclose(f);
-    return st;
-}
-
-static fre_status load_corpus(evaluate_synthetic *s, const char *path, fre_err *err)
-{
-    const fre_corpus_opts opts = {.format = FRE_CORPUS_AUTO};
     fre_corpus *c = NULL;
     fre_record rec;
-    bool more = true;
-    fre_status st = fre_corpus_open(&c, path, &opts, err);
+    bool go_on = true;
+    fre_err why = {""};
+    fre_status st = fre_corpus_open(&c, path, &opts, &why);
 
-    if (st != FRE_OK)
-        return st;
-    while ((st = fre_corpus_next(c, &more, &rec, err)) == FRE_OK && more) {
-        st = add_text(s, &s->place, rec.text, rec.text_len);
-        if (st != FRE_OK) {
-            st = fre_fail(err, st, "out of memory for the synthetic texts");
+    while (st == FRE_OK) {
+        st = fre_corpus_next(c, &go_on, &rec, &why);
+        if (st != FRE_OK || !go_on)
             break;
-        }
-        s->lines++;
+        st = add_record(s, &more, &rec, &why);
     }
-    s->n_texts = s->place.n;
+    if (st == FRE_OK && append_paraphrases(s, &more) != FRE_OK)
+        st = fre_fail(&why, FRE_E_NOMEM, "out of memory for the synthetic texts");
+    free(more.offset);
+    free(more.len);
     fre_corpus_free(c);
-    return st;
+    return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
 }
 
 fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fre_err *err)
@@ -227,8 +203,7 @@ fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fr
         path = inside;
     }
     if (st == FRE_OK)
-        st = evaluate_has_ending(path, ".jsonl") ? load_jsonl(&s, path, err)
-                                                 : load_corpus(&s, path, err);
+        st = load(&s, path, err);
     free(inside);
     if (st != FRE_OK) {
         evaluate_synthetic_wipe(&s);

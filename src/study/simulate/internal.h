@@ -38,6 +38,8 @@ typedef struct simulate_population {
     uint64_t records;
     fre_survey *survey; /* of the input */
     simulate_texts texts;
+    fre_corpus_about about;
+    fre_corpus_stats stats;
     fre_npy_meta embedder;
 } simulate_population;
 

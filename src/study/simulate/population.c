@@ -3,13 +3,6 @@
 
 #define EMBED_TEXTS 4096u
 
-static bool is_npy(const char *path)
-{
-    const size_t n = strlen(path);
-
-    return n > 4 && strcmp(path + n - 4, ".npy") == 0;
-}
-
 static bool wants_text(const fre_simulate_opts *o)
 {
     return !o->inverter || strcmp(o->inverter, "none") != 0;
@@ -82,13 +75,13 @@ static fre_status keep_record(reading *r, const fre_record *rec)
     return fre_buf_append(&r->store, rec->text, rec->text_len);
 }
 
-static fre_status read_texts(reading *r, fre_survey *survey, const fre_simulate_opts *o,
+static fre_status read_texts(reading *r, fre_corpus *corpus, fre_survey *survey,
+                             const fre_simulate_opts *o,
                              fre_err *err)
 {
-    fre_corpus *corpus = NULL;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open(&corpus, o->input, &o->corpus, err);
+    fre_status st = FRE_OK;
 
     while (st == FRE_OK && more) {
         st = fre_corpus_next(corpus, &more, &rec, err);
@@ -103,7 +96,6 @@ static fre_status read_texts(reading *r, fre_survey *survey, const fre_simulate_
         if (r->n % 4096 == 0)
             fre_progress_update(o->progress, "reading", r->n, 0);
     }
-    fre_corpus_free(corpus);
     return st;
 }
 
@@ -262,7 +254,8 @@ static fre_status group_users(simulate_population *p, reading *r, uint32_t most,
     return FRE_OK;
 }
 
-static fre_status load_texts(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
+static fre_status load_texts(simulate_population *p, fre_corpus *corpus,
+                             const fre_simulate_opts *o, fre_err *err)
 {
     reading r = {.has_users = o->corpus.user_field != NULL};
     fre_rng rng;
@@ -272,7 +265,7 @@ static fre_status load_texts(simulate_population *p, const fre_simulate_opts *o,
     if (st == FRE_OK) {
         fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
         fre_rng_wipe(&rng);
-        st = read_texts(&r, p->survey, o, err);
+        st = read_texts(&r, corpus, p->survey, o, err);
     }
     if (st == FRE_OK && r.n == 0)
         st = fre_fail(err, FRE_E_DATA, "%s holds no text", o->input);
@@ -323,13 +316,17 @@ static fre_status survey_rows(simulate_population *p, fre_err *err)
     return st;
 }
 
-static fre_status open_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
+/* Takes in over. */
+static fre_status open_rows(simulate_population *p, fre_input *in, const fre_simulate_opts *o,
+                            fre_err *err)
 {
     fre_status st;
 
-    if (o->corpus.user_field)
+    if (o->corpus.user_field) {
+        fre_input_free(in);
         return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
-    st = fre_npy_open(&p->npy, o->input, err);
+    }
+    st = fre_npy_open_input(&p->npy, in, err);
     if (st != FRE_OK)
         return st;
     p->rows = p->users = fre_npy_rows(p->npy);
@@ -345,25 +342,32 @@ static fre_status open_rows(simulate_population *p, const fre_simulate_opts *o, 
 fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
                                     const fre_simulate_opts *o, fre_err *err)
 {
-    const bool npy = is_npy(o->input);
     const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
                                 .population = o->users ? 0 : o->plan.population};
-    fre_corpus *probe = NULL;
+    fre_input *in = NULL;
+    fre_corpus *corpus = NULL;
     fre_status st = fre_survey_new(&p->survey, &so, err);
 
-    if (st == FRE_OK && npy)
-        st = open_rows(p, o, err);
-
-    if (st == FRE_OK && !npy && strcmp(o->input, "-") != 0) {
-        st = fre_corpus_open(&probe, o->input, &o->corpus, err); /* before a model is loaded */
-        fre_corpus_free(probe);
-    }
-    if (st == FRE_OK && (!npy || wants_text(o)))
+    if (st == FRE_OK)
+        st = fre_input_open(&in, o->input, false, err);
+    if (st == FRE_OK)
+        st = fre_input_is_npy(in) ? open_rows(p, in, o, err)
+                                  : fre_corpus_open_input(&corpus, in, &o->corpus, err);
+    if (st == FRE_OK && (corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);
     if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
         st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
                       o->input);
-    return st == FRE_OK && !npy ? load_texts(p, o, err) : st;
+    if (st == FRE_OK && corpus)
+        st = load_texts(p, corpus, o, err);
+    if (corpus) {
+        fre_corpus_get_about(corpus, &p->about);
+        fre_corpus_get_stats(corpus, &p->stats);
+    } else if (p->npy) {
+        fre_npy_get_about(p->npy, &p->about);
+    }
+    fre_corpus_free(corpus);
+    return st;
 }
 
 fre_status simulate_population_draw(simulate_population *p, uint64_t clients, fre_rng *r,

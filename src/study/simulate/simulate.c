@@ -98,6 +98,9 @@ static fre_status open_population(simulate_run *s, fre_err *err)
         return st;
     out->input_users = s->population.users;
     out->records = s->population.records;
+    out->empty = s->population.stats.empty;
+    out->invalid = s->population.stats.invalid;
+    out->input = s->population.about;
     out->dim = s->population.dim;
     out->users = o->users ? o->users : out->input_users;
     memcpy(out->embedder_name, s->population.embedder.embedder, sizeof out->embedder_name);

@@ -1,0 +1,102 @@
+/* corpus_args.c - from the arguments about texts to options, and what is said about an input. */
+#include "corpus_args.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
+const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
+
+static const struct {
+    const char *name;
+    char delimiter;
+} delimiters[] = {{"comma", ','},     {"tab", '\t'},         {"\\t", '\t'},
+                  {"semicolon", ';'}, {"pipe", '|'},         {"bar", '|'},
+                  {"space", ' '},     {"vertical bar", '|'}, {"auto", 0}};
+
+static fre_status parse_delimiter(char *out, const char *text, fre_err *err)
+{
+    for (size_t i = 0; text && i < sizeof delimiters / sizeof *delimiters; i++) {
+        if (strcmp(text, delimiters[i].name) == 0) {
+            *out = delimiters[i].delimiter;
+            return FRE_OK;
+        }
+    }
+    if (text && (strlen(text) != 1 || strchr("\"\r\n", text[0]) || (unsigned char)text[0] > 0x7e))
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "--delimiter must be one ASCII character, or comma, tab, semicolon or pipe");
+    *out = text ? text[0] : 0;
+    return FRE_OK;
+}
+
+fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err)
+{
+    static const fre_corpus_format formats[] = {FRE_CORPUS_AUTO, FRE_CORPUS_TXT, FRE_CORPUS_JSONL,
+                                                FRE_CORPUS_CSV, FRE_CORPUS_TSV};
+    static const fre_corpus_invalid invalids[] = {FRE_CORPUS_INVALID_FAIL, FRE_CORPUS_INVALID_SKIP,
+                                                  FRE_CORPUS_INVALID_REPLACE};
+
+    *out = (fre_corpus_opts){
+        .format = formats[cli_choice(c, "format")],
+        .invalid = invalids[cli_choice(c, "invalid")],
+        .text_field = cli_text(c, "text-field"),
+        .encoding = cli_text(c, "encoding"),
+        .na_values = cli_text(c, "na-values"),
+    };
+    return parse_delimiter(&out->delimiter, cli_text(c, "delimiter"), err);
+}
+
+static const char *delimiter_word(char d, char one[2])
+{
+    for (size_t i = 0; i < sizeof delimiters / sizeof *delimiters; i++)
+        if (delimiters[i].delimiter == d)
+            return delimiters[i].name;
+    one[0] = d;
+    one[1] = '\0';
+    return one;
+}
+
+void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, uint64_t records,
+                     uint64_t empty, uint64_t invalid)
+{
+    char one[2];
+
+    if (!always && !cli_flag(c, "verbose"))
+        return;
+    cli_progress_end();
+    fprintf(stderr, "Input: %s; compression: %s", about->format, about->compression);
+    if (about->delimiter)
+        fprintf(stderr, "; delimiter: %s", delimiter_word(about->delimiter, one));
+    if (about->encoding[0])
+        fprintf(stderr, "; encoding: %s", about->encoding);
+    if (about->text_field[0]) {
+        fputs("; text field: \"", stderr);
+        cli_print_safe(stderr, about->text_field, 0);
+        fputc('"', stderr);
+    }
+    fprintf(stderr, ".\nRecords: %" PRIu64 ", and %" PRIu64 " empty, %" PRIu64 " not usable.\n",
+            records, empty, invalid);
+}
+
+void cli_print_corpus(const cli *c, const fre_corpus *corpus)
+{
+    fre_corpus_about about;
+    fre_corpus_stats stats;
+
+    if (!corpus)
+        return;
+    fre_corpus_get_about(corpus, &about);
+    fre_corpus_get_stats(corpus, &stats);
+    cli_print_input(c, false, &about, stats.records, stats.empty, stats.invalid);
+}
+
+json_t *cli_input_json(const fre_corpus_about *about)
+{
+    const char delimiter[2] = {about->delimiter, '\0'};
+
+    return json_pack("{s:s, s:s, s:s?, s:s?, s:s?}", "format", about->format, "compression",
+                     about->compression, "delimiter", about->delimiter ? delimiter : NULL,
+                     "encoding", about->encoding[0] ? about->encoding : NULL, "text_field",
+                     about->text_field[0] ? about->text_field : NULL);
+}
