@@ -441,6 +441,60 @@ static int work_without_rename_flags(void)
     return count_entries(tmp.path) == 2 ? 0 : 5;
 }
 
+/* chmod, flags of rename, fsync, locks and nameless files refused, as CIFS, vfat and FUSE do. */
+static int under_a_poor_file_system(int refusal)
+{
+    const fre_spool_opts so = {.record_bytes = 8, .dir = tmp.path};
+    char path[512], mark[512], text[16] = "", record[8] = "1234567";
+    const uint32_t e = (uint32_t)refusal;
+    fre_outfile *g = NULL;
+    fre_spool *s = NULL;
+    fre_err err;
+
+    if (!deny_syscall(SYS_fchmod, 0, 0, e) || !deny_syscall(SYS_renameat2, 0, 0, e) ||
+        !deny_syscall(SYS_fsync, 0, 0, e) || !deny_syscall(SYS_flock, 0, 0, e) ||
+        !deny_syscall(SYS_openat, 2, O_TMPFILE, e))
+        return 77;
+    (void)temp_path(path, &tmp, "poor");
+    (void)temp_path(mark, &tmp, "poor/" FRE_OUTDIR_MARK);
+    if (run_once(path, false, "one", true, &err) != FRE_OK ||
+        run_once(path, true, "two", false, &err) != FRE_OK || read_file(mark, text, 15) != 3 ||
+        strcmp(text, "two") != 0 || count_entries(path) != 1)
+        return 2;
+    (void)temp_path(path, &tmp, "poor.f");
+    if (fre_outfile_open(&g, path, false, &err) != FRE_OK ||
+        fre_outfile_commit(g, &err) != FRE_OK)
+        return 3;
+    fre_outfile_free(g);
+    if (fre_spool_open(&s, &so, &err) != FRE_OK ||
+        fre_spool_append(s, (const uint8_t *)record, &err) != FRE_OK)
+        return 4;
+    fre_spool_free(s, true);
+    return count_entries(tmp.path) == 2 ? 0 : 5;
+}
+
+static void poor_file_systems_are_served(void **state)
+{
+    static const int refusals[] = {EPERM, EOPNOTSUPP, ENOSYS, EINVAL};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        int status;
+        pid_t pid = fork();
+
+        assert_true(pid >= 0);
+        if (pid == 0)
+            _exit(under_a_poor_file_system(refusals[i]));
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        if (WEXITSTATUS(status) == 77)
+            skip();
+        assert_int_equal(WEXITSTATUS(status), 0);
+        temp_dir_remove(&tmp);
+        temp_dir_make(&tmp);
+    }
+}
+
 static void old_file_systems_are_served(void **state)
 {
     int status;
@@ -593,6 +647,7 @@ int main(void)
         T(forked_child_cannot_abandon_its_parents_files),
         T(leftovers_of_a_killed_run_are_swept),
         T(full_disk_leaves_nothing),
+        T(poor_file_systems_are_served),
         T(old_file_systems_are_served),
         T(outfile_appears_whole),
         T(outfile_refuses_bad_places),

@@ -15,6 +15,13 @@ const char *fre_core_errno_text(int e);
 /* E_IO sentence for a failed write: names the folder and says "disk full" when it is. */
 fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where);
 
+/* Does this errno mean that the file system has no such operation (chmod on CIFS or vfat, flags of
+ * renameat2, fsync of a folder, nameless files on some FUSE)? */
+bool fre_core_is_unsupported(int e);
+/* fsync; 0, or an errno that means lost bytes.  Where it isn't supported there is nothing to wait
+ * for. */
+int fre_core_sync(int fd);
+
 /* Write all n bytes, repeating short writes and EINTR.  Returns 0 or errno. */
 int fre_core_pwrite(int fd, const void *p, size_t n, off_t at);
 /* Read up to n bytes, stopping at the end of the file.  *got is set always.  0 or errno. */

@@ -25,6 +25,7 @@ struct fre_outdir {
     const char *const *names; /* borrowed */
     int fd;      /* the partial sibling, locked */
     mode_t mode; /* of the finished directory: 0755 less the umask */
+    bool keeps_modes; /* false: a file system (CIFS, vfat, some FUSE) that takes no chmod */
     bool force, committed;
     size_t n;
     entry files[FILES_MAX];
@@ -134,7 +135,8 @@ static fre_status make_sibling(fre_outdir *o, fre_err *err)
             fre_temporary_add(&o->temporary, o->place.dir_fd, name);
             /* The umask has shaped the mode; keep that for the end, be private until then. */
             o->mode = s.st_mode & 0777;
-            if (fchmod(o->fd, 0700) == 0)
+            o->keeps_modes = fchmod(o->fd, 0700) == 0;
+            if (o->keeps_modes || fre_core_is_unsupported(errno))
                 return FRE_OK;
             return cannot_create(o, errno, err);
         }
@@ -230,8 +232,10 @@ static fre_status finish_files(fre_outdir *o, fre_err *err)
         bool failed = ferror(f->stream) != 0;
         int code = 0;
 
-        if (fflush(f->stream) != 0 || fsync(fileno(f->stream)) != 0)
+        if (fflush(f->stream) != 0)
             code = errno;
+        if (code == 0)
+            code = fre_core_sync(fileno(f->stream));
         if (fclose(f->stream) != 0 && code == 0)
             code = errno;
         f->stream = NULL;
@@ -281,7 +285,7 @@ static fre_status put_in_place(fre_outdir *o, fre_err *err)
             (void)snprintf(aside, sizeof aside, "%s", o->temporary.name);
             e = 0;
         } else {
-            e = errno == EINVAL || errno == ENOSYS ? swap_in_two(o, aside) : errno;
+            e = fre_core_is_unsupported(errno) ? swap_in_two(o, aside) : errno;
         }
     } else {
         e = fre_place_rename_new(p->dir_fd, o->temporary.name, p->name);
@@ -302,6 +306,7 @@ static fre_status put_in_place(fre_outdir *o, fre_err *err)
 fre_status fre_outdir_commit(fre_outdir *o, fre_err *err)
 {
     fre_status st;
+    int e;
 
     if (!o)
         return fre_fail(err, FRE_E_ARG, "no output directory");
@@ -310,8 +315,9 @@ fre_status fre_outdir_commit(fre_outdir *o, fre_err *err)
     st = finish_files(o, err);
     if (st != FRE_OK)
         return st;
-    if (fchmod(o->fd, o->mode) != 0 || (fsync(o->fd) != 0 && errno != EINVAL))
-        return fre_core_write_failed(err, errno, "the directory", o->path);
+    e = o->keeps_modes && fchmod(o->fd, o->mode) != 0 ? errno : fre_core_sync(o->fd);
+    if (e != 0)
+        return fre_core_write_failed(err, e, "the directory", o->path);
     return put_in_place(o, err);
 }
 

@@ -153,8 +153,8 @@ static fre_status close_stream(fre_outfile *o, fre_err *err)
 
     if (fflush(o->stream) != 0)
         code = errno;
-    if (!o->borrowed && !o->direct && code == 0 && fsync(fileno(o->stream)) != 0)
-        code = errno;
+    if (!o->borrowed && !o->direct && code == 0)
+        code = fre_core_sync(fileno(o->stream));
     if (!o->borrowed) {
         if (fclose(o->stream) != 0 && code == 0)
             code = errno;

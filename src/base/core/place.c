@@ -59,6 +59,17 @@ int fre_core_pread(int fd, void *p, size_t n, off_t at, size_t *got)
     return 0;
 }
 
+bool fre_core_is_unsupported(int e)
+{
+    return e == EINVAL || e == ENOSYS || e == EOPNOTSUPP || e == ENOTSUP || e == EPERM ||
+           e == ENOTTY || e == EBADF;
+}
+
+int fre_core_sync(int fd)
+{
+    return fsync(fd) == 0 || fre_core_is_unsupported(errno) ? 0 : errno;
+}
+
 fre_status fre_place_open(fre_place *p, const char *path, fre_err *err)
 {
     size_t n = path ? strlen(path) : 0;
@@ -199,7 +210,7 @@ int fre_place_rename_new(int dir_fd, const char *from, const char *to)
 
     if (renameat2(dir_fd, from, dir_fd, to, RENAME_NOREPLACE) == 0)
         return 0;
-    if (errno != EINVAL && errno != ENOSYS)
+    if (!fre_core_is_unsupported(errno))
         return errno;
     /* A file system without that flag (NFS, old FUSE): look, then rename.  The window between the
      * two can only cost a file that appeared in it. */

@@ -98,7 +98,7 @@ static fre_status open_anonymous(fre_spool *s, fre_err *err)
     s->fd = open(s->folder, O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
     if (s->fd >= 0)
         return FRE_OK;
-    if (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL) {
+    if (errno == EISDIR || errno == ENOENT || fre_core_is_unsupported(errno)) {
         /* A file system without nameless files: a name for the time of one call. */
         randombytes_buf(b, sizeof b);
         fre_hex(digits, b, sizeof b);
@@ -138,7 +138,8 @@ static fre_status open_private(int *fd, bool *fresh, const char *path, fre_err *
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
         return fre_fail(err, FRE_E_REFUSED,
                         "'%.300s' must be a file of yours that nobody else can read; "
-                        "set its mode to 600 or remove it",
+                        "set its mode to 600 or remove it; a file system that keeps no modes is no "
+                        "place for --resume",
                         path);
     return FRE_OK;
 }
@@ -156,8 +157,8 @@ static fre_status load_key(fre_spool *s, fre_err *err)
     if (fresh) {
         randombytes_buf(s->key, KEY_BYTES);
         e = fre_core_pwrite(fd, s->key, KEY_BYTES, 0);
-        if (e == 0 && fsync(fd) != 0)
-            e = errno;
+        if (e == 0)
+            e = fre_core_sync(fd);
         if (e != 0) {
             (void)unlink(s->key_path);
             st = fre_core_write_failed(err, e, "the key file", s->key_path);
@@ -266,7 +267,7 @@ static fre_status open_resumable(fre_spool *s, fre_err *err)
     status = open_private(&s->fd, &fresh, s->data_path, err);
     if (status != FRE_OK)
         return status;
-    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0)
+    if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         return fre_fail(err, FRE_E_AGAIN, "'%.300s' is in use by another run", s->data_path);
     if (fstat(s->fd, &st) != 0)
         return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", s->data_path,

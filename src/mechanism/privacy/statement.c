@@ -71,6 +71,19 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
     return st;
 }
 
+/* The rule: all users together are expected to lose the protection of at most a tenth of one. */
+static fre_status delta_rule(fre_buf *out, const fre_plan *p)
+{
+    const double users = (double)p->request.population, rule = 1 / (10 * users);
+
+    if (p->request.delta <= rule * (1 + 1e-9))
+        return FRE_OK;
+    return fre_buf_printf(out,
+                          "This delta is above 1/(10 N) = %.3g for N = %.15g users: the promise about "
+                          "epsilon may fail for %.2g of them.\n",
+                          rule, users, p->request.delta * users);
+}
+
 static fre_status numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
@@ -91,6 +104,11 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
                             "Gaussian noise of standard deviation sigma = %.6g is added to each "
                             "coordinate of its sum.\n",
                             m->sigma);
+    if (st == FRE_OK)
+        st = fre_buf_printf(out,
+                            "No cell of fewer than tau records is released, one of tau/p = %.4g about "
+                            "half the time.\n",
+                            (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
     if (st == FRE_OK)
         st = fre_buf_printf(out,
                             "Cells: projection to k = %u dimensions, edge L = %.6g.\n"
@@ -240,6 +258,8 @@ fre_status fre_plan_statement(fre_buf *out, const fre_plan *p, bool private_run)
         st = fre_buf_append(out, not_private, sizeof not_private - 1);
     if (st == FRE_OK)
         st = claim(out, p);
+    if (st == FRE_OK)
+        st = delta_rule(out, p);
     if (st == FRE_OK)
         st = parties(out, p);
     if (st == FRE_OK)
