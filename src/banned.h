@@ -72,6 +72,7 @@ void fre_c_locale_leave(void *before);
     })
 
 #undef printf
+#undef vprintf
 #undef fprintf
 #undef vfprintf
 #undef snprintf
@@ -80,8 +81,10 @@ void fre_c_locale_leave(void *before);
 #undef vasprintf
 #ifdef FRE_MODULE_MAY_PRINT
 #define printf(...) FRE_IN_C_LOCALE((printf)(__VA_ARGS__))
+#define vprintf(...) FRE_IN_C_LOCALE((vprintf)(__VA_ARGS__))
 #else
 #define printf(...) fre_banned_printf_in_the_library
+#define vprintf(...) fre_banned_printf_in_the_library
 #endif
 #define fprintf(...) FRE_IN_C_LOCALE((fprintf)(__VA_ARGS__))
 #define vfprintf(...) FRE_IN_C_LOCALE((vfprintf)(__VA_ARGS__))

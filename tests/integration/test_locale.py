@@ -46,8 +46,8 @@ def steady(data):
     data = re.sub(rb'"seconds": \{[^}]*\}', b'"seconds": 0', data)
     data = re.sub(rb'"(date|id|entry|peak_memory_mib|[a-z_]*seconds[a-z_]*)": ("[^"]*"|[\d.e+-]+)',
                   rb'"\1": 0', data)
-    data = re.sub(rb"Wall time, seconds\n(  .* [\d.]+\n)+", b"", data)
-    return re.sub(rb"\d+(\.\d+)? (s|MiB)\b", rb"0 \2", data)
+    data = re.sub(rb"Wall time.*\n(  .*\n)+", b"", data)
+    return re.sub(rb" *\d+(\.\d+)? (s|MiB)\b", rb" 0 \2", data)
 
 
 def made(folder):
