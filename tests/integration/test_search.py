@@ -91,7 +91,7 @@ def test_synthesize(targets, tmp_path):
 def test_refusals(targets, refused, tmp_path):
     refused(64, "fre-e2t invert: --inverter search needs --public-corpus FILE, texts that anyone "
                 "may see, or --language-model FILE, which then writes some, to start from", "invert", "x.npy", "-o", "a.jsonl", "--inverter", "search")
-    refused(66, "fre-e2t invert: public corpus: cannot open 'no.txt': No such file or directory; "
+    refused(66, "fre-e2t invert: public corpus: no.txt: cannot be opened: No such file or directory; "
                 "check the path", "invert", "x.npy", "-o", "a.jsonl", "--inverter", "search",
             "--public-corpus", "no.txt")
     (tmp_path / "long.txt").write_text("x" * 500)
