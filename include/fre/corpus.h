@@ -19,6 +19,7 @@
 #define FRE_CORPUS_H
 
 #include <fre/core.h>
+#include <fre/fold.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -69,6 +70,7 @@ typedef struct fre_corpus_opts {
     fre_corpus_invalid invalid;
     const char *text_field;  /**< JSON key or CSV/TSV column name; NULL: "text" */
     const char *user_field;  /**< NULL: none; its value as a string (a JSON number is accepted) */
+    fre_fold user_fold;      /**< how names of users are made equal; zero: canonical composition */
     const char *label_field; /**< NULL: none; a JSON number, true and false are accepted */
     char delimiter;          /**< of columns; 0: found in the header */
     const char *encoding;    /**< a name that iconv knows; NULL: UTF-8, or what a mark says */

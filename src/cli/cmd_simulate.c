@@ -34,10 +34,7 @@ static const cli_arg args[] = {
      .help = "with a curator who has the same users on the same grid, and with the exact sums"},
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
-    {.name = "user-field",
-     .metavar = "F",
-     .kind = CLI_STRING,
-     .help = "key or column that names the user (default: a record is a user)"},
+    CLI_USER_ARGS,
     CLI_WHOLE("max-cells-per-user", "C", 1, FRE_COLLECTION_CELLS_MAX, .preset = "1",
               .help = "cells a user may count in, one record in each"),
     CLI_HEADING("Users and network"),
@@ -107,6 +104,7 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     o->corpus.user_field = cli_text(c, "user-field");
+    o->corpus.user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
     o->search = cli_search_opts(c);
@@ -397,6 +395,8 @@ static void warn(const cli *c, const fre_simulation *s)
         cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     if (s->users > s->input_users)
         cli_warn(c, "NOT PRIVATE: users of the input were drawn more than once");
+    if (!cli_given(c, "user-field"))
+        cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
     if (s->n == 0)
         cli_warn(c, "%s", FRE_FOLDER_NO_CELL);
 }

@@ -30,10 +30,7 @@ static const cli_arg args[] = {
      .help = "keep an encrypted spool and its key beside DIR and go on from it"},
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
-    {.name = "user-field",
-     .metavar = "F",
-     .kind = CLI_STRING,
-     .help = "key or column that names the user (default: a record is a user)"},
+    CLI_USER_ARGS,
     CLI_WHOLE("max-cells-per-user", "C", 1, 1000, .preset = "1",
               .help = "cells a user may count in, one record in each"),
     CLI_HEADING("Budget"),
@@ -167,6 +164,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     o->corpus.user_field = cli_text(c, "user-field");
+    o->corpus.user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
     o->search = cli_search_opts(c);
@@ -223,6 +221,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, !r->is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->n == 0 && !r->dry_run, FRE_FOLDER_NO_CELL);
+    add_warning(w, !cli_given(c, "user-field"), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
         (void)snprintf(w->leftover, sizeof w->leftover,

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+const char *const cli_folds[] = {"nfc", "none", "case", NULL};
 const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
 const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
 

@@ -6,7 +6,7 @@
 
 #include <fre/corpus.h>
 
-extern const char *const cli_formats[], *const cli_invalids[];
+extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[];
 
 #define CLI_CORPUS_ARGS                                                                            \
     {.name = "text-field",                                                                         \
@@ -37,6 +37,19 @@ extern const char *const cli_formats[], *const cli_invalids[];
         .name = "verbose", .kind = CLI_FLAG,                                                       \
         .help = "say what the input was taken for, and how many records it has"                    \
     }
+
+/* Who wrote a record. */
+#define CLI_USER_ARGS                                                                              \
+    {.name = "user-field",                                                                         \
+     .metavar = "F",                                                                               \
+     .kind = CLI_STRING,                                                                           \
+     .help = "key or column that names the user (default: a record is a user)"},                   \
+        CLI_CHOICE("user-fold", "HOW", cli_folds, .preset = "nfc",                                 \
+                   .help = "what makes two names one user: the same bytes (none), Unicode's "      \
+                           "canonical composition, or case as well")
+#define CLI_RECORDS_ARE_USERS                                                                      \
+    "each record counts as a user of its own, so the claim is about one record: if people have "   \
+    "several, name them with --user-field F"
 
 /* user_field and label_field stay NULL.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);

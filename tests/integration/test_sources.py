@@ -144,3 +144,32 @@ def test_too_many_users_before_embedding(fre, tmp_path):
                    "49", *NO_TEXT)
         assert done.code == 65 and "more users than --population 49" in done.err, done.err
         assert "embedding" not in done.err
+
+
+# ---- whose data --------------------------------------------------------------------------------
+
+
+def test_one_user_however_typed(fre, tmp_path):
+    """The same name composed and apart; the unit of the claim is said."""
+    with (tmp_path / "in.jsonl").open("w") as f:
+        for i in range(100):
+            for name in (f"jos\u00e9{i}", f" jose\u0301{i}", f"JOS\u00c9{i}"):
+                f.write(json.dumps({"text": "read my list", "user": name}) + "\n")
+    for fold, users in ((), 200), (("--user-fold", "case"), 100), (("--user-fold", "none"), 300):
+        for command, more in (("synthesize", ("--ledger", "none")), ("simulate", ())):
+            done = fre(command, "in.jsonl", "-o", f"{command}.out", "--force", *BUDGET[:2],
+                       "--threshold", "60", *BUDGET[4:], *NO_TEXT, *more, "--user-field", "user",
+                       *fold, "--json")
+            assert done.code == 0, done.err
+            report = done.json()
+            seen = report["not_for_publication"]
+            assert seen["users" if command == "synthesize" else "input_users"] == users
+            assert "each record counts" not in report["statement"] + done.err
+            release = json.loads((tmp_path / f"{command}.out" / "release.json").read_text())
+            assert release["privacy_unit"] == "user"
+    done = fre("synthesize", "in.jsonl", "-o", "synthesize.out", "--force", *BUDGET, *NO_TEXT,
+               "--ledger", "none")
+    assert done.err.count("each record counts as a user of its own") == 1
+    assert "the claim is about one record" in done.out.replace("\n  ", " ")
+    release = json.loads((tmp_path / "synthesize.out" / "release.json").read_text())
+    assert release["privacy_unit"] == "record"

@@ -196,10 +196,12 @@ static void test_statement(void **state)
     char *with = NULL, *without = NULL;
 
     (void)state;
-    assert_int_equal(fre_folder_statement(&with, &plan, true, NULL), FRE_OK);
-    assert_int_equal(fre_folder_statement(&without, &plan, false, NULL), FRE_OK);
+    assert_int_equal(fre_folder_statement(&with, &plan, true, true, NULL), FRE_OK);
+    assert_int_equal(fre_folder_statement(&without, &plan, false, false, NULL), FRE_OK);
     assert_null(strstr(with, "NOT PRIVATE"));
     assert_non_null(strstr(without, "NOT PRIVATE"));
+    assert_null(strstr(with, "each record counts as a user of its own"));
+    assert_non_null(strstr(without, "each record counts as a user of its own"));
     free(with);
     free(without);
 }

@@ -12,6 +12,7 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
 
     c->format = o->format;
     c->invalid = o->invalid;
+    c->user_fold = o->user_fold;
     c->keep_json = o->keep_json;
     c->empty_ok = o->empty_ok;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
@@ -204,6 +205,31 @@ static void deliver(fre_corpus *c, fre_record *rec, const fre_value v[FRE_ROLES]
                         c->object.n};
 }
 
+static void drop_user(fre_corpus *c)
+{
+    if (c->user)
+        fre_wipe(c->user, strlen(c->user));
+    free(c->user);
+    c->user = NULL;
+}
+
+/* The record's user as names are compared. */
+static fre_status fold_user(fre_corpus *c, fre_record *rec, fre_err *err)
+{
+    fre_status st;
+
+    drop_user(c);
+    if (!rec->user || c->user_fold == FRE_FOLD_NONE)
+        return FRE_OK;
+    st = fre_fold_text(&c->user, rec->user, rec->user_len, c->user_fold);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "%s: line %llu: %s while reading its user", c->src->name,
+                        (unsigned long long)rec->line, fre_status_text(st));
+    rec->user = c->user;
+    rec->user_len = strlen(c->user);
+    return FRE_OK;
+}
+
 fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *err)
 {
     for (;;) {
@@ -238,7 +264,7 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
             continue;
         deliver(c, rec, v, raw.line);
         *more = true;
-        return FRE_OK;
+        return fold_user(c, rec, err);
     }
 }
 
@@ -299,6 +325,7 @@ void fre_corpus_free(fre_corpus *c)
         fre_wipe(c->buf, c->cap); /* texts */
         free(c->buf);
     }
+    drop_user(c);
     fre_buf_wipe(&c->repaired);
     fre_buf_wipe(&c->object);
     free(c->na);

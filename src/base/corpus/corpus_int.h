@@ -178,6 +178,8 @@ struct fre_corpus {
     fre_corpus_stats stats;
     uint64_t dropped; /* records that could not be used */
     fre_err first;    /* about the first of them */
+    fre_fold user_fold;
+    char *user; /* of the current record, folded */
     fre_buf repaired; /* the current record where something in it was replaced */
     fre_buf object;   /* keep_json: the current record as it was read */
 };

@@ -501,7 +501,8 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     rel->dry_run = o->dry_run;
     if (r->embedder)
         memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);
-    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private, err);
+    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private,
+                                o->corpus.user_field != NULL, err);
 }
 
 static fre_status write_folder(const curator_run *r, const fre_release *rel,
@@ -513,6 +514,7 @@ static fre_status write_folder(const curator_run *r, const fre_release *rel,
         .grid_seed = r->grid_seed,
         .dim = r->dim,
         .is_private = rel->is_private,
+        .users_named = r->opts->corpus.user_field != NULL,
         .statement = rel->statement,
         .cell = rel->cell,
         .n = rel->n,

@@ -1,10 +1,16 @@
 /* folder/content.c - statement and texts of a release. */
 #include <fre/folder.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_private, fre_err *err)
+static const char records_are_users[] =
+    "No user was named, so each record counts as a user of its own: the claim is about one record, "
+    "and a person with m of them has m times this epsilon at stake.\n";
+
+fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_private, bool users_named,
+                                fre_err *err)
 {
     char *text = NULL;
     fre_buf b;
@@ -12,6 +18,8 @@ fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_privat
 
     fre_buf_init(&b, 1u << 16);
     st = fre_plan_statement(&b, plan, is_private);
+    if (st == FRE_OK && !users_named && isfinite(plan->account.epsilon))
+        st = fre_buf_append(&b, records_are_users, sizeof records_are_users - 1);
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
     if (st == FRE_OK)

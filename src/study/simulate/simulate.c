@@ -274,6 +274,7 @@ static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fr
         .grid_seed = s->collection.grid_seed,
         .dim = out->dim,
         .is_private = out->is_private,
+        .users_named = s->opts->corpus.user_field != NULL,
         .statement = out->statement,
         .cell = out->cell,
         .n = out->n,
@@ -354,7 +355,8 @@ static fre_status make_plan(simulate_run *s, fre_err *err)
     fre_status st = simulate_world_plan(s, err);
 
     return st == FRE_OK ? fre_folder_statement(&s->out->statement, &s->out->plan,
-                                               s->out->is_private, err)
+                                               s->out->is_private,
+                                               s->opts->corpus.user_field != NULL, err)
                         : st;
 }
 
