@@ -474,6 +474,120 @@ static void delta_is_monotone(void **state)
     assert_true(delta_of(&w, 8) <= delta_of(&m, 8) / slack);
 }
 
+/* ---- far members at what they cost ---------------------------------------------------------
+ * A world in one dimension with one random direction and offset: `near` copies of one text at 0,
+ * `away` of another at `where`, the record at `shift`.  Which of them share the record's cell
+ * depends on the draw; what is told is then a mixture. */
+
+typedef struct shares {
+    double both, near, away; /* chances that these are in the record's cell */
+} shares;
+
+static shares draw_cells(const cell *c, double edge)
+{
+    const int draws = 4000, places = 40;
+    shares out = {0, 0, 0};
+    int i, j;
+
+    for (i = 0; i < draws; i++) { /* the direction: midpoints of a wide grid */
+        double g = -9 + 18 * (i + 0.5) / draws, weight = density(g, 0, 1) * 18 / draws / places;
+
+        for (j = 0; j < places; j++) {
+            double at = edge * (j + 0.5) / places; /* the record's place in its cell */
+            double near = at - g * c->shift, away = at + g * (c->where - c->shift);
+            bool in_near = near >= 0 && near < edge, in_away = away >= 0 && away < edge;
+
+            out.both += in_near && in_away ? weight : 0;
+            out.near += in_near && !in_away ? weight : 0;
+            out.away += in_away && !in_near ? weight : 0;
+        }
+    }
+    return out;
+}
+
+static double truth_of(const cell *c, const shares *s, double eps)
+{
+    cell near = *c, away = *c;
+
+    near.n = c->n - c->away;
+    near.away = 0;
+    away.n = c->away;
+    away.away = 0;
+    away.shift = c->shift - c->where;
+    return s->both * hockey(c, c, c->p, 0, exp(eps)) +
+           s->near * hockey(&near, &near, c->p, 0, exp(eps)) +
+           s->away * hockey(&away, &away, c->p, 0, exp(eps));
+}
+
+static void cost_of_far_members_is_covered(void **state)
+{
+    double tightest = 0;
+    fre_rng r;
+    int i;
+
+    (void)state;
+    seeded(&r, 8);
+    for (i = 0; i < 300; i++) {
+        cell c = {2 + (int)fre_rng_below(&r, 8),
+                  0,
+                  1 + (int)fre_rng_below(&r, 4),
+                  0,
+                  uniform(&r, 0.02, 1),
+                  (double)fre_p32(uniform(&r, 0.1, 0.9)) / 4294967296.0,
+                  uniform(&r, 0.3, 1.5)};
+        double edge = exp(uniform(&r, -3, 1.5)), eps = uniform(&r, 0.01, 2) - log1p(-c.p), truth;
+        fre_mechanism m;
+        fre_account a;
+        shares s;
+
+        c.away = (int)fre_rng_below(&r, 4);
+        c.away = c.away > c.n ? c.n : c.away;
+        c.where = uniform(&r, -3, 3);
+        s = draw_cells(&c, edge);
+        truth = truth_of(&c, &s, eps);
+        m = plain(&c, i % 3 ? FRE_ADJACENCY_ADD_REMOVE : FRE_ADJACENCY_REPLACE);
+        m.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
+        m.norm_bound = fmax(c.shift, fabs(c.where - c.shift)) / 2;
+        m.population = (uint64_t)c.n;
+        m.proj = 1;
+        m.cell_edge = edge;
+        assert_int_equal(fre_joint_delta(&a, &m, eps, NULL), FRE_OK);
+        assert_true(a.delta >= truth * (1 - 2e-3));
+        if (truth > 1e-12)
+            tightest = fmax(tightest, truth / a.delta);
+        assert_int_equal(
+            fre_joint_delta_at_split(&a, &m, eps, uniform(&r, 0.1, 1) * 2 * m.norm_bound, NULL),
+            FRE_OK);
+        assert_true(a.delta >= truth * (1 - 2e-3));
+    }
+    assert_true(tightest > 0.5); /* the bound is worth something */
+    fre_rng_wipe(&r);
+}
+
+/* Several cells share one projection, so that costs may not be composed as if they did not: five cells
+ * of 111 copies each, at the diameter but for a little, told 8.8e-6 where composed costs claim less. */
+static void cells_share_the_projection(void **state)
+{
+    fre_mechanism m = {.p32 = fre_p32(0.7),
+                       .tau = 50,
+                       .sigma = 1.4033,
+                       .population = 555,
+                       .proj = 1,
+                       .cell_edge = 0.004428,
+                       .norm_bound = 1,
+                       .cells_per_user = 5};
+    double split;
+    fre_account a;
+
+    (void)state;
+    assert_int_equal(fre_joint_delta(&a, &m, 7.2656, NULL), FRE_OK);
+    assert_true(a.delta >= 8.8e-6);
+    for (split = 0.01; split < 2; split *= 3) {
+        assert_int_equal(fre_joint_delta_at_split(&a, &m, 7.2656, split, NULL), FRE_OK);
+        assert_true(a.delta >= 8.8e-6);
+    }
+}
+
 /* c cells: never more than c times a cell's delta at epsilon/c; far members add up.  Records beyond
  * counting are the caller's N. */
 static void cells_compose(void **state)
@@ -490,10 +604,11 @@ static void cells_compose(void **state)
     assert_int_equal(fre_joint_delta_at_split(&b, &three, 12, 1.2, NULL), FRE_OK);
     assert_true(b.by_pld && !a.by_pld);
     assert_true(b.delta_released < 0.1 * 3 * a.delta_released);
-    assert_close(b.delta_far, 3 * a.delta_far, 0, 1e-12);
+    assert_true(b.delta_far > 0);
     assert_close(b.delta, b.delta_released + b.delta_far, 0, 1e-12);
-    assert_int_equal(fre_pld_compose(&losses, &what, 3, 12, FRE_PLD_LEAST, true, NULL), FRE_OK);
-    assert_close(b.delta_released, fre_pld_delta(&losses, 12), 0, 1e-12);
+    assert_int_equal(fre_pld_compose(&losses, &what, 3, 12, FRE_PLD_LEAST, FRE_PLD_FINE, NULL), FRE_OK);
+    assert_close(b.delta_released, fre_pld_delta(&losses, 12), 0, 2e-2);
+    assert_true(b.delta_released >= fre_pld_delta(&losses, 12) * (1 - 1e-9));
     fre_pld_wipe(&losses);
     /* nothing to compose where counts are exact */
     three.p32 = FRE_P_ONE;
@@ -517,9 +632,9 @@ static void composed_accounts_agree(void **state)
         m.sensitivity = i < 2 ? FRE_SENSITIVITY_PROBABILISTIC : FRE_SENSITIVITY_WORST_CASE;
         assert_int_equal(fre_joint_delta(&best, &m, 8, NULL), FRE_OK);
         assert_true(best.by_pld);
-        for (split = 0.7 * best.split; split < 1.5 * best.split; split *= 1.1) {
+        for (split = 0.7 * best.split; split < 1.5 * best.split; split *= 1.4) {
             assert_int_equal(fre_joint_delta_at_split(&at, &m, 8, split, NULL), FRE_OK);
-            assert_true(at.delta >= best.delta * (1 - 0.01));
+            assert_true(at.delta >= best.delta * (1 - 0.12)); /* the certificates' own tolerance */
         }
         assert_int_equal(fre_joint_epsilon(&back, &m, best.delta, NULL), FRE_OK);
         assert_true(back.by_pld && back.delta <= best.delta);
@@ -692,6 +807,8 @@ int main(void)
         cmocka_unit_test(replacing_is_covered),
         cmocka_unit_test(replacing_across_cells_is_covered),
         cmocka_unit_test(far_members_are_covered),
+        cmocka_unit_test(cost_of_far_members_is_covered),
+        cmocka_unit_test(cells_share_the_projection),
         cmocka_unit_test(supremum_holds_over_every_n),
         cmocka_unit_test(supremum_growth_law),
         cmocka_unit_test(supremum_for_large_thresholds),

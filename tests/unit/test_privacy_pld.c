@@ -155,7 +155,7 @@ static void covers(void (*pair)(laws *, const cell *), const cell *c, fre_adjace
     fre_pld d;
     int e, way;
 
-    assert_int_equal(fre_pld_compose(&d, &what, (uint32_t)cells, 3, FRE_PLD_LEAST, true, NULL),
+    assert_int_equal(fre_pld_compose(&d, &what, (uint32_t)cells, 3, FRE_PLD_LEAST, FRE_PLD_FINE, NULL),
                      FRE_OK);
     for (e = 0; e < N_EPS; e++) {
         factor[e] = exp(epsilons[e]);
@@ -233,7 +233,7 @@ static double delta_of(const fre_pld_cell *c, uint32_t cells, double eps)
     fre_pld d;
     double delta;
 
-    assert_int_equal(fre_pld_compose(&d, c, cells, eps, FRE_PLD_LEAST, true, NULL), FRE_OK);
+    assert_int_equal(fre_pld_compose(&d, c, cells, eps, FRE_PLD_LEAST, FRE_PLD_FINE, NULL), FRE_OK);
     delta = fre_pld_delta(&d, eps);
     fre_pld_wipe(&d);
     return delta;

@@ -4,11 +4,13 @@
 
 #include <fre/privacy.h>
 
+#include "pld.h"
+
 /* Is there anything to compose: several cells, a curator, a rate below 1? */
 bool fre_composes(const fre_mechanism *m);
-/* Composed account at a split; certified or estimated (pld.h).  worst_cell is left as it is. */
+/* Composed account at a split, certified.  worst_cell is left as it is. */
 fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double epsilon,
-                                double split, bool certified, fre_err *err);
+                                double split, fre_err *err);
 /* *io, a basic account, becomes the composed one where that is less: at its own split, or (best)
  * at a better one. */
 fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double epsilon, bool best,
@@ -17,7 +19,18 @@ fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double e
  * FRE_E_INFEASIBLE: none. */
 fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double delta, double least,
                                double most, fre_err *err);
-/* Split at which the far members take this share of delta; worst case: 2B. */
-double fre_compose_split(const fre_mechanism *m, double delta, double share);
+
+/* Estimates of Psi, the composed delta of members at a distance: at mu = exp(log_mu + i step), by
+ * interpolation between every third. */
+#define FRE_COMPOSE_NODES 28
+typedef struct fre_compose_table {
+    double log_mu, step;
+    fre_pld at[FRE_COMPOSE_NODES / 3 + 1];
+} fre_compose_table;
+
+fre_status fre_compose_tabulate(fre_compose_table *out, const fre_mechanism *m, double log_mu,
+                                double step, double reach, double least, fre_err *err);
+void fre_compose_psi(double psi[FRE_COMPOSE_NODES], const fre_compose_table *t, double epsilon);
+void fre_compose_wipe(fre_compose_table *t);
 
 #endif /* FRE_PRIVACY_COMPOSE_H */

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "joint.h"
+
 #define EXACT_SUMMANDS 1000u
 
 /* 10 sum_{j=1}^{users-1} exp(-2 pi^2 ratio^2 j/(j+1)): summands fall with j, so that those
@@ -22,21 +24,26 @@ static double convolution_gap(double ratio, uint64_t users)
     return 10 * sum;
 }
 
-void fre_ddg_account(fre_ddg *out, double split, double sigma, double sigma_local, double beta,
-                     uint32_t d, uint64_t users, double phi)
+void fre_ddg_move(fre_ddg *out, double distance, double sigma, double beta, uint32_t d, double phi)
 {
-    double root = sqrt((double)d), sure = split + beta * root, likely = HUGE_VAL, add, join;
+    double root = sqrt((double)d), sure = distance + beta * root, likely = HUGE_VAL, add, join;
 
     if (phi > 0)
-        likely = sqrt(split * split + beta * beta * d / 4 +
-                      sqrt(-2 * log(phi)) * beta * (split + beta * root / 2));
+        likely = sqrt(distance * distance + beta * beta * d / 4 +
+                      sqrt(-2 * log(phi)) * beta * (distance + beta * root / 2));
     out->phi = likely < sure ? phi : 0;
     out->delta2 = likely < sure ? likely : sure;
-    out->kappa = beta > 0 ? convolution_gap(sigma_local / beta, users) : 0;
     add = out->delta2 / sigma * (out->delta2 / sigma) / 2 + out->kappa * d;
     join = out->delta2 / sigma + out->kappa * root;
     join = join * join / 2;
     out->rho = add < join ? add : join;
+}
+
+void fre_ddg_account(fre_ddg *out, double split, double sigma, double sigma_local, double beta,
+                     uint32_t d, uint64_t users, double phi)
+{
+    out->kappa = beta > 0 ? convolution_gap(sigma_local / beta, users) : 0;
+    fre_ddg_move(out, split, sigma, beta, d, phi);
 }
 
 /* An answer more would be asked for where rounding of (1 - dropout) count alone passes a whole

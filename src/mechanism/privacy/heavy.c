@@ -11,7 +11,7 @@
 
 #include "special.h"
 
-#define SUM_TOLERANCE 1e-12 /* a tail below this share of the sum is replaced by its bound */
+#define SUM_TOLERANCE 1e-12
 #define INTERVALS_MAX 128u  /* depth first: two for each halving of less than 2^53 */
 #define EVALUATIONS_MAX 20000u
 
@@ -24,16 +24,22 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
     h->tau = tau < FRE_HEAVY_TAU_MAX ? tau : FRE_HEAVY_TAU_MAX;
     h->mu = mu;
     h->curve = NULL;
+    h->rho = 0;
+    h->tolerance = SUM_TOLERANCE;
+    /* One n more or less matters less the larger tau is, and costs more. */
+    h->slack = h->tau <= 300 ? 1e-4 : h->tau <= 3000 ? 1e-3 : 1e-2;
 }
 
 /* G(eps - ln(a_{c-1}/a_c), mu); grows with c, 1 at c = n + 1 where a_c = 0. */
-static double shifted_delta(const fre_heavy *h, double n, double c)
+static double shifted_delta(const fre_heavy *h, double n, double c, double *beta)
 {
     double eps;
 
     if (c > n + 0.5)
         return 1;
     eps = h->eps + h->log_odds + log((n - c + 1) / c);
+    if (h->rho > 0)
+        return exp(fmin(0, fre_privacy_log_zcdp(h->rho, eps, beta)));
     return h->curve ? fre_curve_at(h->curve, eps) : fre_gauss_delta(eps, h->mu);
 }
 
@@ -44,6 +50,7 @@ typedef struct walk {
     double n, direction, stride;
     double g, ahead, factor;
     double left; /* terms until `ahead` */
+    double beta; /* of the last zCDP conversion */
 } walk;
 
 static double walk_delta(walk *w, double c)
@@ -51,12 +58,12 @@ static double walk_delta(walk *w, double c)
     double node = c + w->direction * w->stride, g;
 
     if (w->left < 0.5) {
-        g = w->left < 0 ? shifted_delta(w->h, w->n, c) : w->ahead;
+        g = w->left < 0 ? shifted_delta(w->h, w->n, c, &w->beta) : w->ahead;
         w->left = -1;
         if (w->stride < 1.5 || node > w->n || node < 1)
-            return shifted_delta(w->h, w->n, c);
+            return shifted_delta(w->h, w->n, c, &w->beta);
         w->g = g;
-        w->ahead = shifted_delta(w->h, w->n, node);
+        w->ahead = shifted_delta(w->h, w->n, node, &w->beta);
         w->factor = g > 0 ? exp(log((w->ahead + FRE_PRIVACY_TINY) / g) / w->stride) : 1;
         w->left = w->stride;
     }
@@ -82,7 +89,7 @@ static double sum_up(const fre_heavy *h, double n, double c, double mass, double
         mass *= (n - c + 1) * h->p / (c * h->q);
         ratio = (n - c) * h->p / ((c + 1) * h->q);
         left = ratio < 1 ? mass / (1 - ratio) : HUGE_VAL;
-        if (left <= SUM_TOLERANCE * sum + FRE_PRIVACY_TINY)
+        if (left <= h->tolerance * sum + FRE_PRIVACY_TINY)
             return sum + left;
         c += 1;
     }
@@ -101,7 +108,7 @@ static double sum_down(const fre_heavy *h, double n, double c, double mass, doub
         double ratio = (c - 1) * h->q / ((n - c + 2) * h->p);
         double left = ratio < 1 ? g * mass / (1 - ratio) : HUGE_VAL;
 
-        if (left <= SUM_TOLERANCE * (sum + above) + FRE_PRIVACY_TINY)
+        if (left <= h->tolerance * (sum + above) + FRE_PRIVACY_TINY)
             return sum + left;
         sum += g * mass;
         mass *= ratio;
@@ -144,8 +151,7 @@ static double estimate(const fre_heavy *h, double n)
 
 /* ---- the supremum ------------------------------------------------------------------------- */
 
-/* An n beyond which heavy can hardly grow: the threshold lies eight deviations below the mean. */
-static double far_n(const fre_heavy *h)
+double fre_heavy_far_n(const fre_heavy *h)
 {
     return ceil((h->tau + 8 * sqrt(h->tau) + 40) / h->p);
 }
@@ -178,7 +184,7 @@ static double climb(const fre_heavy *h, double *best, double top, double step, d
  * remembered. */
 double fre_heavy_peak(const fre_heavy *h, double *n)
 {
-    double first = h->tau - 1, last = far_n(h), best = last, top = -1, step, at_first;
+    double first = h->tau - 1, last = fre_heavy_far_n(h), best = last, top = -1, step, at_first;
     bool known = *n > first + 0.5 && *n <= last;
     int i, parts = known ? 4 : 8;
 
@@ -210,9 +216,9 @@ double fre_heavy_peak(const fre_heavy *h, double *n)
 /* heavy(b) - heavy(a) <= sum_{n=a}^{b-1} p Pr[Bin(n,p) = tau-2] G(eps - ln(a_{tau-2}/a_{tau-1})),
  * because the view at n+1 mixes the view at n with one whose threshold is one lower.  G falls
  * with n, and Pr[Bin(n,p) = tau-2] is largest in n at floor((tau-2)/p). */
-static double growth(const fre_heavy *h, double a, double b)
+double fre_heavy_growth(const fre_heavy *h, double a, double b)
 {
-    double at = floor((h->tau - 2) / h->p);
+    double at = floor((h->tau - 2) / h->p), beta = 0;
 
     if (h->tau < 1.5)
         return 0;
@@ -221,20 +227,20 @@ static double growth(const fre_heavy *h, double a, double b)
     if (at > b - 1)
         at = b - 1;
     return (b - a) * h->p * exp(fre_privacy_log_binomial(at, h->tau - 2, h->p)) *
-           shifted_delta(h, a, h->tau - 1);
+           shifted_delta(h, a, h->tau - 1, &beta);
 }
 
 /* The same for every n >= a: the sum of p Pr[Bin(n,p) = tau-2] is Pr[Bin(a,p) <= tau-2]. */
-static double growth_for_ever(const fre_heavy *h, double a)
+double fre_heavy_growth_for_ever(const fre_heavy *h, double a)
 {
-    double ratio = (h->tau - 2) * h->q / ((a - h->tau + 3) * h->p);
+    double ratio = (h->tau - 2) * h->q / ((a - h->tau + 3) * h->p), beta = 0;
 
     if (h->tau < 1.5)
         return 0;
     if (ratio >= 1)
         return 1;
     return exp(fre_privacy_log_binomial(a, h->tau - 2, h->p)) / (1 - ratio) *
-           shifted_delta(h, a, h->tau - 1);
+           shifted_delta(h, a, h->tau - 1, &beta);
 }
 
 typedef struct interval {
@@ -275,7 +281,7 @@ static void branch_and_bound(scan *s)
 {
     while (s->depth > 0) {
         interval i = s->stack[--s->depth];
-        double bound = i.at_a + growth(s->h, i.a, i.b);
+        double bound = i.at_a + fre_heavy_growth(s->h, i.a, i.b);
         double mid = floor((i.a + i.b) / 2), at_mid;
 
         if (i.b - i.a < 1.5) {
@@ -296,24 +302,23 @@ static void branch_and_bound(scan *s)
 double fre_heavy_supremum(const fre_heavy *h, double *n)
 {
     scan s = {.h = h, .best = -1};
-    double first = h->tau - 1, last = far_n(h), at_last, at_first, tail;
+    double first = h->tau - 1, last = fre_heavy_far_n(h), at_last, at_first, tail;
     int i;
 
-    /* One n more or less matters less the larger tau is, and costs more. */
-    s.tolerance = h->tau <= 300 ? 1e-4 : h->tau <= 3000 ? 1e-3 : 1e-2;
+    s.tolerance = h->slack;
     s.best = *n;
     (void)fre_heavy_peak(h, &s.best);
     s.top = fre_heavy_at(h, s.best);
     at_first = look(&s, first);
     at_last = look(&s, last);
     for (i = 0; i < 60; i++) {
-        tail = growth_for_ever(h, last);
+        tail = fre_heavy_growth_for_ever(h, last);
         if (tail <= 0.1 * s.tolerance * s.top + FRE_PRIVACY_TINY)
             break;
         last = ceil(last * 1.25);
         at_last = look(&s, last);
     }
-    settle(&s, at_last + growth_for_ever(h, last));
+    settle(&s, at_last + fre_heavy_growth_for_ever(h, last));
     s.stack[s.depth++] = (interval){first, last, at_first, at_last};
     branch_and_bound(&s);
     *n = s.best;

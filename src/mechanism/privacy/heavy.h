@@ -16,7 +16,14 @@ typedef struct fre_heavy {
     /* Discrete noise: in place of G(eps, mu).  heavy's properties need of it what G has too:
      * convex in e^eps, decreasing, 1 at e^eps = 0. */
     const fre_curve *curve;
+    /* Or, for estimates: the zCDP conversion at each eps by itself (> 0; needs no curve, and lacks
+     * those properties). */
+    double rho;
+    double tolerance; /* a tail below this share of the sum is replaced by its bound */
+    double slack;     /* relative excess of the supremum's bound that is accepted */
 } fre_heavy;
+
+#define FRE_HEAVY_ESTIMATE 1e-5 /* a tolerance for searches */
 
 /* heavy never grows with tau, so a larger threshold is accounted as this one. */
 #define FRE_HEAVY_TAU_MAX 16384.0
@@ -24,6 +31,11 @@ typedef struct fre_heavy {
 void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu);
 /* heavy(n), truncated tails included as upper bounds. */
 double fre_heavy_at(const fre_heavy *h, double n);
+/* heavy(n) - heavy(a) is at most this for every n in a..b, and, for ever, for every n >= a. */
+double fre_heavy_growth(const fre_heavy *h, double a, double b);
+double fre_heavy_growth_for_ever(const fre_heavy *h, double a);
+/* An n beyond which heavy can hardly grow: the threshold lies eight deviations below the mean. */
+double fre_heavy_far_n(const fre_heavy *h);
 /* Largest value seen by climbing from *n (or, *n < 0, from a coarse scan); an estimate from
  * below for searches, never published.  *n: where. */
 double fre_heavy_peak(const fre_heavy *h, double *n);

@@ -1,5 +1,4 @@
-/* The joint accountant: delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) + padding ]
- * (docs/privacy.md). */
+/* The joint accountant: delta(eps) = p [ sup_n heavy(n) + far(split) + padding ] (docs/privacy.md). */
 #include "joint.h"
 
 #include <float.h>
@@ -8,6 +7,7 @@
 #include <fre/linalg.h>
 
 #include "compose.h"
+#include "far.h"
 #include "heavy.h"
 #include "special.h"
 
@@ -111,24 +111,42 @@ static double rounding_slip(const fre_mechanism *m, double split)
     return g.phi;
 }
 
-/* heavy at a split; curve: where that of discrete noise is put, with so many nodes.  Nearest
- * lattice points of two embeddings at distance split are at most beta sqrt(d) farther apart. */
-static void heavy_init(fre_heavy *h, fre_curve *curve, const fre_mechanism *m,
-                       const fre_joint_step *s, double split, size_t nodes)
+void fre_joint_noise_init(fre_joint_noise *out, const fre_mechanism *m, double split)
 {
-    double reach = split + m->lattice_step * sqrt((double)m->dim), beta;
+    out->m = m;
+    out->beta = 0;
+    if (m->noise == FRE_NOISE_DISCRETE)
+        fre_joint_ddg(&out->at_split, &out->beta, m, split);
+}
+
+/* Nearest lattice points of two embeddings at a distance are at most beta sqrt(d) farther apart.
+ * Discrete: where the sure bound on rounding serves at the split, it serves everywhere, so that
+ * one phi is charged for all members or none. */
+void fre_joint_heavy(fre_heavy *h, fre_curve *curve, const fre_joint_noise *noise,
+                     const fre_joint_step *s, double distance, size_t nodes)
+{
+    const fre_mechanism *m = noise->m;
+    double reach = distance + m->lattice_step * sqrt((double)m->dim);
     bool discrete = m->noise == FRE_NOISE_DISCRETE;
-    fre_ddg g;
+    fre_ddg g = noise->at_split;
 
     if (discrete) {
-        fre_joint_ddg(&g, &beta, m, split);
+        fre_ddg_move(&g, distance, m->sigma, noise->beta, fre_hadamard_dim(m->dim), g.phi);
         reach = g.delta2;
     }
     fre_heavy_init(h, s->eps, s->p, fre_joint_tau(m), reach / m->sigma);
-    if (discrete) {
+    if (nodes == 0) {
+        h->tolerance = FRE_HEAVY_ESTIMATE;
+        h->rho = discrete ? g.rho : 0;
+    } else if (discrete) {
         fre_curve_init(curve, g.rho, s->eps, nodes);
         h->curve = curve;
     }
+}
+
+double fre_joint_diameter(const fre_mechanism *m)
+{
+    return m->norm_bound > 0 ? 2 * m->norm_bound : HUGE_VAL;
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -211,38 +229,48 @@ static fre_status check_epsilon(double epsilon, fre_err *err)
 
 /* ---- delta at a split --------------------------------------------------------------------- */
 
-/* sup_n heavy(n) at the amplified epsilon; *n: where. */
-static double released(const fre_mechanism *m, const fre_joint_step *s, double split, double *n)
-{
-    fre_curve curve;
-    fre_heavy h;
-
-    *n = fre_joint_tau(m) - 1;
-    if (m->p32 >= FRE_P_ONE)
-        return 1; /* the count itself tells: G = 1 at c = n + 1 */
-    heavy_init(&h, &curve, m, s, split, FRE_CURVE_NODES);
-    *n = -1;
-    return fre_heavy_supremum(&h, n);
-}
-
 static double part(double weight, double chance)
 {
     return weight * chance * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
 }
 
-static void account_at(fre_account *out, const fre_mechanism *m, const fre_joint_step *s,
-                       double epsilon, double split)
-{
-    double n, far = 0, heavy = released(m, s, split, &n), total;
+/* Parts 1 and 2 at the amplified epsilon. */
+typedef struct parts {
+    double heavy, far;
+    double n; /* where heavy is largest */
+} parts;
 
+static parts parts_at(const fre_mechanism *m, const fre_joint_step *s, double split,
+                      fre_joint_place *at)
+{
+    parts out = {.heavy = 1, .n = fre_joint_tau(m) - 1};
+    fre_joint_noise noise;
+    fre_curve curve;
+    fre_heavy h;
+
+    if (m->p32 >= FRE_P_ONE)
+        return out; /* the count itself tells: G = 1 at c = n + 1 */
+    fre_joint_noise_init(&noise, m, split);
+    fre_joint_heavy(&h, &curve, &noise, s, split, FRE_CURVE_NODES);
+    out.n = at->n;
+    out.heavy = fre_heavy_supremum(&h, &out.n);
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        far = exp(fmin(0, fre_joint_log_far(m, split))) + FRE_PRIVACY_TINY;
-    far += rounding_slip(m, split) + fre_joint_table_gap(m, s);
+        out.far = fre_far_supremum(&noise, s, &h, out.heavy, split, at);
+    return out;
+}
+
+static void account_at(fre_account *out, const fre_mechanism *m, const fre_joint_step *s,
+                       double epsilon, double split, fre_joint_place *at)
+{
+    parts b = parts_at(m, s, split, at);
+    double slips = rounding_slip(m, split) + fre_joint_table_gap(m, s), total;
+    double far = s->scale * b.far + slips;
+
     out->epsilon = epsilon;
     out->split = split;
-    out->worst_cell = (uint64_t)n;
+    out->worst_cell = (uint64_t)b.n;
     out->by_pld = false;
-    out->delta_released = part(s->weight, s->excess + s->scale * heavy);
+    out->delta_released = part(s->weight, s->excess + s->scale * b.heavy);
     out->delta_far = far > 0 ? part(s->weight, far) : 0;
     out->delta_unreleased =
         m->dist.on ? part(s->weight, s->scale * fre_joint_padding(&m->dist, s->eps)) : 0;
@@ -265,6 +293,7 @@ static fre_status step_of(fre_joint_step *s, const fre_mechanism *m, double epsi
 fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,
                                     double split, fre_err *err)
 {
+    fre_joint_place at = FRE_JOINT_NOWHERE;
     fre_joint_step s;
     fre_account a;
     fre_status st;
@@ -278,7 +307,7 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
     st = step_of(&s, m, epsilon, err);
     if (st != FRE_OK)
         return st;
-    account_at(&a, m, &s, epsilon, split);
+    account_at(&a, m, &s, epsilon, split, &at);
     if (fre_composes(m))
         st = fre_compose_improve(&a, m, epsilon, false, err);
     if (st == FRE_OK)
@@ -288,7 +317,6 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
 
 /* ---- the split ---------------------------------------------------------------------------- */
 
-/* Split at which the far members' chance has this logarithm; the chance falls with it. */
 double fre_joint_split_at(const fre_mechanism *m, double log_far)
 {
     double lo = log(m->cell_edge) - 20, hi = log(m->cell_edge) + 60;
@@ -305,103 +333,135 @@ double fre_joint_split_at(const fre_mechanism *m, double log_far)
     return hi < log(1e12) ? exp(hi) : 1e12;
 }
 
-/* heavy at its peak, estimated. */
-static double peak(const fre_mechanism *m, const fre_joint_step *s, double split, size_t nodes,
-                   double *n)
-{
-    fre_curve curve;
-    fre_heavy h;
-
-    heavy_init(&h, &curve, m, s, split, nodes);
-    return fre_heavy_peak(&h, n);
-}
-
 /* What the choice of a split weighs: heavy against the far members. */
 typedef struct balance {
     const fre_mechanism *m;
     const fre_joint_step *s;
-    double *n; /* the worst n so far, where the next search starts */
-    size_t nodes;
+    fre_joint_place *at;
+    double base; /* heavy of the counts alone */
     double heavy, far;
 } balance;
 
 static double weigh(void *ctx, double log_split)
 {
     balance *b = ctx;
-    double log_far = fre_joint_log_far(b->m, exp(log_split));
+    double split = exp(log_split);
+    fre_joint_noise noise;
+    fre_heavy h;
 
-    b->heavy = b->s->scale * peak(b->m, b->s, exp(log_split), b->nodes, b->n);
-    b->far = log_far < 0 ? exp(log_far) : 1;
+    fre_joint_noise_init(&noise, b->m, split);
+    fre_joint_heavy(&h, NULL, &noise, b->s, split, 0);
+    b->heavy = fre_heavy_peak(&h, &b->at->n);
+    b->far = b->m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC
+                 ? fre_far_peak(&noise, b->s, split, b->at)
+                 : 0;
     return b->heavy + b->far;
 }
 
-/* Least weight between lo and hi by golden section; *least: the weight. */
-static double settle_split(balance *w, double lo, double hi, double width, double *least)
+/* heavy of the counts alone, which no split takes away. */
+static double counts_alone(const fre_mechanism *m, const fre_joint_step *s)
 {
-    const fre_bracket g = fre_privacy_narrow(weigh, w, lo, hi, width);
+    double n = -1;
+    fre_heavy h;
 
-    *least = g.at_a < g.at_b ? g.at_a : g.at_b;
-    return g.at_a < g.at_b ? g.a : g.b;
+    fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), 0);
+    h.tolerance = FRE_HEAVY_ESTIMATE;
+    return fre_heavy_peak(&h, &n);
 }
 
-/* heavy grows with the split and the far members' chance falls, so their sum is least close to
- * where they cross: bisection to the crossing, golden section around it.  Any split gives a
- * valid delta, so an imperfect optimum costs noise, never privacy.  Discrete noise: the place is
- * found by a coarse curve first. */
-double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
+/* Do the far members cost more than what the shift adds to the counts? */
+static bool too_short(balance *w, double log_split)
+{
+    (void)weigh(w, log_split);
+    return w->far > w->heavy - w->base;
+}
+
+/* A narrow bracket of where the two cross, from the last split where there is one. */
+static void cross(balance *w, double *lo, double *hi)
+{
+    double least = fmin(log(fre_joint_split_at(w->m, 0)), *hi) - 3, step = 0.1;
+    double x = w->at->split > 0 ? fmin(log(w->at->split), *hi) : *hi;
+
+    if (!(w->at->split > 0))
+        *lo = least;
+    else if (too_short(w, x)) {
+        for (*lo = x; *lo + step < *hi && too_short(w, *lo + step); step *= 2)
+            *lo += step;
+        *hi = fmin(*hi, *lo + step);
+    } else {
+        for (*hi = x; *hi - step > least && !too_short(w, *hi - step); step *= 2)
+            *hi -= step;
+        *lo = fmax(least, *hi - step);
+    }
+    while (*hi - *lo > 0.06) {
+        double mid = (*lo + *hi) / 2;
+
+        if (too_short(w, mid))
+            *lo = mid;
+        else
+            *hi = mid;
+    }
+}
+
+/* heavy grows with the split and the far members' cost falls, so their sum is least close to where
+ * they cross: bisection to the crossing, golden section around it.  At the diameter nobody is far.
+ * Any split gives a valid delta, so an imperfect optimum costs noise, never privacy. */
+double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                             double *delta)
 {
-    bool discrete = m->noise == FRE_NOISE_DISCRETE;
-    balance w = {.m = m, .s = s, .n = n, .nodes = FRE_CURVE_COARSE};
-    double lo = log(fre_joint_split_at(m, 0)), hi = log(fre_joint_split_at(m, -690));
-    double beyond = fmax(0.2, 4.6 / m->proj), best, least; /* far / 100: heavy may be flat */
+    balance w = {.m = m, .s = s, .at = at, .base = counts_alone(m, s)};
+    double most = fmin(log(fre_joint_diameter(m)), log(fre_joint_split_at(m, -690)));
+    double lo = 0, hi = most, least, best;
+    fre_bracket g;
 
-    while (hi - lo > 0.05) {
-        double mid = (lo + hi) / 2;
+    cross(&w, &lo, &hi);
+    g = fre_privacy_narrow(weigh, &w, lo - 0.4, fmin(hi + 0.1, most), 0.004);
+    least = fmin(g.at_a, g.at_b);
+    best = g.at_a < g.at_b ? g.a : g.b;
+    if (g.hi > most - 0.01) {
+        double end = weigh(&w, most);
 
-        (void)weigh(&w, mid);
-        if (w.far > w.heavy)
-            lo = mid;
-        else
-            hi = mid;
+        best = end < least ? most : best;
+        least = fmin(end, least);
     }
-    best = settle_split(&w, lo - 0.2, hi + beyond, discrete ? 0.02 : 2e-4, &least);
-    if (discrete) {
-        w.nodes = FRE_CURVE_NODES;
-        best = settle_split(&w, best - 0.1, best + 0.1, 0.01, &least);
-    }
-    *delta = s->weight * (s->excess + least);
-    return exp(best);
+    at->split = best < most ? exp(best) : fmin(exp(most), fre_joint_diameter(m));
+    *delta = s->weight * (s->excess + s->scale * least);
+    return at->split;
 }
 
-static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
+static double chosen_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                            double *delta)
 {
-    double split = 2 * m->norm_bound;
+    double split = m->norm_bound > 0 ? 2 * m->norm_bound : m->cell_edge;
 
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC && m->p32 < FRE_P_ONE)
-        return fre_joint_best_split(m, s, n, delta);
-    if (!(m->norm_bound > 0))
-        split = m->cell_edge;
     *delta = 1;
-    if (m->p32 < FRE_P_ONE)
-        *delta = s->weight * (s->excess + s->scale * peak(m, s, split, FRE_CURVE_NODES, n));
+    if (m->p32 >= FRE_P_ONE)
+        return split;
+    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        split = fre_joint_best_split(m, s, at, delta);
+    else {
+        balance w = {.m = m, .s = s, .at = at};
+
+        *delta = s->weight * (s->excess + s->scale * weigh(&w, log(split)));
+    }
     return split;
 }
 
 fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsilon, fre_err *err)
 {
+    fre_joint_place at = FRE_JOINT_NOWHERE;
     fre_joint_step s;
     fre_account a;
     fre_status st;
-    double n = -1, delta;
+    double split, delta;
 
     if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
         return st;
     st = step_of(&s, m, epsilon, err);
     if (st != FRE_OK)
         return st;
-    account_at(&a, m, &s, epsilon, chosen_split(m, &s, &n, &delta));
+    split = chosen_split(m, &s, &at, &delta);
+    account_at(&a, m, &s, epsilon, split, &at);
     if (fre_composes(m))
         st = fre_compose_improve(&a, m, epsilon, true, err);
     if (st == FRE_OK)
@@ -412,13 +472,13 @@ fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsi
 /* ---- epsilon ------------------------------------------------------------------------------ */
 
 /* ln(estimated delta / target) at epsilon. */
-static double excess_at(const fre_mechanism *m, double epsilon, double target, double *n)
+static double excess_at(const fre_mechanism *m, double epsilon, double target, fre_joint_place *at)
 {
     fre_joint_step s;
     double delta = 1;
 
     if (step_of(&s, m, epsilon, NULL) == FRE_OK) {
-        double split = chosen_split(m, &s, n, &delta);
+        double split = chosen_split(m, &s, at, &delta);
 
         delta += s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) +
                              fre_joint_table_gap(m, &s) + rounding_slip(m, split));
@@ -441,7 +501,7 @@ static double useful_epsilon(const fre_mechanism *m, double lo, double hi, doubl
 /* Least excess over epsilon, sought by steps that shrink around the best so far; stops at the first
  * that is none. */
 static double lowest(double *at, const fre_mechanism *m, double lo, double hi, double target,
-                     double *n)
+                     fre_joint_place *place)
 {
     double best = hi, ratio = pow(hi / fmax(lo, 1e-3 * hi), 1.0 / 16), x;
     int i, round;
@@ -451,7 +511,7 @@ static double lowest(double *at, const fre_mechanism *m, double lo, double hi, d
         double from = round ? best / pow(ratio, 4) : hi / pow(ratio, 16);
 
         for (x = from, i = 0; i <= (round ? 8 : 16) && *at > 0; i++, x *= ratio) {
-            double here = x >= lo && x <= hi ? excess_at(m, x, target, n) : HUGE_VAL;
+            double here = x >= lo && x <= hi ? excess_at(m, x, target, place) : HUGE_VAL;
 
             if (here < *at) {
                 *at = here;
@@ -465,30 +525,32 @@ static double lowest(double *at, const fre_mechanism *m, double lo, double hi, d
 
 /* An upper end for the search, and the excess there.  Users' noise: delta falls with epsilon and
  * then grows again, by the table sampler's distance and by a group's factor. */
-static double search_end(double *at_hi, const fre_mechanism *m, double lo, double target, double *n)
+static double search_end(double *at_hi, const fre_mechanism *m, double lo, double target,
+                         fre_joint_place *place)
 {
     double hi = useful_epsilon(m, lo, FRE_PRIVACY_EPSILON_MAX, 1e-3 * target);
 
-    *at_hi = excess_at(m, hi, target, n);
+    *at_hi = excess_at(m, hi, target, place);
     if (*at_hi <= 0 || !m->dist.on)
         return hi;
     hi = useful_epsilon(m, lo, FRE_PRIVACY_EPSILON_MAX, target);
-    return lowest(at_hi, m, lo, hi, target, n);
+    return lowest(at_hi, m, lo, hi, target, place);
 }
 
 /* Root of excess_at by the Illinois method, which keeps a bracket. */
 static double estimate_epsilon(const fre_mechanism *m, double lo, double target)
 {
-    double n = -1, at_lo, at_hi, hi;
+    fre_joint_place place = FRE_JOINT_NOWHERE;
+    double at_lo, at_hi, hi;
     int i, side = 0;
 
-    at_lo = excess_at(m, lo, target, &n);
+    at_lo = excess_at(m, lo, target, &place);
     if (at_lo <= 0)
         return lo;
-    hi = search_end(&at_hi, m, lo, target, &n);
+    hi = search_end(&at_hi, m, lo, target, &place);
     for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
         double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
-        double at = excess_at(m, mid, target, &n);
+        double at = excess_at(m, mid, target, &place);
 
         if (at > 0) {
             lo = mid;
@@ -505,11 +567,53 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double target)
     return hi;
 }
 
+/* From an estimate up to an epsilon whose certified delta is within the target. */
+static fre_status raise_epsilon(fre_account *out, const fre_mechanism *m, double target,
+                                double epsilon, fre_err *err)
+{
+    double step = 1e-4;
+
+    for (;;) {
+        fre_status st = fre_joint_delta(out, m, epsilon, err);
+
+        if (st != FRE_OK || out->delta <= target)
+            return st;
+        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
+            return fre_fail(err, FRE_E_INFEASIBLE,
+                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
+                            "--sigma or --tau, or lower --sampling-rate",
+                            FRE_PRIVACY_EPSILON_MAX, target, FRE_PRIVACY_EPSILON_MAX, out->delta);
+        epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
+        step *= 2;
+    }
+}
+
+/* Then, at its split, down to where delta is the target but for half a per cent: bisection, since
+ * delta falls with epsilon there. */
+static fre_status settle_epsilon(fre_account *out, const fre_mechanism *m, double target,
+                                 double least, double epsilon, fre_err *err)
+{
+    fre_status st = raise_epsilon(out, m, target, epsilon, err);
+    double lo = least, step = 1e-3, split = out->split;
+    fre_account a;
+
+    while (st == FRE_OK && out->delta < 0.995 * target && out->epsilon - lo > 1e-5 * out->epsilon) {
+        double at = fmax((lo + out->epsilon) / 2, out->epsilon * (1 - step));
+
+        if (fre_joint_delta_at_split(&a, m, at, split, NULL) == FRE_OK && a.delta <= target)
+            *out = a;
+        else
+            lo = at;
+        step = fmin(0.3, 2 * step);
+    }
+    return st;
+}
+
 fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double delta, fre_err *err)
 {
     fre_account a;
     fre_status st;
-    double epsilon, least, step = 2e-6;
+    double epsilon, least;
 
     if ((st = check_mechanism(m, err)) != FRE_OK)
         return st;
@@ -527,20 +631,8 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
         if (st != FRE_E_INFEASIBLE)
             return st;
     }
-    for (;;) {
-        st = fre_joint_delta(&a, m, epsilon, err);
-        if (st != FRE_OK)
-            return st;
-        if (a.delta <= delta)
-            break;
-        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
-            return fre_fail(err, FRE_E_INFEASIBLE,
-                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
-                            "--sigma or --tau, or lower --sampling-rate",
-                            FRE_PRIVACY_EPSILON_MAX, delta, FRE_PRIVACY_EPSILON_MAX, a.delta);
-        epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
-        step *= 2;
-    }
-    *out = a;
-    return FRE_OK;
+    st = settle_epsilon(&a, m, delta, least, epsilon, err);
+    if (st == FRE_OK)
+        *out = a;
+    return st;
 }

@@ -4,8 +4,10 @@
 
 #include <fre/privacy.h>
 
+#include "heavy.h"
+
 /* One add, remove or replace step of a mechanism at its share of epsilon:
- * delta <= weight [ excess + scale (heavy(eps) + padding(eps)) + far ]. */
+ * delta <= weight [ excess + scale (heavy(eps) + far(eps) + padding(eps)) + slips ]. */
 typedef struct fre_joint_step {
     double p;
     double eps;    /* amplified, >= 0 */
@@ -24,16 +26,39 @@ double fre_joint_tau(const fre_mechanism *m);
 double fre_joint_padding(const fre_distributed *d, double eps);
 /* Discrete noise: rho and its parts at a split, and the quantisation. */
 void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double split);
+/* The same at another distance: kappa is there, the rest is written. */
+void fre_ddg_move(fre_ddg *io, double distance, double sigma, double beta, uint32_t d, double phi);
+/* The noise between two records at any distance, for the quantisation of one split. */
+typedef struct fre_joint_noise {
+    const fre_mechanism *m;
+    double beta;
+    fre_ddg at_split;
+} fre_joint_noise;
+void fre_joint_noise_init(fre_joint_noise *out, const fre_mechanism *m, double split);
+/* heavy of members at a distance; nodes of the discrete noise's curve, which is put in *curve, or
+ * 0: an estimate, curve may be NULL. */
+void fre_joint_heavy(fre_heavy *h, fre_curve *curve, const fre_joint_noise *noise,
+                     const fre_joint_step *s, double distance, size_t nodes);
 /* Discrete noise: distance of the table sampler's law from the exact one, as a share of weight.
  * Continuous noise: 0. */
 double fre_joint_table_gap(const fre_mechanism *m, const fre_joint_step *s);
-/* ln of the chance that a replaced point is farther than split; >= 0 means 1. */
-double fre_joint_log_far(const fre_mechanism *m, double split);
-/* Least split with fre_joint_log_far <= log_far. */
+/* ln((N/tau) pi(distance)), the members at a distance that a cell of tau expects to hold, each as a
+ * share of the cell. */
+double fre_joint_log_far(const fre_mechanism *m, double distance);
+/* Least distance with fre_joint_log_far <= log_far. */
 double fre_joint_split_at(const fre_mechanism *m, double log_far);
-/* Split with the least estimated delta; *n carries the worst n from call to call (-1: unknown).
- * *delta: the estimate, from below. */
-double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, double *n,
+/* Greatest distance of two embeddings, 2B; infinite where no bound is given. */
+double fre_joint_diameter(const fre_mechanism *m);
+/* Where a search has been, so that the next one starts there: the worst n of heavy, the worst n and
+ * distance of far members, and the split.  {-1, -1, 0, 0}: nowhere. */
+typedef struct fre_joint_place {
+    double n, far_n;
+    double ratio; /* of the far members' worst distance to the split */
+    double split;
+} fre_joint_place;
+#define FRE_JOINT_NOWHERE ((fre_joint_place){-1, -1, 0, 0})
+/* Split with the least estimated delta, padding and slips left out, and that estimate. */
+double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                             double *delta);
 /* Least epsilon of the whole mechanism that a step can be given. */
 double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t cells);

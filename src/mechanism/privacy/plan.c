@@ -298,11 +298,6 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
     if (r->dist.on && r->max_dummies > 0 && !fre_search_feasible(r) &&
         fre_search_feasible(&free_of_bound))
         return too_many_dummies(r, err);
-    if (fre_search_feasible(r))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "records of one cell may lie too far apart at --projection-dim %u: raise "
-                        "it to 20, or use --sensitivity worst-case",
-                        r->proj);
     return counts_exceed(r, err);
 }
 
@@ -318,61 +313,32 @@ fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *er
     return fre_joint_delta_at_split(&p->account, &p->mechanism, p->request.epsilon, split, err);
 }
 
-static bool within_target(const fre_plan *p)
+/* delta falls about thirty times as fast as sigma grows; steps by the last two points' slope, in
+ * logarithms, never by more than a fifth. */
+typedef struct slope {
+    double x, y, value;
+    bool known;
+} slope;
+
+static double step_to(slope *s, double x, double y, double aim)
 {
-    return p->account.delta <= p->request.delta;
+    if (s->known && fabs(x - s->x) > 1e-6)
+        s->value = fmax(-300, fmin(-5, (y - s->y) / (x - s->x)));
+    s->x = x;
+    s->y = y;
+    s->known = true;
+    return fmax(-0.2, fmin(0.2, (aim - y) / s->value));
 }
 
-/* Least sigma near the estimate whose certified delta meets the target: out from the estimate,
- * by growing steps, to a sigma on the other side, then bisection between the two. */
-static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
-{
-    double sigma = c->sigma, other = sigma, pass, fail, step = 1e-3;
-    fre_plan at = *p, best = *p;
-    fre_status st = fre_plan_certify(&at, sigma, c->split, err);
-    bool first = within_target(&at), now = first, found = first;
-    int i;
-
-    for (i = 0; i < 40 && st == FRE_OK && now == first; i++) {
-        best = now ? at : best;
-        other = sigma;
-        sigma *= first ? 1 - step : 1 + step;
-        step = fmin(1.5 * step, 0.3);
-        st = fre_plan_certify(&at, sigma, c->split, err);
-        now = within_target(&at);
-    }
-    best = now ? at : best;
-    found = found || now;
-    pass = first ? other : sigma;
-    fail = first ? sigma : other;
-    for (i = 0; i < 6 && st == FRE_OK && now != first; i++) {
-        double mid = sqrt(fail * pass);
-
-        st = fre_plan_certify(&at, mid, c->split, err);
-        pass = within_target(&at) ? mid : pass;
-        fail = within_target(&at) ? fail : mid;
-        best = within_target(&at) ? at : best;
-    }
-    if (st != FRE_OK)
-        return st;
-    if (!found)
-        return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
-                        p->request.epsilon, p->request.delta,
-                        p->request.delta > 0.01
-                            ? "lower --delta, which should be below one divided by the population"
-                            : "raise --threshold or --epsilon");
-    *p = best;
-    return FRE_OK;
-}
-
-/* The search's estimates are coarse for discrete noise.  A few secant steps on ln delta, which
- * falls about thirty times as fast as ln sigma grows, to just below what padding leaves of the
- * target: a split chosen for too little noise could leave the far members more than that. */
-static void adjust_to_discrete(fre_choice *c, const fre_plan *p)
+/* The search's estimates are coarse.  Steps to where the estimated delta is just below what padding
+ * and slips leave of the target; the split is the best one there. */
+static void adjust(fre_choice *c, const fre_plan *p)
 {
     const fre_plan_request *r = &p->request;
+    fre_joint_place at = {-1, -1, 0, c->split};
+    slope by = {.value = -30};
     fre_mechanism m = p->mechanism;
-    double n = -1, delta, room, slope = -30, last = 0, at = 0;
+    double delta, room;
     fre_joint_step s;
     int i;
 
@@ -384,16 +350,45 @@ static void adjust_to_discrete(fre_choice *c, const fre_plan *p)
                                   fre_joint_table_gap(&m, &s) + m.dist.phi);
     for (i = 0; i < 16; i++) {
         m.sigma = c->sigma;
-        c->split = fre_joint_best_split(&m, &s, &n, &delta);
+        c->split = fre_joint_best_split(&m, &s, &at, &delta);
         delta = log(delta / room);
-        if (i > 0 && fabs(log(c->sigma) - at) > 1e-6)
-            slope = fmin(-5, (delta - last) / (log(c->sigma) - at));
-        if (!(delta > 0) && !(delta < -0.03)) /* or NaN: settle_sigma says what is wrong */
+        if (!(fabs(delta) > 0.01)) /* or NaN: settle_sigma says what is wrong */
             return;
-        last = delta;
-        at = log(c->sigma);
-        c->sigma *= exp(fmax(-0.2, fmin(0.2, (-0.01 - delta) / slope)));
+        c->sigma *= exp(step_to(&by, log(c->sigma), delta, -0.003));
     }
+}
+
+/* Least sigma near the estimate whose certified delta meets the target, within .6 per cent of
+ * delta, a few ten-thousandths of sigma. */
+static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
+{
+    double close = c->composed ? 0.985 : 0.994; /* of delta */
+    double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
+    fre_plan at = *p, best = *p;
+    slope by = {.value = -30};
+    int i;
+
+    for (i = 0; i < 40 && !(at.account.delta <= want && at.account.delta > close * want); i++) {
+        fre_status st = fre_plan_certify(&at, exp(log_sigma), c->split, err);
+
+        if (st != FRE_OK)
+            return st;
+        if (at.account.delta <= want && at.mechanism.sigma < least) {
+            best = at;
+            least = at.mechanism.sigma;
+        }
+        if (i >= 12 && !isinf(least)) /* delta has a step there: good enough */
+            break;
+        log_sigma += step_to(&by, log_sigma, log(at.account.delta), log(0.997 * want));
+    }
+    if (isinf(least))
+        return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
+                        p->request.epsilon, p->request.delta,
+                        p->request.delta > 0.01
+                            ? "lower --delta, which should be below one divided by the population"
+                            : "raise --threshold or --epsilon");
+    *p = best;
+    return FRE_OK;
 }
 
 void fre_plan_choose(fre_plan *p, const fre_choice *c)
@@ -408,22 +403,14 @@ void fre_plan_choose(fre_plan *p, const fre_choice *c)
 fre_status fre_plan_joint(fre_plan *p, fre_err *err)
 {
     fre_choice c;
-    fre_status st = FRE_E_INFEASIBLE;
+    fre_status st;
 
-    if (p->request.cells_per_user > 1 && !p->request.dist.on)
-        st = fre_plan_cells(p, err);
-    if (st == FRE_E_INFEASIBLE) {
-        if (!fre_search_all(&c, p))
-            return infeasible(&p->request, err);
-        fre_plan_choose(p, &c);
-        if (p->mechanism.noise == FRE_NOISE_DISCRETE)
-            adjust_to_discrete(&c, p);
-        st = settle_sigma(p, &c, err);
-    }
-    if (st == FRE_OK && p->account.split > 2 * p->request.norm_bound &&
-        p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        fre_plan_warn(p, "Worst-case sensitivity would need less noise than this: use "
-                         "--sensitivity worst-case.");
+    if (!fre_search_all(&c, p))
+        return infeasible(&p->request, err);
+    fre_plan_choose(p, &c);
+    if (!c.composed)
+        adjust(&c, p);
+    st = settle_sigma(p, &c, err);
     return st;
 }
 

@@ -25,9 +25,6 @@ void fre_plan_warn(fre_plan *p, const char *sentence);
 fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
-/* Several cells a user, curator mode: rate and noise by composed losses.  FRE_E_INFEASIBLE, err
- * untouched: basic composition is left to try. */
-fre_status fre_plan_cells(fre_plan *p, fre_err *err);
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
  * users derive their share from sigma, and the protocol the quantisation from that. */
 fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *err);
@@ -40,6 +37,7 @@ typedef struct fre_choice {
     uint32_t proj;
     double sigma, split;
     fre_distributed dist;
+    bool composed; /* by the losses of several cells */
 } fre_choice;
 
 /* The mechanism's rate, threshold, projection and padding. */
@@ -50,8 +48,9 @@ void fre_plan_choose(fre_plan *p, const fre_choice *c);
 bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre_joint_step *s,
                       uint64_t tau);
 
-/* Best projection at one rate by estimates; false: the counts alone exceed the target. */
-bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32);
+/* Noise at one rate by estimates, with this projection or (0) the best; false: the counts alone
+ * exceed the target. */
+bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32, uint32_t proj);
 /* Best of all rates and projections allowed by the request; false: none. */
 bool fre_search_all(fre_choice *out, const fre_plan *p);
 /* Greatest rate that the request allows. */

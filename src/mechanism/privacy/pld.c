@@ -18,6 +18,7 @@
 #include "special.h"
 
 #define NODES_MAX 8192u
+#define COARSE_SLACK 1e-2
 #define PAST 4.0     /* losses that far above epsilon count as infinite */
 #define STEPS 4000.0 /* of losses up to there, at most */
 
@@ -28,7 +29,7 @@ typedef struct curve {
     double at_one; /* sup heavy at amplified epsilon 0 */
     double n;      /* worst cell of the last node */
     double least;  /* a value that is not worth following further */
-    bool certified;
+    fre_pld_grade grade;
 } curve;
 
 static double heavy(curve *c, double eps)
@@ -36,7 +37,11 @@ static double heavy(curve *c, double eps)
     fre_heavy h;
 
     fre_heavy_init(&h, eps, c->cell->p, c->cell->tau, c->cell->mu);
-    return c->certified ? fre_heavy_supremum(&h, &c->n) : fre_heavy_peak(&h, &c->n);
+    h.slack = fmax(h.slack, c->grade == FRE_PLD_COARSE ? COARSE_SLACK : 0);
+    if (c->grade != FRE_PLD_ESTIMATE)
+        return fre_heavy_supremum(&h, &c->n);
+    h.tolerance = FRE_HEAVY_ESTIMATE;
+    return fre_heavy_peak(&h, &c->n);
 }
 
 /* h at t = e^loss, loss >= 0: p H_g(Q||P) with g = 1 + (t-1)/p, or (1-p)(t-1)/p where a record is
@@ -69,7 +74,7 @@ typedef struct polygon {
  * rounding one loss by them moves its variance by step^2/6, so the more cells the finer. */
 static double step_for(const curve *c, uint32_t cells, double reach)
 {
-    double fine = (c->certified ? 0.016 : 0.04) / sqrt((double)cells);
+    double fine = (c->grade == FRE_PLD_FINE ? 0.016 : 0.04) / sqrt((double)cells);
     double coarse = fmax(fine, (reach + PAST) / STEPS), least = -log1p(-c->cell->p);
 
     if (c->cell->adjacency == FRE_ADJACENCY_REPLACE || least < coarse / 2)
@@ -105,7 +110,7 @@ static double up(double value)
 static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells)
 {
     double at_reach = 0, value = 1;
-    ptrdiff_t k, dense = c->certified ? 112 : 32; /* then every k/dense steps */
+    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE ? 112 : 32; /* then every k/dense steps */
 
     push(g, 0, 0, 1);
     c->at_one = heavy(c, 0);
@@ -250,9 +255,9 @@ static fre_status multiply(fre_pld *a, const fre_pld *b, const window *w, fre_er
 }
 
 fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
-                           double least, bool certified, fre_err *err)
+                           double least, fre_pld_grade grade, fre_err *err)
 {
-    curve c = {.cell = cell, .n = -1, .least = least, .certified = certified};
+    curve c = {.cell = cell, .n = -1, .least = least, .grade = grade};
     fre_pld power, product;
     fre_status st = one_cell(&power, &c, cells, reach, err);
     window w;

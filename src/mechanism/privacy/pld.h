@@ -25,15 +25,21 @@ typedef struct fre_pld {
     uint32_t cells;
 } fre_pld;
 
+/* How closely the curve of a cell is followed. */
+typedef enum fre_pld_grade {
+    FRE_PLD_ESTIMATE, /* largest values seen, coarse grid: for searches */
+    FRE_PLD_COARSE,   /* suprema over every cell size, coarse grid: an upper bound */
+    FRE_PLD_FINE      /* the same on a fine grid */
+} fre_pld_grade;
+
 #define FRE_PLD_LEAST 1e-36 /* where no target is known */
 
 /* The distribution of `cells` independent cells, none of whose replaced points is farther than
  * mu sigma, whatever their sizes.  It is made for epsilon up to `reach`: beyond, deltas are still
  * bounds.  least: chances below are not followed further and may add up to some `cells` times that.
- * certified: by suprema over every cell size; otherwise, for searches, by the largest values seen
- * and on a coarser grid.  FRE_E_NOMEM. */
+ * FRE_E_NOMEM. */
 fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
-                           double least, bool certified, fre_err *err);
+                           double least, fre_pld_grade grade, fre_err *err);
 /* Hockey stick at epsilon, rounded up. */
 double fre_pld_delta(const fre_pld *d, double epsilon);
 void fre_pld_wipe(fre_pld *d);

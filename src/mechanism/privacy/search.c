@@ -1,79 +1,148 @@
 /* The planner's search, by estimates: it only proposes (p, k, split, sigma); the plan is then
  * certified for the exact mechanism.
  *
- * At a rate p the budget delta/weight is divided between heavy, which fixes mu, and the far
- * members, which fix the split; sigma = split/mu.  mu does not depend on k, so it is tabulated
- * once a rate over the share given to heavy and interpolated. */
+ * heavy depends on a distance in units of sigma, mu, and on neither k nor sigma, so it is tabulated once a
+ * rate over mu and n.  A choice of mu for the split fixes what heavy takes; sigma is the least at which
+ * the far members, at larger mu, cost no more than what is left. */
 #include <math.h>
 
+#include "compose.h"
 #include "heavy.h"
 #include "joint.h"
 #include "planning.h"
 #include "special.h"
 
-#define NODES 6
+#define SHIFTS FRE_COMPOSE_NODES /* values of mu ... */
+#define SHIFT_STEP 0.1 /* ... evenly spaced in ln mu */
+#define SPLITS 12      /* the first of them serve as splits */
+#define SIZES 11       /* numbers n of members, from tau - 1 on */
 
 typedef struct rate_table {
     fre_mechanism m; /* proj and cell_edge change with k */
     fre_joint_step step;
-    double room;             /* budget of heavy and far together, above heavy at mu = 0 */
-    double log_share[NODES]; /* ln of the share of room that heavy gets */
-    double log_mu[NODES];
+    double room;        /* for heavy and far together */
+    double log_mu;      /* ln of the first mu */
+    double peak[SHIFTS]; /* sup_n heavy(n; mu) */
+    double log_cost[SPLITS][SHIFTS]; /* ln sup_n (heavy(n; mu) - heavy(n; split))/n */
 } rate_table;
 
-/* ---- mu of a given heavy ------------------------------------------------------------------ */
+/* ---- heavy, tabulated --------------------------------------------------------------------- */
 
-static double log_heavy(const rate_table *t, double log_mu, double *n)
+static void heavy_of(fre_heavy *h, const rate_table *t, double log_mu)
 {
-    fre_curve curve;
-    fre_heavy h;
-
-    fre_heavy_init(&h, t->step.eps, t->step.p, fre_joint_tau(&t->m), exp(log_mu));
-    if (t->m.noise == FRE_NOISE_DISCRETE) {
-        fre_curve_init(&curve, exp(2 * log_mu) / 2, t->step.eps, FRE_CURVE_COARSE);
-        h.curve = &curve;
-    }
-    return log(fre_heavy_peak(&h, n) + 1e-300);
+    fre_heavy_init(h, t->step.eps, t->step.p, fre_joint_tau(&t->m), exp(log_mu));
+    h->tolerance = FRE_HEAVY_ESTIMATE;
+    h->rho = t->m.noise == FRE_NOISE_DISCRETE ? exp(2 * log_mu) / 2 : 0;
 }
 
-/* ln mu with ln heavy(mu) = log_target, by the Illinois method from a guess. */
-static double solve_mu(const rate_table *t, double log_target, double guess, double *n)
+/* ln mu at which heavy alone takes all the room, from below, by bisection between powers. */
+static double greatest_shift(const rate_table *t)
 {
-    double lo = guess - 0.2, hi = guess + 0.2;
-    double at_lo = log_heavy(t, lo, n) - log_target, at_hi = log_heavy(t, hi, n) - log_target;
-    int i, side = 0;
+    double lo = -20, hi = 10, n = -1;
+    fre_heavy h;
 
-    while (at_lo > 0 && lo > -20) {
-        hi = lo;
-        at_hi = at_lo;
-        lo -= 0.7;
-        at_lo = log_heavy(t, lo, n) - log_target;
-    }
-    while (at_hi < 0 && hi < 10) {
-        lo = hi;
-        at_lo = at_hi;
-        hi += 0.7;
-        at_hi = log_heavy(t, hi, n) - log_target;
-    }
-    for (i = 0; i < 40 && hi - lo > 1e-5 && at_lo < 0 && at_hi > 0; i++) {
-        double mid = i % 5 == 4 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
-        double at = log_heavy(t, mid, n) - log_target;
+    while (hi - lo > 0.01) {
+        double mid = (lo + hi) / 2;
 
-        if (fabs(at) < 1e-4)
-            return mid;
-        if (at < 0) {
+        heavy_of(&h, t, mid);
+        if (fre_heavy_peak(&h, &n) < t->room)
             lo = mid;
-            at_lo = at;
-            at_hi = side < 0 ? at_hi / 2 : at_hi;
-            side = -1;
-        } else {
+        else
             hi = mid;
-            at_hi = at;
-            at_lo = side > 0 ? at_lo / 2 : at_lo;
-            side = 1;
-        }
     }
     return lo;
+}
+
+static void tabulate(rate_table *t)
+{
+    double heavy[SHIFTS][SIZES], size[SIZES], n = -1;
+    int i, j, k;
+    fre_heavy h;
+
+    t->log_mu = greatest_shift(t) - (SPLITS - 1) * SHIFT_STEP;
+    for (i = 0; i < SHIFTS; i++) {
+        heavy_of(&h, t, t->log_mu + i * SHIFT_STEP);
+        for (j = 0; j < SIZES; j++) {
+            double share = (double)j / (SIZES - 1), last = fre_heavy_far_n(&h);
+
+            size[j] = ceil(h.tau + (last - h.tau) * share * share);
+            heavy[i][j] = fre_heavy_at(&h, size[j]);
+        }
+        t->peak[i] = i < SPLITS ? fre_heavy_peak(&h, &n) : 1;
+    }
+    for (i = 0; i < SPLITS; i++) {
+        for (k = 0; k < SHIFTS; k++) {
+            double most = 0;
+
+            for (j = 0; j < SIZES; j++)
+                most = fmax(most, (heavy[k][j] - heavy[i][j]) / size[j]);
+            t->log_cost[i][k] = log(most + FRE_PRIVACY_TINY);
+        }
+    }
+}
+
+/* ---- several cells a user ----------------------------------------------------------------- */
+
+/* ln mu at which the composed delta is the whole target, from estimates; NaN: the counts alone exceed it. */
+static double composed_shift(const fre_mechanism *m, const fre_plan_request *r, double least)
+{
+    fre_pld_cell cell = {.p = (double)m->p32 / (double)FRE_P_ONE,
+                         .tau = (double)m->tau,
+                         .adjacency = m->adjacency};
+    double x = -1, slope = 10, before = 0, last = 0;
+    int i;
+
+    for (i = 0; i < 14 && x > -8; i++) {
+        double excess = 1;
+        fre_pld d;
+
+        cell.mu = exp(x);
+        if (fre_pld_compose(&d, &cell, m->cells_per_user, r->epsilon, least, FRE_PLD_ESTIMATE,
+                            NULL) == FRE_OK) {
+            excess = log(fre_pld_delta(&d, r->epsilon) / r->delta);
+            fre_pld_wipe(&d);
+        }
+        if (fabs(excess) < 0.05)
+            return x;
+        if (i > 0 && fabs(x - last) > 1e-9)
+            slope = fmax(0.5, (excess - before) / (x - last));
+        last = x;
+        before = excess;
+        x += fmax(-1, fmin(1, -excess / slope));
+    }
+    return (double)NAN;
+}
+
+/* The same table from composed losses: Psi in place of heavy. */
+static bool compose_init(rate_table *t, const fre_plan *p, uint64_t p32)
+{
+    const fre_plan_request *r = &p->request;
+    double psi[SHIFTS], least = 1e-6 * r->delta / r->cells_per_user, most;
+    fre_compose_table c;
+    int i, k;
+
+    t->m = p->mechanism;
+    t->m.p32 = p32;
+    t->m.tau = fre_tau(p32, r->threshold);
+    if (fre_joint_step_init(&t->step, p32, r->epsilon, r->adjacency, r->cells_per_user, false,
+                            NULL) != FRE_OK)
+        return false;
+    most = composed_shift(&t->m, r, least);
+    t->log_mu = most - (SPLITS - 1) * SHIFT_STEP;
+    t->room = r->delta;
+    if (isnan(most) || fre_compose_tabulate(&c, &t->m, t->log_mu, SHIFT_STEP, r->epsilon, least,
+                                            NULL) != FRE_OK)
+        return false;
+    fre_compose_psi(psi, &c, r->epsilon);
+    fre_compose_wipe(&c);
+    for (i = 0; i < SHIFTS; i++) {
+        t->peak[i] = psi[i];
+        for (k = 0; k < SHIFTS && i < SPLITS; k++)
+            t->log_cost[i][k] = log(fmax(psi[k] - psi[i], 0) * r->cells_per_user /
+                                        (double)t->m.tau +
+                                    FRE_PRIVACY_TINY);
+    }
+    return true;
 }
 
 /* ---- one rate ----------------------------------------------------------------------------- */
@@ -94,6 +163,7 @@ static double room_at(fre_mechanism *m, fre_joint_step *s, double *base, const f
     if (m->dist.on && !fre_plan_padding(&m->dist, r, s, m->tau))
         return -1;
     fre_heavy_init(&h, s->eps, s->p, fre_joint_tau(m), 0);
+    h.tolerance = FRE_HEAVY_ESTIMATE;
     *base = fre_heavy_peak(&h, &n);
     slips = m->noise == FRE_NOISE_DISCRETE ? m->dist.phi + fre_joint_table_gap(m, s) : 0;
     return (r->delta / s->weight - s->excess - slips) / s->scale - *base -
@@ -102,92 +172,108 @@ static double room_at(fre_mechanism *m, fre_joint_step *s, double *base, const f
 
 static bool table_init(rate_table *t, const fre_plan *p, uint64_t p32)
 {
-    static const double shares[NODES] = {0.02, 0.1, 0.3, 0.6, 0.85, 0.98};
-    double base = 0, n = -1, guess = 0;
-    int i;
+    double base = 0;
 
     t->m = p->mechanism;
     t->room = room_at(&t->m, &t->step, &base, &p->request, p32);
     if (!(t->room > 1e-3 * base) || !(t->room > 0))
         return false;
-    for (i = NODES - 1; i >= 0; i--) {
-        t->log_share[i] = log(shares[i]);
-        t->log_mu[i] = solve_mu(t, log(base + t->room * shares[i]), guess, &n);
-        guess = t->log_mu[i];
-    }
+    t->room += base;
+    tabulate(t);
     return true;
 }
 
-static double interpolate_mu(const rate_table *t, double log_share)
-{
-    double sum = 0;
-    int i, j;
-
-    for (i = 0; i < NODES; i++) {
-        double w = t->log_mu[i];
-
-        for (j = 0; j < NODES; j++) {
-            if (j != i)
-                w *= (log_share - t->log_share[j]) / (t->log_share[i] - t->log_share[j]);
-        }
-        sum += w;
-    }
-    return sum;
-}
-
-/* ln of what rounding adds to a split: 4 % at the protocol's quantisation. */
+/* ln of what rounding adds to a distance: 4 % at the protocol's quantisation. */
 static double rounding(const fre_mechanism *m)
 {
     return m->noise == FRE_NOISE_DISCRETE ? 0.042 : 0;
 }
 
-/* ln sigma when heavy gets exp(log_share) of the room. */
-static double log_sigma(const rate_table *t, double log_share, double *log_split)
+/* ln of the far members' cost at the i-th split: the largest of the nodes beyond it, with the top of
+ * the parabola through it and its neighbours. */
+static double log_far(const rate_table *t, int i, double log_sigma)
 {
-    double far = t->step.scale * t->room * -expm1(log_share);
+    double most = log(fre_joint_diameter(&t->m)), v[SHIFTS], top = -HUGE_VAL, bend;
+    int k, at = i;
 
-    *log_split = log(fre_joint_split_at(&t->m, log(far)));
-    return *log_split + rounding(&t->m) - interpolate_mu(t, log_share);
+    for (k = i; k < SHIFTS; k++) {
+        double x = t->log_mu + k * SHIFT_STEP + log_sigma - rounding(&t->m);
+
+        v[k] = x <= most ? t->log_cost[i][k] + log((double)t->m.population) +
+                               fre_privacy_log_collision(t->m.proj, t->m.cell_edge, exp(x))
+                         : -HUGE_VAL;
+        if (k > i && v[k] > top) {
+            top = v[k];
+            at = k;
+        }
+    }
+    if (at <= i + 1 || at + 1 >= SHIFTS || isinf(v[at + 1]))
+        return top;
+    bend = v[at - 1] - 2 * v[at] + v[at + 1];
+    return bend < -1e-9 ? top - (v[at + 1] - v[at - 1]) * (v[at + 1] - v[at - 1]) / (8 * bend)
+                        : top;
 }
 
-static double weigh(void *ctx, double log_share)
+/* ln of the least sigma at the i-th split. */
+static double log_sigma(const rate_table *t, int i)
 {
-    double split;
+    double left = t->room - t->peak[i], lo = -60, hi, mu = t->log_mu + i * SHIFT_STEP;
 
-    return log_sigma(ctx, log_share, &split);
+    hi = fmin(log(fre_joint_diameter(&t->m)) + rounding(&t->m) - mu, 40); /* nobody is far */
+    if (!(left > 0))
+        return hi;
+    while (hi - lo > 1e-4) {
+        double mid = (lo + hi) / 2;
+
+        if (log_far(t, i, mid) > log(left))
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return hi;
 }
 
-static void best_share(fre_choice *out, rate_table *t)
+/* The split with the least sigma: sigma has one valley over the splits. */
+static void best_share(fre_choice *out, const rate_table *t)
 {
-    const fre_bracket g =
-        fre_privacy_narrow(weigh, t, t->log_share[0], t->log_share[NODES - 1], 0.02);
-    double split;
+    double least = HUGE_VAL;
+    int i, at = 0;
 
-    out->sigma = exp(log_sigma(t, (g.lo + g.hi) / 2, &split));
-    out->split = exp(split);
+    for (i = SPLITS - 1; i >= 0; i--) {
+        double s = log_sigma(t, i);
+
+        if (s > least + 1e-3)
+            break;
+        at = s < least ? i : at;
+        least = fmin(s, least);
+    }
+    out->sigma = exp(least);
+    out->split = exp(t->log_mu + at * SHIFT_STEP + least - rounding(&t->m));
 }
 
-bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32)
+bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32, uint32_t proj)
 {
-    uint32_t k = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_LEAST;
-    uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
+    bool worst = p->request.sensitivity == FRE_SENSITIVITY_WORST_CASE;
+    uint32_t k = proj > 0 ? proj : FRE_PLAN_K_LEAST, last = proj > 0 ? proj : FRE_PLAN_K_MOST;
     rate_table t;
     fre_choice best = {.p32 = p32, .proj = k, .sigma = HUGE_VAL};
 
-    if (!table_init(&t, p, p32))
+    best.composed = p->request.cells_per_user > 1 && !p->request.dist.on && compose_init(&t, p, p32);
+    if (!best.composed && !table_init(&t, p, p32))
         return false;
     best.dist = t.m.dist;
-    if (p->request.sensitivity == FRE_SENSITIVITY_WORST_CASE) {
-        /* Nothing but heavy, and k plays no part: the default when it is open. */
-        best.proj = p->request.proj > 0 ? p->request.proj : 20;
+    if (worst) { /* nothing but heavy, and k plays no part: the paper's when it is open */
+        best.proj = proj > 0 ? proj : 20;
         best.split = 2 * p->request.norm_bound;
-        best.sigma = best.split * exp(rounding(&t.m) - t.log_mu[NODES - 1]);
+        best.sigma =
+            best.split * exp(rounding(&t.m) - t.log_mu - (SPLITS - 1) * SHIFT_STEP);
         *out = best;
         return true;
     }
     for (; k <= last; k++) {
-        fre_choice at = {.p32 = p32, .proj = k, .dist = t.m.dist};
+        fre_choice at = best;
 
+        at.proj = k;
         t.m.proj = k;
         t.m.cell_edge = fre_plan_cell_edge(&p->request, k);
         best_share(&at, &t);
@@ -229,13 +315,15 @@ bool fre_search_too_rare(const fre_plan_request *r, uint64_t p32)
 
 static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rate, double greatest)
 {
+    /* The best rate hardly depends on k. */
+    uint32_t proj = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_choice at;
     uint64_t p32;
 
     if (!(rate > 0) || rate > greatest)
         return found;
     p32 = fre_search_snap(rate, greatest, p->request.threshold);
-    if (fre_search_too_rare(&p->request, p32) || !fre_search_rate(&at, p, p32))
+    if (fre_search_too_rare(&p->request, p32) || !fre_search_rate(&at, p, p32, proj))
         return found;
     if (!found || score(&at) < score(best))
         *best = at;
@@ -244,26 +332,31 @@ static bool try_rate(fre_choice *best, bool found, const fre_plan *p, double rat
 
 bool fre_search_all(fre_choice *out, const fre_plan *p)
 {
-    double greatest = fre_search_greatest(&p->request), step = 0.1 * greatest;
+    bool several = p->request.cells_per_user > 1 && !p->request.dist.on; /* takes longer a rate */
+    int parts = several ? 5 : 10, halvings = several ? 2 : 4, i;
+    double greatest = fre_search_greatest(&p->request), step = greatest / parts;
     fre_choice best = {.p32 = 0};
     bool found = false;
-    int i;
 
     if (p->request.sampling_rate > 0)
-        return fre_search_rate(out, p, fre_p32(p->request.sampling_rate));
-    found = try_rate(&best, found, p, 0.02 * greatest, greatest);
-    found = try_rate(&best, found, p, 0.05 * greatest, greatest);
-    for (i = 1; i <= 10; i++)
+        return fre_search_rate(out, p, fre_p32(p->request.sampling_rate), p->request.proj);
+    if (!several) {
+        found = try_rate(&best, found, p, 0.02 * greatest, greatest);
+        found = try_rate(&best, found, p, 0.05 * greatest, greatest);
+    }
+    for (i = 1; i <= parts; i++)
         found = try_rate(&best, found, p, i * step * (1 - 1e-9), greatest);
     for (i = 8; i <= 32 && !found; i *= 2) /* where fre_search_feasible looks, too */
         found = try_rate(&best, found, p, greatest / i, greatest);
-    for (i = 0; i < 4 && found; i++) {
+    for (i = 0; i < halvings && found; i++) {
         double at = (double)best.p32 / (double)FRE_P_ONE;
 
         step /= 2;
         found = try_rate(&best, found, p, at - step, greatest);
         found = try_rate(&best, found, p, at + step, greatest);
     }
+    if (found && p->request.proj == 0)
+        found = fre_search_rate(&best, p, best.p32, 0);
     if (found)
         *out = best;
     return found;

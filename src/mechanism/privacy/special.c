@@ -106,6 +106,25 @@ static double search_beta(double rho, double eps)
  * overflows. */
 #define BETA_MIN 0x1p-140
 
+/* Newton's steps from a beta whose slope is negative; two or three more are the caller's. */
+static double approach_beta(double rho, double eps)
+{
+    double b = fmax((eps - rho) / (2 * rho), 0x1p-30);
+    int i;
+
+    for (i = 0; i < 60; i++) {
+        double slope = zcdp_slope(rho, eps, b), next;
+
+        if (slope > 0)
+            return i > 0 ? b : search_beta(rho, eps);
+        next = b - slope / (2 * rho + 1 / (b * (b + 1)));
+        if (next < b * (1 + 1e-6))
+            return next;
+        b = next;
+    }
+    return b;
+}
+
 /* [Fre-E2T, Thm. Gaussian mechanism]: ln of the bound at alpha is
  * (alpha-1)(alpha rho - eps) + (alpha-1) ln(1 - 1/alpha) - ln alpha, convex in alpha.  The slope
  * is concave in beta, so that Newton steps approach its root from below. */
@@ -115,7 +134,7 @@ double fre_privacy_log_zcdp(double rho, double eps, double *beta)
     int i;
 
     if (!(b > 0))
-        b = search_beta(rho, eps);
+        b = approach_beta(rho, eps);
     for (i = 0; i < 2; i++) {
         double next = b - zcdp_slope(rho, eps, b) / (2 * rho + 1 / (b * (b + 1)));
 

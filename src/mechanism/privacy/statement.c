@@ -141,8 +141,9 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
             p->account.split, shown_up(p->account.delta_far));
     else
         st = fre_buf_printf(out,
-                            "Sensitivity: records of a cell lie within %.4g of each other, except "
-                            "with a probability that is part of delta (%.4g).\n",
+                            "Sensitivity: records of a cell that lie farther than %.4g from each "
+                            "other are charged what they add to delta, in the mean over random "
+                            "projections (%.4g in all).\n",
                             shown_up(p->account.split), shown_up(p->account.delta_far));
     if (st == FRE_OK)
         st =

@@ -55,16 +55,20 @@ static bool bounded(const fre_mechanism *m)
     return m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
 }
 
-/* The distance whose far members cost all of delta: p (N/tau) pi(D) = delta.  Nearer ones share
- * cells too often to be charged as far, so that the claim has to hold for them. */
+/* The split of the claim's own account: records within it are charged as if they always shared a cell, so
+ * the claim has to hold for them.  Where there is no account, the distance at which far members
+ * would cost all of delta if each cost 1. */
 static double default_split(const fre_mechanism *m, const fre_audit_opts *o, uint64_t tau)
 {
     const double most = 2 * (m->norm_bound > 0 ? m->norm_bound : 1);
     const double chance = fmin(.5, o->delta * (double)tau / (rate(m) * (double)m->population));
     double lo = 0, hi = most;
+    fre_account a;
 
     if (!bounded(m) || fre_collision(m->proj, m->cell_edge, most) > chance)
         return most;
+    if (fre_joint_delta(&a, m, o->epsilon, NULL) == FRE_OK)
+        return fmin(a.split, most);
     for (int i = 0; i < 60; i++) {
         const double mid = (lo + hi) / 2;
 
