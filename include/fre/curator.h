@@ -14,6 +14,7 @@
 
 #include <fre/core.h>
 #include <fre/corpus.h>
+#include <fre/embed.h>
 #include <fre/folder.h>
 #include <fre/invert.h>
 #include <fre/ledger.h>
@@ -30,7 +31,8 @@ typedef struct fre_curator_stats {
     uint64_t counted;          /**< records that may count, by users and cells_per_user ... */
     uint64_t repeated_records; /**< ... those among them of a text that at least plan.threshold ... */
     uint64_t repeated_texts;   /**< ... users hold, and how many such texts there are */
-    uint64_t contributed, truncated, foreign, cells;
+    uint64_t contributed, cells;
+    fre_text_counts text; /**< of the records read; text.empty and text.unknown: skipped */
 } fre_curator_stats;
 
 typedef struct fre_curator_opts {

@@ -20,6 +20,7 @@
 
 #include <fre/core.h>
 #include <fre/corpus.h>
+#include <fre/embed.h>
 #include <fre/sketch.h>
 
 #ifdef __cplusplus
@@ -97,7 +98,8 @@ FRE_API void fre_evaluate_opts_init(fre_evaluate_opts *o); /* the contract's def
 typedef struct fre_evaluation {
     double radius, alpha;
     uint64_t threshold;
-    uint64_t originals, distinct;         /**< records, distinct rows */
+    uint64_t originals, distinct;         /**< records, distinct rows; blank ones left out */
+    fre_text_counts original_text;        /**< of the original records, where they are texts */
     uint64_t empty, invalid;              /**< further originals, skipped or repaired */
     fre_corpus_about input;               /**< what the originals were taken for */
     uint64_t frequent, frequent_distinct; /**< the frequent ones */

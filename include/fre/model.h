@@ -75,6 +75,11 @@ FRE_API bool fre_model_is_end(const fre_model *m, int32_t id);
 /** A control token: begin, end, a role of a dialogue; never part of a text. */
 FRE_API bool fre_model_is_control(const fre_model *m, int32_t id);
 FRE_API bool fre_model_is_unknown(const fre_model *m, int32_t id);
+/** Spelt without a letter, a digit or a mark (an embedder's token; false for others). */
+FRE_API bool fre_model_is_sign(const fre_model *m, int32_t id);
+/** A piece in the midst of a word, in a vocabulary whose words are whole where they are common
+ * (WordPiece; false in others). */
+FRE_API bool fre_model_is_inside(const fre_model *m, int32_t id);
 
 /** Id of the control token that is spelt so, e.g. "<|endoftext|>"; -1: there is none. */
 FRE_API int32_t fre_model_control(const fre_model *m, const char *spelling);

@@ -15,6 +15,7 @@
 
 #include <fre/core.h>
 #include <fre/corpus.h>
+#include <fre/embed.h>
 #include <fre/folder.h>
 #include <fre/invert.h>
 #include <fre/privacy.h>
@@ -126,6 +127,7 @@ typedef struct fre_simulation {
     fre_survey_counts survey;      /**< PRIVATE: of the input; repeated: by plan.threshold users */
     uint64_t empty, invalid;       /**< records of it that were skipped or repaired */
     fre_corpus_about input;        /**< what it was taken for */
+    fre_text_counts text;          /**< of the records of texts; PRIVATE */
     uint64_t users;        /**< clients that were run */
     char embedder_name[128];
 

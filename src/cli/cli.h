@@ -9,6 +9,7 @@
 #define FRE_CLI_H
 
 #include <fre/core.h>
+#include <fre/embed.h>
 
 #include <jansson.h>
 
@@ -220,5 +221,8 @@ FRE_MUST_CHECK fre_status cli_refuse_inputs(const cli *c, const char *input, con
                                             fre_err *err);
 /* "fre-e2t NAME: warning: ..." on standard error, unless --quiet. */
 void cli_warn(const cli *c, const char *fmt, ...) FRE_PRINTF(2, 3);
+/* What is to be said of texts that the embedder was not made for; NULL: nothing. */
+const char *cli_foreign_warning(const fre_text_counts *c);
+const char *cli_unknown_warning(const fre_text_counts *c);
 
 #endif

@@ -50,6 +50,8 @@ typedef struct job {
     char meta_path[4096];
     chunk *chunk;
     float *rows; /* CHUNK_TEXTS x dim */
+    uint8_t mark[CHUNK_TEXTS];
+    fre_text_counts count;
     uint64_t n;  /* rows written */
     uint32_t dim;
     long header_bytes;
@@ -98,11 +100,13 @@ static fre_status chunk_flush(job *j, fre_err *err)
 
     for (size_t i = 0; i < k->n_texts; i++)
         k->text[i] = (const char *)k->bytes.p + k->at[i];
-    st = fre_embed_texts(j->embedder, j->rows, k->text, k->len, k->n_texts, err);
+    st = fre_embed_texts_marked(j->embedder, j->rows, j->mark, k->text, k->len, k->n_texts, err);
     if (st != FRE_OK)
         return st;
     for (size_t i = 0; i < k->n_rows; i++) {
         const float *row = j->rows + (size_t)k->row_text[i] * j->dim;
+
+        fre_text_counts_add(&j->count, j->mark[k->row_text[i]], 1);
         if (fwrite(row, sizeof *row, j->dim, f) != j->dim)
             return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
                             strerror(errno));
@@ -259,25 +263,31 @@ static fre_status report(const job *j, fre_err *err)
     fre_corpus_get_stats(j->corpus, &in);
     fre_embed_get_stats(j->embedder, &out);
     cli_progress_end();
-    if (j->n > 0 && out.foreign > out.texts / 5)
-        cli_warn(j->c, "many texts are in a language that the embedder was not made for; choose "
-                       "another with --embedder FILE");
+    if (cli_unknown_warning(&j->count))
+        cli_warn(j->c, "%s", cli_unknown_warning(&j->count));
+    if (cli_foreign_warning(&j->count))
+        cli_warn(j->c, "%s", cli_foreign_warning(&j->count));
     cli_print_corpus(j->c, j->corpus);
     if (j->c->json)
-        return cli_json_print(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "output",
+        return cli_json_print(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "output",
                                         cli_text(j->c, "output"), "rows", (json_int_t)j->n,
                                         "dimension", (json_int_t)j->dim, "empty",
                                         (json_int_t)in.empty, "invalid", (json_int_t)in.invalid,
-                                        "truncated", (json_int_t)out.truncated, "foreign",
-                                        (json_int_t)out.foreign, "tokens", (json_int_t)out.tokens,
+                                        "truncated", (json_int_t)j->count.truncated,
+                                        "no_token", (json_int_t)j->count.empty, "unknown",
+                                        (json_int_t)j->count.unknown, "foreign",
+                                        (json_int_t)j->count.foreign, "tokens", (json_int_t)out.tokens,
                                         "embedder", fre_embedder_info(j->embedder)->name),
                               err);
     if (!j->c->quiet)
         fprintf(stderr,
                 "%" PRIu64 " embeddings of dimension %" PRIu32
                 "; texts skipped or repaired: %" PRIu64 " empty, %" PRIu64
-                " invalid;\ntruncated: %" PRIu64 "; in a foreign language: %" PRIu64 "\n",
-                j->n, j->dim, in.empty, in.invalid, out.truncated, out.foreign);
+                " invalid;\ntruncated: %" PRIu64 "; rows of zeros: %" PRIu64
+                " without a token, %" PRIu64 " of unknown\ntokens alone; in a foreign language: "
+                "%" PRIu64 "\n",
+                j->n, j->dim, in.empty, in.invalid, j->count.truncated, j->count.empty,
+                j->count.unknown, j->count.foreign);
     return FRE_OK;
 }
 
@@ -308,6 +318,8 @@ const cli_command cli_cmd_embed = {
     .summary = "turn texts into embeddings",
     .about = "Embeds each text and writes the embeddings, in the order of the texts, as a NumPy "
              "array of float32. Empty texts are skipped, so rows follow the texts that are kept. "
+             "A text without a token that the embedder knows has a row of zeros, which "
+             "every command takes for no text. "
              "The same text gets the same embedding whatever stands beside it. The result is as "
              "private as the texts themselves.",
     .example = CLI_PROGRAM " embed texts.jsonl -o texts.npy",

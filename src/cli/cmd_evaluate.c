@@ -106,6 +106,10 @@ static void warn_about(const cli *c, const fre_evaluation *e)
     if (!cli_flag(c, "public"))
         cli_warn(c, "these numbers come from the originals without noise and are not private: "
                     "keep them where the originals are (--public: the originals are public)");
+    if (cli_unknown_warning(&e->original_text))
+        cli_warn(c, "%s", cli_unknown_warning(&e->original_text));
+    if (cli_foreign_warning(&e->original_text))
+        cli_warn(c, "%s", cli_foreign_warning(&e->original_text));
     if (e->frequent == 0)
         cli_warn(c, "no original is frequent: there is nothing to find, so those numbers are "
                     "undefined; lower --threshold or raise --radius");

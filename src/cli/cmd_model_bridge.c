@@ -48,6 +48,7 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
 {
     job *j = ctx;
     const size_t a = j->from_dim, b = j->to_dim;
+    size_t kept = 0; /* pairs; a text that one of them knows nothing of makes none */
     fre_status st = fre_embed_texts(j->from, j->x, text, len, n, err);
 
     if (st == FRE_OK)
@@ -55,10 +56,13 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
     if (st != FRE_OK)
         return st;
     for (size_t i = 0; i < n; i++) {
-        memcpy(j->both + i * (a + b), j->x + i * a, a * sizeof *j->x);
-        memcpy(j->both + i * (a + b) + a, j->y + i * b, b * sizeof *j->y);
+        if (fre_embed_is_blank(j->x + i * a, a) || fre_embed_is_blank(j->y + i * b, b))
+            continue;
+        memcpy(j->both + kept * (a + b), j->x + i * a, a * sizeof *j->x);
+        memcpy(j->both + kept * (a + b) + a, j->y + i * b, b * sizeof *j->y);
+        kept++;
     }
-    st = fre_prior_sums_add(j->sums, j->both, n);
+    st = fre_prior_sums_add(j->sums, j->both, kept);
     return st == FRE_OK ? st : fre_fail(err, st, "the sums of the embeddings cannot be made");
 }
 

@@ -33,9 +33,18 @@ typedef struct job {
     bool is_npy;
 } job;
 
-static fre_status add_rows(const job *j, const float *rows, size_t n, fre_err *err)
+/* Rows of zeros, of texts without a token that the embedder knows, are left out. */
+static fre_status add_rows(const job *j, float *rows, size_t n, fre_err *err)
 {
-    fre_status st = fre_prior_sums_add(j->sums, rows, n);
+    size_t kept = 0;
+    fre_status st;
+
+    for (size_t i = 0; i < n; i++)
+        if (!fre_embed_is_blank(rows + i * j->dim, j->dim)) {
+            memmove(rows + kept * j->dim, rows + i * j->dim, j->dim * sizeof *rows);
+            kept++;
+        }
+    st = fre_prior_sums_add(j->sums, rows, kept);
 
     for (size_t i = 0; st == FRE_OK && i < n && j->is_npy; i++)
         st = fre_overlap_add_row(j->marks, rows + i * j->dim, j->dim);

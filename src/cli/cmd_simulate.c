@@ -399,6 +399,10 @@ static void warn(const cli *c, const fre_simulation *s)
         cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
     if (s->n == 0)
         cli_warn(c, "%s", FRE_FOLDER_NO_CELL);
+    if (cli_unknown_warning(&s->text))
+        cli_warn(c, "(not for publication) %s", cli_unknown_warning(&s->text));
+    if (cli_foreign_warning(&s->text))
+        cli_warn(c, "(not for publication) %s", cli_foreign_warning(&s->text));
 }
 
 static fre_status run(cli *c, fre_err *err)

@@ -233,11 +233,10 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, r->ledger_note[0] != '\0', r->ledger_note);
     add_warning(w, s->records == 0,
                 "no text was read: the input holds none, or only empty ones");
-    add_warning(w, s->foreign > s->distinct / 5,
-                "many texts are in a language that the embedder was not made for, so similar ones "
-                "may not be recognised; choose another with --embedder FILE");
-    add_warning(w, s->truncated > 0,
-                "some texts are longer than the embedder's context and were truncated");
+    add_warning(w, cli_unknown_warning(&s->text) != NULL, cli_unknown_warning(&s->text));
+    add_warning(w, cli_foreign_warning(&s->text) != NULL, cli_foreign_warning(&s->text));
+    add_warning(w, s->text.truncated > 0,
+                "some texts are longer than what the embedder reads and were truncated");
     w->n_shown = w->n;
     add_warning(w, cli_survey_warning(&looked) != NULL, cli_survey_warning(&looked));
 }
@@ -301,14 +300,16 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
                      "s:f}, s:o, s:o}",
-                     "input", cli_input_json(&r->input), "records", (json_int_t)s->records, "users", (json_int_t)s->users, "counted",
+                     "input", cli_input_json(&r->input), "records",
+                     (json_int_t)(s->records - s->text.empty), "users", (json_int_t)s->users, "counted",
                      (json_int_t)s->counted, "repeated_texts", (json_int_t)s->repeated_texts,
                      "repeated_records", (json_int_t)s->repeated_records, "contributed", (json_int_t)s->contributed,
-                     "distinct", (json_int_t)s->distinct, "empty", (json_int_t)s->empty, "invalid",
-                     (json_int_t)s->invalid, "truncated", (json_int_t)s->truncated, "foreign",
-                     (json_int_t)s->foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
+                     "distinct", (json_int_t)s->distinct, "empty", (json_int_t)(s->empty + s->text.empty), "invalid",
+                     (json_int_t)s->invalid, "truncated", (json_int_t)s->text.truncated, "unknown",
+                     (json_int_t)s->text.unknown, "foreign",
+                     (json_int_t)s->text.foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
                      r->seconds[0], "counting", r->seconds[1], "inversion", r->seconds[2], "ledger",
                      ledger_json(r), "warnings", warnings_json(w, w->n_public, w->n));
 }
@@ -334,9 +335,10 @@ static void print_stats(const cli *c, const fre_release *r)
         return;
     fprintf(stderr,
             "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
-            " empty skipped,\n%" PRIu64 " invalid, %" PRIu64 " truncated; %" PRIu64
+            " empty and %" PRIu64 " of unknown\ntokens skipped, %" PRIu64 " invalid, %" PRIu64
+            " truncated; %" PRIu64
             " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
-            s->records, s->distinct, s->empty, s->invalid, s->truncated, s->cells, r->seconds[0],
+            s->records, s->distinct, s->empty, s->text.unknown, s->invalid, s->text.truncated, s->cells, r->seconds[0],
             r->seconds[1], r->seconds[2]);
 }
 

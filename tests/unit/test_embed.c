@@ -120,6 +120,7 @@ static void same_bits_whatever_the_batch(void **state)
     fre_embedder_free(two);
 }
 
+/* Those of a text with a token; the others are zero. */
 static void rows_have_unit_length(void **state)
 {
     static float x[SENTENCES * DIM];
@@ -132,7 +133,7 @@ static void rows_have_unit_length(void **state)
 
         for (size_t j = 0; j < DIM; j++)
             sum += (double)x[i * DIM + j] * (double)x[i * DIM + j];
-        assert_true(fabs(sum - 1.0) < 1e-6);
+        assert_true(fabs(sum - (strspn(sentence[i], " \t") < strlen(sentence[i]))) < 1e-6);
     }
 }
 
@@ -201,19 +202,48 @@ static void long_texts_are_truncated_and_counted(void **state)
 
 static void foreign_texts_are_counted(void **state)
 {
-    static const char *const text[] = {"ꦲꦏ꧀ꦱꦫ ꦗꦮ", "ᚠᛇᚻ ᛒᛦᚦ ᚠᚱᚩᚠᚢᚱ", "hello there, how are you",
-                                       "open the ꦲꦏ folder now please", ""};
-    static float x[5 * DIM];
+    static const char *const text[] = {
+        "ꦲꦏ꧀ꦱꦫ ꦗꦮ", "ᚠᛇᚻ ᛒᛦᚦ ᚠᚱᚩᚠᚢᚱ", "hello there, how are you", "open the ꦲꦏ folder now please",
+        "Wie wird das Wetter morgen in der Stadt, Herr Oberbürgermeister", "", "\u200b\u0301\u2060",
+        "🚀🚀 !!", "帮我设一个明天早上七点的闹钟", "?!"};
+    static const uint8_t want[] = {FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN,
+                                   FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN,
+                                   0,
+                                   0,
+                                   FRE_TEXT_FOREIGN,
+                                   FRE_TEXT_EMPTY,
+                                   FRE_TEXT_EMPTY,
+                                   FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN,
+                                   FRE_TEXT_FOREIGN,
+                                   0};
+    enum { TEXTS = sizeof want };
+    static float x[TEXTS * DIM];
+    size_t len[TEXTS];
+    uint8_t mark[TEXTS];
+    fre_text_counts c = {0};
+    fre_err err = {{0}};
     fre_embedder *e = shared;
     fre_embed_stats s, was;
 
     (void)state;
     fre_embed_get_stats(e, &was);
-    embed(e, x, text, 5);
+    for (size_t i = 0; i < TEXTS; i++)
+        len[i] = strlen(text[i]);
+    assert_int_equal(fre_embed_texts_marked(e, x, mark, text, len, TEXTS, &err), FRE_OK);
     fre_embed_get_stats(e, &s);
-    assert_int_equal(s.texts - was.texts, 5);
-    assert_int_equal(s.foreign - was.foreign, 2);
+    for (size_t i = 0; i < TEXTS; i++) {
+        if (mark[i] != want[i])
+            fail_msg("text %zu: marks %u, not %u", i, mark[i], want[i]);
+        assert_int_equal(fre_embed_is_blank(x + i * DIM, DIM), (want[i] & FRE_TEXT_BLANK) != 0);
+        fre_text_counts_add(&c, mark[i], 100);
+    }
+    assert_int_equal(s.texts - was.texts, TEXTS);
     assert_int_equal(s.truncated, was.truncated);
+    assert_int_equal(c.records, 100 * TEXTS);
+    assert_int_equal(c.foreign, 500);
+    assert_true(fre_text_counts_foreign(&c));
+    fre_text_counts_add(&c, 0, 1500);
+    assert_false(fre_text_counts_foreign(&c));
 }
 
 /* NUL bytes and marks that look like special tokens are text; bytes that are not UTF-8 are

@@ -26,6 +26,9 @@ struct fre_embedder {
     uint32_t n_idle, n_ctx;
     pthread_mutex_t lock;
     fre_embed_stats stats;
+    bool has_languages; /* opened, when marks were first wanted; both may be NULL even so */
+    fre_prior *prior;
+    fre_languages *languages;
 };
 
 /* Tokens of the texts [first, first + n) of a call. */
@@ -40,6 +43,7 @@ typedef struct item {
     const int32_t *ids;
     size_t offset; /* in its chunk, until the chunk stops growing */
     uint32_t len;
+    uint8_t mark;
 } item;
 
 typedef struct call {
@@ -83,11 +87,30 @@ static fre_status chunk_reserve(chunk *k, size_t more)
     return FRE_OK;
 }
 
+/* Marks that the tokens tell; the specials among them are neither unknown, signs nor inside. */
+static uint8_t mark_of(const fre_embedder *e, const int32_t *ids, size_t n)
+{
+    const size_t own = n > e->specials ? n - e->specials : 0;
+    size_t unknown = 0, signs = 0, inside = 0;
+
+    for (size_t j = 0; j < n; j++) {
+        unknown += fre_model_is_unknown(e->model, ids[j]);
+        signs += fre_model_is_sign(e->model, ids[j]);
+        inside += fre_model_is_inside(e->model, ids[j]);
+    }
+    if (own == 0)
+        return FRE_TEXT_EMPTY;
+    if (unknown > 0 && unknown + signs == own)
+        return FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN;
+    return 2 * (unknown + inside) >= own ? FRE_TEXT_FOREIGN : 0;
+}
+
 static fre_status tokenise_one(const call *c, chunk *k, size_t i)
 {
     const fre_embedder *e = c->e;
     size_t bytes = fre_model_cut(c->text[i], c->len[i], TEXT_BYTES_MAX);
-    size_t n = e->max_tokens, unknown = 0;
+    size_t n = e->max_tokens;
+    uint8_t mark = 0;
     fre_status st = chunk_reserve(k, e->max_tokens);
 
     if (st != FRE_OK)
@@ -96,15 +119,14 @@ static fre_status tokenise_one(const call *c, chunk *k, size_t i)
     if (st != FRE_OK)
         return st;
     if (n > e->max_tokens || bytes < c->len[i])
-        k->stats.truncated++;
+        mark = FRE_TEXT_TRUNCATED;
     if (n > e->max_tokens)
         n = e->max_tokens;
-    for (size_t j = 0; j < n; j++)
-        unknown += fre_model_is_unknown(e->model, k->ids[k->n + j]);
-    if (unknown > 0 && 2 * unknown + e->specials >= n)
-        k->stats.foreign++;
+    mark |= mark_of(e, k->ids + k->n, n);
     k->stats.texts++;
+    k->stats.truncated += (mark & FRE_TEXT_TRUNCATED) != 0;
     k->stats.tokens += n;
+    c->item[i].mark = mark;
     c->item[i].text = i;
     c->item[i].offset = k->n;
     c->item[i].len = (uint32_t)n;
@@ -203,7 +225,8 @@ static fre_status encode_items(const call *c, fre_model_ctx *x, const item *it, 
     }
     st = fre_model_encode(x, rows, ids, len, n, err);
     for (uint32_t i = 0; i < n && st == FRE_OK; i++)
-        memcpy(c->out + it[i].text * dim, rows + i * dim, dim * sizeof *rows);
+        if (!(it[i].mark & FRE_TEXT_BLANK)) /* else the zeros that are there */
+            memcpy(c->out + it[i].text * dim, rows + i * dim, dim * sizeof *rows);
 out:
     free(ids);
     free(rows);
@@ -238,7 +261,6 @@ static void add_stats(fre_embedder *e, const call *c, size_t n_chunks)
     for (size_t i = 0; i < n_chunks; i++) {
         e->stats.texts += c->chunk[i].stats.texts;
         e->stats.truncated += c->chunk[i].stats.truncated;
-        e->stats.foreign += c->chunk[i].stats.foreign;
         e->stats.tokens += c->chunk[i].stats.tokens;
     }
 }
@@ -263,8 +285,85 @@ fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, c
     return FRE_OK;
 }
 
+void fre_text_counts_add(fre_text_counts *c, uint8_t mark, uint64_t records)
+{
+    c->records += records;
+    c->empty += mark & FRE_TEXT_EMPTY ? records : 0;
+    c->unknown += mark & FRE_TEXT_UNKNOWN ? records : 0;
+    c->foreign += mark & FRE_TEXT_FOREIGN ? records : 0;
+    c->truncated += mark & FRE_TEXT_TRUNCATED ? records : 0;
+}
+
+bool fre_text_counts_foreign(const fre_text_counts *c)
+{
+    return c->foreign > c->records / 5;
+}
+
+bool fre_embed_is_blank(const float *row, size_t dim)
+{
+    for (size_t i = 0; i < dim; i++)
+        if (row[i] < 0 || row[i] > 0)
+            return false;
+    return true;
+}
+
 fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text, const size_t *len,
                            size_t n, fre_err *err)
+{
+    return fre_embed_texts_marked(e, out, NULL, text, len, n, err);
+}
+
+/* A prior that does not fit is the inverter's to complain of. */
+static fre_status open_languages(fre_embedder *e, fre_err *err)
+{
+    fre_embed_stats before = e->stats;
+    fre_status st = FRE_OK;
+
+    if (e->has_languages)
+        return FRE_OK;
+    e->has_languages = true;
+    if (fre_prior_open_for(&e->prior, NULL, e->path, fre_embedder_info(e), NULL) == FRE_OK)
+        st = fre_languages_new(&e->languages, e, e->prior, err);
+    e->stats = before;
+    return st;
+}
+
+/* Marks of all texts of a call that succeeded. */
+static fre_status tell_marks(call *c, uint8_t *mark)
+{
+    const size_t dim = fre_model_info_view(c->e->model)->dim;
+
+    for (size_t i = 0; i < c->n; i++) {
+        item *it = &c->item[i];
+        double score = -1;
+        fre_status st = FRE_OK;
+
+        if (c->e->languages && !(it->mark & (FRE_TEXT_BLANK | FRE_TEXT_FOREIGN)))
+            st = fre_languages_score(c->e->languages, &score, c->out + it->text * dim, 0);
+        if (st != FRE_OK)
+            return st;
+        if (score > FRE_LANGUAGES_FOREIGN)
+            it->mark |= FRE_TEXT_FOREIGN;
+        mark[it->text] = it->mark;
+    }
+    return FRE_OK;
+}
+
+/* mark may be NULL. */
+static fre_status run_call(call *c, size_t n_chunks, uint8_t *mark)
+{
+    fre_status st = fre_parallel(c->e->threads, n_chunks, tokenise_chunk, c);
+
+    if (st == FRE_OK) {
+        qsort(c->item, c->n, sizeof *c->item, by_length);
+        cut_batches(c);
+        st = fre_parallel(c->e->threads, c->n_batches, encode_batch, c);
+    }
+    return st == FRE_OK && mark ? tell_marks(c, mark) : st;
+}
+
+fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
+                                  const char *const *text, const size_t *len, size_t n, fre_err *err)
 {
     call c = {.e = e, .text = text, .len = len, .n = n};
     size_t n_chunks = n / TOKENISE_CHUNK + (n % TOKENISE_CHUNK != 0), floats;
@@ -274,23 +373,23 @@ fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text,
         return fre_fail(err, FRE_E_ARG, "fre_embed_texts needs texts and room for their rows");
     if (n == 0)
         return FRE_OK;
+    if (mark) {
+        st = open_languages(e, err);
+        if (st != FRE_OK)
+            return st;
+    }
     if (n > SIZE_MAX / sizeof(float) / fre_model_info_view(e->model)->dim)
         return fre_fail(err, FRE_E_ARG, "too many texts in one call");
     floats = n * fre_model_info_view(e->model)->dim;
     c.chunk = calloc(n_chunks, sizeof *c.chunk);
     c.item = calloc(n, sizeof *c.item);
     c.batch = calloc(n + 1, sizeof *c.batch);
-    c.out = malloc(floats * sizeof *c.out); /* out is written on success only */
+    c.out = calloc(floats, sizeof *c.out); /* out is written on success only */
     if (!c.chunk || !c.item || !c.batch || !c.out) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory embedding texts");
         goto out;
     }
-    st = fre_parallel(e->threads, n_chunks, tokenise_chunk, &c);
-    if (st == FRE_OK) {
-        qsort(c.item, n, sizeof *c.item, by_length);
-        cut_batches(&c);
-        st = fre_parallel(e->threads, c.n_batches, encode_batch, &c);
-    }
+    st = run_call(&c, n_chunks, mark);
     if (st == FRE_OK) {
         memcpy(out, c.out, floats * sizeof *out);
         add_stats(e, &c, n_chunks);
@@ -379,6 +478,8 @@ void fre_embedder_free(fre_embedder *e)
         fre_model_ctx_free(e->idle[i]);
     free(e->idle);
     free(e->path);
+    fre_languages_free(e->languages); /* borrows the prior */
+    fre_prior_free(e->prior);
     fre_model_free(e->model);
     (void)pthread_mutex_destroy(&e->lock);
     free(e);

@@ -106,6 +106,21 @@ bool fre_bert_is_punctuation(uint32_t c)
     return kind_of(c) == PUNCTUATION;
 }
 
+bool fre_bert_is_sign(const char *text, size_t len)
+{
+    utf8proc_int32_t c;
+
+    for (size_t i = 0; i < len;) {
+        const utf8proc_ssize_t n =
+            utf8proc_iterate((const utf8proc_uint8_t *)text + i, (utf8proc_ssize_t)(len - i), &c);
+
+        if (n < 1 || strchr("LMN", utf8proc_category_string(c)[0]))
+            return false;
+        i += (size_t)n;
+    }
+    return true;
+}
+
 static uint32_t lower_of(uint32_t c)
 {
     if (c < 0x80)

@@ -20,4 +20,7 @@ FRE_MUST_CHECK fre_status fre_bert_clean(fre_bert_chars *out, const char *text, 
 /* A word of its own: punctuation, and the symbols of ASCII. */
 bool fre_bert_is_punctuation(uint32_t c);
 
+/* No letter, digit or mark in these bytes of UTF-8. */
+bool fre_bert_is_sign(const char *text, size_t len);
+
 #endif

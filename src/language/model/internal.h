@@ -16,6 +16,8 @@
 #define MODEL_ALL_MAX (1u << 24) /* tokens of one call of fre_model_score */
 #define SCORE_ROWS 64u           /* whose logits llama.cpp keeps at once */
 
+enum { TOKEN_SIGN = 1, TOKEN_INSIDE = 2 };
+
 struct fre_model {
     struct llama_model *llama;
     const struct llama_vocab *vocab;
@@ -24,6 +26,7 @@ struct fre_model {
     int32_t *ends; /* the n_ends tokens that end a text */
     uint32_t n_ends;
     fre_wordpiece *wordpiece; /* NULL: llama.cpp makes the tokens */
+    uint8_t *token_kind; /* of an embedder: TOKEN_ bits of each */
     int32_t unknown;    /* id of the unknown token, -1: the vocabulary has none */
     fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
     fre_causal *causal; /* vocabulary then; both NULL: it runs the model */

@@ -1,5 +1,6 @@
 /* Opening a model: the file is checked first, then llama.cpp loads it on the CPU alone, so that
  * the numbers do not depend on what else the machine has. */
+#include "bert_text.h"
 #include "internal.h"
 #include "reference.h"
 
@@ -339,6 +340,27 @@ static fre_status open_wordpiece(fre_model *m, const fre_gguf_file *g)
     return st == FRE_E_MODEL ? FRE_OK : st;
 }
 
+/* What embedders' tokens say of a text's language. */
+static fre_status tell_tokens(fre_model *m)
+{
+    if (m->kind != FRE_MODEL_EMBEDDER)
+        return FRE_OK;
+    m->token_kind = calloc(m->info.vocab, 1);
+    if (!m->token_kind)
+        return FRE_E_NOMEM;
+    for (uint32_t i = 0; i < m->info.vocab; i++) {
+        const char *t = llama_vocab_get_text(m->vocab, (llama_token)i);
+
+        if (fre_model_is_control(m, (int32_t)i) || (int32_t)i == m->unknown)
+            continue;
+        if (fre_bert_is_sign(t, strlen(t)))
+            m->token_kind[i] |= TOKEN_SIGN;
+        if (m->wordpiece && fre_wordpiece_is_inside(t))
+            m->token_kind[i] |= TOKEN_INSIDE;
+    }
+    return FRE_OK;
+}
+
 static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, fre_err *err)
 {
     ggml_backend_dev_t cpu_only[] = {NULL};
@@ -367,6 +389,8 @@ static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, f
     if (!spells_every_byte(m->vocab, m->info.vocab))
         return unusable(err, path, "its vocabulary cannot spell every byte");
     st = open_wordpiece(m, g);
+    if (st == FRE_OK)
+        st = tell_tokens(m);
     if (st == FRE_OK)
         st = find_ends(m);
     if (st != FRE_OK)
@@ -475,6 +499,7 @@ void fre_model_free(fre_model *m)
     fre_bert_free(m->bert);
     fre_causal_free(m->causal);
     free(m->ends);
+    free(m->token_kind);
     free(m);
 }
 

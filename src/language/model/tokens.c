@@ -164,6 +164,16 @@ bool fre_model_is_unknown(const fre_model *m, int32_t id)
     return m->unknown >= 0 && id == m->unknown;
 }
 
+bool fre_model_is_sign(const fre_model *m, int32_t id)
+{
+    return m->token_kind && (m->token_kind[id] & TOKEN_SIGN) != 0;
+}
+
+bool fre_model_is_inside(const fre_model *m, int32_t id)
+{
+    return m->token_kind && (m->token_kind[id] & TOKEN_INSIDE) != 0;
+}
+
 int32_t fre_model_control(const fre_model *m, const char *spelling)
 {
     for (uint32_t i = 0; spelling && i < m->info.vocab; i++)

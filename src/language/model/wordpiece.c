@@ -107,6 +107,11 @@ void fre_wordpiece_free(fre_wordpiece *w)
     free(w);
 }
 
+bool fre_wordpiece_is_inside(const char *spelling)
+{
+    return strncmp(spelling, SPACE_MARK, SPACE_MARK_BYTES) != 0;
+}
+
 int32_t fre_wordpiece_unknown(const fre_wordpiece *w)
 {
     return w->unknown;

@@ -28,6 +28,8 @@ FRE_MUST_CHECK fre_status fre_wordpiece_new(fre_wordpiece **out, const fre_wordp
                                             const void *ctx);
 void fre_wordpiece_free(fre_wordpiece *w);
 int32_t fre_wordpiece_unknown(const fre_wordpiece *w);
+/* The spelling of a token that goes on with a word. */
+bool fre_wordpiece_is_inside(const char *spelling);
 
 /* As fre_model_tokenize; text is well-formed UTF-8. */
 FRE_MUST_CHECK fre_status fre_wordpiece_run(const fre_wordpiece *w, int32_t *ids, size_t *n,

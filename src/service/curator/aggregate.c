@@ -45,9 +45,12 @@ static fre_status add_row(const curator_run *r, block *b, const float *x, size_t
                                        .norm_bound = r->plan.mechanism.norm_bound,
                                        .points = r->contributed};
     const uint64_t times = r->text_sampled[text];
-    const uint32_t row = b->of_cell[r->text_cell[text]];
+    uint32_t row;
 
-    if (row == CURATOR_NONE || times == 0)
+    if (times == 0) /* a blank text, in no cell, among others */
+        return FRE_OK;
+    row = b->of_cell[r->text_cell[text]];
+    if (row == CURATOR_NONE)
         return FRE_OK;
     if (fre_tally_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
         return fre_fail(err, FRE_E_DATA,

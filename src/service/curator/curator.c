@@ -306,7 +306,7 @@ static fre_status find_leftovers(const fre_curator_opts *o, fre_release *rel, fr
 
 static fre_status open_spool(curator_run *r, fre_err *err)
 {
-    const size_t row = CURATOR_KEY_BYTES + (size_t)r->dim * sizeof(float);
+    const size_t row = CURATOR_KEY_BYTES + (size_t)r->dim * sizeof(float) + 1; /* its mark */
     fre_spool_opts so = {0};
     char *path = NULL;
     fre_status st;
@@ -354,6 +354,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_keymap_wipe(&r->cells);
     fre_keymap_wipe(&r->users);
     wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
+    wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
     wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
     wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
     wipe_free(r->user_text, r->cap_user_text * sizeof *r->user_text);

@@ -22,6 +22,7 @@ typedef struct chunk {
     size_t first_new; /* distinct index of the first of them */
     char *arena;
     size_t arena_n, arena_cap;
+    uint8_t mark[CHUNK_RECORDS]; /* of the new ones: fre_text_mark */
     float *x;       /* CHUNK_RECORDS x dim */
     fre_cell *cell; /* CHUNK_RECORDS */
 } chunk;
@@ -149,7 +150,8 @@ static fre_status mark_rows(curator_run *r, const chunk *c, fre_err *err)
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < c->n_new; i++)
-        st = fre_survey_mark_row(r->survey, c->x + i * r->dim, r->dim);
+        if (!(c->mark[i] & FRE_TEXT_BLANK))
+            st = fre_survey_mark_row(r->survey, c->x + i * r->dim, r->dim);
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory while reading texts");
 }
 
@@ -172,6 +174,7 @@ static fre_status chunk_restore(curator_run *r, chunk *c, size_t *restored, fre_
                             "--resume, or remove %s.resume.*",
                             r->opts->output);
         memcpy(c->x + i * r->dim, r->spool_record + CURATOR_KEY_BYTES, r->dim * sizeof *c->x);
+        c->mark[i] = r->spool_record[CURATOR_KEY_BYTES + r->dim * sizeof *c->x];
     }
     *restored = i;
     return FRE_OK;
@@ -186,13 +189,14 @@ static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
         c->ptr[i] = c->arena + c->offset[i];
     if (st != FRE_OK || from == c->n_new)
         return st;
-    st = fre_embed_texts(r->embedder, c->x + from * r->dim, c->ptr + from, c->len + from,
-                         c->n_new - from, err);
+    st = fre_embed_texts_marked(r->embedder, c->x + from * r->dim, c->mark + from, c->ptr + from,
+                                c->len + from, c->n_new - from, err);
     for (size_t i = from; st == FRE_OK && i < c->n_new; i++) {
         memset(r->spool_record, 0, r->spool_bytes);
         memcpy(r->spool_record, r->texts.keys + (c->first_new + i) * CURATOR_KEY_BYTES,
                CURATOR_KEY_BYTES);
         memcpy(r->spool_record + CURATOR_KEY_BYTES, c->x + i * r->dim, r->dim * sizeof *c->x);
+        r->spool_record[CURATOR_KEY_BYTES + r->dim * sizeof *c->x] = c->mark[i];
         st = fre_spool_append(r->spool, r->spool_record, err);
     }
     if (st == FRE_OK && r->opts->resume)
@@ -258,13 +262,16 @@ fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x, s
 
 fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
 {
-    uint32_t index;
+    uint32_t index = CURATOR_NONE;
     bool added;
-    fre_status st = fre_keymap_put(&r->cells, &index, &added, cell->bytes);
+    fre_status st =
+        cell ? fre_keymap_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
 
     if (st == FRE_OK)
         st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
                           sizeof *r->cell_count);
+    if (st == FRE_OK)
+        st = fre_grow((void **)&r->text_mark, &r->cap_text_mark, i + 1, sizeof *r->text_mark);
     if (st == FRE_OK)
         st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
     if (st == FRE_OK)
@@ -317,19 +324,28 @@ fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_
     return FRE_OK;
 }
 
+/* A blank text is left out like an empty line: by itself, whatever the others are, so that a
+ * neighbouring collection still differs in what one person contributes. */
 static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
 {
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < c->n_new; i++) {
-        st = curator_set_cell(r, c->first_new + i, &c->cell[i]);
+        const bool blank = (c->mark[i] & FRE_TEXT_BLANK) != 0;
+
+        st = curator_set_cell(r, c->first_new + i, blank ? NULL : &c->cell[i]);
+        if (st == FRE_OK)
+            r->text_mark[c->first_new + i] = c->mark[i];
         if (st != FRE_OK)
             (void)fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
         if (r->books)
             fre_ledger_add_row(&r->content, c->x + i * r->dim, r->dim);
     }
-    for (size_t i = 0; st == FRE_OK && i < c->n; i++)
-        st = curator_contribute(r, c->text[i], c->user[i], err);
+    for (size_t i = 0; st == FRE_OK && i < c->n; i++) {
+        fre_text_counts_add(&r->stats.text, r->text_mark[c->text[i]], 1);
+        if (r->text_cell[c->text[i]] != CURATOR_NONE)
+            st = curator_contribute(r, c->text[i], c->user[i], err);
+    }
     return st;
 }
 
@@ -338,15 +354,11 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
 static void intake_stats(curator_run *r)
 {
     fre_corpus_stats cs;
-    fre_embed_stats es;
 
     fre_corpus_get_stats(r->corpus, &cs);
-    fre_embed_get_stats(r->embedder, &es);
     r->stats.records = cs.records;
     r->stats.empty = cs.empty;
     r->stats.invalid = cs.invalid;
-    r->stats.truncated = es.truncated;
-    r->stats.foreign = es.foreign;
     r->stats.contributed = r->contributed;
     r->stats.cells = r->cells.n;
     fre_progress_update(r->opts->progress, "embedding", cs.records, fre_corpus_expected(&cs));

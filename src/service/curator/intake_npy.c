@@ -27,16 +27,20 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
     if (st == FRE_OK)
         st = curator_cells(r, cell, x, n, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        const bool blank = fre_embed_is_blank(x + i * r->dim, r->dim);
+
+        fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
         if (!r->surveyed)
             st = fre_survey_add_row(r->survey, x + i * r->dim, r->dim, NULL, 0, err);
         if (st != FRE_OK)
             return st;
-        st = curator_set_cell(r, from + i, &cell[i]);
+        st = curator_set_cell(r, from + i, blank ? NULL : &cell[i]);
         if (st != FRE_OK)
             return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
         if (r->books)
             fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
-        st = curator_contribute(r, (uint32_t)(from + i), CURATOR_NONE, err);
+        if (!blank)
+            st = curator_contribute(r, (uint32_t)(from + i), CURATOR_NONE, err);
     }
     return st;
 }

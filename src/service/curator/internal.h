@@ -36,9 +36,10 @@ typedef struct curator_run {
 
     /* one entry a distinct text (a row of a .npy) */
     fre_keymap texts;
-    uint32_t *text_cell;
+    uint32_t *text_cell; /* CURATOR_NONE: a blank text, which is in no cell */
+    uint8_t *text_mark;  /* fre_text_mark */
     uint64_t *text_sampled;
-    size_t n_texts, cap_text_cell, cap_text_sampled;
+    size_t n_texts, cap_text_cell, cap_text_mark, cap_text_sampled;
     /* one entry an occupied cell */
     fre_keymap cells;
     uint64_t *cell_count; /* sampled count */
@@ -76,7 +77,7 @@ FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, co
 /* n rows of the .npy from `from` on, into out (n x dim). */
 FRE_MUST_CHECK fre_status curator_rows(const curator_run *r, float *out, size_t from, size_t n,
                                        fre_err *err);
-/* Enter text index i's cell (made when new). */
+/* Enter text index i's cell (made when new); NULL: it has none. */
 FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell);
 
 /* Pass two (aggregate.c): choose cells with count >= tau, sum, add noise, divide. */

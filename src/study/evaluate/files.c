@@ -223,8 +223,9 @@ static const char *synthetic_at(const void *set, size_t i, size_t *len)
     return evaluate_synthetic_text(s, i);
 }
 
-static fre_status embed_all(run *r, float **out, const void *set, text_at at, size_t n,
-                            fre_err *err)
+/* mark: n of fre_text_mark; NULL: not wanted. */
+static fre_status embed_all(run *r, float **out, uint8_t *mark, const void *set, text_at at,
+                            size_t n, fre_err *err)
 {
     size_t d = r->originals.d, *len = calloc(EMBED_CHUNK, sizeof *len);
     const char **text = calloc(EMBED_CHUNK, sizeof *text);
@@ -236,7 +237,7 @@ static fre_status embed_all(run *r, float **out, const void *set, text_at at, si
         for (size_t j = 0; j < m; j++)
             text[j] = at(set, i + j, &len[j]);
         fre_progress_update(r->opts->progress, "embedding", i, n);
-        st = fre_embed_texts(r->embedder, x + i * d, text, len, m, err);
+        st = fre_embed_texts_marked(r->embedder, x + i * d, mark ? mark + i : NULL, text, len, m, err);
     }
     free(len);
     free(text);
@@ -245,6 +246,30 @@ static fre_status embed_all(run *r, float **out, const void *set, text_at at, si
     else
         free(x);
     return st;
+}
+
+static fre_status embed_originals(run *r, fre_err *err)
+{
+    uint8_t *mark = calloc(r->tally.n + 1, 1);
+    fre_status st = mark ? embed_all(r, &r->x, mark, &r->tally, tally_at, r->tally.n, err)
+                         : no_memory(err);
+
+    for (size_t i = 0; st == FRE_OK && i < r->tally.n; i++)
+        fre_text_counts_add(&r->e.original_text, mark[i], r->tally.weight[i]);
+    free(mark);
+    return st;
+}
+
+/* Originals without a token that the embedder knows are skipped as they are in a release: they weigh
+ * nothing. */
+static void leave_out_blank(run *r)
+{
+    for (size_t i = 0; i < r->tally.n; i++)
+        if (fre_embed_is_blank(r->originals.x + i * r->originals.d, r->originals.d)) {
+            r->e.originals -= r->tally.weight[i];
+            r->e.distinct--;
+            r->tally.weight[i] = 0;
+        }
 }
 
 static fre_status embed(run *r, fre_err *err)
@@ -256,13 +281,15 @@ static fre_status embed(run *r, fre_err *err)
         r->originals.x = (const float *)(const void *)r->tally.arena;
     } else {
         st = r->opts->embeddings ? take_embeddings(r, err)
-                                 : embed_all(r, &r->x, &r->tally, tally_at, r->tally.n, err);
+                                 : embed_originals(r, err);
         r->originals.x = r->x;
     }
     r->originals.weight = r->tally.weight;
     r->originals.n = r->tally.n;
+    if (st == FRE_OK)
+        leave_out_blank(r);
     if (st == FRE_OK && r->synthetic.place.n > 0)
-        st = embed_all(r, &r->synthetic_x, &r->synthetic, synthetic_at, r->synthetic.place.n, err);
+        st = embed_all(r, &r->synthetic_x, NULL, &r->synthetic, synthetic_at, r->synthetic.place.n, err);
     return st;
 }
 

@@ -36,6 +36,7 @@ typedef struct simulate_population {
     uint32_t *client; /* user of each client, in the order of their coming */
     uint64_t clients;
     uint64_t records;
+    fre_text_counts text; /* of the texts of those who take part */
     fre_survey *survey; /* of the input */
     simulate_texts texts;
     fre_corpus_about about;

@@ -178,21 +178,80 @@ static fre_status keep_used(simulate_population *p, fre_err *err)
     return FRE_OK;
 }
 
+/* Whether row i is no text; what cannot be read is found later. */
+static bool is_blank(const simulate_population *p, float *spare, size_t i)
+{
+    const float *x;
+
+    return simulate_row(p, &x, spare, i, NULL) == FRE_OK && fre_embed_is_blank(x, p->dim);
+}
+
+/* Rows of zeros are no text: whoever has no other takes part without one. */
+static fre_status leave_out_blank(simulate_population *p, fre_err *err)
+{
+    const size_t entries = p->user_first ? p->user_first[p->users] : p->users;
+    uint32_t *first = malloc((p->users + 1) * sizeof *first), n = 0;
+    uint32_t *row = malloc(entries * sizeof *row + 1);
+    float *spare = calloc(p->dim, sizeof *spare);
+    fre_status st = first && row && spare ? FRE_OK : no_memory(err);
+
+    for (size_t u = 0; st == FRE_OK && u < p->users; u++) {
+        const size_t end = p->user_first ? p->user_first[u + 1] : u + 1;
+
+        first[u] = n;
+        for (size_t i = p->user_first ? p->user_first[u] : u; i < end; i++) {
+            row[n] = p->user_row ? p->user_row[i] : (uint32_t)i;
+            n += !is_blank(p, spare, row[n]);
+        }
+    }
+    if (st == FRE_OK) {
+        first[p->users] = n;
+        free(p->user_first);
+        free(p->user_row);
+        p->user_first = first;
+        p->user_row = row;
+        first = row = NULL;
+        if (n == 0)
+            st = fre_fail(err, FRE_E_DATA,
+                          "the input holds no text with a word that the embedder knows");
+    }
+    if (spare)
+        fre_wipe(spare, p->dim * sizeof *spare);
+    free(spare);
+    free(first);
+    free(row);
+    return st;
+}
+
+static void count_marks(simulate_population *p, const uint8_t *mark)
+{
+    for (uint64_t i = 0; i < p->clients; i++) {
+        const uint32_t *list;
+        uint32_t only;
+        const uint32_t m = simulate_client_rows(p, i, &list, &only);
+
+        for (uint32_t k = 0; k < m; k++)
+            fre_text_counts_add(&p->text, mark[list[k]], 1);
+    }
+}
+
 fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
                                      const fre_simulate_opts *o, fre_err *err)
 {
     simulate_texts *t = &p->texts;
     const char *text[EMBED_TEXTS];
+    uint8_t *mark;
     fre_status st;
 
     if (p->npy)
-        return FRE_OK;
+        return leave_out_blank(p, err);
     st = keep_used(p, err);
     if (st != FRE_OK)
         return st;
     p->row = malloc(p->rows * p->dim * sizeof *p->row + 1);
-    if (!p->row)
-        return no_memory(err);
+    mark = calloc(p->rows + 1, 1);
+    if (!p->row || !mark)
+        st = no_memory(err);
     for (size_t at = 0; st == FRE_OK && at < t->n; at += EMBED_TEXTS) {
         const size_t n = t->n - at < EMBED_TEXTS ? t->n - at : EMBED_TEXTS;
         size_t len[EMBED_TEXTS];
@@ -202,12 +261,15 @@ fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
             len[i] = t->len[at + i];
         }
         fre_progress_update(o->progress, "embedding", at, t->n);
-        st = fre_embed_texts(e, p->row + at * p->dim, text, len, n, err);
+        st = fre_embed_texts_marked(e, p->row + at * p->dim, mark + at, text, len, n, err);
         for (size_t i = 0; st == FRE_OK && i < n; i++)
             st = fre_survey_mark_row(p->survey, p->row + (at + i) * p->dim, p->dim);
     }
     texts_wipe(t);
-    return st;
+    if (st == FRE_OK)
+        count_marks(p, mark);
+    free(mark);
+    return st == FRE_OK ? leave_out_blank(p, err) : st;
 }
 
 /* The first `most` different rows of one user, of m records in the order of the input. */

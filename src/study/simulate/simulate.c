@@ -123,6 +123,7 @@ static fre_status open_population(simulate_run *s, fre_err *err)
     fre_rng_wipe(&r);
     if (st == FRE_OK)
         st = simulate_population_embed(&s->population, s->embedder, o, err);
+    out->text = s->population.text;
     out->is_private = !o->seeded && !o->noise && out->users <= out->input_users &&
                       isfinite(fre_plan_certified_epsilon(&out->plan));
     return st;
