@@ -78,6 +78,8 @@ typedef struct fre_corpus_opts {
     bool empty_ok;         /**< an input without a byte has no records and is no error */
     bool keep_json;        /**< JSON only: records bring their object, and a text that is null or
                               *   empty is delivered as it is */
+    bool null_text;        /**< JSON: a text that is null counts as empty (a release's line that nobody
+                              *   could put into words) */
 } fre_corpus_opts;
 
 /** One record; pointers are borrowed until the next call on the reader. */

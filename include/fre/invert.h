@@ -84,8 +84,15 @@ typedef struct fre_inverter_opts {
     void *trace_ctx;
 } fre_inverter_opts;
 
+/** The point lies where texts of another language lie, and no text of the inverter's explains it.
+ * Decided from the (noisy) point and public data alone (docs/decisions/0011). */
+#define FRE_UNREADABLE_LANGUAGE "outside the inverter's language"
+
 typedef struct fre_inversion {
-    char *text;         /**< owned; NUL-terminated */
+    char *text;         /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
+    /** Static: why the point is not put into words (FRE_UNREADABLE_LANGUAGE); NULL: it is.  Similarity
+     * and distance then are those of the best text, which is not told. */
+    const char *unreadable;
     double similarity;  /**< cosine of mu and E(text) */
     double distance;    /**< ||mu - E(text)|| */
     double score;

@@ -233,8 +233,8 @@ static fre_status prepare(job *j, fre_err *err)
 
 static fre_status write_row(job *j, const fre_inversion *v, fre_err *err)
 {
-    json_t *o = json_pack("{s:s, s:o, s:o}", "text", v->text, "similarity",
-                          cli_json_real(v->similarity), "distance", cli_json_real(v->distance));
+    json_t *o = json_pack("{s:s?, s:s*, s:o, s:o}", "text", v->text, "unreadable",
+                          v->unreadable, "similarity", cli_json_real(v->similarity), "distance", cli_json_real(v->distance));
 
     j->similarity += v->similarity;
     return cli_json_line(fre_outfile_stream(j->out), o, cli_text(j->c, "output"), err);

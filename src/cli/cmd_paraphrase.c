@@ -234,12 +234,23 @@ static fre_status take_noise(const job *j, line *l, const fre_record *rec, fre_e
     return FRE_OK;
 }
 
+/* A release's line that nobody could put into words: it has no paraphrases either. */
+static bool is_unreadable(const fre_record *rec)
+{
+    fre_json_want why = {.name = "unreadable"};
+    size_t at = 0;
+
+    if (rec->json)
+        (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &why, 1, &at);
+    return why.kind == FRE_JSON_STRING;
+}
+
 /* The object on one line: line breaks stand between its parts only. */
 static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
 {
     line *l = &j->line[j->n++];
 
-    if (!rec->text)
+    if (!rec->text && !is_unreadable(rec))
         return fre_fail(err, FRE_E_DATA,
                         "%.400s: line %" PRIu64
                         ": \"%.80s\" is null: a release made with --inverter none has no "
@@ -251,7 +262,7 @@ static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
                         ": not an object in braces; write one object a line",
                         j->path, rec->line);
     l->json = strndup(rec->json, rec->json_len);
-    l->text = strndup(rec->text, rec->text_len);
+    l->text = rec->text ? strndup(rec->text, rec->text_len) : strdup("");
     if (!l->json || !l->text)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
     l->len = rec->json_len;

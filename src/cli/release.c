@@ -38,7 +38,10 @@ static void print_text(const fre_released_cell *cell, bool any_text, size_t colu
     if (cell->text.text)
         (void)cli_print_safe(stdout, cell->text.text, columns);
     else
-        cli_styled(stdout, CLI_DIM, any_text ? "(no text was found)" : "(centroid only)");
+        cli_styled(stdout, CLI_DIM,
+                   cell->text.unreadable ? "(texts outside the inverter's language)"
+                   : any_text            ? "(no text was found)"
+                                         : "(centroid only)");
     putchar('\n');
 }
 
@@ -109,8 +112,8 @@ void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t 
 
 static json_t *cell_json(const fre_released_cell *cell)
 {
-    return json_pack("{s:s?, s:I, s:o, s:o, s:o}", "text", cell->text.text, "count",
-                     (json_int_t)cell->count, "users", cli_json_real(cell->users), "noise_norm",
+    return json_pack("{s:s?, s:s*, s:I, s:o, s:o, s:o}", "text", cell->text.text, "unreadable",
+                     cell->text.unreadable, "count", (json_int_t)cell->count, "users", cli_json_real(cell->users), "noise_norm",
                      cli_json_real(cell->noise_norm), "similarity",
                      cell->text.text ? cli_json_real(cell->text.similarity) : json_null());
 }

@@ -59,3 +59,26 @@ def test_texts_without_a_token_are_empty(fre, tmp_path):
     (tmp_path / "none.txt").write_text("🚀🦄\n" * 50)
     done = fre("simulate", "none.txt", "-o", "sim", *BUDGET, *NO_TEXT, "--threshold", "60")
     assert done.code == 65 and "no text with a word that the embedder knows" in done.err
+
+
+def test_no_words_are_invented(fre, tmp_path):
+    """A group in another language is released and counted, and not put into English words."""
+    english = ["how does one say thank you in spanish", "tell me a joke", "read my reminder list"]
+    foreign = ["Wie wird das Wetter morgen in der Stadt", "내일 시내 날씨가 어때요"]
+    lines = [t for t in english + foreign for _ in range(300)]
+    (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    assert done.code == 0, done.err
+    assert done.out.count("(texts outside the inverter's language)") == 2
+    cells = [json.loads(line) for line in (tmp_path / "out/synthetic.jsonl").open()]
+    assert len(cells) == 5
+    silent = [c for c in cells if c["text"] is None]
+    assert len(silent) == 2 and all(c["count"] > 40 and c["similarity"] is None for c in silent)
+    assert {c.get("unreadable") for c in silent} == {"outside the inverter's language"}
+    assert all("unreadable" not in c for c in cells if c["text"])
+    done = fre("evaluate", "out", "c.txt", "--json")
+    assert done.code == 0 and done.json()["synthetic"] == 3
+    done = fre("invert", "out/centroids.npy", "-o", "again.jsonl", "--effort", "1")
+    assert done.code == 0, done.err
+    again = [json.loads(line) for line in (tmp_path / "again.jsonl").open()]
+    assert sorted(c["text"] is None for c in again) == [False] * 3 + [True] * 2

@@ -14,6 +14,7 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     c->invalid = o->invalid;
     c->user_fold = o->user_fold;
     c->keep_json = o->keep_json;
+    c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
     if (o->na_values && !c->na)

@@ -168,7 +168,7 @@ struct fre_corpus {
     uint8_t delim;            /* CSV, TSV; 0: none */
     uint8_t eol;              /* LF, or CR where there is no LF */
     char *na;                 /* NULL: none */
-    bool keep_json, empty_ok;
+    bool keep_json, empty_ok, null_text;
     uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end;   /* end < cap: there is room for a NUL */
     bool eof;                 /* the source has no more */

@@ -58,7 +58,7 @@ static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int r
 
     if (k == FRE_JSON_STRING || (scalar && role != FRE_ROLE_TEXT))
         return FRE_OK;
-    if (k == FRE_JSON_NULL && role == FRE_ROLE_TEXT && c->keep_json)
+    if (k == FRE_JSON_NULL && role == FRE_ROLE_TEXT && (c->keep_json || c->null_text))
         return FRE_OK;
     if (k == FRE_JSON_ABSENT)
         return missing_member(c, raw, role, err);

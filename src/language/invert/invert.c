@@ -249,6 +249,8 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
     v->embedder = embedder;
     take_options(v, opts);
     st = open_all(v, opts, err);
+    if (st == FRE_OK && v->decoder && !v->bridge) /* whose language is the prior's */
+        st = fre_languages_new(&v->languages, v->embedder, v->prior, err);
     v->trace = opts->trace; /* from here on: opening searches, too */
     v->trace_ctx = opts->trace_ctx;
     if (st == FRE_OK)
@@ -267,6 +269,7 @@ void fre_inverter_free(fre_inverter *v)
     free(v->drawer);
     free(v->starts);
     inv_projector_wipe(&v->projector);
+    fre_languages_free(v->languages); /* borrows the prior */
     fre_prior_free(v->prior);
     fre_bridge_free(v->bridge);
     fre_model_free(v->decoder);
@@ -347,18 +350,44 @@ fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *
     return FRE_OK;
 }
 
+/* English about another language scores as that language does, but is explained by a text: what the
+ * noise leaves of the distance is near 0 then, and above .45 for texts in another language. */
+#define UNEXPLAINED 0.35
+
+/* Post-processing: reads the released point, its planned noise, the text that was found, and public
+ * data. */
+static fre_status judge(const fre_inverter *v, fre_inversion *out, const float *mu,
+                        double noise_std)
+{
+    const double noise2 = noise_std * noise_std * (double)v->dim;
+    const double left = out->distance * out->distance - noise2;
+    double score;
+    fre_status st;
+
+    if (!v->languages || left <= UNEXPLAINED * UNEXPLAINED)
+        return FRE_OK;
+    st = fre_languages_score(v->languages, &score, mu, noise_std);
+    if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN) {
+        free(out->text);
+        out->text = NULL;
+        out->unreadable = FRE_UNREADABLE_LANGUAGE;
+    }
+    return st;
+}
+
 fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidate)
 {
     const inv_pool *p = &s->pool;
     const inv_cand *c = &p->cand[candidate];
     const float *x = p->embedding + candidate * p->dim;
+    const double norms = fre_norm(s->mu, p->dim) * fre_norm(x, p->dim);
 
     out->text = strdup(c->text);
     if (!out->text)
         return FRE_E_NOMEM;
     if (p->vocabulary)
         inv_begin_large(out->text);
-    out->similarity = fre_dot(s->mu, x, p->dim) / (fre_norm(s->mu, p->dim) * fre_norm(x, p->dim));
+    out->similarity = norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
     out->distance = sqrt(c->dist2);
     out->score = c->score;
     return FRE_OK;
@@ -433,6 +462,8 @@ static fre_status invert_all(fre_inverter *v, fre_inversion *out, bool apart, co
     }
     if (st == FRE_OK && apart)
         st = inv_set_apart(made, others, n);
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        st = judge(v, &made[i], mu + i * v->dim, noise_std[i]);
     if (st == FRE_OK)
         memcpy(out, made, n * sizeof *out);
     for (size_t i = 0; st != FRE_OK && made && i < n; i++)

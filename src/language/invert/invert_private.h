@@ -310,6 +310,7 @@ struct fre_inverter {
     inv_index *index;   /* NULL: no public corpus */
     fre_lm *lm;         /* NULL: none */
     inv_vocabulary *vocabulary; /* NULL: none */
+    fre_languages *languages; /* NULL: nothing is known of languages here */
     uint32_t threads;
     uint64_t seed;
     uint32_t effort;

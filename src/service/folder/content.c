@@ -61,8 +61,8 @@ fre_status fre_folder_paraphrase(fre_released_cell *cell, fre_paraphraser *parap
     if (!source || !made)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        source[i] = (fre_paraphrase_source){.text = cell[i].text.text,
-                                            .len = strlen(cell[i].text.text),
+        source[i] = (fre_paraphrase_source){.text = cell[i].text.text ? cell[i].text.text : "",
+                                            .len = cell[i].text.text ? strlen(cell[i].text.text) : 0,
                                             .centroid = centroid + i * dim,
                                             .noise_std = noise_std[i]};
     if (st == FRE_OK)

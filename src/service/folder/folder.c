@@ -54,6 +54,8 @@ static json_t *cell_json(const fre_folder *f, size_t i)
                           "paraphrases", paraphrases_json(&c->text));
     int bad = 0;
 
+    if (o && c->text.unreadable)
+        bad |= json_object_set_new(o, "unreadable", json_string(c->text.unreadable));
     if (o && f->cell_name) {
         fre_hex(hex, f->cell_name + i * FRE_FOLDER_CELL_BYTES, FRE_FOLDER_CELL_BYTES);
         bad |= json_object_set_new(o, "cell", json_string(hex));
