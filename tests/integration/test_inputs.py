@@ -95,7 +95,7 @@ def test_foreign_language_warns(fre, tmp_path):
     done = fre("embed", "coptic.txt", "-o", "x.npy")
     assert done.code == 0
     assert ("fre-e2t embed: warning: many texts are in a language that the embedder was not made "
-            "for; choose another with --embedder FILE\n") in done.err
+            "for, so similar ones may not be recognised; choose another with --embedder FILE\n") in done.err
 
 
 def test_compressed_and_standard_input(fre, tmp_path):
