@@ -42,13 +42,13 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
     a = account_of(fre, p, "--epsilon", epsilon)
     assert set(KEYS) <= set(a)
     assert a["delta"] <= 1e-6
-    # The account's split is the best for it; the plan may stand on a slightly worse one.
-    assert 0.9 * p["delta"] <= a["delta"] <= p["delta"] * (1 + 1e-3)
+    # Each at a split of its own, certified to half a per cent.
+    assert 0.9 * p["delta"] <= a["delta"] <= p["delta"] * (1 + 1e-2)
     back = account_of(fre, p, "--delta", repr(a["delta"]))
     assert back["epsilon"] == pytest.approx(float(epsilon), rel=1e-3)
     # A fixed split is not better than the best one (to the search's tolerance).
     fixed = account_of(fre, p, "--epsilon", epsilon, "--split", repr(p["split"]))
-    assert fixed["delta"] >= a["delta"] * (1 - 1e-3)
+    assert fixed["delta"] >= a["delta"] * (1 - 1e-2)
     fixed_back = account_of(fre, p, "--delta", repr(fixed["delta"]), "--split", repr(p["split"]))
     assert fixed_back["epsilon"] == pytest.approx(float(epsilon), rel=1e-6)
     assert fixed_back["delta"] <= fixed["delta"]
@@ -56,18 +56,18 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
 
 def test_published_table(fre):
     """Best p and its noise at delta 1e-6, k 20, r .5, t 100, N 1e6: no worse than known."""
-    for epsilon, ratio in (("1", 9.86), ("2", 4.05), ("4", 1.90), ("8", 1.02)):
+    for epsilon, ratio in (("1", 3.58), ("2", 1.552), ("4", 0.784), ("8", 0.453)):
         p = plan(fre, "--epsilon", epsilon, "--population", "1000000", "--projection-dim", "20")
         assert p["sigma"] / p["sampling_rate"] <= ratio * 1.005
 
 
-@pytest.mark.parametrize("cells, ratio", [("2", 1.37), ("3", 1.73), ("5", 2.41), ("10", 3.88)])
+@pytest.mark.parametrize("cells, ratio", [("2", 0.69), ("3", 0.95), ("5", 1.31), ("10", 2.2)])
 def test_several_cells_a_user(fre, cells, ratio):
     """Composed losses: sigma/p at epsilon 4, no worse than known; basic composition needs more."""
     p = plan(fre, "--epsilon", "4", "--population", "1000000", "--max-cells-per-user", cells)
     assert p["composition"] == "pld"
     assert p["sigma"] / p["sampling_rate"] <= ratio
-    assert 0.99e-6 <= p["delta"] <= 1e-6
+    assert 0.97e-6 <= p["delta"] <= 1e-6
     done = fre("account", "--json", "--sampling-rate", repr(p["sampling_rate"]), "--tau", p["tau"],
                "--sigma", repr(p["sigma"]), "--population", 1000000,
                "--lattice-step", repr(p["lattice_step"]), "--max-cells-per-user", cells,
@@ -210,7 +210,7 @@ def test_distributed_plan_and_account_agree(fre, options):
         assert p["rho"] is None and "idealisation" in p["warnings"][0]
     a = distributed_account(fre, p, "--epsilon", "4")
     assert set(KEYS) <= set(a)
-    assert a["delta"] <= 1e-7 * (1 + 1e-3)
+    assert a["delta"] <= 1e-7 * (1 + 1e-2)  # at a split of its own
     fixed = distributed_account(fre, p, "--epsilon", "4", "--split", repr(p["split"]))
     assert fixed["delta"] == pytest.approx(p["delta"], rel=1e-9)
     back = distributed_account(fre, p, "--delta", repr(fixed["delta"]))

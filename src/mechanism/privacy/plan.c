@@ -362,13 +362,15 @@ static void adjust(fre_choice *c, const fre_plan *p)
  * delta, a few ten-thousandths of sigma. */
 static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 {
-    double close = c->composed ? 0.985 : 0.994; /* of delta */
+    /* A little is left for whoever recomputes the account at another split. */
+    double close = c->composed ? 0.975 : 0.985, most = 0.995;
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
     fre_plan at = *p, best = *p;
     slope by = {.value = -30};
     int i;
 
-    for (i = 0; i < 40 && !(at.account.delta <= want && at.account.delta > close * want); i++) {
+    for (i = 0; i < 40 && !(at.account.delta <= most * want && at.account.delta > close * want);
+         i++) {
         fre_status st = fre_plan_certify(&at, exp(log_sigma), c->split, err);
 
         if (st != FRE_OK)
@@ -379,7 +381,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
         }
         if (i >= 12 && !isinf(least)) /* delta has a step there: good enough */
             break;
-        log_sigma += step_to(&by, log_sigma, log(at.account.delta), log(0.997 * want));
+        log_sigma += step_to(&by, log_sigma, log(at.account.delta), log((close + most) / 2 * want));
     }
     if (isinf(least))
         return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
