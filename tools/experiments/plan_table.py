@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What a budget buys under each accountant: the tables of docs/privacy-numbers.md, in Markdown.
 
-usage: plan_table.py [--program build/fre-e2t] [--epsilon 1,2,4,8,16] [--projection-dim 20,30]
+usage: plan_table.py [--program build/fre-e2t] [--epsilon 1,2,4,8] [--projection-dim 20,30,40]
                      [--population 1000000,100000000] [--distributed]
 
 A row is one plan: the paper's accountant (its analytic Gaussian, the v with the least noise), the
@@ -79,8 +79,8 @@ def numbers(text):
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--program", default="build/fre-e2t")
-    p.add_argument("--epsilon", default="1,2,4,8,16")
-    p.add_argument("--projection-dim", default="20,30")
+    p.add_argument("--epsilon", default="1,2,4,8")
+    p.add_argument("--projection-dim", default="20,30,40")
     p.add_argument("--population", default="1000000,100000000")
     p.add_argument("--distributed", action="store_true")
     a = p.parse_args()
@@ -91,7 +91,7 @@ def main():
                   "| dummies | s |")
             print("|--|--|--|--|--|--|--|--|--|--|--|")
             for epsilon in numbers(a.epsilon):
-                common = ["--epsilon", epsilon, "--population", population, "--projection-dim", k]
+                common = ["--epsilon", epsilon, "--delta", "1e-6", "--population", population, "--projection-dim", k]
                 kinds = distributed if a.distributed else curator
                 for label, result in kinds(a.program, common):
                     row(label, epsilon, result)

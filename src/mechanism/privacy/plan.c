@@ -363,7 +363,7 @@ static void adjust(fre_choice *c, const fre_plan *p)
 static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 {
     /* A little is left for whoever recomputes the account at another split. */
-    double close = c->composed ? 0.975 : 0.985, most = 0.995;
+    double close = c->composed ? 0.981 : 0.985, most = 0.995;
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
     fre_plan at = *p, best = *p;
     slope by = {.value = -30};
