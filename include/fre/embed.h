@@ -81,6 +81,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
                                                          const char *const *text, const size_t *len,
                                                          size_t n, fre_err *err);
+/** *out: every token of a text (UTF-8) is in the vocabulary, and there is one.  For any number of threads
+ * at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_knows(const fre_embedder *e, bool *out,
+                                                     const char *text, size_t len);
 /** A row of zeros. */
 FRE_API bool fre_embed_is_blank(const float *row, size_t dim);
 /* ---- languages ---------------------------------------------------------------------------------- */
@@ -89,8 +93,8 @@ FRE_API bool fre_embed_is_blank(const float *row, size_t dim);
  * 26 languages that come with the program.  Public data alone go in.  Immutable once made. */
 typedef struct fre_languages fre_languages;
 
-/** A score above this is another language: of 3,000 English requests of the bundled population six
- * lie above (questions about a language), of 60 sentences in 19 languages none below but one. */
+/** A score above this is another language: of 3,000 English requests of the bundled population five
+ * lie above (questions about a language), of 20 sentences in 19 languages none below. */
 #define FRE_LANGUAGES_FOREIGN 5.0
 
 /** *out NULL with FRE_OK: prior is NULL, or not one of English text.  The prior is borrowed. */

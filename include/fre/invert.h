@@ -88,10 +88,18 @@ typedef struct fre_inverter_opts {
  * Decided from the (noisy) point and public data alone (docs/decisions/0011). */
 #define FRE_UNREADABLE_LANGUAGE "outside the inverter's language"
 
+/** Of all texts that the search came to, each holds a token that the embedder does not know (an emoji, a
+ * script that it never saw).  Any other would be as near, so to tell one would be inventing it. */
+#define FRE_UNREADABLE_UNKNOWN "no text of known tokens was found"
+
+/** The row is zeros, which fre_embed_texts writes for a text without a word. */
+#define FRE_UNREADABLE_BLANK "a row of zeros, which stands for no text"
+
 typedef struct fre_inversion {
     char *text;         /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
-    /** Static: why the point is not put into words (FRE_UNREADABLE_LANGUAGE); NULL: it is.  Similarity
-     * and distance then are those of the best text, which is not told. */
+    /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, BLANK); NULL: it
+     * is.  Similarity and distance are then those of the best text, which is not told, or, where there
+     * is none, NaN. */
     const char *unreadable;
     double similarity;  /**< cosine of mu and E(text) */
     double distance;    /**< ||mu - E(text)|| */
@@ -161,7 +169,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_inverter_check_sources(const fre_inverter 
 FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
 
 /** n centroids (n x dim), noise std a coordinate for each (>= 0, finite) -> n inversions (caller
- * wipes each).  FRE_E_DATA: a NaN, an infinity, a zero vector, or a row longer than a normalised
+ * wipes each).  A row of zeros has no text (FRE_UNREADABLE_BLANK), nor one for which only texts with
+ * unknown tokens were found.  FRE_E_DATA: a NaN, an infinity, or a row longer than a normalised
  * embedding with such noise can be (names the row, 1-based).
  * The result of a row depends on the row, its std and the seed alone, not on its neighbours.
  * FRE_E_INTERRUPTED polled. */
@@ -180,7 +189,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversio
 
 /** One text as the decoder wrote it. */
 typedef struct fre_draw {
-    char *text;  /**< owned, NUL-terminated; NULL: nothing readable came */
+    char *text;  /**< owned, NUL-terminated; NULL: nothing came that the embedder knows all of, or
+                      the row is zeros */
     double logp; /**< ln p(text | mu) of the decoder at temperature 1, its end included */
 } fre_draw;
 

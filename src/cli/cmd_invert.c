@@ -4,7 +4,6 @@
 #include <fre/corpus.h>
 #include <fre/embed.h>
 #include <fre/invert.h>
-#include <fre/linalg.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -54,7 +53,8 @@ typedef struct job {
     fre_outfile *out, *trace; /* trace: NULL without --trace */
     float *rows;
     size_t n, dim, first; /* first row of the chunk at work */
-    double similarity;    /* sum over rows */
+    size_t texts;         /* rows put into words */
+    double similarity;    /* their sum */
 } job;
 
 /* ---- trace -------------------------------------------------------------------------------------------- */
@@ -233,10 +233,13 @@ static fre_status prepare(job *j, fre_err *err)
 
 static fre_status write_row(job *j, const fre_inversion *v, fre_err *err)
 {
-    json_t *o = json_pack("{s:s?, s:s*, s:o, s:o}", "text", v->text, "unreadable",
-                          v->unreadable, "similarity", cli_json_real(v->similarity), "distance", cli_json_real(v->distance));
+    const bool has = v->text != NULL;
+    json_t *o = json_pack("{s:s?, s:s*, s:o, s:o}", "text", v->text, "unreadable", v->unreadable,
+                          "similarity", has ? cli_json_real(v->similarity) : json_null(),
+                          "distance", has ? cli_json_real(v->distance) : json_null());
 
-    j->similarity += v->similarity;
+    j->texts += has;
+    j->similarity += has ? v->similarity : 0;
     return cli_json_line(fre_outfile_stream(j->out), o, cli_text(j->c, "output"), err);
 }
 
@@ -262,9 +265,6 @@ static fre_status read_chunk(job *j, double *noise, size_t first, size_t n, fre_
             st = noise_of(j, &noise[i], first + i, err);
         if (st != FRE_OK)
             return st;
-        if (!(fre_norm(row, j->dim) > 0.0))
-            return fre_fail(err, FRE_E_DATA, "row %zu is a zero vector, which has no text",
-                            first + i + 1);
     }
     return FRE_OK;
 }
@@ -293,16 +293,23 @@ static fre_status invert_chunk(job *j, size_t first, size_t n, fre_err *err)
 
 static fre_status report(const job *j, fre_err *err)
 {
-    double mean = j->n > 0 ? j->similarity / (double)j->n : (double)NAN;
+    const double mean = j->texts > 0 ? j->similarity / (double)j->texts : (double)NAN;
 
     cli_progress_end();
     if (j->c->json)
-        return cli_json_print(json_pack("{s:s, s:I, s:o}", "output", cli_text(j->c, "output"),
-                                        "rows", (json_int_t)j->n, "mean_similarity",
+        return cli_json_print(json_pack("{s:s, s:I, s:I, s:o}", "output", cli_text(j->c, "output"),
+                                        "rows", (json_int_t)j->n, "unreadable",
+                                        (json_int_t)(j->n - j->texts), "mean_similarity",
                                         cli_json_real(mean)),
                               err);
-    if (!j->c->quiet)
-        fprintf(stderr, j->n > 0 ? "%zu texts, mean similarity %.3f\n" : "no rows, no texts\n", j->n, mean);
+    if (j->c->quiet)
+        return FRE_OK;
+    if (j->texts > 0)
+        fprintf(stderr, "%zu texts, mean similarity %.3f\n", j->texts, mean);
+    else
+        fputs(j->n > 0 ? "no texts\n" : "no rows, no texts\n", stderr);
+    if (j->texts < j->n)
+        fprintf(stderr, "%zu rows without a text; the file says why\n", j->n - j->texts);
     return FRE_OK;
 }
 

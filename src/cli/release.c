@@ -35,13 +35,16 @@ const fre_released_cell **cli_most_frequent(size_t *shown, const fre_released_ce
 /* The text, or what stands in its place. */
 static void print_text(const fre_released_cell *cell, bool any_text, size_t columns)
 {
+    const char *why = cell->text.unreadable ? cell->text.unreadable
+                      : any_text            ? "no text was found"
+                                            : "centroid only";
+    char instead[64];
+
+    (void)snprintf(instead, sizeof instead, "(%s)", why);
     if (cell->text.text)
         (void)cli_print_safe(stdout, cell->text.text, columns);
     else
-        cli_styled(stdout, CLI_DIM,
-                   cell->text.unreadable ? "(texts outside the inverter's language)"
-                   : any_text            ? "(no text was found)"
-                                         : "(centroid only)");
+        cli_styled(stdout, CLI_DIM, instead);
     putchar('\n');
 }
 

@@ -5,7 +5,7 @@ import json
 import numpy
 import pytest
 
-from conftest import BUDGET, NO_TEXT, texts
+from conftest import BUDGET, MODELS, NO_TEXT, texts
 
 FOREIGN = "many texts are in a language that the embedder was not made for"
 
@@ -69,7 +69,7 @@ def test_no_words_are_invented(fre, tmp_path):
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
     done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
     assert done.code == 0, done.err
-    assert done.out.count("(texts outside the inverter's language)") == 2
+    assert done.out.count("(outside the inverter's language)") == 2
     cells = [json.loads(line) for line in (tmp_path / "out/synthetic.jsonl").open()]
     assert len(cells) == 5
     silent = [c for c in cells if c["text"] is None]
@@ -82,3 +82,95 @@ def test_no_words_are_invented(fre, tmp_path):
     assert done.code == 0, done.err
     again = [json.loads(line) for line in (tmp_path / "again.jsonl").open()]
     assert sorted(c["text"] is None for c in again) == [False] * 3 + [True] * 2
+
+
+def of(path):
+    return [json.loads(line) for line in path.open()]
+
+
+SIGNS = ["👍 thanks", "play some jazz music 🎷🎷", "what is my balance 🚀"]
+
+
+def has_sign(text):
+    return any(ord(c) > 0x2000 for c in text)
+
+
+def test_no_signs_are_invented(fre, tmp_path):
+    """To the embedder one emoji is any other: texts say what is known, in every kind of search."""
+    lines = [t for t in [*SIGNS, "tell me a joke"] for _ in range(300)]
+    (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
+    (tmp_path / "d.txt").write_text("".join(line + "\n" for line in SIGNS))
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    assert done.code == 0, done.err
+    said = [cell["text"] for cell in of(tmp_path / "out/synthetic.jsonl")]
+    assert len(said) == 4 and not any(map(has_sign, said))
+    assert any("thanks" in text.lower() for text in said)
+    assert fre("embed", "d.txt", "-o", "d.npy").code == 0
+    public = [f"{sign} {text}" for text in ("thanks", "play jazz", "my balance")
+              for sign in "🚀👍🧿"]
+    (tmp_path / "signs.txt").write_text("".join(line + "\n" for line in public))
+    (tmp_path / "mixed.txt").write_text(
+        "".join(line + "\n" for line in [*public, *texts(), "many thanks 🧿🧿", "thanks a lot"]))
+    for way in (["--inverter", "search"], []):
+        done = fre("invert", "d.npy", "-o", "-", *way, "--public-corpus", "mixed.txt",
+                   "--effort", "1")
+        assert done.code == 0, done.err
+        said = [json.loads(line)["text"] for line in done.out.splitlines()]
+        assert len(said) == 3 and not any(map(has_sign, said)), way
+    done = fre("invert", "d.npy", "-o", "none.jsonl", "--inverter", "search", "--public-corpus",
+               "signs.txt", "--effort", "1", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["unreadable"] == 3 and done.json()["mean_similarity"] is None
+    assert [(c["text"], c["unreadable"], c["similarity"]) for c in of(tmp_path / "none.jsonl")] == [
+        (None, "no text of known tokens was found", None)] * 3
+
+
+def test_rows_of_zeros(fre, tmp_path):
+    """What embed writes for a text without a word comes back as a line without a text, in its place."""
+    lines = ["tell me a joke", "🚀🦄", "read my reminder list", "🧿"]
+    (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
+    assert fre("embed", "c.txt", "-o", "x.npy").code == 0
+    for way in ([], ["--noise-std", "0.01"]):
+        done = fre("invert", "x.npy", "-o", "t.jsonl", "--force", "--effort", "1", "--trace",
+                   "trace.jsonl", *way)
+        assert done.code == 0, done.err
+        assert "2 texts, mean similarity" in done.err and "2 rows without a text" in done.err
+        made = of(tmp_path / "t.jsonl")
+        assert [c["text"] is None for c in made] == [False, True, False, True]
+        assert "joke" in made[0]["text"].lower() and "reminder" in made[2]["text"].lower()
+        for c in (made[1], made[3]):
+            assert c == {"text": None, "unreadable": "a row of zeros, which stands for no text",
+                         "similarity": None, "distance": None}
+        assert [t["row"] for t in of(tmp_path / "trace.jsonl")] == [0, 1, 2, 3]
+    (tmp_path / "z.txt").write_text("🚀\n" * 2)
+    assert fre("embed", "z.txt", "-o", "z.npy").code == 0
+    done = fre("invert", "z.npy", "-o", "z.jsonl", "--effort", "1", "--json")
+    assert done.code == 0, done.err
+    assert (done.json()["rows"], done.json()["unreadable"]) == (2, 2)
+    assert done.json()["mean_similarity"] is None
+
+
+def test_lines_without_a_text(fre, tmp_path):
+    """Commands that read a release take a line that nobody could put into words, and keep its place."""
+    (tmp_path / "c.txt").write_text("tell me a joke\n" * 300 +
+                                    "Wie wird das Wetter morgen in der Stadt\n" * 300)
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    assert done.code == 0, done.err
+    cells = of(tmp_path / "out/synthetic.jsonl")
+    silent = [c["text"] is None for c in cells]
+    assert sorted(silent) == [False, True]
+    done = fre("paraphrase", "out", "-o", "p.jsonl", "--paraphrases", "1")
+    assert done.code == 0, done.err
+    made = of(tmp_path / "p.jsonl")
+    assert [c["text"] for c in made] == [c["text"] for c in cells]
+    assert all(c["paraphrases"] == [] and c["unreadable"] for c in made if c["text"] is None)
+    done = fre("score", "out", "-o", "s.jsonl", "--language-model",
+               MODELS / "minilm-inverter.q8_0.gguf")
+    assert done.code == 0, done.err
+    assert [c["text"] for c in of(tmp_path / "s.jsonl")] == [c["text"] for c in cells if c["text"]]
+    done = fre("evaluate", "out", "c.txt", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["synthetic"] == 1
+    done = fre("invert", "out/centroids.npy", "-o", "i.jsonl", "--effort", "1")
+    assert done.code == 0, done.err
+    assert [c["text"] is None for c in of(tmp_path / "i.jsonl")] == silent

@@ -267,7 +267,7 @@ static void test_pool(void **state)
     const float x[6] = {0.0F, 1.0F, 1.0F, 0.0F, 0.6F, 0.8F};
 
     (void)state;
-    inv_pool_init(&p, 2, NULL);
+    inv_pool_init(&p, 2, NULL, NULL);
     add(&p, v->decoder, "  two   spaces\tand a\nline ");
     add(&p, v->decoder, "Two spaces and a line"); /* known, but for case */
     add(&p, v->decoder, " \n ");
@@ -284,6 +284,30 @@ static void test_pool(void **state)
     assert_close(p.cand[1].score, -0.8 / (2 * 0.25) - v->tuning.logp_weight, 1e-5, 0);
     inv_pool_wipe(&p);
     fre_inverter_free(v);
+}
+
+/* An emoji is an unknown token to the embedder, and any other would be as near. */
+static void test_pool_unknown(void **state)
+{
+    static const char *const text[] = {"\U0001F680 thanks", "thanks \U0001F44D", "\U0001F44D",
+                                       "\u200b", "thanks", "na\u00efve caf\u00e9, is it?!"};
+    const size_t n = sizeof text / sizeof *text;
+    inv_pool p;
+    bool takes;
+
+    (void)state;
+    inv_pool_init(&p, 2, embedder, NULL);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(inv_pool_add_text(&p, text[i], strlen(text[i]), INV_NEAR, -1), FRE_OK);
+    assert_int_equal(p.n, 2);
+    assert_int_equal(p.refused, 4);
+    assert_string_equal(p.cand[0].text, "thanks");
+    assert_string_equal(p.cand[1].text, text[5]);
+    assert_int_equal(inv_pool_takes(&p, &takes, "Thanks", 6), FRE_OK);
+    assert_false(takes); /* it is there */
+    assert_int_equal(inv_pool_takes(&p, &takes, "thank you", 9), FRE_OK);
+    assert_true(takes);
+    inv_pool_wipe(&p);
 }
 
 static void assert_same(const fre_inversion *a, const fre_inversion *b)
@@ -372,6 +396,38 @@ static void refuse_rows(fre_inverter *v, const float *mu, const double *std, con
     assert_memory_equal(out, before, sizeof out);
 }
 
+/* A row of zeros has no text, and the others are what they are without it. */
+static void test_blank_rows(void **state)
+{
+    const double std[3] = {0, 0, 0};
+    fre_inverter *v = make(1, 1, 0, 1);
+    float *mu = calloc(3 * DIM, sizeof *mu);
+    fre_inversion out[3], apart[3], alone;
+    fre_err err = {{0}};
+
+    (void)state;
+    assert_non_null(mu);
+    memcpy(mu + DIM, target, DIM * sizeof *mu);
+    assert_int_equal(fre_invert(v, out, mu, std, 3, NULL, &err), FRE_OK);
+    assert_int_equal(fre_invert_apart(v, apart, mu, std, 3, NULL, &err), FRE_OK);
+    assert_int_equal(fre_invert(v, &alone, target, std, 1, NULL, &err), FRE_OK);
+    for (size_t i = 0; i < 3; i += 2) {
+        assert_null(out[i].text);
+        assert_null(apart[i].text);
+        assert_string_equal(out[i].unreadable, FRE_UNREADABLE_BLANK);
+        assert_string_equal(apart[i].unreadable, FRE_UNREADABLE_BLANK);
+        assert_true(isnan(out[i].similarity) && isnan(out[i].distance));
+    }
+    assert_string_equal(out[1].text, alone.text);
+    assert_string_equal(apart[1].text, alone.text);
+    assert_null(out[1].unreadable);
+    wipe(out, 3);
+    wipe(apart, 3);
+    wipe(&alone, 1);
+    free(mu);
+    fre_inverter_free(v);
+}
+
 static void test_bad_rows(void **state)
 {
     fre_inverter *v = make(1, 1, 0, 1);
@@ -390,12 +446,7 @@ static void test_bad_rows(void **state)
     refuse_rows(v, mu, std,
                 "row 2 holds a NaN or an infinity; an embedding is made of finite "
                 "numbers");
-    memset(mu, 0, DIM * sizeof *mu);
     mu[DIM] = 0;
-    refuse_rows(v, mu, std,
-                "row 1 is a zero vector, which is the embedding of no text; remove "
-                "the row");
-    mu[0] = 1;
     std[1] = -0.1;
     refuse_rows(v, mu, std,
                 "the noise of row 2 is negative or not finite; give its standard "
@@ -524,6 +575,7 @@ int main(void)
         cmocka_unit_test(test_projector),      cmocka_unit_test(test_shared_rows),
         cmocka_unit_test(test_plan_with_tail), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_determinism),    cmocka_unit_test(test_quality),
+        cmocka_unit_test(test_pool_unknown),   cmocka_unit_test(test_blank_rows),
         cmocka_unit_test(test_bad_rows),       cmocka_unit_test(test_bad_models),
         cmocka_unit_test(test_options),        cmocka_unit_test(test_interrupt),
     };

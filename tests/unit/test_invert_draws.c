@@ -158,13 +158,18 @@ static void test_refusals(void **state)
     (void)state;
     memset(out, 0x5a, sizeof out);
     memcpy(before, out, sizeof out);
+    zero[5] = NAN;
     assert_int_equal(fre_inverter_draw(v, out, N, zero, std, 1, 1.0, 1, &err), FRE_E_DATA);
+    zero[5] = 0;
     assert_int_equal(fre_inverter_draw(v, out, N, target, std, 1, 0.0, 1, &err), FRE_E_ARG);
     assert_int_equal(fre_inverter_draw(v, out, N, target, std, 0, 1.0, 1, &err), FRE_OK);
     fre_interrupt_set();
     assert_int_equal(fre_inverter_draw(v, out, N, target, std, 1, 1.0, 1, &err), FRE_E_INTERRUPTED);
     fre_interrupt_clear();
     assert_memory_equal(out, before, sizeof out);
+    draw(v, out, zero, std, 1, 1.0, 1); /* the row of a text without a word: no text */
+    for (size_t i = 0; i < N; i++)
+        assert_null(out[i].text);
     fre_inverter_free(v);
 }
 

@@ -346,7 +346,7 @@ static void begin_state(inv_state *s, fre_inverter *v, const float *mu)
 
     memset(s, 0, sizeof *s);
     s->mu = mu;
-    inv_pool_init(&s->pool, DIM, NULL);
+    inv_pool_init(&s->pool, DIM, NULL, NULL);
     s->prefix = malloc(rows * sizeof *s->prefix);
     s->plan = calloc(16, sizeof *s->plan);
     s->draw = calloc(16, sizeof *s->draw);

@@ -360,7 +360,7 @@ static void test_screen(void **state)
 
     (void)state;
     assert_non_null(s);
-    inv_pool_init(&p, 1, NULL);
+    inv_pool_init(&p, 1, NULL, NULL);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 6; j++) {
             if (i == j || (i == 1 && j == 4))

@@ -83,7 +83,7 @@ static void test_choice(void **state)
         inv_trace trace = {.rounds = 0};
         inv_pool p;
 
-        inv_pool_init(&p, 1, vocabulary);
+        inv_pool_init(&p, 1, NULL, vocabulary);
         for (int i = 0; i < 2; i++)
             assert_int_equal(inv_pool_add_text(&p, text[i], strlen(text[i]), INV_FIRST, -5), FRE_OK);
         p.embedding[0] = settled ? 0.01F : 0.2F;

@@ -105,6 +105,21 @@ static uint8_t mark_of(const fre_embedder *e, const int32_t *ids, size_t n)
     return 2 * (unknown + inside) >= own ? FRE_TEXT_FOREIGN : 0;
 }
 
+fre_status fre_embedder_knows(const fre_embedder *e, bool *out, const char *text, size_t len)
+{
+    const size_t cap = len + e->specials + 1; /* no token is shorter than a byte */
+    size_t n = cap;
+    int32_t *ids = malloc(cap * sizeof *ids);
+    fre_status st =
+        ids ? fre_model_tokenize(e->model, ids, &n, text, len, true) : FRE_E_NOMEM;
+
+    *out = st == FRE_OK && n > e->specials && n <= cap;
+    for (size_t i = 0; *out && i < n; i++)
+        *out = !fre_model_is_unknown(e->model, ids[i]);
+    free(ids);
+    return st;
+}
+
 static fre_status tokenise_one(const call *c, chunk *k, size_t i)
 {
     const fre_embedder *e = c->e;

@@ -85,18 +85,20 @@ static void give_way(fre_inversion *made, inv_others *others, uint8_t (*key)[16]
 
 fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n)
 {
-    uint8_t(*key)[16] = malloc(n * sizeof *key);
+    uint8_t(*key)[16] = calloc(n, sizeof *key);
     uint8_t(*seen)[16] = malloc(n * sizeof *seen);
     place *order = malloc(n * sizeof *order);
+    size_t texts = 0;
     fre_status st = key && seen && order ? FRE_OK : FRE_E_NOMEM;
 
-    for (size_t i = 0; i < n && st == FRE_OK; i++) {
-        key_of(key[i], made[i].text);
-        order[i] = (place){.distance = made[i].distance, .row = i};
-    }
+    for (size_t i = 0; i < n && st == FRE_OK; i++)
+        if (made[i].text) {
+            key_of(key[i], made[i].text);
+            order[texts++] = (place){.distance = made[i].distance, .row = i};
+        }
     if (st == FRE_OK)
-        qsort(order, n, sizeof *order, nearer);
-    for (size_t i = 0; i < n && st == FRE_OK; i++) {
+        qsort(order, texts, sizeof *order, nearer);
+    for (size_t i = 0; i < texts && st == FRE_OK; i++) {
         const size_t row = order[i].row;
 
         if (is_taken((const uint8_t(*)[16])seen, i, key[row]))

@@ -38,13 +38,13 @@ static fre_status row_stream(fre_rng *rng, const draws_job *j, size_t row)
 }
 
 /* Tidied as every candidate is; NULL where nothing readable came. */
-static fre_status take_text(fre_draw *out, const fre_model *m, uint32_t dim, const inv_draw *d)
+static fre_status take_text(fre_draw *out, const fre_inverter *v, const inv_draw *d)
 {
     inv_pool one;
     fre_status st;
 
-    inv_pool_init(&one, dim, NULL);
-    st = inv_pool_add(&one, m, d);
+    inv_pool_init(&one, v->dim, v->embedder, NULL);
+    st = inv_pool_add(&one, v->decoder, d);
     if (st == FRE_OK && one.n > 0) {
         out->text = one.cand[0].text;
         out->logp = d->logp;
@@ -76,7 +76,7 @@ static fre_status draw_row(draws_job *j, inv_drawer *d, size_t row, fre_err *err
 
         st = inv_drawer_run(d, draw, plan, m, prefix, j->temperature, &rng, err);
         for (uint32_t i = 0; i < m && st == FRE_OK; i++)
-            st = take_text(&j->out[row * j->n + at + i], j->v->decoder, p->dim, &draw[i]);
+            st = take_text(&j->out[row * j->n + at + i], j->v, &draw[i]);
     }
     fre_rng_wipe(&rng);
     free(draw);
@@ -95,6 +95,8 @@ static fre_status draw_worker(void *ctx, uint64_t worker)
 
         if (row >= j->rows)
             break;
+        if (fre_embed_is_blank(j->mu + row * j->v->dim, j->v->dim))
+            continue;
         st = fre_interrupted() ? FRE_E_INTERRUPTED
                                : draw_row(j, &j->v->drawer[worker], row, &j->err[worker]);
     }
@@ -137,10 +139,6 @@ fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n, const flo
     st = inv_check_rows(v, mu, noise_std, rows, err);
     if (st != FRE_OK || rows == 0 || n == 0)
         return st;
-    if (!v->decoder) {
-        memset(out, 0, rows * n * sizeof *out);
-        return FRE_OK;
-    }
     if (!v->decoder) {
         memset(out, 0, rows * n * sizeof *out);
         return FRE_OK;

@@ -331,11 +331,6 @@ fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *
                             "row %zu holds a NaN or an infinity; an embedding is made of finite "
                             "numbers",
                             i + 1);
-        if (!(fre_norm(mu + i * dim, dim) > 0))
-            return fre_fail(err, FRE_E_DATA,
-                            "row %zu is a zero vector, which is the embedding of no text; remove "
-                            "the row",
-                            i + 1);
         if (!(noise_std[i] >= 0) || !isfinite(noise_std[i]))
             return fre_fail(err, FRE_E_DATA,
                             "the noise of row %zu is negative or not finite; give its standard "
@@ -364,7 +359,7 @@ static fre_status judge(const fre_inverter *v, fre_inversion *out, const float *
     double score;
     fre_status st;
 
-    if (!v->languages || left <= UNEXPLAINED * UNEXPLAINED)
+    if (!v->languages || !out->text || left <= UNEXPLAINED * UNEXPLAINED)
         return FRE_OK;
     st = fre_languages_score(v->languages, &score, mu, noise_std);
     if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN) {
@@ -393,11 +388,21 @@ fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidat
     return FRE_OK;
 }
 
+static void leave_out(fre_inversion *out, const char *why)
+{
+    out->unreadable = why;
+    out->similarity = out->distance = out->score = NAN;
+}
+
 static fre_status take_result(fre_inversion *out, inv_others *others, const inv_state *s,
                               fre_err *err)
 {
     fre_status st;
 
+    if (s->pool.n == 0 && s->pool.refused > 0) {
+        leave_out(out, FRE_UNREADABLE_UNKNOWN);
+        return FRE_OK;
+    }
     if (s->pool.n == 0)
         return fre_fail(err, FRE_E_MODEL,
                         "the inverter wrote no text at all; its decoder and projector do not "
@@ -421,25 +426,33 @@ static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t r
     return v->trace(v->trace_ctx, &out, err);
 }
 
-/* Rows at .. at + m. */
+/* Rows at .. at + m, of which those of zeros have no state. */
 static fre_status invert_chunk(fre_inverter *v, fre_inversion *made, inv_others *others,
                                const float *mu, const double *noise_std, uint32_t m,
                                const inv_progress *progress, fre_err *err)
 {
+    static const inv_trace nothing;
+    const inv_state *of[INV_CHUNK] = {NULL};
     inv_state state[INV_CHUNK];
+    uint32_t n = 0;
     fre_status st;
 
     memset(state, 0, sizeof state);
-    for (uint32_t i = 0; i < m; i++) {
-        state[i].mu = mu + i * (size_t)v->dim;
-        state[i].noise_std = noise_std[i];
-    }
-    st = inv_search(v, state, m, progress, err);
-    for (uint32_t i = 0; i < m && st == FRE_OK; i++)
-        st = take_result(&made[i], others ? &others[i] : NULL, &state[i], err);
-    for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
-        st = show_trace(v, &state[i].trace, progress->at + i, err);
     for (uint32_t i = 0; i < m; i++)
+        if (!fre_embed_is_blank(mu + i * (size_t)v->dim, v->dim)) {
+            of[i] = &state[n];
+            state[n].mu = mu + i * (size_t)v->dim;
+            state[n++].noise_std = noise_std[i];
+        }
+    st = n > 0 ? inv_search(v, state, n, progress, err) : FRE_OK;
+    for (uint32_t i = 0; i < m && st == FRE_OK; i++)
+        if (of[i])
+            st = take_result(&made[i], others ? &others[i] : NULL, of[i], err);
+        else
+            leave_out(&made[i], FRE_UNREADABLE_BLANK);
+    for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
+        st = show_trace(v, of[i] ? &of[i]->trace : &nothing, progress->at + i, err);
+    for (uint32_t i = 0; i < n; i++)
         inv_state_wipe(&state[i]);
     return st;
 }

@@ -188,15 +188,20 @@ typedef struct inv_pool {
     float *embedding; /* parallel to cand */
     size_t n, scored, cap;
     uint32_t dim;
+    size_t refused;               /* texts, for an unknown token */
+    const fre_embedder *embedder; /* borrowed; NULL: knows every token */
     const inv_vocabulary *vocabulary; /* borrowed; NULL: none */
 } inv_pool;
 
-void inv_pool_init(inv_pool *p, uint32_t dim, const inv_vocabulary *vocabulary);
+void inv_pool_init(inv_pool *p, uint32_t dim, const fre_embedder *embedder,
+                   const inv_vocabulary *vocabulary);
 void inv_pool_wipe(inv_pool *p);
-/* Add unless its text (case-blind) is there. */
+/* Is a text a candidate?  Not if it is empty, too long or no UTF-8, if it is there (case-blind), or if it
+ * holds a token that the embedder does not know: any other unknown one would be as near, so that what
+ * it says there is invented. */
+fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n);
+/* Add if it is taken. */
 fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
-/* Is a text (case-blind) there? */
-bool inv_pool_knows(const inv_pool *p, const char *text, size_t n);
 /* The same for a text that no decoder wrote. */
 fre_status inv_pool_add_text(inv_pool *p, const char *text, size_t n, inv_kind kind, double logp);
 /* Of the candidates from `scored` on, keep the `keep` of highest rank: embedding costs more than

@@ -14,9 +14,11 @@
 
 static const uint8_t table_key[32]; /* candidates come from our own decoder: no flooding */
 
-void inv_pool_init(inv_pool *p, uint32_t dim, const inv_vocabulary *vocabulary)
+void inv_pool_init(inv_pool *p, uint32_t dim, const fre_embedder *embedder,
+                   const inv_vocabulary *vocabulary)
 {
     memset(p, 0, sizeof *p);
+    p->embedder = embedder;
     p->vocabulary = vocabulary;
     p->dim = dim;
 }
@@ -85,31 +87,38 @@ static void key_of(uint8_t key[16], const char *text, size_t n)
     fre_hash128(key, table_key, lower, n);
 }
 
-bool inv_pool_knows(const inv_pool *p, const char *text, size_t n)
+fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n)
 {
     uint8_t key[16];
+    fre_status st = FRE_OK;
 
-    if (n > INV_TEXT_MAX)
-        return false;
+    *out = false;
+    /* A byte-level vocabulary can be cut inside a character. */
+    if (n == 0 || n > INV_TEXT_MAX || fre_model_utf8(text, n) < n)
+        return FRE_OK;
     key_of(key, text, n);
-    return known(p, key);
+    if (known(p, key))
+        return FRE_OK;
+    *out = true;
+    if (p->embedder)
+        st = fre_embedder_knows(p->embedder, out, text, n);
+    p->refused += !*out;
+    return st;
 }
 
 /* c: all but text and key. */
 static fre_status add(inv_pool *p, inv_cand c, char *text, size_t n)
 {
+    bool takes;
     fre_status st;
 
     n = n > 0 && n <= INV_TEXT_MAX ? tidy(text, n) : 0;
-    /* A byte-level vocabulary can be cut inside a character. */
-    if (n == 0 || fre_model_utf8(text, n) < n)
-        return FRE_OK; /* not a candidate */
-    key_of(c.key, text, n);
-    if (known(p, c.key))
-        return FRE_OK;
-    st = grow(p);
-    if (st != FRE_OK)
+    st = inv_pool_takes(p, &takes, text, n);
+    if (st == FRE_OK && takes)
+        st = grow(p);
+    if (st != FRE_OK || !takes)
         return st;
+    key_of(c.key, text, n);
     c.text = strndup(text, n);
     if (!c.text)
         return FRE_E_NOMEM;

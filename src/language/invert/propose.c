@@ -56,36 +56,40 @@ static const inv_cand *parent(const inv_pool *p, uint32_t parents, fre_rng *rng)
     return &p->cand[a < b ? a : b];
 }
 
-/* The most promising of a few new texts of one kind.  0: none. */
-static size_t edit_words(char out[INV_TEXT_MAX], const fre_inverter *v, inv_state *s, inv_kind kind)
+/* The most promising of a few new texts of one kind.  Length 0: none. */
+static fre_status edit_words(char out[INV_TEXT_MAX], size_t *len, const fre_inverter *v,
+                             inv_state *s, inv_kind kind)
 {
     const inv_words_from from = {
         .ngram = s->ngram, .response = &s->response, .words = v->index ? &v->index->words : NULL};
     const uint32_t heats = v->vocabulary ? HEATS_TOLD : HEATS;
     double best = 0;
-    size_t best_n = 0;
+    fre_status st = FRE_OK;
 
-    for (uint32_t i = 0; i < heats; i++) {
+    *len = 0;
+    for (uint32_t i = 0; i < heats && st == FRE_OK; i++) {
         const inv_cand *a =
             kind == INV_RESPOND ? s->pool.cand : parent(&s->pool, s->parents, &s->rng);
         const inv_cand *b = kind == INV_JOIN ? parent(&s->pool, 4 * s->parents, &s->rng) : a;
         char text[INV_TEXT_MAX];
         const size_t n = inv_edit_words(text, kind, a->text, b->text, &from, &s->rng);
+        bool takes;
         double far;
 
-        if (n == 0 || inv_pool_knows(&s->pool, text, n))
+        st = inv_pool_takes(&s->pool, &takes, text, n);
+        if (st != FRE_OK || !takes)
             continue;
         far = inv_screen_distance(s->screen, text);
         if (v->vocabulary)
             far -= inv_screen_worth(s->screen, s->noise_std) *
                    inv_vocabulary_worth(v->vocabulary, text);
-        if (best_n > 0 && far >= best)
+        if (*len > 0 && far >= best)
             continue;
         best = far;
-        best_n = n;
+        *len = n;
         memcpy(out, text, n + 1);
     }
-    return best_n;
+    return st;
 }
 
 bool inv_plan_text(inv_plan *out, const fre_model *m, const char *text, size_t n)
@@ -112,6 +116,7 @@ static fre_status propose_one(fre_inverter *v, inv_state *s)
     inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
     char text[INV_TEXT_MAX];
     size_t n;
+    fre_status st;
 
     if (plan)
         memset(plan, 0, sizeof *plan);
@@ -121,9 +126,9 @@ static fre_status propose_one(fre_inverter *v, inv_state *s)
             inv_edit_tokens(plan, kind, parent(&s->pool, s->parents, &s->rng), v->starts, &s->rng);
         return FRE_OK;
     }
-    n = edit_words(text, v, s, kind);
-    if (n == 0)
-        return FRE_OK;
+    st = edit_words(text, &n, v, s, kind);
+    if (st != FRE_OK || n == 0)
+        return st;
     if (!plan)
         return inv_pool_add_text(&s->pool, text, n, kind, inv_ngram_logp(s->ngram, text));
     plan->kind = kind;

@@ -93,7 +93,7 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
 
     if (st != FRE_OK)
         return st;
-    inv_pool_init(&s->pool, v->dim, v->vocabulary);
+    inv_pool_init(&s->pool, v->dim, v->embedder, v->vocabulary);
     for (int k = 0; k < INV_KINDS; k++)
         s->trace.gain[k].kind = inv_kind_name[k];
     s->screen = inv_screen_new();
@@ -113,14 +113,35 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
     return inv_prefix_of(v, s->prefix, s->mu, s->noise_std);
 }
 
+/* Those without an unknown token, in order; how many. */
+static fre_status take_known(const fre_inverter *v, inv_state *s, uint32_t *id, size_t *n)
+{
+    size_t taken = 0;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; i < *n && st == FRE_OK; i++) {
+        size_t len;
+        const char *text = inv_rows_text(&v->index->texts, id[i], &len);
+        bool takes;
+
+        st = inv_pool_takes(&s->pool, &takes, text, len);
+        if (takes)
+            id[taken++] = id[i];
+    }
+    *n = taken;
+    return st;
+}
+
 /* The nearest public texts become n-grams, and the very nearest candidates. */
-static fre_status take_neighbours(const fre_inverter *v, inv_state *s, const uint32_t *id, size_t n)
+static fre_status take_neighbours(const fre_inverter *v, inv_state *s, uint32_t *id, size_t n)
 {
     const inv_rows *texts = &v->index->texts;
     float *x = malloc(v->dim * sizeof *x);
     double first = 0;
     fre_status st = x ? inv_ngram_new(&s->ngram) : FRE_E_NOMEM;
 
+    if (st == FRE_OK)
+        st = take_known(v, s, id, &n);
     for (size_t i = 0; i < n && st == FRE_OK; i++) {
         size_t len;
         const char *text = inv_rows_text(texts, id[i], &len);

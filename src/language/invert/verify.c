@@ -77,7 +77,8 @@ static void measure(fre_verification *out, const float *x, const float *y, size_
         const float *a = x + i * dim, *b = y + i * dim;
 
         out->distance[i] = sorted[i] = sqrt(fre_dist2(a, b, dim));
-        out->similarity[i] = fre_dot(a, b, dim) / (fre_norm(a, dim) * fre_norm(b, dim));
+        out->similarity[i] = /* 0: to no text */
+            fre_embed_is_blank(b, dim) ? 0 : fre_dot(a, b, dim) / (fre_norm(a, dim) * fre_norm(b, dim));
         out->own[i] = nearest(b, x, dim) == i;
         out->returned += out->own[i];
         out->mean_distance += out->distance[i] / FRE_VERIFY_SENTENCES;
@@ -106,7 +107,7 @@ fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out, fre_err *
     if (st == FRE_OK)
         st = fre_invert(v, made, x, noise, FRE_VERIFY_SENTENCES, NULL, err);
     for (size_t i = 0; i < FRE_VERIFY_SENTENCES; i++)
-        text[i] = made[i].text;
+        text[i] = made[i].text ? made[i].text : "";
     if (st == FRE_OK)
         st = embed(v->embedder, x + FRE_VERIFY_SENTENCES * dim, text, err);
     if (st == FRE_OK)
