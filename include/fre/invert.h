@@ -79,6 +79,7 @@ typedef struct fre_inverter_opts {
     double temperature;    /**< > 0; 0: default */
     uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
+    bool corpus_later; /**< the caller opens the public corpus: fre_inverter_open_corpus */
     const fre_progress *progress; /**< while an index is made; NULL: none */
     fre_invert_trace_fn trace;    /**< called once a row, in order, after its search; NULL: no */
     void *trace_ctx;
@@ -117,6 +118,11 @@ FRE_API void fre_inversion_wipe(fre_inversion *v);
  * takes none; FRE_E_NOINPUT: a file is missing (the projector lies beside the decoder). */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
                                                    const fre_inverter_opts *opts, fre_err *err);
+/** With opts->corpus_later, once, before the first search: the index of the public corpus (or of what
+ * the language model writes in its place) is found or made, which can take minutes.  The same opts. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_open_corpus(fre_inverter *v,
+                                                           const fre_inverter_opts *opts,
+                                                           fre_err *err);
 FRE_API void fre_inverter_free(fre_inverter *v);
 
 /* ---- verification: embed, invert, embed ---------------------------------------------------------- */
@@ -155,6 +161,9 @@ typedef struct fre_inverter_parts {
 /** v NULL: all zero. */
 FRE_API fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v);
 
+/** Can the public corpus be used: a file whose first record is read?  It is read twice, so
+ * FRE_E_NOINPUT for a pipe, or what fre_corpus_open and _next return.  Cheap: for before the input is read. */
+FRE_API FRE_MUST_CHECK fre_status fre_try_public_corpus(const char *path, fre_err *err);
 /** Is a public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): it
  * would put private texts into a release past all noise.  Else what reading it returns. */
 FRE_API FRE_MUST_CHECK fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts,

@@ -179,13 +179,19 @@ def test_unusable_embedder(fre, tmp_path, corpus, command):
         assert everything(tmp_path) == before
 
 
-def test_unusable_inverter(fre, tmp_path, corpus):
+@pytest.mark.parametrize("command", ["synthesize", "simulate"])
+def test_unusable_inverter(fre, tmp_path, corpus, command):
+    """Whatever texts are written with is refused before the input is read."""
     bad_models(tmp_path)
-    for model in ("absent.gguf", "cut.gguf", MODELS / MODEL):
+    os.mkfifo(tmp_path / "pipe")
+    options = [("--inverter", m) for m in ("absent.gguf", "cut.gguf", MODELS / MODEL)]
+    options += [(o, m) for o in ("--prior", "--bridge", "--language-model", "--public-corpus")
+                for m in ("absent.gguf", "cut.gguf", "pipe")]
+    for option in options:
         before = everything(tmp_path)
-        done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, "--inverter", model)
-        assert done.code in (65, 66), (model, done.err)
-        assert done.err.count("\n") == 1
+        done = fre(command, corpus.name, "-o", "out", *BUDGET, *option)
+        assert done.code in (65, 66), (option, done.err)
+        assert done.err.count("\n") == 1, (option, done.err)
         assert everything(tmp_path) == before
 
 

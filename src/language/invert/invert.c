@@ -228,7 +228,14 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         st = open_trained(v, o->path, err);
     if (st == FRE_OK && names_model(o))
         st = open_language_model(v, o->search.language_model, err);
-    if (st == FRE_OK && (search_alone(o) || o->search.public_corpus))
+    return st == FRE_OK && !o->corpus_later ? fre_inverter_open_corpus(v, o, err) : st;
+}
+
+fre_status fre_inverter_open_corpus(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    if (search_alone(o) || o->search.public_corpus)
         st = inv_index_open(&v->index, v->corpus_sha256, o->search.public_corpus, v->lm,
                             v->embedder, o->progress, err);
     v->has_corpus = st == FRE_OK && o->search.public_corpus;

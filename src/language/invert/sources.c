@@ -3,6 +3,7 @@
 #include "invert_private.h"
 
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static fre_status judge(const char *what, const char *name, fre_overlap_set *public_set,
                         fre_overlap_set *private_set, fre_err *err)
@@ -19,6 +20,27 @@ static fre_status judge(const char *what, const char *name, fre_overlap_set *pub
                     "compared, %zu are the same.  What it holds can come out past all noise, so it "
                     "must be public and independent of the private texts: give another or none",
                     what, name, o.of_public, o.of_private, o.both);
+}
+
+fre_status fre_try_public_corpus(const char *path, fre_err *err)
+{
+    struct stat s;
+    fre_corpus *corpus = NULL;
+    fre_record first;
+    bool more;
+    fre_err why = {""};
+    fre_status st;
+
+    if (stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
+        return fre_fail(err, FRE_E_NOINPUT,
+                        "public corpus: '%.300s' is a pipe or device, and it is compared with the "
+                        "input as well as read; give a file",
+                        path);
+    st = fre_corpus_open(&corpus, path, NULL, &why);
+    if (st == FRE_OK)
+        st = fre_corpus_next(corpus, &more, &first, &why);
+    fre_corpus_free(corpus);
+    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
 }
 
 fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts, fre_err *err)

@@ -53,27 +53,15 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
     return st;
 }
 
-/* It is read for its texts, and again to compare them with the input's. */
-static fre_status check_corpus_is_file(const fre_curator_opts *o, fre_err *err)
-{
-    struct stat s;
-
-    if (!o->search.public_corpus || !wants_text(o) || stat(o->search.public_corpus, &s) != 0 ||
-        S_ISREG(s.st_mode) || S_ISDIR(s.st_mode))
-        return FRE_OK;
-    return fre_fail(err, FRE_E_NOINPUT,
-                    "public corpus: '%.300s' is a pipe or device, and it is compared with the "
-                    "input as well as read; give a file",
-                    o->search.public_corpus);
-}
-
 /* The input is opened here; only a file is opened again. */
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_input *in = NULL;
     fre_err why = {{0}};
-    fre_status st = check_corpus_is_file(r->opts, err);
+    fre_status st = FRE_OK;
 
+    if (r->opts->search.public_corpus && wants_text(r->opts))
+        st = fre_try_public_corpus(r->opts->search.public_corpus, err);
     if (st == FRE_OK)
         st = fre_input_open(&in, r->opts->input, false, err);
     if (st == FRE_OK)
@@ -459,20 +447,38 @@ static fre_status write_texts(const curator_run *r, fre_release *rel, fre_invert
     return st;
 }
 
-static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err)
+static fre_inverter_opts inverter_opts(const curator_run *r)
 {
-    const fre_inverter_opts io = {
+    return (fre_inverter_opts){
         .path = r->opts->inverter,
         .threads = r->opts->threads,
         .seed = r->writer_seed,
         .search = r->opts->search,
+        .corpus_later = true, /* its texts are embedded: after the survey */
         .progress = r->opts->progress,
     };
+}
+
+static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err)
+{
+    const fre_inverter_opts io = inverter_opts(r);
 
     return wants_text(r->opts) ? fre_inverter_new(out, r->embedder, &io, err) : FRE_OK;
 }
 
-/* Everything that can be refused is refused before the first text is embedded. */
+static fre_status open_corpus(curator_run *r, fre_inverter *inverter, fre_err *err)
+{
+    const fre_inverter_opts io = inverter_opts(r);
+    fre_status st = inverter ? fre_inverter_open_corpus(inverter, &io, err) : FRE_OK;
+
+    return st == FRE_OK && r->surveyed && inverter
+               ? fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
+                                            fre_survey_rows(r->survey), err)
+               : st;
+}
+
+/* Everything that can be refused is refused before the first text is embedded, and what the input
+ * has no part in before it is read. */
 static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
@@ -481,16 +487,15 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     if (st == FRE_OK)
         st = run_plan(r, err);
     if (st == FRE_OK)
+        st = open_streams(r, err);
+    if (st == FRE_OK)
+        st = open_inverter(r, inverter, err);
+    if (st == FRE_OK)
         st = curator_ledger_check(r, rel, err);
     if (st == FRE_OK)
         st = survey(r, err);
     if (st == FRE_OK)
-        st = open_streams(r, err);
-    if (st == FRE_OK)
-        st = open_inverter(r, inverter, err);
-    if (st == FRE_OK && r->surveyed && *inverter)
-        st = fre_inverter_check_sources(*inverter, fre_survey_texts(r->survey),
-                                        fre_survey_rows(r->survey), err);
+        st = open_corpus(r, *inverter, err);
     if (st != FRE_OK)
         return st;
     st = find_leftovers(o, rel, err);

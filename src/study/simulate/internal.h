@@ -26,6 +26,7 @@ typedef struct simulate_texts {
 
 /* Distinct texts are rows; users have some of them; clients are users. */
 typedef struct simulate_population {
+    fre_corpus *corpus; /* open and not yet read; NULL: rows, or it was read */
     fre_npy *npy;  /* rows; or, NULL, ... */
     float *row;    /* ... rows x dim, SECRET */
     size_t rows;
@@ -44,8 +45,11 @@ typedef struct simulate_population {
     fre_npy_meta embedder;
 } simulate_population;
 
-/* Reads; texts are embedded later.  *embedder: NULL for a .npy unless it is wanted. */
-FRE_MUST_CHECK fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
+/* Reads no record.  *embedder: NULL for a .npy unless it is wanted. */
+FRE_MUST_CHECK fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
+                                                   const fre_simulate_opts *o, fre_err *err);
+/* Reads what is open; texts are embedded later. */
+FRE_MUST_CHECK fre_status simulate_population_read(simulate_population *p,
                                                    const fre_simulate_opts *o, fre_err *err);
 /* Who takes part. */
 FRE_MUST_CHECK fre_status simulate_population_draw(simulate_population *p, uint64_t clients,

@@ -396,39 +396,44 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
     p->dim = (uint32_t)fre_npy_dim(p->npy);
     if (fre_npy_has_meta(p->npy))
         p->embedder = *fre_npy_meta_view(p->npy);
-    if (p->rows == 0)
-        return fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
-    return survey_rows(p, err);
+    return p->rows > 0 ? FRE_OK : fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
 }
 
-fre_status simulate_population_load(simulate_population *p, fre_embedder **embedder,
+fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
                                     const fre_simulate_opts *o, fre_err *err)
 {
     const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
                                 .population = o->users ? 0 : o->plan.population};
     fre_input *in = NULL;
-    fre_corpus *corpus = NULL;
     fre_status st = fre_survey_new(&p->survey, &so, err);
 
     if (st == FRE_OK)
         st = fre_input_open(&in, o->input, false, err);
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(p, in, o, err)
-                                  : fre_corpus_open_input(&corpus, in, &o->corpus, err);
-    if (st == FRE_OK && (corpus || wants_text(o)))
+                                  : fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
+    if (st == FRE_OK && (p->corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);
     if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
         st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
                       o->input);
-    if (st == FRE_OK && corpus)
-        st = load_texts(p, corpus, o, err);
-    if (corpus) {
-        fre_corpus_get_about(corpus, &p->about);
-        fre_corpus_get_stats(corpus, &p->stats);
-    } else if (p->npy) {
+    return st;
+}
+
+fre_status simulate_population_read(simulate_population *p, const fre_simulate_opts *o,
+                                    fre_err *err)
+{
+    fre_status st;
+
+    if (p->npy) {
         fre_npy_get_about(p->npy, &p->about);
+        return survey_rows(p, err);
     }
-    fre_corpus_free(corpus);
+    st = load_texts(p, p->corpus, o, err);
+    fre_corpus_get_about(p->corpus, &p->about);
+    fre_corpus_get_stats(p->corpus, &p->stats);
+    fre_corpus_free(p->corpus);
+    p->corpus = NULL;
     return st;
 }
 
@@ -456,6 +461,7 @@ fre_status simulate_population_draw(simulate_population *p, uint64_t clients, fr
 
 void simulate_population_wipe(simulate_population *p)
 {
+    fre_corpus_free(p->corpus);
     fre_npy_free(p->npy);
     fre_survey_free(p->survey);
     texts_wipe(&p->texts);

@@ -87,12 +87,69 @@ static fre_status open_master(simulate_run *s, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status open_population(simulate_run *s, fre_err *err)
+static bool wants_text(const simulate_run *s)
+{
+    return s->embedder && !(s->opts->inverter && strcmp(s->opts->inverter, "none") == 0);
+}
+
+static fre_status open_input(simulate_run *s, fre_err *err)
+{
+    const fre_simulate_opts *o = s->opts;
+    fre_status st = simulate_population_open(&s->population, &s->embedder, o, err);
+
+    return st == FRE_OK && o->search.public_corpus && wants_text(s)
+               ? fre_try_public_corpus(o->search.public_corpus, err)
+               : st;
+}
+
+static fre_status inverter_opts(simulate_run *s, fre_inverter_opts *io, fre_err *err)
+{
+    const fre_simulate_opts *o = s->opts;
+    fre_rng r;
+    fre_status st = simulate_stream(s, &r, "inverter", 0);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the system's random generator is not available");
+    *io = (fre_inverter_opts){.path = o->inverter,
+                              .threads = o->threads,
+                              .seed = fre_rng_u64(&r), /* of post-processing: not secret */
+                              .search = o->search,
+                              .corpus_later = true,
+                              .progress = o->progress};
+    fre_rng_wipe(&r);
+    return FRE_OK;
+}
+
+/* What the input has no part in is opened before it is read ... */
+static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *err)
+{
+    fre_inverter_opts io;
+    fre_status st = wants_text(s) ? inverter_opts(s, &io, err) : FRE_OK;
+
+    return st == FRE_OK && wants_text(s) ? fre_inverter_new(out, s->embedder, &io, err) : st;
+}
+
+/* ... and the public corpus when it has been compared with the input. */
+static fre_status open_corpus(simulate_run *s, fre_inverter *inverter, fre_err *err)
+{
+    fre_inverter_opts io;
+    fre_status st = inverter ? inverter_opts(s, &io, err) : FRE_OK;
+
+    if (st != FRE_OK || !inverter)
+        return st;
+    st = fre_inverter_open_corpus(inverter, &io, err);
+    return st == FRE_OK
+               ? fre_inverter_check_sources(inverter, fre_survey_texts(s->population.survey),
+                                            fre_survey_rows(s->population.survey), err)
+               : st;
+}
+
+static fre_status read_population(simulate_run *s, fre_err *err)
 {
     const fre_simulate_opts *o = s->opts;
     fre_simulation *out = s->out;
     fre_rng r;
-    fre_status st = simulate_population_load(&s->population, &s->embedder, o, err);
+    fre_status st = simulate_population_read(&s->population, o, err);
 
     if (st != FRE_OK)
         return st;
@@ -127,30 +184,6 @@ static fre_status open_population(simulate_run *s, fre_err *err)
     out->is_private = !o->seeded && !o->noise && out->users <= out->input_users &&
                       isfinite(fre_plan_certified_epsilon(&out->plan));
     return st;
-}
-
-static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *err)
-{
-    const fre_simulate_opts *o = s->opts;
-    fre_inverter_opts io = {.path = o->inverter,
-                            .threads = o->threads,
-                            .search = o->search,
-                            .progress = o->progress};
-    fre_rng r;
-    fre_status st;
-
-    if (!s->embedder || (o->inverter && strcmp(o->inverter, "none") == 0))
-        return FRE_OK;
-    st = simulate_stream(s, &r, "inverter", 0);
-    if (st != FRE_OK)
-        return st;
-    io.seed = fre_rng_u64(&r); /* of post-processing: not secret */
-    fre_rng_wipe(&r);
-    st = fre_inverter_new(out, s->embedder, &io, err);
-    return st == FRE_OK
-               ? fre_inverter_check_sources(*out, fre_survey_texts(s->population.survey),
-                                            fre_survey_rows(s->population.survey), err)
-               : st;
 }
 
 /* ---- after --------------------------------------------------------------------------------------- */
@@ -385,11 +418,15 @@ static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
     else
         s->has_lock = st == FRE_OK;
     if (st == FRE_OK)
-        st = timed(s, FRE_SIMULATE_STEP_INPUT, open_population, err);
+        st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err);
+    if (st == FRE_OK)
+        st = open_inverter(s, &inverter, err);
+    if (st == FRE_OK)
+        st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err);
     if (st == FRE_OK)
         st = make_plan(s, err);
     if (st == FRE_OK)
-        st = open_inverter(s, &inverter, err);
+        st = open_corpus(s, inverter, err);
     if (st == FRE_OK)
         st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err);
     if (st == FRE_OK)
