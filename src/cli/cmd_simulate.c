@@ -86,10 +86,6 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
 {
     fre_status st;
 
-    if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--max-cells-per-user needs --user-field F: without it each record is a "
-                        "user of its own");
     fre_simulate_opts_init(o);
     st = cli_plan_request(&o->plan, c, err);
     if (st == FRE_OK)
@@ -101,10 +97,10 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->output = cli_text(c, "output");
     o->force = cli_flag(c, "force");
     st = cli_corpus_opts(&o->corpus, c, err);
+    if (st == FRE_OK)
+        st = cli_user_opts(&o->corpus, c, err);
     if (st != FRE_OK)
         return st;
-    o->corpus.user_field = cli_text(c, "user-field");
-    o->corpus.user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
     o->search = cli_search_opts(c);

@@ -122,10 +122,6 @@ static fre_status check_together(const cli *c, fre_err *err)
     if (cli_whole(c, "paraphrases") > 0 && cli_given(c, "inverter") &&
         strcmp(cli_text(c, "inverter"), "none") == 0)
         return fre_fail(err, FRE_E_USAGE, "--paraphrases needs texts: leave out --inverter none");
-    if (cli_whole(c, "max-cells-per-user") > 1 && !cli_given(c, "user-field"))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--max-cells-per-user needs --user-field F: without it each record is a "
-                        "user of its own");
     return FRE_OK;
 }
 
@@ -161,10 +157,10 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
     st = cli_corpus_opts(&o->corpus, c, err);
+    if (st == FRE_OK)
+        st = cli_user_opts(&o->corpus, c, err);
     if (st != FRE_OK)
         return st;
-    o->corpus.user_field = cli_text(c, "user-field");
-    o->corpus.user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
     o->search = cli_search_opts(c);

@@ -48,6 +48,19 @@ fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err)
     return parse_delimiter(&out->delimiter, cli_text(c, "delimiter"), err);
 }
 
+fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
+{
+    const char *field = cli_text(c, "user-field");
+
+    o->user_field = field && strcmp(field, "none") == 0 ? NULL : field;
+    o->user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
+    if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--max-cells-per-user needs --user-field F: without it each record is a "
+                        "user of its own");
+    return FRE_OK;
+}
+
 static const char *delimiter_word(char d, char one[2])
 {
     for (size_t i = 0; i < sizeof delimiters / sizeof *delimiters; i++)

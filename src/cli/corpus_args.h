@@ -43,16 +43,18 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
     {.name = "user-field",                                                                         \
      .metavar = "F",                                                                               \
      .kind = CLI_STRING,                                                                           \
-     .help = "key or column that names the user (default: a record is a user)"},                   \
+     .help = "key or column that names the user; none, or left out: a record is a user"},         \
         CLI_CHOICE("user-fold", "HOW", cli_folds, .preset = "nfc",                                 \
                    .help = "what makes two names one user: the same bytes (none), Unicode's "      \
                            "canonical composition, or case as well")
 #define CLI_RECORDS_ARE_USERS                                                                      \
     "each record counts as a user of its own, so the claim is about one record: if people have "   \
-    "several, name them with --user-field F"
+    "several, name them with --user-field F; if not, say --user-field none"
 
 /* user_field and label_field stay NULL.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);
+/* Who wrote a record, by CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
+FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err);
 
 /* On standard error when --verbose is given, or always. */
 void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, uint64_t records,

@@ -173,3 +173,10 @@ def test_one_user_however_typed(fre, tmp_path):
     assert "the claim is about one record" in done.out.replace("\n  ", " ")
     release = json.loads((tmp_path / "synthesize.out" / "release.json").read_text())
     assert release["privacy_unit"] == "record"
+    for command, more in (("synthesize", ("--ledger", "none")), ("simulate", ())):
+        done = fre(command, "in.jsonl", "-o", f"{command}.out", "--force", *BUDGET, *NO_TEXT, *more,
+                   "--user-field", "none", "--json")
+        assert done.code == 0, done.err
+        assert not any("each record counts" in w for w in done.json()["warnings"])
+        release = json.loads((tmp_path / f"{command}.out" / "release.json").read_text())
+        assert release["privacy_unit"] == "record"
