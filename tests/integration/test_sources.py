@@ -174,8 +174,8 @@ def test_one_user_however_typed(fre, tmp_path):
     release = json.loads((tmp_path / "synthesize.out" / "release.json").read_text())
     assert release["privacy_unit"] == "record"
     for command, more in (("synthesize", ("--ledger", "none")), ("simulate", ())):
-        done = fre(command, "in.jsonl", "-o", f"{command}.out", "--force", *BUDGET, *NO_TEXT, *more,
-                   "--user-field", "none", "--json")
+        done = fre(command, "in.jsonl", "-o", f"{command}.out", "--force", *BUDGET[:2], "--threshold",
+                   "60", *BUDGET[4:], *NO_TEXT, *more, "--user-field", "none", "--json")
         assert done.code == 0, done.err
         assert not any("each record counts" in w for w in done.json()["warnings"])
         release = json.loads((tmp_path / f"{command}.out" / "release.json").read_text())

@@ -89,8 +89,8 @@ static fre_status reach(counts *c, entry **out, uint64_t key)
 {
     fre_status st = grow(c);
 
-    if (st != FRE_OK)
-        return st;
+    if (st != FRE_OK || !c->e) /* a grown table is there; gcc can't see it */
+        return st != FRE_OK ? st : FRE_E_NOMEM;
     *out = find(c, key);
     if (!(*out)->key) {
         (*out)->key = key;
