@@ -100,7 +100,7 @@ def test_standard_input_is_known_by_its_content(fre, tmp_path, corpus, home):
 
 
 RECORD_IS_USER = ("fre-e2t synthesize: warning: each record counts as a user of its own, so the claim "
-                  "is about one record: if people have several, name them with --user-field F")
+                  "is about one record: if people have several, name them with --user-field F; if not, say --user-field none")
 
 
 def test_a_state_folder_that_cannot_be_written(fre, tmp_path, corpus):
@@ -162,7 +162,9 @@ def test_a_folder_that_may_not_be_entered_refuses(tmp_path, corpus):
     assert not (tmp_path / "out").exists()
 
 
-PAPER = ["--accountant", "paper", "--sensitivity-ratio", "0.8", "--threshold", "90"]
+# So many records may be in the cells that the paper, which charges for one pair, claims too little.
+PAPER = ["--accountant", "paper", "--sensitivity-ratio", "0.8", "--threshold", "90", "--population",
+         "1000000000000", "--delta", "1e-6"]
 
 
 def test_the_papers_accountant_is_charged_what_is_certified(fre, tmp_path, corpus, home):
