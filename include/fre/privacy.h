@@ -202,9 +202,18 @@ FRE_API FRE_MUST_CHECK fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_quer
 
 /* ---- planning ----------------------------------------------------------------------------- */
 
+/** The rule for delta: at most 1/(10 N), so that the promise is expected to fail for a tenth of one
+ * user at most, of all N together.  This is the largest double that keeps it exactly, the default of
+ * every plan.  users: N; 0 counts as 1. */
+FRE_API double fre_default_delta(uint64_t users);
+/** A static sentence where delta is above 1/(10 N) as the nearest double has it (what "1e-8" reads as
+ * keeps the rule for N = 10^7); else NULL. */
+FRE_API const char *fre_delta_warning(double delta, uint64_t users);
+
 typedef struct fre_plan_request {
     double epsilon; /**< 0 < epsilon <= 50, or INFINITY: no privacy, p = 1 and sigma = 0 */
-    double delta;
+    double delta;   /**< 0 < delta < 1, or 0 for auto: fre_default_delta(population), which the
+                         request of a fre_plan then holds */
     uint64_t threshold;   /**< t >= 1 */
     double radius;        /**< r > 0 */
     uint64_t population;  /**< users at most, >= 1; records at most: c times as many */

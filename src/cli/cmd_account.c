@@ -49,9 +49,11 @@ static const cli_arg args[] = {
      .max_open = true,
      .preset = "1e-10",
      .help = "discrete noise: chance that rounding goes farther than accounted"},
-    CLI_HEADING("The question: one of the two"),
+    CLI_HEADING("The question: one of the two (default: --delta auto)"),
     CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX, .help = "find delta at this epsilon"),
-    CLI_INSIDE_ONE("delta", "D", .help = "find the least epsilon with at most this delta"),
+    CLI_INSIDE_ONE("delta", "D", .word = "auto",
+                   .help = "find the least epsilon with at most this delta; auto is 1/(10 N), N "
+                           "the population"),
 };
 
 /* The distributed mode's fields; the rest of out is there. */
@@ -175,43 +177,60 @@ static fre_status print_json(const fre_account *a, const fre_mechanism *m,
 static const char idealised[] =
     "Continuous noise is an idealisation in the distributed mode, where users add discrete noise.";
 
+static void print_warnings(FILE *f, const char *const *warnings, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        fputc('\n', f);
+        cli_styled(f, CLI_YELLOW, "Warning:");
+        fputc(' ', f);
+        cli_wrap(f, warnings[i], 9, 9);
+    }
+}
+
+/* --delta, which is auto where neither it nor --epsilon is given. */
+static double asked_delta(const cli *c)
+{
+    const bool given = cli_given(c, "delta") && !cli_get(c, "delta")->is_word;
+
+    return given ? cli_number(c, "delta") : fre_default_delta(cli_whole(c, "population"));
+}
+
 static fre_status run(cli *c, fre_err *err)
 {
     bool has_epsilon = cli_given(c, "epsilon"), has_split = cli_given(c, "split");
-    double split = cli_number(c, "split");
+    double split = cli_number(c, "split"), delta = asked_delta(c);
     fre_mechanism m;
     fre_account a;
-    const char *warnings[1] = {idealised};
-    size_t n_warnings;
+    const char *warnings[2], *weak;
+    size_t n_warnings = 0;
     fre_status st;
 
-    if (has_epsilon == cli_given(c, "delta"))
-        return fre_fail(err, FRE_E_USAGE, "give exactly one of --epsilon and --delta");
+    if (has_epsilon && cli_given(c, "delta"))
+        return fre_fail(err, FRE_E_USAGE, "give --epsilon or --delta, not both");
     mechanism_from(&m, c);
     if (m.p32 == 0)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
     if ((st = distributed_from(&m, c, err)) != FRE_OK)
         return st;
-    n_warnings = m.dist.on && m.noise == FRE_NOISE_CONTINUOUS;
     if (has_epsilon && has_split)
         st = fre_joint_delta_at_split(&a, &m, cli_number(c, "epsilon"), split, err);
     else if (has_epsilon)
         st = fre_joint_delta(&a, &m, cli_number(c, "epsilon"), err);
     else if (has_split)
-        st = epsilon_at_split(&a, &m, cli_number(c, "delta"), split, err);
+        st = epsilon_at_split(&a, &m, delta, split, err);
     else
-        st = fre_joint_epsilon(&a, &m, cli_number(c, "delta"), err);
+        st = fre_joint_epsilon(&a, &m, delta, err);
     if (st != FRE_OK)
         return st;
+    if (m.dist.on && m.noise == FRE_NOISE_CONTINUOUS)
+        warnings[n_warnings++] = idealised;
+    weak = fre_delta_warning(has_epsilon ? a.delta : delta, cli_whole(c, "population"));
+    if (weak)
+        warnings[n_warnings++] = weak;
     if (c->json)
         return print_json(&a, &m, warnings, n_warnings, err);
     print(stdout, &a, &m);
-    if (n_warnings > 0) {
-        putchar('\n');
-        cli_styled(stdout, CLI_YELLOW, "Warning:");
-        putchar(' ');
-        cli_wrap(stdout, idealised, 9, 9);
-    }
+    print_warnings(stdout, warnings, n_warnings);
     return FRE_OK;
 }
 

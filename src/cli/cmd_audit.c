@@ -71,6 +71,7 @@ static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     o->mechanism = plan.mechanism;
+    o->delta = plan.request.delta;
     o->split = plan.account.split;
     return FRE_OK;
 }
@@ -140,6 +141,8 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
         .dim = (uint32_t)cli_whole(c, "dimension"),
         .cells_per_user = 1,
     };
+    if (cli_get(c, "delta")->is_word)
+        o->delta = fre_default_delta(m->population);
     m->cell_edge = cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1 / sqrt(m->proj);
     if (m->p32 == 0)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
@@ -208,7 +211,8 @@ static json_t *mechanism_json(const fre_mechanism *m)
     return o;
 }
 
-static json_t *audit_json(const fre_audit *a, const fre_mechanism *m)
+/* weak: of the claim's delta, or NULL. */
+static json_t *audit_json(const fre_audit *a, const fre_mechanism *m, const char *weak)
 {
     json_t *list = json_array();
 
@@ -218,13 +222,13 @@ static json_t *audit_json(const fre_audit *a, const fre_mechanism *m)
             return NULL;
         }
     }
-    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o}",
+    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o, s:o}",
                      "epsilon_claimed", a->epsilon, "delta_claimed", a->delta,
                      "epsilon_lower_bound", a->epsilon_lower, "runs", (json_int_t)a->runs,
                      "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
                      a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
                      "curve", curve_json(&a->scenario[a->curve_worst]), "verdict", a->refuted ? "refuted" : "not refuted", "mechanism",
-                     mechanism_json(m), "scenarios", list);
+                     mechanism_json(m), "warnings", cli_warning_json(weak), "scenarios", list);
 }
 
 /* A defect that was put in is said; else nothing. */
@@ -319,6 +323,7 @@ static fre_status run(cli *c, fre_err *err)
                         .progress = &c->progress};
     fre_mechanism claimed;
     const bool own = cli_given(c, "tau") || cli_given(c, "sigma");
+    const char *weak;
     fre_audit *a = NULL;
     fre_status st = own ? from_numbers(&o, c, err) : from_plan(&o, c, err);
 
@@ -330,13 +335,16 @@ static fre_status run(cli *c, fre_err *err)
     claimed = o.mechanism;
     if (put_defect(&o.mechanism, c))
         o.claimed = &claimed;
+    weak = fre_delta_warning(o.delta, cli_whole(c, "population"));
+    if (weak)
+        cli_warn(c, "%s", weak);
     st = fre_audit_run(&a, &o, err);
     if (st != FRE_OK)
         return st;
     cli_progress_end();
     c->refuted = a->refuted;
     if (c->json) {
-        st = cli_json_print(audit_json(a, &o.mechanism), err);
+        st = cli_json_print(audit_json(a, &o.mechanism, weak), err);
     } else {
         print_table(stdout, a, &o.mechanism, c);
         print_verdict(stdout, a);

@@ -38,7 +38,7 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
         return fre_fail(err, FRE_E_USAGE, "give --cell-edge or --cell-scale, not both");
     fre_plan_request_init(&r);
     r.epsilon = cli_number(c, "epsilon");
-    r.delta = cli_number(c, "delta");
+    r.delta = cli_number(c, "delta"); /* 0: auto */
     r.threshold = cli_whole(c, "threshold");
     r.radius = cli_number(c, "radius");
     r.population = cli_whole(c, "population");
@@ -59,6 +59,11 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
     if (st == FRE_OK)
         *out = r;
     return st;
+}
+
+json_t *cli_warning_json(const char *warning)
+{
+    return warning ? json_pack("[s]", warning) : json_array();
 }
 
 fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)

@@ -15,7 +15,8 @@ static const cli_arg args[] = {
     CLI_HEADING("The mechanism"),
     CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX,
                  .help = "take sampling rate and noise from a plan for this budget"),
-    CLI_INSIDE_ONE("delta", "D", .preset = "1e-6", .help = "the other half of that budget"),
+    CLI_INSIDE_ONE("delta", "D", .word = "auto", .preset = "auto",
+                   .help = "the other half of that budget; auto is 1/(10 N), N the population"),
     CLI_POSITIVE("sampling-rate", "P", 1, .help = "chance that a record takes part"),
     CLI_POSITIVE("sigma", "S", 1e12,
                  .help = "standard deviation of the noise on a cell's sum, a coordinate"),
@@ -56,7 +57,7 @@ static fre_status mechanism_from(fre_ssp_query *q, uint64_t *p32, const cli *c, 
         return fre_fail(err, FRE_E_USAGE, "give --sigma or --epsilon, not both");
     fre_plan_request_init(&r);
     r.epsilon = cli_number(c, "epsilon");
-    r.delta = cli_number(c, "delta");
+    r.delta = cli_number(c, "delta"); /* 0: auto */
     r.threshold = cli_whole(c, "threshold");
     r.radius = q->radius;
     r.population = q->population;
@@ -195,7 +196,8 @@ static int set(json_t *o, const char *key, json_t *value)
     return json_object_set_new(o, key, value);
 }
 
-static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b)
+/* weak: of the budget's delta, or NULL. */
+static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b, const char *weak)
 {
     const struct {
         const char *key;
@@ -237,6 +239,7 @@ static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b)
     for (size_t i = 0; i < sizeof wholes / sizeof wholes[0]; i++)
         bad |= set(o, wholes[i].key, json_integer((json_int_t)wholes[i].value));
     bad |= set(o, "paper_vacuous", json_boolean(b->paper_vacuous || b->paper >= 1));
+    bad |= set(o, "warnings", cli_warning_json(weak));
     if (bad) {
         json_decref(o);
         return NULL;
@@ -249,13 +252,18 @@ static fre_status run(cli *c, fre_err *err)
     fre_ssp_query q;
     fre_ssp_bound b;
     fre_status st = query_from(&q, c, err);
+    const char *weak = NULL;
 
     if (st == FRE_OK)
         st = fre_ssp(&b, &q, err);
     if (st != FRE_OK)
         return st;
+    if (cli_given(c, "epsilon")) /* else there is no delta */
+        weak = fre_delta_warning(cli_number(c, "delta"), q.population);
+    if (weak)
+        cli_warn(c, "%s", weak);
     if (c->json)
-        return cli_json_print(to_json(&q, &b), err);
+        return cli_json_print(to_json(&q, &b, weak), err);
     print(stdout, &q, &b);
     return FRE_OK;
 }

@@ -17,8 +17,8 @@ extern const char *const cli_switch[]; /* on, off */
 
 /* Under a heading for the budget, where the command's own --epsilon comes first: its range differs. */
 #define CLI_PLAN_ARGS                                                                              \
-    CLI_INSIDE_ONE("delta", "D", .preset = "1e-6",                                                 \
-                   .help = "privacy budget delta; keep it below 1/population"),                    \
+    CLI_INSIDE_ONE("delta", "D", .word = "auto", .preset = "auto",                                 \
+                   .help = "privacy budget delta; auto is 1/(10 N), N the population"),            \
         CLI_WHOLE("threshold", "T", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "100",                \
                   .help = "how many similar texts make a frequent one"),                           \
         CLI_WHOLE("population", "N", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "10000000",          \
@@ -101,6 +101,8 @@ FRE_MUST_CHECK fre_status cli_collection(fre_distributed *out, const cli *c, fre
 FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
                                           fre_err *err);
 
+/* A list of one warning, of none for NULL.  NULL: out of memory. */
+json_t *cli_warning_json(const char *warning);
 /* `plan --json`; synthesize shows it too.  NULL: out of memory. */
 json_t *cli_plan_json(const fre_plan *plan);
 /* The table for people, 80 columns. */

@@ -17,7 +17,7 @@ def audit(fre, code, *args):
                                   ["--distributed", "--cover", "off"],
                                   ["--sensitivity", "worst-case"], ["--accountant", "paper"]])
 def test_plans_are_not_refuted(fre, more):
-    a = audit(fre, 0, "--epsilon", "4", "--population", "100000", *more)
+    a = audit(fre, 0, "--epsilon", "4", "--population", "100000", *more)  # delta 1/(10 N)
     assert a["verdict"] == "not refuted" and a["refuted"] is False
     assert a["epsilon_claimed"] == 4 and a["delta_claimed"] == 1e-6
     assert a["runs"] == 4000 and a["confidence"] == 0.999

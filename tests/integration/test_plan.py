@@ -57,14 +57,16 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
 def test_published_table(fre):
     """Best p and its noise at delta 1e-6, k 20, r .5, t 100, N 1e6: no worse than known."""
     for epsilon, ratio in (("1", 3.58), ("2", 1.552), ("4", 0.784), ("8", 0.453)):
-        p = plan(fre, "--epsilon", epsilon, "--population", "1000000", "--projection-dim", "20")
+        p = plan(fre, "--epsilon", epsilon, "--delta", "1e-6", "--population", "1000000",
+                 "--projection-dim", "20")
         assert p["sigma"] / p["sampling_rate"] <= ratio * 1.005
 
 
 @pytest.mark.parametrize("cells, ratio", [("2", 0.69), ("3", 0.95), ("5", 1.31), ("10", 2.2)])
 def test_several_cells_a_user(fre, cells, ratio):
     """Composed losses: sigma/p at epsilon 4, no worse than known; basic composition needs more."""
-    p = plan(fre, "--epsilon", "4", "--population", "1000000", "--max-cells-per-user", cells)
+    p = plan(fre, "--epsilon", "4", "--delta", "1e-6", "--population", "1000000",
+             "--max-cells-per-user", cells)
     assert p["composition"] == "pld"
     assert p["sigma"] / p["sampling_rate"] <= ratio
     assert 0.97e-6 <= p["delta"] <= 1e-6
@@ -107,12 +109,37 @@ def test_plan_for_people(fre):
         assert part in done.out
 
 
-def test_delta_above_one_over_population_warns(fre):
-    assert any("delta" in w for w in
-               plan(fre, "--epsilon", "4", "--delta", "1e-6", "--population", "1000000")["warnings"])
-    assert not any("1/population" in w for w in
-                   plan(fre, "--epsilon", "4", "--delta", "1e-8", "--population",
-                        "1000000")["warnings"])
+RULE = "delta is above 1/(10 N)"
+
+
+@pytest.mark.parametrize("delta, weak", [([], False), (["--delta", "auto"], False),
+                                         (["--delta", "1e-7"], False), (["--delta", "1e-8"], False),
+                                         (["--delta", "1.001e-7"], True), (["--delta", "1e-6"], True)])
+def test_delta_above_a_tenth_of_a_user_warns(fre, delta, weak):
+    budget = ["--epsilon", "4", "--population", "1000000", *delta]
+    p = plan(fre, *budget)
+    assert any(RULE in w for w in p["warnings"]) == weak
+    assert (RULE in " ".join(fre("plan", *budget).out.split())) == weak
+    assert p["delta_target"] == pytest.approx(float(delta[1]) if delta[1:] not in ([], ["auto"])
+                                              else 1e-7, rel=1e-15)
+    assert weak or p["delta_target"] <= 1e-7
+    audit = fre("audit", *budget, "--runs", "2000", "--dimension", "8", "--seed", "1", "--json")
+    assert any(RULE in w for w in audit.json()["warnings"]) == weak == (RULE in audit.err)
+    assert audit.json()["delta_claimed"] == p["delta_target"]
+    ssp = fre("ssp", *budget, "--json")
+    assert any(RULE in w for w in ssp.json()["warnings"]) == weak == (RULE in ssp.err)
+    assert ssp.json()["sigma"] == p["sigma"]
+    back = account_of(fre, p, *delta)
+    assert any(RULE in w for w in back["warnings"]) == weak
+    assert back["delta"] <= p["delta_target"] and back["epsilon"] == pytest.approx(4, rel=1e-2)
+
+
+def test_account_warns_of_the_delta_it_finds(fre):
+    of = ["account", "--sampling-rate", "0.8", "--tau", "80", "--sigma", "0.5", "--json",
+          "--population", "1000000"]
+    for epsilon in ("3", "8"):
+        a = fre(*of, "--epsilon", epsilon).json()
+        assert any(RULE in w for w in a["warnings"]) == (a["delta"] > 1e-7) == (epsilon == "3")
 
 
 def test_infeasible_says_what_to_change(fre):
@@ -134,7 +161,8 @@ def test_paper_presets_are_no_contradiction(fre):
 @pytest.mark.parametrize("more", [[], ["--distributed"], ["--max-cells-per-user", "2"]])
 def test_a_delta_that_is_no_claim(refused, more):
     refused(64, "fre-e2t plan: --delta 0.9 alone would allow publishing a sampled record outright "
-            "at every sampling rate: lower --delta to below one divided by the population",
+            "at every sampling rate: lower --delta to at most 1/(10 N), N being the population, "
+            "and below 0.01",
             "plan", "--epsilon", "4", "--delta", "0.9", *more)
 
 
@@ -144,8 +172,7 @@ def test_many_curious_users(fre):
 
 
 @pytest.mark.parametrize("args, sentence", [
-    ([], "give exactly one of --epsilon and --delta"),
-    (["--epsilon", "4", "--delta", "1e-6"], "give exactly one of --epsilon and --delta"),
+    (["--epsilon", "4", "--delta", "1e-6"], "give --epsilon or --delta, not both"),
     (["--sampling-rate", "1e-12", "--epsilon", "4"],
      "--sampling-rate must be at least 2^-32"),
 ])

@@ -2,7 +2,7 @@
 
 import pytest
 
-KEYS = """sampling_rate tau sigma radius psi neighbours count dimension projection_dim cell_edge
+KEYS = """warnings sampling_rate tau sigma radius psi neighbours count dimension projection_dim cell_edge
 population cells bound bound_sampling bound_noise m bound_repaired bound_release bound_pairs
 bound_paper paper_vacuous""".split()
 

@@ -21,6 +21,7 @@ static fre_plan_request request(double epsilon, double p, double v)
 
     fre_plan_request_init(&r);
     r.epsilon = epsilon;
+    r.delta = 1e-6;
     r.population = 1000000;
     r.proj = 20;
     r.accountant = FRE_ACCOUNTANT_PAPER;

@@ -20,6 +20,7 @@ static fre_plan_request request(double epsilon)
 
     fre_plan_request_init(&r);
     r.epsilon = epsilon;
+    r.delta = 1e-6;
     r.population = 1000000;
     r.proj = 20; /* the tables' */
     return r;
@@ -365,7 +366,7 @@ static void refused(const fre_plan_request *r, fre_status st, const char *words)
 static void bad_numbers_are_refused(void **state)
 {
     const double bad_epsilon[] = {0, -1, (double)NAN, 50.5, -HUGE_VAL};
-    const double bad_delta[] = {0, -1e-6, 1, 2, (double)NAN};
+    const double bad_delta[] = {-HUGE_VAL, -1e-6, 1, 2, (double)NAN}; /* 0 is auto */
     fre_plan_request r;
     size_t i;
 
@@ -581,10 +582,6 @@ static void warnings_name_what_is_weak(void **state)
     (void)state;
     r.population = 10000;
     assert_int_equal(plan_of(&r).n_warnings, 0);
-    r.population = 1000000; /* delta = 1/population */
-    assert_int_equal(plan_of(&r).n_warnings, 1);
-    assert_non_null(strstr(plan_of(&r).warnings[0], "lower --delta"));
-    r.population = 10000;
     r.epsilon = 11;
     assert_non_null(strstr(plan_of(&r).warnings[0], "epsilon is above 10"));
     r.population = 99; /* of a threshold of 100 */
@@ -592,6 +589,102 @@ static void warnings_name_what_is_weak(void **state)
     r.population = 100;
     assert_null(strstr(plan_of(&r).warnings[0], "nothing can be released"));
     r.population = 10000;
+}
+
+/* ---- delta against the population ---------------------------------------------------------- */
+
+static const uint64_t populations[] = {1,     2,      3,        7,        10,         99,        100,
+                                       1000,  6789,   33333,    100000,   300000,     1000000,   1000003,
+                                       3 << 20, 9999999, 10000000, 12345678, 123456789, 999999999999,
+                                       FRE_PRIVACY_POPULATION_MAX};
+#define N_POPULATIONS (sizeof populations / sizeof *populations)
+
+__extension__ typedef unsigned __int128 wide;
+
+/* d times 10 n against 1, exactly: both factors as whole numbers in long arithmetic. */
+static int against_the_rule(double d, uint64_t n)
+{
+    int e;
+    const wide whole = (wide)ldexp(frexp(d, &e), 53) * (10 * n); /* < 2^97 */
+    const wide one = (wide)1 << (53 - e);                        /* d is a whole number of 2^(e-53) */
+
+    return whole < one ? -1 : whole > one;
+}
+
+static void default_delta_keeps_the_rule(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < N_POPULATIONS; i++) {
+        const uint64_t n = populations[i];
+        const double d = fre_default_delta(n);
+
+        assert_true(against_the_rule(d, n) <= 0);                  /* never above ... */
+        assert_true(against_the_rule(nextafter(d, 1), n) > 0);     /* ... and no smaller than needed */
+        assert_null(fre_delta_warning(d, n));
+    }
+    assert_close(fre_default_delta(0), .1, 0, 1e-15);
+}
+
+static void delta_above_the_rule_is_warned_of(void **state)
+{
+    char number[40];
+
+    (void)state;
+    for (size_t i = 0; i < N_POPULATIONS; i++) {
+        const double rule = 1.0 / (10.0 * (double)populations[i]);
+
+        assert_null(fre_delta_warning(rule, populations[i]));
+        assert_null(fre_delta_warning(rule / 2, populations[i]));
+        assert_non_null(fre_delta_warning(nextafter(rule, 1), populations[i]));
+        assert_non_null(fre_delta_warning(1, populations[i]));
+    }
+    for (int k = 1; k <= 13; k++) { /* as people type it */
+        (void)snprintf(number, sizeof number, "1e-%d", k);
+        assert_null(fre_delta_warning(strtod(number, NULL), (uint64_t)(pow(10, k - 1) + .5)));
+        (void)snprintf(number, sizeof number, "1.0001e-%d", k);
+        assert_non_null(fre_delta_warning(strtod(number, NULL), (uint64_t)(pow(10, k - 1) + .5)));
+    }
+}
+
+static bool warned(const fre_plan *p)
+{
+    for (size_t i = 0; i < p->n_warnings; i++)
+        if (strstr(p->warnings[i], "above 1/(10 N)"))
+            return true;
+    return false;
+}
+
+static char *statement(const fre_plan *p, bool private_run);
+
+static void a_plan_without_delta_keeps_the_rule(void **state)
+{
+    static const uint64_t of[] = {1000, 30000, 10000000};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        for (int paper = 0; paper < 2; paper++) {
+            fre_plan_request r = request(8);
+            fre_plan p;
+            char *s;
+
+            r.population = of[i];
+            r.accountant = paper ? FRE_ACCOUNTANT_PAPER : FRE_ACCOUNTANT_JOINT;
+            r.delta = 0; /* auto */
+            p = plan_of(&r);
+            assert_close(p.request.delta, fre_default_delta(of[i]), 0, 0);
+            assert_true(p.account.delta <= p.request.delta);
+            s = statement(&p, true);
+            assert_null(strstr(s, "above 1/(10 N)"));
+            assert_false(warned(&p));
+            free(s);
+            r.delta = 1.01 / (10 * (double)of[i]);
+            p = plan_of(&r);
+            s = statement(&p, true);
+            assert_non_null(strstr(s, "This delta is above 1/(10 N)"));
+            assert_true(warned(&p));
+            free(s);
+        }
+    }
 }
 
 /* ---- the statement ------------------------------------------------------------------------ */
@@ -943,6 +1036,9 @@ int main(void)
         cmocka_unit_test(smallest_numbers_end),
         cmocka_unit_test(infinite_epsilon_is_no_privacy),
         cmocka_unit_test(warnings_name_what_is_weak),
+        cmocka_unit_test(default_delta_keeps_the_rule),
+        cmocka_unit_test(delta_above_the_rule_is_warned_of),
+        cmocka_unit_test(a_plan_without_delta_keeps_the_rule),
         cmocka_unit_test(statement_says_what_is_claimed),
         cmocka_unit_test(distributed_targets_are_met),
         cmocka_unit_test(distributed_noise_is_near_the_curators),

@@ -139,7 +139,7 @@ def once(a, x, accountant, k, epsilon, repeat):
     release = os.path.join(a.work, name)
     words = [a.program, "synthesize", x, "-o", release, "--force", "--quiet", "--ledger", "none",
              "--epsilon", epsilon, "--accountant", accountant, "--projection-dim", k,
-             "--population", a.population]
+             "--population", a.population, "--delta", "1e-6"]
     if a.inverter:
         words += ["--inverter", a.inverter]
     start = time.monotonic()

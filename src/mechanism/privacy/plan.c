@@ -9,7 +9,6 @@
 void fre_plan_request_init(fre_plan_request *r)
 {
     memset(r, 0, sizeof *r);
-    r->delta = 1e-6;
     r->threshold = 100;
     r->radius = 0.5;
     r->population = 10000000;
@@ -26,6 +25,30 @@ void fre_plan_request_init(fre_plan_request *r)
     r->dist.cover = true;
     r->dist.curious = 1;
     r->dist.dropout = 0.1;
+}
+
+/* ---- delta against the population ---------------------------------------------------------- */
+
+/* The double nearest to 1/(10 N): ten times a population is below 2^53, so exact. */
+static double delta_rule(uint64_t users)
+{
+    return 1 / (10 * (double)(users > 0 ? users : 1));
+}
+
+double fre_default_delta(uint64_t users)
+{
+    const double nearest = delta_rule(users);
+
+    /* fma has one rounding, which keeps the sign of nearest * 10 N - 1 */
+    return fma(nearest, 10 * (double)users, -1) > 0 ? nextafter(nearest, 0) : nearest;
+}
+
+const char *fre_delta_warning(double delta, uint64_t users)
+{
+    if (delta <= delta_rule(users))
+        return NULL;
+    return "delta is above 1/(10 N), N being the population: the promise about epsilon may fail for "
+           "some of the users; lower it (--delta auto is 1/(10 N)).";
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
@@ -256,7 +279,8 @@ static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
         fre_search_too_rare(r, fre_p32(fre_search_greatest(r))))
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "--delta %.6g alone would allow publishing a sampled record outright at "
-                        "every sampling rate: lower --delta to below one divided by the population",
+                        "every sampling rate: lower --delta to at most 1/(10 N), N being the "
+                        "population, and below 0.01",
                         r->delta);
     if (threshold > 0 && epsilon > 0)
         (void)snprintf(change, sizeof change, "raise --threshold to %.0f or --epsilon to %g",
@@ -387,7 +411,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
         return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
                         p->request.epsilon, p->request.delta,
                         p->request.delta > 0.01
-                            ? "lower --delta, which should be below one divided by the population"
+                            ? "lower --delta to at most 1/(10 N), N being the population"
                             : "raise --threshold or --epsilon");
     *p = best;
     return FRE_OK;
@@ -447,10 +471,10 @@ static double epsilon_of(const fre_plan *p, fre_sensitivity kind)
 static void common_warnings(fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
+    const char *weak = fre_delta_warning(p->request.delta, p->request.population);
 
-    if (p->request.delta >= 1.0 / (double)p->request.population)
-        fre_plan_warn(p, "delta is not below 1/population: a mechanism that publishes somebody's "
-                         "record outright could meet it; lower --delta.");
+    if (weak)
+        fre_plan_warn(p, weak);
     if (p->request.population < p->request.threshold)
         fre_plan_warn(p, "The population bound is below the threshold: no cell can hold enough "
                          "users, and nothing can be released; lower --threshold.");
@@ -489,13 +513,16 @@ static void fill_distributed(fre_plan *p)
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
 {
     fre_plan p;
-    fre_status st = check_request(r, err);
+    fre_status st;
 
-    if (st != FRE_OK)
-        return st;
     memset(&p, 0, sizeof p);
     p.request = *r;
-    fre_plan_mechanism(&p.mechanism, r);
+    if (fpclassify(r->delta) == FP_ZERO)
+        p.request.delta = fre_default_delta(r->population);
+    st = check_request(&p.request, err);
+    if (st != FRE_OK)
+        return st;
+    fre_plan_mechanism(&p.mechanism, &p.request);
     if (isinf(r->epsilon)) {
         plan_without_privacy(&p);
         *out = p;

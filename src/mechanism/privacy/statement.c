@@ -71,17 +71,16 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
     return st;
 }
 
-/* The rule: all users together are expected to lose the protection of at most a tenth of one. */
 static fre_status delta_rule(fre_buf *out, const fre_plan *p)
 {
-    const double users = (double)p->request.population, rule = 1 / (10 * users);
+    const double users = (double)p->request.population;
 
-    if (p->request.delta <= rule * (1 + 1e-9))
+    if (!fre_delta_warning(p->request.delta, p->request.population))
         return FRE_OK;
     return fre_buf_printf(out,
                           "This delta is above 1/(10 N) = %.3g for N = %.15g users: the promise about "
                           "epsilon may fail for %.2g of them.\n",
-                          rule, users, p->request.delta * users);
+                          1 / (10 * users), users, p->request.delta * users);
 }
 
 static fre_status numbers(fre_buf *out, const fre_plan *p)
