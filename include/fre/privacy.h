@@ -204,7 +204,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_quer
 
 /** The rule for delta: at most 1/(10 N), so that the promise is expected to fail for a tenth of one
  * user at most, of all N together.  This is the largest double that keeps it exactly, the default of
- * every plan.  users: N; 0 counts as 1. */
+ * every plan; users: N, less than 100 counting as 100, since no plan can use a delta near .01. */
 FRE_API double fre_default_delta(uint64_t users);
 /** A static sentence where delta is above 1/(10 N) as the nearest double has it (what "1e-8" reads as
  * keeps the rule for N = 10^7); else NULL. */

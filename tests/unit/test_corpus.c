@@ -1190,7 +1190,7 @@ static void test_expected_from_the_start(void **state)
     (void)state;
     assert_non_null(lines);
     for (int i = 0; i < LINES; i++)
-        (void)snprintf(lines + (size_t)i * LINE, LINE + 1, "request %7d\n", i);
+        (void)snprintf(lines + (size_t)i * LINE, LINE + 1, "request %7u\n", (unsigned)i % 10000000u);
     for (int packed = 0; packed < 2; packed++) {
         const fre_bytes plain = {(const uint8_t *)lines, (size_t)LINES * LINE};
         fre_corpus *c = NULL;

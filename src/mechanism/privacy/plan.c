@@ -35,12 +35,15 @@ static double delta_rule(uint64_t users)
     return 1 / (10 * (double)(users > 0 ? users : 1));
 }
 
+#define DEFAULT_USERS_MIN 100u /* delta .001: near .01 a sampled record could be shown outright */
+
 double fre_default_delta(uint64_t users)
 {
-    const double nearest = delta_rule(users);
+    const uint64_t n = users > DEFAULT_USERS_MIN ? users : DEFAULT_USERS_MIN;
+    const double nearest = delta_rule(n);
 
     /* fma has one rounding, which keeps the sign of nearest * 10 N - 1 */
-    return fma(nearest, 10 * (double)users, -1) > 0 ? nextafter(nearest, 0) : nearest;
+    return fma(nearest, 10 * (double)n, -1) > 0 ? nextafter(nearest, 0) : nearest;
 }
 
 const char *fre_delta_warning(double delta, uint64_t users)
