@@ -238,7 +238,7 @@ static void nothing_is_filled_before_the_entry(void **state)
         (void)close(fd); /* its own opening is what is looked for */
         _exit(fre_curator_synthesize(&rel, &o, NULL) == FRE_OK ? 0 : 1);
     }
-    for (int i = 0; i < 4000 && !has_open(pid, lock); i++)
+    for (int i = 0; i < 40000 && !has_open(pid, lock); i++)
         (void)usleep(5000);
     assert_int_equal(waitpid(pid, &status, WNOHANG), 0);
     if (!has_open(pid, lock)) {
