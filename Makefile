@@ -4,8 +4,9 @@ J ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 DESTDIR ?=
 SECONDS_EACH ?= 60
+LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct check-long fuzz format bench install clean
+.PHONY: all commands release dev check asan ct asan-long check-long fuzz format bench install clean
 
 all: release
 
@@ -26,9 +27,13 @@ check: dev
 	ctest --preset dev -j $(J)
 
 asan: commands
-	@cmake --preset asan --log-level=WARNING >/dev/null
+	@cmake --preset asan -DFRE_LONG=$(LONG) --log-level=WARNING >/dev/null
 	@cmake --build --preset asan -j $(J)
 	ctest --preset asan -j $(J)
+
+# With the tests of numbers that take minutes under sanitizers.
+asan-long:
+	$(MAKE) asan LONG=ON
 
 # Secrets poisoned under valgrind: no branch and no address may depend on one.
 ct: commands
@@ -42,7 +47,7 @@ fuzz: commands
 	tools/check-runpath build/fuzz
 	tools/run-fuzz build/fuzz $(SECONDS_EACH) $(T)
 
-check-long: check asan fuzz
+check-long: check asan-long fuzz
 
 format:
 	tools/format
