@@ -23,8 +23,9 @@ def hostile(tmp_path_factory):
     """The environment of a host with that locale, which localedef makes (it is part of libc)."""
     folder = tmp_path_factory.mktemp("locale")
     # It exits 1 for the categories that are left out.
-    subprocess.run(["localedef", "-c", "-i", HERE / "hostile.locale", folder / "hostile"],
-                   capture_output=True)
+    made = subprocess.run(["localedef", "-c", "-f", HERE / "hostile.charmap", "-i", HERE / "hostile.locale",
+                           folder / "hostile"], capture_output=True, text=True)
+    assert (folder / "hostile" / "LC_NUMERIC").exists(), made.stderr
     asan = os.environ.get("ASAN_OPTIONS", "")
     return {"LOCPATH": str(folder), "LD_PRELOAD": LIBRARY,
             "ASAN_OPTIONS": f"{asan}:verify_asan_link_order=0"}
