@@ -45,6 +45,13 @@ function(fre_module floor name uses externals)
         set_source_files_properties(${PROJECT_SOURCE_DIR}/src/${floor}/${name}/kernels_generic.c
             PROPERTIES COMPILE_OPTIONS -fno-sanitize=all)
     endif()
+    if(name STREQUAL model AND CMAKE_BUILD_TYPE STREQUAL Debug)
+        # Nearly all of the time of the tests goes to these loops.
+        foreach(set generic avx2 avx512)
+            set_property(SOURCE ${PROJECT_SOURCE_DIR}/src/${floor}/${name}/kernels_${set}.c
+                APPEND PROPERTY COMPILE_OPTIONS -O2)
+        endforeach()
+    endif()
     if(name IN_LIST FRE_O3_MODULES AND CMAKE_BUILD_TYPE STREQUAL Release)
         target_compile_options(fre-${name}-objects PRIVATE -O3)
     endif()
