@@ -112,10 +112,13 @@ FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
 /** SHA-256 of a file, streamed.  FRE_E_NOINPUT, FRE_E_IO, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path,
                                                   fre_err *err);
-/** SHA-256 of salt || content of the file, streamed. */
-FRE_API FRE_MUST_CHECK fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES],
-                                                         const char *path, fre_bytes salt,
-                                                         fre_err *err);
+/** SHA-256 of salt || all that is added.  Caller's storage; fre_sha256_end wipes it. */
+typedef struct fre_sha256 {
+    uint64_t state[13];
+} fre_sha256;
+FRE_API void fre_sha256_begin(fre_sha256 *h, fre_bytes salt);
+FRE_API void fre_sha256_add(fre_sha256 *h, const void *p, size_t n);
+FRE_API void fre_sha256_end(uint8_t out[FRE_HASH_BYTES], fre_sha256 *h);
 /** Up to n bytes into out; 0 at the end, -1 with errno. */
 typedef ssize_t fre_read_fn(void *ctx, uint8_t *out, size_t n);
 /** SHA-256 of salt || all that fn gives; name is for messages. */

@@ -37,6 +37,8 @@ typedef struct fre_input fre_input;
  * unreadable, a folder.  FRE_E_DATA, FRE_E_IO, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_input_open(fre_input **out, const char *path, bool again,
                                                  fre_err *err);
+/** A regular file from its start on, which can be read again on the same descriptor. */
+FRE_API bool fre_input_is_file(const fre_input *in);
 /** Embeddings: by the first bytes, or by a name that ends in .npy. */
 FRE_API bool fre_input_is_npy(const fre_input *in);
 /** SHA-256 of salt || all its bytes as they are stored; nothing is consumed.  FRE_E_STATE: not a file,
@@ -133,6 +135,18 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
  * file), FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
+/** A file, or what is kept in memory: fre_corpus_again will do. */
+FRE_API bool fre_corpus_can_again(const fre_corpus *c);
+/** From the first record again, on the same descriptor.  From here on the bytes are hashed behind the
+ * salt, and each pass must be of the same ones: the end of a pass fails where they are not.
+ * FRE_E_STATE: it can be read only once; FRE_E_AGAIN (also from fre_corpus_next): the file was
+ * changed since it was opened; otherwise as fre_corpus_open. */
+FRE_API FRE_MUST_CHECK fre_status fre_corpus_again(fre_corpus *c,
+                                                   const uint8_t salt[FRE_HASH_BYTES],
+                                                   fre_err *err);
+/** SHA-256 of salt || all bytes of the last whole pass as they are stored; false: there was none
+ * behind fre_corpus_again. */
+FRE_API bool fre_corpus_sha256(uint8_t out[FRE_HASH_BYTES], const fre_corpus *c);
 FRE_API void fre_corpus_get_about(const fre_corpus *c, fre_corpus_about *out);
 FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
 /** Records in the whole file as the share of bytes read so far suggests; 0: no idea.  For progress. */
@@ -160,6 +174,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char
                                                        fre_err *err);
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data,
                                                       fre_err *err);
+/** SHA-256 of salt || the file's bytes as they are stored, by the descriptor that is open; *known
+ * false: it is no file. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_sha256(uint8_t out[FRE_HASH_BYTES], bool *known,
+                                                 const fre_npy *f, fre_bytes salt, fre_err *err);
+/** FRE_E_AGAIN: the file was changed since it was opened. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_check(const fre_npy *f, fre_err *err);
 FRE_API size_t fre_npy_rows(const fre_npy *f);
 FRE_API size_t fre_npy_dim(const fre_npy *f);
 FRE_API bool fre_npy_has_meta(const fre_npy *f);

@@ -36,6 +36,8 @@ typedef struct fre_ledger_content {
     uint8_t salt[FRE_LEDGER_SALT_BYTES];
     uint64_t sum[2], texts; /**< of the texts' hashes, repeated ones included */
     uint64_t text[FRE_LEDGER_BINS], user[FRE_LEDGER_BINS], row[FRE_LEDGER_BINS];
+    uint8_t bytes[FRE_HASH_BYTES]; /**< if has_bytes, SHA-256 of salt || the input's bytes */
+    bool has_bytes;                /**< set with bytes by the caller, for a file */
 } fre_ledger_content;
 
 /** The salt of the book at path, for what is added next.  A book that is missing is made if make,
@@ -49,22 +51,13 @@ FRE_API void fre_ledger_add_user(fre_ledger_content *c, const void *user, size_t
 FRE_API void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim);
 
 typedef struct fre_ledger_spend {
-    const char *input_path;              /**< hashed if it is a regular file; NULL: name only */
     const char *data_name;               /**< 1..200 bytes of UTF-8; NULL: none */
     double epsilon, delta;               /**< finite, >= 0; delta <= 1 */
     double budget_epsilon, budget_delta; /**< <= 0: no limit given this time */
-    const fre_ledger_content *content;   /**< of this book's salt; NULL: not read yet */
+    const fre_ledger_content *content;   /**< of this book's salt; NULL: the name alone */
     bool apart; /**< the user says: not the data that it overlaps with (nor is it counted so) */
     const char *what;                    /**< output path and command, for people; NULL: none */
 } fre_ledger_spend;
-
-/** The input's hash under a book's salt.  Zero it before the first use; a check fills it and a later
- * record uses it again, so that what is booked is the content that the run began with. */
-typedef struct fre_ledger_print {
-    uint8_t salt[FRE_LEDGER_SALT_BYTES];
-    uint8_t hash[FRE_HASH_BYTES];
-    bool set;
-} fre_ledger_print;
 
 /** What releases of one set of data have spent in all.  Spent is rounded upward, left downward. */
 typedef struct fre_ledger_sum {
@@ -79,24 +72,20 @@ typedef struct fre_ledger_receipt {
     fre_ledger_sum sum;           /**< this release included */
 } fre_ledger_receipt;
 
-/** Data whose bytes cannot be read twice: standard input, a pipe, a device.  Before their content is
- * read, only a name tells what they are. */
-FRE_API bool fre_ledger_needs_name(const char *input_path);
-
 /** Record a spend; a file that is missing is made (FILE.lock stays beside it), one of an older version
- * is upgraded.  print: in and out, NULL allowed.  receipt NULL: not wanted.  Totals may pass a budget
+ * is upgraded.  receipt NULL: not wanted.  Totals may pass a budget
  * by a factor 1 + 1e-12, so that ten times 0.1 fits into 1.
  * FRE_E_REFUSED: a total would pass the budget (the smallest ever stated for this data counts, the
  * one of this spend included); FRE_E_DATA: the file is damaged or of a newer version (never
- * overwritten); FRE_E_USAGE: data that need a name without one, a number outside its range;
- * FRE_E_NOINPUT: the input cannot be read; FRE_E_IO; FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
+ * overwritten); FRE_E_ARG: neither name nor content; FRE_E_USAGE: a number or name outside its range;
+ * FRE_E_IO; FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
  * another process held the lock for half a minute, or the book was made anew since fre_ledger_begin;
  * FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt,
-                                                    fre_ledger_print *print, const char *path,
+                                                    const char *path,
                                                     const fre_ledger_spend *spend, fre_err *err);
 /** Would it be refused?  Same checks, nothing written; a missing file has no entries. */
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(fre_ledger_print *print, const char *path,
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(const char *path,
                                                    const fre_ledger_spend *spend, fre_err *err);
 
 /** Say what became of a recorded release.  Nothing if there is no such entry.  As record. */
@@ -110,8 +99,7 @@ typedef struct fre_ledger_overlap {
     double share; /**< estimated, of all distinct texts (users, embeddings) of both; 0: none */
     char name[201], date[32]; /**< of that entry; may be empty */
 } fre_ledger_overlap;
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_compare(fre_ledger_overlap *out,
-                                                     fre_ledger_print *print, const char *path,
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_compare(fre_ledger_overlap *out, const char *path,
                                                      const fre_ledger_spend *spend, fre_err *err);
 
 typedef enum fre_ledger_state {

@@ -19,6 +19,9 @@ typedef struct fre_survey_opts {
     uint32_t cells_per_user; /**< >= 1: a user's first so many distinct texts count */
     uint64_t population;     /**< more users are refused; 0: no bound */
     const fre_progress *progress; /**< NULL: none */
+    /** Told of each record that fre_survey_add_corpus takes; NULL: nobody. */
+    void (*seen)(void *ctx, const fre_record *rec);
+    void *seen_ctx;
 } fre_survey_opts;
 
 /** A user without a name is one for each record. */
@@ -44,12 +47,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, const char 
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim,
                                                      const char *user, size_t user_len,
                                                      fre_err *err);
-/** All further records of a corpus. */
+/** All further records of a corpus.  Also what fre_corpus_next returns. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus,
                                                         fre_err *err);
-/** All records of a file of texts.  Also what fre_corpus_open and _next return. */
-FRE_API FRE_MUST_CHECK fre_status fre_survey_add_file(fre_survey *s, const char *path,
-                                                      const fre_corpus_opts *opts, fre_err *err);
 FRE_API void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold);
 /** Marks of what was added as texts, and as rows; borrowed, not NULL. */
 FRE_API fre_overlap_set *fre_survey_texts(fre_survey *s);

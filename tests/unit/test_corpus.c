@@ -59,8 +59,21 @@ static void drain(outcome *o, fre_corpus *c)
         add(o, "invalid %llu\n", (unsigned long long)s.invalid);
 }
 
+static const uint8_t salt[FRE_HASH_BYTES] = {'s', 'a', 'l', 't'};
+
+static const uint8_t *salted(uint8_t out[FRE_HASH_BYTES], fre_bytes data)
+{
+    fre_sha256 h;
+
+    fre_sha256_begin(&h, (fre_bytes){salt, sizeof salt});
+    fre_sha256_add(&h, data.p, data.n);
+    fre_sha256_end(out, &h);
+    return out;
+}
+
 static outcome run(fre_bytes data, size_t chunk, const fre_corpus_opts *opts)
 {
+    uint8_t sum[FRE_HASH_BYTES], want[FRE_HASH_BYTES];
     outcome o = {FRE_OK, ""};
     fre_corpus *c = NULL;
     fre_err err = {""};
@@ -72,6 +85,17 @@ static outcome run(fre_bytes data, size_t chunk, const fre_corpus_opts *opts)
         return o;
     }
     drain(&o, c);
+    for (int pass = 2; pass < 4; pass++) { /* from its start again it is what it was */
+        outcome p = {FRE_OK, ""};
+
+        assert_int_equal(fre_corpus_again(c, salt, &err), FRE_OK);
+        drain(&p, c);
+        assert_int_equal(p.st, o.st);
+        assert_string_equal(p.text, o.text);
+        assert_int_equal(fre_corpus_sha256(sum, c), o.st == FRE_OK);
+        if (o.st == FRE_OK)
+            assert_memory_equal(sum, salted(want, data), sizeof sum);
+    }
     fre_corpus_free(c);
     return o;
 }
@@ -1003,6 +1027,32 @@ static void put(const char *path, fre_bytes data)
     assert_int_equal(fclose(f), 0);
 }
 
+/* On the descriptor that is open, whatever has the name now; and not if it was written to. */
+static void check_again(fre_corpus *c, const char *path, fre_bytes data, const char *want)
+{
+    uint8_t sum[FRE_HASH_BYTES], wanted[FRE_HASH_BYTES];
+    outcome o = {FRE_OK, ""};
+    char old[600];
+    FILE *f;
+    fre_err err = {""};
+
+    (void)snprintf(old, sizeof old, "%s.old", path);
+    assert_int_equal(rename(path, old), 0);
+    put(path, S("another file\n"));
+    assert_true(fre_corpus_can_again(c));
+    assert_int_equal(fre_corpus_again(c, salt, &err), FRE_OK);
+    drain(&o, c);
+    assert_int_equal(o.st, FRE_OK);
+    assert_string_equal(o.text, want);
+    assert_true(fre_corpus_sha256(sum, c));
+    assert_memory_equal(sum, salted(wanted, data), sizeof sum);
+    f = fopen(old, "ab");
+    assert_true(f && fputs("more\n", f) >= 0 && fclose(f) == 0);
+    assert_int_equal(fre_corpus_again(c, salt, &err), FRE_E_AGAIN);
+    assert_non_null(strstr(err.text, "was changed while it was read"));
+    assert_int_equal(unlink(old), 0);
+}
+
 static void check_file(const temp_dir *t, const char *name, fre_bytes data, const char *want)
 {
     char path[512];
@@ -1019,6 +1069,7 @@ static void check_file(const temp_dir *t, const char *name, fre_bytes data, cons
     fre_corpus_get_stats(c, &s);
     assert_int_equal(s.bytes, data.n);
     assert_int_equal(s.bytes_all, data.n);
+    check_again(c, path, data, want);
     fre_corpus_free(c);
 }
 
@@ -1137,6 +1188,9 @@ static void test_stdin(void **state)
     assert_int_equal(fre_corpus_open(&c, "-", NULL, &err), FRE_OK);
     drain(&o, c);
     assert_string_equal(o.text, "1:a\n2:b\n");
+    assert_false(fre_corpus_can_again(c));
+    assert_int_equal(fre_corpus_again(c, salt, &err), FRE_E_STATE);
+    assert_string_equal(err.text, "standard input: can be read only once");
     fre_corpus_get_stats(c, &s);
     assert_int_equal(s.bytes, 26);
     assert_int_equal(s.bytes_all, 0);

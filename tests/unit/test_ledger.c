@@ -44,8 +44,7 @@ static int teardown(void **state)
 static fre_ledger_spend named(const char *name, double epsilon, double delta, double max_epsilon,
                               double max_delta)
 {
-    return (fre_ledger_spend){.input_path = "-",
-                              .data_name = name,
+    return (fre_ledger_spend){.data_name = name,
                               .epsilon = epsilon,
                               .delta = delta,
                               .budget_epsilon = max_epsilon,
@@ -58,8 +57,8 @@ static fre_status record(const char *name, double epsilon, double delta, double 
 {
     fre_ledger_spend s = named(name, epsilon, delta, max_epsilon, max_delta);
     fre_err err = {""}, other = {""};
-    fre_status would = fre_ledger_check(NULL, book, &s, &other);
-    fre_status st = fre_ledger_record(NULL, NULL, book, &s, &err);
+    fre_status would = fre_ledger_check(book, &s, &other);
+    fre_status st = fre_ledger_record(NULL, book, &s, &err);
 
     assert_int_equal(st, would); /* the check foretells the record */
     assert_string_equal(err.text, other.text);
@@ -143,7 +142,7 @@ static void check_writes_nothing(void **state)
     fre_ledger_spend s = named("x", 1, 0, 2, 0);
 
     (void)state;
-    assert_int_equal(fre_ledger_check(NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_check(book, &s, NULL), FRE_OK);
     assert_int_equal(count_entries(tmp.path), 0);
 }
 
@@ -169,7 +168,7 @@ static void deltas_have_their_own_budget(void **state)
 
     (void)state;
     assert_int_equal(record("a", 0.1, 6e-6, 0, 1e-5), FRE_OK);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, &err), FRE_E_REFUSED);
     assert_non_null(strstr(err.text, "delta"));
     assert_non_null(strstr(err.text, "6e-06 of 1e-05"));
     assert_int_equal(record("a", 0.1, 4e-6, 0, 0), FRE_OK);
@@ -211,48 +210,12 @@ static void numbers_out_of_range_are_refused(void **state)
     name[200] = '\0';
     assert_int_equal(record(name, 1, 0, 0, 0), FRE_OK);
     assert_int_equal(record("\xc3\xa9t\xc3\xa9", 1, 0, 0, 0), FRE_OK);
-    assert_int_equal(fre_ledger_record(NULL, NULL, NULL, &s, NULL), FRE_E_ARG);
-    assert_int_equal(fre_ledger_record(NULL, NULL, "", &s, NULL), FRE_E_ARG);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, NULL, NULL), FRE_E_ARG);
-    s.data_name = s.input_path = NULL;
-    assert_int_equal(fre_ledger_check(NULL, book, &s, NULL), FRE_E_ARG);
+    assert_int_equal(fre_ledger_record(NULL, NULL, &s, NULL), FRE_E_ARG);
+    assert_int_equal(fre_ledger_record(NULL, "", &s, NULL), FRE_E_ARG);
+    assert_int_equal(fre_ledger_record(NULL, book, NULL, NULL), FRE_E_ARG);
+    s.data_name = NULL;
+    assert_int_equal(fre_ledger_check(book, &s, NULL), FRE_E_ARG);
 }
-
-static void content_is_the_key_not_the_path(void **state)
-{
-    char one[512], two[512], text[4096] = "", plain[65];
-    uint8_t hash[32];
-    fre_ledger_spend s = named(NULL, 1, 0, 1.5, 0);
-    fre_err err;
-
-    (void)state;
-    (void)temp_path(one, &tmp, "one.txt");
-    (void)temp_path(two, &tmp, "two.txt");
-    write_file(one, "private text", 12);
-    write_file(two, "private text", 12);
-    s.input_path = one;
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_OK);
-    s.input_path = two; /* a copy is the same data */
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_REFUSED);
-    write_file(two, "private texT", 12);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_OK);
-    assert_true(read_file(book, text, sizeof text - 1) > 0);
-    assert_null(strstr(text, "private"));
-    assert_int_equal(fre_sha256_file(hash, one, &err), FRE_OK);
-    fre_hex(plain, hash, sizeof hash);
-    assert_null(strstr(text, plain)); /* salted: the book does not confirm a guess by itself */
-    assert_int_equal(strlen(list().content), 64);
-    assert_string_equal(list().name, "none");
-    s.input_path = "-";
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_USAGE);
-    s.input_path = "/dev/null";
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_USAGE);
-    s.input_path = temp_path(two, &tmp, "absent");
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_NOINPUT);
-    assert_int_equal(list().n, 2);
-}
-
-/* ---- two keys ------------------------------------------------------------------------------ */
 
 static const char *private_file(char path[512], const char *name, const char *text)
 {
@@ -261,13 +224,56 @@ static const char *private_file(char path[512], const char *name, const char *te
     return path;
 }
 
+/* As a run that has read a file's bytes, for the book that is there or will be. */
+static void read_bytes(fre_ledger_content *c, const char *path)
+{
+    char text[64];
+    const long n = read_file(path, text, sizeof text);
+    fre_sha256 h;
+
+    assert_int_equal(fre_ledger_begin(c, book, false, NULL), FRE_OK);
+    fre_sha256_begin(&h, (fre_bytes){c->salt, sizeof c->salt});
+    fre_sha256_add(&h, text, (size_t)n);
+    fre_sha256_end(c->bytes, &h);
+    c->has_bytes = true;
+}
+
+/* path NULL: by name alone. */
 static fre_status spend(const char *path, const char *name, double epsilon, double max_epsilon)
 {
     fre_ledger_spend s = named(name, epsilon, 0, max_epsilon, 0);
+    fre_ledger_content c;
 
-    s.input_path = path;
-    return fre_ledger_record(NULL, NULL, book, &s, NULL);
+    if (path)
+        read_bytes(&c, path);
+    s.content = path ? &c : NULL;
+    return fre_ledger_record(NULL, book, &s, NULL);
 }
+
+static void content_is_the_key_not_the_path(void **state)
+{
+    char one[512], two[512], text[4096] = "", plain[65];
+    uint8_t hash[32];
+
+    (void)state;
+    (void)private_file(one, "one.txt", "private text");
+    (void)private_file(two, "two.txt", "private text");
+    assert_int_equal(spend(one, NULL, 1, 1.5), FRE_OK);
+    assert_int_equal(spend(two, NULL, 1, 0), FRE_E_REFUSED); /* a copy is the same data */
+    write_file(two, "private texT", 12);
+    assert_int_equal(spend(two, NULL, 1, 0), FRE_OK);
+    assert_true(read_file(book, text, sizeof text - 1) > 0);
+    assert_null(strstr(text, "private"));
+    assert_int_equal(fre_sha256_file(hash, one, NULL), FRE_OK);
+    fre_hex(plain, hash, sizeof hash);
+    assert_null(strstr(text, plain)); /* salted: the book does not confirm a guess by itself */
+    assert_int_equal(strlen(list().content), 64);
+    assert_string_equal(list().name, "none");
+    assert_int_equal(spend(NULL, NULL, 1, 0), FRE_E_ARG);
+    assert_int_equal(list().n, 2);
+}
+
+/* ---- two keys ------------------------------------------------------------------------------ */
 
 static void name_and_content_join(void **state)
 {
@@ -289,8 +295,8 @@ static void name_and_content_join(void **state)
     assert_int_equal(spend(may, NULL, .1, 0), FRE_E_REFUSED); /* its content leads to the name */
     write_file(may, "one\n", 4);
     assert_int_equal(spend(may, "other name", .1, 0), FRE_E_REFUSED);
-    assert_int_equal(spend("-", "requests", .1, 0), FRE_E_REFUSED);
-    assert_int_equal(spend("-", "other name", .1, 0), FRE_OK);
+    assert_int_equal(spend(NULL, "requests", .1, 0), FRE_E_REFUSED);
+    assert_int_equal(spend(NULL, "other name", .1, 0), FRE_OK);
     s = list();
     assert_int_equal(s.n, 5);
     assert_int_equal(s.n_sets, 3);
@@ -310,13 +316,13 @@ static void a_bridge_joins_two_sets(void **state)
 
     (void)state;
     (void)private_file(june, "june", "two\n");
-    assert_int_equal(spend("-", "requests", 2, 6), FRE_OK);
-    assert_int_equal(spend("-", "aside", 1, 0), FRE_OK);
+    assert_int_equal(spend(NULL, "requests", 2, 6), FRE_OK);
+    assert_int_equal(spend(NULL, "aside", 1, 0), FRE_OK);
     assert_int_equal(spend(june, NULL, 3, 0), FRE_OK);
     assert_int_equal(spend(june, "requests", 1.5, 0), FRE_E_REFUSED); /* 2 + 3 + 1.5 > 6 */
     assert_int_equal(spend(june, "requests", .5, 0), FRE_OK);
     assert_int_equal(spend(june, NULL, 1, 0), FRE_E_REFUSED);
-    assert_int_equal(spend("-", "requests", .5, 0), FRE_OK);
+    assert_int_equal(spend(NULL, "requests", .5, 0), FRE_OK);
     s = list();
     assert_int_equal(s.n_sets, 2);
     assert_int_equal(s.set[0], 0);
@@ -347,54 +353,53 @@ static void receipts_tell_the_entry_and_the_sum(void **state)
     fre_ledger_spend s = named("a", 1.5, 1e-6, 4, 0);
 
     (void)state;
-    assert_int_equal(fre_ledger_record(&r, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(&r, book, &s, NULL), FRE_OK);
     assert_string_equal(list().id, r.id);
     assert_int_equal(r.sum.releases, 1);
-    assert_int_equal(fre_ledger_record(&next, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(&next, book, &s, NULL), FRE_OK);
     assert_string_not_equal(next.id, r.id);
     assert_int_equal(next.sum.releases, 2);
     assert_close(next.sum.epsilon, 3, 1e-15, 0);
     assert_close(next.sum.left_epsilon, 1, 1e-15, 0);
     r = next;
-    assert_int_equal(fre_ledger_record(&next, NULL, book, &s, NULL), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_record(&next, book, &s, NULL), FRE_E_REFUSED);
     assert_memory_equal(&r, &next, sizeof r); /* written on success only */
 }
 
-/* What is booked is the content that the check saw, even if the file changes during the run. */
-static void the_print_of_the_check_is_booked(void **state)
+/* What is booked is what was read, whatever became of the file. */
+static void what_was_read_is_booked(void **state)
 {
-    fre_ledger_print print = {.set = false};
+    fre_ledger_content c;
     fre_ledger_spend s = named(NULL, 1, 0, 1.5, 0);
     char path[512];
 
     (void)state;
-    s.input_path = private_file(path, "f", "before");
-    assert_int_equal(fre_ledger_check(&print, book, &s, NULL), FRE_OK);
-    assert_true(print.set);
+    read_bytes(&c, private_file(path, "f", "before"));
+    s.content = &c;
+    assert_int_equal(fre_ledger_check(book, &s, NULL), FRE_OK);
     assert_false(path_exists(book));
     (void)private_file(path, "f", "after");
-    assert_int_equal(fre_ledger_record(NULL, &print, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     assert_int_equal(spend(path, NULL, 1, 0), FRE_OK); /* other content */
     (void)private_file(path, "f", "before");
     assert_int_equal(spend(path, NULL, 1, 0), FRE_E_REFUSED);
-    /* A print of another book's salt is no use: the file is read again. */
-    assert_int_equal(unlink(book), 0);
-    assert_int_equal(spend(path, NULL, 1, 1.5), FRE_OK);
-    assert_int_equal(fre_ledger_record(NULL, &print, book, &s, NULL), FRE_E_REFUSED);
 }
 
-static void inputs_that_need_a_name(void **state)
+/* Data without a text, from a pipe, have no name and no bytes: the entry has a key all the same. */
+static void data_of_nothing_have_a_key(void **state)
 {
-    char path[512];
+    fre_ledger_spend s = named(NULL, 1, 0, 1.5, 0);
+    fre_ledger_content c;
 
     (void)state;
-    assert_true(fre_ledger_needs_name("-"));
-    assert_true(fre_ledger_needs_name(NULL));
-    assert_true(fre_ledger_needs_name("/dev/null"));
-    assert_false(fre_ledger_needs_name(private_file(path, "f", "x")));
-    assert_false(fre_ledger_needs_name(temp_path(path, &tmp, "absent")));
-    assert_int_equal(spend("/dev/null", "a", 1, 0), FRE_OK);
-    assert_string_equal(list().content, "none");
+    assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
+    s.content = &c;
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(list().n, 1);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_REFUSED);
+    fre_ledger_add_text(&c, "one", 3);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(list().n_sets, 2);
 }
 
 /* ---- version 1 ------------------------------------------------------------------------------- */
@@ -426,7 +431,7 @@ static void version_1_is_read_and_upgraded(void **state)
     assert_int_equal(spend(path, NULL, 1.6, 0), FRE_E_REFUSED); /* its hash and budget count */
     assert_int_equal(read_file(book, text, sizeof text), (long)strlen(version_1));
     assert_int_equal(spend(path, NULL, .5, 0), FRE_OK);
-    assert_int_equal(spend("-", "requests", 1, 2.5), FRE_E_REFUSED);
+    assert_int_equal(spend(NULL, "requests", 1, 2.5), FRE_E_REFUSED);
     s = list();
     assert_int_equal(s.n, 3);
     assert_int_equal(s.n_sets, 2);
@@ -520,7 +525,7 @@ static void a_changed_byte_is_damage(void **state)
 
         whole[i] = was == '7' ? '6' : '7';
         write_file(book, whole, n);
-        assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_DATA);
+        assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_DATA);
         whole[i] = was;
     }
     write_file(book, whole, n);
@@ -546,7 +551,7 @@ static void what_became_of_a_release(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(fre_ledger_record(&r[i], NULL, book, &s, NULL), FRE_OK);
+        assert_int_equal(fre_ledger_record(&r[i], book, &s, NULL), FRE_OK);
     assert_int_equal(fre_ledger_conclude(book, r[2].id, false, NULL), FRE_OK);
     assert_int_equal(fre_ledger_conclude(book, r[0].id, true, NULL), FRE_OK);
     assert_int_equal(fre_ledger_conclude(book, "0000000000000000", true, NULL), FRE_OK);
@@ -565,7 +570,7 @@ static void one_record(void *ctx)
 {
     fre_ledger_spend s = named("a", 1, 0, 0, 0);
 
-    if (fre_ledger_record(NULL, NULL, ctx, &s, NULL) != FRE_OK)
+    if (fre_ledger_record(NULL, ctx, &s, NULL) != FRE_OK)
         _exit(1);
 }
 
@@ -627,7 +632,7 @@ static fre_status spend_texts(size_t first, size_t n, size_t times, bool backwar
     assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
     add_texts(&c, first, n, times, backwards);
     s.content = &c;
-    return fre_ledger_record(NULL, NULL, book, &s, NULL);
+    return fre_ledger_record(NULL, book, &s, NULL);
 }
 
 static void the_same_records_are_the_same_data(void **state)
@@ -666,18 +671,18 @@ static void overlap_is_told_and_may_be_denied(void **state)
     (void)state;
     assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
     add_texts(&c, 0, 4000, 1, false);
-    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_compare(&found, book, &s, NULL), FRE_OK);
     assert_true(found.share <= 0);
     assert_int_equal(spend_texts(2000, 4000, 1, false, "may", 1, 1.5), FRE_OK);
-    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_compare(&found, book, &s, NULL), FRE_OK);
     assert_close(found.share, 1. / 3, .1, 0);
     assert_string_equal(found.name, "may");
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_REFUSED);
     s.apart = true;
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     assert_int_equal(list().n_sets, 2);
     s.apart = false; /* surely the same now: nothing to ask */
-    assert_int_equal(fre_ledger_compare(&found, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_compare(&found, book, &s, NULL), FRE_OK);
     assert_true(found.share <= 0);
 }
 
@@ -706,16 +711,16 @@ static void users_and_embeddings_are_known(void **state)
         fre_ledger_add_user(&c, user, strlen(user));
     }
     s.content = &c;
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     s.content = &d;
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_REFUSED);
     assert_int_equal(fre_ledger_begin(&d, book, true, NULL), FRE_OK);
     for (size_t i = 500; i < 1500; i++) {
         (void)snprintf(user, sizeof user, "user %zu", i);
         fre_ledger_add_user(&d, user, strlen(user));
     }
     add_texts(&d, 0, 100, 1, false);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_REFUSED);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_REFUSED);
     fre_rng_wipe(&rng);
 }
 
@@ -737,12 +742,12 @@ static void content_belongs_to_one_book(void **state)
     assert_int_equal(spend_texts(0, 10, 1, false, NULL, 1, 0), FRE_OK);
     assert_int_equal(book_text(other), n);
     assert_memory_not_equal(strstr(text, "\"texts\""), strstr(other, "\"texts\""), 2000);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_E_AGAIN);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_E_AGAIN);
     assert_int_equal(list().n, 1);
     /* A book that is gone is begun again with the salt that was used. */
     assert_int_equal(unlink(book), 0);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     assert_int_equal(list().n_sets, 1);
 }
 
@@ -817,10 +822,10 @@ static void odd_paths_in_what_are_kept_readable(void **state)
 
     (void)state;
     s.what = "synthesize -o \xff\xfe\"out\"";
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     assert_string_equal(list().what, "synthesize -o ?\?\"out\"");
     s.what = NULL;
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, NULL), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, NULL), FRE_OK);
     assert_string_equal(list().what, "");
 }
 
@@ -874,16 +879,16 @@ static void damaged_books_are_refused_and_kept(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         write_file(book, bad[i], strlen(bad[i]));
-        assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_E_DATA);
+        assert_int_equal(fre_ledger_record(NULL, book, &s, &err), FRE_E_DATA);
         assert_non_null(strstr(err.text, "ledger.json"));
-        assert_int_equal(fre_ledger_check(NULL, book, &s, &err), FRE_E_DATA);
+        assert_int_equal(fre_ledger_check(book, &s, &err), FRE_E_DATA);
         assert_int_equal(fre_ledger_read(&b, book, &err), FRE_E_DATA);
         assert_int_equal(read_file(book, got, sizeof got), (long)strlen(bad[i]));
         assert_memory_equal(got, bad[i], strlen(bad[i]));
     }
     assert_null(b);
     write_file(book, HEAD SALT "\",\"entries\":[]}", strlen(HEAD SALT "\",\"entries\":[]}"));
-    assert_int_equal(fre_ledger_record(NULL, NULL, book, &s, &err), FRE_OK);
+    assert_int_equal(fre_ledger_record(NULL, book, &s, &err), FRE_OK);
     assert_int_equal(list().n, 1);
 }
 
@@ -894,19 +899,19 @@ static void unusable_places_are_io_errors(void **state)
     fre_err err;
 
     (void)state;
-    assert_int_equal(fre_ledger_record(NULL, NULL, temp_path(path, &tmp, "absent/l"), &s, &err),
+    assert_int_equal(fre_ledger_record(NULL, temp_path(path, &tmp, "absent/l"), &s, &err),
                      FRE_E_IO);
-    assert_int_equal(fre_ledger_record(NULL, NULL, tmp.path, &s, &err), FRE_E_IO); /* a folder */
-    assert_int_equal(fre_ledger_record(NULL, NULL, "/proc/ledger", &s, &err), FRE_E_IO);
+    assert_int_equal(fre_ledger_record(NULL, tmp.path, &s, &err), FRE_E_IO); /* a folder */
+    assert_int_equal(fre_ledger_record(NULL, "/proc/ledger", &s, &err), FRE_E_IO);
     assert_int_equal(symlink("nowhere", temp_path(path, &tmp, "dangling")), 0);
-    assert_int_equal(fre_ledger_record(NULL, NULL, path, &s, &err), FRE_E_IO);
+    assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_IO);
     (void)temp_path(path, &tmp, "big");
     write_file(path, "", 0);
     assert_int_equal(truncate(path, (64 << 20) + 1), 0);
-    assert_int_equal(fre_ledger_record(NULL, NULL, path, &s, &err), FRE_E_LIMIT);
+    assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_LIMIT);
     assert_int_equal(record("a", 1, 0, 0, 0), FRE_OK);
     assert_int_equal(symlink("ledger.json", temp_path(path, &tmp, "link")), 0);
-    assert_int_equal(fre_ledger_record(NULL, NULL, path, &s, &err),
+    assert_int_equal(fre_ledger_record(NULL, path, &s, &err),
                      FRE_OK); /* a link is followed */
     assert_int_equal(list().n, 2);
 }
@@ -926,7 +931,7 @@ static void failed_write_keeps_the_old_book(void **state)
 
         (void)signal(SIGXFSZ, SIG_IGN);
         _exit(setrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-                      fre_ledger_record(NULL, NULL, book, &s, NULL) == FRE_E_IO
+                      fre_ledger_record(NULL, book, &s, NULL) == FRE_E_IO
                   ? 0
                   : 1);
     }
@@ -950,7 +955,7 @@ static void two_processes_lose_no_entry(void **state)
             fre_ledger_spend one = named("a", 0.5, 1e-9, 0, 0);
 
             for (int i = 0; i < 50; i++) {
-                if (fre_ledger_record(NULL, NULL, book, &one, NULL) != FRE_OK)
+                if (fre_ledger_record(NULL, book, &one, NULL) != FRE_OK)
                     _exit(1);
             }
             _exit(0);
@@ -981,7 +986,7 @@ static void concurrent_writers_keep_the_budget(void **state)
             int done = 0;
 
             for (int i = 0; i < 10; i++) {
-                const fre_status st = fre_ledger_record(NULL, NULL, book, &one, NULL);
+                const fre_status st = fre_ledger_record(NULL, book, &one, NULL);
 
                 if (st != FRE_OK && st != FRE_E_REFUSED)
                     _exit(100);
@@ -1027,7 +1032,7 @@ static void kills_leave_a_whole_book(void **state)
             fre_ledger_spend one = named("a", 0.5, 0, 0, 0);
 
             for (;;) {
-                if (fre_ledger_record(NULL, NULL, book, &one, NULL) != FRE_OK ||
+                if (fre_ledger_record(NULL, book, &one, NULL) != FRE_OK ||
                     write(ends[1], "x", 1) != 1)
                     _exit(1);
             }
@@ -1087,7 +1092,7 @@ static void waiting_can_be_interrupted(void **state)
     (void)close(ends[1]);
     while (read(ends[0], lock, 1) < 0) /* the end of the pipe: the lock is held */
         continue;
-    st = fre_ledger_record(NULL, NULL, book, &s, NULL);
+    st = fre_ledger_record(NULL, book, &s, NULL);
     (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0)
         continue;
@@ -1114,8 +1119,8 @@ int main(void)
         T(a_bridge_joins_two_sets),
         T(sums_are_rounded_to_the_safe_side),
         T(receipts_tell_the_entry_and_the_sum),
-        T(the_print_of_the_check_is_booked),
-        T(inputs_that_need_a_name),
+        T(what_was_read_is_booked),
+        T(data_of_nothing_have_a_key),
         T(version_1_is_read_and_upgraded),
         T(a_record_only_appends),
         T(a_torn_line_is_none),

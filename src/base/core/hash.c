@@ -9,21 +9,42 @@
 
 #define READ_BYTES 65536u
 
-fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_err *err)
+_Static_assert(sizeof(fre_sha256) >= sizeof(crypto_hash_sha256_state) &&
+                   _Alignof(fre_sha256) >= _Alignof(crypto_hash_sha256_state),
+               "the state fits");
+
+static crypto_hash_sha256_state *state_of(fre_sha256 *h)
 {
-    return fre_sha256_file_salted(out, path, (fre_bytes){.p = NULL, .n = 0}, err);
+    return (crypto_hash_sha256_state *)(void *)h->state;
+}
+
+void fre_sha256_begin(fre_sha256 *h, fre_bytes salt)
+{
+    (void)crypto_hash_sha256_init(state_of(h));
+    if (salt.n > 0)
+        fre_sha256_add(h, salt.p, salt.n);
+}
+
+void fre_sha256_add(fre_sha256 *h, const void *p, size_t n)
+{
+    (void)crypto_hash_sha256_update(state_of(h), p, n);
+}
+
+/* What was hashed may be private text: the state's tail does not stay behind. */
+void fre_sha256_end(uint8_t out[FRE_HASH_BYTES], fre_sha256 *h)
+{
+    (void)crypto_hash_sha256_final(state_of(h), out);
+    fre_wipe(h, sizeof *h);
 }
 
 fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], fre_bytes salt, fre_read_fn *fn, void *ctx,
                            const char *name, fre_err *err)
 {
-    crypto_hash_sha256_state state;
+    fre_sha256 h;
     uint8_t block[READ_BYTES];
     fre_status st = FRE_OK;
 
-    crypto_hash_sha256_init(&state);
-    if (salt.n > 0)
-        crypto_hash_sha256_update(&state, salt.p, salt.n);
+    fre_sha256_begin(&h, salt);
     for (;;) {
         ssize_t n;
 
@@ -43,13 +64,12 @@ fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], fre_bytes salt, fre_read
         }
         if (n == 0)
             break;
-        crypto_hash_sha256_update(&state, block, (unsigned long long)n);
+        fre_sha256_add(&h, block, (size_t)n);
     }
     if (st == FRE_OK)
-        crypto_hash_sha256_final(&state, out);
-    /* The file may be private text: neither the buffer nor the state's tail stays behind. */
+        fre_sha256_end(out, &h);
     fre_wipe(block, sizeof block);
-    fre_wipe(&state, sizeof state);
+    fre_wipe(&h, sizeof h);
     return st;
 }
 
@@ -58,9 +78,9 @@ static ssize_t read_fd(void *ctx, uint8_t *out, size_t n)
     return read(*(const int *)ctx, out, n);
 }
 
-fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path, fre_bytes salt,
-                                  fre_err *err)
+fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_err *err)
 {
+    const fre_bytes none = {.p = NULL, .n = 0};
     fre_status st;
     int fd;
 
@@ -70,7 +90,7 @@ fre_status fre_sha256_file_salted(uint8_t out[FRE_HASH_BYTES], const char *path,
     if (fd < 0)
         return fre_fail(err, FRE_E_NOINPUT, "cannot open '%.300s': %s", path,
                         fre_core_errno_text(errno));
-    st = fre_sha256_read(out, salt, read_fd, &fd, path, err);
+    st = fre_sha256_read(out, none, read_fd, &fd, path, err);
     (void)close(fd);
     return st;
 }

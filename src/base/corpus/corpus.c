@@ -10,17 +10,18 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     const char *name[FRE_ROLES] = {o->text_field ? o->text_field : "text", o->user_field,
                                    o->label_field};
 
-    c->format = o->format;
+    c->asked_format = o->format;
+    c->asked_delimiter = o->delimiter;
+    c->asked_encoding = o->encoding ? strdup(o->encoding) : NULL;
     c->invalid = o->invalid;
     c->user_fold = o->user_fold;
     c->keep_json = o->keep_json;
     c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
-    if (o->na_values && !c->na)
+    if ((o->na_values && !c->na) || (o->encoding && !c->asked_encoding))
         return FRE_E_NOMEM;
     for (int r = 0; r < FRE_ROLES; r++) {
-        c->column[r] = FRE_COLUMN_NONE;
         if (!name[r])
             continue;
         c->field[r] = strdup(name[r]);
@@ -39,15 +40,25 @@ static fre_status no_fields(const fre_corpus *c, fre_err *err)
                     fre_role_flag(c->field[FRE_ROLE_USER] ? FRE_ROLE_USER : FRE_ROLE_LABEL));
 }
 
-static fre_status start(fre_corpus *c, const fre_corpus_opts *o, fre_err *err)
+/* Before the first record, the source being at its first byte. */
+static fre_status start(fre_corpus *c, fre_err *err)
 {
-    fre_status st = copy_options(c, o);
+    fre_status st;
 
-    if (st)
-        return fre_fail(err, st, "out of memory");
-    st = fre_decode_open(&c->decoder, o->encoding, c->src, err);
+    c->format = c->asked_format;
+    c->layout = FRE_LAYOUT_LINES;
+    c->delim = 0;
+    c->eol = '\n';
+    c->opened = c->separated = c->closed = c->eof = c->failed = false;
+    c->columns = c->begin = c->end = 0;
+    c->decoded = c->line = c->dropped = 0;
+    c->stats = (fre_corpus_stats){.records = 0};
+    for (int r = 0; r < FRE_ROLES; r++)
+        c->column[r] = FRE_COLUMN_NONE;
+    fre_decode_close(&c->decoder);
+    st = fre_decode_open(&c->decoder, c->asked_encoding, c->src, err);
     if (st == FRE_OK)
-        st = fre_corpus_sniff(c, o->delimiter, err);
+        st = fre_corpus_sniff(c, c->asked_delimiter, err);
     if (st == FRE_OK && c->format == FRE_CORPUS_TXT &&
         (c->field[FRE_ROLE_USER] || c->field[FRE_ROLE_LABEL]))
         return no_fields(c, err);
@@ -70,16 +81,35 @@ fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in, const fre_corp
     }
     c->input = in;
     c->src = &in->src;
-    c->eol = '\n';
     /* a byte can become three */
     fre_buf_init(&c->repaired, 3u * (size_t)FRE_CORPUS_TEXT_MAX + 1);
     fre_buf_init(&c->object, 3u * (size_t)FRE_CORPUS_TEXT_MAX + 1);
-    st = start(c, opts ? opts : &none, err);
+    st = copy_options(c, opts ? opts : &none);
+    st = st == FRE_OK ? start(c, err) : fre_fail(err, st, "out of memory");
     if (st == FRE_OK)
         *out = c;
     else
         fre_corpus_free(c);
     return st;
+}
+
+bool fre_corpus_can_again(const fre_corpus *c)
+{
+    return fre_src_can_rewind(c->src);
+}
+
+fre_status fre_corpus_again(fre_corpus *c, const uint8_t salt[FRE_HASH_BYTES], fre_err *err)
+{
+    fre_status st = fre_src_rewind(c->src, salt, err);
+
+    return st == FRE_OK ? start(c, err) : st;
+}
+
+bool fre_corpus_sha256(uint8_t out[FRE_HASH_BYTES], const fre_corpus *c)
+{
+    if (c->src->has_sum)
+        (void)memcpy(out, c->src->sum, FRE_HASH_BYTES);
+    return c->src->has_sum;
 }
 
 fre_status fre_corpus_open(fre_corpus **out, const char *path, const fre_corpus_opts *opts,
@@ -231,6 +261,16 @@ static fre_status fold_user(fre_corpus *c, fre_record *rec, fre_err *err)
     return FRE_OK;
 }
 
+/* What was read well before and is not now was changed, if the file says so. */
+static fre_status explain(const fre_corpus *c, fre_status st, const fre_err *why, fre_err *err)
+{
+    if (c->src->has_sum && st != FRE_E_INTERRUPTED && fre_src_check(c->src, err) != FRE_OK)
+        return FRE_E_AGAIN;
+    if (err)
+        *err = *why;
+    return st;
+}
+
 fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *err)
 {
     for (;;) {
@@ -244,6 +284,8 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
         if (st == FRE_OK && !got) {
             st = check_most(c, err);
             if (st == FRE_OK)
+                st = fre_src_finish(c->src, err);
+            if (st == FRE_OK)
                 *more = false;
             return st;
         }
@@ -256,11 +298,8 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
             c->stats.invalid = repaired + 1; /* a record counts once */
             continue;
         }
-        if (st) {
-            if (err)
-                *err = why;
-            return st;
-        }
+        if (st)
+            return explain(c, st, &why, err);
         if (skip)
             continue;
         deliver(c, rec, v, raw.line);
@@ -330,6 +369,7 @@ void fre_corpus_free(fre_corpus *c)
     fre_buf_wipe(&c->repaired);
     fre_buf_wipe(&c->object);
     free(c->na);
+    free(c->asked_encoding);
     for (int r = 0; r < FRE_ROLES; r++)
         free(c->field[r]);
     free(c);

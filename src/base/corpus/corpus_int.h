@@ -30,6 +30,10 @@ typedef struct fre_src {
     size_t chunk, pos, len;
     bool eof, failed;
     uint64_t bytes, bytes_all;
+    struct timespec changed; /* a file's, when it was opened */
+    uint8_t salt[FRE_HASH_BYTES], sum[FRE_HASH_BYTES]; /* of the last whole pass, if has_sum */
+    fre_sha256 hash;
+    bool hashing, has_sum;
     fre_src_kind kind;
     z_stream z;
     bool z_open, z_between; /* between two gzip members */
@@ -42,6 +46,15 @@ FRE_MUST_CHECK fre_status fre_src_open(fre_src *s, const char *path, bool again,
 /* chunk: bytes read at a time, >= 1 (tests use tiny ones to move every boundary). */
 FRE_MUST_CHECK fre_status fre_src_open_memory(fre_src *s, fre_bytes data, size_t chunk,
                                               fre_err *err);
+bool fre_src_can_rewind(const fre_src *s);
+/* From the first byte again, on the same descriptor; what is read from here on is hashed behind the
+ * salt.  FRE_E_STATE: it can be read only once; FRE_E_AGAIN: it is no longer what was opened. */
+FRE_MUST_CHECK fre_status fre_src_rewind(fre_src *s, const uint8_t salt[FRE_HASH_BYTES],
+                                         fre_err *err);
+/* At the end of a hashed pass.  FRE_E_AGAIN: the pass before had other bytes. */
+FRE_MUST_CHECK fre_status fre_src_finish(fre_src *s, fre_err *err);
+/* Is a file what it was when it was opened, by its size and the time of its last change? */
+FRE_MUST_CHECK fre_status fre_src_check(const fre_src *s, fre_err *err);
 /* Up to cap bytes (cap >= 1) into out; *got is 0 at the end only. */
 FRE_MUST_CHECK fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got,
                                        fre_err *err);
@@ -157,7 +170,9 @@ struct fre_corpus {
     fre_input *input; /* owned */
     fre_src *src;     /* the input's */
     fre_decoder decoder;
-    fre_corpus_format format; /* never AUTO once open */
+    fre_corpus_format asked_format, format; /* format: never AUTO once open */
+    char asked_delimiter;
+    char *asked_encoding; /* NULL: not given */
     fre_corpus_invalid invalid;
     fre_layout layout;
     bool opened, separated;   /* ARRAY, MEMBER: after the bracket; after a comma or the bracket */

@@ -49,6 +49,11 @@ fre_status fre_input_open_memory(fre_input **out, fre_bytes data, size_t chunk, 
     return st;
 }
 
+bool fre_input_is_file(const fre_input *in)
+{
+    return in->src.is_file;
+}
+
 bool fre_input_is_npy(const fre_input *in)
 {
     const size_t n = strlen(in->path);

@@ -16,6 +16,7 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "rows are read as they lie");
 
 struct fre_npy {
+    fre_input *input; /* owned; NULL: memory */
     char name[FRE_NAME_BYTES];
     const uint8_t *data; /* the first row */
     void *map;           /* NULL: not mapped */
@@ -204,12 +205,27 @@ static fre_status open_input(fre_npy **out, fre_input *in, bool numbers, fre_err
     }
     if (st == FRE_OK && !numbers)
         st = npy_sidecar_read(&f->meta, &f->has_meta, in->path, f->name, f->rows, f->dim, err);
-    fre_input_free(in);
+    if (f)
+        f->input = in;
+    else
+        fre_input_free(in);
     if (st == FRE_OK)
         *out = f;
     else
         fre_npy_free(f);
     return st;
+}
+
+fre_status fre_npy_sha256(uint8_t out[FRE_HASH_BYTES], bool *known, const fre_npy *f,
+                          fre_bytes salt, fre_err *err)
+{
+    *known = f->input && f->input->src.is_file;
+    return *known ? fre_input_sha256(out, f->input, salt, err) : FRE_OK;
+}
+
+fre_status fre_npy_check(const fre_npy *f, fre_err *err)
+{
+    return f->input ? fre_src_check(&f->input->src, err) : FRE_OK;
 }
 
 fre_status fre_npy_open_input(fre_npy **out, fre_input *in, fre_err *err)
@@ -370,6 +386,7 @@ void fre_npy_free(fre_npy *f)
     if (f->kept)
         fre_wipe(f->kept, f->kept_bytes);
     free(f->kept);
+    fre_input_free(f->input);
     free(f->released);
     free(f);
 }

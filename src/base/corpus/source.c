@@ -56,6 +56,8 @@ static fre_status src_fill(fre_src *s, fre_err *err)
         }
     }
     s->eof = got == 0;
+    if (s->hashing)
+        fre_sha256_add(&s->hash, s->in + s->len, (size_t)got);
     s->len += (size_t)got;
     s->bytes += (uint64_t)got;
     return FRE_OK;
@@ -239,9 +241,10 @@ fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
     }
     /* From its start: what a shell has read before is no part of the input. */
     s->is_file = S_ISREG(sb.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0;
-    if (s->is_file)
+    if (s->is_file) {
         s->bytes_all = (uint64_t)sb.st_size;
-    else if (again)
+        s->changed = sb.st_mtim;
+    } else if (again)
         st = src_keep(s, err);
     if (st == FRE_OK)
         st = src_start(s, FRE_SRC_CHUNK, err);
@@ -464,7 +467,8 @@ uint64_t fre_src_taken(const fre_src *s)
     return s->bytes - (s->len - s->pos);
 }
 
-void fre_src_close(fre_src *s)
+/* Before the first byte. */
+static void src_stop(fre_src *s)
 {
     if (s->z_open)
         (void)inflateEnd(&s->z);
@@ -473,17 +477,97 @@ void fre_src_close(fre_src *s)
         fre_wipe(s->in, s->chunk);
         free(s->in);
     }
+    fre_wipe(s->head, sizeof s->head);
+    fre_wipe(&s->hash, sizeof s->hash);
+    (void)memset(&s->z, 0, sizeof s->z);
+    s->zs = NULL;
+    s->in = NULL;
+    s->z_open = s->z_between = s->zs_between = s->eof = s->failed = s->hashing = false;
+    s->pos = s->len = s->head_at = s->head_n = 0;
+    s->bytes = 0;
+    s->kind = FRE_SRC_PLAIN;
+}
+
+static fre_status src_changed(const fre_src *s, fre_err *err)
+{
+    return fre_fail(err, FRE_E_AGAIN,
+                    "%s: was changed while it was read, so what was looked over is not what would "
+                    "be used; run this again when nothing writes to it",
+                    s->name);
+}
+
+fre_status fre_src_check(const fre_src *s, fre_err *err)
+{
+    struct stat sb;
+
+    if (!s->is_file)
+        return FRE_OK;
+    if (fstat(s->fd, &sb) != 0)
+        return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
+    return (uint64_t)sb.st_size == s->bytes_all && sb.st_mtim.tv_sec == s->changed.tv_sec &&
+                   sb.st_mtim.tv_nsec == s->changed.tv_nsec
+               ? FRE_OK
+               : src_changed(s, err);
+}
+
+bool fre_src_can_rewind(const fre_src *s)
+{
+    return s->is_file || s->fd < 0;
+}
+
+fre_status fre_src_rewind(fre_src *s, const uint8_t salt[FRE_HASH_BYTES], fre_err *err)
+{
+    fre_status st = fre_src_check(s, err);
+
+    if (st)
+        return st;
+    if (!fre_src_can_rewind(s))
+        return fre_fail(err, FRE_E_STATE, "%s: can be read only once", s->name);
+    src_stop(s);
+    if (s->is_file && lseek(s->fd, 0, SEEK_SET) != 0)
+        return fre_fail(err, FRE_E_IO, "%s: cannot be read again: %s", s->name,
+                        strerrordesc_np(errno));
+    s->has_sum = s->has_sum && memcmp(s->salt, salt, sizeof s->salt) == 0;
+    (void)memcpy(s->salt, salt, sizeof s->salt);
+    fre_sha256_begin(&s->hash, (fre_bytes){s->salt, sizeof s->salt});
+    s->hashing = true;
+    st = src_start(s, s->chunk, err);
+    s->failed = st != FRE_OK;
+    return st;
+}
+
+fre_status fre_src_finish(fre_src *s, fre_err *err)
+{
+    uint8_t sum[FRE_HASH_BYTES];
+    fre_status st = FRE_OK;
+
+    if (!s->hashing)
+        return FRE_OK;
+    while (st == FRE_OK && !s->eof) { /* what follows the last record */
+        s->pos = s->len;
+        st = src_fill(s, err);
+    }
+    if (st)
+        return st;
+    fre_sha256_end(sum, &s->hash);
+    s->hashing = false;
+    if (s->has_sum && memcmp(s->sum, sum, sizeof sum) != 0)
+        return src_changed(s, err);
+    (void)memcpy(s->sum, sum, sizeof sum);
+    s->has_sum = true;
+    return FRE_OK;
+}
+
+void fre_src_close(fre_src *s)
+{
+    src_stop(s);
     if (s->kept) {
         fre_wipe(s->kept, s->kept_bytes);
         free(s->kept);
     }
-    fre_wipe(s->head, sizeof s->head);
     if (s->own_fd)
         (void)close(s->fd);
     s->kept = NULL;
-    s->z_open = false;
-    s->zs = NULL;
-    s->in = NULL;
     s->own_fd = false;
     s->failed = true;
 }

@@ -170,7 +170,7 @@ fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
     return fre_overlap_add_row(s->row_marks, row, dim);
 }
 
-/* ---- a file ---------------------------------------------------------------------------------- */
+/* ---- a corpus -------------------------------------------------------------------------------- */
 
 fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err)
 {
@@ -183,6 +183,8 @@ fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err
         st = fre_corpus_next(corpus, &more, &rec, err);
         if (st != FRE_OK || !more)
             break;
+        if (s->opts.seen)
+            s->opts.seen(s->opts.seen_ctx, &rec);
         st = fre_survey_add_text(s, rec.text, rec.text_len, rec.user, rec.user_len, err);
         if (s->counts.records % PROGRESS_RECORDS != 0)
             continue;
@@ -195,18 +197,6 @@ fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err
     fre_corpus_get_stats(corpus, &stats);
     s->counts.empty += stats.empty;
     s->counts.invalid += stats.invalid;
-    return st;
-}
-
-fre_status fre_survey_add_file(fre_survey *s, const char *path, const fre_corpus_opts *opts,
-                               fre_err *err)
-{
-    fre_corpus *corpus = NULL;
-    fre_status st = fre_corpus_open(&corpus, path, opts, err);
-
-    if (st == FRE_OK)
-        st = fre_survey_add_corpus(s, corpus, err);
-    fre_corpus_free(corpus);
     return st;
 }
 

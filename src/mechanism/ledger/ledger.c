@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -217,16 +216,6 @@ fre_status fre_ledger_read(fre_ledger_book **out, const char *path, fre_err *err
 
 /* ---- one spend --------------------------------------------------------------------------- */
 
-bool fre_ledger_needs_name(const char *input_path)
-{
-    struct stat s;
-
-    if (!input_path || strcmp(input_path, "-") == 0)
-        return true;
-    /* A pipe can be read once only, and the run needs it.  A missing file is reported as one. */
-    return stat(input_path, &s) == 0 && !S_ISREG(s.st_mode);
-}
-
 static fre_status check_name(const char *name, fre_err *err)
 {
     size_t n = strnlen(name, LEDGER_NAME_MAX_BYTES + 1);
@@ -242,7 +231,7 @@ static fre_status check_name(const char *name, fre_err *err)
 
 static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
 {
-    if (!s || (!s->data_name && !s->input_path && !s->content))
+    if (!s || (!s->data_name && !s->content))
         return fre_fail(err, FRE_E_ARG, "a spend needs data");
     if (!isfinite(s->epsilon) || s->epsilon < 0)
         return fre_fail(err, FRE_E_USAGE,
@@ -254,32 +243,7 @@ static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "a ledger's budgets are a finite epsilon and a delta up "
                         "to 1");
-    if (s->data_name)
-        return check_name(s->data_name, err);
-    if (!s->content && fre_ledger_needs_name(s->input_path))
-        return fre_fail(err, FRE_E_USAGE,
-                        "'%.300s' can be read only once, so its data need a name in the ledger; "
-                        "give one with --data-name",
-                        s->input_path);
-    return FRE_OK;
-}
-
-/* The content's hash, unless print has it for this book's salt already. */
-static fre_status take_print(fre_ledger_print *print, const json_t *book, const char *input,
-                             fre_err *err)
-{
-    uint8_t salt[FRE_LEDGER_SALT_BYTES];
-    fre_status st = ledger_salt(salt, book, err);
-
-    if (st != FRE_OK || fre_ledger_needs_name(input) ||
-        (print->set && memcmp(print->salt, salt, sizeof salt) == 0))
-        return st;
-    st = fre_sha256_file_salted(print->hash, input, (fre_bytes){salt, sizeof salt}, err);
-    if (st == FRE_OK) {
-        memcpy(print->salt, salt, sizeof salt);
-        print->set = true;
-    }
-    return st;
+    return s->data_name ? check_name(s->data_name, err) : FRE_OK;
 }
 
 static fre_status random_bytes(uint8_t *out, size_t n, fre_err *err)
@@ -294,7 +258,7 @@ static fre_status random_bytes(uint8_t *out, size_t n, fre_err *err)
     return FRE_OK;
 }
 
-/* The book, or a new one in memory: with the salt of the content or the bytes' hash, if there is. */
+/* The book, or a new one in memory: with the salt of the content, if there is. */
 static fre_status open_book(ledger_disk *d, const uint8_t *salt_or_none, const char *path,
                             fre_err *err)
 {
@@ -371,19 +335,22 @@ static void draft_content(draft *d, const fre_ledger_content *c)
 {
     if (!c)
         return;
-    if (c->texts > 0)
-        ledger_records_digits(d->records, c);
+    if (c->has_bytes) {
+        fre_hex(d->content, c->bytes, sizeof c->bytes);
+        d->entry.content = d->content;
+    }
     ledger_sketch_digits(d->texts, c->text);
     ledger_sketch_digits(d->users, c->user);
     ledger_sketch_digits(d->rows, c->row);
+    if (c->texts > 0 || (!d->rows[0] && !c->has_bytes)) /* of nothing at all: a key is needed */
+        ledger_records_digits(d->records, c);
     d->entry.records = unless_empty(d->records);
     d->entry.texts = unless_empty(d->texts);
     d->entry.users = unless_empty(d->users);
     d->entry.rows = unless_empty(d->rows);
 }
 
-static fre_status make_draft(draft *d, const fre_ledger_spend *s, const fre_ledger_print *print,
-                             fre_err *err)
+static fre_status make_draft(draft *d, const fre_ledger_spend *s, fre_err *err)
 {
     uint8_t id[(FRE_LEDGER_ID_BYTES - 1) / 2];
     time_t now = (time_t)fre_clock_unix();
@@ -396,10 +363,6 @@ static fre_status make_draft(draft *d, const fre_ledger_spend *s, const fre_ledg
     fre_hex(d->id, id, sizeof id);
     if (gmtime_r(&now, &utc))
         (void)strftime(d->date, sizeof d->date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    if (!fre_ledger_needs_name(s->input_path)) {
-        fre_hex(d->content, print->hash, sizeof print->hash);
-        d->entry.content = d->content;
-    }
     draft_content(d, s->content);
     d->entry.apart = s->apart;
     d->entry.id = d->id;
@@ -459,23 +422,14 @@ static fre_status check_budget(fre_ledger_sum *after, const json_t *book,
     return FRE_OK;
 }
 
-static const uint8_t *salt_of(const fre_ledger_print *print, const fre_ledger_spend *spend)
-{
-    if (spend->content)
-        return spend->content->salt;
-    return print->set ? print->salt : NULL;
-}
-
-static fre_status examine(ledger_disk *disk, draft *d, fre_ledger_print *print, const char *path,
+static fre_status examine(ledger_disk *disk, draft *d, const char *path,
                           const fre_ledger_spend *spend, fre_err *err)
 {
-    fre_status st = open_book(disk, salt_of(print, spend), path, err);
+    fre_status st = open_book(disk, spend->content ? spend->content->salt : NULL, path, err);
 
     if (st == FRE_OK)
         st = check_salt(disk->book, spend->content, err);
-    if (st == FRE_OK)
-        st = take_print(print, disk->book, spend->input_path, err);
-    return st == FRE_OK ? make_draft(d, spend, print, err) : st;
+    return st == FRE_OK ? make_draft(d, spend, err) : st;
 }
 
 static fre_status write_entry(ledger_disk *disk, const char *path, const fre_ledger_entry *e,
@@ -490,10 +444,9 @@ static fre_status write_entry(ledger_disk *disk, const char *path, const fre_led
     return st;
 }
 
-fre_status fre_ledger_record(fre_ledger_receipt *receipt, fre_ledger_print *print, const char *path,
+fre_status fre_ledger_record(fre_ledger_receipt *receipt, const char *path,
                              const fre_ledger_spend *spend, fre_err *err)
 {
-    fre_ledger_print own = {.set = false};
     ledger_disk disk = {.book = NULL};
     fre_ledger_sum sum;
     char *real = NULL;
@@ -506,7 +459,7 @@ fre_status fre_ledger_record(fre_ledger_receipt *receipt, fre_ledger_print *prin
     if (st == FRE_OK)
         st = ledger_lock(&lock, real, err);
     if (st == FRE_OK)
-        st = examine(&disk, &d, print ? print : &own, real, spend, err);
+        st = examine(&disk, &d, real, spend, err);
     if (st == FRE_OK)
         st = check_budget(&sum, disk.book, &d.entry, err);
     if (st == FRE_OK)
@@ -546,7 +499,7 @@ fre_status fre_ledger_conclude(const char *path, const char id[FRE_LEDGER_ID_BYT
 }
 
 /* What check and compare do: draft the entry beside the book, and write nothing. */
-static fre_status look(ledger_disk *disk, draft *d, fre_ledger_print *print, const char *path,
+static fre_status look(ledger_disk *disk, draft *d, const char *path,
                        const fre_ledger_spend *spend, fre_err *err)
 {
     char *real = NULL;
@@ -556,19 +509,17 @@ static fre_status look(ledger_disk *disk, draft *d, fre_ledger_print *print, con
         st = ledger_resolve(&real, path, err);
     /* No lock: a line that is being written has no end yet. */
     if (st == FRE_OK)
-        st = examine(disk, d, print, real, spend, err);
+        st = examine(disk, d, real, spend, err);
     free(real);
     return st;
 }
 
-fre_status fre_ledger_check(fre_ledger_print *print, const char *path,
-                            const fre_ledger_spend *spend, fre_err *err)
+fre_status fre_ledger_check(const char *path, const fre_ledger_spend *spend, fre_err *err)
 {
-    fre_ledger_print own = {.set = false};
     ledger_disk disk = {.book = NULL};
     fre_ledger_sum sum;
     draft d;
-    fre_status st = look(&disk, &d, print ? print : &own, path, spend, err);
+    fre_status st = look(&disk, &d, path, spend, err);
 
     if (st == FRE_OK)
         st = check_budget(&sum, disk.book, &d.entry, err);
@@ -586,16 +537,15 @@ static bool surely_same(const fre_ledger_entry *a, const fre_ledger_entry *b)
     return same(a->name, b->name) || same(a->content, b->content) || same(a->records, b->records);
 }
 
-fre_status fre_ledger_compare(fre_ledger_overlap *out, fre_ledger_print *print, const char *path,
+fre_status fre_ledger_compare(fre_ledger_overlap *out, const char *path,
                               const fre_ledger_spend *spend, fre_err *err)
 {
-    fre_ledger_print own = {.set = false};
     ledger_disk disk = {.book = NULL};
     fre_ledger_overlap most = {.share = 0};
     fre_ledger_entry *e = NULL;
     size_t n = 0;
     draft d;
-    fre_status st = look(&disk, &d, print ? print : &own, path, spend, err);
+    fre_status st = look(&disk, &d, path, spend, err);
     bool known = false;
 
     if (st == FRE_OK)

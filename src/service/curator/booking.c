@@ -14,7 +14,6 @@
 static fre_ledger_spend spend_of(const curator_run *r)
 {
     return (fre_ledger_spend){
-        .input_path = r->opts->input,
         .data_name = r->opts->data_name,
         .epsilon = fre_plan_certified_epsilon(&r->plan),
         .delta = r->plan.request.delta,
@@ -84,7 +83,7 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
     const fre_curator_opts *o = r->opts;
     const fre_ledger_spend spend = spend_of(r);
     fre_ledger_overlap found = {.share = 0};
-    fre_status st = fre_ledger_compare(&found, &r->print, rel->ledger, &spend, why);
+    fre_status st = fre_ledger_compare(&found, rel->ledger, &spend, why);
     char older[240];
 
     if (st != FRE_OK || !(found.share > 0))
@@ -105,62 +104,22 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
     return FRE_OK;
 }
 
-static fre_status look(curator_run *r, fre_release *rel, const fre_ledger_content *content,
-                       fre_err *err)
+fre_status curator_ledger_look(curator_run *r, fre_release *rel, const fre_ledger_content *content,
+                               fre_err *err)
 {
     fre_ledger_spend spend;
     fre_err why = {""};
     fre_status st;
 
+    if (!r->books)
+        return FRE_OK;
     r->looked_at = content;
     st = content ? ask_about_overlap(r, rel, &why) : FRE_OK;
     spend = spend_of(r);
     if (st == FRE_OK)
-        st = fre_ledger_check(&r->print, rel->ledger, &spend, &why);
+        st = fre_ledger_check(rel->ledger, &spend, &why);
     r->looked_at = NULL;
     return settle(r, rel, st, &why, err);
-}
-
-static fre_status read_ahead(curator_run *r, fre_ledger_content *c, fre_err *err)
-{
-    fre_corpus *corpus = NULL;
-    fre_corpus_stats cs;
-    fre_record rec;
-    bool more = true;
-    fre_status st = fre_corpus_open(&corpus, r->opts->input, &r->opts->corpus, err);
-
-    for (size_t i = 1; st == FRE_OK; i++) {
-        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
-                               : fre_corpus_next(corpus, &more, &rec, err);
-        if (st != FRE_OK || !more)
-            break;
-        fre_ledger_add_text(c, rec.text, rec.text_len);
-        if (rec.user)
-            fre_ledger_add_user(c, rec.user, rec.user_len);
-        if (i % 65536 == 0) {
-            fre_corpus_get_stats(corpus, &cs);
-            fre_progress_update(r->opts->progress, "reading", cs.records, fre_corpus_expected(&cs));
-        }
-    }
-    fre_corpus_free(corpus);
-    return st;
-}
-
-/* By name and bytes, and by the records of a file that can be read twice: before they are embedded,
- * and in a dry run. */
-static fre_status first_look(curator_run *r, fre_release *rel, fre_err *err)
-{
-    const bool again = !fre_ledger_needs_name(r->opts->input);
-    fre_ledger_content ahead = r->content;
-    fre_status st = r->opts->data_name || again ? look(r, rel, NULL, err) : FRE_OK;
-
-    if (st == FRE_OK && r->books && again && !r->npy) {
-        st = read_ahead(r, &ahead, err);
-        if (st == FRE_OK)
-            st = look(r, rel, &ahead, err);
-    }
-    fre_wipe(&ahead, sizeof ahead);
-    return st;
 }
 
 fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
@@ -184,12 +143,7 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
     }
     r->books = true;
     st = find_ledger(r, rel, err);
-    return st == FRE_OK && r->books ? first_look(r, rel, err) : st;
-}
-
-fre_status curator_ledger_read(curator_run *r, fre_release *rel, fre_err *err)
-{
-    return r->books ? look(r, rel, &r->content, err) : FRE_OK;
+    return st == FRE_OK && o->data_name ? curator_ledger_look(r, rel, NULL, err) : st;
 }
 
 fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
@@ -201,7 +155,7 @@ fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
     if (!r->books)
         return FRE_OK;
     spend.content = &r->content;
-    st = fre_ledger_record(&rel->receipt, &r->print, rel->ledger, &spend, &why);
+    st = fre_ledger_record(&rel->receipt, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
     return settle(r, rel, st, &why, err);
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* ---- plan ------------------------------------------------------------------------------------ */
@@ -53,7 +52,7 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
     return st;
 }
 
-/* The input is opened here; only a file is opened again. */
+/* The input is opened here, and nowhere again. */
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_input *in = NULL;
@@ -94,6 +93,8 @@ void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
 
 /* ---- survey ---------------------------------------------------------------------------------- */
 
+#define SURVEY_ROWS 1024u
+
 static void show_survey(curator_run *r)
 {
     fre_survey_counts n;
@@ -112,14 +113,11 @@ static void show_survey(curator_run *r)
         r->opts->looked(r->opts->looked_ctx, &r->stats);
 }
 
-/* A file can be read twice: what can be refused is refused before the first text is embedded.  A dry
- * run reads whatever it is given. */
-static bool can_survey_first(const fre_curator_opts *o)
+/* Where it can be read twice, what can be refused is refused before the first text is embedded.  A
+ * dry run reads whatever it is given. */
+static bool can_survey_first(const curator_run *r)
 {
-    struct stat s;
-
-    return o->dry_run ||
-           (strcmp(o->input, "-") != 0 && stat(o->input, &s) == 0 && S_ISREG(s.st_mode));
+    return r->opts->dry_run || r->npy || fre_corpus_can_again(r->corpus);
 }
 
 static fre_status check_corpus(const curator_run *r, fre_err *err)
@@ -130,43 +128,88 @@ static fre_status check_corpus(const curator_run *r, fre_err *err)
                : FRE_OK;
 }
 
+static void see_record(void *ctx, const fre_record *rec)
+{
+    curator_run *r = ctx;
+
+    if (!r->books)
+        return;
+    fre_ledger_add_text(&r->ahead, rec->text, rec->text_len);
+    if (rec->user)
+        fre_ledger_add_user(&r->ahead, rec->user, rec->user_len);
+}
+
+static fre_status survey_texts(curator_run *r, fre_err *err)
+{
+    fre_status st = fre_corpus_can_again(r->corpus)
+                        ? fre_corpus_again(r->corpus, r->content.salt, err)
+                        : FRE_OK;
+
+    if (st == FRE_OK)
+        st = fre_survey_add_corpus(r->survey, r->corpus, err);
+    if (st == FRE_OK)
+        r->ahead.has_bytes = fre_corpus_sha256(r->ahead.bytes, r->corpus);
+    return st;
+}
+
 static fre_status survey_rows(curator_run *r, fre_err *err)
 {
     const size_t rows = fre_npy_rows(r->npy);
-    float *x = calloc(r->dim, sizeof *x);
+    float *x = calloc(SURVEY_ROWS * (size_t)r->dim, sizeof *x);
     fre_status st = x ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
 
-    for (size_t i = 0; st == FRE_OK && i < rows; i++) {
-        st = curator_rows(r, x, i, 1, err);
-        if (st == FRE_OK)
-            st = fre_survey_add_row(r->survey, x, r->dim, NULL, 0, err);
+    for (size_t from = 0, n = 0; st == FRE_OK && from < rows; from += n) {
+        n = rows - from < SURVEY_ROWS ? rows - from : SURVEY_ROWS;
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                               : curator_rows(r, x, from, n, err);
+        for (size_t i = 0; st == FRE_OK && i < n; i++) {
+            st = fre_survey_add_row(r->survey, x + i * r->dim, r->dim, NULL, 0, err);
+            if (r->books)
+                fre_ledger_add_row(&r->ahead, x + i * r->dim, r->dim);
+        }
+        fre_progress_update(r->opts->progress, "reading", from, rows);
     }
     if (x)
-        fre_wipe(x, r->dim * sizeof *x);
+        fre_wipe(x, SURVEY_ROWS * (size_t)r->dim * sizeof *x);
     free(x);
     return st;
 }
 
-static fre_status survey(curator_run *r, fre_err *err)
+/* The file's bytes are a key of the data in the ledger. */
+static fre_status hash_rows_file(curator_run *r, fre_err *err)
+{
+    const fre_bytes salt = {r->content.salt, sizeof r->content.salt};
+
+    return r->npy && r->books
+               ? fre_npy_sha256(r->content.bytes, &r->content.has_bytes, r->npy, salt, err)
+               : FRE_OK;
+}
+
+static fre_status survey(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
                                 .population = o->plan.population,
-                                .progress = o->progress};
+                                .progress = o->progress,
+                                .seen = see_record,
+                                .seen_ctx = r};
     fre_status st = fre_survey_new(&r->survey, &so, err);
 
-    if (st != FRE_OK || !can_survey_first(o))
+    if (st != FRE_OK || !can_survey_first(r))
         return st;
-    if (r->npy)
-        st = survey_rows(r, err);
-    else if (o->dry_run)
-        st = fre_survey_add_corpus(r->survey, r->corpus, err);
-    else
-        st = fre_survey_add_file(r->survey, o->input, &o->corpus, err);
+    st = hash_rows_file(r, err);
+    r->ahead = r->content;
+    if (st == FRE_OK)
+        st = r->npy ? survey_rows(r, err) : survey_texts(r, err);
+    if (st == FRE_OK)
+        st = curator_ledger_look(r, rel, &r->ahead, err);
     if (st != FRE_OK)
         return st;
     show_survey(r);
-    return check_corpus(r, err);
+    st = check_corpus(r, err);
+    return st == FRE_OK && r->corpus && !o->dry_run
+               ? fre_corpus_again(r->corpus, r->content.salt, err)
+               : st;
 }
 
 /* Behind the intake of what could be read only once: still before anything is spent or released. */
@@ -373,11 +416,13 @@ static fre_status mechanism(curator_run *r, fre_release *rel, const fre_inverter
         st = open_spool(r, err);
     if (st == FRE_OK)
         st = r->npy ? curator_intake_rows(r, err) : curator_intake_texts(r, err);
+    if (st == FRE_OK && r->corpus)
+        r->content.has_bytes = fre_corpus_sha256(r->content.bytes, r->corpus);
     middle = fre_clock_ms();
     if (st == FRE_OK)
         st = check_late(r, inverter, err);
     if (st == FRE_OK)
-        st = curator_ledger_read(r, rel, err);
+        st = curator_ledger_look(r, rel, &r->content, err);
     if (st == FRE_OK)
         st = curator_aggregate(r, err);
     rel->seconds[0] = (double)(middle - start) / 1000;
@@ -493,7 +538,7 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     if (st == FRE_OK)
         st = curator_ledger_check(r, rel, err);
     if (st == FRE_OK)
-        st = survey(r, err);
+        st = survey(r, rel, err);
     if (st == FRE_OK)
         st = open_corpus(r, *inverter, err);
     if (st != FRE_OK)

@@ -1,5 +1,5 @@
 /* curator/intake_npy.c - pass one over embeddings made before (`fre-e2t embed`): a row is a
- * record.  Rows are read from the mapped file again in pass two, so there is no spool. */
+ * record.  Rows are read from the mapped file once more in pass two, so there is no spool. */
 #include "internal.h"
 
 #include <stdlib.h>
@@ -7,15 +7,30 @@
 
 #define CHUNK_ROWS 16384u
 
-fre_status curator_rows(const curator_run *r, float *out, size_t from, size_t n, fre_err *err)
+/* The file is mapped, so what it holds can change under every pass: each row goes into a chain of
+ * hashes, and what is summed must be what was counted and what was looked over. */
+fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_err *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        fre_status st = fre_npy_row(r->npy, out + i * r->dim, from + i, err);
+    fre_status st = fre_npy_check(r->npy, err); /* a map beyond the end of a file kills */
 
-        if (st != FRE_OK)
-            return st;
+    if (from == 0)
+        memset(r->rows_now, 0, sizeof r->rows_now);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        st = fre_npy_row(r->npy, out + i * r->dim, from + i, err);
+        if (st == FRE_OK)
+            fre_hash128(r->rows_now, r->rows_now, out + i * r->dim, r->dim * sizeof *out);
     }
+    if (st != FRE_OK)
+        return st;
     fre_npy_release_before(r->npy, from + n);
+    if (from + n < fre_npy_rows(r->npy))
+        return FRE_OK;
+    if (r->has_rows_before && memcmp(r->rows_before, r->rows_now, sizeof r->rows_now) != 0)
+        return fre_fail(err, FRE_E_AGAIN,
+                        "%s was changed while it was read; run this again when nothing writes to it",
+                        r->opts->input);
+    memcpy(r->rows_before, r->rows_now, sizeof r->rows_now);
+    r->has_rows_before = true;
     return FRE_OK;
 }
 
@@ -30,10 +45,6 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
         const bool blank = fre_embed_is_blank(x + i * r->dim, r->dim);
 
         fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
-        if (!r->surveyed)
-            st = fre_survey_add_row(r->survey, x + i * r->dim, r->dim, NULL, 0, err);
-        if (st != FRE_OK)
-            return st;
         st = curator_set_cell(r, from + i, blank ? NULL : &cell[i]);
         if (st != FRE_OK)
             return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));

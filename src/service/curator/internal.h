@@ -22,8 +22,10 @@ typedef struct curator_run {
     uint32_t dim;
     fre_embedder *embedder; /* NULL for a .npy without inversion */
     fre_npy *npy;           /* NULL for texts */
+    uint8_t rows_now[32], rows_before[32]; /* hashes of its rows: of those so far, of a whole pass */
+    bool has_rows_before;
     fre_survey *survey;     /* of the whole input, or of what was read of it so far; ... */
-    bool surveyed;          /* ... the whole */
+    bool surveyed;          /* ... the whole, before the pass that is released */
     fre_corpus *corpus;     /* NULL for a .npy */
     fre_sketch *sketch;
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
@@ -53,9 +55,9 @@ typedef struct curator_run {
     fre_curator_stats stats;
 
     bool books; /* this run goes into the ledger */
-    fre_ledger_print print;
     fre_ledger_content content; /* if it books; SECRET */
-    const fre_ledger_content *looked_at; /* all of the input; NULL: not read yet */
+    fre_ledger_content ahead;   /* the same of the survey's pass */
+    const fre_ledger_content *looked_at; /* while the ledger is asked; NULL: the name alone */
     bool asked, apart; /* the user was asked, and says: not the data that it overlaps with */
 
     /* pass two */
@@ -74,8 +76,9 @@ FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint
 /* Cells of n embeddings, in parallel. */
 FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x,
                                         size_t n, fre_err *err);
-/* n rows of the .npy from `from` on, into out (n x dim). */
-FRE_MUST_CHECK fre_status curator_rows(const curator_run *r, float *out, size_t from, size_t n,
+/* n rows of the .npy from `from` on, into out (n x dim); whoever reads them reads all, in order.
+ * FRE_E_AGAIN: they are not those of the pass before. */
+FRE_MUST_CHECK fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n,
                                        fre_err *err);
 /* Enter text index i's cell (made when new); NULL: it has none. */
 FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell);
@@ -86,11 +89,12 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 /* Name and hash of what made the embeddings, as a sidecar has them. */
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
 
-/* The ledger (booking.c).  Check before anything is read; again when everything is; record before
- * anything is written; conclude behind it, with the run's status.  They leave in rel what the caller
- * is told. */
+/* The ledger (booking.c).  Check before anything is read; look with all that was read, and again when
+ * it was embedded; record before anything is written; conclude behind it, with the run's status.
+ * They leave in rel what the caller is told. */
 FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err);
-FRE_MUST_CHECK fre_status curator_ledger_read(curator_run *r, fre_release *rel, fre_err *err);
+FRE_MUST_CHECK fre_status curator_ledger_look(curator_run *r, fre_release *rel,
+                                              const fre_ledger_content *content, fre_err *err);
 FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err);
 /* After a failure the sentence also says that the budget is spent. */
 void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err);
