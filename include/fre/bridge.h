@@ -63,6 +63,11 @@ FRE_API const fre_bridge_info *fre_bridge_info_view(const fre_bridge *b);
 FRE_API FRE_MUST_CHECK fre_status fre_bridge_estimate(const fre_bridge *b, float *out, double *left,
                                                       const float *mu, double noise_std);
 
+/** What the bridge knows of the embedder it begins at: mean and covariance of x, as a prior (the caller
+ * frees it) without a card or a file. */
+FRE_API FRE_MUST_CHECK fre_status fre_bridge_prior(const fre_bridge *b, fre_prior **out,
+                                                   fre_err *err);
+
 /** sums: of rows [x y], x of `from`, y of `to`, of the same public text.  source: who wrote the text and
  * under which terms, at most 127 bytes.  FRE_E_DATA: fewer texts than FRE_PRIOR_ROWS_MIN(a + b), more
  * than 2^32 - 1, or embeddings that do not vary. */

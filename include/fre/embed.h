@@ -81,10 +81,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
                                                          const char *const *text, const size_t *len,
                                                          size_t n, fre_err *err);
-/** *out: every token of a text (UTF-8) is in the vocabulary, and there is one.  For any number of threads
- * at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM. */
-FRE_API FRE_MUST_CHECK fre_status fre_embedder_knows(const fre_embedder *e, bool *out,
-                                                     const char *text, size_t len);
+/** Appends a text (UTF-8) to out with `mark` in place of each word that has an unknown token; *unknown: how
+ * many (0: the text as it is; a text without a token counts as one).  A word ends at a space, at punctuation of ASCII and at an ideograph.  For
+ * any number of threads at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM, FRE_E_LIMIT: of out. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_mark_unknown(const fre_embedder *e, fre_buf *out,
+                                                            size_t *unknown, const char *text,
+                                                            size_t len, char mark);
 /** A row of zeros. */
 FRE_API bool fre_embed_is_blank(const float *row, size_t dim);
 /* ---- languages ---------------------------------------------------------------------------------- */

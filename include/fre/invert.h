@@ -89,8 +89,9 @@ typedef struct fre_inverter_opts {
  * Decided from the (noisy) point and public data alone (docs/decisions/0011). */
 #define FRE_UNREADABLE_LANGUAGE "outside the inverter's language"
 
-/** Of all texts that the search came to, each holds a token that the embedder does not know (an emoji, a
- * script that it never saw).  Any other would be as near, so to tell one would be inventing it. */
+/** What the search came to is words that the embedder does not know (an emoji, a script that it never saw),
+ * of which any other would be as near, and little beside them.  They are never told: of "thanks" and an emoji
+ * "Thanks" is, with the similarity of "Thanks". */
 #define FRE_UNREADABLE_UNKNOWN "no text of known tokens was found"
 
 /** The row is zeros, which fre_embed_texts writes for a text without a word. */
@@ -195,6 +196,23 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversio
                                                    const float *mu, const double *noise_std,
                                                    size_t n, const fre_progress *progress,
                                                    fre_err *err);
+
+/* ---- texts that somebody else wrote --------------------------------------------------------------- */
+
+/** What an inverter refuses to say, refused to others: words that the embedder does not know and, by the
+ * inverter's vocabulary (the bundled one without an inverter; none if it is not found), non-words and
+ * sentences that break off.  Immutable. */
+typedef struct fre_teller fre_teller;
+
+/** Both are borrowed; inverter NULL: none. */
+FRE_API FRE_MUST_CHECK fre_status fre_teller_new(fre_teller **out, const fre_embedder *e,
+                                                 const fre_inverter *inverter, fre_err *err);
+FRE_API void fre_teller_free(fre_teller *t);
+/** *out: `text` (UTF-8, NUL-terminated) may stand in place of `source`, whose words are words whatever the
+ * vocabulary says; a source in another language than the vocabulary's (it knows less than half of its
+ * words) is not judged by it.  FRE_E_DATA: text is not valid UTF-8; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_teller_would(const fre_teller *t, bool *out, const char *text,
+                                                   const char *source);
 
 /** One text as the decoder wrote it. */
 typedef struct fre_draw {

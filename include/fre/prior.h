@@ -60,6 +60,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_prior_open_for(fre_prior **out, const char
                                                      const fre_model_info *embedder, fre_err *err);
 FRE_API void fre_prior_free(fre_prior *p);
 FRE_API const fre_prior_info *fre_prior_info_view(const fre_prior *p);
+/** A prior of numbers (copied): mean, eigenvalues (above 0, largest first) and eigenvectors (dim x dim, a
+ * row each).  Its info has no more than the dimension. */
+FRE_API FRE_MUST_CHECK fre_status fre_prior_new(fre_prior **out, uint32_t dim, const float *mean,
+                                                const float *value, const float *vector,
+                                                fre_err *err);
 /** dim numbers. */
 FRE_API const float *fre_prior_mean(const fre_prior *p);
 /** dim numbers above 0, largest first. */

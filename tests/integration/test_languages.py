@@ -89,40 +89,56 @@ def of(path):
 
 
 SIGNS = ["👍 thanks", "play some jazz music 🎷🎷", "what is my balance 🚀"]
-
-
-def has_sign(text):
-    return any(ord(c) > 0x2000 for c in text)
+KNOWN = ["thanks", "play some jazz music", "what is my balance"]
 
 
 def test_no_signs_are_invented(fre, tmp_path):
-    """To the embedder one emoji is any other: texts say what is known, in every kind of search."""
+    """To the embedder one emoji is any other: texts say what is known, in every kind of search, and nothing
+    in its place; one word of a script that it does not know costs no other."""
     lines = [t for t in [*SIGNS, "tell me a joke"] for _ in range(300)]
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
     (tmp_path / "d.txt").write_text("".join(line + "\n" for line in SIGNS))
     done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
     assert done.code == 0, done.err
-    said = [cell["text"] for cell in of(tmp_path / "out/synthetic.jsonl")]
-    assert len(said) == 4 and not any(map(has_sign, said))
-    assert any("thanks" in text.lower() for text in said)
+    said = [cell["text"].lower() for cell in of(tmp_path / "out/synthetic.jsonl")]
+    assert sorted(said) == sorted([*KNOWN, "tell me a joke"])
+    (tmp_path / "e.txt").write_text("ꦲꦏ꧀ꦱꦫ what is my balance\nthanks 🙏 for your help\n")
+    assert fre("embed", "e.txt", "-o", "e.npy").code == 0
+    done = fre("invert", "e.npy", "-o", "-", "--effort", "2")
+    said = [json.loads(line)["text"].lower() for line in done.out.splitlines()]
+    assert said == ["what is my balance", "thanks for your help"]
     assert fre("embed", "d.txt", "-o", "d.npy").code == 0
-    public = [f"{sign} {text}" for text in ("thanks", "play jazz", "my balance")
-              for sign in "🚀👍🧿"]
-    (tmp_path / "signs.txt").write_text("".join(line + "\n" for line in public))
+    public = [f"{sign} {text}" for text in KNOWN for sign in "🚀👍🧿"]
     (tmp_path / "mixed.txt").write_text(
         "".join(line + "\n" for line in [*public, *texts(), "many thanks 🧿🧿", "thanks a lot"]))
     for way in (["--inverter", "search"], []):
         done = fre("invert", "d.npy", "-o", "-", *way, "--public-corpus", "mixed.txt",
                    "--effort", "1")
         assert done.code == 0, done.err
-        said = [json.loads(line)["text"] for line in done.out.splitlines()]
-        assert len(said) == 3 and not any(map(has_sign, said)), way
+        said = [json.loads(line)["text"].lower() for line in done.out.splitlines()]
+        assert said == KNOWN, way
+    (tmp_path / "signs.txt").write_text("".join(f"{sign}\n" for sign in "🚀👍🧿"))
     done = fre("invert", "d.npy", "-o", "none.jsonl", "--inverter", "search", "--public-corpus",
                "signs.txt", "--effort", "1", "--json")
     assert done.code == 0, done.err
     assert done.json()["unreadable"] == 3 and done.json()["mean_similarity"] is None
     assert [(c["text"], c["unreadable"], c["similarity"]) for c in of(tmp_path / "none.jsonl")] == [
         (None, "no text of known tokens was found", None)] * 3
+
+
+def test_no_words_are_found_in_another_language(fre, tmp_path):
+    """A search by public texts tells what they can say: a German point in German, or not at all."""
+    german = "Wie wird das Wetter morgen in der Stadt"
+    (tmp_path / "g.txt").write_text(f"{german}\nplay some jazz music\n")
+    (tmp_path / "english.txt").write_text("".join(f"{t}\n" for t in sorted(set(texts()))[:300]))
+    (tmp_path / "german.txt").write_text(f"Wie wird das Wetter\n{german} Berlin\nmorgen in der Stadt\n")
+    assert fre("embed", "g.txt", "-o", "g.npy").code == 0
+    for corpus, silent in (("english.txt", [True, False]), ("german.txt", [False, False])):
+        done = fre("invert", "g.npy", "-o", "g.jsonl", "--force", "--inverter", "search",
+                   "--public-corpus", corpus, "--effort", "1")
+        assert done.code == 0, done.err
+        assert [c["text"] is None for c in of(tmp_path / "g.jsonl")] == silent
+    assert of(tmp_path / "g.jsonl")[0]["text"].lower().startswith("wie wird das wetter")
 
 
 def test_rows_of_zeros(fre, tmp_path):

@@ -279,19 +279,21 @@ def test_bridge(fre, tmp_path):
     verified = fre("model", "verify", "--embedder", other, "--json")
     assert verified.code == 0, verified.err
 
-    (tmp_path / "in.txt").write_text("tell me a joke\n" * 400)
+    (tmp_path / "in.txt").write_text(
+        "tell me a joke\n" * 400 + "Wie wird das Wetter morgen in der Stadt\n" * 400)
     done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET, *SEED)
     assert done.code == 0, done.err
     release = json.loads((tmp_path / "out" / "release.json").read_text())
     assert release["models"]["bridge"]["sha256"] == shown["sha256"]
-    cell, = map(json.loads, (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines())
-    assert cell["text"].lower().strip(".!") == "tell me a joke"
+    cells = list(map(json.loads, (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines()))
+    assert sorted((c["text"] or c["unreadable"]).lower().strip(".!") for c in cells) == [
+        "outside the inverter's language", "tell me a joke"]
 
     done = fre("paraphrase", "out", "-o", "p.jsonl", "--embedder", other,
                "--paraphrase-distance", "1")
     assert done.code == 0, done.err
-    varied, = map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines())
-    assert varied["paraphrases"]
+    varied = list(map(json.loads, (tmp_path / "p.jsonl").read_text().splitlines()))
+    assert [bool(v["paraphrases"]) for v in varied] == [c["text"] is not None for c in cells]
     refused_once(fre, tmp_path, ("paraphrase", "out", "-o", "q.jsonl", "--embedder", other,
                                  "--bridge", "none", "--prior", "none"))
 

@@ -96,6 +96,60 @@ static void test_choice(void **state)
     assert_false(inv_is_settled(0, 0.31, 1)); /* with that much noise nothing is */
 }
 
+/* What is told of a point: a non-word or a cut sentence only if it is as near as the true text would be; a
+ * text with an unknown word only if that explains much. */
+static void test_telling(void **state)
+{
+    enum { WRONG, REAL, CUT, SIGN, ALL };
+    static const char *const text[ALL] = {"my phone is disypped", "my phone is broken",
+                                          "my phone is broken and the", "\U0001F680 my phone"};
+    static const struct {
+        float away[ALL];
+        double noise;
+        const char *told;
+    } row[] = {
+        {{0.2F, 0.3F, 0.25F, 0.9F}, 0, "My phone is broken"},
+        {{0.01F, 0.3F, 0.25F, 0.9F}, 0, "My phone is disypped"},
+        {{0.3F, 0.3F, 0.01F, 0.9F}, 0, "My phone is broken and the"},
+        {{0.6F, 0.65F, 0.9F, 0.55F}, 0, "My phone is broken"},
+        {{0.6F, 0.65F, 0.9F, 0.1F}, 0, "My phone"},
+        {{0.4F, 0.45F, 0.6F, 0.6F}, 0.4, "My phone is disypped"}, /* the noise may have moved it so far */
+        {{0.8F, 0.85F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
+    };
+    fre_embedder *e = NULL;
+    fre_inverter v = {.dim = 384, .telling = vocabulary, .tuning = inv_tuning_of(0, false)};
+    float mu[384] = {0};
+    fre_err err;
+
+    (void)state;
+    assert_int_equal(fre_embedder_new(&e, &(fre_embedder_opts){.threads = 1}, &err), FRE_OK);
+    v.embedder = e;
+    for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
+        inv_state s = {.mu = mu, .noise_std = row[r].noise / sqrt(384)};
+        inv_trace trace = {.rounds = 0};
+        fre_inversion out = {0};
+
+        inv_pool_init(&s.pool, 384, e, vocabulary);
+        for (int i = 0; i < ALL; i++) {
+            assert_int_equal(inv_pool_add_text(&s.pool, text[i], strlen(text[i]), INV_FIRST, -5),
+                             FRE_OK);
+            memset(s.pool.embedding + (size_t)i * 384, 0, 384 * sizeof(float));
+            s.pool.embedding[i * 384] = row[r].away[i];
+        }
+        assert_int_equal(inv_pool_score(&s.pool, mu, s.noise_std, &v.tuning, &trace), FRE_OK);
+        assert_int_equal(inv_tell(&v, &out, NULL, &s, &err), FRE_OK);
+        if (r == 4) { /* what is left lies far from this point, which no text has */
+            assert_null(out.text);
+            assert_string_equal(out.unreadable, FRE_UNREADABLE_UNKNOWN);
+        } else {
+            assert_string_equal(out.text, row[r].told);
+        }
+        fre_inversion_wipe(&out);
+        inv_pool_wipe(&s.pool);
+    }
+    fre_embedder_free(e);
+}
+
 /* ---- files --------------------------------------------------------------------------------------- */
 
 /* "b" (hash 1) and "a" (hash 2^24 + 5), in two sentences "b a". */
@@ -293,7 +347,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),   cmocka_unit_test(test_real_beats_wrong),
-        cmocka_unit_test(test_choice),  cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_choice),  cmocka_unit_test(test_telling),
+        cmocka_unit_test(test_damaged),
         cmocka_unit_test(test_apart),   cmocka_unit_test(test_same_row_twice),
     };
 

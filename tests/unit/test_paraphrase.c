@@ -147,6 +147,45 @@ static void test_prompt(void **state)
     fre_buf_wipe(&b);
 }
 
+/* The one filter of all that is told: unknown words, non-words, ends that are none; what the source says may
+ * be said again, and a source in another language is not judged by an English vocabulary. */
+static void test_teller(void **state)
+{
+    static const char *const english = "my phone is broken";
+    static const struct {
+        const char *text, *source;
+        bool tells;
+    } t[] = {
+        {"the phone does not work", english, true},
+        {"my phone is disypped", english, false},
+        {"my phone is broken and the", english, false},
+        {"my phone \U0001F680", english, false},
+        {"\u200b", english, false},
+        {"Is the zorbleflux broken?", "my Zorbleflux, it is broken", true},
+        {"ist mein telefon kaputt", "mein telefon ist kaputt gegangen", true},
+    };
+    const fre_inverter *const with[] = {inverter, NULL};
+    fre_err err = {{0}};
+
+    (void)state;
+    for (size_t w = 0; w < 2; w++) {
+        fre_teller *teller = NULL;
+
+        assert_int_equal(fre_teller_new(&teller, embedder, with[w], &err), FRE_OK);
+        for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+            para_list l = {.teller = teller, .source = strdup(t[i].source)};
+
+            assert_non_null(l.source);
+            assert_int_equal(para_list_add(&l, t[i].text, strlen(t[i].text), 0), FRE_OK);
+            if (l.n != t[i].tells)
+                fail_msg("%s", t[i].text);
+            assert_int_equal(l.drawn, 1);
+            para_list_wipe(&l);
+        }
+        fre_teller_free(teller);
+    }
+}
+
 static para_list make_list(const char *source, const char *const *text, size_t n)
 {
     para_list l = {.folded = fold(source)};
@@ -497,6 +536,7 @@ int main(void)
         cmocka_unit_test(test_fold),
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_answer),
+        cmocka_unit_test(test_teller),
         cmocka_unit_test(test_prompt),
         cmocka_unit_test(test_list),
         cmocka_unit_test(test_measure),

@@ -76,6 +76,11 @@ void bridge_complete(fre_bridge *b)
     b->info.left = left_of(b, 0);
 }
 
+fre_status fre_bridge_prior(const fre_bridge *b, fre_prior **out, fre_err *err)
+{
+    return fre_prior_new(out, b->info.from.dim, b->mean, b->value, b->vector, err);
+}
+
 fre_status fre_bridge_estimate(const fre_bridge *b, float *out, double *left, const float *mu,
                                double noise_std)
 {

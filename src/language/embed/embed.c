@@ -2,6 +2,7 @@
  * bounded number of tokens and handed to one model workspace a thread as they become free. */
 #include <fre/embed.h>
 
+#include <ctype.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -105,18 +106,74 @@ static uint8_t mark_of(const fre_embedder *e, const int32_t *ids, size_t n)
     return 2 * (unknown + inside) >= own ? FRE_TEXT_FOREIGN : 0;
 }
 
-fre_status fre_embedder_knows(const fre_embedder *e, bool *out, const char *text, size_t len)
+/* Bytes of the character at s: a word of its own, or `*inside` one. */
+static size_t character(const char *s, size_t n, bool *inside)
 {
-    const size_t cap = len + e->specials + 1; /* no token is shorter than a byte */
+    const unsigned char c = (unsigned char)s[0];
+    const size_t bytes = c < 0xc0 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
+    uint32_t code;
+
+    *inside = c >= 0x80 || isalnum(c);
+    if (bytes == 3 && n >= 3) {
+        code = (c & 0x0fu) << 12 | ((unsigned char)s[1] & 0x3fu) << 6 | ((unsigned char)s[2] & 0x3fu);
+        *inside = !((code >= 0x3400 && code <= 0x4dbf) || (code >= 0x4e00 && code <= 0x9fff) ||
+                    (code >= 0xf900 && code <= 0xfaff));
+    }
+    return bytes < n ? bytes : n;
+}
+
+static size_t word_length(const char *s, size_t n)
+{
+    bool inside;
+    size_t at = character(s, n, &inside);
+
+    while (inside && at < n) {
+        const size_t more = character(s + at, n - at, &inside);
+
+        at += inside ? more : 0;
+    }
+    return at;
+}
+
+/* *tokens: how many, specials aside. */
+static fre_status has_unknown(const fre_embedder *e, bool *out, size_t *tokens, const char *text,
+                              size_t len)
+{
+    const size_t cap = len + 1;
     size_t n = cap;
     int32_t *ids = malloc(cap * sizeof *ids);
-    fre_status st =
-        ids ? fre_model_tokenize(e->model, ids, &n, text, len, true) : FRE_E_NOMEM;
+    fre_status st = ids ? fre_model_tokenize(e->model, ids, &n, text, len, false) : FRE_E_NOMEM;
 
-    *out = st == FRE_OK && n > e->specials && n <= cap;
-    for (size_t i = 0; *out && i < n; i++)
-        *out = !fre_model_is_unknown(e->model, ids[i]);
+    *out = false;
+    for (size_t i = 0; st == FRE_OK && i < n && i < cap; i++)
+        *out = *out || fre_model_is_unknown(e->model, ids[i]);
+    *tokens = n;
     free(ids);
+    return st;
+}
+
+fre_status fre_embedder_mark_unknown(const fre_embedder *e, fre_buf *out, size_t *unknown,
+                                     const char *text, size_t len, char mark)
+{
+    size_t tokens = 0;
+    bool any;
+    fre_status st = has_unknown(e, &any, &tokens, text, len);
+
+    *unknown = tokens == 0;
+    if (st != FRE_OK || tokens == 0)
+        return st == FRE_OK ? fre_buf_append(out, &mark, 1) : st;
+    if (!any)
+        return fre_buf_append(out, text, len);
+    for (size_t at = 0; at < len && st == FRE_OK;) {
+        const size_t n = word_length(text + at, len - at);
+        bool strange;
+
+        st = has_unknown(e, &strange, &tokens, text + at, n);
+        *unknown += strange;
+        if (st == FRE_OK)
+            st = strange ? fre_buf_append(out, &mark, 1) : fre_buf_append(out, text + at, n);
+        at += n;
+    }
     return st;
 }
 

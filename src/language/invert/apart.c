@@ -17,15 +17,18 @@ void inv_others_wipe(inv_others *o)
     o->n = 0;
 }
 
-fre_status inv_others_take(inv_others *o, const inv_state *s)
+fre_status inv_others_take(fre_inverter *v, inv_others *o, const inv_state *s, size_t told,
+                           fre_err *err)
 {
     const inv_pool *p = &s->pool;
     fre_status st = FRE_OK;
 
-    for (size_t i = 1; i < p->scored && o->n < INV_OTHERS && st == FRE_OK; i++) {
-        if (p->cand[i].score < p->cand[0].score - NEARLY)
+    for (size_t i = told + 1; i < p->scored && o->n < INV_OTHERS && st == FRE_OK; i++) {
+        if (p->cand[i].score < p->cand[told].score - NEARLY)
             break;
-        st = inv_result_of(&o->v[o->n], s, i);
+        if (!inv_may_tell(v, s, i))
+            continue;
+        st = inv_result_of(v, &o->v[o->n], s, i, err);
         o->n += st == FRE_OK;
     }
     return st;

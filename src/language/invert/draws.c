@@ -45,7 +45,7 @@ static fre_status take_text(fre_draw *out, const fre_inverter *v, const inv_draw
 
     inv_pool_init(&one, v->dim, v->embedder, NULL);
     st = inv_pool_add(&one, v->decoder, d);
-    if (st == FRE_OK && one.n > 0) {
+    if (st == FRE_OK && one.n > 0 && !one.cand[0].told) {
         out->text = one.cand[0].text;
         out->logp = d->logp;
         one.cand[0].text = NULL;

@@ -49,8 +49,8 @@ fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
         const size_t k = finalists(p, v->tuning.finalists);
 
         for (size_t c = 0; c < k; c++, total++) {
-            text[total] = p->cand[c].text;
-            len[total] = strlen(p->cand[c].text);
+            text[total] = p->cand[c].told ? p->cand[c].told : p->cand[c].text;
+            len[total] = strlen(text[total]);
         }
     }
     if (st == FRE_OK && total > 0)

@@ -211,6 +211,26 @@ static fre_status open_statistics(fre_inverter *v, const fre_inverter_opts *o, f
     return open_prior_beyond(v, o->search.prior, err);
 }
 
+/* None of these is in a vocabulary that was made for a language; what has all of Unicode has no such
+ * word. */
+static fre_status find_unknown(fre_inverter *v)
+{
+    static const char *const word[] = {"\U0001F680", "\U00013080", "\uA9B2"};
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; i < sizeof word / sizeof *word && st == FRE_OK && !v->unknown[0]; i++) {
+        size_t unknown = 0;
+        fre_buf b;
+
+        fre_buf_init(&b, sizeof v->unknown);
+        st = fre_embedder_mark_unknown(v->embedder, &b, &unknown, word[i], strlen(word[i]), ' ');
+        if (st == FRE_OK && unknown > 0)
+            memcpy(v->unknown, word[i], strlen(word[i]) + 1);
+        fre_buf_wipe(&b);
+    }
+    return st;
+}
+
 static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
 {
     fre_status st;
@@ -224,6 +244,8 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
                         "--bridge leads to a trained inverter, which --inverter search does "
                         "without: leave out one of them");
     st = open_statistics(v, o, err);
+    if (st == FRE_OK)
+        st = find_unknown(v);
     if (st == FRE_OK && !search_alone(o))
         st = open_trained(v, o->path, err);
     if (st == FRE_OK && names_model(o))
@@ -239,7 +261,11 @@ fre_status fre_inverter_open_corpus(fre_inverter *v, const fre_inverter_opts *o,
         st = inv_index_open(&v->index, v->corpus_sha256, o->search.public_corpus, v->lm,
                             v->embedder, o->progress, err);
     v->has_corpus = st == FRE_OK && o->search.public_corpus;
-    return st == FRE_OK && search_alone(o) ? fit_spread_of_index(v) : st;
+    if (st == FRE_OK && search_alone(o))
+        st = fit_spread_of_index(v);
+    if (st == FRE_OK)
+        st = inv_open_telling(v, err);
+    return st == FRE_OK ? inv_open_languages(v, err) : st;
 }
 
 fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
@@ -256,8 +282,6 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
     v->embedder = embedder;
     take_options(v, opts);
     st = open_all(v, opts, err);
-    if (st == FRE_OK && v->decoder && !v->bridge) /* whose language is the prior's */
-        st = fre_languages_new(&v->languages, v->embedder, v->prior, err);
     v->trace = opts->trace; /* from here on: opening searches, too */
     v->trace_ctx = opts->trace_ctx;
     if (st == FRE_OK)
@@ -276,11 +300,13 @@ void fre_inverter_free(fre_inverter *v)
     free(v->drawer);
     free(v->starts);
     inv_projector_wipe(&v->projector);
-    fre_languages_free(v->languages); /* borrows the prior */
+    fre_languages_free(v->languages); /* borrows a prior */
+    fre_prior_free(v->around);
     fre_prior_free(v->prior);
     fre_bridge_free(v->bridge);
     fre_model_free(v->decoder);
     inv_vocabulary_free(v->vocabulary);
+    inv_vocabulary_free(v->lent);
     inv_index_free(v->index);
     fre_lm_free(v->lm);
     free(v);
@@ -352,72 +378,6 @@ fre_status inv_check_rows(const fre_inverter *v, const float *mu, const double *
     return FRE_OK;
 }
 
-/* English about another language scores as that language does, but is explained by a text: what the
- * noise leaves of the distance is near 0 then, and above .45 for texts in another language. */
-#define UNEXPLAINED 0.35
-
-/* Post-processing: reads the released point, its planned noise, the text that was found, and public
- * data. */
-static fre_status judge(const fre_inverter *v, fre_inversion *out, const float *mu,
-                        double noise_std)
-{
-    const double noise2 = noise_std * noise_std * (double)v->dim;
-    const double left = out->distance * out->distance - noise2;
-    double score;
-    fre_status st;
-
-    if (!v->languages || !out->text || left <= UNEXPLAINED * UNEXPLAINED)
-        return FRE_OK;
-    st = fre_languages_score(v->languages, &score, mu, noise_std);
-    if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN) {
-        free(out->text);
-        out->text = NULL;
-        out->unreadable = FRE_UNREADABLE_LANGUAGE;
-    }
-    return st;
-}
-
-fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidate)
-{
-    const inv_pool *p = &s->pool;
-    const inv_cand *c = &p->cand[candidate];
-    const float *x = p->embedding + candidate * p->dim;
-    const double norms = fre_norm(s->mu, p->dim) * fre_norm(x, p->dim);
-
-    out->text = strdup(c->text);
-    if (!out->text)
-        return FRE_E_NOMEM;
-    if (p->vocabulary)
-        inv_begin_large(out->text);
-    out->similarity = norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
-    out->distance = sqrt(c->dist2);
-    out->score = c->score;
-    return FRE_OK;
-}
-
-static void leave_out(fre_inversion *out, const char *why)
-{
-    out->unreadable = why;
-    out->similarity = out->distance = out->score = NAN;
-}
-
-static fre_status take_result(fre_inversion *out, inv_others *others, const inv_state *s,
-                              fre_err *err)
-{
-    fre_status st;
-
-    if (s->pool.n == 0 && s->pool.refused > 0) {
-        leave_out(out, FRE_UNREADABLE_UNKNOWN);
-        return FRE_OK;
-    }
-    if (s->pool.n == 0)
-        return fre_fail(err, FRE_E_MODEL,
-                        "the inverter wrote no text at all; its decoder and projector do not "
-                        "belong together, or one is damaged");
-    st = inv_result_of(out, s, 0);
-    return st == FRE_OK && others ? inv_others_take(others, s) : st;
-}
-
 static fre_status show_trace(const fre_inverter *v, const inv_trace *t, size_t row, fre_err *err)
 {
     const fre_invert_trace out = {.row = row,
@@ -454,9 +414,9 @@ static fre_status invert_chunk(fre_inverter *v, fre_inversion *made, inv_others 
     st = n > 0 ? inv_search(v, state, n, progress, err) : FRE_OK;
     for (uint32_t i = 0; i < m && st == FRE_OK; i++)
         if (of[i])
-            st = take_result(&made[i], others ? &others[i] : NULL, of[i], err);
+            st = inv_tell(v, &made[i], others ? &others[i] : NULL, of[i], err);
         else
-            leave_out(&made[i], FRE_UNREADABLE_BLANK);
+            inv_tell_nothing(&made[i], FRE_UNREADABLE_BLANK);
     for (uint32_t i = 0; i < m && v->trace && st == FRE_OK; i++)
         st = show_trace(v, of[i] ? &of[i]->trace : &nothing, progress->at + i, err);
     for (uint32_t i = 0; i < n; i++)
@@ -483,7 +443,7 @@ static fre_status invert_all(fre_inverter *v, fre_inversion *out, bool apart, co
     if (st == FRE_OK && apart)
         st = inv_set_apart(made, others, n);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        st = judge(v, &made[i], mu + i * v->dim, noise_std[i]);
+        st = inv_judge(v, &made[i], mu + i * v->dim, noise_std[i]);
     if (st == FRE_OK)
         memcpy(out, made, n * sizeof *out);
     for (size_t i = 0; st != FRE_OK && made && i < n; i++)

@@ -19,6 +19,7 @@
 #define INV_TOP_K 64u      /* model card: top-k 64 */
 #define INV_TEXT_MAX 1024u /* bytes of one candidate */
 
+#define INV_TRIALS 5u /* of a word that the embedder does not know, in a round */
 #define INV_BATCH 96u /* sequences side by side in one decoder context */
 #define INV_CHUNK 32u /* centroids whose candidates are embedded together */
 
@@ -92,6 +93,7 @@ typedef enum inv_kind {
     INV_WORD,    /* a word for another, by its neighbours */
     INV_ADD,     /* a word more, by its neighbours */
     INV_RESPOND, /* a word that the distance asks for */
+    INV_UNKNOWN, /* a word that the embedder does not know, more or for another */
     INV_KINDS
 } inv_kind;
 
@@ -167,6 +169,8 @@ typedef struct inv_usage {
 } inv_usage;
 
 inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text);
+/* `unknown` of a part of a text. */
+uint32_t inv_vocabulary_unknown(const inv_vocabulary *v, const char *text, size_t len);
 /* The same as nats of log-probability, at most 0; joins the decoder's. */
 double inv_vocabulary_worth(const inv_vocabulary *v, const char *text);
 
@@ -174,6 +178,7 @@ double inv_vocabulary_worth(const inv_vocabulary *v, const char *text);
 
 typedef struct inv_cand {
     char *text; /* owned, tidied */
+    char *told; /* owned: the text without words that the embedder does not know; NULL: it has none */
     uint8_t key[16];
     int32_t ids[INV_TOKENS];
     uint32_t n;
@@ -188,7 +193,7 @@ typedef struct inv_pool {
     float *embedding; /* parallel to cand */
     size_t n, scored, cap;
     uint32_t dim;
-    size_t refused;               /* texts, for an unknown token */
+    size_t refused;               /* texts, for want of a word that the embedder knows */
     const fre_embedder *embedder; /* borrowed; NULL: knows every token */
     const inv_vocabulary *vocabulary; /* borrowed; NULL: none */
 } inv_pool;
@@ -196,9 +201,8 @@ typedef struct inv_pool {
 void inv_pool_init(inv_pool *p, uint32_t dim, const fre_embedder *embedder,
                    const inv_vocabulary *vocabulary);
 void inv_pool_wipe(inv_pool *p);
-/* Is a text a candidate?  Not if it is empty, too long or no UTF-8, if it is there (case-blind), or if it
- * holds a token that the embedder does not know: any other unknown one would be as near, so that what
- * it says there is invented. */
+/* Is a text a candidate?  Not if it is empty, too long or no UTF-8, if it is there (case-blind; a word that
+ * the embedder does not know is any other), or if it has no other words than such. */
 fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n);
 /* Add if it is taken. */
 fre_status inv_pool_add(inv_pool *p, const fre_model *m, const inv_draw *d);
@@ -315,7 +319,11 @@ struct fre_inverter {
     inv_index *index;   /* NULL: no public corpus */
     fre_lm *lm;         /* NULL: none */
     inv_vocabulary *vocabulary; /* NULL: none */
+    inv_vocabulary *lent;       /* of another inverter, for a search by public texts; NULL: none */
+    const inv_vocabulary *telling; /* one of these: what it does not know is not told; NULL: none */
     fre_languages *languages; /* NULL: nothing is known of languages here */
+    fre_prior *around;        /* what they stand on, if it is not the prior above */
+    char unknown[8];          /* a word that the embedder does not know; "": it knows all */
     uint32_t threads;
     uint64_t seed;
     uint32_t effort;
@@ -359,14 +367,33 @@ typedef struct inv_others {
 } inv_others;
 
 void inv_others_wipe(inv_others *o);
-/* Takes (moves, with their numbers) the texts that are nearly as good as the best. */
-fre_status inv_others_take(inv_others *o, const inv_state *s);
+/* Takes the texts (with their numbers) that are nearly as good as the one that is told. */
+fre_status inv_others_take(fre_inverter *v, inv_others *o, const inv_state *s, size_t told,
+                           fre_err *err);
 /* made[i] and others[i] change places of a text where that makes the n texts distinct. */
 fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n);
 /* A capital first, as public text has it (docs/decisions/0012). */
 void inv_begin_large(char *text);
-/* Numbers and a copy of the text of one scored candidate. */
-fre_status inv_result_of(fre_inversion *out, const inv_state *s, size_t candidate);
+
+/* ---- what is told ---------------------------------------------------------------------------- */
+
+/* The result of a row that was searched for, and what it could have been (NULL: not asked). */
+fre_status inv_tell(fre_inverter *v, fre_inversion *out, inv_others *others, const inv_state *s,
+                    fre_err *err);
+/* A row without a text, and why. */
+void inv_tell_nothing(fre_inversion *out, const char *why);
+/* Numbers and a copy of what is told of one scored candidate. */
+fre_status inv_result_of(fre_inverter *v, fre_inversion *out, const inv_state *s, size_t candidate,
+                         fre_err *err);
+/* May one be told: no non-words and not cut off, or as near as the true text would be? */
+bool inv_may_tell(const fre_inverter *v, const inv_state *s, size_t candidate);
+/* Takes away a text that speaks of a point in another language. */
+fre_status inv_judge(const fre_inverter *v, fre_inversion *out, const float *mu, double noise_std);
+/* The bundled vocabulary; *out stays as it is where there is none. */
+fre_status inv_vocabulary_find(inv_vocabulary **out, fre_err *err);
+/* What these judgements stand on. */
+fre_status inv_open_telling(fre_inverter *v, fre_err *err);
+fre_status inv_open_languages(fre_inverter *v, fre_err *err);
 
 /* The rows that the decoder reads for a centroid. */
 fre_status inv_prefix_of(const fre_inverter *v, float *out, const float *mu, double noise_std);

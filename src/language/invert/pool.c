@@ -11,6 +11,8 @@
 #define SETTLED_NOISE 0.3  /* norm */
 #define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
 #define SURE 60.0          /* nats of a text as near as the true one, however it reads */
+#define UNKNOWN_MARK '\x01' /* of a word that the embedder does not know; no text holds it */
+#define UNKNOWN_COST 40.0  /* nats of such a word, which stands for any */
 
 static const uint8_t table_key[32]; /* candidates come from our own decoder: no flooding */
 
@@ -23,10 +25,18 @@ void inv_pool_init(inv_pool *p, uint32_t dim, const fre_embedder *embedder,
     p->dim = dim;
 }
 
+static void drop_last(inv_pool *p)
+{
+    inv_cand *c = &p->cand[--p->n];
+
+    free(c->text);
+    free(c->told);
+}
+
 void inv_pool_wipe(inv_pool *p)
 {
-    for (size_t i = 0; i < p->n; i++)
-        free(p->cand[i].text);
+    while (p->n > 0)
+        drop_last(p);
     free(p->cand);
     free(p->embedding);
     memset(p, 0, sizeof *p);
@@ -87,43 +97,102 @@ static void key_of(uint8_t key[16], const char *text, size_t n)
     fre_hash128(key, table_key, lower, n);
 }
 
-fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n)
+static bool has_word(const char *s, size_t n)
 {
+    for (size_t i = 0; i < n; i++)
+        if (isalnum((unsigned char)s[i]) || (unsigned char)s[i] >= 0x80)
+            return true;
+    return false;
+}
+
+/* What the missing words leave: no space before a mark, no mark at the beginning. */
+static size_t mend(char *s, size_t n)
+{
+    size_t w = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (memchr(".,;:?!", s[i], 6)) {
+            if (w == 0)
+                continue;
+            w -= s[w - 1] == ' ';
+        }
+        if (w > 0 || s[i] != ' ')
+            s[w++] = s[i];
+    }
+    while (w > 0 && memchr(" ,;:", s[w - 1], 4))
+        w--;
+    return w;
+}
+
+/* A text, and what is known of it. */
+typedef struct reading {
     uint8_t key[16];
+    size_t unknown;           /* words */
+    char told[INV_TEXT_MAX];  /* the text without them */
+    size_t n_told;
+    bool is_new;
+} reading;
+
+static fre_status read_text(inv_pool *p, reading *r, const char *text, size_t n)
+{
+    fre_buf marked;
     fre_status st = FRE_OK;
 
-    *out = false;
+    r->is_new = false;
+    r->unknown = 0;
     /* A byte-level vocabulary can be cut inside a character. */
     if (n == 0 || n > INV_TEXT_MAX || fre_model_utf8(text, n) < n)
         return FRE_OK;
-    key_of(key, text, n);
-    if (known(p, key))
-        return FRE_OK;
-    *out = true;
-    if (p->embedder)
-        st = fre_embedder_knows(p->embedder, out, text, n);
-    p->refused += !*out;
+    fre_buf_init(&marked, INV_TEXT_MAX);
+    st = p->embedder ? fre_embedder_mark_unknown(p->embedder, &marked, &r->unknown, text, n,
+                                                 UNKNOWN_MARK)
+                     : fre_buf_append(&marked, text, n);
+    if (st == FRE_OK) {
+        key_of(r->key, (char *)marked.p, marked.n);
+        memcpy(r->told, marked.p, marked.n);
+        r->n_told = r->unknown > 0 ? mend(r->told, tidy(r->told, marked.n)) : marked.n;
+        r->is_new = !known(p, r->key);
+        if (r->unknown > 0 && !has_word(r->told, r->n_told)) {
+            p->refused += r->is_new;
+            r->is_new = false;
+        }
+    }
+    fre_buf_wipe(&marked);
+    return st == FRE_E_LIMIT ? FRE_OK : st;
+}
+
+fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n)
+{
+    reading r;
+    const fre_status st = read_text(p, &r, text, n);
+
+    *out = st == FRE_OK && r.is_new;
     return st;
 }
 
-/* c: all but text and key. */
+/* c: all but texts and key. */
 static fre_status add(inv_pool *p, inv_cand c, char *text, size_t n)
 {
-    bool takes;
+    reading r;
     fre_status st;
 
     n = n > 0 && n <= INV_TEXT_MAX ? tidy(text, n) : 0;
-    st = inv_pool_takes(p, &takes, text, n);
-    if (st == FRE_OK && takes)
+    st = read_text(p, &r, text, n);
+    if (st == FRE_OK && r.is_new)
         st = grow(p);
-    if (st != FRE_OK || !takes)
+    if (st != FRE_OK || !r.is_new)
         return st;
-    key_of(c.key, text, n);
+    memcpy(c.key, r.key, sizeof c.key);
     c.text = strndup(text, n);
-    if (!c.text)
+    c.told = r.unknown > 0 ? strndup(r.told, r.n_told) : NULL;
+    if (!c.text || (r.unknown > 0 && !c.told)) {
+        free(c.text);
+        free(c.told);
         return FRE_E_NOMEM;
+    }
     if (p->vocabulary) {
-        const double used = inv_vocabulary_worth(p->vocabulary, c.text);
+        const double used = inv_vocabulary_worth(p->vocabulary, c.told ? c.told : c.text) -
+                            UNKNOWN_COST * (double)r.unknown;
 
         c.logp += used;
         c.rank += used;
@@ -176,7 +245,7 @@ void inv_pool_trim(inv_pool *p, size_t keep)
         return;
     qsort(p->cand + p->scored, p->n - p->scored, sizeof *p->cand, higher);
     while (p->n - p->scored > keep)
-        free(p->cand[--p->n].text);
+        drop_last(p);
 }
 
 /* Insertion of candidate i (score set) into the sorted ones before it. */

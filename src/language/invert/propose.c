@@ -2,6 +2,8 @@
  * out is, under the decoder or, without one, under the n-grams of the nearest public texts. */
 #include "invert_private.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #define SHARES 64u
@@ -15,6 +17,7 @@ const char *const inv_kind_name[INV_KINDS] = {
     [INV_DELETE] = "delete",   [INV_MARK] = "mark",     [INV_JOIN] = "join",
     [INV_CORRECT] = "correct", [INV_SWAP] = "swap",     [INV_NEAR] = "nearest",
     [INV_WORD] = "word",       [INV_ADD] = "add",       [INV_RESPOND] = "respond",
+    [INV_UNKNOWN] = "unknown",
 };
 
 /* Shares of the kinds, by what became the best text in measurements (docs/decisions/0007). */
@@ -108,32 +111,71 @@ static bool is_token_edit(inv_kind k)
     return k == INV_SUFFIX || k == INV_SPAN || k == INV_REPLACE || k == INV_INSERT;
 }
 
+/* One text of whole words: into the next plan, or without a decoder straight into the pool. */
+static fre_status take_words(fre_inverter *v, inv_state *s, inv_kind kind, const char *text, size_t n)
+{
+    inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
+
+    if (!plan)
+        return inv_pool_add_text(&s->pool, text, n, kind, inv_ngram_logp(s->ngram, text));
+    memset(plan, 0, sizeof *plan);
+    plan->kind = kind;
+    s->n_plan += inv_plan_text(plan, v->decoder, text, n);
+    return FRE_OK;
+}
+
 /* One proposal: into the next plan, or without a decoder straight into the pool. */
 static fre_status propose_one(fre_inverter *v, inv_state *s)
 {
     const uint8_t *share = !v->decoder ? with_index : v->index ? with_both : with_decoder;
     const inv_kind kind = draw_kind(share, &s->rng);
-    inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
     char text[INV_TEXT_MAX];
     size_t n;
     fre_status st;
 
-    if (plan)
-        memset(plan, 0, sizeof *plan);
     if (is_token_edit(kind)) {
+        inv_plan *plan = &s->plan[s->n_plan];
+
+        memset(plan, 0, sizeof *plan);
         plan->kind = kind;
         s->n_plan +=
             inv_edit_tokens(plan, kind, parent(&s->pool, s->parents, &s->rng), v->starts, &s->rng);
         return FRE_OK;
     }
     st = edit_words(text, &n, v, s, kind);
-    if (st != FRE_OK || n == 0)
-        return st;
-    if (!plan)
-        return inv_pool_add_text(&s->pool, text, n, kind, inv_ngram_logp(s->ngram, text));
-    plan->kind = kind;
-    s->n_plan += inv_plan_text(plan, v->decoder, text, n);
-    return FRE_OK;
+    return st == FRE_OK && n > 0 ? take_words(v, s, kind, text, n) : st;
+}
+
+/* Does the best text lack words that the embedder does not know, or say others in their place?  Whatever
+ * such a word is, it moves the embedding in the same way, so a few trials tell. */
+static fre_status try_unknown(fre_inverter *v, inv_state *s)
+{
+    const inv_cand *c = s->pool.cand;
+    const char *best = c->told ? c->told : c->text, *end = strchr(best, '\0');
+    const char *first = strchr(best, ' '), *last = strrchr(best, ' ');
+    const struct {
+        const char *from, *to;
+        bool ahead, behind;
+    } trial[INV_TRIALS] = {{best, end, true, false},
+                           {best, end, false, true},
+                           {best, end, true, true},
+                           {first ? first + 1 : NULL, end, true, false},
+                           {last ? best : NULL, last, false, true}};
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; i < INV_TRIALS && st == FRE_OK; i++) {
+        char text[INV_TEXT_MAX];
+        int n;
+
+        if (!trial[i].from)
+            continue;
+        n = snprintf(text, sizeof text, "%s%s%.*s%s%s", trial[i].ahead ? v->unknown : "",
+                     trial[i].ahead ? " " : "", (int)(trial[i].to - trial[i].from), trial[i].from,
+                     trial[i].behind ? " " : "", trial[i].behind ? v->unknown : "");
+        if (n > 0 && (size_t)n < sizeof text)
+            st = take_words(v, s, INV_UNKNOWN, text, (size_t)n);
+    }
+    return st;
 }
 
 static fre_status decode(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
@@ -164,6 +206,12 @@ static fre_status propose_edits(fre_inverter *v, inv_state *s)
     return st;
 }
 
+/* In the first round and after half of them: the best text is better known then. */
+static bool is_trial(const inv_tuning *t, const inv_state *s)
+{
+    return s->trace.rounds == 1 || s->trace.rounds == 1 + t->rounds / 2;
+}
+
 fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)
 {
     const inv_tuning *t = &v->tuning;
@@ -186,9 +234,14 @@ fre_status inv_propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *er
         st = inv_correct(v, d, s, err);
     if (s->n_plan == 0) /* no corrector, or nothing for it to go on */
         st = st == FRE_OK ? propose_edits(v, s) : st;
+    if (st == FRE_OK && v->unknown[0] && is_trial(t, s))
+        st = try_unknown(v, s);
     if (st == FRE_OK)
         st = decode(v, d, s, err);
     inv_screen_rank(s->screen, &s->pool, s->noise_std);
+    for (size_t i = s->pool.scored; i < s->pool.n; i++)
+        if (s->pool.cand[i].kind == INV_UNKNOWN)
+            s->pool.cand[i].rank = HUGE_VAL; /* they are few */
     inv_pool_trim(&s->pool, t->keep_edits);
     return st;
 }

@@ -88,7 +88,7 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
 {
     const inv_projector *p = &v->projector;
     const inv_tuning *t = &v->tuning;
-    const uint32_t first = t->samples + t->nearest, room = first > t->edits ? first : t->edits;
+    const uint32_t first = t->samples + t->nearest, room = (first > t->edits ? first : t->edits) + INV_TRIALS;
     fre_status st = begin_stream(v, s);
 
     if (st != FRE_OK)

@@ -318,6 +318,17 @@ inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text)
     return u;
 }
 
+uint32_t inv_vocabulary_unknown(const inv_vocabulary *v, const char *text, size_t len)
+{
+    char copy[INV_TEXT_MAX + 1];
+
+    if (len > INV_TEXT_MAX)
+        return 0;
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return inv_vocabulary_read(v, copy).unknown;
+}
+
 double inv_vocabulary_worth(const inv_vocabulary *v, const char *text)
 {
     const inv_usage u = inv_vocabulary_read(v, text);

@@ -32,6 +32,7 @@ void para_list_wipe(para_list *l)
         candidate_wipe(&l->c[i]);
     free(l->c);
     free(l->folded);
+    free(l->source);
     memset(l, 0, sizeof *l);
 }
 
@@ -63,6 +64,7 @@ static fre_status grow(para_list *l)
 fre_status para_list_add(para_list *l, const char *text, size_t len, double logp)
 {
     para_candidate c = {.logp = logp};
+    bool tells = true;
     fre_status st;
 
     l->drawn++;
@@ -80,6 +82,10 @@ fre_status para_list_add(para_list *l, const char *text, size_t len, double logp
         st = FRE_E_NOMEM;
         goto out;
     }
+    if (l->teller)
+        st = fre_teller_would(l->teller, &tells, c.text, l->source);
+    if (st != FRE_OK || !tells)
+        goto out;
     l->c[l->n++] = c;
     memset(&c, 0, sizeof c);
 out:

@@ -13,6 +13,7 @@ fre_status fre_paraphraser_new(fre_paraphraser **out, const fre_paraphraser_opts
                                fre_err *err)
 {
     fre_paraphraser *p;
+    fre_status st;
 
     if (!opts->embedder || (!opts->lm && !opts->inverter))
         return fre_fail(err, FRE_E_ARG,
@@ -30,12 +31,19 @@ fre_status fre_paraphraser_new(fre_paraphraser **out, const fre_paraphraser_opts
     if (!(p->o.distance > 0))
         p->o.distance = FRE_PARAPHRASE_DISTANCE;
     p->dim = fre_embedder_info(opts->embedder)->dim;
-    *out = p;
-    return FRE_OK;
+    st = fre_teller_new(&p->teller, opts->embedder, opts->inverter, err);
+    if (st == FRE_OK)
+        *out = p;
+    else
+        fre_paraphraser_free(p);
+    return st;
 }
 
 void fre_paraphraser_free(fre_paraphraser *p)
 {
+    if (!p)
+        return;
+    fre_teller_free(p->teller);
     free(p);
 }
 
@@ -70,6 +78,10 @@ static fre_status begin(fre_paraphraser *p, chunk *k, fre_err *err)
         st = fre_fold_words(&k->list[i].folded, text[i], len[i]);
         if (st == FRE_E_DATA)
             return fre_fail(err, st, "text %zu is not valid UTF-8", k->first + i + 1);
+        k->list[i].teller = p->teller;
+        k->list[i].source = strndup(text[i], len[i]);
+        if (!k->list[i].source)
+            return FRE_E_NOMEM;
     }
     return st == FRE_OK ? fre_embed_texts(p->o.embedder, k->x, text, len, k->n, err) : st;
 }

@@ -36,10 +36,12 @@ typedef struct para_list {
     para_candidate *c;
     size_t n, cap, drawn;
     char *folded; /* the source itself, owned */
+    const fre_teller *teller; /* borrowed; NULL: everything is told */
+    char *source;             /* for the teller, owned */
 } para_list;
 
 void para_list_wipe(para_list *l);
-/* Takes a copy of the text unless it is the source or known already, or has no word. */
+/* Takes a copy of the text unless it is the source or known already, has no word, or is none to tell. */
 fre_status para_list_add(para_list *l, const char *text, size_t len, double logp);
 /* Where a source lies, and how far from it a candidate may. */
 typedef struct para_place {
@@ -67,6 +69,7 @@ const char *para_answer(const char *text, size_t *len);
 
 struct fre_paraphraser {
     fre_paraphraser_opts o; /* defaults filled in */
+    fre_teller *teller;
     size_t dim;
 };
 

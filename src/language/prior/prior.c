@@ -26,6 +26,21 @@ fre_prior *prior_new(uint32_t dim)
     return p;
 }
 
+fre_status fre_prior_new(fre_prior **out, uint32_t dim, const float *mean, const float *value,
+                         const float *vector, fre_err *err)
+{
+    const size_t d = dim;
+    fre_prior *p = prior_new(dim);
+
+    if (!p)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for a prior");
+    memcpy(p->mean, mean, d * sizeof *mean);
+    memcpy(p->value, value, d * sizeof *value);
+    memcpy(p->vector, vector, d * d * sizeof *vector);
+    *out = p;
+    return FRE_OK;
+}
+
 void fre_prior_free(fre_prior *p)
 {
     if (!p)
