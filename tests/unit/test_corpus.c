@@ -262,12 +262,17 @@ static void test_not_text(void **state)
     CHECK(TXT, S("ARROW1\0\0"), FRE_E_DATA,
           "memory: is an Arrow (Feather) file; convert it: python3 -c \"import pandas; "
           "pandas.read_feather('IN').to_json('OUT.jsonl', orient='records', lines=True)\"\n");
-    CHECK(TXT, S("BZh91AY&SY"), FRE_E_DATA,
+    CHECK(TXT, S("BZh91AY&SY\x8f\x01\xfe"), FRE_E_DATA,
           "memory: is compressed with bzip2; convert it: bzip2 -dc IN | gzip > OUT.gz\n");
     CHECK(TXT,
           S("\xfd"
             "7zXZ\0"),
           FRE_E_DATA, "memory: is compressed with xz; convert it: xz -dc IN | gzip > OUT.gz\n");
+    /* The first text may begin like such a file. */
+    CHECK(TXT, S("ORCs and elves\nb\n"), FRE_OK, "1:ORCs and elves\n2:b\n");
+    CHECK(JSONL, S("PAR1\n{\"text\":\"a\"}\n"), FRE_E_DATA,
+          "memory: line 1, column 1: not valid JSON: an object in braces is expected; write one "
+          "object a line\n");
     CHECK(TXT, S("\x93NUMPY\x01"), FRE_E_DATA,
           "memory: is a file of embeddings (.npy); give a file of texts\n");
 }
@@ -688,6 +693,59 @@ static void test_headers(void **state)
     CHECK(CSV, S("id,text\r1,hello\r2,\"a, b\"\r"), FRE_OK, "2:hello\n3:a, b\n");
     CHECK(TXT, S("a\rb"), FRE_OK, "1:a\n2:b\n");
     CHECK(TXT, S("a\rb\nc\r\n"), FRE_OK, "1:a\rb\n2:c\n");
+    /* The header says how rows end, whatever is inside of texts. */
+    CHECK(CSV, S("id,text\r1,\"a\nb\"\r2,c\r"), FRE_OK, "2:a\nb\n3:c\n");
+    CHECK(CSV, S("id,text\n1,\"a\rb\"\n2,c\n"), FRE_OK, "2:a\rb\n3:c\n");
+}
+
+/* The first record decides nothing about the others: not where lines end, ... */
+static void test_first_line_is_long(void **state)
+{
+    const size_t n = 3 * FRE_SNIFF_BYTES;
+    char *data = malloc(n + 16);
+    fre_corpus_opts o = TXT;
+    fre_corpus *c = NULL;
+    fre_record rec;
+    bool more = false;
+
+    (void)state;
+    assert_non_null(data);
+    (void)memset(data, 'x', n);
+    data[7] = '\r';
+    (void)memcpy(data + n, "\nb\nc\n", 6);
+    assert_int_equal(fre_corpus_open_memory(&c, (fre_bytes){(const uint8_t *)data, n + 5}, &o, NULL),
+                     FRE_OK);
+    for (uint64_t line = 1; line <= 3; line++) {
+        assert_int_equal(fre_corpus_next(c, &more, &rec, NULL), FRE_OK);
+        assert_true(more);
+        assert_int_equal(rec.line, line);
+        assert_int_equal(rec.text_len, line == 1 ? n : 1);
+    }
+    fre_corpus_free(c);
+    free(data);
+}
+
+/* ... and not how JSON lies. */
+static void test_first_line_is_odd(void **state)
+{
+    static const char *const first[] = {
+        "[1]",     "[\"a\"]",       "[]",
+        "[{},",    "{\"a\":1} {\"b\"", "{\"text\":\"a\"} {",
+        "{\"a\":[{", "{\"a\":[{}]} {",  "[{\"text\":\"a\"},{\"text\":\"b\"}]",
+        "\"a",     "{",            "PAR1",
+        "}",       "[",            "\x1b",
+    };
+    const fre_corpus_opts skip = with_invalid(JSONL, FRE_CORPUS_INVALID_SKIP);
+    char data[256];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        const int n = snprintf(data, sizeof data, "%s\n%s", first[i],
+                               "{\"text\":\"x\"}\n{\"text\":\"y\"}\n{\"text\":\"z\"}\n");
+
+        CHECK(skip, ((fre_bytes){(const uint8_t *)data, (size_t)n}), FRE_OK,
+              "2:x\n3:y\n4:z\ninvalid 1\n");
+    }
 }
 
 static void test_encodings(void **state)
@@ -764,6 +822,10 @@ static void test_skip(void **state)
           "2:a\n6:f\n7:g\n8:h\ninvalid 3\n");
     /* A quote that is never closed costs its own line. */
     CHECK(csv, S("id,text\n1,a\n2,\"b\n3,c\n4,d\n"), FRE_OK, "2:a\n4:c\n5:d\ninvalid 1\n");
+    /* One that is closed by a quote of the next record too, also several in a row. */
+    CHECK(csv, S("id,text\n1,a\n2,\"b\n3,\"c\"\n4,d\n"), FRE_OK, "2:a\n4:c\n5:d\ninvalid 1\n");
+    CHECK(csv, S("id,text\n1,\"a\n2,\"b\n3,\"c, \"\"d\"\"\"\n\"4\",\"e\"\n"), FRE_OK,
+          "4:c, \"d\"\n5:e\ninvalid 2\n");
     /* Most of them: another format or field. */
     CHECK(json, S("{\"text\":\"a\"}\n{\"t\":\"b\"}\n{\"t\":\"c\"}\n"), FRE_E_DATA,
           "1:a\n2 of 3 records cannot be used, so the format or a field is wrong; the first: "
@@ -1299,6 +1361,8 @@ int main(void)
         cmocka_unit_test(test_keep_json),
         cmocka_unit_test(test_delimiters),
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_first_line_is_long),
+        cmocka_unit_test(test_first_line_is_odd),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_na_values),
         cmocka_unit_test(test_skip),

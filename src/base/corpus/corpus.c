@@ -18,6 +18,7 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     c->keep_json = o->keep_json;
     c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
+    c->encoded = o->encoding != NULL;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
     if ((o->na_values && !c->na) || (o->encoding && !c->asked_encoding))
         return FRE_E_NOMEM;

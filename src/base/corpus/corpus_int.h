@@ -184,6 +184,7 @@ struct fre_corpus {
     uint8_t eol;              /* LF, or CR where there is no LF */
     char *na;                 /* NULL: none */
     bool keep_json, empty_ok, null_text;
+    bool encoded; /* the encoding was named */
     uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end;   /* end < cap: there is room for a NUL */
     bool eof;                 /* the source has no more */
@@ -234,9 +235,10 @@ FRE_MUST_CHECK fre_status fre_corpus_header(fre_corpus *c, fre_err *err);
 bool fre_has_text_column(const fre_corpus *c, uint8_t *p, size_t len, uint8_t delim, size_t *n);
 /* "comma", "tab", ... */
 const char *fre_delimiter_name(uint8_t delim);
-/* Refuse what the first n bytes show to be no text (magic.c). */
+/* Refuse what the first n bytes show to be no text (magic.c).  named: somebody or
+ * its name says that it is. */
 FRE_MUST_CHECK fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n,
-                                           fre_err *err);
+                                           bool named, fre_err *err);
 /* The flag of the program that names the field of a role. */
 const char *fre_role_flag(int role);
 

@@ -127,7 +127,45 @@ static fre_status array_layout(fre_corpus *c, const view *v, size_t at, bool sur
     return FRE_OK;
 }
 
+/* More of the lines in view are an object each than are not: then they are the records, whatever the
+ * first of them looks like. */
+static bool has_object_lines(const view *v)
+{
+    size_t alone = 0, others = 0;
+
+    for (size_t at = 0, end = 0; at < v->n; at = end + 1) {
+        const uint8_t *lf = memchr(v->p + at, '\n', v->n - at);
+        size_t n = 0;
+
+        if (!lf && !v->all)
+            break; /* cut off */
+        end = lf ? (size_t)(lf - v->p) : v->n;
+        at = after_space(v, at);
+        if (at >= end)
+            continue;
+        if (v->p[at] == '{' && !fre_json_value(v->p + at, end - at, &n) &&
+            after_space(v, at + n) >= end)
+            alone++;
+        else
+            others++;
+    }
+    return alone > 1 && alone > others;
+}
+
+static fre_status sniff(fre_corpus *c, bool sure, fre_err *err);
+
 fre_status fre_document_sniff(fre_corpus *c, bool sure, fre_err *err)
+{
+    const view v = {c->buf + c->begin, c->end - c->begin, c->eof};
+
+    if (!has_object_lines(&v))
+        return sniff(c, sure, err);
+    c->format = FRE_CORPUS_JSONL;
+    c->layout = FRE_LAYOUT_LINES;
+    return FRE_OK;
+}
+
+static fre_status sniff(fre_corpus *c, bool sure, fre_err *err)
 {
     const view v = {c->buf + c->begin, c->end - c->begin, c->eof};
     const size_t at = after_space(&v, 0);

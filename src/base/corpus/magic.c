@@ -85,10 +85,34 @@ static const char *without_mark(const uint8_t *p, size_t n)
     return even ? "give --encoding utf-16be" : "give --encoding utf-16le";
 }
 
-fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, fre_err *err)
+/* Whether the bytes are text but for one in twenty: then the first of them are somebody's text that
+ * happens to begin like such a file ("ORC ..."). */
+static bool is_mostly_text(const uint8_t *p, size_t n)
+{
+    size_t bad = 0;
+
+    for (size_t at = 0; at < n;) {
+        const size_t ok = fre_utf8_first_bad(p + at, n - at);
+
+        for (size_t i = at; i < at + ok; i++)
+            bad += p[i] < 0x20 && !memchr("\t\n\f\r", p[i], 4);
+        at += ok;
+        if (at < n) {
+            const size_t skip = fre_utf8_bad_len(p + at, n - at);
+
+            bad += skip;
+            at += skip;
+        }
+    }
+    return bad <= n / 20;
+}
+
+fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, bool named, fre_err *err)
 {
     const char *todo = NULL;
 
+    if (named && is_mostly_text(p, n))
+        return FRE_OK;
     for (size_t i = 0; i < sizeof not_text / sizeof *not_text; i++)
         if (n >= not_text[i].n && memcmp(p, not_text[i].bytes, not_text[i].n) == 0)
             return is(c, not_text[i].what, not_text[i].todo, err);

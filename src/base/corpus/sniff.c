@@ -105,6 +105,42 @@ static void by_content(fre_corpus *c)
     c->format = delim == '\t' ? FRE_CORPUS_TSV : delim ? FRE_CORPUS_CSV : FRE_CORPUS_TXT;
 }
 
+/* Which byte ends lines.  CR only where there is no LF at all, however far one has to look: a first
+ * record with a CR inside must not make one line of all others. */
+static fre_status find_line_end(fre_corpus *c, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    size_t seen = 0;
+
+    c->eol = '\n';
+    if (!memchr(c->buf + c->begin, '\r', c->end - c->begin))
+        return FRE_OK;
+    while (st == FRE_OK) {
+        const size_t n = c->end - c->begin;
+
+        if (memchr(c->buf + c->begin + seen, '\n', n - seen))
+            return FRE_OK;
+        if (c->eof || n > FRE_CORPUS_TEXT_MAX)
+            break;
+        seen = n;
+        st = fre_corpus_fill(c, n + 1, err);
+    }
+    c->eol = '\r';
+    return st;
+}
+
+/* A header is no record: where a CR alone ends it, CRs end the rows, and LFs are inside of texts. */
+static void line_end_by_header(fre_corpus *c)
+{
+    const uint8_t *p = c->buf + c->begin, *end = c->buf + c->end;
+    bool quoted = false;
+
+    for (; p < end && (quoted || (*p != '\r' && *p != '\n')); p++)
+        quoted ^= *p == '"';
+    if (p + 1 < end && *p == '\r' && p[1] != '\n')
+        c->eol = '\r';
+}
+
 static fre_status choose(fre_corpus *c, char delimiter, fre_err *err)
 {
     fre_corpus_format by_name = format_by_name(c->input->path);
@@ -126,6 +162,7 @@ static fre_status choose(fre_corpus *c, char delimiter, fre_err *err)
     }
     if (c->format == FRE_CORPUS_TXT)
         return FRE_OK;
+    line_end_by_header(c);
     hint = take_hint(c);
     c->delim = delimiter ? (uint8_t)delimiter
                : hint    ? hint
@@ -138,8 +175,11 @@ fre_status fre_corpus_sniff(fre_corpus *c, char delimiter, fre_err *err)
     fre_status st = fre_corpus_fill(c, FRE_SNIFF_BYTES, err);
     size_t n = c->end - c->begin;
 
-    if (st == FRE_OK && !c->decoder.on)
-        st = fre_refuse_magic(c, c->buf + c->begin, n, err);
+    if (st == FRE_OK && !c->decoder.on && !(c->encoded && c->format != FRE_CORPUS_AUTO))
+        st = fre_refuse_magic(c, c->buf + c->begin, n,
+                              c->format != FRE_CORPUS_AUTO ||
+                                  format_by_name(c->input->path) != FRE_CORPUS_AUTO,
+                              err);
     if (st)
         return st;
     if (n >= 3 && memcmp(c->buf + c->begin, "\xef\xbb\xbf", 3) == 0)
@@ -152,7 +192,6 @@ fre_status fre_corpus_sniff(fre_corpus *c, char delimiter, fre_err *err)
     if (n == 0)
         return fre_fail(err, FRE_E_NOINPUT, "%s: is empty; give a file with at least one text",
                         c->src->name);
-    if (!memchr(c->buf + c->begin, '\n', n) && memchr(c->buf + c->begin, '\r', n))
-        c->eol = '\r';
-    return choose(c, delimiter, err);
+    st = find_line_end(c, err);
+    return st == FRE_OK ? choose(c, delimiter, err) : st;
 }

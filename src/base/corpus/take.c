@@ -110,9 +110,28 @@ static size_t strip_end(const fre_corpus *c, size_t from, size_t to)
     return to;
 }
 
-/* What a record is that could not be taken: only its first line, so that a quote which is never
- * closed does not swallow the records behind it. */
-static fre_status give_up(fre_corpus *c, fre_raw *raw, bool fits, fre_err *err)
+static fre_status cannot_take(const fre_corpus *c, uint64_t line, bool fits, fre_csv_state state,
+                              fre_err *err)
+{
+    if (!fits)
+        return fre_fail(err, FRE_E_LIMIT,
+                        "%s: line %llu: the record that starts here is longer than 64 MiB; %s",
+                        c->src->name, (unsigned long long)line,
+                        c->delim ? "is a quote not closed?" : "break it into shorter texts");
+    if (state == FRE_CSV_BAD)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: line %llu: text follows a closing quote in this record; double the "
+                        "quotes inside a quoted field",
+                        c->src->name, (unsigned long long)line);
+    return fre_fail(err, FRE_E_DATA,
+                    "%s: line %llu: a quoted field of this record is never closed; add the "
+                    "closing quote, and double the quotes inside a quoted field",
+                    c->src->name, (unsigned long long)line);
+}
+
+/* What a record is that could not be taken: only its first line, so that a quote which is not closed,
+ * or closed by one of a later record, does not swallow the records behind it. */
+static fre_status give_up(fre_corpus *c, fre_raw *raw, bool fits, fre_csv_state state, fre_err *err)
 {
     const uint64_t line = c->line + 1;
     size_t to = 0;
@@ -129,15 +148,7 @@ static fre_status give_up(fre_corpus *c, fre_raw *raw, bool fits, fre_err *err)
     raw->line = line;
     c->begin += to;
     c->line++;
-    if (!fits)
-        return fre_fail(err, FRE_E_LIMIT,
-                        "%s: line %llu: the record that starts here is longer than 64 MiB; %s",
-                        c->src->name, (unsigned long long)line,
-                        c->delim ? "is a quote not closed?" : "break it into shorter texts");
-    return fre_fail(err, FRE_E_DATA,
-                    "%s: line %llu: a quoted field of this record is never closed; add the "
-                    "closing quote, and double the quotes inside a quoted field",
-                    c->src->name, (unsigned long long)line);
+    return cannot_take(c, line, fits, state, err);
 }
 
 fre_status fre_corpus_take(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err)
@@ -167,18 +178,13 @@ fre_status fre_corpus_take(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err
     } while (state == FRE_CSV_QUOTED);
 
     *more = lines > 0;
-    if (state == FRE_CSV_QUOTED || !fits)
-        return give_up(c, raw, fits, err);
+    if (state == FRE_CSV_QUOTED || state == FRE_CSV_BAD || !fits)
+        return give_up(c, raw, fits, state, err);
     raw->p = c->buf + c->begin;
     raw->n = body;
     raw->line = c->line + 1;
     c->begin += from;
     c->line += lines;
-    if (state == FRE_CSV_BAD)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: text follows a closing quote in this record; double the "
-                        "quotes inside a quoted field",
-                        c->src->name, (unsigned long long)raw->line);
     return FRE_OK;
 }
 
