@@ -80,13 +80,16 @@ typedef struct fre_corpus_opts {
     bool empty_ok;         /**< an input without a byte has no records and is no error */
     bool keep_json;        /**< JSON only: records bring their object, and a text that is null or
                               *   empty is delivered as it is */
+    bool places;           /**< every record is delivered, in step with those of another file: one that
+                              *   cannot be used, or is empty, with text NULL; a number is a text */
     bool null_text;        /**< JSON: a text that is null counts as empty (a release's line that nobody
                               *   could put into words) */
 } fre_corpus_opts;
 
 /** One record; pointers are borrowed until the next call on the reader. */
 typedef struct fre_record {
-    const char *text; /**< valid UTF-8 without NUL, trimmed, NUL-terminated; NULL: JSON null */
+    const char *text; /**< valid UTF-8 without NUL, trimmed, NUL-terminated; NULL: JSON null, or
+                         *   opts.places */
     size_t text_len;
     const char *user; /**< NULL where no user field was asked for */
     size_t user_len;
@@ -152,6 +155,26 @@ FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
 /** Records in the whole file as the share of bytes read so far suggests; 0: no idea.  For progress. */
 FRE_API uint64_t fre_corpus_expected(const fre_corpus_stats *s);
 FRE_API void fre_corpus_free(fre_corpus *c);
+/** The rule about inputs of which most records cannot be used: FRE_E_DATA, with the reason of the
+ * first, if there are any such and no used ones, or more of them than used and empty ones. */
+FRE_API FRE_MUST_CHECK fre_status fre_corpus_check_most(uint64_t unusable, uint64_t used,
+                                                        uint64_t empty, const fre_err *first,
+                                                        fre_err *err);
+
+/** Who the rows of something else belong to: a name a record of a file.  All in memory. */
+typedef struct fre_names fre_names;
+
+/** Lines, or the field opts->user_field ("user" if NULL) of JSON, CSV or TSV; folded as opts says.
+ * invalid FAIL: a record without a name is FRE_E_DATA; else it has none.  Also what fre_corpus_open and
+ * _next return. */
+FRE_API FRE_MUST_CHECK fre_status fre_names_open(fre_names **out, const char *path,
+                                                 const fre_corpus_opts *opts, fre_err *err);
+FRE_API size_t fre_names_count(const fre_names *n);
+/** NUL-terminated, *len bytes; NULL: record i has none. */
+FRE_API const char *fre_names_view(const fre_names *n, size_t i, size_t *len);
+/** FRE_E_DATA: there are not as many as rows. */
+FRE_API FRE_MUST_CHECK fre_status fre_names_check(const fre_names *n, size_t rows, fre_err *err);
+FRE_API void fre_names_free(fre_names *n); /* wipes; NULL is allowed */
 
 /* ---- embeddings ---------------------------------------------------------------------------- */
 
@@ -188,6 +211,10 @@ FRE_API void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out);
 /** Row i as dim floats into out.  FRE_E_DATA: a NaN or an infinity (names the row, 1-based). */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_row(const fre_npy *f, float *out, size_t i,
                                               fre_err *err);
+/** Whether fre_npy_row would deliver row i. */
+FRE_API bool fre_npy_row_is_usable(const fre_npy *f, size_t i);
+/** What fre_npy_row says of a row that is not usable: FRE_E_DATA. */
+FRE_API fre_status fre_npy_refuse_row(const fre_npy *f, size_t i, fre_err *err);
 /** Pointer to row i when the file is aligned float32, else NULL (use fre_npy_row). */
 FRE_API const float *fre_npy_row_view(const fre_npy *f, size_t i);
 /** Tell the system that rows before i are not needed again (keeps resident memory small). */

@@ -38,7 +38,11 @@ typedef struct fre_curator_stats {
 typedef struct fre_curator_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output;     /**< folder to make */
-    fre_corpus_opts corpus; /**< user_field: cap per user; NULL: a record is a user */
+    fre_corpus_opts corpus; /**< user_field: cap per user; NULL: a record is a user.  invalid: of rows
+                                 too; FAIL also fails at an embedding above the norm bound, and the
+                                 release says so */
+    const char *user_file;  /**< who the rows of a .npy belong to (fre_names), read by `corpus`; NULL: a
+                                 row is a user */
     fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
                                  p = 1 unless it is given; the release says NOT PRIVATE */
     const char *embedder;   /**< GGUF; NULL: bundled */

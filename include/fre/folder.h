@@ -41,6 +41,7 @@ typedef struct fre_folder {
     uint32_t dim;
     bool is_private;
     bool users_named; /**< false: each record counted as a user */
+    bool strict;      /**< a record that cannot be used would have ended the run */
     const char *statement; /**< fre_folder_statement */
     const fre_released_cell *cell; /**< n, in a random order */
     size_t n;
@@ -62,10 +63,11 @@ FRE_API const char *const *fre_folder_names(void);
  * FRE_E_DATA: `collection` is no JSON object. */
 FRE_API FRE_MUST_CHECK fre_status fre_folder_write(fre_outdir *dir, const fre_folder *f,
                                                    fre_err *err);
-/** The plan's statement as a string, and what a user was taken to be; *out: free() it. */
+/** The plan's statement as a string, what a user was taken to be, and on what of the texts it depends
+ * that there is a release; *out: free() it. */
 FRE_API FRE_MUST_CHECK fre_status fre_folder_statement(char **out, const fre_plan *plan,
                                                        bool is_private, bool users_named,
-                                                       fre_err *err);
+                                                       bool strict, fre_err *err);
 /** The texts of n cells by their centroids; noise_std: planned, of a coordinate of each centroid. */
 FRE_API FRE_MUST_CHECK fre_status fre_folder_invert(fre_released_cell *cell, fre_inverter *inverter,
                                                     const float *centroid, const double *noise_std,

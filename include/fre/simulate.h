@@ -34,7 +34,9 @@ typedef struct fre_simulate_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output;     /**< folder to make; NULL: none */
     bool force;             /**< replace the folder if it exists */
-    fre_corpus_opts corpus; /**< user_field: its texts are one client's; NULL: a record is a user */
+    fre_corpus_opts corpus; /**< user_field: its texts are one client's; NULL: a record is a user.
+                                 invalid: as for a curator */
+    const char *user_file;  /**< who the rows of a .npy belong to; NULL: a row is a user */
     fre_plan_request plan;  /**< dim is set from the input; made distributed, noise discrete */
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */

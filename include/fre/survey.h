@@ -47,6 +47,15 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, const char 
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim,
                                                      const char *user, size_t user_len,
                                                      fre_err *err);
+/** Row i of a file, as it was read into x, which belongs to the user whose name is in its place; users
+ * NULL: to a user of its own.  One that cannot be used (a NaN, no user) is skipped and counted; strict:
+ * FRE_E_DATA. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_npy_row(fre_survey *s, const float *x,
+                                                         const fre_npy *npy,
+                                                         const fre_names *users, size_t i,
+                                                         bool strict, fre_err *err);
+/** Behind the last row: FRE_E_DATA if most of them cannot be used. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_end_rows(const fre_survey *s, fre_err *err);
 /** All further records of a corpus.  Also what fre_corpus_next returns. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus,
                                                         fre_err *err);

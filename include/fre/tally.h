@@ -22,6 +22,11 @@ FRE_API bool fre_tally_coin(fre_rng *coins, uint64_t p32);
 /** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
 FRE_API bool fre_tally_released(uint64_t count, uint64_t tau);
 
+/** Scale x, float[dim], onto the sphere of radius bound if it is longer: x is of bounded norm then (to
+ * a rounding that fre_tally_add takes care of), and no two points are further apart than before.
+ * False, and x unchanged: x holds a NaN or an infinity. */
+FRE_API FRE_MUST_CHECK bool fre_tally_clip(float *x, size_t dim, double bound);
+
 /** Where embeddings are rounded to, and how many of them a sum holds at most. */
 typedef struct fre_tally_lattice {
     double step;       /**< beta > 0, embedding units */

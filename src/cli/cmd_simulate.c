@@ -99,6 +99,7 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
         st = cli_user_opts(&o->corpus, c, err);
+    o->user_file = cli_text(c, "user-file");
     if (st != FRE_OK)
         return st;
     o->embedder = cli_text(c, "embedder");
@@ -391,7 +392,7 @@ static void warn(const cli *c, const fre_simulation *s)
         cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     if (s->users > s->input_users)
         cli_warn(c, "NOT PRIVATE: users of the input were drawn more than once");
-    if (!cli_given(c, "user-field"))
+    if (!cli_names_users(c))
         cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
     if (s->n == 0)
         cli_warn(c, "%s", FRE_FOLDER_NO_CELL);

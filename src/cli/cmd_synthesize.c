@@ -159,6 +159,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
         st = cli_user_opts(&o->corpus, c, err);
+    o->user_file = cli_text(c, "user-file");
     if (st != FRE_OK)
         return st;
     o->embedder = cli_text(c, "embedder");
@@ -217,7 +218,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, !r->is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->n == 0 && !r->dry_run, FRE_FOLDER_NO_CELL);
-    add_warning(w, !cli_given(c, "user-field"), CLI_RECORDS_ARE_USERS);
+    add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
         (void)snprintf(w->leftover, sizeof w->leftover,

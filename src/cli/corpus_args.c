@@ -6,7 +6,7 @@
 
 const char *const cli_folds[] = {"nfc", "none", "case", NULL};
 const char *const cli_formats[] = {"auto", "txt", "jsonl", "csv", "tsv", NULL};
-const char *const cli_invalids[] = {"fail", "skip", "replace", NULL};
+const char *const cli_invalids[] = {"skip", "replace", NULL};
 
 static const struct {
     const char *name;
@@ -35,17 +35,28 @@ fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err)
 {
     static const fre_corpus_format formats[] = {FRE_CORPUS_AUTO, FRE_CORPUS_TXT, FRE_CORPUS_JSONL,
                                                 FRE_CORPUS_CSV, FRE_CORPUS_TSV};
-    static const fre_corpus_invalid invalids[] = {FRE_CORPUS_INVALID_FAIL, FRE_CORPUS_INVALID_SKIP,
+    static const fre_corpus_invalid invalids[] = {FRE_CORPUS_INVALID_SKIP,
                                                   FRE_CORPUS_INVALID_REPLACE};
+    const bool strict = cli_flag(c, "strict");
+
+    if (strict && cli_given(c, "invalid"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--strict ends the run at a record that --invalid would skip or replace: "
+                        "leave out one of them");
 
     *out = (fre_corpus_opts){
         .format = formats[cli_choice(c, "format")],
-        .invalid = invalids[cli_choice(c, "invalid")],
+        .invalid = strict ? FRE_CORPUS_INVALID_FAIL : invalids[cli_choice(c, "invalid")],
         .text_field = cli_text(c, "text-field"),
         .encoding = cli_text(c, "encoding"),
         .na_values = cli_text(c, "na-values"),
     };
     return parse_delimiter(&out->delimiter, cli_text(c, "delimiter"), err);
+}
+
+bool cli_names_users(const cli *c)
+{
+    return cli_given(c, "user-field") || cli_given(c, "user-file");
 }
 
 fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
@@ -54,10 +65,10 @@ fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
 
     o->user_field = field && strcmp(field, "none") == 0 ? NULL : field;
     o->user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
-    if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field)
+    if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field && !cli_given(c, "user-file"))
         return fre_fail(err, FRE_E_USAGE,
-                        "--max-cells-per-user needs --user-field F: without it each record is a "
-                        "user of its own");
+                        "--max-cells-per-user needs --user-field F, or --user-file FILE for a .npy: "
+                        "without it each record is a user of its own");
     return FRE_OK;
 }
 

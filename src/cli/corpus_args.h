@@ -31,8 +31,13 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
          .kind = CLI_STRING,                                                                       \
          .help = "texts that count as missing, with commas between them (default: none; NA and "   \
                  "null are texts)"},                                                               \
-        CLI_CHOICE("invalid", "HOW", cli_invalids, .preset = "fail",                               \
-                   .help = "what to do with records that cannot be used"),                         \
+        CLI_CHOICE("invalid", "HOW", cli_invalids, .preset = "skip",                               \
+                   .help = "records that cannot be used are left out and counted (skip), or "      \
+                           "repaired where that can be done (replace)"),                           \
+        {.name = "strict",                                                                         \
+         .kind = CLI_FLAG,                                                                         \
+         .help = "end the run at the first record that cannot be used; a release then tells "      \
+                 "that there was none"},                                                           \
     {                                                                                              \
         .name = "verbose", .kind = CLI_FLAG,                                                       \
         .help = "say what the input was taken for, and how many records it has"                    \
@@ -44,15 +49,21 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
      .metavar = "F",                                                                               \
      .kind = CLI_STRING,                                                                           \
      .help = "key or column that names the user; none, or left out: a record is a user"},         \
+        CLI_FILE("user-file", "FILE",                                                              \
+                 .help = "the users of a .npy file's rows, in their order: a name a line, or "     \
+                         "the --user-field (default: user) of JSON lines, CSV or TSV"),            \
         CLI_CHOICE("user-fold", "HOW", cli_folds, .preset = "nfc",                                 \
                    .help = "what makes two names one user: the same bytes (none), Unicode's "      \
                            "canonical composition, or case as well")
 #define CLI_RECORDS_ARE_USERS                                                                      \
     "each record counts as a user of its own, so the claim is about one record: if people have "   \
-    "several, name them with --user-field F; if not, say --user-field none"
+    "several, name them with --user-field F (of a .npy: --user-file FILE); if not, say --user-field "  \
+    "none"
 
 /* user_field and label_field stay NULL.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);
+/* Whether the arguments say who a user is, or that a record is one. */
+bool cli_names_users(const cli *c);
 /* Who wrote a record, by CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err);
 

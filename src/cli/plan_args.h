@@ -53,7 +53,7 @@ extern const char *const cli_switch[]; /* on, off */
         CLI_CHOICE("sensitivity", "S", cli_sensitivities, .preset = "probabilistic",               \
                    .help = "worst-case needs neither the population bound nor random texts"),      \
         CLI_POSITIVE("norm-bound", "B", 1e6, .preset = "1",                                        \
-                     .help = "largest norm of an embedding, for worst-case sensitivity")
+                     .help = "norm of the longest embedding: longer ones are cut to it")
 
 /* Everything of CLI_PLAN_ARGS and --epsilon into a request. */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);

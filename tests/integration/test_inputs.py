@@ -13,14 +13,11 @@ from conftest import BUDGET, MODELS, NO_TEXT, PROGRAM, TIMEOUT, everything, text
 BAD = [
     ("empty.txt", b"", 66, "%s: is empty; give a file with at least one text"),
     ("utf8.txt", b"good\nb\xff\xfead\n", 65,
-     "%s: line 2: invalid UTF-8 at byte 2 of the record; name the file's encoding "
-     "(--encoding latin-1), or use --invalid skip or replace"),
+     "%s: line 2: invalid UTF-8 at byte 2 of the record; name the file's encoding (--encoding latin-1)"),
     ("overlong.txt", b"\xc0\xaf\n", 65,
-     "%s: line 1: invalid UTF-8 at byte 1 of the record; name the file's encoding "
-     "(--encoding latin-1), or use --invalid skip or replace"),
+     "%s: line 1: invalid UTF-8 at byte 1 of the record; name the file's encoding (--encoding latin-1)"),
     ("nul.txt", b"a\0b\nx\n", 65,
-     "%s: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?) or use "
-     "--invalid skip or replace"),
+     "%s: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?)"),
     ("column.csv", b'id,msg\n1,"a\nb"\n', 65,
      '%s: line 1: no column "text" (columns: "id", "msg"); name one with --text-field'),
     ("missing.jsonl", b'{"text": "a"}\n{"t": "b"}\n', 65,
@@ -37,7 +34,7 @@ BAD = [
 @pytest.mark.parametrize("command", ["synthesize", "embed"])
 def test_refused(refused, tmp_path, command, name, content, code, sentence):
     (tmp_path / name).write_bytes(content)
-    args = [name, "-o", "out"]
+    args = [name, "-o", "out", "--strict"]
     if command == "synthesize":
         args += BUDGET + NO_TEXT
     refused(code, f"fre-e2t {command}: " + sentence % name, command, *args)
@@ -246,8 +243,10 @@ def test_force_never_destroys_what_is_not_a_release(fre, tmp_path):
 def test_dry_run_reads_the_whole_input(fre, tmp_path):
     args = ("-o", "out", "--epsilon", "8", "--threshold", "50", "--dry-run")
     (tmp_path / "bad.txt").write_bytes(b"fine\n" * 50 + b"\xff\xfe broken\n")
-    done = fre("synthesize", "bad.txt", "--population", "1000", *args)
+    done = fre("synthesize", "bad.txt", "--population", "1000", "--strict", *args)
     assert done.code == 65 and "line 51" in done.err
+    done = fre("synthesize", "bad.txt", "--population", "1000", "--json", *args)
+    assert done.code == 0 and done.json()["not_for_publication"]["invalid"] == 1
     (tmp_path / "many.txt").write_text("fine\n" * 50)
     done = fre("synthesize", "many.txt", "--population", "49", *args)
     assert done.code == 65 and "more users than --population 49" in done.err
@@ -261,3 +260,63 @@ def test_an_input_without_text_is_named(fre, tmp_path):
     (tmp_path / "blank.txt").write_text("  \n\n")
     done = fre("synthesize", "blank.txt", "-o", "out", "--epsilon", "4", "--population", "10")
     assert done.code == 0 and "no text was read" in done.err
+
+
+def release(tmp_path, name):
+    return json.loads((tmp_path / name / "release.json").read_text())
+
+
+def test_one_bad_record_is_left_out(fre, tmp_path):
+    """Not the release decides about it, and no file of the release tells of it."""
+    good = [{"user": f"u{i}", "text": "turn on the kitchen light"} for i in range(60)]
+    lines = [json.dumps(g) for g in good]
+    for bad in ["", "{", '{"user": "v"}', '{"user": "", "text": "x"}', "[1]", '"' * 3]:
+        (tmp_path / "x.jsonl").write_text("\n".join([bad] + lines) + "\n")
+        done = fre("synthesize", "x.jsonl", "-o", "out", "--force", "--user-field", "user", "--json",
+                   *BUDGET, *NO_TEXT, "--ledger", "none")
+        assert done.code == 0, done.err
+        seen = done.json()["not_for_publication"]
+        assert seen["contributed"] == 60 and seen["invalid"] + seen["empty"] == 1
+        made = release(tmp_path, "out")
+        assert made["strict_intake"] is False and "invalid" not in json.dumps(made)
+        assert any("most records not usable" in s for s in made["statement"])
+    done = fre("synthesize", "x.jsonl", "-o", "out2", "--user-field", "user", "--strict", *BUDGET, *NO_TEXT)
+    assert done.code == 65 and "line 1" in done.err
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    done = fre("synthesize", "x.jsonl", "-o", "out2", "--user-field", "user", "--strict", *BUDGET,
+               *NO_TEXT, "--ledger", "none")
+    assert done.code == 0, done.err
+    made = release(tmp_path, "out2")
+    assert made["strict_intake"] is True
+    assert any(s.startswith("Strict: ") for s in made["statement"])
+    done = fre("synthesize", "x.jsonl", "-o", "out3", "--strict", "--invalid", "skip", *BUDGET)
+    assert done.code == 64 and "leave out one of them" in done.err
+
+
+def test_users_of_embeddings(fre, tmp_path):
+    (tmp_path / "t.csv").write_text("who,text\n" + "".join(
+        f"{'Ann' if i % 2 else ' ann '},turn on light {i % 3}\n" for i in range(240)))
+    (tmp_path / "who.txt").write_text("".join(f"u{i // 2}\n" for i in range(240)))
+    assert fre("embed", "t.csv", "-o", "x.npy").code == 0
+    base = ["synthesize", "x.npy", "-o", "out", "--force", "--json", *BUDGET, *NO_TEXT, "--ledger", "none"]
+    for args, users, counted in [
+            (["--user-file", "who.txt"], 120, 120),
+            (["--user-file", "who.txt", "--max-cells-per-user", "2"], 120, 240),
+            (["--user-file", "t.csv", "--user-field", "who"], 2, 2),
+            (["--user-file", "t.csv", "--user-field", "who", "--user-fold", "case"], 1, 1)]:
+        done = fre(*base, *args)
+        assert done.code == 0, done.err
+        seen = done.json()["not_for_publication"]
+        assert (seen["users"], seen["counted"], seen["contributed"]) == (users, counted, counted)
+        assert release(tmp_path, "out")["privacy_unit"] == "user"
+    (tmp_path / "short.txt").write_text("a\n" * 239)
+    done = fre(*base, "--user-file", "short.txt")
+    assert done.code == 65 and "there are 240 embeddings and 239 names of users" in done.err
+    done = fre(*base, "--user-field", "who")
+    assert done.code == 64 and "--user-file FILE" in done.err
+    done = fre("synthesize", "t.csv", "-o", "o", "--user-file", "who.txt", *BUDGET)
+    assert done.code == 64 and "--user-field F" in done.err
+    done = fre("simulate", "x.npy", "-o", "sim", "--user-file", "who.txt", "--json", "--epsilon", "8",
+               "--threshold", "60", "--population", "100000", *NO_TEXT)
+    assert done.code == 0, done.err
+    assert done.json()["not_for_publication"]["input_users"] == 120

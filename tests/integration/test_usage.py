@@ -136,8 +136,9 @@ def test_seed_is_not_shown(refused):
      "--budget-epsilon needs a ledger: leave out --ledger none"),
     (["--ledger", "none", "--budget-delta", "1e-5"],
      "--budget-delta needs a ledger: leave out --ledger none"),
-    (["--max-cells-per-user", "2"], "--max-cells-per-user needs --user-field F: without it each "
-                                    "record is a user of its own"),
+    (["--max-cells-per-user", "2"], "--max-cells-per-user needs --user-field F, or "
+                                    "--user-file FILE for a .npy: without it each record is a "
+                                    "user of its own"),
     (["--cell-edge", "1", "--cell-scale", "2"], "give --cell-edge or --cell-scale, not both"),
     (["--gaussian", "zcdp"], "--gaussian zcdp belongs to --accountant paper"),
     (["--budget-factor", "4"], "--budget-factor belongs to --accountant paper"),

@@ -211,8 +211,7 @@ static void test_invalid_bytes(void **state)
         (void)memcpy(data + 3, cases[i].bad.p, n);
         (void)memcpy(data + 3 + n, "\nend\n", 5);
         (void)snprintf(want, sizeof want,
-                       "1:ok\n%sinvalid UTF-8 at byte %zu of the record; name the file's encoding "
-                       "(--encoding %s), or use --invalid skip or replace\n",
+                       "1:ok\n%sinvalid UTF-8 at byte %zu of the record; name the file's encoding (--encoding %s)\n",
                        lead, cases[i].at, likely(cases[i].bad));
         CHECK(TXT, ((fre_bytes){data, n + 8}), FRE_E_DATA, want);
         CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), ((fre_bytes){data, n + 8}), FRE_OK,
@@ -234,8 +233,7 @@ static void test_nul(void **state)
 {
     (void)state;
     CHECK(TXT, S("a\0b\n"), FRE_E_DATA,
-          "memory: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?) or "
-          "use --invalid skip or replace\n");
+          "memory: line 1: a NUL byte at byte 2 of the record; remove it (is the file UTF-16?)\n");
     CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), S("a\0b\nc\n"), FRE_OK, "2:c\ninvalid 1\n");
     CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_REPLACE), S("a\0\0b\n"), FRE_OK,
           "1:a\xef\xbf\xbd\xef\xbf\xbd"
@@ -385,8 +383,7 @@ static void test_jsonl_syntax(void **state)
 static void test_jsonl_escapes(void **state)
 {
     static const char want[] = "memory: line 1: a string escapes NUL or half of a surrogate pair; "
-                               "remove the escape or use "
-                               "--invalid skip or replace\n";
+                               "remove the escape\n";
     const struct {
         fre_bytes line;
         const char *repaired;
@@ -499,8 +496,7 @@ static void test_csv_errors(void **state)
           "memory: line 2: the field \"u\" is empty; every record needs its user; fill it in, or "
           "name another with --user-field\n");
     CHECK(CSV, S("text\n\"a\n\xff\"\nb\n"), FRE_E_DATA,
-          "memory: line 2: invalid UTF-8 at byte 4 of the record; name the file's encoding "
-          "(--encoding latin-1), or use --invalid skip or replace\n");
+          "memory: line 2: invalid UTF-8 at byte 4 of the record; name the file's encoding (--encoding latin-1)\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text\n\"a\n\xff\"\nb\n"), FRE_OK,
           "4:b\ninvalid 1\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text,\xff\nb\n"), FRE_E_DATA,
@@ -726,6 +722,23 @@ static void test_first_line_is_long(void **state)
 }
 
 /* ... and not how JSON lies. */
+static void test_first_object_is_long(void **state)
+{
+    const size_t n = 2 * FRE_SNIFF_BYTES;
+    const fre_corpus_opts o = with_invalid(JSONL, FRE_CORPUS_INVALID_SKIP);
+    static const char head[] = "{\"a\":[{\"b\":\"", tail[] = "\"}]}\n{\"text\":\"x\"}\n{\"text\":\"y\"}\n";
+    char *data = malloc(n + sizeof head + sizeof tail);
+
+    (void)state;
+    assert_non_null(data);
+    (void)memcpy(data, head, sizeof head - 1);
+    (void)memset(data + sizeof head - 1, 'z', n);
+    (void)memcpy(data + sizeof head - 1 + n, tail, sizeof tail - 1);
+    CHECK(o, ((fre_bytes){(const uint8_t *)data, sizeof head + sizeof tail - 2 + n}), FRE_OK,
+          "2:x\n3:y\ninvalid 1\n");
+    free(data);
+}
+
 static void test_first_line_is_odd(void **state)
 {
     static const char *const first[] = {
@@ -760,8 +773,7 @@ static void test_encodings(void **state)
     CHECK(latin, S("caf\xe9\nna\xefve"), FRE_OK, "1:caf\xc3\xa9\n2:na\xc3\xafve\n");
     CHECK(windows, S("\x93hi\x94\n"), FRE_OK, "1:\xe2\x80\x9chi\xe2\x80\x9d\n");
     CHECK(windows, S("a\nb\x81\n"), FRE_E_DATA,
-          "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct --encoding, "
-          "or use --invalid skip or replace\n");
+          "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct --encoding\n");
     CHECK(wide, S("a\0\n\0\xe9\0"), FRE_OK, "1:a\n2:\xc3\xa9\n");
     /* A mark says it, also under a header. */
     CHECK(TXT,
@@ -1362,6 +1374,7 @@ int main(void)
         cmocka_unit_test(test_delimiters),
         cmocka_unit_test(test_headers),
         cmocka_unit_test(test_first_line_is_long),
+        cmocka_unit_test(test_first_object_is_long),
         cmocka_unit_test(test_first_line_is_odd),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_na_values),

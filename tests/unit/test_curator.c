@@ -478,6 +478,7 @@ static void test_nothing_left(void **state)
     write_npy(at("long.npy"), x, n);
     before += 2;
     o.input = at("nan.npy");
+    o.corpus.invalid = FRE_CORPUS_INVALID_FAIL;
     assert_int_equal(run(&rel, &o), FRE_E_DATA);
     o.input = at("long.npy");
     assert_int_equal(run(&rel, &o), FRE_E_DATA);

@@ -196,8 +196,8 @@ static void test_statement(void **state)
     char *with = NULL, *without = NULL;
 
     (void)state;
-    assert_int_equal(fre_folder_statement(&with, &plan, true, true, NULL), FRE_OK);
-    assert_int_equal(fre_folder_statement(&without, &plan, false, false, NULL), FRE_OK);
+    assert_int_equal(fre_folder_statement(&with, &plan, true, true, false, NULL), FRE_OK);
+    assert_int_equal(fre_folder_statement(&without, &plan, false, false, true, NULL), FRE_OK);
     assert_null(strstr(with, "NOT PRIVATE"));
     assert_non_null(strstr(without, "NOT PRIVATE"));
     assert_null(strstr(with, "each record counts as a user of its own"));

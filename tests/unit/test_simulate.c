@@ -353,13 +353,14 @@ static void test_refusals(void **state)
     expect(FRE_E_NOINPUT, &o, "rows.npy");
     o = good;
     o.corpus.user_field = "user";
-    expect(FRE_E_USAGE, &o, "--user-field");
+    expect(FRE_E_USAGE, &o, "--user-file");
     o = good;
     o.batch_min = USERS + 1;
     expect(FRE_E_REFUSED, &o, "too few");
 }
 
-/* A device that has no embedding is found, whether the exact cells are looked for or not. */
+/* A row without numbers, or a giant one, is left out or cut; strict, it is found, whether the exact
+ * cells are looked for or not. */
 static void test_bad_embeddings(void **state)
 {
     static const float bad[] = {NAN, INFINITY, 1e30f};
@@ -370,9 +371,17 @@ static void test_bad_embeddings(void **state)
     (void)snprintf(odd, sizeof odd, "%s/odd.npy", place);
     o.input = odd;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        fre_simulation *s;
+
         write_odd_input(odd, bad[i]);
         o.compare = i % 2 == 1;
-        expect(FRE_E_DATA, &o, "embedding");
+        o.corpus.invalid = FRE_CORPUS_INVALID_FAIL;
+        expect(FRE_E_DATA, &o, "row ");
+        o.corpus.invalid = FRE_CORPUS_INVALID_SKIP;
+        s = run(&o);
+        assert_int_equal(s->invalid, i < 2);
+        assert_int_equal(s->users, USERS - (i < 2));
+        fre_simulation_free(s);
         assert_int_equal(unlink(odd), 0);
     }
 }

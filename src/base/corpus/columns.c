@@ -7,11 +7,11 @@
 #define COLUMN_SHOWN 32u /* bytes of one column name in a message */
 #define COLUMNS_SHOWN 6u /* names in a message: it must fit fre_err with the path */
 
-const char *fre_role_flag(int role)
+const char *fre_role_flag(const fre_corpus *c, int role)
 {
     static const char *const flag[FRE_ROLES] = {"--text-field", "--user-field", "--label-field"};
 
-    return flag[role];
+    return flag[c->places && role == FRE_ROLE_TEXT ? FRE_ROLE_USER : role];
 }
 
 const char *fre_delimiter_name(uint8_t delim)
@@ -80,20 +80,20 @@ static bool list_columns(char *out, size_t cap, fre_suggestion *s, const fre_raw
 static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int role, fre_err *err)
 {
     char list[COLUMNS_SHOWN * (COLUMN_SHOWN + 4) + 32], likely[64] = "";
-    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT};
+    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT && !c->places};
 
     if (!list_columns(list, sizeof list, &s, raw, c->delim))
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: no column \"%.40s\"; name one with %s, or add a first row "
                         "with the names of the columns if this row is not that",
                         c->src->name, (unsigned long long)raw->line, c->field[role],
-                        fre_role_flag(role));
+                        fre_role_flag(c, role));
     if (s.name[0])
         (void)snprintf(likely, sizeof likely, "; did you mean \"%s\"?", s.name);
     return fre_fail(err, FRE_E_DATA,
                     "%s: line %llu: no column \"%.40s\"%s (columns: %s); name one with %s",
                     c->src->name, (unsigned long long)raw->line, c->field[role], likely, list,
-                    fre_role_flag(role));
+                    fre_role_flag(c, role));
 }
 
 static fre_status match_column(fre_corpus *c, const fre_raw *raw, int role, bool trimmed,

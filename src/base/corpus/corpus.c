@@ -18,6 +18,7 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     c->keep_json = o->keep_json;
     c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
+    c->places = o->places;
     c->encoded = o->encoding != NULL;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
     if ((o->na_values && !c->na) || (o->encoding && !c->asked_encoding))
@@ -38,7 +39,7 @@ static fre_status no_fields(const fre_corpus *c, fre_err *err)
                     "%s: a text file has one text a line and no fields; use %s with JSON lines, "
                     "CSV or TSV",
                     c->src->name,
-                    fre_role_flag(c->field[FRE_ROLE_USER] ? FRE_ROLE_USER : FRE_ROLE_LABEL));
+                    fre_role_flag(c, c->field[FRE_ROLE_USER] ? FRE_ROLE_USER : FRE_ROLE_LABEL));
 }
 
 /* Before the first record, the source being at its first byte. */
@@ -206,17 +207,37 @@ static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], bool 
 }
 
 /* A file of which most records cannot be used is of another format, or has another field. */
-static fre_status check_most(const fre_corpus *c, fre_err *err)
+fre_status fre_corpus_check_most(uint64_t unusable, uint64_t used, uint64_t empty,
+                                 const fre_err *first, fre_err *err)
 {
-    const uint64_t others = c->stats.records + c->stats.empty;
-
-    if (c->dropped == 0 || (c->stats.records > 0 && c->dropped <= others))
+    if (unusable == 0 || (used > 0 && unusable <= used + empty))
         return FRE_OK;
     return fre_fail(err, FRE_E_DATA,
                     "%llu of %llu records cannot be used, so the format or a field is wrong; the "
                     "first: %.380s",
-                    (unsigned long long)c->dropped, (unsigned long long)(c->dropped + others),
-                    c->first.text);
+                    (unsigned long long)unusable, (unsigned long long)(unusable + used + empty),
+                    first->text);
+}
+
+static fre_status at_end(fre_corpus *c, bool *more, fre_err *err)
+{
+    fre_status st = c->places ? FRE_OK
+                              : fre_corpus_check_most(c->dropped, c->stats.records, c->stats.empty,
+                                                      &c->first, err);
+
+    if (st == FRE_OK)
+        st = fre_src_finish(c->src, err);
+    if (st == FRE_OK)
+        *more = false;
+    return st;
+}
+
+/* Whether a record that has nothing to deliver has its place all the same.  A blank line is a record
+ * only where a record may be one. */
+static bool has_place(const fre_corpus *c, const fre_raw *raw, fre_status st)
+{
+    return c->places && (st != FRE_OK || !is_blank(raw) ||
+                         (c->delim ? c->columns == 1 : c->format == FRE_CORPUS_TXT));
 }
 
 static void deliver(fre_corpus *c, fre_record *rec, const fre_value v[FRE_ROLES], uint64_t line)
@@ -282,14 +303,8 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
         bool got = true, skip = false;
         fre_status st = fre_corpus_take(c, &got, &raw, &why);
 
-        if (st == FRE_OK && !got) {
-            st = check_most(c, err);
-            if (st == FRE_OK)
-                st = fre_src_finish(c->src, err);
-            if (st == FRE_OK)
-                *more = false;
-            return st;
-        }
+        if (st == FRE_OK && !got)
+            return at_end(c, more, err);
         if (st == FRE_OK)
             st = use(c, &raw, v, &skip, &why);
         if ((st == FRE_E_DATA || st == FRE_E_LIMIT) && !c->failed &&
@@ -297,10 +312,15 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
             if (c->dropped++ == 0)
                 c->first = why;
             c->stats.invalid = repaired + 1; /* a record counts once */
-            continue;
+            skip = true;
         }
-        if (st)
+        if (st != FRE_OK && !skip)
             return explain(c, st, &why, err);
+        if (skip && has_place(c, &raw, st)) {
+            *rec = (fre_record){.line = raw.line};
+            *more = true;
+            return FRE_OK;
+        }
         if (skip)
             continue;
         deliver(c, rec, v, raw.line);

@@ -184,6 +184,7 @@ struct fre_corpus {
     uint8_t eol;              /* LF, or CR where there is no LF */
     char *na;                 /* NULL: none */
     bool keep_json, empty_ok, null_text;
+    bool places;  /* every record is delivered */
     bool encoded; /* the encoding was named */
     uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end;   /* end < cap: there is room for a NUL */
@@ -240,7 +241,7 @@ const char *fre_delimiter_name(uint8_t delim);
 FRE_MUST_CHECK fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n,
                                            bool named, fre_err *err);
 /* The flag of the program that names the field of a role. */
-const char *fre_role_flag(int role);
+const char *fre_role_flag(const fre_corpus *c, int role);
 
 /* The likely name among those offered, for somebody who asked for another (suggest.c). */
 typedef struct fre_suggestion {

@@ -36,6 +36,63 @@ static bool stands(const view *v, size_t at, size_t *to, bool *cut)
     return !why || *cut;
 }
 
+typedef struct cutter {
+    size_t depth;
+    bool in_string, escaped;
+} cutter;
+
+/* Whether a value ends behind byte b, which is one of it; *before: it has ended in front of b. */
+static bool ends(cutter *k, uint8_t b, bool is_first, bool *before)
+{
+    *before = false;
+    if (k->in_string) {
+        if (k->escaped)
+            k->escaped = false;
+        else if (b == '\\')
+            k->escaped = true;
+        else if (b == '"')
+            k->in_string = false;
+        return !k->in_string && k->depth == 0;
+    }
+    if (k->depth == 0 && !is_first && (is_space(b) || memchr(",]}", b, 3))) {
+        *before = true;
+        return true;
+    }
+    if (b == '"')
+        k->in_string = true;
+    else if (b == '{' || b == '[')
+        k->depth++;
+    else if ((b == '}' || b == ']') && k->depth > 0)
+        return --k->depth == 0;
+    return false;
+}
+
+/* Behind the value at `at`, cut out by its quotes and brackets; v->n: it does not end in view. */
+static size_t cut_out(const view *v, size_t at)
+{
+    cutter k = {0};
+    bool before = false;
+
+    for (size_t i = at; i < v->n; i++)
+        if (ends(&k, v->p[i], i == at, &before))
+            return i + !before;
+    return v->n;
+}
+
+/* Whether the array behind the bracket at `at` has an object or a string, as far as it can be seen: one
+ * odd element in front of the others does not make it another array. */
+static bool holds_records(const view *v, size_t at)
+{
+    for (at = after_space(v, at + 1); at < v->n && v->p[at] != ']'; at = after_space(v, at + 1)) {
+        if (v->p[at] == '{' || v->p[at] == '"')
+            return true;
+        at = after_space(v, cut_out(v, at));
+        if (at == v->n || v->p[at] != ',')
+            return false;
+    }
+    return false;
+}
+
 typedef struct members {
     const view *v;
     const char *text_field;
@@ -48,13 +105,11 @@ static bool note_member(void *ctx, const uint8_t *key, size_t n, const uint8_t *
 {
     members *m = ctx;
     const size_t at = (size_t)(value - m->v->p);
-    size_t first;
 
     m->has_text = m->has_text || fre_json_key_is(key, n, m->text_field);
     if (at >= m->v->n || *value != '[')
         return true;
-    first = after_space(m->v, at + 1);
-    if (first < m->v->n && (m->v->p[first] == '{' || m->v->p[first] == '"')) {
+    if (holds_records(m->v, at)) {
         m->arrays++;
         m->open = value;
     }
@@ -100,24 +155,40 @@ static fre_status object_layout(fre_corpus *c, const view *v, size_t at, size_t 
     return FRE_OK;
 }
 
+/* Whether the bracket at `at` opens an array of records, `first` being its first element: it ends where
+ * the file does, or is cut off by the view, or a comma follows an element.  sure: it is JSON. */
+static bool opens_array(const view *v, size_t at, size_t first, bool sure)
+{
+    size_t to = 0;
+    bool cut = false;
+
+    if (stands(v, at, &to, &cut) && (cut || after_space(v, to) == v->n || sure))
+        return true;
+    if (first == v->n || v->p[first] == ']')
+        return false;
+    if (stands(v, first, &to, &cut) && !cut) {
+        to = after_space(v, to);
+        if (to < v->n && v->p[to] == ',') /* damaged further on */
+            return true;
+    }
+    if (!sure || !memchr("{\"", v->p[first], 2))
+        return false;
+    to = after_space(v, cut_out(v, first)); /* or in the first element */
+    return to < v->n ? v->p[to] == ',' : !v->all && memchr(v->p + at, '\n', first - at);
+}
+
 /* A bracket at `at`. */
 static fre_status array_layout(fre_corpus *c, const view *v, size_t at, bool sure, fre_err *err)
 {
     const size_t first = after_space(v, at + 1);
-    size_t to = 0, whole = 0;
-    bool cut = false, doc = stands(v, at, &whole, &cut);
+    const bool doc = opens_array(v, at, first, sure);
 
-    doc = doc && (cut || after_space(v, whole) == v->n || sure);
-    if (first < v->n && v->p[first] != ']' && stands(v, first, &to, &cut) && !cut) {
-        to = after_space(v, to);
-        doc = doc || (to < v->n && v->p[to] == ','); /* damaged further on */
-    }
     if (!doc) {
         if (!sure)
             c->format = FRE_CORPUS_TXT;
         return FRE_OK;
     }
-    if (first < v->n && !memchr("{\"]", v->p[first], 3))
+    if (first < v->n && v->p[first] != ']' && !holds_records(v, at))
         return fre_fail(err, FRE_E_DATA,
                         "%s: is a JSON array, but not of objects or of strings; write one object a "
                         "line",
@@ -154,10 +225,31 @@ static bool has_object_lines(const view *v)
 
 static fre_status sniff(fre_corpus *c, bool sure, fre_err *err);
 
+/* A first line that is longer than the view is read whole, and some behind it. */
+static fre_status widen(fre_corpus *c, fre_err *err)
+{
+    size_t seen = 0, n = c->end - c->begin;
+    fre_status st = FRE_OK;
+
+    if (n == 0 || !memchr("{[", c->buf[c->begin], 2))
+        return FRE_OK;
+    while (st == FRE_OK && !memchr(c->buf + c->begin + seen, '\n', n - seen)) {
+        if (c->eof || n > FRE_CORPUS_TEXT_MAX)
+            return FRE_OK;
+        seen = n;
+        st = fre_corpus_fill(c, n + 1, err);
+        n = c->end - c->begin;
+    }
+    return st == FRE_OK && seen > 0 ? fre_corpus_fill(c, n + FRE_SNIFF_BYTES, err) : st;
+}
+
 fre_status fre_document_sniff(fre_corpus *c, bool sure, fre_err *err)
 {
+    const fre_status st = widen(c, err);
     const view v = {c->buf + c->begin, c->end - c->begin, c->eof};
 
+    if (st != FRE_OK)
+        return st;
     if (!has_object_lines(&v))
         return sniff(c, sure, err);
     c->format = FRE_CORPUS_JSONL;
@@ -213,37 +305,6 @@ static fre_status skip_space(fre_corpus *c, uint8_t *b, fre_err *err)
         if (st)
             return st;
     }
-}
-
-typedef struct cutter {
-    size_t depth;
-    bool in_string, escaped;
-} cutter;
-
-/* Whether a value ends behind byte b, which is one of it; *before: it has ended in front of b. */
-static bool ends(cutter *k, uint8_t b, bool is_first, bool *before)
-{
-    *before = false;
-    if (k->in_string) {
-        if (k->escaped)
-            k->escaped = false;
-        else if (b == '\\')
-            k->escaped = true;
-        else if (b == '"')
-            k->in_string = false;
-        return !k->in_string && k->depth == 0;
-    }
-    if (k->depth == 0 && !is_first && (is_space(b) || memchr(",]}", b, 3))) {
-        *before = true;
-        return true;
-    }
-    if (b == '"')
-        k->in_string = true;
-    else if (b == '{' || b == '[')
-        k->depth++;
-    else if ((b == '}' || b == ']') && k->depth > 0)
-        return --k->depth == 0;
-    return false;
 }
 
 /* Length of the value at begin.  It is there to its end. */

@@ -330,6 +330,14 @@ static bool row_ok(const fre_npy *f, const uint8_t *p)
     return (sum & 0x8000000080000000u) == 0;
 }
 
+fre_status fre_npy_refuse_row(const fre_npy *f, size_t i, fre_err *err)
+{
+    return fre_fail(err, FRE_E_DATA,
+                    "%s: row %zu holds a NaN, an infinity or a number too large for float32; "
+                    "remove the row or embed its text again",
+                    f->name, i + 1);
+}
+
 fre_status fre_npy_row(const fre_npy *f, float *out, size_t i, fre_err *err)
 {
     const uint8_t *p = NULL;
@@ -338,15 +346,17 @@ fre_status fre_npy_row(const fre_npy *f, float *out, size_t i, fre_err *err)
         return fre_fail(err, FRE_E_ARG, "%s: row %zu of %zu", f->name, i + 1, f->rows);
     p = f->data + i * f->dim * item_bytes(f);
     if (!row_ok(f, p))
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: row %zu holds a NaN, an infinity or a number too large for float32; "
-                        "remove the row or embed its text again",
-                        f->name, i + 1);
+        return fre_npy_refuse_row(f, i, err);
     if (!f->f8)
         (void)memcpy(out, p, f->dim * sizeof *out);
     for (size_t j = 0; f->f8 && j < f->dim; j++)
         out[j] = (float)load8(p + 8 * j);
     return FRE_OK;
+}
+
+bool fre_npy_row_is_usable(const fre_npy *f, size_t i)
+{
+    return i < f->rows && row_ok(f, f->data + i * f->dim * item_bytes(f));
 }
 
 const float *fre_npy_row_view(const fre_npy *f, size_t i)

@@ -8,7 +8,7 @@ static fre_status line_fail(const fre_corpus *c, const fre_raw *raw, int role, c
                             const char *todo, fre_err *err)
 {
     return fre_fail(err, FRE_E_DATA, "%s: line %llu: the field \"%.40s\" %s; %s %s", c->src->name,
-                    (unsigned long long)raw->line, c->field[role], what, todo, fre_role_flag(role));
+                    (unsigned long long)raw->line, c->field[role], what, todo, fre_role_flag(c, role));
 }
 
 /* Line and column (in characters) of offset `at` in a record of one or more lines. */
@@ -34,7 +34,7 @@ static bool suggest_member(void *ctx, const uint8_t *key, size_t n, const uint8_
 
 static fre_status missing_member(const fre_corpus *c, const fre_raw *raw, int role, fre_err *err)
 {
-    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT};
+    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT && !c->places};
     char todo[96];
     size_t at = 0;
 
@@ -56,7 +56,7 @@ static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int r
     };
     bool scalar = k == FRE_JSON_NUMBER || (k == FRE_JSON_BOOL && role == FRE_ROLE_LABEL);
 
-    if (k == FRE_JSON_STRING || (scalar && role != FRE_ROLE_TEXT))
+    if (k == FRE_JSON_STRING || (scalar && (role != FRE_ROLE_TEXT || c->places)))
         return FRE_OK;
     if (k == FRE_JSON_NULL && role == FRE_ROLE_TEXT && (c->keep_json || c->null_text))
         return FRE_OK;
@@ -74,7 +74,7 @@ static fre_status bad_escape(fre_corpus *c, const fre_raw *raw, fre_err *err)
     if (c->invalid != FRE_CORPUS_INVALID_REPLACE)
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: a string escapes NUL or half of a surrogate pair; remove "
-                        "the escape or use --invalid skip or replace",
+                        "the escape",
                         c->src->name, (unsigned long long)raw->line);
     if (raw->p != c->repaired.p) /* a record counts once */
         c->stats.invalid++;
@@ -106,7 +106,7 @@ static fre_status parse_string(fre_corpus *c, const fre_raw *raw, fre_value *v, 
         if (c->field[r])
             return fre_fail(err, FRE_E_DATA,
                             "%s: line %llu: a text without fields, but %s names one; write objects",
-                            c->src->name, (unsigned long long)raw->line, fre_role_flag(r));
+                            c->src->name, (unsigned long long)raw->line, fre_role_flag(c, r));
     v->p = raw->p + 1;
     v->n = fre_json_unescape(raw->p + 1, raw->n - 2, &bad);
     return bad ? bad_escape(c, raw, err) : FRE_OK;
@@ -166,6 +166,18 @@ static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_
     return bad ? bad_escape(c, raw, err) : FRE_OK;
 }
 
+/* Lines with a wrong number of fields may be several records, the first with a stray quote: only that
+ * one is lost, and reading goes on behind its line. */
+static void resume_behind_first_line(fre_corpus *c, const fre_raw *raw)
+{
+    const uint8_t *end = memchr(raw->p, c->eol, raw->n);
+
+    if (!end || raw->p == c->repaired.p || c->invalid == FRE_CORPUS_INVALID_FAIL)
+        return;
+    c->begin = (size_t)(end + 1 - c->buf);
+    c->line = raw->line;
+}
+
 static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_ROLES], fre_err *err)
 {
     fre_csv_fields it = {raw->p, raw->n, 0, c->delim, false};
@@ -180,22 +192,27 @@ static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_R
                 hit[r] = f;
         surplus = surplus || (fields >= c->columns && f.n > 0);
     }
-    for (int r = 0; r < FRE_ROLES; r++)
-        if (c->field[r] && c->column[r] >= fields)
-            return fre_fail(err, FRE_E_DATA,
+    for (int r = 0; r < FRE_ROLES; r++) {
+        if (!c->field[r] || c->column[r] < fields)
+            continue;
+        resume_behind_first_line(c, raw);
+        return fre_fail(err, FRE_E_DATA,
                             "%s: line %llu: %zu fields where the header has %zu, and \"%.40s\" is "
                             "number %zu; add the missing fields, or quote a field that holds a "
                             "line break",
                             c->src->name, (unsigned long long)raw->line, fields, c->columns,
                             c->field[r], c->column[r] + 1);
+    }
     /* A comma in an unquoted text would lose the text's end without a word.  Empty surplus
      * fields (spreadsheets write them) lose nothing. */
-    if (surplus)
+    if (surplus) {
+        resume_behind_first_line(c, raw);
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: %zu fields where the header has %zu; put quotes around a "
                         "field that holds a %s",
                         c->src->name, (unsigned long long)raw->line, fields, c->columns,
                         fre_delimiter_name(c->delim));
+    }
     for (int r = 0; r < FRE_ROLES; r++) {
         bool done = false;
 

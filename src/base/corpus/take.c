@@ -237,15 +237,15 @@ fre_status fre_corpus_repair(fre_corpus *c, fre_raw *raw, fre_err *err)
     if (raw->p[bad] == 0)
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: a NUL byte at byte %zu of the record; remove it (is the "
-                        "file UTF-16?) or use --invalid skip or replace",
+                        "file UTF-16?)",
                         c->src->name, (unsigned long long)raw->line, bad + 1);
     if (c->decoder.on)
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: what is at byte %zu of the record is not %s; correct "
-                        "--encoding, or use --invalid skip or replace",
+                        "--encoding",
                         c->src->name, (unsigned long long)raw->line, bad + 1, c->decoder.name);
     return fre_fail(err, FRE_E_DATA,
                     "%s: line %llu: invalid UTF-8 at byte %zu of the record; name the file's "
-                    "encoding (--encoding %s), or use --invalid skip or replace",
+                    "encoding (--encoding %s)",
                     c->src->name, (unsigned long long)raw->line, bad + 1, likely_encoding(raw));
 }

@@ -18,6 +18,8 @@ struct fre_survey {
     size_t cap_holders, cap_held;
     fre_overlap_set *text_marks, *row_marks;
     fre_survey_counts counts;
+    uint64_t unusable; /* rows */
+    fre_err first;     /* about the first of them */
 };
 
 fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts, fre_err *err)
@@ -171,6 +173,32 @@ fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
 }
 
 /* ---- a corpus -------------------------------------------------------------------------------- */
+
+fre_status fre_survey_add_npy_row(fre_survey *s, const float *x, const fre_npy *npy,
+                                  const fre_names *users, size_t i, bool strict, fre_err *err)
+{
+    const size_t dim = fre_npy_dim(npy);
+    size_t len = 0;
+    const char *user = users ? fre_names_view(users, i, &len) : NULL;
+    fre_err why = {""};
+
+    if (users && !user)
+        (void)fre_fail(&why, FRE_E_DATA, "row %zu: its user is missing", i + 1);
+    else if (fre_npy_row_is_usable(npy, i))
+        return fre_survey_add_row(s, x, dim, user, len, err);
+    else
+        (void)fre_npy_refuse_row(npy, i, &why);
+    if (strict)
+        return fre_fail(err, FRE_E_DATA, "%s", why.text);
+    s->first = s->unusable++ == 0 ? why : s->first;
+    s->counts.invalid++;
+    return FRE_OK;
+}
+
+fre_status fre_survey_end_rows(const fre_survey *s, fre_err *err)
+{
+    return fre_corpus_check_most(s->unusable, s->counts.records, 0, &s->first, err);
+}
 
 fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err)
 {

@@ -24,6 +24,18 @@ static double clip_factor(const float *x, size_t dim, double bound)
     return norm > bound ? bound / norm * (1 - 1e-12) : 1;
 }
 
+bool fre_tally_clip(float *x, size_t dim, double bound)
+{
+    const double factor = clip_factor(x, dim, bound);
+
+    for (size_t j = 0; j < dim; j++)
+        if (!isfinite(x[j]))
+            return false;
+    for (size_t j = 0; factor < 1 && j < dim; j++)
+        x[j] = (float)((double)x[j] * factor);
+    return true;
+}
+
 fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim, uint64_t times,
                          const fre_tally_lattice *l)
 {

@@ -54,6 +54,25 @@ static fre_status draw_coins(fre_client *c, fre_rng *rng)
     return FRE_OK;
 }
 
+/* A client cuts its own embedding to the norm bound. */
+static fre_status cell_of(fre_cell *cell, const fre_terms *t, const float *x)
+{
+    const size_t dim = t->w.c.dim;
+    float *own = malloc(dim * sizeof *own);
+    fre_status st = own ? FRE_OK : FRE_E_NOMEM;
+
+    if (st == FRE_OK) {
+        memcpy(own, x, dim * sizeof *own);
+        st = fre_tally_clip(own, dim, t->w.c.norm_bound) ? FRE_OK : FRE_E_DATA;
+    }
+    if (st == FRE_OK)
+        st = fre_sketch_cell(t->grid, cell, own, dim);
+    if (own)
+        fre_wipe(own, dim * sizeof *own);
+    free(own);
+    return st;
+}
+
 /* Cells of the texts into the first places; a second text in a cell leaves its place without one,
  * since at most one record of a user may be in a cell. */
 static fre_status find_cells(fre_client *c, fre_err *err)
@@ -69,7 +88,7 @@ static fre_status find_cells(fre_client *c, fre_err *err)
             p->real = 0;
             continue;
         }
-        st = fre_sketch_cell(c->terms->grid, &cell, c->x + (size_t)i * dim, dim);
+        st = cell_of(&cell, c->terms, c->x + (size_t)i * dim);
         if (st != FRE_OK)
             return fre_fail(err, st == FRE_E_NOMEM ? st : FRE_E_DATA,
                             "text %u: its embedding holds a NaN, an infinity, or a number far "

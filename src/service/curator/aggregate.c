@@ -38,7 +38,7 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     return FRE_OK;
 }
 
-/* Intake refuses norms more than a hair above B; the hair is clipped here. */
+/* Of what the intake clipped, the unclipped: fre_tally_add clips once more. */
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
 {
     const fre_tally_lattice lattice = {.step = r->plan.mechanism.lattice_step,

@@ -39,9 +39,10 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
 {
     fre_status st;
 
-    if (r->opts->corpus.user_field) {
+    if (r->opts->corpus.user_field && !r->opts->user_file) {
         fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
+        return fre_fail(err, FRE_E_USAGE,
+                        "a .npy file has no fields: name the file with its users, --user-file FILE");
     }
     st = fre_npy_open_input(&r->npy, in, err);
     if (st == FRE_OK)
@@ -49,7 +50,23 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
     if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
         st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
                       FRE_SKETCH_DIM_MAX);
+    if (st == FRE_OK && r->opts->user_file)
+        st = fre_names_open(&r->names, r->opts->user_file, &r->opts->corpus, err);
+    if (st == FRE_OK && r->names)
+        st = fre_names_check(r->names, fre_npy_rows(r->npy), err);
     return st;
+}
+
+/* Takes in over. */
+static fre_status open_texts(curator_run *r, fre_input *in, fre_err *err)
+{
+    if (r->opts->user_file) {
+        fre_input_free(in);
+        return fre_fail(err, FRE_E_USAGE,
+                        "--user-file is for a .npy file: texts have a field with their user, "
+                        "--user-field F");
+    }
+    return fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
 }
 
 /* The input is opened here, and nowhere again. */
@@ -65,8 +82,8 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
         st = fre_input_open(&in, r->opts->input, false, err);
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(r, in, err)
-                                  : fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
-    if (st == FRE_OK && r->npy && fre_npy_rows(r->npy) > r->opts->plan.population)
+                                  : open_texts(r, in, err);
+    if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
         st = fre_survey_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
@@ -163,8 +180,9 @@ static fre_status survey_rows(curator_run *r, fre_err *err)
         st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
                                : curator_rows(r, x, from, n, err);
         for (size_t i = 0; st == FRE_OK && i < n; i++) {
-            st = fre_survey_add_row(r->survey, x + i * r->dim, r->dim, NULL, 0, err);
-            if (r->books)
+            st = fre_survey_add_npy_row(r->survey, x + i * r->dim, r->npy, r->names, from + i,
+                                        curator_is_strict(r->opts), err);
+            if (r->books && curator_row_is_usable(r, from + i))
                 fre_ledger_add_row(&r->ahead, x + i * r->dim, r->dim);
         }
         fre_progress_update(r->opts->progress, "reading", from, rows);
@@ -172,7 +190,7 @@ static fre_status survey_rows(curator_run *r, fre_err *err)
     if (x)
         fre_wipe(x, SURVEY_ROWS * (size_t)r->dim * sizeof *x);
     free(x);
-    return st;
+    return st == FRE_OK ? fre_survey_end_rows(r->survey, err) : st;
 }
 
 /* The file's bytes are a key of the data in the ledger. */
@@ -371,6 +389,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
 {
     fre_embedder_free(r->embedder);
     fre_npy_free(r->npy);
+    fre_names_free(r->names);
     fre_survey_free(r->survey);
     fre_corpus_free(r->corpus);
     fre_sketch_free(r->sketch);
@@ -388,6 +407,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
     wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
     wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
     wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
+    wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
     wipe_free(r->user_text, r->cap_user_text * sizeof *r->user_text);
     free(r->released);
     free(r->centroid);
@@ -552,8 +572,8 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     rel->dry_run = o->dry_run;
     if (r->embedder)
         memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);
-    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private,
-                                o->corpus.user_field != NULL, err);
+    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private, curator_has_users(o),
+                                curator_is_strict(o), err);
 }
 
 static fre_status write_folder(const curator_run *r, const fre_release *rel,
@@ -565,7 +585,8 @@ static fre_status write_folder(const curator_run *r, const fre_release *rel,
         .grid_seed = r->grid_seed,
         .dim = r->dim,
         .is_private = rel->is_private,
-        .users_named = r->opts->corpus.user_field != NULL,
+        .users_named = curator_has_users(r->opts),
+        .strict = curator_is_strict(r->opts),
         .statement = rel->statement,
         .cell = rel->cell,
         .n = rel->n,

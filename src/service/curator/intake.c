@@ -5,6 +5,7 @@
 #include <fre/linalg.h>
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,23 +73,33 @@ static fre_status chunk_keep_text(chunk *c, const fre_record *rec)
     return FRE_OK;
 }
 
-static fre_status user_index(curator_run *r, uint32_t *index, const fre_record *rec)
+bool curator_is_strict(const fre_curator_opts *o)
+{
+    return o->corpus.invalid == FRE_CORPUS_INVALID_FAIL;
+}
+
+bool curator_has_users(const fre_curator_opts *o)
+{
+    return o->corpus.user_field || o->user_file;
+}
+
+fre_status curator_user(curator_run *r, uint32_t *index, const char *name, size_t len)
 {
     const uint32_t c = r->opts->plan.cells_per_user;
     uint8_t key[CURATOR_KEY_BYTES];
     bool added;
     fre_status st;
 
-    if (!rec->user) {
+    if (!name) {
         *index = CURATOR_NONE;
         return FRE_OK;
     }
-    fre_hash128(key, r->hash_key, rec->user, rec->user_len);
+    fre_hash128(key, r->hash_key, name, len);
     st = fre_keymap_put(&r->users, index, &added, key);
     if (st != FRE_OK || !added)
         return st;
     if (r->books)
-        fre_ledger_add_user(&r->content, rec->user, rec->user_len);
+        fre_ledger_add_user(&r->content, name, len);
     st = fre_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
                       sizeof *r->user_text);
     if (st != FRE_OK)
@@ -111,7 +122,7 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
     if (st == FRE_OK && added)
         st = chunk_keep_text(c, rec);
     if (st == FRE_OK)
-        st = user_index(r, &c->user[c->n], rec);
+        st = curator_user(r, &c->user[c->n], rec->user, rec->user_len);
     if (st == FRE_OK)
         c->n++;
     return st;
@@ -144,14 +155,17 @@ static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool 
     return st;
 }
 
-/* The marks of embeddings, for what was made of them (fre/overlap.h). */
+/* The marks of embeddings, for what was made of them (fre/overlap.h) and for the ledger. */
 static fre_status mark_rows(curator_run *r, const chunk *c, fre_err *err)
 {
     fre_status st = FRE_OK;
 
-    for (size_t i = 0; st == FRE_OK && i < c->n_new; i++)
+    for (size_t i = 0; st == FRE_OK && i < c->n_new; i++) {
         if (!(c->mark[i] & FRE_TEXT_BLANK))
             st = fre_survey_mark_row(r->survey, c->x + i * r->dim, r->dim);
+        if (r->books)
+            fre_ledger_add_row(&r->content, c->x + i * r->dim, r->dim);
+    }
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory while reading texts");
 }
 
@@ -208,10 +222,10 @@ static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
 
 typedef struct cell_job {
     const fre_sketch *sketch;
-    const float *x;
+    float *x;
     fre_cell *cell;
     size_t dim, n;
-    double norm_most;
+    double norm_bound, norm_most;
 } cell_job;
 
 #define CELL_JOB_ROWS 512u
@@ -222,34 +236,38 @@ static fre_status cell_rows(void *ctx, uint64_t i)
     const size_t end = (i + 1) * CELL_JOB_ROWS < j->n ? (size_t)(i + 1) * CELL_JOB_ROWS : j->n;
 
     for (size_t k = (size_t)i * CELL_JOB_ROWS; k < end; k++) {
-        fre_status st = fre_sketch_cell(j->sketch, &j->cell[k], j->x + k * j->dim, j->dim);
+        float *x = j->x + k * j->dim;
+        fre_status st = fre_norm(x, j->dim) <= j->norm_most ? FRE_OK : FRE_E_DATA;
 
-        if (st == FRE_OK && !(fre_norm(j->x + k * j->dim, j->dim) <= j->norm_most))
-            st = FRE_E_DATA;
+        if (st == FRE_OK && !fre_tally_clip(x, j->dim, j->norm_bound))
+            st = FRE_E_ARG;
+        if (st == FRE_OK)
+            st = fre_sketch_cell(j->sketch, &j->cell[k], x, j->dim);
         if (st != FRE_OK)
             return st;
     }
     return FRE_OK;
 }
 
-fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x, size_t n,
-                         fre_err *err)
+fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t n, fre_err *err)
 {
-    /* A hair above B is rounding, and clipped before it is summed. */
+    const double bound = r->plan.mechanism.norm_bound;
+    /* A hair above B is rounding. */
     cell_job j = {.sketch = r->sketch,
                   .x = x,
                   .cell = cell,
                   .dim = r->dim,
                   .n = n,
-                  .norm_most = r->plan.mechanism.norm_bound * (1 + 1e-3)};
+                  .norm_bound = bound,
+                  .norm_most = curator_is_strict(r->opts) ? bound * (1 + 1e-3) : HUGE_VAL};
     fre_status st =
         fre_parallel(r->opts->threads, (n + CELL_JOB_ROWS - 1) / CELL_JOB_ROWS, cell_rows, &j);
 
     if (st == FRE_E_DATA)
         return fre_fail(err, st,
-                        "an embedding's norm is above %g, which the privacy statement relies on: "
-                        "normalise the embeddings, or state their --norm-bound",
-                        r->plan.mechanism.norm_bound);
+                        "an embedding's norm is above %g: normalise the embeddings, state their "
+                        "--norm-bound, or leave out --strict to have longer ones cut to it",
+                        bound);
     if (st == FRE_E_LIMIT)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding lies outside the grid: its norm and the cell edge differ too "
@@ -338,8 +356,6 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
             r->text_mark[c->first_new + i] = c->mark[i];
         if (st != FRE_OK)
             (void)fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
-        if (r->books)
-            fre_ledger_add_row(&r->content, c->x + i * r->dim, r->dim);
     }
     for (size_t i = 0; st == FRE_OK && i < c->n; i++) {
         fre_text_counts_add(&r->stats.text, r->text_mark[c->text[i]], 1);

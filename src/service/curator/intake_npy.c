@@ -7,6 +7,15 @@
 
 #define CHUNK_ROWS 16384u
 
+/* A row's own fault, or its user's: it is left out by itself, whatever the others are. */
+bool curator_row_is_usable(const curator_run *r, size_t row)
+{
+    size_t len;
+
+    return fre_npy_row_is_usable(r->npy, row) &&
+           (!r->names || fre_names_view(r->names, row, &len) != NULL);
+}
+
 /* The file is mapped, so what it holds can change under every pass: each row goes into a chain of
  * hashes, and what is summed must be what was counted and what was looked over. */
 fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_err *err)
@@ -16,7 +25,10 @@ fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_e
     if (from == 0)
         memset(r->rows_now, 0, sizeof r->rows_now);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        st = fre_npy_row(r->npy, out + i * r->dim, from + i, err);
+        if (curator_row_is_usable(r, from + i))
+            st = fre_npy_row(r->npy, out + i * r->dim, from + i, err);
+        else
+            memset(out + i * r->dim, 0, r->dim * sizeof *out);
         if (st == FRE_OK)
             fre_hash128(r->rows_now, r->rows_now, out + i * r->dim, r->dim * sizeof *out);
     }
@@ -34,25 +46,64 @@ fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_e
     return FRE_OK;
 }
 
+/* With users, copies of an embedding are one text, as copies of a text are: *text is the first of
+ * them. */
+static fre_status find_text(curator_run *r, uint32_t *text, const float *x, uint32_t row)
+{
+    uint8_t key[CURATOR_KEY_BYTES];
+    uint32_t index;
+    bool added;
+    fre_status st;
+
+    *text = row;
+    if (!r->names)
+        return FRE_OK;
+    fre_hash128(key, r->hash_key, x, r->dim * sizeof *x);
+    st = fre_keymap_put(&r->texts, &index, &added, key);
+    if (st == FRE_OK)
+        st = fre_grow((void **)&r->first_row, &r->cap_first_row, r->texts.n, sizeof *r->first_row);
+    if (st != FRE_OK)
+        return st;
+    if (added)
+        r->first_row[index] = row;
+    *text = r->first_row[index];
+    return FRE_OK;
+}
+
+/* x: the row, clipped. */
+static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell, uint32_t row,
+                          fre_err *err)
+{
+    const bool usable = curator_row_is_usable(r, row);
+    const bool blank = fre_embed_is_blank(x, r->dim);
+    uint32_t text = row, user = CURATOR_NONE;
+    size_t len = 0;
+    const char *name = r->names ? fre_names_view(r->names, row, &len) : NULL;
+    fre_status st = curator_set_cell(r, row, blank ? NULL : cell);
+
+    if (st == FRE_OK && usable)
+        st = curator_user(r, &user, name, len);
+    if (st == FRE_OK && !blank)
+        st = find_text(r, &text, x, row);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
+    if (usable)
+        fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
+    return blank ? FRE_OK : curator_contribute(r, text, user, err);
+}
+
 static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t from, size_t n,
                              fre_err *err)
 {
     fre_status st = curator_rows(r, x, from, n, err);
 
+    for (size_t i = 0; st == FRE_OK && r->books && i < n; i++)
+        if (curator_row_is_usable(r, from + i))
+            fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
     if (st == FRE_OK)
         st = curator_cells(r, cell, x, n, err);
-    for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        const bool blank = fre_embed_is_blank(x + i * r->dim, r->dim);
-
-        fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
-        st = curator_set_cell(r, from + i, blank ? NULL : &cell[i]);
-        if (st != FRE_OK)
-            return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
-        if (r->books)
-            fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
-        if (!blank)
-            st = curator_contribute(r, (uint32_t)(from + i), CURATOR_NONE, err);
-    }
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        st = add_row(r, x + i * r->dim, &cell[i], (uint32_t)(from + i), err);
     return st;
 }
 

@@ -24,6 +24,9 @@ typedef struct curator_run {
     fre_npy *npy;           /* NULL for texts */
     uint8_t rows_now[32], rows_before[32]; /* hashes of its rows: of those so far, of a whole pass */
     bool has_rows_before;
+    fre_names *names;       /* of the rows' users; NULL: not given */
+    uint32_t *first_row;    /* with names: of each distinct row, in `texts` */
+    size_t cap_first_row;
     fre_survey *survey;     /* of the whole input, or of what was read of it so far; ... */
     bool surveyed;          /* ... the whole, before the pass that is released */
     fre_corpus *corpus;     /* NULL for a .npy */
@@ -69,15 +72,23 @@ typedef struct curator_run {
 /* Pass one over texts (intake.c) or rows (intake_npy.c): fills the tables, draws the coins. */
 FRE_MUST_CHECK fre_status curator_intake_texts(curator_run *r, fre_err *err);
 FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
+/* A record that cannot be used ends the run. */
+bool curator_is_strict(const fre_curator_opts *o);
+/* Who is a user: named in the input. */
+bool curator_has_users(const fre_curator_opts *o);
+/* Index of a user, new or known; name NULL: CURATOR_NONE. */
+FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *index, const char *name, size_t len);
 /* Count text (or row) `text` of `user` (CURATOR_NONE: no users) once: cap, coin, counts.
  * FRE_E_DATA beyond the population. */
 FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
                                              fre_err *err);
-/* Cells of n embeddings, in parallel. */
-FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, const float *x,
-                                        size_t n, fre_err *err);
-/* n rows of the .npy from `from` on, into out (n x dim); whoever reads them reads all, in order.
- * FRE_E_AGAIN: they are not those of the pass before. */
+/* Clip n embeddings to the norm bound and find their cells, in parallel.  FRE_E_DATA: strict, and one
+ * is longer. */
+FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t n,
+                                        fre_err *err);
+bool curator_row_is_usable(const curator_run *r, size_t row);
+/* n rows of the .npy from `from` on, into out (n x dim), zeros where one cannot be used; whoever reads
+ * them reads all, in order.  FRE_E_AGAIN: they are not those of the pass before. */
 FRE_MUST_CHECK fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n,
                                        fre_err *err);
 /* Enter text index i's cell (made when new); NULL: it has none. */

@@ -9,8 +9,33 @@ static const char records_are_users[] =
     "No user was named, so each record counts as a user of its own: the claim is about one record, "
     "and a person with m of them has m times this epsilon at stake.\n";
 
+static const char total[] =
+    "No record by itself decides whether there is a release: one that cannot be used is left out, and "
+    "an embedding longer than the norm bound is cut to it.\n"
+    "Not covered by the claim is whether the whole input was refused: more than N users, most records "
+    "not usable, a damaged file; its format, encoding and separators are taken for publicly known, and "
+    "its writer for one that keeps records apart.\n";
+
+static const char first_fault_ends[] =
+    "Strict: the first record that cannot be used, or whose embedding is longer than the norm bound, "
+    "would have ended the run. That there is a release tells that nobody has such a record, and is not "
+    "covered by the claim; nor is whether the whole input was refused (more than N users, a damaged "
+    "file).\n";
+
+static fre_status about_users(fre_buf *b, bool users_named)
+{
+    return users_named ? FRE_OK
+                       : fre_buf_append(b, records_are_users, sizeof records_are_users - 1);
+}
+
+static fre_status about_intake(fre_buf *b, bool strict)
+{
+    return strict ? fre_buf_append(b, first_fault_ends, sizeof first_fault_ends - 1)
+                  : fre_buf_append(b, total, sizeof total - 1);
+}
+
 fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_private, bool users_named,
-                                fre_err *err)
+                                bool strict, fre_err *err)
 {
     char *text = NULL;
     fre_buf b;
@@ -18,8 +43,10 @@ fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_privat
 
     fre_buf_init(&b, 1u << 16);
     st = fre_plan_statement(&b, plan, is_private);
-    if (st == FRE_OK && !users_named && isfinite(plan->account.epsilon))
-        st = fre_buf_append(&b, records_are_users, sizeof records_are_users - 1);
+    if (st == FRE_OK && isfinite(plan->account.epsilon))
+        st = about_users(&b, users_named);
+    if (st == FRE_OK && isfinite(plan->account.epsilon))
+        st = about_intake(&b, strict);
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
     if (st == FRE_OK)

@@ -284,8 +284,9 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
                     "parameters", parameters_json(r), "models", models_json(r), "search",
                     search_json(&r->inverter), "ledger", ledger_json(r), "warnings",
                     warnings_json(r));
-    if (obj && json_object_set_new(obj, "privacy_unit",
-                                   json_string(r->users_named ? "user" : "record")) != 0) {
+    if (obj && (json_object_set_new(obj, "privacy_unit",
+                                    json_string(r->users_named ? "user" : "record")) != 0 ||
+                json_object_set_new(obj, "strict_intake", json_boolean(r->strict)) != 0)) {
         json_decref(obj);
         obj = NULL;
     }

@@ -28,6 +28,8 @@ typedef struct simulate_texts {
 typedef struct simulate_population {
     fre_corpus *corpus; /* open and not yet read; NULL: rows, or it was read */
     fre_npy *npy;  /* rows; or, NULL, ... */
+    fre_names *names; /* of the users of npy's rows; NULL: not given */
+    double norm_bound; /* rows are clipped to it */
     float *row;    /* ... rows x dim, SECRET */
     size_t rows;
     uint32_t dim;
@@ -45,6 +47,8 @@ typedef struct simulate_population {
     fre_npy_meta embedder;
 } simulate_population;
 
+bool simulate_has_users(const fre_simulate_opts *o);
+bool simulate_is_strict(const fre_simulate_opts *o);
 /* Reads no record.  *embedder: NULL for a .npy unless it is wanted. */
 FRE_MUST_CHECK fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
                                                    const fre_simulate_opts *o, fre_err *err);
@@ -62,7 +66,8 @@ void simulate_population_wipe(simulate_population *p);
  * one). */
 uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list,
                               uint32_t *only);
-/* Row i as dim floats: in place, or copied into `spare`. */
+/* Row i as dim floats, clipped to the norm bound, zeros if it cannot be used: in place, or copied into
+ * `spare`. */
 FRE_MUST_CHECK fre_status simulate_row(const simulate_population *p, const float **x, float *spare,
                                        size_t i, fre_err *err);
 

@@ -8,6 +8,16 @@ static bool wants_text(const fre_simulate_opts *o)
     return !o->inverter || strcmp(o->inverter, "none") != 0;
 }
 
+bool simulate_has_users(const fre_simulate_opts *o)
+{
+    return o->corpus.user_field || o->user_file;
+}
+
+bool simulate_is_strict(const fre_simulate_opts *o)
+{
+    return o->corpus.invalid == FRE_CORPUS_INVALID_FAIL;
+}
+
 static fre_status no_memory(fre_err *err)
 {
     return fre_fail(err, FRE_E_NOMEM, "out of memory for the population");
@@ -340,6 +350,124 @@ static fre_status load_texts(simulate_population *p, fre_corpus *corpus,
     return st;
 }
 
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+/* As a user's texts are: by content, so that copies are one. */
+static fre_status keep_row(reading *r, const simulate_population *p, size_t i, const char *user,
+                           size_t user_len, float *spare)
+{
+    const fre_record rec = {.text = "", .user = user, .user_len = user_len};
+    const float *x;
+    fre_status st = keep_record(r, &rec);
+
+    if (st == FRE_OK)
+        st = simulate_row(p, &x, spare, i, NULL);
+    if (st != FRE_OK)
+        return st;
+    fre_hash128(r->record[r->n - 1].text, r->hash_key, x, p->dim * sizeof *x);
+    r->record[r->n - 1].row = (uint32_t)i;
+    return FRE_OK;
+}
+
+/* Copies get the number of their first. */
+static void number_copies(reading *r)
+{
+    if (r->n > 0)
+        qsort(r->record, r->n, sizeof *r->record, by_text);
+    for (size_t i = 1; i < r->n; i++)
+        if (memcmp(r->record[i].text, r->record[i - 1].text, 16) == 0)
+            r->record[i].row = r->record[i - 1].row;
+}
+
+static fre_status group_rows(simulate_population *p, uint32_t most, fre_err *err)
+{
+    reading r = {.has_users = true};
+    float *spare = malloc(p->dim * sizeof *spare + 1);
+    fre_rng rng;
+    fre_status st = spare ? fre_rng_init(&rng) : FRE_E_NOMEM;
+
+    fre_buf_init(&r.store, SIZE_MAX / 2);
+    if (st == FRE_OK) {
+        fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
+        fre_rng_wipe(&rng);
+    }
+    for (size_t i = 0; st == FRE_OK && i < p->rows; i++) {
+        size_t len = 0;
+        const char *user = fre_names_view(p->names, i, &len);
+
+        if (user && fre_npy_row_is_usable(p->npy, i))
+            st = keep_row(&r, p, i, user, len, spare);
+    }
+    if (st != FRE_OK)
+        st = fre_fail(err, st, "%s while grouping rows by user", fre_status_text(st));
+    p->users = 0;
+    if (st == FRE_OK) {
+        number_copies(&r);
+        st = group_users(p, &r, most, err);
+    }
+    if (spare)
+        fre_wipe(spare, p->dim * sizeof *spare);
+    free(spare);
+    reading_wipe(&r);
+    return st;
+}
+
+/* Without users: the rows that can be used, each a user. */
+static fre_status number_users(simulate_population *p, fre_err *err)
+{
+    p->user_row = malloc(p->rows * sizeof *p->user_row + 1);
+    if (!p->user_row)
+        return no_memory(err);
+    p->users = 0;
+    for (size_t i = 0; i < p->rows; i++)
+        if (fre_npy_row_is_usable(p->npy, i))
+            p->user_row[p->users++] = (uint32_t)i;
+    return FRE_OK;
+}
+
+static fre_status survey_row(simulate_population *p, float *x, size_t i, bool strict, fre_err *err)
+{
+    fre_status st;
+
+    memset(x, 0, p->dim * sizeof *x);
+    st = fre_npy_row_is_usable(p->npy, i) ? fre_npy_row(p->npy, x, i, err) : FRE_OK;
+    /* a hair above is rounding */
+    if (st == FRE_OK && strict && fre_norm(x, p->dim) > p->norm_bound * (1 + 1e-3))
+        return fre_fail(err, FRE_E_DATA,
+                        "row %zu: the embedding's norm is above %g: normalise the embeddings, or "
+                        "leave out --strict to have longer ones cut to it",
+                        i + 1, p->norm_bound);
+    return st == FRE_OK ? fre_survey_add_npy_row(p->survey, x, p->npy, p->names, i, strict, err)
+                        : st;
+}
+
+static fre_status survey_rows(simulate_population *p, bool strict, fre_err *err)
+{
+    float *x = malloc(p->dim * sizeof *x + 1);
+    fre_status st = x ? FRE_OK : no_memory(err);
+
+    for (size_t i = 0; st == FRE_OK && i < p->rows; i++)
+        st = i % 4096 == 0 && fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
+                                                : survey_row(p, x, i, strict, err);
+    if (x)
+        fre_wipe(x, p->dim * sizeof *x);
+    free(x);
+    return st == FRE_OK ? fre_survey_end_rows(p->survey, err) : st;
+}
+
+static fre_status load_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
+{
+    fre_survey_counts n;
+    const fre_status st = survey_rows(p, simulate_is_strict(o), err);
+
+    fre_survey_count(&n, p->survey, 0);
+    p->records = n.records;
+    p->stats.invalid = n.invalid;
+    if (st != FRE_OK)
+        return st;
+    return p->names ? group_rows(p, o->plan.cells_per_user, err) : number_users(p, err);
+}
+
 /* ---- both ------------------------------------------------------------------------------------ */
 
 static fre_status open_embedder(simulate_population *p, fre_embedder **out,
@@ -360,33 +488,16 @@ static fre_status open_embedder(simulate_population *p, fre_embedder **out,
     return FRE_OK;
 }
 
-static fre_status survey_rows(simulate_population *p, fre_err *err)
-{
-    float *spare = malloc(p->dim * sizeof *spare + 1);
-    fre_status st = spare ? FRE_OK : no_memory(err);
-
-    for (size_t i = 0; st == FRE_OK && i < p->rows; i++) {
-        const float *x;
-
-        st = simulate_row(p, &x, spare, i, err);
-        if (st == FRE_OK)
-            st = fre_survey_add_row(p->survey, x, p->dim, NULL, 0, err);
-    }
-    if (spare)
-        fre_wipe(spare, p->dim * sizeof *spare);
-    free(spare);
-    return st;
-}
-
 /* Takes in over. */
 static fre_status open_rows(simulate_population *p, fre_input *in, const fre_simulate_opts *o,
                             fre_err *err)
 {
     fre_status st;
 
-    if (o->corpus.user_field) {
+    if (o->corpus.user_field && !o->user_file) {
         fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE, "--user-field needs texts, not a .npy file");
+        return fre_fail(err, FRE_E_USAGE,
+                        "a .npy file has no fields: name the file with its users, --user-file FILE");
     }
     st = fre_npy_open_input(&p->npy, in, err);
     if (st != FRE_OK)
@@ -396,7 +507,24 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
     p->dim = (uint32_t)fre_npy_dim(p->npy);
     if (fre_npy_has_meta(p->npy))
         p->embedder = *fre_npy_meta_view(p->npy);
-    return p->rows > 0 ? FRE_OK : fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
+    if (p->rows == 0)
+        return fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
+    if (o->user_file)
+        st = fre_names_open(&p->names, o->user_file, &o->corpus, err);
+    return st == FRE_OK && p->names ? fre_names_check(p->names, p->rows, err) : st;
+}
+
+/* Takes in over. */
+static fre_status open_texts(simulate_population *p, fre_input *in, const fre_simulate_opts *o,
+                             fre_err *err)
+{
+    if (o->user_file) {
+        fre_input_free(in);
+        return fre_fail(err, FRE_E_USAGE,
+                        "--user-file is for a .npy file: texts have a field with their user, "
+                        "--user-field F");
+    }
+    return fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
 }
 
 fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
@@ -411,7 +539,8 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
         st = fre_input_open(&in, o->input, false, err);
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(p, in, o, err)
-                                  : fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
+                                  : open_texts(p, in, o, err);
+    p->norm_bound = o->plan.norm_bound;
     if (st == FRE_OK && (p->corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);
     if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
@@ -427,7 +556,7 @@ fre_status simulate_population_read(simulate_population *p, const fre_simulate_o
 
     if (p->npy) {
         fre_npy_get_about(p->npy, &p->about);
-        return survey_rows(p, err);
+        return load_rows(p, o, err);
     }
     st = load_texts(p, p->corpus, o, err);
     fre_corpus_get_about(p->corpus, &p->about);
@@ -463,6 +592,7 @@ void simulate_population_wipe(simulate_population *p)
 {
     fre_corpus_free(p->corpus);
     fre_npy_free(p->npy);
+    fre_names_free(p->names);
     fre_survey_free(p->survey);
     texts_wipe(&p->texts);
     if (p->row)
@@ -494,9 +624,16 @@ fre_status simulate_row(const simulate_population *p, const float **x, float *sp
     fre_status st = FRE_OK;
 
     *x = p->npy ? fre_npy_row_view(p->npy, i) : p->row + i * p->dim;
-    if (!*x) {
+    if (*x && fre_norm(*x, p->dim) <= p->norm_bound) /* false for a NaN */
+        return FRE_OK;
+    if (*x)
+        memcpy(spare, *x, p->dim * sizeof *spare);
+    else if (fre_npy_row_is_usable(p->npy, i))
         st = fre_npy_row(p->npy, spare, i, err);
-        *x = spare;
-    }
+    else
+        memset(spare, 0, p->dim * sizeof *spare);
+    if (st == FRE_OK && !fre_tally_clip(spare, p->dim, p->norm_bound))
+        memset(spare, 0, p->dim * sizeof *spare);
+    *x = spare;
     return st;
 }

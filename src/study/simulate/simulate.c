@@ -11,6 +11,7 @@ void fre_simulate_opts_init(fre_simulate_opts *o)
 {
     memset(o, 0, sizeof *o);
     fre_plan_request_init(&o->plan);
+    o->corpus.invalid = FRE_CORPUS_INVALID_SKIP;
     o->plan.noise = FRE_NOISE_DISCRETE;
     o->plan.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
     o->threads = 1;
@@ -308,7 +309,8 @@ static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fr
         .grid_seed = s->collection.grid_seed,
         .dim = out->dim,
         .is_private = out->is_private,
-        .users_named = s->opts->corpus.user_field != NULL,
+        .users_named = simulate_has_users(s->opts),
+        .strict = simulate_is_strict(s->opts),
         .statement = out->statement,
         .cell = out->cell,
         .n = out->n,
@@ -390,7 +392,8 @@ static fre_status make_plan(simulate_run *s, fre_err *err)
 
     return st == FRE_OK ? fre_folder_statement(&s->out->statement, &s->out->plan,
                                                s->out->is_private,
-                                               s->opts->corpus.user_field != NULL, err)
+                                               simulate_has_users(s->opts),
+                                               simulate_is_strict(s->opts), err)
                         : st;
 }
 
