@@ -32,7 +32,7 @@ extern "C" {
 /** An input that is open, its first bytes looked at and still to be read. */
 typedef struct fre_input fre_input;
 
-/** path "-": standard input.  again: its bytes will be hashed as well as read (fre_input_sha256), so
+/** path "-": standard input.  again: it will be read more than once (fre_corpus_again, fre_input_sha256), so
  * what is no file is kept in memory.  Waits for the writer of a named pipe.  FRE_E_NOINPUT: missing,
  * unreadable, a folder.  FRE_E_DATA, FRE_E_IO, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_input_open(fre_input **out, const char *path, bool again,
@@ -138,6 +138,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
  * file), FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
+/** What it reads; borrowed. */
+FRE_API const fre_input *fre_corpus_input(const fre_corpus *c);
 /** A file, or what is kept in memory: fre_corpus_again will do. */
 FRE_API bool fre_corpus_can_again(const fre_corpus *c);
 /** From the first record again, on the same descriptor.  From here on the bytes are hashed behind the
@@ -206,6 +208,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_check(const fre_npy *f, fre_err *err);
 FRE_API size_t fre_npy_rows(const fre_npy *f);
 FRE_API size_t fre_npy_dim(const fre_npy *f);
 FRE_API bool fre_npy_has_meta(const fre_npy *f);
+/** Read from a pipe, beside which no sidecar can lie. */
+FRE_API bool fre_npy_is_piped(const fre_npy *f);
 FRE_API const fre_npy_meta *fre_npy_meta_view(const fre_npy *f);
 FRE_API void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out);
 /** Row i as dim floats into out.  FRE_E_DATA: a NaN or an infinity (names the row, 1-based). */

@@ -79,7 +79,8 @@ typedef struct fre_inverter_opts {
     double temperature;    /**< > 0; 0: default */
     uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
-    bool corpus_later; /**< the caller opens the public corpus: fre_inverter_open_corpus */
+    bool corpus_later; /**< the public corpus is opened and its first record read; what is to be
+                          *   made of it waits for fre_inverter_open_corpus */
     const fre_progress *progress; /**< while an index is made; NULL: none */
     fre_invert_trace_fn trace;    /**< called once a row, in order, after its search; NULL: no */
     void *trace_ctx;
@@ -162,13 +163,11 @@ typedef struct fre_inverter_parts {
 /** v NULL: all zero. */
 FRE_API fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v);
 
-/** Can the public corpus be used: a file whose first record is read?  It is read twice, so
- * FRE_E_NOINPUT for a pipe, or what fre_corpus_open and _next return.  Cheap: for before the input is read. */
-FRE_API FRE_MUST_CHECK fre_status fre_try_public_corpus(const char *path, fre_err *err);
-/** Is a public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): it
- * would put private texts into a release past all noise.  Else what reading it returns. */
-FRE_API FRE_MUST_CHECK fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts,
-                                                          fre_err *err);
+/** Is the public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): it
+ * would put private texts into a release past all noise.  Needs opts->corpus_later; no
+ * corpus: FRE_OK.  Else what reading it returns. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_check_corpus(fre_inverter *v, fre_overlap_set *texts,
+                                                            fre_err *err);
 /** The same of the prior's and the bridge's card, and of the corpus by its embeddings; `rows`: of
  * the embeddings that go in.  What a card does not record is not compared. */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_check_sources(const fre_inverter *v,

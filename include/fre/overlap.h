@@ -30,9 +30,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_text(fre_overlap_set *s, const
 /** dim floats, compared up to rounding to 1/127 of the largest and up to a factor. */
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_row(fre_overlap_set *s, const float *row,
                                                       size_t dim);
-/** All texts of a file; opts NULL: as of a public corpus.  What fre_corpus_open and _next return. */
-FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_file(fre_overlap_set *s, const char *path,
-                                                       const fre_corpus_opts *opts, fre_err *err);
+/** All further texts of a corpus.  What fre_corpus_next returns. */
+FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_corpus(fre_overlap_set *s, fre_corpus *corpus,
+                                                         fre_err *err);
 
 #define FRE_OVERLAP_SKETCH_MAX 4096u
 /** The smallest marks, at most FRE_OVERLAP_SKETCH_MAX, as two floats each (exact: 24 bits a float).

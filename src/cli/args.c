@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 static const cli_arg common[] = {
     {.name = "Common", .kind = CLI_GROUP},
@@ -421,6 +423,58 @@ static fre_status check_complete(const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+/* ---- what can be read only once ---------------------------------------------------------------- */
+
+/* A pipe or a socket, also as standard input; *s: which one. */
+static bool is_stream(const char *path, struct stat *s)
+{
+    if (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, s) != 0 : stat(path, s) != 0)
+        return false;
+    return S_ISFIFO(s->st_mode) || S_ISSOCK(s->st_mode);
+}
+
+static bool is_same_stream(const char *a, const char *b)
+{
+    struct stat x, y;
+
+    if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
+        return true;
+    return is_stream(a, &x) && is_stream(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool is_output(const cli_arg *a)
+{
+    return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0;
+}
+
+/* Two inputs cannot come through one pipe. */
+static fre_status check_streams(const cli *c, fre_err *err)
+{
+    const char *path[CLI_POSITIONALS_MAX + CLI_ARGS_MAX], *name[CLI_POSITIONALS_MAX + CLI_ARGS_MAX];
+    size_t n = 0;
+
+    for (size_t i = 0; i < c->n_positional; i++, n++) {
+        path[n] = c->positional[i];
+        name[n] = c->command->positional[i].name;
+    }
+    for (size_t i = 0; i < cli_n_args(c->command); i++) {
+        const cli_arg *a = cli_arg_at(c->command, i);
+
+        if (a->kind != CLI_PATH || !c->value[i].set || is_output(a))
+            continue;
+        path[n] = c->value[i].text;
+        name[n++] = a->name;
+    }
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (is_same_stream(path[i], path[j]))
+                return fre_fail(err, FRE_E_USAGE,
+                                "%s and %s are one and the same pipe, which can be read only once: "
+                                "give one of them as a file",
+                                name[j], name[i]);
+    return FRE_OK;
+}
+
 /* --help and --version win over every mistake beside them. */
 static bool asks_for_text(cli *c, int argc, char *const *argv)
 {
@@ -455,6 +509,8 @@ fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv
     }
     if (st == FRE_OK)
         st = check_complete(c, err);
+    if (st == FRE_OK)
+        st = check_streams(c, err);
     if (st != FRE_OK)
         return st;
     c->json = cli_flag(c, "json");

@@ -137,7 +137,7 @@ static fre_status run(cli *c, fre_err *err)
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = fre_input_open(&in, c->positional[0], false, err);
+        st = cli_open_public(&in, &j->card, c, err);
     if (st == FRE_OK)
         st = cli_read_chunks(c, in, j->marks, add_texts, j, err);
     if (st == FRE_OK)

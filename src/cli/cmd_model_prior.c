@@ -144,7 +144,7 @@ static fre_status run(cli *c, fre_err *err)
     fre_status st = prepare(j, err);
 
     if (st == FRE_OK)
-        st = fre_input_open(&in, c->positional[0], false, err);
+        st = cli_open_public(&in, &j->card, c, err);
     if (st == FRE_OK) {
         j->is_npy = fre_input_is_npy(in);
         st = j->is_npy ? read_rows(j, in, err)

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define CHUNK_BYTES ((size_t)32 << 20)
 
@@ -102,29 +101,36 @@ static const char *name_of(const char *path)
     return slash ? slash + 1 : path;
 }
 
-fre_status cli_card(fre_prior_card *out, const cli *c, fre_overlap_set *marks, bool rows,
-                    fre_err *err)
+fre_status cli_open_public(fre_input **in, fre_prior_card *card, const cli *c, fre_err *err)
 {
     const char *path = c->positional[0];
-    fre_prior_card card = {.rows = rows};
+    const fre_bytes none = {NULL, 0};
     uint8_t sum[FRE_HASH_BYTES];
-    struct stat s;
-    fre_status st = fre_overlap_sketch(marks, &card.mark, &card.n_marks);
+    fre_status st = fre_input_open(in, path, false, err);
+
+    if (st != FRE_OK || strcmp(path, "-") == 0 || !fre_input_is_file(*in))
+        return st;
+    fre_model_label(card->file, sizeof card->file, name_of(path));
+    st = fre_input_sha256(sum, *in, none, err);
+    fre_hex(card->sha256, sum, sizeof sum);
+    if (st != FRE_OK) {
+        fre_input_free(*in);
+        *in = NULL;
+    }
+    return st;
+}
+
+fre_status cli_card(fre_prior_card *card, const cli *c, fre_overlap_set *marks, bool rows,
+                    fre_err *err)
+{
+    const fre_status st = fre_overlap_sketch(marks, &card->mark, &card->n_marks);
 
     if (st != FRE_OK)
         return fre_fail(err, st, "out of memory for the file's card");
+    card->rows = rows;
     if (cli_given(c, "author"))
-        (void)snprintf(card.author, sizeof card.author, "%s", cli_text(c, "author"));
-    if (strcmp(path, "-") != 0 && stat(path, &s) == 0 && S_ISREG(s.st_mode)) {
-        fre_model_label(card.file, sizeof card.file, name_of(path));
-        st = fre_sha256_file(sum, path, err);
-        fre_hex(card.sha256, sum, sizeof sum);
-    }
-    if (st == FRE_OK)
-        *out = card;
-    else
-        fre_prior_card_wipe(&card);
-    return st;
+        (void)snprintf(card->author, sizeof card->author, "%s", cli_text(c, "author"));
+    return FRE_OK;
 }
 
 /* --source, or the input's name without its folder. */

@@ -35,9 +35,12 @@ fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks, cli_ch
                 "input's name)"                                                                    \
     }
 
-/* What the file says of the first positional argument: its name and hash, --author and the marks
- * (rows: of embeddings); fre_prior_card_wipe. */
-FRE_MUST_CHECK fre_status cli_card(fre_prior_card *out, const cli *c, fre_overlap_set *marks,
+/* The first positional argument, and what the file will say of it where it is a file: name and hash.
+ * *card: zeroed before, fre_prior_card_wipe. */
+FRE_MUST_CHECK fre_status cli_open_public(fre_input **in, fre_prior_card *card, const cli *c,
+                                          fre_err *err);
+/* What it says besides: --author and the marks (rows: of embeddings). */
+FRE_MUST_CHECK fre_status cli_card(fre_prior_card *card, const cli *c, fre_overlap_set *marks,
                                    bool rows, fre_err *err);
 
 /* Checks --output and --source and opens the file.  *source: borrowed. */

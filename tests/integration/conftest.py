@@ -1,10 +1,15 @@
 """What the integration tests share: the program, small inputs, and runs of it."""
 
+import fcntl
 import json
 import os
 import pathlib
+import pty
 import re
+import shutil
+import struct
 import subprocess
+import termios
 
 import pytest
 
@@ -69,9 +74,40 @@ def refused(fre, tmp_path):
     return run
 
 
+def on_terminal(folder, *args, columns=100, typed="", **variables):
+    """The status, and what a terminal gets from the program, where somebody has typed ahead."""
+    main, side = pty.openpty()
+    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    os.write(main, typed.encode())
+    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "CLICOLOR")}
+    process = subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, stdin=side, stdout=side,
+                               stderr=side, env={**env, "TERM": "xterm", **variables})
+    os.close(side)
+    got = b""
+    while True:
+        try:
+            part = os.read(main, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not part:
+            break
+        got += part
+    os.close(main)
+    return process.wait(TIMEOUT), got.decode("utf-8", "surrogateescape")
+
+
 def everything(folder):
     """Every path below a folder, hidden ones included."""
     return sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*"))
+
+
+def other_embedder(folder):
+    """An embedder with the bundled one's numbers, under another hash: the name is spelled anew."""
+    data = bytearray((MODELS / "all-minilm-l6-v2.q8_0.gguf").read_bytes())
+    at = data.index(b"general.name") + len(b"general.name") + 4 + 8
+    data[at:at + 1] = data[at:at + 1].swapcase()
+    (folder / "other.q8_0.gguf").write_bytes(data)
+    return "other.q8_0.gguf"
 
 
 FREQUENT = ["how do i reset my password", "where is my parcel", "please cancel my subscription"]
@@ -89,7 +125,10 @@ def texts(extra=40):
 @pytest.fixture
 def corpus(tmp_path):
     """texts() as corpus.jsonl."""
-    path = tmp_path / "corpus.jsonl"
+    return write_corpus(tmp_path / "corpus.jsonl")
+
+
+def write_corpus(path):
     path.write_text("".join(json.dumps({"text": t}) + "\n" for t in texts()))
     return path
 
@@ -102,8 +141,53 @@ def session_dir(tmp_path_factory):
 @pytest.fixture(scope="session")
 def embedded(session_dir):
     """A path to embeddings of texts(), made once."""
-    source = session_dir / "corpus.jsonl"
-    source.write_text("".join(json.dumps({"text": t}) + "\n" for t in texts()))
+    source = write_corpus(session_dir / "corpus.jsonl")
     out = session_dir / "x.npy"
     subprocess.run([PROGRAM, "embed", source, "-o", out, "--quiet"], check=True, timeout=TIMEOUT)
     return out
+
+
+@pytest.fixture(scope="session")
+def one_embedded(session_dir):
+    """A path to the embedding of one frequent text, made once."""
+    (session_dir / "one.txt").write_text("where is my parcel\n")
+    out = session_dir / "one.npy"
+    subprocess.run([PROGRAM, "embed", session_dir / "one.txt", "-o", out, "--quiet"], check=True,
+                   timeout=TIMEOUT)
+    return out
+
+
+def book_of_a_release(folder, *args):
+    write_corpus(folder / "corpus.jsonl")
+    subprocess.run([PROGRAM, "synthesize", "corpus.jsonl", "-o", "out", "--quiet", *BUDGET,
+                    *NO_TEXT, "--ledger", "book.json", *args], cwd=folder, check=True,
+                   timeout=TIMEOUT)
+    return folder / "book.json"
+
+
+@pytest.fixture(scope="session")
+def released_once(tmp_path_factory):
+    return book_of_a_release(tmp_path_factory.mktemp("released"))
+
+
+@pytest.fixture(scope="session")
+def spent_once(tmp_path_factory):
+    return book_of_a_release(tmp_path_factory.mktemp("spent"), "--budget-epsilon", "9")
+
+
+def own_copy(book, tmp_path):
+    """The arguments of a ledger that is a copy of a book."""
+    shutil.copy(book, tmp_path / "book.json")
+    return ["--ledger", "book.json"]
+
+
+@pytest.fixture
+def released(released_once, tmp_path):
+    """A ledger in which corpus.jsonl was released once."""
+    return own_copy(released_once, tmp_path)
+
+
+@pytest.fixture
+def spent(spent_once, tmp_path):
+    """A ledger that has no more for corpus.jsonl."""
+    return own_copy(spent_once, tmp_path)

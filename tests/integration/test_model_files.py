@@ -8,7 +8,7 @@ import struct
 import numpy
 import pytest
 
-from conftest import BUDGET, MODELS, SEED, everything
+from conftest import BUDGET, MODELS, SEED, everything, other_embedder
 
 EMBEDDER = "all-minilm-l6-v2.q8_0.gguf"
 DECODER = "minilm-inverter.q8_0.gguf"
@@ -240,15 +240,6 @@ def test_verify(fre):
 
 
 # ---- the bridge -------------------------------------------------------------------------------
-
-
-def other_embedder(folder):
-    """An embedder with the bundled one's numbers, under another hash: the name is spelled anew."""
-    data = bytearray((MODELS / EMBEDDER).read_bytes())
-    at = data.index(b"general.name") + len(b"general.name") + 4 + 8
-    data[at:at + 1] = data[at:at + 1].swapcase()
-    (folder / "other.q8_0.gguf").write_bytes(data)
-    return "other.q8_0.gguf"
 
 
 def test_bridge(fre, tmp_path):

@@ -1,16 +1,19 @@
 """Every input gives the same whether it is a file, a pipe, a named pipe or standard input, plain or
-compressed: it is opened once, and what is looked at first is not lost."""
+compressed, in every command: it is opened once, and what is looked at first is not lost.  That the
+reader gives the same in each way, for each layout, is test_corpus's test_ways."""
 
+import ctypes
 import gzip
 import json
 import os
 import shutil
+import struct
 import subprocess
 import threading
 
 import pytest
 
-from conftest import BUDGET, NO_TEXT, PROGRAM, SEED, TIMEOUT, texts
+from conftest import BUDGET, MODELS, NO_TEXT, PROGRAM, SEED, TIMEOUT, other_embedder, texts
 
 # Far beyond the 64 KiB that are looked at first; few distinct texts, so that embedding is quick.
 WIDE = "x" * 200
@@ -28,6 +31,40 @@ def zstd(data):
 
 WAYS = ["file", "process substitution", "named pipe", "/dev/stdin", "-", "stdin file",
         "socket", "gzip pipe", "zstd pipe"]
+FEW = ["file", "process substitution", "gzip file"]
+IN_OPEN, IN_OTHER = 0x20, 0x1 | 0x18  # IN_ACCESS, IN_CLOSE: two openings in a row would be one
+
+
+class Opens:
+    """Counts how often a file is opened, from here on, by whatever program."""
+
+    def __init__(self, path):
+        libc = ctypes.CDLL(None, use_errno=True)
+        self.fd = libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        assert self.fd >= 0
+        assert libc.inotify_add_watch(self.fd, os.fsencode(path), IN_OPEN | IN_OTHER) >= 0
+
+    def count(self):
+        n = 0
+        while True:
+            try:
+                data = os.read(self.fd, 1 << 16)
+            except BlockingIOError:
+                break
+            while data:
+                _, mask, _, length = struct.unpack_from("iIII", data)
+                n += mask & IN_OPEN != 0
+                data = data[16 + length:]
+        os.close(self.fd)
+        return n
+
+
+def test_openings_are_counted(tmp_path):
+    (tmp_path / "x").write_bytes(b"x")
+    opens = Opens(tmp_path / "x")
+    for _ in range(3):
+        (tmp_path / "x").read_bytes()
+    assert opens.count() == 3
 
 
 class Feeder:
@@ -38,10 +75,12 @@ class Feeder:
 
     def run(self, way, data, args, name=None):
         name = name or self.name
-        if way == "gzip pipe":
-            data, way = gzip.compress(data), "-"
-        elif way == "zstd pipe":
-            data, way = zstd(data), "-"
+        if way.startswith("gzip"):
+            data = gzip.compress(data)
+        elif way.startswith("zstd"):
+            data = zstd(data)
+        way = {"gzip pipe": "-", "zstd pipe": "-", "gzip file": "file", "zstd file": "file"}.get(
+            way, way)
         path, stdin, fds, close, threads = self.folder / name, subprocess.DEVNULL, (), [], []
 
         def feed(fd, closing=os.close):
@@ -87,6 +126,7 @@ class Feeder:
                 fds, path = (read,), f"/dev/fd/{read}"
             else:
                 stdin, path = read, way
+        opens = Opens(self.folder / name) if "file" in way else None
         process = subprocess.Popen([PROGRAM, *[str(a).replace("{}", str(path)) for a in args]],
                                    cwd=self.folder, stdin=stdin, pass_fds=fds,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -95,8 +135,12 @@ class Feeder:
         for t in threads:
             t.start()
         out, err = process.communicate(timeout=TIMEOUT)
+        if way == "named pipe":  # its writer must not wait for one who never opened it
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
         for t in threads:
             t.join(timeout=TIMEOUT)
+        if opens:  # standard input is open already
+            assert opens.count() == (1 if way == "file" else 0), (way, args)
         (self.folder / name).unlink(missing_ok=True)
         return process.returncode, out, err.decode()
 
@@ -123,7 +167,6 @@ def same_in_all_ways(feeder, data, args, results, name=None, ways=WAYS):
 
 @pytest.mark.parametrize("kind", ["jsonl", "array"])
 def test_synthesize(feeder, tmp_path, kind):
-    data = JSONL if kind == "jsonl" else ARRAY
     args = ["synthesize", "{}", "-o", "q", "--force", "--user-field", "user", "--quiet", *BUDGET,
             *NO_TEXT, *SEED]
 
@@ -132,7 +175,22 @@ def test_synthesize(feeder, tmp_path, kind):
         assert found["synthetic.jsonl"].count(b"\n") == 3
         return found
 
-    same_in_all_ways(feeder, data, args, results)
+    if kind == "jsonl":
+        same_in_all_ways(feeder, JSONL, args, results)
+    else:
+        same_in_all_ways(feeder, ARRAY, args, results, ways=["file", "-", "zstd file"])
+
+
+def test_booked_under_one_name(feeder, tmp_path):
+    """What the ledger knows of data is the same in every way, so a second release is refused."""
+    args = ["synthesize", "{}", "-o", "q", "--force", "--quiet", *BUDGET, *NO_TEXT, "--ledger",
+            "book.json", "--budget-epsilon", "9"]
+    assert feeder.run("process substitution", JSONL, args)[0] == 0
+    for way in ("file", "gzip file", "named pipe"):
+        assert feeder.run(way, JSONL, [*args, "--dry-run"])[0] == 77, way
+    nothing = ["-" if a == "{}" else a for a in args]
+    for code in (0, 77):  # no text is a content too
+        assert feeder.run("-", b"\n \n", nothing)[0] == code
 
 
 def test_dry_run(feeder):
@@ -145,23 +203,25 @@ def test_dry_run(feeder):
         assert private["input"]["format"] == "JSON lines"
         return private["records"]
 
-    same_in_all_ways(feeder, JSONL, args, results)
+    same_in_all_ways(feeder, JSONL, args, results, ways=["file", "-", "stdin file", "zstd pipe"])
 
 
 def test_simulate(feeder, tmp_path):
     args = ["simulate", "{}", "-o", "q", "--force", "--quiet", "--epsilon", "8", "--population",
             "100000", "--users", "150", *NO_TEXT, *SEED]
     same_in_all_ways(feeder, JSONL, args, lambda _: files(tmp_path / "q"),
-                     ways=["file", "named pipe", "-", "gzip pipe"])
+                     ways=["file", "named pipe", "gzip file"])
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "array", "csv"])
-def test_embed(feeder, tmp_path, kind):
+@pytest.mark.parametrize("kind, ways", [
+    ("jsonl", ["file", "process substitution", "socket", "zstd pipe", "zstd file"]),
+    ("array", ["file", "-"]), ("csv", ["file", "named pipe"])])
+def test_embed(feeder, tmp_path, kind, ways):
     data = {"jsonl": JSONL, "array": ARRAY,
             "csv": ("pad,text\n" + "".join(f"{WIDE},{r['text']}\n" for r in RECORDS)).encode()}[kind]
     args = ["embed", "{}", "-o", "x.npy", "--force", "--quiet"]
     same_in_all_ways(feeder, data, args, lambda _: (tmp_path / "x.npy").read_bytes(),
-                     "input." + kind.replace("array", "json"))
+                     "input." + kind.replace("array", "json"), ways)
 
 
 def npy(rows, tmp_path):
@@ -172,7 +232,8 @@ def npy(rows, tmp_path):
 
 
 def test_embeddings(feeder, tmp_path):
-    """A .npy by its content, from a pipe too, and whatever its name's case."""
+    """A .npy by its content, from a pipe too, and whatever its name's case.  For texts it needs the
+    sidecar, which a pipe cannot have."""
     data = npy(390, tmp_path)
     args = ["synthesize", "{}", "-o", "q", "--force", "--quiet", *BUDGET, *NO_TEXT, *SEED]
 
@@ -182,23 +243,67 @@ def test_embeddings(feeder, tmp_path):
         del found["centroids.npy.json"], found["release.json"]  # name the embedder of the sidecar
         return found
 
-    same_in_all_ways(feeder, data, args, results, "X.NPY")
+    same_in_all_ways(feeder, data, args, results, "X.NPY",
+                     ["file", "process substitution", "-", "stdin file", "gzip file"])
+    for command in (["synthesize", "-", "-o", "p", *BUDGET], ["model", "prior", "-", "-o", "p"]):
+        code, _, err = feeder.run("-", data, command)
+        assert code == 65 and ("which has no sidecar that names the embedder; give the .npy file "
+                               "itself") in err
 
 
 def test_invert(feeder, tmp_path):
     data = npy(1, tmp_path)
     args = ["invert", "{}", "-o", "-", "--effort", "1", "--quiet"]
-    same_in_all_ways(feeder, data, args, lambda out: out, "x.npy",
-                     ways=["file", "process substitution", "named pipe", "-", "gzip pipe"])
+    same_in_all_ways(feeder, data, args, lambda out: out, "x.npy", FEW)
 
 
-def test_public_corpus(feeder, tmp_path, monkeypatch):
+# ---- the public corpus -------------------------------------------------------------------------
+
+
+SEARCH = ["--inverter", "search", "--effort", "1", "--quiet", "--public-corpus", "{}"]
+PUBLIC = "".join(json.dumps({"pad": WIDE * 2, "text": f"a public text of number {i % 7}"}) + "\n"
+                 for i in range(300)).encode()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def test_public_corpus(feeder, tmp_path, cache):
     npy(1, tmp_path)
-    args = ["invert", "rows.npy", "-o", "-", "--inverter", "search", "--effort", "1", "--quiet",
-            "--public-corpus", "{}"]
-    same_in_all_ways(feeder, JSONL, args, lambda out: out,
-                     ways=["file", "process substitution", "named pipe", "-", "gzip pipe"])
+    args = ["invert", "rows.npy", "-o", "-", *SEARCH]
+    same_in_all_ways(feeder, JSONL, args, lambda out: out, ways=FEW)
+
+
+@pytest.mark.parametrize("command, more", [
+    ("synthesize", ["--epsilon", "8", "--threshold", "40", "--ledger", "none"]),
+    ("simulate", ["--epsilon", "8"])])
+def test_public_corpus_of_a_release(feeder, tmp_path, cache, command, more):
+    """It is compared with the input and then searched, however it comes."""
+    (tmp_path / "in.txt").write_text("turn off the radio\n" * 150)
+    args = [command, "in.txt", "-o", "q", "--force", *more, "--population", "100000", *SEED, *SEARCH]
+
+    def results(_):
+        found = files(tmp_path / "q")
+        assert found["synthetic.jsonl"].count(b"\n") == 1
+        return found
+
+    same_in_all_ways(feeder, PUBLIC, args, results, "public.jsonl", ["file", "named pipe"])
+    code, _, err = feeder.run("process substitution", b"turn off the radio\n" * 150, args)
+    assert code == 77 and "was not made without the input" in err
+
+
+def test_one_pipe_for_two(feeder, tmp_path):
+    """Neither can be read by both of two inputs."""
+    for way, args in (("-", ["synthesize", "-", "-o", "q", *BUDGET, *SEARCH[:-1], "-"]),
+                      ("named pipe", ["synthesize", "{}", "-o", "q", *BUDGET, *SEARCH]),
+                      ("/dev/stdin", ["evaluate", "-", "/dev/stdin"])):
+        code, _, err = feeder.run(way, b"", args)
+        assert code == 64 and "are one and the same pipe, which can be read only once" in err
+
+
+# ---- the other commands ------------------------------------------------------------------------
 
 
 def test_evaluate(feeder, tmp_path):
@@ -211,19 +316,26 @@ def test_evaluate(feeder, tmp_path):
         found.pop("seconds", None)
         return {k: v for k, v in found.items() if "second" not in k}
 
-    same_in_all_ways(feeder, JSONL, args, results, ways=["file", "named pipe", "-", "gzip pipe"])
+    same_in_all_ways(feeder, JSONL, args, results, ways=["file", "-", "gzip file"])
     # and the synthetic texts with their paraphrases
     (tmp_path / "o.jsonl").write_bytes(JSONL)
     data = (tmp_path / "s.jsonl").read_bytes()
     args = ["evaluate", "{}", "o.jsonl", "--json", "--quiet"]
-    same_in_all_ways(feeder, data, args, results, ways=["file", "process substitution", "-"])
+    same_in_all_ways(feeder, data, args, results, ways=["file", "process substitution"])
 
 
 def test_paraphrase(feeder, tmp_path):
     data = b'{"text": "where is my parcel"}\n'
     args = ["paraphrase", "{}", "-o", "-", "--paraphrases", "1", "--quiet"]
-    same_in_all_ways(feeder, data, args, lambda out: out,
-                     ways=["file", "process substitution", "named pipe", "-", "gzip pipe"])
+    same_in_all_ways(feeder, data, args, lambda out: out, ways=FEW)
+
+
+def test_score(feeder):
+    """By the bundled decoder, which is a language model like any other."""
+    args = ["score", "{}", "-o", "-", "--quiet", "--language-model",
+            MODELS / "minilm-inverter.q8_0.gguf"]
+    data = b"".join(t.encode() + b"\n" for t in texts(2)[-8:])
+    same_in_all_ways(feeder, data, args, lambda out: out, "input.txt", FEW)
 
 
 def test_model_prior(feeder):
@@ -231,4 +343,27 @@ def test_model_prior(feeder):
     data = "".join(f"{WIDE[:9]} number {i} of many\n" for i in range(1600)).encode()
     # the numbers; the file also names what it was made of, if that has a name
     same_in_all_ways(feeder, data, args, lambda out: json.loads(out), "input.txt",
-                     ways=["file", "named pipe", "-", "gzip pipe"])
+                     ways=["file", "-", "gzip file"])
+
+
+def test_model_bridge(feeder, tmp_path):
+    args = ["model", "bridge", "{}", "-o", "b.gguf", "--force", "--source", "made up", "--json",
+            "--embedder", other_embedder(tmp_path)]
+    data = "".join(f"{i}\n" for i in range(4 * 2 * 384)).encode()
+    same_in_all_ways(feeder, data, args, lambda out: json.loads(out), "input.txt", FEW[:2])
+
+
+def test_model_verify(feeder, cache):
+    args = ["model", "verify", "--json", *SEARCH[2:]]
+    same_in_all_ways(feeder, PUBLIC, args, lambda out: json.loads(out), ways=FEW[:2])
+
+
+def test_ledger(tmp_path):
+    """The book that is shown."""
+    (tmp_path / "in.txt").write_text("one\n")
+    subprocess.run([PROGRAM, "synthesize", "in.txt", "-o", "q", *BUDGET, *NO_TEXT, "--ledger",
+                    "book.json", "--quiet"], cwd=tmp_path, check=True, timeout=TIMEOUT)
+    opens = Opens(tmp_path / "book.json")
+    subprocess.run([PROGRAM, "ledger", "show", "book.json"], cwd=tmp_path, check=True,
+                   stdout=subprocess.DEVNULL, timeout=TIMEOUT)
+    assert opens.count() == 1

@@ -4,7 +4,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -898,9 +901,9 @@ static void test_guess(void **state)
 static size_t gzip(uint8_t *out, size_t cap, fre_bytes in)
 {
     z_stream z = {0};
-    uint8_t copy[4096];
+    uint8_t *copy = malloc(in.n + 1);
 
-    assert_true(in.n <= sizeof copy);
+    assert_non_null(copy);
     if (in.n)
         (void)memcpy(copy, in.p, in.n);
     assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
@@ -911,6 +914,7 @@ static size_t gzip(uint8_t *out, size_t cap, fre_bytes in)
     assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
     cap -= z.avail_out;
     assert_int_equal(deflateEnd(&z), Z_OK);
+    free(copy);
     return cap;
 }
 
@@ -1243,6 +1247,137 @@ static void test_samples(void **state)
     }
 }
 
+/* ---- ways ------------------------------------------------------------------------------ */
+
+typedef enum way { FILE_NAME, FIFO, PIPE_FD, PIPE_STDIN, FILE_STDIN, DEV_STDIN, SOCKET, WAYS } way;
+
+/* A process that writes the data, a few bytes at a time at first. */
+static pid_t writer(int fd, const char *fifo, fre_bytes data)
+{
+    const pid_t pid = fork();
+
+    assert_true(pid >= 0);
+    if (pid > 0)
+        return pid;
+    if (fifo)
+        fd = open(fifo, O_WRONLY | O_CLOEXEC);
+    for (size_t at = 0, n = 1; at < data.n; n *= 2) {
+        const size_t left = data.n - at;
+        const ssize_t put_now = write(fd, data.p + at, n < left ? n : left);
+
+        if (put_now <= 0)
+            _exit(1);
+        at += (size_t)put_now;
+    }
+    _exit(0);
+}
+
+/* Hash of all that a reader gives, lines and stops included. */
+static void read_way(uint8_t out[16], way how, const temp_dir *t, fre_bytes data)
+{
+    char path[512], text[64];
+    int fd[2] = {-1, -1};
+    const int saved = dup(0);
+    fre_corpus *c = NULL;
+    fre_record r;
+    fre_err err = {""};
+    bool more = true;
+    pid_t pid = -1;
+    uint8_t key[32] = {0};
+    int status = 0;
+
+    (void)temp_path(path, t, "data");
+    if (how == FILE_NAME || how == FILE_STDIN)
+        put(path, data);
+    if (how == FIFO) {
+        assert_int_equal(mkfifo(path, 0600), 0);
+        pid = writer(-1, path, data);
+    } else if (how == FILE_STDIN) {
+        fd[0] = open(path, O_RDONLY | O_CLOEXEC);
+    } else if (how != FILE_NAME) {
+        assert_int_equal(how == SOCKET ? socketpair(AF_UNIX, SOCK_STREAM, 0, fd) : pipe(fd), 0);
+        pid = writer(fd[1], NULL, data);
+        (void)close(fd[1]);
+    }
+    if (how == PIPE_FD)
+        (void)snprintf(path, sizeof path, "/dev/fd/%d", fd[0]);
+    else if (how != FILE_NAME && how != FIFO)
+        assert_int_equal(dup2(fd[0], 0), 0);
+    if (how == PIPE_STDIN || how == FILE_STDIN)
+        (void)snprintf(path, sizeof path, "-");
+    if (how == DEV_STDIN || how == SOCKET)
+        (void)snprintf(path, sizeof path, "/dev/stdin");
+    if (fre_corpus_open(&c, path, NULL, &err) != FRE_OK)
+        fail_msg("%d: %s", how, err.text);
+    for (;;) {
+        if (fre_corpus_next(c, &more, &r, &err) != FRE_OK)
+            fail_msg("%d: %s", how, err.text);
+        if (!more)
+            break;
+        fre_hash128(key, key, r.text, r.text_len);
+        (void)snprintf(text, sizeof text, "%llu", (unsigned long long)r.line);
+        fre_hash128(key, key, text, strlen(text));
+    }
+    assert_int_equal(fre_corpus_can_again(c), how == FILE_NAME || how == FILE_STDIN);
+    fre_corpus_free(c);
+    assert_int_equal(dup2(saved, 0), 0);
+    (void)close(saved);
+    if (fd[0] >= 0)
+        (void)close(fd[0]);
+    assert_true(pid < 0 || (waitpid(pid, &status, 0) == pid && status == 0));
+    (void)unlink(temp_path(path, t, "data"));
+    (void)memcpy(out, key, 16);
+}
+
+typedef struct layout {
+    const char *first, *before, *between, *after, *last;
+} layout;
+
+/* Beyond what is looked at first, and what a pipe holds. */
+static fre_bytes many_records(uint8_t *p, size_t cap, const layout *l)
+{
+    size_t n = (size_t)snprintf((char *)p, cap, "%s", l->first);
+
+    for (int i = 0; i < 3000; i++)
+        n += (size_t)snprintf((char *)p + n, cap - n, "%s%d%s%s%s", l->before, i, l->between,
+                              "a text that is neither short nor long, but long enough", l->after);
+    n += (size_t)snprintf((char *)p + n, cap - n, "%s", l->last);
+    assert_true(n < cap && n > 2 * FRE_SNIFF_BYTES);
+    return (fre_bytes){p, n};
+}
+
+/* All layouts and compressions the same by every way in which bytes come. */
+static void test_ways(void **state)
+{
+    static uint8_t plain[1 << 20], z[1 << 20];
+    static const layout kinds[] = {
+        {"", "{\"n\": ", ", \"text\": \"", "\"}\n", ""},
+        {"[{\"text\": \"one\"}", "\n,{\"n\": ", ",\n\"text\": \"", "\"}", "]\n"},
+        {"n,text\n", "", ",\"", "\"\n", ""},
+        {"n\ttext\n", "", "\t", "\n", ""},
+        {"", "", " ", "\r\n", "the last has no end"},
+    };
+    temp_dir t;
+
+    (void)state;
+    temp_dir_make(&t);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        const fre_bytes data = many_records(plain, sizeof plain, &kinds[i]);
+        uint8_t want[16], got[16];
+
+        read_way(want, FILE_NAME, &t, data);
+        for (int how = 0; how < WAYS; how++) {
+            read_way(got, (way)how, &t, data);
+            assert_memory_equal(got, want, sizeof want);
+            read_way(got, (way)how, &t, (fre_bytes){z, gzip(z, sizeof z, data)});
+            assert_memory_equal(got, want, sizeof want);
+            read_way(got, (way)how, &t, (fre_bytes){z, zstd(z, sizeof z, data)});
+            assert_memory_equal(got, want, sizeof want);
+        }
+    }
+    temp_dir_remove(&t);
+}
+
 /* Standard input, by a pipe that gives a few bytes at a time. */
 static void test_stdin(void **state)
 {
@@ -1387,6 +1522,7 @@ int main(void)
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_display_name),
+        cmocka_unit_test(test_ways),
         cmocka_unit_test(test_stdin),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_samples),

@@ -72,11 +72,14 @@ static int teardown(void **state)
 
 static inv_index *open_index(fre_embedder *e)
 {
+    fre_corpus *texts = NULL;
     inv_index *x = NULL;
     fre_err err = {{0}};
 
-    if (inv_index_open(&x, NULL, corpus_path, NULL, e, NULL, &err) != FRE_OK)
+    if (inv_corpus_open(&texts, corpus_path, &err) != FRE_OK ||
+        inv_index_open(&x, texts, corpus_path, NULL, e, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
+    fre_corpus_free(texts);
     return x;
 }
 

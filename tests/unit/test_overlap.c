@@ -173,31 +173,28 @@ static void test_rows(void **state)
     fre_overlap_set_free(b);
 }
 
-static void test_files(void **state)
+static void test_corpora(void **state)
 {
     fre_overlap_set *s;
     fre_err err = {""};
-    temp_dir dir;
-    char path[512];
-    FILE *f;
+    static const char text[] = "{\"text\": \"One.\"}\n{\"text\": \"one\"}\n{\"text\": \"two\"}\n";
+    fre_corpus *corpus = NULL;
 
     (void)state;
-    temp_dir_make(&dir);
-    f = fopen(temp_path(path, &dir, "x.jsonl"), "w");
-    assert_non_null(f);
-    fputs("{\"text\": \"One.\"}\n{\"text\": \"one\"}\n{\"text\": \"two\"}\n", f);
-    assert_int_equal(fclose(f), 0);
+    assert_int_equal(fre_corpus_open_memory(&corpus,
+                                            (fre_bytes){(const uint8_t *)text, sizeof text - 1},
+                                            NULL, &err),
+                     FRE_OK);
     assert_int_equal(fre_overlap_set_new(&s), FRE_OK);
-    assert_int_equal(fre_overlap_add_file(s, path, NULL, &err), FRE_OK);
+    assert_int_equal(fre_overlap_add_corpus(s, corpus, &err), FRE_OK);
     {
         fre_overlap o;
 
         assert_int_equal(fre_overlap_compare(&o, s, s), FRE_OK);
         assert_int_equal(o.both, 2);
     }
-    assert_int_equal(fre_overlap_add_file(s, "/no/such/file", NULL, &err), FRE_E_NOINPUT);
     fre_overlap_set_free(s);
-    temp_dir_remove(&dir);
+    fre_corpus_free(corpus);
 }
 
 static void folds(const char *text, fre_fold how, const char *want)
@@ -236,7 +233,7 @@ int main(void)
         cmocka_unit_test(test_edges),
         cmocka_unit_test(test_damaged_sketches),
         cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_corpora),
         cmocka_unit_test(test_fold),
     };
 

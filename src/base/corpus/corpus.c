@@ -95,6 +95,11 @@ fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in, const fre_corp
     return st;
 }
 
+const fre_input *fre_corpus_input(const fre_corpus *c)
+{
+    return c->input;
+}
+
 bool fre_corpus_can_again(const fre_corpus *c)
 {
     return fre_src_can_rewind(c->src);

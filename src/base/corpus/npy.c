@@ -280,6 +280,11 @@ bool fre_npy_has_meta(const fre_npy *f)
     return f->has_meta;
 }
 
+bool fre_npy_is_piped(const fre_npy *f)
+{
+    return f->input && !f->input->src.is_file;
+}
+
 const fre_npy_meta *fre_npy_meta_view(const fre_npy *f)
 {
     return &f->meta;

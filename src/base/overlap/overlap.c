@@ -142,13 +142,11 @@ fre_status fre_overlap_add_row(fre_overlap_set *s, const float *row, size_t dim)
     return add_bytes(s, s->coarse, dim);
 }
 
-fre_status fre_overlap_add_file(fre_overlap_set *s, const char *path, const fre_corpus_opts *opts,
-                                fre_err *err)
+fre_status fre_overlap_add_corpus(fre_overlap_set *s, fre_corpus *corpus, fre_err *err)
 {
-    fre_corpus *corpus = NULL;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open(&corpus, path, opts, err);
+    fre_status st = FRE_OK;
 
     while (st == FRE_OK) {
         st = fre_corpus_next(corpus, &more, &rec, err);
@@ -158,7 +156,6 @@ fre_status fre_overlap_add_file(fre_overlap_set *s, const char *path, const fre_
         if (st != FRE_OK)
             st = fre_fail(err, st, "out of memory while comparing texts");
     }
-    fre_corpus_free(corpus);
     return st;
 }
 

@@ -343,6 +343,11 @@ fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, c
     const fre_model_info *info = fre_embedder_info(e);
     char hex[2 * FRE_HASH_BYTES + 1];
 
+    if (!fre_npy_has_meta(rows) && fre_npy_is_piped(rows))
+        return fre_fail(err, FRE_E_DATA,
+                        "%s is a pipe, which has no sidecar that names the embedder; give the .npy "
+                        "file itself, with the X.npy.json of `fre-e2t embed` beside it",
+                        path);
     if (!fre_npy_has_meta(rows))
         return fre_fail(err, FRE_E_DATA,
                         "%s has no sidecar %s.json, so the embedder that made it is unknown; make "

@@ -235,23 +235,18 @@ static fre_status collect(collector *c, const char *text, size_t n)
     return st == FRE_OK ? add_words(&c->w, text, n, c->seed) : st;
 }
 
-/* Takes *in over. */
-static fre_status read_corpus(collector *k, fre_input **in, fre_err *err)
+static fre_status read_corpus(collector *k, fre_corpus *c, fre_err *err)
 {
-    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
-    fre_corpus *c = NULL;
     fre_record rec;
     bool more = true;
-    fre_status st = fre_corpus_open_input(&c, *in, &opts, err);
+    fre_status st = inv_corpus_again(c, err);
 
-    *in = NULL;
     while (st == FRE_OK) {
         st = fre_corpus_next(c, &more, &rec, err);
         if (st != FRE_OK || !more)
             break;
         st = collect(k, rec.text, rec.text_len);
     }
-    fre_corpus_free(c);
     if (st == FRE_OK && k->texts.n == 0)
         st = fre_fail(err, FRE_E_DATA,
                       "the public corpus has no usable text (lines of at most %u bytes); give "
@@ -302,7 +297,7 @@ static fre_status ask_model(collector *k, fre_lm *lm, const fre_progress *progre
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-static fre_status make(inv_index *x, const inv_index_key *k, fre_input **in, fre_lm *lm,
+static fre_status make(inv_index *x, const inv_index_key *k, fre_corpus *corpus, fre_lm *lm,
                        fre_embedder *e, const fre_progress *progress, fre_err *err)
 {
     collector c;
@@ -310,7 +305,7 @@ static fre_status make(inv_index *x, const inv_index_key *k, fre_input **in, fre
 
     if (st != FRE_OK)
         return st;
-    st = *in ? read_corpus(&c, in, err) : ask_model(&c, lm, progress, err);
+    st = corpus ? read_corpus(&c, corpus, err) : ask_model(&c, lm, progress, err);
     if (st == FRE_OK)
         st = keep_frequent(&c.words, &c.all);
     if (st == FRE_OK)
@@ -319,32 +314,18 @@ static fre_status make(inv_index *x, const inv_index_key *k, fre_input **in, fre
     return st;
 }
 
-static fre_status open_corpus(fre_input **in, uint8_t *sha256, const char *path, fre_err *err)
-{
-    const fre_bytes none = {NULL, 0};
-    fre_err why = {{0}};
-    fre_status st = fre_input_open(in, path, true, &why);
-
-    if (st == FRE_OK && sha256)
-        st = fre_input_sha256(sha256, *in, none, &why);
-    return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
-}
-
-fre_status inv_index_open(inv_index **out, uint8_t *sha256, const char *path, fre_lm *lm,
+fre_status inv_index_open(inv_index **out, fre_corpus *corpus, const char *path, fre_lm *lm,
                           fre_embedder *e, const fre_progress *progress, fre_err *err)
 {
-    fre_input *in = NULL;
     inv_index *x = calloc(1, sizeof *x);
     inv_index_key *k = calloc(1, sizeof *k);
     fre_status st = x && k ? FRE_OK : FRE_E_NOMEM;
 
-    if (st == FRE_OK && path)
-        st = open_corpus(&in, sha256, path, err);
     if (st == FRE_OK)
-        st = inv_index_key_make(k, in, path, path ? NULL : fre_lm_info(lm)->sha256, e, err);
+        st = inv_index_key_make(k, corpus ? fre_corpus_input(corpus) : NULL, path,
+                                corpus ? NULL : fre_lm_info(lm)->sha256, e, err);
     if (st == FRE_OK && !inv_index_load(x, k, fre_embedder_info(e)->dim))
-        st = make(x, k, &in, lm, e, progress, err);
-    fre_input_free(in);
+        st = make(x, k, corpus, lm, e, progress, err);
     free(k);
     if (st == FRE_OK) {
         *out = x;

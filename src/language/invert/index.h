@@ -29,11 +29,15 @@ typedef struct inv_index {
     size_t map_len;
 } inv_index;
 
-/* Open the index of (content of the file, embedder), making it where it is missing or damaged.
- * path NULL: of texts that the language model writes, always the same ones.  A corpus is opened once,
- * so it may be a pipe.  sha256: of its bytes, NULL: not wanted.
- * FRE_E_NOINPUT, FRE_E_DATA: the corpus is unreadable or has no usable line; nothing is kept. */
-fre_status inv_index_open(inv_index **out, uint8_t *sha256, const char *path, fre_lm *lm,
+/* Open a public corpus and read its first record: it is opened once, so it may be a pipe. */
+fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err);
+/* From its first record again. */
+fre_status inv_corpus_again(fre_corpus *corpus, fre_err *err);
+
+/* Open the index of (content of the corpus, embedder), making it where it is missing or damaged.
+ * path: of corpus, for its ending.  corpus NULL: of texts that the language model writes, always the
+ * same ones.  FRE_E_DATA: the corpus has no usable line; nothing is kept. */
+fre_status inv_index_open(inv_index **out, fre_corpus *corpus, const char *path, fre_lm *lm,
                           fre_embedder *e, const fre_progress *progress, fre_err *err);
 void inv_index_free(inv_index *x);
 

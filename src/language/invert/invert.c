@@ -250,17 +250,35 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         st = open_trained(v, o->path, err);
     if (st == FRE_OK && names_model(o))
         st = open_language_model(v, o->search.language_model, err);
+    if (st == FRE_OK && o->search.public_corpus) {
+        v->corpus_path = strdup(o->search.public_corpus);
+        st = v->corpus_path ? inv_corpus_open(&v->corpus, v->corpus_path, err) : FRE_E_NOMEM;
+    }
     return st == FRE_OK && !o->corpus_later ? fre_inverter_open_corpus(v, o, err) : st;
+}
+
+static fre_status take_corpus(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    const fre_bytes none = {NULL, 0};
+    fre_status st = FRE_OK;
+
+    if (v->corpus)
+        st = fre_input_sha256(v->corpus_sha256, fre_corpus_input(v->corpus), none, err);
+    if (st == FRE_OK)
+        st = inv_index_open(&v->index, v->corpus, v->corpus_path, v->lm, v->embedder, o->progress,
+                            err);
+    v->has_corpus = st == FRE_OK && v->corpus;
+    if (!o->corpus_later) { /* nobody compares it with anything */
+        fre_corpus_free(v->corpus);
+        v->corpus = NULL;
+    }
+    return st;
 }
 
 fre_status fre_inverter_open_corpus(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
 {
-    fre_status st = FRE_OK;
+    fre_status st = search_alone(o) || v->corpus ? take_corpus(v, o, err) : FRE_OK;
 
-    if (search_alone(o) || o->search.public_corpus)
-        st = inv_index_open(&v->index, v->corpus_sha256, o->search.public_corpus, v->lm,
-                            v->embedder, o->progress, err);
-    v->has_corpus = st == FRE_OK && o->search.public_corpus;
     if (st == FRE_OK && search_alone(o))
         st = fit_spread_of_index(v);
     if (st == FRE_OK)
@@ -308,6 +326,8 @@ void fre_inverter_free(fre_inverter *v)
     inv_vocabulary_free(v->vocabulary);
     inv_vocabulary_free(v->lent);
     inv_index_free(v->index);
+    fre_corpus_free(v->corpus);
+    free(v->corpus_path);
     fre_lm_free(v->lm);
     free(v);
 }

@@ -317,6 +317,8 @@ struct fre_inverter {
     inv_drawer *drawer; /* one a thread */
     uint8_t *starts;    /* per token: it begins a word */
     inv_index *index;   /* NULL: no public corpus */
+    fre_corpus *corpus; /* NULL: none, or done with */
+    char *corpus_path;  /* NULL: none */
     fre_lm *lm;         /* NULL: none */
     inv_vocabulary *vocabulary; /* NULL: none */
     inv_vocabulary *lent;       /* of another inverter, for a search by public texts; NULL: none */

@@ -3,7 +3,6 @@
 #include "invert_private.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 
 static fre_status judge(const char *what, const char *name, fre_overlap_set *public_set,
                         fre_overlap_set *private_set, fre_err *err)
@@ -22,37 +21,52 @@ static fre_status judge(const char *what, const char *name, fre_overlap_set *pub
                     what, name, o.of_public, o.of_private, o.both);
 }
 
-fre_status fre_try_public_corpus(const char *path, fre_err *err)
+static const uint8_t no_salt[FRE_HASH_BYTES];
+
+fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err)
 {
-    struct stat s;
+    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
+    fre_input *in = NULL;
     fre_corpus *corpus = NULL;
     fre_record first;
     bool more;
     fre_err why = {""};
-    fre_status st;
+    fre_status st = fre_input_open(&in, path, true, &why);
 
-    if (stat(path, &s) == 0 && !S_ISREG(s.st_mode) && !S_ISDIR(s.st_mode))
-        return fre_fail(err, FRE_E_NOINPUT,
-                        "public corpus: '%.300s' is a pipe or device, and it is compared with the "
-                        "input as well as read; give a file",
-                        path);
-    st = fre_corpus_open(&corpus, path, NULL, &why);
+    if (st == FRE_OK)
+        st = fre_corpus_open_input(&corpus, in, &opts, &why);
     if (st == FRE_OK)
         st = fre_corpus_next(corpus, &more, &first, &why);
-    fre_corpus_free(corpus);
+    if (st != FRE_OK) {
+        fre_corpus_free(corpus);
+        return fre_fail(err, st, "public corpus: %s", why.text);
+    }
+    *out = corpus;
+    return FRE_OK;
+}
+
+fre_status inv_corpus_again(fre_corpus *corpus, fre_err *err)
+{
+    fre_err why = {""};
+    const fre_status st = fre_corpus_again(corpus, no_salt, &why);
+
     return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
 }
 
-fre_status fre_check_public_corpus(const char *path, fre_overlap_set *texts, fre_err *err)
+fre_status fre_inverter_check_corpus(fre_inverter *v, fre_overlap_set *texts, fre_err *err)
 {
     fre_overlap_set *corpus = NULL;
-    fre_status st = fre_overlap_set_new(&corpus);
+    fre_status st;
 
-    if (st != FRE_OK)
-        return fre_fail(err, st, "out of memory while comparing %.300s with the input", path);
-    st = fre_overlap_add_file(corpus, path, NULL, err);
+    if (!v || !v->corpus)
+        return FRE_OK;
+    if (fre_overlap_set_new(&corpus) != FRE_OK)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while comparing texts");
+    st = inv_corpus_again(v->corpus, err);
     if (st == FRE_OK)
-        st = judge("the public corpus", path, corpus, texts, err);
+        st = fre_overlap_add_corpus(corpus, v->corpus, err);
+    if (st == FRE_OK)
+        st = judge("the public corpus", v->corpus_path, corpus, texts, err);
     fre_overlap_set_free(corpus);
     return st;
 }

@@ -74,12 +74,8 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_input *in = NULL;
     fre_err why = {{0}};
-    fre_status st = FRE_OK;
+    fre_status st = fre_input_open(&in, r->opts->input, false, err);
 
-    if (r->opts->search.public_corpus && wants_text(r->opts))
-        st = fre_try_public_corpus(r->opts->search.public_corpus, err);
-    if (st == FRE_OK)
-        st = fre_input_open(&in, r->opts->input, false, err);
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(r, in, err)
                                   : open_texts(r, in, err);
@@ -137,12 +133,9 @@ static bool can_survey_first(const curator_run *r)
     return r->opts->dry_run || r->npy || fre_corpus_can_again(r->corpus);
 }
 
-static fre_status check_corpus(const curator_run *r, fre_err *err)
+static fre_status check_corpus(const curator_run *r, fre_inverter *inverter, fre_err *err)
 {
-    return r->opts->search.public_corpus && wants_text(r->opts) && !r->npy
-               ? fre_check_public_corpus(r->opts->search.public_corpus,
-                                         fre_survey_texts(r->survey), err)
-               : FRE_OK;
+    return r->npy ? FRE_OK : fre_inverter_check_corpus(inverter, fre_survey_texts(r->survey), err);
 }
 
 static void see_record(void *ctx, const fre_record *rec)
@@ -203,7 +196,7 @@ static fre_status hash_rows_file(curator_run *r, fre_err *err)
                : FRE_OK;
 }
 
-static fre_status survey(curator_run *r, fre_release *rel, fre_err *err)
+static fre_status survey(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
@@ -224,20 +217,20 @@ static fre_status survey(curator_run *r, fre_release *rel, fre_err *err)
     if (st != FRE_OK)
         return st;
     show_survey(r);
-    st = check_corpus(r, err);
+    st = check_corpus(r, inverter, err);
     return st == FRE_OK && r->corpus && !o->dry_run
                ? fre_corpus_again(r->corpus, r->content.salt, err)
                : st;
 }
 
 /* Behind the intake of what could be read only once: still before anything is spent or released. */
-static fre_status check_late(curator_run *r, const fre_inverter *inverter, fre_err *err)
+static fre_status check_late(curator_run *r, fre_inverter *inverter, fre_err *err)
 {
     fre_status st = FRE_OK;
 
     if (!r->surveyed) {
         show_survey(r);
-        st = check_corpus(r, err);
+        st = check_corpus(r, inverter, err);
     }
     if (st == FRE_OK && inverter)
         st = fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
@@ -425,7 +418,7 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
     return st == FRE_OK ? st : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
 }
 
-static fre_status mechanism(curator_run *r, fre_release *rel, const fre_inverter *inverter,
+static fre_status mechanism(curator_run *r, fre_release *rel, fre_inverter *inverter,
                             fre_err *err)
 {
     const int64_t start = fre_clock_ms();
@@ -558,7 +551,7 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     if (st == FRE_OK)
         st = curator_ledger_check(r, rel, err);
     if (st == FRE_OK)
-        st = survey(r, rel, err);
+        st = survey(r, rel, *inverter, err);
     if (st == FRE_OK)
         st = open_corpus(r, *inverter, err);
     if (st != FRE_OK)

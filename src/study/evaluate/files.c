@@ -11,7 +11,7 @@
 typedef struct run {
     const fre_evaluate_opts *opts;
     evaluate_synthetic synthetic; /* what is scored */
-    evaluate_synthetic lines;     /* the release's own lines, for their cells */
+    evaluate_synthetic lines;     /* the release's own lines, for their cells, if others */
     evaluate_release release;
     bool has_release;
     tally tally;   /* distinct originals: texts, or rows packed */
@@ -315,14 +315,15 @@ static fre_status find_frequent(run *r, fre_err *err)
 
 static fre_status score_cells(run *r, fre_err *err)
 {
+    const evaluate_synthetic *lines = r->opts->release ? &r->lines : &r->synthetic;
     fre_sketch *s = NULL;
     fre_status st;
 
-    if (r->lines.n_cells != r->release.n || r->lines.lines != r->release.n)
+    if (lines->n_cells != r->release.n || lines->lines != r->release.n)
         return FRE_OK; /* the release does not name its cells: no cell level */
     st = fre_sketch_new(&s, &r->release.grid);
     if (st == FRE_OK)
-        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, r->lines.cell,
+        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, lines->cell,
                                 r->release.centroid, r->release.n, r->opts->threads);
     fre_sketch_free(s);
     r->e.has_cell = st == FRE_OK;
@@ -382,7 +383,7 @@ static fre_status load(run *r, fre_err *err)
     if (st == FRE_OK && folder) {
         st = evaluate_release_load(&r->release, folder, err);
         r->has_release = st == FRE_OK;
-        if (st == FRE_OK)
+        if (st == FRE_OK && folder != o->synthetic)
             st = evaluate_synthetic_load(&r->lines, folder, err);
     }
     if (st != FRE_OK)

@@ -119,6 +119,7 @@ typedef struct simulate_run {
     fre_simulation *out;
     simulate_population population;
     fre_embedder *embedder;
+    fre_inverter *inverter; /* NULL: no texts */
     fre_collection collection;
     fre_terms *terms;
     fre_wire wire; /* with the share's bits, once they are known */

@@ -95,12 +95,7 @@ static bool wants_text(const simulate_run *s)
 
 static fre_status open_input(simulate_run *s, fre_err *err)
 {
-    const fre_simulate_opts *o = s->opts;
-    fre_status st = simulate_population_open(&s->population, &s->embedder, o, err);
-
-    return st == FRE_OK && o->search.public_corpus && wants_text(s)
-               ? fre_try_public_corpus(o->search.public_corpus, err)
-               : st;
+    return simulate_population_open(&s->population, &s->embedder, s->opts, err);
 }
 
 static fre_status inverter_opts(simulate_run *s, fre_inverter_opts *io, fre_err *err)
@@ -122,25 +117,26 @@ static fre_status inverter_opts(simulate_run *s, fre_inverter_opts *io, fre_err 
 }
 
 /* What the input has no part in is opened before it is read ... */
-static fre_status open_inverter(simulate_run *s, fre_inverter **out, fre_err *err)
+static fre_status open_inverter(simulate_run *s, fre_err *err)
 {
     fre_inverter_opts io;
     fre_status st = wants_text(s) ? inverter_opts(s, &io, err) : FRE_OK;
 
-    return st == FRE_OK && wants_text(s) ? fre_inverter_new(out, s->embedder, &io, err) : st;
+    return st == FRE_OK && wants_text(s) ? fre_inverter_new(&s->inverter, s->embedder, &io, err)
+                                         : st;
 }
 
 /* ... and the public corpus when it has been compared with the input. */
-static fre_status open_corpus(simulate_run *s, fre_inverter *inverter, fre_err *err)
+static fre_status open_corpus(simulate_run *s, fre_err *err)
 {
     fre_inverter_opts io;
-    fre_status st = inverter ? inverter_opts(s, &io, err) : FRE_OK;
+    fre_status st = s->inverter ? inverter_opts(s, &io, err) : FRE_OK;
 
-    if (st != FRE_OK || !inverter)
+    if (st != FRE_OK || !s->inverter)
         return st;
-    st = fre_inverter_open_corpus(inverter, &io, err);
+    st = fre_inverter_open_corpus(s->inverter, &io, err);
     return st == FRE_OK
-               ? fre_inverter_check_sources(inverter, fre_survey_texts(s->population.survey),
+               ? fre_inverter_check_sources(s->inverter, fre_survey_texts(s->population.survey),
                                             fre_survey_rows(s->population.survey), err)
                : st;
 }
@@ -170,9 +166,8 @@ static fre_status read_population(simulate_run *s, fre_err *err)
     fre_survey_count(&out->survey, s->population.survey, o->plan.threshold);
     if (o->looked)
         o->looked(o->looked_ctx, &out->survey);
-    if (o->search.public_corpus && s->embedder && !s->population.npy)
-        st = fre_check_public_corpus(o->search.public_corpus,
-                                     fre_survey_texts(s->population.survey), err);
+    if (!s->population.npy)
+        st = fre_inverter_check_corpus(s->inverter, fre_survey_texts(s->population.survey), err);
     if (st != FRE_OK)
         return st;
     st = simulate_stream(s, &r, "population", 0);
@@ -279,25 +274,24 @@ static void read_counters(simulate_run *s)
     out->share_bits = s->wire.share_bits;
 }
 
-static fre_status invert_cells(simulate_run *s, fre_inverter *inverter, fre_err *err)
+static fre_status invert_cells(simulate_run *s, fre_err *err)
 {
     fre_simulation *out = s->out;
-    double *std = inverter ? malloc(out->n * sizeof *std + 1) : NULL;
+    double *std = s->inverter ? malloc(out->n * sizeof *std + 1) : NULL;
     fre_status st = FRE_OK;
 
-    if (!inverter)
+    if (!s->inverter)
         return FRE_OK;
     if (!std)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < out->n; i++)
         std[i] = out->cell[i].noise_norm / sqrt(out->dim);
-    st = fre_folder_invert(out->cell, inverter, out->centroid, std, out->n, s->opts->progress, err);
+    st = fre_folder_invert(out->cell, s->inverter, out->centroid, std, out->n, s->opts->progress, err);
     free(std);
     return st;
 }
 
-static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fre_outdir *dir,
-                               fre_err *err)
+static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     static const char *const warning[] = {
         "simulated: one process held all texts, coins, keys and shares",
@@ -316,7 +310,7 @@ static fre_status write_folder(simulate_run *s, const fre_inverter *inverter, fr
         .n = out->n,
         .centroid = out->centroid,
         .embedder = s->population.embedder,
-        .inverter = fre_inverter_parts_of(inverter),
+        .inverter = fre_inverter_parts_of(s->inverter),
         .ledger_reason = "simulations are not recorded",
         .warning = warning,
         .n_warnings = out->users > out->input_users ? 2 : 1,
@@ -397,23 +391,25 @@ static fre_status make_plan(simulate_run *s, fre_err *err)
                         : st;
 }
 
-static fre_status finish(simulate_run *s, fre_inverter *inverter, fre_outdir *dir, fre_err *err)
+static fre_status finish(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     const int64_t start = fre_clock_ms();
     struct rusage usage;
-    fre_status st = invert_cells(s, inverter, err);
+    fre_status st = s->population.npy ? fre_npy_check(s->population.npy, err) : FRE_OK;
+
+    if (st == FRE_OK)
+        st = invert_cells(s, err);
 
     s->out->seconds[FRE_SIMULATE_STEP_TEXTS] = (double)(fre_clock_ms() - start) / 1000;
     if (st == FRE_OK && s->opts->compare)
         st = timed(s, FRE_SIMULATE_STEP_COMPARE, simulate_compare, err);
     if (getrusage(RUSAGE_SELF, &usage) == 0)
         s->out->peak_kib = (uint64_t)usage.ru_maxrss;
-    return st == FRE_OK ? write_folder(s, inverter, dir, err) : st;
+    return st == FRE_OK ? write_folder(s, dir, err) : st;
 }
 
 static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
-    fre_inverter *inverter = NULL;
     fre_status st = open_master(s, err);
 
     if (st == FRE_OK && pthread_mutex_init(&s->lock, NULL) != 0)
@@ -423,20 +419,20 @@ static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
     if (st == FRE_OK)
         st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err);
     if (st == FRE_OK)
-        st = open_inverter(s, &inverter, err);
+        st = open_inverter(s, err);
     if (st == FRE_OK)
         st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err);
     if (st == FRE_OK)
         st = make_plan(s, err);
     if (st == FRE_OK)
-        st = open_corpus(s, inverter, err);
+        st = open_corpus(s, err);
     if (st == FRE_OK)
         st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err);
     if (st == FRE_OK)
         st = run_collection(s, err);
     if (st == FRE_OK)
-        st = finish(s, inverter, dir, err);
-    fre_inverter_free(inverter); /* before the embedder it borrows */
+        st = finish(s, dir, err);
+    fre_inverter_free(s->inverter); /* before the embedder it borrows */
     return st;
 }
 
