@@ -70,8 +70,8 @@ if(FRE_TESTS)
             set_tests_properties(${test} PROPERTIES COST 2000)
         endif()
     endforeach()
-    if(TARGET test_model_tokens) # its vectors are JSON
-        target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson)
+    if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
+        target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
     endif()
     if(TARGET test_rounds_memory) # its own allocator, which fails when it is told to
         foreach(name malloc calloc aligned_alloc realloc free sodium_malloc sodium_free)

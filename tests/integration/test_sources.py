@@ -11,9 +11,9 @@ PLAN = [*BUDGET, "--ledger", "none", "--inverter", "search", "--effort", "1"]
 WORDS = "please turn lights kitchen music weather tomorrow alarm table city garden window".split()
 
 
-def texts(seed, n):
+def texts(seed, n, words=7):
     rng = random.Random(seed)
-    return [" ".join(rng.choices(WORDS, k=7)) + f" {seed} {i}" for i in range(n)]
+    return [" ".join(rng.choices(WORDS, k=words)) + f" {seed} {i}" for i in range(n)]
 
 
 def write(path, rows, **fields):
@@ -34,8 +34,9 @@ def test_private_file_as_public_corpus(fre, tmp_path):
                                                              for i, t in enumerate(rows)))
     (tmp_path / "part.txt").write_text("\n".join(rows[:10] + others))
     cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-    for command in ("synthesize", "simulate"):
-        for corpus in (inside, "link.jsonl", "copy.jsonl.gz", "copy.txt", "copy.csv", "part.txt"):
+    dresses = (inside, "link.jsonl", "copy.jsonl.gz", "copy.txt", "copy.csv", "part.txt")
+    for command, corpora in (("synthesize", dresses), ("simulate", dresses[-1:])):
+        for corpus in corpora:
             plan = PLAN if command == "synthesize" else [*BUDGET, *PLAN[len(BUDGET) + 2:]]
             done = fre(command, inside, "-o", "out", *plan, "--public-corpus", corpus, env=cache)
             assert done.code == 77, (command, corpus, done.err)
@@ -75,8 +76,7 @@ def test_another_corpus_is_taken(fre, tmp_path):
 
 def test_prior_made_of_the_input(fre, tmp_path):
     """By the hashes that it carries, of texts as of their embeddings; the release names a good one."""
-    rows = texts("a", 1600)
-    inside = write(tmp_path / "in.jsonl", rows)
+    inside = write(tmp_path / "in.jsonl", texts("a", 1600, words=2))
     assert fre("embed", inside, "-o", "x.npy").code == 0
     for made_of in (inside, "x.npy"):
         done = fre("model", "prior", made_of, "-o", "own.gguf", "--force", "--author", "the tester")
@@ -86,13 +86,13 @@ def test_prior_made_of_the_input(fre, tmp_path):
                        "--public-corpus", write(tmp_path / "public.jsonl", texts("b", 60)),
                        env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
             assert done.code == 77 and "the prior of" in done.err, (made_of, source, done.err)
-    public = write(tmp_path / "p.jsonl", texts("c", 1600))
+    public = write(tmp_path / "p.jsonl", texts("c", 1600, words=2))
     assert fre("model", "prior", public, "-o", "good.gguf", "--author", "the tester").code == 0
     made_of = fre("model", "info", "good.gguf", "--json").json()["made_of"]
     assert made_of["file"] == "p.jsonl" and made_of["author"] == "the tester"
     assert made_of["kind"] == "texts" and made_of["marks"] == 1600
-    done = fre("synthesize", inside, "-o", "out", *PLAN, "--prior", "good.gguf",
-               "--public-corpus", "public.jsonl",
+    done = fre("synthesize", write(tmp_path / "few.jsonl", texts("a", 60)), "-o", "out", *PLAN,
+               "--prior", "good.gguf", "--public-corpus", "public.jsonl",
                env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     assert done.code == 0, done.err
     prior = json.loads((tmp_path / "out" / "release.json").read_text())["models"]["prior"]
@@ -105,21 +105,21 @@ def test_prior_made_of_the_input(fre, tmp_path):
 
 def test_nobody_repeats_a_wording(fre, tmp_path):
     """Near each other and never the same: said before and after, and true."""
-    inside = write(tmp_path / "in.jsonl", texts("a", 300))
+    inside = write(tmp_path / "in.jsonl", texts("a", 120))
     for command, more in (("synthesize", ("--ledger", "none")), ("simulate", ())):
         args = (command, inside, "-o", f"{command}.out", *BUDGET[:2], "--threshold", "60",
                 *BUDGET[4:], *NO_TEXT, *more)
         done = fre(*args)
         assert done.code == 0, done.err
-        assert "300 records of 300 users, 300 different texts" in done.err
-        assert "word for word: 0 texts, 0 of the 300 records that can count (0.0 %)" in done.err
+        assert "120 records of 120 users, 120 different texts" in done.err
+        assert "word for word: 0 texts, 0 of the 120 records that can count (0.0 %)" in done.err
         assert done.err.index("the budget is spent all the same") < done.err.index("no cell was")
         assert "repeated and nearly identical wordings, not all texts about one matter" in done.err
         released = (tmp_path / f"{command}.out" / "release.json").read_text()
         assert "word for word" not in released
         report = fre(*args, "--force", "--json").json()
         seen = report["not_for_publication"]
-        assert seen["repeated_records"] == 0 and seen["distinct"] == 300 == seen["counted"]
+        assert seen["repeated_records"] == 0 and seen["distinct"] == 120 == seen["counted"]
         assert any("nowhere did enough users" in w for w in report["warnings"])
 
 

@@ -1,19 +1,15 @@
 """Standard streams: closed ones, full ones, readers that go away, and terminals."""
 
-import fcntl
 import itertools
 import json
 import os
-import pty
 import re
 import signal
-import struct
 import subprocess
-import termios
 
 import pytest
 
-from conftest import BUDGET, NO_TEXT, PROGRAM, TIMEOUT, everything
+from conftest import BUDGET, NO_TEXT, PROGRAM, TIMEOUT, everything, on_terminal
 
 LEDGER = ["--ledger", "none"]
 
@@ -31,15 +27,12 @@ CLOSED = ["".join(c) for n in (1, 2, 3)
 
 
 @pytest.mark.parametrize("closed", CLOSED)
-def test_closed_streams_stay_out_of_files(tmp_path, corpus, closed):
+def test_closed_streams_stay_out_of_files(tmp_path, corpus, embedded, one_embedded, closed):
     """What is printed would land in the first file that is opened."""
-    run(tmp_path, "embed", corpus, "-o", "open.npy")
     code, _, _ = run(tmp_path, "embed", corpus, "-o", "closed.npy", shell=closed)
     assert code == 0
-    assert (tmp_path / "closed.npy").read_bytes() == (tmp_path / "open.npy").read_bytes()
-    (tmp_path / "one.txt").write_text("where is my parcel\n")
-    run(tmp_path, "embed", "one.txt", "-o", "one.npy")
-    code, _, _ = run(tmp_path, "invert", "one.npy", "--samples", "4", "-o", "texts", shell=closed)
+    assert (tmp_path / "closed.npy").read_bytes() == embedded.read_bytes()
+    code, _, _ = run(tmp_path, "invert", one_embedded, "--samples", "4", "-o", "texts", shell=closed)
     assert code == 0
     line, = (tmp_path / "texts").read_text().splitlines()
     assert json.loads(line)["text"]
@@ -92,18 +85,14 @@ def test_a_dry_run_is_what_it_prints(tmp_path, corpus):
     ["ledger", "show", "book.json", "--json"], ["ledger", "show", "book.json"],
     ["invert", "x.npy", "-o", "-", "--quiet"], ["score", "lines.txt", "-o", "-", "--quiet"],
 ])
-def test_a_reader_that_has_had_enough(tmp_path, corpus, args):
+def test_a_reader_that_has_had_enough(tmp_path, released, one_embedded, args):
     """As any program: no complaint, and the end that a pipe gives."""
-    if "book.json" in args:
-        run(tmp_path, "synthesize", corpus, "-o", "r", *BUDGET, *NO_TEXT, "--ledger", "book.json")
     if args[0] == "score":
         (tmp_path / "lines.txt").write_text("a text of some length\n" * 3)
         if not json.loads(run(tmp_path, "model", "list", "--json")[1])["models"][-1]["path"]:
             pytest.skip("no language model is installed")
     if args[0] == "invert":
-        args = ["invert", "one.npy", *args[2:]]
-        (tmp_path / "one.txt").write_text("where is my parcel\n")
-        run(tmp_path, "embed", "one.txt", "-o", "one.npy")
+        args = ["invert", one_embedded, *args[2:]]
     reader, writer = os.pipe()
     os.close(reader)  # it left before the first byte
     done = subprocess.run([PROGRAM, *args], cwd=tmp_path, stdout=writer, stderr=subprocess.PIPE,
@@ -129,27 +118,6 @@ def test_few_open_files(tmp_path, corpus):
         assert "Too many open files" in last or "ulimit -n" in last
         assert everything(tmp_path) == ["corpus.jsonl"]
     assert done.returncode == 0 and seen
-
-
-def on_terminal(folder, *args, columns=100, **variables):
-    """What a terminal gets from the program."""
-    main, side = pty.openpty()
-    fcntl.ioctl(side, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    env = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "CLICOLOR")}
-    process = subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, stdin=side, stdout=side,
-                               stderr=side, env={**env, "TERM": "xterm", **variables})
-    os.close(side)
-    got = b""
-    while True:
-        try:
-            part = os.read(main, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        got += part
-    os.close(main)
-    return process.wait(TIMEOUT), got.decode("utf-8", "surrogateescape")
 
 
 def test_a_terminal_has_colour_and_its_width(tmp_path):

@@ -2,6 +2,7 @@
 #ifndef FRE_TESTS_KILL_AT_H
 #define FRE_TESTS_KILL_AT_H
 
+#include <stdbool.h>
 #include <signal.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>

@@ -13,33 +13,12 @@
 #include <cmocka.h>
 
 #include "assert_num.h"
-
-/* What a printer writes, as text; the caller frees. */
-#define PRINTED(call)                                                                              \
-    do {                                                                                           \
-        size_t printed_n = 0;                                                                      \
-        FILE *f = open_memstream(&printed, &printed_n);                                            \
-        assert_non_null(f);                                                                        \
-        call;                                                                                      \
-        (void)fclose(f);                                                                           \
-    } while (0)
+#include "printed.h"
 
 static void assert_has(const char *text, const char *part)
 {
     if (!strstr(text, part))
         fail_msg("not in the text: %s", part);
-}
-
-static void assert_fits(const char *text, const char *name)
-{
-    for (const char *line = text; *line;) {
-        size_t n = strcspn(line, "\n");
-        if (n >= CLI_WIDTH)
-            fail_msg("%s: a line of %zu columns: %.*s", name, n, (int)n, line);
-        if (n > 0 && line[n - 1] == ' ')
-            fail_msg("%s: a line ends with a space: %.*s", name, (int)n, line);
-        line += n + (line[n] == '\n');
-    }
 }
 
 static void test_names_are_unique(void **state)
@@ -163,38 +142,6 @@ static void test_completions_have_every_flag(void **state)
     }
 }
 
-static void test_wrap(void **state)
-{
-    char *printed = NULL;
-
-    (void)state;
-    PRINTED(cli_wrap(f, "one two\n\nthree", 4, 2));
-    assert_string_equal(printed, "  one two\n\n    three\n");
-    free(printed);
-    PRINTED(cli_wrap(f, "aaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbb c ddddddddddddddddddd ee", 60, 0));
-    assert_fits(printed, "wrap");
-    free(printed);
-    PRINTED(cli_wrap(f, "", 4, 4));
-    assert_string_equal(printed, "\n");
-    free(printed);
-}
-
-static void test_safe_text(void **state)
-{
-    char *printed = NULL;
-
-    (void)state;
-    PRINTED(cli_print_safe(f, "a\033[2Jb\nc\xc2\x9b", 0));
-    assert_string_equal(printed, "a?[2Jb?c?");
-    free(printed);
-    PRINTED(cli_print_safe(f, "gr\xc3\xbc\xc3\x9f gott", 6));
-    assert_string_equal(printed, "gr\xc3\xbc\xc3\x9f \xe2\x80\xa6");
-    free(printed);
-    PRINTED(cli_print_safe(f, "gr\xc3\xbc\xc3\x9f", 4));
-    assert_string_equal(printed, "gr\xc3\xbc\xc3\x9f");
-    free(printed);
-}
-
 static void test_find_command(void **state)
 {
     static const struct {
@@ -280,8 +227,6 @@ int main(void)
         cmocka_unit_test(test_help_fits_80_columns),
         cmocka_unit_test(test_man_has_everything),
         cmocka_unit_test(test_completions_have_every_flag),
-        cmocka_unit_test(test_wrap),
-        cmocka_unit_test(test_safe_text),
         cmocka_unit_test(test_find_command),
         cmocka_unit_test(test_plan_defaults),
     };

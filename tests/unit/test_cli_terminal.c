@@ -15,15 +15,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* What a printer writes, as text; the caller frees. */
-#define PRINTED(call)                                                                              \
-    do {                                                                                           \
-        size_t printed_n = 0;                                                                      \
-        FILE *f = open_memstream(&printed, &printed_n);                                            \
-        assert_non_null(f);                                                                        \
-        call;                                                                                      \
-        (void)fclose(f);                                                                           \
-    } while (0)
+#include "printed.h"
 
 #define ELLIPSIS "\xe2\x80\xa6"
 
@@ -96,6 +88,22 @@ static void cut_by_columns(void **state)
         assert_int_equal(strlen(printed), n + cases[i].columns - taken);
         free(printed);
     }
+}
+
+static void wrapping(void **state)
+{
+    char *printed = NULL;
+
+    (void)state;
+    PRINTED(cli_wrap(f, "one two\n\nthree", 4, 2));
+    assert_string_equal(printed, "  one two\n\n    three\n");
+    free(printed);
+    PRINTED(cli_wrap(f, "aaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbb c ddddddddddddddddddd ee", 60, 0));
+    assert_fits(printed, "wrap");
+    free(printed);
+    PRINTED(cli_wrap(f, "", 4, 4));
+    assert_string_equal(printed, "\n");
+    free(printed);
 }
 
 static void wide_words_wrap_by_columns(void **state)
@@ -236,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(unsafe_characters),
         TEST(cut_by_columns),
+        TEST(wrapping),
         TEST(wide_words_wrap_by_columns),
         TEST(widths),
         TEST(terminals),

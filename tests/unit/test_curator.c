@@ -5,7 +5,6 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <fre/curator.h>
 #include <fre/sampler.h>
 #include <fre/sketch.h>
 
@@ -14,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "small_release.h"
 
 #define D 24u
 #define STEP 0x1p-20
@@ -78,12 +79,7 @@ static void random_points(fre_rng *r, float *x, size_t n)
 
 static void write_npy(const char *path, const float *x, size_t n)
 {
-    FILE *f = fopen(path, "wb");
-
-    assert_non_null(f);
-    assert_int_equal(fre_npy_write_header(f, FRE_NPY_F4, n, D, NULL), FRE_OK);
-    assert_int_equal(fwrite(x, D * sizeof *x, n, f), n);
-    assert_int_equal(fclose(f), 0);
+    write_rows(path, x, n, D, false);
 }
 
 /* `cells` points, point i repeated times[i] times, in an order given by the stride. */

@@ -7,15 +7,13 @@
 
 #include <cmocka.h>
 
-#include <fre/curator.h>
-
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "temp_dir.h"
+#include "small_release.h"
 
 #define D 8u
 #define RECORDS 300u
@@ -47,25 +45,15 @@ static void write_texts(const char *path, const char *text)
     assert_int_equal(fclose(f), 0);
 }
 
-static void write_rows(const char *path, float value)
-{
-    const float x[D] = {value, .25f};
-    FILE *f = fopen(path, "wb");
-
-    assert_non_null(f);
-    assert_int_equal(fre_npy_write_header(f, FRE_NPY_F4, RECORDS, D, NULL), FRE_OK);
-    for (size_t i = 0; i < RECORDS; i++)
-        assert_int_equal(fwrite(x, sizeof x, 1, f), 1);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void write_inputs(bool npy)
 {
     (void)temp_path(input, &tmp, npy ? "x.npy" : "x.jsonl");
     (void)temp_path(other, &tmp, "other");
     if (npy) {
-        write_rows(input, .5f);
-        write_rows(other, -.5f);
+        const float x[2][D] = {{.5f, .25f}, {-.5f, .25f}};
+
+        write_rows(input, x[0], RECORDS, D, true);
+        write_rows(other, x[1], RECORDS, D, true);
     } else {
         write_texts(input, said[0]);
         write_texts(other, said[1]);
@@ -141,18 +129,8 @@ static void when_at_work(void *ctx, const char *phase, uint64_t done, uint64_t t
 static fre_status release(fre_release **rel, moment *m, fre_err *err)
 {
     const fre_progress progress = {.update = when_at_work, .ctx = m};
-    fre_curator_opts o;
+    fre_curator_opts o = small_release(input, out);
 
-    fre_curator_opts_init(&o);
-    o.input = input;
-    o.output = out;
-    o.inverter = "none";
-    o.threads = 1;
-    o.plan.epsilon = 8;
-    o.plan.threshold = 40;
-    o.plan.population = 1000;
-    o.plan.proj = 20; /* a plan of a hundredth of a second */
-    o.plan.sampling_rate = .5;
     o.ledger = book;
     o.looked = when_looked_over;
     o.looked_ctx = m;
@@ -225,14 +203,7 @@ static bool is_of_the_input(const char *path, bool npy)
 
 static void clear(void)
 {
-    static const char *const names[] = {"release.json", "centroids.npy", "centroids.npy.json",
-                                        "counts.npy", "synthetic.jsonl", ""};
-    char path[600];
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", out, names[i]);
-        (void)remove(path);
-    }
+    remove_release(out);
     (void)remove(book);
 }
 

@@ -7,8 +7,6 @@
 
 #include <cmocka.h>
 
-#include <fre/curator.h>
-
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>
@@ -22,7 +20,7 @@
 
 #include "assert_num.h"
 #include "kill_at.h"
-#include "temp_dir.h"
+#include "small_release.h"
 
 #define D 8u
 #define ROWS 80u
@@ -32,23 +30,15 @@ static char rows[512], out[512], book[512], state_home[512];
 
 static int setup(void **state)
 {
-    float x[D] = {.5f};
-    FILE *f;
+    const float x[D] = {.5f};
 
     (void)state;
     temp_dir_make(&tmp);
     (void)temp_path(out, &tmp, "out");
     (void)temp_path(book, &tmp, "book.json");
     (void)temp_path(state_home, &tmp, "state");
-    f = fopen(temp_path(rows, &tmp, "x.npy"), "wb");
-    if (!f || fre_npy_write_header(f, FRE_NPY_F4, ROWS, D, NULL) != FRE_OK)
-        return -1;
-    for (size_t i = 0; i < ROWS; i++)
-        if (fwrite(x, sizeof x, 1, f) != 1)
-            return -1;
-    if (setenv("XDG_STATE_HOME", state_home, 1) != 0)
-        return -1;
-    return fclose(f);
+    write_rows(temp_path(rows, &tmp, "x.npy"), x, ROWS, D, true);
+    return setenv("XDG_STATE_HOME", state_home, 1);
 }
 
 static int teardown(void **state)
@@ -60,19 +50,7 @@ static int teardown(void **state)
 
 static fre_curator_opts options(void)
 {
-    fre_curator_opts o;
-
-    fre_curator_opts_init(&o);
-    o.input = rows;
-    o.output = out;
-    o.inverter = "none";
-    o.threads = 1;
-    o.plan.epsilon = 8;
-    o.plan.threshold = 40;
-    o.plan.population = 1000;
-    o.plan.proj = 20; /* a plan of a hundredth of a second */
-    o.plan.sampling_rate = .5;
-    return o;
+    return small_release(rows, out);
 }
 
 static fre_status run(fre_release **rel, const fre_curator_opts *o, fre_err *err)
@@ -141,19 +119,6 @@ static void entry_of_release(char id[FRE_LEDGER_ID_BYTES], const char *folder)
         (void)snprintf(id, FRE_LEDGER_ID_BYTES, "%s", at + 1);
 }
 
-static void remove_folder(const char *folder)
-{
-    static const char *const names[] = {"release.json", "centroids.npy", "centroids.npy.json",
-                                        "counts.npy", "synthetic.jsonl"};
-    char path[1400];
-
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        (void)unlink(path);
-    }
-    (void)rmdir(folder);
-}
-
 /* So that each run finds the same and makes the same calls. */
 static void remove_partial_folders(void)
 {
@@ -166,7 +131,7 @@ static void remove_partial_folders(void)
 
         (void)snprintf(path, sizeof path, "%s/%s", tmp.path, e->d_name);
         if (strncmp(e->d_name, ".out.partial-", 13) == 0)
-            remove_folder(path);
+            remove_release(path);
     }
     (void)closedir(d);
 }
@@ -317,34 +282,40 @@ static void whatever_is_left_is_booked(void **state)
     fre_rng_wipe(&rng);
 }
 
-/* A failure behind the entry says that the budget is gone. */
-static void a_failed_write_tells_that_it_is_booked(void **state)
+/* A run that may write files of so many bytes: its status, and what its error says. */
+static void run_with_room(rlim_t bytes, fre_curator_opts o, fre_status want, const char *says)
 {
+    const struct rlimit limit = {bytes, bytes};
+    const pid_t pid = fork();
     int status;
-    pid_t pid;
 
-    (void)state;
-    pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        const struct rlimit limit = {2700, 2700}; /* room for the book, not for release.json */
-        fre_curator_opts o = options();
         fre_release *rel = NULL;
         fre_err err = {""};
 
-        o.ledger = book;
         (void)signal(SIGXFSZ, SIG_IGN);
         if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
             _exit(1);
-        if (fre_curator_synthesize(&rel, &o, &err) != FRE_E_IO)
+        if (fre_curator_synthesize(&rel, &o, &err) != want)
             _exit(2);
-        _exit(strstr(err.text, "has already booked epsilon 8") ? 0 : 3);
+        _exit(strstr(err.text, says) ? 0 : 3);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
+    assert_false(path_exists(out));
+}
+
+/* A failure behind the entry says that the budget is gone. */
+static void a_failed_write_tells_that_it_is_booked(void **state)
+{
+    fre_curator_opts o = options();
+
+    (void)state;
+    o.ledger = book; /* room for the book, not for release.json */
+    run_with_room(2700, o, FRE_E_IO, "has already booked epsilon 8");
     assert_int_equal(booked(book), 1);
     assert_int_equal(last_state(book), FRE_LEDGER_FAILED);
-    assert_false(path_exists(out));
 }
 
 static void one_run(void *ctx)
@@ -387,7 +358,7 @@ static void every_system_call_may_be_the_last(void **state)
             seen[2]++;
         }
         assert_int_equal(booked(book) > 1, 0);
-        remove_folder(out);
+        remove_release(out);
         remove_partial_folders();
     }
     print_message("not booked %zu, booked %zu, complete %zu and %zu\n", seen[3], seen[2], seen[0],
@@ -507,27 +478,13 @@ static void the_own_ledger_costs_no_run(void **state)
 /* A book whose disk is full when the entry is due: nothing is released, with and without a budget. */
 static void a_full_disk_refuses(void **state)
 {
-    int status;
-    pid_t pid;
+    fre_curator_opts o = options();
 
     (void)state;
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        const struct rlimit limit = {1000, 1000}; /* room for the book, not for the entry */
-        fre_curator_opts o = options();
-        fre_release *rel = NULL;
-        fre_err err = {""};
-
-        o.ledger_default = true;
-        (void)signal(SIGXFSZ, SIG_IGN);
-        if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
-            _exit(1);
-        _exit(fre_curator_synthesize(&rel, &o, &err) == FRE_E_REFUSED ? 0 : 2);
-    }
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(status, 0);
-    assert_false(path_exists(out));
+    o.ledger_default = true; /* room for the book, not for the entry */
+    run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");
+    o.budget_epsilon = 10;
+    run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");
 }
 
 static void leftovers_of_a_resumable_run_are_told(void **state)
