@@ -208,9 +208,9 @@ def test_dry_run(feeder):
 
 def test_simulate(feeder, tmp_path):
     args = ["simulate", "{}", "-o", "q", "--force", "--quiet", "--epsilon", "8", "--population",
-            "100000", "--users", "150", *NO_TEXT, *SEED]
+            "100000", "--users", "110", *NO_TEXT, *SEED]
     same_in_all_ways(feeder, JSONL, args, lambda _: files(tmp_path / "q"),
-                     ways=["file", "named pipe", "gzip file"])
+                     ways=["file", "named pipe"])
 
 
 @pytest.mark.parametrize("kind, ways", [
@@ -340,17 +340,19 @@ def test_score(feeder):
 
 def test_model_prior(feeder):
     args = ["model", "prior", "{}", "-o", "p.gguf", "--force", "--source", "made up", "--json"]
-    data = "".join(f"{WIDE[:9]} number {i} of many\n" for i in range(1600)).encode()
+    data = "".join(f"{i}\n" for i in range(1600)).encode()
     # the numbers; the file also names what it was made of, if that has a name
     same_in_all_ways(feeder, data, args, lambda out: json.loads(out), "input.txt",
-                     ways=["file", "-", "gzip file"])
+                     ways=["file", "-"])
 
 
 def test_model_bridge(feeder, tmp_path):
     args = ["model", "bridge", "{}", "-o", "b.gguf", "--force", "--source", "made up", "--json",
             "--embedder", other_embedder(tmp_path)]
-    data = "".join(f"{i}\n" for i in range(4 * 2 * 384)).encode()
-    same_in_all_ways(feeder, data, args, lambda out: json.loads(out), "input.txt", FEW[:2])
+    data = "".join(f"text {i}\n" for i in range(20)).encode()
+    for way in FEW:  # all of it is read, and is too little; a whole bridge takes a minute
+        code, _, err = feeder.run(way, data, args, "input.txt")
+        assert code == 65 and "needs at least 3072 texts, and there are 20" in err, (way, err)
 
 
 def test_model_verify(feeder, cache):
