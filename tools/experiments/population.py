@@ -6,7 +6,7 @@ one row.  A row that is already in WORK is not run again.
 
 usage: population.py [--program build/fre-e2t] [--input data/assistant-requests.jsonl.gz]
                      [--work DIR] [--epsilon 1,2,4,8,inf] [--accountant joint,paper]
-                     [--projection-dim 20,25,30,40] [--population 1000000] [--repeat 1]
+                     [--projection-dim 20,25,30,40] [--population 1000000] [--delta auto] [--repeat 1]
                      [--inverter FILE|none] [--paraphrases 0] [--temperature 1.0]
                      [--language-model none|default|FILE] [--score-model none|default|FILE]
                      [-- extra flags of synthesize]
@@ -55,6 +55,7 @@ def arguments():
     p.add_argument("--accountant", default="joint,paper")
     p.add_argument("--projection-dim", default="20")
     p.add_argument("--population", default="1000000")
+    p.add_argument("--delta", default="auto")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--inverter", default=None)
     p.add_argument("--paraphrases", type=int, default=0)
@@ -139,7 +140,7 @@ def once(a, x, accountant, k, epsilon, repeat):
     release = os.path.join(a.work, name)
     words = [a.program, "synthesize", x, "-o", release, "--force", "--quiet", "--ledger", "none",
              "--epsilon", epsilon, "--accountant", accountant, "--projection-dim", k,
-             "--population", a.population, "--delta", "1e-6"]
+             "--population", a.population, "--delta", a.delta]
     if a.inverter:
         words += ["--inverter", a.inverter]
     start = time.monotonic()
