@@ -123,8 +123,6 @@ typedef struct fre_simulation {
     fre_plan plan;
     fre_collection_id id;
     uint32_t dim;
-    bool is_private;       /**< false: seeded, test noise, a user of the input drawn twice, or
-                                nothing certified for the plan */
     uint64_t input_users, records; /**< of the input */
     fre_survey_counts survey;      /**< PRIVATE: of the input; repeated: by plan.threshold users */
     uint64_t empty, invalid;       /**< records of it that were skipped or repaired */

@@ -375,7 +375,7 @@ static json_t *results_json(const cli *c, const fre_simulation *s,
 
     fre_hex(id, s->id.b, FRE_HASH_BYTES);
     return json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "output",
-                     cli_text(c, "output"), "collection", id, "is_private", (int)s->is_private,
+                     cli_text(c, "output"), "collection", id, "is_private", 0,
                      "released", (json_int_t)s->n, "embedder", s->embedder_name, "dimension",
                      (json_int_t)s->dim, "statement", s->statement, "most_frequent",
                      cli_cells_json(list, n), "plan", cli_plan_json(&s->plan), "warnings",
@@ -391,7 +391,7 @@ static void warn(const cli *c, const fre_simulation *s)
     if (cli_given(c, "seed"))
         cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     if (s->users > s->input_users)
-        cli_warn(c, "NOT PRIVATE: users of the input were drawn more than once");
+        cli_warn(c, "users of the input were drawn more than once, so that one of them counts as several");
     if (!cli_names_users(c))
         cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
     if (s->n == 0)
@@ -442,8 +442,8 @@ const cli_command cli_cmd_simulate = {
         "clock and the wires are simulated. The result is a folder like that of synthesize, with "
         "the statement of the distributed mode, and numbers that no party of a real collection "
         "has together.\n\n"
-        "One process holds all texts, coins and keys, so it protects nobody from whoever runs it. "
-        "Nothing is recorded in a ledger.",
+        "One process holds all texts, coins and keys, and nothing is recorded in a ledger: the result "
+        "is not private, says so, and is not for publication.",
     .example = CLI_PROGRAM " simulate texts.jsonl -o release --epsilon 8 --population 100000 \\\n"
                            "    --dropout-rate 0.05 --loss-rate 0.01 --compare",
     .positional = positional,

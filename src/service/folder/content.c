@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char records_are_users[] =
-    "No user was named, so each record counts as a user of its own: the claim is about one record, "
-    "and a person with m of them has m times this epsilon at stake.\n";
+    "No user was named, so each record counts as a user of its own: the claim is about one record, and "
+    "not about a person with several. With m records in different cells m times epsilon and m times "
+    "delta are at stake; whoever has about tau equal ones can be seen for certain.\n";
 
 static const char total[] =
     "No record by itself decides whether there is a release: one that cannot be used is left out, and "

@@ -177,8 +177,6 @@ static fre_status read_population(simulate_run *s, fre_err *err)
     if (st == FRE_OK)
         st = simulate_population_embed(&s->population, s->embedder, o, err);
     out->text = s->population.text;
-    out->is_private = !o->seeded && !o->noise && out->users <= out->input_users &&
-                      isfinite(fre_plan_certified_epsilon(&out->plan));
     return st;
 }
 
@@ -294,15 +292,15 @@ static fre_status invert_cells(simulate_run *s, fre_err *err)
 static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     static const char *const warning[] = {
-        "simulated: one process held all texts, coins, keys and shares",
-        "NOT PRIVATE: users of the input were drawn more than once, so that one of them counts as "
-        "several"};
+        "NOT PRIVATE: simulated, so that one process held all texts, coins, keys and shares, and no "
+        "ledger has it",
+        "users of the input were drawn more than once, so that one of them counts as several"};
     const fre_simulation *out = s->out;
     fre_folder f = {
         .plan = &out->plan,
         .grid_seed = s->collection.grid_seed,
         .dim = out->dim,
-        .is_private = out->is_private,
+        .is_private = false,
         .users_named = simulate_has_users(s->opts),
         .strict = simulate_is_strict(s->opts),
         .statement = out->statement,
@@ -380,15 +378,36 @@ static fre_status run_collection(simulate_run *s, fre_err *err)
     return st == FRE_OK ? read_release(s, err) : st;
 }
 
+/* What the plan says of a collection, behind what this one was. */
+static fre_status make_statement(simulate_run *s, fre_err *err)
+{
+    static const char simulated[] =
+        "NOT PRIVATE: this is a simulation. One process held every text, coin, key and share, and no "
+        "ledger has it; it may not be published.\n"
+        "What follows would hold for a collection with this plan.\n";
+    const fre_simulate_opts *o = s->opts;
+    char *plan = NULL;
+    fre_status st = fre_folder_statement(&plan, &s->out->plan, !o->seeded && !o->noise,
+                                         simulate_has_users(o), simulate_is_strict(o), err);
+    fre_buf b;
+
+    if (st != FRE_OK)
+        return st;
+    fre_buf_init(&b, 1u << 16);
+    st = fre_buf_printf(&b, "%s%s", simulated, plan);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, "", 1);
+    s->out->statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
+    fre_buf_wipe(&b);
+    free(plan);
+    return s->out->statement ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+}
+
 static fre_status make_plan(simulate_run *s, fre_err *err)
 {
     fre_status st = simulate_world_plan(s, err);
 
-    return st == FRE_OK ? fre_folder_statement(&s->out->statement, &s->out->plan,
-                                               s->out->is_private,
-                                               simulate_has_users(s->opts),
-                                               simulate_is_strict(s->opts), err)
-                        : st;
+    return st == FRE_OK ? make_statement(s, err) : st;
 }
 
 static fre_status finish(simulate_run *s, fre_outdir *dir, fre_err *err)
