@@ -6,7 +6,8 @@
  * along its whole curve as well: the account bounds delta at every epsilon, and at a small epsilon
  * that delta is large enough to be measured.  Inputs are embeddings that share a cell given the projection, all within the split of
  * the account (where the claim has to hold whatever the projection), and far ones under real
- * projections.  Tests: the likelihood ratio of the law that the mechanism should have, and a
+ * projections, and a user with too many records, copies, two spellings of a name and an embedding that
+ * is too long, who is taken in as a curator takes in everybody.  Tests: the likelihood ratio of the law that the mechanism should have, and a
  * learned one, which knows nothing of that law.  Clopper-Pearson bounds, with Bonferroni over
  * scenarios, directions, tests and points of the curve.  docs/privacy.md, "Audit"; the idea:
  * Jagielski, Ullman, Oprea 2020; Nasr et al. 2021; of curves: Nasr et al. 2023.
@@ -15,6 +16,7 @@
 #define FRE_AUDIT_H
 
 #include <fre/core.h>
+#include <fre/fold.h>
 #include <fre/privacy.h>
 #include <fre/tally.h>
 
@@ -29,6 +31,12 @@ extern "C" {
 /** The mechanism under attack.  The real one is made of the functions that releases run; a test
  * of the audit puts a defect in the place of one of them. */
 typedef struct fre_audit_steps {
+    /* What becomes of a record before coins are tossed. */
+    fre_status (*fold)(char **out, const char *name, size_t len, fre_fold how);
+    bool (*clip)(float *x, size_t dim, double bound);
+    bool (*takes)(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of);
+    fre_status (*add)(int64_t *sum, const float *x, size_t dim, uint64_t times,
+                      const fre_tally_lattice *l);
     /** record: 0, 1, ... in a run, for each member of a cell. */
     bool (*coin)(fre_rng *coins, uint64_t p32, uint64_t record);
     bool (*released)(uint64_t count, uint64_t tau);

@@ -67,7 +67,7 @@ bool cli_names_users(const cli *c);
 /* Who wrote a record, by CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err);
 
-/* On standard error when --verbose is given, or always. */
+/* On standard error when --verbose is given, or always; that records could not be used, unless --quiet. */
 void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, uint64_t records,
                      uint64_t empty, uint64_t invalid);
 /* The same of an open corpus, which has been read; NULL: nothing. */

@@ -259,6 +259,10 @@ static fre_audit_steps with(fre_audit_steps change)
     s.noise = change.noise ? change.noise : s.noise;
     s.padding = change.padding ? change.padding : s.padding;
     s.cover = change.cover ? change.cover : s.cover;
+    s.fold = change.fold ? change.fold : s.fold;
+    s.clip = change.clip ? change.clip : s.clip;
+    s.takes = change.takes ? change.takes : s.takes;
+    s.add = change.add ? change.add : s.add;
     return s;
 }
 
@@ -407,6 +411,77 @@ static void counting_defects_are_caught(void **state)
     caught(o, &one, "one coin");
 }
 
+/* ---- intake ---------------------------------------------------------------------------------- */
+
+static fre_status no_fold(char **out, const char *name, size_t len, fre_fold how)
+{
+    (void)how;
+    return fre_fold_text(out, name, len, FRE_FOLD_NONE);
+}
+
+static bool one_more(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+{
+    static uint32_t wider[2]; /* of the one user there is; audits take in on one thread */
+
+    if (held[0] == FRE_KEYMAP_NONE)
+        wider[0] = wider[1] = FRE_KEYMAP_NONE;
+    held[0] = text;
+    return fre_tally_takes(wider, most + 1, text, cell_of);
+}
+
+static bool all_count(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+{
+    (void)held;
+    (void)most;
+    (void)text;
+    (void)cell_of;
+    return true;
+}
+
+static bool no_clip(float *x, size_t dim, double bound)
+{
+    return fre_tally_clip(x, dim, bound * 1e6);
+}
+
+static fre_status add_unclipped(int64_t *sum, const float *x, size_t dim, uint64_t times,
+                                const fre_tally_lattice *l)
+{
+    const fre_tally_lattice wide = {.step = l->step, .norm_bound = 1e6, .points = l->points};
+
+    return fre_tally_add(sum, x, dim, times, &wide);
+}
+
+static void refuted(fre_audit_opts o, const fre_audit_steps *steps, const char *what)
+{
+    fre_audit *a;
+
+    o.steps = steps;
+    a = run(&o);
+    print_message("%s: %.3f of %.3f, delta %.4f of %.4f; %s\n", what, a->epsilon_lower, a->epsilon,
+                  a->scenario[a->curve_worst].curve_lower,
+                  a->scenario[a->curve_worst].curve_claimed, a->scenario[a->worst].name);
+    assert_true(a->refuted);
+    assert_non_null(strstr(a->scenario[a->curve_refuted ? a->curve_worst : a->worst].name, "odd"));
+    fre_audit_free(a);
+}
+
+/* What is done to records before the coins: each left out in turn. */
+static void intake_defects_are_caught(void **state)
+{
+    const fre_audit_opts o = noisy(FRE_ADJACENCY_ADD_REMOVE);
+    const fre_audit_steps fold = with((fre_audit_steps){.fold = no_fold});
+    const fre_audit_steps cap = with((fre_audit_steps){.takes = one_more});
+    const fre_audit_steps all = with((fre_audit_steps){.takes = all_count});
+    const fre_audit_steps clip = with((fre_audit_steps){.clip = no_clip, .add = add_unclipped});
+
+    (void)state;
+    passes(&o);
+    refuted(o, &fold, "names are not folded");
+    refuted(o, &cap, "one record more than the cap");
+    refuted(o, &all, "copies and all others count");
+    refuted(o, &clip, "norms are not bounded");
+}
+
 /* Far members share a cell by chance: a claim that pays for them holds, one that doesn't falls. */
 static void far_members_count(void **state)
 {
@@ -519,6 +594,7 @@ static void accounts_hold(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(intake_defects_are_caught),
         cmocka_unit_test(noise_defects_are_caught),    cmocka_unit_test(regular_noise_is_caught),
         cmocka_unit_test(small_defects_are_caught),    cmocka_unit_test(missing_noise_is_found),
         cmocka_unit_test(counting_defects_are_caught), cmocka_unit_test(far_members_count),

@@ -19,6 +19,18 @@ void fre_keymap_wipe(fre_keymap *m)
     fre_keymap_init(m, m->key_bytes);
 }
 
+bool fre_first_distinct(uint32_t *held, uint32_t most, uint32_t value)
+{
+    uint32_t i = 0;
+
+    while (i < most && held[i] != FRE_KEYMAP_NONE && held[i] != value)
+        i++;
+    if (i == most || held[i] == value)
+        return false;
+    held[i] = value;
+    return true;
+}
+
 fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size)
 {
     size_t want = *cap ? *cap : 1024;

@@ -85,21 +85,6 @@ static fre_status find_user(fre_survey *s, uint32_t *index, const char *user, si
     return st;
 }
 
-/* Is it among the user's first cells_per_user distinct texts, and new there? */
-static bool user_takes(fre_survey *s, uint32_t user, uint32_t text)
-{
-    const size_t c = s->opts.cells_per_user;
-    uint32_t *held = s->held + user * c;
-    size_t i = 0;
-
-    while (i < c && held[i] != FRE_KEYMAP_NONE && held[i] != text)
-        i++;
-    if (i == c || held[i] == text)
-        return false;
-    held[i] = text;
-    return true;
-}
-
 static fre_status add(fre_survey *s, const uint8_t key[KEY_BYTES], bool *is_new, const char *user,
                       size_t user_len)
 {
@@ -115,7 +100,8 @@ static fre_status add(fre_survey *s, const uint8_t key[KEY_BYTES], bool *is_new,
     s->counts.records++;
     s->counts.users = user ? s->users.n : s->counts.users + 1;
     s->counts.distinct = s->texts.n;
-    if (!user || user_takes(s, of, text)) {
+    if (!user || fre_first_distinct(s->held + (size_t)of * s->opts.cells_per_user,
+                                    s->opts.cells_per_user, text)) {
         s->holders[text]++;
         s->counts.counted++;
     }

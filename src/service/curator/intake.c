@@ -302,27 +302,13 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
     return st;
 }
 
-/* Does this record count?  A user's first cells_per_user distinct texts do, once in each cell.
- * Which texts these are must not depend on the projection: the bound on far members adds up over
- * records that were chosen without it. */
+/* Does this record count? */
 static bool user_takes(curator_run *r, uint32_t user, uint32_t text)
 {
     const uint32_t c = r->opts->plan.cells_per_user;
-    uint32_t *have, i;
-    bool in_cell = false;
 
-    if (user == CURATOR_NONE)
-        return true;
-    have = r->user_text + (size_t)user * c;
-    for (i = 0; i < c && have[i] != CURATOR_NONE; i++) {
-        if (have[i] == text)
-            return false;
-        in_cell = in_cell || r->text_cell[have[i]] == r->text_cell[text];
-    }
-    if (i == c)
-        return false;
-    have[i] = text;
-    return !in_cell;
+    return user == CURATOR_NONE ||
+           fre_tally_takes(r->user_text + (size_t)user * c, c, text, r->text_cell);
 }
 
 fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)

@@ -13,7 +13,7 @@
 typedef struct backstage {
     uint64_t sampled[AUDIT_GROUPS_MAX]; /* of cell 0's others, by line */
     uint64_t other_cell;                /* of cell 1's others */
-    bool extra;                         /* the record's own coin */
+    uint32_t mine;                      /* coins of the user in whom the inputs differ, a bit each */
     uint64_t covers;                    /* random tags */
 } backstage;
 
@@ -68,10 +68,11 @@ static void toss(backstage *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], 
         b->other_cell += heads;
         silent += !heads;
     }
-    b->extra = has_text && s->steps->coin(&a->coins, p32, record);
+    for (unsigned k = 0; k < s->n_mine[world]; k++)
+        b->mine |= (uint32_t)s->steps->coin(&a->coins, p32, record++) << k;
     if (d->on && s->steps->cover(d, true))
         b->covers = silent;
-    if (d->on && !b->extra)
+    if (d->on && b->mine == 0)
         b->covers += s->steps->cover(d, has_text);
 }
 
@@ -79,7 +80,6 @@ static void toss(backstage *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], 
 static fre_status release(audit_actor *a, const backstage *b, unsigned cell, unsigned world)
 {
     const audit_stage *s = a->stage;
-    const bool extra = b->extra && s->plan.extra[world].cell == (int)cell;
     int64_t *sum = a->sum[cell];
     fre_status st = FRE_OK;
 
@@ -90,10 +90,11 @@ static fre_status release(audit_actor *a, const backstage *b, unsigned cell, uns
         if (cell == 0 && i == 0)
             times += s->opts->mechanism.dist.curious;
         if (times > 0)
-            st = fre_tally_add(sum, s->others + (size_t)i * s->dim, s->dim, times, &s->lattice);
+            st = s->steps->add(sum, s->others + (size_t)i * s->dim, s->dim, times, &s->lattice);
     }
-    if (st == FRE_OK && extra)
-        st = fre_tally_add(sum, s->extra[world], s->dim, 1, &s->lattice);
+    for (unsigned k = 0; st == FRE_OK && k < s->n_mine[world]; k++)
+        if ((b->mine >> k & 1) && s->mine[world][k].cell == (int)cell)
+            st = s->steps->add(sum, s->mine[world][k].x, s->dim, 1, &s->lattice);
     if (st == FRE_OK)
         s->steps->noise(sum, s->dim, &a->noise, s->sigma_lattice);
     return st;
@@ -124,8 +125,8 @@ static fre_status see_cells(audit_actor *a, const backstage *b, const bool in[AU
         v->count[0] += b->sampled[i];
         line = in[i] ? i : line;
     }
-    if (b->extra)
-        v->count[s->plan.extra[world].cell]++;
+    for (unsigned k = 0; k < s->n_mine[world]; k++)
+        v->count[s->mine[world][k].cell] += b->mine >> k & 1;
     for (unsigned k = 0; k < 2; k++) {
         v->released[k] = s->steps->released(v->count[k], tau);
         if (v->released[k]) {

@@ -25,7 +25,11 @@ static bool real_cover(const fre_distributed *d, bool has_text)
 
 const fre_audit_steps *fre_audit_real_steps(void)
 {
-    static const fre_audit_steps steps = {.coin = real_coin,
+    static const fre_audit_steps steps = {.fold = fre_fold_text,
+                                          .clip = fre_tally_clip,
+                                          .takes = fre_tally_takes,
+                                          .add = fre_tally_add,
+                                          .coin = real_coin,
                                           .released = fre_tally_released,
                                           .noise = fre_tally_noise,
                                           .padding = fre_tally_padding,
@@ -173,6 +177,20 @@ static void add_company(programme *g, const numbers *k)
     p->extra[1] = (audit_extra){.cell = 0, .position = k->split / 2};
 }
 
+/* A user whose records are in every disorder counts once all the same; another of them would fall into
+ * the second cell. */
+static void add_odd(programme *g, const numbers *k, double bound)
+{
+    audit_plan *p = add_plan(g);
+
+    (void)snprintf(p->name, sizeof p->name,
+                   "added to %" PRIu64 " copies with six odd records beside it", k->worst);
+    p->others[0] = p->others[1] = k->worst;
+    p->position = bound - k->split;
+    p->extra[1] = (audit_extra){.cell = 0, .position = 1000 * bound};
+    p->odd = true;
+}
+
 /* As far as members can be and still be seen to share the record's cell now and then. */
 static double far_distance(const numbers *k, const fre_audit_opts *o, double groups)
 {
@@ -246,6 +264,7 @@ static void add_or_remove(programme *g, const numbers *k, const fre_audit_opts *
         return;
     }
     add_company(g, k);
+    add_odd(g, k, o->mechanism.norm_bound > 0 ? o->mechanism.norm_bound : 1);
     add_far(g, k, o);
 }
 
@@ -458,7 +477,8 @@ static void keep_to_population(programme *g, const fre_mechanism *m)
     for (size_t i = 0; i < g->n; i++) {
         const audit_plan *p = &g->plan[i];
         const uint64_t lines = p->groups > 0 ? p->groups : 1;
-        const uint64_t records = p->others[0] * lines + p->others[1] + m->dist.curious + 1;
+        const uint64_t records = p->others[0] * lines + p->others[1] + m->dist.curious +
+                                 (p->odd ? AUDIT_MINE_MAX : 1);
 
         if (!bounded(m) || records <= m->population)
             g->plan[n++] = *p;

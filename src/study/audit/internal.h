@@ -22,7 +22,15 @@ typedef struct audit_plan {
     audit_extra extra[2]; /* in input 0 (V) and input 1 (V') */
     uint32_t groups;      /* of far members, others[0] each, near cell 0 by chance only */
     double far;           /* their distance; cell 0 has no other members then */
+    bool odd;             /* the record of V' is one of several that a user has in every disorder */
 } audit_plan;
+
+/* A record of the user in whom the inputs differ, once it is taken in. */
+#define AUDIT_MINE_MAX 8u
+typedef struct audit_mine {
+    int cell;
+    float *x; /* dim; owned */
+} audit_mine;
 
 /* Everything that runs share; immutable while they run. */
 typedef struct audit_stage {
@@ -38,6 +46,8 @@ typedef struct audit_stage {
     uint32_t lines;     /* groups, or 1 */
     float *others;      /* lines x dim */
     float *extra[2];    /* dim each */
+    audit_mine mine[2][AUDIT_MINE_MAX]; /* by input: what counts of that user ... */
+    unsigned n_mine[2];                 /* ... and its number, one at most if all is right */
     double *direction;  /* lines x dim, unit vectors from the others to the record */
     int64_t *lattice_others; /* lines x dim */
     int64_t *shift[2]; /* dim: what the record adds to a sum of the others in cell 0; 0 elsewhere */
@@ -76,6 +86,9 @@ typedef struct audit_actor {
 FRE_MUST_CHECK fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts,
                                            const audit_plan *plan, uint32_t index, fre_err *err);
 void audit_stage_wipe(audit_stage *s);
+
+/* intake.c: fills s->mine, by the steps of the intake. */
+FRE_MUST_CHECK fre_status audit_take_in(audit_stage *s);
 
 /* act.c: `n` runs on input `world`, the chunk'th of such, into out. */
 FRE_MUST_CHECK fre_status audit_act(audit_trace *out, size_t n, const audit_stage *s,

@@ -160,6 +160,13 @@ static double ratio(double with0, double with1)
     return with1 - with0;
 }
 
+static double llr_of_second(const audit_stage *s, const audit_view *v)
+{
+    const double absent = log_cell(s, v, 1, false, 0);
+
+    return ratio(absent, log_mixture(s, absent, log_cell(s, v, 1, true, s->offset[1])));
+}
+
 double audit_llr(const audit_stage *s, const audit_view *v)
 {
     crowd all = {.sum = 0};
@@ -177,6 +184,8 @@ double audit_llr(const audit_stage *s, const audit_view *v)
                       ? absent
                       : log_mixture(s, absent, log_given(s, v, &all, cell, s->offset[w]));
     }
+    if (s->plan.odd) /* looks at both cells, though the second has none of the record if all is right */
+        return ratio(with[0], with[1]) + llr_of_second(s, v);
     return ratio(with[0], with[1]);
 }
 

@@ -123,7 +123,7 @@ static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *
     s->lattice = (fre_tally_lattice){
         .step = step,
         .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
-        .points = s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 2,
+        .points = s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 1 + AUDIT_MINE_MAX,
     };
     return FRE_OK;
 }
@@ -161,6 +161,8 @@ fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts, const au
     else
         place_on_line(s);
     st = quantise(s, err);
+    if (st == FRE_OK)
+        st = audit_take_in(s);
 out:
     if (st != FRE_OK)
         audit_stage_wipe(s);
@@ -174,6 +176,8 @@ void audit_stage_wipe(audit_stage *s)
     free(s->lattice_others);
     for (unsigned i = 0; i < 2; i++) {
         free(s->extra[i]);
+        for (unsigned k = 0; k < s->n_mine[i]; k++)
+            free(s->mine[i][k].x);
         free(s->shift[i]);
         free(s->log_mass[i]);
         free(s->log_below[i]);

@@ -4,6 +4,7 @@
 #define FRE_SIMULATE_INTERNAL_H
 
 #include <fre/embed.h>
+#include <fre/keymap.h>
 #include <fre/linalg.h>
 #include <fre/simulate.h>
 #include <fre/sketch.h>

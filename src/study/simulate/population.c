@@ -285,16 +285,13 @@ fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
 /* The first `most` different rows of one user, of m records in the order of the input. */
 static uint32_t take_rows(uint32_t *out, const record *of, size_t m, uint32_t most)
 {
+    const uint32_t room = m < most ? (uint32_t)m : most;
     uint32_t n = 0;
 
-    for (size_t i = 0; i < m && n < most; i++) {
-        bool again = false;
-
-        for (uint32_t j = 0; j < n; j++)
-            again |= out[j] == of[i].row;
-        if (!again)
-            out[n++] = of[i].row;
-    }
+    for (uint32_t i = 0; i < room; i++)
+        out[i] = FRE_KEYMAP_NONE;
+    for (size_t i = 0; i < m; i++)
+        n += fre_first_distinct(out, room, of[i].row);
     return n;
 }
 
