@@ -5,14 +5,17 @@
 #include "compose.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "joint.h"
 #include "special.h"
 
-#define TOLERANCE 0.1 /* of the far members' part, in certificates */
-#define SHORTEST 0.02  /* of a piece, in ln D */
+#define TOLERANCE 0.05 /* of the far members' part, in certificates */
+#define UNIT 0.001   /* the shortest piece, in ln mu */
+#define BEGIN 256     /* units of the first pieces */
 #define PIECES_MAX 400
+#define SAME 1e-12 /* shifts nearer than that differ by less than the margin of what follows */
 
 static double rate(const fre_mechanism *m)
 {
@@ -140,110 +143,198 @@ static fre_status better_split(double *split, const fre_mechanism *m, double eps
     return FRE_OK;
 }
 
-/* ---- certificates ------------------------------------------------------------------------- */
+/* ---- what is remembered ------------------------------------------------------------------- */
 
-typedef struct psi_query {
-    const fre_mechanism *m;
-    double epsilon, split;
-    double near; /* Psi at the split, as it is charged */
-} psi_query;
-
-/* Psi, whatever is below 1e-3 of `scale` left to its bound. */
-static fre_status psi_at(double *out, const psi_query *q, double distance, double scale,
-                         fre_pld_grade grade, fre_err *err)
+void fre_compose_forget(fre_compose_memory *io)
 {
-    fre_pld d;
-    fre_status st =
-        losses(&d, q->m, shift(q->m, distance), q->epsilon,
-               fmax(1e-3 * scale / q->m->cells_per_user, FRE_PLD_LEAST), grade, err);
+    size_t i;
 
-    if (st != FRE_OK)
-        return st;
-    *out = fre_pld_delta(&d, q->epsilon);
-    fre_pld_wipe(&d);
+    for (i = 0; i < io->n; i++)
+        fre_pld_wipe(&io->at[i].losses);
+    io->n = io->next = 0;
+}
+
+/* Entries are of one rate, threshold and number of cells, for epsilons up to one reach. */
+static void remember_for(fre_compose_memory *io, const fre_mechanism *m, double epsilon)
+{
+    const bool same = io->p32 == m->p32 && io->tau == m->tau && io->cells == m->cells_per_user &&
+                      io->adjacency == m->adjacency && epsilon <= io->reach;
+
+    if (same)
+        return;
+    fre_compose_forget(io);
+    io->p32 = m->p32;
+    io->tau = m->tau;
+    io->cells = m->cells_per_user;
+    io->adjacency = m->adjacency;
+    io->reach = fmax(io->reach, epsilon);
+}
+
+/* Where these losses are kept: those of the same shift and grade, a free place, or the oldest. */
+static fre_compose_kept *place_of(fre_compose_memory *io, double mu, fre_pld_grade grade)
+{
+    size_t i;
+
+    for (i = 0; i < io->n; i++) {
+        if (fabs(io->at[i].mu - mu) <= SAME * mu && io->at[i].grade == grade)
+            return &io->at[i];
+    }
+    if (io->n < FRE_COMPOSE_KEPT)
+        return &io->at[io->n];
+    io->next = (io->next + 1) % FRE_COMPOSE_KEPT;
+    return &io->at[io->next];
+}
+
+/* Psi at mu; chances below `least` need not be followed. */
+static fre_status psi_at(double *out, fre_compose_memory *io, const fre_mechanism *m, double mu,
+                         double epsilon, double least, fre_pld_grade grade, fre_err *err)
+{
+    fre_compose_kept *k = place_of(io, mu, grade);
+    const bool known = k < io->at + io->n && fabs(k->mu - mu) <= SAME * mu && k->grade == grade;
+
+    if (!known || k->least > fmax(least, FRE_PLD_LEAST)) {
+        const double deeper = fmax((known ? 1e-3 : 0.1) * least, FRE_PLD_LEAST);
+        fre_pld d;
+        fre_status st = losses(&d, m, mu, io->reach, deeper, grade, err);
+
+        if (st != FRE_OK)
+            return st;
+        if (k < io->at + io->n)
+            fre_pld_wipe(&k->losses);
+        else
+            io->n++;
+        *k = (fre_compose_kept){mu, deeper, grade, d};
+    }
+    *out = fre_pld_delta(&k->losses, epsilon);
     return FRE_OK;
 }
 
-/* The far members' part, estimated by climbing. */
-static fre_status far_peak(double *out, const psi_query *q, fre_err *err)
+/* ---- certificates ------------------------------------------------------------------------- */
+
+/* Far members by pieces of mu = near e^(j UNIT), j = from..to; where Psi at the upper end is not known
+ * it is 1. */
+typedef struct piece {
+    int from, to;
+    bool known;
+    double bound;
+} piece;
+
+typedef struct proof {
+    fre_compose_memory *memory;
+    const fre_mechanism *m;
+    double epsilon, mu; /* at the split */
+    double near;        /* Psi there, as it is charged */
+    double top;         /* the largest cost seen */
+    size_t n;
+    piece at[PIECES_MAX];
+} proof;
+
+static double members_at(const proof *w, int j)
 {
-    double most = fre_joint_diameter(q->m), x = q->split, top = -HUGE_VAL, step = 0.15, near, psi;
-    fre_status st = psi_at(&near, q, q->split, 0, FRE_PLD_ESTIMATE, err);
-    int side = 1, stuck = 0;
+    const fre_mechanism *m = w->m;
+    double slip = m->lattice_step * sqrt((double)m->dim);
 
-    while (st == FRE_OK && step > 0.02) {
-        double next = fmin(x * exp(side * step), most), v;
+    return exp(log_members(m, w->mu * exp(j * UNIT) * m->sigma - slip));
+}
 
-        st = psi_at(&psi, q, next, isinf(top) ? 0 : exp(top - log_members(q->m, next)), FRE_PLD_ESTIMATE, err);
-        if (st != FRE_OK)
-            break;
-        v = psi > near ? log_members(q->m, next) + log(psi - near) : -HUGE_VAL;
-        if (next > q->split && v > top) {
-            top = v;
-            x = next;
-            stuck = 0;
-        } else {
-            side = -side;
-            step = ++stuck % 2 == 0 ? step / 2.5 : step;
-        }
-    }
-    *out = exp(fmin(0, top));
+static double cost(double members, double psi, double near)
+{
+    return members * fmax(psi - near, 0);
+}
+
+/* Psi at a node, and with it a cost that is really there. */
+static fre_status look(double *psi, proof *w, int j, fre_err *err)
+{
+    double members = members_at(w, j), scale = fmax(w->top, 1e-3 * w->near) / members;
+    fre_status st = psi_at(psi, w->memory, w->m, w->mu * exp(j * UNIT), w->epsilon,
+                           1e-3 * scale / w->m->cells_per_user, FRE_PLD_COARSE, err);
+
+    if (st == FRE_OK)
+        w->top = fmax(w->top, cost(members, *psi, w->near));
     return st;
 }
 
-/* Piece by piece to the diameter, as for one cell (far.c); peak: the estimate. */
-static fre_status far_part(double *out, const psi_query *q, double peak, fre_err *err)
+static size_t largest(const proof *w)
 {
-    double most = fre_joint_diameter(q->m), distance = q->split, step = 0.05, goal = peak, psi;
-    fre_status st = FRE_OK;
-    int i;
+    size_t i, at = 0;
 
-    *out = 0;
-    if (q->m->sensitivity == FRE_SENSITIVITY_WORST_CASE || !(most > distance))
-        return FRE_OK;
-    goal = fmax(goal * (1 + TOLERANCE), 1e-3 * q->near) + FRE_PRIVACY_TINY;
-    for (i = 0; st == FRE_OK && i < PIECES_MAX && goal < 1 && distance < most; i++) {
-        double members = exp(log_members(q->m, distance)), v;
-        double next = fmin(distance * exp(step), most);
+    for (i = 1; i < w->n; i++)
+        at = w->at[i].bound > w->at[at].bound ? i : at;
+    return at;
+}
 
-        if (members * (1 - q->near) <= goal) /* Psi is at most 1 */
-            break;
-        st = psi_at(&psi, q, next, goal / members, FRE_PLD_COARSE, err);
-        v = members * (psi - q->near);
-        if (v > goal && step > SHORTEST) {
-            step = fmax(SHORTEST, step / 2);
-            continue;
-        }
-        goal = fmax(goal, v);
-        distance = next;
-        step *= 1.6;
+/* The piece's bound comes down: by Psi at its upper end, or by halves. */
+static fre_status refine(proof *w, piece *io, fre_err *err)
+{
+    int mid = (io->from + io->to) / 2;
+    piece upper = {mid, io->to, io->known, 0};
+    fre_status st;
+    double psi;
+
+    st = look(&psi, w, io->known ? mid : io->to, err);
+    if (st != FRE_OK)
+        return st;
+    if (io->known) {
+        upper.bound = io->bound * members_at(w, mid) / members_at(w, io->from);
+        w->at[w->n++] = upper;
+        io->to = mid;
     }
-    *out = i < PIECES_MAX ? goal : 1;
-    *out = *out * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
-    return st;
+    io->known = true;
+    io->bound = cost(members_at(w, io->from), psi, w->near);
+    return FRE_OK;
+}
+
+/* On each piece pi at its lower end times what Psi adds at its upper end; the piece with the
+ * largest bound is refined until that is what has been seen, but for the tolerance. */
+static fre_status far_part(double *out, proof *w, fre_err *err)
+{
+    double most = fre_joint_diameter(w->m);
+    int last = (int)ceil(log(shift(w->m, most) / w->mu) / UNIT), j;
+    fre_status st = FRE_OK;
+
+    for (j = 0; j < last && w->n < PIECES_MAX / 2; j += BEGIN) {
+        const bool end = j + BEGIN >= last || w->n + 1 == PIECES_MAX / 2;
+
+        w->at[w->n++] = (piece){j, end ? last : j + BEGIN, false, cost(members_at(w, j), 1, w->near)};
+    }
+    for (;;) {
+        piece *p = &w->at[largest(w)];
+
+        *out = p->bound * (1 + FRE_PRIVACY_MARGIN) + FRE_PRIVACY_TINY;
+        if (p->bound <= fmax(w->top * (1 + TOLERANCE), 1e-3 * w->near) || w->n == PIECES_MAX ||
+            (p->known && p->to - p->from < 2))
+            return FRE_OK;
+        st = refine(w, p, err);
+        if (st != FRE_OK)
+            return st;
+    }
 }
 
 fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double epsilon,
-                                double split, fre_err *err)
+                                double split, fre_compose_memory *memory, fre_err *err)
 {
-    psi_query q = {.m = m, .epsilon = epsilon, .split = split};
-    double peak = 0, far = 0, total;
-    fre_status st = FRE_OK;
+    proof *w = calloc(1, sizeof *w);
+    double far = 0, total, near = 0;
+    fre_status st;
 
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC && fre_joint_diameter(m) > split)
-        st = far_peak(&peak, &q, err);
-    if (st == FRE_OK)
-        st = psi_at(&q.near, &q, split, 1e-2 * peak, FRE_PLD_FINE, err);
-    if (st == FRE_OK)
-        st = far_part(&far, &q, peak, err);
+    if (!w)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of --max-cells-per-user");
+    *w = (proof){.memory = memory, .m = m, .epsilon = epsilon, .mu = shift(m, split)};
+    remember_for(memory, m, epsilon);
+    st = psi_at(&near, memory, m, w->mu, epsilon, memory->least, FRE_PLD_FINE, err);
+    w->near = near;
+    if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC &&
+        fre_joint_diameter(m) > split)
+        st = far_part(&far, w, err);
+    free(w);
     if (st != FRE_OK)
         return st;
-    total = q.near + far;
+    total = near + far;
     io->epsilon = epsilon;
     io->split = split;
     io->by_pld = true;
-    io->delta_released = total > 1 ? q.near / total : q.near;
-    io->delta_far = total > 1 ? 1 - q.near / total : far;
+    io->delta_released = total > 1 ? near / total : near;
+    io->delta_far = total > 1 ? 1 - near / total : far;
     io->delta_unreleased = 0;
     io->delta = fmin(1, total);
     return FRE_OK;
@@ -252,6 +343,7 @@ fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double 
 fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double epsilon, bool best,
                                fre_err *err)
 {
+    fre_compose_memory memory = {.n = 0};
     fre_account a = *io;
     double split = io->split;
     fre_status st = FRE_OK;
@@ -259,7 +351,8 @@ fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double e
     if (best && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = better_split(&split, m, epsilon, err);
     if (st == FRE_OK)
-        st = fre_compose_at_split(&a, m, epsilon, split, err);
+        st = fre_compose_at_split(&a, m, epsilon, split, &memory, err);
+    fre_compose_forget(&memory);
     if (st == FRE_OK && a.delta < io->delta)
         *io = a;
     return st;
@@ -320,14 +413,44 @@ static fre_status epsilon_of_worst_case(fre_account *out, const fre_mechanism *m
 
 /* Estimates lead, certified accounts decide: a few steps of false position on ln delta, which falls
  * with epsilon. */
+static fre_status settle_epsilon(fre_account *out, const fre_mechanism *m, double delta,
+                                 double split, double epsilon, double least, double most,
+                                 fre_compose_memory *memory, fre_err *err)
+{
+    double slope = -2, x = 0, y = 0;
+    fre_account a = {.worst_cell = m->tau - 1}, best = {.epsilon = HUGE_VAL};
+    int i;
+
+    for (i = 0; i < 12; i++) {
+        fre_status st = fre_compose_at_split(&a, m, epsilon, split, memory, err);
+        double excess;
+
+        if (st != FRE_OK)
+            return st;
+        if (a.delta <= delta && a.epsilon < best.epsilon)
+            best = a;
+        excess = log(a.delta / delta);
+        if (excess <= 0 && (excess > -0.005 || epsilon <= least))
+            break;
+        if (i > 0 && fabs(epsilon - x) > 1e-9)
+            slope = fmin(-0.05, (excess - y) / (epsilon - x));
+        x = epsilon;
+        y = excess;
+        epsilon = fmin(most, fmax(least, epsilon - (excess + 0.002) / slope));
+    }
+    if (isinf(best.epsilon))
+        return FRE_E_INFEASIBLE;
+    *out = best;
+    return FRE_OK;
+}
+
 fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double delta, double least,
                                double most, fre_err *err)
 {
-    double split = 0, epsilon, slope = -2, x = 0, y = 0;
-    fre_account a = {.worst_cell = m->tau - 1}, best = {.epsilon = HUGE_VAL};
+    fre_compose_memory memory = {.reach = most, .least = 1e-6 * delta / m->cells_per_user};
+    double split = 0, epsilon;
     fre_compose_table t;
     fre_status st;
-    int i;
 
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return epsilon_of_worst_case(out, m, delta, least, most, err);
@@ -336,25 +459,7 @@ fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double 
         return st;
     epsilon = estimated_epsilon(&split, &t, m, delta, least, most);
     fre_compose_wipe(&t);
-    for (i = 0; i < 8; i++) {
-        double excess;
-
-        st = fre_compose_at_split(&a, m, epsilon, split, err);
-        if (st != FRE_OK)
-            return st;
-        if (a.delta <= delta && a.epsilon < best.epsilon)
-            best = a;
-        excess = log(a.delta / delta);
-        if (excess <= 0 && (excess > -0.01 || epsilon <= least))
-            break;
-        if (i > 0 && fabs(epsilon - x) > 1e-9)
-            slope = fmin(-0.05, (excess - y) / (epsilon - x));
-        x = epsilon;
-        y = excess;
-        epsilon = fmin(most, fmax(least, epsilon - (excess + 0.005) / slope));
-    }
-    if (isinf(best.epsilon))
-        return FRE_E_INFEASIBLE;
-    *out = best;
-    return FRE_OK;
+    st = settle_epsilon(out, m, delta, split, epsilon, least, most, &memory, err);
+    fre_compose_forget(&memory);
+    return st;
 }

@@ -8,9 +8,28 @@
 
 /* Is there anything to compose: several cells, a curator, a rate below 1? */
 bool fre_composes(const fre_mechanism *m);
+/* Certified losses by shift, so that accounts of one rate and threshold at other sigmas and epsilons
+ * need not compute them again: keep split/sigma.  {.n = 0}: empty; .reach and .least may be given: the
+ * greatest epsilon to come, and chances that need not be followed. */
+#define FRE_COMPOSE_KEPT 256u
+typedef struct fre_compose_kept {
+    double mu, least;
+    fre_pld_grade grade;
+    fre_pld losses;
+} fre_compose_kept;
+typedef struct fre_compose_memory {
+    uint64_t p32, tau;
+    uint32_t cells;
+    fre_adjacency adjacency;
+    double reach, least;
+    size_t n, next;
+    fre_compose_kept at[FRE_COMPOSE_KEPT];
+} fre_compose_memory;
+void fre_compose_forget(fre_compose_memory *io);
+
 /* Composed account at a split, certified.  worst_cell is left as it is. */
 fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double epsilon,
-                                double split, fre_err *err);
+                                double split, fre_compose_memory *memory, fre_err *err);
 /* *io, a basic account, becomes the composed one where that is less: at its own split, or (best)
  * at a better one. */
 fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double epsilon, bool best,

@@ -228,8 +228,12 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
             return goal;
         fre_joint_heavy(&h, &curve, noise, s, next, FAR_NODES);
         v = exceeding(&w, &h, goal / members);
-        if (v > 0 && !isinf(v)) /* seen at the piece's end: the supremum is no less */
-            goal = fmax(goal, v * exp(log_members(m, next)) * (1 + tolerance));
+        if (v > 0 && !isinf(v) && v * exp(log_members(m, next)) > goal) { /* the search missed a peak */
+            at->ratio = next / split;
+            at->far_n = w.n;
+            goal = fmax(v * exp(log_members(m, next)), fre_far_peak(noise, s, split, at)) *
+                   (1 + tolerance);
+        }
         if (isinf(v))
             goal = fmax(2 * goal, FLOOR * heavy);
         else if (v <= 0 || step <= shortest) {

@@ -21,6 +21,7 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
     h->p = p;
     h->q = 1 - p; /* exact: p is a multiple of 2^-32 */
     h->log_odds = log(p) - log1p(-p);
+    h->factor = exp(eps) * p / h->q;
     h->tau = tau < FRE_HEAVY_TAU_MAX ? tau : FRE_HEAVY_TAU_MAX;
     h->mu = mu;
     h->curve = NULL;
@@ -33,14 +34,18 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
 /* G(eps - ln(a_{c-1}/a_c), mu); grows with c, 1 at c = n + 1 where a_c = 0. */
 static double shifted_delta(const fre_heavy *h, double n, double c, double *beta)
 {
-    double eps;
+    double eps, odds = (n - c + 1) / c;
 
     if (c > n + 0.5)
         return 1;
-    eps = h->eps + h->log_odds + log((n - c + 1) / c);
+    eps = h->eps + h->log_odds + log(odds);
     if (h->rho > 0)
         return exp(fmin(0, fre_privacy_log_zcdp(h->rho, eps, beta)));
-    return h->curve ? fre_curve_at(h->curve, eps) : fre_gauss_delta(eps, h->mu);
+    if (h->curve)
+        return fre_curve_at(h->curve, eps);
+    if (h->mu < 1e-100 || !(h->mu < 1e100)) /* in between nothing overflows */
+        return fre_gauss_delta(eps, h->mu);
+    return fre_privacy_gauss(eps, h->factor * odds, h->mu);
 }
 
 /* G along c, c+1, ... or c, c-1, ...: exact at every stride-th term, geometric in between.  With
@@ -180,13 +185,12 @@ static double climb(const fre_heavy *h, double *best, double top, double step, d
 }
 
 /* heavy may have several peaks: one at n = tau - 1, where counts alone tell, others farther out.
- * The first is always looked at; the rest is climbed from the best of a few places and the one
- * remembered. */
+ * The first is always looked at; the rest is climbed from the place remembered, or the best of a few. */
 double fre_heavy_peak(const fre_heavy *h, double *n)
 {
     double first = h->tau - 1, last = fre_heavy_far_n(h), best = last, top = -1, step, at_first;
     bool known = *n > first + 0.5 && *n <= last;
-    int i, parts = known ? 4 : 8;
+    int i, parts = known ? 1 : 8;
 
     step = ceil((last - first) / (2 * parts));
     for (i = 1; i <= parts; i++) {
@@ -243,6 +247,21 @@ double fre_heavy_growth_for_ever(const fre_heavy *h, double a)
            shifted_delta(h, a, h->tau - 1, &beta);
 }
 
+#define PARTS 4
+
+/* The same closer, still cheaper than a value of heavy. */
+static double growth_by_parts(const fre_heavy *h, double a, double b)
+{
+    double sum = 0, from = a, to;
+    int i;
+
+    for (i = 1; i <= PARTS; i++, from = to) {
+        to = i < PARTS ? floor(a + (b - a) * i / PARTS) : b;
+        sum += fre_heavy_growth(h, from, to);
+    }
+    return sum;
+}
+
 typedef struct interval {
     double a, b; /* heavy is wanted on a..b */
     double at_a, at_b;
@@ -288,6 +307,8 @@ static void branch_and_bound(scan *s)
             settle(s, i.at_a > i.at_b ? i.at_a : i.at_b);
             continue;
         }
+        if (bound > s->top * (1 + s->tolerance) && i.b - i.a >= PARTS)
+            bound = i.at_a + growth_by_parts(s->h, i.a, i.b);
         if (bound <= s->top * (1 + s->tolerance) || s->depth + 2 > INTERVALS_MAX ||
             s->evaluations > EVALUATIONS_MAX) {
             settle(s, bound > i.at_b ? bound : i.at_b);
@@ -299,6 +320,25 @@ static void branch_and_bound(scan *s)
     }
 }
 
+/* A value to beat: from the last place, by steps as long as they lead up; or by the search for
+ * a peak where there is none. */
+static void begin(scan *s, double n, double last)
+{
+    const double first = s->h->tau - 1, step = ceil(0.1 * sqrt(s->h->tau) / s->h->p);
+    int side;
+
+    s->best = n;
+    if (!(n >= first && n <= last))
+        (void)fre_heavy_peak(s->h, &s->best);
+    s->top = fre_heavy_at(s->h, s->best);
+    for (side = -1; side <= 1; side += 2) {
+        double at = s->best + side * step;
+
+        while (at >= first && at <= last && look(s, at) >= s->top)
+            at += side * step;
+    }
+}
+
 double fre_heavy_supremum(const fre_heavy *h, double *n)
 {
     scan s = {.h = h, .best = -1};
@@ -306,9 +346,7 @@ double fre_heavy_supremum(const fre_heavy *h, double *n)
     int i;
 
     s.tolerance = h->slack;
-    s.best = *n;
-    (void)fre_heavy_peak(h, &s.best);
-    s.top = fre_heavy_at(h, s.best);
+    begin(&s, *n, last);
     at_first = look(&s, first);
     at_last = look(&s, last);
     for (i = 0; i < 60; i++) {

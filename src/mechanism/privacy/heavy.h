@@ -11,6 +11,7 @@ typedef struct fre_heavy {
     double eps;      /* amplified epsilon, >= 0 */
     double p, q;     /* sampling rate in (0, 1) and 1 - p */
     double log_odds; /* ln(p/q) */
+    double factor;   /* e^eps p/q */
     double tau;      /* threshold on sampled counts, integer, >= 1 */
     double mu;       /* >= 0 */
     /* Discrete noise: in place of G(eps, mu).  heavy's properties need of it what G has too:

@@ -475,13 +475,15 @@ fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsi
 static double excess_at(const fre_mechanism *m, double epsilon, double target, fre_joint_place *at)
 {
     fre_joint_step s;
-    double delta = 1;
+    double delta = 1, least, rest;
 
     if (step_of(&s, m, epsilon, NULL) == FRE_OK) {
-        double split = chosen_split(m, &s, at, &delta);
-
-        delta += s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) +
-                             fre_joint_table_gap(m, &s) + rounding_slip(m, split));
+        rest = s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) + fre_joint_table_gap(m, &s));
+        least = rest + s.weight * (s.excess + s.scale * counts_alone(m, &s));
+        if (least > 1.05 * target) /* no split takes that away */
+            return log(least) - log(target);
+        rest += s.weight * rounding_slip(m, chosen_split(m, &s, at, &delta));
+        delta += rest;
     }
     return log(delta + FRE_PRIVACY_TINY) - log(target);
 }
@@ -537,7 +539,7 @@ static double search_end(double *at_hi, const fre_mechanism *m, double lo, doubl
     return lowest(at_hi, m, lo, hi, target, place);
 }
 
-/* Root of excess_at by the Illinois method, which keeps a bracket. */
+/* Root of excess_at by the Illinois method, which keeps a bracket; infinite: there is none. */
 static double estimate_epsilon(const fre_mechanism *m, double lo, double target)
 {
     fre_joint_place place = FRE_JOINT_NOWHERE;
@@ -548,6 +550,8 @@ static double estimate_epsilon(const fre_mechanism *m, double lo, double target)
     if (at_lo <= 0)
         return lo;
     hi = search_end(&at_hi, m, lo, target, &place);
+    if (at_hi > 0.01) /* and estimates are never far above */
+        return HUGE_VAL;
     for (i = 0; i < 60 && at_hi < 0 && hi - lo > 1e-6 * hi; i++) {
         double mid = i % 4 == 3 ? (lo + hi) / 2 : lo + (hi - lo) * at_lo / (at_lo - at_hi);
         double at = excess_at(m, mid, target, &place);
@@ -574,15 +578,16 @@ static fre_status raise_epsilon(fre_account *out, const fre_mechanism *m, double
     double step = 1e-4;
 
     for (;;) {
-        fre_status st = fre_joint_delta(out, m, epsilon, err);
+        fre_status st;
 
+        if (isinf(epsilon) || (epsilon >= FRE_PRIVACY_EPSILON_MAX && step > 1e-4))
+            return fre_fail(err, FRE_E_INFEASIBLE,
+                            "no --epsilon up to %g reaches --delta %.6g: raise --sigma or --tau, or "
+                            "lower --sampling-rate",
+                            FRE_PRIVACY_EPSILON_MAX, target);
+        st = fre_joint_delta(out, m, epsilon, err);
         if (st != FRE_OK || out->delta <= target)
             return st;
-        if (epsilon >= FRE_PRIVACY_EPSILON_MAX)
-            return fre_fail(err, FRE_E_INFEASIBLE,
-                            "no epsilon up to %g reaches delta %g (at %g it is %.3g): raise "
-                            "--sigma or --tau, or lower --sampling-rate",
-                            FRE_PRIVACY_EPSILON_MAX, target, FRE_PRIVACY_EPSILON_MAX, out->delta);
         epsilon = fmin(FRE_PRIVACY_EPSILON_MAX, epsilon * (1 + step));
         step *= 2;
     }
@@ -627,7 +632,7 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
     epsilon = estimate_epsilon(m, least, delta);
     if (fre_composes(m)) {
-        st = fre_compose_epsilon(out, m, delta, least, epsilon, err);
+        st = fre_compose_epsilon(out, m, delta, least, fmin(epsilon, FRE_PRIVACY_EPSILON_MAX), err);
         if (st != FRE_E_INFEASIBLE)
             return st;
     }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "compose.h"
 #include "joint.h"
 #include "planning.h"
 
@@ -330,14 +331,24 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
  * users derive their share from sigma, and the protocol the quantisation from that. */
-fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *err)
+static fre_status certify(fre_plan *p, double sigma, double split, fre_compose_memory *memory,
+                          fre_err *err)
 {
-    p->mechanism.sigma = fmax(sigma, SIGMA_LEAST);
-    if (!p->mechanism.dist.on) {
+    fre_mechanism *m = &p->mechanism;
+
+    m->sigma = fmax(sigma, SIGMA_LEAST);
+    if (!m->dist.on) {
         fre_plan_set_lattice(p, sigma);
         fre_plan_round_sigma(p);
     }
-    return fre_joint_delta_at_split(&p->account, &p->mechanism, p->request.epsilon, split, err);
+    /* Composed losses are remembered by shift: keep that. */
+    if (memory && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+        split = fmin(split / sigma * m->sigma - m->lattice_step * sqrt((double)m->dim),
+                     2 * m->norm_bound);
+    if (!memory)
+        return fre_joint_delta_at_split(&p->account, m, p->request.epsilon, split, err);
+    p->account.worst_cell = m->tau - 1;
+    return fre_compose_at_split(&p->account, m, p->request.epsilon, split, memory, err);
 }
 
 /* delta falls about thirty times as fast as sigma grows; steps by the last two points' slope, in
@@ -387,10 +398,12 @@ static void adjust(fre_choice *c, const fre_plan *p)
 
 /* Least sigma near the estimate whose certified delta meets the target, within .6 per cent of
  * delta, a few ten-thousandths of sigma. */
-static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
+static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_memory *memory,
+                               fre_err *err)
 {
     /* A little is left for whoever recomputes the account at another split. */
     double close = c->composed ? 0.981 : 0.985, most = 0.995;
+    bool scaled = c->composed && p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
     fre_plan at = *p, best = *p;
     slope by = {.value = -30};
@@ -398,7 +411,8 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_err *err)
 
     for (i = 0; i < 40 && !(at.account.delta <= most * want && at.account.delta > close * want);
          i++) {
-        fre_status st = fre_plan_certify(&at, exp(log_sigma), c->split, err);
+        double split = scaled ? c->split * exp(log_sigma) / c->sigma : c->split;
+        fre_status st = certify(&at, exp(log_sigma), split, c->composed ? memory : NULL, err);
 
         if (st != FRE_OK)
             return st;
@@ -431,6 +445,7 @@ void fre_plan_choose(fre_plan *p, const fre_choice *c)
 
 fre_status fre_plan_joint(fre_plan *p, fre_err *err)
 {
+    fre_compose_memory memory;
     fre_choice c;
     fre_status st;
 
@@ -439,7 +454,10 @@ fre_status fre_plan_joint(fre_plan *p, fre_err *err)
     fre_plan_choose(p, &c);
     if (!c.composed)
         adjust(&c, p);
-    st = settle_sigma(p, &c, err);
+    memory = (fre_compose_memory){.reach = p->request.epsilon,
+                                  .least = 1e-6 * p->request.delta / p->request.cells_per_user};
+    st = settle_sigma(p, &c, &memory, err);
+    fre_compose_forget(&memory);
     return st;
 }
 

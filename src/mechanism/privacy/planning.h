@@ -25,10 +25,6 @@ void fre_plan_warn(fre_plan *p, const char *sentence);
 fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
-/* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
- * users derive their share from sigma, and the protocol the quantisation from that. */
-fre_status fre_plan_certify(fre_plan *p, double sigma, double split, fre_err *err);
-
 /* ---- search ------------------------------------------------------------------------------- */
 
 /* A choice of sampling rate and projection with its estimated noise and its padding. */

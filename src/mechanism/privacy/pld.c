@@ -18,7 +18,8 @@
 #include "special.h"
 
 #define NODES_MAX 8192u
-#define COARSE_SLACK 1e-2
+#define COARSE_SLACK 1e-2 /* of suprema over n */
+#define FINE_SLACK 1e-3
 #define PAST 4.0     /* losses that far above epsilon count as infinite */
 #define STEPS 4000.0 /* of losses up to there, at most */
 
@@ -37,7 +38,8 @@ static double heavy(curve *c, double eps)
     fre_heavy h;
 
     fre_heavy_init(&h, eps, c->cell->p, c->cell->tau, c->cell->mu);
-    h.slack = fmax(h.slack, c->grade == FRE_PLD_COARSE ? COARSE_SLACK : 0);
+    h.slack = fmax(h.slack, c->grade == FRE_PLD_COARSE ? COARSE_SLACK : FINE_SLACK);
+    h.tolerance = 0.01 * h.slack;
     if (c->grade != FRE_PLD_ESTIMATE)
         return fre_heavy_supremum(&h, &c->n);
     h.tolerance = FRE_HEAVY_ESTIMATE;
@@ -74,7 +76,7 @@ typedef struct polygon {
  * rounding one loss by them moves its variance by step^2/6, so the more cells the finer. */
 static double step_for(const curve *c, uint32_t cells, double reach)
 {
-    double fine = (c->grade == FRE_PLD_FINE ? 0.016 : 0.04) / sqrt((double)cells);
+    double fine = (c->grade == FRE_PLD_FINE ? 0.016 : c->grade == FRE_PLD_COARSE ? 0.04 : 0.06) / sqrt((double)cells);
     double coarse = fmax(fine, (reach + PAST) / STEPS), least = -log1p(-c->cell->p);
 
     if (c->cell->adjacency == FRE_ADJACENCY_REPLACE || least < coarse / 2)
@@ -110,7 +112,7 @@ static double up(double value)
 static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells)
 {
     double at_reach = 0, value = 1;
-    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE ? 112 : 32; /* then every k/dense steps */
+    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE ? 112 : c->grade == FRE_PLD_COARSE ? 32 : 16; /* then every k/dense steps */
 
     push(g, 0, 0, 1);
     c->at_one = heavy(c, 0);

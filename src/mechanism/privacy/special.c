@@ -46,10 +46,31 @@ double fre_log_phi(double x)
     return -0.5 * x * x - log_sqrt_two_pi + log(fre_privacy_mills(-x));
 }
 
+double fre_privacy_gauss(double eps, double factor, double mu)
+{
+    double a = mu / 2 - eps / mu, b = -mu / 2 - eps / mu, top, guard, delta;
+
+    /* Both terms carry relative errors of some (16 + 4 a^2) ulp, from their arguments; what
+     * their difference loses by cancellation is bounded by that share of the first, and added. */
+    guard = (16 + (a < 0 ? 4 * a * a : 0)) * DBL_EPSILON;
+    if (b > -30) {
+        top = 0.5 * erfc(-a * sqrt_half);
+        delta = top - 0.5 * factor * erfc(-b * sqrt_half) + guard * top;
+    } else if (a < 0) {
+        /* e^eps phi(b) = phi(a): the terms share phi(a), far below underflow of erfc. */
+        top = fre_privacy_mills(-a);
+        delta = exp(-0.5 * a * a - log_sqrt_two_pi) * (top - fre_privacy_mills(-b) + guard * top);
+    } else {
+        top = exp(fre_log_phi(a));
+        delta = top - exp(eps + fre_log_phi(b)) + guard * top;
+    }
+    if (delta < 0)
+        return 0;
+    return delta < 1 ? delta : 1;
+}
+
 double fre_gauss_delta(double eps, double mu)
 {
-    double a, b, top, guard, delta;
-
     if (isnan(eps) || isnan(mu) || mu < 0)
         return (double)NAN;
     if (isinf(eps))
@@ -58,25 +79,7 @@ double fre_gauss_delta(double eps, double mu)
         return eps < 0 ? -expm1(eps) : 0;
     if (isinf(mu))
         return 1;
-    a = mu / 2 - eps / mu;
-    b = -mu / 2 - eps / mu;
-    /* Both terms carry relative errors of some (8 + 4 a^2) ulp, from their arguments; what
-     * their difference loses by cancellation is bounded by that share of the first, and added. */
-    guard = (8 + 4 * a * a) * DBL_EPSILON;
-    if (a < 0 && b > -30) {
-        top = 0.5 * erfc(-a * sqrt_half);
-        delta = top - 0.5 * exp(eps) * erfc(-b * sqrt_half) + guard * top;
-    } else if (a < 0) {
-        /* e^eps phi(b) = phi(a): the terms share phi(a), far below underflow of erfc. */
-        top = fre_privacy_mills(-a);
-        delta = exp(-0.5 * a * a - log_sqrt_two_pi) * (top - fre_privacy_mills(-b) + guard * top);
-    } else {
-        top = exp(fre_log_phi(a));
-        delta = top - exp(eps + fre_log_phi(b)) + 8 * DBL_EPSILON * top;
-    }
-    if (delta < 0)
-        return 0;
-    return delta < 1 ? delta : 1;
+    return fre_privacy_gauss(eps, exp(eps), mu);
 }
 
 /* ln of the bound has the derivative (2 alpha - 1) rho - eps + ln(1 - 1/alpha), alpha = beta + 1,
@@ -130,15 +133,17 @@ static double approach_beta(double rho, double eps)
  * is concave in beta, so that Newton steps approach its root from below. */
 double fre_privacy_log_zcdp(double rho, double eps, double *beta)
 {
-    double b = *beta;
+    double b = *beta, moved = 1;
     int i;
 
     if (!(b > 0))
         b = approach_beta(rho, eps);
-    for (i = 0; i < 2; i++) {
+    for (i = 0; i < 2 && moved > 1e-3; i++) { /* what is left is of second order */
         double next = b - zcdp_slope(rho, eps, b) / (2 * rho + 1 / (b * (b + 1)));
 
-        b = fmax(next > 0 ? next : b / 2, BETA_MIN);
+        next = fmax(next > 0 ? next : b / 2, BETA_MIN);
+        moved = fabs(next - b) / next;
+        b = next;
     }
     *beta = b;
     return b * ((1 + b) * rho - eps) - b * log1p(1 / b) - log1p(b);

@@ -11,6 +11,8 @@
 #define FRE_PRIVACY_MARGIN 1e-9
 #define FRE_PRIVACY_TINY 1e-290
 
+/* fre_gauss_delta with factor = e^eps at hand; eps finite, mu and its quotients too. */
+double fre_privacy_gauss(double eps, double factor, double mu);
 /* Mills ratio (1 - Phi(x)) / phi(x), x >= 0. */
 double fre_privacy_mills(double x);
 /* ln Pr[Bin(n, p) = j]; 0 <= j <= n integers, 0 < p < 1.  -inf outside. */
