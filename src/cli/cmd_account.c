@@ -119,6 +119,7 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
                                    double split, fre_err *err)
 {
     double low = 0.0, high = FRE_PRIVACY_EPSILON_MAX;
+    char text[32];
     double close = m->cells_per_user > 1 ? 1e-6 : 1e-12; /* composing takes its time */
     fre_account a, best;
     fre_status st = fre_joint_delta_at_split(&best, m, high, split, err);
@@ -127,9 +128,9 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
         return st;
     if (best.delta > delta)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no --epsilon up to %g has delta %.3g at --split %.4g: delta is %.3g "
-                        "there; use a larger --delta or another --split",
-                        FRE_PRIVACY_EPSILON_MAX, delta, split, best.delta);
+                        "no --epsilon up to %g has delta %.6g at --split %.4g: raise --delta to "
+                        "%s or use another --split",
+                        FRE_PRIVACY_EPSILON_MAX, delta, split, cli_up(text, 3, best.delta));
     for (int i = 0; i < 60 && high - low > close * high; i++) {
         double mid = 0.5 * (low + high);
         st = fre_joint_delta_at_split(&a, m, mid, split, NULL);
@@ -147,13 +148,16 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
 
 static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 {
-    fprintf(f, "epsilon            %.10g\n", a->epsilon);
-    fprintf(f, "delta              %-11.6g   (%s, rounded up)\n", a->delta,
+    char text[32];
+
+    fprintf(f, "epsilon            %s\n", cli_up(text, 10, a->epsilon));
+    fprintf(f, "delta              %-11s   (%s, rounded up)\n", cli_up(text, 6, a->delta),
             cli_adjacencies[m->adjacency]);
-    fprintf(f, "  released cells   %-11.6g   worst with %" PRIu64 " other users in the cell\n",
-            a->delta_released, a->worst_cell);
-    fprintf(f, "  far members      %-11.6g   split at distance %.4g\n", a->delta_far, a->split);
-    fprintf(f, "  unreleased       %.6g\n", a->delta_unreleased);
+    fprintf(f, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell\n",
+            cli_up(text, 6, a->delta_released), a->worst_cell);
+    fprintf(f, "  far members      %-11s   split at distance %.4g\n",
+            cli_up(text, 6, a->delta_far), a->split);
+    fprintf(f, "  unreleased       %s\n", cli_up(text, 6, a->delta_unreleased));
     if (!m->dist.on)
         return;
     fprintf(f, "dummy reports      %-11.6g   expected\n", fre_expected_dummies(m));

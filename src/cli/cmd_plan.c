@@ -148,10 +148,38 @@ static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, 
     row(f, name, value, note);
 }
 
+const char *cli_up(char out[32], int digits, double x)
+{
+    double more = x;
+
+    do {
+        (void)snprintf(out, 32, "%.*g", digits, more);
+        more += fabs(x) * pow(10, -digits);
+    } while (strtod(out, NULL) < x);
+    return out;
+}
+
+/* Digits that --sampling-rate reads as this very rate. */
+static const char *rate_text(char out[32], const fre_mechanism *m)
+{
+    for (int digits = 6; digits < 17; digits++) {
+        if (fre_p32(strtod(cli_up(out, digits, rate_of(m)), NULL)) == m->p32)
+            break;
+    }
+    return out;
+}
+
+static void row_up(FILE *f, const char *name, const char *note, int digits, double x)
+{
+    char text[32];
+
+    row(f, name, cli_up(text, digits, x), note);
+}
+
 static void row_epsilon(FILE *f, const char *name, const char *note, double epsilon)
 {
     if (isfinite(epsilon))
-        row_f(f, name, note, "%.6g", epsilon);
+        row_up(f, name, note, 6, epsilon);
     else
         row(f, name, "above 50", note);
 }
@@ -161,16 +189,17 @@ static void print_summary(FILE *f, const fre_plan *plan)
     const fre_mechanism *m = &plan->mechanism;
     double users = (double)m->tau / rate_of(m);
     double noise = m->sigma * sqrt((double)m->dim) / (double)m->tau;
-    char text[800];
+    char text[800], epsilon[32], delta[32];
 
     snprintf(text, sizeof text,
              "In words: each %s takes part with probability %.4g. A cell is released when at "
              "least %" PRIu64 " of them fall into it, so about %.0f users or more. At that size "
              "the noise on its mean has norm %.3g, which is %.2g of the radius; it shrinks in "
              "proportion as a cell grows. Whoever sees the release learns of any one user at "
-             "most what epsilon = %.6g and delta = %.6g allow.",
+             "most what epsilon = %s and delta = %s allow.",
              m->cells_per_user == 1 ? "user" : "record", rate_of(m), m->tau, users, noise,
-             noise / plan->request.radius, plan->account.epsilon, plan->request.delta);
+             noise / plan->request.radius, cli_up(epsilon, 10, plan->account.epsilon),
+             cli_up(delta, 6, plan->request.delta));
     fputc('\n', f);
     cli_wrap(f, text, 0, 0);
 }
@@ -197,7 +226,7 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     cli_heading(f, "Distributed mode");
     row(f, "cover messages", d->cover ? "on" : "off",
         d->cover ? "everybody sends one report" : "the relay learns who was sampled");
-    row_f(f, "padding lambda", "dummy tags of each multiplicity below tau", "%.6g", d->lambda);
+    row_f(f, "padding lambda", "dummy tags of each multiplicity below tau", "%.12g", d->lambda);
     row_f(f, "padding gamma", "their expected number; at most twice it", "%" PRIu32, d->gamma);
     row_f(f, "dummy reports", "expected, of all multiplicities", "%.6g", plan->expected_dummies);
     row(f, "noise", m->noise == FRE_NOISE_DISCRETE ? "discrete" : "continuous", "");
@@ -218,14 +247,15 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
     const fre_account *a = &plan->account;
+    char text[32];
 
     cli_heading(f, "Plan");
-    row_f(f, "epsilon", cli_adjacencies[m->adjacency], "%.6g", a->epsilon);
-    row_f(f, "delta", "as it comes out, rounded up", "%.4g", a->delta);
+    row_up(f, "epsilon", cli_adjacencies[m->adjacency], 10, a->epsilon);
+    row_up(f, "delta", "as it comes out, rounded up", 4, a->delta);
     row(f, "accountant", cli_accountants[plan->request.accountant], "");
-    row_f(f, "sampling rate p", "a multiple of 2^-32", "%.6g", rate_of(m));
+    row(f, "sampling rate p", rate_text(text, m), "a multiple of 2^-32");
     row_f(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, m->tau);
-    row_f(f, "noise sigma", "on a cell's sum, a coordinate", "%.6g", m->sigma);
+    row_up(f, "noise sigma", "on a cell's sum, a coordinate", 6, m->sigma);
     row_f(f, "sigma / p", "what counts: noise for a cell of given size", "%.4g",
           m->sigma / rate_of(m));
     row_f(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", "%.4g",
@@ -239,9 +269,9 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
         row_epsilon(f, "joint epsilon", "what the joint accountant certifies", plan->joint_epsilon);
     fputc('\n', f);
     cli_heading(f, "Where delta goes");
-    row_f(f, "released cells", "", "%.4g", a->delta_released);
-    row_f(f, "far members", "", "%.4g", a->delta_far);
-    row_f(f, "unreleased cells", "", "%.4g", a->delta_unreleased);
+    row_up(f, "released cells", "", 4, a->delta_released);
+    row_up(f, "far members", "", 4, a->delta_far);
+    row_up(f, "unreleased cells", "", 4, a->delta_unreleased);
     row_f(f, "split", "distance that the analysis splits at", "%.6g", a->split);
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)

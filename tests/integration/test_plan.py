@@ -161,14 +161,15 @@ def test_paper_presets_are_no_contradiction(fre):
 @pytest.mark.parametrize("more", [[], ["--distributed"], ["--max-cells-per-user", "2"]])
 def test_a_delta_that_is_no_claim(refused, more):
     refused(64, "fre-e2t plan: --delta 0.9 alone would allow publishing a sampled record outright "
-            "at every sampling rate: lower --delta to at most 1/(10 N), N being the population, "
-            "and below 0.01",
+            "at every sampling rate: lower --delta to 1e-08",
             "plan", "--epsilon", "4", "--delta", "0.9", *more)
 
 
 def test_many_curious_users(fre):
     done = fre("plan", "--epsilon", "4", "--distributed", "--curious-users", "100")
-    assert done.code == 64 and done.err.endswith(", or lower --curious-users\n")
+    assert done.code == 64 and "lower --curious-users to " in done.err
+    fewer = done.err.split("--curious-users to ")[1].split()[0]
+    plan(fre, "--epsilon", "4", "--distributed", "--curious-users", fewer)
 
 
 @pytest.mark.parametrize("args, sentence", [
@@ -186,6 +187,34 @@ def test_account_for_people(fre):
                "4")
     assert done.code == 0
     assert done.out.splitlines()[0] == "epsilon            4"
+
+
+@pytest.mark.parametrize("cells", ["1", "3"])
+def test_accounts_epsilon_is_not_rounded_down(fre, cells):
+    """What is printed is accepted again, also where removing a record decides."""
+    of = ["account", "--sampling-rate", "0.7", "--tau", "70", "--sigma", "300",
+          "--max-cells-per-user", cells]
+    done = fre(*of, "--delta", "1e-3")
+    epsilon = done.out.split()[1]
+    assert float(epsilon) >= -int(cells) * math.log1p(-int(0.7 * 2**32) / 2**32)
+    again = fre(*of, "--epsilon", epsilon, "--json")
+    assert again.code == 0 and again.json()["delta"] <= 1e-3
+
+
+@pytest.mark.parametrize("epsilon, more", [("1", []), ("3.3", ["--adjacency", "replace"]),
+                                           ("6", ["--threshold", "57"]),
+                                           ("2.7", ["--projection-dim", "20"])])
+def test_printed_numbers_are_within_the_claim(fre, epsilon, more):
+    """sigma, p and tau as plan prints them for people, given to account."""
+    done = fre("plan", "--epsilon", epsilon, "--population", "1000000", "--delta", "1e-7", *more)
+    rows = {line[2:24].strip(): line[25:].split()[0] for line in done.out.splitlines()
+            if line.startswith("  ") and len(line) > 25 and line[25:].split()}
+    again = [arg for name, arg in zip(more[::2], more[1::2])
+             for arg in (name, arg) if name != "--threshold"]
+    a = fre("account", "--sampling-rate", rows["sampling rate p"], "--tau", rows["threshold tau"],
+            "--sigma", rows["noise sigma"], "--population", "1000000", "--epsilon", epsilon, "--json",
+            *again).json()
+    assert a["delta"] <= 1e-7 and float(rows["delta"]) <= 1e-7
 
 
 def test_account_without_an_answer(fre):
@@ -294,7 +323,7 @@ def test_distributed_account_refusals(fre, args, start):
 def test_too_few_dummies_say_what_to_change(fre):
     done = fre("plan", *DISTRIBUTED, "--max-dummies", "40")
     assert done.code == 64 and done.err.count("\n") == 1
-    more = done.err.split("raise it to ")[1].split(",")[0].split()[0]
+    more = done.err.split("raise --max-dummies to ")[1].split()[0]
     assert plan(fre, *DISTRIBUTED, "--max-dummies", more)["expected_dummies"] <= float(more)
     if "lower --threshold to" in done.err:
         threshold = done.err.split("lower --threshold to ")[1].split()[0]

@@ -895,14 +895,14 @@ static void dummies_are_bounded(void **state)
     assert_true(q.mechanism.p32 < p.mechanism.p32);
     assert_true(q.mechanism.sigma / rate_of(&q) > p.mechanism.sigma / rate_of(&p));
     r.max_dummies = 50;
-    refused(&r, FRE_E_INFEASIBLE, "exceed --max-dummies 50: raise it to");
+    refused(&r, FRE_E_INFEASIBLE, "exceed --max-dummies 50: raise --max-dummies to");
     fixed = r;
-    fixed.max_dummies = proposed(&r, " it");
+    fixed.max_dummies = proposed(&r, "--max-dummies");
     assert_true(fixed.max_dummies > 50);
     check_distributed(&fixed);
     r.sampling_rate = 0.5;
     fixed = r;
-    fixed.max_dummies = proposed(&r, " it");
+    fixed.max_dummies = proposed(&r, "--max-dummies");
     check_distributed(&fixed);
     r = distributed(4);
     r.population = 20000;
@@ -931,11 +931,11 @@ static void distributed_requests_are_checked(void **state)
     r = distributed(45); /* 2^-100 e^45 for each of 10^6 users' 384 draws */
     r.delta = 1e-8;
     refused(&r, FRE_E_INFEASIBLE, "noise is exact to 2^-100 only");
-    r.epsilon = proposed_at(&r, "lower it");
+    r.epsilon = proposed_at(&r, "lower --epsilon");
     check_distributed(&r);
     r = distributed(4);
     r.dist.curious = 5000;
-    refused(&r, FRE_E_INFEASIBLE, ", or lower --curious-users");
+    refused(&r, FRE_E_INFEASIBLE, "lower --curious-users to");
     r = distributed(4);
     r.threshold = 1;
     assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);

@@ -13,6 +13,7 @@
 #define SIZES_MAX 300
 #define SIZES_MAX_LARGE 60 /* for thresholds above 300 */
 #define FLOOR 1e-4
+#define LOOKS 20000 /* then the tolerance is doubled, and again with every fourth as many */
 #define LEAST_GOAL 1e-45 /* nobody needs a closer bound */
 #define SLACK 1e-14      /* rounding of the sums behind heavy, whose masses are the same at every distance */
 #define FAR_NODES 1024u  /* of a curve at one distance */
@@ -153,6 +154,7 @@ double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, doubl
 typedef struct proof {
     near_values near;
     double n; /* the worst seen */
+    long looked; /* values of heavy, so far */
 } proof;
 
 /* What a member costs where n share the cell; at_n: heavy(n) at its distance. */
@@ -186,6 +188,7 @@ static double exceeding(proof *w, const fre_heavy *h, double level)
     }
     n = h->tau;
     for (looked = 0; looked < most; looked++, n += fmax(1, step), step = fmax(2, 2 * step)) {
+        w->looked += 1 + (long)(h->tau / 100); /* larger sums take longer */
         at = fre_heavy_at(h, n);
         v = exact_cost(w, at, n);
         if (v > level) {
@@ -209,7 +212,8 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
     const fre_mechanism *m = noise->m;
     double most = fre_joint_diameter(m), tau = near->tau, distance = split, step = 0.02;
     double tolerance = tau <= 300 && m->noise == FRE_NOISE_CONTINUOUS ? 0.004 : 0.015, shortest = 0.2 * tolerance / m->proj;
-    proof w;
+    proof w = {.looked = 0};
+    long enough = LOOKS;
     double goal;
     int i;
 
@@ -226,6 +230,12 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
 
         if (members / tau <= goal) /* heavy is at most 1 */
             return goal;
+        if (w.looked > enough) {
+            goal *= 1 + tolerance;
+            tolerance *= 2;
+            shortest *= 2;
+            enough += LOOKS / 4;
+        }
         fre_joint_heavy(&h, &curve, noise, s, next, FAR_NODES);
         v = exceeding(&w, &h, goal / members);
         if (v > 0 && !isinf(v) && v * exp(log_members(m, next)) > goal) { /* the search missed a peak */

@@ -1,6 +1,7 @@
 /* The paper's accountant, reproduced exactly: [Fre-E2T, CalibrateNoise] with either Gaussian
  * conversion. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "paper.h"
@@ -121,66 +122,58 @@ static bool feasible_with(const fre_plan *p, double epsilon, double threshold)
     return false;
 }
 
-/* Two significant digits, upwards. */
-static double nice_up(double x)
-{
-    double unit = pow(10, floor(log10(x)) - 1);
-
-    return ceil(x / unit - 1e-9) * unit;
-}
-
 /* The proposals that work, each with the rest unchanged. */
 static fre_status too_little(const fre_plan *p, fre_err *err)
 {
     const fre_plan_request *r = &p->request;
+    fre_advice advice = {.request = r};
     double t = (double)r->threshold, e = r->epsilon, up;
-    const char *link = "";
-    char change[160] = "";
-    size_t n = 0;
+    char why[240], otherwise[120];
 
-    for (up = nice_up(1.05 * t); up < 1e9 && !feasible_with(p, e, up); up = nice_up(1.2 * up))
+    for (up = fre_advice_nice(1.05 * t, true); up < 1e9 && !feasible_with(p, e, up);
+         up = fre_advice_nice(1.2 * up, true))
         ;
-    if (up < 1e9) {
-        n = (size_t)snprintf(change, sizeof change, "raise --threshold to %.0f", up);
-        link = " or ";
-    }
-    for (up = nice_up(1.05 * e); up <= FRE_PRIVACY_EPSILON_MAX && !feasible_with(p, up, t);
-         up = nice_up(1.1 * up))
+    (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD, up < 1e9 ? up : 0);
+    for (up = fre_advice_nice(1.05 * e, true);
+         up <= FRE_PRIVACY_EPSILON_MAX && !feasible_with(p, up, t);
+         up = fre_advice_nice(1.1 * up, true))
         ;
-    if (up <= FRE_PRIVACY_EPSILON_MAX)
-        (void)snprintf(change + n, sizeof change - n, "%sraise --epsilon to %g", link, up);
-    else if (n == 0)
-        (void)snprintf(change, sizeof change, "change --sampling-rate or --budget-factor%s",
-                       r->cells_per_user > 1 ? ", or lower --max-cells-per-user" : "");
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the paper's accountant: --epsilon %.6g and --delta %.3g leave nothing for "
-                    "the noise at --sampling-rate %.6g and --threshold %llu: %s; or use "
-                    "--accountant joint",
-                    e, r->delta, (double)p->mechanism.p32 / (double)FRE_P_ONE,
-                    (unsigned long long)r->threshold, change);
+    (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, up);
+    (void)snprintf(why, sizeof why,
+                   "the paper's accountant: --epsilon %.6g and --delta %.3g leave nothing for the "
+                   "noise at --sampling-rate %.6g and --threshold %llu",
+                   e, r->delta, (double)p->mechanism.p32 / (double)FRE_P_ONE,
+                   (unsigned long long)r->threshold);
+    (void)snprintf(otherwise, sizeof otherwise,
+                   "change --sampling-rate or --budget-factor%s, or use --accountant joint",
+                   r->cells_per_user > 1 ? ", or lower --max-cells-per-user" : "");
+    return fre_advice_fail(&advice, err, why, otherwise);
 }
 
 static fre_status exhausted(const fre_plan *p, const fre_paper_share *s, fre_err *err)
 {
+    fre_advice advice = {.request = &p->request};
     double u = fmax(p->u, 0.1);
-    const char *fewer = p->request.cells_per_user > 1 ? "lower --max-cells-per-user, or " : "";
+    char why[200];
 
+    if (!err)
+        return FRE_E_INFEASIBLE;
     if (p->delta_sens < s->delta)
         return too_little(p, err);
     while (s->records * pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 && u < 1000)
         u *= 1.02;
-    if (u >= 1000)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the paper's accountant: the sensitivity bound alone fails with "
-                        "probability %.3g, more than --delta %.3g allows: %sraise "
-                        "--projection-dim above %u",
-                        fmin(1, s->factor * p->delta_sens), p->request.delta, fewer,
-                        p->mechanism.proj);
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the paper's accountant: the sensitivity bound alone fails with "
-                    "probability %.3g, more than --delta %.3g allows: %sraise "
-                    "--sensitivity-ratio to %.2f",
-                    fmin(1, s->factor * p->delta_sens), p->request.delta, fewer, u + 0.005);
+    (void)fre_advice_add(&advice, FRE_LEVER_RATIO, u < 1000 ? ceil(100 * u) / 100 : 0);
+    if (advice.n == 0 && p->request.proj > 0)
+        (void)fre_advice_add(&advice, FRE_LEVER_PROJECTION, 2 * p->mechanism.proj);
+    (void)snprintf(why, sizeof why,
+                   "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "
+                   "more than --delta %.3g allows",
+                   fmin(1, s->factor * p->delta_sens), p->request.delta);
+    return fre_advice_fail(&advice, err, why,
+                           p->request.cells_per_user > 1
+                               ? "lower --max-cells-per-user, or raise --sensitivity-ratio and "
+                                 "--projection-dim"
+                               : "raise --sensitivity-ratio and --projection-dim");
 }
 
 static void account(fre_plan *p, const fre_paper_share *s, double mu)
@@ -280,11 +273,17 @@ static fre_status plan_at(fre_plan *p, uint32_t k, fre_err *err)
     set_rate(p, &s);
     m->proj = k;
     m->cell_edge = fre_plan_cell_edge(&p->request, k);
-    if (m->dist.on && m->tau < 2)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the distributed mode needs a threshold of at least 2 on sampled counts: "
-                        "raise --threshold to %.0f",
-                        floor((double)FRE_P_ONE / (double)m->p32) + 1);
+    if (m->dist.on && m->tau < 2) {
+        fre_advice advice = {.request = &p->request};
+
+        if (err)
+            (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD,
+                                 floor((double)FRE_P_ONE / (double)m->p32) + 1);
+        return fre_advice_fail(&advice, err,
+                               "the distributed mode needs a threshold of at least 2 on sampled "
+                               "counts",
+                               "raise --threshold and --epsilon");
+    }
     delta = sensitivity(p, s.records);
     if (p->delta_sens >= s.delta || !calibrate_best(p, &s))
         return exhausted(p, &s, err);
@@ -316,7 +315,7 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_plan best;
     fre_status st = check(&p->request, err), last_st = FRE_OK;
-    fre_err why;
+    fre_err why = {""};
 
     if (st != FRE_OK)
         return st;
@@ -328,7 +327,8 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
     for (st = FRE_E_INFEASIBLE; k <= last; k++) {
         fre_plan at = *p;
 
-        last_st = plan_at(&at, k, &why);
+        /* the last one's reason, which takes a while */
+        last_st = plan_at(&at, k, err && k == last && st != FRE_OK ? &why : NULL);
         if (last_st != FRE_OK)
             continue;
         if (st != FRE_OK || at.mechanism.sigma < best.mechanism.sigma)
@@ -336,7 +336,7 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
         st = FRE_OK;
     }
     if (st != FRE_OK)
-        return fre_fail(err, last_st, "%s", why.text);
+        return err ? fre_fail(err, last_st, "%s", why.text) : last_st;
     *p = best;
     warn(p);
     if (p->mechanism.dist.on)

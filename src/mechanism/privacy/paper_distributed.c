@@ -1,10 +1,12 @@
 /* What the distributed mode adds to the paper's accountant [Fre-E2T, Privacy in Distributed
  * Settings, thm. distributed discrete Gaussian (complete version)]. */
 #include <math.h>
+#include <stdio.h>
 
 #include <fre/linalg.h>
 
 #include "paper.h"
+#include "planning.h"
 #include "special.h"
 
 /* What the sampler of dummy tags takes. */
@@ -58,15 +60,20 @@ static double least_gamma(const fre_paper_share *s, double p, double lambda)
 static fre_status too_many_dummies(const fre_plan *p, fre_err *err)
 {
     const fre_mechanism *m = &p->mechanism;
+    fre_advice advice = {.request = &p->request};
     double unit = pow(10, floor(log10(p->expected_dummies)) - 2);
+    char why[240];
 
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the paper's padding of the unreleased tags takes %.3g dummy reports (gamma "
-                    "%u, threshold %llu on sampled counts), more than --max-dummies %.3g: raise "
-                    "--max-dummies to %.3g, lower --threshold or --sampling-rate, or raise "
-                    "--epsilon",
-                    p->expected_dummies, m->dist.gamma, (unsigned long long)m->tau,
-                    p->request.max_dummies, ceil(p->expected_dummies / unit) * unit);
+    if (!err)
+        return FRE_E_INFEASIBLE;
+    (void)fre_advice_add(&advice, FRE_LEVER_DUMMIES, ceil(p->expected_dummies / unit) * unit);
+    (void)snprintf(why, sizeof why,
+                   "the paper's padding of the unreleased tags takes %.6g dummy reports (gamma %u, "
+                   "threshold %llu on sampled counts), more than --max-dummies %.6g",
+                   p->expected_dummies, m->dist.gamma, (unsigned long long)m->tau,
+                   p->request.max_dummies);
+    return fre_advice_fail(&advice, err, why,
+                           "lower --threshold or --sampling-rate, or raise --epsilon");
 }
 
 /* A padding that was asked for must do. */

@@ -1,6 +1,7 @@
 /* The planner: from a target to a mechanism whose account, recomputed for the mechanism exactly
  * as it will run, is within the target. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "compose.h"
@@ -187,14 +188,6 @@ void fre_plan_warn(fre_plan *p, const char *sentence)
 
 /* ---- the joint accountant's plan ---------------------------------------------------------- */
 
-/* Two significant digits, upwards: a number to put in an error message. */
-static double nice_up(double x)
-{
-    double unit = pow(10, floor(log10(x)) - 1);
-
-    return ceil(x / unit - 1e-9) * unit;
-}
-
 static bool feasible_with(const fre_plan_request *r, double threshold, double epsilon)
 {
     fre_plan_request try = *r;
@@ -214,16 +207,16 @@ static void suggest(const fre_plan_request *r, double *threshold, double *epsilo
     *threshold = *epsilon = 0;
     while (t < 1e6 && !feasible_with(r, fmin(2 * t, 1e6), r->epsilon))
         t *= 2;
-    for (up = nice_up(t * 1.05); t < 1e6 && up < 1e6 && *threshold <= 0; up = nice_up(up * 1.15)) {
+    for (up = fre_advice_nice(t * 1.05, true); t < 1e6 && up < 1e6 && *threshold <= 0; up = fre_advice_nice(up * 1.15, true)) {
         if (feasible_with(r, up, r->epsilon))
             *threshold = up;
     }
     while (e < FRE_PRIVACY_EPSILON_MAX &&
            !feasible_with(r, t0, fmin(2 * e, FRE_PRIVACY_EPSILON_MAX)))
         e *= 2;
-    for (up = nice_up(e * 1.02);
+    for (up = fre_advice_nice(e * 1.02, true);
          e < FRE_PRIVACY_EPSILON_MAX && up <= FRE_PRIVACY_EPSILON_MAX && *epsilon <= 0;
-         up = nice_up(up * 1.06)) {
+         up = fre_advice_nice(up * 1.06, true)) {
         if (feasible_with(r, t0, up))
             *epsilon = up;
     }
@@ -233,8 +226,9 @@ static void suggest(const fre_plan_request *r, double *threshold, double *epsilo
 static fre_status too_many_dummies(const fre_plan_request *r, fre_err *err)
 {
     fre_plan_request try = *r;
+    fre_advice advice = {.request = r};
     double lo = r->max_dummies, hi = fmax(2 * lo, 1), t;
-    char threshold[64] = "";
+    char why[120];
     int i;
 
     for (try.max_dummies = hi; !fre_search_feasible(&try) && hi < 1e17; try.max_dummies = hi) {
@@ -248,14 +242,15 @@ static fre_status too_many_dummies(const fre_plan_request *r, fre_err *err)
         else
             lo = try.max_dummies;
     }
+    (void)fre_advice_add(&advice, FRE_LEVER_DUMMIES, fre_advice_nice(hi, true));
     for (t = floor(0.95 * (double)r->threshold); t >= 2 && !feasible_with(r, t, r->epsilon);)
         t = floor(0.95 * t);
     if (t >= 2)
-        (void)snprintf(threshold, sizeof threshold, ", or lower --threshold to %.0f", t);
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the dummy reports that hide unreleased tags exceed --max-dummies %.6g: raise "
-                    "it to %.6g%s",
-                    r->max_dummies, nice_up(hi), threshold);
+        (void)fre_advice_add(&advice, FRE_LEVER_LESS_THRESHOLD, t);
+    (void)snprintf(why, sizeof why,
+                   "the dummy reports that hide unreleased tags exceed --max-dummies %.6g",
+                   r->max_dummies);
+    return fre_advice_fail(&advice, err, why, "raise it, or lower --threshold");
 }
 
 /* Greatest epsilon at which the table sampler's distance from the exact law, which counts
@@ -268,65 +263,114 @@ static double table_limit(const fre_plan_request *r)
     fre_plan_mechanism(&m, r);
     if (m.noise != FRE_NOISE_DISCRETE)
         return HUGE_VAL;
-    return floor(100 * log(0.05 * r->delta / fre_joint_table_gap(&m, &s))) / 100;
+    return log(0.05 * r->delta / fre_joint_table_gap(&m, &s));
+}
+
+static fre_status table_too_coarse(const fre_plan_request *r, fre_err *err)
+{
+    fre_advice advice = {.request = r};
+    fre_mechanism m;
+    fre_joint_step s = {.eps = r->epsilon};
+
+    fre_plan_mechanism(&m, r);
+    (void)fre_advice_add(&advice, FRE_LEVER_LESS_EPSILON, floor(10 * table_limit(r)) / 10);
+    (void)fre_advice_add(&advice, FRE_LEVER_DELTA,
+                         fre_advice_nice(40 * fre_joint_table_gap(&m, &s), true));
+    return fre_advice_fail(&advice, err,
+                           "users' noise is exact to 2^-100 only, too little at this --epsilon and "
+                           "--delta",
+                           "raise --delta and lower --epsilon");
+}
+
+/* Fewer cells a user, or curious users: half as many, until it does. */
+static void fewer(fre_advice *io, const fre_plan_request *r, fre_lever lever, uint32_t now,
+                  uint32_t least)
+{
+    fre_plan_request try = *r;
+    uint32_t n;
+
+    for (n = now / 2; n >= least && n > 0; n /= 2) {
+        if (lever == FRE_LEVER_CELLS)
+            try.cells_per_user = n;
+        else
+            try.dist.curious = n;
+        if (fre_search_feasible(&try)) {
+            (void)fre_advice_add(io, lever, n);
+            return;
+        }
+    }
 }
 
 /* The threshold, epsilon or whatever else would do. */
-static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
+static fre_status counts_exceed(const fre_plan_request *r, const char *what, fre_err *err)
 {
+    fre_advice advice = {.request = r};
     double threshold, epsilon;
-    char change[160] = "raise --threshold, --epsilon or --delta";
-    size_t n;
+    char why[200];
 
     suggest(r, &threshold, &epsilon);
     if (threshold <= 0 && epsilon <= 0 && r->sampling_rate <= 0 &&
-        fre_search_too_rare(r, fre_p32(fre_search_greatest(r))))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "--delta %.6g alone would allow publishing a sampled record outright at "
-                        "every sampling rate: lower --delta to at most 1/(10 N), N being the "
-                        "population, and below 0.01",
-                        r->delta);
-    if (threshold > 0 && epsilon > 0)
-        (void)snprintf(change, sizeof change, "raise --threshold to %.0f or --epsilon to %g",
-                       threshold, epsilon);
-    else if (threshold > 0)
-        (void)snprintf(change, sizeof change, "raise --threshold to %.0f", threshold);
-    else if (epsilon > 0)
-        (void)snprintf(change, sizeof change, "raise --epsilon to %g", epsilon);
-    n = strlen(change);
+        fre_search_too_rare(r, fre_p32(fre_search_greatest(r)))) {
+        (void)snprintf(why, sizeof why,
+                       "--delta %.6g alone would allow publishing a sampled record outright at "
+                       "every sampling rate",
+                       r->delta);
+        (void)fre_advice_add(&advice, FRE_LEVER_LESS_DELTA, fre_default_delta(r->population));
+        return fre_advice_fail(&advice, err, why,
+                               "lower --delta to at most 1/(10 N), N being the population, and "
+                               "below 0.01");
+    }
+    (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD, threshold);
+    (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, epsilon);
     if (r->dist.on && r->dist.curious > 1)
-        (void)snprintf(change + n, sizeof change - n, ", or lower --curious-users");
-    return fre_fail(err, FRE_E_INFEASIBLE,
-                    "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s: "
-                    "%s",
-                    r->epsilon, r->delta, (unsigned long long)r->threshold,
-                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate",
-                    change);
+        fewer(&advice, r, FRE_LEVER_CURIOUS, r->dist.curious, 1);
+    if (advice.n == 0 && r->cells_per_user > 1)
+        fewer(&advice, r, FRE_LEVER_CELLS, r->cells_per_user, 1);
+    (void)snprintf(why, sizeof why, "%s --epsilon %.6g, --delta %.3g with --threshold %llu%s", what,
+                   r->epsilon, r->delta, (unsigned long long)r->threshold,
+                   r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate");
+    return fre_advice_fail(&advice, err, why,
+                           r->sampling_rate > 0 ? "leave out --sampling-rate, or raise --threshold "
+                                                  "and --epsilon"
+                                                : "raise --threshold and --epsilon, or --delta");
+}
+
+/* Adding or removing a record costs ln(1/(1-p)) whatever else is done. */
+static fre_status below_coin(const fre_plan_request *r, fre_err *err)
+{
+    fre_advice advice = {.request = r};
+    uint64_t p32 = fre_p32(r->sampling_rate);
+    double least = fre_joint_epsilon_floor(p32, r->adjacency, r->cells_per_user);
+    double most = fre_search_greatest(r);
+    char why[200];
+
+    (void)fre_advice_add(&advice, FRE_LEVER_RATE, fre_advice_nice(most, false));
+    (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, fre_advice_nice(least, true));
+    (void)snprintf(why, sizeof why,
+                   "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
+                   "costs at --sampling-rate %.6g",
+                   r->epsilon, least, r->sampling_rate);
+    return fre_advice_fail(&advice, err, why, "lower --sampling-rate and raise --threshold");
 }
 
 static fre_status infeasible(const fre_plan_request *r, fre_err *err)
 {
     fre_plan_request free_of_bound = *r;
     fre_joint_step s;
-    fre_status st;
 
-    if (r->sampling_rate > 0) {
-        st = fre_joint_step_init(&s, fre_p32(r->sampling_rate), r->epsilon, r->adjacency,
-                                 r->cells_per_user, r->dist.on, err);
-        if (st != FRE_OK)
-            return st;
-    }
+    if (!err)
+        return FRE_E_INFEASIBLE;
+    if (r->sampling_rate > 0 &&
+        fre_joint_step_init(&s, fre_p32(r->sampling_rate), r->epsilon, r->adjacency,
+                            r->cells_per_user, r->dist.on, NULL) != FRE_OK)
+        return below_coin(r, err);
     if (r->epsilon > table_limit(r))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "users' noise is exact to 2^-100 only, too little at this --epsilon: %s "
-                        "to %.6g",
-                        table_limit(r) >= 1 ? "lower it" : "raise --delta, or lower --epsilon",
-                        table_limit(r));
+        return table_too_coarse(r, err);
     free_of_bound.max_dummies = 0;
     if (r->dist.on && r->max_dummies > 0 && !fre_search_feasible(r) &&
         fre_search_feasible(&free_of_bound))
         return too_many_dummies(r, err);
-    return counts_exceed(r, err);
+    return counts_exceed(r, "the counts alone exceed", err);
 }
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
@@ -425,11 +469,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
         log_sigma += step_to(&by, log_sigma, log(at.account.delta), log((close + most) / 2 * want));
     }
     if (isinf(least))
-        return fre_fail(err, FRE_E_INFEASIBLE, "no noise reaches --epsilon %.6g, --delta %.3g: %s",
-                        p->request.epsilon, p->request.delta,
-                        p->request.delta > 0.01
-                            ? "lower --delta to at most 1/(10 N), N being the population"
-                            : "raise --threshold or --epsilon");
+        return err ? counts_exceed(&p->request, "no noise reaches", err) : FRE_E_INFEASIBLE;
     *p = best;
     return FRE_OK;
 }
@@ -531,27 +571,44 @@ static void fill_distributed(fre_plan *p)
                          "add discrete noise: plan with --noise discrete before a collection.");
 }
 
+/* The mechanism alone. */
+static fre_status choose(fre_plan *p, const fre_plan_request *r, fre_err *err)
+{
+    fre_status st;
+
+    memset(p, 0, sizeof *p);
+    p->request = *r;
+    if (fpclassify(r->delta) == FP_ZERO)
+        p->request.delta = fre_default_delta(r->population);
+    st = check_request(&p->request, err);
+    if (st != FRE_OK)
+        return st;
+    fre_plan_mechanism(&p->mechanism, &p->request);
+    if (isinf(r->epsilon)) {
+        plan_without_privacy(p);
+        return FRE_OK;
+    }
+    return r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(p, err) : fre_plan_joint(p, err);
+}
+
+bool fre_plan_tried(const fre_plan_request *r)
+{
+    fre_plan p;
+
+    return choose(&p, r, NULL) == FRE_OK;
+}
+
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
 {
     fre_plan p;
-    fre_status st;
+    fre_status st = choose(&p, r, err);
 
-    memset(&p, 0, sizeof p);
-    p.request = *r;
-    if (fpclassify(r->delta) == FP_ZERO)
-        p.request.delta = fre_default_delta(r->population);
-    st = check_request(&p.request, err);
     if (st != FRE_OK)
         return st;
-    fre_plan_mechanism(&p.mechanism, &p.request);
     if (isinf(r->epsilon)) {
-        plan_without_privacy(&p);
         *out = p;
         return FRE_OK;
     }
-    st = r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(&p, err) : fre_plan_joint(&p, err);
-    if (st != FRE_OK)
-        return st;
     p.joint_epsilon = r->epsilon;
     if (r->accountant == FRE_ACCOUNTANT_PAPER)
         p.joint_epsilon = epsilon_of(&p, r->sensitivity);

@@ -25,6 +25,43 @@ void fre_plan_warn(fre_plan *p, const char *sentence);
 fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
+/* ---- advice ------------------------------------------------------------------------------- */
+
+/* Does the planner find a mechanism for this request? */
+bool fre_plan_tried(const fre_plan_request *r);
+
+/* Numbers of a request that may be changed, each in one direction. */
+typedef enum fre_lever {
+    FRE_LEVER_THRESHOLD,
+    FRE_LEVER_LESS_THRESHOLD,
+    FRE_LEVER_EPSILON,
+    FRE_LEVER_LESS_EPSILON,
+    FRE_LEVER_DELTA,
+    FRE_LEVER_LESS_DELTA,
+    FRE_LEVER_RATE,
+    FRE_LEVER_CELLS,
+    FRE_LEVER_CURIOUS,
+    FRE_LEVER_DUMMIES,
+    FRE_LEVER_RATIO,
+    FRE_LEVER_PROJECTION
+} fre_lever;
+
+/* "raise --threshold to 200 or raise --epsilon to 3": what was tried and does. */
+typedef struct fre_advice {
+    const fre_plan_request *request;
+    char text[400];
+    size_t n;
+} fre_advice;
+
+/* Two significant digits, upwards or downwards. */
+double fre_advice_nice(double x, bool up);
+/* Appends the change if a plan of the request with it, read as it is printed, is found; if not, a few that
+ * go somewhat farther.  value <= 0: nothing.  false: none does. */
+bool fre_advice_add(fre_advice *io, fre_lever lever, double value);
+/* "why: advice", or what to do otherwise where there is none; returns FRE_E_INFEASIBLE. */
+fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why,
+                           const char *otherwise);
+
 /* ---- search ------------------------------------------------------------------------------- */
 
 /* A choice of sampling rate and projection with its estimated noise and its padding. */

@@ -83,6 +83,26 @@ static void tabulate(rate_table *t)
 
 /* ---- several cells a user ----------------------------------------------------------------- */
 
+/* Do the counts alone exceed the target: of one cell, which is cheap to tell, or of all? */
+static bool counts_exceed(const fre_pld_cell *cell, uint32_t cells, const fre_plan_request *r,
+                          double least)
+{
+    fre_pld_cell alone = *cell;
+    bool exceed = true;
+    fre_pld d;
+
+    alone.mu = 0;
+    if (fre_pld_compose(&d, &alone, 1, r->epsilon, least, FRE_PLD_ESTIMATE, NULL) != FRE_OK)
+        return true;
+    exceed = fre_pld_delta(&d, r->epsilon) > r->delta;
+    fre_pld_wipe(&d);
+    if (exceed || fre_pld_compose(&d, &alone, cells, r->epsilon, least, FRE_PLD_ESTIMATE, NULL) != FRE_OK)
+        return true;
+    exceed = fre_pld_delta(&d, r->epsilon) > r->delta;
+    fre_pld_wipe(&d);
+    return exceed;
+}
+
 /* ln mu at which the composed delta is the whole target, from estimates; NaN: the counts alone exceed it. */
 static double composed_shift(const fre_mechanism *m, const fre_plan_request *r, double least)
 {
@@ -92,6 +112,8 @@ static double composed_shift(const fre_mechanism *m, const fre_plan_request *r, 
     double x = -1, slope = 10, before = 0, last = 0;
     int i;
 
+    if (counts_exceed(&cell, m->cells_per_user, r, least))
+        return (double)NAN;
     for (i = 0; i < 14 && x > -8; i++) {
         double excess = 1;
         fre_pld d;

@@ -1,0 +1,107 @@
+/* What would make an infeasible request feasible: changes of one number, each planned exactly as it is
+ * printed before it is proposed. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planning.h"
+
+#define TRIES 3
+
+typedef struct kind {
+    const char *text; /* "raise --threshold to " */
+    bool up, whole;
+    double most; /* of a number that is raised */
+} kind;
+
+static const kind kinds[] = {
+    [FRE_LEVER_THRESHOLD] = {"raise --threshold to ", true, true, 1e9},
+    [FRE_LEVER_LESS_THRESHOLD] = {"lower --threshold to ", false, true, 0},
+    [FRE_LEVER_EPSILON] = {"raise --epsilon to ", true, false, FRE_PRIVACY_EPSILON_MAX},
+    [FRE_LEVER_LESS_EPSILON] = {"lower --epsilon to ", false, false, 0},
+    [FRE_LEVER_DELTA] = {"raise --delta to ", true, false, 1e-2},
+    [FRE_LEVER_LESS_DELTA] = {"lower --delta to ", false, false, 0},
+    [FRE_LEVER_RATE] = {"lower --sampling-rate to ", false, false, 0},
+    [FRE_LEVER_CELLS] = {"lower --max-cells-per-user to ", false, true, 0},
+    [FRE_LEVER_CURIOUS] = {"lower --curious-users to ", false, true, 0},
+    [FRE_LEVER_DUMMIES] = {"raise --max-dummies to ", true, false, 1e18},
+    [FRE_LEVER_RATIO] = {"raise --sensitivity-ratio to ", true, false, 1000},
+    [FRE_LEVER_PROJECTION] = {"raise --projection-dim to ", true, true, FRE_PRIVACY_K_MAX},
+};
+
+double fre_advice_nice(double x, bool up)
+{
+    double unit = pow(10, floor(log10(x)) - 1), n = x / unit;
+
+    return (up ? ceil(n - 1e-9) : floor(n + 1e-9)) * unit;
+}
+
+static void set(fre_plan_request *r, fre_lever lever, double x)
+{
+    switch (lever) {
+    case FRE_LEVER_THRESHOLD:
+    case FRE_LEVER_LESS_THRESHOLD:
+        r->threshold = (uint64_t)x;
+        return;
+    case FRE_LEVER_EPSILON:
+    case FRE_LEVER_LESS_EPSILON:
+        r->epsilon = x;
+        return;
+    case FRE_LEVER_DELTA:
+    case FRE_LEVER_LESS_DELTA:
+        r->delta = x;
+        return;
+    case FRE_LEVER_RATE:
+        r->sampling_rate = x;
+        return;
+    case FRE_LEVER_CELLS:
+        r->cells_per_user = (uint32_t)x;
+        return;
+    case FRE_LEVER_CURIOUS:
+        r->dist.curious = (uint32_t)x;
+        return;
+    case FRE_LEVER_DUMMIES:
+        r->max_dummies = x;
+        return;
+    case FRE_LEVER_RATIO:
+        r->sensitivity_ratio = x;
+        return;
+    case FRE_LEVER_PROJECTION:
+        r->proj = (uint32_t)x;
+        return;
+    }
+}
+
+static bool works(const fre_advice *a, fre_lever lever, const char *digits)
+{
+    fre_plan_request r = *a->request;
+
+    set(&r, lever, strtod(digits, NULL));
+    return fre_plan_tried(&r);
+}
+
+bool fre_advice_add(fre_advice *io, fre_lever lever, double value)
+{
+    const kind *k = &kinds[lever];
+    char digits[32];
+    int i;
+
+    for (i = 0; i < TRIES && value > 0 && (!k->up || value <= k->most); i++) {
+        (void)snprintf(digits, sizeof digits, k->whole ? "%.0f" : "%.10g", value);
+        if (works(io, lever, digits)) {
+            io->n += (size_t)snprintf(io->text + io->n, sizeof io->text - io->n, "%s%s%s",
+                                      io->n > 0 ? " or " : "", k->text, digits);
+            return true;
+        }
+        value = fre_advice_nice(k->up ? 1.2 * value : value / 1.2, k->up);
+        if (k->whole && !k->up && value < 1)
+            return false;
+    }
+    return false;
+}
+
+fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why, const char *otherwise)
+{
+    return fre_fail(err, FRE_E_INFEASIBLE, "%s: %s", why, a->n > 0 ? a->text : otherwise);
+}
