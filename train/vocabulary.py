@@ -4,7 +4,9 @@ words from non-words and sentences from what only has their words.
     vocabulary.py TEXTS.jsonl... -o minilm-inverter.vocabulary.gguf [--leave-out pypi ...]
 
 TEXTS: as for prepare (`text`, `source`).  Kept are words that come at least twice, as hashes, and pairs
-that come at least three times; nothing else of a line is.  The form is in docs/formats.md; the program's
+that come at least three times; nothing else of a line is.  Left out are words of two letters that come
+less than twenty times, of three that come less than five times, and those that come at most five times and are a letter away, added, dropped or
+swapped inside, from one that comes a hundred times as often: most are slips ("begining").  The form is in docs/formats.md; the program's
 src/language/invert/vocabulary.c cuts and hashes words in the same way, which a test compares.
 """
 import argparse
@@ -17,6 +19,9 @@ import re
 import corpus
 
 WORDS_MIN, PAIRS_MIN = 2, 3
+SHORT_MIN = {2: 20, 3: 5}
+SLIP_MAX, SLIP_LENGTH, SLIP_RATIO = 5, 6, 100
+LETTERS = [bytes([c]) for c in b"abcdefghijklmnopqrstuvwxyz"]
 WORD = re.compile(rb"[a-z\x80-\xff]+(?:'[a-z\x80-\xff]+)*|[0-9][^ ]*")
 EDGE, NUMBER = b"", b"#"
 
@@ -38,6 +43,21 @@ def sentences(text):
     return re.split(r"(?<=[.?!]) +", text)
 
 
+def is_slip(word, single):
+    """A rare word beside a frequent one."""
+    if not word.isascii():
+        return False
+    if len(word) in SHORT_MIN:
+        return single[word] < SHORT_MIN[len(word)]
+    if len(word) < SLIP_LENGTH or single[word] > SLIP_MAX or b"'" in word:
+        return False
+    inside = range(1, len(word) - 1)
+    near = [word[:i] + word[i + 1:] for i in inside]
+    near += [word[:i] + word[i:i + 2][::-1] + word[i + 2:] for i in inside]
+    near += [word[:i] + x + word[i:] for i in range(1, len(word)) for x in LETTERS]
+    return any(other != word and single.get(other, 0) >= SLIP_RATIO * single[word] for other in near)
+
+
 def count(texts):
     single, pair = collections.Counter(), collections.Counter()
     for text in texts:
@@ -46,7 +66,7 @@ def count(texts):
             if line:
                 single.update([*line, EDGE])
                 pair.update(zip([EDGE, *line], [*line, EDGE]))
-    single = {w: n for w, n in single.items() if n >= WORDS_MIN}
+    single = {w: n for w, n in single.items() if n >= WORDS_MIN and not is_slip(w, single)}
     return single, {p: n for p, n in pair.items() if n >= PAIRS_MIN and p[0] in single and p[1] in single}
 
 

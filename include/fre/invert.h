@@ -189,7 +189,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out
 
 /** The same for the cells of one release, which lie apart: where two rows would get the same text (case
  * and marks aside), the one farther from it takes its next best text that no other row has, as long as
- * that is nearly as good (12 nats of score).  Else both keep it.  A text as near as the true one would
+ * that is nearly as good (30 nats of score).  Else both keep it.  A text as near as the true one would
  * be always stays. */
 FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversion *out,
                                                    const float *mu, const double *noise_std,

@@ -100,21 +100,23 @@ static void test_choice(void **state)
  * text with an unknown word only if that explains much. */
 static void test_telling(void **state)
 {
-    enum { WRONG, REAL, CUT, SIGN, ALL };
+    enum { WRONG, REAL, CUT, SIGN, MARKS, OPEN, TWICE, ALL };
     static const char *const text[ALL] = {"my phone is disypped", "my phone is broken",
-                                          "my phone is broken and the", "\U0001F680 my phone"};
+                                          "my phone is broken and the", "\U0001F680 my phone",
+                                          "is my phone broken??", "my phone (is broken",
+                                          "my my phone is broken"};
     static const struct {
         float away[ALL];
         double noise;
         const char *told;
     } row[] = {
-        {{0.2F, 0.3F, 0.25F, 0.9F}, 0, "My phone is broken"},
-        {{0.01F, 0.3F, 0.25F, 0.9F}, 0, "My phone is disypped"},
-        {{0.3F, 0.3F, 0.01F, 0.9F}, 0, "My phone is broken and the"},
-        {{0.6F, 0.65F, 0.9F, 0.55F}, 0, "My phone is broken"},
-        {{0.6F, 0.65F, 0.9F, 0.1F}, 0, "My phone"},
-        {{0.4F, 0.45F, 0.6F, 0.6F}, 0.4, "My phone is disypped"}, /* the noise may have moved it so far */
-        {{0.8F, 0.85F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
+        {{0.2F, 0.3F, 0.25F, 0.9F, 0.25F, 0.25F, 0.25F}, 0, "My phone is broken"},
+        {{0.01F, 0.3F, 0.25F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is disypped"},
+        {{0.3F, 0.3F, 0.01F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken and the"},
+        {{0.6F, 0.65F, 0.9F, 0.55F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken"},
+        {{0.6F, 0.65F, 0.9F, 0.1F, 0.9F, 0.9F, 0.9F}, 0, "My phone"},
+        {{0.4F, 0.45F, 0.6F, 0.6F, 0.9F, 0.9F, 0.9F}, 0.4, "My phone is disypped"}, /* the noise may have moved it so far */
+        {{0.8F, 0.85F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
     };
     fre_embedder *e = NULL;
     fre_inverter v = {.dim = 384, .telling = vocabulary, .tuning = inv_tuning_of(0, false)};

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """How many texts are wrong in a way that shows without the originals: one Markdown row a file.
 
-usage: wrong_texts.py FILE... [--words /usr/share/dict/words] [--known TEXTS] [--show]
+usage: wrong_texts.py FILE... [--words /usr/share/dict/words] [--known TEXTS] [--originals TEXTS] [--show]
 
 FILE, TEXTS: JSON lines (`text`; gzip too) or one text a line; a null text is left out.
 
 non-word: a text holds a word of two letters or more that is neither in --words (one a line, case
 aside; Debian's wamerican-large, say) nor among the words that come at least twice in --known, the
 originals, whose users write "lyft" and "cancelled".  Joined words count by their parts, and so does
-what stands before 's and n't; what holds a digit is no word.
+what stands before 's and n't; what holds a digit is no word.  With --originals, whose line i is what
+line i of each FILE was made from, words of a text's own original do not count: a name is not made up.
 
 cut: a text ends in a comma, in a word that no sentence ends in (articles, possessives, conjunctions:
 NEVER), or, unless it is a question, in a preposition that wants its noun (HARDLY).  "Turn it on" and
@@ -36,12 +37,12 @@ can could will would should shall may might has have had""".split())
 SUFFIX = re.compile(r"(?:'s|n't|'ll|'re|'ve|'d|'m|')$")
 
 
-def read(path):
+def read(path, all_lines=False):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as f:
         for line in f:
             text = json.loads(line)["text"] if line.startswith("{") else line.strip()
-            if text:
-                yield " ".join(text.split())
+            if text or all_lines:
+                yield " ".join((text or "").split())
 
 
 def vocabulary(a):
@@ -76,13 +77,14 @@ def is_cut(text):
     return not question and words[-1] in HARDLY
 
 
-def count(texts, known):
+def count(texts, known, originals=None):
     """The texts that are wrong, by kind."""
     seen = set()
     wrong = {"non-word": [], "cut": [], "repeated": []}
-    for text in texts:
+    for i, text in enumerate(texts):
         key = tuple(text_scores.words(text))
-        if non_words(text, known):
+        own = set(text_scores.words(originals[i])) if originals else set()
+        if set(non_words(text, known)) - own:
             wrong["non-word"].append(text)
         if is_cut(text):
             wrong["cut"].append(text)
@@ -97,15 +99,22 @@ def main():
     p.add_argument("files", nargs="+")
     p.add_argument("--words", default="/usr/share/dict/words")
     p.add_argument("--known")
+    p.add_argument("--originals")
     p.add_argument("--show", action="store_true")
     a = p.parse_args()
     known = vocabulary(a)
     print("| texts | n | non-word | cut | repeated | capital first |\n|---|---|---|---|---|---|")
     for path in a.files:
         texts = list(read(path))
+        originals = None
         if not texts:
             sys.exit(f"{path}: no text")
-        wrong = count(texts, known)
+        if a.originals:
+            rows, originals = list(read(path, True)), list(read(a.originals, True))
+            if len(rows) != len(originals):
+                sys.exit(f"{path}: {len(rows)} lines, and {len(originals)} originals")
+            originals = [o for row, o in zip(rows, originals) if row]
+        wrong = count(texts, known, originals)
         capital = sum(t[:1].isupper() for t in texts) / len(texts)
         shares = [f"{len(v)} ({100 * len(v) / len(texts):.1f} %)" for v in wrong.values()]
         print(f"| {path} | {len(texts)} | {' | '.join(shares)} | {100 * capital:.0f} % |")

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEARLY 12.0 /* nats of score that a text of one's own may cost */
+#define NEARLY 30.0 /* nats of score that a text of one's own may cost */
 
 static const uint8_t table_key[32]; /* texts come from our own search: no flooding */
 

@@ -166,6 +166,7 @@ typedef struct inv_usage {
                          neighbours a, b, edges of sentences included */
     double end;       /* ln p(a sentence ends here | its last word), of the last one */
     uint32_t unknown; /* words of more than one byte that are not in it */
+    uint32_t doubled; /* words said twice running, as no public text has them */
 } inv_usage;
 
 inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text);
@@ -360,7 +361,7 @@ fre_status inv_finals(fre_inverter *v, inv_state *state, uint32_t n, fre_err *er
 
 /* ---- texts of one release, apart ------------------------------------------------------------ */
 
-#define INV_OTHERS 7u
+#define INV_OTHERS 15u
 
 /* What a row could have said instead, best first. */
 typedef struct inv_others {

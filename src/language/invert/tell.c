@@ -5,6 +5,7 @@
  * that were found for it, and public data. */
 #include "invert_private.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,25 @@ static bool is_of_text(const char *text, const char *word, size_t len)
     return false;
 }
 
-/* Every word is one of public text, of the corpus or of `source` (NULL: none), and the end is one. */
+/* The end of a sentence as people write it: a letter, one mark or three dots, a closing quote or bracket,
+ * and brackets that were opened are closed. */
+static bool ends_well(const char *text)
+{
+    const size_t n = strlen(text);
+    const unsigned char last = n > 0 ? (unsigned char)text[n - 1] : ' ';
+    const char before = n > 1 ? text[n - 2] : 'a';
+    int open = 0;
+
+    for (const char *s = text; *s; s++)
+        open += (*s == '(') - (*s == ')' && open > 0);
+    if (open > 0 || !(last >= 0x80 || isalnum(last) || strchr(".?!)\"'%", last)))
+        return false;
+    return !strchr(".?!", last) || !strchr(".?!,;:", before) ||
+           (n > 3 && strcmp(text + n - 3, "...") == 0 && isalnum((unsigned char)text[n - 4]));
+}
+
+/* Every word is one of public text, of the corpus or of `source` (NULL: none), none is said twice running, and
+ * the end is one. */
 static bool is_sound(const inv_vocabulary *v, const inv_index *corpus, const char *source,
                      const char *text)
 {
@@ -64,6 +83,8 @@ static bool is_sound(const inv_vocabulary *v, const inv_index *corpus, const cha
     uint32_t known = 0;
 
     if (u.end < END_LEAST && !(source && inv_vocabulary_read(v, source).end < END_LEAST))
+        return false;
+    if (u.doubled > 0 || !ends_well(text))
         return false;
     for (const char *s = text; u.unknown > known && *s; s += strcspn(s, " "), s += *s == ' ') {
         const size_t n = bare(s);

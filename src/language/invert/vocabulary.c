@@ -305,6 +305,7 @@ inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text)
             const uint32_t word = number_of(v, read_word(s, &n));
 
             u.unknown += word == NONE && n > 1;
+            u.doubled += word != NONE && word == last && !(pair_share(v, word, word) > 0);
             u.together += together(v, last, word);
             last = word;
         } else if (strchr(".?!", *s) && s[1] == ' ') {
