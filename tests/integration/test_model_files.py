@@ -234,9 +234,6 @@ def test_verify(fre):
     assert seen["returned"] == sum(s["own"] for s in seen["sentences"]) >= 17
     assert abs(seen["mean_distance"] - sum(s["distance"] for s in seen["sentences"]) / 20) < 1e-9
     assert seen["mean_similarity"] > 0.8
-    shown = fre("model", "verify", "--effort", "1")
-    assert shown.code == 0 and shown.out.endswith("\npassed\n")
-    assert shown.out.count(" yes\n") == seen["returned"]
 
 
 # ---- the bridge -------------------------------------------------------------------------------
@@ -267,12 +264,14 @@ def test_bridge(fre, tmp_path):
     assert shown["kind"] == "bridge" and shown["source"] == "made up"
     assert shown["embedder_sha256"] != shown["to_embedder_sha256"]
     assert "384 to 384\n" in fre("model", "info", "other.bridge.gguf").out
-    verified = fre("model", "verify", "--embedder", other, "--json")
-    assert verified.code == 0, verified.err
+    verified = fre("model", "verify", "--embedder", other, "--effort", "1")
+    assert verified.code == 0 and verified.out.endswith("\npassed\n"), verified.err
+    assert verified.out.count(" yes\n") >= 17
 
     (tmp_path / "in.txt").write_text(
         "tell me a joke\n" * 400 + "Wie wird das Wetter morgen in der Stadt\n" * 400)
-    done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET, *SEED)
+    done = fre("synthesize", "in.txt", "-o", "out", "--embedder", other, *BUDGET, *SEED,
+               "--effort", "1")
     assert done.code == 0, done.err
     release = json.loads((tmp_path / "out" / "release.json").read_text())
     assert release["models"]["bridge"]["sha256"] == shown["sha256"]

@@ -56,7 +56,7 @@ def test_release(fre, tmp_path, corpus):
 
 def test_texts_are_written(fre, tmp_path, corpus):
     """The whole of Algorithm 1 with the bundled models: what many share comes out."""
-    done = fre("synthesize", corpus.name, "-o", "out", *BUDGET)
+    done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, "--effort", "1")
     assert done.code == 0, done.err
     cells = [json.loads(line) for line in
              (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines()]
