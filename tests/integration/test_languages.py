@@ -5,7 +5,7 @@ import json
 import numpy
 import pytest
 
-from conftest import BUDGET, MODELS, NO_TEXT, texts
+from conftest import BUDGET, MODELS, NO_TEXT, SEED, texts
 
 FOREIGN = "many texts are in a language that the embedder was not made for"
 
@@ -92,20 +92,25 @@ SIGNS = ["👍 thanks", "play some jazz music 🎷🎷", "what is my balance �
 KNOWN = ["thanks", "play some jazz music", "what is my balance"]
 
 
+def plain(text):
+    return text.lower().rstrip(".?!")
+
+
 def test_no_signs_are_invented(fre, tmp_path):
     """To the embedder one emoji is any other: texts say what is known, in every kind of search, and nothing
     in its place; one word of a script that it does not know costs no other."""
     lines = [t for t in [*SIGNS, "tell me a joke"] for _ in range(300)]
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
     (tmp_path / "d.txt").write_text("".join(line + "\n" for line in SIGNS))
-    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, "--effort", "1",
+               "--ledger", "none")
     assert done.code == 0, done.err
-    said = [cell["text"].lower() for cell in of(tmp_path / "out/synthetic.jsonl")]
+    said = [plain(cell["text"]) for cell in of(tmp_path / "out/synthetic.jsonl")]
     assert sorted(said) == sorted([*KNOWN, "tell me a joke"])
     (tmp_path / "e.txt").write_text("ꦲꦏ꧀ꦱꦫ what is my balance\nthanks 🙏 for your help\n")
     assert fre("embed", "e.txt", "-o", "e.npy").code == 0
     done = fre("invert", "e.npy", "-o", "-", "--effort", "2")
-    said = [json.loads(line)["text"].lower() for line in done.out.splitlines()]
+    said = [plain(json.loads(line)["text"]) for line in done.out.splitlines()]
     assert said == ["what is my balance", "thanks for your help"]
     assert fre("embed", "d.txt", "-o", "d.npy").code == 0
     public = [f"{sign} {text}" for text in KNOWN for sign in "🚀👍🧿"]
@@ -115,7 +120,7 @@ def test_no_signs_are_invented(fre, tmp_path):
         done = fre("invert", "d.npy", "-o", "-", *way, "--public-corpus", "mixed.txt",
                    "--effort", "1")
         assert done.code == 0, done.err
-        said = [json.loads(line)["text"].lower() for line in done.out.splitlines()]
+        said = [plain(json.loads(line)["text"]) for line in done.out.splitlines()]
         assert said == KNOWN, way
     (tmp_path / "signs.txt").write_text("".join(f"{sign}\n" for sign in "🚀👍🧿"))
     done = fre("invert", "d.npy", "-o", "none.jsonl", "--inverter", "search", "--public-corpus",
