@@ -608,7 +608,9 @@ static void distributed_refusals(void **state)
     r.threshold = 2;
     r.delta = 0.3;
     refused(&r, FRE_E_INFEASIBLE,
-            "threshold of at least 2 on sampled counts: raise --threshold to 3");
+            "threshold of at least 2 on sampled counts: raise --threshold to 5");
+    r.threshold = 5; /* 3 has two sampled counts, but leaves nothing for the noise */
+    assert_true(plan_of(&r).account.delta <= r.delta);
     r = distributed(8, 0.5, 4);
     r.dist.phi = 1;
     refused(&r, FRE_E_USAGE, "phi");

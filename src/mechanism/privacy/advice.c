@@ -95,6 +95,8 @@ bool fre_advice_add(fre_advice *io, fre_lever lever, double value)
             return true;
         }
         value = fre_advice_nice(k->up ? 1.2 * value : value / 1.2, k->up);
+        if (k->whole)
+            value = k->up ? ceil(value) : floor(value);
         if (k->whole && !k->up && value < 1)
             return false;
     }
