@@ -127,6 +127,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], f
                                                   fre_err *err);
 /** 2*n lower-case digits and a NUL. */
 FRE_API void fre_hex(char *out, const uint8_t *p, size_t n);
+#define FRE_PERCENT_BYTES 16u
+/** A share in 0..1 for people, two digits: "0.5 %", "12 %", "100 %". */
+FRE_API void fre_percent(char out[FRE_PERCENT_BYTES], double share);
 /** Exactly n bytes from 2*n digits; false otherwise. */
 FRE_API FRE_MUST_CHECK bool fre_unhex(uint8_t *out, size_t n, const char *hex);
 

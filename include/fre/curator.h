@@ -25,12 +25,13 @@ extern "C" {
 #endif
 
 /** What the run saw.  PRIVATE: for the curator's own eyes, never written to the folder.  A dry run
- * has the first two lines. */
+ * has all but `contributed`, `cells`, text.foreign and text.truncated. */
 typedef struct fre_curator_stats {
     uint64_t records, users, distinct, empty, invalid;
     uint64_t counted;          /**< records that may count, by users and cells_per_user ... */
     uint64_t repeated_records; /**< ... those among them of a text that at least plan.threshold ... */
     uint64_t repeated_texts;   /**< ... users hold, and how many such texts there are */
+    uint64_t wordless;         /**< records that cannot count: without a word the embedder knows */
     uint64_t contributed, cells;
     fre_text_counts text; /**< of the records read; text.empty and text.unknown: skipped */
 } fre_curator_stats;

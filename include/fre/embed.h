@@ -11,6 +11,7 @@
 #include <fre/corpus.h>
 #include <fre/model.h>
 #include <fre/prior.h>
+#include <fre/survey.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -87,6 +88,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_embed_texts_marked(fre_embedder *e, float 
 FRE_API FRE_MUST_CHECK fre_status fre_embedder_mark_unknown(const fre_embedder *e, fre_buf *out,
                                                             size_t *unknown, const char *text,
                                                             size_t len, char mark);
+/** The marks of a text that its tokens alone tell, which takes no encoding: FRE_TEXT_FOREIGN may be
+ * missing, the others are those of fre_embed_texts_marked.  For any number of threads at once.
+ * FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_look(const fre_embedder *e, uint8_t *mark,
+                                                    const char *text, size_t len);
+/** What a fre_survey asks (fre_survey_opts.kind): ctx is a fre_embedder. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_kind(void *ctx, fre_survey_kind *out,
+                                                    const char *text, size_t len);
 /** A row of zeros. */
 FRE_API bool fre_embed_is_blank(const float *row, size_t dim);
 /* ---- languages ---------------------------------------------------------------------------------- */

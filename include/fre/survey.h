@@ -15,6 +15,13 @@
 extern "C" {
 #endif
 
+/** What a text, or a row, holds for those who embed it. */
+typedef enum fre_survey_kind {
+    FRE_SURVEY_WORDS,  /**< something that is embedded */
+    FRE_SURVEY_EMPTY,  /**< nothing at all; a row of zeros */
+    FRE_SURVEY_UNKNOWN /**< no word that the embedder knows */
+} fre_survey_kind;
+
 typedef struct fre_survey_opts {
     uint32_t cells_per_user; /**< >= 1: a user's first so many distinct texts count */
     uint64_t population;     /**< more users are refused; 0: no bound */
@@ -22,11 +29,15 @@ typedef struct fre_survey_opts {
     /** Told of each record that fre_survey_add_corpus takes; NULL: nobody. */
     void (*seen)(void *ctx, const fre_record *rec);
     void *seen_ctx;
+    /** Told each distinct text once; NULL: all hold words.  FRE_E_NOMEM, FRE_E_DATA. */
+    fre_status (*kind)(void *ctx, fre_survey_kind *out, const char *text, size_t len);
+    void *kind_ctx;
 } fre_survey_opts;
 
 /** A user without a name is one for each record. */
 typedef struct fre_survey_counts {
     uint64_t records, users, distinct, empty, invalid;
+    uint64_t no_word, unknown; /**< records that cannot count: of texts that are empty, unknown */
     uint64_t counted;          /**< records that may count, under cells_per_user */
     uint64_t repeated_texts;   /**< distinct texts that at least `threshold` users hold ... */
     uint64_t repeated_records; /**< ... and the counted records of them */
@@ -60,6 +71,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_end_rows(const fre_survey *s, fre_e
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus,
                                                         fre_err *err);
 FRE_API void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold);
+/** FRE_E_NOINPUT: there was no record; FRE_E_DATA: there is none that can count, since no text holds a
+ * word.  Nothing can be released from either.  input: a name for the message. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_check_any(const fre_survey *s, const char *input,
+                                                       fre_err *err);
 /** Marks of what was added as texts, and as rows; borrowed, not NULL. */
 FRE_API fre_overlap_set *fre_survey_texts(fre_survey *s);
 FRE_API fre_overlap_set *fre_survey_rows(fre_survey *s);

@@ -133,6 +133,9 @@ extern const cli_command cli_cmd_synthesize, cli_cmd_plan, cli_cmd_account, cli_
 /* The command that argv[0..] names; *used: words consumed (1 or 2).  NULL: none; err says so. */
 const cli_command *cli_find_command(int argc, char *const *argv, int *used, fre_err *err);
 
+/* Is it the first word of commands of two, as "model" of "model list"? */
+bool cli_is_group(const char *word);
+
 /* ---- args.c: tables and values ------------------------------------------------------------- */
 
 /* A command's own arguments, then the common ones. */
@@ -165,6 +168,8 @@ const char *cli_nearest(const char *word, const char *const *candidates, size_t 
 
 void cli_print_overview(FILE *f);
 void cli_print_help(FILE *f, const cli_command *cmd);
+/* The commands of a group, whose first word is given. */
+void cli_print_group(FILE *f, const char *word);
 void cli_print_man(FILE *f);
 /* shell: "bash", "zsh" or "fish". */
 void cli_print_completion(FILE *f, const char *shell);

@@ -29,6 +29,10 @@ static fre_status run_help(cli *c, fre_err *err)
         cli_print_overview(stdout);
         return FRE_OK;
     }
+    if (c->n_positional == 1 && cli_is_group(c->positional[0])) {
+        cli_print_group(stdout, c->positional[0]);
+        return FRE_OK;
+    }
     for (size_t i = 0; i < c->n_positional; i++) {
         snprintf(buffer[i], sizeof buffer[i], "%s", c->positional[i]);
         words[i] = buffer[i];

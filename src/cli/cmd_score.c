@@ -263,7 +263,8 @@ static fre_status open_corpus(job *j, fre_err *err)
         return fre_fail(err, FRE_E_NOINPUT,
                         "'%.200s' is a folder, but not a release: it has no " SYNTHETIC, path);
     st = cli_corpus_opts(&opts, j->c, err);
-    opts.empty_ok = opts.null_text = is_synthetic(j->path);
+    opts.empty_ok = is_synthetic(j->path);
+    opts.null_text = true; /* a line that nobody could put into words, wherever it lies */
     if (st == FRE_OK)
         st = fre_corpus_open(&j->corpus, j->path, &opts, err);
     if (st != FRE_OK)

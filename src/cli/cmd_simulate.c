@@ -68,6 +68,7 @@ static cli_survey survey_of(const fre_survey_counts *n, uint64_t threshold)
     return (cli_survey){.records = n->records,
                         .users = n->users,
                         .distinct = n->distinct,
+                        .wordless = n->no_word + n->unknown,
                         .counted = n->counted,
                         .repeated_texts = n->repeated_texts,
                         .repeated_records = n->repeated_records,
@@ -335,9 +336,9 @@ static json_t *private_json(const fre_simulation *s)
     return json_pack(
         "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
         "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
-        "input", cli_input_json(&s->input), "empty", (json_int_t)s->empty, "invalid",
+        "input", cli_input_json(&s->input), "empty", (json_int_t)(s->empty + s->survey.no_word), "invalid",
         (json_int_t)s->invalid, "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
-        (json_int_t)s->records, "distinct", (json_int_t)s->survey.distinct, "counted",
+        (json_int_t)(s->records - s->survey.no_word), "distinct", (json_int_t)s->survey.distinct, "counted",
         (json_int_t)s->survey.counted, "repeated_texts", (json_int_t)s->survey.repeated_texts,
         "repeated_records", (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
         (json_int_t)s->silent, "lost", (json_int_t)s->lost, "repeated", (json_int_t)s->repeated,
@@ -425,7 +426,8 @@ static fre_status run(cli *c, fre_err *err)
     else if (!c->quiet)
         print_results(c, s, list, n);
     if (!c->quiet)
-        cli_print_input(c, false, &s->input, s->records, s->empty, s->invalid);
+        cli_print_input(c, false, &s->input, s->records - s->survey.no_word,
+                        s->empty + s->survey.no_word, s->invalid);
     warn(c, s);
     free(list);
     fre_simulation_free(s);

@@ -80,11 +80,12 @@ fre_search_opts cli_search_opts(const cli *c)
 /* On a terminal, whose data this is is asked.  An empty answer: the same, which costs no privacy. */
 static bool ask_same_data(void *ctx, const fre_ledger_overlap *older)
 {
-    char line[16] = "";
+    char line[16] = "", share[FRE_PERCENT_BYTES];
 
     (void)ctx;
+    fre_percent(share, older->share);
     cli_progress_end();
-    fprintf(stderr, "About %.2g %% of this data is also in ", 100 * older->share);
+    fprintf(stderr, "About %s of this data is also in ", share);
     if (older->name[0]) {
         fputc('\'', stderr);
         cli_print_safe(stderr, older->name, 0);
@@ -130,6 +131,7 @@ static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
     return (cli_survey){.records = s->records,
                         .users = s->users,
                         .distinct = s->distinct,
+                        .wordless = s->wordless,
                         .counted = s->counted,
                         .repeated_texts = s->repeated_texts,
                         .repeated_records = s->repeated_records,
@@ -228,8 +230,6 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, r->resume_left != NULL, w->leftover);
     w->n_public = w->n;
     add_warning(w, r->ledger_note[0] != '\0', r->ledger_note);
-    add_warning(w, s->records == 0,
-                "no text was read: the input holds none, or only empty ones");
     add_warning(w, cli_unknown_warning(&s->text) != NULL, cli_unknown_warning(&s->text));
     add_warning(w, cli_foreign_warning(&s->text) != NULL, cli_foreign_warning(&s->text));
     add_warning(w, s->text.truncated > 0,
@@ -292,23 +292,39 @@ static json_t *ledger_json(const fre_release *r)
                      cli_budget_json(s->budget_delta));
 }
 
+/* A dry run did not measure it. */
+static json_t *measured(const fre_release *r, uint64_t count)
+{
+    return r->dry_run ? json_null() : json_integer((json_int_t)count);
+}
+
+static json_t *seconds_json(const fre_release *r)
+{
+    const double *t = r->seconds;
+
+    return json_pack("{s:o, s:o, s:o}", "embedding", r->dry_run ? json_null() : json_real(t[0]),
+                     "counting", r->dry_run ? json_null() : json_real(t[1]), "inversion",
+                     r->dry_run ? json_null() : json_real(t[2]));
+}
+
 /* What is not covered by the claim: exact counts, how long they took, warnings about texts. */
 static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:f, s:f, "
-                     "s:f}, s:o, s:o}",
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, "
+                     "s:o, s:o}",
                      "input", cli_input_json(&r->input), "records",
-                     (json_int_t)(s->records - s->text.empty), "users", (json_int_t)s->users, "counted",
-                     (json_int_t)s->counted, "repeated_texts", (json_int_t)s->repeated_texts,
-                     "repeated_records", (json_int_t)s->repeated_records, "contributed", (json_int_t)s->contributed,
-                     "distinct", (json_int_t)s->distinct, "empty", (json_int_t)(s->empty + s->text.empty), "invalid",
-                     (json_int_t)s->invalid, "truncated", (json_int_t)s->text.truncated, "unknown",
-                     (json_int_t)s->text.unknown, "foreign",
-                     (json_int_t)s->text.foreign, "cells", (json_int_t)s->cells, "seconds", "embedding",
-                     r->seconds[0], "counting", r->seconds[1], "inversion", r->seconds[2], "ledger",
-                     ledger_json(r), "warnings", warnings_json(w, w->n_public, w->n));
+                     (json_int_t)(s->records - s->text.empty), "users", (json_int_t)s->users,
+                     "counted", (json_int_t)s->counted, "repeated_texts",
+                     (json_int_t)s->repeated_texts, "repeated_records",
+                     (json_int_t)s->repeated_records, "contributed", measured(r, s->contributed),
+                     "distinct", (json_int_t)s->distinct, "empty",
+                     (json_int_t)(s->empty + s->text.empty), "invalid", (json_int_t)s->invalid,
+                     "truncated", measured(r, s->text.truncated), "unknown",
+                     (json_int_t)s->text.unknown, "foreign", measured(r, s->text.foreign), "cells",
+                     measured(r, s->cells), "seconds", seconds_json(r), "ledger", ledger_json(r),
+                     "warnings", warnings_json(w, w->n_public, w->n));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
@@ -335,8 +351,8 @@ static void print_stats(const cli *c, const fre_release *r)
             " empty and %" PRIu64 " of unknown\ntokens skipped, %" PRIu64 " invalid, %" PRIu64
             " truncated; %" PRIu64
             " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
-            s->records, s->distinct, s->empty, s->text.unknown, s->invalid, s->text.truncated, s->cells, r->seconds[0],
-            r->seconds[1], r->seconds[2]);
+            s->records - s->text.empty, s->distinct, s->empty + s->text.empty, s->text.unknown,
+            s->invalid, s->text.truncated, s->cells, r->seconds[0], r->seconds[1], r->seconds[2]);
 }
 
 /* Without a budget nothing is ever refused, so it is said what has come together. */
@@ -384,8 +400,8 @@ static fre_status run(cli *c, fre_err *err)
     if (!c->json)
         print_stats(c, r);
     if (!c->quiet)
-        cli_print_input(c, r->dry_run, &r->input, r->stats.records, r->stats.empty,
-                        r->stats.invalid);
+        cli_print_input(c, r->dry_run, &r->input, r->stats.records - r->stats.text.empty,
+                        r->stats.empty + r->stats.text.empty, r->stats.invalid);
     print_spent(c, r);
     for (size_t i = 0; i < w.n_shown; i++)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);

@@ -20,6 +20,16 @@ static bool starts_with_word(const char *name, const char *word)
     return strncmp(name, word, n) == 0 && (name[n] == '\0' || name[n] == ' ');
 }
 
+bool cli_is_group(const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; n > 0 && i < cli_n_commands; i++)
+        if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
+            return true;
+    return false;
+}
+
 static fre_status refuse_group(const char *word, fre_err *err)
 {
     char list[120] = "";

@@ -113,6 +113,26 @@ void cli_print_help(FILE *f, const cli_command *cmd)
     print_example(f, cmd->example);
 }
 
+static void print_command(FILE *f, const cli_command *cmd)
+{
+    const size_t column = (size_t)fprintf(f, "  %s", cmd->name);
+
+    cli_wrap(f, cmd->summary, 18, column);
+}
+
+void cli_print_group(FILE *f, const char *word)
+{
+    const size_t n = strlen(word);
+
+    cli_styled(f, CLI_BOLD, "Usage:");
+    fprintf(f, " " CLI_PROGRAM " %s COMMAND [arguments]\n", word);
+    print_heading(f, "Commands");
+    for (size_t i = 0; i < cli_n_commands; i++)
+        if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
+            print_command(f, cli_commands[i]);
+    fprintf(f, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.\n", word);
+}
+
 void cli_print_overview(FILE *f)
 {
     cli_styled(f, CLI_BOLD, "Usage:");
@@ -122,9 +142,7 @@ void cli_print_overview(FILE *f)
              "of them have in common.",
              0, 0);
     print_heading(f, "Commands");
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        size_t column = (size_t)fprintf(f, "  %s", cli_commands[i]->name);
-        cli_wrap(f, cli_commands[i]->summary, 18, column);
-    }
+    for (size_t i = 0; i < cli_n_commands; i++)
+        print_command(f, cli_commands[i]);
     fputs("\n'" CLI_PROGRAM " help COMMAND' explains one of them, with an example.\n", f);
 }

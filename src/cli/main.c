@@ -146,6 +146,11 @@ static int finish(const cli *c, const char *name, fre_status st, const fre_err *
     return fre_status_exit_code(st);
 }
 
+static bool is_help(const char *arg)
+{
+    return strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0;
+}
+
 int main(int argc, char **argv)
 {
     static cli c;
@@ -166,9 +171,13 @@ int main(int argc, char **argv)
         cli_print_overview(stderr);
         return fre_status_exit_code(FRE_E_USAGE);
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+    if (is_help(argv[1])) {
         cli_print_overview(stdout);
         return finish(&c, "help", FRE_OK, &err);
+    }
+    if (argc > 2 && cli_is_group(argv[1]) && is_help(argv[2])) {
+        cli_print_group(stdout, argv[1]);
+        return finish(&c, argv[1], FRE_OK, &err);
     }
     if (strcmp(argv[1], "--version") == 0)
         cmd = &cli_cmd_version;

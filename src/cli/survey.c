@@ -33,6 +33,10 @@ void cli_survey_print(const cli *c, const cli_survey *s)
                 plural(s->distinct), s->threshold, s->repeated_texts, plural(s->repeated_texts),
                 s->repeated_records, s->counted,
                 s->counted ? 100.0 * (double)s->repeated_records / (double)s->counted : 0.0);
+    if (!c->json && s->wordless > 0)
+        fprintf(stderr,
+                "No word that the embedder knows: %" PRIu64 " record%s, which cannot count.\n",
+                s->wordless, plural(s->wordless));
     if (warning)
         cli_warn(c, "(not for publication) %s", warning);
 }

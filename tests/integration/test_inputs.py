@@ -257,12 +257,6 @@ def test_dry_run_reads_the_whole_input(fre, tmp_path):
     assert not [p for p in tmp_path.iterdir() if "out" in p.name]
 
 
-def test_an_input_without_text_is_named(fre, tmp_path):
-    (tmp_path / "blank.txt").write_text("  \n\n")
-    done = fre("synthesize", "blank.txt", "-o", "out", "--epsilon", "4", "--population", "10")
-    assert done.code == 0 and "no text was read" in done.err
-
-
 def release(tmp_path, name):
     return json.loads((tmp_path / name / "release.json").read_text())
 

@@ -7,7 +7,7 @@ import pytest
 
 from conftest import BUDGET, MODELS, NO_TEXT, SEED, texts
 
-FOREIGN = "many texts are in a language that the embedder was not made for"
+FOREIGN = "many texts are not what the embedder was made for (in another language, or hardly any words)"
 
 
 @pytest.mark.parametrize("sentence", ["帮我设一个明天早上七点的闹钟", "Wie wird das Wetter morgen in der Stadt",

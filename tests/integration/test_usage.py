@@ -40,6 +40,19 @@ def test_help(fre, name):
     assert "\nExample:\n  " in done.out
 
 
+@pytest.mark.parametrize("word", ["model", "ledger"])
+def test_help_of_a_group(fre, word):
+    """The first word of commands of two: the list of them, with what each does."""
+    shown = fre("help", word)
+    assert shown.code == 0 and shown.err == ""
+    assert shown.out.startswith(f"Usage: fre-e2t {word} COMMAND")
+    overview = fre("help").out
+    for name in (n for n in COMMANDS if n.startswith(word + " ")):
+        line = re.search(rf"(?m)^  {name} .*$", overview).group()
+        assert line in shown.out
+    assert fre(word, "--help").out == fre(word, "-h").out == shown.out
+
+
 def test_help_begins_with_what_a_beginner_needs(fre):
     shown = fre("synthesize", "--help").out
     order = ["Output:", "--output", "Input:", "--text-field", "--user-field", "Budget:",

@@ -48,6 +48,13 @@ fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...)
     return s;
 }
 
+void fre_percent(char out[FRE_PERCENT_BYTES], double share)
+{
+    const double percent = 100 * share;
+
+    (void)snprintf(out, FRE_PERCENT_BYTES, percent < 9.5 ? "%.2g %%" : "%.0f %%", percent);
+}
+
 const char *fre_core_errno_text(int e)
 {
     const char *text = strerrordesc_np(e);

@@ -15,7 +15,8 @@ struct fre_survey {
     fre_keymap texts, users;
     uint64_t *holders; /* of each text: counted records */
     uint32_t *held;    /* cells_per_user texts of each user, FRE_KEYMAP_NONE where fewer */
-    size_t cap_holders, cap_held;
+    uint8_t *kind;     /* of each text: fre_survey_kind */
+    size_t cap_holders, cap_held, cap_kind;
     fre_overlap_set *text_marks, *row_marks;
     fre_survey_counts counts;
     uint64_t unusable; /* rows */
@@ -58,8 +59,11 @@ void fre_survey_free(fre_survey *s)
         fre_wipe(s->holders, s->cap_holders * sizeof *s->holders);
     if (s->held)
         fre_wipe(s->held, s->cap_held * sizeof *s->held);
+    if (s->kind)
+        fre_wipe(s->kind, s->cap_kind);
     free(s->holders);
     free(s->held);
+    free(s->kind);
     fre_overlap_set_free(s->text_marks);
     fre_overlap_set_free(s->row_marks);
     fre_wipe(s, sizeof *s);
@@ -85,23 +89,35 @@ static fre_status find_user(fre_survey *s, uint32_t *index, const char *user, si
     return st;
 }
 
-static fre_status add(fre_survey *s, const uint8_t key[KEY_BYTES], bool *is_new, const char *user,
-                      size_t user_len)
+static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new,
+                            const uint8_t key[KEY_BYTES])
 {
-    uint32_t text, of = 0;
-    fre_status st = fre_keymap_put(&s->texts, &text, is_new, key);
+    fre_status st = fre_keymap_put(&s->texts, index, is_new, key);
 
     if (st == FRE_OK)
         st = fre_grow((void **)&s->holders, &s->cap_holders, s->texts.n, sizeof *s->holders);
-    if (st == FRE_OK && user)
+    return st == FRE_OK ? fre_grow((void **)&s->kind, &s->cap_kind, s->texts.n, sizeof *s->kind)
+                        : st;
+}
+
+/* A record of `text`, which find_text found. */
+static fre_status count(fre_survey *s, uint32_t text, const char *user, size_t user_len)
+{
+    uint32_t of = 0;
+    fre_status st = FRE_OK;
+
+    if (user)
         st = find_user(s, &of, user, user_len);
     if (st != FRE_OK)
         return st;
     s->counts.records++;
     s->counts.users = user ? s->users.n : s->counts.users + 1;
     s->counts.distinct = s->texts.n;
-    if (!user || fre_first_distinct(s->held + (size_t)of * s->opts.cells_per_user,
-                                    s->opts.cells_per_user, text)) {
+    s->counts.no_word += s->kind[text] == FRE_SURVEY_EMPTY;
+    s->counts.unknown += s->kind[text] == FRE_SURVEY_UNKNOWN;
+    if (s->kind[text] == FRE_SURVEY_WORDS &&
+        (!user || fre_first_distinct(s->held + (size_t)of * s->opts.cells_per_user,
+                                     s->opts.cells_per_user, text))) {
         s->holders[text]++;
         s->counts.counted++;
     }
@@ -128,28 +144,49 @@ static fre_status check(const fre_survey *s, fre_status st, fre_err *err)
 fre_status fre_survey_add_text(fre_survey *s, const char *text, size_t len, const char *user,
                                size_t user_len, fre_err *err)
 {
+    fre_survey_kind kind = FRE_SURVEY_WORDS;
     uint8_t key[KEY_BYTES];
+    uint32_t index;
     bool is_new;
     fre_status st;
 
     fre_hash128(key, s->hash_key, text, len);
-    st = add(s, key, &is_new, user, user_len);
-    if (st == FRE_OK && is_new)
+    st = find_text(s, &index, &is_new, key);
+    if (st == FRE_OK && is_new && s->opts.kind)
+        st = s->opts.kind(s->opts.kind_ctx, &kind, text, len);
+    if (st == FRE_OK && is_new) {
+        s->kind[index] = (uint8_t)kind;
         st = fre_overlap_add_text(s->text_marks, text, len);
+    }
+    if (st == FRE_OK)
+        st = count(s, index, user, user_len);
     return check(s, st, err);
+}
+
+static bool is_zero(const float *row, size_t dim)
+{
+    for (size_t i = 0; i < dim; i++)
+        if (!(row[i] >= 0 && row[i] <= 0))
+            return false;
+    return true;
 }
 
 fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim, const char *user,
                               size_t user_len, fre_err *err)
 {
     uint8_t key[KEY_BYTES];
+    uint32_t index;
     bool is_new;
     fre_status st;
 
     fre_hash128(key, s->hash_key, row, dim * sizeof *row);
-    st = add(s, key, &is_new, user, user_len);
-    if (st == FRE_OK && is_new)
+    st = find_text(s, &index, &is_new, key);
+    if (st == FRE_OK && is_new) {
+        s->kind[index] = is_zero(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
         st = fre_survey_mark_row(s, row, dim);
+    }
+    if (st == FRE_OK)
+        st = count(s, index, user, user_len);
     return check(s, st, err);
 }
 
@@ -224,6 +261,21 @@ void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t thre
             out->repeated_texts++;
             out->repeated_records += s->holders[i];
         }
+}
+
+fre_status fre_survey_check_any(const fre_survey *s, const char *input, fre_err *err)
+{
+    const fre_survey_counts *n = &s->counts;
+
+    if (n->records == 0)
+        return fre_fail(err, FRE_E_NOINPUT,
+                        "%.300s: holds no text%s; give a file with at least one", input,
+                        n->invalid > 0 ? " that can be used" : "");
+    if (n->no_word + n->unknown == n->records)
+        return fre_fail(err, FRE_E_DATA,
+                        "the input holds no text with a word that the embedder knows; choose "
+                        "another with --embedder FILE");
+    return FRE_OK;
 }
 
 fre_overlap_set *fre_survey_texts(fre_survey *s)

@@ -177,24 +177,57 @@ fre_status fre_embedder_mark_unknown(const fre_embedder *e, fre_buf *out, size_t
     return st;
 }
 
+/* The tokens that are read of a text, *n <= max_tokens, for which ids has room. */
+static fre_status tokenise(const fre_embedder *e, int32_t *ids, size_t *n, uint8_t *mark,
+                           const char *text, size_t len)
+{
+    const size_t bytes = fre_model_cut(text, len, TEXT_BYTES_MAX);
+    fre_status st;
+
+    *n = e->max_tokens;
+    st = fre_model_tokenize(e->model, ids, n, text, bytes, true);
+    if (st != FRE_OK)
+        return st;
+    *mark = *n > e->max_tokens || bytes < len ? FRE_TEXT_TRUNCATED : 0;
+    if (*n > e->max_tokens)
+        *n = e->max_tokens;
+    *mark |= mark_of(e, ids, *n);
+    return FRE_OK;
+}
+
+fre_status fre_embedder_look(const fre_embedder *e, uint8_t *mark, const char *text, size_t len)
+{
+    int32_t *ids = malloc(e->max_tokens * sizeof *ids);
+    size_t n = 0;
+    fre_status st = ids ? tokenise(e, ids, &n, mark, text, len) : FRE_E_NOMEM;
+
+    free(ids);
+    return st;
+}
+
+fre_status fre_embedder_kind(void *ctx, fre_survey_kind *out, const char *text, size_t len)
+{
+    uint8_t mark = 0;
+    const fre_status st = fre_embedder_look(ctx, &mark, text, len);
+
+    *out = mark & FRE_TEXT_EMPTY     ? FRE_SURVEY_EMPTY
+           : mark & FRE_TEXT_UNKNOWN ? FRE_SURVEY_UNKNOWN
+                                     : FRE_SURVEY_WORDS;
+    return st;
+}
+
 static fre_status tokenise_one(const call *c, chunk *k, size_t i)
 {
     const fre_embedder *e = c->e;
-    size_t bytes = fre_model_cut(c->text[i], c->len[i], TEXT_BYTES_MAX);
-    size_t n = e->max_tokens;
+    size_t n = 0;
     uint8_t mark = 0;
     fre_status st = chunk_reserve(k, e->max_tokens);
 
     if (st != FRE_OK)
         return st;
-    st = fre_model_tokenize(e->model, k->ids + k->n, &n, c->text[i], bytes, true);
+    st = tokenise(e, k->ids + k->n, &n, &mark, c->text[i], c->len[i]);
     if (st != FRE_OK)
         return st;
-    if (n > e->max_tokens || bytes < c->len[i])
-        mark = FRE_TEXT_TRUNCATED;
-    if (n > e->max_tokens)
-        n = e->max_tokens;
-    mark |= mark_of(e, k->ids + k->n, n);
     k->stats.texts++;
     k->stats.truncated += (mark & FRE_TEXT_TRUNCATED) != 0;
     k->stats.tokens += n;

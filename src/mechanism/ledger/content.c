@@ -61,7 +61,8 @@ void fre_ledger_add_user(fre_ledger_content *c, const void *user, size_t n)
 }
 
 /* Which of two coordinates is larger, 64 times: scale and rounding (another machine, half
- * precision) change hardly a bit, another text about half of them. */
+ * precision) change hardly a bit, another text about half of them.  Where none is larger, as in a row
+ * of zeros, there is nothing to know the row by: any two of them would be alike. */
 void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim)
 {
     uint64_t order = 0;
@@ -72,6 +73,8 @@ void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim)
 
         order |= (uint64_t)(x[a] > x[b]) << i;
     }
+    if (order == 0)
+        return;
     fre_hash128(hash, c->salt, &order, sizeof order);
     keep_least(c->row, word_at(hash));
 }

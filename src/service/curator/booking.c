@@ -84,10 +84,11 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
     const fre_ledger_spend spend = spend_of(r);
     fre_ledger_overlap found = {.share = 0};
     fre_status st = fre_ledger_compare(&found, rel->ledger, &spend, why);
-    char older[240];
+    char older[240], share[FRE_PERCENT_BYTES];
 
     if (st != FRE_OK || !(found.share > 0))
         return st;
+    fre_percent(share, found.share);
     if (!o->data_name && o->same_data && !r->asked)
         r->apart = !o->same_data(o->same_data_ctx, &found);
     r->asked = true;
@@ -96,8 +97,8 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
     else
         (void)snprintf(older, sizeof older, "data released on %.10s", found.date);
     (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
-                   "about %.2g %% of this data's texts, users or embeddings are also in %s: %s",
-                   100 * found.share, older,
+                   "about %s of this data's texts, users or embeddings are also in %s: %s", share,
+                   older,
                    o->data_name || r->apart
                        ? "counted apart, as you say, so what both cost does not add up"
                        : "counted as the same data (other data? give them a --data-name)");

@@ -122,6 +122,10 @@ static void show_survey(curator_run *r)
     r->stats.counted = n.counted;
     r->stats.repeated_texts = n.repeated_texts;
     r->stats.repeated_records = n.repeated_records;
+    r->stats.wordless = n.no_word + n.unknown;
+    if (r->opts->dry_run) /* else the intake counts */
+        r->stats.text = (fre_text_counts){
+            .records = n.records, .empty = n.no_word, .unknown = n.unknown};
     if (r->opts->looked)
         r->opts->looked(r->opts->looked_ctx, &r->stats);
 }
@@ -136,6 +140,12 @@ static bool can_survey_first(const curator_run *r)
 static fre_status check_corpus(const curator_run *r, fre_inverter *inverter, fre_err *err)
 {
     return r->npy ? FRE_OK : fre_inverter_check_corpus(inverter, fre_survey_texts(r->survey), err);
+}
+
+/* From what holds nothing to release, nothing is: a refusal before any budget is spent. */
+static fre_status check_any(const curator_run *r, fre_err *err)
+{
+    return fre_survey_check_any(r->survey, r->opts->input, err);
 }
 
 static void see_record(void *ctx, const fre_record *rec)
@@ -203,7 +213,9 @@ static fre_status survey(curator_run *r, fre_release *rel, fre_inverter *inverte
                                 .population = o->plan.population,
                                 .progress = o->progress,
                                 .seen = see_record,
-                                .seen_ctx = r};
+                                .seen_ctx = r,
+                                .kind = r->npy ? NULL : fre_embedder_kind,
+                                .kind_ctx = r->embedder};
     fre_status st = fre_survey_new(&r->survey, &so, err);
 
     if (st != FRE_OK || !can_survey_first(r))
@@ -212,6 +224,8 @@ static fre_status survey(curator_run *r, fre_release *rel, fre_inverter *inverte
     r->ahead = r->content;
     if (st == FRE_OK)
         st = r->npy ? survey_rows(r, err) : survey_texts(r, err);
+    if (st == FRE_OK)
+        st = check_any(r, err);
     if (st == FRE_OK)
         st = curator_ledger_look(r, rel, &r->ahead, err);
     if (st != FRE_OK)
@@ -229,8 +243,11 @@ static fre_status check_late(curator_run *r, fre_inverter *inverter, fre_err *er
     fre_status st = FRE_OK;
 
     if (!r->surveyed) {
-        show_survey(r);
-        st = check_corpus(r, inverter, err);
+        st = check_any(r, err);
+        if (st == FRE_OK) {
+            show_survey(r);
+            st = check_corpus(r, inverter, err);
+        }
     }
     if (st == FRE_OK && inverter)
         st = fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),

@@ -222,8 +222,7 @@ static fre_status leave_out_blank(simulate_population *p, fre_err *err)
         p->user_row = row;
         first = row = NULL;
         if (n == 0)
-            st = fre_fail(err, FRE_E_DATA,
-                          "the input holds no text with a word that the embedder knows");
+            st = fre_fail(err, FRE_E_DATA, "nobody who takes part has a text that can count");
     }
     if (spare)
         fre_wipe(spare, p->dim * sizeof *spare);
@@ -336,8 +335,8 @@ static fre_status load_texts(simulate_population *p, fre_corpus *corpus,
         fre_rng_wipe(&rng);
         st = read_texts(&r, corpus, p->survey, o, err);
     }
-    if (st == FRE_OK && r.n == 0)
-        st = fre_fail(err, FRE_E_DATA, "%s holds no text", o->input);
+    if (st == FRE_OK)
+        st = fre_survey_check_any(p->survey, o->input, err);
     if (st == FRE_OK)
         st = number_rows(p, &r, err);
     if (st == FRE_OK)
@@ -455,8 +454,10 @@ static fre_status survey_rows(simulate_population *p, bool strict, fre_err *err)
 static fre_status load_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
 {
     fre_survey_counts n;
-    const fre_status st = survey_rows(p, simulate_is_strict(o), err);
+    fre_status st = survey_rows(p, simulate_is_strict(o), err);
 
+    if (st == FRE_OK)
+        st = fre_survey_check_any(p->survey, o->input, err);
     fre_survey_count(&n, p->survey, 0);
     p->records = n.records;
     p->stats.invalid = n.invalid;
@@ -504,8 +505,6 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
     p->dim = (uint32_t)fre_npy_dim(p->npy);
     if (fre_npy_has_meta(p->npy))
         p->embedder = *fre_npy_meta_view(p->npy);
-    if (p->rows == 0)
-        return fre_fail(err, FRE_E_DATA, "%s holds no row", o->input);
     if (o->user_file)
         st = fre_names_open(&p->names, o->user_file, &o->corpus, err);
     return st == FRE_OK && p->names ? fre_names_check(p->names, p->rows, err) : st;
@@ -524,22 +523,31 @@ static fre_status open_texts(simulate_population *p, fre_input *in, const fre_si
     return fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
 }
 
+static fre_status open_survey(simulate_population *p, fre_embedder *e, const fre_simulate_opts *o,
+                              fre_err *err)
+{
+    const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
+                                .population = o->users ? 0 : o->plan.population,
+                                .kind = p->npy ? NULL : fre_embedder_kind,
+                                .kind_ctx = e};
+
+    return fre_survey_new(&p->survey, &so, err);
+}
+
 fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
                                     const fre_simulate_opts *o, fre_err *err)
 {
-    const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
-                                .population = o->users ? 0 : o->plan.population};
     fre_input *in = NULL;
-    fre_status st = fre_survey_new(&p->survey, &so, err);
+    fre_status st = fre_input_open(&in, o->input, false, err);
 
-    if (st == FRE_OK)
-        st = fre_input_open(&in, o->input, false, err);
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(p, in, o, err)
                                   : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
     if (st == FRE_OK && (p->corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);
+    if (st == FRE_OK)
+        st = open_survey(p, *embedder, o, err);
     if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
         st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
                       o->input);
