@@ -197,6 +197,8 @@ void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
 /* A line for people, after a prefix in a style: whole words on a terminal, else a line whatever its
  * length. */
 void cli_message(FILE *f, cli_style style, const char *prefix, const char *text);
+/* The same without a prefix. */
+void cli_note(FILE *f, const char *text);
 /* JSON text with the characters that cli_print_safe replaces as \uXXXX. */
 void cli_print_json_text(FILE *f, const char *text, size_t n);
 /* A line of JSON: as it is into a file, as cli_print_json_text does it on a terminal. */

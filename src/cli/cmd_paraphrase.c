@@ -259,8 +259,9 @@ static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
     if (!rec->json)
         return fre_fail(err, FRE_E_DATA,
                         "%.400s: line %" PRIu64
-                        ": not an object in braces; write one object a line",
-                        j->path, rec->line);
+                        ": a string, which has no place for paraphrases; write each text as an "
+                        "object on a line of its own: {\"%.40s\": \"...\"}",
+                        j->path, rec->line, cli_text(j->c, "text-field"));
     l->json = strndup(rec->json, rec->json_len);
     l->text = rec->text ? strndup(rec->text, rec->text_len) : strdup("");
     if (!l->json || !l->text)

@@ -182,8 +182,8 @@ static void print_counts(const fre_simulation *s)
     row("silent users", "%*" PRIu64, WIDE, s->silent);
     row("lost messages", "%*" PRIu64, WIDE, s->lost);
     row("repeated messages", "%*" PRIu64, WIDE, s->repeated);
-    row("cells lost", "%*" PRIu64 " for want of answers, %" PRIu64 " by a fault", WIDE,
-        s->synthesis_counts.tags_short, faults);
+    row("cells lost", "%*" PRIu64 " for want of answers", WIDE, s->synthesis_counts.tags_short);
+    row("", "%*" PRIu64 " by a fault", WIDE, faults);
     if (s->refused)
         row("refused users", "%*" PRIu64, WIDE, s->refused);
     print_rejections("relay", &s->relay);

@@ -17,6 +17,31 @@ const char *cli_survey_warning(const cli_survey *s)
            "budget is spent all the same";
 }
 
+static void print_counts(const cli_survey *s)
+{
+    char line[300];
+
+    (void)snprintf(line, sizeof line,
+                   "Not for publication: %" PRIu64 " record%s of %" PRIu64 " user%s, %" PRIu64
+                   " different text%s.",
+                   s->records, plural(s->records), s->users, plural(s->users), s->distinct,
+                   plural(s->distinct));
+    cli_note(stderr, line);
+    (void)snprintf(line, sizeof line,
+                   "Held by at least %" PRIu64 " users, word for word: %" PRIu64 " text%s, %" PRIu64
+                   " of the %" PRIu64 " records that can count (%.1f %%).",
+                   s->threshold, s->repeated_texts, plural(s->repeated_texts), s->repeated_records,
+                   s->counted,
+                   s->counted ? 100.0 * (double)s->repeated_records / (double)s->counted : 0.0);
+    cli_note(stderr, line);
+    if (s->wordless == 0)
+        return;
+    (void)snprintf(line, sizeof line,
+                   "No word that the embedder knows: %" PRIu64 " record%s, which cannot count.",
+                   s->wordless, plural(s->wordless));
+    cli_note(stderr, line);
+}
+
 void cli_survey_print(const cli *c, const cli_survey *s)
 {
     const char *warning = cli_survey_warning(s);
@@ -25,18 +50,7 @@ void cli_survey_print(const cli *c, const cli_survey *s)
         return;
     cli_progress_end();
     if (!c->json)
-        fprintf(stderr,
-                "Not for publication: %" PRIu64 " record%s of %" PRIu64 " user%s, %" PRIu64
-                " different text%s.\nHeld by at least %" PRIu64 " users, word for word: %" PRIu64
-                " text%s, %" PRIu64 " of the %" PRIu64 " records that can count (%.1f %%).\n",
-                s->records, plural(s->records), s->users, plural(s->users), s->distinct,
-                plural(s->distinct), s->threshold, s->repeated_texts, plural(s->repeated_texts),
-                s->repeated_records, s->counted,
-                s->counted ? 100.0 * (double)s->repeated_records / (double)s->counted : 0.0);
-    if (!c->json && s->wordless > 0)
-        fprintf(stderr,
-                "No word that the embedder knows: %" PRIu64 " record%s, which cannot count.\n",
-                s->wordless, plural(s->wordless));
+        print_counts(s);
     if (warning)
         cli_warn(c, "(not for publication) %s", warning);
 }

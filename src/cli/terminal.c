@@ -222,6 +222,16 @@ void cli_message(FILE *f, cli_style style, const char *prefix, const char *text)
     fputc('\n', f);
 }
 
+void cli_note(FILE *f, const char *text)
+{
+    if (is_terminal(f)) {
+        cli_wrap(f, text, 0, 0);
+        return;
+    }
+    (void)cli_print_safe(f, text, 0);
+    fputc('\n', f);
+}
+
 /* ---- JSON --------------------------------------------------------------------------------------- */
 
 /* Outside strings JSON has no such character, so all of them may be written as escapes. */

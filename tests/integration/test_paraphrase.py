@@ -141,7 +141,8 @@ def test_refusals(refused, tmp_path):
         (65, 'm.jsonl: line 1: "noise_norm" must be a number of at least 0', ["m.jsonl", *base]),
         (65, "p.txt: is text lines, and paraphrases go into JSON objects: write one object a "
              'line, its text under "text"', ["p.txt", *base]),
-        (65, "r.jsonl: line 1: not an object in braces; write one object a line",
+        (65, 'r.jsonl: line 1: a string, which has no place for paraphrases; write each text as an '
+         'object on a line of its own: {"text": "..."}',
          ["r.jsonl", *base]),
         (65, "z.jsonl: line 1: a string escapes NUL or half of a surrogate pair; remove the escape", ["z.jsonl", *base]),
         (65, "u.jsonl: line 1: invalid UTF-8 at byte 12 of the record; name the file's encoding (--encoding latin-1)", ["u.jsonl", *base]),

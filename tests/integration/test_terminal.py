@@ -135,6 +135,16 @@ def test_a_dumb_terminal_has_no_escapes(tmp_path, corpus, variables):
     assert code == 0 and "\033" not in shown and "3 cells released" in shown
 
 
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_what_was_seen_of_the_input_is_wrapped(tmp_path, corpus, columns):
+    code, shown = on_terminal(tmp_path, "synthesize", corpus, "-o", "r", *BUDGET, *NO_TEXT, *LEDGER,
+                              "--dry-run", columns=columns, TERM="dumb")
+    assert code == 0
+    said = shown[shown.index("Not for publication"):].split(" %).")[0].splitlines()
+    assert len(said) > 2 and max(map(len, said)) <= columns
+    assert "word for word: 3 texts" in " ".join(" ".join(said).split())
+
+
 def test_no_color(tmp_path):
     assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", NO_COLOR="1")[1]
     assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", CLICOLOR="0")[1]
