@@ -674,9 +674,33 @@ static void epsilon_has_a_floor(void **state)
     m.sigma = 1e4;
     assert_int_equal(fre_joint_epsilon(&a, &m, 0.4, NULL), FRE_OK);
     assert_close(a.epsilon, log(2), 0, 1e-12);
+    /* The double below ln 2, where removing costs 1 - e^epsilon (1 - p) = 2e-17 whatever the noise. */
+    m.sigma = 1000;
+    m.tau = 20000;
+    assert_int_equal(fre_joint_delta(&a, &m, 0.6931471805599453, NULL), FRE_E_INFEASIBLE);
+    m = usual();
+    m.sigma = 1e4;
     m.adjacency = FRE_ADJACENCY_REPLACE;
     assert_int_equal(fre_joint_epsilon(&a, &m, 0.6, NULL), FRE_OK);
     assert_true(a.epsilon < 1e-3 && a.delta <= 0.6);
+}
+
+/* Hardly any noise and very many others: both parts are near 1, and are one chance together. */
+static void parts_are_one_chance(void **state)
+{
+    fre_mechanism m = usual();
+    fre_account a;
+
+    (void)state;
+    m.p32 = fre_p32(.06894);
+    m.tau = 30;
+    m.sigma = .0364;
+    m.population = 1000000000000;
+    m.proj = 1;
+    m.cell_edge = 1;
+    m.norm_bound = 20;
+    assert_int_equal(fre_joint_delta_at_split(&a, &m, .0990, 1, NULL), FRE_OK);
+    assert_true(a.delta > .06894 * .99 && a.delta < .06894 * 1.001);
 }
 
 static void extremes_end(void **state)
@@ -819,6 +843,7 @@ int main(void)
         cmocka_unit_test(composed_accounts_agree),
         cmocka_unit_test(epsilon_inverts_delta),
         cmocka_unit_test(epsilon_has_a_floor),
+        cmocka_unit_test(parts_are_one_chance),
         cmocka_unit_test(extremes_end),
         cmocka_unit_test(bad_input_is_refused),
         cmocka_unit_test(rate_one_hides_nothing),

@@ -20,7 +20,7 @@ double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t c
 {
     if (adjacency == FRE_ADJACENCY_REPLACE)
         return 0;
-    return -log1p(-rate(p32)) * cells;
+    return -log1p(-rate(p32)) * cells * (1 + 4 * DBL_EPSILON); /* up: below it no delta is small */
 }
 
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
@@ -256,6 +256,7 @@ static parts parts_at(const fre_mechanism *m, const fre_joint_step *s, double sp
     out.heavy = fre_heavy_supremum(&h, &out.n);
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         out.far = fre_far_supremum(&noise, s, &h, out.heavy, split, at);
+    out.far = fmin(out.far, fmax(0, 1 - out.heavy)); /* a probability together */
     return out;
 }
 
