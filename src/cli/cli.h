@@ -192,7 +192,7 @@ size_t cli_print_safe(FILE *f, const char *text, size_t columns);
 /* The same, filled with spaces to exactly `columns`. */
 void cli_print_cell(FILE *f, const char *text, size_t columns);
 /* Words of text wrapped into columns indent..cli_columns, 120 at most; the cursor stands at
- * `column`. */
+ * `column`.  Where an indent leaves hardly any room, on lines of its own below. */
 void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
 /* A line for people, after a prefix in a style: whole words on a terminal, else a line whatever its
  * length. */

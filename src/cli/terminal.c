@@ -11,6 +11,8 @@
 #define WIDTH_MIN 40u
 #define WIDTH_MAX 1000u
 #define PROSE_MAX 120u /* longer lines are hard to read */
+#define BESIDE_MIN 20u /* a narrower column would hold a word a line */
+#define UNDER 4u
 
 /* ---- what the terminal can do ------------------------------------------------------------------ */
 
@@ -200,6 +202,12 @@ static const char *wrap_paragraph(FILE *f, const char *text, size_t indent, size
 
 void cli_wrap(FILE *f, const char *text, size_t indent, size_t column)
 {
+    if (indent + BESIDE_MIN > cli_columns(f)) { /* under what it belongs to, not beside it */
+        if (column > 0)
+            fputc('\n', f);
+        indent = UNDER;
+        column = 0;
+    }
     text = wrap_paragraph(f, text, indent, column);
     while (*text) {
         text += strspn(text, "\n");

@@ -145,6 +145,16 @@ def test_what_was_seen_of_the_input_is_wrapped(tmp_path, corpus, columns):
     assert "word for word: 3 texts" in " ".join(" ".join(said).split())
 
 
+@pytest.mark.parametrize("args", [["plan", "--epsilon", "4"], ["ssp", "--epsilon", "4"],
+                                  ["plan", "--help"], ["synthesize", "--help"]])
+def test_notes_go_below_where_there_is_no_room(tmp_path, args):
+    """At 40 columns a note has lines of its own, not a word a line beside its value."""
+    code, shown = on_terminal(tmp_path, *args, columns=40, TERM="dumb")
+    assert code == 0, shown
+    assert not [line for line in shown.splitlines() if line.startswith(" " * 20)]
+    assert sum(line.startswith("    ") and " " in line.strip() for line in shown.splitlines()) > 3
+
+
 def test_no_color(tmp_path):
     assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", NO_COLOR="1")[1]
     assert "\033" not in on_terminal(tmp_path, "plan", "--epsilon", "4", CLICOLOR="0")[1]
