@@ -61,19 +61,22 @@ void fre_ledger_add_user(fre_ledger_content *c, const void *user, size_t n)
 }
 
 /* Which of two coordinates is larger, 64 times: scale and rounding (another machine, half
- * precision) change hardly a bit, another text about half of them.  Where none is larger, as in a row
- * of zeros, there is nothing to know the row by: any two of them would be alike. */
+ * precision) change hardly a bit, another text about half of them.  A row of zeros is no text, and
+ * nothing to know data by: any two of them are alike. */
 void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim)
 {
     uint64_t order = 0;
     uint8_t hash[16];
+    bool any = false;
 
+    for (size_t i = 0; i < dim; i++)
+        any = any || !(x[i] >= 0 && x[i] <= 0);
     for (size_t i = 0; i < 64; i++) {
         const size_t a = (i * 37 + 11) % dim, b = (i * 53 + 31 + dim / 2) % dim;
 
         order |= (uint64_t)(x[a] > x[b]) << i;
     }
-    if (order == 0)
+    if (!any)
         return;
     fre_hash128(hash, c->salt, &order, sizeof order);
     keep_least(c->row, word_at(hash));
