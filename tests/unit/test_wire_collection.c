@@ -466,6 +466,9 @@ CHANGE(narrow_padding, c->lambda16 = 1000)
 CHANGE(wide_padding, c->lambda16 = FRE_P_ONE)
 CHANGE(many_users, c->users *= 1000)
 CHANGE(few_projections, c->proj = 20)
+/* A small split is charged its far members, 97 per cent of this delta of 3.604e-6. */
+CHANGE(small_split, c->split = 0.0785; c->sigma = 0.3; c->delta = 3.55e-6)
+CHANGE(small_split_paid, c->split = 0.0785; c->sigma = 0.3; c->delta = 3.62e-6)
 CHANGE(large_split, c->split *= 2)
 CHANGE(many_curious, c->curious = 40)
 CHANGE(two_cells, c->cells_per_user = 2)
@@ -490,6 +493,8 @@ static void claims_are_checked(void **state)
                  {wide_padding, FRE_E_REFUSED},
                  {many_users, FRE_E_REFUSED},
                  {few_projections, FRE_E_REFUSED},
+                 {small_split, FRE_E_REFUSED},
+                 {small_split_paid, FRE_OK},
                  {large_split, FRE_E_REFUSED},
                  {many_curious, FRE_E_REFUSED},
                  {two_cells, FRE_E_REFUSED},
