@@ -2,14 +2,18 @@
 """What a budget buys under each accountant: the tables of docs/privacy-numbers.md, in Markdown.
 
 usage: plan_table.py [--program build/fre-e2t] [--epsilon 1,2,4,8] [--projection-dim 20,30,40]
-                     [--population 1000000,100000000] [--distributed]
+                     [--population 1000000,100000000] [--delta auto] [--distributed]
+                     [--paper | --before PROGRAM]
 
-A row is one plan: the paper's accountant (its analytic Gaussian, the v with the least noise), the
-joint one at the paper's sampling rate, the joint one at its best rate, and the latter with
-worst-case sensitivity.  With --distributed: the joint accountant for discrete noise with and
-without cover messages, two-phase and one-shot, and the paper's distributed theorem.  delta's terms
-are released cells, far members and unreleased tags; they add up to the delta of the plan.  Seconds
-are those of one `plan` process by the clock, and are for the reader only.
+A row is one plan, delta 1/(10 N) unless --delta says otherwise: the joint accountant at its best
+rate, and with worst-case sensitivity; with --distributed, for discrete noise with and without
+cover messages, two-phase and one-shot.  --paper: the paper's accountant (its analytic Gaussian,
+the v with the least noise, or its distributed theorem), and the joint one at the paper's sampling
+rate and at its best.  delta's terms are released cells, far members and unreleased tags; they add
+up to the delta of the plan.  Seconds are those of one `plan` process by the clock, and are for the
+reader only.
+
+--before PROGRAM: sigma/p of another build and of this one, curator and distributed.
 """
 import argparse
 import json
@@ -53,13 +57,6 @@ def row(label, first, result):
 
 
 def curator(program, common):
-    paper = plan(program, [*common, "--accountant", "paper"])
-    yield "paper, analytic", paper
-    if paper[0] is None:
-        yield "joint, paper's p", (None, 0)
-    else:
-        yield "joint, paper's p", plan(program,
-                                       [*common, "--sampling-rate", paper[0]["sampling_rate"]])
     yield "joint, best p", plan(program, common)
     yield "worst case", plan(program, [*common, "--sensitivity", "worst-case"])
 
@@ -69,11 +66,54 @@ def distributed(program, common):
     yield "cover, two-phase", plan(program, common)
     yield "cover, one-shot", plan(program, [*common, "--one-shot"])
     yield "no cover, two-phase", plan(program, [*common, "--cover", "off"])
+
+
+def curator_and_paper(program, common):
+    paper = plan(program, [*common, "--accountant", "paper"])
+    yield "paper, analytic", paper
+    if paper[0] is None:
+        yield "joint, paper's p", (None, 0)
+    else:
+        yield "joint, paper's p", plan(program,
+                                       [*common, "--sampling-rate", paper[0]["sampling_rate"]])
+    yield "joint, best p", plan(program, common)
+
+
+def distributed_and_paper(program, common):
+    common = [*common, "--distributed"]
     yield "paper, zCDP", plan(program, [*common, "--accountant", "paper"])
+    yield "joint, best p", plan(program, common)
+
+
+KINDS = {(False, False): curator, (False, True): distributed, (True, False): curator_and_paper,
+         (True, True): distributed_and_paper}
 
 
 def numbers(text):
     return [x for x in text.split(",") if x]
+
+
+def budget(a, epsilon, population, k):
+    delta = repr(1 / (10 * float(population))) if a.delta == "auto" else a.delta
+    return ["--epsilon", epsilon, "--delta", delta, "--population", population, "--projection-dim", k]
+
+
+def ratio(result):
+    p = result[0]
+    return "–" if p is None else short(p["sigma"] / p["sampling_rate"])
+
+
+def compare(a):
+    epsilons = numbers(a.epsilon)
+    print("| mode | N | k | " + " | ".join(f"ε = {e}" for e in epsilons) + " |")
+    print("|--|--|--|" + "--|" * len(epsilons))
+    for mode, more in (("curator", []), ("distributed", ["--distributed"])):
+        for population in numbers(a.population):
+            for k in numbers(a.projection_dim):
+                cells = [" → ".join(ratio(plan(program, [*budget(a, e, population, k), *more]))
+                                    for program in (a.before, a.program)) for e in epsilons]
+                print(f"| {mode} | {float(population):.0e} | {k} | " + " | ".join(cells) + " |",
+                      flush=True)
 
 
 def main():
@@ -82,18 +122,23 @@ def main():
     p.add_argument("--epsilon", default="1,2,4,8")
     p.add_argument("--projection-dim", default="20,30,40")
     p.add_argument("--population", default="1000000,100000000")
+    p.add_argument("--delta", default="auto", help="auto: 1/(10 N)")
     p.add_argument("--distributed", action="store_true")
+    p.add_argument("--paper", action="store_true")
+    p.add_argument("--before", metavar="PROGRAM")
     a = p.parse_args()
+    if a.before:
+        compare(a)
+        return
     for population in numbers(a.population):
         for k in numbers(a.projection_dim):
             print(f"\nN = {float(population):.0e}, k = {k}\n")
             print("| ε | accountant | p | τ | σ | σ/p | δ released | δ far | δ unreleased "
                   "| dummies | s |")
-            print("|--|--|--|--|--|--|--|--|--|--|--|")
+            print("|--|--|--|--|--|--|--|--|--|--|--|", flush=True)
             for epsilon in numbers(a.epsilon):
-                common = ["--epsilon", epsilon, "--delta", "1e-6", "--population", population, "--projection-dim", k]
-                kinds = distributed if a.distributed else curator
-                for label, result in kinds(a.program, common):
+                for label, result in KINDS[a.paper, a.distributed](
+                        a.program, budget(a, epsilon, population, k)):
                     row(label, epsilon, result)
 
 
