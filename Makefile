@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long check-long fuzz format bench install clean
+.PHONY: all commands release dev check asan ct asan-long advice-long check-long fuzz format bench install clean
 
 all: release
 
@@ -47,7 +47,11 @@ fuzz: commands
 	tools/check-runpath build/fuzz
 	tools/run-fuzz build/fuzz $(SECONDS_EACH) $(T)
 
-check-long: check asan-long fuzz
+# A thousand requests: each number of each refusal is followed.
+advice-long: dev
+	FRE_ADVICE_REQUESTS=1000 build/dev/test_privacy_advice
+
+check-long: check advice-long asan-long fuzz
 
 format:
 	tools/format

@@ -126,6 +126,11 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
 
     if (st != FRE_OK)
         return st;
+    if (best.delta > delta && !(best.delta < 1 && strtod(cli_up(text, 3, best.delta), NULL) < 1))
+        return fre_fail(err, FRE_E_INFEASIBLE,
+                        "no --epsilon up to %g has delta %.6g at --split %.4g: use another --split, "
+                        "or raise --sigma",
+                        FRE_PRIVACY_EPSILON_MAX, delta, split);
     if (best.delta > delta)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no --epsilon up to %g has delta %.6g at --split %.4g: raise --delta to "

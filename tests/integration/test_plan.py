@@ -1,6 +1,8 @@
 """plan and account: keys, agreement with each other, infeasible budgets."""
 
 import math
+import random
+import re
 
 import pytest
 
@@ -151,6 +153,66 @@ def test_infeasible_says_what_to_change(fre):
     assert fre("plan", "--epsilon", "0.01", "--threshold", threshold).code == 0
     epsilon = done.err.split("--epsilon to ")[1].split()[0]
     assert fre("plan", "--epsilon", epsilon).code == 0
+
+
+ADVICE = re.compile(r"(--[a-z-]+) to ([0-9][0-9.e+-]*)")
+
+
+def follow(fre, command, options, message):
+    """The command again with each of the changes that the message names; how many there were."""
+    found = ADVICE.findall(message)
+    for flag, number in found:
+        done = fre(command, *[part for pair in {**options, flag: number}.items() for part in pair])
+        assert done.code == 0, f"{flag} to {number}, after: {message}\n{done.err}"
+    return len(found)
+
+
+def odd_plan(draw):
+    options = {"--epsilon": f"{10 ** draw.uniform(-2, 1):.4g}",
+               "--threshold": str(int(10 ** draw.uniform(0, 2.3))),
+               "--population": str(int(10 ** draw.uniform(3, 8)))}
+    if draw.random() < 0.4:
+        options["--sampling-rate"] = f"{10 ** draw.uniform(-3, -0.01):.4g}"
+    if draw.random() < 0.3:
+        options["--delta"] = f"{10 ** draw.uniform(-20, -5):.3g}"
+    if draw.random() < 0.3:
+        options["--adjacency"] = "replace"
+    if draw.random() < 0.3:
+        options["--accountant"] = "paper"
+    return options
+
+
+def test_advice_of_plan_and_synthesize_is_followed(fre, tmp_path):
+    draw, refused, followed = random.Random(3), 0, 0
+    (tmp_path / "texts.txt").write_text("good day\n" * 5)
+    while refused < 24:
+        options, command = odd_plan(draw), "plan"
+        if refused % 6 == 5:
+            options = {"--dry-run": "--ledger", "none": str(tmp_path / "texts.txt"), **options}
+            command = "synthesize"
+        done = fre(command, *[part for pair in options.items() for part in pair])
+        if done.code == 0:
+            continue
+        assert done.code == 64 and done.err.count("\n") == 1 and " --" in done.err, done.err
+        assert any(word in done.err for word in ("raise", "lower", "change")), done.err
+        refused += 1
+        followed += follow(fre, command, options, done.err)
+    assert followed >= 12
+
+
+def test_advice_of_account_is_followed(fre):
+    draw, followed = random.Random(4), 0
+    for i in range(16):
+        rate = 0.99999 if i == 0 else 10 ** draw.uniform(-3, -0.001)
+        least = -math.log1p(-rate)
+        options = {"--sampling-rate": f"{rate:.6g}", "--tau": "80", "--sigma": "1.5",
+                   "--epsilon": "1e-8" if i == 1 else f"{least * draw.uniform(1e-3, 0.999):.6g}"}
+        if i % 3 == 2:
+            options["--max-cells-per-user"] = "2"
+        done = fre("account", *[part for pair in options.items() for part in pair])
+        assert done.code == 64 and "ln(1/(1-p))" in done.err
+        followed += follow(fre, "account", options, done.err)
+    assert followed >= 28
 
 
 def test_paper_presets_are_no_contradiction(fre):

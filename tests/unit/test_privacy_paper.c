@@ -594,10 +594,10 @@ static void padding_as_asked(void **state)
     r.dist.gamma = 40;
     assert_int_equal(plan_of(&r).mechanism.dist.gamma, 40);
     r.dist.gamma = 3;
-    refused(&r, FRE_E_INFEASIBLE, "raise gamma to");
+    refused(&r, FRE_E_INFEASIBLE, "raise gamma");
     r.dist.gamma = 0;
     r.dist.lambda = p.mechanism.dist.lambda / 2;
-    refused(&r, FRE_E_INFEASIBLE, "raise lambda to");
+    refused(&r, FRE_E_INFEASIBLE, "raise lambda");
 }
 
 static void distributed_refusals(void **state)

@@ -3,6 +3,8 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include <fre/linalg.h>
 
@@ -23,6 +25,37 @@ double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t c
     return -log1p(-rate(p32)) * cells * (1 + 4 * DBL_EPSILON); /* up: below it no delta is small */
 }
 
+#define DIGITS 5
+
+/* Epsilon and rate that would do, each alone and as it is printed; what does not is left out. */
+static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_err *err)
+{
+    double least = fre_joint_epsilon_floor(p32, FRE_ADJACENCY_ADD_REMOVE, cells), x = least;
+    double most = -expm1(-epsilon / cells), y = most, unit;
+    char up[32], down[32], advice[120] = "lower --sampling-rate";
+    size_t n = 0;
+
+    unit = pow(10, floor(log10(x)) - (DIGITS - 1));
+    do
+        (void)snprintf(up, sizeof up, "%.*g", DIGITS, x);
+    while (strtod(up, NULL) < least && (x += unit / 2) > 0);
+    unit = pow(10, floor(log10(y)) - (DIGITS - 1));
+    do
+        (void)snprintf(down, sizeof down, "%.*g", DIGITS, y);
+    while (strtod(down, NULL) > most && (y -= unit / 2) > 0);
+    if (y > 0 && fre_p32(strtod(down, NULL)) > 0 &&
+        fre_joint_epsilon_floor(fre_p32(strtod(down, NULL)), FRE_ADJACENCY_ADD_REMOVE, cells) <=
+            epsilon)
+        n = (size_t)snprintf(advice, sizeof advice, "lower --sampling-rate to %s", down);
+    if (strtod(up, NULL) <= FRE_PRIVACY_EPSILON_MAX)
+        (void)snprintf(advice + n, sizeof advice - n, "%sraise --epsilon to %s", n > 0 ? " or " : "",
+                       up);
+    return fre_fail(err, FRE_E_INFEASIBLE,
+                    "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
+                    "costs at --sampling-rate %.6g: %s",
+                    epsilon, least, rate(p32), advice);
+}
+
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
                                fre_adjacency adjacency, uint32_t cells, bool group, fre_err *err)
 {
@@ -31,12 +64,7 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
     double odds;
 
     if (adjacency == FRE_ADJACENCY_ADD_REMOVE && p32 < FRE_P_ONE && epsilon < least)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a "
-                        "record costs at --sampling-rate %.6g: lower --sampling-rate to %.6g "
-                        "or raise --epsilon to %.6g",
-                        epsilon, least, p, floor(-expm1(-eps) * 1e6) / 1e6,
-                        ceil(least * 1e4) / 1e4);
+        return below_floor(p32, epsilon, cells, err);
     s->p = p;
     s->weight = p * (group ? expm1(epsilon) / expm1(eps) : cells);
     s->excess = 0;
@@ -291,12 +319,12 @@ static fre_status step_of(fre_joint_step *s, const fre_mechanism *m, double epsi
                                err);
 }
 
-fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,
-                                    double split, fre_err *err)
+/* By basic composition. */
+static fre_status basic(fre_account *out, const fre_mechanism *m, double epsilon, double split,
+                        fre_err *err)
 {
     fre_joint_place at = FRE_JOINT_NOWHERE;
     fre_joint_step s;
-    fre_account a;
     fre_status st;
 
     if ((st = check_mechanism(m, err)) != FRE_OK || (st = check_epsilon(epsilon, err)) != FRE_OK)
@@ -306,10 +334,24 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
     if ((st = check_positive(split, "--split", err)) != FRE_OK)
         return st;
     st = step_of(&s, m, epsilon, err);
-    if (st != FRE_OK)
-        return st;
-    account_at(&a, m, &s, epsilon, split, &at);
-    if (fre_composes(m))
+    if (st == FRE_OK)
+        account_at(out, m, &s, epsilon, split, &at);
+    return st;
+}
+
+fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
+                                 fre_err *err)
+{
+    return basic(out, m, epsilon, 2 * m->norm_bound, err);
+}
+
+fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,
+                                    double split, fre_err *err)
+{
+    fre_account a;
+    fre_status st = basic(&a, m, epsilon, split, err);
+
+    if (st == FRE_OK && fre_composes(m))
         st = fre_compose_improve(&a, m, epsilon, false, err);
     if (st == FRE_OK)
         *out = a;

@@ -20,6 +20,9 @@ typedef struct fre_joint_step {
  * their own.  FRE_E_INFEASIBLE: adding or removing needs eps >= ln(1/(1-p)). */
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
                                fre_adjacency adjacency, uint32_t cells, bool group, fre_err *err);
+/* delta at the worst-case split, 2B, by basic composition. */
+fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
+                                 fre_err *err);
 /* Threshold left when the curious participants' own records are known. */
 double fre_joint_tau(const fre_mechanism *m);
 /* Hockey stick of the padded tags at eps; a curator: 0. */

@@ -84,16 +84,13 @@ static fre_status check_padding(const fre_plan *p, const fre_paper_share *s, fre
     if (p->epsilon_unre > s->epsilon)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "the unreleased tags take epsilon %.4g at lambda %.6g, more than --epsilon "
-                        "%.6g leaves them: raise lambda to %.6g",
-                        p->epsilon_unre, p->mechanism.dist.lambda, r->epsilon,
-                        least_lambda(s, (double)p->mechanism.p32 / (double)FRE_P_ONE) + 5e-7);
+                        "%.6g leaves them: raise lambda",
+                        p->epsilon_unre, p->mechanism.dist.lambda, r->epsilon);
     if (fre_privacy_round_up(s->factor * p->delta_unre) > r->delta)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "the unreleased tags take delta %.3g at gamma %u, more than --delta %.3g: "
-                        "raise gamma to %.0f",
-                        s->factor * p->delta_unre, p->mechanism.dist.gamma, r->delta,
-                        least_gamma(s, (double)p->mechanism.p32 / (double)FRE_P_ONE,
-                                    p->mechanism.dist.lambda));
+                        "raise gamma",
+                        s->factor * p->delta_unre, p->mechanism.dist.gamma, r->delta);
     return FRE_OK;
 }
 

@@ -302,7 +302,7 @@ static void fewer(fre_advice *io, const fre_plan_request *r, fre_lever lever, ui
 }
 
 /* The threshold, epsilon or whatever else would do. */
-static fre_status counts_exceed(const fre_plan_request *r, const char *what, fre_err *err)
+static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
 {
     fre_advice advice = {.request = r};
     double threshold, epsilon;
@@ -326,7 +326,7 @@ static fre_status counts_exceed(const fre_plan_request *r, const char *what, fre
         fewer(&advice, r, FRE_LEVER_CURIOUS, r->dist.curious, 1);
     if (advice.n == 0 && r->cells_per_user > 1)
         fewer(&advice, r, FRE_LEVER_CELLS, r->cells_per_user, 1);
-    (void)snprintf(why, sizeof why, "%s --epsilon %.6g, --delta %.3g with --threshold %llu%s", what,
+    (void)snprintf(why, sizeof why, "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s",
                    r->epsilon, r->delta, (unsigned long long)r->threshold,
                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate");
     return fre_advice_fail(&advice, err, why,
@@ -370,7 +370,7 @@ static fre_status infeasible(const fre_plan_request *r, fre_err *err)
     if (r->dist.on && r->max_dummies > 0 && !fre_search_feasible(r) &&
         fre_search_feasible(&free_of_bound))
         return too_many_dummies(r, err);
-    return counts_exceed(r, "the counts alone exceed", err);
+    return counts_exceed(r, err);
 }
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
@@ -466,10 +466,12 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
         }
         if (i >= 12 && !isinf(least)) /* delta has a step there: good enough */
             break;
+        if (i == 3 && isinf(least) && !fre_plan_counts_hold(p, c->composed ? memory : NULL))
+            break;
         log_sigma += step_to(&by, log_sigma, log(at.account.delta), log((close + most) / 2 * want));
     }
     if (isinf(least))
-        return err ? counts_exceed(&p->request, "no noise reaches", err) : FRE_E_INFEASIBLE;
+        return FRE_E_INFEASIBLE;
     *p = best;
     return FRE_OK;
 }
@@ -483,21 +485,42 @@ void fre_plan_choose(fre_plan *p, const fre_choice *c)
     p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c->proj);
 }
 
+/* The noise of what was chosen: at the best split, or in default of that at the diameter. */
+static fre_status settle(fre_plan *p, fre_choice *c, fre_err *err)
+{
+    fre_compose_memory memory = {.reach = p->request.epsilon,
+                                 .least = 1e-6 * p->request.delta / p->request.cells_per_user};
+    fre_status st = FRE_E_INFEASIBLE;
+
+    fre_plan_choose(p, c);
+    if (!c->composed) {
+        if (!fre_plan_counts_hold(p, NULL))
+            return st;
+        adjust(c, p);
+    }
+    st = settle_sigma(p, c, &memory, err);
+    if (st == FRE_E_INFEASIBLE && fre_plan_nobody_far(p, c->composed ? &memory : NULL))
+        st = FRE_OK;
+    fre_compose_forget(&memory);
+    return st;
+}
+
 fre_status fre_plan_joint(fre_plan *p, fre_err *err)
 {
-    fre_compose_memory memory;
+    fre_plan at = *p;
     fre_choice c;
-    fre_status st;
+    fre_status st = FRE_E_INFEASIBLE;
 
-    if (!fre_search_all(&c, p))
-        return infeasible(&p->request, err);
-    fre_plan_choose(p, &c);
-    if (!c.composed)
-        adjust(&c, p);
-    memory = (fre_compose_memory){.reach = p->request.epsilon,
-                                  .least = 1e-6 * p->request.delta / p->request.cells_per_user};
-    st = settle_sigma(p, &c, &memory, err);
-    fre_compose_forget(&memory);
+    if (fre_search_all(&c, &at))
+        st = settle(&at, &c, err);
+    if (st == FRE_E_INFEASIBLE) {
+        at = *p;
+        if (!fre_plan_spare(&at) || !fre_plan_nobody_far(&at, NULL))
+            return infeasible(&p->request, err);
+        st = FRE_OK;
+    }
+    if (st == FRE_OK)
+        *p = at;
     return st;
 }
 
@@ -571,8 +594,8 @@ static void fill_distributed(fre_plan *p)
                          "add discrete noise: plan with --noise discrete before a collection.");
 }
 
-/* The mechanism alone. */
-static fre_status choose(fre_plan *p, const fre_plan_request *r, fre_err *err)
+/* The request, checked, and what it fixes of the mechanism. */
+static fre_status begin(fre_plan *p, const fre_plan_request *r, fre_err *err)
 {
     fre_status st;
 
@@ -581,34 +604,36 @@ static fre_status choose(fre_plan *p, const fre_plan_request *r, fre_err *err)
     if (fpclassify(r->delta) == FP_ZERO)
         p->request.delta = fre_default_delta(r->population);
     st = check_request(&p->request, err);
-    if (st != FRE_OK)
-        return st;
-    fre_plan_mechanism(&p->mechanism, &p->request);
-    if (isinf(r->epsilon)) {
-        plan_without_privacy(p);
-        return FRE_OK;
-    }
-    return r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(p, err) : fre_plan_joint(p, err);
+    if (st == FRE_OK)
+        fre_plan_mechanism(&p->mechanism, &p->request);
+    return st;
 }
 
 bool fre_plan_tried(const fre_plan_request *r)
 {
     fre_plan p;
 
-    return choose(&p, r, NULL) == FRE_OK;
+    if (begin(&p, r, NULL) != FRE_OK)
+        return false;
+    return r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(&p, NULL) == FRE_OK
+                                                 : fre_plan_spare(&p);
 }
 
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
 {
     fre_plan p;
-    fre_status st = choose(&p, r, err);
+    fre_status st = begin(&p, r, err);
 
     if (st != FRE_OK)
         return st;
     if (isinf(r->epsilon)) {
+        plan_without_privacy(&p);
         *out = p;
         return FRE_OK;
     }
+    st = r->accountant == FRE_ACCOUNTANT_PAPER ? fre_plan_paper(&p, err) : fre_plan_joint(&p, err);
+    if (st != FRE_OK)
+        return st;
     p.joint_epsilon = r->epsilon;
     if (r->accountant == FRE_ACCOUNTANT_PAPER)
         p.joint_epsilon = epsilon_of(&p, r->sensitivity);

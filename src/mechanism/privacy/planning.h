@@ -4,6 +4,7 @@
 
 #include <fre/privacy.h>
 
+#include "compose.h"
 #include "joint.h"
 
 #define FRE_PLAN_K_LEAST 10u /* --projection-dim auto */
@@ -25,9 +26,21 @@ void fre_plan_warn(fre_plan *p, const char *sentence);
 fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
+/* ---- nobody far --------------------------------------------------------------------------- */
+
+/* Accounts at the diameter of the embeddings, where heavy alone decides: quickly certified, and with
+ * noise enough down to the counts alone.  memory: of composed losses, or NULL.
+ * Is the account of *p, whose noise is left open, within the target whatever noise is added? */
+bool fre_plan_counts_hold(const fre_plan *p, fre_compose_memory *memory);
+/* The least noise that is, within a few per cent, and its account; false: none. */
+bool fre_plan_nobody_far(fre_plan *io, fre_compose_memory *memory);
+/* The mechanism of fre_search_spare where its counts hold, its noise left open; false: none. */
+bool fre_plan_spare(fre_plan *io);
+
 /* ---- advice ------------------------------------------------------------------------------- */
 
-/* Does the planner find a mechanism for this request? */
+/* Does the planner surely find a mechanism for this request?  Decided without far members, whose certificates
+ * take their time: false proves nothing. */
 bool fre_plan_tried(const fre_plan_request *r);
 
 /* Numbers of a request that may be changed, each in one direction. */
@@ -92,7 +105,10 @@ double fre_search_greatest(const fre_plan_request *r);
 uint64_t fre_search_snap(double p, double greatest, uint64_t threshold);
 /* Sampling so rare that delta alone would let a sampled record be published outright. */
 bool fre_search_too_rare(const fre_plan_request *r, uint64_t p32);
-/* Could some rate allowed by the request reach the target, with half of delta to spare? */
+/* The mechanism, but for its noise and projection, at the first rate tried where counts and padding take
+ * half of delta at most, by estimates; false: none. */
+bool fre_search_spare(fre_mechanism *out, const fre_plan_request *r);
+/* Is there one? */
 bool fre_search_feasible(const fre_plan_request *r);
 
 #endif /* FRE_PRIVACY_PLANNING_H */

@@ -384,7 +384,8 @@ bool fre_search_all(fre_choice *out, const fre_plan *p)
     return found;
 }
 
-bool fre_search_feasible(const fre_plan_request *r)
+/* The greatest rate first, then every tenth of it, then an eighth and less. */
+bool fre_search_spare(fre_mechanism *out, const fre_plan_request *r)
 {
     double greatest = fre_search_greatest(r);
     int i;
@@ -392,7 +393,6 @@ bool fre_search_feasible(const fre_plan_request *r)
     for (i = 0; i <= 12; i++) {
         double rate = i < 10 ? greatest * (10 - i) / 10 * (1 - 1e-9) : greatest / (8 << (i - 10));
         uint64_t p32 = fre_search_snap(rate, greatest, r->threshold);
-        fre_mechanism m;
         fre_joint_step s;
         double base = 0, room;
 
@@ -400,12 +400,19 @@ bool fre_search_feasible(const fre_plan_request *r)
             p32 = fre_p32(r->sampling_rate);
         else if (fre_search_too_rare(r, p32))
             continue;
-        fre_plan_mechanism(&m, r);
-        room = room_at(&m, &s, &base, r, p32);
+        fre_plan_mechanism(out, r);
+        room = room_at(out, &s, &base, r, p32);
         if (room > base && room > 0)
             return true;
         if (r->sampling_rate > 0)
             return false;
     }
     return false;
+}
+
+bool fre_search_feasible(const fre_plan_request *r)
+{
+    fre_mechanism m;
+
+    return fre_search_spare(&m, r);
 }
