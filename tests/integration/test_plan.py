@@ -188,7 +188,8 @@ def test_advice_of_plan_and_synthesize_is_followed(fre, tmp_path):
     while refused < 24:
         options, command = odd_plan(draw), "plan"
         if refused % 6 == 5:
-            options = {"--dry-run": "--ledger", "none": str(tmp_path / "texts.txt"), **options}
+            options = {"--dry-run": str(tmp_path / "texts.txt"), "--ledger": "none",
+                       "--output": str(tmp_path / "out"), **options}
             command = "synthesize"
         done = fre(command, *[part for pair in options.items() for part in pair])
         if done.code == 0:
