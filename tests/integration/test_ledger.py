@@ -100,7 +100,7 @@ def test_standard_input_is_known_by_its_content(fre, tmp_path, corpus, home):
 
 
 RECORD_IS_USER = ("fre-e2t synthesize: warning: each record counts as a user of its own, so the claim "
-                  "is about one record: if people have several, name them with --user-field F; if not, say --user-field none")
+                  "is about one record: if people have several, name them with --user-field F (of a .npy: --user-file FILE); if not, say --user-field none")
 
 
 def test_a_state_folder_that_cannot_be_written(fre, tmp_path, corpus):
