@@ -109,7 +109,8 @@ static fre_status open_texts(job *j, fre_err *err)
     fre_status st = cli_corpus_opts(&o, j->c, err);
 
     o.keep_json = o.empty_ok = true;
-    if (j->centroid_path) /* a row is a line */
+    /* A row of centroids is a line; and a line is not lost unless that is asked for. */
+    if (j->centroid_path || !cli_given(j->c, "invalid"))
         o.invalid = FRE_CORPUS_INVALID_FAIL;
     if (st == FRE_OK)
         st = fre_corpus_open(&j->corpus, j->path, &o, err);
@@ -441,7 +442,8 @@ const cli_command cli_cmd_paraphrase = {
     .about =
         "Writes INPUT's lines again, each with a list of paraphrases of its text: sampled from a "
         "language model or from the inverter, without repetitions, and near the text and its "
-        "centroid. This comes after a release and costs no privacy.",
+        "centroid. This comes after a release and costs no privacy. A line that cannot be used ends "
+        "the run, since none may be lost; --invalid skip leaves such lines out.",
     .example = CLI_PROGRAM " paraphrase release -o varied.jsonl --paraphrases 10",
     .positional = positional,
     .n_positional = 1,

@@ -122,6 +122,14 @@ def test_an_empty_file(fre, tmp_path):
     assert (tmp_path / "out.jsonl").read_text() == ""
 
 
+def test_lines_are_lost_only_when_that_is_asked_for(fre, tmp_path):
+    lines = ['{"text": "what is my balance"}', '{"text": "what is my name"}', '{"message": "b"}']
+    (tmp_path / "a.jsonl").write_text("\n".join(lines) + "\n")
+    done = fre("paraphrase", "a.jsonl", "-o", "x.jsonl", "--invalid", "skip", "--paraphrases", "1", "--json")
+    assert done.code == 0, done.err
+    assert len((tmp_path / "x.jsonl").read_text().splitlines()) == 2
+
+
 def test_refusals(refused, tmp_path):
     (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"message": "b"}\n')
     (tmp_path / "n.jsonl").write_text('{"text": 7}\n')
