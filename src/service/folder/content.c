@@ -14,14 +14,14 @@ static const char total[] =
     "No record by itself decides whether there is a release: one that cannot be used is left out, and "
     "an embedding longer than the norm bound is cut to it.\n"
     "Not covered by the claim is whether the whole input was refused: more than N users, most records "
-    "not usable, a damaged file; its format, encoding and separators are taken for publicly known, and "
+    "not usable, none that holds a word, a damaged file; its format, encoding and separators are taken for publicly known, and "
     "its writer for one that keeps records apart.\n";
 
 static const char first_fault_ends[] =
     "Strict: the first record that cannot be used, or whose embedding is longer than the norm bound, "
     "would have ended the run. That there is a release tells that nobody has such a record, and is not "
-    "covered by the claim; nor is whether the whole input was refused (more than N users, a damaged "
-    "file).\n";
+    "covered by the claim; nor is whether the whole input was refused (more than N users, none that "
+    "holds a word, a damaged file).\n";
 
 static fre_status about_users(fre_buf *b, bool users_named)
 {
