@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DIM 16u     /* of an embedding; 384 with the bundled model */
-#define GROUPS 3u   /* texts that many have ... */
-#define GROUP 80u   /* ... and how many */
+#define DIM 16u      /* of an embedding; 384 with the bundled model */
+#define GROUPS 3u    /* texts that many have ... */
+#define GROUP 80u    /* ... and how many */
 #define DEVICES 280u /* the other 40 have a text that nobody else has */
-#define ROUNDS 3u   /* in each phase; a device needs two of its own choosing */
+#define ROUNDS 3u    /* in each phase; a device needs two of its own choosing */
 
 static void must(fre_status st, const fre_err *err)
 {
@@ -44,8 +44,8 @@ typedef struct device {
     uint32_t name; /* by which the relay knows it */
     float x[DIM];  /* its text's embedding: fre_embed_texts */
     fre_client *client;
-    fre_buf disk;  /* a file of the device, readable by its owner alone */
-    double spent;  /* its owner's ledger: fre/ledger.h */
+    fre_buf disk; /* a file of the device, readable by its owner alone */
+    double spent; /* its owner's ledger: fre/ledger.h */
 } device;
 
 /* ---- the device ----------------------------------------------------------------------------------- */
@@ -195,7 +195,9 @@ static void servers_begin(servers *s, fre_collection *c)
                                   .relay_url = "https://relay.example",
                                   .tag_url = "https://tag.example",
                                   .syn_url = "https://syn.example",
-                                  .open = 1000, .tags_close = 2000, .shares_close = 3000,
+                                  .open = 1000,
+                                  .tags_close = 2000,
+                                  .shares_close = 3000,
                                   .end = 4000};
     fre_plan_request q;
     fre_tagging_keys tag;

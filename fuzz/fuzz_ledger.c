@@ -15,10 +15,10 @@ static void check(const fre_ledger_book *b)
     for (size_t i = 0; i < b->n; i++) {
         const fre_ledger_entry *e = &b->entry[i];
 
-        if ((!e->name && !e->content && !e->records && !e->rows) || !e->date || !e->what || !(e->epsilon >= 0) ||
-            !(e->delta >= 0) || !(e->delta <= 1) || e->set >= b->n_sets ||
-            e->state > FRE_LEDGER_UNKNOWN ||
-            b->set[e->set].sum.epsilon < e->epsilon || b->set[e->set].sum.delta < e->delta)
+        if ((!e->name && !e->content && !e->records && !e->rows) || !e->date || !e->what ||
+            !(e->epsilon >= 0) || !(e->delta >= 0) || !(e->delta <= 1) || e->set >= b->n_sets ||
+            e->state > FRE_LEDGER_UNKNOWN || b->set[e->set].sum.epsilon < e->epsilon ||
+            b->set[e->set].sum.delta < e->delta)
             abort();
     }
     for (size_t i = 0; i < b->n_sets; i++)

@@ -115,7 +115,8 @@ static bool load_all(net *n, const fre_bytes state[4])
     tag = fre_tagging_load(&n->tag, c, &n->tag_keys, &key, state[0], NULL) == FRE_OK;
     syn = fre_synthesis_load(&n->syn, c, &n->syn_keys, state[1], NULL) == FRE_OK;
     relay = fre_relay_load(&n->relay, c, &n->s.relay_sk, state[2], NULL) == FRE_OK;
-    user = fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host, state[3], NULL) == FRE_OK;
+    user =
+        fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host, state[3], NULL) == FRE_OK;
     sample_must(!tag || !fre_tagging_has_key(n->tag) ||
                 fre_tagging_stage(n->tag) <= FRE_STAGE_TAGS);
     save_all(n);

@@ -38,8 +38,8 @@ static void make(genuine *g)
     sample_must(fre_tag_request_encode(&message, &g->s.w, &g->blinded) == FRE_OK);
     sample_must(fre_exchange_ask(&g->client, &g->request, &g->s.w, sample_view(&message),
                                  &g->rng) == FRE_OK);
-    sample_must(fre_exchange_take(&g->server, &taken, &g->s.w, &g->s.tag,
-                                  sample_view(&g->request), NULL) == FRE_OK);
+    sample_must(fre_exchange_take(&g->server, &taken, &g->s.w, &g->s.tag, sample_view(&g->request),
+                                  NULL) == FRE_OK);
     fre_buf_wipe(&message);
     sample_must(fre_rejection_encode(&message, FRE_REJECTED_FULL) == FRE_OK);
     sample_must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message),
@@ -49,8 +49,7 @@ static void make(genuine *g)
     sample_must(fre_seed_seal(&g->seed, &g->s.w, &g->tag, &g->id, &share, &g->rng) == FRE_OK);
     m.tag = g->tag;
     m.id = g->id;
-    sample_must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) ==
-                FRE_OK);
+    sample_must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) == FRE_OK);
     fre_buf_wipe(&message);
     fre_buf_wipe(&taken);
 }
@@ -178,8 +177,8 @@ static void changed(genuine *g, fre_bytes by)
     differs = change(message.p, message.n, by);
     if (fre_contribution_split(&sealed, NULL, &g->s.w, FRE_WIRE_REPORT, sample_view(&message),
                                NULL) == FRE_OK)
-        sample_must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn,
-                                           sealed, NULL) == FRE_OK) == !differs);
+        sample_must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn, sealed,
+                                           NULL) == FRE_OK) == !differs);
     else
         sample_must(differs);
     fre_buf_wipe(&message);

@@ -54,10 +54,10 @@ typedef struct fre_audit_opts {
     /** Whose account is the claim's curve, borrowed for the call.  NULL: the mechanism that runs, if
      * it meets (epsilon, delta); else the same with the least sigma that does. */
     const fre_mechanism *claimed;
-    double epsilon, delta;   /**< the claim; 0 < epsilon <= 50, 0 < delta < 1 */
-    double split;  /**< distance of near members; 0: the largest that delta can't charge as far */
+    double epsilon, delta; /**< the claim; 0 < epsilon <= 50, 0 < delta < 1 */
+    double split;    /**< distance of near members; 0: the largest that delta can't charge as far */
     uint64_t others; /**< other members of the worst cell; 0: the account's */
-    uint64_t runs; /**< of each of the two inputs, a scenario; FRE_AUDIT_RUNS_MIN.. _MAX */
+    uint64_t runs;   /**< of each of the two inputs, a scenario; FRE_AUDIT_RUNS_MIN.. _MAX */
     double confidence; /**< of the whole verdict, (0, 1) */
     uint32_t threads;
     bool seeded; /**< repeatable */

@@ -80,9 +80,9 @@ typedef struct fre_corpus_opts {
     bool empty_ok;         /**< an input without a byte has no records and is no error */
     bool keep_json;        /**< JSON only: records bring their object, and a text that is null or
                               *   empty is delivered as it is */
-    bool places;           /**< every record is delivered, in step with those of another file: one that
+    bool places;    /**< every record is delivered, in step with those of another file: one that
                               *   cannot be used, or is empty, with text NULL; a number is a text */
-    bool null_text;        /**< JSON: a text that is null counts as empty (a release's line that nobody
+    bool null_text; /**< JSON: a text that is null counts as empty (a release's line that nobody
                               *   could put into words) */
 } fre_corpus_opts;
 
@@ -101,10 +101,11 @@ typedef struct fre_record {
 } fre_record;
 
 typedef struct fre_corpus_stats {
-    uint64_t records;  /**< delivered */
-    uint64_t empty;    /**< skipped: nothing but white space, or one of opts.na_values */
-    uint64_t invalid;  /**< skipped or repaired under opts.invalid */
-    uint64_t bytes;    /**< of the file, up to the last record (compressed bytes for .gz, .zst, about) */
+    uint64_t records; /**< delivered */
+    uint64_t empty;   /**< skipped: nothing but white space, or one of opts.na_values */
+    uint64_t invalid; /**< skipped or repaired under opts.invalid */
+    uint64_t
+        bytes; /**< of the file, up to the last record (compressed bytes for .gz, .zst, about) */
     uint64_t bytes_all; /**< size of the file; 0 when unknown */
 } fre_corpus_stats;
 
@@ -131,8 +132,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_input(fre_corpus **out, fre_in
                                                         const fre_corpus_opts *opts, fre_err *err);
 /** As above over bytes in memory (tests, fuzzing); `data` is kept until free. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_bytes data,
-                                                         const fre_corpus_opts *opts,
-                                                         fre_err *err);
+                                                         const fre_corpus_opts *opts, fre_err *err);
 /** FRE_OK with *more true and *rec set, or *more false at the end.  FRE_E_DATA, FRE_E_IO,
  * FRE_E_LIMIT (a record above FRE_CORPUS_TEXT_MAX), FRE_E_INTERRUPTED (polled at each read of the
  * file), FRE_E_NOMEM. */
@@ -197,8 +197,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *i
 /** The same for an array of one number a row: 1-d, or 2-d with rows of one.  No sidecar. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char *path,
                                                        fre_err *err);
-FRE_API FRE_MUST_CHECK fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data,
-                                                      fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data, fre_err *err);
 /** SHA-256 of salt || the file's bytes as they are stored, by the descriptor that is open; *known
  * false: it is no file. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_sha256(uint8_t out[FRE_HASH_BYTES], bool *known,
@@ -213,8 +212,7 @@ FRE_API bool fre_npy_is_piped(const fre_npy *f);
 FRE_API const fre_npy_meta *fre_npy_meta_view(const fre_npy *f);
 FRE_API void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out);
 /** Row i as dim floats into out.  FRE_E_DATA: a NaN or an infinity (names the row, 1-based). */
-FRE_API FRE_MUST_CHECK fre_status fre_npy_row(const fre_npy *f, float *out, size_t i,
-                                              fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_npy_row(const fre_npy *f, float *out, size_t i, fre_err *err);
 /** Whether fre_npy_row would deliver row i. */
 FRE_API bool fre_npy_row_is_usable(const fre_npy *f, size_t i);
 /** What fre_npy_row says of a row that is not usable: FRE_E_DATA. */

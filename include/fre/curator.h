@@ -28,21 +28,24 @@ extern "C" {
  * has all but `contributed`, `cells`, text.foreign and text.truncated. */
 typedef struct fre_curator_stats {
     uint64_t records, users, distinct, empty, invalid;
-    uint64_t counted;          /**< records that may count, by users and cells_per_user ... */
-    uint64_t repeated_records; /**< ... those among them of a text that at least plan.threshold ... */
-    uint64_t repeated_texts;   /**< ... users hold, and how many such texts there are */
-    uint64_t wordless;         /**< records that cannot count: without a word the embedder knows */
+    uint64_t counted; /**< records that may count, by users and cells_per_user ... */
+    uint64_t
+        repeated_records;    /**< ... those among them of a text that at least plan.threshold ... */
+    uint64_t repeated_texts; /**< ... users hold, and how many such texts there are */
+    uint64_t wordless;       /**< records that cannot count: without a word the embedder knows */
     uint64_t contributed, cells;
     fre_text_counts text; /**< of the records read; text.empty and text.unknown: skipped */
 } fre_curator_stats;
 
 typedef struct fre_curator_opts {
-    const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
-    const char *output;     /**< folder to make */
-    fre_corpus_opts corpus; /**< user_field: cap per user; NULL: a record is a user.  invalid: of rows
+    const char *input;  /**< texts (corpus.h), "-", or a .npy of embeddings */
+    const char *output; /**< folder to make */
+    fre_corpus_opts
+        corpus; /**< user_field: cap per user; NULL: a record is a user.  invalid: of rows
                                  too; FAIL also fails at an embedding above the norm bound, and the
                                  release says so */
-    const char *user_file;  /**< who the rows of a .npy belong to (fre_names), read by `corpus`; NULL: a
+    const char
+        *user_file; /**< who the rows of a .npy belong to (fre_names), read by `corpus`; NULL: a
                                  row is a user */
     fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
                                  p = 1 unless it is given; the release says NOT PRIVATE */
@@ -52,9 +55,9 @@ typedef struct fre_curator_opts {
     uint32_t paraphrases;   /**< of each text, 0..64 (paraphrase.h) */
     double temperature;     /**< of their sampling, > 0; 0: default */
     double paraphrase_distance; /**< > 0; 0: default */
-    uint32_t threads;       /**< >= 1 */
+    uint32_t threads;           /**< >= 1 */
     bool resume, dry_run, force;
-    const char *ledger;     /**< NULL: none */
+    const char *ledger;    /**< NULL: none */
     bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a
                                  budget is stated, it is a warning that there is no book and that
                                  none can be made (a book that is there and cannot be used always
@@ -66,7 +69,7 @@ typedef struct fre_curator_opts {
     bool (*same_data)(void *ctx, const fre_ledger_overlap *older);
     void *same_data_ctx;
     double budget_epsilon, budget_delta; /**< <= 0: none */
-    bool seeded;            /**< NOT PRIVATE: repeatable byte for byte */
+    bool seeded;                         /**< NOT PRIVATE: repeatable byte for byte */
     uint8_t seed[FRE_SEED_BYTES];
     const fre_progress *progress;
     /** Called once the whole input was read and before any budget is spent; NULL: nobody looks. */
@@ -78,17 +81,17 @@ FRE_API void fre_curator_opts_init(fre_curator_opts *o); /* the contract's defau
 
 typedef struct fre_release {
     fre_plan plan;
-    bool is_private;     /**< false: seeded, epsilon infinite, or nothing certified for the plan */
+    bool is_private; /**< false: seeded, epsilon infinite, or nothing certified for the plan */
     bool dry_run;
-    size_t n;            /**< released cells, random order */
+    size_t n; /**< released cells, random order */
     fre_released_cell *cell;
     fre_curator_stats stats; /**< PRIVATE */
     fre_corpus_about input;  /**< what it was taken for; for the curator's eyes */
-    double seconds[3];   /**< embedding, counting and summing, inversion */
+    double seconds[3];       /**< embedding, counting and summing, inversion */
     char embedder_name[128];
     uint32_t dim;
-    char *statement;     /**< a sentence a line, owned */
-    bool recorded;       /**< in the ledger; else ledger_reason says why not */
+    char *statement;                    /**< a sentence a line, owned */
+    bool recorded;                      /**< in the ledger; else ledger_reason says why not */
     const char *ledger_reason;          /**< static */
     char *ledger;                       /**< path of the ledger, owned; NULL: none */
     fre_ledger_receipt receipt;         /**< if recorded */

@@ -28,13 +28,14 @@ typedef struct fre_embedder_opts {
 
 /** What is to be known of one text; bits of a uint8_t. */
 typedef enum fre_text_mark {
-    FRE_TEXT_EMPTY = 1,     /**< no token: nothing but controls, marks, white space */
-    FRE_TEXT_UNKNOWN = 2,   /**< unknown tokens and signs alone: no word that the embedder knows */
-    FRE_TEXT_FOREIGN = 4,   /**< a language that the embedder was not made for: at least half of its
+    FRE_TEXT_EMPTY = 1,   /**< no token: nothing but controls, marks, white space */
+    FRE_TEXT_UNKNOWN = 2, /**< unknown tokens and signs alone: no word that the embedder knows */
+    FRE_TEXT_FOREIGN = 4, /**< a language that the embedder was not made for: at least half of its
                                  tokens unknown or, in a vocabulary of words (WordPiece), pieces
                                  inside one; or, where an English prior lies beside the embedder,
                                  fre_languages_score says so */
-    FRE_TEXT_TRUNCATED = 8, /**< longer than the tokens that the model is used with, or than 64 KiB */
+    FRE_TEXT_TRUNCATED =
+        8, /**< longer than the tokens that the model is used with, or than 64 KiB */
     FRE_TEXT_BLANK = FRE_TEXT_EMPTY | FRE_TEXT_UNKNOWN /**< either: its embedding is zero */
 } fre_text_mark;
 

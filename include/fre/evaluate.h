@@ -106,9 +106,9 @@ typedef struct fre_evaluation {
     uint64_t synthetic, paraphrases;      /**< texts; their paraphrases */
     uint64_t centroids;
     bool has_text, has_paraphrased, has_centroid, has_cell, has_exact;
-    double release_radius;      /**< what the release was made with; 0: no release */
-    uint64_t release_threshold; /**< likewise */
-    fre_level_scores text;      /**< the texts, one a line, without their paraphrases */
+    double release_radius;        /**< what the release was made with; 0: no release */
+    uint64_t release_threshold;   /**< likewise */
+    fre_level_scores text;        /**< the texts, one a line, without their paraphrases */
     fre_level_scores paraphrased; /**< the texts and all their paraphrases as one set, as the paper
                                        has it; where there is a paraphrase */
     fre_level_scores centroid;

@@ -27,11 +27,11 @@ extern "C" {
 #define FRE_FOLDER_CELL_BYTES 32u
 
 typedef struct fre_released_cell {
-    uint64_t count;      /**< sampled count, >= tau */
-    uint64_t answers;    /**< distributed: shares that the centroid is the mean of; curator: count */
-    double users;        /**< count / p */
-    double noise_norm;   /**< planned norm of the centroid's noise */
-    fre_inversion text;  /**< text NULL without an inverter; owned by whoever owns the cell */
+    uint64_t count;     /**< sampled count, >= tau */
+    uint64_t answers;   /**< distributed: shares that the centroid is the mean of; curator: count */
+    double users;       /**< count / p */
+    double noise_norm;  /**< planned norm of the centroid's noise */
+    fre_inversion text; /**< text NULL without an inverter; owned by whoever owns the cell */
 } fre_released_cell;
 
 /** One release.  Everything is borrowed for the call. */
@@ -40,15 +40,15 @@ typedef struct fre_folder {
     const uint8_t *grid_seed; /**< 32 bytes */
     uint32_t dim;
     bool is_private;
-    bool users_named; /**< false: each record counted as a user */
-    bool strict;      /**< a record that cannot be used would have ended the run */
-    const char *statement; /**< fre_folder_statement */
+    bool users_named;              /**< false: each record counted as a user */
+    bool strict;                   /**< a record that cannot be used would have ended the run */
+    const char *statement;         /**< fre_folder_statement */
     const fre_released_cell *cell; /**< n, in a random order */
     size_t n;
     const float *centroid; /**< n x dim, finite */
     /** Hash of each cell, FRE_FOLDER_CELL_BYTES each; NULL: nobody knows them (distributed). */
     const uint8_t *cell_name;
-    fre_npy_meta embedder; /**< name "", sha256 "": not known */
+    fre_npy_meta embedder;       /**< name "", sha256 "": not known */
     fre_inverter_parts inverter; /**< all zero: none */
     const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
     const char *ledger_reason;   /**< ... why */

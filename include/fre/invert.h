@@ -74,10 +74,10 @@ typedef struct fre_inverter_opts {
      * NULL: the bundled default; FRE_INVERTER_SEARCH: none,
      * which works for any embedder, with a public corpus or a language model. */
     const char *path;
-    uint32_t threads;      /**< >= 1 */
-    uint32_t samples;      /**< first candidates a centroid, 1..512; 0: default (96) */
-    double temperature;    /**< > 0; 0: default */
-    uint64_t seed;         /**< sampling is repeatable: not secret, post-processing */
+    uint32_t threads;   /**< >= 1 */
+    uint32_t samples;   /**< first candidates a centroid, 1..512; 0: default (96) */
+    double temperature; /**< > 0; 0: default */
+    uint64_t seed;      /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
     bool corpus_later; /**< the public corpus is opened and its first record read; what is to be
                           *   made of it waits for fre_inverter_open_corpus */
@@ -99,13 +99,13 @@ typedef struct fre_inverter_opts {
 #define FRE_UNREADABLE_BLANK "a row of zeros, which stands for no text"
 
 typedef struct fre_inversion {
-    char *text;         /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
+    char *text; /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
     /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, BLANK); NULL: it
      * is.  Similarity and distance are then those of the best text, which is not told, or, where there
      * is none, NaN. */
     const char *unreadable;
-    double similarity;  /**< cosine of mu and E(text) */
-    double distance;    /**< ||mu - E(text)|| */
+    double similarity; /**< cosine of mu and E(text) */
+    double distance;   /**< ||mu - E(text)|| */
     double score;
     char **paraphrases; /**< owned, n_paraphrases; none from here (paraphrase.h) */
     size_t n_paraphrases;
@@ -154,8 +154,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verif
 typedef struct fre_inverter_parts {
     const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
     const uint8_t *vocabulary;
-    const uint8_t *public_corpus; /**< of the file */
-    uint32_t effort;              /**< 1..10 */
+    const uint8_t *public_corpus;              /**< of the file */
+    uint32_t effort;                           /**< 1..10 */
     const struct fre_prior_info *prior_info;   /**< borrowed from the inverter; NULL: none */
     const struct fre_bridge_info *bridge_info; /**< the same */
 } fre_inverter_parts;
@@ -183,8 +183,8 @@ FRE_API struct fre_lm *fre_inverter_lm(const fre_inverter *v);
  * embedding with such noise can be (names the row, 1-based).
  * The result of a row depends on the row, its std and the seed alone, not on its neighbours.
  * FRE_E_INTERRUPTED polled. */
-FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out,
-                                             const float *mu, const double *noise_std, size_t n,
+FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out, const float *mu,
+                                             const double *noise_std, size_t n,
                                              const fre_progress *progress, fre_err *err);
 
 /** The same for the cells of one release, which lie apart: where two rows would get the same text (case

@@ -56,7 +56,7 @@ typedef struct fre_ledger_spend {
     double budget_epsilon, budget_delta; /**< <= 0: no limit given this time */
     const fre_ledger_content *content;   /**< of this book's salt; NULL: the name alone */
     bool apart; /**< the user says: not the data that it overlaps with (nor is it counted so) */
-    const char *what;                    /**< output path and command, for people; NULL: none */
+    const char *what; /**< output path and command, for people; NULL: none */
 } fre_ledger_spend;
 
 /** What releases of one set of data have spent in all.  Spent is rounded upward, left downward. */
@@ -81,12 +81,11 @@ typedef struct fre_ledger_receipt {
  * FRE_E_IO; FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
  * another process held the lock for half a minute, or the book was made anew since fre_ledger_begin;
  * FRE_E_INTERRUPTED. */
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt,
-                                                    const char *path,
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt, const char *path,
                                                     const fre_ledger_spend *spend, fre_err *err);
 /** Would it be refused?  Same checks, nothing written; a missing file has no entries. */
-FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(const char *path,
-                                                   const fre_ledger_spend *spend, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_ledger_check(const char *path, const fre_ledger_spend *spend,
+                                                   fre_err *err);
 
 /** Say what became of a recorded release.  Nothing if there is no such entry.  As record. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_conclude(const char *path,
@@ -110,22 +109,23 @@ typedef enum fre_ledger_state {
 } fre_ledger_state;
 
 typedef struct fre_ledger_entry {
-    const char *id;      /**< NULL: written by version 1 */
-    const char *name;    /**< NULL: none */
-    const char *content; /**< 64 lower-case hexadecimal digits; NULL: none */
-    const char *records; /**< 32 digits, of the records in no order; NULL: none */
+    const char *id;                   /**< NULL: written by version 1 */
+    const char *name;                 /**< NULL: none */
+    const char *content;              /**< 64 lower-case hexadecimal digits; NULL: none */
+    const char *records;              /**< 32 digits, of the records in no order; NULL: none */
     const char *texts, *users, *rows; /**< sketches, 2048 digits each; NULL: none */
-    bool apart;          /**< by its user's word not what it overlaps with */
+    bool apart;                       /**< by its user's word not what it overlaps with */
     fre_ledger_state state;
-    const char *date;    /**< 2026-01-31T12:00:00Z; may be empty */
-    const char *what;    /**< may be empty */
+    const char *date; /**< 2026-01-31T12:00:00Z; may be empty */
+    const char *what; /**< may be empty */
     double epsilon, delta;
     double budget_epsilon, budget_delta; /**< 0: none stated */
     size_t set;                          /**< index of its set of data */
 } fre_ledger_entry;
 
 typedef struct fre_ledger_set {
-    const char *name, *content; /**< the last ones; content: of the bytes, else of the records; NULL:
+    const char *name,
+        *content; /**< the last ones; content: of the bytes, else of the records; NULL:
                                      none ever */
     fre_ledger_sum sum;
 } fre_ledger_set;

@@ -28,8 +28,8 @@ typedef struct fre_model_ctx fre_model_ctx;
 typedef struct fre_model_info {
     char name[128], architecture[64];
     uint8_t sha256[FRE_HASH_BYTES];
-    uint32_t dim;     /**< width of an embedding (embedder) or of the input rows (decoder) */
-    uint32_t context; /**< tokens the model can take */
+    uint32_t dim;         /**< width of an embedding (embedder) or of the input rows (decoder) */
+    uint32_t context;     /**< tokens the model can take */
     uint32_t text_tokens; /**< embedder: tokens of a text that it is used with, special ones
                                  included; the rest of a text is cut off.  <= context */
     uint32_t vocab;
@@ -86,15 +86,14 @@ FRE_API int32_t fre_model_control(const fre_model *m, const char *spelling);
 
 /** Embedder: n_seqs token sequences (ids concatenated, lengths in len) -> n_seqs x dim floats,
  * pooled by the model's own pooling and normalised. */
-FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out,
-                                                   const int32_t *ids, const uint32_t *len,
-                                                   uint32_t n_seqs, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_model_encode(fre_model_ctx *c, float *out, const int32_t *ids,
+                                                   const uint32_t *len, uint32_t n_seqs,
+                                                   fre_err *err);
 
 /** Decoder: forget everything; run n_rows input rows (n_rows x dim floats) at positions 0..
  * as sequence 0; then copy sequence 0 to 1..n_seqs-1. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix(fre_model_ctx *c, const float *rows,
-                                                   uint32_t n_rows, uint32_t n_seqs,
-                                                   fre_err *err);
+                                                   uint32_t n_rows, uint32_t n_seqs, fre_err *err);
 /** The same with n_ids tokens at the positions after the rows, of which there may then be none (rows
  * NULL, n_rows 0). */
 FRE_API FRE_MUST_CHECK fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows,
@@ -149,8 +148,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_get(const fre_tensors *t, const fl
 FRE_API FRE_MUST_CHECK fre_status fre_tensors_u32(const fre_tensors *t, uint32_t *out,
                                                   const char *key, fre_err *err);
 /** Float metadata value; FRE_E_MODEL if absent. */
-FRE_API FRE_MUST_CHECK fre_status fre_tensors_f32(const fre_tensors *t, float *out,
-                                                  const char *key, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_f32(const fre_tensors *t, float *out, const char *key,
+                                                  fre_err *err);
 /** String metadata value (first 127 bytes), "" if absent. */
 FRE_API const char *fre_tensors_text(const fre_tensors *t, const char *key);
 FRE_API const uint8_t *fre_tensors_sha256(const fre_tensors *t);

@@ -51,9 +51,9 @@ typedef struct fre_overlap {
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_compare(fre_overlap *out, fre_overlap_set *public_set,
                                                       fre_overlap_set *private_set);
 
-#define FRE_OVERLAP_LEAST 5u    /* shared texts ... */
-#define FRE_OVERLAP_SHARE 0.05  /* ... and their share of the smaller collection */
-#define FRE_OVERLAP_PUBLIC 0.5  /* or of the public one, however few they are */
+#define FRE_OVERLAP_LEAST 5u   /* shared texts ... */
+#define FRE_OVERLAP_SHARE 0.05 /* ... and their share of the smaller collection */
+#define FRE_OVERLAP_PUBLIC 0.5 /* or of the public one, however few they are */
 /** Is the public collection made of the private one, or the other way round? */
 FRE_API bool fre_overlap_is_too_much(const fre_overlap *o);
 

@@ -27,23 +27,23 @@ extern "C" {
 /** Which public text a prior or a bridge was made of, so that one made of private text is found out.
  * All zero: not recorded (files of earlier versions). */
 typedef struct fre_prior_card {
-    char file[128];     /**< name of the file, without its folder; "": standard input */
-    char sha256[65];    /**< hex digest of its bytes; "": it could be read only once */
-    char author[128];   /**< who made the prior; "": not said */
-    bool rows;          /**< the marks are of rows of embeddings, not of texts */
-    float *mark;        /**< n_marks x 2: a sketch of the content (fre/overlap.h) */
-    size_t n_marks;     /**< 0: not recorded */
+    char file[128];   /**< name of the file, without its folder; "": standard input */
+    char sha256[65];  /**< hex digest of its bytes; "": it could be read only once */
+    char author[128]; /**< who made the prior; "": not said */
+    bool rows;        /**< the marks are of rows of embeddings, not of texts */
+    float *mark;      /**< n_marks x 2: a sketch of the content (fre/overlap.h) */
+    size_t n_marks;   /**< 0: not recorded */
 } fre_prior_card;
 
 typedef struct fre_prior fre_prior;
 
 typedef struct fre_prior_info {
     uint32_t dim;
-    uint32_t rows;          /**< embeddings it was made of */
-    char embedder[128];     /**< the embedder's name, for people */
-    char embedder_hash[65]; /**< hex SHA-256 of the embedder's file */
-    char source[128];       /**< of the text, for people */
-    fre_prior_card card;    /**< owned */
+    uint32_t rows;                  /**< embeddings it was made of */
+    char embedder[128];             /**< the embedder's name, for people */
+    char embedder_hash[65];         /**< hex SHA-256 of the embedder's file */
+    char source[128];               /**< of the text, for people */
+    fre_prior_card card;            /**< owned */
     uint8_t sha256[FRE_HASH_BYTES]; /**< of the prior's own file; zero unless opened from one */
 } fre_prior_info;
 
@@ -97,7 +97,8 @@ typedef struct fre_prior_sums fre_prior_sums;
 FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_new(fre_prior_sums **out, uint32_t dim,
                                                      uint32_t threads);
 /** n x dim floats.  FRE_E_DATA: a NaN or an infinity. */
-FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_add(fre_prior_sums *s, const float *rows, size_t n);
+FRE_API FRE_MUST_CHECK fre_status fre_prior_sums_add(fre_prior_sums *s, const float *rows,
+                                                     size_t n);
 FRE_API void fre_prior_sums_free(fre_prior_sums *s);
 FRE_API uint32_t fre_prior_sums_dim(const fre_prior_sums *s);
 FRE_API uint64_t fre_prior_sums_rows(const fre_prior_sums *s);
@@ -112,8 +113,8 @@ FRE_API bool fre_prior_moments_vary(const double *mean, const double *cov, size_
 /** embedder: what made the rows.  source: who wrote the text and under which terms, at most 127
  * bytes.  FRE_E_DATA: too few rows, more than 2^32 - 1, or rows that do not vary. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_make(fre_prior **out, fre_prior_sums *s,
-                                                 const fre_model_info *embedder,
-                                                 const char *source, fre_err *err);
+                                                 const fre_model_info *embedder, const char *source,
+                                                 fre_err *err);
 /** Copy a card into a prior, for its file.  FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_set_card(fre_prior *p, const fre_prior_card *card);
 /** The GGUF file (docs/formats.md) on f. */

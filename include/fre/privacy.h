@@ -211,15 +211,15 @@ FRE_API double fre_default_delta(uint64_t users);
 FRE_API const char *fre_delta_warning(double delta, uint64_t users);
 
 typedef struct fre_plan_request {
-    double epsilon; /**< 0 < epsilon <= 50, or INFINITY: no privacy, p = 1 and sigma = 0 */
-    double delta;   /**< 0 < delta < 1, or 0 for auto: fre_default_delta(population), which the
+    double epsilon;      /**< 0 < epsilon <= 50, or INFINITY: no privacy, p = 1 and sigma = 0 */
+    double delta;        /**< 0 < delta < 1, or 0 for auto: fre_default_delta(population), which the
                          request of a fre_plan then holds */
-    uint64_t threshold;   /**< t >= 1 */
-    double radius;        /**< r > 0 */
-    uint64_t population;  /**< users at most, >= 1; records at most: c times as many */
-    uint32_t proj;        /**< k (default 40), or 0 for auto: 10..40, least sigma/p */
-    double cell_scale;    /**< s > 0: L = s 2r/sqrt(k) ... */
-    double cell_edge;     /**< ... unless > 0: L itself */
+    uint64_t threshold;  /**< t >= 1 */
+    double radius;       /**< r > 0 */
+    uint64_t population; /**< users at most, >= 1; records at most: c times as many */
+    uint32_t proj;       /**< k (default 40), or 0 for auto: 10..40, least sigma/p */
+    double cell_scale;   /**< s > 0: L = s 2r/sqrt(k) ... */
+    double cell_edge;    /**< ... unless > 0: L itself */
     double sampling_rate; /**< p in (0, 1], or 0 for auto */
     fre_accountant accountant;
     fre_adjacency adjacency;

@@ -81,7 +81,7 @@ FRE_API const char *fre_simulate_leg_text(fre_simulate_leg leg);
 
 /** Messages of the protocol, without the transport's own bytes. */
 typedef struct fre_simulate_traffic {
-    uint64_t clients; /**< who had any */
+    uint64_t clients;  /**< who had any */
     uint64_t up, down; /**< bytes, repetitions included */
 } fre_simulate_traffic;
 
@@ -103,19 +103,19 @@ FRE_API const char *fre_simulate_step_text(fre_simulate_step step);
 
 /** Two ways of doing the same with the same clients on the same grid.  Exact: without noise. */
 typedef struct fre_simulate_comparison {
-    uint64_t cells;    /**< with at least `threshold` clients */
+    uint64_t cells; /**< with at least `threshold` clients */
     /* the collection against the exact sums of those who answered */
-    size_t matched;    /**< released cells whose members are known by their answers: all, or a fault */
-    double freedom;    /**< d times matched */
-    double noise;      /**< sum of squared deviations from the exact means, each over its planned
+    size_t matched; /**< released cells whose members are known by their answers: all, or a fault */
+    double freedom; /**< d times matched */
+    double noise;   /**< sum of squared deviations from the exact means, each over its planned
                             variance: chi-square with `freedom` degrees */
-    double noise_z;    /**< (noise - freedom)/sqrt(2 freedom): standard normal, nearly */
+    double noise_z; /**< (noise - freedom)/sqrt(2 freedom): standard normal, nearly */
     double deviation_max; /**< largest norm of such a deviation over its planned norm */
     /* the curator, with the plan of the same request */
     fre_plan curator;
     size_t curator_released, both;
-    double users_gap;  /**< cells of both: mean |count/p - count'/p'| over the exact size */
-    double distance;   /**< cells of both: mean distance of the centroids, ... */
+    double users_gap; /**< cells of both: mean |count/p - count'/p'| over the exact size */
+    double distance;  /**< cells of both: mean distance of the centroids, ... */
     double noise_collection, noise_curator; /**< ... and means of their planned noise norms */
 } fre_simulate_comparison;
 
@@ -128,16 +128,16 @@ typedef struct fre_simulation {
     uint64_t empty, invalid;       /**< records of it that were skipped or repaired */
     fre_corpus_about input;        /**< what it was taken for */
     fre_text_counts text;          /**< of the records of texts; PRIVATE */
-    uint64_t users;        /**< clients that were run */
+    uint64_t users;                /**< clients that were run */
     char embedder_name[128];
 
-    size_t n;              /**< released cells, in the release's random order */
+    size_t n; /**< released cells, in the release's random order */
     fre_released_cell *cell;
-    float *centroid;       /**< n x dim */
+    float *centroid; /**< n x dim */
     char *statement;
 
-    uint64_t refused;      /**< clients whose messages were refused for good */
-    uint64_t silent;       /**< dropouts */
+    uint64_t refused;        /**< clients whose messages were refused for good */
+    uint64_t silent;         /**< dropouts */
     uint64_t lost, repeated; /**< messages, servers' included */
     fre_simulate_traffic leg[FRE_SIMULATE_LEGS];
     uint64_t server_messages, server_bytes; /**< between relay and servers, repetitions included */
@@ -145,9 +145,9 @@ typedef struct fre_simulation {
     fre_relay_counts relay_counts;
     fre_tagging_counts tagging_counts;
     fre_synthesis_counts synthesis_counts;
-    uint32_t share_bits;   /**< 0: no share was made */
+    uint32_t share_bits; /**< 0: no share was made */
     double seconds[FRE_SIMULATE_STEPS];
-    uint64_t peak_kib;     /**< resident memory of the process, its peak */
+    uint64_t peak_kib; /**< resident memory of the process, its peak */
     bool compared;
     fre_simulate_comparison comparison;
 } fre_simulation;

@@ -24,10 +24,10 @@ extern "C" {
 #define FRE_CELL_BYTES 32u
 
 typedef struct fre_sketch_params {
-    uint8_t seed[32];   /**< public, drawn independently of the texts */
-    uint32_t dim;       /**< d, 1..FRE_SKETCH_DIM_MAX */
-    uint32_t proj;      /**< k, 1..FRE_SKETCH_PROJ_MAX */
-    double cell_edge;   /**< L > 0, finite; default 2r/sqrt(k) */
+    uint8_t seed[32]; /**< public, drawn independently of the texts */
+    uint32_t dim;     /**< d, 1..FRE_SKETCH_DIM_MAX */
+    uint32_t proj;    /**< k, 1..FRE_SKETCH_PROJ_MAX */
+    double cell_edge; /**< L > 0, finite; default 2r/sqrt(k) */
 } fre_sketch_params;
 
 /** BLAKE2b-256("fre/cell/v1" || seed || k || c), integers little-endian.  SECRET. */

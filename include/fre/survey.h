@@ -23,8 +23,8 @@ typedef enum fre_survey_kind {
 } fre_survey_kind;
 
 typedef struct fre_survey_opts {
-    uint32_t cells_per_user; /**< >= 1: a user's first so many distinct texts count */
-    uint64_t population;     /**< more users are refused; 0: no bound */
+    uint32_t cells_per_user;      /**< >= 1: a user's first so many distinct texts count */
+    uint64_t population;          /**< more users are refused; 0: no bound */
     const fre_progress *progress; /**< NULL: none */
     /** Told of each record that fre_survey_add_corpus takes; NULL: nobody. */
     void (*seen)(void *ctx, const fre_record *rec);
@@ -62,9 +62,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float 
  * NULL: to a user of its own.  One that cannot be used (a NaN, no user) is skipped and counted; strict:
  * FRE_E_DATA. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_npy_row(fre_survey *s, const float *x,
-                                                         const fre_npy *npy,
-                                                         const fre_names *users, size_t i,
-                                                         bool strict, fre_err *err);
+                                                         const fre_npy *npy, const fre_names *users,
+                                                         size_t i, bool strict, fre_err *err);
 /** Behind the last row: FRE_E_DATA if most of them cannot be used. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_end_rows(const fre_survey *s, fre_err *err);
 /** All further records of a corpus.  Also what fre_corpus_next returns. */

@@ -65,8 +65,8 @@ typedef enum fre_wire_type {
 #define FRE_COLLECTION_URL_MAX 255u
 #define FRE_COLLECTION_DIM_MAX FRE_SHARING_DIM_MAX
 #define FRE_COLLECTION_CELLS_MAX 64u
-#define FRE_COLLECTION_RECORDS_MAX UINT32_MAX           /* users * cells_per_user: counts have 32 bits */
-#define FRE_COLLECTION_TIME_MAX INT64_C(253402300799)   /* the last second of the year 9999 */
+#define FRE_COLLECTION_RECORDS_MAX UINT32_MAX /* users * cells_per_user: counts have 32 bits */
+#define FRE_COLLECTION_TIME_MAX INT64_C(253402300799) /* the last second of the year 9999 */
 #define FRE_COLLECTION_OHTTP_KEY_ID 1u
 
 /** SHA-256 of a collection's encoding: bound into every seal and every signature. */
@@ -77,8 +77,8 @@ typedef struct fre_collection_id {
 /** The public, immutable terms of one run of the protocol [Fre-E2T, Alg. 2].  Caller's storage,
  * plain data; valid if fre_collection_encode takes it. */
 typedef struct fre_collection {
-    uint8_t embedder[FRE_HASH_BYTES]; /**< SHA-256 of the embedding model's file */
-    uint32_t dim;                     /**< d of its embeddings, 1..FRE_COLLECTION_DIM_MAX */
+    uint8_t embedder[FRE_HASH_BYTES];  /**< SHA-256 of the embedding model's file */
+    uint32_t dim;                      /**< d of its embeddings, 1..FRE_COLLECTION_DIM_MAX */
     uint8_t grid_seed[FRE_SEED_BYTES]; /**< projection and offsets: fre_sketch_params.seed */
     uint8_t sign_seed[FRE_SEED_BYTES]; /**< signs of the rotation; differs from grid_seed */
     uint32_t proj;                     /**< k, 1..FRE_PRIVACY_K_MAX */
@@ -103,7 +103,7 @@ typedef struct fre_collection {
     double phi;              /**< failure of the bound on rounding, [0, 1) */
     fre_hpke_aead aead;      /**< of every seal and of Oblivious HTTP */
     fre_oprf_public oprf_pk;
-    fre_hpke_pk tag_seal, syn_seal;                /**< all five keys differ */
+    fre_hpke_pk tag_seal, syn_seal; /**< all five keys differ */
     fre_sign_pk tag_sign, syn_sign, relay_sign;
     char relay_url[FRE_COLLECTION_URL_MAX + 1]; /**< http(s)://host[:port][/path], no '?', '#' */
     char tag_url[FRE_COLLECTION_URL_MAX + 1];
@@ -170,7 +170,8 @@ struct fre_list;
 typedef struct fre_wire {
     fre_collection c;
     fre_collection_id id;
-    uint32_t share_bits; /**< b of a packed residue; 0: not known, nothing with a share can be made */
+    uint32_t
+        share_bits; /**< b of a packed residue; 0: not known, nothing with a share can be made */
     uint8_t list[FRE_HASH_BYTES]; /**< SHA-256 of the list's entries, with the bits; 0: none */
 } fre_wire;
 
@@ -184,7 +185,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t 
  * one cell of all reports and as many cells as reports make.  w->list becomes the list's hash:
  * seeds sealed under another list do not open.  FRE_E_ARG: the wrong one of the two;
  * FRE_E_LIMIT: 32 bits do not suffice; FRE_E_USAGE. */
-FRE_API FRE_MUST_CHECK fre_status fre_wire_derive_share_bits(fre_wire *w, const struct fre_list *list,
+FRE_API FRE_MUST_CHECK fre_status fre_wire_derive_share_bits(fre_wire *w,
+                                                             const struct fre_list *list,
                                                              fre_err *err);
 /** Bytes of a packed share, fre_share_bytes; 0: bits not known. */
 FRE_API size_t fre_wire_share_bytes(const fre_wire *w);
@@ -337,8 +339,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_closed_decode(fre_closed *out, const fre_w
 typedef struct fre_flush {
     fre_wire_type type; /**< FRE_WIRE_REPORT or FRE_WIRE_SHARE */
     fre_part part;
-    fre_bytes closed;  /**< reports: S_tag's statement, a whole message; shares: empty */
-    fre_bytes sealed;  /**< n times fre_wire_sealed_bytes(w, type) bytes */
+    fre_bytes closed; /**< reports: S_tag's statement, a whole message; shares: empty */
+    fre_bytes sealed; /**< n times fre_wire_sealed_bytes(w, type) bytes */
     uint32_t n;
 } fre_flush;
 FRE_API FRE_MUST_CHECK fre_status fre_flush_encode(fre_buf *out, const fre_wire *w,
@@ -455,9 +457,9 @@ FRE_API fre_sum fre_sums_at(const fre_sums *s, uint32_t i);
 
 /** S_syn: what the collection gives, for everybody.  Cells in a random order, without their tags. */
 typedef struct fre_release_cell {
-    uint32_t count;         /**< >= tau */
-    uint32_t answers;       /**< 1..count */
-    const float *centroid;  /**< dim finite floats */
+    uint32_t count;        /**< >= tau */
+    uint32_t answers;      /**< 1..count */
+    const float *centroid; /**< dim finite floats */
 } fre_release_cell;
 #define FRE_RELEASE_STATEMENT_MAX 65535u
 typedef struct fre_release_part {

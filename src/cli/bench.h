@@ -14,8 +14,7 @@ FRE_MUST_CHECK fre_status fre_bench_embed(const char *input_path, const char *mo
  * temporary file) to a release without inversion; seconds, rows a second, peak memory beyond the
  * mapped file. */
 FRE_MUST_CHECK fre_status fre_bench_pipeline(const char *input_path, uint64_t rows,
-                                             uint32_t threads, bool json, FILE *out,
-                                             fre_err *err);
+                                             uint32_t threads, bool json, FILE *out, fre_err *err);
 
 /* Operations of the distributed protocol, one after the other on one core. */
 FRE_MUST_CHECK fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err);

@@ -127,10 +127,11 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
     if (st != FRE_OK)
         return st;
     if (best.delta > delta && !(best.delta < 1 && strtod(cli_up(text, 3, best.delta), NULL) < 1))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no --epsilon up to %g has delta %.6g at --split %.4g: use another --split, "
-                        "or raise --sigma",
-                        FRE_PRIVACY_EPSILON_MAX, delta, split);
+        return fre_fail(
+            err, FRE_E_INFEASIBLE,
+            "no --epsilon up to %g has delta %.6g at --split %.4g: use another --split, "
+            "or raise --sigma",
+            FRE_PRIVACY_EPSILON_MAX, delta, split);
     if (best.delta > delta)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no --epsilon up to %g has delta %.6g at --split %.4g: raise --delta to "
@@ -160,8 +161,8 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
             cli_adjacencies[m->adjacency]);
     fprintf(f, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell\n",
             cli_up(text, 6, a->delta_released), a->worst_cell);
-    fprintf(f, "  far members      %-11s   split at distance %.4g\n",
-            cli_up(text, 6, a->delta_far), a->split);
+    fprintf(f, "  far members      %-11s   split at distance %.4g\n", cli_up(text, 6, a->delta_far),
+            a->split);
     fprintf(f, "  unreleased       %s\n", cli_up(text, 6, a->delta_unreleased));
     if (!m->dist.on)
         return;

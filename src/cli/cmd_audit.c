@@ -79,8 +79,8 @@ static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
 /* What only a plan uses contradicts a mechanism that is given whole. */
 static fre_status refuse_plan_flags(const cli *c, fre_err *err)
 {
-    static const char *const plan_only[] = {"threshold",     "radius",     "cell-scale",
-                                            "accountant",    "gaussian",   "budget-factor",
+    static const char *const plan_only[] = {"threshold",        "radius",   "cell-scale",
+                                            "accountant",       "gaussian", "budget-factor",
                                             "sensitivity-ratio"};
     static const char *const whole[] = {"tau", "sigma", "sampling-rate"};
 
@@ -227,8 +227,9 @@ static json_t *audit_json(const fre_audit *a, const fre_mechanism *m, const char
                      "epsilon_lower_bound", a->epsilon_lower, "runs", (json_int_t)a->runs,
                      "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
                      a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
-                     "curve", curve_json(&a->scenario[a->curve_worst]), "verdict", a->refuted ? "refuted" : "not refuted", "mechanism",
-                     mechanism_json(m), "warnings", cli_warning_json(weak), "scenarios", list);
+                     "curve", curve_json(&a->scenario[a->curve_worst]), "verdict",
+                     a->refuted ? "refuted" : "not refuted", "mechanism", mechanism_json(m),
+                     "warnings", cli_warning_json(weak), "scenarios", list);
 }
 
 /* A defect that was put in is said; else nothing. */
@@ -298,8 +299,7 @@ static void print_verdict(FILE *f, const fre_audit *a)
                        "\"%s\" can be told apart better than the claim allows. The mechanism, or "
                        "what is claimed for it, is wrong; but for a chance of %.2g this is not an "
                        "accident of the runs.",
-                       a->epsilon_lower, a->epsilon, a->scenario[a->worst].name,
-                       1 - a->confidence);
+                       a->epsilon_lower, a->epsilon, a->scenario[a->worst].name, 1 - a->confidence);
     else
         (void)snprintf(text, sizeof text,
                        "Not refuted: the best of these attacks shows an epsilon of at least %.4f, "

@@ -52,7 +52,7 @@ typedef struct job {
     float *rows; /* CHUNK_TEXTS x dim */
     uint8_t mark[CHUNK_TEXTS];
     fre_text_counts count;
-    uint64_t n;  /* rows written */
+    uint64_t n; /* rows written */
     uint32_t dim;
     long header_bytes;
 } job;
@@ -219,7 +219,8 @@ static fre_status embed_all(job *j, fre_err *err)
             if (st != FRE_OK)
                 return st;
             fre_corpus_get_stats(j->corpus, &stats);
-            fre_progress_update(&j->c->progress, "embedding", stats.records, fre_corpus_expected(&stats));
+            fre_progress_update(&j->c->progress, "embedding", stats.records,
+                                fre_corpus_expected(&stats));
         }
         if (!more)
             return FRE_OK;
@@ -269,16 +270,15 @@ static fre_status report(const job *j, fre_err *err)
         cli_warn(j->c, "%s", cli_foreign_warning(&j->count));
     cli_print_corpus(j->c, j->corpus);
     if (j->c->json)
-        return cli_json_print(json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "output",
-                                        cli_text(j->c, "output"), "rows", (json_int_t)j->n,
-                                        "dimension", (json_int_t)j->dim, "empty",
-                                        (json_int_t)in.empty, "invalid", (json_int_t)in.invalid,
-                                        "truncated", (json_int_t)j->count.truncated,
-                                        "no_token", (json_int_t)j->count.empty, "unknown",
-                                        (json_int_t)j->count.unknown, "foreign",
-                                        (json_int_t)j->count.foreign, "tokens", (json_int_t)out.tokens,
-                                        "embedder", fre_embedder_info(j->embedder)->name),
-                              err);
+        return cli_json_print(
+            json_pack(
+                "{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "output",
+                cli_text(j->c, "output"), "rows", (json_int_t)j->n, "dimension", (json_int_t)j->dim,
+                "empty", (json_int_t)in.empty, "invalid", (json_int_t)in.invalid, "truncated",
+                (json_int_t)j->count.truncated, "no_token", (json_int_t)j->count.empty, "unknown",
+                (json_int_t)j->count.unknown, "foreign", (json_int_t)j->count.foreign, "tokens",
+                (json_int_t)out.tokens, "embedder", fre_embedder_info(j->embedder)->name),
+            err);
     if (!j->c->quiet)
         fprintf(stderr,
                 "%" PRIu64 " embeddings of dimension %" PRIu32

@@ -24,7 +24,10 @@ static const cli_positional positional[] = {
 /* The name, or the beginning of a hash of the content. */
 static const char *label(char to[LABEL_BYTES], const char *name, const char *content)
 {
-    (void)snprintf(to, LABEL_BYTES, name ? "%s" : content ? "content %.12s" : "embeddings",
+    (void)snprintf(to, LABEL_BYTES,
+                   name      ? "%s"
+                   : content ? "content %.12s"
+                             : "embeddings",
                    name ? name : content);
     return to;
 }
@@ -64,12 +67,13 @@ static void print_amount(const char *what, double spent, double budget, double l
 
 static void print(const fre_ledger_book *b)
 {
-    const size_t columns = cli_columns(stdout), spare = columns > CLI_WIDTH ? columns - CLI_WIDTH : 0;
-    char data[LABEL_BYTES], head[600]; /* cli_columns ends at 1000 */;
+    const size_t columns = cli_columns(stdout),
+                 spare = columns > CLI_WIDTH ? columns - CLI_WIDTH : 0;
+    char data[LABEL_BYTES], head[600]; /* cli_columns ends at 1000 */
+    ;
 
     (void)snprintf(head, sizeof head, "%-16s %-8s %-8s %-*s output", "date (UTC)", "epsilon",
-                   "delta", (int)(DATA_COLUMNS + spare / 2),
-                   "data");
+                   "delta", (int)(DATA_COLUMNS + spare / 2), "data");
     cli_heading(stdout, head);
     for (size_t i = 0; i < b->n; i++)
         print_entry(b, &b->entry[i], spare);

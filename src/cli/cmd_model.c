@@ -133,8 +133,8 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
 
     fre_hex(hash, info->sha256, FRE_HASH_BYTES);
     if (c->json)
-        return cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o}", "path", path,
-                                        "kind", "prior", "sha256", hash, "dimension",
+        return cli_json_print(json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o}", "path",
+                                        path, "kind", "prior", "sha256", hash, "dimension",
                                         (json_int_t)info->dim, "rows", (json_int_t)info->rows,
                                         "embedder", info->embedder, "embedder_sha256",
                                         info->embedder_hash, "source", info->source, "made_of",
@@ -158,12 +158,13 @@ static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *pa
     fre_hex(hash, i->sha256, FRE_HASH_BYTES);
     if (c->json)
         return cli_json_print(
-            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o}", "path",
-                      path, "kind", "bridge", "sha256", hash, "dimension", (json_int_t)i->from.dim,
-                      "to_dimension", (json_int_t)i->to.dim, "rows", (json_int_t)i->rows,
-                      "embedder", i->from.embedder, "embedder_sha256", i->from.hash, "to_embedder",
-                      i->to.embedder, "to_embedder_sha256", i->to.hash, "source", i->source,
-                      "variance", i->variance, "variance_left", i->left, "made_of", card_json(&i->card)),
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:s, s:f, s:f, s:o}",
+                      "path", path, "kind", "bridge", "sha256", hash, "dimension",
+                      (json_int_t)i->from.dim, "to_dimension", (json_int_t)i->to.dim, "rows",
+                      (json_int_t)i->rows, "embedder", i->from.embedder, "embedder_sha256",
+                      i->from.hash, "to_embedder", i->to.embedder, "to_embedder_sha256", i->to.hash,
+                      "source", i->source, "variance", i->variance, "variance_left", i->left,
+                      "made_of", card_json(&i->card)),
             err);
     row("path", "%s", path);
     row("kind", "bridge");
@@ -261,13 +262,13 @@ static fre_status run_info(cli *c, fre_err *err)
     fre_hex(hash, info->sha256, FRE_HASH_BYTES);
     if (c->json) {
         st = cli_json_print(
-            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b}", "path", path, "name",
-                      info->name, "kind", kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder",
-                      "architecture", info->architecture, "sha256", hash, "dimension",
-                      (json_int_t)info->dim, "context", (json_int_t)info->context, "text_tokens",
-                      (json_int_t)info->text_tokens, "vocabulary",
-                      (json_int_t)info->vocab, "pooling", info->pooling, "normalised",
-                      (int)info->normalised),
+            json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:b}", "path", path,
+                      "name", info->name, "kind",
+                      kind == FRE_MODEL_EMBEDDER ? "embedder" : "decoder", "architecture",
+                      info->architecture, "sha256", hash, "dimension", (json_int_t)info->dim,
+                      "context", (json_int_t)info->context, "text_tokens",
+                      (json_int_t)info->text_tokens, "vocabulary", (json_int_t)info->vocab,
+                      "pooling", info->pooling, "normalised", (int)info->normalised),
             err);
     } else {
         row("path", "%s", path);

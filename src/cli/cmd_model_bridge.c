@@ -99,7 +99,8 @@ static fre_status prepare(job *j, fre_err *err)
     j->both = malloc(2 * rows * sizeof *j->both);
     j->x = j->both ? j->both + rows : NULL;
     j->y = j->both ? j->x + (size_t)CLI_CHUNK_TEXTS * j->from_dim : NULL;
-    if (!j->both || fre_prior_sums_new(&j->sums, j->from_dim + j->to_dim, j->c->threads) != FRE_OK ||
+    if (!j->both ||
+        fre_prior_sums_new(&j->sums, j->from_dim + j->to_dim, j->c->threads) != FRE_OK ||
         fre_overlap_set_new(&j->marks) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for the sums");
     return FRE_OK;

@@ -122,13 +122,13 @@ static fre_status report(const job *j, fre_err *err)
     }
     cli_progress_end();
     if (j->c->json)
-        return cli_json_print(
-            json_pack("{s:s, s:I, s:I, s:s, s:s, s:f, s:f, s:f, s:f}", "output",
-                      cli_text(j->c, "output"), "rows", (json_int_t)info->rows, "dimension",
-                      (json_int_t)j->dim, "embedder", info->embedder, "source", info->source,
-                      "mean_norm_squared", norm2, "variance", spread, "largest_eigenvalue",
-                      (double)value[0], "smallest_eigenvalue", (double)value[j->dim - 1]),
-            err);
+        return cli_json_print(json_pack("{s:s, s:I, s:I, s:s, s:s, s:f, s:f, s:f, s:f}", "output",
+                                        cli_text(j->c, "output"), "rows", (json_int_t)info->rows,
+                                        "dimension", (json_int_t)j->dim, "embedder", info->embedder,
+                                        "source", info->source, "mean_norm_squared", norm2,
+                                        "variance", spread, "largest_eigenvalue", (double)value[0],
+                                        "smallest_eigenvalue", (double)value[j->dim - 1]),
+                              err);
     if (!j->c->quiet)
         fprintf(stderr,
                 "%" PRIu32 " embeddings of dimension %" PRIu32
@@ -147,8 +147,8 @@ static fre_status run(cli *c, fre_err *err)
         st = cli_open_public(&in, &j->card, c, err);
     if (st == FRE_OK) {
         j->is_npy = fre_input_is_npy(in);
-        st = j->is_npy ? read_rows(j, in, err)
-                       : cli_read_chunks(c, in, j->marks, add_texts, j, err);
+        st =
+            j->is_npy ? read_rows(j, in, err) : cli_read_chunks(c, in, j->marks, add_texts, j, err);
     }
     if (st == FRE_OK)
         st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);

@@ -48,13 +48,13 @@ static fre_status report(const cli *c, const fre_verification *v, fre_err *err)
 
     cli_progress_end();
     if (c->json)
-        st = cli_json_print(
-            json_pack("{s:o, s:o, s:o, s:o, s:I, s:b}", "sentences", rows_json(v), "mean_distance",
-                      cli_json_real(v->mean_distance), "median_distance",
-                      cli_json_real(v->median_distance), "mean_similarity",
-                      cli_json_real(v->mean_similarity), "returned", (json_int_t)v->returned,
-                      "passed", (int)v->passed),
-            err);
+        st =
+            cli_json_print(json_pack("{s:o, s:o, s:o, s:o, s:I, s:b}", "sentences", rows_json(v),
+                                     "mean_distance", cli_json_real(v->mean_distance),
+                                     "median_distance", cli_json_real(v->median_distance),
+                                     "mean_similarity", cli_json_real(v->mean_similarity),
+                                     "returned", (json_int_t)v->returned, "passed", (int)v->passed),
+                           err);
     else if (!c->quiet)
         print_table(v);
     if (st != FRE_OK || v->passed)

@@ -67,7 +67,7 @@ typedef struct job {
     fre_outfile *out;
     float *rows; /* CHUNK_LINES x dim */
     line line[CHUNK_LINES];
-    size_t n;        /* lines in the chunk */
+    size_t n; /* lines in the chunk */
     uint64_t texts, made, without, too_long, drawn, distinct, near;
 } job;
 
@@ -442,7 +442,8 @@ const cli_command cli_cmd_paraphrase = {
     .about =
         "Writes INPUT's lines again, each with a list of paraphrases of its text: sampled from a "
         "language model or from the inverter, without repetitions, and near the text and its "
-        "centroid. This comes after a release and costs no privacy. A line that cannot be used ends "
+        "centroid. This comes after a release and costs no privacy. A line that cannot be used "
+        "ends "
         "the run, since none may be lost; --invalid skip leaves such lines out.",
     .example = CLI_PROGRAM " paraphrase release -o varied.jsonl --paraphrases 10",
     .positional = positional,

@@ -130,6 +130,9 @@ static double rate_of(const fre_mechanism *m)
 static void row(FILE *f, const char *name, const char *value, const char *note)
 {
     size_t column = (size_t)fprintf(f, "  %-22s %s", name, value);
+
+    if (*note && column > 36)
+        column += (size_t)fprintf(f, "  ");
     if (*note)
         cli_wrap(f, note, 38, column);
     else

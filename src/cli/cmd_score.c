@@ -12,7 +12,7 @@
 #define CHUNK_TEXTS 8192u
 #define CHUNK_BYTES ((size_t)64 << 20) /* of texts, so that long ones do not pile up */
 #define SYNTHETIC "synthetic.jsonl"
-#define NATURAL 6.0                    /* the paper reports the share of texts up to here */
+#define NATURAL 6.0 /* the paper reports the share of texts up to here */
 
 static const cli_positional positional[] = {
     {.name = "INPUT",
@@ -46,7 +46,7 @@ typedef struct chunk {
 
 typedef struct job {
     cli *c;
-    char path[4096]; /* of the texts */
+    char path[4096];    /* of the texts */
     fre_corpus *corpus; /* NULL, as the model: a release without cells, where nothing is scored */
     fre_lm *lm;
     fre_outfile *out; /* NULL without --output */
@@ -198,13 +198,13 @@ static fre_status print_json(const job *j, const summary *s, fre_err *err)
                   (json_int_t)j->n, "left_out", (json_int_t)(j->texts - j->n), "cut",
                   (json_int_t)j->cut, "empty", (json_int_t)in.empty, "invalid",
                   (json_int_t)in.invalid, "tokens", (json_int_t)j->tokens);
-    if (o && json_object_update_new(
-                 o, json_pack("{s:o, s:o, s:o, s:o, s:s?, s:s?}", "median_nll",
-                              cli_json_real(s->median), "median_perplexity",
-                              cli_json_real(s->perplexity), "mean_nll", cli_json_real(s->mean),
-                              "share_nll_at_most_6", cli_json_real(s->natural), "language_model",
-                              info ? info->name : NULL, "language_model_sha256",
-                              info ? hex : NULL)) != 0) {
+    if (o &&
+        json_object_update_new(
+            o, json_pack("{s:o, s:o, s:o, s:o, s:s?, s:s?}", "median_nll", cli_json_real(s->median),
+                         "median_perplexity", cli_json_real(s->perplexity), "mean_nll",
+                         cli_json_real(s->mean), "share_nll_at_most_6", cli_json_real(s->natural),
+                         "language_model", info ? info->name : NULL, "language_model_sha256",
+                         info ? hex : NULL)) != 0) {
         json_decref(o);
         o = NULL;
     }
@@ -225,8 +225,9 @@ static void print_summary(const job *j, const summary *s, FILE *f)
         (void)cli_print_safe(f, fre_lm_info(j->lm)->name, cli_columns(f) - 16);
         fputc('\n', f);
     }
-    fprintf(f, "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64
-               "; cut: %" PRIu64 "\n",
+    fprintf(f,
+            "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64 "; cut: %" PRIu64
+            "\n",
             j->texts, j->texts - j->n, j->cut);
     if (j->n == 0)
         return;

@@ -174,7 +174,8 @@ static void print_rejections(const char *role, const fre_counters *k)
 
 static void print_counts(const fre_simulation *s)
 {
-    const uint64_t faults = s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed;
+    const uint64_t faults =
+        s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed;
 
     cli_heading(stdout, "Messages");
     row("dummy reports", "%*" PRIu64 " sent; the plan expects %.0f", WIDE,
@@ -271,12 +272,12 @@ static json_t *traffic_json(const fre_simulation *s)
     for (size_t i = 0; !bad && i < FRE_SIMULATE_LEGS; i++) {
         const fre_simulate_traffic *t = &s->leg[i];
 
-        bad = json_object_set_new(
-            o, fre_simulate_leg_text((fre_simulate_leg)i),
-            json_pack("{s:I, s:I, s:I, s:f, s:f}", "users", (json_int_t)t->clients, "up",
-                      (json_int_t)t->up, "down", (json_int_t)t->down, "up_a_user",
-                      mean_bytes(t->up, t->clients), "down_a_user",
-                      mean_bytes(t->down, t->clients)));
+        bad = json_object_set_new(o, fre_simulate_leg_text((fre_simulate_leg)i),
+                                  json_pack("{s:I, s:I, s:I, s:f, s:f}", "users",
+                                            (json_int_t)t->clients, "up", (json_int_t)t->up, "down",
+                                            (json_int_t)t->down, "up_a_user",
+                                            mean_bytes(t->up, t->clients), "down_a_user",
+                                            mean_bytes(t->down, t->clients)));
     }
     if (!bad)
         return o;
@@ -334,20 +335,22 @@ static json_t *comparison_json(const fre_simulation *s)
 static json_t *private_json(const fre_simulation *s)
 {
     return json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, s:o, s:{s:I, s:I}, s:{s:o, s:o, "
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, "
+        "s:o, s:{s:I, s:I}, s:{s:o, s:o, "
         "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
-        "input", cli_input_json(&s->input), "empty", (json_int_t)(s->empty + s->survey.no_word), "invalid",
-        (json_int_t)s->invalid, "users", (json_int_t)s->users, "input_users", (json_int_t)s->input_users, "records",
-        (json_int_t)(s->records - s->survey.no_word), "distinct", (json_int_t)s->survey.distinct, "counted",
-        (json_int_t)s->survey.counted, "repeated_texts", (json_int_t)s->survey.repeated_texts,
-        "repeated_records", (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
+        "input", cli_input_json(&s->input), "empty", (json_int_t)(s->empty + s->survey.no_word),
+        "invalid", (json_int_t)s->invalid, "users", (json_int_t)s->users, "input_users",
+        (json_int_t)s->input_users, "records", (json_int_t)(s->records - s->survey.no_word),
+        "distinct", (json_int_t)s->survey.distinct, "counted", (json_int_t)s->survey.counted,
+        "repeated_texts", (json_int_t)s->survey.repeated_texts, "repeated_records",
+        (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
         (json_int_t)s->silent, "lost", (json_int_t)s->lost, "repeated", (json_int_t)s->repeated,
         "dummies", "sent", (json_int_t)s->tagging_counts.padding, "expected",
         s->plan.expected_dummies, "most", 2 * s->plan.expected_dummies, "bytes", traffic_json(s),
-        "servers", "messages", (json_int_t)s->server_messages, "bytes",
-        (json_int_t)s->server_bytes, "rejected", "relay", rejections_json(&s->relay), "tagging",
-        rejections_json(&s->tagging), "synthesis", rejections_json(&s->synthesis), "cells_lost",
-        "too_few_answers", (json_int_t)s->synthesis_counts.tags_short, "fault",
+        "servers", "messages", (json_int_t)s->server_messages, "bytes", (json_int_t)s->server_bytes,
+        "rejected", "relay", rejections_json(&s->relay), "tagging", rejections_json(&s->tagging),
+        "synthesis", rejections_json(&s->synthesis), "cells_lost", "too_few_answers",
+        (json_int_t)s->synthesis_counts.tags_short, "fault",
         (json_int_t)(s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed),
         "share_bits", (json_int_t)s->share_bits, "seconds", seconds_json(s), "peak_memory_mib",
         (double)s->peak_kib / 1024, "comparison", comparison_json(s));
@@ -376,8 +379,8 @@ static json_t *results_json(const cli *c, const fre_simulation *s,
 
     fre_hex(id, s->id.b, FRE_HASH_BYTES);
     return json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "output",
-                     cli_text(c, "output"), "collection", id, "is_private", 0,
-                     "released", (json_int_t)s->n, "embedder", s->embedder_name, "dimension",
+                     cli_text(c, "output"), "collection", id, "is_private", 0, "released",
+                     (json_int_t)s->n, "embedder", s->embedder_name, "dimension",
                      (json_int_t)s->dim, "statement", s->statement, "most_frequent",
                      cli_cells_json(list, n), "plan", cli_plan_json(&s->plan), "warnings",
                      warnings_json(s), "not_for_publication", private_json(s));
@@ -392,7 +395,9 @@ static void warn(const cli *c, const fre_simulation *s)
     if (cli_given(c, "seed"))
         cli_warn(c, "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     if (s->users > s->input_users)
-        cli_warn(c, "users of the input were drawn more than once, so that one of them counts as several");
+        cli_warn(
+            c,
+            "users of the input were drawn more than once, so that one of them counts as several");
     if (!cli_names_users(c))
         cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
     if (s->n == 0)
@@ -444,7 +449,8 @@ const cli_command cli_cmd_simulate = {
         "clock and the wires are simulated. The result is a folder like that of synthesize, with "
         "the statement of the distributed mode, and numbers that no party of a real collection "
         "has together.\n\n"
-        "One process holds all texts, coins and keys, and nothing is recorded in a ledger: the result "
+        "One process holds all texts, coins and keys, and nothing is recorded in a ledger: the "
+        "result "
         "is not private, says so, and is not for publication.",
     .example = CLI_PROGRAM " simulate texts.jsonl -o release --epsilon 8 --population 100000 \\\n"
                            "    --dropout-rate 0.05 --loss-rate 0.01 --compare",

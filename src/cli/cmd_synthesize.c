@@ -312,19 +312,17 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
-    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, "
-                     "s:o, s:o}",
-                     "input", cli_input_json(&r->input), "records",
-                     (json_int_t)(s->records - s->text.empty), "users", (json_int_t)s->users,
-                     "counted", (json_int_t)s->counted, "repeated_texts",
-                     (json_int_t)s->repeated_texts, "repeated_records",
-                     (json_int_t)s->repeated_records, "contributed", measured(r, s->contributed),
-                     "distinct", (json_int_t)s->distinct, "empty",
-                     (json_int_t)(s->empty + s->text.empty), "invalid", (json_int_t)s->invalid,
-                     "truncated", measured(r, s->text.truncated), "unknown",
-                     (json_int_t)s->text.unknown, "foreign", measured(r, s->text.foreign), "cells",
-                     measured(r, s->cells), "seconds", seconds_json(r), "ledger", ledger_json(r),
-                     "warnings", warnings_json(w, w->n_public, w->n));
+    return json_pack(
+        "{s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:I, s:I, s:I, s:o, s:I, s:o, s:o, s:o, "
+        "s:o, s:o}",
+        "input", cli_input_json(&r->input), "records", (json_int_t)(s->records - s->text.empty),
+        "users", (json_int_t)s->users, "counted", (json_int_t)s->counted, "repeated_texts",
+        (json_int_t)s->repeated_texts, "repeated_records", (json_int_t)s->repeated_records,
+        "contributed", measured(r, s->contributed), "distinct", (json_int_t)s->distinct, "empty",
+        (json_int_t)(s->empty + s->text.empty), "invalid", (json_int_t)s->invalid, "truncated",
+        measured(r, s->text.truncated), "unknown", (json_int_t)s->text.unknown, "foreign",
+        measured(r, s->text.foreign), "cells", measured(r, s->cells), "seconds", seconds_json(r),
+        "ledger", ledger_json(r), "warnings", warnings_json(w, w->n_public, w->n));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */

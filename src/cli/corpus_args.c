@@ -66,9 +66,10 @@ fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
     o->user_field = field && strcmp(field, "none") == 0 ? NULL : field;
     o->user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
     if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field && !cli_given(c, "user-file"))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--max-cells-per-user needs --user-field F, or --user-file FILE for a .npy: "
-                        "without it each record is a user of its own");
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "--max-cells-per-user needs --user-field F, or --user-file FILE for a .npy: "
+            "without it each record is a user of its own");
     return FRE_OK;
 }
 

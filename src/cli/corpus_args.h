@@ -48,7 +48,7 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
     {.name = "user-field",                                                                         \
      .metavar = "F",                                                                               \
      .kind = CLI_STRING,                                                                           \
-     .help = "key or column that names the user; none, or left out: a record is a user"},         \
+     .help = "key or column that names the user; none, or left out: a record is a user"},          \
         CLI_FILE("user-file", "FILE",                                                              \
                  .help = "the users of a .npy file's rows, in their order: a name a line, or "     \
                          "the --user-field (default: user) of JSON lines, CSV or TSV"),            \
@@ -57,7 +57,8 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
                            "canonical composition, or case as well")
 #define CLI_RECORDS_ARE_USERS                                                                      \
     "each record counts as a user of its own, so the claim is about one record: if people have "   \
-    "several, name them with --user-field F (of a .npy: --user-file FILE); if not, say --user-field "  \
+    "several, name them with --user-field F (of a .npy: --user-file FILE); if not, say "           \
+    "--user-field "                                                                                \
     "none"
 
 /* user_field and label_field stay NULL.  FRE_E_USAGE. */

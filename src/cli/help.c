@@ -130,7 +130,8 @@ void cli_print_group(FILE *f, const char *word)
     for (size_t i = 0; i < cli_n_commands; i++)
         if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
             print_command(f, cli_commands[i]);
-    fprintf(f, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.\n", word);
+    fprintf(f, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.\n",
+            word);
 }
 
 void cli_print_overview(FILE *f)

@@ -49,16 +49,19 @@ fre_status cli_json_line(FILE *f, json_t *object, const char *path, fre_err *err
 
 const char *cli_foreign_warning(const fre_text_counts *c)
 {
-    return !fre_text_counts_foreign(c) ? NULL :
-           "many texts are not what the embedder was made for (in another language, or hardly any "
-           "words), so similar ones may not be recognised; choose another with --embedder FILE";
+    return !fre_text_counts_foreign(c) ? NULL
+                                       : "many texts are not what the embedder was made for (in "
+                                         "another language, or hardly any "
+                                         "words), so similar ones may not be recognised; choose "
+                                         "another with --embedder FILE";
 }
 
 const char *cli_unknown_warning(const fre_text_counts *c)
 {
-    return c->unknown == 0 ? NULL :
-           "some texts hold no word that the embedder knows (another script, emoji) and were left "
-           "out; choose another with --embedder FILE";
+    return c->unknown == 0 ? NULL
+                           : "some texts hold no word that the embedder knows (another script, "
+                             "emoji) and were left "
+                             "out; choose another with --embedder FILE";
 }
 
 void cli_warn(const cli *c, const char *fmt, ...)

@@ -92,7 +92,7 @@ void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t 
     size_t marked = 0, texts = 0, used;
 
     printf("%zu %s released%s\n\n", n, n == 1 ? "cell" : "cells",
-           n > shown    ? "; the most frequent:"
+           n > shown   ? "; the most frequent:"
            : shown > 0 ? ":"
                        : "");
     if (shown == 0)
@@ -100,8 +100,8 @@ void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t 
     for (size_t i = 0; i < shown; i++)
         texts += list[i]->text.text != NULL;
     used = texts > 0 ? 33 : 20; /* columns before the text */
-    cli_heading(stdout, texts > 0 ? "   count     users  similarity   text"
-                                 : "   count     users  text");
+    cli_heading(stdout,
+                texts > 0 ? "   count     users  similarity   text" : "   count     users  text");
     for (size_t i = 0; i < shown; i++) {
         printf("%8" PRIu64 " %9.0f", list[i]->count, list[i]->users);
         if (texts > 0)
@@ -116,8 +116,9 @@ void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t 
 static json_t *cell_json(const fre_released_cell *cell)
 {
     return json_pack("{s:s?, s:s*, s:I, s:o, s:o, s:o}", "text", cell->text.text, "unreadable",
-                     cell->text.unreadable, "count", (json_int_t)cell->count, "users", cli_json_real(cell->users), "noise_norm",
-                     cli_json_real(cell->noise_norm), "similarity",
+                     cell->text.unreadable, "count", (json_int_t)cell->count, "users",
+                     cli_json_real(cell->users), "noise_norm", cli_json_real(cell->noise_norm),
+                     "similarity",
                      cell->text.text ? cli_json_real(cell->text.similarity) : json_null());
 }
 

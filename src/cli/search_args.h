@@ -24,7 +24,7 @@
 #define CLI_SEARCH_ARGS                                                                            \
     CLI_FILE("public-corpus", "FILE",                                                              \
              .help = "texts that anyone may see (field text): starts and words of the search; "    \
-                     "what comes out may be one of them, so none may be private"),   \
+                     "what comes out may be one of them, so none may be private"),                 \
         CLI_WHOLE("effort", "N", 1, 10, .preset = "5",                                             \
                   .help = "of the search: rounds and candidates a text"),                          \
         CLI_FILE("language-model", "FILE",                                                         \

@@ -6,7 +6,8 @@
 
 /* Of fre/survey.h; threshold: users who make a text a repeated one. */
 typedef struct cli_survey {
-    uint64_t records, users, distinct, wordless, counted, repeated_texts, repeated_records, threshold;
+    uint64_t records, users, distinct, wordless, counted, repeated_texts, repeated_records,
+        threshold;
 } cli_survey;
 
 /* On standard error unless the command is quiet or writes JSON; with a warning, in any case, where no

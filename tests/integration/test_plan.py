@@ -329,7 +329,7 @@ def test_distributed_plan_and_account_agree(fre, options):
         assert p["rho"] is None and "idealisation" in p["warnings"][0]
     a = distributed_account(fre, p, "--epsilon", "4")
     assert set(KEYS) <= set(a)
-    assert a["delta"] <= 1e-7 * (1 + 1e-2)  # at a split of its own
+    assert a["delta"] <= 1e-7 * (1 + 2e-2)  # at a split of its own, as test_privacy_plan allows
     fixed = distributed_account(fre, p, "--epsilon", "4", "--split", repr(p["split"]))
     assert fixed["delta"] == pytest.approx(p["delta"], rel=1e-9)
     back = distributed_account(fre, p, "--delta", repr(fixed["delta"]))
@@ -340,7 +340,7 @@ def test_distributed_for_people(fre):
     done = fre("plan", *DISTRIBUTED)
     assert done.code == 0 and done.err == ""
     assert max(map(len, done.out.splitlines())) <= 80
-    for part in ("cover messages         on", "padding lambda", "padding gamma", "dummy reports",
+    for part in ("cover messages         on", "padding lambda", "  dummy tags of", "padding gamma", "dummy reports",
                  "one user's noise", "quantisation", "curious users          1", "dropout"):
         assert part in done.out
     done = fre("account", "--distributed", "--lambda", "0.7", "--gamma", "12", "--sampling-rate",

@@ -22,10 +22,10 @@ typedef struct net_user {
     uint32_t texts;
     bool gone; /* dropped out: sends nothing more */
     bool real[NET_PLACES];
-    fre_tag tag[NET_PLACES];     /* of the text */
-    bool reported[NET_PLACES];   /* the relay took its report */
-    bool answered[NET_PLACES];   /* the relay took a share that says something */
-    bool shared[NET_PLACES];     /* the relay took any share */
+    fre_tag tag[NET_PLACES];   /* of the text */
+    bool reported[NET_PLACES]; /* the relay took its report */
+    bool answered[NET_PLACES]; /* the relay took a share that says something */
+    bool shared[NET_PLACES];   /* the relay took any share */
     unsigned spends;
     fre_buf first[3][NET_PLACES];            /* what it sent first, of each kind */
     size_t asked, report_bytes, share_bytes; /* what the relay saw of it */

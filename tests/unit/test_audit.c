@@ -595,11 +595,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intake_defects_are_caught),
-        cmocka_unit_test(noise_defects_are_caught),    cmocka_unit_test(regular_noise_is_caught),
-        cmocka_unit_test(small_defects_are_caught),    cmocka_unit_test(missing_noise_is_found),
-        cmocka_unit_test(counting_defects_are_caught), cmocka_unit_test(far_members_count),
-        cmocka_unit_test(replacement_is_attacked),     cmocka_unit_test(padding_defects_are_caught),
-        cmocka_unit_test(silent_members_are_caught),   cmocka_unit_test(accounts_hold),
+        cmocka_unit_test(noise_defects_are_caught),
+        cmocka_unit_test(regular_noise_is_caught),
+        cmocka_unit_test(small_defects_are_caught),
+        cmocka_unit_test(missing_noise_is_found),
+        cmocka_unit_test(counting_defects_are_caught),
+        cmocka_unit_test(far_members_count),
+        cmocka_unit_test(replacement_is_attacked),
+        cmocka_unit_test(padding_defects_are_caught),
+        cmocka_unit_test(silent_members_are_caught),
+        cmocka_unit_test(accounts_hold),
     };
 
     return cmocka_run_group_tests_name("audit", tests, NULL, NULL);

@@ -124,26 +124,24 @@ static void bounds_approach_the_truth_from_below(void **state)
 
 static fre_audit_opts small(bool on, bool cover, uint32_t curious)
 {
-    return (fre_audit_opts){.mechanism = {.p32 = FRE_P_ONE / 10 * 4,
-                                          .tau = 4 + curious,
-                                          .sigma = 1,
-                                          .sensitivity = FRE_SENSITIVITY_WORST_CASE,
-                                          .norm_bound = 1,
-                                          .dim = 3,
-                                          .lattice_step = 0x1p-20,
-                                          .cells_per_user = 1,
-                                          .dist = {.on = on,
-                                                   .cover = cover,
-                                                   .curious = curious,
-                                                   .lambda = 1.5,
-                                                   .gamma = 30}},
-                            .epsilon = 2,
-                            .delta = .01,
-                            .runs = 20000,
-                            .confidence = .999,
-                            .threads = 2,
-                            .seeded = true,
-                            .seed = {3}};
+    return (fre_audit_opts){
+        .mechanism =
+            {.p32 = FRE_P_ONE / 10 * 4,
+             .tau = 4 + curious,
+             .sigma = 1,
+             .sensitivity = FRE_SENSITIVITY_WORST_CASE,
+             .norm_bound = 1,
+             .dim = 3,
+             .lattice_step = 0x1p-20,
+             .cells_per_user = 1,
+             .dist = {.on = on, .cover = cover, .curious = curious, .lambda = 1.5, .gamma = 30}},
+        .epsilon = 2,
+        .delta = .01,
+        .runs = 20000,
+        .confidence = .999,
+        .threads = 2,
+        .seeded = true,
+        .seed = {3}};
 }
 
 /* Pr[view | V'] / Pr[view | V] has under V the mean that is the chance under V' of what is possible

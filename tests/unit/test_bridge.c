@@ -124,7 +124,8 @@ static void moments(long double mean[D], double cov[D][D], const float *x, size_
             long double sum = 0;
 
             for (size_t r = 0; r < n; r++)
-                sum += ((long double)x[r * D + i] - mean[i]) * ((long double)x[r * D + j] - mean[j]);
+                sum +=
+                    ((long double)x[r * D + i] - mean[i]) * ((long double)x[r * D + j] - mean[j]);
             cov[i][j] = (double)(sum / (long double)(n - 1));
         }
 }
@@ -176,8 +177,8 @@ static void estimate_is_the_conditional_mean(void **state)
         for (size_t i = 0; i < B; i++)
             assert_close((double)out[i], want[i], 1e-5, 1e-4);
         /* A little more, for the chance in the moments, but never more than all of it. */
-        assert_close(left, fmin(slow_left * (double)(n + A) / (double)(n - A), b->info.variance), 1e-6,
-                     1e-3);
+        assert_close(left, fmin(slow_left * (double)(n + A) / (double)(n - A), b->info.variance),
+                     1e-6, 1e-3);
         assert_int_equal(fre_bridge_estimate(b, out, NULL, mu, s), FRE_OK);
     }
     fre_bridge_free(b);

@@ -144,7 +144,8 @@ static void test_bar(void **state)
     assert_in_range(longest, 50, CLI_WIDTH - 1);
     assert_non_null(strstr(c.text, "summing             [...................."));
     assert_non_null(strstr(c.text, "\n\r\033[Knoise")); /* a phase leaves its last bar behind */
-    assert_non_null(strstr(c.text, "summing             [####################] 100%")); /* and full */
+    assert_non_null(
+        strstr(c.text, "summing             [####################] 100%")); /* and full */
     assert_non_null(strstr(c.text, "noise               [####################] 100%"));
 }
 

@@ -12,7 +12,6 @@
 
 #include <unistd.h>
 
-
 /* What is printed on standard output for these cells. */
 static void shown(char *out, size_t size, const fre_released_cell *cell, size_t n)
 {
@@ -54,8 +53,8 @@ static fre_released_cell cell(uint64_t count, const char *words, double similari
 
 static void low_similarity_is_marked(void **state)
 {
-    const fre_released_cell cells[] = {cell(40, "a true one", 0.98), cell(60, "a wrong one", 0.9799),
-                                       cell(50, NULL, 0)};
+    const fre_released_cell cells[] = {cell(40, "a true one", 0.98),
+                                       cell(60, "a wrong one", 0.9799), cell(50, NULL, 0)};
     char out[4000];
 
     (void)state;

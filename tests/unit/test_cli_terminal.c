@@ -35,15 +35,25 @@ static void unsafe_characters(void **state)
         const char *text, *shown;
     } cases[] = {
         {"plain \xc3\xbc \xe4\xbd\xa0", "plain \xc3\xbc \xe4\xbd\xa0"},
-        {"a\033[2Jb\nc\xc2\x9b\x7f\t", "a?[2Jb?c???"},       /* C0, C1, DEL */
-        {"a\xe2\x80\xae" "b\xe2\x81\xa6" "c\xe2\x80\x8f", "a?b?c?"}, /* RLO, LRI, RLM */
-        {"a\xe2\x80\x8b" "b\xef\xbb\xbf" "c\xc2\xad", "a?b?c?"},     /* ZWSP, BOM, soft hyphen */
-        {"a\xe2\x80\xa8" "b\xe2\x80\xa9", "a?b?"},                   /* line separators */
-        {"a\xf3\xa0\x81\x81", "a?"},                                 /* a tag */
-        {"a\xe3\x85\xa4", "a?"},                                     /* an invisible letter */
-        {"a\xff\xc3" "b\xed\xa0\x80", "a??b???"},                    /* not UTF-8 */
-        {"\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4"},                /* variation selector */
-        {"e\xcc\x81", "e\xcc\x81"},                                  /* a combining accent */
+        {"a\033[2Jb\nc\xc2\x9b\x7f\t", "a?[2Jb?c???"}, /* C0, C1, DEL */
+        {"a\xe2\x80\xae"
+         "b\xe2\x81\xa6"
+         "c\xe2\x80\x8f",
+         "a?b?c?"}, /* RLO, LRI, RLM */
+        {"a\xe2\x80\x8b"
+         "b\xef\xbb\xbf"
+         "c\xc2\xad",
+         "a?b?c?"}, /* ZWSP, BOM, soft hyphen */
+        {"a\xe2\x80\xa8"
+         "b\xe2\x80\xa9",
+         "a?b?"},                    /* line separators */
+        {"a\xf3\xa0\x81\x81", "a?"}, /* a tag */
+        {"a\xe3\x85\xa4", "a?"},     /* an invisible letter */
+        {"a\xff\xc3"
+         "b\xed\xa0\x80",
+         "a??b???"},                                  /* not UTF-8 */
+        {"\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4"}, /* variation selector */
+        {"e\xcc\x81", "e\xcc\x81"},                   /* a combining accent */
     };
 
     (void)state;
@@ -70,8 +80,19 @@ static void cut_by_columns(void **state)
         {"gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f", 4, 4},
         {"\xe4\xbd\xa0\xe5\xa5\xbd", "\xe4\xbd\xa0\xe5\xa5\xbd", 4, 4}, /* two columns each */
         {"\xe4\xbd\xa0\xe5\xa5\xbd\xe5\xa5\xbd", "\xe4\xbd\xa0" ELLIPSIS, 4, 3},
-        {"e\xcc\x81" "e\xcc\x81" "e", "e\xcc\x81" "e\xcc\x81" "e", 3, 3},
-        {"e\xcc\x81" "e\xcc\x81" "ee", "e\xcc\x81" "e\xcc\x81" ELLIPSIS, 3, 3},
+        {"e\xcc\x81"
+         "e\xcc\x81"
+         "e",
+         "e\xcc\x81"
+         "e\xcc\x81"
+         "e",
+         3, 3},
+        {"e\xcc\x81"
+         "e\xcc\x81"
+         "ee",
+         "e\xcc\x81"
+         "e\xcc\x81" ELLIPSIS,
+         3, 3},
     };
 
     (void)state;
@@ -218,14 +239,16 @@ static void colour_where_it_is_wanted(void **state)
 
 static void json_keeps_its_meaning(void **state)
 {
-    static const char text[] = "{\n  \"t\": \"a\xe2\x80\xae\xc2\x9b\x7f\xf3\xa0\x81\x81 \xc3\xbc\"\n}";
+    static const char text[] =
+        "{\n  \"t\": \"a\xe2\x80\xae\xc2\x9b\x7f\xf3\xa0\x81\x81 \xc3\xbc\"\n}";
     char *printed = NULL;
     json_t *before = json_loads(text, 0, NULL), *after;
 
     (void)state;
     assert_non_null(before);
     PRINTED(cli_print_json_text(f, text, strlen(text)));
-    assert_string_equal(printed, "{\n  \"t\": \"a\\u202e\\u009b\\u007f\\udb40\\udc41 \xc3\xbc\"\n}");
+    assert_string_equal(printed,
+                        "{\n  \"t\": \"a\\u202e\\u009b\\u007f\\udb40\\udc41 \xc3\xbc\"\n}");
     after = json_loads(printed, 0, NULL);
     assert_true(json_equal(before, after));
     json_decref(before);

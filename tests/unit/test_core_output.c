@@ -462,8 +462,7 @@ static int under_a_poor_file_system(int refusal)
         strcmp(text, "two") != 0 || count_entries(path) != 1)
         return 2;
     (void)temp_path(path, &tmp, "poor.f");
-    if (fre_outfile_open(&g, path, false, &err) != FRE_OK ||
-        fre_outfile_commit(g, &err) != FRE_OK)
+    if (fre_outfile_open(&g, path, false, &err) != FRE_OK || fre_outfile_commit(g, &err) != FRE_OK)
         return 3;
     fre_outfile_free(g);
     if (fre_spool_open(&s, &so, &err) != FRE_OK ||

@@ -214,7 +214,8 @@ static void test_invalid_bytes(void **state)
         (void)memcpy(data + 3, cases[i].bad.p, n);
         (void)memcpy(data + 3 + n, "\nend\n", 5);
         (void)snprintf(want, sizeof want,
-                       "1:ok\n%sinvalid UTF-8 at byte %zu of the record; name the file's encoding (--encoding %s)\n",
+                       "1:ok\n%sinvalid UTF-8 at byte %zu of the record; name the file's encoding "
+                       "(--encoding %s)\n",
                        lead, cases[i].at, likely(cases[i].bad));
         CHECK(TXT, ((fre_bytes){data, n + 8}), FRE_E_DATA, want);
         CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), ((fre_bytes){data, n + 8}), FRE_OK,
@@ -499,7 +500,8 @@ static void test_csv_errors(void **state)
           "memory: line 2: the field \"u\" is empty; every record needs its user; fill it in, or "
           "name another with --user-field\n");
     CHECK(CSV, S("text\n\"a\n\xff\"\nb\n"), FRE_E_DATA,
-          "memory: line 2: invalid UTF-8 at byte 4 of the record; name the file's encoding (--encoding latin-1)\n");
+          "memory: line 2: invalid UTF-8 at byte 4 of the record; name the file's encoding "
+          "(--encoding latin-1)\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text\n\"a\n\xff\"\nb\n"), FRE_OK,
           "4:b\ninvalid 1\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text,\xff\nb\n"), FRE_E_DATA,
@@ -712,8 +714,8 @@ static void test_first_line_is_long(void **state)
     (void)memset(data, 'x', n);
     data[7] = '\r';
     (void)memcpy(data + n, "\nb\nc\n", 6);
-    assert_int_equal(fre_corpus_open_memory(&c, (fre_bytes){(const uint8_t *)data, n + 5}, &o, NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_corpus_open_memory(&c, (fre_bytes){(const uint8_t *)data, n + 5}, &o, NULL), FRE_OK);
     for (uint64_t line = 1; line <= 3; line++) {
         assert_int_equal(fre_corpus_next(c, &more, &rec, NULL), FRE_OK);
         assert_true(more);
@@ -729,7 +731,8 @@ static void test_first_object_is_long(void **state)
 {
     const size_t n = 2 * FRE_SNIFF_BYTES;
     const fre_corpus_opts o = with_invalid(JSONL, FRE_CORPUS_INVALID_SKIP);
-    static const char head[] = "{\"a\":[{\"b\":\"", tail[] = "\"}]}\n{\"text\":\"x\"}\n{\"text\":\"y\"}\n";
+    static const char head[] = "{\"a\":[{\"b\":\"",
+                      tail[] = "\"}]}\n{\"text\":\"x\"}\n{\"text\":\"y\"}\n";
     char *data = malloc(n + sizeof head + sizeof tail);
 
     (void)state;
@@ -745,11 +748,21 @@ static void test_first_object_is_long(void **state)
 static void test_first_line_is_odd(void **state)
 {
     static const char *const first[] = {
-        "[1]",     "[\"a\"]",       "[]",
-        "[{},",    "{\"a\":1} {\"b\"", "{\"text\":\"a\"} {",
-        "{\"a\":[{", "{\"a\":[{}]} {",  "[{\"text\":\"a\"},{\"text\":\"b\"}]",
-        "\"a",     "{",            "PAR1",
-        "}",       "[",            "\x1b",
+        "[1]",
+        "[\"a\"]",
+        "[]",
+        "[{},",
+        "{\"a\":1} {\"b\"",
+        "{\"text\":\"a\"} {",
+        "{\"a\":[{",
+        "{\"a\":[{}]} {",
+        "[{\"text\":\"a\"},{\"text\":\"b\"}]",
+        "\"a",
+        "{",
+        "PAR1",
+        "}",
+        "[",
+        "\x1b",
     };
     const fre_corpus_opts skip = with_invalid(JSONL, FRE_CORPUS_INVALID_SKIP);
     char data[256];
@@ -775,8 +788,9 @@ static void test_encodings(void **state)
     (void)state;
     CHECK(latin, S("caf\xe9\nna\xefve"), FRE_OK, "1:caf\xc3\xa9\n2:na\xc3\xafve\n");
     CHECK(windows, S("\x93hi\x94\n"), FRE_OK, "1:\xe2\x80\x9chi\xe2\x80\x9d\n");
-    CHECK(windows, S("a\nb\x81\n"), FRE_E_DATA,
-          "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct --encoding\n");
+    CHECK(
+        windows, S("a\nb\x81\n"), FRE_E_DATA,
+        "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct --encoding\n");
     CHECK(wide, S("a\0\n\0\xe9\0"), FRE_OK, "1:a\n2:\xc3\xa9\n");
     /* A mark says it, also under a header. */
     CHECK(TXT,
@@ -1453,7 +1467,8 @@ static void test_expected_from_the_start(void **state)
     (void)state;
     assert_non_null(lines);
     for (int i = 0; i < LINES; i++)
-        (void)snprintf(lines + (size_t)i * LINE, LINE + 1, "request %7u\n", (unsigned)i % 10000000u);
+        (void)snprintf(lines + (size_t)i * LINE, LINE + 1, "request %7u\n",
+                       (unsigned)i % 10000000u);
     for (int packed = 0; packed < 2; packed++) {
         const fre_bytes plain = {(const uint8_t *)lines, (size_t)LINES * LINE};
         fre_corpus *c = NULL;

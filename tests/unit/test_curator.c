@@ -175,9 +175,9 @@ static void test_exact_sums(void **state)
         if (times[i] < 30)
             continue;
         for (size_t j = 0; j < D; j++)
-            want[k * D + j] = (float)((double)((int64_t)times[i] *
-                                               llrint((double)x[row * D + j] / STEP)) *
-                                      STEP / (double)times[i]);
+            want[k * D + j] =
+                (float)((double)((int64_t)times[i] * llrint((double)x[row * D + j] / STEP)) * STEP /
+                        (double)times[i]);
         k++;
     }
     qsort(c, 3, D * sizeof *c, by_first);
@@ -362,13 +362,13 @@ static void test_users(void **state)
 {
     (void)state;
     write_users(at("users.jsonl"), 50, 4);
-    assert_int_equal(released_records(1, NULL, 1000), 200);   /* every record a user */
-    assert_int_equal(released_records(1, "who", 1000), 50);   /* the first of each user */
-    assert_int_equal(released_records(2, "who", 1000), 100);  /* one in each of two cells */
-    assert_int_equal(released_records(3, "who", 1000), 100);  /* never two in one cell */
-    assert_int_equal(released_records(1, "who", 50), 50);     /* N counts users ... */
+    assert_int_equal(released_records(1, NULL, 1000), 200);  /* every record a user */
+    assert_int_equal(released_records(1, "who", 1000), 50);  /* the first of each user */
+    assert_int_equal(released_records(2, "who", 1000), 100); /* one in each of two cells */
+    assert_int_equal(released_records(3, "who", 1000), 100); /* never two in one cell */
+    assert_int_equal(released_records(1, "who", 50), 50);    /* N counts users ... */
     assert_true(released_records(1, "who", 49) == UINT64_MAX);
-    assert_int_equal(released_records(1, NULL, 200), 200);    /* ... or records */
+    assert_int_equal(released_records(1, NULL, 200), 200); /* ... or records */
     assert_true(released_records(1, NULL, 199) == UINT64_MAX);
 }
 
@@ -513,9 +513,13 @@ static void test_nothing_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact_sums),       cmocka_unit_test(test_order_and_threads),
-        cmocka_unit_test(test_noise_and_counts), cmocka_unit_test(test_fresh_and_seeded),
-        cmocka_unit_test(test_users), cmocka_unit_test(test_users_choice_ignores_cells),            cmocka_unit_test(test_resume),
+        cmocka_unit_test(test_exact_sums),
+        cmocka_unit_test(test_order_and_threads),
+        cmocka_unit_test(test_noise_and_counts),
+        cmocka_unit_test(test_fresh_and_seeded),
+        cmocka_unit_test(test_users),
+        cmocka_unit_test(test_users_choice_ignores_cells),
+        cmocka_unit_test(test_resume),
         cmocka_unit_test(test_nothing_left),
     };
 

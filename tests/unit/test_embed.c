@@ -203,9 +203,16 @@ static void long_texts_are_truncated_and_counted(void **state)
 static void foreign_texts_are_counted(void **state)
 {
     static const char *const text[] = {
-        "ꦲꦏ꧀ꦱꦫ ꦗꦮ", "ᚠᛇᚻ ᛒᛦᚦ ᚠᚱᚩᚠᚢᚱ", "hello there, how are you", "open the ꦲꦏ folder now please",
-        "Wie wird das Wetter morgen in der Stadt, Herr Oberbürgermeister", "", "\u200b\u0301\u2060",
-        "🚀🚀 !!", "帮我设一个明天早上七点的闹钟", "?!"};
+        "ꦲꦏ꧀ꦱꦫ ꦗꦮ",
+        "ᚠᛇᚻ ᛒᛦᚦ ᚠᚱᚩᚠᚢᚱ",
+        "hello there, how are you",
+        "open the ꦲꦏ folder now please",
+        "Wie wird das Wetter morgen in der Stadt, Herr Oberbürgermeister",
+        "",
+        "\u200b\u0301\u2060",
+        "🚀🚀 !!",
+        "帮我设一个明天早上七点的闹钟",
+        "?!"};
     static const uint8_t want[] = {FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN,
                                    FRE_TEXT_UNKNOWN | FRE_TEXT_FOREIGN,
                                    0,

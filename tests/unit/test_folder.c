@@ -165,8 +165,8 @@ static void test_distributed(void **state)
 static void test_empty_release(void **state)
 {
     const fre_plan plan = plan_of(true);
-    const fre_folder f = {.plan = &plan, .grid_seed = grid_seed, .dim = 2, .statement = "",
-                          .ledger_reason = ""};
+    const fre_folder f = {
+        .plan = &plan, .grid_seed = grid_seed, .dim = 2, .statement = "", .ledger_reason = ""};
 
     (void)state;
     assert_int_equal(write_with(&f), FRE_OK);
@@ -178,8 +178,8 @@ static void test_terms_that_are_no_object(void **state)
 {
     static const char *const wrong[] = {"[]", "{", "3", "{\"a\": 1, \"a\": 2}"};
     const fre_plan plan = plan_of(true);
-    fre_folder f = {.plan = &plan, .grid_seed = grid_seed, .dim = 2, .statement = "",
-                    .ledger_reason = ""};
+    fre_folder f = {
+        .plan = &plan, .grid_seed = grid_seed, .dim = 2, .statement = "", .ledger_reason = ""};
     struct stat is;
 
     (void)state;
@@ -211,8 +211,11 @@ static void test_statement(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_curator), TEST(test_distributed), TEST(test_empty_release),
-        TEST(test_terms_that_are_no_object), cmocka_unit_test(test_statement),
+        TEST(test_curator),
+        TEST(test_distributed),
+        TEST(test_empty_release),
+        TEST(test_terms_that_are_no_object),
+        cmocka_unit_test(test_statement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

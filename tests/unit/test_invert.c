@@ -290,9 +290,15 @@ static void test_pool(void **state)
  * and what is told of it is the rest. */
 static void test_pool_unknown(void **state)
 {
-    static const char *const text[] = {"\U0001F680 thanks", "\U0001F44D thanks", "thanks \U0001F44D",
-                                       "\U0001F44D", "\u200b", "thanks", "\U0001F44D, thanks \U0001F680!",
-                                       "\U0001F44D?", "na\u00efve caf\u00e9, is it?!",
+    static const char *const text[] = {"\U0001F680 thanks",
+                                       "\U0001F44D thanks",
+                                       "thanks \U0001F44D",
+                                       "\U0001F44D",
+                                       "\u200b",
+                                       "thanks",
+                                       "\U0001F44D, thanks \U0001F680!",
+                                       "\U0001F44D?",
+                                       "na\u00efve caf\u00e9, is it?!",
                                        "\U00013080abc go"};
     static const char *const told[] = {"thanks", "thanks", NULL, "thanks!", NULL, "go"};
     const size_t n = sizeof text / sizeof *text;

@@ -25,7 +25,7 @@
 #define PROJECTOR MODELS FRE_INVERTER_PROJECTOR
 #define EMBEDDER MODELS FRE_EMBEDDER_DEFAULT
 #define DIM 384u
-#define WIDTH 320u        /* of the bundled decoder */
+#define WIDTH 320u          /* of the bundled decoder */
 #define PREFIX (8u * WIDTH) /* what the bundled projector makes */
 #define KEY(name) INV_PROJECTOR_ARCHITECTURE "." name
 #define HIDDEN 24u /* of the test's corrector */
@@ -98,7 +98,8 @@ static void write_projector(kind k)
 {
     static const char *const name[] = {"w0.weight", "w1.weight", "w1.bias", "w2.weight", "w2.bias",
                                        "c0.weight", "c1.weight", "c1.bias", "c2.weight", "c2.bias"};
-    const uint32_t hidden = 1536, out = PREFIX, in = DIM + 1, extra = EXTRA * WIDTH, wide = 2 * DIM + 1;
+    const uint32_t hidden = 1536, out = PREFIX, in = DIM + 1, extra = EXTRA * WIDTH,
+                   wide = 2 * DIM + 1;
     fre_tensors_entry entry[10] = {{.rows = out, .cols = in},       {.rows = hidden, .cols = in},
                                    {.rows = 1, .cols = hidden},     {.rows = out, .cols = hidden},
                                    {.rows = 1, .cols = out},        {.rows = extra, .cols = wide},
@@ -122,8 +123,8 @@ static void write_projector(kind k)
     if (k.prior_hash)
         pair[n++] = (fre_tensors_pair){.key = KEY("prior_sha256"), .text = k.prior_hash};
     if (k.corrector_rows) {
-        pair[n++] = (fre_tensors_pair){.key = KEY("corrector_prefix_length"),
-                                       .number = k.corrector_rows};
+        pair[n++] =
+            (fre_tensors_pair){.key = KEY("corrector_prefix_length"), .number = k.corrector_rows};
         pair[n++] = (fre_tensors_pair){.key = KEY("corrector_hidden_length"), .number = HIDDEN};
     }
     assert_int_equal(fre_tensors_open(&t, PROJECTOR, INV_PROJECTOR_ARCHITECTURE, &err), FRE_OK);
@@ -132,9 +133,9 @@ static void write_projector(kind k)
         if (i >= 5)
             entry[i].value = corrector[i - 5];
         else
-            assert_int_equal(fre_tensors_get(t, &entry[i].value, name[i], entry[i].rows,
-                                             entry[i].cols, &err),
-                             FRE_OK);
+            assert_int_equal(
+                fre_tensors_get(t, &entry[i].value, name[i], entry[i].rows, entry[i].cols, &err),
+                FRE_OK);
     }
     assert_int_equal(fre_tensors_write(f, INV_PROJECTOR_ARCHITECTURE, pair, n, entry,
                                        k.corrector_rows ? 10 : 5, &err),

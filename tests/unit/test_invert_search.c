@@ -388,8 +388,8 @@ static void test_responses(void **state)
     const float scale[N] = {0.01f, 0.01f, 0.01f, 0.01f};
     const uint32_t count[N] = {1, 1, 1, 1};
     const uint64_t at[N + 1] = {0, 1, 2, 3, 4};
-    const inv_rows words = {.n = N, .dim = D, .q = q, .scale = scale, .count = count, .at = at,
-                            .text = "abcd"};
+    const inv_rows words = {
+        .n = N, .dim = D, .q = q, .scale = scale, .count = count, .at = at, .text = "abcd"};
     const float mu[D] = {1, 1}, embedding[D] = {0, 1};
     const uint8_t key[16] = {1}, other[16] = {2};
     const uint32_t order[N] = {2, 1, 0, 3}, away[N] = {3, 0, 1, 2};
@@ -672,20 +672,13 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index_content),
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_index_damage),
-        cmocka_unit_test(test_index_of_another),
-        cmocka_unit_test(test_index_without_cache),
-        cmocka_unit_test(test_ngrams),
-        cmocka_unit_test(test_word_edits),
-        cmocka_unit_test(test_screen),
-        cmocka_unit_test(test_responses),
-        cmocka_unit_test(test_finds_planted),
-        cmocka_unit_test(test_search_repeats),
-        cmocka_unit_test(test_effort),
-        cmocka_unit_test(test_lines_of_the_model),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_index_content),       cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_index_damage),        cmocka_unit_test(test_index_of_another),
+        cmocka_unit_test(test_index_without_cache), cmocka_unit_test(test_ngrams),
+        cmocka_unit_test(test_word_edits),          cmocka_unit_test(test_screen),
+        cmocka_unit_test(test_responses),           cmocka_unit_test(test_finds_planted),
+        cmocka_unit_test(test_search_repeats),      cmocka_unit_test(test_effort),
+        cmocka_unit_test(test_lines_of_the_model),  cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests(tests, setup_search, teardown_search);

@@ -38,7 +38,8 @@ static uint32_t unknown(const char *text)
 static void test_words(void **state)
 {
     (void)state;
-    assert_int_equal(unknown("What's the weather in Paris, and don\xe2\x80\x99t we need umbrellas?"), 0);
+    assert_int_equal(
+        unknown("What's the weather in Paris, and don\xe2\x80\x99t we need umbrellas?"), 0);
     assert_int_equal(unknown("Twenty-one 21st 5pm $40 a.m. '90s 'quoted' café"), 0);
     assert_int_equal(unknown("Is it undesable and disypped"), 2);
     assert_int_equal(unknown("Mr. X and I (or you): x"), 0); /* single letters are no words */
@@ -85,7 +86,8 @@ static void test_choice(void **state)
 
         inv_pool_init(&p, 1, NULL, vocabulary);
         for (int i = 0; i < 2; i++)
-            assert_int_equal(inv_pool_add_text(&p, text[i], strlen(text[i]), INV_FIRST, -5), FRE_OK);
+            assert_int_equal(inv_pool_add_text(&p, text[i], strlen(text[i]), INV_FIRST, -5),
+                             FRE_OK);
         p.embedding[0] = settled ? 0.01F : 0.2F;
         p.embedding[1] = settled ? 0.15F : 0.23F;
         assert_int_equal(inv_pool_score(&p, mu, 0, &t, &trace), FRE_OK);
@@ -101,9 +103,9 @@ static void test_choice(void **state)
 static void test_telling(void **state)
 {
     enum { WRONG, REAL, CUT, SIGN, MARKS, OPEN, TWICE, ALL };
-    static const char *const text[ALL] = {"my phone is disypped", "my phone is broken",
+    static const char *const text[ALL] = {"my phone is disypped",       "my phone is broken",
                                           "my phone is broken and the", "\U0001F680 my phone",
-                                          "is my phone broken??", "my phone (is broken",
+                                          "is my phone broken??",       "my phone (is broken",
                                           "my my phone is broken"};
     static const struct {
         float away[ALL];
@@ -115,7 +117,9 @@ static void test_telling(void **state)
         {{0.3F, 0.3F, 0.01F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken and the"},
         {{0.6F, 0.65F, 0.9F, 0.55F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken"},
         {{0.6F, 0.65F, 0.9F, 0.1F, 0.9F, 0.9F, 0.9F}, 0, "My phone"},
-        {{0.4F, 0.45F, 0.6F, 0.6F, 0.9F, 0.9F, 0.9F}, 0.4, "My phone is disypped"}, /* the noise may have moved it so far */
+        {{0.4F, 0.45F, 0.6F, 0.6F, 0.9F, 0.9F, 0.9F},
+         0.4,
+         "My phone is disypped"}, /* the noise may have moved it so far */
         {{0.8F, 0.85F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
     };
     fre_embedder *e = NULL;
@@ -164,9 +168,9 @@ static void write_vocabulary(const char *path, uint32_t words)
     const fre_tensors_pair pair[] = {{.key = KEY("words"), .number = words},
                                      {.key = KEY("pairs"), .number = 3}};
     const fre_tensors_entry entry[] = {
-        {"word_high", high, 1, 2},     {"word_low", low, 1, 2},     {"word_count", count, 1, 3},
-        {"pairs_of_word", of_word, 1, 3}, {"pair_right", right, 1, 3},
-        {"pair_count", pair_count, 1, 3},
+        {"word_high", high, 1, 2},   {"word_low", low, 1, 2},
+        {"word_count", count, 1, 3}, {"pairs_of_word", of_word, 1, 3},
+        {"pair_right", right, 1, 3}, {"pair_count", pair_count, 1, 3},
     };
     fre_err err;
     FILE *f = fopen(path, "wb");
@@ -210,14 +214,14 @@ static void test_damaged(void **state)
     assert_int_equal(inv_vocabulary_open(&v, path, &err), FRE_OK);
     assert_int_equal(inv_vocabulary_read(v, "one other").unknown, 2);
     inv_vocabulary_free(v);
-    refused_with(path, &high[1], 0.5F);         /* no whole number */
-    refused_with(path, &low[0], 0x1p25F);       /* more than 24 bits */
-    refused_with(path, &high[0], 2);            /* must ascend */
-    refused_with(path, &count[0], 60);          /* more than there are atoms */
-    refused_with(path, &of_word[0], 4);         /* beyond the pairs */
-    refused_with(path, &of_word[2], 0);         /* pairs that belong to no word */
-    refused_with(path, &right[1], 3);           /* no such word */
-    refused_with(path, &pair_count[0], 2);      /* more often than its left word */
+    refused_with(path, &high[1], 0.5F);    /* no whole number */
+    refused_with(path, &low[0], 0x1p25F);  /* more than 24 bits */
+    refused_with(path, &high[0], 2);       /* must ascend */
+    refused_with(path, &count[0], 60);     /* more than there are atoms */
+    refused_with(path, &of_word[0], 4);    /* beyond the pairs */
+    refused_with(path, &of_word[2], 0);    /* pairs that belong to no word */
+    refused_with(path, &right[1], 3);      /* no such word */
+    refused_with(path, &pair_count[0], 2); /* more often than its left word */
     write_vocabulary(path, 3);
     refused(path);
     write_vocabulary(path, 0);
@@ -348,10 +352,10 @@ static int close_bundled(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),   cmocka_unit_test(test_real_beats_wrong),
-        cmocka_unit_test(test_choice),  cmocka_unit_test(test_telling),
-        cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_apart),   cmocka_unit_test(test_same_row_twice),
+        cmocka_unit_test(test_words),          cmocka_unit_test(test_real_beats_wrong),
+        cmocka_unit_test(test_choice),         cmocka_unit_test(test_telling),
+        cmocka_unit_test(test_damaged),        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_same_row_twice),
     };
 
     return cmocka_run_group_tests(tests, open_bundled, close_bundled);

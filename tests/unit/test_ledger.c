@@ -639,14 +639,14 @@ static void the_same_records_are_the_same_data(void **state)
 {
     (void)state;
     assert_int_equal(spend_texts(0, 3000, 2, false, NULL, 1, 1.5), FRE_OK);
-    assert_int_equal(spend_texts(0, 3000, 2, true, NULL, 1, 0), FRE_E_REFUSED);    /* order */
-    assert_int_equal(spend_texts(0, 3000, 2, true, "other", 1, 0), FRE_E_REFUSED); /* a name too */
-    assert_int_equal(spend_texts(0, 3001, 1, false, NULL, 1, 0), FRE_E_REFUSED);   /* one more */
-    assert_int_equal(spend_texts(0, 2999, 1, false, NULL, 1, 0), FRE_E_REFUSED);   /* one less */
+    assert_int_equal(spend_texts(0, 3000, 2, true, NULL, 1, 0), FRE_E_REFUSED);     /* order */
+    assert_int_equal(spend_texts(0, 3000, 2, true, "other", 1, 0), FRE_E_REFUSED);  /* a name too */
+    assert_int_equal(spend_texts(0, 3001, 1, false, NULL, 1, 0), FRE_E_REFUSED);    /* one more */
+    assert_int_equal(spend_texts(0, 2999, 1, false, NULL, 1, 0), FRE_E_REFUSED);    /* one less */
     assert_int_equal(spend_texts(1000, 1500, 1, false, NULL, 1, 0), FRE_E_REFUSED); /* a half */
-    assert_int_equal(spend_texts(2700, 300, 1, false, NULL, 1, 0), FRE_E_REFUSED); /* a tenth */
-    assert_int_equal(spend_texts(0, 60000, 1, false, NULL, 1, 0), FRE_E_REFUSED);  /* in much more */
-    assert_int_equal(spend_texts(5000, 3000, 1, false, NULL, 1, 0), FRE_OK);       /* none of it */
+    assert_int_equal(spend_texts(2700, 300, 1, false, NULL, 1, 0), FRE_E_REFUSED);  /* a tenth */
+    assert_int_equal(spend_texts(0, 60000, 1, false, NULL, 1, 0), FRE_E_REFUSED); /* in much more */
+    assert_int_equal(spend_texts(5000, 3000, 1, false, NULL, 1, 0), FRE_OK);      /* none of it */
     assert_int_equal(spend_texts(0, 3001, 1, false, "other", 1, 0), FRE_OK); /* a name says so */
     assert_int_equal(list().n_sets, 3);
     /* And what overlaps with both sets makes them one. */
@@ -911,8 +911,7 @@ static void unusable_places_are_io_errors(void **state)
     assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_LIMIT);
     assert_int_equal(record("a", 1, 0, 0, 0), FRE_OK);
     assert_int_equal(symlink("ledger.json", temp_path(path, &tmp, "link")), 0);
-    assert_int_equal(fre_ledger_record(NULL, path, &s, &err),
-                     FRE_OK); /* a link is followed */
+    assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_OK); /* a link is followed */
     assert_int_equal(list().n, 2);
 }
 

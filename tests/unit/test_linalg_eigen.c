@@ -87,8 +87,9 @@ static void second_difference_has_its_cosines(void **state)
     }
     assert_int_equal(fre_eigen_symmetric(value, v, a, n), FRE_OK);
     for (size_t k = 0; k < n; k++)
-        assert_close(value[k], 2 - 2 * cos((double)(n - k) * 3.14159265358979323846 / (double)(n + 1)),
-                     1e-13, 0);
+        assert_close(value[k],
+                     2 - 2 * cos((double)(n - k) * 3.14159265358979323846 / (double)(n + 1)), 1e-13,
+                     0);
     assert_decomposed(n, 1e-13);
 }
 

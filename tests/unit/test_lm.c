@@ -16,15 +16,16 @@
 #define EMBEDDER MODELS "all-minilm-l6-v2.q8_0.gguf"
 #define DECODER MODELS "minilm-inverter.q8_0.gguf" /* a language model like any other */
 
-static const char *const sentence[] = {"what is the weather like in paris today?",
-                                       "what is the weather like in rome today?",
-                                       "",
-                                       "please book me a table for two",
-                                       "please",
-                                       "what is the weather like in paris today?",
-                                       "za\xc5\xbc\xc3\xb3\xc5\x82\xc4\x87 g\xc4\x99\xc5\x9bl\xc4\x85",
-                                       "what is the weather",
-                                       "Turn off the lights in the kitchen, then lock the door."};
+static const char *const sentence[] = {
+    "what is the weather like in paris today?",
+    "what is the weather like in rome today?",
+    "",
+    "please book me a table for two",
+    "please",
+    "what is the weather like in paris today?",
+    "za\xc5\xbc\xc3\xb3\xc5\x82\xc4\x87 g\xc4\x99\xc5\x9bl\xc4\x85",
+    "what is the weather",
+    "Turn off the lights in the kitchen, then lock the door."};
 #define SENTENCES (sizeof sentence / sizeof *sentence)
 
 static fre_lm *must_open(const char *path, uint32_t threads, uint32_t max_tokens,
@@ -129,7 +130,8 @@ static void is_the_same_to_the_bit_whatever_is_beside_it(void **state)
 {
     fre_lm_score all[SENTENCES], again[SENTENCES], one;
     const char *turned[SENTENCES];
-    fre_lm *lm = must_open(DECODER, 1, 0, FRE_LM_BOTH), *two = must_open(DECODER, 2, 0, FRE_LM_BOTH);
+    fre_lm *lm = must_open(DECODER, 1, 0, FRE_LM_BOTH),
+           *two = must_open(DECODER, 2, 0, FRE_LM_BOTH);
 
     (void)state;
     must_score(lm, all, sentence, SENTENCES);

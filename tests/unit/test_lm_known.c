@@ -200,10 +200,9 @@ static void known_law(double p[TINY_LM_VOCAB], double temperature, uint32_t k)
         uint32_t above = 0;
 
         for (uint32_t w = 0; w < TINY_LM_VOCAB; w++)
-            above += tiny_lm_logit(&usual, w, TINY_LM_A + 1) >
-                     tiny_lm_logit(&usual, v, TINY_LM_A + 1);
-        p[v] = k > 0 && above >= k ? 0
-                                   : exp(tiny_lm_logit(&usual, v, TINY_LM_A + 1) / temperature);
+            above +=
+                tiny_lm_logit(&usual, w, TINY_LM_A + 1) > tiny_lm_logit(&usual, v, TINY_LM_A + 1);
+        p[v] = k > 0 && above >= k ? 0 : exp(tiny_lm_logit(&usual, v, TINY_LM_A + 1) / temperature);
         sum += p[v];
     }
     for (uint32_t v = 0; v < TINY_LM_VOCAB; v++)

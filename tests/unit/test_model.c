@@ -903,8 +903,8 @@ static void a_prefix_may_be_tokens_alone(void **state)
         assert_int_equal(fre_model_step(c, step, &ids[i], &first, 1, i, &err), FRE_OK);
     for (uint32_t again = 0; again < 2; again++) {
         assert_int_equal(fre_model_prefix_tokens(d, NULL, 0, ids, 4, 3, &err), FRE_OK);
-        assert_int_equal(
-            fre_model_step(d, next, &ids[3], (const uint32_t[]){1, 2}, 2, 4, &err), FRE_OK);
+        assert_int_equal(fre_model_step(d, next, &ids[3], (const uint32_t[]){1, 2}, 2, 4, &err),
+                         FRE_OK);
         assert_memory_equal(next + vocab, step, vocab * sizeof *step);
     }
     assert_int_equal(fre_model_prefix_tokens(d, NULL, 0, ids, 0, 1, &err), FRE_E_ARG);

@@ -105,10 +105,9 @@ static void chosen_texts(void **state)
 
         if (n != json_array_size(want))
             fail_msg("text %zu: %zu tokens, not %zu", i, n, json_array_size(want));
-        json_array_foreach(want, j, id)
-            if (ids[j] != (int32_t)json_integer_value(id))
-                fail_msg("text %zu: token %zu is %" PRId32 ", not %" PRId64, i, j, ids[j],
-                         (int64_t)json_integer_value(id));
+        json_array_foreach(want, j, id) if (ids[j] != (int32_t)json_integer_value(id))
+            fail_msg("text %zu: token %zu is %" PRId32 ", not %" PRId64, i, j, ids[j],
+                     (int64_t)json_integer_value(id));
     }
 }
 

@@ -68,7 +68,8 @@ static void test_counts(void **state)
     fre_overlap o;
 
     (void)state;
-    assert_int_equal(fre_overlap_add_text(a, "\xf0\x9f\x91\x8d", 4), FRE_OK); /* no word: as it is */
+    assert_int_equal(fre_overlap_add_text(a, "\xf0\x9f\x91\x8d", 4),
+                     FRE_OK); /* no word: as it is */
     assert_int_equal(fre_overlap_add_text(b, "\xf0\x9f\x91\x8d", 4), FRE_OK);
     assert_int_equal(fre_overlap_add_text(b, "\xf0\x9f\x9a\x97", 4), FRE_OK);
     add(b, "anna", 200, 300, ""); /* again: distinct texts count */
@@ -103,8 +104,9 @@ static void test_copies_parts_and_mixtures(void **state)
 
 static void test_common_phrases_are_none(void **state)
 {
-    static const char *const common[] = {"hello", "thank you", "how are you", "good morning", "yes",
-                                         "no", "what time is it", "help", "ok", "stop"};
+    static const char *const common[] = {"hello", "thank you", "how are you",     "good morning",
+                                         "yes",   "no",        "what time is it", "help",
+                                         "ok",    "stop"};
     fre_overlap_set *a = set_of("Anna", 0, 1000, ""), *b = set_of("Ben", 0, 30000, "");
 
     (void)state;
@@ -181,9 +183,8 @@ static void test_corpora(void **state)
     fre_corpus *corpus = NULL;
 
     (void)state;
-    assert_int_equal(fre_corpus_open_memory(&corpus,
-                                            (fre_bytes){(const uint8_t *)text, sizeof text - 1},
-                                            NULL, &err),
+    assert_int_equal(fre_corpus_open_memory(
+                         &corpus, (fre_bytes){(const uint8_t *)text, sizeof text - 1}, NULL, &err),
                      FRE_OK);
     assert_int_equal(fre_overlap_set_new(&s), FRE_OK);
     assert_int_equal(fre_overlap_add_corpus(s, corpus, &err), FRE_OK);
@@ -217,7 +218,9 @@ static void test_fold(void **state)
     folds(apart, FRE_FOLD_NONE, apart);
     folds(apart, FRE_FOLD_CASE, "jos\xc3\xa9");
     folds("STRASSE", FRE_FOLD_CASE, "strasse");
-    folds("Stra\xc3\x9f" "e", FRE_FOLD_CASE, "strasse");
+    folds("Stra\xc3\x9f"
+          "e",
+          FRE_FOLD_CASE, "strasse");
     assert_int_equal(fre_fold_text(&out, "\xff", 1, FRE_FOLD_NFC), FRE_E_DATA);
     assert_int_equal(fre_fold_words(&out, "Don't PANIC!", 12), FRE_OK);
     assert_string_equal(out, "dont panic");

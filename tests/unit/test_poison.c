@@ -63,8 +63,8 @@ typedef struct item {
 /* Texts that make a writer quote and escape; no white space around them. */
 static void make_items(item *it)
 {
-    static const char *const piece[] = {"a", "b ", "\"", ",", "\"\"", "c", "\xc3\xa9", ";", "d\n",
-                                        "{", "[1]", "'", "\\", "null"};
+    static const char *const piece[] = {"a", "b ",  "\"", ",",   "\"\"", "c",  "\xc3\xa9",
+                                        ";", "d\n", "{",  "[1]", "'",    "\\", "null"};
 
     for (size_t i = 0; i < RECORDS; i++) {
         const size_t pieces = mix_next() % 6;
@@ -141,25 +141,62 @@ static void put_item(buffer *b, const format *f, const item *it)
     }
 }
 
-#define POISON(s) {s, sizeof(s) - 1}
+#define POISON(s)                                                                                  \
+    {                                                                                              \
+        s, sizeof(s) - 1                                                                           \
+    }
 static const struct {
     const char *p;
     size_t n;
-} lines[] = {
-    POISON(""), POISON("\xff\xfe\x80"), POISON("a\0b"), POISON("\0"), POISON("PAR1"),
-    POISON("ORC army"), POISON("%PDF-1.7"), POISON("\xef\xbb\xbf"), POISON("[1]"), POISON("[\"a\"]"),
-    POISON("[{},"), POISON("{"), POISON("}"), POISON("{\"user\":\"u1\"}"), POISON("\"abc"),
-    POISON("{\"user\":\"u1\",\"text\":7}"), POISON("{\"user\":null,\"text\":\"x\"}"),
-    POISON("{\"user\":\"\",\"text\":\"x\"}"), POISON("{\"user\":\"v\",\"text\":\"\\u0000\"}"),
-    POISON("{\"user\":\"v\",\"text\":[{"), POISON("v,\"abc"), POISON("v,\"a\"b"), POISON("\"v,abc"),
-    POISON("v"), POISON(",x"), POISON("v,x,y"), POISON("v,\"x"), POISON("v,\"\"\"x"), POISON("\""),
-    POISON("v,\xc0\xaf"), POISON("a\rb"), POISON("sep=;"),
-}, elements[] = {
-    POISON("{\"user\":\"u1\"}"), POISON("{\"user\":\"u1\",\"text\":7}"), POISON("null"), POISON("7"),
-    POISON("{\"user\":null,\"text\":\"x\"}"), POISON("{\"user\":\"\",\"text\":\"x\"}"), POISON("[]"),
-    POISON("{\"user\":\"v\",\"text\":}"), POISON("{\"user\":\"v\",\"text\":\"\xff\"}"), POISON("{}"),
-    POISON("{\"user\":\"v\",\"text\":\"\\ud800\"}"), POISON("\"a text without a user\""),
-    POISON("{\"user\":\"v\",\"text\":\"a\0b\"}"),
+} lines[] =
+    {
+        POISON(""),
+        POISON("\xff\xfe\x80"),
+        POISON("a\0b"),
+        POISON("\0"),
+        POISON("PAR1"),
+        POISON("ORC army"),
+        POISON("%PDF-1.7"),
+        POISON("\xef\xbb\xbf"),
+        POISON("[1]"),
+        POISON("[\"a\"]"),
+        POISON("[{},"),
+        POISON("{"),
+        POISON("}"),
+        POISON("{\"user\":\"u1\"}"),
+        POISON("\"abc"),
+        POISON("{\"user\":\"u1\",\"text\":7}"),
+        POISON("{\"user\":null,\"text\":\"x\"}"),
+        POISON("{\"user\":\"\",\"text\":\"x\"}"),
+        POISON("{\"user\":\"v\",\"text\":\"\\u0000\"}"),
+        POISON("{\"user\":\"v\",\"text\":[{"),
+        POISON("v,\"abc"),
+        POISON("v,\"a\"b"),
+        POISON("\"v,abc"),
+        POISON("v"),
+        POISON(",x"),
+        POISON("v,x,y"),
+        POISON("v,\"x"),
+        POISON("v,\"\"\"x"),
+        POISON("\""),
+        POISON("v,\xc0\xaf"),
+        POISON("a\rb"),
+        POISON("sep=;"),
+},
+  elements[] = {
+      POISON("{\"user\":\"u1\"}"),
+      POISON("{\"user\":\"u1\",\"text\":7}"),
+      POISON("null"),
+      POISON("7"),
+      POISON("{\"user\":null,\"text\":\"x\"}"),
+      POISON("{\"user\":\"\",\"text\":\"x\"}"),
+      POISON("[]"),
+      POISON("{\"user\":\"v\",\"text\":}"),
+      POISON("{\"user\":\"v\",\"text\":\"\xff\"}"),
+      POISON("{}"),
+      POISON("{\"user\":\"v\",\"text\":\"\\ud800\"}"),
+      POISON("\"a text without a user\""),
+      POISON("{\"user\":\"v\",\"text\":\"a\0b\"}"),
 };
 
 /* The last kind is a giant. */
@@ -168,10 +205,11 @@ static void put_poison(buffer *b, const format *f, size_t kind, size_t kinds)
     const bool array = f->before[0] == '[';
 
     if (kind + 1 < kinds)
-        put(b, array ? elements[kind].p : lines[kind].p,
-            array ? elements[kind].n : lines[kind].n);
+        put(b, array ? elements[kind].p : lines[kind].p, array ? elements[kind].n : lines[kind].n);
     for (size_t i = 0; kind + 1 == kinds && i < LONG_BYTES; i += 8)
-        put_text(b, i == 0 && array ? "\"       " : i + 8 >= LONG_BYTES && array ? "       \"" : "looong \r");
+        put_text(b, i == 0 && array                ? "\"       "
+                    : i + 8 >= LONG_BYTES && array ? "       \""
+                                                   : "looong \r");
 }
 
 static fre_corpus *open_file(const buffer *b, const format *f)
@@ -235,12 +273,13 @@ static void test_texts(void **state)
     for (size_t round = 0; round < 8; round++) {
         for (size_t k = 0; k < sizeof formats / sizeof *formats; k++) {
             const format *f = &formats[k];
-            const size_t kinds =
-                f->before[0] == '[' ? sizeof elements / sizeof *elements + 1
-                                    : sizeof lines / sizeof *lines + 1;
+            const size_t kinds = f->before[0] == '[' ? sizeof elements / sizeof *elements + 1
+                                                     : sizeof lines / sizeof *lines + 1;
 
             for (size_t kind = 0; kind < kinds - (round > 0); kind++) {
-                const size_t victim = round % 2 ? mix_next() % RECORDS : (round / 2) % 2 ? RECORDS - 1 : 0;
+                const size_t victim = round % 2         ? mix_next() % RECORDS
+                                      : (round / 2) % 2 ? RECORDS - 1
+                                                        : 0;
 
                 make_items(it);
                 b.n = 0;
@@ -294,8 +333,8 @@ static void write_input(const float *x, char names[ROWS][24], size_t left_out)
 
     assert_non_null(f);
     assert_non_null(g);
-    assert_int_equal(
-        fre_npy_write_header(f, FRE_NPY_F4, ROWS - (left_out < ROWS), DIM, NULL), FRE_OK);
+    assert_int_equal(fre_npy_write_header(f, FRE_NPY_F4, ROWS - (left_out < ROWS), DIM, NULL),
+                     FRE_OK);
     for (size_t i = 0; i < ROWS; i++) {
         if (i == left_out)
             continue;
@@ -376,8 +415,8 @@ static size_t not_in(const cell *a, size_t n, const cell *b, size_t m)
 static const struct {
     float value;
     bool usable;
-} numbers[] = {{NAN, false}, {INFINITY, false}, {-INFINITY, false}, {1e30f, true},
-               {-3e38f, true}, {-0.0f, true},   {1e-42f, true},     {5, true}};
+} numbers[] = {{NAN, false},   {INFINITY, false}, {-INFINITY, false}, {1e30f, true},
+               {-3e38f, true}, {-0.0f, true},     {1e-42f, true},     {5, true}};
 static const char *const odd_names[] = {"", " \t", "\xff", "a\x01\xc0\xaf"};
 
 /* A record more or less changes one cell, if it is usable, and none otherwise. */

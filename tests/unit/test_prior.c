@@ -427,11 +427,11 @@ static void too_little_text_is_refused(void **state)
     assert_int_equal(fre_prior_sums_new(&s, D, 1), FRE_OK);
     assert_int_equal(fre_prior_sums_add(s, x, FRE_PRIOR_ROWS_MIN(D) - 1), FRE_OK);
     assert_int_equal(fre_prior_make(&p, s, &info, "", &err), FRE_E_DATA);
-    assert_string_equal(err.text, "a prior of 6 dimensions needs at least 24 texts, and there are 23");
+    assert_string_equal(err.text,
+                        "a prior of 6 dimensions needs at least 24 texts, and there are 23");
     assert_int_equal(fre_prior_sums_add(s, x, 1), FRE_OK);
     assert_int_equal(fre_prior_make(&p, s, &info, "", &err), FRE_E_DATA);
-    assert_string_equal(err.text,
-                        "the embeddings do not vary: a prior needs texts of many kinds");
+    assert_string_equal(err.text, "the embeddings do not vary: a prior needs texts of many kinds");
     assert_null(p);
     x[3] = NAN;
     assert_int_equal(fre_prior_sums_add(s, x, 1), FRE_E_DATA);
@@ -570,9 +570,9 @@ static void prior_is_found_beside_its_embedder(void **state)
     }
     /* "v2" is part of the name, and nothing is there for it. */
     q = p;
-    assert_int_equal(fre_prior_open_for(&q, NULL, temp_path(embedder, &t, "model.v2.gguf"), &info,
-                                        &err),
-                     FRE_OK);
+    assert_int_equal(
+        fre_prior_open_for(&q, NULL, temp_path(embedder, &t, "model.v2.gguf"), &info, &err),
+        FRE_OK);
     assert_null(q);
     temp_path(embedder, &t, "model.gguf");
     assert_int_equal(fre_prior_open_for(&q, "none", embedder, &info, &err), FRE_OK);

@@ -167,17 +167,15 @@ static world random_world(fre_rng *r, bool cover)
 
 static fre_mechanism mechanism_of(const world *w, fre_adjacency adjacency)
 {
-    fre_mechanism m = {.p32 = fre_p32(w->p),
-                       .tau = (uint64_t)w->tau,
-                       .sigma = w->sigma,
-                       .sensitivity = FRE_SENSITIVITY_WORST_CASE,
-                       .norm_bound = w->shift / 2,
-                       .adjacency = adjacency,
-                       .cells_per_user = 1,
-                       .dist = {.on = true,
-                                .cover = w->cover,
-                                .lambda = w->lambda,
-                                .gamma = (uint32_t)w->gamma}};
+    fre_mechanism m = {
+        .p32 = fre_p32(w->p),
+        .tau = (uint64_t)w->tau,
+        .sigma = w->sigma,
+        .sensitivity = FRE_SENSITIVITY_WORST_CASE,
+        .norm_bound = w->shift / 2,
+        .adjacency = adjacency,
+        .cells_per_user = 1,
+        .dist = {.on = true, .cover = w->cover, .lambda = w->lambda, .gamma = (uint32_t)w->gamma}};
 
     return m;
 }
@@ -203,8 +201,7 @@ static void parts_are_covered(void **state)
         add_view(&view_a, &w, 1, true, w.shift);
         add_view(&view_b, &w, 1, false, 0);
         fre_heavy_init(&h, eps, w.p, w.tau, w.shift / w.sigma);
-        assert_close(released_stick(&view_a, &view_b, exp(eps)), fre_heavy_at(&h, w.n), 1e-7,
-                     2e-3);
+        assert_close(released_stick(&view_a, &view_b, exp(eps)), fre_heavy_at(&h, w.n), 1e-7, 2e-3);
         assert_true(unreleased_stick(&view_a, &view_b, exp(eps)) <=
                     fre_joint_padding(&m.dist, eps) * (1 + 1e-9));
     }
@@ -251,8 +248,8 @@ static void mechanism_is_covered(void **state)
     seeded(&r, 2);
     for (i = 0; i < 40; i++) {
         world w = random_world(&r, i % 2);
-        fre_mechanism m = mechanism_of(&w, i % 4 < 2 ? FRE_ADJACENCY_ADD_REMOVE
-                                                     : FRE_ADJACENCY_REPLACE);
+        fre_mechanism m =
+            mechanism_of(&w, i % 4 < 2 ? FRE_ADJACENCY_ADD_REMOVE : FRE_ADJACENCY_REPLACE);
         double eps = uniform(&r, 0.01, 3);
         fre_account a;
 

@@ -528,13 +528,11 @@ static void cost_of_far_members_is_covered(void **state)
     (void)state;
     seeded(&r, 8);
     for (i = 0; i < 300; i++) {
-        cell c = {2 + (int)fre_rng_below(&r, 8),
-                  0,
-                  1 + (int)fre_rng_below(&r, 4),
-                  0,
-                  uniform(&r, 0.02, 1),
-                  (double)fre_p32(uniform(&r, 0.1, 0.9)) / 4294967296.0,
-                  uniform(&r, 0.3, 1.5)};
+        cell c = {
+            2 + (int)fre_rng_below(&r, 8), 0,
+            1 + (int)fre_rng_below(&r, 4), 0,
+            uniform(&r, 0.02, 1),          (double)fre_p32(uniform(&r, 0.1, 0.9)) / 4294967296.0,
+            uniform(&r, 0.3, 1.5)};
         double edge = exp(uniform(&r, -3, 1.5)), eps = uniform(&r, 0.01, 2) - log1p(-c.p), truth;
         fre_mechanism m;
         fre_account a;

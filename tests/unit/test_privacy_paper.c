@@ -247,8 +247,7 @@ static double bespoke_delta(const fre_plan *p, uint32_t m, double scale)
                          : fre_gauss_delta(l * e / m, mu);
     }
     partitions(of, m, m, (worst){0, 0}, &out);
-    s = out.counts + out.sums +
-        m * fre_collision(mech->proj, mech->cell_edge, p->account.split);
+    s = out.counts + out.sums + m * fre_collision(mech->proj, mech->cell_edge, p->account.split);
     return mech->adjacency == FRE_ADJACENCY_REPLACE ? (1 + exp(p->request.epsilon / 2)) * s : s;
 }
 
@@ -318,7 +317,8 @@ static void group_and_cap_as_printed(void **state)
         e = group.epsilon_fre + group.epsilon_agg;
         factor = expm1(m * e) / expm1(e);
         assert_close(m * e, 16, 0, 1e-12);
-        assert_close(factor * (group.delta_fre + group.delta_sens + group.delta_agg), 1e-6, 0, 1e-9);
+        assert_close(factor * (group.delta_fre + group.delta_sens + group.delta_agg), 1e-6, 0,
+                     1e-9);
         assert_close(m * (cap.epsilon_fre + cap.epsilon_agg), 16, 0, 1e-12);
         assert_close(m * (cap.delta_fre + cap.delta_sens + cap.delta_agg), 1e-6, 0, 1e-9);
         assert_true(group.account.delta <= 1e-6 && cap.account.delta <= 1e-6);

@@ -175,8 +175,10 @@ static void check_parts(const fre_plan *p)
     const fre_mechanism *m = &p->mechanism;
     const bool worst_case = m->sensitivity == FRE_SENSITIVITY_WORST_CASE;
     double worst = (double)p->account.worst_cell, tau = others_tau(m);
-    double places[] = {tau - 1, tau, tau / rate_of(p), worst * 0.97, worst, worst * 1.05, 3 * worst};
-    double far = worst_case ? 0 : m->cells_per_user * rate_of(p) * far_cost(p, factor_of(p)), at = 0;
+    double places[] = {tau - 1, tau,          tau / rate_of(p), worst * 0.97,
+                       worst,   worst * 1.05, 3 * worst};
+    double far = worst_case ? 0 : m->cells_per_user * rate_of(p) * far_cost(p, factor_of(p)),
+           at = 0;
     size_t i;
 
     for (i = 0; i < sizeof places / sizeof places[0]; i++)
@@ -212,8 +214,8 @@ static void check_target(const fre_plan_request *r)
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC) {
         fre_plan at = p;
 
-        assert_int_equal(fre_joint_delta_at_split(&at.account, m, r->epsilon, p.account.split, NULL),
-                         FRE_OK);
+        assert_int_equal(
+            fre_joint_delta_at_split(&at.account, m, r->epsilon, p.account.split, NULL), FRE_OK);
         assert_close(at.account.delta, p.account.delta, 0, 1e-7);
         assert_int_equal(fre_joint_delta(&at.account, m, r->epsilon, NULL), FRE_OK);
         assert_true(at.account.delta <= p.account.delta * (1 + OTHER_SPLIT));
@@ -659,10 +661,10 @@ static void warnings_name_what_is_weak(void **state)
 
 /* ---- delta against the population ---------------------------------------------------------- */
 
-static const uint64_t populations[] = {1,     2,      3,        7,        10,         99,        100,
-                                       1000,  6789,   33333,    100000,   300000,     1000000,   1000003,
-                                       3 << 20, 9999999, 10000000, 12345678, 123456789, 999999999999,
-                                       FRE_PRIVACY_POPULATION_MAX};
+static const uint64_t populations[] = {
+    1,       2,       3,        7,        10,        99,           100,
+    1000,    6789,    33333,    100000,   300000,    1000000,      1000003,
+    3 << 20, 9999999, 10000000, 12345678, 123456789, 999999999999, FRE_PRIVACY_POPULATION_MAX};
 #define N_POPULATIONS (sizeof populations / sizeof *populations)
 
 __extension__ typedef unsigned __int128 wide;
@@ -672,7 +674,7 @@ static int against_the_rule(double d, uint64_t n)
 {
     int e;
     const wide whole = (wide)ldexp(frexp(d, &e), 53) * (10 * n); /* < 2^97 */
-    const wide one = (wide)1 << (53 - e);                        /* d is a whole number of 2^(e-53) */
+    const wide one = (wide)1 << (53 - e); /* d is a whole number of 2^(e-53) */
 
     return whole < one ? -1 : whole > one;
 }
@@ -684,9 +686,10 @@ static void default_delta_keeps_the_rule(void **state)
         const uint64_t n = populations[i];
         const double d = fre_default_delta(n);
 
-        assert_true(against_the_rule(d, n) <= 0);                  /* never above ... */
+        assert_true(against_the_rule(d, n) <= 0); /* never above ... */
         if (n >= 100)
-            assert_true(against_the_rule(nextafter(d, 1), n) > 0); /* ... and no smaller than needed */
+            assert_true(against_the_rule(nextafter(d, 1), n) >
+                        0); /* ... and no smaller than needed */
         else
             assert_close(d, .001, 0, 1e-15);
         assert_null(fre_delta_warning(d, n));

@@ -155,8 +155,8 @@ static void covers(void (*pair)(laws *, const cell *), const cell *c, fre_adjace
     fre_pld d;
     int e, way;
 
-    assert_int_equal(fre_pld_compose(&d, &what, (uint32_t)cells, 3, FRE_PLD_LEAST, FRE_PLD_FINE, NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_pld_compose(&d, &what, (uint32_t)cells, 3, FRE_PLD_LEAST, FRE_PLD_FINE, NULL), FRE_OK);
     for (e = 0; e < N_EPS; e++) {
         factor[e] = exp(epsilons[e]);
         bound[e] = fre_pld_delta(&d, epsilons[e]);

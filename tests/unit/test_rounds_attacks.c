@@ -104,9 +104,8 @@ static bool ask_sum(attack *a, uint32_t *out, fre_part part, uint32_t from, uint
     fre_buf_init(&reply, SAMPLE_MAX);
     for (uint32_t k = from; k < to; k++)
         id[k - from] = a->member[k].id;
-    assert_int_equal(fre_id_sets_encode(&m, &a->w->s.w, FRE_WIRE_OPEN, part, &set, 1,
-                                        &a->w->s.syn_sk),
-                     FRE_OK);
+    assert_int_equal(
+        fre_id_sets_encode(&m, &a->w->s.w, FRE_WIRE_OPEN, part, &set, 1, &a->w->s.syn_sk), FRE_OK);
     sums.n = 0;
     if (to_tag(a->w, &reply, rounds_buf_view(&m), a->w->s.w.c.shares_close) == FRE_NOT_REJECTED)
         assert_int_equal(fre_sums_decode(&sums, &a->w->s.w, rounds_buf_view(&reply), NULL), FRE_OK);
@@ -269,8 +268,8 @@ static void test_more_sums_than_an_answer_holds(void **state)
         set[i].id = &a.member[0].id;
     }
     fre_buf_init(&m, FRE_WIRE_MESSAGE_MAX);
-    assert_int_equal(fre_id_sets_encode(&m, &a.w->s.w, FRE_WIRE_OPEN, (fre_part){0, 1}, set,
-                                        many, &a.w->s.syn_sk),
+    assert_int_equal(fre_id_sets_encode(&m, &a.w->s.w, FRE_WIRE_OPEN, (fre_part){0, 1}, set, many,
+                                        &a.w->s.syn_sk),
                      FRE_OK);
     assert_int_equal(to_tag(a.w, NULL, rounds_buf_view(&m), c.shares_close), FRE_REJECTED_SIZE);
     assert_false(a.w->tag->cell[0].spent);
@@ -342,7 +341,8 @@ static fre_rejection padding(net *n, uint32_t which)
     memcpy(m.id.b, &which, sizeof which);
     fre_buf_init(&message, SAMPLE_MAX);
     fre_buf_init(&reply, SAMPLE_MAX);
-    assert_int_equal(fre_contribution_seal(&message, &n->s.w, FRE_WIRE_REPORT, &m, &n->rng), FRE_OK);
+    assert_int_equal(fre_contribution_seal(&message, &n->s.w, FRE_WIRE_REPORT, &m, &n->rng),
+                     FRE_OK);
     assert_int_equal(fre_relay_handle(n->relay, &reply, &why, sample_view(&message), n->now),
                      FRE_OK);
     fre_buf_wipe(&message);
@@ -618,9 +618,8 @@ static void test_limit_an_old_state_of_s_tag(void **state)
     assert_int_equal(fre_tagging_save(a.w->tag, &old), FRE_OK);
     assert_true(ask_sum(&a, all, (fre_part){0, 1}, 0, 5));
     fre_tagging_free(a.w->tag);
-    assert_int_equal(fre_tagging_load(&a.w->tag, &a.w->s.w.c, &keys, NULL, rounds_buf_view(&old),
-                                      NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_tagging_load(&a.w->tag, &a.w->s.w.c, &keys, NULL, rounds_buf_view(&old), NULL), FRE_OK);
     assert_true(ask_sum(&a, fewer, (fre_part){0, 1}, 0, 4));
     expand(&a, one, 4, 5);
     assert_true(is_difference(&a, all, fewer, one));

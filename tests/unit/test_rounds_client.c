@@ -21,7 +21,7 @@ typedef struct world {
     fre_rng rng;
     fre_client_host host;
     fre_share_noise noise;
-    fre_buf kept;         /* state that the host holds */
+    fre_buf kept; /* state that the host holds */
     unsigned keeps, spends;
     bool keep_fails, spend_refused;
     fre_outbox out;
@@ -77,8 +77,8 @@ static void make_client(world *w, uint32_t texts)
     fre_client_free(w->client);
     w->client = NULL;
     w->texts = texts;
-    assert_int_equal(
-        fre_client_new(&w->client, w->terms, w->x, texts, &w->host, &w->rng, NULL), FRE_OK);
+    assert_int_equal(fre_client_new(&w->client, w->terms, w->x, texts, &w->host, &w->rng, NULL),
+                     FRE_OK);
 }
 
 static void set_up(world *w, uint64_t seed)
@@ -279,9 +279,9 @@ static void reload(world *w)
 
     fre_buf_init(&state, SAMPLE_MAX);
     assert_int_equal(fre_client_save(w->client, &state), FRE_OK);
-    assert_int_equal(fre_client_load(&again, w->terms, w->x, w->texts, &w->host,
-                                     sample_view(&state), NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_client_load(&again, w->terms, w->x, w->texts, &w->host, sample_view(&state), NULL),
+        FRE_OK);
     fre_client_free(w->client);
     w->client = again;
     fre_buf_wipe(&state);
@@ -395,13 +395,13 @@ static void test_state_is_checked(void **state)
     assert_int_equal(fre_client_save(w.client, &saved), FRE_OK);
     for (size_t i = 0; i < saved.n; i++) {
         saved.p[i] ^= 1;
-        assert_int_equal(fre_client_load(&again, w.terms, w.x, 1, &w.host, sample_view(&saved),
-                                         NULL),
-                         FRE_E_DATA);
+        assert_int_equal(
+            fre_client_load(&again, w.terms, w.x, 1, &w.host, sample_view(&saved), NULL),
+            FRE_E_DATA);
         saved.p[i] ^= 1;
-        assert_int_equal(fre_client_load(&again, w.terms, w.x, 1, &w.host,
-                                         (fre_bytes){saved.p, i}, NULL),
-                         FRE_E_DATA);
+        assert_int_equal(
+            fre_client_load(&again, w.terms, w.x, 1, &w.host, (fre_bytes){saved.p, i}, NULL),
+            FRE_E_DATA);
     }
     assert_int_equal(fre_client_load(&again, w.terms, w.x, 0, &w.host, sample_view(&saved), NULL),
                      FRE_E_DATA);

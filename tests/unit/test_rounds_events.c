@@ -43,9 +43,9 @@ typedef enum kind {
 } kind;
 
 static const char *const names[KINDS] = {
-    "step",   "step-lost",    "step-unsure", "step-twice", "pump", "pump-lost",
-    "pump-unsure", "pump-twice", "replay", "restart-user", "restart", "lose-key",
-    "wait",   "next",         "back",        "drop",       "cancel"};
+    "step",        "step-lost",  "step-unsure", "step-twice",   "pump",    "pump-lost",
+    "pump-unsure", "pump-twice", "replay",      "restart-user", "restart", "lose-key",
+    "wait",        "next",       "back",        "drop",         "cancel"};
 
 /* How often each comes, of 1000. */
 static const unsigned weight[KINDS] = {330, 40, 60, 30, 200, 25, 40, 25, 60,

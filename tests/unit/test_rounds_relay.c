@@ -73,9 +73,8 @@ static void reload(world *w)
     fre_buf_init(&state, SAMPLE_MAX);
     assert_int_equal(fre_relay_save(w->relay, &state), FRE_OK);
     fre_relay_free(w->relay);
-    assert_int_equal(fre_relay_load(&w->relay, &w->s.w.c, &w->s.relay_sk, sample_view(&state),
-                                    NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_relay_load(&w->relay, &w->s.w.c, &w->s.relay_sk, sample_view(&state), NULL), FRE_OK);
     fre_buf_wipe(&state);
 }
 
@@ -196,8 +195,8 @@ static uint32_t flushed(world *w, fre_wire_type type, int64_t now, uint32_t *whi
                                  FRE_OK);
                 memcpy(&which[n++], c.id.b, sizeof *which);
             }
-            assert_int_equal(
-                fre_relay_answered(w->relay, w->out.item[i].cookie, receipt(), now), FRE_OK);
+            assert_int_equal(fre_relay_answered(w->relay, w->out.item[i].cookie, receipt(), now),
+                             FRE_OK);
         }
     fre_buf_wipe(&plain);
     return n;
@@ -227,8 +226,8 @@ static fre_bytes ask(world *w)
     fre_rng_bytes(&w->rng, blinded.b, sizeof blinded.b);
     assert_int_equal(fre_tag_request_encode(&request, &w->s.w, &blinded), FRE_OK);
     fre_buf_wipe(&w->message);
-    assert_int_equal(
-        fre_exchange_ask(&x, &w->message, &w->s.w, sample_view(&request), &w->rng), FRE_OK);
+    assert_int_equal(fre_exchange_ask(&x, &w->message, &w->s.w, sample_view(&request), &w->rng),
+                     FRE_OK);
     fre_ohttp_exchange_wipe(&x);
     fre_buf_wipe(&request);
     return sample_view(&w->message);
@@ -442,8 +441,8 @@ static void test_padding_is_no_batch(void **state)
     assert_int_equal(fre_relay_stage(w.relay), FRE_STAGE_VOID);
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(w.out.item[i].to, i == 0 ? FRE_ROLE_TAG : FRE_ROLE_SYN);
-        assert_int_equal(
-            fre_cancel_decode(&m, &w.s.w, sample_view(&w.out.item[i].message), NULL), FRE_OK);
+        assert_int_equal(fre_cancel_decode(&m, &w.s.w, sample_view(&w.out.item[i].message), NULL),
+                         FRE_OK);
         assert_int_equal(m.by, FRE_ROLE_RELAY);
         assert_int_equal(m.reason, FRE_CANCEL_TOO_FEW);
     }
@@ -480,8 +479,8 @@ static void test_shuffle_is_uniform(void **state)
 
         fre_relay_free(w.relay);
         w.relay = NULL;
-        assert_int_equal(
-            fre_relay_new(&w.relay, &w.s.w.c, &opts, &w.s.relay_sk, &w.rng, NULL), FRE_OK);
+        assert_int_equal(fre_relay_new(&w.relay, &w.s.w.c, &opts, &w.s.relay_sk, &w.rng, NULL),
+                         FRE_OK);
         for (uint32_t i = 0; i < 8; i++)
             submit(&w, i, sample_view(&report[i]), 1500, FRE_NOT_REJECTED);
         handle(&w, sample_view(&w.closed), 2001, FRE_NOT_REJECTED);
@@ -492,8 +491,8 @@ static void test_shuffle_is_uniform(void **state)
             const fre_buf *flush = &w.out.item[0].message;
             const size_t first = flush->n - FRE_WIRE_SIGNATURE_BYTES - 8 * each;
 
-            which[i] = memcmp(flush->p + first + i * each, report[0].p + FRE_WIRE_HEAD_BYTES,
-                              each) == 0;
+            which[i] =
+                memcmp(flush->p + first + i * each, report[0].p + FRE_WIRE_HEAD_BYTES, each) == 0;
             place[i] += which[i];
         }
     }
@@ -522,9 +521,8 @@ static void test_flush_is_repeated(void **state)
     assert_int_equal(tick(&w, 2001), 3); /* 40 in parts of 16 */
     for (size_t i = 0; i < 3; i++) {
         fre_buf_init(&first[i], SAMPLE_MAX);
-        assert_int_equal(fre_buf_append(&first[i], w.out.item[i].message.p,
-                                        w.out.item[i].message.n),
-                         FRE_OK);
+        assert_int_equal(
+            fre_buf_append(&first[i], w.out.item[i].message.p, w.out.item[i].message.n), FRE_OK);
     }
     for (unsigned k = 0; k < 4; k++) {
         if (k == 3) { /* from before it was shuffled */
@@ -858,9 +856,9 @@ static void test_state_is_checked(void **state)
         assert_int_equal(fre_relay_load(&again, &w.s.w.c, &w.s.relay_sk, sample_view(&saved), NULL),
                          FRE_E_DATA);
         saved.p[i] ^= 1;
-        assert_int_equal(fre_relay_load(&again, &w.s.w.c, &w.s.relay_sk,
-                                        (fre_bytes){saved.p, i}, NULL),
-                         FRE_E_DATA);
+        assert_int_equal(
+            fre_relay_load(&again, &w.s.w.c, &w.s.relay_sk, (fre_bytes){saved.p, i}, NULL),
+            FRE_E_DATA);
     }
     assert_int_equal(fre_relay_load(&again, &w.s.w.c, &w.s.syn_sk, sample_view(&saved), NULL),
                      FRE_E_KEY);

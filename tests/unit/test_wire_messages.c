@@ -416,8 +416,7 @@ static void check_list(const sample *s, const fre_list_entry *e, uint32_t n, boo
     fre_buf_init(&made, SAMPLE_MAX);
     fre_buf_init(&signed_list, SAMPLE_MAX);
     sample_sign(s, FRE_WIRE_LIST, (fre_bytes){body, 4 + 36 * n}, &signed_list);
-    assert_int_equal(fre_list_encode(&made, &s->w, e, n, &s->syn_sk),
-                     fine ? FRE_OK : FRE_E_ARG);
+    assert_int_equal(fre_list_encode(&made, &s->w, e, n, &s->syn_sk), fine ? FRE_OK : FRE_E_ARG);
     assert_int_equal(fre_list_decode(&l, &s->w, sample_view(&signed_list), NULL),
                      fine ? FRE_OK : FRE_E_DATA);
     if (fine) {

@@ -64,9 +64,9 @@ static void there_and_back(const sample *s, fre_wire_type type, bool with_share)
     fre_buf_init(&out, SAMPLE_MAX);
     fre_buf_init(&plain, SAMPLE_MAX);
     assert_int_equal(fre_contribution_seal(&out, &s->w, type, &m, &r), FRE_OK);
-    assert_int_equal(fre_contribution_open(&back, &plain, &s->w, type, &s->syn,
-                                           sealed_of(s, type, &out), NULL),
-                     FRE_OK);
+    assert_int_equal(
+        fre_contribution_open(&back, &plain, &s->w, type, &s->syn, sealed_of(s, type, &out), NULL),
+        FRE_OK);
     assert_false(back.null);
     assert_memory_equal(back.id.b, m.id.b, sizeof m.id.b);
     assert_memory_equal(back.tag.b, m.tag.b, sizeof m.tag.b);
@@ -253,9 +253,8 @@ static void plaintexts_are_exact(void **state)
             fre_contribution m;
 
             plain[0] = (uint8_t)kind;
-            assert_int_equal(
-                wire_plain_decode(&m, &s.w, types[i], (fre_bytes){plain, right}, NULL),
-                kind <= 1 ? FRE_OK : FRE_E_DATA);
+            assert_int_equal(wire_plain_decode(&m, &s.w, types[i], (fre_bytes){plain, right}, NULL),
+                             kind <= 1 ? FRE_OK : FRE_E_DATA);
         }
         plain[0] = 0;
         for (size_t n = 0; n <= right + 1; n++) {
@@ -362,14 +361,13 @@ static void tags_through_oblivious_http(void **state)
             const uint8_t no[3] = {FRE_WIRE_VERSION, FRE_WIRE_REJECTION, FRE_REJECTED_EXPIRED};
 
             response.n = read.n = 0;
-            assert_int_equal(fre_exchange_answer(&server, &response, &s.w,
-                                                 rejected ? (fre_bytes){no, sizeof no}
-                                                          : sample_view(&message),
-                                                 &r),
+            assert_int_equal(fre_exchange_answer(
+                                 &server, &response, &s.w,
+                                 rejected ? (fre_bytes){no, sizeof no} : sample_view(&message), &r),
                              FRE_OK);
             sizes[rejected] = response.n;
-            assert_int_equal(
-                fre_exchange_read(&client, &read, &s.w, sample_view(&response), NULL), FRE_OK);
+            assert_int_equal(fre_exchange_read(&client, &read, &s.w, sample_view(&response), NULL),
+                             FRE_OK);
             if (rejected) {
                 fre_rejection why;
 
@@ -487,9 +485,9 @@ static void pitfall_18_a_request_carries_no_field(void **state)
         fre_collection_ohttp_config(&config, &s.w.c);
         /* 1 + 5 + 6 + 1 + 6 + 1 + 2 + 68 bytes are a request of this collection. */
         assert_int_equal(fre_bhttp_encode(&plain, &m, 90), FRE_OK);
-        assert_int_equal(fre_ohttp_request_seal(&x, &request, &config, s.w.c.aead,
-                                                sample_view(&plain), &r),
-                         FRE_OK);
+        assert_int_equal(
+            fre_ohttp_request_seal(&x, &request, &config, s.w.c.aead, sample_view(&plain), &r),
+            FRE_OK);
         assert_int_equal(fre_exchange_take(&x, &out, &s.w, &s.tag, sample_view(&request), NULL),
                          fine ? FRE_OK : FRE_E_DATA);
         assert_int_equal(out.n, fine ? sizeof content : 0);

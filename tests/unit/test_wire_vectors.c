@@ -97,16 +97,16 @@ static fre_tag make_tag(const sample *s, fre_buf *b)
 
         fre_buf_init(&sealed, SAMPLE_MAX);
         fre_buf_init(&inside, SAMPLE_MAX);
-        assert_int_equal(
-            fre_exchange_ask_with(&client, &sealed, &s->w, sample_view(b), &ephemeral), FRE_OK);
+        assert_int_equal(fre_exchange_ask_with(&client, &sealed, &s->w, sample_view(b), &ephemeral),
+                         FRE_OK);
         note_buf("tag_request", b);
         assert_int_equal(
             fre_exchange_take(&server, &inside, &s->w, &s->tag, sample_view(&sealed), NULL),
             FRE_OK);
         note_buf("tag_request_sealed", &sealed);
         assert_int_equal(fre_oprf_evaluate_elements(&evaluated, &s->oprf, &blinded, 1), FRE_OK);
-        assert_int_equal(
-            fre_oprf_prove_with(&proof, &s->oprf, &blinded, &evaluated, 1, &nonce), FRE_OK);
+        assert_int_equal(fre_oprf_prove_with(&proof, &s->oprf, &blinded, &evaluated, 1, &nonce),
+                         FRE_OK);
         assert_int_equal(fre_tag_response_encode(b, &s->w, &evaluated, &proof), FRE_OK);
         assert_int_equal(fre_exchange_answer_with(&server, &sealed, &s->w, sample_view(b),
                                                   (fre_bytes){response_nonce, 16}),
@@ -209,8 +209,8 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
         note_buf("roll", b);
         assert_int_equal(fre_sets_encode(b, &s->w, part, &set, 1, &s->syn_sk), FRE_OK);
         note_buf("sets", b);
-        assert_int_equal(
-            fre_id_sets_encode(b, &s->w, FRE_WIRE_ACCEPTED, part, &ids, 1, &s->tag_sk), FRE_OK);
+        assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_ACCEPTED, part, &ids, 1, &s->tag_sk),
+                         FRE_OK);
         note_buf("accepted", b);
         assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_OPEN, part, &ids, 1, &s->syn_sk),
                          FRE_OK);

@@ -12,13 +12,13 @@
 #define TINY_LM_VOCAB 320u
 #define TINY_LM_BEGIN 1u
 #define TINY_LM_END 2u
-#define TINY_LM_A 3u /* " a", then " b" to " z" */
+#define TINY_LM_A 3u      /* " a", then " b" to " z" */
 #define TINY_LM_BYTES 30u /* the 256 bytes; behind them words that nobody writes */
 #define TINY_LM_NEWLINE (TINY_LM_BYTES + '\n')
 
 typedef struct tiny_lm {
-    uint32_t dim;       /* a multiple of 64: our own kernels; 32: llama.cpp */
-    float scale;        /* of the table */
+    uint32_t dim; /* a multiple of 64: our own kernels; 32: llama.cpp */
+    float scale;  /* of the table */
     uint32_t context;
     uint32_t bytes; /* tokens of single bytes: 256 */
 } tiny_lm;
@@ -101,7 +101,10 @@ static inline void tiny_lm_metadata(tiny *t, const tiny_shape *s, const tiny_lm 
     tiny_u32(t, 5);
     tiny_u64(t, TINY_LM_VOCAB);
     for (uint32_t i = 0; i < TINY_LM_VOCAB; i++)
-        tiny_u32(t, i == 0 ? 2 : i < TINY_LM_A ? 3 : i >= TINY_LM_BYTES && i < TINY_LM_BYTES + m->bytes ? 6 : 1);
+        tiny_u32(t, i == 0                                               ? 2
+                    : i < TINY_LM_A                                      ? 3
+                    : i >= TINY_LM_BYTES && i < TINY_LM_BYTES + m->bytes ? 6
+                                                                         : 1);
     tiny_pair_u32(t, s, "tokenizer.ggml.unknown_token_id", 0);
     tiny_pair_u32(t, s, "tokenizer.ggml.bos_token_id", TINY_LM_BEGIN);
     tiny_pair_u32(t, s, "tokenizer.ggml.eos_token_id", TINY_LM_END);

@@ -23,9 +23,9 @@ struct fre_outdir {
     fre_temporary temporary;
     char *path;               /* as the user wrote it, for messages */
     const char *const *names; /* borrowed */
-    int fd;      /* the partial sibling, locked */
-    mode_t mode; /* of the finished directory: 0755 less the umask */
-    bool keeps_modes; /* false: a file system (CIFS, vfat, some FUSE) that takes no chmod */
+    int fd;                   /* the partial sibling, locked */
+    mode_t mode;              /* of the finished directory: 0755 less the umask */
+    bool keeps_modes;         /* false: a file system (CIFS, vfat, some FUSE) that takes no chmod */
     bool force, committed;
     size_t n;
     entry files[FILES_MAX];

@@ -30,7 +30,7 @@ typedef struct fre_src {
     size_t chunk, pos, len;
     bool eof, failed;
     uint64_t bytes, bytes_all;
-    struct timespec changed; /* a file's, when it was opened */
+    struct timespec changed;                           /* a file's, when it was opened */
     uint8_t salt[FRE_HASH_BYTES], sum[FRE_HASH_BYTES]; /* of the last whole pass, if has_sum */
     fre_sha256 hash;
     bool hashing, has_sum;
@@ -184,19 +184,19 @@ struct fre_corpus {
     uint8_t eol;              /* LF, or CR where there is no LF */
     char *na;                 /* NULL: none */
     bool keep_json, empty_ok, null_text;
-    bool places;  /* every record is delivered */
-    bool encoded; /* the encoding was named */
-    uint8_t *buf;             /* buf[begin..end) is read and not yet consumed */
-    size_t cap, begin, end;   /* end < cap: there is room for a NUL */
-    bool eof;                 /* the source has no more */
-    uint64_t decoded;         /* bytes that were ever put into buf */
-    bool failed;              /* the file itself, not one record */
-    uint64_t line;            /* lines consumed so far */
+    bool places;            /* every record is delivered */
+    bool encoded;           /* the encoding was named */
+    uint8_t *buf;           /* buf[begin..end) is read and not yet consumed */
+    size_t cap, begin, end; /* end < cap: there is room for a NUL */
+    bool eof;               /* the source has no more */
+    uint64_t decoded;       /* bytes that were ever put into buf */
+    bool failed;            /* the file itself, not one record */
+    uint64_t line;          /* lines consumed so far */
     fre_corpus_stats stats;
     uint64_t dropped; /* records that could not be used */
     fre_err first;    /* about the first of them */
     fre_fold user_fold;
-    char *user; /* of the current record, folded */
+    char *user;       /* of the current record, folded */
     fre_buf repaired; /* the current record where something in it was replaced */
     fre_buf object;   /* keep_json: the current record as it was read */
 };

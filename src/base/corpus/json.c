@@ -8,7 +8,7 @@
 
 typedef struct scan {
     uint8_t *p, *end;
-    const char *why; /* static; the position is p */
+    const char *why;            /* static; the position is p */
     fre_json_member_fn *member; /* NULL, or told of each member at the top level */
     void *ctx;
 } scan;

@@ -107,7 +107,8 @@ static bool is_mostly_text(const uint8_t *p, size_t n)
     return bad <= n / 20;
 }
 
-fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, bool named, fre_err *err)
+fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, bool named,
+                            fre_err *err)
 {
     const char *todo = NULL;
 

@@ -111,10 +111,11 @@ fre_status fre_names_check(const fre_names *x, size_t rows, fre_err *err)
 {
     return x->n == rows
                ? FRE_OK
-               : fre_fail(err, FRE_E_DATA,
-                          "there are %zu embeddings and %zu names of users; both files must have the "
-                          "same records in the same order",
-                          rows, x->n);
+               : fre_fail(
+                     err, FRE_E_DATA,
+                     "there are %zu embeddings and %zu names of users; both files must have the "
+                     "same records in the same order",
+                     rows, x->n);
 }
 
 void fre_names_free(fre_names *x)

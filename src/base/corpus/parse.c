@@ -8,7 +8,8 @@ static fre_status line_fail(const fre_corpus *c, const fre_raw *raw, int role, c
                             const char *todo, fre_err *err)
 {
     return fre_fail(err, FRE_E_DATA, "%s: line %llu: the field \"%.40s\" %s; %s %s", c->src->name,
-                    (unsigned long long)raw->line, c->field[role], what, todo, fre_role_flag(c, role));
+                    (unsigned long long)raw->line, c->field[role], what, todo,
+                    fre_role_flag(c, role));
 }
 
 /* Line and column (in characters) of offset `at` in a record of one or more lines. */
@@ -197,11 +198,11 @@ static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_R
             continue;
         resume_behind_first_line(c, raw);
         return fre_fail(err, FRE_E_DATA,
-                            "%s: line %llu: %zu fields where the header has %zu, and \"%.40s\" is "
-                            "number %zu; add the missing fields, or quote a field that holds a "
-                            "line break",
-                            c->src->name, (unsigned long long)raw->line, fields, c->columns,
-                            c->field[r], c->column[r] + 1);
+                        "%s: line %llu: %zu fields where the header has %zu, and \"%.40s\" is "
+                        "number %zu; add the missing fields, or quote a field that holds a "
+                        "line break",
+                        c->src->name, (unsigned long long)raw->line, fields, c->columns,
+                        c->field[r], c->column[r] + 1);
     }
     /* A comma in an unquoted text would lose the text's end without a word.  Empty surplus
      * fields (spreadsheets write them) lose nothing. */

@@ -176,10 +176,9 @@ fre_status fre_corpus_sniff(fre_corpus *c, char delimiter, fre_err *err)
     size_t n = c->end - c->begin;
 
     if (st == FRE_OK && !c->decoder.on && !(c->encoded && c->format != FRE_CORPUS_AUTO))
-        st = fre_refuse_magic(c, c->buf + c->begin, n,
-                              c->format != FRE_CORPUS_AUTO ||
-                                  format_by_name(c->input->path) != FRE_CORPUS_AUTO,
-                              err);
+        st = fre_refuse_magic(
+            c, c->buf + c->begin, n,
+            c->format != FRE_CORPUS_AUTO || format_by_name(c->input->path) != FRE_CORPUS_AUTO, err);
     if (st)
         return st;
     if (n >= 3 && memcmp(c->buf + c->begin, "\xef\xbb\xbf", 3) == 0)

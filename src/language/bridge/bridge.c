@@ -99,8 +99,7 @@ fre_status fre_bridge_estimate(const fre_bridge *b, float *out, double *left, co
         away[i] = mu[i] - b->mean[i];
     for (size_t k = 0; k < from; k++) {
         const float *row = b->map + k * to;
-        const double along =
-            fre_dot(b->vector + k * from, away, from) / ((double)b->value[k] + s2);
+        const double along = fre_dot(b->vector + k * from, away, from) / ((double)b->value[k] + s2);
 
         for (size_t i = 0; i < to; i++)
             sum[i] += along * (double)row[i];

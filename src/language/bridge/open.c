@@ -30,11 +30,12 @@ static fre_status check_numbers(const fre_bridge *b, const char *path, fre_err *
     for (size_t k = 0; k < a && sound; k++)
         sound = b->value[k] > 0 && (k == 0 || b->value[k] <= b->value[k - 1]) &&
                 fabs(fre_norm(b->vector + k * a, a) - 1.0) <= SLACK;
-    return sound ? FRE_OK
-                 : fre_fail(err, FRE_E_MODEL,
-                            "%s: its numbers cannot be those of two embedders; the file is damaged, "
-                            "make it again by 'model bridge'",
-                            path);
+    return sound
+               ? FRE_OK
+               : fre_fail(err, FRE_E_MODEL,
+                          "%s: its numbers cannot be those of two embedders; the file is damaged, "
+                          "make it again by 'model bridge'",
+                          path);
 }
 
 static fre_status copy_numbers(fre_bridge *b, const fre_tensors *t, const char *path, fre_err *err)
@@ -144,10 +145,11 @@ fre_status fre_bridge_open_for(fre_bridge **out, const char *path, const char *e
         *out = b;
         return FRE_OK;
     }
-    st = fre_fail(err, FRE_E_MODEL,
-                  "the bridge %.200s begins at another embedder (%.60s, SHA-256 %.12s...); make one "
-                  "for yours by 'model bridge' or give --bridge none",
-                  path, b->info.from.embedder, b->info.from.hash);
+    st =
+        fre_fail(err, FRE_E_MODEL,
+                 "the bridge %.200s begins at another embedder (%.60s, SHA-256 %.12s...); make one "
+                 "for yours by 'model bridge' or give --bridge none",
+                 path, b->info.from.embedder, b->info.from.hash);
     fre_bridge_free(b);
     return st;
 }

@@ -115,7 +115,8 @@ static size_t character(const char *s, size_t n, bool *inside)
 
     *inside = c >= 0x80 || isalnum(c);
     if (bytes == 3 && n >= 3) {
-        code = (c & 0x0fu) << 12 | ((unsigned char)s[1] & 0x3fu) << 6 | ((unsigned char)s[2] & 0x3fu);
+        code =
+            (c & 0x0fu) << 12 | ((unsigned char)s[1] & 0x3fu) << 6 | ((unsigned char)s[2] & 0x3fu);
         *inside = !((code >= 0x3400 && code <= 0x4dbf) || (code >= 0x4e00 && code <= 0x9fff) ||
                     (code >= 0xf900 && code <= 0xfaff));
     }
@@ -473,7 +474,8 @@ static fre_status run_call(call *c, size_t n_chunks, uint8_t *mark)
 }
 
 fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
-                                  const char *const *text, const size_t *len, size_t n, fre_err *err)
+                                  const char *const *text, const size_t *len, size_t n,
+                                  fre_err *err)
 {
     call c = {.e = e, .text = text, .len = len, .n = n};
     size_t n_chunks = n / TOKENISE_CHUNK + (n % TOKENISE_CHUNK != 0), floats;

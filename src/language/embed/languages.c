@@ -11,17 +11,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EACH 4u /* sentences a language; about weather, a table, an alarm, a card, a pharmacy */
+#define EACH 4u     /* sentences a language; about weather, a table, an alarm, a card, a pharmacy */
 #define RIDGE 0.003 /* variance a coordinate; found on public text */
 #define NATIVE_MIN 3u
 
 /* Written for this purpose.  The first is the language that the judgement is made for. */
 static const char *const sentence[][EACH] = {
-    {"What will the weather be like in the city tomorrow", "I would like to book a table for two people",
-     "Set an alarm for seven in the morning", "I have lost my credit card"},
+    {"What will the weather be like in the city tomorrow",
+     "I would like to book a table for two people", "Set an alarm for seven in the morning",
+     "I have lost my credit card"},
     {"Wie wird das Wetter morgen in der Stadt", "Ich möchte einen Termin beim Zahnarzt vereinbaren",
      "Bitte stelle den Wecker auf sieben Uhr", "Ich habe meine Kreditkarte verloren"},
-    {"Quel temps fera-t-il demain à la campagne", "Je voudrais réserver une table pour deux personnes",
+    {"Quel temps fera-t-il demain à la campagne",
+     "Je voudrais réserver une table pour deux personnes",
      "Mets un réveil pour sept heures du matin", "J'ai perdu ma carte bancaire"},
     {"Qué tiempo hará mañana en la ciudad", "Quiero reservar una mesa para dos personas",
      "Pon la alarma a las siete de la mañana", "He perdido mi tarjeta de crédito"},
@@ -41,8 +43,8 @@ static const char *const sentence[][EACH] = {
      "Aseta herätys seitsemäksi", "Missä on lähin apteekki"},
     {"Milyen idő lesz holnap a városban", "Szeretnék asztalt foglalni két főre",
      "Állítsd be az ébresztőt hét órára", "Hol van a legközelebbi gyógyszertár"},
-    {"Thời tiết ngày mai thế nào", "Tôi muốn đặt bàn cho hai người", "Đặt báo thức lúc bảy giờ sáng",
-     "Hiệu thuốc gần nhất ở đâu"},
+    {"Thời tiết ngày mai thế nào", "Tôi muốn đặt bàn cho hai người",
+     "Đặt báo thức lúc bảy giờ sáng", "Hiệu thuốc gần nhất ở đâu"},
     {"Bagaimana cuaca besok di kota", "Saya ingin memesan meja untuk dua orang",
      "Pasang alarm jam tujuh pagi", "Di mana apotek terdekat"},
     {"Какая завтра погода в городе", "Я хочу заказать столик на двоих",
@@ -53,14 +55,14 @@ static const char *const sentence[][EACH] = {
      "اضبط المنبه على الساعة السابعة صباحا", "أين أقرب صيدلية"},
     {"מה יהיה מזג האוויר מחר בעיר", "אני רוצה להזמין שולחן לשניים",
      "כוון את השעון המעורר לשבע בבוקר", "איבדתי את כרטיס האשראי שלי"},
-    {"कल शहर में मौसम कैसा रहेगा", "मुझे दो लोगों के लिए मेज बुक करनी है",
-     "सुबह सात बजे का अलार्म लगा दो", "सबसे नज़दीकी दवा की दुकान कहाँ है"},
-    {"আগামীকাল শহরে আবহাওয়া কেমন থাকবে", "আমি দুজনের জন্য একটি টেবিল চাই",
-     "সকাল সাতটায় অ্যালার্ম দাও", "আমার কার্ড হারিয়ে গেছে"},
-    {"நாளை நகரத்தில் வானிலை எப்படி இருக்கும்", "இரண்டு பேருக்கு மேசை வேண்டும்",
-     "காலை ஏழு மணிக்கு அலாரம் வை", "என் கடன் அட்டை தொலைந்துவிட்டது"},
-    {"พรุ่งนี้อากาศในเมืองจะเป็นอย่างไร", "ฉันต้องการจองโต๊ะสำหรับสองคน",
-     "ตั้งนาฬิกาปลุกตอนเจ็ดโมงเช้า", "ฉันทำบัตรเครดิตหาย"},
+    {"कल शहर में मौसम कैसा रहेगा", "मुझे दो लोगों के लिए मेज बुक करनी है", "सुबह सात बजे का अलार्म लगा दो",
+     "सबसे नज़दीकी दवा की दुकान कहाँ है"},
+    {"আগামীকাল শহরে আবহাওয়া কেমন থাকবে", "আমি দুজনের জন্য একটি টেবিল চাই", "সকাল সাতটায় অ্যালার্ম দাও",
+     "আমার কার্ড হারিয়ে গেছে"},
+    {"நாளை நகரத்தில் வானிலை எப்படி இருக்கும்", "இரண்டு பேருக்கு மேசை வேண்டும்", "காலை ஏழு மணிக்கு அலாரம் வை",
+     "என் கடன் அட்டை தொலைந்துவிட்டது"},
+    {"พรุ่งนี้อากาศในเมืองจะเป็นอย่างไร", "ฉันต้องการจองโต๊ะสำหรับสองคน", "ตั้งนาฬิกาปลุกตอนเจ็ดโมงเช้า",
+     "ฉันทำบัตรเครดิตหาย"},
     {"내일 시내 날씨가 어때요", "두 사람 자리를 예약하고 싶어요", "아침 일곱 시에 알람을 맞춰 줘",
      "가장 가까운 약국이 어디예요"},
     {"明日の天気はどうですか", "二人分の席を予約したいです", "朝七時にアラームをセットして",
@@ -79,9 +81,9 @@ static const char *const sentence[][EACH] = {
 struct fre_languages {
     const fre_prior *prior; /* borrowed */
     size_t dim;
-    float *mean; /* OTHERS x dim: of each language but the first */
-    size_t n;    /* those of which the embedder knows any word */
-    float *w;    /* n x dim: weights at noise 0 */
+    float *mean;  /* OTHERS x dim: of each language but the first */
+    size_t n;     /* those of which the embedder knows any word */
+    float *w;     /* n x dim: weights at noise 0 */
     double *half; /* n: the threshold of each */
 };
 

@@ -31,10 +31,8 @@ static fre_status correct_one(fre_inverter *v, inv_drawer *d, inv_state *s, size
 {
     const inv_projector *p = &v->projector;
     const inv_cand *from = &s->pool.cand[c];
-    const inv_prefix prefix = {.rows = rows,
-                               .n_rows = p->rows + p->corrector_rows,
-                               .ids = from->ids,
-                               .n_ids = from->n};
+    const inv_prefix prefix = {
+        .rows = rows, .n_rows = p->rows + p->corrector_rows, .ids = from->ids, .n_ids = from->n};
     inv_draw draw[INV_BATCH];
     fre_status st = inv_corrector_run(p, rows + (size_t)p->rows * p->width, s->mu, s->noise_std,
                                       s->pool.embedding + c * s->pool.dim);

@@ -30,7 +30,7 @@ typedef struct inv_tuning {
     uint32_t keep;    /* of the first draws, the likeliest this many are embedded */
     uint32_t edits;   /* proposals a round */
     uint32_t keep_edits;
-    uint32_t parents; /* best candidates that are edited */
+    uint32_t parents;                         /* best candidates that are edited */
     uint32_t correct_rounds, correct_parents; /* first rounds, by the corrector if there is one */
     double temperature;
     double std_floor;   /* of the noise in the score */
@@ -179,7 +179,8 @@ double inv_vocabulary_worth(const inv_vocabulary *v, const char *text);
 
 typedef struct inv_cand {
     char *text; /* owned, tidied */
-    char *told; /* owned: the text without words that the embedder does not know; NULL: it has none */
+    char *
+        told; /* owned: the text without words that the embedder does not know; NULL: it has none */
     uint8_t key[16];
     int32_t ids[INV_TOKENS];
     uint32_t n;
@@ -194,8 +195,8 @@ typedef struct inv_pool {
     float *embedding; /* parallel to cand */
     size_t n, scored, cap;
     uint32_t dim;
-    size_t refused;               /* texts, for want of a word that the embedder knows */
-    const fre_embedder *embedder; /* borrowed; NULL: knows every token */
+    size_t refused;                   /* texts, for want of a word that the embedder knows */
+    const fre_embedder *embedder;     /* borrowed; NULL: knows every token */
     const inv_vocabulary *vocabulary; /* borrowed; NULL: none */
 } inv_pool;
 
@@ -315,18 +316,18 @@ struct fre_inverter {
     fre_prior *prior;   /* of the inverter's own embedder; NULL: none */
     fre_bridge *bridge; /* NULL: the embedder is the inverter's own */
     inv_projector projector;
-    inv_drawer *drawer; /* one a thread */
-    uint8_t *starts;    /* per token: it begins a word */
-    inv_index *index;   /* NULL: no public corpus */
-    fre_corpus *corpus; /* NULL: none, or done with */
-    char *corpus_path;  /* NULL: none */
-    fre_lm *lm;         /* NULL: none */
+    inv_drawer *drawer;         /* one a thread */
+    uint8_t *starts;            /* per token: it begins a word */
+    inv_index *index;           /* NULL: no public corpus */
+    fre_corpus *corpus;         /* NULL: none, or done with */
+    char *corpus_path;          /* NULL: none */
+    fre_lm *lm;                 /* NULL: none */
     inv_vocabulary *vocabulary; /* NULL: none */
     inv_vocabulary *lent;       /* of another inverter, for a search by public texts; NULL: none */
     const inv_vocabulary *telling; /* one of these: what it does not know is not told; NULL: none */
-    fre_languages *languages; /* NULL: nothing is known of languages here */
-    fre_prior *around;        /* what they stand on, if it is not the prior above */
-    char unknown[8];          /* a word that the embedder does not know; "": it knows all */
+    fre_languages *languages;      /* NULL: nothing is known of languages here */
+    fre_prior *around;             /* what they stand on, if it is not the prior above */
+    char unknown[8];               /* a word that the embedder does not know; "": it knows all */
     uint32_t threads;
     uint64_t seed;
     uint32_t effort;

@@ -8,11 +8,11 @@
 
 #include <fre/linalg.h>
 
-#define SETTLED_NOISE 0.3  /* norm */
-#define SETTLED_SLACK 0.02 /* distance: equal but for case and the like */
-#define SURE 60.0          /* nats of a text as near as the true one, however it reads */
+#define SETTLED_NOISE 0.3   /* norm */
+#define SETTLED_SLACK 0.02  /* distance: equal but for case and the like */
+#define SURE 60.0           /* nats of a text as near as the true one, however it reads */
 #define UNKNOWN_MARK '\x01' /* of a word that the embedder does not know; no text holds it */
-#define UNKNOWN_COST 40.0  /* nats of such a word, which stands for any */
+#define UNKNOWN_COST 40.0   /* nats of such a word, which stands for any */
 
 static const uint8_t table_key[32]; /* candidates come from our own decoder: no flooding */
 
@@ -127,8 +127,8 @@ static size_t mend(char *s, size_t n)
 /* A text, and what is known of it. */
 typedef struct reading {
     uint8_t key[16];
-    size_t unknown;           /* words */
-    char told[INV_TEXT_MAX];  /* the text without them */
+    size_t unknown;          /* words */
+    char told[INV_TEXT_MAX]; /* the text without them */
     size_t n_told;
     bool is_new;
 } reading;
@@ -144,9 +144,9 @@ static fre_status read_text(inv_pool *p, reading *r, const char *text, size_t n)
     if (n == 0 || n > INV_TEXT_MAX || fre_model_utf8(text, n) < n)
         return FRE_OK;
     fre_buf_init(&marked, INV_TEXT_MAX);
-    st = p->embedder ? fre_embedder_mark_unknown(p->embedder, &marked, &r->unknown, text, n,
-                                                 UNKNOWN_MARK)
-                     : fre_buf_append(&marked, text, n);
+    st = p->embedder
+             ? fre_embedder_mark_unknown(p->embedder, &marked, &r->unknown, text, n, UNKNOWN_MARK)
+             : fre_buf_append(&marked, text, n);
     if (st == FRE_OK) {
         key_of(r->key, (char *)marked.p, marked.n);
         memcpy(r->told, marked.p, marked.n);
@@ -282,8 +282,7 @@ bool inv_is_settled(double dist2, double noise_std, uint32_t dim)
 {
     const double norm2 = noise_std * noise_std * (double)dim;
 
-    return norm2 <= SETTLED_NOISE * SETTLED_NOISE &&
-           dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
+    return norm2 <= SETTLED_NOISE * SETTLED_NOISE && dist2 <= norm2 + SETTLED_SLACK * SETTLED_SLACK;
 }
 
 fre_status inv_pool_score(inv_pool *p, const float *mu, double noise_std, const inv_tuning *t,

@@ -112,7 +112,8 @@ static bool is_token_edit(inv_kind k)
 }
 
 /* One text of whole words: into the next plan, or without a decoder straight into the pool. */
-static fre_status take_words(fre_inverter *v, inv_state *s, inv_kind kind, const char *text, size_t n)
+static fre_status take_words(fre_inverter *v, inv_state *s, inv_kind kind, const char *text,
+                             size_t n)
 {
     inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
 

@@ -10,10 +10,10 @@
 
 #include <fre/linalg.h>
 
-#define NEIGHBOURS 256u    /* public texts that the n-grams of a centroid are made of */
-#define FIRST_STEPS 4u     /* the first draws last as long as this many rounds */
-#define FIRST_PART 4u      /* centroids between two words of progress in the first draws */
-#define NEARNESS 0.3       /* squared distance over which a neighbour's weight falls to 1/e */
+#define NEIGHBOURS 256u /* public texts that the n-grams of a centroid are made of */
+#define FIRST_STEPS 4u  /* the first draws last as long as this many rounds */
+#define FIRST_PART 4u   /* centroids between two words of progress in the first draws */
+#define NEARNESS 0.3    /* squared distance over which a neighbour's weight falls to 1/e */
 
 typedef struct worker_job {
     fre_inverter *v;
@@ -88,7 +88,8 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
 {
     const inv_projector *p = &v->projector;
     const inv_tuning *t = &v->tuning;
-    const uint32_t first = t->samples + t->nearest, room = (first > t->edits ? first : t->edits) + INV_TRIALS;
+    const uint32_t first = t->samples + t->nearest,
+                   room = (first > t->edits ? first : t->edits) + INV_TRIALS;
     fre_status st = begin_stream(v, s);
 
     if (st != FRE_OK)
@@ -279,8 +280,7 @@ out:
 
 static bool settled(const inv_state *s)
 {
-    return s->pool.scored > 0 &&
-           inv_is_settled(s->pool.cand[0].dist2, s->noise_std, s->pool.dim);
+    return s->pool.scored > 0 && inv_is_settled(s->pool.cand[0].dist2, s->noise_std, s->pool.dim);
 }
 
 static fre_status propose(fre_inverter *v, inv_drawer *d, inv_state *s, fre_err *err)

@@ -22,7 +22,7 @@
 #define UNKNOWN_GAIN 0.5
 /* Standard deviations by which the noise itself may be longer than it is on average. */
 #define LONGER 2.0
-#define SLACK 0.02      /* distance: equal but for case and the like */
+#define SLACK 0.02       /* distance: equal but for case and the like */
 #define END_LEAST (-6.0) /* ln p of a sentence's end behind its last word */
 
 /* ---- texts ----------------------------------------------------------------------------------- */
@@ -228,7 +228,8 @@ fre_status inv_result_of(fre_inverter *v, fre_inversion *out, const inv_state *s
         out->text = strdup(text);
     if (st == FRE_OK && out->text) {
         norms = fre_norm(s->mu, p->dim) * fre_norm(x, p->dim);
-        out->similarity = norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
+        out->similarity =
+            norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
         out->distance = sqrt(fre_dist2(s->mu, x, p->dim));
         out->score = c->score;
         if (p->vocabulary)
@@ -267,7 +268,8 @@ fre_status inv_tell(fre_inverter *v, fre_inversion *out, inv_others *others, con
                         "belong together, or one is damaged");
     best = choose(v, s);
     st = inv_result_of(v, out, s, best, err);
-    if (st == FRE_OK && s->pool.cand[best].told && left_of(out, s->noise_std, v->dim) > REMAINDER * REMAINDER)
+    if (st == FRE_OK && s->pool.cand[best].told &&
+        left_of(out, s->noise_std, v->dim) > REMAINDER * REMAINDER)
         inv_tell_nothing(out, FRE_UNREADABLE_UNKNOWN);
     return st == FRE_OK && out->text && others ? inv_others_take(v, others, s, best, err) : st;
 }
@@ -333,9 +335,9 @@ fre_status inv_open_languages(fre_inverter *v, fre_err *err)
         st = fre_bridge_prior(v->bridge, &v->around, err);
     else if (!prior && !v->decoder && v->index)
         st = prior_of_index(v, err);
-    return st == FRE_OK ? fre_languages_new(&v->languages, v->embedder, prior ? prior : v->around,
-                                            err)
-                        : st;
+    return st == FRE_OK
+               ? fre_languages_new(&v->languages, v->embedder, prior ? prior : v->around, err)
+               : st;
 }
 
 /* Public texts in the point's own language speak of it in that language. */
@@ -360,8 +362,7 @@ fre_status inv_judge(const fre_inverter *v, fre_inversion *out, const float *mu,
     bool speaks = false;
     fre_status st;
 
-    if (!v->languages || !out->text ||
-        left_of(out, noise_std, v->dim) <= UNEXPLAINED * UNEXPLAINED)
+    if (!v->languages || !out->text || left_of(out, noise_std, v->dim) <= UNEXPLAINED * UNEXPLAINED)
         return FRE_OK;
     st = fre_languages_score(v->languages, &score, mu, noise_std);
     if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN && v->index)

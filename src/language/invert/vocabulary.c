@@ -21,7 +21,7 @@
 #define UNKNOWN_COST 30.0 /* of each word */
 #define END_WEIGHT 6.0    /* of what an end lacks of END_LEAST */
 #define END_LEAST (-4.4)
-#define END_COMMA (-8.0)  /* ln p of an end behind a comma, which public text does not have */
+#define END_COMMA (-8.0) /* ln p of an end behind a comma, which public text does not have */
 
 #define NONE UINT32_MAX
 
@@ -148,10 +148,11 @@ static fre_status take(inv_vocabulary *v, const fre_tensors *t, const char *path
     if (!v->hash || !v->p || !v->rest || !v->first || !v->right || !v->share)
         return FRE_E_NOMEM;
     if (!take_words(v, &s) || !take_pairs(v, &s))
-        return fre_fail(err, FRE_E_MODEL,
-                        "%s: its words and counts contradict each other; the file is damaged, fetch "
-                        "it again",
-                        path);
+        return fre_fail(
+            err, FRE_E_MODEL,
+            "%s: its words and counts contradict each other; the file is damaged, fetch "
+            "it again",
+            path);
     memcpy(v->sha256, fre_tensors_sha256(t), sizeof v->sha256);
     return FRE_OK;
 }

@@ -86,10 +86,11 @@ fre_status fre_lm_open(fre_lm **out, const fre_lm_opts *opts, fre_err *err)
     path = opts->path;
     if (!path) {
         if (fre_model_find(found, sizeof found, FRE_LM_DEFAULT, NULL) != FRE_OK)
-            return fre_fail(err, FRE_E_NOINPUT,
-                            "the language model %s is not here: obtain it once (93 MB) by "
-                            FRE_LM_SCRIPT ", or name a GGUF file",
-                            FRE_LM_DEFAULT);
+            return fre_fail(
+                err, FRE_E_NOINPUT,
+                "the language model %s is not here: obtain it once (93 MB) by " FRE_LM_SCRIPT
+                ", or name a GGUF file",
+                FRE_LM_DEFAULT);
         path = found;
     }
     lm = calloc(1, sizeof *lm);

@@ -14,7 +14,7 @@ struct fre_lm {
     fre_model *model;
     uint32_t threads, max_tokens, max_all;
     fre_lm_parts parts;
-    int32_t begin;       /* stands in front of a whole text */
+    int32_t begin;        /* stands in front of a whole text */
     fre_model_ctx **idle; /* workspaces for scores, one a thread; guarded by lock */
     uint32_t n_idle;
     pthread_mutex_t lock;

@@ -244,7 +244,8 @@ static fre_status run(call *c, fre_err *err)
     if (c->each > SIDE_BY_SIDE)
         c->each = SIDE_BY_SIDE;
     st = fre_parallel(threads, (c->n + c->each - 1) / c->each, run_some, c);
-    return st == FRE_OK ? st : fre_fail(err, st, "%s", c->failed ? c->err.text : fre_status_text(st));
+    return st == FRE_OK ? st
+                        : fre_fail(err, st, "%s", c->failed ? c->err.text : fre_status_text(st));
 }
 
 /* ---- the prompt ------------------------------------------------------------------------------ */

@@ -21,13 +21,13 @@ typedef struct call {
     const size_t *len;
     size_t n;
     item *item;
-    const item **order;  /* sorted */
-    size_t *batch;       /* batch b: order[batch[b]] .. order[batch[b + 1] - 1] */
+    const item **order; /* sorted */
+    size_t *batch;      /* batch b: order[batch[b]] .. order[batch[b + 1] - 1] */
     size_t n_batches;
-    fre_lm_score *out;   /* in the order of the texts */
+    fre_lm_score *out; /* in the order of the texts */
     const fre_progress *progress;
-    uint64_t done;       /* texts, guarded by lm->lock */
-    fre_err err;         /* of the first job that failed, guarded by lm->lock */
+    uint64_t done; /* texts, guarded by lm->lock */
+    fre_err err;   /* of the first job that failed, guarded by lm->lock */
     bool failed;
 } call;
 

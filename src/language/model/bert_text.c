@@ -47,10 +47,10 @@ static const struct {
     uint32_t first, last, step;
     int32_t to_lower;
 } newer_capital[] = {
-    {0x1c89, 0x1c89, 1, 1},        {0x2c2f, 0x2c2f, 1, 48},       {0xa7c0, 0xa7c0, 1, 1},
-    {0xa7cb, 0xa7cb, 1, -0xa567},  {0xa7cc, 0xa7da, 2, 1},        {0xa7dc, 0xa7dc, 1, -0xa641},
-    {0x10570, 0x1057a, 1, 0x27},   {0x1057c, 0x1058a, 1, 0x27},   {0x1058c, 0x10592, 1, 0x27},
-    {0x10594, 0x10595, 1, 0x27},   {0x10d50, 0x10d65, 1, 0x20},   {0x16ea0, 0x16eb8, 1, 0x1b},
+    {0x1c89, 0x1c89, 1, 1},       {0x2c2f, 0x2c2f, 1, 48},     {0xa7c0, 0xa7c0, 1, 1},
+    {0xa7cb, 0xa7cb, 1, -0xa567}, {0xa7cc, 0xa7da, 2, 1},      {0xa7dc, 0xa7dc, 1, -0xa641},
+    {0x10570, 0x1057a, 1, 0x27},  {0x1057c, 0x1058a, 1, 0x27}, {0x1058c, 0x10592, 1, 0x27},
+    {0x10594, 0x10595, 1, 0x27},  {0x10d50, 0x10d65, 1, 0x20}, {0x16ea0, 0x16eb8, 1, 0x1b},
 };
 
 /* Ideographs; the last but two begins where the reference begins it. */
@@ -217,7 +217,8 @@ static void put_part(cleaner *k, uint32_t c)
             k->status = FRE_E_NOMEM;
             return;
         }
-        k->mark[k->n_marks] = class << MARK_CLASS_SHIFT | (uint64_t)k->n_marks << MARK_PLACE_SHIFT | c;
+        k->mark[k->n_marks] =
+            class << MARK_CLASS_SHIFT | (uint64_t)k->n_marks << MARK_PLACE_SHIFT | c;
         k->n_marks++;
     }
 }
@@ -278,7 +279,8 @@ fre_status fre_bert_clean(fre_bert_chars *out, const char *text, size_t len, boo
 
     for (size_t i = 0; i < len && k.status == FRE_OK;) {
         utf8proc_int32_t c = p[i];
-        utf8proc_ssize_t n = c < 0x80 ? 1 : utf8proc_iterate(p + i, (utf8proc_ssize_t)(len - i), &c);
+        utf8proc_ssize_t n =
+            c < 0x80 ? 1 : utf8proc_iterate(p + i, (utf8proc_ssize_t)(len - i), &c);
 
         if (n < 1) {
             k.status = FRE_E_DATA;

@@ -25,7 +25,7 @@ typedef struct score {
     fre_causal_state *s;
     const fre_kernels *kernels;
     const int32_t *ends;
-    int32_t *id;   /* of each row */
+    int32_t *id;        /* of each row */
     uint32_t *of, *pos; /* likewise: see fre_causal_state */
     uint32_t n_rows;
     target *target;
@@ -68,8 +68,8 @@ static void lay_out(score *w, double *logp, bool ends, uint32_t n_ends, const in
             w->target[w->n_targets++] =
                 (target){w->s->place[at + i - 1], ids[at + i], &logp[at + i]};
         for (uint32_t i = 0; ends && i < n_ends; i++)
-            w->target[w->n_targets++] = (target){w->s->place[at + len[q] - 1], w->ends[i],
-                                                 &w->end_logit[q * n_ends + i]};
+            w->target[w->n_targets++] =
+                (target){w->s->place[at + len[q] - 1], w->ends[i], &w->end_logit[q * n_ends + i]};
         before = at;
         n_before = rows;
     }

@@ -52,8 +52,8 @@ fre_status fre_model_prefix_tokens(fre_model_ctx *c, const float *rows, uint32_t
     fre_status st;
 
     if (!c || c->model->kind != FRE_MODEL_DECODER || c->score || (!rows && n_rows > 0) ||
-        n_rows + n_ids == 0 || n_rows > c->max_tokens || n_ids > c->max_tokens - n_rows || (n_ids > 0 && !ids) ||
-        n_seqs == 0 || n_seqs > c->max_seqs)
+        n_rows + n_ids == 0 || n_rows > c->max_tokens || n_ids > c->max_tokens - n_rows ||
+        (n_ids > 0 && !ids) || n_seqs == 0 || n_seqs > c->max_seqs)
         return fre_fail(err, FRE_E_ARG, "fre_model_prefix: rows or sequences out of range");
     for (uint32_t i = 0; i < n_ids; i++)
         if (ids[i] < 0 || (uint32_t)ids[i] >= c->model->info.vocab)

@@ -26,10 +26,10 @@ struct fre_model {
     int32_t *ends; /* the n_ends tokens that end a text */
     uint32_t n_ends;
     fre_wordpiece *wordpiece; /* NULL: llama.cpp makes the tokens */
-    uint8_t *token_kind; /* of an embedder: TOKEN_ bits of each */
-    int32_t unknown;    /* id of the unknown token, -1: the vocabulary has none */
-    fre_bert *bert;     /* embedder or decoder of our own: llama.cpp only has the */
-    fre_causal *causal; /* vocabulary then; both NULL: it runs the model */
+    uint8_t *token_kind;      /* of an embedder: TOKEN_ bits of each */
+    int32_t unknown;          /* id of the unknown token, -1: the vocabulary has none */
+    fre_bert *bert;           /* embedder or decoder of our own: llama.cpp only has the */
+    fre_causal *causal;       /* vocabulary then; both NULL: it runs the model */
     const fre_kernels *kernels;
 };
 

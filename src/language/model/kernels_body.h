@@ -41,8 +41,8 @@ static void touch(const float *p, size_t n)
 #define BLOCK_K 128u /* inner products a block: a block of a panel is 32 KiB, one L1 cache */
 
 /* rows x COLUMNS sums over kn products.  first: start from the bias instead of from c. */
-INLINE UNCHECKED void tile(const unsigned rows, float *c, size_t n, const float *a, size_t k, size_t kn,
-                 const float *b, const float *bias, bool first)
+INLINE UNCHECKED void tile(const unsigned rows, float *c, size_t n, const float *a, size_t k,
+                           size_t kn, const float *b, const float *bias, bool first)
 {
     v16 sum[ROWS][COLUMNS];
 
@@ -76,8 +76,8 @@ INLINE UNCHECKED void tile(const unsigned rows, float *c, size_t n, const float 
 }
 
 /* All m rows against one block of one column group of a panel. */
-KERNEL UNCHECKED static void strip(float *c, size_t n, const float *a, size_t m, size_t k, size_t kn,
-                         const float *b, const float *bias, bool first)
+KERNEL UNCHECKED static void strip(float *c, size_t n, const float *a, size_t m, size_t k,
+                                   size_t kn, const float *b, const float *bias, bool first)
 {
     size_t i = 0;
 

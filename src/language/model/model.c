@@ -217,7 +217,8 @@ static uint32_t text_tokens(const fre_model_info *info)
         const char *name, *sha256;
         uint32_t tokens;
     } known[] = {
-        {"all-MiniLM-L6-v2", "bf1d74689ea4b1d2db7bc1ee52ed8f4618984437d05ba47d7513d24a8c5f18ed", 256},
+        {"all-MiniLM-L6-v2", "bf1d74689ea4b1d2db7bc1ee52ed8f4618984437d05ba47d7513d24a8c5f18ed",
+         256},
         {"all-MiniLM-L12-v2", "", 128},
     };
     char hash[2 * FRE_HASH_BYTES + 1];

@@ -76,8 +76,8 @@ static fre_status tokenize_by_llama(const fre_model *m, int32_t *ids, size_t *n,
 {
     const size_t capacity = *n < INT32_MAX ? *n : INT32_MAX;
     llama_token *all = NULL;
-    int32_t count = llama_tokenize(m->vocab, text, (int32_t)len, ids, (int32_t)capacity, special,
-                                   false);
+    int32_t count =
+        llama_tokenize(m->vocab, text, (int32_t)len, ids, (int32_t)capacity, special, false);
     fre_status st = FRE_OK;
 
     if (count >= 0) {

@@ -214,7 +214,8 @@ static void add_words(const fre_wordpiece *w, list *l, const fre_bert_chars *cha
             continue;
         }
         if (!fre_bert_is_punctuation(chars->p[i]))
-            while (end < chars->n && chars->p[end] != ' ' && !fre_bert_is_punctuation(chars->p[end]))
+            while (end < chars->n && chars->p[end] != ' ' &&
+                   !fre_bert_is_punctuation(chars->p[end]))
                 end++;
         pieces = cut_word(w, ids, chars->p + i, end - i);
         for (size_t j = 0; j < pieces; j++)

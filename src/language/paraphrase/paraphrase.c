@@ -52,7 +52,7 @@ typedef struct chunk {
     const fre_paraphrase_source *source;
     fre_paraphrases *out;
     para_list list[CHUNK];
-    float *x;        /* embeddings of the texts, n x dim */
+    float *x;             /* embeddings of the texts, n x dim */
     size_t n, first, all; /* first: place of source[0] among all */
     const fre_progress *progress;
 } chunk;

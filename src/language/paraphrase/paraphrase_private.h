@@ -35,7 +35,7 @@ typedef struct para_candidate {
 typedef struct para_list {
     para_candidate *c;
     size_t n, cap, drawn;
-    char *folded; /* the source itself, owned */
+    char *folded;             /* the source itself, owned */
     const fre_teller *teller; /* borrowed; NULL: everything is told */
     char *source;             /* for the teller, owned */
 } para_list;

@@ -110,10 +110,11 @@ static fre_status check_fit(const fre_prior *p, const char *path, const fre_mode
     fre_hex(hash, embedder->sha256, FRE_HASH_BYTES);
     if (p->info.dim == embedder->dim && strcmp(p->info.embedder_hash, hash) == 0)
         return FRE_OK;
-    return fre_fail(err, FRE_E_MODEL,
-                    "the prior %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
-                    "one for yours by 'model prior' or give --prior none",
-                    path, p->info.embedder, p->info.embedder_hash);
+    return fre_fail(
+        err, FRE_E_MODEL,
+        "the prior %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
+        "one for yours by 'model prior' or give --prior none",
+        path, p->info.embedder, p->info.embedder_hash);
 }
 
 fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *embedder_path,

@@ -268,7 +268,8 @@ static fre_status not_json(const char *path, int line, fre_err *err)
     return damaged(path, where, err);
 }
 
-void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest, size_t n)
+void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest,
+                     size_t n)
 {
     uint8_t salt[FRE_LEDGER_SALT_BYTES], hash[16];
 
@@ -319,9 +320,8 @@ static fre_status take_line(json_t *book, const char *text, size_t n, const char
                             fre_err *err)
 {
     json_error_t where;
-    json_t *line = sum_holds(book, text, n)
-                       ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &where)
-                       : NULL;
+    json_t *line =
+        sum_holds(book, text, n) ? json_loadb(text, n, JSON_REJECT_DUPLICATES, &where) : NULL;
     const char *id, *state;
     fre_status st = FRE_OK;
     int bad = 0;
@@ -375,7 +375,8 @@ static fre_status parse(ledger_disk *d, const char *text, size_t n, const char *
 {
     const char *end = memchr(text, '\n', n);
     json_error_t where;
-    json_t *root = end ? json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, &where) : NULL;
+    json_t *root =
+        end ? json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, &where) : NULL;
     fre_status st;
 
     d->in_lines = is_version(root, LEDGER_VERSION);
@@ -427,8 +428,8 @@ fre_status ledger_new_book(json_t **book, const uint8_t salt[FRE_LEDGER_SALT_BYT
     char digits[2 * FRE_LEDGER_SALT_BYTES + 1];
 
     fre_hex(digits, salt, FRE_LEDGER_SALT_BYTES);
-    *book = json_pack("{s:s, s:i, s:s, s:[]}", "format", LEDGER_FORMAT, "version", LEDGER_VERSION, "salt", digits,
-                      "entries");
+    *book = json_pack("{s:s, s:i, s:s, s:[]}", "format", LEDGER_FORMAT, "version", LEDGER_VERSION,
+                      "salt", digits, "entries");
     return *book ? FRE_OK : ledger_no_memory(err);
 }
 
@@ -440,4 +441,3 @@ fre_status ledger_salt(uint8_t salt[FRE_LEDGER_SALT_BYTES], const json_t *book, 
         return fre_fail(err, FRE_E_INTERNAL, "a ledger without salt"); /* validated before */
     return FRE_OK;
 }
-

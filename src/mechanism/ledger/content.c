@@ -94,8 +94,7 @@ void ledger_records_digits(char out[LEDGER_RECORDS_DIGITS + 1], const fre_ledger
 }
 
 /* Four digits a bin; "": nothing was ever added. */
-void ledger_sketch_digits(char out[LEDGER_SKETCH_DIGITS + 1],
-                          const uint64_t bin[FRE_LEDGER_BINS])
+void ledger_sketch_digits(char out[LEDGER_SKETCH_DIGITS + 1], const uint64_t bin[FRE_LEDGER_BINS])
 {
     bool any = false;
 

@@ -499,8 +499,8 @@ fre_status fre_ledger_conclude(const char *path, const char id[FRE_LEDGER_ID_BYT
 }
 
 /* What check and compare do: draft the entry beside the book, and write nothing. */
-static fre_status look(ledger_disk *disk, draft *d, const char *path,
-                       const fre_ledger_spend *spend, fre_err *err)
+static fre_status look(ledger_disk *disk, draft *d, const char *path, const fre_ledger_spend *spend,
+                       fre_err *err)
 {
     char *real = NULL;
     fre_status st = check_spend(spend, err);

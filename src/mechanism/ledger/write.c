@@ -122,8 +122,9 @@ static fre_status add_line(fre_buf *out, const json_t *book, const json_t *objec
 static fre_status whole_text(fre_buf *out, const json_t *book, fre_err *err)
 {
     const json_t *entries = json_object_get(book, "entries");
-    fre_status st = fre_buf_printf(out, "{\"format\": \"" LEDGER_FORMAT "\", \"version\": %d, \"salt\": \"%s\"}\n",
-                                   LEDGER_VERSION, json_string_value(json_object_get(book, "salt")));
+    fre_status st = fre_buf_printf(
+        out, "{\"format\": \"" LEDGER_FORMAT "\", \"version\": %d, \"salt\": \"%s\"}\n",
+        LEDGER_VERSION, json_string_value(json_object_get(book, "salt")));
 
     for (size_t i = 0; st == FRE_OK && i < json_array_size(entries); i++) {
         json_t *e = json_array_get(entries, i);

@@ -103,7 +103,8 @@ bool fre_advice_add(fre_advice *io, fre_lever lever, double value)
     return false;
 }
 
-fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why, const char *otherwise)
+fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why,
+                           const char *otherwise)
 {
     return fre_fail(err, FRE_E_INFEASIBLE, "%s: %s", why, a->n > 0 ? a->text : otherwise);
 }

@@ -12,8 +12,8 @@
 #include "special.h"
 
 #define TOLERANCE 0.05 /* of the far members' part, in certificates */
-#define UNIT 0.001   /* the shortest piece, in ln mu */
-#define BEGIN 256     /* units of the first pieces */
+#define UNIT 0.001     /* the shortest piece, in ln mu */
+#define BEGIN 256      /* units of the first pieces */
 #define PIECES_MAX 400
 #define SAME 1e-12 /* shifts nearer than that differ by less than the margin of what follows */
 
@@ -295,7 +295,8 @@ static fre_status far_part(double *out, proof *w, fre_err *err)
     for (j = 0; j < last && w->n < PIECES_MAX / 2; j += BEGIN) {
         const bool end = j + BEGIN >= last || w->n + 1 == PIECES_MAX / 2;
 
-        w->at[w->n++] = (piece){j, end ? last : j + BEGIN, false, cost(members_at(w, j), 1, w->near)};
+        w->at[w->n++] =
+            (piece){j, end ? last : j + BEGIN, false, cost(members_at(w, j), 1, w->near)};
     }
     for (;;) {
         piece *p = &w->at[largest(w)];
@@ -387,8 +388,8 @@ static fre_status epsilon_of_worst_case(fre_account *out, const fre_mechanism *m
     double lo = least, hi = most;
     fre_account a = {.worst_cell = m->tau - 1, .split = 2 * m->norm_bound, .by_pld = true};
     fre_pld d;
-    fre_status st = losses(&d, m, shift(m, a.split), most, 1e-6 * delta / m->cells_per_user,
-                           FRE_PLD_FINE, err);
+    fre_status st =
+        losses(&d, m, shift(m, a.split), most, 1e-6 * delta / m->cells_per_user, FRE_PLD_FINE, err);
 
     if (st != FRE_OK)
         return st;

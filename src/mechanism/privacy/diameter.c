@@ -21,9 +21,9 @@ static bool holds(fre_plan *io, double sigma, fre_compose_memory *memory)
     worst = *m;
     worst.sensitivity = FRE_SENSITIVITY_WORST_CASE;
     a->worst_cell = m->tau - 1;
-    st = memory ? fre_compose_at_split(a, &worst, io->request.epsilon, 2 * m->norm_bound, memory,
-                                       NULL)
-                : fre_joint_basic_delta(a, &worst, io->request.epsilon, NULL);
+    st = memory
+             ? fre_compose_at_split(a, &worst, io->request.epsilon, 2 * m->norm_bound, memory, NULL)
+             : fre_joint_basic_delta(a, &worst, io->request.epsilon, NULL);
     return st == FRE_OK && a->delta <= io->request.delta;
 }
 

@@ -13,10 +13,11 @@
 #define SIZES_MAX 300
 #define SIZES_MAX_LARGE 60 /* for thresholds above 300 */
 #define FLOOR 1e-4
-#define LOOKS 20000 /* then the tolerance is doubled, and again with every fourth as many */
+#define LOOKS 20000      /* then the tolerance is doubled, and again with every fourth as many */
 #define LEAST_GOAL 1e-45 /* nobody needs a closer bound */
-#define SLACK 1e-14      /* rounding of the sums behind heavy, whose masses are the same at every distance */
-#define FAR_NODES 1024u  /* of a curve at one distance */
+#define SLACK                                                                                      \
+    1e-14 /* rounding of the sums behind heavy, whose masses are the same at every distance */
+#define FAR_NODES 1024u /* of a curve at one distance */
 
 /* heavy at the split, remembered. */
 typedef struct near_values {
@@ -47,8 +48,7 @@ static double near_at(near_values *v, double n)
 /* ln(N pi(D)): how many members at distance D a cell expects to hold at most. */
 static double log_members(const fre_mechanism *m, double distance)
 {
-    return log((double)m->population) +
-           fre_privacy_log_collision(m->proj, m->cell_edge, distance);
+    return log((double)m->population) + fre_privacy_log_collision(m->proj, m->cell_edge, distance);
 }
 
 /* ---- estimates ---------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, doubl
 
 typedef struct proof {
     near_values near;
-    double n; /* the worst seen */
+    double n;    /* the worst seen */
     long looked; /* values of heavy, so far */
 } proof;
 
@@ -206,12 +206,12 @@ static double exceeding(proof *w, const fre_heavy *h, double level)
 /* Piece by piece from the split to the diameter: on each, pi at its lower end times the cost at its
  * upper end is at most `goal`.  Where the shortest piece exceeds it, the goal becomes what was seen there. */
 double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
-                        const fre_heavy *near, double heavy, double split,
-                        fre_joint_place *at)
+                        const fre_heavy *near, double heavy, double split, fre_joint_place *at)
 {
     const fre_mechanism *m = noise->m;
     double most = fre_joint_diameter(m), tau = near->tau, distance = split, step = 0.02;
-    double tolerance = tau <= 300 && m->noise == FRE_NOISE_CONTINUOUS ? 0.004 : 0.015, shortest = 0.2 * tolerance / m->proj;
+    double tolerance = tau <= 300 && m->noise == FRE_NOISE_CONTINUOUS ? 0.004 : 0.015,
+           shortest = 0.2 * tolerance / m->proj;
     proof w = {.looked = 0};
     long enough = LOOKS;
     double goal;
@@ -238,7 +238,8 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
         }
         fre_joint_heavy(&h, &curve, noise, s, next, FAR_NODES);
         v = exceeding(&w, &h, goal / members);
-        if (v > 0 && !isinf(v) && v * exp(log_members(m, next)) > goal) { /* the search missed a peak */
+        if (v > 0 && !isinf(v) &&
+            v * exp(log_members(m, next)) > goal) { /* the search missed a peak */
             at->ratio = next / split;
             at->far_n = w.n;
             goal = fmax(v * exp(log_members(m, next)), fre_far_peak(noise, s, split, at)) *

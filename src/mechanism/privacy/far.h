@@ -11,8 +11,7 @@
  * heavy: heavy at the split and its supremum, as charged.  *at: where to start looking, and where the
  * largest value was seen. */
 double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
-                        const fre_heavy *near, double heavy, double split,
-                        fre_joint_place *at);
+                        const fre_heavy *near, double heavy, double split, fre_joint_place *at);
 /* The largest value seen by climbing: an estimate from below, for searches. */
 double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, double split,
                     fre_joint_place *at);

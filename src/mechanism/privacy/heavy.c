@@ -12,7 +12,7 @@
 #include "special.h"
 
 #define SUM_TOLERANCE 1e-12
-#define INTERVALS_MAX 128u  /* depth first: two for each halving of less than 2^53 */
+#define INTERVALS_MAX 128u /* depth first: two for each halving of less than 2^53 */
 #define EVALUATIONS_MAX 20000u
 
 void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)

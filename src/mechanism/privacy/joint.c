@@ -48,8 +48,8 @@ static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_
             epsilon)
         n = (size_t)snprintf(advice, sizeof advice, "lower --sampling-rate to %s", down);
     if (strtod(up, NULL) <= FRE_PRIVACY_EPSILON_MAX)
-        (void)snprintf(advice + n, sizeof advice - n, "%sraise --epsilon to %s", n > 0 ? " or " : "",
-                       up);
+        (void)snprintf(advice + n, sizeof advice - n, "%sraise --epsilon to %s",
+                       n > 0 ? " or " : "", up);
     return fre_fail(err, FRE_E_INFEASIBLE,
                     "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
                     "costs at --sampling-rate %.6g: %s",
@@ -521,7 +521,8 @@ static double excess_at(const fre_mechanism *m, double epsilon, double target, f
     double delta = 1, least, rest;
 
     if (step_of(&s, m, epsilon, NULL) == FRE_OK) {
-        rest = s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) + fre_joint_table_gap(m, &s));
+        rest =
+            s.weight * (s.scale * fre_joint_padding(&m->dist, s.eps) + fre_joint_table_gap(m, &s));
         least = rest + s.weight * (s.excess + s.scale * counts_alone(m, &s));
         if (least > 1.05 * target) /* no split takes that away */
             return log(least) - log(target);
@@ -624,10 +625,11 @@ static fre_status raise_epsilon(fre_account *out, const fre_mechanism *m, double
         fre_status st;
 
         if (isinf(epsilon) || (epsilon >= FRE_PRIVACY_EPSILON_MAX && step > 1e-4))
-            return fre_fail(err, FRE_E_INFEASIBLE,
-                            "no --epsilon up to %g reaches --delta %.6g: raise --sigma or --tau, or "
-                            "lower --sampling-rate",
-                            FRE_PRIVACY_EPSILON_MAX, target);
+            return fre_fail(
+                err, FRE_E_INFEASIBLE,
+                "no --epsilon up to %g reaches --delta %.6g: raise --sigma or --tau, or "
+                "lower --sampling-rate",
+                FRE_PRIVACY_EPSILON_MAX, target);
         st = fre_joint_delta(out, m, epsilon, err);
         if (st != FRE_OK || out->delta <= target)
             return st;

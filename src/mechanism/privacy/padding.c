@@ -87,8 +87,8 @@ double fre_padding_delta(double eps, size_t n, const double *lambda, const uint3
         classes = classes_of(one, lambda[i], gamma[i], shift[i]);
         for (j = 0; j < count; j++) {
             for (k = 0; k < classes; k++)
-                next[made++] = (loss){all[j].log_ratio + one[k].log_ratio,
-                                      all[j].mass * one[k].mass};
+                next[made++] =
+                    (loss){all[j].log_ratio + one[k].log_ratio, all[j].mass * one[k].mass};
         }
         for (j = 0; j < made; j++)
             all[j] = next[j];

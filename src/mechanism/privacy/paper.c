@@ -165,10 +165,11 @@ static fre_status exhausted(const fre_plan *p, const fre_paper_share *s, fre_err
     (void)fre_advice_add(&advice, FRE_LEVER_RATIO, u < 1000 ? ceil(100 * u) / 100 : 0);
     if (advice.n == 0 && p->request.proj > 0)
         (void)fre_advice_add(&advice, FRE_LEVER_PROJECTION, 2 * p->mechanism.proj);
-    (void)snprintf(why, sizeof why,
-                   "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "
-                   "more than --delta %.3g allows",
-                   fmin(1, s->factor * p->delta_sens), p->request.delta);
+    (void)snprintf(
+        why, sizeof why,
+        "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "
+        "more than --delta %.3g allows",
+        fmin(1, s->factor * p->delta_sens), p->request.delta);
     return fre_advice_fail(&advice, err, why,
                            p->request.cells_per_user > 1
                                ? "lower --max-cells-per-user, or raise --sensitivity-ratio and "

@@ -101,8 +101,8 @@ fre_status fre_paper_padding(fre_plan *p, const fre_paper_share *s, fre_err *err
     double rate = (double)m->p32 / (double)FRE_P_ONE, lambda, gamma;
     fre_status st;
 
-    lambda = asked->lambda > 0 ? ceil(asked->lambda / LAMBDA_STEP) * LAMBDA_STEP
-                               : least_lambda(s, rate);
+    lambda =
+        asked->lambda > 0 ? ceil(asked->lambda / LAMBDA_STEP) * LAMBDA_STEP : least_lambda(s, rate);
     if (!(lambda <= LAMBDA_MAX))
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "--epsilon %.6g is too small to pad the unreleased tags: raise it",
@@ -119,8 +119,7 @@ fre_status fre_paper_padding(fre_plan *p, const fre_paper_share *s, fre_err *err
     p->delta_unre = unreleased_delta(rate, lambda, gamma, s->records);
     p->expected_dummies = fre_expected_dummies(m);
     st = check_padding(p, s, err);
-    if (st == FRE_OK && p->request.max_dummies > 0 &&
-        p->expected_dummies > p->request.max_dummies)
+    if (st == FRE_OK && p->request.max_dummies > 0 && p->expected_dummies > p->request.max_dummies)
         return too_many_dummies(p, err);
     return st;
 }

@@ -52,7 +52,8 @@ const char *fre_delta_warning(double delta, uint64_t users)
 {
     if (delta <= delta_rule(users))
         return NULL;
-    return "delta is above 1/(10 N), N being the population: the promise about epsilon may fail for "
+    return "delta is above 1/(10 N), N being the population: the promise about epsilon may fail "
+           "for "
            "some of the users; lower it (--delta auto is 1/(10 N)).";
 }
 
@@ -207,7 +208,8 @@ static void suggest(const fre_plan_request *r, double *threshold, double *epsilo
     *threshold = *epsilon = 0;
     while (t < 1e6 && !feasible_with(r, fmin(2 * t, 1e6), r->epsilon))
         t *= 2;
-    for (up = fre_advice_nice(t * 1.05, true); t < 1e6 && up < 1e6 && *threshold <= 0; up = fre_advice_nice(up * 1.15, true)) {
+    for (up = fre_advice_nice(t * 1.05, true); t < 1e6 && up < 1e6 && *threshold <= 0;
+         up = fre_advice_nice(up * 1.15, true)) {
         if (feasible_with(r, up, r->epsilon))
             *threshold = up;
     }
@@ -326,7 +328,8 @@ static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
         fewer(&advice, r, FRE_LEVER_CURIOUS, r->dist.curious, 1);
     if (advice.n == 0 && r->cells_per_user > 1)
         fewer(&advice, r, FRE_LEVER_CELLS, r->cells_per_user, 1);
-    (void)snprintf(why, sizeof why, "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s",
+    (void)snprintf(why, sizeof why,
+                   "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s",
                    r->epsilon, r->delta, (unsigned long long)r->threshold,
                    r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate");
     return fre_advice_fail(&advice, err, why,

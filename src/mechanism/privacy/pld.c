@@ -76,7 +76,10 @@ typedef struct polygon {
  * rounding one loss by them moves its variance by step^2/6, so the more cells the finer. */
 static double step_for(const curve *c, uint32_t cells, double reach)
 {
-    double fine = (c->grade == FRE_PLD_FINE ? 0.016 : c->grade == FRE_PLD_COARSE ? 0.04 : 0.06) / sqrt((double)cells);
+    double fine = (c->grade == FRE_PLD_FINE     ? 0.016
+                   : c->grade == FRE_PLD_COARSE ? 0.04
+                                                : 0.06) /
+                  sqrt((double)cells);
     double coarse = fmax(fine, (reach + PAST) / STEPS), least = -log1p(-c->cell->p);
 
     if (c->cell->adjacency == FRE_ADJACENCY_REPLACE || least < coarse / 2)
@@ -112,7 +115,9 @@ static double up(double value)
 static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells)
 {
     double at_reach = 0, value = 1;
-    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE ? 112 : c->grade == FRE_PLD_COARSE ? 32 : 16; /* then every k/dense steps */
+    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE     ? 112
+                         : c->grade == FRE_PLD_COARSE ? 32
+                                                      : 16; /* then every k/dense steps */
 
     push(g, 0, 0, 1);
     c->at_one = heavy(c, 0);

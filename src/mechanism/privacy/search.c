@@ -13,16 +13,16 @@
 #include "special.h"
 
 #define SHIFTS FRE_COMPOSE_NODES /* values of mu ... */
-#define SHIFT_STEP 0.1 /* ... evenly spaced in ln mu */
-#define SPLITS 12      /* the first of them serve as splits */
-#define SIZES 11       /* numbers n of members, from tau - 1 on */
+#define SHIFT_STEP 0.1           /* ... evenly spaced in ln mu */
+#define SPLITS 12                /* the first of them serve as splits */
+#define SIZES 11                 /* numbers n of members, from tau - 1 on */
 
 typedef struct rate_table {
     fre_mechanism m; /* proj and cell_edge change with k */
     fre_joint_step step;
-    double room;        /* for heavy and far together */
-    double log_mu;      /* ln of the first mu */
-    double peak[SHIFTS]; /* sup_n heavy(n; mu) */
+    double room;                     /* for heavy and far together */
+    double log_mu;                   /* ln of the first mu */
+    double peak[SHIFTS];             /* sup_n heavy(n; mu) */
     double log_cost[SPLITS][SHIFTS]; /* ln sup_n (heavy(n; mu) - heavy(n; split))/n */
 } rate_table;
 
@@ -96,7 +96,8 @@ static bool counts_exceed(const fre_pld_cell *cell, uint32_t cells, const fre_pl
         return true;
     exceed = fre_pld_delta(&d, r->epsilon) > r->delta;
     fre_pld_wipe(&d);
-    if (exceed || fre_pld_compose(&d, &alone, cells, r->epsilon, least, FRE_PLD_ESTIMATE, NULL) != FRE_OK)
+    if (exceed ||
+        fre_pld_compose(&d, &alone, cells, r->epsilon, least, FRE_PLD_ESTIMATE, NULL) != FRE_OK)
         return true;
     exceed = fre_pld_delta(&d, r->epsilon) > r->delta;
     fre_pld_wipe(&d);
@@ -106,9 +107,8 @@ static bool counts_exceed(const fre_pld_cell *cell, uint32_t cells, const fre_pl
 /* ln mu at which the composed delta is the whole target, from estimates; NaN: the counts alone exceed it. */
 static double composed_shift(const fre_mechanism *m, const fre_plan_request *r, double least)
 {
-    fre_pld_cell cell = {.p = (double)m->p32 / (double)FRE_P_ONE,
-                         .tau = (double)m->tau,
-                         .adjacency = m->adjacency};
+    fre_pld_cell cell = {
+        .p = (double)m->p32 / (double)FRE_P_ONE, .tau = (double)m->tau, .adjacency = m->adjacency};
     double x = -1, slope = 10, before = 0, last = 0;
     int i;
 
@@ -152,17 +152,16 @@ static bool compose_init(rate_table *t, const fre_plan *p, uint64_t p32)
     most = composed_shift(&t->m, r, least);
     t->log_mu = most - (SPLITS - 1) * SHIFT_STEP;
     t->room = r->delta;
-    if (isnan(most) || fre_compose_tabulate(&c, &t->m, t->log_mu, SHIFT_STEP, r->epsilon, least,
-                                            NULL) != FRE_OK)
+    if (isnan(most) ||
+        fre_compose_tabulate(&c, &t->m, t->log_mu, SHIFT_STEP, r->epsilon, least, NULL) != FRE_OK)
         return false;
     fre_compose_psi(psi, &c, r->epsilon);
     fre_compose_wipe(&c);
     for (i = 0; i < SHIFTS; i++) {
         t->peak[i] = psi[i];
         for (k = 0; k < SHIFTS && i < SPLITS; k++)
-            t->log_cost[i][k] = log(fmax(psi[k] - psi[i], 0) * r->cells_per_user /
-                                        (double)t->m.tau +
-                                    FRE_PRIVACY_TINY);
+            t->log_cost[i][k] = log(
+                fmax(psi[k] - psi[i], 0) * r->cells_per_user / (double)t->m.tau + FRE_PRIVACY_TINY);
     }
     return true;
 }
@@ -280,15 +279,15 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32, uint32_t 
     rate_table t;
     fre_choice best = {.p32 = p32, .proj = k, .sigma = HUGE_VAL};
 
-    best.composed = p->request.cells_per_user > 1 && !p->request.dist.on && compose_init(&t, p, p32);
+    best.composed =
+        p->request.cells_per_user > 1 && !p->request.dist.on && compose_init(&t, p, p32);
     if (!best.composed && !table_init(&t, p, p32))
         return false;
     best.dist = t.m.dist;
     if (worst) { /* nothing but heavy, and k plays no part: the paper's when it is open */
         best.proj = proj > 0 ? proj : 20;
         best.split = 2 * p->request.norm_bound;
-        best.sigma =
-            best.split * exp(rounding(&t.m) - t.log_mu - (SPLITS - 1) * SHIFT_STEP);
+        best.sigma = best.split * exp(rounding(&t.m) - t.log_mu - (SPLITS - 1) * SHIFT_STEP);
         *out = best;
         return true;
     }

@@ -9,9 +9,8 @@ static const char not_private[] =
     "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the noise.\n"
     "What follows would hold for the same run without a seed.\n";
 
-static const char no_privacy[] =
-    "NOT PRIVATE: epsilon is infinite.\n"
-    "No noise was added; the threshold is the only protection.\n";
+static const char no_privacy[] = "NOT PRIVATE: epsilon is infinite.\n"
+                                 "No noise was added; the threshold is the only protection.\n";
 
 static const char uncertified[] =
     "NOT PRIVATE as far as anybody has shown: what follows is the paper's claim, and the joint "
@@ -77,10 +76,11 @@ static fre_status delta_rule(fre_buf *out, const fre_plan *p)
 
     if (!fre_delta_warning(p->request.delta, p->request.population))
         return FRE_OK;
-    return fre_buf_printf(out,
-                          "This delta is above 1/(10 N) = %.3g for N = %.15g users: the promise about "
-                          "epsilon may fail for %.2g of them.\n",
-                          1 / (10 * users), users, p->request.delta * users);
+    return fre_buf_printf(
+        out,
+        "This delta is above 1/(10 N) = %.3g for N = %.15g users: the promise about "
+        "epsilon may fail for %.2g of them.\n",
+        1 / (10 * users), users, p->request.delta * users);
 }
 
 static fre_status numbers(fre_buf *out, const fre_plan *p)
@@ -104,10 +104,11 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
                             "coordinate of its sum.\n",
                             m->sigma);
     if (st == FRE_OK)
-        st = fre_buf_printf(out,
-                            "No cell of fewer than tau records is released, one of tau/p = %.4g about "
-                            "half the time.\n",
-                            (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
+        st = fre_buf_printf(
+            out,
+            "No cell of fewer than tau records is released, one of tau/p = %.4g about "
+            "half the time.\n",
+            (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
     if (st == FRE_OK)
         st = fre_buf_printf(out,
                             "Cells: projection to k = %u dimensions, edge L = %.6g.\n"
@@ -145,9 +146,8 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
                             "projections (%.4g in all).\n",
                             shown_up(p->account.split), shown_up(p->account.delta_far));
     if (st == FRE_OK)
-        st =
-            fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
-                                "projection, epsilon would be ");
+        st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
+                                 "projection, epsilon would be ");
     if (st != FRE_OK)
         return st;
     if (isinf(p->worst_case_epsilon))
@@ -225,10 +225,10 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
     fre_status st = trust(out, p);
 
     if (st == FRE_OK && m->dist.on && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        st =
-            fre_buf_printf(out, "\nthere are at most N records;\nprojection, offsets and signs were "
-                                "drawn at random, before and independently of the texts, and no "
-                                "text was chosen knowing them;");
+        st = fre_buf_printf(out,
+                            "\nthere are at most N records;\nprojection, offsets and signs were "
+                            "drawn at random, before and independently of the texts, and no "
+                            "text was chosen knowing them;");
     else if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
     if (st == FRE_OK)

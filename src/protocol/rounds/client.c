@@ -136,8 +136,9 @@ fre_status fre_client_new(fre_client **out, const fre_terms *terms, const float 
     fre_status st;
 
     if (!out || !terms || !host || !rng || (n > 0 && !x) || n > terms->w.c.cells_per_user)
-        return fre_fail(err, FRE_E_ARG, "a client has at most as many texts as the collection "
-                                        "takes of one user");
+        return fre_fail(err, FRE_E_ARG,
+                        "a client has at most as many texts as the collection "
+                        "takes of one user");
     c = client_empty(terms, x, n, host);
     if (!c)
         return FRE_E_NOMEM;

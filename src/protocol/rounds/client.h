@@ -16,11 +16,11 @@ struct fre_terms {
 
 /* One of the client's cells_per_user places: a text, or none. */
 typedef struct client_place {
-    uint8_t real; /* SECRET: 1 if there is a text and its coin fell on 1 */
-    fre_cell input;          /* SECRET: the cell, or random bytes; wiped with the tag known */
-    fre_oprf_blind blind;    /* SECRET: the same */
+    uint8_t real;         /* SECRET: 1 if there is a text and its coin fell on 1 */
+    fre_cell input;       /* SECRET: the cell, or random bytes; wiped with the tag known */
+    fre_oprf_blind blind; /* SECRET: the same */
     fre_oprf_element blinded;
-    fre_tag tag; /* SECRET: random at first; the text's, if real, when the answer came */
+    fre_tag tag;      /* SECRET: random at first; the text's, if real, when the answer came */
     fre_report_id id; /* SECRET until counted */
     fre_buf message;  /* on its way: the report, then the share; empty: none, or settled */
     bool counted;     /* the relay took the report */

@@ -610,14 +610,13 @@ static fre_status post_part(const fre_relay *x, fre_outbox *out, uint32_t i)
 {
     const size_t first = (size_t)i * x->part_size;
     const size_t n = x->mixed - first < x->part_size ? x->mixed - first : x->part_size;
-    const fre_flush m = {
-        .type = x->mixing,
-        .part = {.index = i, .count = x->parts},
-        .closed = x->mixing == FRE_WIRE_REPORT ? rounds_buf_view(&x->closed) : rounds_view(NULL, 0),
-        .sealed = rounds_view(x->mix + first * each(x), n * each(x)),
-        .n = (uint32_t)n};
-    fre_outbox_item *item =
-        rounds_post(out, FRE_ROLE_SYN, ROUNDS_COOKIE(flush_kind(x), i));
+    const fre_flush m = {.type = x->mixing,
+                         .part = {.index = i, .count = x->parts},
+                         .closed = x->mixing == FRE_WIRE_REPORT ? rounds_buf_view(&x->closed)
+                                                                : rounds_view(NULL, 0),
+                         .sealed = rounds_view(x->mix + first * each(x), n * each(x)),
+                         .n = (uint32_t)n};
+    fre_outbox_item *item = rounds_post(out, FRE_ROLE_SYN, ROUNDS_COOKIE(flush_kind(x), i));
     fre_status st;
 
     if (!item)

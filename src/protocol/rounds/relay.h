@@ -26,7 +26,7 @@ struct fre_relay {
 
     relay_client *client;
     size_t clients, client_cap;
-    rounds_table names; /* key -> place in client */
+    rounds_table names;                                  /* key -> place in client */
     uint64_t all_clients, reporting, sharing, exchanges; /* numbers, kept to the end */
 
     /* The mix: sealed messages of one size in the order of arrival; shuffled when the flush begins.

@@ -5,9 +5,8 @@
 
 #include <stddef.h>
 
-static const wire_choice adjacencies[] = {{FRE_ADJACENCY_ADD_REMOVE, "add-remove"},
-                                          {FRE_ADJACENCY_REPLACE, "replace"},
-                                          {0, NULL}};
+static const wire_choice adjacencies[] = {
+    {FRE_ADJACENCY_ADD_REMOVE, "add-remove"}, {FRE_ADJACENCY_REPLACE, "replace"}, {0, NULL}};
 static const wire_choice sensitivities[] = {{FRE_SENSITIVITY_PROBABILISTIC, "probabilistic"},
                                             {FRE_SENSITIVITY_WORST_CASE, "worst-case"},
                                             {0, NULL}};
@@ -231,8 +230,9 @@ fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err
     if (st == FRE_E_ARG || st == FRE_E_LIMIT)
         return st;
     if (st != FRE_OK || type != FRE_WIRE_COLLECTION)
-        return fre_fail(err, FRE_E_DATA, "collection: the bytes are none, or one of another version "
-                                         "of this program");
+        return fre_fail(err, FRE_E_DATA,
+                        "collection: the bytes are none, or one of another version "
+                        "of this program");
     memset(&c, 0, sizeof c);
     body = (wire_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
     for (size_t i = 0; i < wire_collection_field_count; i++)

@@ -86,8 +86,8 @@ fre_status fre_collection_to_json(fre_buf *out, const fre_collection *c, fre_err
         ok = json_object_set_new(root, f->name, to_value(c, f)) == 0;
     }
     /* 17 digits read back to the same double. */
-    ok = ok && json_dump_callback(root, append, &text, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) ==
-                   0 &&
+    ok = ok &&
+         json_dump_callback(root, append, &text, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) == 0 &&
          fre_buf_append(&text, "\n", 1) == FRE_OK;
     st = ok ? fre_buf_append(out, text.p, text.n) : FRE_E_NOMEM;
     json_decref(root);
@@ -209,8 +209,8 @@ fre_status fre_collection_from_json(fre_collection *out, fre_bytes in, fre_err *
     if (!out || (in.n > 0 && !in.p))
         return FRE_E_ARG;
     if (in.n > JSON_BYTES_MAX)
-        return fre_fail(err, FRE_E_LIMIT, "collection: longer than %u bytes, which no collection is",
-                        JSON_BYTES_MAX);
+        return fre_fail(err, FRE_E_LIMIT,
+                        "collection: longer than %u bytes, which no collection is", JSON_BYTES_MAX);
     root = json_loadb(in.n > 0 ? (const char *)in.p : "", in.n, JSON_REJECT_DUPLICATES, &where);
     if (!json_is_object(root)) {
         int line = root ? 1 : where.line;

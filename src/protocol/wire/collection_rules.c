@@ -118,7 +118,7 @@ static bool is_zero(const uint8_t b[32])
 
 static fre_status check_keys(const fre_collection *c, fre_err *err)
 {
-    const uint8_t *keys[] = {c->oprf_pk.b, c->tag_seal.b, c->syn_seal.b,
+    const uint8_t *keys[] = {c->oprf_pk.b,  c->tag_seal.b, c->syn_seal.b,
                              c->tag_sign.b, c->syn_sign.b, c->relay_sign.b};
     static const char *const names[] = {"oprf_pk",  "tag_seal", "syn_seal",
                                         "tag_sign", "syn_sign", "relay_sign"};
@@ -319,10 +319,8 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
 
 void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c)
 {
-    *out = (fre_ohttp_config){.pk = c->tag_seal,
-                              .id = FRE_COLLECTION_OHTTP_KEY_ID,
-                              .aeads = 1,
-                              .aead = {c->aead}};
+    *out = (fre_ohttp_config){
+        .pk = c->tag_seal, .id = FRE_COLLECTION_OHTTP_KEY_ID, .aeads = 1, .aead = {c->aead}};
 }
 
 /* ---- from a plan ------------------------------------------------------------------------------- */

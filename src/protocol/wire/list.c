@@ -164,8 +164,7 @@ fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_e
     for (uint32_t i = 0; !body.bad && i < m.n; i++) {
         const uint8_t *e = m.raw.p + (size_t)i * ENTRY_BYTES;
 
-        wire_require(&body,
-                     entry_is_fine(w, before, e, wire_get32(e + FRE_OPRF_TAG_BYTES), &total),
+        wire_require(&body, entry_is_fine(w, before, e, wire_get32(e + FRE_OPRF_TAG_BYTES), &total),
                      "entries");
         before = e;
     }

@@ -88,8 +88,8 @@ fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type, fre_by
                         "%s: the message is none of that kind and version", wire_name(type));
     if (memcmp(id.b, w->id.b, sizeof id.b) != 0)
         return fre_fail(err, FRE_E_KEY, "%s: it belongs to another collection", wire_name(type));
-    *in = (wire_in){.left = wire_view(message.p + FRE_WIRE_HEAD_BYTES,
-                                      message.n - FRE_WIRE_HEAD_BYTES),
+    *in = (wire_in){.left =
+                        wire_view(message.p + FRE_WIRE_HEAD_BYTES, message.n - FRE_WIRE_HEAD_BYTES),
                     .bad = NULL};
     return FRE_OK;
 }
@@ -272,8 +272,7 @@ fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w, fre_bytes in, f
     t = take_time(&body);
     st = wire_end(&body, name, err);
     if (st == FRE_OK)
-        *out = (fre_cancel){
-            .by = (fre_role)by, .reason = (fre_cancel_reason)reason, .time = t};
+        *out = (fre_cancel){.by = (fre_role)by, .reason = (fre_cancel_reason)reason, .time = t};
     return st;
 }
 

@@ -35,7 +35,8 @@ static void put_set(wire_out *o, const set_view *before, const set_view *s, size
         wire_fail(o, FRE_E_ARG);
         return;
     }
-    if (!ids_ascend(s->member, s->n, each) || (before && memcmp(before->tag, s->tag, TAG_BYTES) >= 0))
+    if (!ids_ascend(s->member, s->n, each) ||
+        (before && memcmp(before->tag, s->tag, TAG_BYTES) >= 0))
         wire_fail(o, FRE_E_ARG);
     wire_put(o, s->tag, TAG_BYTES);
     wire_put_uint(o, s->n, 4);

@@ -93,9 +93,9 @@ fre_status fre_tag_response_decode(fre_oprf_element *evaluated, fre_oprf_proof *
         return st;
     raw = take_elements(&body, w);
     p = wire_take(&body, FRE_OPRF_PROOF_BYTES, "proof");
-    wire_require(
-        &body, p && fre_oprf_proof_decode(&found, wire_view(p, FRE_OPRF_PROOF_BYTES)) == FRE_OK,
-        "proof");
+    wire_require(&body,
+                 p && fre_oprf_proof_decode(&found, wire_view(p, FRE_OPRF_PROOF_BYTES)) == FRE_OK,
+                 "proof");
     st = wire_end(&body, wire_name(FRE_WIRE_TAG_RESPONSE), err);
     if (st == FRE_OK) {
         copy_elements(evaluated, w, raw);
@@ -222,8 +222,9 @@ fre_status fre_exchange_take(fre_ohttp_exchange *x, fre_buf *out, const fre_wire
     if (st == FRE_OK)
         *x = opened;
     else
-        st = fre_fail(err, st, "tag request: the HTTP request in it is not POST /tags without "
-                               "fields");
+        st = fre_fail(err, st,
+                      "tag request: the HTTP request in it is not POST /tags without "
+                      "fields");
     fre_ohttp_exchange_wipe(&opened);
 out:
     fre_buf_wipe(&plain);

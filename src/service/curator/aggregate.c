@@ -62,7 +62,8 @@ static fre_status add_row(const curator_run *r, block *b, const float *x, size_t
 static fre_status pass_spool(curator_run *r, block *b, fre_err *err)
 {
     float *x = calloc(r->dim, sizeof *x);
-    fre_status st = x ? fre_spool_rewind(r->spool, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    fre_status st =
+        x ? fre_spool_rewind(r->spool, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
 
     if (st == FRE_OK)
         st = fre_spool_next(r->spool, r->spool_record, err); /* the header */

@@ -59,7 +59,8 @@ static fre_status settle(curator_run *r, fre_release *rel, fre_status st, const 
         go_without(r, rel, why->text);
         return FRE_OK;
     }
-    return fre_fail(err, FRE_E_REFUSED, "refused, because nothing can be booked: %.440s", why->text);
+    return fre_fail(err, FRE_E_REFUSED, "refused, because nothing can be booked: %.440s",
+                    why->text);
 }
 
 static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)

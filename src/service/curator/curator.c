@@ -41,8 +41,9 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
 
     if (r->opts->corpus.user_field && !r->opts->user_file) {
         fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE,
-                        "a .npy file has no fields: name the file with its users, --user-file FILE");
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "a .npy file has no fields: name the file with its users, --user-file FILE");
     }
     st = fre_npy_open_input(&r->npy, in, err);
     if (st == FRE_OK)
@@ -77,8 +78,7 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
     fre_status st = fre_input_open(&in, r->opts->input, false, err);
 
     if (st == FRE_OK)
-        st = fre_input_is_npy(in) ? open_rows(r, in, err)
-                                  : open_texts(r, in, err);
+        st = fre_input_is_npy(in) ? open_rows(r, in, err) : open_texts(r, in, err);
     if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
         st = fre_survey_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
@@ -124,8 +124,8 @@ static void show_survey(curator_run *r)
     r->stats.repeated_records = n.repeated_records;
     r->stats.wordless = n.no_word + n.unknown;
     if (r->opts->dry_run) /* else the intake counts */
-        r->stats.text = (fre_text_counts){
-            .records = n.records, .empty = n.no_word, .unknown = n.unknown};
+        r->stats.text =
+            (fre_text_counts){.records = n.records, .empty = n.no_word, .unknown = n.unknown};
     if (r->opts->looked)
         r->opts->looked(r->opts->looked_ctx, &r->stats);
 }
@@ -432,11 +432,11 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
 
     memcpy(sp.seed, r->grid_seed, sizeof sp.seed);
     st = fre_sketch_new(&r->sketch, &sp);
-    return st == FRE_OK ? st : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
+    return st == FRE_OK ? st
+                        : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
 }
 
-static fre_status mechanism(curator_run *r, fre_release *rel, fre_inverter *inverter,
-                            fre_err *err)
+static fre_status mechanism(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_err *err)
 {
     const int64_t start = fre_clock_ms();
     int64_t middle;

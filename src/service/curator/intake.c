@@ -24,8 +24,8 @@ typedef struct chunk {
     char *arena;
     size_t arena_n, arena_cap;
     uint8_t mark[CHUNK_RECORDS]; /* of the new ones: fre_text_mark */
-    float *x;       /* CHUNK_RECORDS x dim */
-    fre_cell *cell; /* CHUNK_RECORDS */
+    float *x;                    /* CHUNK_RECORDS x dim */
+    fre_cell *cell;              /* CHUNK_RECORDS */
 } chunk;
 
 static void chunk_free(chunk *c, size_t dim)
@@ -100,8 +100,7 @@ fre_status curator_user(curator_run *r, uint32_t *index, const char *name, size_
         return st;
     if (r->books)
         fre_ledger_add_user(&r->content, name, len);
-    st = fre_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c,
-                      sizeof *r->user_text);
+    st = fre_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c, sizeof *r->user_text);
     if (st != FRE_OK)
         return st;
     for (uint32_t i = 0; i < c; i++)
@@ -128,8 +127,7 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
     return st;
 }
 
-static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool *more,
-                             fre_err *err)
+static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool *more, fre_err *err)
 {
     fre_record rec;
     fre_status st = FRE_OK;
@@ -142,14 +140,15 @@ static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool 
         if (st != FRE_OK || !*more)
             return st;
         if (!r->surveyed) {
-            st = fre_survey_add_text(r->survey, rec.text, rec.text_len, rec.user, rec.user_len,
-                                     err);
+            st =
+                fre_survey_add_text(r->survey, rec.text, rec.text_len, rec.user, rec.user_len, err);
             if (st != FRE_OK)
                 return st;
         }
         st = chunk_add(r, c, &rec);
         if (st != FRE_OK)
-            return fre_fail(err, st, "line %" PRIu64 ": %s while keeping the table of distinct texts",
+            return fre_fail(err, st,
+                            "line %" PRIu64 ": %s while keeping the table of distinct texts",
                             rec.line, fre_status_text(st));
     }
     return st;
@@ -282,19 +281,18 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
 {
     uint32_t index = CURATOR_NONE;
     bool added;
-    fre_status st =
-        cell ? fre_keymap_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
+    fre_status st = cell ? fre_keymap_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
 
     if (st == FRE_OK)
         st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
-                          sizeof *r->cell_count);
+                      sizeof *r->cell_count);
     if (st == FRE_OK)
         st = fre_grow((void **)&r->text_mark, &r->cap_text_mark, i + 1, sizeof *r->text_mark);
     if (st == FRE_OK)
         st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
     if (st == FRE_OK)
         st = fre_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1,
-                          sizeof *r->text_sampled);
+                      sizeof *r->text_sampled);
     if (st == FRE_OK) {
         r->text_cell[i] = index;
         r->n_texts = i + 1;

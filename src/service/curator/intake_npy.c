@@ -38,9 +38,10 @@ fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_e
     if (from + n < fre_npy_rows(r->npy))
         return FRE_OK;
     if (r->has_rows_before && memcmp(r->rows_before, r->rows_now, sizeof r->rows_now) != 0)
-        return fre_fail(err, FRE_E_AGAIN,
-                        "%s was changed while it was read; run this again when nothing writes to it",
-                        r->opts->input);
+        return fre_fail(
+            err, FRE_E_AGAIN,
+            "%s was changed while it was read; run this again when nothing writes to it",
+            r->opts->input);
     memcpy(r->rows_before, r->rows_now, sizeof r->rows_now);
     r->has_rows_before = true;
     return FRE_OK;

@@ -22,14 +22,15 @@ typedef struct curator_run {
     uint32_t dim;
     fre_embedder *embedder; /* NULL for a .npy without inversion */
     fre_npy *npy;           /* NULL for texts */
-    uint8_t rows_now[32], rows_before[32]; /* hashes of its rows: of those so far, of a whole pass */
+    uint8_t rows_now[32],
+        rows_before[32]; /* hashes of its rows: of those so far, of a whole pass */
     bool has_rows_before;
-    fre_names *names;       /* of the rows' users; NULL: not given */
-    uint32_t *first_row;    /* with names: of each distinct row, in `texts` */
+    fre_names *names;    /* of the rows' users; NULL: not given */
+    uint32_t *first_row; /* with names: of each distinct row, in `texts` */
     size_t cap_first_row;
-    fre_survey *survey;     /* of the whole input, or of what was read of it so far; ... */
-    bool surveyed;          /* ... the whole, before the pass that is released */
-    fre_corpus *corpus;     /* NULL for a .npy */
+    fre_survey *survey; /* of the whole input, or of what was read of it so far; ... */
+    bool surveyed;      /* ... the whole, before the pass that is released */
+    fre_corpus *corpus; /* NULL for a .npy */
     fre_sketch *sketch;
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;
@@ -57,16 +58,16 @@ typedef struct curator_run {
     uint64_t contributed;
     fre_curator_stats stats;
 
-    bool books; /* this run goes into the ledger */
-    fre_ledger_content content; /* if it books; SECRET */
-    fre_ledger_content ahead;   /* the same of the survey's pass */
+    bool books;                          /* this run goes into the ledger */
+    fre_ledger_content content;          /* if it books; SECRET */
+    fre_ledger_content ahead;            /* the same of the survey's pass */
     const fre_ledger_content *looked_at; /* while the ledger is asked; NULL: the name alone */
     bool asked, apart; /* the user was asked, and says: not the data that it overlaps with */
 
     /* pass two */
     uint32_t *released; /* cells in their released (random) order */
     size_t n_released;
-    float *centroid;    /* n_released x dim */
+    float *centroid; /* n_released x dim */
 } curator_run;
 
 /* Pass one over texts (intake.c) or rows (intake_npy.c): fills the tables, draws the coins. */
@@ -77,7 +78,8 @@ bool curator_is_strict(const fre_curator_opts *o);
 /* Who is a user: named in the input. */
 bool curator_has_users(const fre_curator_opts *o);
 /* Index of a user, new or known; name NULL: CURATOR_NONE. */
-FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *index, const char *name, size_t len);
+FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *index, const char *name,
+                                       size_t len);
 /* Count text (or row) `text` of `user` (CURATOR_NONE: no users) once: cap, coin, counts.
  * FRE_E_DATA beyond the population. */
 FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,

@@ -6,22 +6,28 @@
 #include <string.h>
 
 static const char records_are_users[] =
-    "No user was named, so each record counts as a user of its own: the claim is about one record, and "
-    "not about a person with several. With m records in different cells m times epsilon and m times "
+    "No user was named, so each record counts as a user of its own: the claim is about one record, "
+    "and "
+    "not about a person with several. With m records in different cells m times epsilon and m "
+    "times "
     "delta are at stake; whoever has about tau equal ones can be seen for certain.\n";
 
-static const char total[] =
-    "No record by itself decides whether there is a release: one that cannot be used is left out, and "
-    "an embedding longer than the norm bound is cut to it.\n"
-    "Not covered by the claim is whether the whole input was refused: more than N users, most records "
-    "not usable, none that holds a word, a damaged file; its format, encoding and separators are taken for publicly known, and "
-    "its writer for one that keeps records apart.\n";
+static const char total[] = "No record by itself decides whether there is a release: one that "
+                            "cannot be used is left out, and "
+                            "an embedding longer than the norm bound is cut to it.\n"
+                            "Not covered by the claim is whether the whole input was refused: more "
+                            "than N users, most records "
+                            "not usable, none that holds a word, a damaged file; its format, "
+                            "encoding and separators are taken for publicly known, and "
+                            "its writer for one that keeps records apart.\n";
 
-static const char first_fault_ends[] =
-    "Strict: the first record that cannot be used, or whose embedding is longer than the norm bound, "
-    "would have ended the run. That there is a release tells that nobody has such a record, and is not "
-    "covered by the claim; nor is whether the whole input was refused (more than N users, none that "
-    "holds a word, a damaged file).\n";
+static const char first_fault_ends[] = "Strict: the first record that cannot be used, or whose "
+                                       "embedding is longer than the norm bound, "
+                                       "would have ended the run. That there is a release tells "
+                                       "that nobody has such a record, and is not "
+                                       "covered by the claim; nor is whether the whole input was "
+                                       "refused (more than N users, none that "
+                                       "holds a word, a damaged file).\n";
 
 static fre_status about_users(fre_buf *b, bool users_named)
 {
@@ -89,10 +95,11 @@ fre_status fre_folder_paraphrase(fre_released_cell *cell, fre_paraphraser *parap
     if (!source || !made)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        source[i] = (fre_paraphrase_source){.text = cell[i].text.text ? cell[i].text.text : "",
-                                            .len = cell[i].text.text ? strlen(cell[i].text.text) : 0,
-                                            .centroid = centroid + i * dim,
-                                            .noise_std = noise_std[i]};
+        source[i] =
+            (fre_paraphrase_source){.text = cell[i].text.text ? cell[i].text.text : "",
+                                    .len = cell[i].text.text ? strlen(cell[i].text.text) : 0,
+                                    .centroid = centroid + i * dim,
+                                    .noise_std = noise_std[i]};
     if (st == FRE_OK)
         st = fre_paraphrase_texts(paraphraser, made, source, n, progress, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {

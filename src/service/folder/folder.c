@@ -217,8 +217,8 @@ static json_t *statistics_json(const uint8_t *sha, const char *source, uint32_t 
                                           "sha256", or_null(k->sha256), "author",
                                           or_null(k->author), "kind", k->rows ? "rows" : "texts")
                               : json_null();
-    json_t *more = json_pack("{s:s, s:I, s:o}", "source", source, "texts", (json_int_t)texts,
-                             "made_of", card);
+    json_t *more =
+        json_pack("{s:s, s:I, s:o}", "source", source, "texts", (json_int_t)texts, "made_of", card);
 
     if (o && more && json_object_update(o, more) == 0) {
         json_decref(more);
@@ -248,9 +248,8 @@ static json_t *models_json(const fre_folder *r)
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
         "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
-        "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info),
-        "vocabulary", model_json(NULL, p->vocabulary),
-        "language_model", model_json(NULL, p->language_model));
+        "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info), "vocabulary",
+        model_json(NULL, p->vocabulary), "language_model", model_json(NULL, p->language_model));
 }
 
 /* How the texts were searched; null: there are none. */
@@ -280,10 +279,10 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
         return st;
     obj = json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "format",
                     "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
-                    "certified", certified_json(r), "statement", statement_json(r->statement), "released_cells", (json_int_t)r->n,
-                    "parameters", parameters_json(r), "models", models_json(r), "search",
-                    search_json(&r->inverter), "ledger", ledger_json(r), "warnings",
-                    warnings_json(r));
+                    "certified", certified_json(r), "statement", statement_json(r->statement),
+                    "released_cells", (json_int_t)r->n, "parameters", parameters_json(r), "models",
+                    models_json(r), "search", search_json(&r->inverter), "ledger", ledger_json(r),
+                    "warnings", warnings_json(r));
     if (obj && (json_object_set_new(obj, "privacy_unit",
                                     json_string(r->users_named ? "user" : "record")) != 0 ||
                 json_object_set_new(obj, "strict_intake", json_boolean(r->strict)) != 0)) {

@@ -13,8 +13,8 @@
 typedef struct backstage {
     uint64_t sampled[AUDIT_GROUPS_MAX]; /* of cell 0's others, by line */
     uint64_t other_cell;                /* of cell 1's others */
-    uint32_t mine;                      /* coins of the user in whom the inputs differ, a bit each */
-    uint64_t covers;                    /* random tags */
+    uint32_t mine;   /* coins of the user in whom the inputs differ, a bit each */
+    uint64_t covers; /* random tags */
 } backstage;
 
 /* Which far groups share the record's cell under a fresh projection.  By the rotations of space

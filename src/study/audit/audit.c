@@ -4,9 +4,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define CHUNK 500u         /* runs of a job */
+#define CHUNK 500u /* runs of a job */
 #define SCENARIOS_MAX 12u
-#define TESTS 2u           /* known law, learned */
+#define TESTS 2u /* known law, learned */
 #define DIRECTIONS 2u
 
 /* ---- the real mechanism ---------------------------------------------------------------------- */
@@ -299,9 +299,8 @@ static fre_status act_chunk(void *ctx, uint64_t i)
     const unsigned world = (unsigned)(job % 2);
     const uint64_t n = a->runs - from < CHUNK ? a->runs - from : CHUNK;
 
-    return fre_interrupted()
-               ? FRE_E_INTERRUPTED
-               : audit_act(a->trace[world] + from, (size_t)n, a->stage, world, chunk);
+    return fre_interrupted() ? FRE_E_INTERRUPTED
+                             : audit_act(a->trace[world] + from, (size_t)n, a->stage, world, chunk);
 }
 
 /* In waves, between which progress shows. */
@@ -316,8 +315,8 @@ static fre_status act_all(act *a, size_t scenarios)
                    scenarios);
     for (a->first = 0; st == FRE_OK && a->first < jobs; a->first += wave) {
         fre_progress_update(o->progress, phase, a->first / 2 * CHUNK, a->runs);
-        st = fre_parallel(o->threads, jobs - a->first < wave ? jobs - a->first : wave, act_chunk,
-                          a);
+        st =
+            fre_parallel(o->threads, jobs - a->first < wave ? jobs - a->first : wave, act_chunk, a);
     }
     return st;
 }
@@ -343,8 +342,7 @@ static void judge_curve(fre_audit_scenario *out, const act *a, const audit_score
         const double claimed = allowed[i];
         const double lower = audit_divergence(s, c->epsilon[i], alpha / (double)c->n);
 
-        if (out->curve_epsilon > 0 &&
-            !worse(lower, claimed, out->curve_lower, out->curve_claimed))
+        if (out->curve_epsilon > 0 && !worse(lower, claimed, out->curve_lower, out->curve_claimed))
             continue;
         out->curve_epsilon = c->epsilon[i];
         out->curve_claimed = claimed;
@@ -360,8 +358,8 @@ static void judge(fre_audit_scenario *out, const act *a, double *score[2], size_
     const size_t n = (size_t)a->runs;
 
     for (unsigned back = 0; back < DIRECTIONS; back++) {
-        const audit_scores s = audit_scores_sort(score[back], score[1 - back], train,
-                                                 train + (n - train) / 3, n);
+        const audit_scores s =
+            audit_scores_sort(score[back], score[1 - back], train, train + (n - train) / 3, n);
         const double eps = audit_epsilon(&s, a->stage->opts->delta, alpha);
 
         if (eps > out->epsilon_lower) {
@@ -404,7 +402,10 @@ static fre_status play(fre_audit_scenario *out, const fre_audit_opts *o, const p
 {
     const audit_plan *plan = &g->plan[index];
     audit_stage stage;
-    act a = {.stage = &stage, .claims = claims, .runs = o->runs, .chunks = (o->runs + CHUNK - 1) / CHUNK};
+    act a = {.stage = &stage,
+             .claims = claims,
+             .runs = o->runs,
+             .chunks = (o->runs + CHUNK - 1) / CHUNK};
     fre_status st = audit_stage_init(&stage, o, plan, index, err);
 
     if (st != FRE_OK)
@@ -477,8 +478,8 @@ static void keep_to_population(programme *g, const fre_mechanism *m)
     for (size_t i = 0; i < g->n; i++) {
         const audit_plan *p = &g->plan[i];
         const uint64_t lines = p->groups > 0 ? p->groups : 1;
-        const uint64_t records = p->others[0] * lines + p->others[1] + m->dist.curious +
-                                 (p->odd ? AUDIT_MINE_MAX : 1);
+        const uint64_t records =
+            p->others[0] * lines + p->others[1] + m->dist.curious + (p->odd ? AUDIT_MINE_MAX : 1);
 
         if (!bounded(m) || records <= m->population)
             g->plan[n++] = *p;
@@ -564,7 +565,8 @@ fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *e
                      .curve = claims.n > 0,
                      .n = g.n,
                      .scenario = calloc(g.n, sizeof *a->scenario)};
-    st = a->scenario ? run_programme(a, &g, &claims, opts, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    st = a->scenario ? run_programme(a, &g, &claims, opts, err)
+                     : fre_fail(err, FRE_E_NOMEM, "out of memory");
     if (st == FRE_OK) {
         *out = a;
         a = NULL; /* handed over */

@@ -146,7 +146,7 @@ void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
         if (backward && one_record) /* P <= M(V') / (1-p) pointwise */
             delta[i] = fmax(0, 1 - exp(c->epsilon[i]) * (1 - rate(m))) * (1 + 1e-12);
         else if (exact)
-            delta[i] = fmin(delta[i],
-                            of_copies(c, plan->others[0], c->epsilon[i]) + c->unreleased[i]);
+            delta[i] =
+                fmin(delta[i], of_copies(c, plan->others[0], c->epsilon[i]) + c->unreleased[i]);
     }
 }

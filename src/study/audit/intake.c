@@ -31,13 +31,9 @@ static size_t records_of(record out[AUDIT_MINE_MAX], const audit_stage *s, unsig
     const audit_extra *e = &s->plan.extra[world];
     const double bound = s->lattice.norm_bound;
     const record odd[] = {
-        {COMPOSED, 0, NAN},
-        {COMPOSED, 0, 1000 * bound}, /* the one that counts */
-        {COMPOSED, 0, 1000 * bound},
-        {COMPOSED, 1, .97 * bound},
-        {DECOMPOSED, 0, 900 * bound},
-        {COMPOSED, 0, .99 * bound},
-        {DECOMPOSED, 1, .98 * bound},
+        {COMPOSED, 0, NAN},          {COMPOSED, 0, 1000 * bound}, /* the one that counts */
+        {COMPOSED, 0, 1000 * bound}, {COMPOSED, 1, .97 * bound},   {DECOMPOSED, 0, 900 * bound},
+        {COMPOSED, 0, .99 * bound},  {DECOMPOSED, 1, .98 * bound},
     };
 
     if (e->cell == AUDIT_NOWHERE)

@@ -43,15 +43,15 @@ typedef struct audit_stage {
     double sigma; /* what the lattice makes of it */
     double p;
     uint32_t dim;
-    uint32_t lines;     /* groups, or 1 */
-    float *others;      /* lines x dim */
-    float *extra[2];    /* dim each */
+    uint32_t lines;                     /* groups, or 1 */
+    float *others;                      /* lines x dim */
+    float *extra[2];                    /* dim each */
     audit_mine mine[2][AUDIT_MINE_MAX]; /* by input: what counts of that user ... */
     unsigned n_mine[2];                 /* ... and its number, one at most if all is right */
-    double *direction;  /* lines x dim, unit vectors from the others to the record */
+    double *direction;       /* lines x dim, unit vectors from the others to the record */
     int64_t *lattice_others; /* lines x dim */
     int64_t *shift[2]; /* dim: what the record adds to a sum of the others in cell 0; 0 elsewhere */
-    double offset[2];   /* of the record from the others along the line, as the lattice has them */
+    double offset[2];  /* of the record from the others along the line, as the lattice has them */
     double *log_mass[2];  /* ln Pr[Bin(others, p) = j] */
     double *log_below[2]; /* ln Pr[Bin(others, p) < j], j = 0..others+1 */
 } audit_stage;
@@ -60,9 +60,9 @@ typedef struct audit_stage {
 typedef struct audit_view {
     bool released[2];
     uint64_t count[2];
-    double along[2]; /* <sum - count others, direction>, embedding units */
-    uint32_t groups; /* far groups in cell 0: the projection is public */
-    uint32_t *tags;  /* distributed: tags of multiplicity 1..tau-1, dummies included */
+    double along[2];    /* <sum - count others, direction>, embedding units */
+    uint32_t groups;    /* far groups in cell 0: the projection is public */
+    uint32_t *tags;     /* distributed: tags of multiplicity 1..tau-1, dummies included */
     uint8_t digest[16]; /* of every number seen, or of what two sums don't share */
 } audit_view;
 
@@ -122,8 +122,8 @@ void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
                      const audit_plan *plan, bool backward);
 
 /* learn.c: scores of trace[i], i >= train, learned from the first `train` of both inputs. */
-FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2],
-                                      size_t n, size_t train);
+FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2], size_t n,
+                                      size_t train);
 
 /* bound.c */
 /* Clopper-Pearson: the chance of an event seen k times in n is at least (at most) this, but for

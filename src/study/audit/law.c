@@ -184,7 +184,8 @@ double audit_llr(const audit_stage *s, const audit_view *v)
                       ? absent
                       : log_mixture(s, absent, log_given(s, v, &all, cell, s->offset[w]));
     }
-    if (s->plan.odd) /* looks at both cells, though the second has none of the record if all is right */
+    if (s->plan
+            .odd) /* looks at both cells, though the second has none of the record if all is right */
         return ratio(with[0], with[1]) + llr_of_second(s, v);
     return ratio(with[0], with[1]);
 }

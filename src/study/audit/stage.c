@@ -59,8 +59,8 @@ static fre_status quantise(audit_stage *s, fre_err *err)
     fre_status st = q ? FRE_OK : FRE_E_NOMEM;
 
     for (uint32_t i = 0; st == FRE_OK && i < s->lines; i++)
-        st = fre_tally_add(s->lattice_others + (size_t)i * s->dim,
-                           s->others + (size_t)i * s->dim, s->dim, 1, &s->lattice);
+        st = fre_tally_add(s->lattice_others + (size_t)i * s->dim, s->others + (size_t)i * s->dim,
+                           s->dim, 1, &s->lattice);
     for (unsigned w = 0; st == FRE_OK && w < 2; w++) {
         memset(q, 0, s->dim * sizeof *q);
         st = fre_tally_add(q, s->extra[w], s->dim, 1, &s->lattice);
@@ -123,7 +123,8 @@ static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *
     s->lattice = (fre_tally_lattice){
         .step = step,
         .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
-        .points = s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 1 + AUDIT_MINE_MAX,
+        .points =
+            s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 1 + AUDIT_MINE_MAX,
     };
     return FRE_OK;
 }

@@ -83,7 +83,8 @@ static fre_status read_texts(run *r, fre_input *in, fre_err *err)
         if (++r->e.originals % 4096 != 0)
             continue;
         fre_corpus_get_stats(c, &stats);
-        fre_progress_update(r->opts->progress, "reading", stats.records, fre_corpus_expected(&stats));
+        fre_progress_update(r->opts->progress, "reading", stats.records,
+                            fre_corpus_expected(&stats));
         if (fre_interrupted()) {
             st = with_text(err, FRE_E_INTERRUPTED);
             break;
@@ -237,7 +238,8 @@ static fre_status embed_all(run *r, float **out, uint8_t *mark, const void *set,
         for (size_t j = 0; j < m; j++)
             text[j] = at(set, i + j, &len[j]);
         fre_progress_update(r->opts->progress, "embedding", i, n);
-        st = fre_embed_texts_marked(r->embedder, x + i * d, mark ? mark + i : NULL, text, len, m, err);
+        st = fre_embed_texts_marked(r->embedder, x + i * d, mark ? mark + i : NULL, text, len, m,
+                                    err);
     }
     free(len);
     free(text);
@@ -251,8 +253,8 @@ static fre_status embed_all(run *r, float **out, uint8_t *mark, const void *set,
 static fre_status embed_originals(run *r, fre_err *err)
 {
     uint8_t *mark = calloc(r->tally.n + 1, 1);
-    fre_status st = mark ? embed_all(r, &r->x, mark, &r->tally, tally_at, r->tally.n, err)
-                         : no_memory(err);
+    fre_status st =
+        mark ? embed_all(r, &r->x, mark, &r->tally, tally_at, r->tally.n, err) : no_memory(err);
 
     for (size_t i = 0; st == FRE_OK && i < r->tally.n; i++)
         fre_text_counts_add(&r->e.original_text, mark[i], r->tally.weight[i]);
@@ -280,8 +282,7 @@ static fre_status embed(run *r, fre_err *err)
         /* malloc'ed and packed from its start on, so aligned */
         r->originals.x = (const float *)(const void *)r->tally.arena;
     } else {
-        st = r->opts->embeddings ? take_embeddings(r, err)
-                                 : embed_originals(r, err);
+        st = r->opts->embeddings ? take_embeddings(r, err) : embed_originals(r, err);
         r->originals.x = r->x;
     }
     r->originals.weight = r->tally.weight;
@@ -289,7 +290,8 @@ static fre_status embed(run *r, fre_err *err)
     if (st == FRE_OK)
         leave_out_blank(r);
     if (st == FRE_OK && r->synthetic.place.n > 0)
-        st = embed_all(r, &r->synthetic_x, NULL, &r->synthetic, synthetic_at, r->synthetic.place.n, err);
+        st = embed_all(r, &r->synthetic_x, NULL, &r->synthetic, synthetic_at, r->synthetic.place.n,
+                       err);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* simulate/clients.c - the clients, each from birth to its next silence, on all threads. */
 #include "internal.h"
 
-#define CHUNK 16u      /* clients of one job */
+#define CHUNK 16u       /* clients of one job */
 #define TRIES_MAX 2000u /* of one client's messages, before it gives up */
 
 /* One client's contact; added to the run's numbers when it is over. */
@@ -89,8 +89,8 @@ static fre_status send_one(contact *c, const fre_outbox_item *item, fre_status *
     if (st == FRE_OK && fresh && o->compare)
         st = simulate_exact_add(c->s, c->index, message);
     if (st == FRE_OK && !lost)
-        *verdict = fre_client_answered(c->client, item->cookie, (fre_bytes){reply.p, reply.n},
-                                       c->now);
+        *verdict =
+            fre_client_answered(c->client, item->cookie, (fre_bytes){reply.p, reply.n}, c->now);
     fre_buf_wipe(&reply);
     return st;
 }
@@ -263,8 +263,8 @@ static fre_status one(const crowd *w, uint64_t i, fre_err *err)
     contact c = {.s = s, .index = i};
     fre_status st;
 
-    c.now = w->from + (int64_t)((double)(w->to - w->from - 1) *
-                                ((double)i / (double)s->population.clients));
+    c.now = w->from +
+            (int64_t)((double)(w->to - w->from - 1) * ((double)i / (double)s->population.clients));
     st = simulate_stream(s, &c.network, w->second ? "network-2" : "network-1", i);
     if (st == FRE_OK && !skips(&c, w->second))
         st = run_client(&c, w->second, err);
@@ -282,8 +282,7 @@ static fre_status job(void *ctx, uint64_t chunk)
     uint64_t i = first;
 
     for (; st == FRE_OK && i < first + CHUNK && i < s->population.clients; i++)
-        st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted")
-                               : one(w, i, &err);
+        st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted") : one(w, i, &err);
     (void)pthread_mutex_lock(&s->lock);
     s->done += i - first;
     if (st != FRE_OK && !s->fault.text[0])
@@ -317,10 +316,8 @@ fre_status simulate_first_contact(simulate_run *s, fre_err *err)
 
 fre_status simulate_second_contact(simulate_run *s, fre_err *err)
 {
-    const crowd w = {.s = s,
-                     .second = true,
-                     .from = s->collection.tags_close,
-                     .to = s->collection.shares_close};
+    const crowd w = {
+        .s = s, .second = true, .from = s->collection.tags_close, .to = s->collection.shares_close};
 
     return run_all(s, &w, err);
 }

@@ -50,8 +50,8 @@ static fre_status planned_variance(const simulate_run *s, double *out, const fre
     fre_collection_mechanism(&m, &s->collection);
     st = fre_share_cell_init(&cell, &m, s->collection.split, r->count, s->out->share_bits, NULL);
     if (st == FRE_OK)
-        *out = cell.beta * cell.beta * ((double)cell.var16 * 0x1p-16 + 1.0 / 6) /
-               (double)r->answers;
+        *out =
+            cell.beta * cell.beta * ((double)cell.var16 * 0x1p-16 + 1.0 / 6) / (double)r->answers;
     return st;
 }
 
@@ -160,7 +160,8 @@ static fre_status against_curator(simulate_run *s)
 {
     fre_simulate_comparison *c = &s->out->comparison;
     const size_t n = s->exact.n, dim = s->population.dim;
-    curator k = {.count = calloc(n + 1, sizeof *k.count), .sum = calloc(n * dim + 1, sizeof *k.sum)};
+    curator k = {.count = calloc(n + 1, sizeof *k.count),
+                 .sum = calloc(n * dim + 1, sizeof *k.sum)};
     float *mean = malloc(dim * sizeof *mean);
     fre_status st = k.count && k.sum && mean ? curate(s, &k) : FRE_E_NOMEM;
 

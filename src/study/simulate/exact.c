@@ -40,8 +40,7 @@ static fre_status place_rows(void *ctx, uint64_t job)
 
 static int by_cell(const void *a, const void *b)
 {
-    return memcmp(((const placed *)a)->cell.bytes, ((const placed *)b)->cell.bytes,
-                  FRE_CELL_BYTES);
+    return memcmp(((const placed *)a)->cell.bytes, ((const placed *)b)->cell.bytes, FRE_CELL_BYTES);
 }
 
 static int by_tag(const void *a, const void *b)
@@ -54,8 +53,8 @@ static fre_status make_tag(void *ctx, uint64_t i)
 {
     placing *p = ctx;
     fre_oprf_output output;
-    fre_status st = fre_oprf_evaluate(&output, p->key,
-                                      (fre_bytes){p->name[i].bytes, sizeof p->name[i].bytes});
+    fre_status st =
+        fre_oprf_evaluate(&output, p->key, (fre_bytes){p->name[i].bytes, sizeof p->name[i].bytes});
 
     if (st == FRE_OK)
         memcpy(p->cell[i].tag.b, output.b, sizeof p->cell[i].tag.b);

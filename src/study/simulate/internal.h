@@ -28,10 +28,10 @@ typedef struct simulate_texts {
 /* Distinct texts are rows; users have some of them; clients are users. */
 typedef struct simulate_population {
     fre_corpus *corpus; /* open and not yet read; NULL: rows, or it was read */
-    fre_npy *npy;  /* rows; or, NULL, ... */
-    fre_names *names; /* of the users of npy's rows; NULL: not given */
-    double norm_bound; /* rows are clipped to it */
-    float *row;    /* ... rows x dim, SECRET */
+    fre_npy *npy;       /* rows; or, NULL, ... */
+    fre_names *names;   /* of the users of npy's rows; NULL: not given */
+    double norm_bound;  /* rows are clipped to it */
+    float *row;         /* ... rows x dim, SECRET */
     size_t rows;
     uint32_t dim;
     /* user u: rows user_row[user_first[u]..user_first[u + 1] - 1]; NULL: user u is row u */
@@ -41,7 +41,7 @@ typedef struct simulate_population {
     uint64_t clients;
     uint64_t records;
     fre_text_counts text; /* of the texts of those who take part */
-    fre_survey *survey; /* of the input */
+    fre_survey *survey;   /* of the input */
     simulate_texts texts;
     fre_corpus_about about;
     fre_corpus_stats stats;

@@ -132,6 +132,5 @@ fre_status simulate_carry(simulate_run *s, fre_err *err)
             fre_outbox_wipe(&box);
         }
     }
-    return st == FRE_OK ? st
-                        : fre_fail(err, st, "a server failed: %s", fre_status_text(st));
+    return st == FRE_OK ? st : fre_fail(err, st, "a server failed: %s", fre_status_text(st));
 }

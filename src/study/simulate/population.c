@@ -86,8 +86,7 @@ static fre_status keep_record(reading *r, const fre_record *rec)
 }
 
 static fre_status read_texts(reading *r, fre_corpus *corpus, fre_survey *survey,
-                             const fre_simulate_opts *o,
-                             fre_err *err)
+                             const fre_simulate_opts *o, fre_err *err)
 {
     fre_record rec;
     bool more = true;
@@ -322,8 +321,8 @@ static fre_status group_users(simulate_population *p, reading *r, uint32_t most,
     return FRE_OK;
 }
 
-static fre_status load_texts(simulate_population *p, fre_corpus *corpus,
-                             const fre_simulate_opts *o, fre_err *err)
+static fre_status load_texts(simulate_population *p, fre_corpus *corpus, const fre_simulate_opts *o,
+                             fre_err *err)
 {
     reading r = {.has_users = o->corpus.user_field != NULL};
     fre_rng rng;
@@ -494,8 +493,9 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
 
     if (o->corpus.user_field && !o->user_file) {
         fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE,
-                        "a .npy file has no fields: name the file with its users, --user-file FILE");
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "a .npy file has no fields: name the file with its users, --user-file FILE");
     }
     st = fre_npy_open_input(&p->npy, in, err);
     if (st != FRE_OK)
@@ -541,8 +541,7 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
     fre_status st = fre_input_open(&in, o->input, false, err);
 
     if (st == FRE_OK)
-        st = fre_input_is_npy(in) ? open_rows(p, in, o, err)
-                                  : open_texts(p, in, o, err);
+        st = fre_input_is_npy(in) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
     if (st == FRE_OK && (p->corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);

@@ -64,10 +64,9 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
     if (st == FRE_OK)
         st = check_rate(o->loss_rate, "loss-rate", err);
     if (st == FRE_OK && o->users > FRE_SIMULATE_USERS_MAX)
-        st = fre_fail(err, FRE_E_USAGE, "--users must be at most %" PRIu64,
-                      FRE_SIMULATE_USERS_MAX);
-    if (st == FRE_OK && (o->plan.cells_per_user < 1 ||
-                         o->plan.cells_per_user > FRE_COLLECTION_CELLS_MAX))
+        st = fre_fail(err, FRE_E_USAGE, "--users must be at most %" PRIu64, FRE_SIMULATE_USERS_MAX);
+    if (st == FRE_OK &&
+        (o->plan.cells_per_user < 1 || o->plan.cells_per_user > FRE_COLLECTION_CELLS_MAX))
         st = fre_fail(err, FRE_E_USAGE, "--max-cells-per-user must be 1 to %u in a collection",
                       FRE_COLLECTION_CELLS_MAX);
     return st;
@@ -78,8 +77,8 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 static fre_status open_master(simulate_run *s, fre_err *err)
 {
     fre_rng r;
-    fre_status st = s->opts->seeded ? fre_rng_init_seeded(&r, s->opts->seed, "simulate")
-                                    : fre_rng_init(&r);
+    fre_status st =
+        s->opts->seeded ? fre_rng_init_seeded(&r, s->opts->seed, "simulate") : fre_rng_init(&r);
 
     if (st != FRE_OK)
         return fre_fail(err, st, "the system's random generator is not available");
@@ -190,8 +189,8 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
     cell->count = from->count;
     cell->answers = from->answers;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
-    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(s->out->dim) /
-                       sqrt((double)from->answers);
+    cell->noise_norm =
+        fre_sigma_local(m, from->count) * sqrt(s->out->dim) / sqrt((double)from->answers);
 }
 
 static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
@@ -284,7 +283,8 @@ static fre_status invert_cells(simulate_run *s, fre_err *err)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < out->n; i++)
         std[i] = out->cell[i].noise_norm / sqrt(out->dim);
-    st = fre_folder_invert(out->cell, s->inverter, out->centroid, std, out->n, s->opts->progress, err);
+    st = fre_folder_invert(out->cell, s->inverter, out->centroid, std, out->n, s->opts->progress,
+                           err);
     free(std);
     return st;
 }
@@ -292,7 +292,8 @@ static fre_status invert_cells(simulate_run *s, fre_err *err)
 static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     static const char *const warning[] = {
-        "NOT PRIVATE: simulated, so that one process held all texts, coins, keys and shares, and no "
+        "NOT PRIVATE: simulated, so that one process held all texts, coins, keys and shares, and "
+        "no "
         "ledger has it",
         "users of the input were drawn more than once, so that one of them counts as several"};
     const fre_simulation *out = s->out;
@@ -381,10 +382,10 @@ static fre_status run_collection(simulate_run *s, fre_err *err)
 /* What the plan says of a collection, behind what this one was. */
 static fre_status make_statement(simulate_run *s, fre_err *err)
 {
-    static const char simulated[] =
-        "NOT PRIVATE: this is a simulation. One process held every text, coin, key and share, and no "
-        "ledger has it; it may not be published.\n"
-        "What follows would hold for a collection with this plan.\n";
+    static const char simulated[] = "NOT PRIVATE: this is a simulation. One process held every "
+                                    "text, coin, key and share, and no "
+                                    "ledger has it; it may not be published.\n"
+                                    "What follows would hold for a collection with this plan.\n";
     const fre_simulate_opts *o = s->opts;
     char *plan = NULL;
     fre_status st = fre_folder_statement(&plan, &s->out->plan, !o->seeded && !o->noise,
