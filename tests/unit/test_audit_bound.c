@@ -286,7 +286,7 @@ static void the_population_is_kept(void **state)
     o.split = .5;
     o.others = 9;
     assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_OK);
-    assert_int_equal(a->n, 4);
+    assert_int_equal(a->n, 5);
     fre_audit_free(a);
     o.mechanism.population = 4;
     assert_int_equal(fre_audit_run(&a, &o, NULL), FRE_OK);
