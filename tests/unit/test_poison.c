@@ -45,7 +45,8 @@ static void put(buffer *b, const char *p, size_t n)
         b->p = realloc(b->p, b->cap);
         assert_non_null(b->p);
     }
-    memcpy(b->p + b->n, p, n);
+    if (n > 0)
+        memcpy(b->p + b->n, p, n);
     b->n += n;
 }
 
