@@ -60,19 +60,14 @@ static void reading_wipe(reading *r)
 
 static fre_status keep_record(reading *r, const fre_record *rec)
 {
+    fre_status st;
     record *x;
 
     if (r->n >= UINT32_MAX - 1)
         return FRE_E_LIMIT;
-    if (r->n == r->cap) {
-        const size_t cap = r->cap ? 2 * r->cap : 1024;
-        record *grown = realloc(r->record, cap * sizeof *grown);
-
-        if (!grown)
-            return FRE_E_NOMEM;
-        r->record = grown;
-        r->cap = cap;
-    }
+    st = fre_grow((void **)&r->record, &r->cap, r->n + 1, sizeof *r->record);
+    if (st != FRE_OK)
+        return st;
     x = &r->record[r->n];
     memset(x, 0, sizeof *x);
     if (r->has_users)
