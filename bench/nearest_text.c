@@ -38,7 +38,7 @@ int main(int argc, char **argv)
     rows base = {.n = 0}, query = {.n = 0};
     uint32_t *index = NULL;
     double *dist = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st;
 
     if (argc != 3) {

@@ -196,7 +196,7 @@ int main(int argc, char **argv)
     fre_embedder *e = NULL;
     fre_inverter *v = NULL;
     texts t = {0};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st;
 
     if (argc < 2 || n == 0 || n > TEXTS_MAX) {

@@ -79,7 +79,7 @@ static fre_client_host device_host(device *d)
 /* Coin and all other randomness are drawn here, once and for all. */
 static void device_begin(device *d, const fre_client_host *host, const fre_terms *terms)
 {
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_rng r;
 
     must(fre_rng_init(&r), NULL);
@@ -92,7 +92,7 @@ static void device_begin(device *d, const fre_client_host *host, const fre_terms
 /* The device is switched off and on again. */
 static void device_restart(device *d, const fre_client_host *host, const fre_terms *terms)
 {
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     fre_client_free(d->client);
     must(fre_client_load(&d->client, terms, d->x, 1, host, view(&d->disk), &err), &err);
@@ -119,7 +119,7 @@ static void post(servers *s, const device *d, uint64_t cookie, fre_bytes m, fre_
 static void device_wakes(device *d, servers *s, int64_t now)
 {
     const fre_bytes list = fre_relay_list_view(s->relay); /* a real one fetches it */
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_outbox out;
     fre_buf reply;
 
@@ -205,7 +205,7 @@ static void servers_begin(servers *s, fre_collection *c)
     fre_sign_sk relay;
     fre_oprf_key oprf;
     fre_plan plan;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_rng r;
 
     fre_plan_request_init(&q);
@@ -257,7 +257,7 @@ static void embed(float x[DIM], uint32_t i)
 
 static void print_release(const servers *s, const fre_wire *w)
 {
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     for (uint32_t part = 0; part < fre_relay_release_parts(s->relay); part++) {
         fre_release_part m;
@@ -283,7 +283,7 @@ int main(void)
     servers s;
     fre_collection c;
     fre_terms *terms = NULL; /* one for all devices of a process */
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     must(fre_core_harden(), &err);
     servers_begin(&s, &c);

@@ -63,15 +63,26 @@ FRE_API const char *fre_status_text(fre_status s);
 FRE_API int fre_status_exit_code(fre_status s);
 
 #define FRE_ERR_BYTES 512u
+#define FRE_PARAM_BYTES 32u /* a parameter's name with its 0 */
 /** One sentence for a person: what is wrong, where (line, field), what to do.  Holds no secret
- * and no user text.  Written on failure only. */
+ * and no user text.  Written on failure only.  Parameters stand in braces, "{sampling_rate} must
+ * be above 0": fre_param_render turns them into what the reader calls them. */
 typedef struct fre_err {
     char text[FRE_ERR_BYTES];
+    char field[FRE_PARAM_BYTES]; /**< the first parameter that the sentence names; "": none */
 } fre_err;
 
 /** Format into err (NULL allowed) and return s, so that `return fre_fail(err, FRE_E_DATA, ...)`
  * is one statement. */
 FRE_API fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...) FRE_PRINTF(3, 4);
+
+/** What a reader calls a parameter: "--sampling-rate" for sampling_rate.  Writes it with its 0 into
+ * out[n] and returns true; false: that is no parameter of theirs, and the braces stay. */
+typedef bool fre_param_name(char *out, size_t n, const char *param);
+
+/** An error's text or a warning with its parameters as the reader calls them.  name NULL: by
+ * themselves, without braces.  out[n] gets what fits, with its 0; returns out. */
+FRE_API const char *fre_param_render(char *out, size_t n, const char *text, fre_param_name *name);
 
 /* ---- bytes ------------------------------------------------------------------------------- */
 

@@ -136,6 +136,11 @@ const cli_command *cli_find_command(int argc, char *const *argv, int *used, fre_
 /* Is it the first word of commands of two, as "model" of "model list"? */
 bool cli_is_group(const char *word);
 
+#define CLI_NAMED_BYTES 2400u
+/* An error's or a warning's text with its parameters as flags: "--sampling-rate" for
+ * "{sampling_rate}" where some command has that flag.  Returns out. */
+const char *cli_named(char out[CLI_NAMED_BYTES], const char *text);
+
 /* ---- args.c: tables and values ------------------------------------------------------------- */
 
 /* A command's own arguments, then the common ones. */
@@ -218,6 +223,8 @@ void cli_progress_end(void);
 json_t *cli_json_real(double x);
 /* A budget, or null where none (0) is stated. */
 json_t *cli_budget_json(double x);
+/* A list of texts, cli_named.  NULL: out of memory. */
+json_t *cli_texts_json(const char *const *text, size_t n);
 /* Print one object on standard output and give up the reference.  NULL: out of memory. */
 FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
 /* One object as a line of f, which `path` names; gives up the reference.  FRE_E_IO, FRE_E_NOMEM. */
@@ -226,6 +233,8 @@ FRE_MUST_CHECK fre_status cli_json_line(FILE *f, json_t *object, const char *pat
  * --force would destroy. */
 FRE_MUST_CHECK fre_status cli_refuse_inputs(const cli *c, const char *input, const char *flag,
                                             fre_err *err);
+/* Each as a paragraph behind "Warning:", for a result that people read. */
+void cli_print_warnings(FILE *f, const char *const *text, size_t n);
 /* "fre-e2t NAME: warning: ..." on standard error, unless --quiet. */
 void cli_warn(const cli *c, const char *fmt, ...) FRE_PRINTF(2, 3);
 /* What is to be said of texts that the embedder was not made for; NULL: nothing. */

@@ -178,24 +178,18 @@ static fre_status print_json(const fre_account *a, const fre_mechanism *m,
     fre_buf text;
 
     fre_buf_init(&text, 1u << 16);
-    if (fre_account_json(&text, a, m, warnings, n) == FRE_OK)
+    if (fre_account_json(&text, a, m, NULL, 0) == FRE_OK)
         o = json_loadb((const char *)text.p, text.n, 0, NULL);
     fre_buf_wipe(&text);
+    if (o && json_object_set_new(o, "warnings", cli_texts_json(warnings, n)) != 0) {
+        json_decref(o);
+        o = NULL;
+    }
     return cli_json_print(o, err);
 }
 
 static const char idealised[] =
     "Continuous noise is an idealisation in the distributed mode, where users add discrete noise.";
-
-static void print_warnings(FILE *f, const char *const *warnings, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        fputc('\n', f);
-        cli_styled(f, CLI_YELLOW, "Warning:");
-        fputc(' ', f);
-        cli_wrap(f, warnings[i], 9, 9);
-    }
-}
 
 /* --delta, which is auto where neither it nor --epsilon is given. */
 static double asked_delta(const cli *c)
@@ -240,7 +234,7 @@ static fre_status run(cli *c, fre_err *err)
     if (c->json)
         return print_json(&a, &m, warnings, n_warnings, err);
     print(stdout, &a, &m);
-    print_warnings(stdout, warnings, n_warnings);
+    cli_print_warnings(stdout, warnings, n_warnings);
     return FRE_OK;
 }
 

@@ -63,7 +63,7 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
 
 json_t *cli_warning_json(const char *warning)
 {
-    return warning ? json_pack("[s]", warning) : json_array();
+    return cli_texts_json(&warning, warning ? 1 : 0);
 }
 
 fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
@@ -282,12 +282,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     if (m->dist.on)
         print_distributed(f, plan);
     print_summary(f, plan);
-    for (size_t i = 0; i < plan->n_warnings; i++) {
-        fputc('\n', f);
-        cli_styled(f, CLI_YELLOW, "Warning:");
-        fputc(' ', f);
-        cli_wrap(f, plan->warnings[i], 9, 9);
-    }
+    cli_print_warnings(f, plan->warnings, plan->n_warnings);
 }
 
 /* ---- the command -------------------------------------------------------------------------------------- */

@@ -358,17 +358,13 @@ static json_t *private_json(const fre_simulation *s)
 
 static json_t *warnings_json(const fre_simulation *s)
 {
-    json_t *o = json_array();
-    int bad = o ? 0 : 1;
+    const char *text[FRE_PLAN_WARNINGS_MAX + 1];
+    size_t n = s->plan.n_warnings;
 
-    for (size_t i = 0; !bad && i < s->plan.n_warnings; i++)
-        bad = json_array_append_new(o, json_string(s->plan.warnings[i]));
-    if (!bad && s->n == 0)
-        bad = json_array_append_new(o, json_string(FRE_FOLDER_NO_CELL));
-    if (!bad)
-        return o;
-    json_decref(o);
-    return NULL;
+    memcpy(text, s->plan.warnings, n * sizeof *text);
+    if (s->n == 0)
+        text[n++] = FRE_FOLDER_NO_CELL;
+    return cli_texts_json(text, n);
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */

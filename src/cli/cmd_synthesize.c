@@ -265,19 +265,6 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
            "  centroids.npy, counts.npy\n");
 }
 
-static json_t *warnings_json(const warnings *w, size_t from, size_t to)
-{
-    json_t *o = json_array();
-    int bad = 0;
-
-    for (size_t i = from; o && i < to; i++)
-        bad |= json_array_append_new(o, json_string(w->text[i]));
-    if (!bad)
-        return o;
-    json_decref(o);
-    return NULL;
-}
-
 /* The ledger is the curator's own business: where it lies and what else was released. */
 static json_t *ledger_json(const fre_release *r)
 {
@@ -322,7 +309,7 @@ static json_t *private_json(const fre_release *r, const warnings *w)
         (json_int_t)(s->empty + s->text.empty), "invalid", (json_int_t)s->invalid, "truncated",
         measured(r, s->text.truncated), "unknown", (json_int_t)s->text.unknown, "foreign",
         measured(r, s->text.foreign), "cells", measured(r, s->cells), "seconds", seconds_json(r),
-        "ledger", ledger_json(r), "warnings", warnings_json(w, w->n_public, w->n));
+        "ledger", ledger_json(r), "warnings", cli_texts_json(w->text + w->n_public, w->n - w->n_public));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
@@ -335,7 +322,7 @@ static json_t *results_json(const cli *c, const fre_release *r,
         r->dry_run ? json_null() : json_integer((json_int_t)r->n), "embedder", r->embedder_name,
         "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
         cli_cells_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
-        warnings_json(w, 0, w->n_public), "not_for_publication", private_json(r, w));
+        cli_texts_json(w->text, w->n_public), "not_for_publication", private_json(r, w));
 }
 
 static void print_stats(const cli *c, const fre_release *r)

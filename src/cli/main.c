@@ -59,10 +59,10 @@ static int die_of_signal(const char *name, bool resumable)
 /* "fre-e2t NAME: text" on standard error. */
 static void complain(const char *name, const char *text)
 {
-    char prefix[80];
+    char prefix[80], named[CLI_NAMED_BYTES];
 
     (void)snprintf(prefix, sizeof prefix, CLI_PROGRAM "%s%s:", *name ? " " : "", name);
-    cli_message(stderr, CLI_RED, prefix, text);
+    cli_message(stderr, CLI_RED, prefix, cli_named(named, text));
 }
 
 /* 0, or why not everything got to standard output. */

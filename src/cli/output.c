@@ -18,6 +18,20 @@ json_t *cli_budget_json(double x)
     return x > 0 ? cli_json_real(x) : json_null();
 }
 
+json_t *cli_texts_json(const char *const *text, size_t n)
+{
+    char named[CLI_NAMED_BYTES];
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < n; i++) {
+        if (json_array_append_new(list, json_string(cli_named(named, text[i]))) != 0) {
+            json_decref(list);
+            list = NULL;
+        }
+    }
+    return list;
+}
+
 /* A failed write shows at the end of the run, where all that was printed is looked after. */
 fre_status cli_json_print(json_t *object, fre_err *err)
 {
@@ -66,7 +80,7 @@ const char *cli_unknown_warning(const fre_text_counts *c)
 
 void cli_warn(const cli *c, const char *fmt, ...)
 {
-    char prefix[80], text[1200];
+    char prefix[80], text[1200], named[CLI_NAMED_BYTES];
     va_list ap;
 
     if (c->quiet)
@@ -76,7 +90,19 @@ void cli_warn(const cli *c, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof text, fmt, ap);
     va_end(ap);
-    cli_message(stderr, CLI_YELLOW, prefix, text);
+    cli_message(stderr, CLI_YELLOW, prefix, cli_named(named, text));
+}
+
+void cli_print_warnings(FILE *f, const char *const *text, size_t n)
+{
+    char named[CLI_NAMED_BYTES];
+
+    for (size_t i = 0; i < n; i++) {
+        fputc('\n', f);
+        cli_styled(f, CLI_YELLOW, "Warning:");
+        fputc(' ', f);
+        cli_wrap(f, cli_named(named, text[i]), 9, 9);
+    }
 }
 
 static bool same_folder(const char *a, const char *b)

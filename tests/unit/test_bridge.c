@@ -74,7 +74,7 @@ static fre_bridge *make(const float *x, size_t n)
     const fre_model_info from = end(A, 1), to = end(B, 101);
     fre_prior_sums *s = sums_of(x, n);
     fre_bridge *b = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_bridge_make(&b, s, &from, &to, "a test", &err), FRE_OK);
     fre_prior_sums_free(s);
@@ -218,7 +218,7 @@ static void same_embedder_gives_itself(void **state)
     float *x = draw_rows(n), *twice = malloc(n * 2 * B * sizeof *twice), out[B];
     fre_prior_sums *s = NULL;
     fre_bridge *b = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     double left;
 
     (void)state;
@@ -244,7 +244,7 @@ static void same_embedder_gives_itself(void **state)
 static void put(const fre_bridge *b, const char *path)
 {
     FILE *f = fopen(path, "wb");
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_non_null(f);
     assert_int_equal(fre_bridge_write(b, f, &err), FRE_OK);
@@ -255,7 +255,7 @@ static void put(const fre_bridge *b, const char *path)
 static void refuse(const fre_bridge *b, const char *path, const char *part)
 {
     fre_bridge *c = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     put(b, path);
     assert_int_equal(fre_bridge_open(&c, path, &err), FRE_E_MODEL);
@@ -271,7 +271,7 @@ static void file_there_and_back(void **state)
     const fre_bridge_info *info;
     char model[512], path[512];
     double left_was, left_is;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     temp_dir t;
 
     (void)state;
@@ -312,7 +312,7 @@ static void damaged_files_are_refused(void **state)
     fre_bridge *b = make(x, 200), *c = NULL;
     const float keep[] = {b->value[0], b->vector[0]};
     char path[512];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     temp_dir t;
 
     (void)state;
@@ -370,7 +370,7 @@ static void texts_of_a_file(void **state)
     float *x = draw_rows(200);
     fre_bridge *b = make(x, 200), *c = NULL;
     char path[512];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     temp_dir t;
 
     (void)state;
@@ -398,7 +398,7 @@ static void one_text_is_refused(void **state)
     const size_t n = 100;
     float *x = draw_rows(n);
     fre_bridge *b = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t t = 0; t < 60; t++) {
@@ -429,7 +429,7 @@ static void arguments_are_checked(void **state)
     fre_bridge *b = make(x, 100), *c = NULL;
     fre_prior_sums *s = sums_of(x, FRE_PRIOR_ROWS_MIN(D) - 1);
     char source[200];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_bridge_estimate(b, out, NULL, x, -1), FRE_E_ARG);

@@ -65,6 +65,35 @@ static void fail_formats_cuts_and_allows_null(void **state)
     assert_int_equal(strlen(err.text), FRE_ERR_BYTES - 1);
 }
 
+static bool shouted(char *out, size_t n, const char *param)
+{
+    if (strcmp(param, "sampling_rate") != 0)
+        return false;
+    (void)snprintf(out, n, "RATE");
+    return true;
+}
+
+/* The library names parameters; each reader has names of their own for them. */
+static void errors_name_parameters(void **state)
+{
+    char out[64], small[8], none[1] = "x";
+    fre_err err;
+
+    (void)state;
+    (void)fre_fail(&err, FRE_E_USAGE, "%s is too high: lower {sampling_rate} or {tau}", "x{}{A}");
+    assert_string_equal(err.field, "sampling_rate");
+    assert_string_equal(fre_param_render(out, sizeof out, err.text, NULL),
+                        "x{}{A} is too high: lower sampling_rate or tau");
+    assert_string_equal(fre_param_render(out, sizeof out, err.text, shouted),
+                        "x{}{A} is too high: lower RATE or {tau}");
+    assert_string_equal(fre_param_render(small, sizeof small, "{sampling_rate}", shouted), "RATE");
+    assert_string_equal(fre_param_render(small, sizeof small, "a {sampling_rate}", NULL), "a ");
+    assert_string_equal(fre_param_render(none, 1, "a", NULL), "");
+    (void)fre_fail(&err, FRE_E_DATA, "line 7 has {\"a\": 1} and {an_unending_name_of_a_parameter_x}");
+    assert_string_equal(err.field, "");
+    assert_string_equal(fre_param_render(out, 11, "{a} {b", NULL), "a {b");
+}
+
 /* ---- buffer ------------------------------------------------------------------------------ */
 
 static void buffer_grows_to_its_limit_only(void **state)
@@ -641,6 +670,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_has_text_and_exit_code),
         cmocka_unit_test(fail_formats_cuts_and_allows_null),
+        cmocka_unit_test(errors_name_parameters),
         cmocka_unit_test(buffer_grows_to_its_limit_only),
         cmocka_unit_test(buffer_can_append_from_itself),
         cmocka_unit_test(buffer_printf_counts_and_limits),

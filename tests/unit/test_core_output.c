@@ -379,7 +379,7 @@ static int fill_a_small_disk(const char *where)
     char path[512];
     fre_outdir *o = NULL;
     FILE *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st;
 
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
@@ -615,7 +615,7 @@ static void dash_is_standard_output(void **state)
     assert_true(pid >= 0);
     if (pid == 0) { /* standard output is a full device here */
         fre_outfile *g = NULL;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_status st;
 
         if (!freopen("/dev/full", "w", stdout) ||

@@ -59,7 +59,7 @@ static fre_spool *open_spool(bool resumable)
     fre_spool_opts opts = {
         .dir = tmp.path, .resume_path = resumable ? base : NULL, .record_bytes = RECORD};
     fre_spool *s = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     if (fre_spool_open(&s, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -422,7 +422,7 @@ static void failed_write_keeps_the_records(void **state)
         struct rlimit limit = {HEADER + 2 * SEALED + 100, RLIM_INFINITY};
         fre_spool *s = open_spool(false);
         uint8_t record[RECORD], got[RECORD];
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_status st = FRE_OK;
         uint64_t n = 0;
 
@@ -462,7 +462,7 @@ static void full_device_is_named(void **state)
         int full = open("/dev/full", O_RDWR);
         int fd = dup(full); /* the number that open_spool's file will get */
         fre_spool *s;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         (void)close(fd);
         s = open_spool(false);

@@ -38,7 +38,7 @@ static void drain(outcome *o, fre_corpus *c)
 {
     fre_record sentinel = {0}, r = {0};
     fre_corpus_stats s;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     bool more = true;
 
     for (;;) {
@@ -79,7 +79,7 @@ static outcome run(fre_bytes data, size_t chunk, const fre_corpus_opts *opts)
     uint8_t sum[FRE_HASH_BYTES], want[FRE_HASH_BYTES];
     outcome o = {FRE_OK, ""};
     fre_corpus *c = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     o.st = fre_corpus_open_chunked(&c, data, chunk, opts, &err);
     if (o.st) {
@@ -600,7 +600,7 @@ static void test_long_documents(void **state)
         fre_corpus_stats s;
         fre_record r;
         bool more = true;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         (void)memcpy(data, lead[i], at);
         for (size_t k = 0; k < n; k++)
@@ -629,7 +629,7 @@ static void test_keep_json(void **state)
     fre_corpus *c = NULL;
     fre_record r;
     bool more = false;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_corpus_open_memory(&c, S(data), &keep, &err), FRE_OK);
@@ -876,7 +876,7 @@ static void test_skip_giant(void **state)
     fre_corpus_stats s;
     fre_record r;
     bool more = false;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(data);
@@ -1077,7 +1077,7 @@ static void check_limit(size_t n, const fre_corpus_opts *opts, fre_status st, co
     fre_corpus *c = NULL;
     fre_record r;
     bool more = false;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     assert_non_null(data);
     (void)memcpy(data, "text\n\"", 6);
@@ -1126,7 +1126,7 @@ static void check_again(fre_corpus *c, const char *path, fre_bytes data, const c
     outcome o = {FRE_OK, ""};
     char old[600];
     FILE *f;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)snprintf(old, sizeof old, "%s.old", path);
     assert_int_equal(rename(path, old), 0);
@@ -1149,7 +1149,7 @@ static void check_file(const temp_dir *t, const char *name, fre_bytes data, cons
 {
     char path[512];
     fre_corpus *c = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     outcome o = {FRE_OK, ""};
     fre_corpus_stats s;
 
@@ -1172,7 +1172,7 @@ static void test_files(void **state)
     uint8_t z[512];
     size_t n = 0;
     fre_corpus *c = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);
@@ -1244,7 +1244,7 @@ static void test_samples(void **state)
         fre_corpus *c = NULL;
         fre_record r;
         bool more = false;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         (void)snprintf(path, sizeof path, "%s/tests/data/%s", FRE_SOURCE_DIR, names[i]);
         assert_int_equal(fre_corpus_open(&c, path, &opts, &err), FRE_OK);
@@ -1294,7 +1294,7 @@ static void read_way(uint8_t out[16], way how, const temp_dir *t, fre_bytes data
     const int saved = dup(0);
     fre_corpus *c = NULL;
     fre_record r;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     bool more = true;
     pid_t pid = -1;
     uint8_t key[32] = {0};
@@ -1399,7 +1399,7 @@ static void test_stdin(void **state)
     outcome o = {FRE_OK, ""};
     fre_corpus *c = NULL;
     fre_corpus_stats s;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_true(saved >= 0);
@@ -1432,7 +1432,7 @@ static void test_interrupt(void **state)
     temp_dir t;
     char path[512];
     fre_corpus *c = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);

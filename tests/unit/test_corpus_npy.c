@@ -42,7 +42,7 @@ static void check_refused(const char *dict, size_t bytes, const char *want)
     uint8_t file[1024], zeros[256] = {0};
     size_t n = make(file, 1, dict, 0, zeros, bytes);
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     char full[512];
 
     assert_int_equal(fre_npy_open_memory(&f, (fre_bytes){file, n}, &err), FRE_E_DATA);
@@ -55,7 +55,7 @@ static void test_versions(void **state)
 {
     _Alignas(16) uint8_t file[512];
     float row[3];
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (unsigned version = 1; version <= 3; version++) {
@@ -86,7 +86,7 @@ static void test_float64(void **state)
                     sizeof v);
     fre_npy *f = NULL;
     float row[2] = {9, 9};
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_npy_open_memory(&f, (fre_bytes){file, n}, &err), FRE_OK);
@@ -107,7 +107,7 @@ static void test_unaligned(void **state)
     size_t n = make(file, 1, F32, 119, rows23, sizeof rows23);
     fre_npy *f = NULL;
     float row[3];
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_npy_open_memory(&f, (fre_bytes){file, n}, &err), FRE_OK);
@@ -128,7 +128,7 @@ static void test_not_finite(void **state)
             double v8[6] = {1, 2, 3, (double)FLT_MAX, -(double)FLT_MAX, -5};
             float v4[6] = {1, 2, 3, FLT_MAX, -FLT_MAX, -5}, row[3] = {7, 7, 7};
             fre_npy *f = NULL;
-            fre_err err = {""};
+            fre_err err = {.text = ""};
             size_t n = 0;
 
             v8[3 + i / 3] = bad[i % 3];
@@ -153,7 +153,7 @@ static void test_zero_rows(void **state)
     size_t n =
         make(file, 1, "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 384), }", 0, NULL, 0);
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_npy_open_memory(&f, (fre_bytes){file, n}, &err), FRE_OK);
@@ -236,7 +236,7 @@ static void test_refused_headers(void **state)
     char want[128];
     uint8_t file[256];
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     size_t n = make(file, 1, F32, 0, rows23, sizeof rows23);
 
     (void)state;
@@ -300,7 +300,7 @@ static void test_round_trip(void **state)
     fre_npy_meta m = {"all-\"MiniLM\"-L6 \xc3\xa9", "", true};
     fre_npy *f = NULL;
     FILE *s = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);
@@ -327,7 +327,7 @@ static void check_sidecar(const char *path, const char *json, const char *want)
 {
     char side[520], full[700];
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st = FRE_OK;
 
     (void)snprintf(side, sizeof side, "%s.json", path);
@@ -388,7 +388,7 @@ static void test_open_errors(void **state)
     temp_dir t;
     char path[512], want[700];
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);
@@ -438,7 +438,7 @@ static void test_release(void **state)
     temp_dir t;
     char path[512];
     fre_npy *f = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(x);
@@ -478,7 +478,7 @@ static void test_numpy(void **state)
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         char path[512];
         fre_npy *f = NULL;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         float row[4];
 
         (void)snprintf(path, sizeof path, "%s/tests/data/%s", FRE_SOURCE_DIR, files[i].name);
@@ -510,7 +510,7 @@ static void test_writer(void **state)
     FILE *f = fmemopen(buf, sizeof buf, "w");
     FILE *full = fopen("/dev/full", "w");
     fre_npy_meta bad = {"\xff", "", false};
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(f);
@@ -543,7 +543,7 @@ static void check_numbers(const temp_dir *t, const char *dict, size_t bytes, con
     size_t n = make(file, 1, dict, 0, x, bytes);
     FILE *f = fopen(temp_path(path, t, "s.npy"), "wb");
     fre_npy *a = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     float row = 0;
 
     assert_non_null(f);

@@ -248,7 +248,7 @@ static void read_back(const sink *s, const item *items, fre_corpus_format format
                             .user_field = format == FRE_CORPUS_TXT ? NULL : "user"};
     fre_corpus *c = NULL;
     fre_record r;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     bool more = true;
     size_t i = 0, empty = 0;
     fre_corpus_stats stats;

@@ -120,7 +120,7 @@ static fre_curator_opts options(const char *in, const char *out)
 
 static fre_status run(fre_release **out, const fre_curator_opts *o)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     const fre_status st = fre_curator_synthesize(out, o, &err);
 
     if (st != FRE_OK)

@@ -212,7 +212,7 @@ static void assert_unmoved(moment m, bool npy)
 {
     char path[600], before[65], content[65] = "";
     fre_release *rel = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     FILE *copy;
     uint8_t *text = malloc(BYTES);
     char kept[512];
@@ -240,7 +240,7 @@ static void assert_unmoved(moment m, bool npy)
 static void assert_refused(moment m, bool npy)
 {
     fre_release *rel = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     char content[65];
 
     write_inputs(npy);

@@ -55,7 +55,7 @@ static fre_curator_opts options(void)
 
 static fre_status run(fre_release **rel, const fre_curator_opts *o, fre_err *err)
 {
-    fre_err own = {""};
+    fre_err own = {.text = ""};
     const fre_status st = fre_curator_synthesize(rel, o, err ? err : &own);
 
     if (st != FRE_OK)
@@ -66,7 +66,7 @@ static fre_status run(fre_release **rel, const fre_curator_opts *o, fre_err *err
 static size_t booked(const char *path)
 {
     fre_ledger_book *b = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const fre_status st = fre_ledger_read(&b, path, &err);
     const size_t n = st == FRE_OK ? b->n : 0;
 
@@ -292,7 +292,7 @@ static void run_with_room(rlim_t bytes, fre_curator_opts o, fre_status want, con
     assert_true(pid >= 0);
     if (pid == 0) {
         fre_release *rel = NULL;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         (void)signal(SIGXFSZ, SIG_IGN);
         if (setrlimit(RLIMIT_FSIZE, &limit) != 0)
@@ -433,7 +433,7 @@ static void the_own_ledger_costs_no_run(void **state)
 {
     fre_curator_opts o = options();
     fre_release *rel = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     char path[600];
 
     (void)state;

@@ -35,7 +35,7 @@ static fre_embedder *make(uint32_t threads)
 {
     fre_embedder_opts opts = {.path = MODEL, .threads = threads};
     fre_embedder *e = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_embedder_new(&e, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -61,7 +61,7 @@ static int free_shared(void **state)
 static void embed(fre_embedder *e, float *out, const char *const *text, size_t n)
 {
     size_t *len = calloc(n, sizeof *len);
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_non_null(len);
     for (size_t i = 0; i < n; i++)
@@ -228,7 +228,7 @@ static void foreign_texts_are_counted(void **state)
     size_t len[TEXTS];
     uint8_t mark[TEXTS];
     fre_text_counts c = {0};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_embedder *e = shared;
     fre_embed_stats s, was;
 
@@ -268,7 +268,7 @@ static void odd_bytes_are_text_or_refused(void **state)
     static float x[DIM], before[DIM];
     fre_embedder *e = shared;
     fre_embed_stats s, was;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     fre_embed_get_stats(e, &was);
@@ -290,7 +290,7 @@ static void interruption_is_polled(void **state)
     const size_t len = 5;
     const char *text = "hello";
     fre_embedder *e = shared;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < DIM; i++)
@@ -307,7 +307,7 @@ static void wrong_arguments_and_files(void **state)
 {
     fre_embedder_opts opts = {.path = MODEL, .threads = 0};
     fre_embedder *e = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_ARG);

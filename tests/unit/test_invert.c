@@ -59,7 +59,7 @@ static int setup(void **state)
 {
     fre_embedder_opts opts = {.path = EMBEDDER, .threads = 2};
     size_t len[SENTENCES];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < SENTENCES; i++)
@@ -85,7 +85,7 @@ static fre_inverter *make(uint32_t threads, uint32_t samples, uint32_t rounds, u
     fre_inverter_opts opts = {
         .path = DECODER, .threads = threads, .samples = samples, .seed = seed};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_inverter_new(&v, embedder, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -97,7 +97,7 @@ static fre_inverter *make(uint32_t threads, uint32_t samples, uint32_t rounds, u
 static void invert(fre_inverter *v, fre_inversion *out, const float *mu, const double *std,
                    size_t n)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_invert(v, out, mu, std, n, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -114,7 +114,7 @@ static void test_projector(void **state)
     FILE *f = fopen(FRE_SOURCE_DIR "/tests/vectors/invert.txt", "r");
     inv_projector p = {0};
     fre_prior *prior = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     float mu[DIM], out[PREFIX];
     char line[256];
     int seen = 0;
@@ -162,7 +162,7 @@ static double plain_logp(const fre_inverter *v, const float *prefix, const inv_p
     const uint32_t vocab = fre_model_info_view(v->decoder)->vocab;
     float *logit = malloc(vocab * sizeof *logit);
     fre_model_ctx *c = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     int32_t id = fre_model_bos(v->decoder);
     const uint32_t zero = 0;
     double sum = 0;
@@ -195,7 +195,7 @@ static void test_shared_rows(void **state)
     inv_plan plan[4];
     inv_draw draw[4];
     fre_rng rng;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(prefix);
@@ -222,7 +222,7 @@ static void test_plan_with_tail(void **state)
     inv_plan plan[3];
     inv_draw draw[3];
     fre_rng rng;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     const uint8_t seed[FRE_SEED_BYTES] = {7};
 
     (void)state;
@@ -402,7 +402,7 @@ static void refuse_rows(fre_inverter *v, const float *mu, const double *std, con
 {
     fre_inversion out[3];
     fre_inversion before[3];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     memset(out, 0x5a, sizeof out);
     memcpy(before, out, sizeof out);
@@ -418,7 +418,7 @@ static void test_blank_rows(void **state)
     fre_inverter *v = make(1, 1, 0, 1);
     float *mu = calloc(3 * DIM, sizeof *mu);
     fre_inversion out[3], apart[3], alone;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(mu);
@@ -473,7 +473,7 @@ static void test_bad_rows(void **state)
     std[1] = 0;
     {
         fre_inversion none;
-        fre_err err = {{0}};
+        fre_err err = {.text = ""};
 
         assert_int_equal(fre_invert(v, &none, mu, std, 0, NULL, &err), FRE_OK);
     }
@@ -485,7 +485,7 @@ static void refuse_model(fre_embedder *e, const char *path, fre_status want, con
 {
     fre_inverter_opts opts = {.path = path, .threads = 1};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_inverter_new(&v, e, &opts, &err), want);
     assert_null(v);
@@ -500,7 +500,7 @@ static void test_bad_models(void **state)
     tiny_shape shape = tiny_default();
     fre_embedder *small = NULL;
     fre_embedder_opts opts = {.threads = 1};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     size_t n;
     uint8_t *bytes = tiny_bytes(&shape, &n);
 
@@ -548,7 +548,7 @@ static void test_options(void **state)
         {.path = DECODER, .threads = 1, .temperature = (double)NAN},
     };
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -573,7 +573,7 @@ static void test_interrupt(void **state)
     fre_inverter *v = make(2, 8, 1, 1);
     const double std[2] = {0, 0};
     fre_inversion out[2];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     fre_interrupt_set();

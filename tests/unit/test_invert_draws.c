@@ -28,7 +28,7 @@ static int setup(void **state)
 {
     const fre_embedder_opts opts = {.path = MODELS FRE_EMBEDDER_DEFAULT, .threads = 2};
     size_t len[ROWS];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < ROWS; i++)
@@ -52,7 +52,7 @@ static fre_inverter *open_inverter(uint32_t threads)
 {
     const fre_inverter_opts opts = {.path = MODELS FRE_INVERTER_DEFAULT, .threads = threads};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_inverter_new(&v, embedder, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -62,7 +62,7 @@ static fre_inverter *open_inverter(uint32_t threads)
 static void draw(fre_inverter *v, fre_draw *out, const float *mu, const double *std, size_t rows,
                  double temperature, uint64_t seed)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_inverter_draw(v, out, N, mu, std, rows, temperature, seed, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -110,7 +110,7 @@ static double scatter(const fre_draw *d, const float *row)
     size_t len[N], n = 0;
     float x[N * DIM];
     double sum = 0.0;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     for (size_t i = 0; i < N; i++)
         if (d[i].text) {
@@ -153,7 +153,7 @@ static void test_refusals(void **state)
     fre_inverter *v = open_inverter(1);
     float zero[DIM] = {0};
     fre_draw out[N], before[N];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     memset(out, 0x5a, sizeof out);

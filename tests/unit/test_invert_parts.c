@@ -45,7 +45,7 @@ static double noise(size_t i) /* a fixed sequence in -1..1 */
 static void hash_file(char out[65], const char *path)
 {
     uint8_t sum[FRE_HASH_BYTES];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_sha256_file(sum, path, &err), FRE_OK);
     fre_hex(out, sum, sizeof sum);
@@ -58,7 +58,7 @@ static void write_prior(void)
     float *x = malloc(n * DIM * sizeof *x);
     fre_prior_sums *s = NULL;
     fre_prior *p = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     FILE *f = fopen(prior_path, "wb");
 
     assert_non_null(x);
@@ -112,7 +112,7 @@ static void write_projector(kind k)
                                  {.key = KEY("embedding_model"), .text = "all-MiniLM-L6-v2"}};
     size_t n = 5;
     fre_tensors *t = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     FILE *f = fopen(projector, "wb");
 
     assert_non_null(f);
@@ -147,7 +147,7 @@ static void write_projector(kind k)
 static int setup(void **state)
 {
     fre_embedder_opts opts = {.path = EMBEDDER, .threads = 2};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     if (fre_embedder_new(&embedder, &opts, &err) != FRE_OK) {
@@ -182,7 +182,7 @@ static fre_inverter *open_with(const char *prior, uint32_t threads)
     fre_inverter_opts opts = {
         .path = decoder, .threads = threads, .samples = 8, .seed = 4, .search = {.prior = prior}};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_inverter_new(&v, embedder, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -197,7 +197,7 @@ static void refuse(const char *prior, const char *part)
 {
     fre_inverter_opts opts = {.path = decoder, .threads = 1, .search = {.prior = prior}};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_inverter_new(&v, embedder, &opts, &err), FRE_E_MODEL);
     assert_null(v);
@@ -208,7 +208,7 @@ static void refuse(const char *prior, const char *part)
 static void embed_one(float x[DIM], const char *text)
 {
     const size_t len = strlen(text);
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_embed_texts(embedder, x, &text, &len, 1, &err), FRE_OK);
 }
@@ -244,7 +244,7 @@ static void prior_of_another_embedder_is_refused(void **state)
     tiny_shape shape = tiny_default();
     fre_embedder *small = NULL;
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     size_t n;
     uint8_t *bytes;
 
@@ -274,7 +274,7 @@ static void denoised_input(void **state)
     inv_projector plain = {0};
     fre_prior *prior = NULL;
     fre_inverter *v;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     double differ = 0;
 
     (void)state;
@@ -375,7 +375,7 @@ static void corrector_makes_plans(void **state)
     static float mu[DIM];
     fre_inverter *v;
     inv_state a, b;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     uint32_t same = 0;
 
     (void)state;
@@ -418,7 +418,7 @@ static void corrected_results_are_repeatable(void **state)
     const double std[N] = {0.03, 0.03, 0.03};
     fre_inversion a[N], b[N];
     fre_inverter *one, *two;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     write_projector((kind){.corrector_rows = EXTRA});
@@ -451,7 +451,7 @@ static void rows_of_another_length_are_refused(void **state)
     const double none[2] = {0, 0}, noisy[2] = {0, 0.3};
     fre_inversion out[2];
     fre_inverter *v;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     write_projector((kind){.input = "raw"});
@@ -477,7 +477,7 @@ static void verification_passes_and_fails(void **state)
 {
     fre_inverter *v;
     fre_verification seen;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     float x[DIM];
     double sum = 0;
     uint32_t own = 0;

@@ -35,7 +35,7 @@ static fre_embedder *tiny_embedder(const char *name, const tiny_shape *shape)
     fre_embedder *e = NULL;
     fre_embedder_opts opts = {.threads = 2};
     char path[512];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     size_t n;
     uint8_t *bytes = tiny_bytes(shape, &n);
 
@@ -74,7 +74,7 @@ static inv_index *open_index(fre_embedder *e)
 {
     fre_corpus *texts = NULL;
     inv_index *x = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (inv_corpus_open(&texts, corpus_path, &err) != FRE_OK ||
         inv_index_open(&x, texts, corpus_path, NULL, e, NULL, &err) != FRE_OK)
@@ -86,7 +86,7 @@ static inv_index *open_index(fre_embedder *e)
 static void make_key(inv_index_key *k, fre_embedder *e)
 {
     fre_input *in = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_input_open(&in, corpus_path, true, &err), FRE_OK);
     assert_int_equal(inv_index_key_make(k, in, corpus_path, NULL, e, &err), FRE_OK);
@@ -116,7 +116,7 @@ static void test_index_content(void **state)
     const char *const text = "hello hello a b";
     const size_t len = strlen(text);
     float row[DIM], want[DIM];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(x->texts.n, 10); /* one line is empty, one equal but for case */
@@ -454,7 +454,7 @@ static char public_path[512];
 static int setup_search(void **state)
 {
     fre_embedder_opts opts = {.path = FRE_SOURCE_DIR "/models/" FRE_EMBEDDER_DEFAULT, .threads = 2};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (setup(state) != 0)
         return -1;
@@ -480,7 +480,7 @@ static fre_inverter *searcher(uint32_t threads, uint32_t effort, seen *s)
                               .trace = s ? watch : NULL,
                               .trace_ctx = s};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_inverter_new(&v, bundled, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -490,7 +490,7 @@ static fre_inverter *searcher(uint32_t threads, uint32_t effort, seen *s)
 static void embed_planted(float *x)
 {
     size_t len[PLANTED];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     for (size_t i = 0; i < PLANTED; i++)
         len[i] = strlen(planted[i]);
@@ -499,7 +499,7 @@ static void embed_planted(float *x)
 
 static void run(fre_inverter *v, fre_inversion *out, const float *mu, const double *std, size_t n)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_invert(v, out, mu, std, n, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -599,7 +599,7 @@ static void test_lines_of_the_model(void **state)
     float mu[WIDTH];
     seen s = {.rows = 0};
     fre_inversion out[2];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     size_t n;
     uint8_t *bytes = tiny_lm_bytes(&shape, &n);
 
@@ -634,7 +634,7 @@ static void refuse(const fre_search_opts *search, fre_status want, const char *p
 {
     const fre_inverter_opts opts = {.path = FRE_INVERTER_SEARCH, .threads = 1, .search = *search};
     fre_inverter *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_inverter_new(&v, embedder, &opts, &err), want);
     assert_null(v);

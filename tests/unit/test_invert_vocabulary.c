@@ -183,7 +183,7 @@ static void write_vocabulary(const char *path, uint32_t words)
 static void refused(const char *path)
 {
     inv_vocabulary *v = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(inv_vocabulary_open(&v, path, &err), FRE_E_MODEL);
     assert_null(v);

@@ -56,7 +56,7 @@ static fre_status record(const char *name, double epsilon, double delta, double 
                          double max_delta)
 {
     fre_ledger_spend s = named(name, epsilon, delta, max_epsilon, max_delta);
-    fre_err err = {""}, other = {""};
+    fre_err err = {.text = ""}, other = {.text = ""};
     fre_status would = fre_ledger_check(book, &s, &other);
     fre_status st = fre_ledger_record(NULL, book, &s, &err);
 
@@ -78,7 +78,7 @@ static seen list(void)
 {
     seen s = {.n = 0};
     fre_ledger_book *b = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     if (fre_ledger_read(&b, book, &err) != FRE_OK)
         fail_msg("%s", err.text);

@@ -34,7 +34,7 @@ static fre_lm *must_open(const char *path, uint32_t threads, uint32_t max_tokens
     const fre_lm_opts opts = {
         .path = path, .threads = threads, .max_tokens = max_tokens, .parts = parts};
     fre_lm *lm = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_lm_open(&lm, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -44,7 +44,7 @@ static fre_lm *must_open(const char *path, uint32_t threads, uint32_t max_tokens
 static void must_score(fre_lm *lm, fre_lm_score *out, const char *const *text, size_t n)
 {
     size_t len[64];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_true(n <= 64);
     for (size_t i = 0; i < n; i++)
@@ -217,7 +217,7 @@ static void a_long_text_is_cut_and_says_so(void **state)
 static void refused(const fre_lm_opts *opts, fre_status want, const char *says)
 {
     fre_lm *lm = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_lm_open(&lm, opts, &err), want);
     assert_null(lm);
@@ -257,7 +257,7 @@ static void refuses_invalid_text_and_writes_nothing(void **state)
     static const char *const text[] = {"fine", "\xff\xfe", "fine"};
     const size_t len[] = {4, 2, 4};
     fre_lm_score s[3];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_lm *lm = must_open(DECODER, 1, 0, FRE_LM_BOTH);
 
     (void)state;

@@ -48,7 +48,7 @@ static fre_lm *must_open(const tiny_lm *m, uint32_t threads)
 {
     const fre_lm_opts opts = {.path = path, .threads = threads};
     fre_lm *lm = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     write_model(m, 0);
     if (fre_lm_open(&lm, &opts, &err) != FRE_OK)
@@ -59,7 +59,7 @@ static fre_lm *must_open(const tiny_lm *m, uint32_t threads)
 static void must_score(fre_lm *lm, fre_lm_score *out, const char *const *text, size_t n)
 {
     size_t len[16];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_true(n <= 16);
     for (size_t i = 0; i < n; i++)
@@ -179,7 +179,7 @@ static void logits_that_are_not_finite_are_an_error(void **state)
         fre_lm *lm = must_open(&m, 1);
         fre_lm_score s = {.tokens = 77};
         char *out = NULL;
-        fre_err err = {{0}};
+        fre_err err = {.text = ""};
 
         assert_int_equal(fre_lm_score_texts(lm, &s, text, len, 1, NULL, &err), FRE_E_MODEL);
         assert_non_null(strstr(err.text, "not a finite number"));
@@ -327,7 +327,7 @@ static void sampling_checks_its_arguments(void **state)
     const fre_lm_sampling ok = {.temperature = 1, .max_new = 4};
     fre_lm_sampling how = ok;
     char *out = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_lm *lm = must_open(&usual, 1);
 
     (void)state;
@@ -361,7 +361,7 @@ static void refused(fre_status want, const char *says)
 {
     const fre_lm_opts opts = {.path = path, .threads = 1};
     fre_lm *lm = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_lm_open(&lm, &opts, &err), want);
     assert_null(lm);

@@ -26,7 +26,7 @@ static fre_lm *lm;
 static int open_model(void **state)
 {
     const fre_lm_opts opts = {.threads = 2};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     if (fre_lm_open(&lm, &opts, &err) == FRE_OK)

@@ -33,7 +33,7 @@ static const char *in_dir(const temp_dir *t, const char *name)
 static fre_model *must_open(const char *file, fre_model_kind kind)
 {
     fre_model *m = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_model_open(&m, file, kind, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -43,7 +43,7 @@ static fre_model *must_open(const char *file, fre_model_kind kind)
 static fre_model_ctx *must_ctx(const fre_model *m, uint32_t tokens, uint32_t seqs)
 {
     fre_model_ctx *c = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_model_ctx_new(&c, m, tokens, seqs, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -150,7 +150,7 @@ static bool encode_with(const char *file, const char *kernels, float *out, const
 {
     fre_model *m = NULL;
     fre_model_ctx *c;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st = fre_model_open_reference(&m, file, FRE_MODEL_EMBEDDER, kernels, &err);
 
     if (st == FRE_E_STATE)
@@ -369,7 +369,7 @@ static void a_text_comes_back(void **state)
     uint32_t len, seq[8] = {0, 1, 2, 3, 4, 5, 6, 7};
     size_t n = 64;
     fre_buf out;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     fre_buf_init(&out, 1024);
@@ -404,7 +404,7 @@ enum { STEPS = 6 };
 static fre_model_ctx *decoder_ctx(fre_model **m, const char *kernels, bool shared)
 {
     fre_model_ctx *c = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st = fre_model_open_reference(m, DECODER, FRE_MODEL_DECODER, kernels, &err);
 
     if (st == FRE_E_STATE)
@@ -625,7 +625,7 @@ static void step_checks_its_arguments(void **state)
 static void refused(const char *file, fre_model_kind kind, fre_status want, const char *why)
 {
     fre_model *m = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st = fre_model_open(&m, file, kind, &err);
 
     if (st != want || m)
@@ -786,7 +786,7 @@ static void damaged_headers_end_in_a_sentence(void **state)
         for (size_t i = 4; i < header && i < 2600; i += 3) {
             uint8_t was = file[i];
             fre_model *m = NULL;
-            fre_err err = {{0}};
+            fre_err err = {.text = ""};
 
             file[i] ^= flip[i % sizeof flip];
             tiny_write(in_dir(&t, "bent.gguf"), file, n);
@@ -817,7 +817,7 @@ static void tensors_are_floats_of_the_shape_asked_for(void **state)
     const float *w = NULL;
     uint32_t v = 0;
     float f = 0.0f;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_tensors_open(&t, PROJECTOR, "another", &err), FRE_E_MODEL);
@@ -847,7 +847,7 @@ static void tensors_are_floats_of_the_shape_asked_for(void **state)
 static void bundled_models_are_found(void **state)
 {
     char found[512] = "kept";
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(setenv("FRE_MODEL_DIR", FRE_SOURCE_DIR "/models", 1), 0);
@@ -868,7 +868,7 @@ static void models_that_are_not_bundled_are_found_in_the_cache(void **state)
     const char *before = getenv("XDG_CACHE_HOME");
     char *kept = before ? strdup(before) : NULL, found[512];
     temp_dir t;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);
@@ -895,7 +895,7 @@ static void a_prefix_may_be_tokens_alone(void **state)
     uint32_t vocab = fre_model_info_view(m)->vocab;
     float *step = malloc(vocab * sizeof *step), *next = malloc(2 * vocab * sizeof *next);
     fre_model_ctx *c = must_ctx(m, 8, 1), *d = must_ctx(m, 8, 3);
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_true(step && next);
@@ -925,7 +925,7 @@ static void scores_check_their_arguments(void **state)
     fre_model_ctx *c = NULL;
     double logp[5], end;
     float *logits = malloc(fre_model_info_view(m)->vocab * sizeof *logits);
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_non_null(logits);
@@ -982,7 +982,7 @@ static void labels_are_for_people(void **state)
 static void files_say_what_they_are(void **state)
 {
     char is[32] = "as before";
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     assert_int_equal(fre_model_architecture(is, sizeof is, "/nonexistent", &err), FRE_E_NOINPUT);

@@ -27,7 +27,7 @@ static json_t *vectors;
 
 static int set_up(void **state)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     vectors = json_load_file(VECTORS, JSON_ALLOW_NUL, NULL);

@@ -178,7 +178,7 @@ static void test_rows(void **state)
 static void test_corpora(void **state)
 {
     fre_overlap_set *s;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     static const char text[] = "{\"text\": \"One.\"}\n{\"text\": \"one\"}\n{\"text\": \"two\"}\n";
     fre_corpus *corpus = NULL;
 

@@ -28,7 +28,7 @@ static int setup(void **state)
     const fre_inverter_opts io = {.path = MODELS FRE_INVERTER_DEFAULT, .threads = 2};
     const fre_lm_opts lo = {
         .path = MODELS FRE_INVERTER_DEFAULT, .threads = 2, .parts = FRE_LM_WHOLE};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     if (fre_embedder_new(&embedder, &eo, &err) != FRE_OK ||
@@ -165,7 +165,7 @@ static void test_teller(void **state)
         {"ist mein telefon kaputt", "mein telefon ist kaputt gegangen", true},
     };
     const fre_inverter *const with[] = {inverter, NULL};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t w = 0; w < 2; w++) {
@@ -309,7 +309,7 @@ static fre_paraphraser *make(fre_lm *model, fre_inverter *writer, uint32_t n, do
                                     .distance = distance,
                                     .seed = seed};
     fre_paraphraser *p = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_paraphraser_new(&p, &o, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -318,7 +318,7 @@ static fre_paraphraser *make(fre_lm *model, fre_inverter *writer, uint32_t n, do
 
 static void vary(fre_paraphraser *p, fre_paraphrases *out, const fre_paraphrase_source *s, size_t n)
 {
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     if (fre_paraphrase_texts(p, out, s, n, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -345,7 +345,7 @@ static double distance_between(const char *a, const char *b)
     const char *text[2] = {a, b};
     const size_t len[2] = {strlen(a), strlen(b)};
     float x[2 * DIM];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_embed_texts(embedder, x, text, len, 2, &err), FRE_OK);
     return sqrt(fre_dist2(x, x + DIM, DIM));
@@ -425,7 +425,7 @@ static void test_repeatable(void **state)
     fre_paraphraser *p = make(NULL, inverter, 4, 0.7, 1), *other = make(NULL, inverter, 4, 0.7, 2);
     fre_paraphrases out[3], again[3];
     float mu[DIM];
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     vary(p, out, s, 3);
@@ -494,7 +494,7 @@ static void test_refusals(void **state)
     fre_paraphrase_source s = source_of("text");
     fre_paraphrases out = {.n = 77};
     float mu[DIM] = {0};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < 7; i++)

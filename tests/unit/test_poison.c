@@ -220,7 +220,7 @@ static fre_corpus *open_file(const buffer *b, const format *f)
                                .invalid = FRE_CORPUS_INVALID_SKIP,
                                .user_field = f->has_users ? "user" : NULL};
     fre_corpus *c = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     if (fre_corpus_open_memory(&c, (fre_bytes){(const uint8_t *)b->p, b->n}, &o, &err) != FRE_OK)
         fail_msg("%s", err.text);
@@ -243,7 +243,7 @@ static void check_others(const buffer *b, const format *f, const item *it, size_
 {
     fre_corpus *c = open_file(b, f);
     fre_record rec;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     size_t next = victim == 0, extra = 0;
     bool more = true;
 
@@ -362,7 +362,7 @@ static size_t curate(cell out[ROWS], bool users, fre_corpus_invalid invalid)
     fre_curator_opts o;
     fre_release *rel = NULL;
     fre_npy *npy = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     float row[DIM];
     size_t n;
 

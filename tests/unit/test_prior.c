@@ -78,7 +78,7 @@ static fre_prior *make(const float *x, size_t n, size_t cut, uint32_t threads)
     const fre_model_info info = embedder_info();
     fre_prior_sums *s = NULL;
     fre_prior *p = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_prior_sums_new(&s, D, threads), FRE_OK);
     for (size_t at = 0; at < n; at += cut)
@@ -419,7 +419,7 @@ static void too_little_text_is_refused(void **state)
     float x[FRE_PRIOR_ROWS_MIN(D) * D] = {0};
     fre_prior_sums *s = NULL;
     fre_prior *p = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     for (size_t i = 0; i < FRE_PRIOR_ROWS_MIN(D) * D; i++)
@@ -459,7 +459,7 @@ static void flat_directions_keep_a_variance(void **state)
 static void write_prior(const fre_prior *p, const char *path)
 {
     FILE *f = fopen(path, "wb");
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_non_null(f);
     assert_int_equal(fre_prior_write(p, f, &err), FRE_OK);
@@ -472,7 +472,7 @@ static void file_there_and_back(void **state)
     char path[512];
     uint8_t sum[FRE_HASH_BYTES];
     fre_prior *p = sample_prior(), *q = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);
@@ -494,7 +494,7 @@ static void file_there_and_back(void **state)
 static void refuse(const char *path, fre_status want, const char *part)
 {
     fre_prior *p = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_prior_open(&p, path, &err), want);
     assert_null(p);
@@ -556,7 +556,7 @@ static void prior_is_found_beside_its_embedder(void **state)
     char path[512], embedder[512];
     fre_model_info info = embedder_info();
     fre_prior *p = sample_prior(), *q = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
 
     (void)state;
     temp_dir_make(&t);

@@ -102,7 +102,7 @@ static int follow_all(const fre_plan_request *r, const char *text)
         char flag[40] = "", *end;
         double x = strtod(at + 4, &end);
         fre_plan_request change = *r;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_plan p;
 
         while (start > text && start[-1] != ' ')
@@ -154,7 +154,7 @@ static void every_number_works(void **state)
     for (i = 0; i < requests; i++) {
         const fre_plan_request r = random_request();
         const clock_t begun = clock();
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_plan p;
         fre_status st = fre_plan_make(&p, &r, &err);
 

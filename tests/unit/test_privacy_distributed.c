@@ -493,7 +493,7 @@ static fre_mechanism usual(void)
 static fre_account account(const fre_mechanism *m, double eps)
 {
     fre_account a = {.delta = -1};
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     if (fre_joint_delta(&a, m, eps, &err) != FRE_OK)
         print_error("%s\n", err.text);
@@ -712,7 +712,7 @@ static void small_epsilons_of_a_replacement(void **state)
 static void refused(const fre_mechanism *m, const char *words)
 {
     fre_account a, before;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(&a, 0x5a, sizeof a);
     before = a;

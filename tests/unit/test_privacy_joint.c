@@ -794,7 +794,7 @@ static void refused(const fre_mechanism *m, double eps, double split, fre_status
                     const char *words)
 {
     fre_account a, before;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(&a, 0x5a, sizeof a);
     before = a;
@@ -808,7 +808,7 @@ static void bad_input_is_refused(void **state)
 {
     fre_mechanism m = usual(), good = usual();
     fre_account a, before;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     refused(&good, 0, 1, FRE_E_USAGE, "--epsilon");

@@ -33,7 +33,7 @@ static fre_plan_request request(double epsilon, double p, double v)
 static fre_plan plan_of(const fre_plan_request *r)
 {
     fre_plan p;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st = fre_plan_make(&p, r, &err);
 
     if (st != FRE_OK)
@@ -45,7 +45,7 @@ static fre_plan plan_of(const fre_plan_request *r)
 static void refused(const fre_plan_request *r, fre_status st, const char *words)
 {
     static fre_plan p, before;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(&p, 0x5a, sizeof p);
     memcpy(&before, &p, sizeof p);
@@ -164,7 +164,7 @@ static void low_rates_exhaust_delta(void **state)
 static double proposed(const fre_plan_request *r, const char *words)
 {
     fre_plan p;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const char *at;
 
     assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);
@@ -568,7 +568,7 @@ static void dummies_are_bounded(void **state)
     fre_plan_request r = distributed(8, 0.5, 4);
     fre_plan p = plan_of(&r);
     double need = p.expected_dummies, offered;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     r.max_dummies = need;
@@ -823,7 +823,7 @@ static void extremes_end(void **state)
     for (n = 0; n < 90; n++) {
         int i = 101 * n % 1021; /* spread over all combinations */
         fre_plan_request r = request(epsilons[i % 4], rates[i / 4 % 4], 0);
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_plan p;
 
         r.delta = deltas[i / 16 % 4];

@@ -29,7 +29,7 @@ static fre_plan_request request(double epsilon)
 static fre_plan plan_of(const fre_plan_request *r)
 {
     fre_plan p;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st = fre_plan_make(&p, r, &err);
 
     if (st != FRE_OK)
@@ -419,7 +419,7 @@ static void paper_defaults_and_variants(void **state)
 static void refused(const fre_plan_request *r, fre_status st, const char *words)
 {
     static fre_plan p, before;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(&p, 0x5a, sizeof p);
     before = p;
@@ -488,7 +488,7 @@ static void bad_numbers_are_refused(void **state)
 static double proposed_at(const fre_plan_request *r, const char *words)
 {
     fre_plan p;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const char *at;
 
     assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);
@@ -501,7 +501,7 @@ static double proposed_at(const fre_plan_request *r, const char *words)
 static double proposed(const fre_plan_request *r, const char *flag)
 {
     fre_plan p;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const char *at;
 
     assert_int_equal(fre_plan_make(&p, r, &err), FRE_E_INFEASIBLE);

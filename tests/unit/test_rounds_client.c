@@ -56,7 +56,7 @@ static fre_status spend(void *ctx, const fre_collection_id *id, double epsilon, 
 static void open_world(world *w, const fre_collection *c, uint64_t seed)
 {
     sample keys = w->s;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(w, 0, sizeof *w);
     w->s = keys;
@@ -827,7 +827,7 @@ static void test_terms_without_their_claim(void **state)
     sample s;
     fre_collection c = small_collection(&s);
     fre_terms *t = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     (void)state;
     c.sigma /= 100;

@@ -31,7 +31,7 @@ static fre_bytes name_of(const uint32_t *i)
 static void set_up_as(world *w, const fre_collection *c, const fre_relay_opts *opts, uint64_t seed)
 {
     const fre_closed closed = {.time = 2000, .evaluations = 0};
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     w->relay = NULL;
     w->marks = w->roll_parts = 0;

@@ -98,7 +98,7 @@ static fre_simulate_opts options(void)
 static fre_simulation *run(const fre_simulate_opts *o)
 {
     fre_simulation *s = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const fre_status st = fre_simulate(&s, o, &err);
 
     if (st != FRE_OK)
@@ -321,7 +321,7 @@ static void test_users(void **state)
 static void expect(fre_status wanted, const fre_simulate_opts *o, const char *word)
 {
     fre_simulation *s = NULL;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     assert_int_equal(fre_simulate(&s, o, &err), wanted);
     assert_null(s);

@@ -93,7 +93,7 @@ static void every_byte_counts(void **state)
         for (unsigned bit = 0; bit < 8; bit++) {
             fre_collection back;
             fre_collection_id other;
-            fre_err err = {""};
+            fre_err err = {.text = ""};
 
             memset(&back, 0xa5, sizeof back);
             b.p[i] ^= (uint8_t)(1u << bit);
@@ -253,7 +253,7 @@ static void rules_are_enforced(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof bads / sizeof bads[0]; i++) {
         fre_collection c = good();
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_buf b;
 
         fre_buf_init(&b, SAMPLE_MAX);
@@ -312,7 +312,7 @@ static void addresses(void **state)
         assert_int_equal(fre_collection_validate(&c, NULL), FRE_OK);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         memset(c.tag_url, 0, sizeof c.tag_url);
         strcpy(c.tag_url, wrong[i]);
@@ -351,7 +351,7 @@ static void read_back(const fre_collection *c)
     fre_collection back;
     fre_collection_id a, b;
     fre_buf text;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     fre_buf_init(&text, SAMPLE_MAX);
     assert_int_equal(fre_collection_to_json(&text, c, NULL), FRE_OK);
@@ -402,7 +402,7 @@ static void must_refuse_json(const char *from, const char *to, const char *word)
     const fre_collection c = good();
     fre_collection back;
     fre_buf text, changed;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     const char *at;
 
     fre_buf_init(&text, SAMPLE_MAX);
@@ -519,7 +519,7 @@ static void claims_are_checked(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fre_collection c = good();
         fre_account a = {.epsilon = -1};
-        fre_err err = {""};
+        fre_err err = {.text = ""};
         fre_status st;
 
         c.sigma = sound.sigma;
@@ -578,7 +578,7 @@ static void plans_become_collections(void **state)
         fre_mechanism m;
         fre_plan_request r;
         fre_plan p;
-        fre_err err = {""};
+        fre_err err = {.text = ""};
 
         fre_plan_request_init(&r);
         r.dist.cover = i % 2 == 0;

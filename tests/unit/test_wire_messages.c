@@ -15,7 +15,7 @@
 static fre_status recode_copy(const sample *s, fre_wire_type type, fre_bytes in, fre_buf *out)
 {
     uint8_t *copy = malloc(in.n > 0 ? in.n : 1);
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st;
 
     assert_non_null(copy);

@@ -141,7 +141,7 @@ static void must_not_open(const sample *s, fre_wire_type type, const fre_hpke_ke
 {
     fre_contribution back;
     fre_buf plain;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
 
     memset(&back, 0xa5, sizeof back);
     fre_buf_init(&plain, SAMPLE_MAX);

@@ -36,6 +36,21 @@ int fre_status_exit_code(fre_status s)
     return 70; /* EX_SOFTWARE: a value outside the list is a bug of ours */
 }
 
+/* "{sampling_rate}" at text: the name's length; 0: none starts there. */
+static size_t param_at(char name[FRE_PARAM_BYTES], const char *text)
+{
+    size_t n;
+
+    if (text[0] != '{')
+        return 0;
+    n = strspn(text + 1, "abcdefghijklmnopqrstuvwxyz0123456789_");
+    if (n == 0 || n >= FRE_PARAM_BYTES || text[1 + n] != '}')
+        return 0;
+    memcpy(name, text + 1, n);
+    name[n] = '\0';
+    return n;
+}
+
 fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...)
 {
     va_list ap;
@@ -45,7 +60,36 @@ fre_status fre_fail(fre_err *err, fre_status s, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(err->text, sizeof err->text, fmt, ap);
     va_end(ap);
+    err->field[0] = '\0';
+    for (const char *p = err->text; (p = strchr(p, '{')) && param_at(err->field, p) == 0;)
+        p++;
     return s;
+}
+
+const char *fre_param_render(char *out, size_t n, const char *text, fre_param_name *name)
+{
+    char param[FRE_PARAM_BYTES], shown[2 * FRE_PARAM_BYTES];
+    size_t used = 0;
+
+    while (*text && used + 1 < n) {
+        const size_t len = param_at(param, text);
+        const char *part = text;
+        size_t n_part = 1;
+
+        if (len > 0 && (!name || name(shown, sizeof shown, param))) {
+            part = name ? shown : param;
+            n_part = strlen(part);
+            text += len + 1; /* and its closing brace, below */
+        }
+        if (n_part > n - 1 - used)
+            break;
+        memcpy(out + used, part, n_part);
+        used += n_part;
+        text++;
+    }
+    if (n > 0)
+        out[used] = '\0';
+    return out;
 }
 
 void fre_percent(char out[FRE_PERCENT_BYTES], double share)

@@ -304,7 +304,7 @@ fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *
         const uint64_t repaired = c->stats.invalid;
         fre_value v[FRE_ROLES] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
         fre_raw raw = {NULL, 0, 0};
-        fre_err why = {""};
+        fre_err why = {.text = ""};
         bool got = true, skip = false;
         fre_status st = fre_corpus_take(c, &got, &raw, &why);
 

@@ -203,7 +203,7 @@ fre_status fre_survey_add_npy_row(fre_survey *s, const float *x, const fre_npy *
     const size_t dim = fre_npy_dim(npy);
     size_t len = 0;
     const char *user = users ? fre_names_view(users, i, &len) : NULL;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
 
     if (users && !user)
         (void)fre_fail(&why, FRE_E_DATA, "row %zu: its user is missing", i + 1);

@@ -344,7 +344,7 @@ static fre_status encode_batch(void *ctx, uint64_t b)
     call *c = ctx;
     size_t first = c->batch[b], n = c->batch[b + 1] - first;
     fre_model_ctx *x = NULL;
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st;
 
     if (fre_interrupted()) {

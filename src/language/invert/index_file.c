@@ -74,7 +74,7 @@ static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const fre_input *corp
 {
     const char *end = ending(path);
     const fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
-    fre_err why = {{0}};
+    fre_err why = {.text = ""};
     const fre_status st = fre_input_sha256(out, corpus, salt, &why);
 
     return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);

@@ -30,7 +30,7 @@ fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err)
     fre_corpus *corpus = NULL;
     fre_record first;
     bool more;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st = fre_input_open(&in, path, true, &why);
 
     if (st == FRE_OK)
@@ -47,7 +47,7 @@ fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err)
 
 fre_status inv_corpus_again(fre_corpus *corpus, fre_err *err)
 {
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     const fre_status st = fre_corpus_again(corpus, no_salt, &why);
 
     return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);

@@ -206,7 +206,7 @@ static fre_status run_some(void *ctx, uint64_t at)
     line *lines = calloc(n, sizeof *lines);
     choice *room = calloc(c->how->top_k + 1, sizeof *room);
     float *logits = malloc((size_t)n * vocab * sizeof *logits);
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st = FRE_E_NOMEM;
 
     if (lines && room && logits)

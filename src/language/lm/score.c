@@ -218,7 +218,7 @@ static fre_status run_batch(void *ctx, uint64_t at)
     size_t n = c->batch[at + 1] - c->batch[at], tokens = 0;
     fre_model_ctx *x = lm_borrow(c->lm);
     batch b = {0};
-    fre_err err = {{0}};
+    fre_err err = {.text = ""};
     fre_status st;
 
     for (size_t i = 0; i < n; i++)

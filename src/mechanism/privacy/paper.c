@@ -316,7 +316,7 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_plan best;
     fre_status st = check(&p->request, err), last_st = FRE_OK;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
 
     if (st != FRE_OK)
         return st;

@@ -292,7 +292,7 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
     fre_mechanism m;
     fre_account a;
     fre_share_cell cell;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st;
 
     if (!c)

@@ -66,7 +66,7 @@ static fre_status settle(curator_run *r, fre_release *rel, fre_status st, const 
 static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st = FRE_OK;
 
     if (o->ledger_default)
@@ -110,7 +110,7 @@ fre_status curator_ledger_look(curator_run *r, fre_release *rel, const fre_ledge
                                fre_err *err)
 {
     fre_ledger_spend spend;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st;
 
     if (!r->books)
@@ -151,7 +151,7 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
 fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
 {
     fre_ledger_spend spend = spend_of(r);
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st;
 
     if (!r->books)
@@ -164,7 +164,7 @@ fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
 
 void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
 {
-    fre_err why = {""};
+    fre_err why = {.text = ""};
 
     if (!rel->recorded)
         return;

@@ -74,7 +74,7 @@ static fre_status open_texts(curator_run *r, fre_input *in, fre_err *err)
 static fre_status open_inputs(curator_run *r, fre_err *err)
 {
     fre_input *in = NULL;
-    fre_err why = {{0}};
+    fre_err why = {.text = ""};
     fre_status st = fre_input_open(&in, r->opts->input, false, err);
 
     if (st == FRE_OK)

@@ -161,17 +161,25 @@ static json_t *model_json(const char *name, const uint8_t *sha)
                 : json_pack("{s:s}", "sha256", hex);
 }
 
+/* Parameters as release.json itself names them. */
+static json_t *warning_json(const char *text)
+{
+    char named[4 * FRE_ERR_BYTES];
+
+    return json_string(fre_param_render(named, sizeof named, text, NULL));
+}
+
 static json_t *warnings_json(const fre_folder *r)
 {
     json_t *a = json_array();
     int bad = a ? 0 : 1;
 
     for (size_t i = 0; !bad && i < r->plan->n_warnings; i++)
-        bad = json_array_append_new(a, json_string(r->plan->warnings[i]));
+        bad = json_array_append_new(a, warning_json(r->plan->warnings[i]));
     for (size_t i = 0; !bad && i < r->n_warnings; i++)
-        bad = json_array_append_new(a, json_string(r->warning[i]));
+        bad = json_array_append_new(a, warning_json(r->warning[i]));
     if (!bad && r->n == 0)
-        bad = json_array_append_new(a, json_string(FRE_FOLDER_NO_CELL));
+        bad = json_array_append_new(a, warning_json(FRE_FOLDER_NO_CELL));
     if (!bad)
         return a;
     json_decref(a);

@@ -174,7 +174,7 @@ static fre_status load(evaluate_synthetic *s, const char *path, fre_err *err)
     fre_corpus *c = NULL;
     fre_record rec;
     bool go_on = true;
-    fre_err why = {""};
+    fre_err why = {.text = ""};
     fre_status st = fre_corpus_open(&c, path, &opts, &why);
 
     while (st == FRE_OK) {

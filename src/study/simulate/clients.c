@@ -277,7 +277,7 @@ static fre_status job(void *ctx, uint64_t chunk)
     const crowd *w = ctx;
     simulate_run *s = w->s;
     const uint64_t first = chunk * CHUNK;
-    fre_err err = {""};
+    fre_err err = {.text = ""};
     fre_status st = FRE_OK;
     uint64_t i = first;
 
