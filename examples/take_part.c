@@ -1,4 +1,4 @@
-/* examples/take_part.c - a user's device in the distributed mode: the calls of fre/rounds.h in their
+/* examples/take_part.c - a user's device in the distributed mode: the calls of fre/parties.h in their
  * order, in the functions that begin with device_.  So that it runs by itself, 280 devices, the relay
  * and both servers are in this one program, and the network is a function call: a real device has
  * post() send over HTTP instead, and asks its system for the time.
@@ -6,7 +6,7 @@
  *   cc take_part.c $(pkg-config --cflags --libs fre-e2t) -o take_part
  *   ./take_part
  */
-#include <fre/rounds.h>
+#include <fre/parties.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define GROUPS 3u    /* texts that many have ... */
 #define GROUP 80u    /* ... and how many */
 #define DEVICES 280u /* the other 40 have a text that nobody else has */
-#define ROUNDS 3u    /* in each phase; a device needs two of its own choosing */
+#define STEPS 3u    /* in each phase; a device needs two of its own choosing */
 
 static void must(fre_status st, const fre_err *err)
 {
@@ -294,13 +294,13 @@ int main(void)
         hosts[i] = device_host(&devices[i]);
         device_begin(&devices[i], &hosts[i], terms);
     }
-    for (int64_t now = c.open; now < c.open + ROUNDS; now++)
+    for (int64_t now = c.open; now < c.open + STEPS; now++)
         for (uint32_t i = 0; i < DEVICES; i++)
             device_wakes(&devices[i], &s, now);
     servers_talk(&s, c.tags_close);
     for (uint32_t i = 0; i < DEVICES; i += 7)
         device_restart(&devices[i], &hosts[i], terms);
-    for (int64_t now = c.tags_close; now < c.tags_close + ROUNDS; now++)
+    for (int64_t now = c.tags_close; now < c.tags_close + STEPS; now++)
         for (uint32_t i = 0; i < DEVICES; i++)
             device_wakes(&devices[i], &s, now);
     servers_talk(&s, c.shares_close);

@@ -1,10 +1,10 @@
 /** fre/simulate.h - a whole collection without a network: clients, relay and both servers of
- * rounds.h in one process, every message made, sealed, sent and opened as it would be, under a
+ * parties.h in one process, every message made, sealed, sent and opened as it would be, under a
  * simulated clock; from a file of texts (or of embeddings) to a folder with private texts.
  *
  * A client is a user of the input with its first cells_per_user distinct texts, or one row of it.
  * Clients are made, run and dropped; between their two contacts only their saved state is kept.
- * They work on all threads; each server, as rounds.h wants it, on one at a time.  With a seed the
+ * They work on all threads; each server, as parties.h wants it, on one at a time.  With a seed the
  * release does not depend on the number of threads.
  *
  * One process holds all keys, coins and texts here: this is for studies.  The release is what a
@@ -18,8 +18,8 @@
 #include <fre/embed.h>
 #include <fre/folder.h>
 #include <fre/invert.h>
+#include <fre/parties.h>
 #include <fre/privacy.h>
-#include <fre/rounds.h>
 #include <fre/sharing.h>
 #include <fre/survey.h>
 

@@ -3,7 +3,7 @@
 #include "bench.h"
 
 #include <fre/oprf.h>
-#include <fre/rounds.h>
+#include <fre/parties.h>
 #include <fre/seal.h>
 #include <fre/sharing.h>
 
@@ -359,7 +359,8 @@ static fre_status count(state *b)
     counting *c = &b->c;
 
     memcpy(c->counted, c->as_came, REPORTS * sizeof *c->counted);
-    return fre_rounds_count(c->counted, REPORTS, 50, NULL) == REPORTS / 5 ? FRE_OK : FRE_E_INTERNAL;
+    return fre_parties_count(c->counted, REPORTS, 50, NULL) == REPORTS / 5 ? FRE_OK
+                                                                           : FRE_E_INTERNAL;
 }
 
 /* ---- timing ------------------------------------------------------------------------------ */

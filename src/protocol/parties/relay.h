@@ -1,0 +1,73 @@
+/* Inside the relay. */
+#ifndef FRE_PARTIES_RELAY_H
+#define FRE_PARTIES_RELAY_H
+
+#include "parties_private.h"
+
+/* What is known of one client: nothing that a message holds. */
+typedef struct relay_client {
+    uint8_t key[PARTIES_HASH_BYTES]; /* hash of its name */
+    uint8_t ask[PARTIES_HASH_BYTES]; /* hash of its exchange, zero: none yet */
+    uint16_t reports, shares;
+} relay_client;
+
+/* Marks of the shares that were taken, from their coming until S_tag has them. */
+typedef struct relay_roll {
+    fre_mark *mark;
+    size_t n, cap;
+    uint32_t parts, next; /* parts: 0 before the flush; next: not settled yet */
+} relay_roll;
+
+struct fre_relay {
+    parties_base base;
+    fre_sign_sk sk; /* SECRET */
+    fre_relay_opts opts;
+    size_t ask_bytes; /* size of every exchange */
+
+    relay_client *client;
+    size_t clients, client_cap;
+    parties_table names;                                 /* key -> place in client */
+    uint64_t all_clients, reporting, sharing, exchanges; /* numbers, kept to the end */
+
+    /* The mix: sealed messages of one size in the order of arrival; shuffled when the flush begins.
+     * What is behind the last part that isn't settled is given back. */
+    fre_wire_type mixing; /* FRE_WIRE_REPORT or FRE_WIRE_SHARE */
+    uint8_t *mix;
+    size_t mixed, mix_cap; /* messages; mixed: also those that were given back */
+    parties_table seen;    /* hashes of what was taken in this phase */
+    uint64_t reports, shares;
+    relay_roll roll;
+
+    uint32_t parts, part_size; /* of the flush under way; 0: none */
+    uint32_t settled;
+    uint8_t *done; /* a byte a part */
+    bool handed;   /* S_syn has all of this phase */
+
+    fre_buf closed, list, void_statement;
+    fre_buf *release;
+    uint32_t release_parts, release_got;
+};
+
+/* What may be known of the mix after the collection: nothing. */
+void relay_forget_mix(fre_relay *x);
+/* Messages of the mix that are still in memory, the first ones. */
+size_t relay_held(const fre_relay *x);
+/* Ends it: everything but what is published is wiped. */
+void relay_end(fre_relay *x, fre_stage stage);
+
+/* ---- relay_roll.c ----------------------------------------------------------------------------- */
+
+void relay_roll_wipe(relay_roll *r);
+/* Room for one more, so that relay_roll_put can't fail. */
+fre_status relay_roll_reserve(relay_roll *r);
+void relay_roll_put(relay_roll *r, const fre_mark *mark);
+/* No more come: in their order, each once, in parts; FRE_E_LIMIT: too many. */
+fre_status relay_roll_close(relay_roll *r, uint32_t part_max);
+/* The next part, to S_tag. */
+fre_status relay_roll_post(const fre_relay *x, fre_outbox *out, uint64_t cookie);
+/* That part is settled. */
+void relay_roll_answered(relay_roll *r, uint64_t index);
+void relay_roll_save(parties_out *o, const relay_roll *r);
+void relay_roll_load(parties_in *in, relay_roll *r, uint32_t part_max, fre_status *st);
+
+#endif /* FRE_PARTIES_RELAY_H */

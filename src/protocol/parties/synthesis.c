@@ -1,0 +1,412 @@
+/* parties/synthesis.c - S_syn: its life, its clock, what it sends. */
+#include "synthesis.h"
+
+enum { COOKIE_LIST = 1, COOKIE_SETS, COOKIE_OPEN, COOKIE_RELEASE };
+
+/* ---- life ------------------------------------------------------------------------------------- */
+
+static void free_cells(fre_synthesis *x)
+{
+    for (uint32_t i = 0; x->cell && i < x->list.n; i++) {
+        if (x->cell[i].centroid)
+            fre_wipe(x->cell[i].centroid, x->base.w.c.dim * sizeof *x->cell[i].centroid);
+        free(x->cell[i].centroid);
+    }
+    free(x->cell);
+    x->cell = NULL;
+}
+
+void synthesis_forget(fre_synthesis *x)
+{
+    free_cells(x);
+    if (x->entry)
+        fre_wipe(x->entry, x->entry_cap * sizeof *x->entry);
+    free(x->entry);
+    x->entry = NULL;
+    x->entries = x->entry_cap = 0;
+    free(x->member);
+    x->member = NULL;
+    x->members = 0;
+    synthesis_records_wipe(&x->records);
+    synthesis_plan_wipe(&x->sets);
+    synthesis_plan_wipe(&x->open);
+    synthesis_batch_wipe(&x->reports);
+    synthesis_batch_wipe(&x->shares);
+}
+
+void fre_synthesis_free(fre_synthesis *x)
+{
+    if (!x)
+        return;
+    synthesis_forget(x);
+    fre_buf_wipe(&x->statement);
+    fre_buf_wipe(&x->list_message);
+    for (uint32_t i = 0; i < x->release_parts; i++)
+        fre_buf_wipe(&x->release[i]);
+    free(x->release);
+    parties_base_wipe(&x->base);
+    fre_wipe(x, sizeof *x);
+    free(x);
+}
+
+fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason)
+{
+    fre_status st = parties_cancel(&x->base, reason, &x->keys.sign);
+
+    if (st != FRE_OK)
+        return st;
+    synthesis_forget(x);
+    parties_forget(&x->base);
+    x->base.stage = FRE_STAGE_VOID;
+    return FRE_OK;
+}
+
+static fre_status begin(fre_synthesis **out, const fre_collection *c,
+                        const fre_synthesis_keys *keys, fre_err *err)
+{
+    fre_synthesis *x;
+
+    if (memcmp(keys->seal.pk.b, c->syn_seal.b, sizeof c->syn_seal.b) != 0)
+        return fre_fail(err, FRE_E_KEY, "the seal key of S_syn is not the collection's");
+    if (memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)
+        return fre_fail(err, FRE_E_KEY, "the signing key of S_syn is not the collection's");
+    x = calloc(1, sizeof *x);
+    if (!x)
+        return FRE_E_NOMEM;
+    x->keys = *keys;
+    x->part_bytes = SYNTHESIS_PART_BYTES;
+    fre_buf_init(&x->statement, FRE_RELEASE_STATEMENT_MAX);
+    fre_buf_init(&x->list_message, FRE_WIRE_MESSAGE_MAX);
+    *out = x;
+    return FRE_OK;
+}
+
+fre_status fre_synthesis_new(fre_synthesis **out, const fre_collection *c,
+                             const fre_synthesis_keys *keys, fre_bytes statement, fre_rng *rng,
+                             fre_err *err)
+{
+    fre_synthesis *x = NULL;
+    fre_status st;
+
+    if (!out || !c || !keys || !rng || (!statement.p && statement.n > 0) ||
+        statement.n > FRE_RELEASE_STATEMENT_MAX)
+        return FRE_E_ARG;
+    st = begin(&x, c, keys, err);
+    if (st != FRE_OK)
+        return st;
+    st = parties_base_init(&x->base, c, FRE_ROLE_SYN, rng, err);
+    if (st == FRE_OK && statement.n > 0)
+        st = fre_buf_append(&x->statement, statement.p, statement.n);
+    if (st == FRE_OK && c->one_shot)
+        x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
+    if (st == FRE_OK)
+        *out = x;
+    else
+        fre_synthesis_free(x);
+    return st;
+}
+
+fre_status fre_synthesis_load(fre_synthesis **out, const fre_collection *c,
+                              const fre_synthesis_keys *keys, fre_bytes state, fre_err *err)
+{
+    fre_synthesis *x = NULL;
+    fre_status st;
+
+    if (!out || !c || !keys)
+        return FRE_E_ARG;
+    st = begin(&x, c, keys, err);
+    if (st != FRE_OK)
+        return st;
+    st = parties_base_blank(&x->base, c, FRE_ROLE_SYN, err);
+    if (st == FRE_OK)
+        st = synthesis_load(x, state, err);
+    if (st == FRE_OK)
+        *out = x;
+    else
+        fre_synthesis_free(x);
+    return st;
+}
+
+bool synthesis_find(const fre_synthesis *x, const fre_tag *tag, uint32_t *index)
+{
+    return x->cell && fre_list_index(&x->list, tag, index);
+}
+
+/* ---- time ------------------------------------------------------------------------------------- */
+
+static void advance(fre_synthesis *x, int64_t now)
+{
+    const fre_collection *c = &x->base.w.c;
+
+    parties_clock(&x->base, now);
+    now = x->base.now;
+    if (now >= c->end) {
+        synthesis_forget(x);
+        parties_end(&x->base);
+        fre_wipe(&x->keys, sizeof x->keys);
+        if (x->base.stage != FRE_STAGE_DONE)
+            x->base.stage = FRE_STAGE_VOID;
+    }
+    if (x->base.stage == FRE_STAGE_WAITING && now >= c->open)
+        x->base.stage = FRE_STAGE_TAGS;
+    if (x->base.stage == FRE_STAGE_TAGS && now >= c->tags_close)
+        x->base.stage = FRE_STAGE_COUNTING;
+}
+
+static bool whole(const synthesis_batch *b)
+{
+    return b->count > 0 && b->got == b->count;
+}
+
+static fre_status begin_sums(fre_synthesis *x)
+{
+    synthesis_choose_sets(x);
+    x->base.stage = FRE_STAGE_SUMMING;
+    return FRE_OK;
+}
+
+/* One step that needs no message; *moved: there may be another. */
+static fre_status step(fre_synthesis *x, bool *moved)
+{
+    const fre_stage stage = x->base.stage;
+    fre_status st = FRE_OK;
+
+    *moved = false;
+    if (stage == FRE_STAGE_COUNTING && whole(&x->reports)) {
+        st = synthesis_count(x);
+    } else if (stage == FRE_STAGE_SHARES && x->list.n == 0) {
+        st = synthesis_release(x);
+    } else if (stage == FRE_STAGE_SHARES && (x->base.w.c.one_shot || whole(&x->shares))) {
+        st = begin_sums(x);
+    } else if (stage == FRE_STAGE_SUMMING && !x->opening) {
+        if (!x->sets.start)
+            st = synthesis_plan_sets(x);
+        if (st == FRE_OK && x->sets.next == x->sets.parts) {
+            synthesis_choose_open(x);
+            *moved = true;
+        }
+    } else if (stage == FRE_STAGE_SUMMING) {
+        if (!x->open.start)
+            st = synthesis_plan_open(x);
+        if (st == FRE_OK && x->open.next == x->open.parts)
+            st = synthesis_release(x);
+    }
+    *moved = st == FRE_OK && (*moved || x->base.stage != stage);
+    return st;
+}
+
+static fre_status progress(fre_synthesis *x)
+{
+    bool moved = true;
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK && moved)
+        st = step(x, &moved);
+    return st;
+}
+
+/* ---- messages --------------------------------------------------------------------------------- */
+
+static fre_status cancelled(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+{
+    fre_cancel m;
+    fre_buf receipt;
+    fre_status st = fre_cancel_decode(&m, &x->base.w, in, NULL);
+
+    if (st != FRE_OK)
+        return parties_reject_status(&x->base, reply, why, st);
+    if (m.by == x->base.role)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_MALFORMED);
+    if (x->base.stage == FRE_STAGE_DONE) /* what is released stays */
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_EXPIRED);
+    st = parties_receipt(&x->base, &receipt);
+    if (st == FRE_OK) {
+        synthesis_forget(x);
+        parties_forget(&x->base);
+        x->base.stage = FRE_STAGE_VOID;
+        x->base.cancelled = true;
+        st = parties_remember(&x->base, reply, why, in, &receipt);
+    }
+    fre_buf_wipe(&receipt);
+    return st;
+}
+
+fre_status fre_synthesis_handle(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
+                                int64_t now)
+{
+    fre_collection_id id;
+    fre_wire_type type;
+    fre_status st;
+
+    if (!x || !reply || !in.p)
+        return FRE_E_ARG;
+    advance(x, now);
+    if (x->base.now >= x->base.w.c.end)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_EXPIRED);
+    if (parties_repeat(&x->base, reply, why, in, &st))
+        return st;
+    if (x->base.cancelled)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_CANCELLED);
+    st = fre_wire_peek(&type, &id, in);
+    if (st != FRE_OK)
+        return parties_reject_status(&x->base, reply, why, st);
+    if (type == FRE_WIRE_FLUSH)
+        return synthesis_flush(x, reply, why, in);
+    if (type == FRE_WIRE_CANCEL)
+        return cancelled(x, reply, why, in);
+    return parties_reject(&x->base, reply, why, FRE_REJECTED_MALFORMED);
+}
+
+/* ---- outbox ----------------------------------------------------------------------------------- */
+
+static fre_status post_list(const fre_synthesis *x, fre_outbox *out)
+{
+    fre_status st = FRE_OK;
+
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role <= FRE_ROLE_RELAY; role++)
+        if (x->list_to & 1u << role)
+            st = parties_post_bytes(out, (fre_role)role, PARTIES_COOKIE(COOKIE_LIST, role),
+                                    parties_buf_view(&x->list_message));
+    return st;
+}
+
+static fre_status post_part(const fre_synthesis *x, fre_outbox *out)
+{
+    const uint64_t cookie = x->opening ? PARTIES_COOKIE(COOKIE_OPEN, x->open.next)
+                                       : PARTIES_COOKIE(COOKIE_SETS, x->sets.next);
+    fre_outbox_item *item = parties_post(out, FRE_ROLE_TAG, cookie);
+    fre_status st;
+
+    if (!item)
+        return FRE_E_NOMEM;
+    st = x->opening ? synthesis_encode_open(x, &item->message)
+                    : synthesis_encode_sets(x, &item->message);
+    if (st != FRE_OK)
+        parties_post_undo(out);
+    return st;
+}
+
+fre_status fre_synthesis_tick(fre_synthesis *x, fre_outbox *out, int64_t now)
+{
+    fre_status st;
+
+    if (!x || !out)
+        return FRE_E_ARG;
+    advance(x, now);
+    if (x->base.now >= x->base.w.c.end)
+        return FRE_OK;
+    st = progress(x);
+    if (st == FRE_OK && x->base.stage == FRE_STAGE_VOID)
+        return parties_post_cancel(&x->base, out);
+    if (st == FRE_OK)
+        st = post_list(x, out);
+    /* S_tag can't take sets before it has the list. */
+    if (st == FRE_OK && x->base.stage == FRE_STAGE_SUMMING && !(x->list_to & 1u << FRE_ROLE_TAG))
+        st = post_part(x, out);
+    if (st == FRE_OK && x->release_next < x->release_parts)
+        st =
+            parties_post_bytes(out, FRE_ROLE_RELAY, PARTIES_COOKIE(COOKIE_RELEASE, x->release_next),
+                               parties_buf_view(&x->release[x->release_next]));
+    return st;
+}
+
+/* The list to a role: S_tag's refusal ends it, since there will be no sums. */
+static fre_status list_answered(fre_synthesis *x, unsigned role, parties_verdict verdict,
+                                fre_bytes reply)
+{
+    fre_rejection code;
+
+    if (role > FRE_ROLE_RELAY || !(x->list_to & 1u << role) ||
+        (verdict != PARTIES_RECEIVED && verdict != PARTIES_REFUSED))
+        return FRE_OK;
+    if (verdict == PARTIES_REFUSED && role == FRE_ROLE_TAG && x->base.stage != FRE_STAGE_DONE) {
+        if (fre_rejection_decode(&code, reply, NULL) != FRE_OK || code != FRE_REJECTED_REPLAYED)
+            return synthesis_void(x, FRE_CANCEL_DISAGREE);
+    }
+    x->list_to &= ~(1u << role);
+    return FRE_OK;
+}
+
+static fre_status part_answered(fre_synthesis *x, synthesis_plan *p, uint64_t index,
+                                parties_verdict verdict, fre_bytes reply)
+{
+    if (x->base.stage != FRE_STAGE_SUMMING || (p == &x->open) != x->opening || !p->start ||
+        index != p->next || index >= p->parts)
+        return FRE_OK;
+    if (verdict == PARTIES_REFUSED)
+        synthesis_refused(x, p);
+    if (verdict != PARTIES_MESSAGE)
+        return FRE_OK;
+    return p == &x->open ? synthesis_sum(x, reply) : synthesis_accepted(x, reply);
+}
+
+fre_status fre_synthesis_answered(fre_synthesis *x, uint64_t cookie, fre_bytes reply, int64_t now)
+{
+    parties_verdict verdict;
+    uint64_t index;
+
+    if (!x)
+        return FRE_E_ARG;
+    advance(x, now);
+    if (x->base.now >= x->base.w.c.end || parties_cancel_answered(&x->base, cookie, reply))
+        return FRE_OK;
+    verdict = parties_judge(reply);
+    index = PARTIES_COOKIE_INDEX(cookie);
+    switch (PARTIES_COOKIE_KIND(cookie)) {
+    case COOKIE_LIST:
+        return list_answered(x, (unsigned)index, verdict, reply);
+    case COOKIE_SETS:
+        return part_answered(x, &x->sets, index, verdict, reply);
+    case COOKIE_OPEN:
+        return part_answered(x, &x->open, index, verdict, reply);
+    case COOKIE_RELEASE:
+        if (index == x->release_next && index < x->release_parts &&
+            (verdict == PARTIES_RECEIVED || verdict == PARTIES_REFUSED))
+            x->release_next++;
+        return FRE_OK;
+    default:
+        return FRE_OK;
+    }
+}
+
+fre_status fre_synthesis_cancel(fre_synthesis *x, int64_t now)
+{
+    if (!x)
+        return FRE_E_ARG;
+    advance(x, now);
+    if (x->base.stage == FRE_STAGE_DONE || x->base.stage == FRE_STAGE_VOID)
+        return FRE_E_STATE;
+    return synthesis_void(x, FRE_CANCEL_OPERATOR);
+}
+
+/* ---- looks ------------------------------------------------------------------------------------ */
+
+fre_stage fre_synthesis_stage(const fre_synthesis *x)
+{
+    return x->base.stage;
+}
+
+const fre_counters *fre_synthesis_counters(const fre_synthesis *x)
+{
+    return &x->base.counters;
+}
+
+void fre_synthesis_count(fre_synthesis_counts *out, const fre_synthesis *x)
+{
+    *out = x->counts;
+}
+
+fre_bytes fre_synthesis_list_view(const fre_synthesis *x)
+{
+    return parties_buf_view(&x->list_message);
+}
+
+uint32_t fre_synthesis_release_parts(const fre_synthesis *x)
+{
+    return x->release_parts;
+}
+
+fre_bytes fre_synthesis_release_view(const fre_synthesis *x, uint32_t part)
+{
+    return part < x->release_parts ? parties_buf_view(&x->release[part]) : parties_view(NULL, 0);
+}

@@ -1,0 +1,514 @@
+/* parties/tagging_sums.c - S_tag's half of the sums: which seeds open, and the sums of exactly the
+ * sets that both servers agree on.  Each id once, each tag once. */
+#include "tagging.h"
+
+#include <fre/linalg.h>
+
+/* ---- the list --------------------------------------------------------------------------------- */
+
+fre_status tagging_cells_new(fre_tagging *x)
+{
+    uint64_t room = 0;
+
+    for (uint32_t i = 0; i < x->list.n; i++)
+        room += fre_list_at(&x->list, i).count;
+    /* calloc, not realloc: seeds must not be left behind in memory that was given back. */
+    x->cell = calloc(x->list.n, sizeof *x->cell);
+    x->member = calloc((size_t)room, sizeof *x->member);
+    if (!x->cell || !x->member) {
+        free(x->cell);
+        free(x->member);
+        x->cell = NULL;
+        x->member = NULL;
+        return FRE_E_NOMEM;
+    }
+    x->room = room;
+    return FRE_OK;
+}
+
+static bool same_list(const fre_list *a, const fre_list *b)
+{
+    return a->n == b->n && (a->n == 0 || memcmp(a->raw.p, b->raw.p, a->raw.n) == 0);
+}
+
+/* A counted report needs a tag, and a tag an evaluation: counts above that are not of reports, and
+ * would only lower each client's noise. */
+static bool counts_are_possible(const fre_tagging *x, const fre_list *l)
+{
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < l->n; i++)
+        total += fre_list_at(l, i).count;
+    return total <= x->evaluations;
+}
+
+/* Takes the list over; everything is undone on failure. */
+static fre_status keep_list(fre_tagging *x, fre_bytes in)
+{
+    const uint32_t bits = x->base.w.share_bits;
+    fre_status st = fre_buf_append(&x->list_message, in.p, in.n);
+
+    if (st == FRE_OK)
+        st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
+    if (st == FRE_OK && !x->base.w.c.one_shot)
+        st = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
+    if (st == FRE_OK && x->list.n > 0)
+        st = tagging_cells_new(x);
+    if (st == FRE_OK)
+        return FRE_OK;
+    x->base.w.share_bits = bits;
+    memset(x->base.w.list, 0, sizeof x->base.w.list);
+    fre_buf_wipe(&x->list_message);
+    x->list = (fre_list){.n = 0};
+    return st;
+}
+
+/* The first list. */
+static fre_status take_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+{
+    fre_buf receipt;
+    fre_status st = parties_receipt(&x->base, &receipt);
+
+    if (st == FRE_OK)
+        st = keep_list(x, in);
+    if (st == FRE_OK) {
+        tagging_padding_forget(x);
+        x->base.stage = FRE_STAGE_SHARES;
+        if (x->list.n == 0) {
+            tagging_forget(x);
+            x->base.stage = FRE_STAGE_DONE;
+        }
+        st = parties_remember(&x->base, reply, why, in, &receipt);
+    }
+    fre_buf_wipe(&receipt);
+    return st;
+}
+
+/* Signed once more: fine if it says the same; else S_syn tells different people different counts. */
+static fre_status second_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
+                              const fre_list *l)
+{
+    fre_buf receipt;
+    fre_status st;
+
+    if (!same_list(l, &x->list)) {
+        st = tagging_void(x, FRE_CANCEL_DISAGREE);
+        return st == FRE_OK ? parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES) : st;
+    }
+    st = parties_receipt(&x->base, &receipt);
+    if (st == FRE_OK)
+        st = parties_remember(&x->base, reply, why, in, &receipt);
+    fre_buf_wipe(&receipt);
+    return st;
+}
+
+fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+{
+    fre_list l;
+    fre_status st;
+
+    if (x->base.stage < FRE_STAGE_CLOSING)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
+    st = fre_list_decode(&l, &x->base.w, in, NULL);
+    if (st != FRE_OK)
+        return parties_reject_status(&x->base, reply, why, st);
+    if (x->base.stage == FRE_STAGE_DONE)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
+    if (x->list_message.n > 0)
+        return second_list(x, reply, why, in, &l);
+    if (!counts_are_possible(x, &l))
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
+    /* Nobody can have counted before all of the padding was there. */
+    st = x->base.stage == FRE_STAGE_CLOSING ? tagging_padding_draw(x) : FRE_OK;
+    if (st != FRE_OK)
+        return st;
+    if (x->padded < x->padding)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
+    return take_list(x, reply, why, in);
+}
+
+/* ---- parts ------------------------------------------------------------------------------------ */
+
+fre_rejection tagging_part_rejected(const fre_part *next, fre_part part)
+{
+    if (next->count > 0 && part.count != next->count)
+        return FRE_REJECTED_DISAGREES;
+    if (part.index < next->index)
+        return FRE_REJECTED_REPLAYED;
+    return part.index > next->index ? FRE_REJECTED_PHASE : FRE_NOT_REJECTED;
+}
+
+void tagging_part_done(fre_part *next, fre_part part)
+{
+    next->index = part.index + 1;
+    next->count = part.count;
+}
+
+bool tagging_sums_are_due(const fre_tagging *x)
+{
+    return x->list.n > 0 && x->base.now >= x->base.w.c.shares_close &&
+           (x->base.stage == FRE_STAGE_SHARES || x->base.stage == FRE_STAGE_SUMMING);
+}
+
+/* ---- sets -> accepted ------------------------------------------------------------------------- */
+
+/* What one message of sets would change, before any of it is. */
+typedef struct sets_work {
+    fre_id_set *set;   /* the answer, a set for a set */
+    uint32_t *cell;    /* of each, or UINT32_MAX */
+    fre_report_id *id; /* accepted ids, one set after another */
+    size_t *mark;      /* of each: its place in the roll, spent */
+    parties_table ids;
+    uint32_t sets, members, accepted;
+    uint64_t refused, strangers;
+    uint32_t last_cell;
+    fre_report_id last_id;
+} sets_work;
+
+static void sets_work_wipe(sets_work *w)
+{
+    free(w->set);
+    free(w->cell);
+    free(w->id);
+    free(w->mark);
+    parties_table_wipe(&w->ids);
+}
+
+static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets all)
+{
+    fre_set set;
+
+    *w = (sets_work){.sets = all.n, .last_cell = x->last_cell, .last_id = x->last_id};
+    while (fre_sets_next(&all, &set))
+        w->members += set.n;
+    w->set = calloc((size_t)w->sets + 1, sizeof *w->set);
+    w->cell = calloc((size_t)w->sets + 1, sizeof *w->cell);
+    w->id = calloc((size_t)w->members + 1, sizeof *w->id);
+    w->mark = calloc((size_t)w->members + 1, sizeof *w->mark);
+    if (!w->set || !w->cell || !w->id || !w->mark)
+        return FRE_E_NOMEM;
+    return parties_table_reserve(&w->ids, w->members);
+}
+
+/* Seed of one member into the next free place, if the relay carried it, it opens, and its id is new.
+ * Each mark once: who knows two keys can seal one seed that opens under both. */
+static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
+                              const fre_set_member *m, bool *taken)
+{
+    tagging_member *place = &x->member[x->members + w->accepted];
+    uint8_t key[PARTIES_HASH_BYTES];
+    fre_mark mark;
+    size_t at;
+    fre_status st;
+
+    *taken = false;
+    fre_mark_seed(&mark, &x->base.w, &m->seed);
+    if (!tagging_roll_find(&x->roll, &mark, &at)) {
+        w->strangers++;
+        return FRE_OK;
+    }
+    parties_hash(key, &x->base, parties_view(m->id.b, sizeof m->id.b));
+    if (parties_table_find(&x->ids, key) || parties_table_find(&w->ids, key))
+        return FRE_OK;
+    st = fre_seed_open(&place->seed, &x->base.w, &x->keys.seal, tag, &m->id, &m->seed);
+    if (st != FRE_OK) /* all but REFUSED and DATA are ours */
+        return fre_rejection_of(st) == FRE_REJECTED_UNAVAILABLE ? st : FRE_OK;
+    place->id = m->id;
+    w->mark[w->accepted] = at;
+    w->id[w->accepted++] = m->id;
+    x->roll.spent[at] = 1;
+    parties_table_insert(&w->ids, key, 0);
+    *taken = true;
+    return FRE_OK;
+}
+
+/* One set.  *ordered: false if it does not follow the one before, over all parts. */
+static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_set *set,
+                           bool *ordered)
+{
+    uint32_t cell, room = 0, n = 0;
+    fre_status st = FRE_OK;
+
+    w->set[i] = (fre_id_set){.tag = set->tag, .n = 0, .id = &w->id[w->accepted]};
+    w->cell[i] = UINT32_MAX;
+    if (fre_list_index(&x->list, &set->tag, &cell)) {
+        *ordered = cell + 1 > w->last_cell ||
+                   (cell + 1 == w->last_cell &&
+                    memcmp(set->member[0].id.b, w->last_id.b, sizeof w->last_id.b) > 0);
+        if (!*ordered)
+            return FRE_OK;
+        w->last_cell = cell + 1;
+        w->last_id = set->member[set->n - 1].id;
+        w->cell[i] = cell;
+        /* No more answers than reports were counted. */
+        room = fre_list_at(&x->list, cell).count - x->cell[cell].n;
+    }
+    for (uint32_t k = 0; k < set->n && n < room && st == FRE_OK; k++) {
+        bool taken;
+
+        st = take_member(x, w, &set->tag, &set->member[k], &taken);
+        n += taken;
+    }
+    w->set[i].n = n;
+    w->refused += set->n - n;
+    return st;
+}
+
+static void sets_commit(fre_tagging *x, const sets_work *w)
+{
+    uint64_t at = x->members;
+
+    for (uint32_t i = 0; i < w->sets; i++) {
+        tagging_cell *cell;
+
+        if (w->cell[i] == UINT32_MAX)
+            continue;
+        cell = &x->cell[w->cell[i]];
+        if (cell->n == 0)
+            cell->first = at;
+        cell->n += w->set[i].n;
+        at += w->set[i].n;
+    }
+    x->members = at;
+    for (size_t i = 0; i < w->ids.cap; i++)
+        if (w->ids.slot[i].value != 0)
+            parties_table_insert(&x->ids, w->ids.slot[i].key, 0);
+    x->last_cell = w->last_cell;
+    x->last_id = w->last_id;
+    x->seeds_refused += w->refused;
+    x->strangers += w->strangers;
+}
+
+static void sets_undo(fre_tagging *x, const sets_work *w)
+{
+    fre_wipe(&x->member[x->members], w->accepted * sizeof *x->member);
+    for (uint32_t i = 0; i < w->accepted; i++)
+        x->roll.spent[w->mark[i]] = 0;
+}
+
+/* The answer to decoded sets, and their effect.  *ordered false: nothing was done. */
+static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, bool *ordered)
+{
+    const fre_part part = all.part;
+    sets_work w;
+    fre_set set;
+    fre_status st = sets_work_init(&w, x, all);
+
+    *ordered = true;
+    for (uint32_t i = 0; st == FRE_OK && *ordered && fre_sets_next(&all, &set); i++)
+        st = take_set(x, &w, i, &set, ordered);
+    if (st == FRE_OK && *ordered)
+        st = parties_table_reserve(&x->ids, w.ids.n);
+    if (st == FRE_OK && *ordered)
+        st = fre_id_sets_encode(answer, &x->base.w, FRE_WIRE_ACCEPTED, part, w.set, w.sets,
+                                &x->keys.sign);
+    if (st == FRE_OK && *ordered)
+        sets_commit(x, &w);
+    else
+        sets_undo(x, &w);
+    sets_work_wipe(&w);
+    return st;
+}
+
+/* Sets wait for the roll: no seed is opened before it is known which may be. */
+static fre_rejection sets_rejected(const fre_tagging *x, fre_part part)
+{
+    if (!tagging_sums_are_due(x) || !tagging_roll_is_whole(&x->roll))
+        return FRE_REJECTED_PHASE;
+    return tagging_part_rejected(&x->sets, part);
+}
+
+fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+{
+    fre_sets all;
+    fre_buf back;
+    fre_rejection code;
+    bool ordered;
+    fre_status st = fre_sets_decode(&all, &x->base.w, in, NULL);
+
+    if (st != FRE_OK)
+        return parties_reject_status(&x->base, reply, why, st);
+    if (x->base.stage == FRE_STAGE_DONE)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
+    code = sets_rejected(x, all.part);
+    if (code != FRE_NOT_REJECTED)
+        return parties_reject(&x->base, reply, why, code);
+    st = parties_prepare(&x->base);
+    if (st != FRE_OK)
+        return st;
+    fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
+    st = sets_answer(x, &back, all, &ordered);
+    if (st == FRE_OK && !ordered) {
+        st = parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
+    } else if (st == FRE_OK) {
+        tagging_part_done(&x->sets, all.part);
+        x->base.stage = FRE_STAGE_SUMMING;
+        st = parties_remember(&x->base, reply, why, in, &back);
+    }
+    fre_buf_wipe(&back);
+    return st;
+}
+
+/* ---- open -> sums ----------------------------------------------------------------------------- */
+
+/* Next member of the cell with that id, from *k on; both lists ascend. */
+static const tagging_member *next_member(const fre_tagging *x, const tagging_cell *cell,
+                                         uint32_t *k, const fre_report_id *id)
+{
+    while (*k < cell->n) {
+        const tagging_member *m = &x->member[cell->first + (*k)++];
+        const int order = memcmp(m->id.b, id->b, sizeof id->b);
+
+        if (order == 0)
+            return m;
+        if (order > 0)
+            return NULL;
+    }
+    return NULL;
+}
+
+/* May this set be summed?  Both thresholds are asked of what would be summed, not of what came. */
+static bool may_open(const fre_tagging *x, const fre_id_set *set, uint32_t *cell)
+{
+    uint32_t k = 0;
+
+    if (!fre_list_index(&x->list, &set->tag, cell) || x->cell[*cell].spent)
+        return false;
+    if (set->n < fre_parties_answers_needed(&x->base.w.c, fre_list_at(&x->list, *cell).count))
+        return false;
+    for (uint32_t i = 0; i < set->n; i++)
+        if (!next_member(x, &x->cell[*cell], &k, &set->id[i]))
+            return false;
+    return true;
+}
+
+typedef struct open_work {
+    uint32_t *sum; /* D words */
+    uint8_t *packed;
+    fre_sum *out;
+    fre_share_expander *expander;
+    size_t d, bytes;
+    uint32_t n;
+} open_work;
+
+static void open_work_wipe(open_work *w)
+{
+    if (w->sum)
+        fre_wipe(w->sum, w->d * sizeof *w->sum);
+    free(w->sum);
+    free(w->packed);
+    free(w->out);
+    fre_share_expander_free(w->expander);
+}
+
+static fre_status open_work_init(open_work *w, const fre_tagging *x, uint32_t sets)
+{
+    *w = (open_work){.d = fre_hadamard_dim(x->base.w.c.dim),
+                     .bytes = fre_wire_share_bytes(&x->base.w)};
+    w->sum = calloc(w->d, sizeof *w->sum);
+    w->packed = calloc((size_t)sets + 1, w->bytes);
+    w->out = calloc((size_t)sets + 1, sizeof *w->out);
+    if (!w->sum || !w->packed || !w->out)
+        return FRE_E_NOMEM;
+    return fre_share_expander_new(&w->expander, w->d, x->base.w.share_bits);
+}
+
+static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *set,
+                          const tagging_cell *cell)
+{
+    uint8_t *packed = w->packed + w->n * w->bytes;
+    uint32_t k = 0;
+    fre_status st = FRE_OK;
+
+    memset(w->sum, 0, w->d * sizeof *w->sum);
+    for (uint32_t i = 0; i < set->n && st == FRE_OK; i++) {
+        const tagging_member *m = next_member(x, cell, &k, &set->id[i]); /* may_open found all */
+
+        st = m ? fre_share_expander_add(w->expander, w->sum, &m->seed) : FRE_E_INTERNAL;
+    }
+    if (st == FRE_OK)
+        st = fre_share_pack(packed, w->bytes, w->sum, w->d, x->base.w.share_bits);
+    w->out[w->n++] =
+        (fre_sum){.tag = set->tag, .answers = set->n, .packed = parties_view(packed, w->bytes)};
+    return st;
+}
+
+/* More sums than one answer holds: S_syn asks for fewer at a time, if it means well. */
+static bool too_many(const fre_tagging *x, const fre_id_sets *all)
+{
+    const size_t each = FRE_OPRF_TAG_BYTES + 4 + fre_wire_share_bytes(&x->base.w);
+    const size_t rest = FRE_WIRE_HEAD_BYTES + 12 + FRE_WIRE_SIGNATURE_BYTES;
+
+    return all->n > (FRE_WIRE_MESSAGE_MAX - rest) / each;
+}
+
+/* Whatever was asked about these tags is over: seeds go, and no second set can be asked for. */
+static void open_commit(fre_tagging *x, fre_id_sets all, uint32_t opened)
+{
+    fre_id_set set;
+    uint32_t i;
+
+    x->opened += opened;
+    x->refused += all.n - opened;
+    while (fre_id_sets_next(&all, &set)) {
+        if (!fre_list_index(&x->list, &set.tag, &i))
+            continue;
+        x->cell[i].spent = true;
+        fre_wipe(&x->member[x->cell[i].first], x->cell[i].n * sizeof *x->member);
+    }
+}
+
+static fre_status open_answer(fre_tagging *x, fre_buf *answer, const fre_id_sets *all)
+{
+    fre_id_sets left = *all;
+    open_work w;
+    fre_id_set set;
+    uint32_t cell;
+    fre_status st = open_work_init(&w, x, all->n);
+
+    while (st == FRE_OK && fre_id_sets_next(&left, &set))
+        if (may_open(x, &set, &cell))
+            st = sum_set(x, &w, &set, &x->cell[cell]);
+    if (st == FRE_OK)
+        st = fre_sums_encode(answer, &x->base.w, all->part, w.out, w.n, &x->keys.sign);
+    if (st == FRE_OK)
+        open_commit(x, *all, w.n);
+    open_work_wipe(&w);
+    return st;
+}
+
+fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+{
+    fre_id_sets all;
+    fre_buf back;
+    fre_rejection code;
+    fre_status st = fre_id_sets_decode(&all, &x->base.w, FRE_WIRE_OPEN, in, NULL);
+
+    if (st != FRE_OK)
+        return parties_reject_status(&x->base, reply, why, st);
+    if (x->base.stage == FRE_STAGE_DONE)
+        return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
+    /* Only when every set is known can an id be known to stand in one of them alone. */
+    code = x->base.stage == FRE_STAGE_SUMMING && x->sets.index == x->sets.count
+               ? tagging_part_rejected(&x->open, all.part)
+               : FRE_REJECTED_PHASE;
+    if (code == FRE_NOT_REJECTED && too_many(x, &all))
+        code = FRE_REJECTED_SIZE;
+    if (code != FRE_NOT_REJECTED)
+        return parties_reject(&x->base, reply, why, code);
+    st = parties_prepare(&x->base);
+    if (st != FRE_OK)
+        return st;
+    fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
+    st = open_answer(x, &back, &all);
+    if (st == FRE_OK) {
+        tagging_part_done(&x->open, all.part);
+        if (x->open.index == x->open.count) {
+            tagging_forget(x);
+            x->base.stage = FRE_STAGE_DONE;
+        }
+        st = parties_remember(&x->base, reply, why, in, &back);
+    }
+    fre_buf_wipe(&back);
+    return st;
+}
