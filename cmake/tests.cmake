@@ -156,11 +156,12 @@ endif()
 
 # Checks of the house, once a build without sanitizers; each also proves that it can fail.
 if(FRE_TESTS AND NOT FRE_SANITIZE)
+    set(check_circles_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     set(check_layers_args ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     set(check_symbols_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     set(check_locale_args ${PROJECT_BINARY_DIR})
     set(check_runpath_args ${PROJECT_BINARY_DIR} ${FRE_LLAMA_LIBDIR})
-    foreach(check layers headers size symbols words locale runpath packages)
+    foreach(check layers circles headers size symbols words locale runpath packages)
         add_test(NAME check-${check}
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
         add_test(NAME check-${check}-can-fail
