@@ -29,7 +29,7 @@ foreach(file IN LISTS ct_files)
     list(REMOVE_ITEM outside sodium)
     list(TRANSFORM outside PREPEND fre-ext-)
     target_link_libraries(${target} PRIVATE
-        fre-flags ${below} ${outside} ${FRE_SODIUM_STATIC} Threads::Threads m)
+        fre-flags ${FRE_SUPPORT_${module}} ${below} ${outside} ${FRE_SODIUM_STATIC} Threads::Threads m)
     add_custom_target(run-${target} COMMAND ${FRE_VALGRIND} --quiet --error-limit=no
         --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libsodium.supp
         --suppressions=${PROJECT_SOURCE_DIR}/tests/constant-time/libcrypto.supp

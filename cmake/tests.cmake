@@ -31,9 +31,29 @@ function(fre_libraries_of result module)
     set(${result} "${libs}" PARENT_SCOPE)
 endfunction()
 
+# tests/support/<module>/*.c: a library for the tests and fuzz targets of that module and of those
+# that stand on it.  Their headers only declare.
+foreach(module IN LISTS FRE_MODULES)
+    file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/${module}/*.c)
+    set(FRE_SUPPORT_${module} "") # of the module and below
+    foreach(use IN LISTS FRE_USES_${module})
+        list(APPEND FRE_SUPPORT_${module} ${FRE_SUPPORT_${use}})
+    endforeach()
+    list(REMOVE_DUPLICATES FRE_SUPPORT_${module})
+    if(support)
+        add_library(fre-support-${module} STATIC EXCLUDE_FROM_ALL ${support})
+        target_include_directories(fre-support-${module}
+            PUBLIC ${PROJECT_SOURCE_DIR}/tests/support/${module}
+            PRIVATE ${PROJECT_SOURCE_DIR}/src/${FRE_FLOOR_${module}}/${module})
+        target_link_libraries(fre-support-${module}
+            PUBLIC ${FRE_SUPPORT_${module}} fre-${module} PRIVATE fre-flags)
+        list(PREPEND FRE_SUPPORT_${module} fre-support-${module})
+    endif()
+endforeach()
+
 function(fre_add_program target source module)
     add_executable(${target} ${source})
-    target_link_libraries(${target} PRIVATE fre-flags ${ARGN})
+    target_link_libraries(${target} PRIVATE fre-flags ${FRE_SUPPORT_${module}} ${ARGN})
     target_compile_definitions(${target} PRIVATE FRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     if(module STREQUAL cli)
         target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli)
@@ -49,7 +69,9 @@ if(FRE_TESTS)
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
     set(long_unit test_privacy_paper test_privacy_plan)
     set(long_integration test_audit test_paper_tables test_plan)
-    file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c)
+    # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
+    file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c
+        ${PROJECT_SOURCE_DIR}/tests/unit/*/*/test_*.c)
     foreach(file IN LISTS test_files)
         get_filename_component(test ${file} NAME_WE)
         if(FRE_SANITIZE AND NOT FRE_LONG AND test IN_LIST long_unit)

@@ -17,7 +17,7 @@
 #define GROUPS 3u    /* texts that many have ... */
 #define GROUP 80u    /* ... and how many */
 #define DEVICES 280u /* the other 40 have a text that nobody else has */
-#define STEPS 3u    /* in each phase; a device needs two of its own choosing */
+#define STEPS 3u     /* in each phase; a device needs two of its own choosing */
 
 static void must(fre_status st, const fre_err *err)
 {

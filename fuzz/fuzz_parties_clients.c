@@ -2,7 +2,7 @@
  * signature, answers that are none, clocks that jump, restarts.  Whatever comes: stages only go
  * forwards, nobody gets more into the mix than its places, all reports have one size and all shares
  * of a client another, what is sent again is the same, what was published stays. */
-#include "../tests/unit/parties_net.h"
+#include "parties_net.h"
 
 #include "relay.h"
 
@@ -50,28 +50,28 @@ static void look(script *s)
     const fre_stage relay = fre_relay_stage(s->n.relay);
     fre_relay_counts c;
 
-    sample_must(relay >= s->relay);
+    must(relay >= s->relay);
     s->relay = relay;
     for (uint32_t i = 0; i < USERS; i++) {
         const fre_stage stage = fre_client_stage(s->n.user[i].client);
 
-        sample_must(stage >= s->user[i]);
+        must(stage >= s->user[i]);
         s->user[i] = stage;
-        sample_must(s->n.user[i].spends <= 1 || s->crashed[i]);
+        must(s->n.user[i].spends <= 1 || s->crashed[i]);
     }
     fre_relay_count(&c, s->n.relay);
-    sample_must(c.reporting <= c.clients && c.sharing <= c.reporting &&
-                c.shares <= USERS * NET_PLACES && c.settled <= c.parts);
+    must(c.reporting <= c.clients && c.sharing <= c.reporting && c.shares <= USERS * NET_PLACES &&
+         c.settled <= c.parts);
     if (s->list.n == 0 && list.n > 0)
-        sample_must(fre_buf_append(&s->list, list.p, list.n) == FRE_OK);
-    sample_must(s->list.n == list.n && (list.n == 0 || memcmp(s->list.p, list.p, list.n) == 0));
+        must(fre_buf_append(&s->list, list.p, list.n) == FRE_OK);
+    must(s->list.n == list.n && (list.n == 0 || memcmp(s->list.p, list.p, list.n) == 0));
 }
 
 /* ---- steps ------------------------------------------------------------------------------------ */
 
 static void one_size(size_t *of_all, size_t n)
 {
-    sample_must(*of_all == 0 || *of_all == n);
+    must(*of_all == 0 || *of_all == n);
     *of_all = n;
 }
 
@@ -86,13 +86,13 @@ static void tick_user(script *s)
     fre_outbox_init(&one);
     fre_outbox_init(&two);
     fre_buf_init(&reply, SAMPLE_MAX);
-    sample_must(fre_client_tick(s->n.user[i].client, &one, s->n.now) == FRE_OK);
-    sample_must(fre_client_tick(s->n.user[i].client, &two, s->n.now) == FRE_OK);
-    sample_must(one.n == two.n);
+    must(fre_client_tick(s->n.user[i].client, &one, s->n.now) == FRE_OK);
+    must(fre_client_tick(s->n.user[i].client, &two, s->n.now) == FRE_OK);
+    must(one.n == two.n);
     for (size_t k = 0; k < one.n; k++) {
         const fre_bytes m = sample_view(&one.item[k].message);
 
-        sample_must(m.n == two.item[k].message.n && memcmp(m.p, two.item[k].message.p, m.n) == 0);
+        must(m.n == two.item[k].message.n && memcmp(m.p, two.item[k].message.p, m.n) == 0);
         if (!fre_client_is_exchange(one.item[k].cookie))
             one_size(m.p[1] == FRE_WIRE_REPORT ? &s->report_bytes : &s->share_bytes[i], m.n);
         for (uint8_t times = b / 4 % 4; times > 1; times--) {
@@ -100,8 +100,8 @@ static void tick_user(script *s)
             net_user_sends(&s->n, i, one.item[k].cookie, m, &reply);
         }
         if (b / 4 % 4 > 0 && b < 224 && reply.n > 0)
-            sample_must(fre_client_answered(s->n.user[i].client, one.item[k].cookie,
-                                            sample_view(&reply), s->n.now) == FRE_OK);
+            must(fre_client_answered(s->n.user[i].client, one.item[k].cookie, sample_view(&reply),
+                                     s->n.now) == FRE_OK);
     }
     fre_outbox_wipe(&one);
     fre_outbox_wipe(&two);
@@ -132,7 +132,7 @@ static void to_relay(script *s, fre_bytes in)
         st = fre_relay_submit(s->n.relay, &reply, &why, net_name(&who), in, s->n.now);
     else
         st = fre_relay_handle(s->n.relay, &reply, &why, in, s->n.now);
-    sample_must(st == FRE_OK && (reply.n > 0 || (b % 4 == 0 && why == FRE_NOT_REJECTED)));
+    must(st == FRE_OK && (reply.n > 0 || (b % 4 == 0 && why == FRE_NOT_REJECTED)));
     fre_buf_wipe(&reply);
 }
 
@@ -164,7 +164,7 @@ static void list(script *s)
         e[n++].count = 4;
     }
     fre_buf_init(&m, SAMPLE_MAX);
-    sample_must(fre_list_encode(&m, &s->n.s.w, e, n, &s->n.s.syn_sk) == FRE_OK);
+    must(fre_list_encode(&m, &s->n.s.w, e, n, &s->n.s.syn_sk) == FRE_OK);
     to_relay(s, sample_view(&m));
     (void)!fre_client_read(s->n.user[b % USERS].client, sample_view(&m), s->n.now, NULL);
     fre_buf_wipe(&m);
@@ -181,11 +181,10 @@ static void tick_relay(script *s)
         return;
     }
     fre_outbox_init(&o);
-    sample_must(fre_relay_tick(s->n.relay, &o, s->n.now) == FRE_OK);
+    must(fre_relay_tick(s->n.relay, &o, s->n.now) == FRE_OK);
     for (size_t i = 0; i < o.n; i++)
-        sample_must(fre_relay_answered(s->n.relay, o.item[i].cookie, some(s), s->n.now) == FRE_OK);
-    sample_must(fre_relay_answered(s->n.relay, PARTIES_COOKIE(b % 4, b), some(s), s->n.now) ==
-                FRE_OK);
+        must(fre_relay_answered(s->n.relay, o.item[i].cookie, some(s), s->n.now) == FRE_OK);
+    must(fre_relay_answered(s->n.relay, PARTIES_COOKIE(b % 4, b), some(s), s->n.now) == FRE_OK);
     fre_outbox_wipe(&o);
 }
 

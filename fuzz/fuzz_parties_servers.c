@@ -2,7 +2,7 @@
  * answers that get lost, restarts.  Whatever comes, stages only go forwards, the key is gone when
  * tags are closed, evaluations stay below their limit, what was published stays, and a saved state
  * is read back to the same bytes. */
-#include "../tests/unit/parties_servers.h"
+#include "parties_servers.h"
 
 #include "synthesis.h"
 #include "tagging.h"
@@ -45,8 +45,8 @@ static fre_bytes some(script *s)
 static void stays(fre_buf *seen, fre_bytes now)
 {
     if (seen->n == 0 && now.n > 0)
-        sample_must(fre_buf_append(seen, now.p, now.n) == FRE_OK);
-    sample_must(seen->n == now.n && (now.n == 0 || memcmp(seen->p, now.p, now.n) == 0));
+        must(fre_buf_append(seen, now.p, now.n) == FRE_OK);
+    must(seen->n == now.n && (now.n == 0 || memcmp(seen->p, now.p, now.n) == 0));
 }
 
 static void look(script *s)
@@ -54,12 +54,12 @@ static void look(script *s)
     const fre_stage tag = fre_tagging_stage(s->w->tag), syn = fre_synthesis_stage(s->w->syn);
     fre_tagging_counts n;
 
-    sample_must(tag >= s->tag && syn >= s->syn);
+    must(tag >= s->tag && syn >= s->syn);
     s->tag = tag;
     s->syn = syn;
-    sample_must(!fre_tagging_has_key(s->w->tag) || tag <= FRE_STAGE_TAGS);
+    must(!fre_tagging_has_key(s->w->tag) || tag <= FRE_STAGE_TAGS);
     fre_tagging_count(&n, s->w->tag);
-    sample_must(n.evaluations <= s->w->s.w.c.users && n.padded <= n.padding);
+    must(n.evaluations <= s->w->s.w.c.users && n.padded <= n.padding);
     stays(&s->list, fre_synthesis_list_view(s->w->syn));
     stays(&s->release, fre_synthesis_release_view(s->w->syn, 0));
 }
@@ -72,15 +72,15 @@ static void restart(script *s)
         fre_buf_init(&before[i], SAMPLE_MAX);
         fre_buf_init(&after[i], SAMPLE_MAX);
     }
-    sample_must(fre_tagging_save(s->w->tag, &before[0]) == FRE_OK);
-    sample_must(fre_synthesis_save(s->w->syn, &before[1]) == FRE_OK);
+    must(fre_tagging_save(s->w->tag, &before[0]) == FRE_OK);
+    must(fre_synthesis_save(s->w->syn, &before[1]) == FRE_OK);
     restart_tag(s->w);
     restart_syn(s->w);
-    sample_must(fre_tagging_save(s->w->tag, &after[0]) == FRE_OK);
-    sample_must(fre_synthesis_save(s->w->syn, &after[1]) == FRE_OK);
+    must(fre_tagging_save(s->w->tag, &after[0]) == FRE_OK);
+    must(fre_synthesis_save(s->w->syn, &after[1]) == FRE_OK);
     for (int i = 0; i < 2; i++) {
         /* Tables of hashes may come back in another order. */
-        sample_must(before[i].n == after[i].n);
+        must(before[i].n == after[i].n);
         fre_buf_wipe(&before[i]);
         fre_buf_wipe(&after[i]);
     }
@@ -103,7 +103,7 @@ static void deliver(script *s, uint8_t to, fre_bytes in)
         st = fre_tagging_handle(s->w->tag, &reply, &why, in, s->now);
     else
         st = fre_synthesis_handle(s->w->syn, &reply, &why, in, s->now);
-    sample_must(st == FRE_OK && reply.n > 0);
+    must(st == FRE_OK && reply.n > 0);
     fre_buf_wipe(&reply);
 }
 
@@ -119,8 +119,8 @@ static void signed_message(script *s)
     fre_buf_init(&m, SAMPLE_MAX);
     sample_sign(&s->w->s, type, some(s), &m);
     deliver(s, to, parties_buf_view(&m));
-    sample_must(fre_synthesis_answered(s->w->syn, PARTIES_COOKIE(to % 5, to / 64),
-                                       parties_buf_view(&m), s->now) == FRE_OK);
+    must(fre_synthesis_answered(s->w->syn, PARTIES_COOKIE(to % 5, to / 64), parties_buf_view(&m),
+                                s->now) == FRE_OK);
     fre_buf_wipe(&m);
 }
 
@@ -200,9 +200,9 @@ static void answer_with(script *s, fre_buf *out, uint8_t b)
 {
     fre_buf_init(out, SAMPLE_MAX);
     if (b % 4 == 0)
-        sample_must(fre_rejection_encode(out, (fre_rejection)(1 + b % 13)) == FRE_OK);
+        must(fre_rejection_encode(out, (fre_rejection)(1 + b % 13)) == FRE_OK);
     else
-        sample_must(fre_receipt_encode(out) == FRE_OK);
+        must(fre_receipt_encode(out) == FRE_OK);
     (void)s;
 }
 
@@ -214,7 +214,7 @@ static void tick_tag(script *s)
 
     fre_outbox_init(&o);
     answer_with(s, &answer, b);
-    sample_must(fre_tagging_tick(s->w->tag, &o, s->now) == FRE_OK);
+    must(fre_tagging_tick(s->w->tag, &o, s->now) == FRE_OK);
     for (size_t i = 0; i < o.n; i++) {
         if (b / 4 % 8 == 7)
             continue; /* lost */
@@ -222,8 +222,8 @@ static void tick_tag(script *s)
             deliver(s, 2, parties_buf_view(&o.item[i].message));
         else if (o.item[i].message.p[1] == FRE_WIRE_CLOSED)
             keep(&s->w->closed, &o.item[i].message);
-        sample_must(fre_tagging_answered(s->w->tag, o.item[i].cookie, parties_buf_view(&answer),
-                                         s->now) == FRE_OK);
+        must(fre_tagging_answered(s->w->tag, o.item[i].cookie, parties_buf_view(&answer), s->now) ==
+             FRE_OK);
     }
     fre_buf_wipe(&answer);
     fre_outbox_wipe(&o);
@@ -237,17 +237,17 @@ static void tick_syn(script *s)
     fre_buf answer;
 
     fre_outbox_init(&o);
-    sample_must(fre_synthesis_tick(s->w->syn, &o, s->now) == FRE_OK);
+    must(fre_synthesis_tick(s->w->syn, &o, s->now) == FRE_OK);
     for (size_t i = 0; i < o.n; i++) {
         answer_with(s, &answer, b);
         if (o.item[i].to == FRE_ROLE_TAG) {
             fre_buf_wipe(&answer);
-            sample_must(fre_tagging_handle(s->w->tag, &answer, &why,
-                                           parties_buf_view(&o.item[i].message), s->now) == FRE_OK);
+            must(fre_tagging_handle(s->w->tag, &answer, &why, parties_buf_view(&o.item[i].message),
+                                    s->now) == FRE_OK);
         }
         if (b / 4 % 8 != 7)
-            sample_must(fre_synthesis_answered(s->w->syn, o.item[i].cookie,
-                                               parties_buf_view(&answer), s->now) == FRE_OK);
+            must(fre_synthesis_answered(s->w->syn, o.item[i].cookie, parties_buf_view(&answer),
+                                        s->now) == FRE_OK);
         fre_buf_wipe(&answer);
     }
     fre_outbox_wipe(&o);

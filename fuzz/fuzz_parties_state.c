@@ -1,7 +1,7 @@
 /* Saved states that somebody changed, with a hash that fits: a state is as secret as the machine, so
  * its lies are believed, but they must not corrupt memory, hang, or open what is over.  The input
  * says where in a collection to stop, whose state to take, and which bytes of it to change. */
-#include "../tests/unit/parties_net.h"
+#include "parties_net.h"
 
 #define USERS 6u
 #define STATE_MAX (1u << 20)
@@ -56,10 +56,10 @@ static void stop_at(scene *s, unsigned when, bool one_shot)
     }
     for (unsigned i = 0; i < 4; i++)
         fre_buf_init(&s->state[i], STATE_MAX);
-    sample_must(fre_tagging_save(n->tag, &s->state[0]) == FRE_OK);
-    sample_must(fre_synthesis_save(n->syn, &s->state[1]) == FRE_OK);
-    sample_must(fre_relay_save(n->relay, &s->state[2]) == FRE_OK);
-    sample_must(fre_client_save(n->user[0].client, &s->state[3]) == FRE_OK);
+    must(fre_tagging_save(n->tag, &s->state[0]) == FRE_OK);
+    must(fre_synthesis_save(n->syn, &s->state[1]) == FRE_OK);
+    must(fre_relay_save(n->relay, &s->state[2]) == FRE_OK);
+    must(fre_client_save(n->user[0].client, &s->state[3]) == FRE_OK);
     s->made = true;
 }
 
@@ -93,10 +93,10 @@ static void save_all(const net *n)
     fre_buf again;
 
     fre_buf_init(&again, 4 * STATE_MAX);
-    sample_must(!n->tag || fre_tagging_save(n->tag, &again) == FRE_OK);
-    sample_must(!n->syn || fre_synthesis_save(n->syn, &again) == FRE_OK);
-    sample_must(!n->relay || fre_relay_save(n->relay, &again) == FRE_OK);
-    sample_must(!n->user->client || fre_client_save(n->user->client, &again) == FRE_OK);
+    must(!n->tag || fre_tagging_save(n->tag, &again) == FRE_OK);
+    must(!n->syn || fre_synthesis_save(n->syn, &again) == FRE_OK);
+    must(!n->relay || fre_relay_save(n->relay, &again) == FRE_OK);
+    must(!n->user->client || fre_client_save(n->user->client, &again) == FRE_OK);
     fre_buf_wipe(&again);
 }
 
@@ -117,8 +117,7 @@ static bool load_all(net *n, const fre_bytes state[4])
     relay = fre_relay_load(&n->relay, c, &n->s.relay_sk, state[2], NULL) == FRE_OK;
     user =
         fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host, state[3], NULL) == FRE_OK;
-    sample_must(!tag || !fre_tagging_has_key(n->tag) ||
-                fre_tagging_stage(n->tag) <= FRE_STAGE_TAGS);
+    must(!tag || !fre_tagging_has_key(n->tag) || fre_tagging_stage(n->tag) <= FRE_STAGE_TAGS);
     save_all(n);
     return tag && syn && relay && user;
 }
@@ -177,7 +176,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!s->made)
         stop_at(s, (unsigned)((s - scenes[0]) % 13), b / 4 % 2);
     fre_buf_init(&changed, STATE_MAX);
-    sample_must(fre_buf_append(&changed, s->state[b % 4].p, s->state[b % 4].n) == FRE_OK);
+    must(fre_buf_append(&changed, s->state[b % 4].p, s->state[b % 4].n) == FRE_OK);
     change(&changed, left);
     for (unsigned i = 0; i < 4; i++)
         state[i] = sample_view(i == b % 4 ? &changed : &s->state[i]);

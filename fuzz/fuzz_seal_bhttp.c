@@ -1,6 +1,11 @@
 /* Binary HTTP: any bytes are a message or a refusal that writes nothing, and a message has one
  * meaning: encoded again, it decodes to the same. */
-#include "seal_must.h"
+#include <fre/seal.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

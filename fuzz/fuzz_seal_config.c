@@ -1,6 +1,11 @@
 /* Key configurations of Oblivious HTTP: any bytes are a list or a refusal that writes nothing;
  * what was read can be written and read again. */
-#include "seal_must.h"
+#include <fre/seal.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,6 +1,11 @@
 /* Sealed messages: bytes from anywhere are refused and nothing is written; the same bytes, sealed
  * by us, come back, and with one bit changed they are refused. */
-#include "seal_must.h"
+#include <fre/seal.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "must.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

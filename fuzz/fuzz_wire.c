@@ -3,7 +3,7 @@
  * ones go to their decoder behind the seal. */
 #include "internal.h"
 
-#include "../tests/unit/wire_sample.h"
+#include "wire_sample.h"
 
 #define JSON 17u /* behind the types */
 
@@ -24,9 +24,9 @@ static void recode(const sample *s, fre_wire_type type, fre_bytes in)
     }
     st = sample_recoders[type](s, whole, &again, &err);
     if (st == FRE_OK)
-        sample_must(again.n == whole.n && memcmp(again.p, whole.p, whole.n) == 0);
+        must(again.n == whole.n && memcmp(again.p, whole.p, whole.n) == 0);
     else
-        sample_must(st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED);
+        must(st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED);
     fre_buf_wipe(&message);
     fre_buf_wipe(&again);
 }
@@ -38,11 +38,11 @@ static void plaintext(const sample *s, fre_wire_type type, fre_bytes in)
 
     if (wire_plain_decode(&m, &s->w, type, in, NULL) != FRE_OK)
         return;
-    sample_must(in.n == wire_plain_bytes(&s->w, type));
+    must(in.n == wire_plain_bytes(&s->w, type));
     if (m.null)
         return;
-    sample_must(memcmp(m.id.b, in.p + skip, sizeof m.id.b) == 0);
-    sample_must(m.packed.n == 0 || m.packed.p + m.packed.n == in.p + in.n);
+    must(memcmp(m.id.b, in.p + skip, sizeof m.id.b) == 0);
+    must(m.packed.n == 0 || m.packed.p + m.packed.n == in.p + in.n);
 }
 
 static void json(fre_bytes in)
@@ -54,11 +54,10 @@ static void json(fre_bytes in)
     if (fre_collection_from_json(&c, in, NULL) != FRE_OK)
         return;
     fre_buf_init(&text, SAMPLE_MAX);
-    sample_must(fre_collection_to_json(&text, &c, NULL) == FRE_OK);
-    sample_must(fre_collection_from_json(&back, sample_view(&text), NULL) == FRE_OK);
-    sample_must(fre_collection_identify(&a, &c, NULL) == FRE_OK &&
-                fre_collection_identify(&b, &back, NULL) == FRE_OK &&
-                memcmp(a.b, b.b, sizeof a.b) == 0);
+    must(fre_collection_to_json(&text, &c, NULL) == FRE_OK);
+    must(fre_collection_from_json(&back, sample_view(&text), NULL) == FRE_OK);
+    must(fre_collection_identify(&a, &c, NULL) == FRE_OK &&
+         fre_collection_identify(&b, &back, NULL) == FRE_OK && memcmp(a.b, b.b, sizeof a.b) == 0);
     fre_buf_wipe(&text);
 }
 

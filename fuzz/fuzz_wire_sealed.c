@@ -3,7 +3,7 @@
  * taken that is not whole; of what is refused nothing is written; a change is never overlooked. */
 #include "internal.h"
 
-#include "../tests/unit/wire_sample.h"
+#include "wire_sample.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -27,29 +27,29 @@ static void make(genuine *g)
     fre_buf message, taken;
 
     sample_init(&g->s);
-    sample_must(fre_rng_init_seeded(&g->rng, seed, "fuzz/wire_sealed") == FRE_OK);
+    must(fre_rng_init_seeded(&g->rng, seed, "fuzz/wire_sealed") == FRE_OK);
     fre_buf_init(&g->request, SAMPLE_MAX);
     fre_buf_init(&g->response, SAMPLE_MAX);
     fre_buf_init(&g->report, SAMPLE_MAX);
     fre_buf_init(&message, SAMPLE_MAX);
     fre_buf_init(&taken, SAMPLE_MAX);
-    sample_must(fre_oprf_blind_input(&blind, &g->blinded, (fre_bytes){seed, sizeof seed},
-                                     &g->rng) == FRE_OK);
-    sample_must(fre_tag_request_encode(&message, &g->s.w, &g->blinded) == FRE_OK);
-    sample_must(fre_exchange_ask(&g->client, &g->request, &g->s.w, sample_view(&message),
-                                 &g->rng) == FRE_OK);
-    sample_must(fre_exchange_take(&g->server, &taken, &g->s.w, &g->s.tag, sample_view(&g->request),
-                                  NULL) == FRE_OK);
+    must(fre_oprf_blind_input(&blind, &g->blinded, (fre_bytes){seed, sizeof seed}, &g->rng) ==
+         FRE_OK);
+    must(fre_tag_request_encode(&message, &g->s.w, &g->blinded) == FRE_OK);
+    must(fre_exchange_ask(&g->client, &g->request, &g->s.w, sample_view(&message), &g->rng) ==
+         FRE_OK);
+    must(fre_exchange_take(&g->server, &taken, &g->s.w, &g->s.tag, sample_view(&g->request),
+                           NULL) == FRE_OK);
     fre_buf_wipe(&message);
-    sample_must(fre_rejection_encode(&message, FRE_REJECTED_FULL) == FRE_OK);
-    sample_must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message),
-                                    &g->rng) == FRE_OK);
+    must(fre_rejection_encode(&message, FRE_REJECTED_FULL) == FRE_OK);
+    must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message), &g->rng) ==
+         FRE_OK);
     memset(g->tag.b, 5, sizeof g->tag.b);
     memset(g->id.b, 6, sizeof g->id.b);
-    sample_must(fre_seed_seal(&g->seed, &g->s.w, &g->tag, &g->id, &share, &g->rng) == FRE_OK);
+    must(fre_seed_seal(&g->seed, &g->s.w, &g->tag, &g->id, &share, &g->rng) == FRE_OK);
     m.tag = g->tag;
     m.id = g->id;
-    sample_must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) == FRE_OK);
+    must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) == FRE_OK);
     fre_buf_wipe(&message);
     fre_buf_wipe(&taken);
 }
@@ -60,9 +60,9 @@ static void fit(fre_buf *out, fre_bytes in, size_t n)
     static const uint8_t zero[1];
 
     fre_buf_init(out, SAMPLE_MAX);
-    sample_must(fre_buf_append(out, in.p, in.n < n ? in.n : n) == FRE_OK);
+    must(fre_buf_append(out, in.p, in.n < n ? in.n : n) == FRE_OK);
     while (out->n < n)
-        sample_must(fre_buf_append(out, zero, 1) == FRE_OK);
+        must(fre_buf_append(out, zero, 1) == FRE_OK);
 }
 
 static bool is_within(const fre_buf *part, const fre_buf *whole)
@@ -75,8 +75,8 @@ static bool is_within(const fre_buf *part, const fre_buf *whole)
 
 static void refused(fre_status st, const fre_buf *out)
 {
-    sample_must(st == FRE_E_DATA || st == FRE_E_REFUSED || st == FRE_E_KEY || st == FRE_E_LIMIT);
-    sample_must(out->n == 0);
+    must(st == FRE_E_DATA || st == FRE_E_REFUSED || st == FRE_E_KEY || st == FRE_E_LIMIT);
+    must(out->n == 0);
 }
 
 /* A client that seals what it likes. */
@@ -91,11 +91,11 @@ static void request(genuine *g, fre_bytes in)
     fre_buf_init(&sealed, SAMPLE_MAX);
     fre_buf_init(&out, SAMPLE_MAX);
     fre_collection_ohttp_config(&config, &g->s.w.c);
-    sample_must(fre_ohttp_request_seal(&x, &sealed, &config, g->s.w.c.aead, sample_view(&plain),
-                                       &g->rng) == FRE_OK);
+    must(fre_ohttp_request_seal(&x, &sealed, &config, g->s.w.c.aead, sample_view(&plain),
+                                &g->rng) == FRE_OK);
     st = fre_exchange_take(&y, &out, &g->s.w, &g->s.tag, sample_view(&sealed), NULL);
     if (st == FRE_OK) {
-        sample_must(is_within(&out, &plain));
+        must(is_within(&out, &plain));
         fre_ohttp_exchange_wipe(&y);
     } else {
         refused(st, &out);
@@ -116,11 +116,10 @@ static void response(genuine *g, fre_bytes in)
     fit(&plain, in, g->response.n - over);
     fre_buf_init(&sealed, SAMPLE_MAX);
     fre_buf_init(&out, SAMPLE_MAX);
-    sample_must(fre_ohttp_response_seal(&g->server, &sealed, sample_view(&plain), &g->rng) ==
-                FRE_OK);
+    must(fre_ohttp_response_seal(&g->server, &sealed, sample_view(&plain), &g->rng) == FRE_OK);
     st = fre_exchange_read(&g->client, &out, &g->s.w, sample_view(&sealed), NULL);
     if (st == FRE_OK)
-        sample_must(is_within(&out, &plain));
+        must(is_within(&out, &plain));
     else
         refused(st, &out);
     fre_buf_wipe(&plain);
@@ -141,9 +140,9 @@ static void raw(genuine *g, fre_bytes in)
     refused(fre_exchange_read(&g->client, &out, &g->s.w, in, NULL), &out);
     for (unsigned type = FRE_WIRE_REPORT; type <= FRE_WIRE_SHARE; type++) {
         if (fre_contribution_split(&sealed, NULL, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)
-            sample_must(sealed.p >= in.p && sealed.p + sealed.n == in.p + in.n);
-        sample_must(fre_contribution_open(&m, &out, &g->s.w, (fre_wire_type)type, &g->s.syn, in,
-                                          NULL) != FRE_OK);
+            must(sealed.p >= in.p && sealed.p + sealed.n == in.p + in.n);
+        must(fre_contribution_open(&m, &out, &g->s.w, (fre_wire_type)type, &g->s.syn, in, NULL) !=
+             FRE_OK);
     }
     fre_buf_wipe(&out);
 }
@@ -170,17 +169,16 @@ static void changed(genuine *g, fre_bytes by)
     fre_buf message, plain;
     bool differs;
 
-    sample_must((fre_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) ==
-                !other);
+    must((fre_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) == !other);
     fre_buf_init(&plain, SAMPLE_MAX);
     fit(&message, sample_view(&g->report), g->report.n);
     differs = change(message.p, message.n, by);
     if (fre_contribution_split(&sealed, NULL, &g->s.w, FRE_WIRE_REPORT, sample_view(&message),
                                NULL) == FRE_OK)
-        sample_must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn, sealed,
-                                           NULL) == FRE_OK) == !differs);
+        must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn, sealed,
+                                    NULL) == FRE_OK) == !differs);
     else
-        sample_must(differs);
+        must(differs);
     fre_buf_wipe(&message);
     fre_buf_wipe(&plain);
 }

@@ -309,7 +309,8 @@ static json_t *private_json(const fre_release *r, const warnings *w)
         (json_int_t)(s->empty + s->text.empty), "invalid", (json_int_t)s->invalid, "truncated",
         measured(r, s->text.truncated), "unknown", (json_int_t)s->text.unknown, "foreign",
         measured(r, s->text.foreign), "cells", measured(r, s->cells), "seconds", seconds_json(r),
-        "ledger", ledger_json(r), "warnings", cli_texts_json(w->text + w->n_public, w->n - w->n_public));
+        "ledger", ledger_json(r), "warnings",
+        cli_texts_json(w->text + w->n_public, w->n - w->n_public));
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */

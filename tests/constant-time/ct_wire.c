@@ -3,7 +3,7 @@
 #include "ct.h"
 #include "internal.h"
 
-#include "../unit/wire_sample.h"
+#include "wire_sample.h"
 
 static void ok(fre_status st)
 {

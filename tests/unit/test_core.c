@@ -89,7 +89,8 @@ static void errors_name_parameters(void **state)
     assert_string_equal(fre_param_render(small, sizeof small, "{sampling_rate}", shouted), "RATE");
     assert_string_equal(fre_param_render(small, sizeof small, "a {sampling_rate}", NULL), "a ");
     assert_string_equal(fre_param_render(none, 1, "a", NULL), "");
-    (void)fre_fail(&err, FRE_E_DATA, "line 7 has {\"a\": 1} and {an_unending_name_of_a_parameter_x}");
+    (void)fre_fail(&err, FRE_E_DATA,
+                   "line 7 has {\"a\": 1} and {an_unending_name_of_a_parameter_x}");
     assert_string_equal(err.field, "");
     assert_string_equal(fre_param_render(out, 11, "{a} {b", NULL), "a {b");
 }

@@ -1,43 +1,7 @@
-/* A small collection, both servers, and as much of clients and relay as they need: what these hand
- * over is made here from wire.h and sharing.h, with no noise, so that sums can be compared. */
-#ifndef FRE_TEST_PARTIES_SERVERS_H
-#define FRE_TEST_PARTIES_SERVERS_H
+/* parties_servers.c - both servers, and as much of clients and relay as they need. */
+#include "parties_servers.h"
 
-#include "parties_private.h"
-#include "wire_sample.h"
-
-#define DIM 8u
-#define PEOPLE_MAX 64u
-
-typedef struct person {
-    uint8_t cell[32];
-    fre_tag tag;
-    fre_report_id id;
-    float x[DIM];
-} person;
-
-typedef struct queue {
-    fre_buf item[512]; /* whole messages of clients */
-    size_t n;
-} queue;
-
-typedef struct world {
-    sample s; /* keys; w with the share's bits once they are known */
-    fre_tagging *tag;
-    fre_synthesis *syn;
-    fre_rng rng;
-    person who[PEOPLE_MAX];
-    queue reports, shares;
-    fre_buf closed;
-    fre_buf list, release;
-    bool rolled;   /* S_tag has the relay's roll */
-    bool restart;  /* both servers after every call */
-    bool key_kept; /* of S_tag, over restarts */
-    uint32_t cancels;
-    fre_oprf_key oprf;
-} world;
-
-static inline fre_collection small_terms(sample *s, bool one_shot)
+fre_collection small_terms(sample *s, bool one_shot)
 {
     fre_collection c = sample_collection(s);
 
@@ -59,19 +23,19 @@ static inline fre_collection small_terms(sample *s, bool one_shot)
     return c;
 }
 
-static inline void world_servers(world *w, const fre_collection *c)
+static void world_servers(world *w, const fre_collection *c)
 {
     fre_tagging_keys tag = {.seal = w->s.tag, .sign = w->s.tag_sk};
     fre_synthesis_keys syn = {.seal = w->s.syn, .sign = w->s.syn_sk};
     static const char statement[] = "what it promises";
     fre_oprf_key moved = w->s.oprf;
 
-    sample_must(fre_tagging_new(&w->tag, c, &tag, &moved, &w->rng, NULL) == FRE_OK);
-    sample_must(fre_synthesis_new(&w->syn, c, &syn, parties_view(statement, sizeof statement - 1),
-                                  &w->rng, NULL) == FRE_OK);
+    must(fre_tagging_new(&w->tag, c, &tag, &moved, &w->rng, NULL) == FRE_OK);
+    must(fre_synthesis_new(&w->syn, c, &syn, parties_view(statement, sizeof statement - 1), &w->rng,
+                           NULL) == FRE_OK);
 }
 
-static inline void world_begin(world *w, const fre_collection *c)
+void world_begin(world *w, const fre_collection *c)
 {
     const uint8_t seed[FRE_SEED_BYTES] = {7};
 
@@ -80,32 +44,32 @@ static inline void world_begin(world *w, const fre_collection *c)
     fre_buf_init(&w->closed, SAMPLE_MAX);
     fre_buf_init(&w->list, SAMPLE_MAX);
     fre_buf_init(&w->release, SAMPLE_MAX);
-    sample_must(fre_rng_init_seeded(&w->rng, seed, "rounds") == FRE_OK);
-    sample_must(fre_wire_init(&w->s.w, c, NULL) == FRE_OK);
+    must(fre_rng_init_seeded(&w->rng, seed, "rounds") == FRE_OK);
+    must(fre_wire_init(&w->s.w, c, NULL) == FRE_OK);
     if (c->one_shot)
-        sample_must(fre_wire_derive_share_bits(&w->s.w, NULL, NULL) == FRE_OK);
+        must(fre_wire_derive_share_bits(&w->s.w, NULL, NULL) == FRE_OK);
     world_servers(w, c);
 }
 
-static inline world *world_new(bool one_shot)
+world *world_new(bool one_shot)
 {
     world *w = calloc(1, sizeof *w);
     fre_collection c;
 
-    sample_must(w != NULL);
+    must(w != NULL);
     c = small_terms(&w->s, one_shot);
     world_begin(w, &c);
     return w;
 }
 
-static inline void queue_wipe(queue *q)
+void queue_wipe(queue *q)
 {
     for (size_t i = 0; i < q->n; i++)
         fre_buf_wipe(&q->item[i]);
     q->n = 0;
 }
 
-static inline void world_free(world *w)
+void world_free(world *w)
 {
     fre_tagging_free(w->tag);
     fre_synthesis_free(w->syn);
@@ -120,7 +84,7 @@ static inline void world_free(world *w)
 
 /* ---- restarts --------------------------------------------------------------------------------- */
 
-static inline void restart_tag(world *w)
+void restart_tag(world *w)
 {
     const fre_tagging_keys keys = {.seal = w->s.tag, .sign = w->s.tag_sk};
     fre_oprf_key key = w->oprf;
@@ -128,30 +92,29 @@ static inline void restart_tag(world *w)
     fre_buf state;
 
     fre_buf_init(&state, SAMPLE_MAX);
-    sample_must(fre_tagging_save(w->tag, &state) == FRE_OK);
+    must(fre_tagging_save(w->tag, &state) == FRE_OK);
     fre_tagging_free(w->tag);
-    sample_must(fre_tagging_load(&again, &w->s.w.c, &keys, w->key_kept ? &key : NULL,
-                                 parties_buf_view(&state), NULL) == FRE_OK);
+    must(fre_tagging_load(&again, &w->s.w.c, &keys, w->key_kept ? &key : NULL,
+                          parties_buf_view(&state), NULL) == FRE_OK);
     w->tag = again;
     fre_buf_wipe(&state);
 }
 
-static inline void restart_syn(world *w)
+void restart_syn(world *w)
 {
     const fre_synthesis_keys keys = {.seal = w->s.syn, .sign = w->s.syn_sk};
     fre_synthesis *again = NULL;
     fre_buf state;
 
     fre_buf_init(&state, SAMPLE_MAX);
-    sample_must(fre_synthesis_save(w->syn, &state) == FRE_OK);
+    must(fre_synthesis_save(w->syn, &state) == FRE_OK);
     fre_synthesis_free(w->syn);
-    sample_must(fre_synthesis_load(&again, &w->s.w.c, &keys, parties_buf_view(&state), NULL) ==
-                FRE_OK);
+    must(fre_synthesis_load(&again, &w->s.w.c, &keys, parties_buf_view(&state), NULL) == FRE_OK);
     w->syn = again;
     fre_buf_wipe(&state);
 }
 
-static inline void called(world *w)
+static void called(world *w)
 {
     if (!w->restart)
         return;
@@ -161,28 +124,20 @@ static inline void called(world *w)
 
 /* ---- clients ---------------------------------------------------------------------------------- */
 
-typedef struct ask {
-    fre_oprf_blind blind;
-    fre_oprf_element blinded;
-    fre_ohttp_exchange x;
-    fre_buf request;
-} ask;
-
-static inline void ask_begin(world *w, ask *a, fre_bytes cell)
+void ask_begin(world *w, ask *a, fre_bytes cell)
 {
     fre_buf message;
 
     fre_buf_init(&message, SAMPLE_MAX);
     fre_buf_init(&a->request, SAMPLE_MAX);
-    sample_must(fre_oprf_blind_input(&a->blind, &a->blinded, cell, &w->rng) == FRE_OK);
-    sample_must(fre_tag_request_encode(&message, &w->s.w, &a->blinded) == FRE_OK);
-    sample_must(fre_exchange_ask(&a->x, &a->request, &w->s.w, parties_buf_view(&message),
-                                 &w->rng) == FRE_OK);
+    must(fre_oprf_blind_input(&a->blind, &a->blinded, cell, &w->rng) == FRE_OK);
+    must(fre_tag_request_encode(&message, &w->s.w, &a->blinded) == FRE_OK);
+    must(fre_exchange_ask(&a->x, &a->request, &w->s.w, parties_buf_view(&message), &w->rng) ==
+         FRE_OK);
     fre_buf_wipe(&message);
 }
 
-/* The tag, or the rejection that was in the answer. */
-static inline fre_rejection ask_end(world *w, ask *a, fre_tag *tag, fre_bytes cell, fre_bytes reply)
+fre_rejection ask_end(world *w, ask *a, fre_tag *tag, fre_bytes cell, fre_bytes reply)
 {
     fre_rejection r = FRE_NOT_REJECTED;
     fre_oprf_element evaluated;
@@ -191,12 +146,12 @@ static inline fre_rejection ask_end(world *w, ask *a, fre_tag *tag, fre_bytes ce
     fre_buf message;
 
     fre_buf_init(&message, SAMPLE_MAX);
-    sample_must(fre_exchange_read(&a->x, &message, &w->s.w, reply, NULL) == FRE_OK);
+    must(fre_exchange_read(&a->x, &message, &w->s.w, reply, NULL) == FRE_OK);
     if (fre_rejection_decode(&r, parties_buf_view(&message), NULL) != FRE_OK) {
-        sample_must(fre_tag_response_decode(&evaluated, &proof, &w->s.w, parties_buf_view(&message),
-                                            NULL) == FRE_OK);
-        sample_must(fre_oprf_finalize(&out, &w->s.w.c.oprf_pk, &cell, &a->blind, &a->blinded, 1,
-                                      &evaluated, 1, &proof) == FRE_OK);
+        must(fre_tag_response_decode(&evaluated, &proof, &w->s.w, parties_buf_view(&message),
+                                     NULL) == FRE_OK);
+        must(fre_oprf_finalize(&out, &w->s.w.c.oprf_pk, &cell, &a->blind, &a->blinded, 1,
+                               &evaluated, 1, &proof) == FRE_OK);
         memcpy(tag->b, out.b, sizeof tag->b);
     }
     fre_buf_wipe(&message);
@@ -204,8 +159,7 @@ static inline fre_rejection ask_end(world *w, ask *a, fre_tag *tag, fre_bytes ce
     return r;
 }
 
-/* A person of a group gets the group's tag from S_tag. */
-static inline void get_tag(world *w, uint32_t i, uint8_t group, int64_t now)
+void get_tag(world *w, uint32_t i, uint8_t group, int64_t now)
 {
     person *p = &w->who[i];
     const fre_bytes cell = {p->cell, sizeof p->cell};
@@ -219,23 +173,21 @@ static inline void get_tag(world *w, uint32_t i, uint8_t group, int64_t now)
     fre_rng_bytes(&w->rng, p->id.b, sizeof p->id.b);
     fre_buf_init(&reply, SAMPLE_MAX);
     ask_begin(w, &a, cell);
-    sample_must(fre_tagging_exchange(w->tag, &reply, &why, parties_buf_view(&a.request), now) ==
-                    FRE_OK &&
-                why == FRE_NOT_REJECTED);
-    sample_must(ask_end(w, &a, &p->tag, cell, parties_buf_view(&reply)) == FRE_NOT_REJECTED);
+    must(fre_tagging_exchange(w->tag, &reply, &why, parties_buf_view(&a.request), now) == FRE_OK &&
+         why == FRE_NOT_REJECTED);
+    must(ask_end(w, &a, &p->tag, cell, parties_buf_view(&reply)) == FRE_NOT_REJECTED);
     fre_buf_wipe(&reply);
     called(w);
 }
 
-static inline fre_buf *queue_add(queue *q)
+fre_buf *queue_add(queue *q)
 {
-    sample_must(q->n < sizeof q->item / sizeof *q->item);
+    must(q->n < sizeof q->item / sizeof *q->item);
     fre_buf_init(&q->item[q->n], SAMPLE_MAX);
     return &q->item[q->n++];
 }
 
-/* A report or a share of person i, with a share in it where there must be one. */
-static inline void contribute(world *w, const person *p, fre_wire_type type, uint32_t count)
+void contribute(world *w, const person *p, fre_wire_type type, uint32_t count)
 {
     fre_contribution m = {.id = p->id, .tag = p->tag};
     const size_t n = fre_wire_share_bytes(&w->s.w);
@@ -245,35 +197,34 @@ static inline void contribute(world *w, const person *p, fre_wire_type type, uin
     fre_share_cell cell;
     fre_mechanism mech;
 
-    sample_must(packed != NULL);
+    must(packed != NULL);
     if (type == FRE_WIRE_SHARE || w->s.w.c.one_shot) {
         fre_collection_mechanism(&mech, &w->s.w.c);
-        sample_must(fre_rotation_new(&rotation, DIM, w->s.w.c.sign_seed) == FRE_OK);
-        sample_must(fre_share_cell_init(&cell, &mech, w->s.w.c.split, count, w->s.w.share_bits,
-                                        NULL) == FRE_OK);
-        sample_must(fre_share_make_with(packed, n, &seed, rotation, &cell, p->x, NULL, &w->rng) ==
-                    FRE_OK);
-        sample_must(fre_seed_seal(&m.seed, &w->s.w, &m.tag, &m.id, &seed, &w->rng) == FRE_OK);
+        must(fre_rotation_new(&rotation, DIM, w->s.w.c.sign_seed) == FRE_OK);
+        must(fre_share_cell_init(&cell, &mech, w->s.w.c.split, count, w->s.w.share_bits, NULL) ==
+             FRE_OK);
+        must(fre_share_make_with(packed, n, &seed, rotation, &cell, p->x, NULL, &w->rng) == FRE_OK);
+        must(fre_seed_seal(&m.seed, &w->s.w, &m.tag, &m.id, &seed, &w->rng) == FRE_OK);
         m.packed = parties_view(packed, n);
         fre_rotation_free(rotation);
     }
-    sample_must(fre_contribution_seal(queue_add(type == FRE_WIRE_REPORT ? &w->reports : &w->shares),
-                                      &w->s.w, type, &m, &w->rng) == FRE_OK);
+    must(fre_contribution_seal(queue_add(type == FRE_WIRE_REPORT ? &w->reports : &w->shares),
+                               &w->s.w, type, &m, &w->rng) == FRE_OK);
     free(packed);
 }
 
-static inline void null_share(world *w)
+void null_share(world *w)
 {
     const fre_contribution m = {.null = true};
 
-    sample_must(fre_contribution_seal(queue_add(&w->shares), &w->s.w, FRE_WIRE_SHARE, &m,
-                                      &w->rng) == FRE_OK);
+    must(fre_contribution_seal(queue_add(&w->shares), &w->s.w, FRE_WIRE_SHARE, &m, &w->rng) ==
+         FRE_OK);
 }
 
 /* ---- the relay and the way between servers ------------------------------------------------------- */
 
-static inline void flush_encode(const world *w, fre_buf *out, const queue *q, fre_wire_type type,
-                                fre_part part, size_t from, size_t to)
+void flush_encode(const world *w, fre_buf *out, const queue *q, fre_wire_type type, fre_part part,
+                  size_t from, size_t to)
 {
     fre_flush f = {.type = type, .part = part, .n = (uint32_t)(to - from)};
     fre_buf sealed;
@@ -282,25 +233,23 @@ static inline void flush_encode(const world *w, fre_buf *out, const queue *q, fr
     for (size_t i = from; i < to; i++) {
         fre_bytes v;
 
-        sample_must(fre_contribution_split(&v, NULL, &w->s.w, type, parties_buf_view(&q->item[i]),
-                                           NULL) == FRE_OK);
-        sample_must(fre_buf_append(&sealed, v.p, v.n) == FRE_OK);
+        must(fre_contribution_split(&v, NULL, &w->s.w, type, parties_buf_view(&q->item[i]), NULL) ==
+             FRE_OK);
+        must(fre_buf_append(&sealed, v.p, v.n) == FRE_OK);
     }
     f.sealed = parties_buf_view(&sealed);
     if (type == FRE_WIRE_REPORT)
         f.closed = parties_buf_view(&w->closed);
-    sample_must(fre_flush_encode(out, &w->s.w, &f, &w->s.relay_sk) == FRE_OK);
+    must(fre_flush_encode(out, &w->s.w, &f, &w->s.relay_sk) == FRE_OK);
     fre_buf_wipe(&sealed);
 }
 
-static inline int mark_order(const void *a, const void *b)
+static int mark_order(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(fre_mark));
 }
 
-/* The relay's roll of n marks, which get sorted, each once: `part` of as many. */
-static inline void roll_encode(const world *w, fre_buf *out, fre_mark *mark, size_t n,
-                               fre_part part)
+void roll_encode(const world *w, fre_buf *out, fre_mark *mark, size_t n, fre_part part)
 {
     fre_roll m = {.part = part};
     size_t from, to, different = 0;
@@ -314,54 +263,52 @@ static inline void roll_encode(const world *w, fre_buf *out, fre_mark *mark, siz
     to = different * (part.index + 1) / part.count;
     m.n = (uint32_t)(to - from);
     m.mark = mark + from;
-    sample_must(fre_roll_encode(out, &w->s.w, &m, &w->s.relay_sk) == FRE_OK);
+    must(fre_roll_encode(out, &w->s.w, &m, &w->s.relay_sk) == FRE_OK);
 }
 
-static inline size_t queue_marks(const world *w, fre_mark *mark, const queue *q, fre_wire_type type)
+size_t queue_marks(const world *w, fre_mark *mark, const queue *q, fre_wire_type type)
 {
     fre_bytes sealed;
 
     for (size_t i = 0; i < q->n; i++)
-        sample_must(fre_contribution_split(&sealed, &mark[i], &w->s.w, type,
-                                           parties_buf_view(&q->item[i]), NULL) == FRE_OK);
+        must(fre_contribution_split(&sealed, &mark[i], &w->s.w, type, parties_buf_view(&q->item[i]),
+                                    NULL) == FRE_OK);
     return q->n;
 }
 
-static inline fre_rejection to_syn(world *w, fre_bytes in, int64_t now)
+fre_rejection to_syn(world *w, fre_bytes in, int64_t now)
 {
     fre_rejection why = FRE_NOT_REJECTED, told = FRE_NOT_REJECTED;
     fre_buf reply;
 
     fre_buf_init(&reply, SAMPLE_MAX);
-    sample_must(fre_synthesis_handle(w->syn, &reply, &why, in, now) == FRE_OK);
+    must(fre_synthesis_handle(w->syn, &reply, &why, in, now) == FRE_OK);
     if (fre_rejection_decode(&told, parties_buf_view(&reply), NULL) != FRE_OK)
-        sample_must(fre_receipt_decode(parties_buf_view(&reply), NULL) == FRE_OK);
-    sample_must(told == why);
+        must(fre_receipt_decode(parties_buf_view(&reply), NULL) == FRE_OK);
+    must(told == why);
     fre_buf_wipe(&reply);
     called(w);
     return why;
 }
 
-/* A rejection or not; the answer is appended to reply where that is given. */
-static inline fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64_t now)
+fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64_t now)
 {
     fre_rejection why = FRE_NOT_REJECTED, told = FRE_NOT_REJECTED;
     fre_buf own;
 
     fre_buf_init(&own, SAMPLE_MAX);
-    sample_must(fre_tagging_handle(w->tag, &own, &why, in, now) == FRE_OK);
+    must(fre_tagging_handle(w->tag, &own, &why, in, now) == FRE_OK);
     if (fre_rejection_decode(&told, parties_buf_view(&own), NULL) != FRE_OK)
         told = FRE_NOT_REJECTED;
-    sample_must(told == why);
+    must(told == why);
     if (reply)
-        sample_must(fre_buf_append(reply, own.p, own.n) == FRE_OK);
+        must(fre_buf_append(reply, own.p, own.n) == FRE_OK);
     fre_buf_wipe(&own);
     called(w);
     return why;
 }
 
-/* What S_tag needs before sets: the marks of all shares that are queued, in two parts. */
-static inline void tell_roll(world *w, int64_t now)
+void tell_roll(world *w, int64_t now)
 {
     const bool once = w->s.w.c.one_shot;
     fre_mark mark[sizeof w->shares.item / sizeof *w->shares.item];
@@ -373,13 +320,13 @@ static inline void tell_roll(world *w, int64_t now)
 
         fre_buf_init(&m, SAMPLE_MAX);
         roll_encode(w, &m, mark, n, (fre_part){i, 2});
-        sample_must(to_tag(w, NULL, parties_buf_view(&m), now) == FRE_NOT_REJECTED);
+        must(to_tag(w, NULL, parties_buf_view(&m), now) == FRE_NOT_REJECTED);
         fre_buf_wipe(&m);
     }
     w->rolled = true;
 }
 
-static inline void flush(world *w, fre_wire_type type, uint32_t parts, int64_t now)
+void flush(world *w, fre_wire_type type, uint32_t parts, int64_t now)
 {
     const queue *q = type == FRE_WIRE_REPORT ? &w->reports : &w->shares;
 
@@ -389,24 +336,24 @@ static inline void flush(world *w, fre_wire_type type, uint32_t parts, int64_t n
         fre_buf_init(&m, SAMPLE_MAX);
         flush_encode(w, &m, q, type, (fre_part){i, parts}, q->n * i / parts,
                      q->n * (i + 1) / parts);
-        sample_must(to_syn(w, parties_buf_view(&m), now) == FRE_NOT_REJECTED);
+        must(to_syn(w, parties_buf_view(&m), now) == FRE_NOT_REJECTED);
         fre_buf_wipe(&m);
     }
 }
 
-static inline void keep(fre_buf *out, const fre_buf *in)
+void keep(fre_buf *out, const fre_buf *in)
 {
     fre_buf_wipe(out);
-    sample_must(fre_buf_append(out, in->p, in->n) == FRE_OK);
+    must(fre_buf_append(out, in->p, in->n) == FRE_OK);
 }
 
 /* What the relay does with a message of a server. */
-static inline void relay_takes(world *w, const fre_buf *m)
+static void relay_takes(world *w, const fre_buf *m)
 {
     fre_collection_id id;
     fre_wire_type type;
 
-    sample_must(fre_wire_peek(&type, &id, parties_buf_view(m)) == FRE_OK);
+    must(fre_wire_peek(&type, &id, parties_buf_view(m)) == FRE_OK);
     if (type == FRE_WIRE_REPORT)
         keep(queue_add(&w->reports), m);
     else if (type == FRE_WIRE_CLOSED)
@@ -418,17 +365,16 @@ static inline void relay_takes(world *w, const fre_buf *m)
     else if (type == FRE_WIRE_CANCEL)
         w->cancels++;
     else
-        sample_must(false);
+        must(false);
 }
 
-static inline void receipt(fre_buf *out)
+void receipt(fre_buf *out)
 {
     fre_buf_init(out, 16);
-    sample_must(fre_receipt_encode(out) == FRE_OK);
+    must(fre_receipt_encode(out) == FRE_OK);
 }
 
-/* Carries what S_tag sends until it has nothing left. */
-static inline void pump_tag(world *w, int64_t now)
+void pump_tag(world *w, int64_t now)
 {
     fre_buf taken;
     fre_outbox o;
@@ -437,15 +383,15 @@ static inline void pump_tag(world *w, int64_t now)
     fre_outbox_init(&o);
     do {
         fre_outbox_wipe(&o);
-        sample_must(fre_tagging_tick(w->tag, &o, now) == FRE_OK);
+        must(fre_tagging_tick(w->tag, &o, now) == FRE_OK);
         called(w);
         for (size_t i = 0; i < o.n; i++) {
             if (o.item[i].to == FRE_ROLE_RELAY)
                 relay_takes(w, &o.item[i].message);
             else
                 (void)to_syn(w, parties_buf_view(&o.item[i].message), now);
-            sample_must(fre_tagging_answered(w->tag, o.item[i].cookie, parties_buf_view(&taken),
-                                             now) == FRE_OK);
+            must(fre_tagging_answered(w->tag, o.item[i].cookie, parties_buf_view(&taken), now) ==
+                 FRE_OK);
             called(w);
         }
     } while (o.n > 0);
@@ -453,8 +399,7 @@ static inline void pump_tag(world *w, int64_t now)
     fre_buf_wipe(&taken);
 }
 
-/* The same for S_syn.  lose: every first answer of S_tag. */
-static inline void pump_syn(world *w, int64_t now, bool lose)
+void pump_syn(world *w, int64_t now, bool lose)
 {
     fre_buf taken, reply;
     fre_outbox o;
@@ -464,7 +409,7 @@ static inline void pump_syn(world *w, int64_t now, bool lose)
     fre_buf_init(&reply, SAMPLE_MAX);
     for (bool lost = false;; lost = !lost) {
         fre_outbox_wipe(&o);
-        sample_must(fre_synthesis_tick(w->syn, &o, now) == FRE_OK);
+        must(fre_synthesis_tick(w->syn, &o, now) == FRE_OK);
         called(w);
         if (o.n == 0)
             break;
@@ -482,7 +427,7 @@ static inline void pump_syn(world *w, int64_t now, bool lose)
             } else {
                 relay_takes(w, &o.item[i].message);
             }
-            sample_must(fre_synthesis_answered(w->syn, o.item[i].cookie, answer, now) == FRE_OK);
+            must(fre_synthesis_answered(w->syn, o.item[i].cookie, answer, now) == FRE_OK);
             called(w);
         }
     }
@@ -493,8 +438,7 @@ static inline void pump_syn(world *w, int64_t now, bool lose)
 
 /* ---- the usual course --------------------------------------------------------------------------- */
 
-/* groups[g] people of group g + 1, the first ones first; their reports are with the relay. */
-static inline uint32_t gather(world *w, const uint32_t *groups, uint32_t n)
+uint32_t gather(world *w, const uint32_t *groups, uint32_t n)
 {
     uint32_t people = 0;
 
@@ -506,32 +450,30 @@ static inline uint32_t gather(world *w, const uint32_t *groups, uint32_t n)
     return people;
 }
 
-static inline fre_list the_list(const world *w)
+fre_list the_list(const world *w)
 {
     fre_list l;
 
-    sample_must(fre_list_decode(&l, &w->s.w, parties_buf_view(&w->list), NULL) == FRE_OK);
+    must(fre_list_decode(&l, &w->s.w, parties_buf_view(&w->list), NULL) == FRE_OK);
     return l;
 }
 
-/* Up to the list; the share's bits are known afterwards. */
-static inline void close_and_count(world *w)
+void close_and_count(world *w)
 {
     const int64_t now = w->s.w.c.tags_close + 5;
     fre_list l;
 
     pump_tag(w, now);
-    sample_must(w->closed.n > 0);
+    must(w->closed.n > 0);
     flush(w, FRE_WIRE_REPORT, 3, now);
     pump_syn(w, now, false);
-    sample_must(w->list.n > 0);
+    must(w->list.n > 0);
     l = the_list(w);
     if (!w->s.w.c.one_shot)
-        sample_must(fre_wire_derive_share_bits(&w->s.w, &l, NULL) == FRE_OK);
+        must(fre_wire_derive_share_bits(&w->s.w, &l, NULL) == FRE_OK);
 }
 
-/* Shares of people from..to-1 whose tag is listed, null ones of the others. */
-static inline void share_all(world *w, uint32_t from, uint32_t to)
+void share_all(world *w, uint32_t from, uint32_t to)
 {
     const fre_list l = the_list(w);
     uint32_t count;
@@ -544,7 +486,7 @@ static inline void share_all(world *w, uint32_t from, uint32_t to)
     }
 }
 
-static inline void sum_and_release(world *w, bool lose)
+void sum_and_release(world *w, bool lose)
 {
     const int64_t now = w->s.w.c.shares_close + 5;
 
@@ -552,5 +494,3 @@ static inline void sum_and_release(world *w, bool lose)
         flush(w, FRE_WIRE_SHARE, 2, now);
     pump_syn(w, now, lose);
 }
-
-#endif /* FRE_TEST_PARTIES_SERVERS_H */

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "assert_num.h"
+#include "internal.h"
+#include "law.h"
 #include "sharing_tools.h"
 
 #define WORDS 768u

@@ -257,7 +257,7 @@ static void remember(net *n, fre_role who, fre_bytes what)
 {
     views *v = n->seen;
 
-    sample_must(fre_buf_append(&v->of[who], what.p, what.n) == FRE_OK);
+    must(fre_buf_append(&v->of[who], what.p, what.n) == FRE_OK);
 }
 
 static bool holds(const fre_buf *view, const void *p, size_t n)
@@ -369,7 +369,7 @@ static void test_shares_look_alike(void **state)
 /* What S_syn opened of the reports that it was handed: their tags. */
 static uint32_t opened_tags(const net *n, fre_tag *tag, uint32_t max)
 {
-    sample_must(n->syn->entries <= max);
+    must(n->syn->entries <= max);
     for (size_t i = 0; i < n->syn->entries; i++)
         tag[i] = n->syn->entry[i].tag;
     return (uint32_t)n->syn->entries;
@@ -418,7 +418,7 @@ static void test_view_of_s_syn_without_the_key(void **state)
         net n;
 
         memset(seed, (int)(0x51 + k), sizeof seed);
-        sample_must(fre_oprf_key_derive(&keys.oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
+        must(fre_oprf_key_derive(&keys.oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
         c.oprf_pk = keys.oprf.pub;
         open_as(&n, &c, &keys, 19); /* the same people and coins */
         for (n.now = c.open; n.now < c.open + 3; n.now++)

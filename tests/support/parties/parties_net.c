@@ -1,66 +1,9 @@
-/* All four roles of a small collection and the wires between them, which may lose a message or its
- * answer, carry one twice, or find a machine restarted.  Beside them the truth: who holds what, and
- * what ought to come of it.  What cannot fail here aborts. */
-#ifndef FRE_TEST_PARTIES_NET_H
-#define FRE_TEST_PARTIES_NET_H
-
-#include <math.h>
-
-#include "parties_small.h"
-
-#define NET_PLACES 2u
-
-typedef struct net net;
-
-/* One user, and what is known of it: from its machine, which forgets it later. */
-typedef struct net_user {
-    net *n;
-    fre_client *client;
-    fre_client_host host;
-    fre_buf disk; /* what survives a crash */
-    float x[NET_PLACES * SMALL_DIM];
-    uint32_t texts;
-    bool gone; /* dropped out: sends nothing more */
-    bool real[NET_PLACES];
-    fre_tag tag[NET_PLACES];   /* of the text */
-    bool reported[NET_PLACES]; /* the relay took its report */
-    bool answered[NET_PLACES]; /* the relay took a share that says something */
-    bool shared[NET_PLACES];   /* the relay took any share */
-    unsigned spends;
-    fre_buf first[3][NET_PLACES];            /* what it sent first, of each kind */
-    size_t asked, report_bytes, share_bytes; /* what the relay saw of it */
-} net_user;
-
-/* Faults, in 256ths. */
-typedef struct net_faults {
-    unsigned lose, lose_answer, twice, crash;
-    bool
-        in_time; /* users go down only when all is saved: else what they learned last is learned again */
-} net_faults;
-
-struct net {
-    sample s;
-    fre_terms *terms;
-    fre_tagging_keys tag_keys;
-    fre_synthesis_keys syn_keys;
-    fre_tagging *tag;
-    fre_synthesis *syn;
-    fre_relay *relay;
-    net_user *user;
-    uint32_t users;
-    fre_rng rng;
-    fre_share_noise noise;
-    net_faults faults;
-    int64_t now;
-    uint64_t syn_before_closed; /* bytes that S_syn had while S_tag held its key */
-    void (*saw)(net *n, fre_role who, fre_bytes what); /* every message that comes in; NULL: none */
-    void *seen;
-    const char *broken; /* a rule that a machine broke; NULL: none */
-};
+/* parties_net.c - four roles and the wires between them. */
+#include "parties_net.h"
 
 /* ---- beginning and end ------------------------------------------------------------------------- */
 
-static inline fre_status net_keep(void *ctx, fre_bytes state)
+static fre_status net_keep(void *ctx, fre_bytes state)
 {
     net_user *u = ctx;
 
@@ -68,8 +11,7 @@ static inline fre_status net_keep(void *ctx, fre_bytes state)
     return fre_buf_append(&u->disk, state.p, state.n);
 }
 
-static inline fre_status net_spend(void *ctx, const fre_collection_id *id, double epsilon,
-                                   double delta)
+static fre_status net_spend(void *ctx, const fre_collection_id *id, double epsilon, double delta)
 {
     net_user *u = ctx;
 
@@ -80,8 +22,7 @@ static inline fre_status net_spend(void *ctx, const fre_collection_id *id, doubl
     return FRE_OK;
 }
 
-/* The machine of a user with its texts, and what it drew. */
-static inline void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
+void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
 {
     net_user *u = &n->user[i];
 
@@ -93,9 +34,8 @@ static inline void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
     fre_buf_init(&u->disk, SAMPLE_MAX);
     for (unsigned k = 0; k < 3 * NET_PLACES; k++)
         fre_buf_init(&u->first[k / NET_PLACES][k % NET_PLACES], SAMPLE_MAX);
-    sample_must(fre_client_new(&u->client, n->terms, u->x, texts, &u->host, &n->rng, NULL) ==
-                FRE_OK);
-    sample_must(fre_client_save(u->client, &u->disk) == FRE_OK);
+    must(fre_client_new(&u->client, n->terms, u->x, texts, &u->host, &n->rng, NULL) == FRE_OK);
+    must(fre_client_save(u->client, &u->disk) == FRE_OK);
     for (uint32_t p = 0; p < n->s.w.c.cells_per_user; p++) {
         u->real[p] = u->client->place[p].real;
         if (p < texts)
@@ -103,8 +43,8 @@ static inline void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
     }
 }
 
-static inline void net_open(net *n, const sample *keys, const fre_collection *c, uint32_t users,
-                            uint64_t batch_min, uint64_t seed)
+void net_open(net *n, const sample *keys, const fre_collection *c, uint32_t users,
+              uint64_t batch_min, uint64_t seed)
 {
     const fre_relay_opts opts = {.batch_min = batch_min, .part_max = 32};
     static const char statement[] = "nothing in particular";
@@ -118,17 +58,17 @@ static inline void net_open(net *n, const sample *keys, const fre_collection *c,
     n->s.w = *fre_terms_view(n->terms);
     n->tag_keys = (fre_tagging_keys){.seal = n->s.tag, .sign = n->s.tag_sk};
     n->syn_keys = (fre_synthesis_keys){.seal = n->s.syn, .sign = n->s.syn_sk};
-    sample_must(fre_tagging_new(&n->tag, c, &n->tag_keys, &oprf, &n->rng, NULL) == FRE_OK);
-    sample_must(fre_synthesis_new(&n->syn, c, &n->syn_keys,
-                                  (fre_bytes){(const uint8_t *)statement, sizeof statement - 1},
-                                  &n->rng, NULL) == FRE_OK);
-    sample_must(fre_relay_new(&n->relay, c, &opts, &n->s.relay_sk, &n->rng, NULL) == FRE_OK);
+    must(fre_tagging_new(&n->tag, c, &n->tag_keys, &oprf, &n->rng, NULL) == FRE_OK);
+    must(fre_synthesis_new(&n->syn, c, &n->syn_keys,
+                           (fre_bytes){(const uint8_t *)statement, sizeof statement - 1}, &n->rng,
+                           NULL) == FRE_OK);
+    must(fre_relay_new(&n->relay, c, &opts, &n->s.relay_sk, &n->rng, NULL) == FRE_OK);
     n->user = calloc(users, sizeof *n->user);
-    sample_must(n->user != NULL);
+    must(n->user != NULL);
     n->users = users;
 }
 
-static inline void net_close(net *n)
+void net_close(net *n)
 {
     for (uint32_t i = 0; i < n->users; i++) {
         fre_client_free(n->user[i].client);
@@ -146,13 +86,12 @@ static inline void net_close(net *n)
 
 /* ---- crashes ----------------------------------------------------------------------------------- */
 
-static inline bool net_happens(net *n, unsigned of256)
+bool net_happens(net *n, unsigned of256)
 {
     return of256 > 0 && fre_rng_below(&n->rng, 256) < of256;
 }
 
-/* From what its host saved after the last call. */
-static inline void net_crash(net *n, fre_role who, bool keep_key)
+void net_crash(net *n, fre_role who, bool keep_key)
 {
     const fre_collection *c = &n->s.w.c;
     fre_oprf_key oprf = n->s.oprf;
@@ -160,42 +99,39 @@ static inline void net_crash(net *n, fre_role who, bool keep_key)
 
     fre_buf_init(&state, 64u * SAMPLE_MAX);
     if (who == FRE_ROLE_TAG) {
-        sample_must(fre_tagging_save(n->tag, &state) == FRE_OK);
+        must(fre_tagging_save(n->tag, &state) == FRE_OK);
         fre_tagging_free(n->tag);
-        sample_must(fre_tagging_load(&n->tag, c, &n->tag_keys, keep_key ? &oprf : NULL,
-                                     sample_view(&state), NULL) == FRE_OK);
+        must(fre_tagging_load(&n->tag, c, &n->tag_keys, keep_key ? &oprf : NULL,
+                              sample_view(&state), NULL) == FRE_OK);
     } else if (who == FRE_ROLE_SYN) {
-        sample_must(fre_synthesis_save(n->syn, &state) == FRE_OK);
+        must(fre_synthesis_save(n->syn, &state) == FRE_OK);
         fre_synthesis_free(n->syn);
-        sample_must(fre_synthesis_load(&n->syn, c, &n->syn_keys, sample_view(&state), NULL) ==
-                    FRE_OK);
+        must(fre_synthesis_load(&n->syn, c, &n->syn_keys, sample_view(&state), NULL) == FRE_OK);
     } else {
-        sample_must(fre_relay_save(n->relay, &state) == FRE_OK);
+        must(fre_relay_save(n->relay, &state) == FRE_OK);
         fre_relay_free(n->relay);
-        sample_must(fre_relay_load(&n->relay, c, &n->s.relay_sk, sample_view(&state), NULL) ==
-                    FRE_OK);
+        must(fre_relay_load(&n->relay, c, &n->s.relay_sk, sample_view(&state), NULL) == FRE_OK);
     }
     fre_buf_wipe(&state);
 }
 
-/* From its disk: what the client knew besides is gone. */
-static inline void net_crash_user(net *n, uint32_t i)
+void net_crash_user(net *n, uint32_t i)
 {
     net_user *u = &n->user[i];
     fre_outbox unsent;
 
     fre_outbox_init(&unsent);
     if (n->faults.in_time)
-        sample_must(fre_client_tick(u->client, &unsent, n->now) == FRE_OK);
+        must(fre_client_tick(u->client, &unsent, n->now) == FRE_OK);
     fre_outbox_wipe(&unsent);
     fre_client_free(u->client);
-    sample_must(fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host,
-                                sample_view(&u->disk), NULL) == FRE_OK);
+    must(fre_client_load(&u->client, n->terms, u->x, u->texts, &u->host, sample_view(&u->disk),
+                         NULL) == FRE_OK);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------- */
 
-static inline void net_see(net *n, fre_role who, fre_bytes what)
+static void net_see(net *n, fre_role who, fre_bytes what)
 {
     if (who == FRE_ROLE_SYN && fre_tagging_has_key(n->tag))
         n->syn_before_closed += what.n;
@@ -203,31 +139,30 @@ static inline void net_see(net *n, fre_role who, fre_bytes what)
         n->saw(n, who, what);
 }
 
-static inline void net_handle(net *n, fre_role to, fre_bytes in, fre_buf *reply)
+void net_handle(net *n, fre_role to, fre_bytes in, fre_buf *reply)
 {
     fre_rejection why;
 
     net_see(n, to, in);
     if (to == FRE_ROLE_TAG)
-        sample_must(fre_tagging_handle(n->tag, reply, &why, in, n->now) == FRE_OK);
+        must(fre_tagging_handle(n->tag, reply, &why, in, n->now) == FRE_OK);
     else if (to == FRE_ROLE_SYN)
-        sample_must(fre_synthesis_handle(n->syn, reply, &why, in, n->now) == FRE_OK);
+        must(fre_synthesis_handle(n->syn, reply, &why, in, n->now) == FRE_OK);
     else
-        sample_must(fre_relay_handle(n->relay, reply, &why, in, n->now) == FRE_OK);
+        must(fre_relay_handle(n->relay, reply, &why, in, n->now) == FRE_OK);
 }
 
-static inline void net_answered(net *n, fre_role from, uint64_t cookie, fre_bytes reply)
+static void net_answered(net *n, fre_role from, uint64_t cookie, fre_bytes reply)
 {
     if (from == FRE_ROLE_TAG)
-        sample_must(fre_tagging_answered(n->tag, cookie, reply, n->now) == FRE_OK);
+        must(fre_tagging_answered(n->tag, cookie, reply, n->now) == FRE_OK);
     else if (from == FRE_ROLE_SYN)
-        sample_must(fre_synthesis_answered(n->syn, cookie, reply, n->now) == FRE_OK);
+        must(fre_synthesis_answered(n->syn, cookie, reply, n->now) == FRE_OK);
     else
-        sample_must(fre_relay_answered(n->relay, cookie, reply, n->now) == FRE_OK);
+        must(fre_relay_answered(n->relay, cookie, reply, n->now) == FRE_OK);
 }
 
-/* One round of a server's outbox. */
-static inline size_t net_pump(net *n, fre_role who)
+size_t net_pump(net *n, fre_role who)
 {
     fre_outbox out;
     size_t sent;
@@ -238,11 +173,11 @@ static inline size_t net_pump(net *n, fre_role who)
     if (net_happens(n, n->faults.crash))
         net_crash(n, who, true);
     if (who == FRE_ROLE_TAG)
-        sample_must(fre_tagging_tick(n->tag, &out, n->now) == FRE_OK);
+        must(fre_tagging_tick(n->tag, &out, n->now) == FRE_OK);
     else if (who == FRE_ROLE_SYN)
-        sample_must(fre_synthesis_tick(n->syn, &out, n->now) == FRE_OK);
+        must(fre_synthesis_tick(n->syn, &out, n->now) == FRE_OK);
     else
-        sample_must(fre_relay_tick(n->relay, &out, n->now) == FRE_OK);
+        must(fre_relay_tick(n->relay, &out, n->now) == FRE_OK);
     for (size_t i = 0; i < out.n; i++) {
         const fre_bytes m = sample_view(&out.item[i].message);
 
@@ -265,13 +200,12 @@ static inline size_t net_pump(net *n, fre_role who)
     return sent;
 }
 
-static inline fre_bytes net_name(const uint32_t *i)
+fre_bytes net_name(const uint32_t *i)
 {
     return (fre_bytes){(const uint8_t *)i, sizeof *i};
 }
 
-/* To the relay, and through it; what it took is noted. */
-static inline void net_user_sends(net *n, uint32_t i, uint64_t cookie, fre_bytes m, fre_buf *reply)
+void net_user_sends(net *n, uint32_t i, uint64_t cookie, fre_bytes m, fre_buf *reply)
 {
     net_user *u = &n->user[i];
     const uint32_t place = (uint32_t)PARTIES_COOKIE_INDEX(cookie);
@@ -280,14 +214,14 @@ static inline void net_user_sends(net *n, uint32_t i, uint64_t cookie, fre_bytes
     net_see(n, FRE_ROLE_RELAY, m);
     if (fre_client_is_exchange(cookie)) {
         u->asked = m.n;
-        sample_must(fre_relay_exchange(n->relay, reply, &why, net_name(&i), m, n->now) == FRE_OK);
+        must(fre_relay_exchange(n->relay, reply, &why, net_name(&i), m, n->now) == FRE_OK);
         if (why == FRE_NOT_REJECTED) {
             net_see(n, FRE_ROLE_TAG, m);
-            sample_must(fre_tagging_exchange(n->tag, reply, &why, m, n->now) == FRE_OK);
+            must(fre_tagging_exchange(n->tag, reply, &why, m, n->now) == FRE_OK);
         }
         return;
     }
-    sample_must(fre_relay_submit(n->relay, reply, &why, net_name(&i), m, n->now) == FRE_OK);
+    must(fre_relay_submit(n->relay, reply, &why, net_name(&i), m, n->now) == FRE_OK);
     if (why != FRE_NOT_REJECTED)
         return;
     if (m.p[1] == FRE_WIRE_REPORT) {
@@ -302,7 +236,7 @@ static inline void net_user_sends(net *n, uint32_t i, uint64_t cookie, fre_bytes
 }
 
 /* Does the share that this client has ready for a place say something?  Only it knows. */
-static inline bool net_says(const net *n, const net_user *u, uint32_t place)
+static bool net_says(const net *n, const net_user *u, uint32_t place)
 {
     fre_bytes raw = fre_relay_list_view(n->relay);
     fre_list list;
@@ -313,19 +247,18 @@ static inline bool net_says(const net *n, const net_user *u, uint32_t place)
 }
 
 /* A client repeats itself to the byte, whatever happened in between. */
-static inline void net_note(net *n, net_user *u, uint64_t cookie, fre_bytes m)
+static void net_note(net *n, net_user *u, uint64_t cookie, fre_bytes m)
 {
     const unsigned kind = fre_client_is_exchange(cookie) ? 0 : m.p[1] == FRE_WIRE_REPORT ? 1 : 2;
     fre_buf *first = &u->first[kind][PARTIES_COOKIE_INDEX(cookie)];
 
     if (first->n == 0)
-        sample_must(fre_buf_append(first, m.p, m.n) == FRE_OK);
+        must(fre_buf_append(first, m.p, m.n) == FRE_OK);
     else if (first->n != m.n || memcmp(first->p, m.p, m.n) != 0)
         n->broken = "a client sent two different messages in one place";
 }
 
-/* One round of a client: what it reads of what is published, and what it sends. */
-static inline void net_step(net *n, uint32_t i)
+void net_step(net *n, uint32_t i)
 {
     net_user *u = &n->user[i];
     fre_outbox out;
@@ -338,12 +271,11 @@ static inline void net_step(net *n, uint32_t i)
     if (net_happens(n, n->faults.crash))
         net_crash_user(n, i);
     if (fre_relay_cancel_view(n->relay).n > 0)
-        sample_must(fre_client_read(u->client, fre_relay_cancel_view(n->relay), n->now, NULL) ==
-                    FRE_OK);
+        must(fre_client_read(u->client, fre_relay_cancel_view(n->relay), n->now, NULL) == FRE_OK);
     else if (fre_relay_list_view(n->relay).n > 0 &&
              fre_client_stage(u->client) == FRE_STAGE_COUNTING)
         (void)!fre_client_read(u->client, fre_relay_list_view(n->relay), n->now, NULL);
-    sample_must(fre_client_tick(u->client, &out, n->now) == FRE_OK);
+    must(fre_client_tick(u->client, &out, n->now) == FRE_OK);
     for (size_t j = 0; j < out.n; j++) {
         const fre_bytes m = sample_view(&out.item[j].message);
         const uint64_t cookie = out.item[j].cookie;
@@ -361,8 +293,7 @@ static inline void net_step(net *n, uint32_t i)
         }
         u->answered[place] |= says && u->shared[place];
         if (!net_happens(n, n->faults.lose_answer))
-            sample_must(fre_client_answered(u->client, cookie, sample_view(&reply), n->now) ==
-                        FRE_OK);
+            must(fre_client_answered(u->client, cookie, sample_view(&reply), n->now) == FRE_OK);
         if (net_happens(n, n->faults.crash))
             net_crash_user(n, i);
     }
@@ -370,8 +301,7 @@ static inline void net_step(net *n, uint32_t i)
     fre_buf_wipe(&reply);
 }
 
-/* Returns how many messages there were. */
-static inline size_t net_pump_all(net *n, unsigned rounds)
+size_t net_pump_all(net *n, unsigned rounds)
 {
     size_t sent = 0;
 
@@ -381,7 +311,7 @@ static inline size_t net_pump_all(net *n, unsigned rounds)
     return sent;
 }
 
-static inline void net_step_all(net *n)
+void net_step_all(net *n)
 {
     for (uint32_t i = 0; i < n->users; i++)
         net_step(n, i);
@@ -389,14 +319,7 @@ static inline void net_step_all(net *n)
 
 /* ---- the truth --------------------------------------------------------------------------------- */
 
-typedef struct net_cell {
-    fre_tag tag;
-    uint32_t count, answers;
-    double sum[SMALL_DIM]; /* of the embeddings that were answered with */
-} net_cell;
-
-/* What each tag's reports and shares come to.  Returns the number of cells. */
-static inline uint32_t net_truth(const net *n, net_cell *cell, uint32_t max)
+uint32_t net_truth(const net *n, net_cell *cell, uint32_t max)
 {
     uint32_t cells = 0;
 
@@ -410,7 +333,7 @@ static inline uint32_t net_truth(const net *n, net_cell *cell, uint32_t max)
             while (at < cells && !small_same_tag(&cell[at].tag, &u->tag[p]))
                 at++;
             if (at == cells) {
-                sample_must(cells < max);
+                must(cells < max);
                 cell[cells++] = (net_cell){.tag = u->tag[p]};
             }
             cell[at].count++;
@@ -423,10 +346,8 @@ static inline uint32_t net_truth(const net *n, net_cell *cell, uint32_t max)
 
 /* ---- exact results ----------------------------------------------------------------------------- */
 
-#define NET_CELLS_MAX 256u
-
 /* The lattice's step in all cells of fewer than 100 answers. */
-static inline double net_lattice(const fre_collection *c)
+static double net_lattice(const fre_collection *c)
 {
     fre_mechanism m;
 
@@ -434,9 +355,7 @@ static inline double net_lattice(const fre_collection *c)
     return fre_quantisation(fre_sigma_local(&m, c->tau), c->split, c->dim);
 }
 
-/* A point of that lattice, turned back: its rotation is integers in steps, so that random rounding
- * has nothing to do and sums are exact.  Clusters share cells, mostly. */
-static inline void net_text(const net *n, float *x, uint32_t cluster, uint32_t member)
+void net_text(const net *n, float *x, uint32_t cluster, uint32_t member)
 {
     double y[SMALL_DIM] = {0};
 
@@ -450,7 +369,7 @@ static inline void net_text(const net *n, float *x, uint32_t cluster, uint32_t m
 }
 
 /* Integer sum of the answers' rotated embeddings, from their sum. */
-static inline void net_integers(const net *n, int64_t *out, const double *sum)
+static void net_integers(const net *n, int64_t *out, const double *sum)
 {
     float x[SMALL_DIM];
     double y[SMALL_DIM];
@@ -460,22 +379,17 @@ static inline void net_integers(const net *n, int64_t *out, const double *sum)
     fre_rotation_apply(n->terms->rotation, y, x);
     for (uint32_t j = 0; j < SMALL_DIM; j++) {
         out[j] = llrint(y[j] / net_lattice(&n->s.w.c));
-        sample_must(fabs(y[j] / net_lattice(&n->s.w.c) - (double)out[j]) < 1e-2);
+        must(fabs(y[j] / net_lattice(&n->s.w.c) - (double)out[j]) < 1e-2);
     }
 }
 
-typedef struct net_result {
-    uint32_t count, answers;
-    int64_t sum[SMALL_DIM];
-} net_result;
-
-static inline int net_by_content(const void *a, const void *b)
+static int net_by_content(const void *a, const void *b)
 {
     return memcmp(a, b, sizeof(net_result));
 }
 
 /* What has to be released, in the order of its bytes. */
-static inline uint32_t net_expected(const net *n, net_result out[NET_CELLS_MAX])
+static uint32_t net_expected(const net *n, net_result out[NET_CELLS_MAX])
 {
     static net_cell cell[NET_CELLS_MAX];
     uint32_t cells = net_truth(n, cell, NET_CELLS_MAX), k = 0;
@@ -494,7 +408,7 @@ static inline uint32_t net_expected(const net *n, net_result out[NET_CELLS_MAX])
 }
 
 /* What S_syn released, in the same order. */
-static inline uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
+static uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
 {
     uint32_t k = 0;
 
@@ -502,14 +416,14 @@ static inline uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
     for (uint32_t part = 0; part < fre_synthesis_release_parts(n->syn); part++) {
         fre_release_part m;
 
-        sample_must(fre_release_part_decode(&m, &n->s.w, fre_synthesis_release_view(n->syn, part),
-                                            NULL) == FRE_OK);
+        must(fre_release_part_decode(&m, &n->s.w, fre_synthesis_release_view(n->syn, part), NULL) ==
+             FRE_OK);
         for (uint32_t i = 0; i < m.n; i++) {
             float x[SMALL_DIM];
             double sum[SMALL_DIM];
             fre_release_cell cell;
 
-            sample_must(k < NET_CELLS_MAX);
+            must(k < NET_CELLS_MAX);
             fre_release_part_at(&cell, x, &m, i);
             for (uint32_t j = 0; j < SMALL_DIM; j++)
                 sum[j] = (double)x[j] * cell.answers;
@@ -522,12 +436,10 @@ static inline uint32_t net_released(const net *n, net_result out[NET_CELLS_MAX])
     return k;
 }
 
-static inline bool net_is_exact(const net *n, uint32_t *cells)
+bool net_is_exact(const net *n, uint32_t *cells)
 {
     static net_result want[NET_CELLS_MAX], got[NET_CELLS_MAX];
 
     *cells = net_expected(n, want);
     return net_released(n, got) == *cells && memcmp(got, want, *cells * sizeof *got) == 0;
 }
-
-#endif

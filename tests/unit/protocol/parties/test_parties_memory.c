@@ -138,7 +138,7 @@ static void save(watcher *w, fre_role role)
          : role == FRE_ROLE_SYN   ? fre_synthesis_save(w->n.syn, &w->state)
          : role == FRE_ROLE_RELAY ? fre_relay_save(w->n.relay, &w->state)
                                   : fre_client_save(w->n.user[w->user].client, &w->state);
-    sample_must(st == FRE_OK);
+    must(st == FRE_OK);
 }
 
 static fre_status load(watcher *w, machines *m, fre_role role)
@@ -227,7 +227,7 @@ static bool once(watcher *w, const call *c, uint64_t k, fre_rejection *why)
     fre_buf_init(&reply, FRE_WIRE_MESSAGE_MAX);
     *why = FRE_NOT_REJECTED;
     if (c->what != LOAD)
-        sample_must(load(w, &m, c->role) == FRE_OK);
+        must(load(w, &m, c->role) == FRE_OK);
     for (unsigned again = 0; again < 2; again++) {
         left = again ? NEVER : k;
         if (c->what == LOAD)

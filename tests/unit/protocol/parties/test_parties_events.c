@@ -119,7 +119,7 @@ static void watch(net *n, fre_role who, fre_bytes what)
     at = &r->record[r->records++];
     at->to = who;
     fre_buf_init(&at->message, FRE_WIRE_MESSAGE_MAX);
-    sample_must(fre_buf_append(&at->message, what.p, what.n) == FRE_OK);
+    must(fre_buf_append(&at->message, what.p, what.n) == FRE_OK);
 }
 
 static void begin(run *r, const history *h)
@@ -195,8 +195,8 @@ static void replay(run *r, uint8_t who)
         if (m->n > 0 && who / 12 % 3 > 0 && taken) {
             fre_rejection why;
 
-            sample_must(fre_relay_submit(n->relay, &reply, &why, net_name(&i), sample_view(m),
-                                         n->now) == FRE_OK);
+            must(fre_relay_submit(n->relay, &reply, &why, net_name(&i), sample_view(m), n->now) ==
+                 FRE_OK);
         }
     } else if (r->records > 0) {
         const record *old = &r->record[who % r->records];
@@ -213,7 +213,7 @@ static void cancel(run *r, fre_role who)
                     : who == FRE_ROLE_SYN ? fre_synthesis_cancel(n->syn, n->now)
                                           : fre_relay_cancel(n->relay, n->now);
 
-    sample_must(st == FRE_OK || st == FRE_E_STATE);
+    must(st == FRE_OK || st == FRE_E_STATE);
     r->cancelled |= st == FRE_OK;
 }
 
@@ -346,7 +346,7 @@ static void settle(net *n)
     unsigned rounds = 0;
 
     while (net_pump_all(n, 1) > 0)
-        sample_must(++rounds < 100);
+        must(++rounds < 100);
 }
 
 /* Everybody is back, and time goes on as it should. */

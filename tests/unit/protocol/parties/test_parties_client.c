@@ -545,12 +545,12 @@ static void forge(const world *w, const fre_list_entry *e, uint32_t n, fre_buf *
 
     fre_buf_init(&body, SAMPLE_MAX);
     for (uint32_t i = 0; i < 4; i++)
-        sample_must(fre_buf_append(&body, &(uint8_t){(uint8_t)(n >> (24 - 8 * i))}, 1) == FRE_OK);
+        must(fre_buf_append(&body, &(uint8_t){(uint8_t)(n >> (24 - 8 * i))}, 1) == FRE_OK);
     for (uint32_t j = 0; j < n; j++) {
-        sample_must(fre_buf_append(&body, e[j].tag.b, sizeof e[j].tag.b) == FRE_OK);
+        must(fre_buf_append(&body, e[j].tag.b, sizeof e[j].tag.b) == FRE_OK);
         for (uint32_t i = 0; i < 4; i++)
-            sample_must(fre_buf_append(&body, &(uint8_t){(uint8_t)(e[j].count >> (24 - 8 * i))},
-                                       1) == FRE_OK);
+            must(fre_buf_append(&body, &(uint8_t){(uint8_t)(e[j].count >> (24 - 8 * i))}, 1) ==
+                 FRE_OK);
     }
     sample_sign(&w->s, FRE_WIRE_LIST, sample_view(&body), out);
     fre_buf_wipe(&body);

@@ -1,13 +1,13 @@
-/* What tests of sharing have in common. */
-#ifndef FRE_TESTS_SHARING_TOOLS_H
-#define FRE_TESTS_SHARING_TOOLS_H
+/* sharing_tools.c - mechanisms, cells and vectors for the tests of sharing. */
+#include "sharing_tools.h"
 
-#include "internal.h"
-#include "law.h"
+#include <fre/linalg.h>
 
-#define SPLIT 0.6
+#include <string.h>
 
-static inline fre_mechanism a_mechanism(uint32_t dim)
+#include "must.h"
+
+fre_mechanism a_mechanism(uint32_t dim)
 {
     return (fre_mechanism){
         .p32 = FRE_P_ONE / 2,
@@ -24,32 +24,29 @@ static inline fre_mechanism a_mechanism(uint32_t dim)
     };
 }
 
-static inline fre_share_cell a_cell(const fre_mechanism *m, uint64_t count)
+fre_share_cell a_cell(const fre_mechanism *m, uint64_t count)
 {
     fre_share_cell c;
     uint32_t bits = 0;
 
-    assert_int_equal(fre_share_bits(&bits, m, SPLIT, count, 1, NULL), FRE_OK);
-    assert_int_equal(fre_share_cell_init(&c, m, SPLIT, count, bits, NULL), FRE_OK);
+    must(fre_share_bits(&bits, m, SPLIT, count, 1, NULL) == FRE_OK);
+    must(fre_share_cell_init(&c, m, SPLIT, count, bits, NULL) == FRE_OK);
     return c;
 }
 
-static inline fre_rotation *a_rotation(uint32_t dim, uint8_t byte)
+fre_rotation *a_rotation(uint32_t dim, uint8_t byte)
 {
     uint8_t seed[FRE_SIGN_SEED_BYTES];
     fre_rotation *r = NULL;
 
     memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rotation_new(&r, dim, seed), FRE_OK);
+    must(fre_rotation_new(&r, dim, seed) == FRE_OK);
     return r;
 }
 
-/* A vector of norm 1 or nearly. */
-static inline void a_vector(float *x, uint32_t dim, fre_rng *r)
+void a_vector(float *x, uint32_t dim, fre_rng *r)
 {
     for (uint32_t i = 0; i < dim; i++)
         x[i] = (float)fre_sample_rounded_gaussian(r, 1 << 16);
     (void)fre_normalise(x, dim);
 }
-
-#endif

@@ -1,37 +1,12 @@
-/* A collection with all its keys, one example of every message, and each decoder followed by its
- * encoder.  For tests and the fuzz target alike; what cannot fail here aborts. */
-#ifndef FRE_TEST_WIRE_SAMPLE_H
-#define FRE_TEST_WIRE_SAMPLE_H
+/* wire_sample.c - a collection, one example of every message, decoders with their encoders. */
+#include "wire_sample.h"
 
-#include <fre/linalg.h>
-#include <fre/wire.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-#define SAMPLE_BITS 17u
-#define SAMPLE_MAX (1u << 20)
-
-typedef struct sample {
-    fre_wire w;
-    fre_hpke_keypair tag, syn;
-    fre_sign_sk tag_sk, syn_sk, relay_sk;
-    fre_oprf_key oprf;
-} sample;
-
-static inline void sample_must(bool ok)
-{
-    if (!ok)
-        abort();
-}
-
-static inline fre_bytes sample_view(const fre_buf *b)
+fre_bytes sample_view(const fre_buf *b)
 {
     return (fre_bytes){.p = b->p, .n = b->n};
 }
 
-/* What tests may change before sample_init_from. */
-static inline fre_collection sample_collection(sample *s)
+fre_collection sample_collection(sample *s)
 {
     fre_collection c;
     fre_hpke_sk sk;
@@ -64,19 +39,19 @@ static inline fre_collection sample_collection(sample *s)
     c.phi = 1e-10;
     c.aead = FRE_HPKE_AES_128_GCM;
     memset(sk.b, 0x11, sizeof sk.b);
-    sample_must(fre_hpke_keypair_from(&s->tag, &sk) == FRE_OK);
+    must(fre_hpke_keypair_from(&s->tag, &sk) == FRE_OK);
     memset(sk.b, 0x12, sizeof sk.b);
-    sample_must(fre_hpke_keypair_from(&s->syn, &sk) == FRE_OK);
+    must(fre_hpke_keypair_from(&s->syn, &sk) == FRE_OK);
     c.tag_seal = s->tag.pk;
     c.syn_seal = s->syn.pk;
     memset(seed, 0x21, sizeof seed);
-    sample_must(fre_sign_keygen_with(&s->tag_sk, &c.tag_sign, seed) == FRE_OK);
+    must(fre_sign_keygen_with(&s->tag_sk, &c.tag_sign, seed) == FRE_OK);
     memset(seed, 0x22, sizeof seed);
-    sample_must(fre_sign_keygen_with(&s->syn_sk, &c.syn_sign, seed) == FRE_OK);
+    must(fre_sign_keygen_with(&s->syn_sk, &c.syn_sign, seed) == FRE_OK);
     memset(seed, 0x23, sizeof seed);
-    sample_must(fre_sign_keygen_with(&s->relay_sk, &c.relay_sign, seed) == FRE_OK);
+    must(fre_sign_keygen_with(&s->relay_sk, &c.relay_sign, seed) == FRE_OK);
     memset(seed, 0x31, sizeof seed);
-    sample_must(fre_oprf_key_derive(&s->oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
+    must(fre_oprf_key_derive(&s->oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
     c.oprf_pk = s->oprf.pub;
     strcpy(c.relay_url, "https://relay.example");
     strcpy(c.tag_url, "https://tag.example:8443/fre");
@@ -88,20 +63,20 @@ static inline fre_collection sample_collection(sample *s)
     return c;
 }
 
-static inline void sample_init_from(sample *s, const fre_collection *c)
+void sample_init_from(sample *s, const fre_collection *c)
 {
-    sample_must(fre_wire_init(&s->w, c, NULL) == FRE_OK);
-    sample_must(fre_wire_set_share_bits(&s->w, SAMPLE_BITS) == FRE_OK);
+    must(fre_wire_init(&s->w, c, NULL) == FRE_OK);
+    must(fre_wire_set_share_bits(&s->w, SAMPLE_BITS) == FRE_OK);
 }
 
-static inline void sample_init(sample *s)
+void sample_init(sample *s)
 {
     fre_collection c = sample_collection(s);
 
     sample_init_from(s, &c);
 }
 
-static inline const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
+const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
 {
     switch ((unsigned)type) {
     case FRE_WIRE_CLOSED:
@@ -116,13 +91,13 @@ static inline const fre_sign_sk *sample_signer(const sample *s, fre_wire_type ty
     }
 }
 
-static inline bool sample_is_signed(fre_wire_type type)
+bool sample_is_signed(fre_wire_type type)
 {
     return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
            (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_ROLL;
 }
 
-static inline const char *sample_label(fre_wire_type type)
+static const char *sample_label(fre_wire_type type)
 {
     static const char *const labels[] = {
         [FRE_WIRE_CLOSED] = "fre/closed/v1",     [FRE_WIRE_FLUSH] = "fre/flush/v1",
@@ -134,30 +109,29 @@ static inline const char *sample_label(fre_wire_type type)
     return labels[type];
 }
 
-/* version, type, collection id, body, signature under the type's label and signer. */
-static inline void sample_sign(const sample *s, fre_wire_type type, fre_bytes body, fre_buf *out)
+void sample_sign(const sample *s, fre_wire_type type, fre_bytes body, fre_buf *out)
 {
     const uint8_t head[2] = {FRE_WIRE_VERSION, (uint8_t)type};
     fre_signature sig;
 
-    sample_must(fre_buf_append(out, head, sizeof head) == FRE_OK &&
-                fre_buf_append(out, s->w.id.b, sizeof s->w.id.b) == FRE_OK &&
-                fre_buf_append(out, body.p, body.n) == FRE_OK &&
-                fre_sign_statement(&sig, sample_signer(s, type), sample_label(type),
-                                   sample_view(out)) == FRE_OK &&
-                fre_buf_append(out, sig.b, sizeof sig.b) == FRE_OK);
+    must(fre_buf_append(out, head, sizeof head) == FRE_OK &&
+         fre_buf_append(out, s->w.id.b, sizeof s->w.id.b) == FRE_OK &&
+         fre_buf_append(out, body.p, body.n) == FRE_OK &&
+         fre_sign_statement(&sig, sample_signer(s, type), sample_label(type), sample_view(out)) ==
+             FRE_OK &&
+         fre_buf_append(out, sig.b, sizeof sig.b) == FRE_OK);
 }
 
 /* ---- one example of each ------------------------------------------------------------------------ */
 
-static inline void sample_fill(void *p, size_t n, uint8_t first)
+void sample_fill(void *p, size_t n, uint8_t first)
 {
     for (size_t i = 0; i < n; i++)
         ((uint8_t *)p)[i] = (uint8_t)(first + i);
 }
 
-static inline void sample_elements(const sample *s, fre_oprf_element *blinded,
-                                   fre_oprf_element *evaluated, fre_oprf_proof *proof)
+static void sample_elements(const sample *s, fre_oprf_element *blinded, fre_oprf_element *evaluated,
+                            fre_oprf_proof *proof)
 {
     uint32_t n = s->w.c.cells_per_user;
 
@@ -167,60 +141,59 @@ static inline void sample_elements(const sample *s, fre_oprf_element *blinded,
 
         scalar[0] = (uint8_t)(7 + i);
         sample_fill(cell, sizeof cell, (uint8_t)(0x40 + i));
-        sample_must(fre_oprf_blind_decode(&r, (fre_bytes){scalar, sizeof scalar}) == FRE_OK);
-        sample_must(fre_oprf_blind_input_with(&blinded[i], (fre_bytes){cell, sizeof cell}, &r) ==
-                    FRE_OK);
+        must(fre_oprf_blind_decode(&r, (fre_bytes){scalar, sizeof scalar}) == FRE_OK);
+        must(fre_oprf_blind_input_with(&blinded[i], (fre_bytes){cell, sizeof cell}, &r) == FRE_OK);
     }
     if (evaluated && proof) {
         fre_oprf_nonce nonce = {{0}};
 
         nonce.b[0] = 9;
-        sample_must(fre_oprf_evaluate_elements(evaluated, &s->oprf, blinded, n) == FRE_OK);
-        sample_must(fre_oprf_prove_with(proof, &s->oprf, blinded, evaluated, n, &nonce) == FRE_OK);
+        must(fre_oprf_evaluate_elements(evaluated, &s->oprf, blinded, n) == FRE_OK);
+        must(fre_oprf_prove_with(proof, &s->oprf, blinded, evaluated, n, &nonce) == FRE_OK);
     }
 }
 
-static inline void sample_closed(const sample *s, fre_buf *out)
+static void sample_closed(const sample *s, fre_buf *out)
 {
     const fre_closed m = {.time = s->w.c.tags_close, .evaluations = 81234};
 
-    sample_must(fre_closed_encode(out, &s->w, &m, &s->tag_sk) == FRE_OK);
+    must(fre_closed_encode(out, &s->w, &m, &s->tag_sk) == FRE_OK);
 }
 
-static inline void sample_flush(const sample *s, fre_buf *out)
+static void sample_flush(const sample *s, fre_buf *out)
 {
     uint8_t sealed[2 * 128];
     size_t each = fre_wire_sealed_bytes(&s->w, FRE_WIRE_REPORT);
     fre_flush m = {.type = FRE_WIRE_REPORT, .part = {.index = 3, .count = 5}, .n = 2};
     fre_buf closed;
 
-    sample_must(2 * each <= sizeof sealed);
+    must(2 * each <= sizeof sealed);
     sample_fill(sealed, sizeof sealed, 0x50);
     fre_buf_init(&closed, SAMPLE_MAX);
     sample_closed(s, &closed);
     m.closed = sample_view(&closed);
     m.sealed = (fre_bytes){sealed, 2 * each};
-    sample_must(fre_flush_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
+    must(fre_flush_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
     fre_buf_wipe(&closed);
 }
 
-static inline void sample_roll(const sample *s, fre_buf *out)
+static void sample_roll(const sample *s, fre_buf *out)
 {
     fre_mark mark[3];
     const fre_roll m = {.part = {1, 3}, .n = 3, .mark = mark};
 
     for (uint32_t i = 0; i < 3; i++)
         sample_fill(mark[i].b, sizeof mark[i].b, (uint8_t)(0x30 + 0x10 * i));
-    sample_must(fre_roll_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
+    must(fre_roll_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
 }
 
-static inline void sample_tags(fre_tag *tag, uint32_t n)
+void sample_tags(fre_tag *tag, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
         sample_fill(tag[i].b, sizeof tag[i].b, (uint8_t)(0x10 * (i + 1)));
 }
 
-static inline void sample_list(const sample *s, fre_buf *out)
+void sample_list(const sample *s, fre_buf *out)
 {
     fre_tag tag[3];
     fre_list_entry e[3];
@@ -228,10 +201,10 @@ static inline void sample_list(const sample *s, fre_buf *out)
     sample_tags(tag, 3);
     for (uint32_t i = 0; i < 3; i++)
         e[i] = (fre_list_entry){.tag = tag[i], .count = (uint32_t)s->w.c.tau + 128 * i};
-    sample_must(fre_list_encode(out, &s->w, e, 3, &s->syn_sk) == FRE_OK);
+    must(fre_list_encode(out, &s->w, e, 3, &s->syn_sk) == FRE_OK);
 }
 
-static inline void sample_sets(const sample *s, fre_buf *out)
+static void sample_sets(const sample *s, fre_buf *out)
 {
     fre_tag tag[2];
     fre_set_member m[3];
@@ -244,10 +217,10 @@ static inline void sample_sets(const sample *s, fre_buf *out)
     }
     set[0] = (fre_set){.tag = tag[0], .n = 2, .member = m};
     set[1] = (fre_set){.tag = tag[1], .n = 1, .member = m + 2};
-    sample_must(fre_sets_encode(out, &s->w, (fre_part){0, 1}, set, 2, &s->syn_sk) == FRE_OK);
+    must(fre_sets_encode(out, &s->w, (fre_part){0, 1}, set, 2, &s->syn_sk) == FRE_OK);
 }
 
-static inline void sample_id_sets(const sample *s, fre_wire_type type, fre_buf *out)
+static void sample_id_sets(const sample *s, fre_wire_type type, fre_buf *out)
 {
     fre_tag tag[2];
     fre_report_id id[3];
@@ -258,27 +231,27 @@ static inline void sample_id_sets(const sample *s, fre_wire_type type, fre_buf *
         sample_fill(id[i].b, sizeof id[i].b, (uint8_t)(0x60 + i));
     set[0] = (fre_id_set){.tag = tag[0], .n = 2, .id = id};
     set[1] = (fre_id_set){.tag = tag[1], .n = type == FRE_WIRE_ACCEPTED ? 0 : 1, .id = id + 2};
-    sample_must(fre_id_sets_encode(out, &s->w, type, (fre_part){0, 1}, set, 2,
-                                   sample_signer(s, type)) == FRE_OK);
+    must(fre_id_sets_encode(out, &s->w, type, (fre_part){0, 1}, set, 2, sample_signer(s, type)) ==
+         FRE_OK);
 }
 
-static inline void sample_sums(const sample *s, fre_buf *out)
+void sample_sums(const sample *s, fre_buf *out)
 {
     fre_tag tag[2];
     fre_sum sum[2];
     size_t n = fre_wire_share_bytes(&s->w);
     uint8_t *packed = malloc(n + 1);
 
-    sample_must(packed != NULL);
+    must(packed != NULL);
     sample_fill(packed, n + 1, 0x80);
     sample_tags(tag, 2);
     sum[0] = (fre_sum){.tag = tag[0], .answers = 80, .packed = {packed, n}};
     sum[1] = (fre_sum){.tag = tag[1], .answers = 200, .packed = {packed + 1, n}};
-    sample_must(fre_sums_encode(out, &s->w, (fre_part){1, 2}, sum, 2, &s->tag_sk) == FRE_OK);
+    must(fre_sums_encode(out, &s->w, (fre_part){1, 2}, sum, 2, &s->tag_sk) == FRE_OK);
     free(packed);
 }
 
-static inline void sample_release(const sample *s, fre_buf *out)
+static void sample_release(const sample *s, fre_buf *out)
 {
     static const char statement[] = "epsilon 4, delta 1e-6";
     uint32_t dim = s->w.c.dim, tau = (uint32_t)s->w.c.tau;
@@ -290,14 +263,14 @@ static inline void sample_release(const sample *s, fre_buf *out)
                                 .statement = {(const uint8_t *)statement, sizeof statement - 1},
                                 .n = 2};
 
-    sample_must(x != NULL);
+    must(x != NULL);
     for (uint32_t i = 0; i <= dim; i++)
         x[i] = (float)i / 512.0f - 0.25f;
-    sample_must(fre_release_part_encode(out, &s->w, &m, cell, &s->syn_sk) == FRE_OK);
+    must(fre_release_part_encode(out, &s->w, &m, cell, &s->syn_sk) == FRE_OK);
     free(x);
 }
 
-static inline void sample_message(const sample *s, fre_wire_type type, fre_buf *out)
+void sample_message(const sample *s, fre_wire_type type, fre_buf *out)
 {
     fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX], evaluated[FRE_COLLECTION_CELLS_MAX];
     fre_oprf_proof proof;
@@ -305,11 +278,11 @@ static inline void sample_message(const sample *s, fre_wire_type type, fre_buf *
     switch ((unsigned)type) {
     case FRE_WIRE_TAG_REQUEST:
         sample_elements(s, blinded, NULL, NULL);
-        sample_must(fre_tag_request_encode(out, &s->w, blinded) == FRE_OK);
+        must(fre_tag_request_encode(out, &s->w, blinded) == FRE_OK);
         break;
     case FRE_WIRE_TAG_RESPONSE:
         sample_elements(s, blinded, evaluated, &proof);
-        sample_must(fre_tag_response_encode(out, &s->w, evaluated, &proof) == FRE_OK);
+        must(fre_tag_response_encode(out, &s->w, evaluated, &proof) == FRE_OK);
         break;
     case FRE_WIRE_CLOSED:
         sample_closed(s, out);
@@ -337,20 +310,20 @@ static inline void sample_message(const sample *s, fre_wire_type type, fre_buf *
         sample_release(s, out);
         break;
     case FRE_WIRE_CANCEL:
-        sample_must(fre_cancel_encode(out, &s->w,
-                                      &(fre_cancel){.by = FRE_ROLE_SYN,
-                                                    .reason = FRE_CANCEL_TOO_FEW,
-                                                    .time = s->w.c.tags_close + 5},
-                                      &s->syn_sk) == FRE_OK);
+        must(fre_cancel_encode(out, &s->w,
+                               &(fre_cancel){.by = FRE_ROLE_SYN,
+                                             .reason = FRE_CANCEL_TOO_FEW,
+                                             .time = s->w.c.tags_close + 5},
+                               &s->syn_sk) == FRE_OK);
         break;
     case FRE_WIRE_REJECTION:
-        sample_must(fre_rejection_encode(out, FRE_REJECTED_EXPIRED) == FRE_OK);
+        must(fre_rejection_encode(out, FRE_REJECTED_EXPIRED) == FRE_OK);
         break;
     case FRE_WIRE_RECEIPT:
-        sample_must(fre_receipt_encode(out) == FRE_OK);
+        must(fre_receipt_encode(out) == FRE_OK);
         break;
     case FRE_WIRE_COLLECTION:
-        sample_must(fre_collection_encode(out, &s->w.c, NULL) == FRE_OK);
+        must(fre_collection_encode(out, &s->w.c, NULL) == FRE_OK);
         break;
     default:
         abort();
@@ -359,9 +332,7 @@ static inline void sample_message(const sample *s, fre_wire_type type, fre_buf *
 
 /* ---- a decoder, and its encoder on what it gave ------------------------------------------------- */
 
-typedef fre_status sample_recoder(const sample *s, fre_bytes in, fre_buf *out, fre_err *err);
-
-static inline fre_status recode_request(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_request(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_oprf_element e[FRE_COLLECTION_CELLS_MAX];
     fre_status st = fre_tag_request_decode(e, &s->w, in, err);
@@ -369,7 +340,7 @@ static inline fre_status recode_request(const sample *s, fre_bytes in, fre_buf *
     return st == FRE_OK ? fre_tag_request_encode(out, &s->w, e) : st;
 }
 
-static inline fre_status recode_response(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_response(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_oprf_element e[FRE_COLLECTION_CELLS_MAX];
     fre_oprf_proof proof;
@@ -378,7 +349,7 @@ static inline fre_status recode_response(const sample *s, fre_bytes in, fre_buf 
     return st == FRE_OK ? fre_tag_response_encode(out, &s->w, e, &proof) : st;
 }
 
-static inline fre_status recode_closed(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_closed(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_closed m;
     fre_status st = fre_closed_decode(&m, &s->w, in, err);
@@ -386,7 +357,7 @@ static inline fre_status recode_closed(const sample *s, fre_bytes in, fre_buf *o
     return st == FRE_OK ? fre_closed_encode(out, &s->w, &m, &s->tag_sk) : st;
 }
 
-static inline fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_flush m;
     fre_status st = fre_flush_decode(&m, &s->w, in, err);
@@ -394,7 +365,7 @@ static inline fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *ou
     return st == FRE_OK ? fre_flush_encode(out, &s->w, &m, &s->relay_sk) : st;
 }
 
-static inline fre_status recode_roll(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_roll(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_roll m;
     fre_status st = fre_roll_decode(&m, &s->w, in, err);
@@ -402,7 +373,7 @@ static inline fre_status recode_roll(const sample *s, fre_bytes in, fre_buf *out
     return st == FRE_OK ? fre_roll_encode(out, &s->w, &m, &s->relay_sk) : st;
 }
 
-static inline fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_list m;
     fre_list_entry *e;
@@ -411,7 +382,7 @@ static inline fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out
     if (st != FRE_OK)
         return st;
     e = malloc((m.n + 1) * sizeof *e);
-    sample_must(e != NULL);
+    must(e != NULL);
     for (uint32_t i = 0; i < m.n; i++)
         e[i] = fre_list_at(&m, i);
     st = fre_list_encode(out, &s->w, e, m.n, &s->syn_sk);
@@ -419,7 +390,7 @@ static inline fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out
     return st;
 }
 
-static inline fre_status recode_sets(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_sets(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_sets m;
     fre_set *e;
@@ -429,7 +400,7 @@ static inline fre_status recode_sets(const sample *s, fre_bytes in, fre_buf *out
     if (st != FRE_OK)
         return st;
     e = malloc((m.n + 1) * sizeof *e);
-    sample_must(e != NULL);
+    must(e != NULL);
     while (fre_sets_next(&m, &e[n]))
         n++;
     st = fre_sets_encode(out, &s->w, m.part, e, n, &s->syn_sk);
@@ -437,8 +408,8 @@ static inline fre_status recode_sets(const sample *s, fre_bytes in, fre_buf *out
     return st;
 }
 
-static inline fre_status recode_ids(const sample *s, fre_wire_type type, fre_bytes in, fre_buf *out,
-                                    fre_err *err)
+static fre_status recode_ids(const sample *s, fre_wire_type type, fre_bytes in, fre_buf *out,
+                             fre_err *err)
 {
     fre_id_sets m;
     fre_id_set *e;
@@ -448,7 +419,7 @@ static inline fre_status recode_ids(const sample *s, fre_wire_type type, fre_byt
     if (st != FRE_OK)
         return st;
     e = malloc((m.n + 1) * sizeof *e);
-    sample_must(e != NULL);
+    must(e != NULL);
     while (fre_id_sets_next(&m, &e[n]))
         n++;
     st = fre_id_sets_encode(out, &s->w, type, m.part, e, n, sample_signer(s, type));
@@ -456,17 +427,17 @@ static inline fre_status recode_ids(const sample *s, fre_wire_type type, fre_byt
     return st;
 }
 
-static inline fre_status recode_accepted(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_accepted(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     return recode_ids(s, FRE_WIRE_ACCEPTED, in, out, err);
 }
 
-static inline fre_status recode_open(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_open(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     return recode_ids(s, FRE_WIRE_OPEN, in, out, err);
 }
 
-static inline fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_sums m;
     fre_sum *e;
@@ -475,7 +446,7 @@ static inline fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out
     if (st != FRE_OK)
         return st;
     e = malloc((m.n + 1) * sizeof *e);
-    sample_must(e != NULL);
+    must(e != NULL);
     for (uint32_t i = 0; i < m.n; i++)
         e[i] = fre_sums_at(&m, i);
     st = fre_sums_encode(out, &s->w, m.part, e, m.n, &s->tag_sk);
@@ -483,7 +454,7 @@ static inline fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out
     return st;
 }
 
-static inline fre_status recode_release(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_release(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_release_part m;
     fre_release_cell *e;
@@ -494,7 +465,7 @@ static inline fre_status recode_release(const sample *s, fre_bytes in, fre_buf *
         return st;
     e = malloc((m.n + 1) * sizeof *e);
     x = malloc((m.n + 1) * s->w.c.dim * sizeof *x);
-    sample_must(e != NULL && x != NULL);
+    must(e != NULL && x != NULL);
     for (uint32_t i = 0; i < m.n; i++)
         fre_release_part_at(&e[i], x + (size_t)i * s->w.c.dim, &m, i);
     st = fre_release_part_encode(out, &s->w, &m, e, &s->syn_sk);
@@ -503,7 +474,7 @@ static inline fre_status recode_release(const sample *s, fre_bytes in, fre_buf *
     return st;
 }
 
-static inline fre_status recode_cancel(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_cancel(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_cancel m;
     const fre_sign_sk *sk = &s->syn_sk;
@@ -518,7 +489,7 @@ static inline fre_status recode_cancel(const sample *s, fre_bytes in, fre_buf *o
     return fre_cancel_encode(out, &s->w, &m, sk);
 }
 
-static inline fre_status recode_rejection(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_rejection(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_rejection r;
     fre_status st = fre_rejection_decode(&r, in, err);
@@ -527,7 +498,7 @@ static inline fre_status recode_rejection(const sample *s, fre_bytes in, fre_buf
     return st == FRE_OK ? fre_rejection_encode(out, r) : st;
 }
 
-static inline fre_status recode_receipt(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_receipt(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_status st = fre_receipt_decode(in, err);
 
@@ -535,8 +506,7 @@ static inline fre_status recode_receipt(const sample *s, fre_bytes in, fre_buf *
     return st == FRE_OK ? fre_receipt_encode(out) : st;
 }
 
-static inline fre_status recode_collection(const sample *s, fre_bytes in, fre_buf *out,
-                                           fre_err *err)
+static fre_status recode_collection(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_collection c;
     fre_status st = fre_collection_decode(&c, in, err);
@@ -545,21 +515,18 @@ static inline fre_status recode_collection(const sample *s, fre_bytes in, fre_bu
     return st == FRE_OK ? fre_collection_encode(out, &c, err) : st;
 }
 
-static sample_recoder *const sample_recoders[] = {[FRE_WIRE_TAG_REQUEST] = recode_request,
-                                                  [FRE_WIRE_TAG_RESPONSE] = recode_response,
-                                                  [FRE_WIRE_CLOSED] = recode_closed,
-                                                  [FRE_WIRE_FLUSH] = recode_flush,
-                                                  [FRE_WIRE_LIST] = recode_list,
-                                                  [FRE_WIRE_SETS] = recode_sets,
-                                                  [FRE_WIRE_ACCEPTED] = recode_accepted,
-                                                  [FRE_WIRE_OPEN] = recode_open,
-                                                  [FRE_WIRE_SUM] = recode_sums,
-                                                  [FRE_WIRE_RELEASE] = recode_release,
-                                                  [FRE_WIRE_CANCEL] = recode_cancel,
-                                                  [FRE_WIRE_REJECTION] = recode_rejection,
-                                                  [FRE_WIRE_RECEIPT] = recode_receipt,
-                                                  [FRE_WIRE_COLLECTION] = recode_collection,
-                                                  [FRE_WIRE_ROLL] = recode_roll};
-#define SAMPLE_TYPES (sizeof sample_recoders / sizeof sample_recoders[0])
-
-#endif /* FRE_TEST_WIRE_SAMPLE_H */
+sample_recoder *const sample_recoders[SAMPLE_TYPES] = {[FRE_WIRE_TAG_REQUEST] = recode_request,
+                                                       [FRE_WIRE_TAG_RESPONSE] = recode_response,
+                                                       [FRE_WIRE_CLOSED] = recode_closed,
+                                                       [FRE_WIRE_FLUSH] = recode_flush,
+                                                       [FRE_WIRE_LIST] = recode_list,
+                                                       [FRE_WIRE_SETS] = recode_sets,
+                                                       [FRE_WIRE_ACCEPTED] = recode_accepted,
+                                                       [FRE_WIRE_OPEN] = recode_open,
+                                                       [FRE_WIRE_SUM] = recode_sums,
+                                                       [FRE_WIRE_RELEASE] = recode_release,
+                                                       [FRE_WIRE_CANCEL] = recode_cancel,
+                                                       [FRE_WIRE_REJECTION] = recode_rejection,
+                                                       [FRE_WIRE_RECEIPT] = recode_receipt,
+                                                       [FRE_WIRE_COLLECTION] = recode_collection,
+                                                       [FRE_WIRE_ROLL] = recode_roll};

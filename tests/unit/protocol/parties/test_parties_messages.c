@@ -30,12 +30,12 @@ static void genuine(net *n, fre_wire_type type, fre_buf *out)
 
     fre_buf_init(out, SAMPLE_MAX);
     if (s.w.share_bits == 0) /* nobody knows it yet, so any will do */
-        sample_must(fre_wire_set_share_bits(&s.w, SAMPLE_BITS) == FRE_OK);
+        must(fre_wire_set_share_bits(&s.w, SAMPLE_BITS) == FRE_OK);
     if (type == FRE_WIRE_REPORT || type == FRE_WIRE_SHARE) {
         m.packed.n = fre_wire_share_bytes(&s.w);
-        sample_must(m.packed.n <= sizeof packed);
+        must(m.packed.n <= sizeof packed);
         fre_rng_bytes(&n->rng, m.id.b, sizeof m.id.b);
-        sample_must(fre_contribution_seal(out, &s.w, type, &m, &n->rng) == FRE_OK);
+        must(fre_contribution_seal(out, &s.w, type, &m, &n->rng) == FRE_OK);
     } else {
         sample_message(&s, type, out);
     }
@@ -52,7 +52,7 @@ static void relay_state(net *n, fre_buf *out)
 
     fre_buf_init(out, 64u * SAMPLE_MAX);
     memset(&n->relay->base.counters, 0, sizeof kept);
-    sample_must(fre_relay_save(n->relay, out) == FRE_OK);
+    must(fre_relay_save(n->relay, out) == FRE_OK);
     n->relay->base.counters = kept;
 }
 
@@ -139,7 +139,7 @@ static void spoilt(net *n, unsigned way, fre_wire_type type, fre_buf *m, refuser
         refuses(n, way, sample_view(m));
         m->p[36] ^= 1;
     }
-    sample_must(fre_buf_append(m, "", 1) == FRE_OK);
+    must(fre_buf_append(m, "", 1) == FRE_OK);
     refuses(n, way, sample_view(m));
     m->n = whole;
 }
@@ -156,7 +156,7 @@ static void tell_time(net *n)
     fre_buf reply;
 
     fre_buf_init(&reply, SAMPLE_MAX);
-    sample_must(fre_relay_handle(n->relay, &reply, &why, (fre_bytes){NULL, 0}, n->now) == FRE_OK);
+    must(fre_relay_handle(n->relay, &reply, &why, (fre_bytes){NULL, 0}, n->now) == FRE_OK);
     fre_buf_wipe(&reply);
 }
 
@@ -195,7 +195,7 @@ static void too_large_at_relay(net *n)
 static void client_state(const net *n, fre_buf *out)
 {
     fre_buf_init(out, SAMPLE_MAX);
-    sample_must(fre_client_save(n->user[0].client, out) == FRE_OK);
+    must(fre_client_save(n->user[0].client, out) == FRE_OK);
 }
 
 /* What the client has to send stays what it was, too. */
@@ -208,7 +208,7 @@ static void client_refuses(net *n, unsigned cookie_kind, fre_bytes m)
 
     fre_outbox_init(&a);
     fre_outbox_init(&b);
-    sample_must(fre_client_tick(c, &a, n->now) == FRE_OK);
+    must(fre_client_tick(c, &a, n->now) == FRE_OK);
     stage = fre_client_stage(c);
     client_state(n, &one);
     if (cookie_kind == 0)
@@ -219,7 +219,7 @@ static void client_refuses(net *n, unsigned cookie_kind, fre_bytes m)
     client_state(n, &two);
     assert_int_equal(one.n, two.n);
     assert_memory_equal(one.p, two.p, one.n);
-    sample_must(fre_client_tick(c, &b, n->now) == FRE_OK);
+    must(fre_client_tick(c, &b, n->now) == FRE_OK);
     assert_int_equal(a.n, b.n);
     for (size_t i = 0; i < a.n; i++) {
         assert_int_equal(a.item[i].message.n, b.item[i].message.n);
@@ -293,17 +293,17 @@ static void test_every_message_in_every_phase(void **state)
     net_step_all(&n);
     probe(&n, FRE_STAGE_TAGS);
     n.now = c.tags_close;
-    sample_must(net_pump(&n, FRE_ROLE_RELAY) == 0);
+    must(net_pump(&n, FRE_ROLE_RELAY) == 0);
     probe(&n, FRE_STAGE_CLOSING);
     while (n.relay->closed.n == 0)
-        sample_must(net_pump(&n, FRE_ROLE_TAG) > 0);
+        must(net_pump(&n, FRE_ROLE_TAG) > 0);
     (void)net_pump(&n, FRE_ROLE_RELAY);
     probe(&n, FRE_STAGE_COUNTING);
     while (fre_relay_list_view(n.relay).n == 0)
         (void)net_pump_all(&n, 1);
-    sample_must(fre_list_decode(&list, &n.s.w, fre_relay_list_view(n.relay), NULL) == FRE_OK);
+    must(fre_list_decode(&list, &n.s.w, fre_relay_list_view(n.relay), NULL) == FRE_OK);
     assert_int_equal(list.n, 1);
-    sample_must(fre_wire_derive_share_bits(&n.s.w, &list, NULL) == FRE_OK);
+    must(fre_wire_derive_share_bits(&n.s.w, &list, NULL) == FRE_OK);
     probe_relay(&n, FRE_STAGE_SHARES);
     net_step_all(&n);
     net_step_all(&n);
@@ -327,7 +327,7 @@ static void test_after_a_cancel(void **state)
     open_net(&n, &c);
     n.now = c.open;
     net_step_all(&n);
-    sample_must(fre_relay_cancel(n.relay, n.now) == FRE_OK);
+    must(fre_relay_cancel(n.relay, n.now) == FRE_OK);
     probe_relay(&n, FRE_STAGE_VOID);
     net_step_all(&n);
     assert_int_equal(fre_client_stage(n.user[0].client), FRE_STAGE_VOID);
