@@ -1,7 +1,7 @@
 /* Every decoder of wire.h, chosen by the first byte: any bytes are refused or have one meaning,
  * which encodes to the same bytes.  Bodies of signed messages are signed here, plaintexts of sealed
  * ones go to their decoder behind the seal. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include "wire_sample.h"
 

@@ -1,7 +1,7 @@
 /* What is sealed, by the first byte: HTTP requests and responses that somebody with the right keys
  * made up, raw bytes in place of sealed ones, and genuine messages with bytes changed.  Nothing is
  * taken that is not whole; of what is refused nothing is written; a change is never overlooked. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include "wire_sample.h"
 

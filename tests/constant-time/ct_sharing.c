@@ -1,7 +1,7 @@
 /* A client's shares with its secrets poisoned: the embedding, the noise, the seed and the stream they
  * are drawn from. */
 #include "ct.h"
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* What a client hides of itself, poisoned: its tag while it reads the list, what it reports, and
  * whether its share is null.  seal's own run poisons the keys. */
 #include "ct.h"
-#include "internal.h"
+#include "wire_private.h"
 
 #include "wire_sample.h"
 

@@ -1,5 +1,5 @@
 /* ristretto255 (RFC 9496) over libsodium: which bytes are elements and scalars, and products. */
-#include "oprf_internal.h"
+#include "oprf_private.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* RFC 9380 sec. 5.3.1 (expand_message_xmd, SHA-512) and what RFC 9497 sec. 4.1 makes of it for
  * ristretto255: HashToGroup, HashToScalar, and DeriveKeyPair's hash. */
-#include "oprf_internal.h"
+#include "oprf_private.h"
 
 #include <sodium.h>
 #include <string.h>

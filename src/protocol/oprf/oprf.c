@@ -1,5 +1,5 @@
 /* RFC 9497 sec. 3.2 and 3.3.2: keys, blinding, evaluation, the client's and the server's result. */
-#include "oprf_internal.h"
+#include "oprf_private.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  *     t2 = r G, t3 = r M, c = hash(pk, M, Z, t2, t3), s = r - c k.
  * Of its products only r G (and s G when verifying) have the base that libsodium has a table for.
  */
-#include "oprf_internal.h"
+#include "oprf_private.h"
 
 #include <sodium.h>
 #include <string.h>

@@ -36,7 +36,7 @@ void parties_table_wipe(parties_table *t);
 /* NULL: not there.  Valid until the next reserve. */
 const uint32_t *parties_table_find(const parties_table *t, const uint8_t key[PARTIES_HASH_BYTES]);
 /* Room for `more` insertions that then cannot fail. */
-fre_status parties_table_reserve(parties_table *t, size_t more);
+FRE_MUST_CHECK fre_status parties_table_reserve(parties_table *t, size_t more);
 /* The key must not be there, and room must be; value < UINT32_MAX. */
 void parties_table_insert(parties_table *t, const uint8_t key[PARTIES_HASH_BYTES], uint32_t value);
 
@@ -54,15 +54,15 @@ void parties_put_uint(parties_out *o, uint64_t v, unsigned bytes);
 /* Length in 8 bytes, then the bytes. */
 void parties_put_bytes(parties_out *o, const void *p, size_t n);
 /* Everything is undone on failure. */
-fre_status parties_out_close(parties_out *o);
+FRE_MUST_CHECK fre_status parties_out_close(parties_out *o);
 
 typedef struct parties_in {
     fre_bytes left;
     bool bad; /* the first misfit; from then on everything is 0 or empty */
 } parties_in;
 /* FRE_E_DATA: no state of that role and collection, or a damaged one. */
-fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w, uint8_t role,
-                           fre_err *err);
+FRE_MUST_CHECK fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w,
+                                          uint8_t role, fre_err *err);
 const uint8_t *parties_take(parties_in *in, size_t n);
 void parties_get(parties_in *in, void *out, size_t n);
 uint64_t parties_get_uint(parties_in *in, unsigned bytes);
@@ -77,7 +77,7 @@ void parties_get_buf(parties_in *in, fre_buf *out, fre_status *st);
 void parties_put_table(parties_out *o, const parties_table *t);
 void parties_get_table(parties_in *in, parties_table *t, fre_status *st);
 /* FRE_OK if all was well and nothing is left. */
-fre_status parties_in_end(const parties_in *in, fre_status st, fre_err *err);
+FRE_MUST_CHECK fre_status parties_in_end(const parties_in *in, fre_status st, fre_err *err);
 
 /* ---- base.c: what every server has -------------------------------------------------------------- */
 
@@ -100,11 +100,11 @@ typedef struct parties_base {
 } parties_base;
 
 /* Without state or randomness, for a load; after it, whatever it returned, _wipe is allowed. */
-fre_status parties_base_blank(parties_base *x, const fre_collection *c, fre_role role,
-                              fre_err *err);
+FRE_MUST_CHECK fre_status parties_base_blank(parties_base *x, const fre_collection *c,
+                                             fre_role role, fre_err *err);
 /* c validated, sizes checked, randomness drawn; wipe as above. */
-fre_status parties_base_init(parties_base *x, const fre_collection *c, fre_role role, fre_rng *rng,
-                             fre_err *err);
+FRE_MUST_CHECK fre_status parties_base_init(parties_base *x, const fre_collection *c, fre_role role,
+                                            fre_rng *rng, fre_err *err);
 void parties_base_wipe(parties_base *x);
 void parties_base_save(parties_out *o, const parties_base *x);
 /* x as parties_base_blank leaves it. */
@@ -117,8 +117,8 @@ void parties_end(parties_base *x);
 void parties_clock(parties_base *x, int64_t now);
 
 /* Stream of a purpose: the same after a restart.  label: up to 40 bytes of text. */
-fre_status parties_stream(fre_rng *out, const parties_base *x, const char *label, uint64_t a,
-                          uint64_t b);
+FRE_MUST_CHECK fre_status parties_stream(fre_rng *out, const parties_base *x, const char *label,
+                                         uint64_t a, uint64_t b);
 /* Replaces the seed of the streams by a hash of it: what came of it can't be made again, whoever
  * gets hold of the state later. */
 void parties_ratchet(parties_base *x);
@@ -127,23 +127,25 @@ double parties_reports_max(const fre_collection *c);
 void parties_hash(uint8_t out[PARTIES_HASH_BYTES], const parties_base *x, fre_bytes in);
 
 /* Answers with a rejection and counts it. */
-fre_status parties_reject(parties_base *x, fre_buf *reply, fre_rejection *why, fre_rejection code);
+FRE_MUST_CHECK fre_status parties_reject(parties_base *x, fre_buf *reply, fre_rejection *why,
+                                         fre_rejection code);
 /* The rejection that a status stands for; a status of our own is handed back as it is. */
-fre_status parties_reject_status(parties_base *x, fre_buf *reply, fre_rejection *why,
-                                 fre_status st);
+FRE_MUST_CHECK fre_status parties_reject_status(parties_base *x, fre_buf *reply, fre_rejection *why,
+                                                fre_status st);
 /* True if `in` was answered before: *st is what appending that answer gave. */
 bool parties_repeat(parties_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
                     fre_status *st);
 /* Room to remember one more answer, so that parties_remember can't fail. */
-fre_status parties_prepare(parties_base *x);
+FRE_MUST_CHECK fre_status parties_prepare(parties_base *x);
 /* Keeps *answer (moved; left empty) as the answer to `in`, counts, and appends it to reply. */
-fre_status parties_remember(parties_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
-                            fre_buf *answer);
+FRE_MUST_CHECK fre_status parties_remember(parties_base *x, fre_buf *reply, fre_rejection *why,
+                                           fre_bytes in, fre_buf *answer);
 /* parties_prepare, and a receipt for parties_remember; the caller wipes it, whatever was returned. */
-fre_status parties_receipt(parties_base *x, fre_buf *receipt);
+FRE_MUST_CHECK fre_status parties_receipt(parties_base *x, fre_buf *receipt);
 
 /* A cancel of ours to the other servers; the caller wipes and sets the stage. */
-fre_status parties_cancel(parties_base *x, fre_cancel_reason reason, const fre_sign_sk *sk);
+FRE_MUST_CHECK fre_status parties_cancel(parties_base *x, fre_cancel_reason reason,
+                                         const fre_sign_sk *sk);
 
 /* ---- outbox --------------------------------------------------------------------------------- */
 
@@ -157,9 +159,10 @@ fre_status parties_cancel(parties_base *x, fre_cancel_reason reason, const fre_s
 fre_outbox_item *parties_post(fre_outbox *o, fre_role to, uint64_t cookie);
 void parties_post_undo(fre_outbox *o);
 /* A copy of bytes. */
-fre_status parties_post_bytes(fre_outbox *o, fre_role to, uint64_t cookie, fre_bytes bytes);
+FRE_MUST_CHECK fre_status parties_post_bytes(fre_outbox *o, fre_role to, uint64_t cookie,
+                                             fre_bytes bytes);
 /* The cancel of ours, to whom it is still due. */
-fre_status parties_post_cancel(const parties_base *x, fre_outbox *o);
+FRE_MUST_CHECK fre_status parties_post_cancel(const parties_base *x, fre_outbox *o);
 /* Answers to a cancel; true: the cookie was one. */
 bool parties_cancel_answered(parties_base *x, uint64_t cookie, fre_bytes reply);
 

@@ -59,12 +59,12 @@ void relay_end(fre_relay *x, fre_stage stage);
 
 void relay_roll_wipe(relay_roll *r);
 /* Room for one more, so that relay_roll_put can't fail. */
-fre_status relay_roll_reserve(relay_roll *r);
+FRE_MUST_CHECK fre_status relay_roll_reserve(relay_roll *r);
 void relay_roll_put(relay_roll *r, const fre_mark *mark);
 /* No more come: in their order, each once, in parts; FRE_E_LIMIT: too many. */
-fre_status relay_roll_close(relay_roll *r, uint32_t part_max);
+FRE_MUST_CHECK fre_status relay_roll_close(relay_roll *r, uint32_t part_max);
 /* The next part, to S_tag. */
-fre_status relay_roll_post(const fre_relay *x, fre_outbox *out, uint64_t cookie);
+FRE_MUST_CHECK fre_status relay_roll_post(const fre_relay *x, fre_outbox *out, uint64_t cookie);
 /* That part is settled. */
 void relay_roll_answered(relay_roll *r, uint64_t index);
 void relay_roll_save(parties_out *o, const relay_roll *r);

@@ -79,7 +79,7 @@ struct fre_synthesis {
 
 /* Wipes all but what was published. */
 void synthesis_forget(fre_synthesis *x);
-fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason);
+FRE_MUST_CHECK fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason);
 /* Index of a listed tag. */
 bool synthesis_find(const fre_synthesis *x, const fre_tag *tag, uint32_t *index);
 void synthesis_batch_wipe(synthesis_batch *b);
@@ -93,33 +93,34 @@ uint8_t *synthesis_record(const synthesis_records *r, uint32_t record);
 void synthesis_records_cut(synthesis_records *r, size_t n);
 
 /* synthesis_flush.c: a FLUSH of the relay. */
-fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+FRE_MUST_CHECK fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why,
+                                          fre_bytes in);
 
 /* synthesis_sort.c: by tag and id, or by id and tag; in place, in time linear in n. */
 void synthesis_sort(fre_report *e, size_t n, bool id_first);
 
 /* synthesis_count.c: entries -> list, cells, members. */
-fre_status synthesis_count(fre_synthesis *x);
+FRE_MUST_CHECK fre_status synthesis_count(fre_synthesis *x);
 
 /* synthesis_sums.c */
-fre_status synthesis_plan_sets(fre_synthesis *x);
-fre_status synthesis_plan_open(fre_synthesis *x);
+FRE_MUST_CHECK fre_status synthesis_plan_sets(fre_synthesis *x);
+FRE_MUST_CHECK fre_status synthesis_plan_open(fre_synthesis *x);
 void synthesis_plan_wipe(synthesis_plan *p);
 /* Whose set, which answers: decided once, before the plan. */
 void synthesis_choose_sets(fre_synthesis *x);
 void synthesis_choose_open(fre_synthesis *x);
-fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out);
-fre_status synthesis_encode_open(const fre_synthesis *x, fre_buf *out);
+FRE_MUST_CHECK fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out);
+FRE_MUST_CHECK fre_status synthesis_encode_open(const fre_synthesis *x, fre_buf *out);
 /* S_tag's answers; a bad one is counted and changes nothing. */
-fre_status synthesis_accepted(fre_synthesis *x, fre_bytes in);
-fre_status synthesis_sum(fre_synthesis *x, fre_bytes in);
+FRE_MUST_CHECK fre_status synthesis_accepted(fre_synthesis *x, fre_bytes in);
+FRE_MUST_CHECK fre_status synthesis_sum(fre_synthesis *x, fre_bytes in);
 /* The part that waits was refused for good. */
 void synthesis_refused(fre_synthesis *x, synthesis_plan *p);
 
 /* synthesis_release.c */
-fre_status synthesis_release(fre_synthesis *x);
+FRE_MUST_CHECK fre_status synthesis_release(fre_synthesis *x);
 
 /* synthesis_state.c */
-fre_status synthesis_load(fre_synthesis *x, fre_bytes state, fre_err *err);
+FRE_MUST_CHECK fre_status synthesis_load(fre_synthesis *x, fre_bytes state, fre_err *err);
 
 #endif /* FRE_PARTIES_SYNTHESIS_H */

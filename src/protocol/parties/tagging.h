@@ -56,21 +56,25 @@ struct fre_tagging {
 /* Wipes what is secret and what no later message needs. */
 void tagging_forget(fre_tagging *x);
 /* The collection is void because of this machine. */
-fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason);
+FRE_MUST_CHECK fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason);
 /* Makes room for the members of x->list. */
-fre_status tagging_cells_new(fre_tagging *x);
+FRE_MUST_CHECK fre_status tagging_cells_new(fre_tagging *x);
 
 /* tagging_padding.c */
-fre_status tagging_padding_draw(fre_tagging *x);
+FRE_MUST_CHECK fre_status tagging_padding_draw(fre_tagging *x);
 /* All of it has arrived: nobody, not even this machine, can tell any more which reports it was. */
 void tagging_padding_forget(fre_tagging *x);
 /* Report `index` of the padding; the same bytes each time. */
-fre_status tagging_padding_report(const fre_tagging *x, fre_buf *out, uint64_t index);
+FRE_MUST_CHECK fre_status tagging_padding_report(const fre_tagging *x, fre_buf *out,
+                                                 uint64_t index);
 
 /* tagging_sums.c: messages of S_syn. */
-fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
-fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
-fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+FRE_MUST_CHECK fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why,
+                                       fre_bytes in);
+FRE_MUST_CHECK fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why,
+                                       fre_bytes in);
+FRE_MUST_CHECK fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why,
+                                       fre_bytes in);
 
 /* Is it time for the sums?  Not before the list, which fixes the size of a share. */
 bool tagging_sums_are_due(const fre_tagging *x);
@@ -79,7 +83,8 @@ fre_rejection tagging_part_rejected(const fre_part *next, fre_part part);
 void tagging_part_done(fre_part *next, fre_part part);
 
 /* tagging_roll.c: ROLL of the relay. */
-fre_status tagging_roll_take(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in);
+FRE_MUST_CHECK fre_status tagging_roll_take(fre_tagging *x, fre_buf *reply, fre_rejection *why,
+                                            fre_bytes in);
 bool tagging_roll_is_whole(const tagging_roll *r);
 /* Where the mark stands, if a seed of it may still be opened. */
 bool tagging_roll_find(const tagging_roll *r, const fre_mark *mark, size_t *index);

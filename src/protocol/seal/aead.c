@@ -1,5 +1,5 @@
 /* aead.c - AES-128-GCM and ChaCha20-Poly1305 (RFC 8439) over OpenSSL's EVP. */
-#include "internal.h"
+#include "seal_private.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -1,5 +1,5 @@
 /* bhttp_encode.c - a binary HTTP message to bytes: known-length form, shortest integers. */
-#include "bhttp.h"
+#include "seal_private.h"
 
 static size_t int_bytes(uint64_t v)
 {

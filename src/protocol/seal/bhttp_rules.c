@@ -1,6 +1,6 @@
 /* bhttp_rules.c - which bytes may stand where in a message: RFC 9292 sections 3.4 to 3.6, which
  * refer to RFC 9113 section 8 and RFC 9110 section 5. */
-#include "bhttp.h"
+#include "seal_private.h"
 
 static bool is_alnum(uint8_t c)
 {

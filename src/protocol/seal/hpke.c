@@ -1,6 +1,6 @@
 /* hpke.c - Hybrid Public Key Encryption, base mode (RFC 9180), with the RFC's names.  X25519 is
  * libsodium's: it works on fixed arrays, in constant time, and refuses an all-zero result. */
-#include "internal.h"
+#include "seal_private.h"
 
 #include <sodium.h>
 
@@ -309,9 +309,8 @@ fre_status fre_hpke_open_once(uint8_t *out, fre_hpke_aead aead, const fre_hpke_k
 
     if (absent(sealed))
         return FRE_E_ARG;
-    if (sealed.n < FRE_HPKE_OVERHEAD)
+    if (sealed.n < FRE_HPKE_OVERHEAD || !seal_read(&sealed, &head, sizeof enc.b))
         return FRE_E_DATA;
-    (void)seal_take(&sealed, &head, sizeof enc.b);
     memcpy(enc.b, head.p, sizeof enc.b);
     st = fre_hpke_setup_recipient(&ctx, aead, self, &enc, info);
     if (st != FRE_OK)

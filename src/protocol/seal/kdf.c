@@ -1,6 +1,6 @@
 /* kdf.c - HKDF-SHA256 (RFC 5869) over HMAC-SHA256; messages come in pieces, so that no secret is
  * copied together first. */
-#include "internal.h"
+#include "seal_private.h"
 
 #include <sodium.h>
 
@@ -31,7 +31,7 @@ void seal_expand(uint8_t *out, size_t len, const uint8_t prk[SEAL_HASH_BYTES],
 
     /* T(i) = HMAC(prk, T(i-1) || info || i), T(0) empty; 255 blocks at most. */
     for (uint8_t i = 1; len > 0; i++) {
-        size_t take = len < SEAL_HASH_BYTES ? len : SEAL_HASH_BYTES;
+        size_t step = len < SEAL_HASH_BYTES ? len : SEAL_HASH_BYTES;
 
         (void)crypto_auth_hmacsha256_init(&state, prk, SEAL_HASH_BYTES);
         if (i > 1)
@@ -39,9 +39,9 @@ void seal_expand(uint8_t *out, size_t len, const uint8_t prk[SEAL_HASH_BYTES],
         update(&state, info, n);
         (void)crypto_auth_hmacsha256_update(&state, &i, 1);
         (void)crypto_auth_hmacsha256_final(&state, t);
-        memcpy(out, t, take);
-        out += take;
-        len -= take;
+        memcpy(out, t, step);
+        out += step;
+        len -= step;
     }
     fre_wipe(&state, sizeof state);
     fre_wipe(t, sizeof t);

@@ -1,5 +1,5 @@
 /* ohttp.c - encapsulated requests and responses of Oblivious HTTP (RFC 9458 section 4). */
-#include "internal.h"
+#include "seal_private.h"
 
 #include <stdlib.h>
 
@@ -96,18 +96,18 @@ typedef struct fre_ohttp_parts {
     fre_bytes ct;
 } fre_ohttp_parts;
 
-static bool take_parts(fre_ohttp_parts *out, fre_bytes in)
+static bool split_parts(fre_ohttp_parts *out, fre_bytes in)
 {
     fre_bytes header = {0}, enc = {0};
 
-    if (!seal_take(&in, &header, HEADER_BYTES) || !seal_take(&in, &enc, sizeof out->enc.b) ||
+    if (!seal_read(&in, &header, HEADER_BYTES) || !seal_read(&in, &enc, sizeof out->enc.b) ||
         in.n < FRE_HPKE_TAG_BYTES)
         return false;
     memcpy(out->header, header.p, HEADER_BYTES);
     memcpy(out->enc.b, enc.p, sizeof out->enc.b);
     out->ct = in;
-    return seal_take_u8(&header, &out->id) && seal_take_u16(&header, &out->kem) &&
-           seal_take_u16(&header, &out->kdf) && seal_take_u16(&header, &out->aead);
+    return seal_read_u8(&header, &out->id) && seal_read_u16(&header, &out->kem) &&
+           seal_read_u16(&header, &out->kdf) && seal_read_u16(&header, &out->aead);
 }
 
 static const fre_ohttp_key *find_key(const fre_ohttp_key *keys, size_t n, const fre_ohttp_parts *p)
@@ -150,7 +150,7 @@ fre_status fre_ohttp_request_open(fre_ohttp_exchange *x, fre_buf *out, const fre
         return FRE_E_ARG;
     if (sealed.n > FRE_SEAL_MAX + FRE_OHTTP_REQUEST_OVERHEAD)
         return FRE_E_LIMIT;
-    if (!take_parts(&parts, sealed))
+    if (!split_parts(&parts, sealed))
         return FRE_E_DATA;
     key = find_key(keys, n, &parts);
     if (!key)
@@ -260,7 +260,7 @@ fre_status fre_ohttp_response_open(const fre_ohttp_exchange *x, fre_buf *out, fr
         return FRE_E_STATE;
     if (sealed.n > FRE_SEAL_MAX)
         return FRE_E_LIMIT;
-    if (!seal_take(&sealed, &nonce, fre_ohttp_nonce_bytes(x)) || sealed.n < FRE_HPKE_TAG_BYTES)
+    if (!seal_read(&sealed, &nonce, fre_ohttp_nonce_bytes(x)) || sealed.n < FRE_HPKE_TAG_BYTES)
         return FRE_E_DATA;
     st = derive(key, iv, x, nonce);
     if (st != FRE_OK)

@@ -1,5 +1,5 @@
 /* ohttp_config.c - key configurations of Oblivious HTTP (RFC 9458 section 3). */
-#include "internal.h"
+#include "seal_private.h"
 
 bool seal_offers(const fre_ohttp_config *c, unsigned aead)
 {
@@ -59,10 +59,10 @@ static fre_status read_suites(fre_ohttp_config *c, fre_bytes in)
     if (in.n == 0 || in.n % 4 != 0)
         return FRE_E_DATA;
     while (in.n > 0) {
-        uint16_t kdf = 0, aead = 0;
+        uint16_t kdf, aead;
 
-        (void)seal_take_u16(&in, &kdf);
-        (void)seal_take_u16(&in, &aead);
+        if (!seal_read_u16(&in, &kdf) || !seal_read_u16(&in, &aead))
+            return FRE_E_DATA;
         /* Two AEADs exist here, so aead[] has room for every different one. */
         if (kdf == SEAL_KDF && seal_aead_key_bytes(aead) > 0 && !seal_offers(c, aead))
             c->aead[c->aeads++] = (fre_hpke_aead)aead;
@@ -81,11 +81,11 @@ fre_status fre_ohttp_config_decode(fre_ohttp_config *out, fre_bytes in)
         return FRE_E_ARG;
     if (in.n > FRE_OHTTP_CONFIG_BYTES_MAX)
         return FRE_E_LIMIT;
-    if (!seal_take_u8(&in, &c.id) || !seal_take_u16(&in, &kem))
+    if (!seal_read_u8(&in, &c.id) || !seal_read_u16(&in, &kem))
         return FRE_E_DATA;
     if (kem != SEAL_KEM)
         return FRE_E_KEY; /* the length of its key is unknown, and with it the rest */
-    if (!seal_take(&in, &pk, sizeof c.pk.b) || !seal_take_u16(&in, &n) || n != in.n)
+    if (!seal_read(&in, &pk, sizeof c.pk.b) || !seal_read_u16(&in, &n) || n != in.n)
         return FRE_E_DATA;
     memcpy(c.pk.b, pk.p, sizeof c.pk.b);
     st = read_suites(&c, in);
@@ -132,7 +132,7 @@ fre_status fre_ohttp_configs_decode(fre_ohttp_config out[FRE_OHTTP_CONFIGS_MAX],
         uint16_t len;
         fre_status st;
 
-        if (!seal_take_u16(&in, &len) || !seal_take(&in, &one, len))
+        if (!seal_read_u16(&in, &len) || !seal_read(&in, &one, len))
             return FRE_E_DATA;
         st = fre_ohttp_config_decode(&c, one);
         if (st == FRE_E_KEY)

@@ -1,5 +1,5 @@
 /* statement.c - signed statements: Ed25519 (RFC 8032) over a labelled message. */
-#include "internal.h"
+#include "seal_private.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* cell.c - numbers that all parties derive from public ones: a cell's noise and lattice, and the
  * bits of the collection's residues. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <float.h>
 #include <math.h>

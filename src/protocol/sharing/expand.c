@@ -1,6 +1,6 @@
 /* expand.c - a seed's residues: the keystream of AES-128-CTR (NIST SP 800-38A), read as packed
  * residues are. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -1,6 +1,6 @@
 /* open.c - from both servers' sums to a centroid [Fre-E2T, A_server].  Nothing here is secret: the
  * sum with its noise is what is released. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <stdlib.h>
 

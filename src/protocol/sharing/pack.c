@@ -3,7 +3,7 @@
  * Eight residues fill exactly b bytes.  Within a group, residue i starts at bit b i mod 8 of byte
  * b i / 8, so with b <= 32 it lies in the 8 bytes from there on.  The loops are compiled once for
  * each b, where all of these are constants. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #define GROUP 8u
 #define WINDOW 8u /* bytes read at once */

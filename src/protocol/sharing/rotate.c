@@ -6,7 +6,7 @@
  *
  * Sums are taken in a fixed order and products are with +-1 but for one scaling, so that every
  * machine with IEEE doubles computes the same bits. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <float.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  *
  * Everything here is on secrets: no branch and no address depends on a value, numbers become
  * integers by the processor's own conversion, and signs are moved by bits. */
-#include "internal.h"
+#include "sharing_private.h"
 
 #include <stdlib.h>
 

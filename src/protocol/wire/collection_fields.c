@@ -1,5 +1,5 @@
 /* collection_fields.c - the fields of a collection in the order of its encoding, and the encoding. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include <sodium.h>
 

@@ -1,5 +1,5 @@
 /* collection_json.c - a collection for people: one JSON object, the fields of its encoding. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include <jansson.h>
 

@@ -1,5 +1,5 @@
 /* collection_rules.c - what a collection's fields may be. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include <math.h>
 

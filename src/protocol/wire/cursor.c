@@ -1,5 +1,5 @@
 /* cursor.c - the bounded reader and the writer. */
-#include "internal.h"
+#include "wire_private.h"
 
 const uint8_t *wire_take(wire_in *in, size_t n, const char *field)
 {

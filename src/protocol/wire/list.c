@@ -1,5 +1,5 @@
 /* list.c - what the relay hands over: flushes, rolls; and the published list of tags. */
-#include "internal.h"
+#include "wire_private.h"
 
 /* ---- flush ------------------------------------------------------------------------------------- */
 

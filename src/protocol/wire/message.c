@@ -1,5 +1,5 @@
 /* message.c - heads, signatures, and the short messages. */
-#include "internal.h"
+#include "wire_private.h"
 
 static const struct {
     const char *name;

@@ -3,7 +3,7 @@
  * info of a seal:  u8 length of label || label || collection id || what else is bound,
  *                  of a seed: tag || report id || hash of the list
  * aad of a report or share: the head in front of it. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include <sodium.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* sets.c - the servers' agreement on who is summed, the sums, and the release. */
-#include "internal.h"
+#include "wire_private.h"
 
 #include <math.h>
 

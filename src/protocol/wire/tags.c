@@ -1,5 +1,5 @@
 /* tags.c - tag requests and responses, and the Oblivious HTTP around them. */
-#include "internal.h"
+#include "wire_private.h"
 
 /* ---- elements ----------------------------------------------------------------------------------
  * number of elements (2)  elements (32 each)  [proof (64)] */

@@ -1,5 +1,5 @@
 /* simulate/clients.c - the clients, each from birth to its next silence, on all threads. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #define CHUNK 16u       /* clients of one job */
 #define TRIES_MAX 2000u /* of one client's messages, before it gives up */

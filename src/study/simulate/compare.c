@@ -1,6 +1,6 @@
 /* simulate/compare.c - what the collection released against the exact sums, and against a curator
  * with the same clients on the same grid. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /* simulate/exact.c - the exact sums, known to nobody in a real collection: whoever holds all keys
  * can say which cell a tag belongs to, and who answered for it. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #define JOB_ROWS 256u
 

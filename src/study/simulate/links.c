@@ -1,5 +1,5 @@
 /* simulate/links.c - messages between relay and servers, over links that lose and repeat. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #define ROUNDS_MAX 1000000u /* of carrying: at most a message a round is certain to get through */
 

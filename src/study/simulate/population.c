@@ -1,5 +1,5 @@
 /* simulate/population.c - a file of texts or embeddings becomes users, and users become clients. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #define EMBED_TEXTS 4096u
 

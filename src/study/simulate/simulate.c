@@ -1,5 +1,5 @@
 /* simulate/simulate.c - one collection from options to the folder; see fre/simulate.h. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #include <inttypes.h>
 #include <math.h>

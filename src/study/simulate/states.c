@@ -1,7 +1,7 @@
 /* simulate/states.c - saved states of many clients in little memory.  They have one length between
  * the contacts, and most of each (identities, wiped fields) is the same in all: what is kept is the
  * difference from the first, runs of zeros as their length. */
-#include "internal.h"
+#include "simulate_private.h"
 
 #define RUN_MAX 255u
 

@@ -1,5 +1,5 @@
 /* simulate/world.c - the plan, the collection's terms, everybody's keys, the four machines. */
-#include "internal.h"
+#include "simulate_private.h"
 
 /* Simulated Unix seconds; the collection takes three days. */
 #define OPEN INT64_C(2000000000)

@@ -11,7 +11,7 @@
 
 #include <fre/oprf.h>
 
-#include "oprf_internal.h"
+#include "oprf_private.h"
 #include "oprf_tools.h"
 #include "oprf_vectors.h"
 

@@ -1,5 +1,5 @@
 /* HPKE: the RFC's vectors, every way to be wrong, and the promise that failure writes nothing. */
-#include "internal.h"
+#include "seal_private.h"
 #include "seal_vectors.h"
 
 static const fre_hpke_aead aeads[] = {FRE_HPKE_AES_128_GCM, FRE_HPKE_CHACHA20_POLY1305};

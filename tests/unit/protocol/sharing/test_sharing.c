@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "assert_num.h"
-#include "internal.h"
+#include "sharing_private.h"
 #include "law.h"
 #include "sharing_tools.h"
 

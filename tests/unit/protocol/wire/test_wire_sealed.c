@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "internal.h"
+#include "wire_private.h"
 
 static void seeded(fre_rng *r, uint8_t byte)
 {

@@ -1,6 +1,6 @@
 /* Inside wire: the bounded reader and the writer, and what messages share. */
-#ifndef FRE_WIRE_INTERNAL_H
-#define FRE_WIRE_INTERNAL_H
+#ifndef FRE_WIRE_PRIVATE_H
+#define FRE_WIRE_PRIVATE_H
 
 #include <fre/wire.h>
 
@@ -28,7 +28,7 @@ fre_bytes wire_items(wire_in *in, uint32_t n, size_t each, const char *field);
 /* Marks the field unless ok. */
 void wire_require(wire_in *in, bool ok, const char *field);
 /* FRE_OK if all was well and nothing is left; else FRE_E_DATA with a sentence. */
-fre_status wire_end(const wire_in *in, const char *message, fre_err *err);
+FRE_MUST_CHECK fre_status wire_end(const wire_in *in, const char *message, fre_err *err);
 
 /* ---- writer: the first failure is kept; wire_close undoes everything then. -------------------- */
 
@@ -42,7 +42,7 @@ wire_out wire_open(fre_buf *b);
 void wire_put(wire_out *o, const void *p, size_t n);
 void wire_put_uint(wire_out *o, uint64_t v, unsigned bytes);
 void wire_fail(wire_out *o, fre_status st);
-fre_status wire_close(wire_out *o);
+FRE_MUST_CHECK fre_status wire_close(wire_out *o);
 
 uint32_t wire_get32(const uint8_t *p);
 void wire_set32(uint8_t *p, uint32_t v);
@@ -52,13 +52,13 @@ void wire_set32(uint8_t *p, uint32_t v);
 void wire_put_head(wire_out *o, const fre_wire *w, fre_wire_type type);
 void wire_head(uint8_t out[FRE_WIRE_HEAD_BYTES], const fre_wire *w, fre_wire_type type);
 /* Checks head and size, and leaves the body in `in`. */
-fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type, fre_bytes message,
-                      fre_err *err);
+FRE_MUST_CHECK fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type,
+                                     fre_bytes message, fre_err *err);
 /* The same for a signed message, whose signature is verified; leaves the body without it. */
-fre_status wire_begin_signed(wire_in *in, const fre_wire *w, fre_wire_type type,
-                             const fre_sign_pk *pk, fre_bytes message, fre_err *err);
+FRE_MUST_CHECK fre_status wire_begin_signed(wire_in *in, const fre_wire *w, fre_wire_type type,
+                                            const fre_sign_pk *pk, fre_bytes message, fre_err *err);
 /* Signs what was written since wire_open and closes. */
-fre_status wire_close_signed(wire_out *o, fre_wire_type type, const fre_sign_sk *sk);
+FRE_MUST_CHECK fre_status wire_close_signed(wire_out *o, fre_wire_type type, const fre_sign_sk *sk);
 /* Name of a type in messages to people; "message" for no type. */
 const char *wire_name(fre_wire_type type);
 
@@ -68,8 +68,8 @@ fre_part wire_part(wire_in *in);
 /* ---- sealed.c: plaintexts, for the fuzz target ------------------------------------------------ */
 
 size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
-fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w, fre_wire_type type,
-                             fre_bytes plain, fre_err *err);
+FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w,
+                                            fre_wire_type type, fre_bytes plain, fre_err *err);
 
 /* ---- collection_fields.c: the table of a collection's fields, in the order of the encoding ---- */
 
@@ -104,4 +104,4 @@ unsigned wire_enum_get(const fre_collection *c, const wire_field *f);
 void wire_enum_set(fre_collection *c, const wire_field *f, unsigned v);
 bool wire_enum_is(const wire_field *f, unsigned v);
 
-#endif /* FRE_WIRE_INTERNAL_H */
+#endif /* FRE_WIRE_PRIVATE_H */

@@ -1,6 +1,6 @@
 /* Parts of the VOPRF, private to the module. */
-#ifndef FRE_OPRF_INTERNAL_H
-#define FRE_OPRF_INTERNAL_H
+#ifndef FRE_OPRF_PRIVATE_H
+#define FRE_OPRF_PRIVATE_H
 
 #include <fre/oprf.h>
 

@@ -1,6 +1,6 @@
-/* internal.h - what the files of sharing use of each other. */
-#ifndef FRE_SHARING_INTERNAL_H
-#define FRE_SHARING_INTERNAL_H
+/* sharing_private.h - what the files of sharing use of each other. */
+#ifndef FRE_SHARING_PRIVATE_H
+#define FRE_SHARING_PRIVATE_H
 
 #include <fre/sharing.h>
 
@@ -41,8 +41,8 @@ void sharing_pack(uint8_t *out, const uint32_t *word, size_t n, uint32_t bits);
 /* ---- expand.c -------------------------------------------------------------------------------- */
 
 /* n bytes of AES-128-CTR. */
-fre_status sharing_keystream(uint8_t *out, size_t n, const uint8_t key[16],
-                             const uint8_t counter[16]);
+FRE_MUST_CHECK fre_status sharing_keystream(uint8_t *out, size_t n, const uint8_t key[16],
+                                            const uint8_t counter[16]);
 
 /* ---- rotate.c -------------------------------------------------------------------------------- */
 
@@ -54,8 +54,8 @@ void sharing_hadamard(double *y, size_t n, bool transposed);
 /* q = random rounding of y modulo 2^32, n words; |y| < 2^53. */
 void sharing_round(uint32_t *q, const double *y, size_t n, fre_rng *r);
 /* y = H D_xi x / beta with x scaled down to the norm bound. */
-fre_status sharing_rotated(double *y, const fre_rotation *rot, const fre_share_cell *cell,
-                           const float *x);
+FRE_MUST_CHECK fre_status sharing_rotated(double *y, const fre_rotation *rot,
+                                          const fre_share_cell *cell, const float *x);
 
 /* ---- open.c ---------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
-/* simulate/internal.h - the pieces of one run: population, parties, network, clients, exact sums,
+/* simulate_private.h - the pieces of one run: population, parties, network, clients, exact sums,
  * comparison. */
-#ifndef FRE_SIMULATE_INTERNAL_H
-#define FRE_SIMULATE_INTERNAL_H
+#ifndef FRE_SIMULATE_PRIVATE_H
+#define FRE_SIMULATE_PRIVATE_H
 
 #include <fre/embed.h>
 #include <fre/keymap.h>

@@ -1,6 +1,6 @@
 /* Inside seal: byte views, the bounded cursor, HKDF-SHA256 and the two AEADs. */
-#ifndef FRE_SEAL_INTERNAL_H
-#define FRE_SEAL_INTERNAL_H
+#ifndef FRE_SEAL_PRIVATE_H
+#define FRE_SEAL_PRIVATE_H
 
 #include <fre/seal.h>
 
@@ -26,8 +26,8 @@ static inline void seal_put16(uint8_t out[2], unsigned v)
     out[1] = (uint8_t)v;
 }
 
-/* Takes n bytes off the front of c; false and no change when there are fewer. */
-static inline bool seal_take(fre_bytes *c, fre_bytes *out, size_t n)
+/* Reads n bytes off the front of c; false and no change when there are fewer. */
+FRE_MUST_CHECK static inline bool seal_read(fre_bytes *c, fre_bytes *out, size_t n)
 {
     if (n > c->n)
         return false;
@@ -37,21 +37,21 @@ static inline bool seal_take(fre_bytes *c, fre_bytes *out, size_t n)
     return true;
 }
 
-static inline bool seal_take_u8(fre_bytes *c, uint8_t *out)
+FRE_MUST_CHECK static inline bool seal_read_u8(fre_bytes *c, uint8_t *out)
 {
     fre_bytes b;
 
-    if (!seal_take(c, &b, 1))
+    if (!seal_read(c, &b, 1))
         return false;
     *out = b.p[0];
     return true;
 }
 
-static inline bool seal_take_u16(fre_bytes *c, uint16_t *out)
+FRE_MUST_CHECK static inline bool seal_read_u16(fre_bytes *c, uint16_t *out)
 {
     fre_bytes b;
 
-    if (!seal_take(c, &b, 2))
+    if (!seal_read(c, &b, 2))
         return false;
     *out = (uint16_t)(b.p[0] << 8 | b.p[1]);
     return true;
@@ -75,10 +75,20 @@ void seal_expand(uint8_t *out, size_t len, const uint8_t prk[SEAL_HASH_BYTES],
 /* Nk of an AEAD of ours: 16 or 32; 0 for any other. */
 size_t seal_aead_key_bytes(unsigned aead);
 /* out: pt.n + FRE_HPKE_TAG_BYTES bytes, on success only. */
-fre_status seal_aead_seal(unsigned aead, uint8_t *out, const uint8_t *key,
-                          const uint8_t nonce[SEAL_NONCE_BYTES], fre_bytes aad, fre_bytes pt);
+FRE_MUST_CHECK fre_status seal_aead_seal(unsigned aead, uint8_t *out, const uint8_t *key,
+                                         const uint8_t nonce[SEAL_NONCE_BYTES], fre_bytes aad,
+                                         fre_bytes pt);
 /* out: ct.n - FRE_HPKE_TAG_BYTES bytes, on success only. */
-fre_status seal_aead_open(unsigned aead, uint8_t *out, const uint8_t *key,
-                          const uint8_t nonce[SEAL_NONCE_BYTES], fre_bytes aad, fre_bytes ct);
+FRE_MUST_CHECK fre_status seal_aead_open(unsigned aead, uint8_t *out, const uint8_t *key,
+                                         const uint8_t nonce[SEAL_NONCE_BYTES], fre_bytes aad,
+                                         fre_bytes ct);
 
-#endif /* FRE_SEAL_INTERNAL_H */
+/* ---- bhttp_rules.c: what both directions of binary HTTP hold a message to (RFC 9292, with RFC 9110
+ * and RFC 9113) ------------------------------------------------------------------------------- */
+
+/* FRE_OK; FRE_E_DATA: not a method, scheme, authority or path; FRE_E_LIMIT: too long. */
+FRE_MUST_CHECK fre_status bhttp_check_target(const fre_bhttp *m);
+/* The same of one field line. */
+FRE_MUST_CHECK fre_status bhttp_check_field(const fre_bhttp_field *f);
+
+#endif /* FRE_SEAL_PRIVATE_H */
