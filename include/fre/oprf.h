@@ -136,21 +136,27 @@ FRE_API FRE_MUST_CHECK fre_status fre_oprf_blind_input_with(fre_oprf_element *bl
                                                             fre_bytes input,
                                                             const fre_oprf_blind *blind);
 
-/** RFC 9497 Finalize for the n inputs that one proof answers: verifies, and only then unblinds.
+/** What a client keeps of n inputs that it sent together.  All borrowed. */
+typedef struct fre_oprf_request {
+    const fre_bytes *input;          /**< n, as blinded */
+    const fre_oprf_blind *blind;     /**< n, as drawn; SECRET */
+    const fre_oprf_element *blinded; /**< n, as sent and in that order */
+    size_t n;                        /**< 1..FRE_OPRF_BATCH_MAX */
+} fre_oprf_request;
+
+/** RFC 9497 Finalize for the inputs that one proof answers: verifies, and only then unblinds.
  * There is no way to an output around the proof.
- * @param[out] out          n results
+ * @param[out] out          sent->n results
  * @param[in]  pk           the committed public key
- * @param[in]  input        n inputs, as blinded
- * @param[in]  blind        n blinds, as drawn
- * @param[in]  blinded      n elements, as sent and in that order
- * @param[in]  n            1..FRE_OPRF_BATCH_MAX
+ * @param[in]  sent         what was asked
  * @param[in]  evaluated    the server's answer
- * @param[in]  n_evaluated  FRE_E_DATA unless n
+ * @param[in]  n_evaluated  FRE_E_DATA unless sent->n
  * @param[in]  proof        the server's proof */
-FRE_API FRE_MUST_CHECK fre_status fre_oprf_finalize(
-    fre_oprf_output *out, const fre_oprf_public *pk, const fre_bytes *input,
-    const fre_oprf_blind *blind, const fre_oprf_element *blinded, size_t n,
-    const fre_oprf_element *evaluated, size_t n_evaluated, const fre_oprf_proof *proof);
+FRE_API FRE_MUST_CHECK fre_status fre_oprf_finalize(fre_oprf_output *out, const fre_oprf_public *pk,
+                                                    const fre_oprf_request *sent,
+                                                    const fre_oprf_element *evaluated,
+                                                    size_t n_evaluated,
+                                                    const fre_oprf_proof *proof);
 
 /** RFC 9497 VerifyProof alone: evaluated[i] = k blinded[i] for every i, with the k of pk.  All
  * arguments are public.  FRE_E_PROOF: it is not so, or the lists' order was changed. */

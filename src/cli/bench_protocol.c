@@ -128,14 +128,16 @@ static fre_status evaluate_proof_batch(state *s)
 
 static fre_status finalize(state *s)
 {
-    return fre_oprf_finalize(s->v.output, &s->v.key.pub, s->v.input, s->v.blind, s->v.blinded, 1,
+    return fre_oprf_finalize(s->v.output, &s->v.key.pub,
+                             &(fre_oprf_request){s->v.input, s->v.blind, s->v.blinded, 1},
                              s->v.evaluated, 1, &s->v.proof_one);
 }
 
 static fre_status finalize_batch(state *s)
 {
-    return fre_oprf_finalize(s->v.output, &s->v.key.pub, s->v.input, s->v.blind, s->v.blinded,
-                             BATCH, s->v.evaluated, BATCH, &s->v.proof_batch);
+    return fre_oprf_finalize(s->v.output, &s->v.key.pub,
+                             &(fre_oprf_request){s->v.input, s->v.blind, s->v.blinded, BATCH},
+                             s->v.evaluated, BATCH, &s->v.proof_batch);
 }
 
 /* ---- sealed messages --------------------------------------------------------------------- */

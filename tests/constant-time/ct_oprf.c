@@ -92,8 +92,8 @@ static void finalize(void)
     make(&x);
     ct_poison(x.text, sizeof x.text);
     ct_poison(x.blind, sizeof x.blind);
-    ok(fre_oprf_finalize(out, &x.key.pub, x.input, x.blind, x.blinded, BATCH, x.evaluated, BATCH,
-                         &x.proof));
+    ok(fre_oprf_finalize(out, &x.key.pub, &(fre_oprf_request){x.input, x.blind, x.blinded, BATCH},
+                         x.evaluated, BATCH, &x.proof));
     ct_require(ct_is_secret(out, sizeof out), "the output should be secret");
 }
 
@@ -107,8 +107,9 @@ static void finalize_refused(void)
     x.proof.b[0] ^= 1;
     ct_poison(x.text, sizeof x.text);
     ct_poison(x.blind, sizeof x.blind);
-    ct_require(fre_oprf_finalize(out, &x.key.pub, x.input, x.blind, x.blinded, BATCH, x.evaluated,
-                                 BATCH, &x.proof) == FRE_E_PROOF,
+    ct_require(fre_oprf_finalize(out, &x.key.pub,
+                                 &(fre_oprf_request){x.input, x.blind, x.blinded, BATCH},
+                                 x.evaluated, BATCH, &x.proof) == FRE_E_PROOF,
                "a wrong proof should be refused");
 }
 

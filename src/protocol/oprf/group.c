@@ -117,3 +117,29 @@ fre_status fre_oprf_blind_decode(fre_oprf_blind *out, fre_bytes in)
     memcpy(out->b, in.p, sizeof out->b);
     return FRE_OK;
 }
+
+/* ---- secrets, wiped ---------------------------------------------------------------------- */
+
+void fre_oprf_key_wipe(fre_oprf_key *k)
+{
+    if (k)
+        fre_wipe(k, sizeof *k);
+}
+
+void fre_oprf_blind_wipe(fre_oprf_blind *r)
+{
+    if (r)
+        fre_wipe(r, sizeof *r);
+}
+
+void fre_oprf_nonce_wipe(fre_oprf_nonce *r)
+{
+    if (r)
+        fre_wipe(r, sizeof *r);
+}
+
+void fre_oprf_output_wipe(fre_oprf_output *o)
+{
+    if (o)
+        fre_wipe(o, sizeof *o);
+}

@@ -4,30 +4,6 @@
 #include <sodium.h>
 #include <string.h>
 
-void fre_oprf_key_wipe(fre_oprf_key *k)
-{
-    if (k)
-        fre_wipe(k, sizeof *k);
-}
-
-void fre_oprf_blind_wipe(fre_oprf_blind *r)
-{
-    if (r)
-        fre_wipe(r, sizeof *r);
-}
-
-void fre_oprf_nonce_wipe(fre_oprf_nonce *r)
-{
-    if (r)
-        fre_wipe(r, sizeof *r);
-}
-
-void fre_oprf_output_wipe(fre_oprf_output *o)
-{
-    if (o)
-        fre_wipe(o, sizeof *o);
-}
-
 static fre_status check_input(fre_bytes input)
 {
     if (!input.p && input.n > 0)
@@ -169,31 +145,29 @@ static fre_status unblind(fre_oprf_output *out, fre_bytes input, const fre_oprf_
 }
 
 fre_status fre_oprf_finalize(fre_oprf_output *out, const fre_oprf_public *pk,
-                             const fre_bytes *input, const fre_oprf_blind *blind,
-                             const fre_oprf_element *blinded, size_t n,
-                             const fre_oprf_element *evaluated, size_t n_evaluated,
-                             const fre_oprf_proof *proof)
+                             const fre_oprf_request *sent, const fre_oprf_element *evaluated,
+                             size_t n_evaluated, const fre_oprf_proof *proof)
 {
     fre_oprf_output results[FRE_OPRF_BATCH_MAX];
     fre_status st;
 
-    if (!out || !input || !blind)
+    if (!out || !sent || !sent->input || !sent->blind)
         return FRE_E_ARG;
-    st = fre_oprf_check_batch(n);
-    for (size_t i = 0; i < n && st == FRE_OK; i++) {
-        st = check_input(input[i]);
-        if (st == FRE_OK && !fre_oprf_scalar_is_valid(blind[i].b))
+    st = fre_oprf_check_batch(sent->n);
+    for (size_t i = 0; i < sent->n && st == FRE_OK; i++) {
+        st = check_input(sent->input[i]);
+        if (st == FRE_OK && !fre_oprf_scalar_is_valid(sent->blind[i].b))
             st = FRE_E_ARG;
     }
     if (st == FRE_OK)
-        st = fre_oprf_verify(pk, blinded, n, evaluated, n_evaluated, proof);
+        st = fre_oprf_verify(pk, sent->blinded, sent->n, evaluated, n_evaluated, proof);
     if (st != FRE_OK)
         return st;
-    for (size_t i = 0; i < n && st == FRE_OK; i++)
-        st = unblind(&results[i], input[i], &blind[i], &evaluated[i]);
+    for (size_t i = 0; i < sent->n && st == FRE_OK; i++)
+        st = unblind(&results[i], sent->input[i], &sent->blind[i], &evaluated[i]);
     if (st == FRE_OK)
-        memcpy(out, results, n * sizeof *out);
-    fre_wipe(results, n * sizeof *results);
+        memcpy(out, results, sent->n * sizeof *out);
+    fre_wipe(results, sent->n * sizeof *results);
     return st;
 }
 

@@ -247,8 +247,8 @@ static fre_status finalize(fre_client *c, const fre_oprf_element *evaluated,
         blinded[i] = c->place[i].blinded;
     }
     if (st == FRE_OK)
-        st = fre_oprf_finalize(output, &c->terms->w.c.oprf_pk, input, blind, blinded, n, evaluated,
-                               n, proof);
+        st = fre_oprf_finalize(output, &c->terms->w.c.oprf_pk,
+                               &(fre_oprf_request){input, blind, blinded, n}, evaluated, n, proof);
     for (uint32_t i = 0; i < n && st == FRE_OK; i++) {
         choose_tag(&c->place[i], &output[i]);
         fre_wipe(&c->place[i].input, sizeof c->place[i].input);

@@ -37,92 +37,6 @@ static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char 
     return wire_view(out, (size_t)(p - out));
 }
 
-/* ---- sizes ------------------------------------------------------------------------------------- */
-
-fre_status fre_wire_init(fre_wire *out, const fre_collection *c, fre_err *err)
-{
-    fre_collection_id id;
-    fre_status st;
-
-    if (!out || !c)
-        return FRE_E_ARG;
-    st = fre_collection_identify(&id, c, err);
-    if (st == FRE_OK)
-        *out = (fre_wire){.c = *c, .id = id, .share_bits = 0};
-    return st;
-}
-
-fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits)
-{
-    if (!w || bits < FRE_SHARING_BITS_MIN || bits > FRE_SHARING_BITS_MAX)
-        return FRE_E_ARG;
-    w->share_bits = bits;
-    return FRE_OK;
-}
-
-fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err *err)
-{
-    fre_mechanism m;
-    uint64_t largest, cells;
-    uint32_t bits;
-    fre_status st;
-
-    if (!w || w->c.one_shot != !list)
-        return FRE_E_ARG;
-    fre_collection_mechanism(&m, &w->c);
-    largest = m.population > m.tau ? m.population : m.tau;
-    cells = largest / m.tau;
-    if (list) {
-        largest = list->n > 0 ? fre_list_largest(list) : m.tau;
-        cells = list->n > 0 ? list->n : 1;
-    }
-    st = fre_share_bits(&bits, &m, w->c.split, largest, cells, err);
-    if (st != FRE_OK)
-        return st;
-    w->share_bits = bits;
-    memset(w->list, 0, sizeof w->list);
-    if (list)
-        (void)crypto_hash_sha256(w->list, list->raw.p, list->raw.n);
-    return FRE_OK;
-}
-
-size_t fre_wire_share_bytes(const fre_wire *w)
-{
-    return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
-}
-
-static bool has_share(const fre_wire *w, fre_wire_type type)
-{
-    return type == FRE_WIRE_SHARE || w->c.one_shot;
-}
-
-bool fre_contribution_has_mark(const fre_wire *w, fre_wire_type type)
-{
-    return has_share(w, type);
-}
-
-size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
-{
-    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
-
-    if ((type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
-        (type == FRE_WIRE_SHARE && w->c.one_shot))
-        return 0; /* a one-shot collection has no second message */
-    if (!has_share(w, type))
-        return n;
-    if (w->share_bits == 0)
-        return 0;
-    n += sizeof(fre_sealed_seed) + fre_wire_share_bytes(w);
-    return type == FRE_WIRE_SHARE ? n + 1 : n;
-}
-
-size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type)
-{
-    size_t n = wire_plain_bytes(w, type);
-
-    return n > 0 ? n + FRE_HPKE_OVERHEAD : 0;
-}
-
 /* ---- seeds ------------------------------------------------------------------------------------- */
 
 fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w, const fre_tag *tag,
@@ -216,7 +130,7 @@ static void write_plain(uint8_t *p, size_t n, const fre_wire *w, fre_wire_type t
     p += sizeof m->id.b;
     copy_unless(p, m->tag.b, sizeof m->tag.b, keep);
     p += sizeof m->tag.b;
-    if (!has_share(w, type))
+    if (!wire_has_share(w, type))
         return;
     copy_unless(p, m->seed.b, sizeof m->seed.b, keep);
     copy_unless(p + sizeof m->seed.b, m->packed.p, m->packed.n, keep);
@@ -237,7 +151,7 @@ static bool fits(const fre_wire *w, fre_wire_type type, const fre_contribution *
 {
     if (type == FRE_WIRE_SHARE)
         return r && (m->packed.n == fre_wire_share_bytes(w) || (m->packed.n == 0 && m->null));
-    return !m->null && (!has_share(w, type) || m->packed.n == fre_wire_share_bytes(w));
+    return !m->null && (!wire_has_share(w, type) || m->packed.n == fre_wire_share_bytes(w));
 }
 
 fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type type,
@@ -269,7 +183,7 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                           wire_view(head, sizeof head), wire_view(plain, n),
                                           ephemeral));
     wire_put(&o, head, sizeof head);
-    if (has_share(w, type)) {
+    if (wire_has_share(w, type)) {
         mark_plain(&mark, w, type, plain);
         wire_put(&o, mark.b, sizeof mark.b);
     }
@@ -313,7 +227,7 @@ fre_status fre_contribution_split(fre_bytes *sealed, fre_mark *mark, const fre_w
         return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
     if ((st = wire_begin(&body, w, type, in, err)) != FRE_OK)
         return st;
-    if (has_share(w, type))
+    if (wire_has_share(w, type))
         wire_copy(&body, m.b, sizeof m.b, "mark");
     p = wire_take(&body, n, "sealed");
     st = wire_end(&body, wire_name(type), err);
@@ -345,7 +259,7 @@ fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w, fre_wire_
     } else {
         wire_copy(&in, m.id.b, sizeof m.id.b, "id");
         wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
-        if (has_share(w, type)) {
+        if (wire_has_share(w, type)) {
             wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
             m.packed = wire_view(wire_take(&in, share, "packed share"), share);
         }

@@ -65,9 +65,15 @@ const char *wire_name(fre_wire_type type);
 void wire_put_part(wire_out *o, fre_part part);
 fre_part wire_part(wire_in *in);
 
+/* ---- context.c: sizes ------------------------------------------------------------------------- */
+
+/* Does a report or share (type) carry a sealed seed and a packed share? */
+bool wire_has_share(const fre_wire *w, fre_wire_type type);
+/* Bytes of the plaintext of a report or share; 0 as for fre_wire_sealed_bytes. */
+size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
+
 /* ---- sealed.c: plaintexts, for the fuzz target ------------------------------------------------ */
 
-size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
 FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w,
                                             fre_wire_type type, fre_bytes plain, fre_err *err);
 

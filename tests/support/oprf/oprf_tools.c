@@ -45,8 +45,9 @@ void exchange_make(exchange *x, uint8_t seed)
 
 fre_status exchange_finalize(fre_oprf_output out[BATCH], const exchange *x)
 {
-    return fre_oprf_finalize(out, &x->key.pub, x->input, x->blind, x->blinded, BATCH, x->evaluated,
-                             BATCH, &x->proof);
+    return fre_oprf_finalize(out, &x->key.pub,
+                             &(fre_oprf_request){x->input, x->blind, x->blinded, BATCH},
+                             x->evaluated, BATCH, &x->proof);
 }
 
 bool all_bytes_are(const void *p, uint8_t byte, size_t n)

@@ -150,8 +150,9 @@ fre_rejection ask_end(world *w, ask *a, fre_tag *tag, fre_bytes cell, fre_bytes 
     if (fre_rejection_decode(&r, parties_buf_view(&message), NULL) != FRE_OK) {
         must(fre_tag_response_decode(&evaluated, &proof, &w->s.w, parties_buf_view(&message),
                                      NULL) == FRE_OK);
-        must(fre_oprf_finalize(&out, &w->s.w.c.oprf_pk, &cell, &a->blind, &a->blinded, 1,
-                               &evaluated, 1, &proof) == FRE_OK);
+        must(fre_oprf_finalize(&out, &w->s.w.c.oprf_pk,
+                               &(fre_oprf_request){&cell, &a->blind, &a->blinded, 1}, &evaluated, 1,
+                               &proof) == FRE_OK);
         memcpy(tag->b, out.b, sizeof tag->b);
     }
     fre_buf_wipe(&message);

@@ -105,9 +105,10 @@ static void check_vector(const rfc_vector *v, const fre_oprf_key *key)
     assert_memory_equal(proof.b, bytes, 64);
     assert_int_equal(fre_oprf_proof_decode(&decoded, (fre_bytes){bytes, 64}), FRE_OK);
     assert_int_equal(fre_oprf_verify(&key->pub, blinded, v->n, evaluated, v->n, &decoded), FRE_OK);
-    assert_int_equal(
-        fre_oprf_finalize(out, &key->pub, input, blind, blinded, v->n, evaluated, v->n, &decoded),
-        FRE_OK);
+    assert_int_equal(fre_oprf_finalize(out, &key->pub,
+                                       &(fre_oprf_request){input, blind, blinded, v->n}, evaluated,
+                                       v->n, &decoded),
+                     FRE_OK);
     for (size_t i = 0; i < v->n; i++) {
         (void)unhex(bytes, 64, v->item[i].output);
         assert_memory_equal(out[i].b, bytes, 64);
@@ -193,8 +194,9 @@ static void blinds_hide_the_input(void **state)
     assert_memory_not_equal(&blind[0], &blind[1], sizeof *blind);
     assert_memory_not_equal(&blinded[0], &blinded[1], sizeof *blinded);
     assert_int_equal(fre_oprf_blind_evaluate(evaluated, &proof, &key, blinded, 2, &r), FRE_OK);
-    assert_int_equal(
-        fre_oprf_finalize(out, &key.pub, input, blind, blinded, 2, evaluated, 2, &proof), FRE_OK);
+    assert_int_equal(fre_oprf_finalize(out, &key.pub, &(fre_oprf_request){input, blind, blinded, 2},
+                                       evaluated, 2, &proof),
+                     FRE_OK);
     assert_memory_equal(&out[0], &out[1], sizeof *out);
     fre_rng_wipe(&r);
 }
@@ -252,8 +254,9 @@ static void check_batch(size_t n, fre_status expect)
     }
     assert_int_equal(fre_oprf_blind_evaluate(evaluated, &proof, &key, blinded, n, &r), expect);
     assert_int_equal(fre_oprf_evaluate_elements(evaluated, &key, blinded, n), expect);
-    assert_int_equal(
-        fre_oprf_finalize(out, &key.pub, input, blind, blinded, n, evaluated, n, &proof), expect);
+    assert_int_equal(fre_oprf_finalize(out, &key.pub, &(fre_oprf_request){input, blind, blinded, n},
+                                       evaluated, n, &proof),
+                     expect);
     if (expect != FRE_OK)
         assert_true(all_bytes_are(evaluated, 0, sizeof evaluated) &&
                     all_bytes_are(out, 0, sizeof out) && all_bytes_are(&proof, 0, sizeof proof));
@@ -380,17 +383,23 @@ static void missing_arguments_are_refused(void **state)
     assert_int_equal(fre_oprf_verify(&x.key.pub, NULL, 1, x.evaluated, 1, &x.proof), FRE_E_ARG);
     assert_int_equal(fre_oprf_verify(&x.key.pub, x.blinded, 1, NULL, 1, &x.proof), FRE_E_ARG);
     assert_int_equal(fre_oprf_verify(&x.key.pub, x.blinded, 1, x.evaluated, 1, NULL), FRE_E_ARG);
-    assert_int_equal(fre_oprf_finalize(NULL, &x.key.pub, x.input, x.blind, x.blinded, BATCH,
+    assert_int_equal(fre_oprf_finalize(out, &x.key.pub, NULL, x.evaluated, BATCH, &x.proof),
+                     FRE_E_ARG);
+    assert_int_equal(fre_oprf_finalize(NULL, &x.key.pub,
+                                       &(fre_oprf_request){x.input, x.blind, x.blinded, BATCH},
                                        x.evaluated, BATCH, &x.proof),
                      FRE_E_ARG);
-    assert_int_equal(fre_oprf_finalize(out, &x.key.pub, NULL, x.blind, x.blinded, BATCH,
+    assert_int_equal(fre_oprf_finalize(out, &x.key.pub,
+                                       &(fre_oprf_request){NULL, x.blind, x.blinded, BATCH},
                                        x.evaluated, BATCH, &x.proof),
                      FRE_E_ARG);
-    assert_int_equal(fre_oprf_finalize(out, &x.key.pub, x.input, NULL, x.blinded, BATCH,
+    assert_int_equal(fre_oprf_finalize(out, &x.key.pub,
+                                       &(fre_oprf_request){x.input, NULL, x.blinded, BATCH},
                                        x.evaluated, BATCH, &x.proof),
                      FRE_E_ARG);
-    assert_int_equal(fre_oprf_finalize(out, NULL, x.input, x.blind, x.blinded, BATCH, x.evaluated,
-                                       BATCH, &x.proof),
+    assert_int_equal(fre_oprf_finalize(out, NULL,
+                                       &(fre_oprf_request){x.input, x.blind, x.blinded, BATCH},
+                                       x.evaluated, BATCH, &x.proof),
                      FRE_E_ARG);
     assert_int_equal(fre_oprf_evaluate(NULL, &x.key, text("")), FRE_E_ARG);
     assert_int_equal(fre_oprf_evaluate(out, NULL, text("")), FRE_E_ARG);

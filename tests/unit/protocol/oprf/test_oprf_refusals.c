@@ -356,14 +356,16 @@ static void pitfall_10_every_bit_counts(void **state)
 
             bad = x;
             field[f].p[bit / 8] ^= (uint8_t)(1u << (bit % 8));
-            st = fre_oprf_finalize(out, &bad.key.pub, bad.input, bad.blind, bad.blinded, 1,
+            st = fre_oprf_finalize(out, &bad.key.pub,
+                                   &(fre_oprf_request){bad.input, bad.blind, bad.blinded, 1},
                                    bad.evaluated, 1, &bad.proof);
             assert_true(st == FRE_E_PROOF || st == FRE_E_DATA);
         }
     }
     assert_true(all_bytes_are(out, UNTOUCHED, sizeof out));
-    assert_int_equal(fre_oprf_finalize(out, &x.key.pub, x.input, x.blind, x.blinded, 1, x.evaluated,
-                                       1, &x.proof),
+    assert_int_equal(fre_oprf_finalize(out, &x.key.pub,
+                                       &(fre_oprf_request){x.input, x.blind, x.blinded, 1},
+                                       x.evaluated, 1, &x.proof),
                      FRE_OK);
     assert_false(all_bytes_are(out, UNTOUCHED, sizeof out));
 }
@@ -481,7 +483,8 @@ static void lists_must_match(void **state)
                              expect);
             if (expect == FRE_OK)
                 continue;
-            assert_int_equal(fre_oprf_finalize(out, &x.key.pub, x.input, x.blind, x.blinded, n,
+            assert_int_equal(fre_oprf_finalize(out, &x.key.pub,
+                                               &(fre_oprf_request){x.input, x.blind, x.blinded, n},
                                                x.evaluated, m, &x.proof),
                              expect);
         }

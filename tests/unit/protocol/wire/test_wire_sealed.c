@@ -378,7 +378,8 @@ static void tags_through_oblivious_http(void **state)
             assert_int_equal(
                 fre_tag_response_decode(answer, &got_proof, &s.w, sample_view(&read), NULL),
                 FRE_OK);
-            assert_int_equal(fre_oprf_finalize(out, &s.w.c.oprf_pk, input, blind, sent, n, answer,
+            assert_int_equal(fre_oprf_finalize(out, &s.w.c.oprf_pk,
+                                               &(fre_oprf_request){input, blind, sent, n}, answer,
                                                n, &got_proof),
                              FRE_OK);
             for (uint32_t i = 0; i < n; i++) {

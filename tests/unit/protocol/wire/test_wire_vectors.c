@@ -116,8 +116,9 @@ static fre_tag make_tag(const sample *s, fre_buf *b)
         fre_buf_wipe(&sealed);
         fre_buf_wipe(&inside);
     }
-    assert_int_equal(fre_oprf_finalize(&out, &s->w.c.oprf_pk, &input, &blind, &blinded, 1,
-                                       &evaluated, 1, &proof),
+    assert_int_equal(fre_oprf_finalize(&out, &s->w.c.oprf_pk,
+                                       &(fre_oprf_request){&input, &blind, &blinded, 1}, &evaluated,
+                                       1, &proof),
                      FRE_OK);
     memcpy(tag.b, out.b, sizeof tag.b);
     NOTE("tag", tag.b);

@@ -1,0 +1,88 @@
+/* context.c - fre_wire: the terms of a collection, and the sizes of its messages that follow. */
+#include "wire_private.h"
+
+#include <sodium.h>
+
+fre_status fre_wire_init(fre_wire *out, const fre_collection *c, fre_err *err)
+{
+    fre_collection_id id;
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    st = fre_collection_identify(&id, c, err);
+    if (st == FRE_OK)
+        *out = (fre_wire){.c = *c, .id = id, .share_bits = 0};
+    return st;
+}
+
+fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits)
+{
+    if (!w || bits < FRE_SHARING_BITS_MIN || bits > FRE_SHARING_BITS_MAX)
+        return FRE_E_ARG;
+    w->share_bits = bits;
+    return FRE_OK;
+}
+
+fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err *err)
+{
+    fre_mechanism m;
+    uint64_t largest, cells;
+    uint32_t bits;
+    fre_status st;
+
+    if (!w || w->c.one_shot != !list)
+        return FRE_E_ARG;
+    fre_collection_mechanism(&m, &w->c);
+    largest = m.population > m.tau ? m.population : m.tau;
+    cells = largest / m.tau;
+    if (list) {
+        largest = list->n > 0 ? fre_list_largest(list) : m.tau;
+        cells = list->n > 0 ? list->n : 1;
+    }
+    st = fre_share_bits(&bits, &m, w->c.split, largest, cells, err);
+    if (st != FRE_OK)
+        return st;
+    w->share_bits = bits;
+    memset(w->list, 0, sizeof w->list);
+    if (list)
+        (void)crypto_hash_sha256(w->list, list->raw.p, list->raw.n);
+    return FRE_OK;
+}
+
+size_t fre_wire_share_bytes(const fre_wire *w)
+{
+    return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
+}
+
+bool wire_has_share(const fre_wire *w, fre_wire_type type)
+{
+    return type == FRE_WIRE_SHARE || w->c.one_shot;
+}
+
+bool fre_contribution_has_mark(const fre_wire *w, fre_wire_type type)
+{
+    return wire_has_share(w, type);
+}
+
+size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
+{
+    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
+
+    if ((type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
+        (type == FRE_WIRE_SHARE && w->c.one_shot))
+        return 0; /* a one-shot collection has no second message */
+    if (!wire_has_share(w, type))
+        return n;
+    if (w->share_bits == 0)
+        return 0;
+    n += sizeof(fre_sealed_seed) + fre_wire_share_bytes(w);
+    return type == FRE_WIRE_SHARE ? n + 1 : n;
+}
+
+size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type)
+{
+    size_t n = wire_plain_bytes(w, type);
+
+    return n > 0 ? n + FRE_HPKE_OVERHEAD : 0;
+}
