@@ -183,7 +183,8 @@ if(FRE_TESTS AND NOT FRE_SANITIZE)
     set(check_symbols_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     set(check_locale_args ${PROJECT_BINARY_DIR})
     set(check_runpath_args ${PROJECT_BINARY_DIR} ${FRE_LLAMA_LIBDIR})
-    foreach(check layers circles headers size symbols words locale runpath packages)
+    foreach(check layers circles headers size symbols words locale runpath packages
+            parameters)
         add_test(NAME check-${check}
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
         add_test(NAME check-${check}-can-fail

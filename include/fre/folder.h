@@ -21,7 +21,7 @@ extern "C" {
 #define FRE_FOLDER_NO_CELL                                                                         \
     "no cell was released: nowhere did enough users write the same, or nearly the same. A cell "   \
     "holds repeated and nearly identical wordings, not all texts about one matter; people who "    \
-    "each put it their own way share none. A lower --threshold finds smaller groups, and more "    \
+    "each put it their own way share none. A lower {threshold} finds smaller groups, and more "    \
     "users make larger ones"
 
 #define FRE_FOLDER_CELL_BYTES 32u

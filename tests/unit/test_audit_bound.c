@@ -245,28 +245,28 @@ static void bad_numbers_are_refused(void **state)
 
     (void)state;
 #define REFUSED(field, value, flag) (x = o, x.field = (value), refused(x, flag))
-    REFUSED(epsilon, 0, "--epsilon");
-    REFUSED(epsilon, NAN, "--epsilon");
-    REFUSED(epsilon, 51, "--epsilon");
-    REFUSED(delta, 0, "--delta");
-    REFUSED(delta, 1, "--delta");
-    REFUSED(delta, NAN, "--delta");
-    REFUSED(runs, FRE_AUDIT_RUNS_MIN - 1, "--runs");
-    REFUSED(runs, FRE_AUDIT_RUNS_MAX + 1, "--runs");
-    REFUSED(confidence, 0, "--confidence");
-    REFUSED(confidence, 1, "--confidence");
-    REFUSED(split, -1, "--split");
-    REFUSED(split, NAN, "--split");
-    REFUSED(mechanism.p32, 0, "--sampling-rate");
-    REFUSED(mechanism.sigma, 0, "--sigma");
-    REFUSED(mechanism.sigma, NAN, "--sigma");
-    REFUSED(mechanism.sigma, 1e-9, "--sigma");
-    REFUSED(mechanism.tau, 1, "--tau");
+    REFUSED(epsilon, 0, "{epsilon}");
+    REFUSED(epsilon, NAN, "{epsilon}");
+    REFUSED(epsilon, 51, "{epsilon}");
+    REFUSED(delta, 0, "{delta}");
+    REFUSED(delta, 1, "{delta}");
+    REFUSED(delta, NAN, "{delta}");
+    REFUSED(runs, FRE_AUDIT_RUNS_MIN - 1, "{runs}");
+    REFUSED(runs, FRE_AUDIT_RUNS_MAX + 1, "{runs}");
+    REFUSED(confidence, 0, "{confidence}");
+    REFUSED(confidence, 1, "{confidence}");
+    REFUSED(split, -1, "{split}");
+    REFUSED(split, NAN, "{split}");
+    REFUSED(mechanism.p32, 0, "{sampling_rate}");
+    REFUSED(mechanism.sigma, 0, "{sigma}");
+    REFUSED(mechanism.sigma, NAN, "{sigma}");
+    REFUSED(mechanism.sigma, 1e-9, "{sigma}");
+    REFUSED(mechanism.tau, 1, "{tau}");
     REFUSED(mechanism.tau, 0, "threshold");
-    REFUSED(mechanism.dim, 0, "--dimension");
-    REFUSED(mechanism.dist.curious, 4, "--curious-users");
-    REFUSED(mechanism.dist.lambda, 1. / 3, "--lambda");
-    REFUSED(mechanism.dist.lambda, 0, "--lambda");
+    REFUSED(mechanism.dim, 0, "{dimension}");
+    REFUSED(mechanism.dist.curious, 4, "{curious_users}");
+    REFUSED(mechanism.dist.lambda, 1. / 3, "{lambda}");
+    REFUSED(mechanism.dist.lambda, 0, "{lambda}");
     REFUSED(others, FRE_AUDIT_MEMBERS_MAX + 1, "members");
 #undef REFUSED
 }
@@ -299,7 +299,7 @@ static void the_population_is_kept(void **state)
     assert_int_equal(a->n, 2); /* the record alone, there or elsewhere */
     fre_audit_free(a);
     o.mechanism.population = 0;
-    refused(o, "--population");
+    refused(o, "{population}");
 }
 
 static void a_signal_stops_it(void **state)

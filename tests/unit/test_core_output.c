@@ -144,7 +144,7 @@ static void existing_directory_needs_force(void **state)
     (void)temp_path(more, &tmp, "out/more.npy");
     assert_int_equal(run_once(path, false, "one", true, &err), FRE_OK);
     assert_int_equal(run_once(path, false, "two", false, &err), FRE_E_EXISTS);
-    assert_non_null(strstr(err.text, "--force"));
+    assert_non_null(strstr(err.text, "{force}"));
     assert_content(file, "one");
     assert_int_equal(run_once(path, true, "two", false, &err), FRE_OK);
     assert_content(file, "two");
@@ -528,7 +528,7 @@ static void outfile_appears_whole(void **state)
     assert_content(path, "one");
     g = NULL;
     assert_int_equal(fre_outfile_open(&g, path, false, &err), FRE_E_EXISTS);
-    assert_non_null(strstr(err.text, "--force"));
+    assert_non_null(strstr(err.text, "{force}"));
     assert_null(g);
     assert_int_equal(fre_outfile_open(&g, path, true, &err), FRE_OK);
     assert_true(fputs("two", fre_outfile_stream(g)) >= 0);

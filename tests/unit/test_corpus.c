@@ -161,7 +161,7 @@ static void test_txt(void **state)
     CHECK(TXT, S("a\rb\n"), FRE_OK, "1:a\rb\n");
     CHECK(TXT, S(" \n\n"), FRE_OK, "empty 2\n");
     CHECK(with_fields(TXT, NULL, "u", NULL), S("a\n"), FRE_E_USAGE,
-          "memory: a text file has one text a line and no fields; use --user-field with JSON "
+          "memory: a text file has one text a line and no fields; use {user_field} with JSON "
           "lines, CSV or TSV\n");
 }
 
@@ -215,7 +215,7 @@ static void test_invalid_bytes(void **state)
         (void)memcpy(data + 3 + n, "\nend\n", 5);
         (void)snprintf(want, sizeof want,
                        "1:ok\n%sinvalid UTF-8 at byte %zu of the record; name the file's encoding "
-                       "(--encoding %s)\n",
+                       "({encoding} %s)\n",
                        lead, cases[i].at, likely(cases[i].bad));
         CHECK(TXT, ((fre_bytes){data, n + 8}), FRE_E_DATA, want);
         CHECK(with_invalid(TXT, FRE_CORPUS_INVALID_SKIP), ((fre_bytes){data, n + 8}), FRE_OK,
@@ -304,7 +304,7 @@ static void test_jsonl(void **state)
 
 static void test_jsonl_fields(void **state)
 {
-    static const char tail[] = "; make it a string, or name another with --text-field\n";
+    static const char tail[] = "; make it a string, or name another with {text_field}\n";
     static const struct {
         const char *line, *what;
     } cases[] = {
@@ -324,19 +324,19 @@ static void test_jsonl_fields(void **state)
     }
     CHECK(JSONL, S("{\"texts\":\"a\"}"), FRE_E_DATA,
           "memory: line 1: the field \"text\" is missing; did you mean \"texts\"? Add it, or name "
-          "another with --text-field\n");
+          "another with {text_field}\n");
     CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\"}"), FRE_E_DATA,
           "memory: line 1: the field \"u\" is missing; add it, or name another with "
-          "--user-field\n");
+          "{user_field}\n");
     CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\",\"u\":\"\\t\"}"), FRE_E_DATA,
           "memory: line 1: the field \"u\" is empty; every record needs its user; fill it in, or "
-          "name another with --user-field\n");
+          "name another with {user_field}\n");
     CHECK(with_fields(JSONL, NULL, "u", NULL), S("{\"text\":\"a\",\"u\":true}"), FRE_E_DATA,
           "memory: line 1: the field \"u\" is true or false; make it a string or a number, or name "
-          "another with --user-field\n");
+          "another with {user_field}\n");
     CHECK(with_fields(JSONL, NULL, NULL, "k"), S("{\"text\":\"a\",\"k\":null}"), FRE_E_DATA,
           "memory: line 1: the field \"k\" is null; make it a string or a number, or name another "
-          "with --label-field\n");
+          "with {label_field}\n");
 }
 
 static void test_jsonl_syntax(void **state)
@@ -468,20 +468,20 @@ static void test_csv_errors(void **state)
     (void)state;
     CHECK(CSV, S("id,body\n1,x\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; did you mean \"body\"? (columns: \"id\", \"body\"); "
-          "name one with --text-field\n");
+          "name one with {text_field}\n");
     CHECK(CSV, S("a,b,c,d,e,f,g,h,i,j\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\" (columns: \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", "
-          "... 10 in all); name one with --text-field\n");
+          "... 10 in all); name one with {text_field}\n");
     /* Without a header the first row is somebody's text: it is not shown. */
     CHECK(CSV, S("7,my private words about a private thing\n"), FRE_E_DATA,
-          "memory: line 1: no column \"text\"; name one with --text-field, or add a first row with "
+          "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
           "the names of the columns if this row is not that\n");
     CHECK(CSV, S("alice,my test was positive\n"), FRE_E_DATA, /* short as a name, and a text */
-          "memory: line 1: no column \"text\"; name one with --text-field, or add a first row with "
+          "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
           "the names of the columns if this row is not that\n");
     CHECK(with_fields(CSV, NULL, "who", NULL), S("id,text\n"), FRE_E_DATA,
           "memory: line 1: no column \"who\" (columns: \"id\", \"text\"); name one with "
-          "--user-field\n");
+          "{user_field}\n");
     CHECK(CSV, S("text,text\nx,y\n"), FRE_E_DATA,
           "memory: line 1: two columns are named \"text\"; rename one\n");
     CHECK(CSV, S("id,text\n1,a\n2\n"), FRE_E_DATA,
@@ -498,14 +498,14 @@ static void test_csv_errors(void **state)
           "quoted field\n");
     CHECK(with_fields(CSV, NULL, "u", NULL), S("u,text\n,a\n"), FRE_E_DATA,
           "memory: line 2: the field \"u\" is empty; every record needs its user; fill it in, or "
-          "name another with --user-field\n");
+          "name another with {user_field}\n");
     CHECK(CSV, S("text\n\"a\n\xff\"\nb\n"), FRE_E_DATA,
           "memory: line 2: invalid UTF-8 at byte 4 of the record; name the file's encoding "
-          "(--encoding latin-1)\n");
+          "({encoding} latin-1)\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text\n\"a\n\xff\"\nb\n"), FRE_OK,
           "4:b\ninvalid 1\n");
     CHECK(with_invalid(CSV, FRE_CORPUS_INVALID_SKIP), S("text,\xff\nb\n"), FRE_E_DATA,
-          "memory: line 1: the header is not valid UTF-8; name the file's encoding (--encoding "
+          "memory: line 1: the header is not valid UTF-8; name the file's encoding ({encoding} "
           "latin-1)\n");
 }
 
@@ -571,9 +571,9 @@ static void test_document_refusals(void **state)
           "'.NAME[]' IN > OUT.jsonl)\n");
     CHECK(guess, S("{\n \"a\": {\"text\": \"x\"}\n}"), FRE_E_DATA,
           "memory: line 1: the field \"text\" is missing; add it, or name another with "
-          "--text-field\n");
+          "{text_field}\n");
     CHECK(with_fields(guess, NULL, "u", NULL), S("[\"a\"]"), FRE_E_DATA,
-          "memory: line 1: a text without fields, but --user-field names one; write objects\n");
+          "memory: line 1: a text without fields, but {user_field} names one; write objects\n");
     /* One malformed element is one record, whatever is wrong inside its brackets. */
     CHECK(skip,
           S("[{\"text\":\"a\"},\n{\"text\":},\n12,\n{\"text\":\"b\xff\"},\n{\"text\":\"c\"},"
@@ -670,7 +670,7 @@ static void test_delimiters(void **state)
     CHECK(guess, S("id;text\n1;a\n"), FRE_OK, "2:a\n");
     CHECK(CSV, S("id|body\n1|x\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; did you mean \"body\"? (columns: \"id\", \"body\"); "
-          "name one with --text-field\n");
+          "name one with {text_field}\n");
     CHECK(CSV, S("id|text\n1|a|b\n"), FRE_E_DATA,
           "memory: line 2: 3 fields where the header has 2; put quotes around a field that holds a "
           "vertical bar\n");
@@ -686,10 +686,10 @@ static void test_headers(void **state)
     CHECK(with_fields(CSV, "te\"xt", NULL, NULL), S("\"te\"\"xt\"\nhello\n"), FRE_OK, "2:hello\n");
     CHECK(CSV, S("Text ,n\nhello,1\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; did you mean \"Text\"? (columns: \"Text\", \"n\"); "
-          "name one with --text-field\n");
+          "name one with {text_field}\n");
     CHECK(CSV, S("c0,c1,c2,c3,c4,c5,c6,comment_text,d1\nx\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; did you mean \"comment_text\"? (columns: \"c0\", "
-          "\"c1\", \"c2\", \"c3\", \"c4\", \"c5\", ... 9 in all); name one with --text-field\n");
+          "\"c1\", \"c2\", \"c3\", \"c4\", \"c5\", ... 9 in all); name one with {text_field}\n");
     /* Lines that end with CR alone. */
     CHECK(CSV, S("id,text\r1,hello\r2,\"a, b\"\r"), FRE_OK, "2:hello\n3:a, b\n");
     CHECK(TXT, S("a\rb"), FRE_OK, "1:a\n2:b\n");
@@ -790,7 +790,7 @@ static void test_encodings(void **state)
     CHECK(windows, S("\x93hi\x94\n"), FRE_OK, "1:\xe2\x80\x9chi\xe2\x80\x9d\n");
     CHECK(
         windows, S("a\nb\x81\n"), FRE_E_DATA,
-        "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct --encoding\n");
+        "1:a\nmemory: line 2: what is at byte 2 of the record is not CP1252; correct {encoding}\n");
     CHECK(wide, S("a\0\n\0\xe9\0"), FRE_OK, "1:a\n2:\xc3\xa9\n");
     /* A mark says it, also under a header. */
     CHECK(TXT,
@@ -814,9 +814,9 @@ static void test_encodings(void **state)
             "a\0\n\0b\0\n\0c"),
           FRE_OK, "1:a\n2:b\ninvalid 1\n");
     CHECK(TXT, S("a\0b\0c\0d\0"), FRE_E_DATA,
-          "memory: is UTF-16 text without a byte order mark; give --encoding utf-16le\n");
+          "memory: is UTF-16 text without a byte order mark; give {encoding} utf-16le\n");
     CHECK(none, S("a"), FRE_E_USAGE,
-          "--encoding klingon-8 is unknown to this system; iconv -l lists what is known\n");
+          "{encoding} klingon-8 is unknown to this system; iconv -l lists what is known\n");
 }
 
 static void test_na_values(void **state)
@@ -828,7 +828,7 @@ static void test_na_values(void **state)
     o.user_field = "u";
     CHECK(o, S("u,text\nNA,x\n"), FRE_E_DATA,
           "memory: line 2: the field \"u\" is empty; every record needs its user; fill it in, or "
-          "name another with --user-field\n");
+          "name another with {user_field}\n");
 }
 
 /* ---- records that cannot be used ---------------------------------------------------------- */
@@ -859,11 +859,11 @@ static void test_skip(void **state)
     CHECK(json, S("{\"text\":\"a\"}\n{\"t\":\"b\"}\n{\"t\":\"c\"}\n"), FRE_E_DATA,
           "1:a\n2 of 3 records cannot be used, so the format or a field is wrong; the first: "
           "memory: line 2: the field \"text\" is missing; add it, or name another with "
-          "--text-field\ninvalid 2\n");
+          "{text_field}\ninvalid 2\n");
     CHECK(json, S("{\"text\":\"a\"}\n{\"t\":\"b\"}\n"), FRE_OK, "1:a\ninvalid 1\n");
     CHECK(json, S("{\"t\":\"b\"}\n\n\n\n"), FRE_E_DATA,
           "1 of 4 records cannot be used, so the format or a field is wrong; the first: memory: "
-          "line 1: the field \"text\" is missing; add it, or name another with --text-field\n"
+          "line 1: the field \"text\" is missing; add it, or name another with {text_field}\n"
           "empty 3\ninvalid 1\n");
 }
 

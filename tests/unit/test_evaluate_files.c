@@ -101,9 +101,9 @@ static void test_synthetic_refusals(void **state)
     } bad[] = {
         {"{\"text\": \"a\"}\n{\"text\": 3}\n",
          ": line 2: the field \"text\" is a number; make it a string, or name another with "
-         "--text-field"},
+         "{text_field}"},
         {"{\"count\": 3}\n",
-         ": line 1: the field \"text\" is missing; add it, or name another with --text-field"},
+         ": line 1: the field \"text\" is missing; add it, or name another with {text_field}"},
         {"\n[1]\n", ": is a JSON array, but not of objects or of strings; write one object a line"},
         {"{\"text\": \"a\"", ": line 1, column 13: not valid JSON: a comma or a closing brace is "
                              "expected; write one object a line"},
@@ -349,7 +349,7 @@ static void test_files_refusals(void **state)
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_DATA);
     assert_string_equal(err.text, "the release and the originals come from different embedders "
                                   "(sha256 aaaaaaaaaaaa... and bbbbbbbbbbbb...): embed both with "
-                                  "the same model, named by --embedder");
+                                  "the same model, named by {embedder}");
     put_npy(&t, "y.npy", wide, 1, 3, SHA_A);
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_DATA);
     assert_string_equal(err.text, "the release has dimension 2, the originals have 3");

@@ -124,7 +124,7 @@ static void test_curator(void **state)
     assert_non_null(strstr(content("release.json"),
                            "\"search\": {\n    \"effort\": 7,\n    \"public_corpus\": null"));
     assert_null(strstr(content("release.json"), "\"collection\""));
-    assert_null(strstr(content("release.json"), FRE_FOLDER_NO_CELL));
+    assert_null(strstr(content("release.json"), "no cell was released"));
 }
 
 /* Nobody knows the cells of a collection; its terms and the answers are there instead. */
@@ -167,10 +167,13 @@ static void test_empty_release(void **state)
     const fre_plan plan = plan_of(true);
     const fre_folder f = {
         .plan = &plan, .grid_seed = grid_seed, .dim = 2, .statement = "", .ledger_reason = ""};
+    char warning[4 * FRE_ERR_BYTES];
 
     (void)state;
     assert_int_equal(write_with(&f), FRE_OK);
-    assert_non_null(strstr(content("release.json"), FRE_FOLDER_NO_CELL));
+    assert_non_null(strstr(content("release.json"),
+                           fre_param_render(warning, sizeof warning, FRE_FOLDER_NO_CELL, NULL)));
+    assert_null(strstr(warning, "{threshold}")); /* as release.json names it: threshold */
     assert_string_equal(content("synthetic.jsonl"), "");
 }
 

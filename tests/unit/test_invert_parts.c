@@ -223,7 +223,7 @@ static void parts_must_belong_together(void **state)
     write_projector((kind){.input = "colours"});
     refuse("none", "wants input \"colours\", which this version does not know");
     write_projector((kind){.input = "posterior-mean", .prior_hash = prior_hash});
-    refuse("none", "and none was found or given; name it with --prior FILE");
+    refuse("none", "and none was found or given; name it with {prior} FILE");
     fre_inverter_free(open_with(prior_path, 1));
     write_projector((kind){.input = "posterior-mean", .prior_hash = decoder_hash});
     refuse(prior_path, "this inverter was trained with another prior (SHA-256 ");

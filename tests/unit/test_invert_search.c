@@ -648,7 +648,7 @@ static void test_refusals(void **state)
     fre_search_opts o = {.effort = 5};
 
     (void)state;
-    refuse(&o, FRE_E_USAGE, "needs --public-corpus");
+    refuse(&o, FRE_E_USAGE, "needs {public_corpus}");
     o.public_corpus = "/no/such/corpus.txt";
     refuse(&o, FRE_E_NOINPUT, "corpus.txt");
     o.public_corpus = temp_path(empty, &dir, "empty.txt");

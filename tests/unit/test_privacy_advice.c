@@ -68,30 +68,30 @@ static fre_plan_request random_request(void)
 /* Puts the number into the request; false: no such flag. */
 static bool follow(fre_plan_request *io, const char *flag, double x)
 {
-    if (!strcmp(flag, "--threshold"))
+    if (!strcmp(flag, "{threshold}"))
         io->threshold = (uint64_t)x;
-    else if (!strcmp(flag, "--epsilon"))
+    else if (!strcmp(flag, "{epsilon}"))
         io->epsilon = x;
-    else if (!strcmp(flag, "--delta"))
+    else if (!strcmp(flag, "{delta}"))
         io->delta = x;
-    else if (!strcmp(flag, "--sampling-rate"))
+    else if (!strcmp(flag, "{sampling_rate}"))
         io->sampling_rate = x;
-    else if (!strcmp(flag, "--max-cells-per-user"))
+    else if (!strcmp(flag, "{max_cells_per_user}"))
         io->cells_per_user = (uint32_t)x;
-    else if (!strcmp(flag, "--curious-users"))
+    else if (!strcmp(flag, "{curious_users}"))
         io->dist.curious = (uint32_t)x;
-    else if (!strcmp(flag, "--max-dummies"))
+    else if (!strcmp(flag, "{max_dummies}"))
         io->max_dummies = x;
-    else if (!strcmp(flag, "--sensitivity-ratio"))
+    else if (!strcmp(flag, "{sensitivity_ratio}"))
         io->sensitivity_ratio = x;
-    else if (!strcmp(flag, "--projection-dim"))
+    else if (!strcmp(flag, "{projection_dim}"))
         io->proj = (uint32_t)x;
     else
         return false;
     return true;
 }
 
-/* Each "--flag to NUMBER" of a refusal; the numbers that were followed. */
+/* Each "{parameter} to NUMBER" of a refusal; the numbers that were followed. */
 static int follow_all(const fre_plan_request *r, const char *text)
 {
     const char *at = text;
@@ -109,7 +109,7 @@ static int follow_all(const fre_plan_request *r, const char *text)
             start--;
         (void)snprintf(flag, sizeof flag, "%.*s", (int)(at - start), start);
         at += 4;
-        if (end == at || strncmp(flag, "--", 2) != 0)
+        if (end == at || flag[0] != '{')
             continue; /* "to at most", "exact to 2^-100" */
         if (!follow(&change, flag, x))
             fail_msg("advice of an unknown kind: %s", text);

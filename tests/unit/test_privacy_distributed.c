@@ -729,28 +729,28 @@ static void bad_input_is_refused(void **state)
 
     (void)state;
     m.tau = 1;
-    refused(&m, "--tau must be at least 2 in the distributed mode");
+    refused(&m, "{tau} must be at least 2 in the distributed mode");
     m = usual();
     m.dist.curious = 50;
-    refused(&m, "--curious-users must be below the threshold on sampled counts, 50");
+    refused(&m, "{curious_users} must be below the threshold on sampled counts, 50");
     m.dist.curious = 46; /* of 45 answers */
     refused(&m, "none is left to carry noise");
     m = usual();
     m.dist.dropout = 1;
-    refused(&m, "--dropout must be a number from 0 and below 1");
+    refused(&m, "{dropout} must be a number from 0 and below 1");
     m.dist.dropout = (double)NAN;
-    refused(&m, "--dropout");
+    refused(&m, "{dropout}");
     m = usual();
     m.dist.one_shot = true;
-    refused(&m, "--one-shot has no second answer to wait for");
+    refused(&m, "{one_shot} has no second answer to wait for");
     m = usual();
     m.dist.lambda = 0;
-    refused(&m, "--lambda must be a number above 0");
+    refused(&m, "{lambda} must be a number above 0");
     m.dist.lambda = (double)NAN;
-    refused(&m, "--lambda");
+    refused(&m, "{lambda}");
     m = usual();
     m.dim = 0;
-    refused(&m, "--dimension");
+    refused(&m, "{dimension}");
     m = usual();
     m.dist.phi = 1;
     refused(&m, "rounding");

@@ -185,8 +185,8 @@ static void proposals_work(void **state)
 
         r.threshold = i == 4 ? 80 : 40;
         r.cells_per_user = i == 2 ? 2 : 1;
-        threshold = proposed(&r, "raise --threshold to ");
-        epsilon = proposed(&r, "raise --epsilon to ");
+        threshold = proposed(&r, "raise {threshold} to ");
+        epsilon = proposed(&r, "raise {epsilon} to ");
         assert_true(threshold > 0 || epsilon > r.epsilon);
         if (threshold > 0) {
             change = r;
@@ -370,11 +370,11 @@ static void records_that_cannot_be(void **state)
     (void)state;
     r.cells_per_user = 65;
     r.records = FRE_PAPER_BESPOKE;
-    refused(&r, FRE_E_USAGE, "lower --max-cells-per-user");
+    refused(&r, FRE_E_USAGE, "lower {max_cells_per_user}");
     r.cells_per_user = 64;
-    refused(&r, FRE_E_INFEASIBLE, "lower --max-cells-per-user"); /* 64 v ln(1/.7) > 50 */
+    refused(&r, FRE_E_INFEASIBLE, "lower {max_cells_per_user}"); /* 64 v ln(1/.7) > 50 */
     r.records = FRE_PAPER_GROUP;
-    refused(&r, FRE_E_INFEASIBLE, "lower --max-cells-per-user");
+    refused(&r, FRE_E_INFEASIBLE, "lower {max_cells_per_user}");
     r = request(50, 0.02, 2); /* and 64 are possible */
     r.threshold = 100000;
     r.cells_per_user = 64;
@@ -574,10 +574,10 @@ static void dummies_are_bounded(void **state)
     r.max_dummies = need;
     assert_close(plan_of(&r).expected_dummies, need, 0, 0);
     r.max_dummies = need - 1;
-    refused(&r, FRE_E_INFEASIBLE, "more than --max-dummies");
+    refused(&r, FRE_E_INFEASIBLE, "more than {max_dummies}");
     assert_int_equal(fre_plan_make(&p, &r, &err), FRE_E_INFEASIBLE);
-    assert_non_null(strstr(err.text, "raise --max-dummies to "));
-    offered = strtod(strstr(err.text, "raise --max-dummies to ") + 23, NULL);
+    assert_non_null(strstr(err.text, "raise {max_dummies} to "));
+    offered = strtod(strstr(err.text, "raise {max_dummies} to ") + 23, NULL);
     assert_true(offered >= need && offered < 1.02 * need);
     r.max_dummies = offered;
     assert_true(plan_of(&r).account.delta <= r.delta);
@@ -608,7 +608,7 @@ static void distributed_refusals(void **state)
     r.threshold = 2;
     r.delta = 0.3;
     refused(&r, FRE_E_INFEASIBLE,
-            "threshold of at least 2 on sampled counts: raise --threshold to 5");
+            "threshold of at least 2 on sampled counts: raise {threshold} to 5");
     r.threshold = 5; /* 3 has two sampled counts, but leaves nothing for the noise */
     assert_true(plan_of(&r).account.delta <= r.delta);
     r = distributed(8, 0.5, 4);
@@ -618,7 +618,7 @@ static void distributed_refusals(void **state)
     refused(&r, FRE_E_USAGE, "phi");
     r = request(8, 0.5, 4);
     r.noise = FRE_NOISE_DISCRETE;
-    refused(&r, FRE_E_USAGE, "--distributed");
+    refused(&r, FRE_E_USAGE, "{distributed}");
 }
 
 /* ---- discrete noise ------------------------------------------------------------------------ */
@@ -888,19 +888,19 @@ static void distributed_faults_are_named(void **state)
     assert_true(warns(&p, "no claim is made against it"));
     assert_true(warns(&p, "no cover messages"));
     assert_false(warns(&p, "phi"));
-    assert_false(warns(&p, "--multi-record group"));
+    assert_false(warns(&p, "{multi_record} group"));
     r.noise = FRE_NOISE_DISCRETE;
     r.cells_per_user = 2;
     r.epsilon = 16;
     r.threshold = 200;
     p = plan_of(&r);
     assert_true(warns(&p, "phi"));
-    assert_true(warns(&p, "--multi-record group"));
+    assert_true(warns(&p, "{multi_record} group"));
     assert_true(p.n_warnings < FRE_PLAN_WARNINGS_MAX);
     r.records = FRE_PAPER_GROUP;
     r.sensitivity_ratio = 3;
     p = plan_of(&r);
-    assert_false(warns(&p, "--multi-record group"));
+    assert_false(warns(&p, "{multi_record} group"));
 }
 
 int main(void)

@@ -441,47 +441,47 @@ static void bad_numbers_are_refused(void **state)
     (void)state;
     for (i = 0; i < 5; i++) {
         r = request(bad_epsilon[i]);
-        refused(&r, FRE_E_USAGE, "--epsilon must be a number above 0 and at most 50");
+        refused(&r, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most 50");
         r = request(4);
         r.delta = bad_delta[i];
-        refused(&r, FRE_E_USAGE, "--delta must be");
+        refused(&r, FRE_E_USAGE, "{delta} must be");
     }
     r = request(4);
     r.threshold = 0;
-    refused(&r, FRE_E_USAGE, "--threshold must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{threshold} must be a number from 1");
     r = request(4);
     r.radius = 0;
-    refused(&r, FRE_E_USAGE, "--radius must be a number above 0");
+    refused(&r, FRE_E_USAGE, "{radius} must be a number above 0");
     r = request(4);
     r.population = 0;
-    refused(&r, FRE_E_USAGE, "--population must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{population} must be a number from 1");
     r = request(4);
     r.proj = 65;
-    refused(&r, FRE_E_USAGE, "--projection-dim must be a number from 1 and at most 64");
+    refused(&r, FRE_E_USAGE, "{projection_dim} must be a number from 1 and at most 64");
     r = request(4);
     r.cell_scale = 0;
-    refused(&r, FRE_E_USAGE, "--cell-scale must be a number above 0");
+    refused(&r, FRE_E_USAGE, "{cell_scale} must be a number above 0");
     r = request(4);
     r.cell_edge = -0.1;
-    refused(&r, FRE_E_USAGE, "--cell-edge must be a number from 0");
+    refused(&r, FRE_E_USAGE, "{cell_edge} must be a number from 0");
     r = request(4);
     r.sampling_rate = 1;
-    refused(&r, FRE_E_USAGE, "--sampling-rate 1 gives no privacy");
+    refused(&r, FRE_E_USAGE, "{sampling_rate} 1 gives no privacy");
     r.sampling_rate = 1.5;
-    refused(&r, FRE_E_USAGE, "--sampling-rate must be a number from 0 and at most 1");
+    refused(&r, FRE_E_USAGE, "{sampling_rate} must be a number from 0 and at most 1");
     r.sampling_rate = 1e-12;
-    refused(&r, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+    refused(&r, FRE_E_USAGE, "{sampling_rate} must be at least 2^-32");
     r.sampling_rate = (double)NAN;
-    refused(&r, FRE_E_USAGE, "--sampling-rate must be");
+    refused(&r, FRE_E_USAGE, "{sampling_rate} must be");
     r = request(4);
     r.budget_factor = 0.5;
-    refused(&r, FRE_E_USAGE, "--budget-factor must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{budget_factor} must be a number from 1");
     r = request(4);
     r.sensitivity_ratio = 0;
-    refused(&r, FRE_E_USAGE, "--sensitivity-ratio must be a number above 0");
+    refused(&r, FRE_E_USAGE, "{sensitivity_ratio} must be a number above 0");
     r = request(4);
     r.cells_per_user = 0;
-    refused(&r, FRE_E_USAGE, "--max-cells-per-user must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{max_cells_per_user} must be a number from 1");
 }
 
 /* The number that an error proposes after these words. */
@@ -530,20 +530,20 @@ static void proposals_work(void **state)
         r.delta = cases[i][1];
         r.threshold = (uint64_t)cases[i][2];
         fixed = r;
-        fixed.threshold = (uint64_t)proposed(&r, "--threshold");
+        fixed.threshold = (uint64_t)proposed(&r, "{threshold}");
         assert_true(plan_of(&fixed).account.delta <= r.delta);
         fixed = r;
-        fixed.epsilon = proposed(&r, "--epsilon");
+        fixed.epsilon = proposed(&r, "{epsilon}");
         assert_true(plan_of(&fixed).account.delta <= r.delta);
     }
     r = request(1);
     r.sampling_rate = 0.9;
-    refused(&r, FRE_E_INFEASIBLE, "--epsilon 1 is below ln(1/(1-p)) = 2.30259");
+    refused(&r, FRE_E_INFEASIBLE, "{epsilon} 1 is below ln(1/(1-p)) = 2.30259");
     r.sampling_rate = 0.05;
-    assert_true(proposed(&r, "--threshold") > 100);
+    assert_true(proposed(&r, "{threshold}") > 100);
     r = request(4);
     r.threshold = 10;
-    assert_in_range((uint64_t)proposed(&r, "--threshold"), 11, 100);
+    assert_in_range((uint64_t)proposed(&r, "{threshold}"), 11, 100);
     r = request(4);
     r.proj = 1; /* nobody is farther than the diameter */
     assert_true(plan_of(&r).account.split <= 2);
@@ -557,12 +557,12 @@ static void paper_refusals(void **state)
     r.accountant = FRE_ACCOUNTANT_PAPER;
     r.sampling_rate = 0.5;
     r.budget_factor = 4;
-    refused(&r, FRE_E_INFEASIBLE, "the paper's accountant: --epsilon 1 and --delta 1e-06 leave");
+    refused(&r, FRE_E_INFEASIBLE, "the paper's accountant: {epsilon} 1 and {delta} 1e-06 leave");
     r = request(8);
     r.accountant = FRE_ACCOUNTANT_PAPER;
     r.sensitivity_ratio = 1.2;
-    refused(&r, FRE_E_INFEASIBLE, "raise --sensitivity-ratio to");
-    r.sensitivity_ratio = proposed(&r, "--sensitivity-ratio");
+    refused(&r, FRE_E_INFEASIBLE, "raise {sensitivity_ratio} to");
+    r.sensitivity_ratio = proposed(&r, "{sensitivity_ratio}");
     assert_true(plan_of(&r).account.delta <= r.delta);
 }
 
@@ -973,14 +973,14 @@ static void dummies_are_bounded(void **state)
     assert_true(q.mechanism.p32 < p.mechanism.p32);
     assert_true(q.mechanism.sigma / rate_of(&q) > p.mechanism.sigma / rate_of(&p));
     r.max_dummies = 50;
-    refused(&r, FRE_E_INFEASIBLE, "exceed --max-dummies 50: raise --max-dummies to");
+    refused(&r, FRE_E_INFEASIBLE, "exceed {max_dummies} 50: raise {max_dummies} to");
     fixed = r;
-    fixed.max_dummies = proposed(&r, "--max-dummies");
+    fixed.max_dummies = proposed(&r, "{max_dummies}");
     assert_true(fixed.max_dummies > 50);
     check_distributed(&fixed);
     r.sampling_rate = 0.5;
     fixed = r;
-    fixed.max_dummies = proposed(&r, "--max-dummies");
+    fixed.max_dummies = proposed(&r, "{max_dummies}");
     check_distributed(&fixed);
     r = distributed(4);
     r.population = 20000;
@@ -994,26 +994,26 @@ static void distributed_requests_are_checked(void **state)
 
     (void)state;
     r.noise = FRE_NOISE_DISCRETE;
-    refused(&r, FRE_E_USAGE, "it needs --distributed");
+    refused(&r, FRE_E_USAGE, "it needs {distributed}");
     r = distributed(4);
     r.dist.one_shot = true;
-    refused(&r, FRE_E_USAGE, "leave out --dropout");
+    refused(&r, FRE_E_USAGE, "leave out {dropout}");
     r = distributed(4);
     r.dist.dropout = 1;
-    refused(&r, FRE_E_USAGE, "--dropout must be");
+    refused(&r, FRE_E_USAGE, "{dropout} must be");
     r.dist.dropout = (double)NAN;
-    refused(&r, FRE_E_USAGE, "--dropout must be");
+    refused(&r, FRE_E_USAGE, "{dropout} must be");
     r = distributed(4);
     r.max_dummies = -1;
-    refused(&r, FRE_E_USAGE, "--max-dummies must be");
+    refused(&r, FRE_E_USAGE, "{max_dummies} must be");
     r = distributed(45); /* 2^-100 e^45 for each of 10^6 users' 384 draws */
     r.delta = 1e-8;
     refused(&r, FRE_E_INFEASIBLE, "noise is exact to 2^-100 only");
-    r.epsilon = proposed_at(&r, "lower --epsilon");
+    r.epsilon = proposed_at(&r, "lower {epsilon}");
     check_distributed(&r);
     r = distributed(4);
     r.dist.curious = 5000;
-    refused(&r, FRE_E_INFEASIBLE, "lower --curious-users to");
+    refused(&r, FRE_E_INFEASIBLE, "lower {curious_users} to");
     r = distributed(4);
     r.threshold = 1;
     assert_int_equal(fre_plan_make(&(fre_plan){.n_warnings = 0}, &r, NULL), FRE_E_INFEASIBLE);

@@ -259,11 +259,11 @@ static void as_printed(void **state)
 static void refusals(void **state)
 {
     static const char *const flags[] = {
-        "--sampling-rate", "--radius",     "--psi",       "--sigma",
-        "--dimension",     "--neighbours", "--tau",       "--count",
-        "--count",         "--population", "--cells",     "--projection-dim",
-        "--cell-edge",     "--sigma",      "--dimension", "--psi",
-        "--sampling-rate",
+        "{sampling_rate}", "{radius}",     "{psi}",       "{sigma}",
+        "{dimension}",     "{neighbours}", "{tau}",       "{count}",
+        "{count}",         "{population}", "{cells}",     "{projection_dim}",
+        "{cell_edge}",     "{sigma}",      "{dimension}", "{psi}",
+        "{sampling_rate}",
     };
     size_t i;
 

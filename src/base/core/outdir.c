@@ -73,13 +73,13 @@ static fre_status check_replaceable(const fre_outdir *o, fre_err *err)
     if (stranger[0] != '\0')
         return fre_fail(err, FRE_E_EXISTS,
                         "'%.200s' holds '%.100s', which is no part of a release: move it away, or "
-                        "give another --output",
+                        "give another {output}",
                         o->path, stranger);
     if (empty || marked)
         return FRE_OK;
     return fre_fail(err, FRE_E_EXISTS,
                     "'%.300s' is not the output of an earlier run (no %s); it is not replaced even "
-                    "with --force: give another name or remove it",
+                    "with {force}: give another name or remove it",
                     o->path, FRE_OUTDIR_MARK);
 }
 
@@ -100,7 +100,7 @@ static fre_status check_target(const fre_outdir *o, fre_err *err)
                         o->path);
     if (!o->force)
         return fre_fail(err, FRE_E_EXISTS,
-                        "'%.300s' exists; give another name or add --force "
+                        "'%.300s' exists; give another name or add {force} "
                         "to replace it",
                         o->path);
     return check_replaceable(o, err);

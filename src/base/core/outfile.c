@@ -93,7 +93,7 @@ static fre_status open_path(fre_outfile *o, fre_err *err)
         }
         if (!o->force)
             return fre_fail(err, FRE_E_EXISTS,
-                            "'%.300s' exists; give another name or add --force "
+                            "'%.300s' exists; give another name or add {force} "
                             "to replace it",
                             o->path);
     }

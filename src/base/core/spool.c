@@ -139,7 +139,7 @@ static fre_status open_private(int *fd, bool *fresh, const char *path, fre_err *
         return fre_fail(err, FRE_E_REFUSED,
                         "'%.300s' must be a file of yours that nobody else can read; "
                         "set its mode to 600 or remove it; a file system that keeps no modes is no "
-                        "place for --resume",
+                        "place for {resume}",
                         path);
     return FRE_OK;
 }

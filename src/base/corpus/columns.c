@@ -9,7 +9,7 @@
 
 const char *fre_role_flag(const fre_corpus *c, int role)
 {
-    static const char *const flag[FRE_ROLES] = {"--text-field", "--user-field", "--label-field"};
+    static const char *const flag[FRE_ROLES] = {"{text_field}", "{user_field}", "{label_field}"};
 
     return flag[c->places && role == FRE_ROLE_TEXT ? FRE_ROLE_USER : role];
 }
@@ -148,7 +148,7 @@ fre_status fre_corpus_header(fre_corpus *c, fre_err *err)
     if (fre_utf8_first_bad(raw.p, raw.n) < raw.n && c->invalid != FRE_CORPUS_INVALID_REPLACE)
         return fre_fail(err, FRE_E_DATA,
                         "%s: line 1: the header is not valid UTF-8; name the file's encoding "
-                        "(--encoding latin-1)",
+                        "({encoding} latin-1)",
                         c->src->name);
     st = fre_corpus_repair(c, &raw, err);
     return st == FRE_OK ? match_columns(c, &raw, err) : st;

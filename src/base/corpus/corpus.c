@@ -206,7 +206,7 @@ static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], bool 
     if (c->field[FRE_ROLE_USER] && is_missing(c, &v[FRE_ROLE_USER]))
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: the field \"%.40s\" is empty; every record needs its user; "
-                        "fill it in, or name another with --user-field",
+                        "fill it in, or name another with {user_field}",
                         c->src->name, (unsigned long long)raw->line, c->field[FRE_ROLE_USER]);
     return FRE_OK;
 }

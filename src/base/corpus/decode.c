@@ -78,7 +78,7 @@ fre_status fre_decode_open(fre_decoder *d, const char *encoding, const fre_src *
         d->cd = iconv_open("UTF-8", name);
     if (!plain || (uintptr_t)d->cd == UINTPTR_MAX) /* (iconv_t)-1 */
         return fre_fail(err, FRE_E_USAGE,
-                        "--encoding %.40s is unknown to this system; iconv -l lists what is known",
+                        "{encoding} %.40s is unknown to this system; iconv -l lists what is known",
                         name);
     d->on = true;
     d->unit = strncasecmp(name, "UTF-16", 6) == 0 || strncasecmp(name, "UCS-2", 5) == 0   ? 2

@@ -82,7 +82,7 @@ static const char *without_mark(const uint8_t *p, size_t n)
     }
     if (half < 2 || even + odd != half || (even && odd))
         return NULL;
-    return even ? "give --encoding utf-16be" : "give --encoding utf-16le";
+    return even ? "give {encoding} utf-16be" : "give {encoding} utf-16le";
 }
 
 /* Whether the bytes are text but for one in twenty: then the first of them are somebody's text that

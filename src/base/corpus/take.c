@@ -242,10 +242,10 @@ fre_status fre_corpus_repair(fre_corpus *c, fre_raw *raw, fre_err *err)
     if (c->decoder.on)
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: what is at byte %zu of the record is not %s; correct "
-                        "--encoding",
+                        "{encoding}",
                         c->src->name, (unsigned long long)raw->line, bad + 1, c->decoder.name);
     return fre_fail(err, FRE_E_DATA,
                     "%s: line %llu: invalid UTF-8 at byte %zu of the record; name the file's "
-                    "encoding (--encoding %s)",
+                    "encoding ({encoding} %s)",
                     c->src->name, (unsigned long long)raw->line, bad + 1, likely_encoding(raw));
 }

@@ -127,8 +127,8 @@ static fre_status count(fre_survey *s, uint32_t text, const char *user, size_t u
 fre_status fre_survey_too_many(uint64_t population, fre_err *err)
 {
     return fre_fail(err, FRE_E_DATA,
-                    "the input has more users than --population %" PRIu64
-                    ", so the privacy statement would be false; state a larger --population",
+                    "the input has more users than {population} %" PRIu64
+                    ", so the privacy statement would be false; state a larger {population}",
                     population);
 }
 
@@ -274,7 +274,7 @@ fre_status fre_survey_check_any(const fre_survey *s, const char *input, fre_err 
     if (n->no_word + n->unknown == n->records)
         return fre_fail(err, FRE_E_DATA,
                         "the input holds no text with a word that the embedder knows; choose "
-                        "another with --embedder FILE");
+                        "another with {embedder} FILE");
     return FRE_OK;
 }
 

@@ -148,7 +148,7 @@ fre_status fre_bridge_open_for(fre_bridge **out, const char *path, const char *e
     st =
         fre_fail(err, FRE_E_MODEL,
                  "the bridge %.200s begins at another embedder (%.60s, SHA-256 %.12s...); make one "
-                 "for yours by 'model bridge' or give --bridge none",
+                 "for yours by 'model bridge' or give {bridge} none",
                  path, b->info.from.embedder, b->info.from.hash);
     fre_bridge_free(b);
     return st;

@@ -391,7 +391,7 @@ fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, c
     if (strcmp(hex, fre_npy_meta_view(rows)->sha256) != 0 || info->dim != fre_npy_dim(rows))
         return fre_fail(err, FRE_E_DATA,
                         "%s was made by another embedder (%s); pass that one by "
-                        "--embedder",
+                        "{embedder}",
                         path, fre_npy_meta_view(rows)->embedder);
     return FRE_OK;
 }

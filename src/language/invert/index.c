@@ -250,7 +250,7 @@ static fre_status read_corpus(collector *k, fre_corpus *c, fre_err *err)
     if (st == FRE_OK && k->texts.n == 0)
         st = fre_fail(err, FRE_E_DATA,
                       "the public corpus has no usable text (lines of at most %u bytes); give "
-                      "another file, or leave --public-corpus out",
+                      "another file, or leave {public_corpus} out",
                       INV_INDEX_TEXT_MAX);
     return st;
 }
@@ -290,7 +290,7 @@ static fre_status ask_model(collector *k, fre_lm *lm, const fre_progress *progre
     }
     if (st == FRE_OK && k->texts.n == 0)
         st = fre_fail(err, FRE_E_MODEL,
-                      "the language model wrote no text to start from; give --public-corpus FILE "
+                      "the language model wrote no text to start from; give {public_corpus} FILE "
                       "or another model");
     return st;
 }

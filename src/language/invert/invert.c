@@ -189,8 +189,8 @@ static fre_status open_prior_beyond(fre_inverter *v, const char *path, fre_err *
         return st;
     return fre_fail(err, FRE_E_MODEL,
                     "the bridge does not lead to the embedder of the bundled inverter but to %.60s "
-                    "(SHA-256 %.12s...); make one without --to, give --bridge none, or name the "
-                    "--inverter made for that one, and its --prior",
+                    "(SHA-256 %.12s...); make one without {to}, give {bridge} none, or name the "
+                    "{inverter} made for that one, and its {prior}",
                     to->embedder, to->hash);
 }
 
@@ -237,11 +237,11 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
 
     if (search_alone(o) && !o->search.public_corpus && !names_model(o))
         return fre_fail(err, FRE_E_USAGE,
-                        "--inverter search needs --public-corpus FILE, texts that anyone may see, "
-                        "or --language-model FILE, which then writes some, to start from");
+                        "{inverter} search needs {public_corpus} FILE, texts that anyone may see, "
+                        "or {language_model} FILE, which then writes some, to start from");
     if (search_alone(o) && o->search.bridge && strcmp(o->search.bridge, "none") != 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "--bridge leads to a trained inverter, which --inverter search does "
+                        "{bridge} leads to a trained inverter, which {inverter} search does "
                         "without: leave out one of them");
     st = open_statistics(v, o, err);
     if (st == FRE_OK)

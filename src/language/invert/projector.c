@@ -150,12 +150,12 @@ static fre_status check_prior(const inv_projector *p, const fre_prior *prior, fr
     if (!prior)
         return fre_fail(err, FRE_E_MODEL,
                         "this inverter reads embeddings denoised by the prior it was trained with, "
-                        "and none was found or given; name it with --prior FILE");
+                        "and none was found or given; name it with {prior} FILE");
     fre_hex(is, fre_prior_info_view(prior)->sha256, FRE_HASH_BYTES);
     if (want[0] != '\0' && strcmp(want, is) != 0)
         return fre_fail(err, FRE_E_MODEL,
                         "this inverter was trained with another prior (SHA-256 %.12s..., not "
-                        "%.12s...); name that one with --prior FILE",
+                        "%.12s...); name that one with {prior} FILE",
                         want, is);
     return FRE_OK;
 }
@@ -170,7 +170,7 @@ fre_status inv_projector_fit(inv_projector *p, uint32_t embedder_dim, const fre_
             err, FRE_E_MODEL,
             "the inverter was made for embeddings of %u dimensions and the embedder "
             "gives %u; use the embedder it was made for (default: %s), a bridge between them "
-            "(model bridge), --inverter search or --inverter none",
+            "(model bridge), {inverter} search or {inverter} none",
             p->dim, embedder_dim, FRE_EMBEDDER_DEFAULT);
     st = check_decoder(p, decoder, err);
     if (st == FRE_OK)

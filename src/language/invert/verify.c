@@ -139,13 +139,13 @@ fre_status inv_check_works(fre_inverter *v, fre_err *err)
         return fre_fail(err, FRE_E_MODEL,
                         "over this bridge the inverter does not bring texts back from this "
                         "embedder (%u of %u test sentences came back nearest to themselves): make "
-                        "one of more public text by 'model bridge', or take --inverter search",
+                        "one of more public text by 'model bridge', or take {inverter} search",
                         seen.returned, FRE_VERIFY_SENTENCES);
     /* The name may go on with how the embedder pools. */
     made_for =
         fre_tensors_text(v->projector.tensors, INV_PROJECTOR_ARCHITECTURE ".embedding_model");
     return fre_fail(err, FRE_E_MODEL,
                     "this inverter does not bring texts back from this embedder; it was made for "
-                    "%.*s: use that one, an inverter made for yours, or --inverter none",
+                    "%.*s: use that one, an inverter made for yours, or {inverter} none",
                     (int)strcspn(made_for, " ("), made_for);
 }

@@ -187,7 +187,7 @@ static fre_status check_decoder(const fre_gguf_file *g, fre_model_info *info, co
         (arch_uint(g, &pooling, "pooling_type") && pooling != LLAMA_POOLING_TYPE_NONE))
         return fre_fail(err, FRE_E_MODEL,
                         "%s (%s) is an embedder: it gives no logits of a next token; give it as "
-                        "--embedder, and here a causal language model",
+                        "{embedder}, and here a causal language model",
                         path, info->architecture);
     (void)snprintf(info->pooling, sizeof info->pooling, "none");
     return FRE_OK;

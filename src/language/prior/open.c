@@ -113,7 +113,7 @@ static fre_status check_fit(const fre_prior *p, const char *path, const fre_mode
     return fre_fail(
         err, FRE_E_MODEL,
         "the prior %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
-        "one for yours by 'model prior' or give --prior none",
+        "one for yours by 'model prior' or give {prior} none",
         path, p->info.embedder, p->info.embedder_hash);
 }
 

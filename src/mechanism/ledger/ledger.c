@@ -383,7 +383,7 @@ static fre_status refuse(fre_err *err, size_t releases, const char *what, double
     char advice[80] = "nothing is left for a further one";
 
     if (left > 0)
-        (void)snprintf(advice, sizeof advice, "lower --%s to fit into the %.6g left", what, left);
+        (void)snprintf(advice, sizeof advice, "lower {%s} to fit into the %.6g left", what, left);
     return fre_fail(err, FRE_E_REFUSED,
                     "refused by the ledger: releases of this data (%zu so far) have spent %s "
                     "%.6g of %.6g, and this one asks for %.6g: %s",

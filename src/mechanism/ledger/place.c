@@ -85,7 +85,7 @@ fre_status fre_ledger_default(char **out, bool make, fre_err *err)
     state = state_folder();
     if (!state)
         return fre_fail(err, FRE_E_IO,
-                        "there is no home folder for a ledger; name a file with --ledger FILE");
+                        "there is no home folder for a ledger; name a file with {ledger} FILE");
     if (asprintf(&path, "%s/fre-e2t/ledger.json", state) < 0)
         path = NULL;
     free(state);

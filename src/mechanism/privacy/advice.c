@@ -10,24 +10,24 @@
 #define TRIES 3
 
 typedef struct kind {
-    const char *text; /* "raise --threshold to " */
+    const char *text; /* "raise {threshold} to " */
     bool up, whole;
     double most; /* of a number that is raised */
 } kind;
 
 static const kind kinds[] = {
-    [FRE_LEVER_THRESHOLD] = {"raise --threshold to ", true, true, 1e9},
-    [FRE_LEVER_LESS_THRESHOLD] = {"lower --threshold to ", false, true, 0},
-    [FRE_LEVER_EPSILON] = {"raise --epsilon to ", true, false, FRE_PRIVACY_EPSILON_MAX},
-    [FRE_LEVER_LESS_EPSILON] = {"lower --epsilon to ", false, false, 0},
-    [FRE_LEVER_DELTA] = {"raise --delta to ", true, false, 1e-2},
-    [FRE_LEVER_LESS_DELTA] = {"lower --delta to ", false, false, 0},
-    [FRE_LEVER_RATE] = {"lower --sampling-rate to ", false, false, 0},
-    [FRE_LEVER_CELLS] = {"lower --max-cells-per-user to ", false, true, 0},
-    [FRE_LEVER_CURIOUS] = {"lower --curious-users to ", false, true, 0},
-    [FRE_LEVER_DUMMIES] = {"raise --max-dummies to ", true, false, 1e18},
-    [FRE_LEVER_RATIO] = {"raise --sensitivity-ratio to ", true, false, 1000},
-    [FRE_LEVER_PROJECTION] = {"raise --projection-dim to ", true, true, FRE_PRIVACY_K_MAX},
+    [FRE_LEVER_THRESHOLD] = {"raise {threshold} to ", true, true, 1e9},
+    [FRE_LEVER_LESS_THRESHOLD] = {"lower {threshold} to ", false, true, 0},
+    [FRE_LEVER_EPSILON] = {"raise {epsilon} to ", true, false, FRE_PRIVACY_EPSILON_MAX},
+    [FRE_LEVER_LESS_EPSILON] = {"lower {epsilon} to ", false, false, 0},
+    [FRE_LEVER_DELTA] = {"raise {delta} to ", true, false, 1e-2},
+    [FRE_LEVER_LESS_DELTA] = {"lower {delta} to ", false, false, 0},
+    [FRE_LEVER_RATE] = {"lower {sampling_rate} to ", false, false, 0},
+    [FRE_LEVER_CELLS] = {"lower {max_cells_per_user} to ", false, true, 0},
+    [FRE_LEVER_CURIOUS] = {"lower {curious_users} to ", false, true, 0},
+    [FRE_LEVER_DUMMIES] = {"raise {max_dummies} to ", true, false, 1e18},
+    [FRE_LEVER_RATIO] = {"raise {sensitivity_ratio} to ", true, false, 1000},
+    [FRE_LEVER_PROJECTION] = {"raise {projection_dim} to ", true, true, FRE_PRIVACY_K_MAX},
 };
 
 double fre_advice_nice(double x, bool up)

@@ -319,7 +319,7 @@ fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double 
     fre_status st;
 
     if (!w)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of --max-cells-per-user");
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of {max_cells_per_user}");
     *w = (proof){.memory = memory, .m = m, .epsilon = epsilon, .mu = shift(m, split)};
     remember_for(memory, m, epsilon);
     st = psi_at(&near, memory, m, w->mu, epsilon, memory->least, FRE_PLD_FINE, err);

@@ -32,7 +32,7 @@ static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_
 {
     double least = fre_joint_epsilon_floor(p32, FRE_ADJACENCY_ADD_REMOVE, cells), x = least;
     double most = -expm1(-epsilon / cells), y = most, unit;
-    char up[32], down[32], advice[120] = "lower --sampling-rate";
+    char up[32], down[32], advice[120] = "lower {sampling_rate}";
     size_t n = 0;
 
     unit = pow(10, floor(log10(x)) - (DIGITS - 1));
@@ -46,13 +46,13 @@ static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_
     if (y > 0 && fre_p32(strtod(down, NULL)) > 0 &&
         fre_joint_epsilon_floor(fre_p32(strtod(down, NULL)), FRE_ADJACENCY_ADD_REMOVE, cells) <=
             epsilon)
-        n = (size_t)snprintf(advice, sizeof advice, "lower --sampling-rate to %s", down);
+        n = (size_t)snprintf(advice, sizeof advice, "lower {sampling_rate} to %s", down);
     if (strtod(up, NULL) <= FRE_PRIVACY_EPSILON_MAX)
-        (void)snprintf(advice + n, sizeof advice - n, "%sraise --epsilon to %s",
+        (void)snprintf(advice + n, sizeof advice - n, "%sraise {epsilon} to %s",
                        n > 0 ? " or " : "", up);
     return fre_fail(err, FRE_E_INFEASIBLE,
-                    "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
-                    "costs at --sampling-rate %.6g: %s",
+                    "{epsilon} %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
+                    "costs at {sampling_rate} %.6g: %s",
                     epsilon, least, rate(p32), advice);
 }
 
@@ -192,26 +192,26 @@ static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
 
     if (m->tau < 2)
         return fre_fail(err, FRE_E_USAGE,
-                        "--tau must be at least 2 in the distributed mode, where a tag's report "
+                        "{tau} must be at least 2 in the distributed mode, where a tag's report "
                         "would be opened as it comes in otherwise");
     if (d->curious >= m->tau)
         return fre_fail(err, FRE_E_USAGE,
-                        "--curious-users must be below the threshold on sampled counts, %llu",
+                        "{curious_users} must be below the threshold on sampled counts, %llu",
                         (unsigned long long)m->tau);
     if (!(d->dropout >= 0) || !(d->dropout < 1))
-        return fre_fail(err, FRE_E_USAGE, "--dropout must be a number from 0 and below 1");
+        return fre_fail(err, FRE_E_USAGE, "{dropout} must be a number from 0 and below 1");
     if (d->one_shot && d->dropout > 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "--one-shot has no second answer to wait for: leave out --dropout");
+                        "{one_shot} has no second answer to wait for: leave out {dropout}");
     if (!(d->lambda > 0) || !(d->lambda <= 1e6))
-        return fre_fail(err, FRE_E_USAGE, "--lambda must be a number above 0 and at most 1e6");
+        return fre_fail(err, FRE_E_USAGE, "{lambda} must be a number above 0 and at most 1e6");
     if (fre_sigma_local(m, m->tau) <= 0)
         return fre_fail(err, FRE_E_USAGE,
                         "of %llu answers to the smallest released cell none is left to carry "
-                        "noise: lower --curious-users or --dropout",
+                        "noise: lower {curious_users} or {dropout}",
                         (unsigned long long)fre_answers_needed(m, m->tau));
     if (m->noise == FRE_NOISE_DISCRETE && (m->dim < 1 || m->dim > 1u << 20))
-        return fre_fail(err, FRE_E_USAGE, "--dimension must be at least 1 for discrete noise");
+        return fre_fail(err, FRE_E_USAGE, "{dimension} must be at least 1 for discrete noise");
     if (!(d->phi >= 0) || !(d->phi < 1))
         return fre_fail(err, FRE_E_USAGE, "the rounding's failure must be from 0 and below 1");
     return FRE_OK;
@@ -222,13 +222,13 @@ static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
     fre_status st;
 
     if (m->p32 < 1 || m->p32 > FRE_P_ONE)
-        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be above 0 and at most 1");
+        return fre_fail(err, FRE_E_USAGE, "{sampling_rate} must be above 0 and at most 1");
     if (m->tau < 1 || m->tau > FRE_PRIVACY_POPULATION_MAX)
-        return fre_fail(err, FRE_E_USAGE, "--tau must be at least 1 and at most 1e12");
-    if ((st = check_positive(m->sigma, "--sigma", err)) != FRE_OK)
+        return fre_fail(err, FRE_E_USAGE, "{tau} must be at least 1 and at most 1e12");
+    if ((st = check_positive(m->sigma, "{sigma}", err)) != FRE_OK)
         return st;
     if (m->cells_per_user < 1 || m->cells_per_user > FRE_PRIVACY_CELLS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "--max-cells-per-user must be in 1..%u",
+        return fre_fail(err, FRE_E_USAGE, "{max_cells_per_user} must be in 1..%u",
                         FRE_PRIVACY_CELLS_MAX);
     if (!(m->lattice_step >= 0) || !(m->lattice_step <= 1e12))
         return fre_fail(err, FRE_E_USAGE, "the lattice step must be a number from 0 to 1e12");
@@ -241,16 +241,16 @@ static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return check_positive(m->norm_bound, "the norm bound", err);
     if (m->population < 1 || m->population > FRE_PRIVACY_POPULATION_MAX * FRE_PRIVACY_CELLS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "--population must be at least 1 and at most 1e12");
+        return fre_fail(err, FRE_E_USAGE, "{population} must be at least 1 and at most 1e12");
     if (m->proj < 1 || m->proj > FRE_PRIVACY_K_MAX)
-        return fre_fail(err, FRE_E_USAGE, "--projection-dim must be in 1..%u", FRE_PRIVACY_K_MAX);
-    return check_positive(m->cell_edge, "--cell-edge", err);
+        return fre_fail(err, FRE_E_USAGE, "{projection_dim} must be in 1..%u", FRE_PRIVACY_K_MAX);
+    return check_positive(m->cell_edge, "{cell_edge}", err);
 }
 
 static fre_status check_epsilon(double epsilon, fre_err *err)
 {
     if (!(epsilon > 0) || !(epsilon <= FRE_PRIVACY_EPSILON_MAX))
-        return fre_fail(err, FRE_E_USAGE, "--epsilon must be a number above 0 and at most %g",
+        return fre_fail(err, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most %g",
                         FRE_PRIVACY_EPSILON_MAX);
     return FRE_OK;
 }
@@ -331,7 +331,7 @@ static fre_status basic(fre_account *out, const fre_mechanism *m, double epsilon
         return st;
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         split = 2 * m->norm_bound;
-    if ((st = check_positive(split, "--split", err)) != FRE_OK)
+    if ((st = check_positive(split, "{split}", err)) != FRE_OK)
         return st;
     st = step_of(&s, m, epsilon, err);
     if (st == FRE_OK)
@@ -627,8 +627,8 @@ static fre_status raise_epsilon(fre_account *out, const fre_mechanism *m, double
         if (isinf(epsilon) || (epsilon >= FRE_PRIVACY_EPSILON_MAX && step > 1e-4))
             return fre_fail(
                 err, FRE_E_INFEASIBLE,
-                "no --epsilon up to %g reaches --delta %.6g: raise --sigma or --tau, or "
-                "lower --sampling-rate",
+                "no {epsilon} up to %g reaches {delta} %.6g: raise {sigma} or {tau}, or "
+                "lower {sampling_rate}",
                 FRE_PRIVACY_EPSILON_MAX, target);
         st = fre_joint_delta(out, m, epsilon, err);
         if (st != FRE_OK || out->delta <= target)
@@ -668,12 +668,12 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
     if ((st = check_mechanism(m, err)) != FRE_OK)
         return st;
     if (!(delta > 0) || !(delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "--delta must be a number above 0 and below 1");
+        return fre_fail(err, FRE_E_USAGE, "{delta} must be a number above 0 and below 1");
     least = fre_joint_epsilon_floor(m->p32, m->adjacency, m->cells_per_user);
     least = least > 1e-9 ? least : 1e-9;
     if (m->p32 == FRE_P_ONE || least > FRE_PRIVACY_EPSILON_MAX)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no epsilon up to %g reaches delta %g at --sampling-rate %.6g: lower it",
+                        "no epsilon up to %g reaches delta %g at {sampling_rate} %.6g: lower it",
                         FRE_PRIVACY_EPSILON_MAX, delta, rate(m->p32));
     epsilon = estimate_epsilon(m, least, delta);
     if (fre_composes(m)) {

@@ -140,13 +140,13 @@ static fre_status too_little(const fre_plan *p, fre_err *err)
         ;
     (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, up);
     (void)snprintf(why, sizeof why,
-                   "the paper's accountant: --epsilon %.6g and --delta %.3g leave nothing for the "
-                   "noise at --sampling-rate %.6g and --threshold %llu",
+                   "the paper's accountant: {epsilon} %.6g and {delta} %.3g leave nothing for the "
+                   "noise at {sampling_rate} %.6g and {threshold} %llu",
                    e, r->delta, (double)p->mechanism.p32 / (double)FRE_P_ONE,
                    (unsigned long long)r->threshold);
     (void)snprintf(otherwise, sizeof otherwise,
-                   "change --sampling-rate or --budget-factor%s, or use --accountant joint",
-                   r->cells_per_user > 1 ? ", or lower --max-cells-per-user" : "");
+                   "change {sampling_rate} or {budget_factor}%s, or use {accountant} joint",
+                   r->cells_per_user > 1 ? ", or lower {max_cells_per_user}" : "");
     return fre_advice_fail(&advice, err, why, otherwise);
 }
 
@@ -168,13 +168,13 @@ static fre_status exhausted(const fre_plan *p, const fre_paper_share *s, fre_err
     (void)snprintf(
         why, sizeof why,
         "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "
-        "more than --delta %.3g allows",
+        "more than {delta} %.3g allows",
         fmin(1, s->factor * p->delta_sens), p->request.delta);
     return fre_advice_fail(&advice, err, why,
                            p->request.cells_per_user > 1
-                               ? "lower --max-cells-per-user, or raise --sensitivity-ratio and "
-                                 "--projection-dim"
-                               : "raise --sensitivity-ratio and --projection-dim");
+                               ? "lower {max_cells_per_user}, or raise {sensitivity_ratio} and "
+                                 "{projection_dim}"
+                               : "raise {sensitivity_ratio} and {projection_dim}");
 }
 
 static void account(fre_plan *p, const fre_paper_share *s, double mu)
@@ -219,7 +219,7 @@ static void warn_distributed(fre_plan *p)
                          "a sum farther than its bound.");
     if (p->request.records == FRE_PAPER_CAP && p->request.cells_per_user > 1)
         fre_plan_warn(p, "The paper's cap composes cells, although all of a user's records move "
-                         "the same numbers of unreleased tags: use --multi-record group.");
+                         "the same numbers of unreleased tags: use {multi_record} group.");
 }
 
 /* The paper's protocol: no cover messages, everybody honest, everybody answers. */
@@ -283,7 +283,7 @@ static fre_status plan_at(fre_plan *p, uint32_t k, fre_err *err)
         return fre_advice_fail(&advice, err,
                                "the distributed mode needs a threshold of at least 2 on sampled "
                                "counts",
-                               "raise --threshold and --epsilon");
+                               "raise {threshold} and {epsilon}");
     }
     delta = sensitivity(p, s.records);
     if (p->delta_sens >= s.delta || !calibrate_best(p, &s))
@@ -302,8 +302,8 @@ static fre_status check(const fre_plan_request *r, fre_err *err)
 {
     if (r->records == FRE_PAPER_BESPOKE && r->cells_per_user > FRE_PAPER_RECORDS_MAX)
         return fre_fail(err, FRE_E_USAGE,
-                        "--multi-record bespoke is computed for at most %u records a user: lower "
-                        "--max-cells-per-user, or use --multi-record cap",
+                        "{multi_record} bespoke is computed for at most %u records a user: lower "
+                        "{max_cells_per_user}, or use {multi_record} cap",
                         FRE_PAPER_RECORDS_MAX);
     if (!(r->dist.phi >= 0 && r->dist.phi < 1))
         return fre_fail(err, FRE_E_USAGE, "phi must be from 0 and below 1");

@@ -69,11 +69,11 @@ static fre_status too_many_dummies(const fre_plan *p, fre_err *err)
     (void)fre_advice_add(&advice, FRE_LEVER_DUMMIES, ceil(p->expected_dummies / unit) * unit);
     (void)snprintf(why, sizeof why,
                    "the paper's padding of the unreleased tags takes %.6g dummy reports (gamma %u, "
-                   "threshold %llu on sampled counts), more than --max-dummies %.6g",
+                   "threshold %llu on sampled counts), more than {max_dummies} %.6g",
                    p->expected_dummies, m->dist.gamma, (unsigned long long)m->tau,
                    p->request.max_dummies);
     return fre_advice_fail(&advice, err, why,
-                           "lower --threshold or --sampling-rate, or raise --epsilon");
+                           "lower {threshold} or {sampling_rate}, or raise {epsilon}");
 }
 
 /* A padding that was asked for must do. */
@@ -83,12 +83,12 @@ static fre_status check_padding(const fre_plan *p, const fre_paper_share *s, fre
 
     if (p->epsilon_unre > s->epsilon)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the unreleased tags take epsilon %.4g at lambda %.6g, more than --epsilon "
+                        "the unreleased tags take epsilon %.4g at lambda %.6g, more than {epsilon} "
                         "%.6g leaves them: raise lambda",
                         p->epsilon_unre, p->mechanism.dist.lambda, r->epsilon);
     if (fre_privacy_round_up(s->factor * p->delta_unre) > r->delta)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the unreleased tags take delta %.3g at gamma %u, more than --delta %.3g: "
+                        "the unreleased tags take delta %.3g at gamma %u, more than {delta} %.3g: "
                         "raise gamma",
                         s->factor * p->delta_unre, p->mechanism.dist.gamma, r->delta);
     return FRE_OK;
@@ -105,12 +105,12 @@ fre_status fre_paper_padding(fre_plan *p, const fre_paper_share *s, fre_err *err
         asked->lambda > 0 ? ceil(asked->lambda / LAMBDA_STEP) * LAMBDA_STEP : least_lambda(s, rate);
     if (!(lambda <= LAMBDA_MAX))
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "--epsilon %.6g is too small to pad the unreleased tags: raise it",
+                        "{epsilon} %.6g is too small to pad the unreleased tags: raise it",
                         p->request.epsilon);
     gamma = asked->gamma > 0 ? asked->gamma : least_gamma(s, rate, lambda);
     if (!(gamma <= GAMMA_MAX))
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "--epsilon %.6g and --delta %.3g take too many dummy tags: raise one of "
+                        "{epsilon} %.6g and {delta} %.3g take too many dummy tags: raise one of "
                         "them",
                         p->request.epsilon, p->request.delta);
     m->dist.lambda = lambda;
@@ -150,7 +150,7 @@ fre_status fre_paper_discrete(fre_plan *p, double split, double multiplier, fre_
     }
     if (i == 100)
         return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no discrete noise reaches --epsilon %.6g, --delta %.3g: raise --epsilon",
+                        "no discrete noise reaches {epsilon} %.6g, {delta} %.3g: raise {epsilon}",
                         p->request.epsilon, p->request.delta);
     for (i = 0; i < 60 && hi / lo > 1 + 1e-12; i++) {
         double mid = sqrt(lo * hi);

@@ -54,13 +54,13 @@ const char *fre_delta_warning(double delta, uint64_t users)
         return NULL;
     return "delta is above 1/(10 N), N being the population: the promise about epsilon may fail "
            "for "
-           "some of the users; lower it (--delta auto is 1/(10 N)).";
+           "some of the users; lower it ({delta} auto is 1/(10 N)).";
 }
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
 typedef struct range {
-    const char *flag;
+    const char *param;
     double value, lo, hi;
     bool open; /* lo itself is refused */
 } range;
@@ -73,7 +73,7 @@ static fre_status check_ranges(const range *f, size_t n, fre_err *err)
         bool low = f[i].open ? !(f[i].value > f[i].lo) : !(f[i].value >= f[i].lo);
 
         if (low || !(f[i].value <= f[i].hi))
-            return fre_fail(err, FRE_E_USAGE, "%s must be %s %g and at most %g", f[i].flag,
+            return fre_fail(err, FRE_E_USAGE, "%s must be %s %g and at most %g", f[i].param,
                             f[i].open ? "a number above" : "a number from", f[i].lo, f[i].hi);
     }
     return FRE_OK;
@@ -82,25 +82,25 @@ static fre_status check_ranges(const range *f, size_t n, fre_err *err)
 static fre_status check_request(const fre_plan_request *r, fre_err *err)
 {
     const range fields[] = {
-        {"--epsilon", isinf(r->epsilon) && r->epsilon > 0 ? 1 : r->epsilon, 0,
+        {"{epsilon}", isinf(r->epsilon) && r->epsilon > 0 ? 1 : r->epsilon, 0,
          FRE_PRIVACY_EPSILON_MAX, true},
-        {"--delta", r->delta, 0, 1, true},
-        {"--threshold", (double)r->threshold, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"--radius", r->radius, 0, 1e12, true},
-        {"--population", (double)r->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"--projection-dim", r->proj > 0 ? r->proj : 1, 1, FRE_PRIVACY_K_MAX, false},
-        {"--cell-scale", r->cell_scale, 0, 1e6, true},
-        {"--cell-edge", r->cell_edge, 0, 1e12, false},
-        {"--sampling-rate", r->sampling_rate, 0, 1, false},
-        {"--budget-factor", r->budget_factor > 0 || isnan(r->budget_factor) ? r->budget_factor : 1,
+        {"{delta}", r->delta, 0, 1, true},
+        {"{threshold}", (double)r->threshold, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"{radius}", r->radius, 0, 1e12, true},
+        {"{population}", (double)r->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"{projection_dim}", r->proj > 0 ? r->proj : 1, 1, FRE_PRIVACY_K_MAX, false},
+        {"{cell_scale}", r->cell_scale, 0, 1e6, true},
+        {"{cell_edge}", r->cell_edge, 0, 1e12, false},
+        {"{sampling_rate}", r->sampling_rate, 0, 1, false},
+        {"{budget_factor}", r->budget_factor > 0 || isnan(r->budget_factor) ? r->budget_factor : 1,
          1, 256, false},
-        {"--sensitivity-ratio", r->sensitivity_ratio, 0, 1e6, true},
-        {"--max-cells-per-user", r->cells_per_user, 1, FRE_PRIVACY_CELLS_MAX, false},
+        {"{sensitivity_ratio}", r->sensitivity_ratio, 0, 1e6, true},
+        {"{max_cells_per_user}", r->cells_per_user, 1, FRE_PRIVACY_CELLS_MAX, false},
         {"the norm bound", r->norm_bound, 0, 1e12, true},
         {"the embedding dimension", r->dim, 1, 1 << 20, false},
-        {"--max-dummies", r->max_dummies, 0, 1e18, false},
-        {"--dropout", r->dist.on ? r->dist.dropout : 0, 0, 1 - 0x1p-20, false},
-        {"--curious-users", r->dist.on ? r->dist.curious : 0, 0, (double)FRE_PRIVACY_POPULATION_MAX,
+        {"{max_dummies}", r->max_dummies, 0, 1e18, false},
+        {"{dropout}", r->dist.on ? r->dist.dropout : 0, 0, 1 - 0x1p-20, false},
+        {"{curious_users}", r->dist.on ? r->dist.curious : 0, 0, (double)FRE_PRIVACY_POPULATION_MAX,
          false},
     };
     fre_status st = check_ranges(fields, sizeof fields / sizeof fields[0], err);
@@ -108,23 +108,23 @@ static fre_status check_request(const fre_plan_request *r, fre_err *err)
     if (st != FRE_OK)
         return st;
     if (!(r->delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "--delta must be below 1");
+        return fre_fail(err, FRE_E_USAGE, "{delta} must be below 1");
     if (r->noise == FRE_NOISE_DISCRETE && !r->dist.on)
         return fre_fail(err, FRE_E_USAGE,
-                        "--noise discrete is made of the users' own shares: it needs "
-                        "--distributed, since a curator's noise is continuous and exactly rounded");
+                        "{noise} discrete is made of the users' own shares: it needs "
+                        "{distributed}, since a curator's noise is continuous and exactly rounded");
     if (r->dist.on && r->dist.one_shot && r->dist.dropout > 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "--one-shot asks for no second answer that could stay out: leave out "
-                        "--dropout");
+                        "{one_shot} asks for no second answer that could stay out: leave out "
+                        "{dropout}");
     if (isinf(r->epsilon))
         return FRE_OK;
     if (r->sampling_rate >= 1)
         return fre_fail(err, FRE_E_USAGE,
-                        "--sampling-rate 1 gives no privacy, since the released counts would be "
+                        "{sampling_rate} 1 gives no privacy, since the released counts would be "
                         "exact: choose a rate below 1, or auto");
     if (r->sampling_rate > 0 && fre_p32(r->sampling_rate) == 0)
-        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
+        return fre_fail(err, FRE_E_USAGE, "{sampling_rate} must be at least 2^-32");
     return FRE_OK;
 }
 
@@ -250,9 +250,9 @@ static fre_status too_many_dummies(const fre_plan_request *r, fre_err *err)
     if (t >= 2)
         (void)fre_advice_add(&advice, FRE_LEVER_LESS_THRESHOLD, t);
     (void)snprintf(why, sizeof why,
-                   "the dummy reports that hide unreleased tags exceed --max-dummies %.6g",
+                   "the dummy reports that hide unreleased tags exceed {max_dummies} %.6g",
                    r->max_dummies);
-    return fre_advice_fail(&advice, err, why, "raise it, or lower --threshold");
+    return fre_advice_fail(&advice, err, why, "raise it, or lower {threshold}");
 }
 
 /* Greatest epsilon at which the table sampler's distance from the exact law, which counts
@@ -279,9 +279,9 @@ static fre_status table_too_coarse(const fre_plan_request *r, fre_err *err)
     (void)fre_advice_add(&advice, FRE_LEVER_DELTA,
                          fre_advice_nice(40 * fre_joint_table_gap(&m, &s), true));
     return fre_advice_fail(&advice, err,
-                           "users' noise is exact to 2^-100 only, too little at this --epsilon and "
-                           "--delta",
-                           "raise --delta and lower --epsilon");
+                           "users' noise is exact to 2^-100 only, too little at this {epsilon} and "
+                           "{delta}",
+                           "raise {delta} and lower {epsilon}");
 }
 
 /* Fewer cells a user, or curious users: half as many, until it does. */
@@ -314,12 +314,12 @@ static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
     if (threshold <= 0 && epsilon <= 0 && r->sampling_rate <= 0 &&
         fre_search_too_rare(r, fre_p32(fre_search_greatest(r)))) {
         (void)snprintf(why, sizeof why,
-                       "--delta %.6g alone would allow publishing a sampled record outright at "
+                       "{delta} %.6g alone would allow publishing a sampled record outright at "
                        "every sampling rate",
                        r->delta);
         (void)fre_advice_add(&advice, FRE_LEVER_LESS_DELTA, fre_default_delta(r->population));
         return fre_advice_fail(&advice, err, why,
-                               "lower --delta to at most 1/(10 N), N being the population, and "
+                               "lower {delta} to at most 1/(10 N), N being the population, and "
                                "below 0.01");
     }
     (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD, threshold);
@@ -329,13 +329,13 @@ static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
     if (advice.n == 0 && r->cells_per_user > 1)
         fewer(&advice, r, FRE_LEVER_CELLS, r->cells_per_user, 1);
     (void)snprintf(why, sizeof why,
-                   "the counts alone exceed --epsilon %.6g, --delta %.3g with --threshold %llu%s",
+                   "the counts alone exceed {epsilon} %.6g, {delta} %.3g with {threshold} %llu%s",
                    r->epsilon, r->delta, (unsigned long long)r->threshold,
-                   r->sampling_rate > 0 ? " at this --sampling-rate" : " at every sampling rate");
+                   r->sampling_rate > 0 ? " at this {sampling_rate}" : " at every sampling rate");
     return fre_advice_fail(&advice, err, why,
-                           r->sampling_rate > 0 ? "leave out --sampling-rate, or raise --threshold "
-                                                  "and --epsilon"
-                                                : "raise --threshold and --epsilon, or --delta");
+                           r->sampling_rate > 0 ? "leave out {sampling_rate}, or raise {threshold} "
+                                                  "and {epsilon}"
+                                                : "raise {threshold} and {epsilon}, or {delta}");
 }
 
 /* Adding or removing a record costs ln(1/(1-p)) whatever else is done. */
@@ -350,10 +350,10 @@ static fre_status below_coin(const fre_plan_request *r, fre_err *err)
     (void)fre_advice_add(&advice, FRE_LEVER_RATE, fre_advice_nice(most, false));
     (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, fre_advice_nice(least, true));
     (void)snprintf(why, sizeof why,
-                   "--epsilon %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
-                   "costs at --sampling-rate %.6g",
+                   "{epsilon} %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
+                   "costs at {sampling_rate} %.6g",
                    r->epsilon, least, r->sampling_rate);
-    return fre_advice_fail(&advice, err, why, "lower --sampling-rate and raise --threshold");
+    return fre_advice_fail(&advice, err, why, "lower {sampling_rate} and raise {threshold}");
 }
 
 static fre_status infeasible(const fre_plan_request *r, fre_err *err)
@@ -564,15 +564,15 @@ static void common_warnings(fre_plan *p)
         fre_plan_warn(p, weak);
     if (p->request.population < p->request.threshold)
         fre_plan_warn(p, "The population bound is below the threshold: no cell can hold enough "
-                         "users, and nothing can be released; lower --threshold.");
+                         "users, and nothing can be released; lower {threshold}.");
     if (p->request.epsilon > 10)
         fre_plan_warn(p, "epsilon is above 10: the guarantee is weak.");
     if (m->sigma * sqrt((double)m->dim) > (double)m->tau * p->request.norm_bound)
         fre_plan_warn(p, "The noise of the smallest released centroid is longer than an "
-                         "embedding: raise --threshold or --epsilon.");
+                         "embedding: raise {threshold} or {epsilon}.");
     if ((double)m->p32 / (double)FRE_P_ONE * m->cells_per_user <= 100 * p->request.delta)
         fre_plan_warn(p, "The sampling rate is so low that delta alone would allow publishing a "
-                         "sampled record outright: raise --sampling-rate or lower --delta.");
+                         "sampled record outright: raise {sampling_rate} or lower {delta}.");
     if (m->tau < 5)
         fre_plan_warn(p, "The threshold on sampled counts is below 5: centroids are averages of "
                          "very few records.");
@@ -590,11 +590,11 @@ static void fill_distributed(fre_plan *p)
             fre_joint_ddg(&p->ddg, &beta, m, p->account.split);
     }
     if (p->expected_dummies > (double)p->request.population)
-        fre_plan_warn(p, "There will be more dummy reports than users: lower --threshold or raise "
-                         "--epsilon, or bound them by --max-dummies.");
+        fre_plan_warn(p, "There will be more dummy reports than users: lower {threshold} or raise "
+                         "{epsilon}, or bound them by {max_dummies}.");
     if (m->noise == FRE_NOISE_CONTINUOUS)
         fre_plan_warn(p, "Continuous noise is an idealisation in the distributed mode, where users "
-                         "add discrete noise: plan with --noise discrete before a collection.");
+                         "add discrete noise: plan with {noise} discrete before a collection.");
 }
 
 /* The request, checked, and what it fixes of the mechanism. */

@@ -159,7 +159,7 @@ static void masses(fre_pld *d, const polygon *g)
 
 static fre_status no_memory(fre_err *err)
 {
-    return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of --max-cells-per-user");
+    return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of {max_cells_per_user}");
 }
 
 static fre_status one_cell(fre_pld *out, curve *c, uint32_t cells, double reach, fre_err *err)

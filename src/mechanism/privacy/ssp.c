@@ -152,7 +152,7 @@ static void printed(fre_ssp_bound *out, const fre_ssp_query *q)
 /* ---- checks ------------------------------------------------------------------------------- */
 
 typedef struct range {
-    const char *flag;
+    const char *param;
     double value, lo, hi;
     bool open; /* lo itself is refused */
 } range;
@@ -160,18 +160,18 @@ typedef struct range {
 static fre_status check_query(const fre_ssp_query *q, fre_err *err)
 {
     const range fields[] = {
-        {"--sampling-rate", q->sampling_rate, 0, 1, true},
-        {"--radius", q->radius, 0, 1e6, true},
-        {"--psi", q->psi, 0, 1, true},
-        {"--sigma", q->sigma, 0, 1e12, true},
-        {"--dimension", q->dim, 1, FRE_SSP_DIM_MAX, false},
-        {"--neighbours", (double)q->neighbours, 1, (double)FRE_SSP_COUNT_MAX, false},
-        {"--tau", (double)q->tau, 1, (double)FRE_SSP_COUNT_MAX, false},
-        {"--count", (double)q->count, (double)q->tau, (double)FRE_SSP_COUNT_MAX, false},
-        {"--projection-dim", q->proj, 1, FRE_PRIVACY_K_MAX, false},
-        {"--cell-edge", q->cell_edge, 0, 1e6, true},
-        {"--population", (double)q->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"--cells", (double)q->cells, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"{sampling_rate}", q->sampling_rate, 0, 1, true},
+        {"{radius}", q->radius, 0, 1e6, true},
+        {"{psi}", q->psi, 0, 1, true},
+        {"{sigma}", q->sigma, 0, 1e12, true},
+        {"{dimension}", q->dim, 1, FRE_SSP_DIM_MAX, false},
+        {"{neighbours}", (double)q->neighbours, 1, (double)FRE_SSP_COUNT_MAX, false},
+        {"{tau}", (double)q->tau, 1, (double)FRE_SSP_COUNT_MAX, false},
+        {"{count}", (double)q->count, (double)q->tau, (double)FRE_SSP_COUNT_MAX, false},
+        {"{projection_dim}", q->proj, 1, FRE_PRIVACY_K_MAX, false},
+        {"{cell_edge}", q->cell_edge, 0, 1e6, true},
+        {"{population}", (double)q->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+        {"{cells}", (double)q->cells, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
     };
     size_t i;
 
@@ -180,7 +180,7 @@ static fre_status check_query(const fre_ssp_query *q, fre_err *err)
         bool low = f->open ? !(f->value > f->lo) : !(f->value >= f->lo);
 
         if (low || !(f->value <= f->hi))
-            return fre_fail(err, FRE_E_USAGE, "%s must be %s %.10g and at most %.10g", f->flag,
+            return fre_fail(err, FRE_E_USAGE, "%s must be %s %.10g and at most %.10g", f->param,
                             f->open ? "a number above" : "a number from", f->lo, f->hi);
     }
     return FRE_OK;

@@ -33,7 +33,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
 {
     if (!m->dist.on || m->noise != FRE_NOISE_DISCRETE)
         return fre_fail(err, FRE_E_USAGE,
-                        "shares carry users' discrete noise: plan for --mode distributed");
+                        "shares carry users' discrete noise: plan for {distributed}");
     if (m->dim < 1 || m->dim > FRE_SHARING_DIM_MAX)
         return fre_fail(err, FRE_E_USAGE, "the embeddings' dimension must be in 1..%u",
                         FRE_SHARING_DIM_MAX);
@@ -47,7 +47,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
                         "the plan's split distance must be above 0, and above the norm bound / "
                         "4096");
     if (!(m->dist.dropout >= 0) || !(m->dist.dropout < 1))
-        return fre_fail(err, FRE_E_USAGE, "--dropout must be a number from 0 and below 1");
+        return fre_fail(err, FRE_E_USAGE, "{dropout} must be a number from 0 and below 1");
     if (m->tau < 1 || count < m->tau || count > FRE_PRIVACY_POPULATION_MAX)
         return fre_fail(err, FRE_E_USAGE,
                         "a cell's count must be at least the threshold, %llu, and at most 1e12",
@@ -55,7 +55,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
     if (fre_sigma_local(m, m->tau) <= 0)
         return fre_fail(err, FRE_E_USAGE,
                         "of %llu answers to the smallest released cell none is left to carry "
-                        "noise: lower --curious-users or --dropout",
+                        "noise: lower {curious_users} or {dropout}",
                         (unsigned long long)fre_answers_needed(m, m->tau));
     return FRE_OK;
 }
@@ -69,8 +69,8 @@ static fre_status check_step(const fre_mechanism *m, double split, double beta, 
 {
     if (!(m->norm_bound / beta <= STEPS_MAX))
         return fre_fail(err, FRE_E_LIMIT,
-                        "an embedding is more than 2^45 lattice steps long: lower --epsilon or "
-                        "--sampling-rate");
+                        "an embedding is more than 2^45 lattice steps long: lower {epsilon} or "
+                        "{sampling_rate}");
     if (!(sqrt((double)fre_hadamard_dim(m->dim)) * beta / split <= STEP_TO_SPLIT_MAX))
         return fre_fail(err, FRE_E_LIMIT,
                         "the lattice is far coarser than the distances it is to keep: leave its "
@@ -105,7 +105,7 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
     if (!(var16 <= (double)FRE_VARIANCE_MAX))
         return fre_fail(err, FRE_E_LIMIT,
                         "one user's noise would be %.0f lattice steps, and 1024 is the limit: "
-                        "raise --threshold or --epsilon, or lower --curious-users",
+                        "raise {threshold} or {epsilon}, or lower {curious_users}",
                         ratio);
     c.var16 = (uint64_t)var16;
     *out = c;
@@ -185,7 +185,7 @@ fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m, double split, u
         }
     return fre_fail(err, FRE_E_LIMIT,
                     "sums over %llu users reach %.3g lattice steps, more than %u bits hold: lower "
-                    "--sampling-rate or --epsilon, or split the population",
+                    "{sampling_rate} or {epsilon}, or split the population",
                     (unsigned long long)largest, reach, FRE_SHARING_BITS_MAX);
 }
 

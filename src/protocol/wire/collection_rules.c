@@ -375,8 +375,8 @@ fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
     if (!p->mechanism.dist.on || p->mechanism.noise != FRE_NOISE_DISCRETE ||
         !isfinite(p->request.epsilon))
         return fre_fail(err, FRE_E_USAGE,
-                        "a collection needs a plan with --distributed, discrete noise and a finite "
-                        "--epsilon");
+                        "a collection needs a plan with {distributed}, discrete noise and a finite "
+                        "{epsilon}");
     memset(&c, 0, sizeof c);
     take_plan(&c, p);
     memcpy(c.embedder, parts->embedder, sizeof c.embedder);

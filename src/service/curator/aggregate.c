@@ -55,7 +55,7 @@ static fre_status add_row(const curator_run *r, block *b, const float *x, size_t
     if (fre_tally_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding's coordinate is too large for exact sums: scale the "
-                        "embeddings or raise --radius");
+                        "embeddings or raise {radius}");
     return FRE_OK;
 }
 

@@ -102,7 +102,7 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
                    older,
                    o->data_name || r->apart
                        ? "counted apart, as you say, so what both cost does not add up"
-                       : "counted as the same data (other data? give them a --data-name)");
+                       : "counted as the same data (other data? give them a {data_name})");
     return FRE_OK;
 }
 
@@ -135,10 +135,10 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
     if (!o->ledger && !o->ledger_default)
         return FRE_OK;
     if (not_private && !may_go_without(o))
-        return fre_fail(err, FRE_E_USAGE, "--ledger cannot account for %s, which is not private",
-                        r->no_noise   ? "--epsilon inf"
+        return fre_fail(err, FRE_E_USAGE, "{ledger} cannot account for %s, which is not private",
+                        r->no_noise   ? "{epsilon} inf"
                         : uncertified ? "a plan of the paper's accountant that nothing certifies"
-                                      : "a run with --seed");
+                                      : "a run with {seed}");
     if (not_private) {
         rel->ledger_reason = "a run that is not private spends no budget";
         return FRE_OK;

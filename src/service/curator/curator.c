@@ -43,7 +43,7 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
         fre_input_free(in);
         return fre_fail(
             err, FRE_E_USAGE,
-            "a .npy file has no fields: name the file with its users, --user-file FILE");
+            "a .npy file has no fields: name the file with its users, {user_file} FILE");
     }
     st = fre_npy_open_input(&r->npy, in, err);
     if (st == FRE_OK)
@@ -64,8 +64,8 @@ static fre_status open_texts(curator_run *r, fre_input *in, fre_err *err)
     if (r->opts->user_file) {
         fre_input_free(in);
         return fre_fail(err, FRE_E_USAGE,
-                        "--user-file is for a .npy file: texts have a field with their user, "
-                        "--user-field F");
+                        "{user_file} is for a .npy file: texts have a field with their user, "
+                        "{user_field} F");
     }
     return fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
 }
@@ -87,7 +87,7 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
         st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, &why);
     return st == FRE_OK || !why.text[0]
                ? st
-               : fre_fail(err, st, "%s, or pass --inverter none", why.text);
+               : fre_fail(err, st, "%s, or pass {inverter} none", why.text);
 }
 
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
@@ -316,7 +316,7 @@ static fre_status spool_begin(curator_run *r, fre_err *err)
         if (st == FRE_OK && (memcmp(h.magic, SPOOL_MAGIC, sizeof h.magic) != 0 ||
                              memcmp(h.embedder, sha, sizeof h.embedder) != 0))
             st = fre_fail(err, FRE_E_DATA,
-                          "the interrupted run used another embedder; run without --resume, or "
+                          "the interrupted run used another embedder; run without {resume}, or "
                           "remove %s.resume.*",
                           r->opts->output);
         memcpy(r->hash_key, h.hash_key, sizeof h.hash_key);

@@ -184,7 +184,7 @@ static fre_status chunk_restore(curator_run *r, chunk *c, size_t *restored, fre_
                    CURATOR_KEY_BYTES) != 0)
             return fre_fail(err, FRE_E_DATA,
                             "the interrupted run's spool was made from another input; run without "
-                            "--resume, or remove %s.resume.*",
+                            "{resume}, or remove %s.resume.*",
                             r->opts->output);
         memcpy(c->x + i * r->dim, r->spool_record + CURATOR_KEY_BYTES, r->dim * sizeof *c->x);
         c->mark[i] = r->spool_record[CURATOR_KEY_BYTES + r->dim * sizeof *c->x];
@@ -265,12 +265,12 @@ fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t 
     if (st == FRE_E_DATA)
         return fre_fail(err, st,
                         "an embedding's norm is above %g: normalise the embeddings, state their "
-                        "--norm-bound, or leave out --strict to have longer ones cut to it",
+                        "{norm_bound}, or leave out {strict} to have longer ones cut to it",
                         bound);
     if (st == FRE_E_LIMIT)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding lies outside the grid: its norm and the cell edge differ too "
-                        "much (--radius, --cell-edge)");
+                        "much ({radius}, {cell_edge})");
     if (st != FRE_OK)
         return fre_fail(err, st, "an embedding could not be placed in the grid: %s",
                         fre_status_text(st));
@@ -391,7 +391,7 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
     if ((uint64_t)r->n_texts + 1 < fre_spool_count(r->spool))
         st = fre_fail(err, FRE_E_DATA,
                       "the interrupted run's spool holds more texts than the input; run without "
-                      "--resume, or remove %s.resume.*",
+                      "{resume}, or remove %s.resume.*",
                       r->opts->output);
 out:
     chunk_free(c, r->dim);

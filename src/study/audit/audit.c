@@ -419,7 +419,7 @@ static fre_status play(fre_audit_scenario *out, const fre_audit_opts *o, const p
         st = test(out, &a, alpha);
     if (st == FRE_E_ARG)
         st = fre_fail(err, FRE_E_USAGE,
-                      "--lambda must be a multiple of 2^-16 up to 65536, --gamma at most %u",
+                      "{lambda} must be a multiple of 2^-16 up to 65536, {gamma} at most %u",
                       FRE_TSDLAP_GAMMA_MAX);
     else if (st != FRE_OK)
         (void)fre_fail(err, st, "%s", st == FRE_E_NOMEM ? "out of memory" : fre_status_text(st));
@@ -434,39 +434,39 @@ static fre_status play(fre_audit_scenario *out, const fre_audit_opts *o, const p
 static fre_status check_claim(const fre_audit_opts *o, fre_err *err)
 {
     if (!(o->epsilon > 0) || !(o->epsilon <= FRE_PRIVACY_EPSILON_MAX))
-        return fre_fail(err, FRE_E_USAGE, "--epsilon must be a number above 0 and at most %g",
+        return fre_fail(err, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most %g",
                         FRE_PRIVACY_EPSILON_MAX);
     if (!(o->delta > 0) || !(o->delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "--delta must be a number above 0 and below 1");
+        return fre_fail(err, FRE_E_USAGE, "{delta} must be a number above 0 and below 1");
     if (o->runs < FRE_AUDIT_RUNS_MIN || o->runs > FRE_AUDIT_RUNS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "--runs must be in %" PRIu64 "..%" PRIu64,
+        return fre_fail(err, FRE_E_USAGE, "{runs} must be in %" PRIu64 "..%" PRIu64,
                         FRE_AUDIT_RUNS_MIN, FRE_AUDIT_RUNS_MAX);
     if (!(o->confidence > 0) || !(o->confidence < 1))
-        return fre_fail(err, FRE_E_USAGE, "--confidence must be a number above 0 and below 1");
+        return fre_fail(err, FRE_E_USAGE, "{confidence} must be a number above 0 and below 1");
     if (!(o->split >= 0) || isinf(o->split))
-        return fre_fail(err, FRE_E_USAGE, "--split must be a number above 0");
+        return fre_fail(err, FRE_E_USAGE, "{split} must be a number above 0");
     return FRE_OK;
 }
 
 static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
 {
     if (m->p32 < 1 || m->p32 > FRE_P_ONE)
-        return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be above 0 and at most 1");
+        return fre_fail(err, FRE_E_USAGE, "{sampling_rate} must be above 0 and at most 1");
     if (!(m->sigma > 0) || !(m->sigma <= 1e12))
-        return fre_fail(err, FRE_E_USAGE, "--sigma must be a number above 0 and at most 1e12");
+        return fre_fail(err, FRE_E_USAGE, "{sigma} must be a number above 0 and at most 1e12");
     if (m->dim < 1 || m->dim > 8192)
-        return fre_fail(err, FRE_E_USAGE, "--dimension must be in 1..8192");
+        return fre_fail(err, FRE_E_USAGE, "{dimension} must be in 1..8192");
     if (m->tau < 1 || m->tau > FRE_AUDIT_MEMBERS_MAX)
         return fre_fail(err, FRE_E_USAGE, "a threshold above %" PRIu64 " can't be simulated",
                         FRE_AUDIT_MEMBERS_MAX);
     if (m->dist.on && m->tau < 2)
-        return fre_fail(err, FRE_E_USAGE, "--distributed needs a --tau of at least 2");
+        return fre_fail(err, FRE_E_USAGE, "{distributed} needs a {tau} of at least 2");
     if (m->dist.curious >= m->tau)
-        return fre_fail(err, FRE_E_USAGE, "--curious-users must be below --tau");
+        return fre_fail(err, FRE_E_USAGE, "{curious_users} must be below {tau}");
     if (bounded(m) && (m->population <= m->dist.curious || m->proj < 1 ||
                        m->proj > FRE_PRIVACY_K_MAX || !(m->cell_edge > 0)))
         return fre_fail(err, FRE_E_USAGE,
-                        "--population, --projection-dim and --cell-edge must be above 0");
+                        "{population}, {projection_dim} and {cell_edge} must be above 0");
     return FRE_OK;
 }
 
@@ -492,8 +492,8 @@ static fre_status check_size(const programme *g, fre_err *err)
     for (size_t i = 0; i < g->n; i++) {
         if (g->plan[i].others[0] > FRE_AUDIT_MEMBERS_MAX)
             return fre_fail(err, FRE_E_USAGE,
-                            "a cell of %" PRIu64 " members can't be simulated: lower --threshold "
-                            "(or --tau), or raise --sampling-rate",
+                            "a cell of %" PRIu64 " members can't be simulated: lower {threshold} "
+                            "(or {tau}), or raise {sampling_rate}",
                             g->plan[i].others[0]);
     }
     return FRE_OK;

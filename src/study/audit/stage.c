@@ -73,8 +73,8 @@ static fre_status quantise(audit_stage *s, fre_err *err)
     free(q);
     if (st == FRE_E_DATA)
         (void)fre_fail(err, FRE_E_USAGE,
-                       "--sigma is too small against the embeddings for exact sums: raise it, or "
-                       "give a smaller --split");
+                       "{sigma} is too small against the embeddings for exact sums: raise it, or "
+                       "give a smaller {split}");
     return st == FRE_E_DATA ? FRE_E_USAGE : st;
 }
 
@@ -117,7 +117,7 @@ static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *
         step = ldexp(1, ilogb(m->sigma) - 20);
     scale = rint(m->sigma / step);
     if (!(scale >= 1) || !(scale <= (double)FRE_SAMPLER_SCALE_MAX))
-        return fre_fail(err, FRE_E_USAGE, "--sigma must be 1 to 2^48 steps of --lattice-step");
+        return fre_fail(err, FRE_E_USAGE, "{sigma} must be 1 to 2^48 steps of {lattice_step}");
     s->sigma_lattice = (uint64_t)scale;
     s->sigma = scale * step;
     s->lattice = (fre_tally_lattice){

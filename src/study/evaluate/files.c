@@ -142,7 +142,7 @@ static fre_status check_sha(const char *a, const char *what_a, const char *b, co
     if (a[0] && b[0] && strcmp(a, b) != 0)
         return fre_fail(err, FRE_E_DATA,
                         "%s and %s come from different embedders (sha256 %.12s... and %.12s...): "
-                        "embed both with the same model, named by --embedder",
+                        "embed both with the same model, named by {embedder}",
                         what_a, what_b, a, b);
     return FRE_OK;
 }
@@ -167,7 +167,7 @@ static fre_status open_embedder(run *r, fre_err *err)
         else if (st == FRE_OK && fre_embedder_info(r->embedder)->dim != r->originals.d)
             st = fre_fail(err, FRE_E_DATA,
                           "the originals have %zu columns, the embedder makes %u: name the model "
-                          "that made them by --embedder",
+                          "that made them by {embedder}",
                           r->originals.d, fre_embedder_info(r->embedder)->dim);
     }
     if (st == FRE_OK && r->has_release && r->release.grid.dim != r->originals.d)

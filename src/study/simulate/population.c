@@ -425,7 +425,7 @@ static fre_status survey_row(simulate_population *p, float *x, size_t i, bool st
     if (st == FRE_OK && strict && fre_norm(x, p->dim) > p->norm_bound * (1 + 1e-3))
         return fre_fail(err, FRE_E_DATA,
                         "row %zu: the embedding's norm is above %g: normalise the embeddings, or "
-                        "leave out --strict to have longer ones cut to it",
+                        "leave out {strict} to have longer ones cut to it",
                         i + 1, p->norm_bound);
     return st == FRE_OK ? fre_survey_add_npy_row(p->survey, x, p->npy, p->names, i, strict, err)
                         : st;
@@ -490,7 +490,7 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
         fre_input_free(in);
         return fre_fail(
             err, FRE_E_USAGE,
-            "a .npy file has no fields: name the file with its users, --user-file FILE");
+            "a .npy file has no fields: name the file with its users, {user_file} FILE");
     }
     st = fre_npy_open_input(&p->npy, in, err);
     if (st != FRE_OK)
@@ -512,8 +512,8 @@ static fre_status open_texts(simulate_population *p, fre_input *in, const fre_si
     if (o->user_file) {
         fre_input_free(in);
         return fre_fail(err, FRE_E_USAGE,
-                        "--user-file is for a .npy file: texts have a field with their user, "
-                        "--user-field F");
+                        "{user_file} is for a .npy file: texts have a field with their user, "
+                        "{user_field} F");
     }
     return fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
 }

@@ -44,11 +44,11 @@ const char *fre_simulate_step_text(fre_simulate_step step)
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static fre_status check_rate(double rate, const char *flag, fre_err *err)
+static fre_status check_rate(double rate, const char *param, fre_err *err)
 {
     if (rate >= 0 && rate <= FRE_SIMULATE_RATE_MAX)
         return FRE_OK;
-    return fre_fail(err, FRE_E_USAGE, "--%s must be at least 0 and at most %g", flag,
+    return fre_fail(err, FRE_E_USAGE, "{%s} must be at least 0 and at most %g", param,
                     FRE_SIMULATE_RATE_MAX);
 }
 
@@ -58,16 +58,16 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
-    st = check_rate(o->dropout_rate, "dropout-rate", err);
+    st = check_rate(o->dropout_rate, "dropout_rate", err);
     if (st == FRE_OK)
-        st = check_rate(o->duplicate_rate, "duplicate-rate", err);
+        st = check_rate(o->duplicate_rate, "duplicate_rate", err);
     if (st == FRE_OK)
-        st = check_rate(o->loss_rate, "loss-rate", err);
+        st = check_rate(o->loss_rate, "loss_rate", err);
     if (st == FRE_OK && o->users > FRE_SIMULATE_USERS_MAX)
-        st = fre_fail(err, FRE_E_USAGE, "--users must be at most %" PRIu64, FRE_SIMULATE_USERS_MAX);
+        st = fre_fail(err, FRE_E_USAGE, "{users} must be at most %" PRIu64, FRE_SIMULATE_USERS_MAX);
     if (st == FRE_OK &&
         (o->plan.cells_per_user < 1 || o->plan.cells_per_user > FRE_COLLECTION_CELLS_MAX))
-        st = fre_fail(err, FRE_E_USAGE, "--max-cells-per-user must be 1 to %u in a collection",
+        st = fre_fail(err, FRE_E_USAGE, "{max_cells_per_user} must be 1 to %u in a collection",
                       FRE_COLLECTION_CELLS_MAX);
     return st;
 }
@@ -159,8 +159,8 @@ static fre_status read_population(simulate_run *s, fre_err *err)
     memcpy(out->embedder_name, s->population.embedder.embedder, sizeof out->embedder_name);
     if (out->users > o->plan.population)
         return fre_fail(err, FRE_E_DATA,
-                        "there are more clients than --population %" PRIu64
-                        ": state a larger one, or fewer --users",
+                        "there are more clients than {population} %" PRIu64
+                        ": state a larger one, or fewer {users}",
                         o->plan.population);
     fre_survey_count(&out->survey, s->population.survey, o->plan.threshold);
     if (o->looked)
@@ -237,8 +237,8 @@ static fre_status refuse_cancelled(const simulate_run *s, fre_err *err)
     if (m.reason == FRE_CANCEL_TOO_FEW)
         return fre_fail(err, FRE_E_REFUSED,
                         "the relay cancelled the collection: fewer than %" PRIu64
-                        " clients sent something, too few to mix; use more --users, cover "
-                        "messages, or a lower --dropout-rate",
+                        " clients sent something, too few to mix; use more {users}, cover "
+                        "messages, or a lower {dropout_rate}",
                         s->opts->batch_min);
     return fre_fail(err, FRE_E_INTERNAL, "a server cancelled the collection");
 }

@@ -494,7 +494,7 @@ static void bits_refuse(void **state)
 
     (void)state;
     assert_int_equal(fre_share_bits(&bits, &m, SPLIT, UINT64_C(100000000), 1, &err), FRE_E_LIMIT);
-    assert_non_null(strstr(err.text, "--sampling-rate"));
+    assert_non_null(strstr(err.text, "{sampling_rate}"));
     assert_int_equal(fre_share_bits(&bits, &m, SPLIT, 100, UINT64_MAX, &err), FRE_E_LIMIT);
     assert_int_equal(fre_share_bits(&bits, &m, SPLIT, 100, 0, &err), FRE_E_ARG);
     assert_int_equal(fre_share_bits(&bits, &m, SPLIT, 19, 1, &err), FRE_E_USAGE);
