@@ -139,7 +139,7 @@ static void to_relay(script *s, fre_bytes in)
 /* Any body under a genuine signature, to the relay and to a client. */
 static void signed_message(script *s)
 {
-    const fre_wire_type type = (fre_wire_type)(1 + next(s) % FRE_WIRE_ROLL);
+    const fre_wire_type type = (fre_wire_type)(1 + next(s) % FRE_WIRE_REGISTRY);
     fre_buf m;
 
     if (!sample_is_signed(type))

@@ -110,7 +110,7 @@ static void deliver(script *s, uint8_t to, fre_bytes in)
 /* Any body under a genuine signature. */
 static void signed_message(script *s)
 {
-    const fre_wire_type type = (fre_wire_type)(1 + next(s) % FRE_WIRE_ROLL);
+    const fre_wire_type type = (fre_wire_type)(1 + next(s) % FRE_WIRE_REGISTRY);
     const uint8_t to = next(s);
     fre_buf m;
 
@@ -174,23 +174,23 @@ static void flush_some(script *s)
 }
 
 /* What the relay has to say of the shares that are there. */
-static void roll_some(script *s)
+static void registry_some(script *s)
 {
     const bool once = s->w->s.w.c.one_shot;
     const uint32_t parts = 1 + next(s) % 2;
-    fre_mark mark[sizeof s->w->shares.item / sizeof *s->w->shares.item];
+    fre_seed_digest digest[sizeof s->w->shares.item / sizeof *s->w->shares.item];
     size_t n;
 
     s->w->s.w.share_bits = s->w->syn->base.w.share_bits;
     if (s->w->s.w.share_bits == 0)
         return;
-    n = queue_marks(s->w, mark, once ? &s->w->reports : &s->w->shares,
-                    once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
+    n = queue_digests(s->w, digest, once ? &s->w->reports : &s->w->shares,
+                      once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
     for (uint32_t i = 0; i < parts; i++) {
         fre_buf m;
 
         fre_buf_init(&m, SAMPLE_MAX);
-        roll_encode(s->w, &m, mark, n, (fre_part){i, parts});
+        registry_encode(s->w, &m, digest, n, (fre_part){i, parts});
         deliver(s, 1, parties_buf_view(&m));
         fre_buf_wipe(&m);
     }
@@ -307,7 +307,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
             if (op > 250)
                 cancel(&s);
             else
-                roll_some(&s);
+                registry_some(&s);
             break;
         }
         look(&s);

@@ -24,7 +24,7 @@
  *                   when all of it was taken the closed statement; the relay shuffles and flushes to
  *                   S_syn, which publishes its list to S_tag, the relay and, through it, clients
  *     shares_close  two-phase: clients have handed shares to the relay by now; it flushes them, and
- *                   tells S_tag their marks (the roll; one-shot: with the reports)
+ *                   tells S_tag their digests (the registry; one-shot: with the reports)
  *     then          S_syn -> S_tag sets, accepted <-, open ->, sums <-; S_syn releases
  *     end           every role forgets what it has but what was published, its keys too
  * An empty list ends a collection at once, with an empty release and no shares.
@@ -150,7 +150,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_tagging_load(fre_tagging **out, const fre_
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_exchange(fre_tagging *x, fre_buf *reply,
                                                        fre_rejection *why, fre_bytes in,
                                                        int64_t now);
-/** LIST, SETS, OPEN of S_syn; ROLL of the relay, without which no seed is opened; CANCEL of
+/** LIST, SETS, OPEN of S_syn; REGISTRY of the relay, without which no seed is opened; CANCEL of
  * either. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply,
                                                      fre_rejection *why, fre_bytes in, int64_t now);
@@ -240,8 +240,8 @@ FRE_API fre_bytes fre_synthesis_release_view(const fre_synthesis *x, uint32_t pa
  * its kind, and nothing else of its sender. */
 typedef struct fre_relay fre_relay;
 
-/** A part of the roll has as many marks as so many flushes. */
-#define FRE_PARTIES_ROLL_FACTOR 64u
+/** A part of the registry has as many digests as so many flushes. */
+#define FRE_PARTIES_REGISTRY_FACTOR 64u
 
 typedef struct fre_relay_opts {
     /** Clients without whose reports nothing is flushed, and without whose shares neither: the
@@ -286,7 +286,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_relay_submit(fre_relay *x, fre_buf *reply,
  * cancelled before a report leaves); LIST and RELEASE of S_syn; CANCEL of either. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_handle(fre_relay *x, fre_buf *reply, fre_rejection *why,
                                                    fre_bytes in, int64_t now);
-/** To S_syn: flushes (some at a time), cancel; to S_tag: the roll (a part at a time), cancel. */
+/** To S_syn: flushes (some at a time), cancel; to S_tag: the registry (a part at a time), cancel. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now);
 /** Settles a message as fre_tagging_answered does. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply,

@@ -57,7 +57,7 @@ typedef enum fre_wire_type {
     FRE_WIRE_REJECTION,  /**< version, type, code: no collection id */
     FRE_WIRE_RECEIPT,    /**< version, type: no collection id */
     FRE_WIRE_COLLECTION, /**< version, type, terms: its hash is the id */
-    FRE_WIRE_ROLL
+    FRE_WIRE_REGISTRY
 } fre_wire_type;
 
 /* ---- the collection ----------------------------------------------------------------------- */
@@ -271,13 +271,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_seed_open(fre_share_seed *out, const fre_w
                                                 const fre_sealed_seed *sealed);
 
 /** Of a sealed seed: a hash that every message with a share carries in the open, in front of what is
- * sealed to S_syn.  The relay tells S_tag the marks of all that it took, and S_tag opens no other
+ * sealed to S_syn.  The relay tells S_tag the digests of all that it took, and S_tag opens no other
  * seed: S_syn can't make up members of a cell.  To whoever hasn't the sealed seed it is random. */
-typedef struct fre_mark {
+typedef struct fre_seed_digest {
     uint8_t b[16];
-} fre_mark;
+} fre_seed_digest;
 /** First half of a SHA-256, bound to the collection.  Any pointer NULL: nothing is written. */
-FRE_API void fre_mark_seed(fre_mark *out, const fre_wire *w, const fre_sealed_seed *seed);
+FRE_API void fre_seed_digest_of(fre_seed_digest *out, const fre_wire *w,
+                                const fre_sealed_seed *seed);
 
 /** Plaintext of a report and of a share.  One-shot reports and shares that are not null have the
  * last two fields; elsewhere they are ignored and come back empty. */
@@ -289,7 +290,7 @@ typedef struct fre_contribution {
     fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
 } fre_contribution;
 
-/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn, with the mark of
+/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn, with the digest of
  * its seed where it has a share.  Of a null share
  * only .null counts and the rest is random; with a packed share in it the time tells nothing of
  * .null, without one (packed.n = 0) it may.  r: used for shares only.
@@ -302,11 +303,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal_with(fre_buf *out, const
 FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w,
                                                         fre_wire_type type,
                                                         const fre_contribution *m, fre_rng *r);
-/** Has a message of that type (either of the two) a share, and so a mark? */
-FRE_API bool fre_contribution_has_mark(const fre_wire *w, fre_wire_type type);
-/** The relay: what is sealed in a message of that type, and its mark (NULL: not wanted; zero: it has
+/** Has a message of that type (either of the two) a share, and so a digest? */
+FRE_API bool fre_contribution_has_seed(const fre_wire *w, fre_wire_type type);
+/** The relay: what is sealed in a message of that type, and its digest (NULL: not wanted; zero: it has
  * none), without its head; its size is right, and nothing else can be told. */
-FRE_API FRE_MUST_CHECK fre_status fre_contribution_split(fre_bytes *sealed, fre_mark *mark,
+FRE_API FRE_MUST_CHECK fre_status fre_contribution_split(fre_bytes *sealed, fre_seed_digest *digest,
                                                          const fre_wire *w, fre_wire_type type,
                                                          fre_bytes in, fre_err *err);
 /** S_syn.  plain receives the plaintext (its old content is wiped) and lends m->packed.
@@ -349,16 +350,16 @@ FRE_API FRE_MUST_CHECK fre_status fre_flush_encode(fre_buf *out, const fre_wire 
 FRE_API FRE_MUST_CHECK fre_status fre_flush_decode(fre_flush *out, const fre_wire *w, fre_bytes in,
                                                    fre_err *err);
 
-/** Relay to S_tag: the marks of all shares that it took, ascending, each once, over all parts. */
-typedef struct fre_roll {
+/** Relay to S_tag: the digests of all shares that it took, ascending, each once, over all parts. */
+typedef struct fre_registry {
     fre_part part;
     uint32_t n;
-    const fre_mark *mark; /**< n */
-} fre_roll;
-FRE_API FRE_MUST_CHECK fre_status fre_roll_encode(fre_buf *out, const fre_wire *w,
-                                                  const fre_roll *m, const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_roll_decode(fre_roll *out, const fre_wire *w, fre_bytes in,
-                                                  fre_err *err);
+    const fre_seed_digest *digest; /**< n */
+} fre_registry;
+FRE_API FRE_MUST_CHECK fre_status fre_registry_encode(fre_buf *out, const fre_wire *w,
+                                                      const fre_registry *m, const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_registry_decode(fre_registry *out, const fre_wire *w,
+                                                      fre_bytes in, fre_err *err);
 
 /** S_syn: every tag with at least tau reports, in ascending order.  Refused: a count below tau, or
  * all of them together above users * cells_per_user. */

@@ -450,8 +450,8 @@ def test_report_and_share():
     plain = hpke_open(V["syn_seal_sk"], report, info("fre/report/v1"), head(3))
     assert plain == V["report_id"] + V["tag"]
     share = body("share", 7)
-    mark = hashlib.sha256(info("fre/mark/v1") + V["sealed_seed"]).digest()[:16]
-    assert share.take(16) == V["mark"] == mark
+    digest = hashlib.sha256(info("fre/mark/v1") + V["sealed_seed"]).digest()[:16]
+    assert share.take(16) == V["seed_digest"] == digest
     plain = Reader(hpke_open(V["syn_seal_sk"], share.data, info("fre/share/v1"), head(7)))
     assert plain.take(49) == b"\x01" + V["report_id"] + V["tag"]
     assert plain.take(64) == V["sealed_seed"]
@@ -501,8 +501,8 @@ def test_signed_messages():
     assert r.take(r.number(2)) == V["closed"]
     assert r.number(4) == 1 and r.take(96) == V["report"][34:]
     r.end()
-    r = body("roll", 17, "fre/roll/v1", "relay_sign")
-    assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1) and r.take(16) == V["mark"]
+    r = body("registry", 17, "fre/roll/v1", "relay_sign")
+    assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1) and r.take(16) == V["seed_digest"]
     r.end()
     r = body("list", 6, "fre/list/v1", "syn_sign")
     assert r.number(4) == 1 and r.take(32) == V["tag"] and r.number(4) == 128

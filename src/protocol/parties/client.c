@@ -546,7 +546,7 @@ static fre_status take_tags(fre_client *c, fre_bytes message)
     if (st == FRE_E_NOMEM || st == FRE_E_INTERNAL)
         return st;
     if (st != FRE_OK) {
-        /* Sealed by S_tag itself: no accident, and perhaps an attempt to mark this client. */
+        /* Sealed by S_tag itself: no accident, and perhaps an attempt to single this client out. */
         client_end(c, FRE_E_PROOF);
         return FRE_E_PROOF;
     }

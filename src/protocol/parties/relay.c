@@ -6,7 +6,7 @@
 #define BYTES_AT_ONCE (32u << 20) /* about; a part at least */
 #define NAME_MAX_BYTES 255u
 
-enum { COOKIE_FLUSH_REPORTS = 1, COOKIE_FLUSH_SHARES, COOKIE_ROLL };
+enum { COOKIE_FLUSH_REPORTS = 1, COOKIE_FLUSH_SHARES, COOKIE_REGISTRY };
 
 /* ---- the mix ----------------------------------------------------------------------------------- */
 
@@ -44,7 +44,7 @@ void relay_forget_mix(fre_relay *x)
 void relay_end(fre_relay *x, fre_stage stage)
 {
     relay_forget_mix(x);
-    relay_roll_wipe(&x->roll);
+    relay_registry_wipe(&x->registry);
     if (x->client)
         fre_wipe(x->client, x->client_cap * sizeof *x->client);
     free(x->client);
@@ -54,9 +54,9 @@ void relay_end(fre_relay *x, fre_stage stage)
     x->base.stage = stage;
 }
 
-static bool has_marks(const fre_relay *x)
+static bool has_seeds(const fre_relay *x)
 {
-    return fre_contribution_has_mark(&x->base.w, x->mixing);
+    return fre_contribution_has_seed(&x->base.w, x->mixing);
 }
 
 /* Room for one message more, so that mix_put can't fail. */
@@ -75,15 +75,15 @@ static fre_status mix_reserve(fre_relay *x)
         x->mix = grown;
         x->mix_cap = cap;
     }
-    st = has_marks(x) ? relay_roll_reserve(&x->roll) : FRE_OK;
+    st = has_seeds(x) ? relay_registry_reserve(&x->registry) : FRE_OK;
     return st == FRE_OK ? parties_table_reserve(&x->seen, 1) : st;
 }
 
-static void mix_put(fre_relay *x, fre_bytes sealed, const fre_mark *mark,
+static void mix_put(fre_relay *x, fre_bytes sealed, const fre_seed_digest *digest,
                     const uint8_t hash[PARTIES_HASH_BYTES])
 {
-    if (has_marks(x))
-        relay_roll_put(&x->roll, mark);
+    if (has_seeds(x))
+        relay_registry_put(&x->registry, digest);
     memcpy(x->mix + x->mixed * each(x), sealed.p, sealed.n);
     x->mixed++;
     parties_table_insert(&x->seen, hash, 0);
@@ -146,7 +146,7 @@ static fre_status flush(fre_relay *x)
     x->done = calloc(parts, 1);
     if (!x->done)
         return FRE_E_NOMEM;
-    st = has_marks(x) ? relay_roll_close(&x->roll, x->opts.part_max) : FRE_OK;
+    st = has_seeds(x) ? relay_registry_close(&x->registry, x->opts.part_max) : FRE_OK;
     if (st == FRE_OK)
         st = shuffle(x);
     if (st != FRE_OK) {
@@ -348,9 +348,9 @@ static fre_status mix_from(fre_relay *x, fre_buf *reply, fre_rejection *why, fre
     uint8_t key[PARTIES_HASH_BYTES], hash[PARTIES_HASH_BYTES];
     fre_rejection no;
     fre_bytes sealed;
-    fre_mark mark;
+    fre_seed_digest digest;
     relay_client *c;
-    fre_status st = fre_contribution_split(&sealed, &mark, &x->base.w, type, in, NULL);
+    fre_status st = fre_contribution_split(&sealed, &digest, &x->base.w, type, in, NULL);
 
     if (st != FRE_OK)
         return parties_reject_status(&x->base, reply, why, st);
@@ -373,7 +373,7 @@ static fre_status mix_from(fre_relay *x, fre_buf *reply, fre_rejection *why, fre
     if (!c)
         c = add_client(x, key);
     count_client(x, c, type);
-    mix_put(x, sealed, &mark, hash);
+    mix_put(x, sealed, &digest, hash);
     return FRE_OK;
 }
 
@@ -425,14 +425,14 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
 {
     uint8_t hash[PARTIES_HASH_BYTES];
     fre_bytes sealed;
-    fre_mark mark;
+    fre_seed_digest digest;
     fre_status st;
 
     if (x->base.stage < FRE_STAGE_CLOSING) /* a clock that is behind S_tag's: it will come again */
         return reject(x, reply, why, FRE_REJECTED_UNAVAILABLE);
     if (untimely(x, FRE_STAGE_CLOSING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_CLOSING));
-    st = fre_contribution_split(&sealed, &mark, &x->base.w, FRE_WIRE_REPORT, in, NULL);
+    st = fre_contribution_split(&sealed, &digest, &x->base.w, FRE_WIRE_REPORT, in, NULL);
     if (st != FRE_OK)
         return parties_reject_status(&x->base, reply, why, st);
     parties_hash(hash, &x->base, in);
@@ -445,7 +445,7 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
     if (st == FRE_OK)
         st = receipt(&x->base.counters.taken, reply, why);
     if (st == FRE_OK)
-        mix_put(x, sealed, &mark, hash);
+        mix_put(x, sealed, &digest, hash);
     return st;
 }
 
@@ -650,8 +650,8 @@ fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now)
         }
     }
     /* S_tag takes it once it has the list. */
-    if (st == FRE_OK && x->base.stage == FRE_STAGE_SUMMING && x->roll.next < x->roll.parts)
-        st = relay_roll_post(x, out, PARTIES_COOKIE(COOKIE_ROLL, x->roll.next));
+    if (st == FRE_OK && x->base.stage == FRE_STAGE_SUMMING && x->registry.next < x->registry.parts)
+        st = relay_registry_post(x, out, PARTIES_COOKIE(COOKIE_REGISTRY, x->registry.next));
     return st;
 }
 
@@ -695,8 +695,8 @@ fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply, in
         return FRE_OK;
     if (parties_judge(reply) != PARTIES_RECEIVED && parties_judge(reply) != PARTIES_REFUSED)
         return FRE_OK;
-    if (PARTIES_COOKIE_KIND(cookie) == COOKIE_ROLL)
-        relay_roll_answered(&x->roll, i);
+    if (PARTIES_COOKIE_KIND(cookie) == COOKIE_REGISTRY)
+        relay_registry_answered(&x->registry, i);
     else if (PARTIES_COOKIE_KIND(cookie) == flush_kind(x)) /* else: of a flush that is over */
         flush_answered(x, i);
     return FRE_OK;

@@ -11,12 +11,12 @@ typedef struct relay_client {
     uint16_t reports, shares;
 } relay_client;
 
-/* Marks of the shares that were taken, from their coming until S_tag has them. */
-typedef struct relay_roll {
-    fre_mark *mark;
+/* Digests of the shares that were taken, from their coming until S_tag has them. */
+typedef struct relay_registry {
+    fre_seed_digest *digest;
     size_t n, cap;
     uint32_t parts, next; /* parts: 0 before the flush; next: not settled yet */
-} relay_roll;
+} relay_registry;
 
 struct fre_relay {
     parties_base base;
@@ -36,7 +36,7 @@ struct fre_relay {
     size_t mixed, mix_cap; /* messages; mixed: also those that were given back */
     parties_table seen;    /* hashes of what was taken in this phase */
     uint64_t reports, shares;
-    relay_roll roll;
+    relay_registry registry;
 
     uint32_t parts, part_size; /* of the flush under way; 0: none */
     uint32_t settled;
@@ -55,19 +55,19 @@ size_t relay_held(const fre_relay *x);
 /* Ends it: everything but what is published is wiped. */
 void relay_end(fre_relay *x, fre_stage stage);
 
-/* ---- relay_roll.c ----------------------------------------------------------------------------- */
+/* ---- relay_registry.c ----------------------------------------------------------------------------- */
 
-void relay_roll_wipe(relay_roll *r);
-/* Room for one more, so that relay_roll_put can't fail. */
-FRE_MUST_CHECK fre_status relay_roll_reserve(relay_roll *r);
-void relay_roll_put(relay_roll *r, const fre_mark *mark);
+void relay_registry_wipe(relay_registry *r);
+/* Room for one more, so that relay_registry_put can't fail. */
+FRE_MUST_CHECK fre_status relay_registry_reserve(relay_registry *r);
+void relay_registry_put(relay_registry *r, const fre_seed_digest *digest);
 /* No more come: in their order, each once, in parts; FRE_E_LIMIT: too many. */
-FRE_MUST_CHECK fre_status relay_roll_close(relay_roll *r, uint32_t part_max);
+FRE_MUST_CHECK fre_status relay_registry_close(relay_registry *r, uint32_t part_max);
 /* The next part, to S_tag. */
-FRE_MUST_CHECK fre_status relay_roll_post(const fre_relay *x, fre_outbox *out, uint64_t cookie);
+FRE_MUST_CHECK fre_status relay_registry_post(const fre_relay *x, fre_outbox *out, uint64_t cookie);
 /* That part is settled. */
-void relay_roll_answered(relay_roll *r, uint64_t index);
-void relay_roll_save(parties_out *o, const relay_roll *r);
-void relay_roll_load(parties_in *in, relay_roll *r, uint32_t part_max, fre_status *st);
+void relay_registry_answered(relay_registry *r, uint64_t index);
+void relay_registry_save(parties_out *o, const relay_registry *r);
+void relay_registry_load(parties_in *in, relay_registry *r, uint32_t part_max, fre_status *st);
 
 #endif /* FRE_PARTIES_RELAY_H */

@@ -140,7 +140,7 @@ fre_status fre_relay_save(const fre_relay *x, fre_buf *out)
     parties_put_uint(&o, x->handed, 1);
     parties_put_uint(&o, x->part_size, 4);
     parties_put_bytes(&o, x->done, x->parts);
-    relay_roll_save(&o, &x->roll);
+    relay_registry_save(&o, &x->registry);
     put_buf(&o, &x->closed);
     put_buf(&o, &x->list);
     put_buf(&o, &x->void_statement);
@@ -277,7 +277,7 @@ static void load_fields(parties_in *in, fre_relay *x, fre_status *st)
     x->reports = parties_get_uint(in, 8);
     x->shares = parties_get_uint(in, 8);
     load_mix(in, x, st);
-    relay_roll_load(in, &x->roll, x->opts.part_max, st);
+    relay_registry_load(in, &x->registry, x->opts.part_max, st);
     load_published(in, x, st);
 }
 

@@ -10,13 +10,13 @@ void synthesis_batch_wipe(synthesis_batch *b)
 }
 
 /* What an undone part goes back to. */
-typedef struct mark {
+typedef struct checkpoint {
     fre_counters counters;
     fre_synthesis_counts counts;
     size_t entries, records;
-} mark;
+} checkpoint;
 
-static void roll_back(fre_synthesis *x, const mark *m)
+static void rollback(fre_synthesis *x, const checkpoint *m)
 {
     x->base.counters = m->counters;
     x->counts = m->counts;
@@ -220,7 +220,7 @@ static fre_status batch_begin(synthesis_batch *b, uint32_t count)
 
 fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
-    const mark before = {x->base.counters, x->counts, x->entries, x->records.n};
+    const checkpoint before = {x->base.counters, x->counts, x->entries, x->records.n};
     synthesis_batch *b;
     fre_rejection code;
     fre_flush f;
@@ -245,7 +245,7 @@ fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why,
             parties_hash(x->closed, &x->base, f.closed);
         st = parties_remember(&x->base, reply, why, in, &receipt);
     } else {
-        roll_back(x, &before);
+        rollback(x, &before);
     }
     fre_buf_wipe(&receipt);
     return st;

@@ -102,7 +102,7 @@ static void load_counts(parties_in *in, fre_synthesis_counts *c)
         *all[i] = parties_get_uint(in, 8);
 }
 
-/* n items of zeros; marks the input bad without memory. */
+/* n items of zeros; without memory the input is bad. */
 static void *fresh(parties_in *in, uint64_t n, size_t each, fre_status *st)
 {
     void *p = in->bad ? NULL : calloc((size_t)n + 1, each);

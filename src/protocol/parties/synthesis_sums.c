@@ -270,7 +270,7 @@ static bool is_part(fre_synthesis *x, const synthesis_plan *p, fre_part part)
     return false;
 }
 
-/* Marks the accepted of one set; an id that was not asked for costs the tag. */
+/* Notes which members of one set were accepted; an id that was not asked for costs the tag. */
 static void accept_set(fre_synthesis *x, const fre_id_set *set)
 {
     synthesis_cell *cell;

@@ -31,7 +31,7 @@ void tagging_forget(fre_tagging *x)
     x->room = x->members = 0;
     parties_table_wipe(&x->requests);
     parties_table_wipe(&x->ids);
-    tagging_roll_wipe(&x->roll);
+    tagging_registry_wipe(&x->registry);
     fre_buf_wipe(&x->list_message);
     x->list = (fre_list){.n = 0};
     x->last_cell = 0;
@@ -358,8 +358,8 @@ fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply, fre_rejection *why
         return parties_reject_status(&x->base, reply, why, st);
     if (type == FRE_WIRE_LIST)
         return tagging_list(x, reply, why, in);
-    if (type == FRE_WIRE_ROLL)
-        return tagging_roll_take(x, reply, why, in);
+    if (type == FRE_WIRE_REGISTRY)
+        return tagging_registry_take(x, reply, why, in);
     if (type == FRE_WIRE_SETS)
         return tagging_sets(x, reply, why, in);
     if (type == FRE_WIRE_OPEN)
@@ -531,7 +531,7 @@ fre_status fre_tagging_save(const fre_tagging *x, fre_buf *out)
     for (size_t i = 0; i < TAGGING_WINDOW; i++)
         parties_put_uint(&o, x->arrived[i], 1);
     parties_put_bytes(&o, x->list_message.p, x->list_message.n);
-    tagging_roll_save(&o, &x->roll);
+    tagging_registry_save(&o, &x->registry);
     parties_put_uint(&o, x->sets.index, 4);
     parties_put_uint(&o, x->sets.count, 4);
     parties_put_uint(&o, x->open.index, 4);
@@ -600,7 +600,7 @@ static fre_status load(fre_tagging *x, fre_bytes state, fre_err *err)
     for (size_t i = 0; i < TAGGING_WINDOW; i++)
         x->arrived[i] = parties_get_bool(&in);
     load_list(&in, x, &st);
-    tagging_roll_load(&in, &x->roll, &st);
+    tagging_registry_load(&in, &x->registry, &st);
     x->sets.index = (uint32_t)parties_get_uint(&in, 4);
     x->sets.count = (uint32_t)parties_get_uint(&in, 4);
     x->open.index = (uint32_t)parties_get_uint(&in, 4);

@@ -19,13 +19,13 @@ typedef struct tagging_member {
     fre_share_seed seed;
 } tagging_member;
 
-/* Marks of the shares that the relay carried, ascending. */
-typedef struct tagging_roll {
-    fre_mark *mark;
-    uint8_t *spent; /* 1: a seed of that mark was opened */
+/* Digests of the shares that the relay carried, ascending. */
+typedef struct tagging_registry {
+    fre_seed_digest *digest;
+    uint8_t *spent; /* 1: a seed of that digest was opened */
     size_t n, cap;
     fre_part part; /* .index: the next one; .count: 0 before the first */
-} tagging_roll;
+} tagging_registry;
 
 struct fre_tagging {
     parties_base base;
@@ -37,7 +37,7 @@ struct fre_tagging {
     int64_t closed_time;
     uint32_t *dummies; /* SECRET: fre_tally_padding's numbers; NULL: not drawn (again) yet */
     uint64_t padding;  /* SECRET: reports of padding */
-    uint64_t padded;   /* all below this arrived; above it, those marked in `arrived` */
+    uint64_t padded;   /* all below this arrived; above it, those noted in `arrived` */
     bool arrived[TAGGING_WINDOW];
 
     fre_buf list_message;
@@ -46,7 +46,7 @@ struct fre_tagging {
     tagging_member *member; /* room for all counts of the list */
     uint64_t room, members;
     parties_table ids;
-    tagging_roll roll;
+    tagging_registry registry;
     fre_part sets, open; /* .index: the next one; .count: 0 before the first */
     uint32_t last_cell;  /* + 1, of the last set; 0: none */
     fre_report_id last_id;
@@ -82,14 +82,14 @@ bool tagging_sums_are_due(const fre_tagging *x);
 fre_rejection tagging_part_rejected(const fre_part *next, fre_part part);
 void tagging_part_done(fre_part *next, fre_part part);
 
-/* tagging_roll.c: ROLL of the relay. */
-FRE_MUST_CHECK fre_status tagging_roll_take(fre_tagging *x, fre_buf *reply, fre_rejection *why,
-                                            fre_bytes in);
-bool tagging_roll_is_whole(const tagging_roll *r);
-/* Where the mark stands, if a seed of it may still be opened. */
-bool tagging_roll_find(const tagging_roll *r, const fre_mark *mark, size_t *index);
-void tagging_roll_wipe(tagging_roll *r);
-void tagging_roll_save(parties_out *o, const tagging_roll *r);
-void tagging_roll_load(parties_in *in, tagging_roll *r, fre_status *st);
+/* tagging_registry.c: REGISTRY of the relay. */
+FRE_MUST_CHECK fre_status tagging_registry_take(fre_tagging *x, fre_buf *reply, fre_rejection *why,
+                                                fre_bytes in);
+bool tagging_registry_is_whole(const tagging_registry *r);
+/* Where the digest stands, if a seed of it may still be opened. */
+bool tagging_registry_find(const tagging_registry *r, const fre_seed_digest *digest, size_t *index);
+void tagging_registry_wipe(tagging_registry *r);
+void tagging_registry_save(parties_out *o, const tagging_registry *r);
+void tagging_registry_load(parties_in *in, tagging_registry *r, fre_status *st);
 
 #endif /* FRE_PARTIES_TAGGING_H */

@@ -157,7 +157,7 @@ typedef struct sets_work {
     fre_id_set *set;   /* the answer, a set for a set */
     uint32_t *cell;    /* of each, or UINT32_MAX */
     fre_report_id *id; /* accepted ids, one set after another */
-    size_t *mark;      /* of each: its place in the roll, spent */
+    size_t *digest;    /* of each: its place in the registry, spent */
     parties_table ids;
     uint32_t sets, members, accepted;
     uint64_t refused, strangers;
@@ -170,7 +170,7 @@ static void sets_work_wipe(sets_work *w)
     free(w->set);
     free(w->cell);
     free(w->id);
-    free(w->mark);
+    free(w->digest);
     parties_table_wipe(&w->ids);
 }
 
@@ -184,26 +184,26 @@ static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets al
     w->set = calloc((size_t)w->sets + 1, sizeof *w->set);
     w->cell = calloc((size_t)w->sets + 1, sizeof *w->cell);
     w->id = calloc((size_t)w->members + 1, sizeof *w->id);
-    w->mark = calloc((size_t)w->members + 1, sizeof *w->mark);
-    if (!w->set || !w->cell || !w->id || !w->mark)
+    w->digest = calloc((size_t)w->members + 1, sizeof *w->digest);
+    if (!w->set || !w->cell || !w->id || !w->digest)
         return FRE_E_NOMEM;
     return parties_table_reserve(&w->ids, w->members);
 }
 
 /* Seed of one member into the next free place, if the relay carried it, it opens, and its id is new.
- * Each mark once: who knows two keys can seal one seed that opens under both. */
+ * Each digest once: who knows two keys can seal one seed that opens under both. */
 static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
                               const fre_set_member *m, bool *taken)
 {
     tagging_member *place = &x->member[x->members + w->accepted];
     uint8_t key[PARTIES_HASH_BYTES];
-    fre_mark mark;
+    fre_seed_digest digest;
     size_t at;
     fre_status st;
 
     *taken = false;
-    fre_mark_seed(&mark, &x->base.w, &m->seed);
-    if (!tagging_roll_find(&x->roll, &mark, &at)) {
+    fre_seed_digest_of(&digest, &x->base.w, &m->seed);
+    if (!tagging_registry_find(&x->registry, &digest, &at)) {
         w->strangers++;
         return FRE_OK;
     }
@@ -214,9 +214,9 @@ static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
     if (st != FRE_OK) /* all but REFUSED and DATA are ours */
         return fre_rejection_of(st) == FRE_REJECTED_UNAVAILABLE ? st : FRE_OK;
     place->id = m->id;
-    w->mark[w->accepted] = at;
+    w->digest[w->accepted] = at;
     w->id[w->accepted++] = m->id;
-    x->roll.spent[at] = 1;
+    x->registry.spent[at] = 1;
     parties_table_insert(&w->ids, key, 0);
     *taken = true;
     return FRE_OK;
@@ -283,7 +283,7 @@ static void sets_undo(fre_tagging *x, const sets_work *w)
 {
     fre_wipe(&x->member[x->members], w->accepted * sizeof *x->member);
     for (uint32_t i = 0; i < w->accepted; i++)
-        x->roll.spent[w->mark[i]] = 0;
+        x->registry.spent[w->digest[i]] = 0;
 }
 
 /* The answer to decoded sets, and their effect.  *ordered false: nothing was done. */
@@ -310,10 +310,10 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
     return st;
 }
 
-/* Sets wait for the roll: no seed is opened before it is known which may be. */
+/* Sets wait for the registry: no seed is opened before it is known which may be. */
 static fre_rejection sets_rejected(const fre_tagging *x, fre_part part)
 {
-    if (!tagging_sums_are_due(x) || !tagging_roll_is_whole(&x->roll))
+    if (!tagging_sums_are_due(x) || !tagging_registry_is_whole(&x->registry))
         return FRE_REJECTED_PHASE;
     return tagging_part_rejected(&x->sets, part);
 }

@@ -60,7 +60,7 @@ bool wire_has_share(const fre_wire *w, fre_wire_type type)
     return type == FRE_WIRE_SHARE || w->c.one_shot;
 }
 
-bool fre_contribution_has_mark(const fre_wire *w, fre_wire_type type)
+bool fre_contribution_has_seed(const fre_wire *w, fre_wire_type type)
 {
     return wire_has_share(w, type);
 }

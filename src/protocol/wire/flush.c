@@ -1,4 +1,4 @@
-/* flush.c - what the relay hands over: what it collected, and the roll of its marks. */
+/* flush.c - what the relay hands over: what it collected, and the registry of its digests. */
 #include "wire_private.h"
 
 /* ---- flush ------------------------------------------------------------------------------------- */
@@ -65,48 +65,49 @@ fre_status fre_flush_decode(fre_flush *out, const fre_wire *w, fre_bytes in, fre
     return st;
 }
 
-/* ---- roll ------------------------------------------------------------------------------------- */
+/* ---- registry ------------------------------------------------------------------------------------- */
 
-_Static_assert(sizeof(fre_mark) == 16, "marks are read in place");
+_Static_assert(sizeof(fre_seed_digest) == 16, "digests are read in place");
 
-static bool marks_ascend(const fre_mark *mark, uint32_t n)
+static bool marks_ascend(const fre_seed_digest *digest, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++)
-        if (memcmp(mark[i - 1].b, mark[i].b, sizeof mark[i].b) >= 0)
+        if (memcmp(digest[i - 1].b, digest[i].b, sizeof digest[i].b) >= 0)
             return false;
     return true;
 }
 
-fre_status fre_roll_encode(fre_buf *out, const fre_wire *w, const fre_roll *m,
-                           const fre_sign_sk *sk)
+fre_status fre_registry_encode(fre_buf *out, const fre_wire *w, const fre_registry *m,
+                               const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
 
-    if (!w || !m || (m->n > 0 && !m->mark) || !marks_ascend(m->mark, m->n))
+    if (!w || !m || (m->n > 0 && !m->digest) || !marks_ascend(m->digest, m->n))
         return FRE_E_ARG;
-    wire_put_head(&o, w, FRE_WIRE_ROLL);
+    wire_put_head(&o, w, FRE_WIRE_REGISTRY);
     wire_put_part(&o, m->part);
     wire_put_uint(&o, m->n, 4);
-    wire_put(&o, m->mark, m->n * sizeof *m->mark);
-    return wire_close_signed(&o, FRE_WIRE_ROLL, sk);
+    wire_put(&o, m->digest, m->n * sizeof *m->digest);
+    return wire_close_signed(&o, FRE_WIRE_REGISTRY, sk);
 }
 
-fre_status fre_roll_decode(fre_roll *out, const fre_wire *w, fre_bytes in, fre_err *err)
+fre_status fre_registry_decode(fre_registry *out, const fre_wire *w, fre_bytes in, fre_err *err)
 {
-    fre_roll m;
+    fre_registry m;
     wire_in body;
     fre_status st;
 
     if (!out || !w)
         return FRE_E_ARG;
-    st = wire_begin_signed(&body, w, FRE_WIRE_ROLL, &w->c.relay_sign, in, err);
+    st = wire_begin_signed(&body, w, FRE_WIRE_REGISTRY, &w->c.relay_sign, in, err);
     if (st != FRE_OK)
         return st;
     m.part = wire_part(&body);
-    m.n = (uint32_t)wire_uint(&body, 4, "marks");
-    m.mark = (const fre_mark *)wire_items(&body, m.n, sizeof *m.mark, "marks").p; /* bytes only */
-    wire_require(&body, body.bad || marks_ascend(m.mark, m.n), "marks");
-    st = wire_end(&body, wire_name(FRE_WIRE_ROLL), err);
+    m.n = (uint32_t)wire_uint(&body, 4, "digests");
+    m.digest = (const fre_seed_digest *)wire_items(&body, m.n, sizeof *m.digest, "digests")
+                   .p; /* bytes only */
+    wire_require(&body, body.bad || marks_ascend(m.digest, m.n), "digests");
+    st = wire_end(&body, wire_name(FRE_WIRE_REGISTRY), err);
     if (st == FRE_OK)
         *out = m;
     return st;

@@ -22,7 +22,7 @@ static const struct {
     [FRE_WIRE_REJECTION] = {"rejection", NULL, false},
     [FRE_WIRE_RECEIPT] = {"receipt", NULL, false},
     [FRE_WIRE_COLLECTION] = {"collection", NULL, false},
-    [FRE_WIRE_ROLL] = {"roll", "fre/roll/v1", true},
+    [FRE_WIRE_REGISTRY] = {"registry", "fre/roll/v1", true},
 };
 #define TYPES (sizeof types / sizeof types[0])
 

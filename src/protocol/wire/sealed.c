@@ -13,7 +13,7 @@
 static const char *const report_label = "fre/report/v1";
 static const char *const share_label = "fre/share/v1";
 static const char *const seed_label = "fre/seed/v1";
-static const char *const mark_label = "fre/mark/v1";
+static const char *const digest_label = "fre/mark/v1";
 
 static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char *label,
                            const fre_tag *tag, const fre_report_id *id)
@@ -82,7 +82,7 @@ fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w, const fre_hpke_
                               wire_view(NULL, 0), wire_view(sealed->b, sizeof sealed->b));
 }
 
-void fre_mark_seed(fre_mark *out, const fre_wire *w, const fre_sealed_seed *seed)
+void fre_seed_digest_of(fre_seed_digest *out, const fre_wire *w, const fre_sealed_seed *seed)
 {
     uint8_t info[INFO_MAX], hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state h;
@@ -90,7 +90,7 @@ void fre_mark_seed(fre_mark *out, const fre_wire *w, const fre_sealed_seed *seed
 
     if (!out || !w || !seed)
         return;
-    first = make_info(info, w, mark_label, NULL, NULL);
+    first = make_info(info, w, digest_label, NULL, NULL);
     (void)crypto_hash_sha256_init(&h);
     (void)crypto_hash_sha256_update(&h, first.p, first.n);
     (void)crypto_hash_sha256_update(&h, seed->b, sizeof seed->b);
@@ -137,13 +137,14 @@ static void write_plain(uint8_t *p, size_t n, const fre_wire *w, fre_wire_type t
 }
 
 /* Of whatever stands where a seed stands, random bytes included. */
-static void mark_plain(fre_mark *out, const fre_wire *w, fre_wire_type type, const uint8_t *plain)
+static void digest_plain(fre_seed_digest *out, const fre_wire *w, fre_wire_type type,
+                         const uint8_t *plain)
 {
     fre_sealed_seed seed;
     const size_t at = sizeof(fre_report_id) + sizeof(fre_tag) + (type == FRE_WIRE_SHARE ? 1 : 0);
 
     memcpy(seed.b, plain + at, sizeof seed.b);
-    fre_mark_seed(out, w, &seed);
+    fre_seed_digest_of(out, w, &seed);
 }
 
 /* Where there is a packed share, nothing is asked about null. */
@@ -159,7 +160,7 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                       fre_rng *r)
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *plain = NULL, *sealed = NULL;
-    fre_mark mark;
+    fre_seed_digest digest;
     size_t n;
     wire_out o = wire_open(out);
 
@@ -184,8 +185,8 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                           ephemeral));
     wire_put(&o, head, sizeof head);
     if (wire_has_share(w, type)) {
-        mark_plain(&mark, w, type, plain);
-        wire_put(&o, mark.b, sizeof mark.b);
+        digest_plain(&digest, w, type, plain);
+        wire_put(&o, digest.b, sizeof digest.b);
     }
     if (o.st == FRE_OK)
         wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
@@ -211,10 +212,10 @@ fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w, fre_wire_type 
     return st;
 }
 
-fre_status fre_contribution_split(fre_bytes *sealed, fre_mark *mark, const fre_wire *w,
+fre_status fre_contribution_split(fre_bytes *sealed, fre_seed_digest *digest, const fre_wire *w,
                                   fre_wire_type type, fre_bytes in, fre_err *err)
 {
-    fre_mark m = {{0}};
+    fre_seed_digest m = {{0}};
     const uint8_t *p;
     size_t n;
     wire_in body;
@@ -228,14 +229,14 @@ fre_status fre_contribution_split(fre_bytes *sealed, fre_mark *mark, const fre_w
     if ((st = wire_begin(&body, w, type, in, err)) != FRE_OK)
         return st;
     if (wire_has_share(w, type))
-        wire_copy(&body, m.b, sizeof m.b, "mark");
+        wire_copy(&body, m.b, sizeof m.b, "digest");
     p = wire_take(&body, n, "sealed");
     st = wire_end(&body, wire_name(type), err);
     if (st != FRE_OK)
         return st;
     *sealed = wire_view(p, n);
-    if (mark)
-        *mark = m;
+    if (digest)
+        *digest = m;
     return FRE_OK;
 }
 

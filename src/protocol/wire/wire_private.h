@@ -25,7 +25,7 @@ void wire_copy(wire_in *in, void *out, size_t n, const char *field);
 uint64_t wire_uint(wire_in *in, unsigned bytes, const char *field);
 /* n items of `each` bytes, without overflow. */
 fre_bytes wire_items(wire_in *in, uint32_t n, size_t each, const char *field);
-/* Marks the field unless ok. */
+/* Notes the field unless ok. */
 void wire_require(wire_in *in, bool ok, const char *field);
 /* FRE_OK if all was well and nothing is left; else FRE_E_DATA with a sentence. */
 FRE_MUST_CHECK fre_status wire_end(const wire_in *in, const char *message, fre_err *err);

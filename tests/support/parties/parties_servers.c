@@ -245,35 +245,35 @@ void flush_encode(const world *w, fre_buf *out, const queue *q, fre_wire_type ty
     fre_buf_wipe(&sealed);
 }
 
-static int mark_order(const void *a, const void *b)
+static int digest_order(const void *a, const void *b)
 {
-    return memcmp(a, b, sizeof(fre_mark));
+    return memcmp(a, b, sizeof(fre_seed_digest));
 }
 
-void roll_encode(const world *w, fre_buf *out, fre_mark *mark, size_t n, fre_part part)
+void registry_encode(const world *w, fre_buf *out, fre_seed_digest *digest, size_t n, fre_part part)
 {
-    fre_roll m = {.part = part};
+    fre_registry m = {.part = part};
     size_t from, to, different = 0;
 
     if (n > 0)
-        qsort(mark, n, sizeof *mark, mark_order);
+        qsort(digest, n, sizeof *digest, digest_order);
     for (size_t i = 0; i < n; i++)
-        if (i == 0 || mark_order(&mark[i], &mark[different - 1]) != 0)
-            mark[different++] = mark[i];
+        if (i == 0 || digest_order(&digest[i], &digest[different - 1]) != 0)
+            digest[different++] = digest[i];
     from = different * part.index / part.count;
     to = different * (part.index + 1) / part.count;
     m.n = (uint32_t)(to - from);
-    m.mark = mark + from;
-    must(fre_roll_encode(out, &w->s.w, &m, &w->s.relay_sk) == FRE_OK);
+    m.digest = digest + from;
+    must(fre_registry_encode(out, &w->s.w, &m, &w->s.relay_sk) == FRE_OK);
 }
 
-size_t queue_marks(const world *w, fre_mark *mark, const queue *q, fre_wire_type type)
+size_t queue_digests(const world *w, fre_seed_digest *digest, const queue *q, fre_wire_type type)
 {
     fre_bytes sealed;
 
     for (size_t i = 0; i < q->n; i++)
-        must(fre_contribution_split(&sealed, &mark[i], &w->s.w, type, parties_buf_view(&q->item[i]),
-                                    NULL) == FRE_OK);
+        must(fre_contribution_split(&sealed, &digest[i], &w->s.w, type,
+                                    parties_buf_view(&q->item[i]), NULL) == FRE_OK);
     return q->n;
 }
 
@@ -309,22 +309,22 @@ fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64_t now)
     return why;
 }
 
-void tell_roll(world *w, int64_t now)
+void tell_registry(world *w, int64_t now)
 {
     const bool once = w->s.w.c.one_shot;
-    fre_mark mark[sizeof w->shares.item / sizeof *w->shares.item];
-    const size_t n = queue_marks(w, mark, once ? &w->reports : &w->shares,
-                                 once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
+    fre_seed_digest digest[sizeof w->shares.item / sizeof *w->shares.item];
+    const size_t n = queue_digests(w, digest, once ? &w->reports : &w->shares,
+                                   once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
 
     for (uint32_t i = 0; i < 2; i++) {
         fre_buf m;
 
         fre_buf_init(&m, SAMPLE_MAX);
-        roll_encode(w, &m, mark, n, (fre_part){i, 2});
+        registry_encode(w, &m, digest, n, (fre_part){i, 2});
         must(to_tag(w, NULL, parties_buf_view(&m), now) == FRE_NOT_REJECTED);
         fre_buf_wipe(&m);
     }
-    w->rolled = true;
+    w->registered = true;
 }
 
 void flush(world *w, fre_wire_type type, uint32_t parts, int64_t now)
@@ -419,8 +419,8 @@ void pump_syn(world *w, int64_t now, bool lose)
 
             fre_buf_wipe(&reply);
             if (o.item[i].to == FRE_ROLE_TAG) {
-                if (o.item[i].message.p[1] == FRE_WIRE_SETS && !w->rolled)
-                    tell_roll(w, now);
+                if (o.item[i].message.p[1] == FRE_WIRE_SETS && !w->registered)
+                    tell_registry(w, now);
                 (void)to_tag(w, &reply, parties_buf_view(&o.item[i].message), now);
                 answer = parties_buf_view(&reply);
                 if (lose && !lost)

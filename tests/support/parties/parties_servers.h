@@ -30,9 +30,9 @@ typedef struct world {
     queue reports, shares;
     fre_buf closed;
     fre_buf list, release;
-    bool rolled;   /* S_tag has the relay's roll */
-    bool restart;  /* both servers after every call */
-    bool key_kept; /* of S_tag, over restarts */
+    bool registered; /* S_tag has the relay's registry */
+    bool restart;    /* both servers after every call */
+    bool key_kept;   /* of S_tag, over restarts */
     uint32_t cancels;
     fre_oprf_key oprf;
 } world;
@@ -71,14 +71,15 @@ void null_share(world *w);
 
 void flush_encode(const world *w, fre_buf *out, const queue *q, fre_wire_type type, fre_part part,
                   size_t from, size_t to);
-/* The relay's roll of n marks, which get sorted, each once: `part` of as many. */
-void roll_encode(const world *w, fre_buf *out, fre_mark *mark, size_t n, fre_part part);
-size_t queue_marks(const world *w, fre_mark *mark, const queue *q, fre_wire_type type);
+/* The relay's registry of n digests, which get sorted, each once: `part` of as many. */
+void registry_encode(const world *w, fre_buf *out, fre_seed_digest *digest, size_t n,
+                     fre_part part);
+size_t queue_digests(const world *w, fre_seed_digest *digest, const queue *q, fre_wire_type type);
 fre_rejection to_syn(world *w, fre_bytes in, int64_t now);
 /* A rejection or not; the answer is appended to reply where that is given. */
 fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64_t now);
-/* What S_tag needs before sets: the marks of all shares that are queued, in two parts. */
-void tell_roll(world *w, int64_t now);
+/* What S_tag needs before sets: the digests of all shares that are queued, in two parts. */
+void tell_registry(world *w, int64_t now);
 void flush(world *w, fre_wire_type type, uint32_t parts, int64_t now);
 void keep(fre_buf *out, const fre_buf *in);
 void receipt(fre_buf *out);

@@ -84,7 +84,7 @@ const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
     case FRE_WIRE_SUM:
         return &s->tag_sk;
     case FRE_WIRE_FLUSH:
-    case FRE_WIRE_ROLL:
+    case FRE_WIRE_REGISTRY:
         return &s->relay_sk;
     default:
         return &s->syn_sk;
@@ -94,7 +94,7 @@ const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
 bool sample_is_signed(fre_wire_type type)
 {
     return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
-           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_ROLL;
+           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_REGISTRY;
 }
 
 static const char *sample_label(fre_wire_type type)
@@ -104,7 +104,7 @@ static const char *sample_label(fre_wire_type type)
         [FRE_WIRE_LIST] = "fre/list/v1",         [FRE_WIRE_SETS] = "fre/sets/v1",
         [FRE_WIRE_ACCEPTED] = "fre/accepted/v1", [FRE_WIRE_OPEN] = "fre/open/v1",
         [FRE_WIRE_SUM] = "fre/sum/v1",           [FRE_WIRE_RELEASE] = "fre/release/v1",
-        [FRE_WIRE_CANCEL] = "fre/cancel/v1",     [FRE_WIRE_ROLL] = "fre/roll/v1"};
+        [FRE_WIRE_CANCEL] = "fre/cancel/v1",     [FRE_WIRE_REGISTRY] = "fre/roll/v1"};
 
     return labels[type];
 }
@@ -177,14 +177,14 @@ static void sample_flush(const sample *s, fre_buf *out)
     fre_buf_wipe(&closed);
 }
 
-static void sample_roll(const sample *s, fre_buf *out)
+static void sample_registry(const sample *s, fre_buf *out)
 {
-    fre_mark mark[3];
-    const fre_roll m = {.part = {1, 3}, .n = 3, .mark = mark};
+    fre_seed_digest digest[3];
+    const fre_registry m = {.part = {1, 3}, .n = 3, .digest = digest};
 
     for (uint32_t i = 0; i < 3; i++)
-        sample_fill(mark[i].b, sizeof mark[i].b, (uint8_t)(0x30 + 0x10 * i));
-    must(fre_roll_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
+        sample_fill(digest[i].b, sizeof digest[i].b, (uint8_t)(0x30 + 0x10 * i));
+    must(fre_registry_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
 }
 
 void sample_tags(fre_tag *tag, uint32_t n)
@@ -290,8 +290,8 @@ void sample_message(const sample *s, fre_wire_type type, fre_buf *out)
     case FRE_WIRE_FLUSH:
         sample_flush(s, out);
         break;
-    case FRE_WIRE_ROLL:
-        sample_roll(s, out);
+    case FRE_WIRE_REGISTRY:
+        sample_registry(s, out);
         break;
     case FRE_WIRE_LIST:
         sample_list(s, out);
@@ -365,12 +365,12 @@ static fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *out, fre_
     return st == FRE_OK ? fre_flush_encode(out, &s->w, &m, &s->relay_sk) : st;
 }
 
-static fre_status recode_roll(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+static fre_status recode_registry(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
-    fre_roll m;
-    fre_status st = fre_roll_decode(&m, &s->w, in, err);
+    fre_registry m;
+    fre_status st = fre_registry_decode(&m, &s->w, in, err);
 
-    return st == FRE_OK ? fre_roll_encode(out, &s->w, &m, &s->relay_sk) : st;
+    return st == FRE_OK ? fre_registry_encode(out, &s->w, &m, &s->relay_sk) : st;
 }
 
 static fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
@@ -529,4 +529,4 @@ sample_recoder *const sample_recoders[SAMPLE_TYPES] = {[FRE_WIRE_TAG_REQUEST] = 
                                                        [FRE_WIRE_REJECTION] = recode_rejection,
                                                        [FRE_WIRE_RECEIPT] = recode_receipt,
                                                        [FRE_WIRE_COLLECTION] = recode_collection,
-                                                       [FRE_WIRE_ROLL] = recode_roll};
+                                                       [FRE_WIRE_REGISTRY] = recode_registry};

@@ -63,17 +63,17 @@ static void attack_begin(attack *a, uint32_t count)
 /* The first `carried` of these shares came through the relay. */
 static void carry(attack *a, uint32_t carried)
 {
-    fre_mark mark[MEMBERS];
+    fre_seed_digest digest[MEMBERS];
     fre_buf m;
 
     for (uint32_t k = 0; k < carried; k++)
-        fre_mark_seed(&mark[k], &a->w->s.w, &a->member[k].seed);
+        fre_seed_digest_of(&digest[k], &a->w->s.w, &a->member[k].seed);
     fre_buf_init(&m, SAMPLE_MAX);
-    roll_encode(a->w, &m, mark, carried, (fre_part){0, 1});
+    registry_encode(a->w, &m, digest, carried, (fre_part){0, 1});
     assert_int_equal(to_tag(a->w, NULL, parties_buf_view(&m), a->w->s.w.c.shares_close),
                      FRE_NOT_REJECTED);
     fre_buf_wipe(&m);
-    a->w->rolled = true;
+    a->w->registered = true;
 }
 
 static fre_rejection ask_sets(attack *a, uint32_t n)
@@ -82,7 +82,7 @@ static fre_rejection ask_sets(attack *a, uint32_t n)
     fre_rejection why;
     fre_buf m;
 
-    if (!a->w->rolled)
+    if (!a->w->registered)
         carry(a, n);
     fre_buf_init(&m, SAMPLE_MAX);
     assert_int_equal(fre_sets_encode(&m, &a->w->s.w, (fre_part){0, 1}, &set, 1, &a->w->s.syn_sk),
@@ -562,21 +562,21 @@ static void test_made_up_members(void **state)
     }
 }
 
-/* Nor does a roll of its own making help, or none. */
-static void test_made_up_rolls(void **state)
+/* Nor does a registry of its own making help, or none. */
+static void test_made_up_registries(void **state)
 {
     attack a;
-    fre_mark mark[1] = {{{1}}};
-    const fre_roll roll = {.part = {0, 1}, .n = 1, .mark = mark};
+    fre_seed_digest digest[1] = {{{1}}};
+    const fre_registry registry = {.part = {0, 1}, .n = 1, .digest = digest};
     uint32_t sum[DIM];
     fre_buf m;
 
     (void)state;
     attack_begin(&a, 5);
     fre_buf_init(&m, SAMPLE_MAX);
-    assert_int_equal(fre_roll_encode(&m, &a.w->s.w, &roll, &a.w->s.syn_sk), FRE_OK);
+    assert_int_equal(fre_registry_encode(&m, &a.w->s.w, &registry, &a.w->s.syn_sk), FRE_OK);
     assert_int_equal(to_tag(a.w, NULL, parties_buf_view(&m), 3000), FRE_REJECTED_UNAUTHENTIC);
-    a.w->rolled = true;
+    a.w->registered = true;
     assert_int_equal(ask_sets(&a, 5), FRE_REJECTED_PHASE);
     assert_false(ask_sum(&a, sum, (fre_part){0, 1}, 0, 5));
     fre_buf_wipe(&m);
@@ -644,7 +644,7 @@ int main(void)
         cmocka_unit_test(test_a_message_of_somebody_else),
         cmocka_unit_test(test_clocks),
         cmocka_unit_test(test_made_up_members),
-        cmocka_unit_test(test_made_up_rolls),
+        cmocka_unit_test(test_made_up_registries),
         cmocka_unit_test(test_a_count_that_is_too_high),
         cmocka_unit_test(test_limit_an_old_state_of_s_tag),
     };

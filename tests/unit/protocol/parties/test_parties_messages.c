@@ -113,7 +113,7 @@ typedef void refuser(net *n, unsigned way, fre_bytes m);
 /* The message, spoilt in every way that its receiver can see. */
 static void spoilt(net *n, unsigned way, fre_wire_type type, fre_buf *m, refuser *refuses)
 {
-    const bool has_id = type < FRE_WIRE_REJECTION || type == FRE_WIRE_ROLL;
+    const bool has_id = type < FRE_WIRE_REJECTION || type == FRE_WIRE_REGISTRY;
     const size_t whole = m->n;
 
     for (size_t cut = 0; cut < 3 && cut <= whole; cut++)
@@ -163,7 +163,7 @@ static void tell_time(net *n)
 static void probe_relay(net *n, fre_stage stage)
 {
     tell_time(n);
-    for (unsigned type = FRE_WIRE_TAG_REQUEST; type <= FRE_WIRE_ROLL; type++) {
+    for (unsigned type = FRE_WIRE_TAG_REQUEST; type <= FRE_WIRE_REGISTRY; type++) {
         fre_buf m;
 
         genuine(n, (fre_wire_type)type, &m);
@@ -234,7 +234,7 @@ static void client_refuses(net *n, unsigned cookie_kind, fre_bytes m)
 
 static void probe_client(net *n)
 {
-    for (unsigned type = FRE_WIRE_TAG_REQUEST; type <= FRE_WIRE_ROLL; type++) {
+    for (unsigned type = FRE_WIRE_TAG_REQUEST; type <= FRE_WIRE_REGISTRY; type++) {
         fre_buf m;
 
         genuine(n, (fre_wire_type)type, &m);

@@ -11,7 +11,7 @@
 
 #define BATCH 4u
 #define CLIENTS 40u
-#define MARKS 128u
+#define DIGESTS 128u
 
 typedef struct world {
     sample s;
@@ -19,8 +19,8 @@ typedef struct world {
     fre_rng rng;
     fre_outbox out;
     fre_buf reply, message, closed, list;
-    fre_mark mark[MARKS]; /* of the roll, as far as S_tag has it */
-    uint32_t marks, roll_parts;
+    fre_seed_digest digest[DIGESTS]; /* of the registry, as far as S_tag has it */
+    uint32_t digests, registry_parts;
 } world;
 
 static fre_bytes name_of(const uint32_t *i)
@@ -34,7 +34,7 @@ static void set_up_as(world *w, const fre_collection *c, const fre_relay_opts *o
     fre_err err = {.text = ""};
 
     w->relay = NULL;
-    w->marks = w->roll_parts = 0;
+    w->digests = w->registry_parts = 0;
     small_init_from(&w->s, c);
     small_rng(&w->rng, seed);
     fre_outbox_init(&w->out);
@@ -148,19 +148,19 @@ static void fill(world *w, uint32_t clients)
         submit(w, i, make(w, FRE_WIRE_REPORT, i), 1500, FRE_NOT_REJECTED);
 }
 
-/* A part of the roll, which follows what was there; it is receipted. */
-static void take_roll(world *w, const fre_outbox_item *item, int64_t now)
+/* A part of the registry, which follows what was there; it is receipted. */
+static void take_registry(world *w, const fre_outbox_item *item, int64_t now)
 {
-    fre_roll m;
+    fre_registry m;
 
-    assert_int_equal(fre_roll_decode(&m, &w->s.w, sample_view(&item->message), NULL), FRE_OK);
-    assert_int_equal(m.part.index, w->roll_parts++);
+    assert_int_equal(fre_registry_decode(&m, &w->s.w, sample_view(&item->message), NULL), FRE_OK);
+    assert_int_equal(m.part.index, w->registry_parts++);
     for (uint32_t i = 0; i < m.n; i++) {
-        assert_true(w->marks < MARKS);
-        w->mark[w->marks++] = m.mark[i];
-        if (w->marks > 1)
-            assert_true(memcmp(&w->mark[w->marks - 2], &w->mark[w->marks - 1], sizeof m.mark[i]) <
-                        0);
+        assert_true(w->digests < DIGESTS);
+        w->digest[w->digests++] = m.digest[i];
+        if (w->digests > 1)
+            assert_true(memcmp(&w->digest[w->digests - 2], &w->digest[w->digests - 1],
+                               sizeof m.digest[i]) < 0);
     }
     assert_int_equal(fre_relay_answered(w->relay, item->cookie, receipt(), now), FRE_OK);
 }
@@ -175,7 +175,7 @@ static uint32_t flushed(world *w, fre_wire_type type, int64_t now, uint32_t *whi
     while (tick(w, now) > 0)
         for (size_t i = 0; i < w->out.n; i++) {
             if (w->out.item[i].to == FRE_ROLE_TAG) {
-                take_roll(w, &w->out.item[i], now);
+                take_registry(w, &w->out.item[i], now);
                 continue;
             }
             const size_t each = fre_wire_sealed_bytes(&w->s.w, type);
@@ -605,21 +605,21 @@ static void test_shares_by_phase(void **state)
     tear_down(&w);
 }
 
-static bool marked(const world *w, const fre_mark *mark)
+static bool registered(const world *w, const fre_seed_digest *digest)
 {
-    for (uint32_t i = 0; i < w->marks; i++)
-        if (memcmp(w->mark[i].b, mark->b, sizeof mark->b) == 0)
+    for (uint32_t i = 0; i < w->digests; i++)
+        if (memcmp(w->digest[i].b, digest->b, sizeof digest->b) == 0)
             return true;
     return false;
 }
 
-/* S_tag gets the marks of exactly the shares that were taken, each once, in no order of theirs, and
+/* S_tag gets the digests of exactly the shares that were taken, each once, in no order of theirs, and
  * over restarts the same. */
-static void test_roll_of_what_was_taken(void **state)
+static void test_registry_of_what_was_taken(void **state)
 {
-    fre_relay_opts opts = {.batch_min = BATCH, .part_max = 1}; /* parts of 64 marks */
-    uint32_t which[MARKS];
-    fre_mark taken[70], refused;
+    fre_relay_opts opts = {.batch_min = BATCH, .part_max = 1}; /* parts of 64 digests */
+    uint32_t which[DIGESTS];
+    fre_seed_digest taken[70], refused;
     fre_bytes sealed;
     fre_collection c;
     world w;
@@ -639,23 +639,23 @@ static void test_roll_of_what_was_taken(void **state)
         if (i % 20 == 0)
             reload(&w);
     }
-    /* One mark of two messages is one. */
+    /* One digest of two messages is one. */
     sealed = make(&w, FRE_WIRE_SHARE, 70);
     assert_int_equal(
         fre_contribution_split(&sealed, &refused, &w.s.w, FRE_WIRE_SHARE, sealed, NULL), FRE_OK);
     submit(&w, 0, sample_view(&w.message), 2500, FRE_REJECTED_REPLAYED);
-    assert_int_equal(flushed(&w, FRE_WIRE_SHARE, 3000, which, MARKS), 70);
-    assert_int_equal(w.roll_parts, 2);
-    assert_int_equal(w.marks, 70);
+    assert_int_equal(flushed(&w, FRE_WIRE_SHARE, 3000, which, DIGESTS), 70);
+    assert_int_equal(w.registry_parts, 2);
+    assert_int_equal(w.digests, 70);
     for (uint32_t i = 0; i < 70; i++)
-        assert_true(marked(&w, &taken[i]));
-    assert_false(marked(&w, &refused));
-    assert_null(w.relay->roll.mark); /* nor does the relay keep them */
+        assert_true(registered(&w, &taken[i]));
+    assert_false(registered(&w, &refused));
+    assert_null(w.relay->registry.digest); /* nor does the relay keep them */
     tear_down(&w);
 }
 
-/* A mark that somebody repeats is in the roll once. */
-static void test_a_mark_twice(void **state)
+/* A digest that somebody repeats is in the registry once. */
+static void test_a_digest_twice(void **state)
 {
     uint32_t which[CLIENTS];
     uint8_t other[4096];
@@ -669,13 +669,13 @@ static void test_a_mark_twice(void **state)
 
         if (i == 0)
             memcpy(other, m.p, m.n);
-        if (i == 1) /* its own content under the mark of the first one */
+        if (i == 1) /* its own content under the digest of the first one */
             memcpy(w.message.p + FRE_WIRE_HEAD_BYTES, other + FRE_WIRE_HEAD_BYTES,
-                   sizeof(fre_mark));
+                   sizeof(fre_seed_digest));
         submit(&w, i, m, 2500, FRE_NOT_REJECTED);
     }
     assert_int_equal(flushed(&w, FRE_WIRE_SHARE, 3000, which, CLIENTS), 6);
-    assert_int_equal(w.marks, 5);
+    assert_int_equal(w.digests, 5);
     tear_down(&w);
 }
 
@@ -880,8 +880,8 @@ int main(void)
         cmocka_unit_test(test_shuffle_is_uniform),
         cmocka_unit_test(test_flush_is_repeated),
         cmocka_unit_test(test_shares_by_phase),
-        cmocka_unit_test(test_roll_of_what_was_taken),
-        cmocka_unit_test(test_a_mark_twice),
+        cmocka_unit_test(test_registry_of_what_was_taken),
+        cmocka_unit_test(test_a_digest_twice),
         cmocka_unit_test(test_memory_goes_with_the_flush),
         cmocka_unit_test(test_too_few_shares),
         cmocka_unit_test(test_release_is_shown_whole),

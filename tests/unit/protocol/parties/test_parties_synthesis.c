@@ -640,7 +640,7 @@ static world *ready_for_sets(uint64_t *cookie, fre_sets *all, fre_buf *m)
 
     share_all(w, 0, 10);
     flush(w, FRE_WIRE_SHARE, 1, 3000);
-    tell_roll(w, 3000);
+    tell_registry(w, 3000);
     *cookie = waiting(w, m);
     assert_int_equal(fre_sets_decode(all, &w->s.w, parties_buf_view(m), NULL), FRE_OK);
     return w;
@@ -768,7 +768,7 @@ static void sums_that_disagree(uint32_t kind)
     close_and_count(w);
     share_all(w, 0, 11);
     flush(w, FRE_WIRE_SHARE, 1, 3000);
-    tell_roll(w, 3000);
+    tell_registry(w, 3000);
     cookie = waiting(w, &m);
     fre_buf_init(&reply, SAMPLE_MAX);
     assert_int_equal(to_tag(w, &reply, parties_buf_view(&m), 3001), FRE_NOT_REJECTED);
@@ -1032,7 +1032,7 @@ static void test_every_message_in_every_phase(void **state)
         }
         if (step <= 2)
             assert_int_equal(fre_wire_set_share_bits(&w->s.w, 20), FRE_OK);
-        for (unsigned type = 1; type <= FRE_WIRE_ROLL; type++) {
+        for (unsigned type = 1; type <= FRE_WIRE_REGISTRY; type++) {
             fre_rejection want = FRE_REJECTED_MALFORMED;
             fre_buf m;
 

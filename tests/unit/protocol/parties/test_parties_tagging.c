@@ -702,19 +702,19 @@ static void summing_begin(summing *s)
         }
 }
 
-/* The relay's roll of the first `members` of each tag; part of as many. */
-static fre_rejection send_roll(summing *s, fre_part part, uint32_t members, int64_t now)
+/* The relay's registry of the first `members` of each tag; part of as many. */
+static fre_rejection send_registry(summing *s, fre_part part, uint32_t members, int64_t now)
 {
-    fre_mark mark[24];
+    fre_seed_digest digest[24];
     size_t n = 0;
     fre_rejection why;
     fre_buf m;
 
     for (uint32_t t = 0; t < 3; t++)
         for (uint32_t k = 0; k < members; k++)
-            fre_mark_seed(&mark[n++], &s->w->s.w, &s->member[t][k].seed);
+            fre_seed_digest_of(&digest[n++], &s->w->s.w, &s->member[t][k].seed);
     fre_buf_init(&m, SAMPLE_MAX);
-    roll_encode(s->w, &m, mark, n, part);
+    registry_encode(s->w, &m, digest, n, part);
     why = to_tag(s->w, NULL, parties_buf_view(&m), now);
     fre_buf_wipe(&m);
     return why;
@@ -726,9 +726,9 @@ static fre_rejection send_sets(summing *s, fre_buf *reply, fre_part part, const 
     fre_rejection why;
     fre_buf m;
 
-    if (!s->w->rolled)
-        assert_int_equal(send_roll(s, (fre_part){0, 1}, 8, 3000), FRE_NOT_REJECTED);
-    s->w->rolled = true;
+    if (!s->w->registered)
+        assert_int_equal(send_registry(s, (fre_part){0, 1}, 8, 3000), FRE_NOT_REJECTED);
+    s->w->registered = true;
     fre_buf_init(&m, SAMPLE_MAX);
     fre_buf_init(reply, SAMPLE_MAX);
     assert_int_equal(fre_sets_encode(&m, &s->w->s.w, part, set, n, &s->w->s.syn_sk), FRE_OK);
@@ -967,8 +967,8 @@ static void test_only_what_the_relay_carried(void **state)
 
         summing_begin(&s);
         s.w->restart = carried % 2 == 1;
-        s.w->rolled = true;
-        assert_int_equal(send_roll(&s, (fre_part){0, 1}, carried, 3000), FRE_NOT_REJECTED);
+        s.w->registered = true;
+        assert_int_equal(send_registry(&s, (fre_part){0, 1}, carried, 3000), FRE_NOT_REJECTED);
         set = (fre_set){.tag = s.tag[0], .n = 4, .member = s.member[0]};
         assert_int_equal(send_sets(&s, &reply, (fre_part){0, 2}, &set, 1), FRE_NOT_REJECTED);
         assert_int_equal(accepted(&s, &reply, 0), carried < 4 ? carried : 4);
@@ -985,73 +985,73 @@ static void test_only_what_the_relay_carried(void **state)
         assert_int_equal(send_open(&s, &reply, (fre_part){0, 1}, 0, 0, 4), FRE_NOT_REJECTED);
         assert_int_equal(sums_in(&s, &reply), carried >= 4);
         fre_buf_wipe(&reply);
-        assert_int_equal(s.w->tag->roll.n, 0); /* nothing is left of it */
+        assert_int_equal(s.w->tag->registry.n, 0); /* nothing is left of it */
         world_free(s.w);
     }
 }
 
-static void roll_is_refused(summing *s, fre_part part, const fre_mark *mark, uint32_t n,
-                            fre_rejection want)
+static void registry_is_refused(summing *s, fre_part part, const fre_seed_digest *digest,
+                                uint32_t n, fre_rejection want)
 {
-    const fre_roll roll = {.part = part, .n = n, .mark = mark};
+    const fre_registry registry = {.part = part, .n = n, .digest = digest};
     fre_buf m;
 
     fre_buf_init(&m, SAMPLE_MAX);
-    assert_int_equal(fre_roll_encode(&m, &s->w->s.w, &roll, &s->w->s.relay_sk), FRE_OK);
+    assert_int_equal(fre_registry_encode(&m, &s->w->s.w, &registry, &s->w->s.relay_sk), FRE_OK);
     assert_int_equal(to_tag(s->w, NULL, parties_buf_view(&m), 3000), want);
     fre_buf_wipe(&m);
 }
 
-/* Parts in their order, marks ascending over all of them, no more than there can be. */
+/* Parts in their order, digests ascending over all of them, no more than there can be. */
 static void test_rolls_in_order(void **state)
 {
-    const fre_mark mark[4] = {{{1}}, {{2}}, {{3}}, {{4}}};
+    const fre_seed_digest digest[4] = {{{1}}, {{2}}, {{3}}, {{4}}};
     summing s;
 
     (void)state;
     summing_begin(&s);
-    assert_int_equal(send_roll(&s, (fre_part){0, 3}, 2, 2999), FRE_REJECTED_PHASE);
-    roll_is_refused(&s, (fre_part){1, 3}, mark, 1, FRE_REJECTED_PHASE);
-    roll_is_refused(&s, (fre_part){0, 3}, mark + 1, 1, FRE_NOT_REJECTED);
+    assert_int_equal(send_registry(&s, (fre_part){0, 3}, 2, 2999), FRE_REJECTED_PHASE);
+    registry_is_refused(&s, (fre_part){1, 3}, digest, 1, FRE_REJECTED_PHASE);
+    registry_is_refused(&s, (fre_part){0, 3}, digest + 1, 1, FRE_NOT_REJECTED);
     s.w->restart = true;
-    roll_is_refused(&s, (fre_part){0, 3}, mark + 1, 1, FRE_NOT_REJECTED); /* the same again */
-    roll_is_refused(&s, (fre_part){0, 3}, mark + 2, 1, FRE_REJECTED_REPLAYED);
-    roll_is_refused(&s, (fre_part){1, 2}, mark + 2, 1, FRE_REJECTED_DISAGREES);
-    roll_is_refused(&s, (fre_part){1, 3}, mark, 2, FRE_REJECTED_DISAGREES);
-    roll_is_refused(&s, (fre_part){1, 3}, mark + 1, 1, FRE_REJECTED_DISAGREES);
-    roll_is_refused(&s, (fre_part){1, 3}, NULL, 0, FRE_NOT_REJECTED);
-    roll_is_refused(&s, (fre_part){2, 3}, mark + 1, 2, FRE_REJECTED_DISAGREES);
-    roll_is_refused(&s, (fre_part){2, 3}, mark + 2, 2, FRE_NOT_REJECTED);
-    assert_int_equal(s.w->tag->roll.n, 3);
-    roll_is_refused(&s, (fre_part){2, 3}, mark + 3, 1, FRE_REJECTED_REPLAYED);
+    registry_is_refused(&s, (fre_part){0, 3}, digest + 1, 1, FRE_NOT_REJECTED); /* the same again */
+    registry_is_refused(&s, (fre_part){0, 3}, digest + 2, 1, FRE_REJECTED_REPLAYED);
+    registry_is_refused(&s, (fre_part){1, 2}, digest + 2, 1, FRE_REJECTED_DISAGREES);
+    registry_is_refused(&s, (fre_part){1, 3}, digest, 2, FRE_REJECTED_DISAGREES);
+    registry_is_refused(&s, (fre_part){1, 3}, digest + 1, 1, FRE_REJECTED_DISAGREES);
+    registry_is_refused(&s, (fre_part){1, 3}, NULL, 0, FRE_NOT_REJECTED);
+    registry_is_refused(&s, (fre_part){2, 3}, digest + 1, 2, FRE_REJECTED_DISAGREES);
+    registry_is_refused(&s, (fre_part){2, 3}, digest + 2, 2, FRE_NOT_REJECTED);
+    assert_int_equal(s.w->tag->registry.n, 3);
+    registry_is_refused(&s, (fre_part){2, 3}, digest + 3, 1, FRE_REJECTED_REPLAYED);
     world_free(s.w);
 }
 
-static void test_more_marks_than_there_can_be(void **state)
+static void test_more_digests_than_there_can_be(void **state)
 {
     summing s;
-    fre_mark *mark;
+    fre_seed_digest *digest;
     uint32_t n;
 
     (void)state;
     summing_begin(&s);
     n = (uint32_t)parties_reports_max(&s.w->s.w.c) + 1;
-    mark = calloc(n, sizeof *mark);
-    assert_non_null(mark);
+    digest = calloc(n, sizeof *digest);
+    assert_non_null(digest);
     for (uint32_t i = 0; i < n; i++)
         for (unsigned j = 0; j < 4; j++)
-            mark[i].b[j] = (uint8_t)(i >> (24 - 8 * j));
+            digest[i].b[j] = (uint8_t)(i >> (24 - 8 * j));
     {
-        const fre_roll roll = {.part = {0, 1}, .n = n, .mark = mark};
+        const fre_registry registry = {.part = {0, 1}, .n = n, .digest = digest};
         fre_buf m;
 
         fre_buf_init(&m, FRE_WIRE_MESSAGE_MAX);
-        assert_int_equal(fre_roll_encode(&m, &s.w->s.w, &roll, &s.w->s.relay_sk), FRE_OK);
+        assert_int_equal(fre_registry_encode(&m, &s.w->s.w, &registry, &s.w->s.relay_sk), FRE_OK);
         assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), 3000), FRE_REJECTED_SIZE);
         fre_buf_wipe(&m);
     }
-    assert_int_equal(s.w->tag->roll.n, 0);
-    free(mark);
+    assert_int_equal(s.w->tag->registry.n, 0);
+    free(digest);
     world_free(s.w);
 }
 
@@ -1068,11 +1068,11 @@ static void test_sets_before_their_time(void **state)
     assert_int_equal(fre_sets_encode(&m, &s.w->s.w, (fre_part){0, 1}, &set, 1, &s.w->s.syn_sk),
                      FRE_OK);
     assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), 2999), FRE_REJECTED_PHASE);
-    /* Not before the whole roll either. */
+    /* Not before the whole registry either. */
     assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), 3000), FRE_REJECTED_PHASE);
-    assert_int_equal(send_roll(&s, (fre_part){0, 2}, 8, 3000), FRE_NOT_REJECTED);
+    assert_int_equal(send_registry(&s, (fre_part){0, 2}, 8, 3000), FRE_NOT_REJECTED);
     assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), 3000), FRE_REJECTED_PHASE);
-    assert_int_equal(send_roll(&s, (fre_part){1, 2}, 8, 3000), FRE_NOT_REJECTED);
+    assert_int_equal(send_registry(&s, (fre_part){1, 2}, 8, 3000), FRE_NOT_REJECTED);
     assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), 3000), FRE_NOT_REJECTED);
     /* A clock set back does not take the sums back. */
     assert_int_equal(send_open_at(&s, &reply, (fre_part){0, 2}, 0, 0, 4, 1500), FRE_NOT_REJECTED);
@@ -1135,9 +1135,9 @@ static fre_rejection expected(fre_wire_type type, fre_stage stage)
         return FRE_REJECTED_DISAGREES;
     if (type == FRE_WIRE_LIST)
         return FRE_REJECTED_REPLAYED;
-    if (type == FRE_WIRE_ROLL && stage == FRE_STAGE_SUMMING)
+    if (type == FRE_WIRE_REGISTRY && stage == FRE_STAGE_SUMMING)
         return FRE_REJECTED_DISAGREES; /* another number of parts */
-    if (type == FRE_WIRE_ROLL)
+    if (type == FRE_WIRE_REGISTRY)
         return stage == FRE_STAGE_DONE ? FRE_REJECTED_REPLAYED : FRE_REJECTED_PHASE;
     if (type == FRE_WIRE_SETS || type == FRE_WIRE_OPEN) {
         if (stage == FRE_STAGE_DONE || (stage == FRE_STAGE_SUMMING && type == FRE_WIRE_SETS))
@@ -1176,7 +1176,7 @@ static void test_every_message_in_every_phase(void **state)
 {
     (void)state;
     for (unsigned stage = FRE_STAGE_WAITING; stage <= FRE_STAGE_VOID; stage++)
-        for (unsigned type = 1; type <= FRE_WIRE_ROLL; type++) {
+        for (unsigned type = 1; type <= FRE_WIRE_REGISTRY; type++) {
             summing s;
             int64_t now;
 
@@ -1191,7 +1191,7 @@ static void test_every_message_in_every_phase(void **state)
 static void test_not_genuine(void **state)
 {
     static const fre_wire_type types[] = {FRE_WIRE_LIST, FRE_WIRE_SETS, FRE_WIRE_OPEN,
-                                          FRE_WIRE_CANCEL, FRE_WIRE_ROLL};
+                                          FRE_WIRE_CANCEL, FRE_WIRE_REGISTRY};
     summing s;
     fre_buf m;
 
@@ -1384,7 +1384,7 @@ int main(void)
         cmocka_unit_test(test_each_id_once_and_sets_in_order),
         cmocka_unit_test(test_only_what_the_relay_carried),
         cmocka_unit_test(test_rolls_in_order),
-        cmocka_unit_test(test_more_marks_than_there_can_be),
+        cmocka_unit_test(test_more_digests_than_there_can_be),
         cmocka_unit_test(test_sets_before_their_time),
         cmocka_unit_test(test_every_message_in_every_phase),
         cmocka_unit_test(test_not_genuine),

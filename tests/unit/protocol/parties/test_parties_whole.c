@@ -334,7 +334,7 @@ static void test_view_of_the_relay(void **state)
     }
 }
 
-/* Shares that say something and shares that don't: marks and all, of one size, and uniform but for
+/* Shares that say something and shares that don't: digests and all, of one size, and uniform but for
  * the head, which is everybody's. */
 static void test_shares_look_alike(void **state)
 {

@@ -49,7 +49,7 @@ static fre_bytes sealed_of(const sample *s, fre_wire_type type, const fre_buf *m
                      FRE_OK);
     assert_int_equal(sealed.n, fre_wire_sealed_bytes(&s->w, type));
     assert_int_equal(
-        sealed.n + FRE_WIRE_HEAD_BYTES + (fre_contribution_has_mark(&s->w, type) ? 16 : 0), m->n);
+        sealed.n + FRE_WIRE_HEAD_BYTES + (fre_contribution_has_seed(&s->w, type) ? 16 : 0), m->n);
     return sealed;
 }
 

@@ -171,7 +171,7 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
     fre_share_expander *e;
     fre_rng r;
     fre_contribution m = {.id = *id, .tag = *tag, .packed = {packed, n}};
-    fre_mark mark;
+    fre_seed_digest digest;
     uint32_t share[16];
 
     assert_int_equal(fre_rng_init(&r), FRE_OK); /* of a true share nothing random is left */
@@ -197,17 +197,17 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
                      FRE_OK);
     fre_rng_wipe(&r);
     note_buf("share", b);
-    fre_mark_seed(&mark, &s->w, &m.seed);
-    NOTE("mark", mark.b);
+    fre_seed_digest_of(&digest, &s->w, &m.seed);
+    NOTE("seed_digest", digest.b);
     {
         const fre_set_member member = {.id = *id, .seed = m.seed};
         const fre_set set = {.tag = *tag, .n = 1, .member = &member};
         const fre_id_set ids = {.tag = *tag, .n = 1, .id = id};
         const fre_part part = {0, 1};
-        const fre_roll roll = {.part = part, .n = 1, .mark = &mark};
+        const fre_registry registry = {.part = part, .n = 1, .digest = &digest};
 
-        assert_int_equal(fre_roll_encode(b, &s->w, &roll, &s->relay_sk), FRE_OK);
-        note_buf("roll", b);
+        assert_int_equal(fre_registry_encode(b, &s->w, &registry, &s->relay_sk), FRE_OK);
+        note_buf("registry", b);
         assert_int_equal(fre_sets_encode(b, &s->w, part, &set, 1, &s->syn_sk), FRE_OK);
         note_buf("sets", b);
         assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_ACCEPTED, part, &ids, 1, &s->tag_sk),
