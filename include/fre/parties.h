@@ -123,8 +123,8 @@ typedef struct fre_tagging_counts {
     uint64_t evaluations;     /**< elements; never above users * cells_per_user */
     uint64_t padding, padded; /**< reports of padding in all (0 before closing), and taken so far */
     uint64_t
-        seeds_refused;  /**< sealed seeds that the relay did not carry, did not open, came twice */
-    uint64_t strangers; /**< those among them that the relay did not carry */
+        seeds_refused; /**< sealed seeds that the relay did not carry, did not open, came twice */
+    uint64_t unregistered;    /**< those among them that the relay did not carry */
     uint64_t opened, refused; /**< tags summed; tags asked for but not summed */
 } fre_tagging_counts;
 
@@ -185,7 +185,7 @@ typedef struct fre_synthesis_counts {
     uint64_t reports;         /**< that opened, duplicates included */
     uint64_t duplicates;      /**< reports whose id was there before */
     uint64_t shares, nulls;   /**< shares kept; shares that say nothing */
-    uint64_t strangers;       /**< shares without a counted report, or second ones */
+    uint64_t unmatched;       /**< shares without a counted report, or second ones */
     uint64_t tags;            /**< listed */
     uint64_t tags_short;      /**< lost: too few answers */
     uint64_t tags_disagreed;  /**< lost: S_tag did not sum what was asked */

@@ -397,3 +397,20 @@ parties_verdict parties_judge(fre_bytes reply)
         return PARTIES_AGAIN;
     return PARTIES_REFUSED;
 }
+
+/* ---- parts of a message -------------------------------------------------------------------------- */
+
+fre_rejection parties_part_rejected(const fre_part *next, fre_part part)
+{
+    if (next->count > 0 && part.count != next->count)
+        return FRE_REJECTED_DISAGREES;
+    if (part.index < next->index)
+        return FRE_REJECTED_REPLAYED;
+    return part.index > next->index ? FRE_REJECTED_PHASE : FRE_NOT_REJECTED;
+}
+
+void parties_part_done(fre_part *next, fre_part part)
+{
+    next->index = part.index + 1;
+    next->count = part.count;
+}

@@ -174,4 +174,11 @@ typedef enum parties_verdict {
 } parties_verdict;
 parties_verdict parties_judge(fre_bytes reply);
 
+/* ---- parts of a message ---------------------------------------------------------------------- */
+
+/* Parts come one after the other; those before are answered from memory.  next: .index the next one,
+ * .count 0 before the first. */
+fre_rejection parties_part_rejected(const fre_part *next, fre_part part);
+void parties_part_done(fre_part *next, fre_part part);
+
 #endif /* FRE_PARTIES_PRIVATE_H */

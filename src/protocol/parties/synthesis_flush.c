@@ -116,7 +116,7 @@ static fre_status take_share(fre_synthesis *x, const fre_contribution *m)
     }
     member = member_of(x, m, &cell);
     if (!member || member->record != 0) {
-        x->counts.strangers++;
+        x->counts.unmatched++;
         return FRE_OK;
     }
     st = keep_record(x, &member->record, m);

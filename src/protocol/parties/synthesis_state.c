@@ -6,7 +6,7 @@
 static void save_counts(parties_out *o, const fre_synthesis_counts *c)
 {
     const uint64_t all[] = {c->reports,         c->duplicates,   c->shares,     c->nulls,
-                            c->strangers,       c->tags,         c->tags_short, c->tags_disagreed,
+                            c->unmatched,       c->tags,         c->tags_short, c->tags_disagreed,
                             c->tags_overflowed, c->tags_released};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -95,7 +95,7 @@ fre_status fre_synthesis_save(const fre_synthesis *x, fre_buf *out)
 static void load_counts(parties_in *in, fre_synthesis_counts *c)
 {
     uint64_t *const all[] = {
-        &c->reports, &c->duplicates, &c->shares,         &c->nulls,           &c->strangers,
+        &c->reports, &c->duplicates, &c->shares,         &c->nulls,           &c->unmatched,
         &c->tags,    &c->tags_short, &c->tags_disagreed, &c->tags_overflowed, &c->tags_released};
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)

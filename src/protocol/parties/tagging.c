@@ -1,124 +1,7 @@
-/* parties/tagging.c - S_tag: evaluations, the end of its key, padding, the closed statement. */
+/* parties/tagging.c - S_tag: its clock, clients' exchanges, its outbox. */
 #include "tagging.h"
 
-#include <sodium.h>
-
 enum { COOKIE_PADDING = 1, COOKIE_CLOSED };
-
-/* ---- life ------------------------------------------------------------------------------------- */
-
-static void destroy_key(fre_tagging *x)
-{
-    sodium_free(x->oprf); /* overwrites it first */
-    x->oprf = NULL;
-}
-
-static void wipe_array(void *p, size_t bytes)
-{
-    if (p)
-        fre_wipe(p, bytes);
-    free(p);
-}
-
-void tagging_forget(fre_tagging *x)
-{
-    destroy_key(x);
-    tagging_padding_forget(x);
-    wipe_array(x->member, (size_t)x->room * sizeof *x->member);
-    free(x->cell);
-    x->member = NULL;
-    x->cell = NULL;
-    x->room = x->members = 0;
-    parties_table_wipe(&x->requests);
-    parties_table_wipe(&x->ids);
-    tagging_registry_wipe(&x->registry);
-    fre_buf_wipe(&x->list_message);
-    x->list = (fre_list){.n = 0};
-    x->last_cell = 0;
-}
-
-void fre_tagging_free(fre_tagging *x)
-{
-    if (!x)
-        return;
-    tagging_forget(x);
-    parties_base_wipe(&x->base);
-    fre_wipe(x, sizeof *x);
-    free(x);
-}
-
-fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason)
-{
-    fre_status st;
-
-    destroy_key(x);
-    st = parties_cancel(&x->base, reason, &x->keys.sign);
-    if (st != FRE_OK)
-        return st;
-    tagging_forget(x);
-    parties_forget(&x->base);
-    x->base.stage = FRE_STAGE_VOID;
-    return FRE_OK;
-}
-
-static fre_status check_keys(const fre_collection *c, const fre_tagging_keys *keys,
-                             const fre_oprf_key *oprf, fre_err *err)
-{
-    if (memcmp(keys->seal.pk.b, c->tag_seal.b, sizeof c->tag_seal.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the seal key of S_tag is not the collection's");
-    if (memcmp(keys->sign.b + 32, c->tag_sign.b, sizeof c->tag_sign.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the signing key of S_tag is not the collection's");
-    if (oprf && memcmp(oprf->pub.b, c->oprf_pk.b, sizeof c->oprf_pk.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the VOPRF key is not the collection's");
-    return FRE_OK;
-}
-
-static fre_tagging *blank(const fre_tagging_keys *keys)
-{
-    fre_tagging *x = calloc(1, sizeof *x);
-
-    if (!x)
-        return NULL;
-    x->keys = *keys;
-    fre_buf_init(&x->list_message, FRE_WIRE_MESSAGE_MAX);
-    return x;
-}
-
-static fre_status move_key(fre_tagging *x, fre_oprf_key *oprf)
-{
-    if (sodium_init() < 0)
-        return FRE_E_INTERNAL;
-    x->oprf = sodium_malloc(sizeof *x->oprf);
-    if (!x->oprf)
-        return FRE_E_NOMEM;
-    *x->oprf = *oprf;
-    fre_oprf_key_wipe(oprf);
-    return FRE_OK;
-}
-
-fre_status fre_tagging_new(fre_tagging **out, const fre_collection *c, const fre_tagging_keys *keys,
-                           fre_oprf_key *oprf, fre_rng *rng, fre_err *err)
-{
-    fre_tagging *x = NULL;
-    fre_status st;
-
-    if (!out || !c || !keys || !oprf || !rng)
-        return FRE_E_ARG;
-    st = check_keys(c, keys, oprf, err);
-    if (st != FRE_OK)
-        return st;
-    x = blank(keys);
-    if (!x)
-        return FRE_E_NOMEM;
-    st = parties_base_init(&x->base, c, FRE_ROLE_TAG, rng, err);
-    if (st == FRE_OK)
-        st = move_key(x, oprf);
-    if (st == FRE_OK)
-        *out = x;
-    else
-        fre_tagging_free(x);
-    return st;
-}
 
 /* ---- time ------------------------------------------------------------------------------------- */
 
@@ -130,7 +13,7 @@ static fre_status advance(fre_tagging *x, int64_t now)
     parties_clock(&x->base, now);
     now = x->base.now;
     if (now >= c->tags_close)
-        destroy_key(x);
+        tagging_destroy_key(x);
     if (now >= c->end) {
         tagging_forget(x);
         parties_end(&x->base);
@@ -359,7 +242,7 @@ fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply, fre_rejection *why
     if (type == FRE_WIRE_LIST)
         return tagging_list(x, reply, why, in);
     if (type == FRE_WIRE_REGISTRY)
-        return tagging_registry_take(x, reply, why, in);
+        return tagging_register(x, reply, why, in);
     if (type == FRE_WIRE_SETS)
         return tagging_sets(x, reply, why, in);
     if (type == FRE_WIRE_OPEN)
@@ -370,26 +253,6 @@ fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply, fre_rejection *why
 }
 
 /* ---- outbox ----------------------------------------------------------------------------------- */
-
-static fre_status post_padding(const fre_tagging *x, fre_outbox *out)
-{
-    for (uint64_t i = x->padded; i < x->padding && i < x->padded + TAGGING_WINDOW; i++) {
-        fre_outbox_item *item;
-        fre_status st;
-
-        if (x->arrived[i % TAGGING_WINDOW])
-            continue;
-        item = parties_post(out, FRE_ROLE_RELAY, PARTIES_COOKIE(COOKIE_PADDING, i));
-        if (!item)
-            return FRE_E_NOMEM;
-        st = tagging_padding_report(x, &item->message, i);
-        if (st != FRE_OK) {
-            parties_post_undo(out);
-            return st;
-        }
-    }
-    return FRE_OK;
-}
 
 /* Its size and content say nothing of the padding. */
 static fre_status post_closed(const fre_tagging *x, fre_outbox *out)
@@ -417,21 +280,12 @@ fre_status fre_tagging_tick(fre_tagging *x, fre_outbox *out, int64_t now)
         return st;
     if (x->base.stage != FRE_STAGE_CLOSING)
         return parties_post_cancel(&x->base, out);
-    st = tagging_padding_draw(x);
+    st = tagging_padding_draw(&x->padding, &x->base);
     if (st != FRE_OK)
         return st;
-    return x->padded < x->padding ? post_padding(x, out) : post_closed(x, out);
-}
-
-static void padding_arrived(fre_tagging *x, uint64_t index)
-{
-    if (index < x->padded || index >= x->padding || index - x->padded >= TAGGING_WINDOW)
-        return;
-    x->arrived[index % TAGGING_WINDOW] = true;
-    while (x->arrived[x->padded % TAGGING_WINDOW]) {
-        x->arrived[x->padded % TAGGING_WINDOW] = false;
-        x->padded++;
-    }
+    return tagging_padding_is_settled(&x->padding)
+               ? post_closed(x, out)
+               : tagging_padding_post(&x->padding, &x->base, out, COOKIE_PADDING);
 }
 
 fre_status fre_tagging_answered(fre_tagging *x, uint64_t cookie, fre_bytes reply, int64_t now)
@@ -448,13 +302,14 @@ fre_status fre_tagging_answered(fre_tagging *x, uint64_t cookie, fre_bytes reply
     if (x->base.stage != FRE_STAGE_CLOSING ||
         (verdict != PARTIES_RECEIVED && verdict != PARTIES_REFUSED))
         return FRE_OK;
-    st = tagging_padding_draw(x);
+    st = tagging_padding_draw(&x->padding, &x->base);
     if (st != FRE_OK)
         return st;
     if (PARTIES_COOKIE_KIND(cookie) == COOKIE_PADDING)
-        padding_arrived(x, PARTIES_COOKIE_INDEX(cookie));
-    else if (PARTIES_COOKIE_KIND(cookie) == COOKIE_CLOSED && x->padded == x->padding) {
-        tagging_padding_forget(x);
+        tagging_padding_arrived(&x->padding, PARTIES_COOKIE_INDEX(cookie));
+    else if (PARTIES_COOKIE_KIND(cookie) == COOKIE_CLOSED &&
+             tagging_padding_is_settled(&x->padding)) {
+        tagging_padding_forget(&x->padding, &x->base);
         x->base.stage = FRE_STAGE_COUNTING;
     }
     return FRE_OK;
@@ -474,7 +329,7 @@ fre_status fre_tagging_cancel(fre_tagging *x, int64_t now)
     return tagging_void(x, FRE_CANCEL_OPERATOR);
 }
 
-/* ---- looks ------------------------------------------------------------------------------------ */
+/* ---- what it shows ------------------------------------------------------------------------------------ */
 
 fre_stage fre_tagging_stage(const fre_tagging *x)
 {
@@ -494,154 +349,10 @@ const fre_counters *fre_tagging_counters(const fre_tagging *x)
 void fre_tagging_count(fre_tagging_counts *out, const fre_tagging *x)
 {
     *out = (fre_tagging_counts){.evaluations = x->evaluations,
-                                .padding = x->padding,
-                                .padded = x->padded,
+                                .padding = x->padding.reports,
+                                .padded = x->padding.settled,
                                 .seeds_refused = x->seeds_refused,
-                                .strangers = x->strangers,
+                                .unregistered = x->unregistered,
                                 .opened = x->opened,
                                 .refused = x->refused};
-}
-
-/* ---- saved states ----------------------------------------------------------------------------- */
-
-static void save_cells(parties_out *o, const fre_tagging *x)
-{
-    for (uint32_t i = 0; i < x->list.n && x->cell; i++) {
-        parties_put_uint(o, x->cell[i].first, 8);
-        parties_put_uint(o, x->cell[i].n, 4);
-        parties_put_uint(o, x->cell[i].spent, 1);
-    }
-    parties_put_bytes(o, x->member, (size_t)x->members * sizeof *x->member);
-    parties_put_table(o, &x->ids);
-}
-
-fre_status fre_tagging_save(const fre_tagging *x, fre_buf *out)
-{
-    parties_out o;
-
-    if (!x || !out)
-        return FRE_E_ARG;
-    o = parties_out_open(out, &x->base.w, FRE_ROLE_TAG);
-    parties_base_save(&o, &x->base);
-    parties_put_uint(&o, x->evaluations, 8);
-    parties_put_table(&o, &x->requests);
-    parties_put_uint(&o, (uint64_t)x->closed_time, 8);
-    parties_put_uint(&o, x->padding, 8);
-    parties_put_uint(&o, x->padded, 8);
-    for (size_t i = 0; i < TAGGING_WINDOW; i++)
-        parties_put_uint(&o, x->arrived[i], 1);
-    parties_put_bytes(&o, x->list_message.p, x->list_message.n);
-    tagging_registry_save(&o, &x->registry);
-    parties_put_uint(&o, x->sets.index, 4);
-    parties_put_uint(&o, x->sets.count, 4);
-    parties_put_uint(&o, x->open.index, 4);
-    parties_put_uint(&o, x->open.count, 4);
-    parties_put_uint(&o, x->last_cell, 4);
-    parties_put(&o, x->last_id.b, sizeof x->last_id.b);
-    parties_put_uint(&o, x->seeds_refused, 8);
-    parties_put_uint(&o, x->strangers, 8);
-    parties_put_uint(&o, x->opened, 8);
-    parties_put_uint(&o, x->refused, 8);
-    save_cells(&o, x);
-    return parties_out_close(&o);
-}
-
-static void load_cells(parties_in *in, fre_tagging *x, fre_status *st)
-{
-    fre_bytes raw;
-
-    if (!in->bad && x->list.n > 0) {
-        *st = tagging_cells_new(x);
-        in->bad = *st != FRE_OK;
-    }
-    for (uint32_t i = 0; i < x->list.n && !in->bad; i++) {
-        x->cell[i].first = parties_get_up_to(in, 8, x->room);
-        x->cell[i].n = (uint32_t)parties_get_up_to(in, 4, x->room - x->cell[i].first);
-        x->cell[i].spent = parties_get_bool(in);
-    }
-    raw = parties_get_bytes(in);
-    if (raw.n % sizeof *x->member != 0 || raw.n / sizeof *x->member > x->room)
-        in->bad = true;
-    if (!in->bad && raw.n > 0) {
-        memcpy(x->member, raw.p, raw.n);
-        x->members = raw.n / sizeof *x->member;
-    }
-    for (uint32_t i = 0; i < x->list.n && !in->bad; i++)
-        if (x->cell[i].first + x->cell[i].n > x->members)
-            in->bad = true;
-    parties_get_table(in, &x->ids, st);
-}
-
-static void load_list(parties_in *in, fre_tagging *x, fre_status *st)
-{
-    parties_get_buf(in, &x->list_message, st);
-    if (!in->bad && x->list_message.n > 0 &&
-        fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL) != FRE_OK)
-        in->bad = true;
-    /* The bits once more, since seeds are bound to the list as well. */
-    if (!in->bad && x->list_message.n > 0 && !x->base.w.c.one_shot)
-        in->bad = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL) != FRE_OK;
-}
-
-static fre_status load(fre_tagging *x, fre_bytes state, fre_err *err)
-{
-    fre_status st = FRE_OK, opened;
-    parties_in in;
-
-    opened = parties_in_open(&in, state, &x->base.w, FRE_ROLE_TAG, err);
-    if (opened != FRE_OK)
-        return opened;
-    parties_base_load(&in, &x->base, &st);
-    x->evaluations = parties_get_uint(&in, 8);
-    parties_get_table(&in, &x->requests, &st);
-    x->closed_time = (int64_t)parties_get_uint(&in, 8);
-    x->padding = parties_get_uint(&in, 8);
-    x->padded = parties_get_uint(&in, 8);
-    for (size_t i = 0; i < TAGGING_WINDOW; i++)
-        x->arrived[i] = parties_get_bool(&in);
-    load_list(&in, x, &st);
-    tagging_registry_load(&in, &x->registry, &st);
-    x->sets.index = (uint32_t)parties_get_uint(&in, 4);
-    x->sets.count = (uint32_t)parties_get_uint(&in, 4);
-    x->open.index = (uint32_t)parties_get_uint(&in, 4);
-    x->open.count = (uint32_t)parties_get_uint(&in, 4);
-    x->last_cell = (uint32_t)parties_get_up_to(&in, 4, x->list.n);
-    parties_get(&in, x->last_id.b, sizeof x->last_id.b);
-    x->seeds_refused = parties_get_uint(&in, 8);
-    x->strangers = parties_get_uint(&in, 8);
-    x->opened = parties_get_uint(&in, 8);
-    x->refused = parties_get_uint(&in, 8);
-    load_cells(&in, x, &st);
-    return parties_in_end(&in, st, err);
-}
-
-fre_status fre_tagging_load(fre_tagging **out, const fre_collection *c,
-                            const fre_tagging_keys *keys, fre_oprf_key *oprf, fre_bytes state,
-                            fre_err *err)
-{
-    fre_tagging *x = NULL;
-    fre_status st;
-
-    if (!out || !c || !keys)
-        return FRE_E_ARG;
-    st = check_keys(c, keys, oprf, err);
-    if (st != FRE_OK)
-        return st;
-    x = blank(keys);
-    if (!x)
-        return FRE_E_NOMEM;
-    st = parties_base_blank(&x->base, c, FRE_ROLE_TAG, err);
-    if (st == FRE_OK)
-        st = load(x, state, err);
-    if (st == FRE_OK && oprf) {
-        if (x->base.stage <= FRE_STAGE_TAGS)
-            st = move_key(x, oprf);
-        else
-            fre_oprf_key_wipe(oprf);
-    }
-    if (st == FRE_OK)
-        *out = x;
-    else
-        fre_tagging_free(x);
-    return st;
 }

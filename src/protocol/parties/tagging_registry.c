@@ -1,6 +1,6 @@
-/* parties/tagging_registry.c - S_tag opens seeds of shares that the relay carried, and no others: whoever is
- * to have a member in a cell has to be one of the relay's clients. */
-#include "tagging.h"
+/* parties/tagging_registry.c - S_tag opens seeds of shares that the relay carried, and no others: a
+ * member of a cell has to be one of the relay's clients. */
+#include "tagging_registry.h"
 
 void tagging_registry_wipe(tagging_registry *r)
 {
@@ -14,8 +14,7 @@ bool tagging_registry_is_whole(const tagging_registry *r)
     return r->part.count > 0 && r->part.index == r->part.count;
 }
 
-/* Room for `more` digests, so that append can't fail. */
-static fre_status reserve(tagging_registry *r, size_t more)
+fre_status tagging_registry_reserve(tagging_registry *r, size_t more)
 {
     size_t cap = r->cap > 0 ? r->cap : 64;
     fre_seed_digest *digest;
@@ -37,12 +36,13 @@ static fre_status reserve(tagging_registry *r, size_t more)
     return FRE_OK;
 }
 
-static void append(tagging_registry *r, const fre_registry *m)
+void tagging_registry_append(tagging_registry *r, const fre_registry *m)
 {
     if (m->n > 0)
         memcpy(r->digest + r->n, m->digest, m->n * sizeof *r->digest);
     memset(r->spent + r->n, 0, m->n);
     r->n += m->n;
+    parties_part_done(&r->part, m->part);
 }
 
 static bool follows(const tagging_registry *r, const fre_registry *m)
@@ -51,45 +51,16 @@ static bool follows(const tagging_registry *r, const fre_registry *m)
            memcmp(r->digest[r->n - 1].b, m->digest[0].b, sizeof m->digest[0].b) < 0;
 }
 
-static fre_rejection rejected(const fre_tagging *x, const fre_registry *m)
+fre_rejection tagging_registry_rejected(const tagging_registry *r, const fre_registry *m,
+                                        double max)
 {
-    fre_rejection code;
+    const fre_rejection code = parties_part_rejected(&r->part, m->part);
 
-    if (x->base.stage == FRE_STAGE_DONE)
-        return FRE_REJECTED_REPLAYED;
-    if (!tagging_sums_are_due(x))
-        return FRE_REJECTED_PHASE;
-    code = tagging_part_rejected(&x->registry.part, m->part);
     if (code != FRE_NOT_REJECTED)
         return code;
-    if ((double)x->registry.n + m->n > parties_reports_max(&x->base.w.c))
+    if ((double)r->n + m->n > max)
         return FRE_REJECTED_SIZE;
-    return follows(&x->registry, m) ? FRE_NOT_REJECTED : FRE_REJECTED_DISAGREES;
-}
-
-fre_status tagging_registry_take(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
-{
-    fre_buf receipt;
-    fre_registry m;
-    fre_rejection code;
-    fre_status st = fre_registry_decode(&m, &x->base.w, in, NULL);
-
-    if (st != FRE_OK)
-        return parties_reject_status(&x->base, reply, why, st);
-    code = rejected(x, &m);
-    if (code != FRE_NOT_REJECTED)
-        return parties_reject(&x->base, reply, why, code);
-    st = reserve(&x->registry, m.n);
-    if (st != FRE_OK)
-        return st;
-    st = parties_receipt(&x->base, &receipt);
-    if (st == FRE_OK) {
-        append(&x->registry, &m);
-        tagging_part_done(&x->registry.part, m.part);
-        st = parties_remember(&x->base, reply, why, in, &receipt);
-    }
-    fre_buf_wipe(&receipt);
-    return st;
+    return follows(r, m) ? FRE_NOT_REJECTED : FRE_REJECTED_DISAGREES;
 }
 
 bool tagging_registry_find(const tagging_registry *r, const fre_seed_digest *digest, size_t *index)

@@ -4,152 +4,6 @@
 
 #include <fre/linalg.h>
 
-/* ---- the list --------------------------------------------------------------------------------- */
-
-fre_status tagging_cells_new(fre_tagging *x)
-{
-    uint64_t room = 0;
-
-    for (uint32_t i = 0; i < x->list.n; i++)
-        room += fre_list_at(&x->list, i).count;
-    /* calloc, not realloc: seeds must not be left behind in memory that was given back. */
-    x->cell = calloc(x->list.n, sizeof *x->cell);
-    x->member = calloc((size_t)room, sizeof *x->member);
-    if (!x->cell || !x->member) {
-        free(x->cell);
-        free(x->member);
-        x->cell = NULL;
-        x->member = NULL;
-        return FRE_E_NOMEM;
-    }
-    x->room = room;
-    return FRE_OK;
-}
-
-static bool same_list(const fre_list *a, const fre_list *b)
-{
-    return a->n == b->n && (a->n == 0 || memcmp(a->raw.p, b->raw.p, a->raw.n) == 0);
-}
-
-/* A counted report needs a tag, and a tag an evaluation: counts above that are not of reports, and
- * would only lower each client's noise. */
-static bool counts_are_possible(const fre_tagging *x, const fre_list *l)
-{
-    uint64_t total = 0;
-
-    for (uint32_t i = 0; i < l->n; i++)
-        total += fre_list_at(l, i).count;
-    return total <= x->evaluations;
-}
-
-/* Takes the list over; everything is undone on failure. */
-static fre_status keep_list(fre_tagging *x, fre_bytes in)
-{
-    const uint32_t bits = x->base.w.share_bits;
-    fre_status st = fre_buf_append(&x->list_message, in.p, in.n);
-
-    if (st == FRE_OK)
-        st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
-    if (st == FRE_OK && !x->base.w.c.one_shot)
-        st = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
-    if (st == FRE_OK && x->list.n > 0)
-        st = tagging_cells_new(x);
-    if (st == FRE_OK)
-        return FRE_OK;
-    x->base.w.share_bits = bits;
-    memset(x->base.w.list, 0, sizeof x->base.w.list);
-    fre_buf_wipe(&x->list_message);
-    x->list = (fre_list){.n = 0};
-    return st;
-}
-
-/* The first list. */
-static fre_status take_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
-{
-    fre_buf receipt;
-    fre_status st = parties_receipt(&x->base, &receipt);
-
-    if (st == FRE_OK)
-        st = keep_list(x, in);
-    if (st == FRE_OK) {
-        tagging_padding_forget(x);
-        x->base.stage = FRE_STAGE_SHARES;
-        if (x->list.n == 0) {
-            tagging_forget(x);
-            x->base.stage = FRE_STAGE_DONE;
-        }
-        st = parties_remember(&x->base, reply, why, in, &receipt);
-    }
-    fre_buf_wipe(&receipt);
-    return st;
-}
-
-/* Signed once more: fine if it says the same; else S_syn tells different people different counts. */
-static fre_status second_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
-                              const fre_list *l)
-{
-    fre_buf receipt;
-    fre_status st;
-
-    if (!same_list(l, &x->list)) {
-        st = tagging_void(x, FRE_CANCEL_DISAGREE);
-        return st == FRE_OK ? parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES) : st;
-    }
-    st = parties_receipt(&x->base, &receipt);
-    if (st == FRE_OK)
-        st = parties_remember(&x->base, reply, why, in, &receipt);
-    fre_buf_wipe(&receipt);
-    return st;
-}
-
-fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
-{
-    fre_list l;
-    fre_status st;
-
-    if (x->base.stage < FRE_STAGE_CLOSING)
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
-    st = fre_list_decode(&l, &x->base.w, in, NULL);
-    if (st != FRE_OK)
-        return parties_reject_status(&x->base, reply, why, st);
-    if (x->base.stage == FRE_STAGE_DONE)
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
-    if (x->list_message.n > 0)
-        return second_list(x, reply, why, in, &l);
-    if (!counts_are_possible(x, &l))
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
-    /* Nobody can have counted before all of the padding was there. */
-    st = x->base.stage == FRE_STAGE_CLOSING ? tagging_padding_draw(x) : FRE_OK;
-    if (st != FRE_OK)
-        return st;
-    if (x->padded < x->padding)
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
-    return take_list(x, reply, why, in);
-}
-
-/* ---- parts ------------------------------------------------------------------------------------ */
-
-fre_rejection tagging_part_rejected(const fre_part *next, fre_part part)
-{
-    if (next->count > 0 && part.count != next->count)
-        return FRE_REJECTED_DISAGREES;
-    if (part.index < next->index)
-        return FRE_REJECTED_REPLAYED;
-    return part.index > next->index ? FRE_REJECTED_PHASE : FRE_NOT_REJECTED;
-}
-
-void tagging_part_done(fre_part *next, fre_part part)
-{
-    next->index = part.index + 1;
-    next->count = part.count;
-}
-
-bool tagging_sums_are_due(const fre_tagging *x)
-{
-    return x->list.n > 0 && x->base.now >= x->base.w.c.shares_close &&
-           (x->base.stage == FRE_STAGE_SHARES || x->base.stage == FRE_STAGE_SUMMING);
-}
-
 /* ---- sets -> accepted ------------------------------------------------------------------------- */
 
 /* What one message of sets would change, before any of it is. */
@@ -160,7 +14,7 @@ typedef struct sets_work {
     size_t *digest;    /* of each: its place in the registry, spent */
     parties_table ids;
     uint32_t sets, members, accepted;
-    uint64_t refused, strangers;
+    uint64_t refused, unregistered;
     uint32_t last_cell;
     fre_report_id last_id;
 } sets_work;
@@ -195,7 +49,7 @@ static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets al
 static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
                               const fre_set_member *m, bool *taken)
 {
-    tagging_member *place = &x->member[x->members + w->accepted];
+    tagging_member *place = &x->seeds.member[x->seeds.members + w->accepted];
     uint8_t key[PARTIES_HASH_BYTES];
     fre_seed_digest digest;
     size_t at;
@@ -204,11 +58,11 @@ static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
     *taken = false;
     fre_seed_digest_of(&digest, &x->base.w, &m->seed);
     if (!tagging_registry_find(&x->registry, &digest, &at)) {
-        w->strangers++;
+        w->unregistered++;
         return FRE_OK;
     }
     parties_hash(key, &x->base, parties_view(m->id.b, sizeof m->id.b));
-    if (parties_table_find(&x->ids, key) || parties_table_find(&w->ids, key))
+    if (parties_table_find(&x->seeds.ids, key) || parties_table_find(&w->ids, key))
         return FRE_OK;
     st = fre_seed_open(&place->seed, &x->base.w, &x->keys.seal, tag, &m->id, &m->seed);
     if (st != FRE_OK) /* all but REFUSED and DATA are ours */
@@ -241,7 +95,7 @@ static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_s
         w->last_id = set->member[set->n - 1].id;
         w->cell[i] = cell;
         /* No more answers than reports were counted. */
-        room = fre_list_at(&x->list, cell).count - x->cell[cell].n;
+        room = fre_list_at(&x->list, cell).count - x->seeds.cell[cell].n;
     }
     for (uint32_t k = 0; k < set->n && n < room && st == FRE_OK; k++) {
         bool taken;
@@ -256,32 +110,32 @@ static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_s
 
 static void sets_commit(fre_tagging *x, const sets_work *w)
 {
-    uint64_t at = x->members;
+    uint64_t at = x->seeds.members;
 
     for (uint32_t i = 0; i < w->sets; i++) {
         tagging_cell *cell;
 
         if (w->cell[i] == UINT32_MAX)
             continue;
-        cell = &x->cell[w->cell[i]];
+        cell = &x->seeds.cell[w->cell[i]];
         if (cell->n == 0)
             cell->first = at;
         cell->n += w->set[i].n;
         at += w->set[i].n;
     }
-    x->members = at;
+    x->seeds.members = at;
     for (size_t i = 0; i < w->ids.cap; i++)
         if (w->ids.slot[i].value != 0)
-            parties_table_insert(&x->ids, w->ids.slot[i].key, 0);
+            parties_table_insert(&x->seeds.ids, w->ids.slot[i].key, 0);
     x->last_cell = w->last_cell;
     x->last_id = w->last_id;
     x->seeds_refused += w->refused;
-    x->strangers += w->strangers;
+    x->unregistered += w->unregistered;
 }
 
 static void sets_undo(fre_tagging *x, const sets_work *w)
 {
-    fre_wipe(&x->member[x->members], w->accepted * sizeof *x->member);
+    fre_wipe(&x->seeds.member[x->seeds.members], w->accepted * sizeof *x->seeds.member);
     for (uint32_t i = 0; i < w->accepted; i++)
         x->registry.spent[w->digest[i]] = 0;
 }
@@ -298,7 +152,7 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
     for (uint32_t i = 0; st == FRE_OK && *ordered && fre_sets_next(&all, &set); i++)
         st = take_set(x, &w, i, &set, ordered);
     if (st == FRE_OK && *ordered)
-        st = parties_table_reserve(&x->ids, w.ids.n);
+        st = parties_table_reserve(&x->seeds.ids, w.ids.n);
     if (st == FRE_OK && *ordered)
         st = fre_id_sets_encode(answer, &x->base.w, FRE_WIRE_ACCEPTED, part, w.set, w.sets,
                                 &x->keys.sign);
@@ -315,7 +169,7 @@ static fre_rejection sets_rejected(const fre_tagging *x, fre_part part)
 {
     if (!tagging_sums_are_due(x) || !tagging_registry_is_whole(&x->registry))
         return FRE_REJECTED_PHASE;
-    return tagging_part_rejected(&x->sets, part);
+    return parties_part_rejected(&x->sets, part);
 }
 
 fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
@@ -341,7 +195,7 @@ fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
     if (st == FRE_OK && !ordered) {
         st = parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
     } else if (st == FRE_OK) {
-        tagging_part_done(&x->sets, all.part);
+        parties_part_done(&x->sets, all.part);
         x->base.stage = FRE_STAGE_SUMMING;
         st = parties_remember(&x->base, reply, why, in, &back);
     }
@@ -351,33 +205,17 @@ fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
 
 /* ---- open -> sums ----------------------------------------------------------------------------- */
 
-/* Next member of the cell with that id, from *k on; both lists ascend. */
-static const tagging_member *next_member(const fre_tagging *x, const tagging_cell *cell,
-                                         uint32_t *k, const fre_report_id *id)
-{
-    while (*k < cell->n) {
-        const tagging_member *m = &x->member[cell->first + (*k)++];
-        const int order = memcmp(m->id.b, id->b, sizeof id->b);
-
-        if (order == 0)
-            return m;
-        if (order > 0)
-            return NULL;
-    }
-    return NULL;
-}
-
 /* May this set be summed?  Both thresholds are asked of what would be summed, not of what came. */
 static bool may_open(const fre_tagging *x, const fre_id_set *set, uint32_t *cell)
 {
     uint32_t k = 0;
 
-    if (!fre_list_index(&x->list, &set->tag, cell) || x->cell[*cell].spent)
+    if (!fre_list_index(&x->list, &set->tag, cell) || x->seeds.cell[*cell].spent)
         return false;
     if (set->n < fre_parties_answers_needed(&x->base.w.c, fre_list_at(&x->list, *cell).count))
         return false;
     for (uint32_t i = 0; i < set->n; i++)
-        if (!next_member(x, &x->cell[*cell], &k, &set->id[i]))
+        if (!tagging_seeds_next(&x->seeds, *cell, &k, &set->id[i]))
             return false;
     return true;
 }
@@ -413,8 +251,7 @@ static fre_status open_work_init(open_work *w, const fre_tagging *x, uint32_t se
     return fre_share_expander_new(&w->expander, w->d, x->base.w.share_bits);
 }
 
-static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *set,
-                          const tagging_cell *cell)
+static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *set, uint32_t cell)
 {
     uint8_t *packed = w->packed + w->n * w->bytes;
     uint32_t k = 0;
@@ -422,7 +259,8 @@ static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *
 
     memset(w->sum, 0, w->d * sizeof *w->sum);
     for (uint32_t i = 0; i < set->n && st == FRE_OK; i++) {
-        const tagging_member *m = next_member(x, cell, &k, &set->id[i]); /* may_open found all */
+        const tagging_member *m =
+            tagging_seeds_next(&x->seeds, cell, &k, &set->id[i]); /* may_open found all */
 
         st = m ? fre_share_expander_add(w->expander, w->sum, &m->seed) : FRE_E_INTERNAL;
     }
@@ -453,8 +291,7 @@ static void open_commit(fre_tagging *x, fre_id_sets all, uint32_t opened)
     while (fre_id_sets_next(&all, &set)) {
         if (!fre_list_index(&x->list, &set.tag, &i))
             continue;
-        x->cell[i].spent = true;
-        fre_wipe(&x->member[x->cell[i].first], x->cell[i].n * sizeof *x->member);
+        tagging_seeds_spend(&x->seeds, i);
     }
 }
 
@@ -468,7 +305,7 @@ static fre_status open_answer(fre_tagging *x, fre_buf *answer, const fre_id_sets
 
     while (st == FRE_OK && fre_id_sets_next(&left, &set))
         if (may_open(x, &set, &cell))
-            st = sum_set(x, &w, &set, &x->cell[cell]);
+            st = sum_set(x, &w, &set, cell);
     if (st == FRE_OK)
         st = fre_sums_encode(answer, &x->base.w, all->part, w.out, w.n, &x->keys.sign);
     if (st == FRE_OK)
@@ -490,7 +327,7 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
     /* Only when every set is known can an id be known to stand in one of them alone. */
     code = x->base.stage == FRE_STAGE_SUMMING && x->sets.index == x->sets.count
-               ? tagging_part_rejected(&x->open, all.part)
+               ? parties_part_rejected(&x->open, all.part)
                : FRE_REJECTED_PHASE;
     if (code == FRE_NOT_REJECTED && too_many(x, &all))
         code = FRE_REJECTED_SIZE;
@@ -502,7 +339,7 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
     fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
     st = open_answer(x, &back, &all);
     if (st == FRE_OK) {
-        tagging_part_done(&x->open, all.part);
+        parties_part_done(&x->open, all.part);
         if (x->open.index == x->open.count) {
             tagging_forget(x);
             x->base.stage = FRE_STAGE_DONE;

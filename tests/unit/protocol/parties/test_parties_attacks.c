@@ -273,7 +273,7 @@ static void test_more_sums_than_an_answer_holds(void **state)
                                         &a.w->s.syn_sk),
                      FRE_OK);
     assert_int_equal(to_tag(a.w, NULL, parties_buf_view(&m), c.shares_close), FRE_REJECTED_SIZE);
-    assert_false(a.w->tag->cell[0].spent);
+    assert_false(a.w->tag->seeds.cell[0].spent);
     assert_int_equal(a.w->tag->open.count, 0);
     fre_buf_wipe(&m);
     free(set);
@@ -557,7 +557,7 @@ static void test_made_up_members(void **state)
         assert_false(
             ask_sum(&a, sum, (fre_part){1, 2}, 0, honest)); /* it was spent, if not before */
         fre_tagging_count(&n, a.w->tag);
-        assert_int_equal(n.strangers, 5 - honest);
+        assert_int_equal(n.unregistered, 5 - honest);
         world_free(a.w);
     }
 }

@@ -465,7 +465,7 @@ static void share(world *w, const person *p)
     contribute(w, p, FRE_WIRE_SHARE, count);
 }
 
-static void test_shares_of_strangers(void **state)
+static void test_shares_without_a_report(void **state)
 {
     world *w = counted(5);
     fre_synthesis_counts n;
@@ -487,7 +487,7 @@ static void test_shares_of_strangers(void **state)
     sum_and_release(w, false);
     fre_synthesis_count(&n, w->syn);
     assert_int_equal(n.shares, 4);
-    assert_int_equal(n.strangers, 4);
+    assert_int_equal(n.unmatched, 4);
     assert_int_equal(n.nulls, 1);
     assert_int_equal(n.tags_released, 1);
     assert_int_equal(n.tags_short, 1);
@@ -1147,7 +1147,7 @@ int main(void)
         cmocka_unit_test(pitfall_06_a_late_report_changes_no_count),
         cmocka_unit_test(test_sealed_messages_that_do_not_open),
         cmocka_unit_test(test_more_reports_than_there_can_be),
-        cmocka_unit_test(test_shares_of_strangers),
+        cmocka_unit_test(test_shares_without_a_report),
         cmocka_unit_test(pitfall_06_a_late_share_changes_no_sum),
         cmocka_unit_test(test_dropouts_up_to_what_was_planned),
         cmocka_unit_test(pitfall_08_what_is_summed_counts),

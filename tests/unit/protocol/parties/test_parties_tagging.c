@@ -498,13 +498,13 @@ static void padding_of(bool one_shot, bool restart)
     multiplicities(w, times, 3);
     assert_int_equal(fre_tagging_stage(w->tag), FRE_STAGE_COUNTING);
     /* Gone from the machine: what it was can be told from the beginning alone. */
-    assert_null(w->tag->dummies);
+    assert_null(w->tag->padding.dummies);
     assert_memory_not_equal(w->tag->base.streams, streams, sizeof streams);
     assert_false(state_has(w, streams, sizeof streams));
     memcpy(w->tag->base.streams, streams, sizeof streams);
-    assert_int_equal(tagging_padding_draw(w->tag), FRE_OK);
-    assert_int_equal(times[1], w->tag->dummies[0]);
-    assert_int_equal(times[2], w->tag->dummies[1]);
+    assert_int_equal(tagging_padding_draw(&w->tag->padding, &w->tag->base), FRE_OK);
+    assert_int_equal(times[1], w->tag->padding.dummies[0]);
+    assert_int_equal(times[2], w->tag->padding.dummies[1]);
     world_free(w);
 }
 
@@ -576,8 +576,8 @@ static void test_padding_is_repeated_until_it_arrives(void **state)
                 FRE_OK);
         }
     }
-    assert_true(w->tag->padding > TAGGING_WINDOW);
-    assert_int_equal(seen, w->tag->padding);
+    assert_true(w->tag->padding.reports > TAGGING_WINDOW);
+    assert_int_equal(seen, w->tag->padding.reports);
     fre_outbox_wipe(&one);
     fre_outbox_wipe(&two);
     fre_buf_wipe(&taken);
@@ -980,8 +980,8 @@ static void test_only_what_the_relay_carried(void **state)
         assert_int_equal(accepted(&s, &reply, 0), 0);
         fre_buf_wipe(&reply);
         fre_tagging_count(&n, s.w->tag);
-        assert_int_equal(n.strangers, (carried < 4 ? 4 - carried : 0) + 1);
-        assert_int_equal(n.seeds_refused, n.strangers);
+        assert_int_equal(n.unregistered, (carried < 4 ? 4 - carried : 0) + 1);
+        assert_int_equal(n.seeds_refused, n.unregistered);
         assert_int_equal(send_open(&s, &reply, (fre_part){0, 1}, 0, 0, 4), FRE_NOT_REJECTED);
         assert_int_equal(sums_in(&s, &reply), carried >= 4);
         fre_buf_wipe(&reply);
@@ -1250,7 +1250,7 @@ static void test_cancelled_by_another_at_any_time(void **state)
         assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), now), FRE_NOT_REJECTED);
         assert_int_equal(fre_tagging_stage(s.w->tag), FRE_STAGE_VOID);
         assert_false(fre_tagging_has_key(s.w->tag));
-        assert_null(s.w->tag->member);
+        assert_null(s.w->tag->seeds.member);
         restart_tag(s.w);
         assert_int_equal(to_tag(s.w, NULL, parties_buf_view(&m), now), FRE_NOT_REJECTED);
         assert_int_equal(asked_at(s.w, now), FRE_REJECTED_CANCELLED);
