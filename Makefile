@@ -47,9 +47,10 @@ fuzz: commands
 	tools/check-runpath build/fuzz
 	tools/run-fuzz build/fuzz $(SECONDS_EACH) $(T)
 
-# A thousand requests: each number of each refusal is followed.
+# A thousand requests: each number of each refusal is followed; the planned rate against a scan.
 advice-long: dev
 	FRE_ADVICE_REQUESTS=1000 build/dev/test_privacy_advice
+	FRE_PLAN_RATES=1 build/dev/test_privacy_plan
 
 check-long: check advice-long asan-long fuzz
 

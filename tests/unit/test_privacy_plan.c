@@ -939,6 +939,73 @@ static void distributed_targets_are_met(void **state)
     check_distributed(&r);
 }
 
+/* ---- the rate ----------------------------------------------------------------------------- */
+
+/* The planned sigma/p against the best of so many rates, evenly spaced; false: no rate has a plan. */
+static bool best_of_rates(const fre_plan_request *r, int rates)
+{
+    const double most =
+        r->adjacency == FRE_ADJACENCY_REPLACE ? 1 : -expm1(-r->epsilon / r->cells_per_user);
+    double planned = HUGE_VAL, least = HUGE_VAL, at = 0;
+    fre_plan p;
+    int i;
+
+    if (fre_plan_make(&p, r, NULL) == FRE_OK)
+        planned = p.mechanism.sigma / rate_of(&p);
+    for (i = 1; i < rates; i++) {
+        fre_plan_request fixed = *r;
+
+        /* as many records as the threshold on sampled counts allows */
+        fixed.sampling_rate =
+            fmin(ceil(most * i / rates * (double)r->threshold) / (double)r->threshold, most);
+        if (fixed.sampling_rate * r->cells_per_user <= 200 * r->delta ||
+            fre_plan_make(&p, &fixed, NULL) != FRE_OK)
+            continue;
+        if (p.mechanism.sigma / rate_of(&p) < least) {
+            least = p.mechanism.sigma / rate_of(&p);
+            at = fixed.sampling_rate;
+        }
+    }
+    if (planned > 1.02 * least)
+        fail_msg("epsilon %g, N %g, k %u: sigma/p %g is planned, %g found at p = %g", r->epsilon,
+                 (double)r->population, r->proj, planned, least, at);
+    return !isinf(planned);
+}
+
+static fre_plan_request at_point(double epsilon, double population, uint32_t proj, bool discrete)
+{
+    fre_plan_request r;
+
+    fre_plan_request_init(&r);
+    r.epsilon = epsilon;
+    r.population = (uint64_t)population;
+    r.delta = fre_default_delta(r.population);
+    r.proj = proj;
+    r.dist.on = discrete;
+    r.noise = discrete ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
+    return r;
+}
+
+/* Within two per cent of the best rate, also where the counts alone leave few rates. */
+static void planned_rate_is_nearly_the_best(void **state)
+{
+    static const double epsilons[] = {0.25, 0.5, 1, 2, 4, 8};
+    const bool everywhere = getenv("FRE_PLAN_RATES") != NULL; /* by make check-long */
+    fre_plan_request r = at_point(1, 1e8, 40, true);
+    int planned = 0, i;
+
+    (void)state;
+    assert_true(best_of_rates(&r, 24));
+    r = at_point(4, 1e6, 20, false);
+    assert_true(best_of_rates(&r, 8));
+    for (i = 0; everywhere && i < 7 * 6 * 3 * 2; i++) {
+        r = at_point(epsilons[i / 6 % 6], pow(10, 3 + i / 36), 20 + 10 * (uint32_t)(i / 2 % 3),
+                     i % 2 == 1);
+        planned += best_of_rates(&r, 32);
+    }
+    assert_true(!everywhere || planned > 100);
+}
+
 /* Discrete noise costs about a tenth more than a curator's, and little else changes. */
 static void distributed_noise_is_near_the_curators(void **state)
 {
@@ -1122,6 +1189,7 @@ int main(void)
         cmocka_unit_test(a_plan_without_delta_keeps_the_rule),
         cmocka_unit_test(statement_says_what_is_claimed),
         cmocka_unit_test(distributed_targets_are_met),
+        cmocka_unit_test(planned_rate_is_nearly_the_best),
         cmocka_unit_test(distributed_noise_is_near_the_curators),
         cmocka_unit_test(dummies_are_bounded),
         cmocka_unit_test(distributed_requests_are_checked),

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #define FRE_CURVE_NODES 8192u
-#define FRE_CURVE_COARSE 1024u /* for estimates: a few per cent more */
 
 /* An upper bound D(t), t = e^eps, of the hockey stick of every pair that is rho-zCDP in both
  * directions: 1 at t = 0, convex and decreasing, linear in t between nodes evenly spaced in eps,

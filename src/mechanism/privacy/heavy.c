@@ -31,6 +31,14 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
     h->slack = h->tau <= 300 ? 1e-4 : h->tau <= 3000 ? 1e-3 : 1e-2;
 }
 
+/* By zCDP in the better of both directions: for eps < 0, H_t(Q||P) = 1 - t + t H_{1/t}(P||Q), t = e^eps. */
+static double either_way(double rho, double eps, double *beta)
+{
+    double d = exp(fmin(0, fre_privacy_log_zcdp(rho, eps, beta))), other = 0;
+
+    return eps < 0 ? fmin(d, -expm1(eps) + exp(eps + fre_privacy_log_zcdp(rho, -eps, &other))) : d;
+}
+
 /* G(eps - ln(a_{c-1}/a_c), mu); grows with c, 1 at c = n + 1 where a_c = 0. */
 static double shifted_delta(const fre_heavy *h, double n, double c, double *beta)
 {
@@ -40,7 +48,7 @@ static double shifted_delta(const fre_heavy *h, double n, double c, double *beta
         return 1;
     eps = h->eps + h->log_odds + log(odds);
     if (h->rho > 0)
-        return exp(fmin(0, fre_privacy_log_zcdp(h->rho, eps, beta)));
+        return either_way(h->rho, eps, beta);
     if (h->curve)
         return fre_curve_at(h->curve, eps);
     if (h->mu < 1e-100 || !(h->mu < 1e100)) /* in between nothing overflows */

@@ -15,7 +15,8 @@
 #define SHIFTS FRE_COMPOSE_NODES /* values of mu ... */
 #define SHIFT_STEP 0.1           /* ... evenly spaced in ln mu */
 #define SPLITS 12                /* the first of them serve as splits */
-#define SIZES 11                 /* numbers n of members, from tau - 1 on */
+#define SIZES 16                 /* numbers n of members: some from tau on ... */
+#define SIZES_CLOSE 5 /* ... and these at the peak of the counts alone, which can be narrow */
 
 typedef struct rate_table {
     fre_mechanism m; /* proj and cell_edge change with k */
@@ -35,8 +36,9 @@ static void heavy_of(fre_heavy *h, const rate_table *t, double log_mu)
     h->rho = t->m.noise == FRE_NOISE_DISCRETE ? exp(2 * log_mu) / 2 : 0;
 }
 
-/* ln mu at which heavy alone takes all the room, from below, by bisection between powers. */
-static double greatest_shift(const rate_table *t)
+/* ln mu at which heavy alone takes all the room, from below, by bisection between powers; *peak: the n where
+ * it does. */
+static double greatest_shift(double *peak, const rate_table *t)
 {
     double lo = -20, hi = 10, n = -1;
     fre_heavy h;
@@ -50,24 +52,35 @@ static double greatest_shift(const rate_table *t)
         else
             hi = mid;
     }
+    *peak = n;
     return lo;
+}
+
+static void choose_sizes(double size[SIZES], const fre_heavy *h, double peak)
+{
+    static const double beside[SIZES_CLOSE] = {-1, 0, 1, 2, 4};
+    double last = fre_heavy_far_n(h), step = fmax(1, floor(0.05 * sqrt(h->tau) / h->p));
+    int j, even = SIZES - SIZES_CLOSE;
+
+    for (j = 0; j < even; j++)
+        size[j] = ceil(h->tau + (last - h->tau) * j * j / ((even - 1) * (even - 1)));
+    for (j = 0; j < SIZES_CLOSE; j++)
+        size[even + j] = fmax(h->tau, peak + beside[j] * step);
 }
 
 static void tabulate(rate_table *t)
 {
-    double heavy[SHIFTS][SIZES], size[SIZES], n = -1;
+    double heavy[SHIFTS][SIZES], size[SIZES], n = -1, peak;
     int i, j, k;
     fre_heavy h;
 
-    t->log_mu = greatest_shift(t) - (SPLITS - 1) * SHIFT_STEP;
+    t->log_mu = greatest_shift(&peak, t) - (SPLITS - 1) * SHIFT_STEP;
+    heavy_of(&h, t, t->log_mu);
+    choose_sizes(size, &h, peak);
     for (i = 0; i < SHIFTS; i++) {
         heavy_of(&h, t, t->log_mu + i * SHIFT_STEP);
-        for (j = 0; j < SIZES; j++) {
-            double share = (double)j / (SIZES - 1), last = fre_heavy_far_n(&h);
-
-            size[j] = ceil(h.tau + (last - h.tau) * share * share);
+        for (j = 0; j < SIZES; j++)
             heavy[i][j] = fre_heavy_at(&h, size[j]);
-        }
         t->peak[i] = i < SPLITS ? fre_heavy_peak(&h, &n) : 1;
     }
     for (i = 0; i < SPLITS; i++) {
