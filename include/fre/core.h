@@ -141,6 +141,15 @@ FRE_API void fre_hex(char *out, const uint8_t *p, size_t n);
 #define FRE_PERCENT_BYTES 16u
 /** A share in 0..1 for people, two digits: "0.5 %", "12 %", "100 %". */
 FRE_API void fre_percent(char out[FRE_PERCENT_BYTES], double share);
+/** n significant digits (1..15) of x, as %g has them, that read back as a number never below
+ * (above) x and less than one unit of the last digit from it; where n < 13, x counts
+ * as its first 13 digits, since sums of doubles have no more.  Infinities and NaN as they are.  Every
+ * privacy number that people read is printed so, on its safe side.  Up: epsilon, delta, bounds of
+ * chances, the noise a plan needs, distances and rates that cost more the larger they are.  Down: what
+ * is left of a budget and the budget, an audit's lower bounds, the noise that a release has. */
+#define FRE_DIGITS_BYTES 32u
+FRE_API const char *fre_digits_up(char out[FRE_DIGITS_BYTES], int n, double x);
+FRE_API const char *fre_digits_down(char out[FRE_DIGITS_BYTES], int n, double x);
 /** Exactly n bytes from 2*n digits; false otherwise. */
 FRE_API FRE_MUST_CHECK bool fre_unhex(uint8_t *out, size_t n, const char *hex);
 

@@ -119,14 +119,15 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
                                    double split, fre_err *err)
 {
     double low = 0.0, high = FRE_PRIVACY_EPSILON_MAX;
-    char text[32];
+    char text[FRE_DIGITS_BYTES];
     double close = m->cells_per_user > 1 ? 1e-6 : 1e-12; /* composing takes its time */
     fre_account a, best;
     fre_status st = fre_joint_delta_at_split(&best, m, high, split, err);
 
     if (st != FRE_OK)
         return st;
-    if (best.delta > delta && !(best.delta < 1 && strtod(cli_up(text, 3, best.delta), NULL) < 1))
+    if (best.delta > delta &&
+        !(best.delta < 1 && strtod(fre_digits_up(text, 3, best.delta), NULL) < 1))
         return fre_fail(
             err, FRE_E_INFEASIBLE,
             "no --epsilon up to %g has delta %.6g at --split %.4g: use another --split, "
@@ -136,7 +137,7 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "no --epsilon up to %g has delta %.6g at --split %.4g: raise --delta to "
                         "%s or use another --split",
-                        FRE_PRIVACY_EPSILON_MAX, delta, split, cli_up(text, 3, best.delta));
+                        FRE_PRIVACY_EPSILON_MAX, delta, split, fre_digits_up(text, 3, best.delta));
     for (int i = 0; i < 60 && high - low > close * high; i++) {
         double mid = 0.5 * (low + high);
         st = fre_joint_delta_at_split(&a, m, mid, split, NULL);
@@ -154,21 +155,22 @@ static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, dou
 
 static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 {
-    char text[32];
+    char text[FRE_DIGITS_BYTES], split[FRE_DIGITS_BYTES];
 
-    fprintf(f, "epsilon            %s\n", cli_up(text, 10, a->epsilon));
-    fprintf(f, "delta              %-11s   (%s, rounded up)\n", cli_up(text, 6, a->delta),
+    fprintf(f, "epsilon            %s\n", fre_digits_up(text, 10, a->epsilon));
+    fprintf(f, "delta              %-11s   (%s, rounded up)\n", fre_digits_up(text, 6, a->delta),
             cli_adjacencies[m->adjacency]);
     fprintf(f, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell\n",
-            cli_up(text, 6, a->delta_released), a->worst_cell);
-    fprintf(f, "  far members      %-11s   split at distance %.4g\n", cli_up(text, 6, a->delta_far),
-            a->split);
-    fprintf(f, "  unreleased       %s\n", cli_up(text, 6, a->delta_unreleased));
+            fre_digits_up(text, 6, a->delta_released), a->worst_cell);
+    fprintf(f, "  far members      %-11s   split at distance %s\n",
+            fre_digits_up(text, 6, a->delta_far), fre_digits_up(split, 4, a->split));
+    fprintf(f, "  unreleased       %s\n", fre_digits_up(text, 6, a->delta_unreleased));
     if (!m->dist.on)
         return;
-    fprintf(f, "dummy reports      %-11.6g   expected\n", fre_expected_dummies(m));
-    fprintf(f, "one user's noise   %-11.6g   at sampled count tau, a coordinate\n",
-            fre_sigma_local(m, m->tau));
+    fprintf(f, "dummy reports      %-11s   expected\n",
+            fre_digits_up(text, 6, fre_expected_dummies(m)));
+    fprintf(f, "one user's noise   %-11s   at sampled count tau, a coordinate\n",
+            fre_digits_up(text, 6, fre_sigma_local(m, m->tau)));
 }
 
 static fre_status print_json(const fre_account *a, const fre_mechanism *m,

@@ -248,24 +248,30 @@ static void print_factors(FILE *f, const cli *c)
 
 static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m, const cli *c)
 {
-    fprintf(f, "Audit of the claim epsilon = %g, delta = %g (%s)\n", a->epsilon, a->delta,
+    char x[FRE_DIGITS_BYTES], y[FRE_DIGITS_BYTES];
+
+    fprintf(f, "Audit of the claim epsilon = %s, delta = %s (%s)\n",
+            fre_digits_up(x, 10, a->epsilon), fre_digits_up(y, 6, a->delta),
             cli_adjacencies[m->adjacency]);
-    fprintf(f, "  mechanism   p = %.6g, tau = %" PRIu64 ", sigma = %.6g", (double)m->p32 * 0x1p-32,
-            m->tau, m->sigma);
+    fprintf(f, "  mechanism   p = %s, tau = %" PRIu64 ", sigma = %s",
+            fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau, fre_digits_down(y, 6, m->sigma));
     if (m->dist.on)
-        fprintf(f, ", lambda = %.4g, gamma = %" PRIu32, m->dist.lambda, m->dist.gamma);
+        fprintf(f, ", lambda = %s, gamma = %" PRIu32, fre_digits_down(x, 4, m->dist.lambda),
+                m->dist.gamma);
     fputc('\n', f);
     print_factors(f, c);
     fprintf(f, "  runs        %" PRIu64 " of each input of a scenario\n", a->runs);
-    fprintf(f, "  near        %.4g: the copies' distance from the record\n", a->split);
-    fprintf(f, "  confidence  %g, all scenarios together\n\n", a->confidence);
+    fprintf(f, "  near        %s: the copies' distance from the record\n",
+            fre_digits_up(x, 4, a->split));
+    fprintf(f, "  confidence  %s, all scenarios together\n\n",
+            fre_digits_down(x, 6, a->confidence));
     fprintf(f, "  %-54s %-10s %s\n", "A record", "epsilon >=", "test");
     for (size_t i = 0; i < a->n; i++) {
         const fre_audit_scenario *s = &a->scenario[i];
 
         fprintf(f, "  %-54s ", s->name);
         if (s->epsilon_lower > 0)
-            fprintf(f, "%-10.4f %s\n", s->epsilon_lower, test_name(s));
+            fprintf(f, "%-10s %s\n", fre_digits_down(x, 4, s->epsilon_lower), test_name(s));
         else
             fputs("0\n", f);
     }
@@ -275,38 +281,53 @@ static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m, con
     for (size_t i = 0; i < a->n; i++) {
         const fre_audit_scenario *s = &a->scenario[i];
 
-        fprintf(f, "  %-54s %-9.3g%.3g, %.2g\n", s->name, s->curve_lower, s->curve_claimed,
-                s->curve_epsilon);
+        fprintf(f, "  %-54s %-9s%s, %.3g\n", s->name, fre_digits_down(x, 3, s->curve_lower),
+                fre_digits_up(y, 3, s->curve_claimed), s->curve_epsilon);
+    }
+}
+
+/* What is shown, and the claim that it refutes: as many digits as tell the two apart. */
+static void print_apart(char shown[FRE_DIGITS_BYTES], char claimed[FRE_DIGITS_BYTES], double lower,
+                        double claim)
+{
+    for (int digits = 4; digits <= 15; digits++) {
+        if (strtod(fre_digits_down(shown, digits, lower), NULL) >
+            strtod(fre_digits_up(claimed, digits, claim), NULL))
+            return;
     }
 }
 
 static void print_verdict(FILE *f, const fre_audit *a)
 {
     const fre_audit_scenario *s = &a->scenario[a->curve_worst];
-    char text[900];
+    char text[900], shown[FRE_DIGITS_BYTES], claimed[FRE_DIGITS_BYTES], chance[FRE_DIGITS_BYTES];
 
-    if (a->refuted && !(a->epsilon_lower > a->epsilon))
+    fre_digits_up(chance, 2, 1 - a->confidence);
+
+    if (a->refuted && !(a->epsilon_lower > a->epsilon)) {
+        print_apart(shown, claimed, s->curve_lower, s->curve_claimed);
         (void)snprintf(text, sizeof text,
-                       "REFUTED: at epsilon = %.4g delta is at least %.4g, and the account of the "
-                       "claim allows %.4g. The two inputs \"%s\" can be told apart better than a "
+                       "REFUTED: at epsilon = %.4g delta is at least %s, and the account of the "
+                       "claim allows %s. The two inputs \"%s\" can be told apart better than a "
                        "mechanism of that claim allows. The mechanism, or its account, is wrong; "
-                       "but for a chance of %.2g this is not an accident of the runs.",
-                       s->curve_epsilon, s->curve_lower, s->curve_claimed, s->name,
-                       1 - a->confidence);
-    else if (a->refuted)
+                       "but for a chance of %s this is not an accident of the runs.",
+                       s->curve_epsilon, shown, claimed, s->name, chance);
+    } else if (a->refuted) {
+        print_apart(shown, claimed, a->epsilon_lower, a->epsilon);
         (void)snprintf(text, sizeof text,
-                       "REFUTED: epsilon is at least %.4f, and %g was claimed. The two inputs "
+                       "REFUTED: epsilon is at least %s, and %s was claimed. The two inputs "
                        "\"%s\" can be told apart better than the claim allows. The mechanism, or "
-                       "what is claimed for it, is wrong; but for a chance of %.2g this is not an "
+                       "what is claimed for it, is wrong; but for a chance of %s this is not an "
                        "accident of the runs.",
-                       a->epsilon_lower, a->epsilon, a->scenario[a->worst].name, 1 - a->confidence);
-    else
+                       shown, claimed, a->scenario[a->worst].name, chance);
+    } else
         (void)snprintf(text, sizeof text,
-                       "Not refuted: the best of these attacks shows an epsilon of at least %.4f, "
-                       "and %g was claimed%s. An audit can refute a claim and never prove one: "
+                       "Not refuted: the best of these attacks shows an epsilon of at least %s, "
+                       "and %s was claimed%s. An audit can refute a claim and never prove one: "
                        "these inputs and tests found nothing that contradicts it. The proof is in "
                        "the documentation.",
-                       a->epsilon_lower, a->epsilon,
+                       fre_digits_down(shown, 4, a->epsilon_lower),
+                       fre_digits_up(claimed, 10, a->epsilon),
                        a->curve ? "; along the curve nothing passes what the account allows" : "");
     fputc('\n', f);
     cli_wrap(f, text, 0, 0);

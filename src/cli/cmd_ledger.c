@@ -40,13 +40,13 @@ static const char *content_of(const fre_ledger_entry *e)
 static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, size_t spare)
 {
     const char *name = e->name ? e->name : b->set[e->set].name; /* as the sums below call it */
-    char data[LABEL_BYTES], date[17];
+    char data[LABEL_BYTES], date[17], epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
 
     (void)snprintf(date, sizeof date, "%.16s", e->date); /* to the minute */
     for (char *c = date; *c; c++)
         *c = *c == 'T' ? ' ' : *c;
     cli_print_cell(stdout, date, 16);
-    printf(" %-8.4g %-8.3g ", e->epsilon, e->delta);
+    printf(" %-8s %-8s ", fre_digits_up(epsilon, 4, e->epsilon), fre_digits_up(delta, 3, e->delta));
     cli_print_cell(stdout, label(data, name, content_of(e)), DATA_COLUMNS + spare / 2);
     putchar(' ');
     (void)cli_print_safe(stdout, e->what, WHAT_COLUMNS + spare - spare / 2);
@@ -59,9 +59,11 @@ static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, siz
 
 static void print_amount(const char *what, double spent, double budget, double left)
 {
-    printf("    %-7s %.6g", what, spent);
+    char text[FRE_DIGITS_BYTES], rest[FRE_DIGITS_BYTES];
+
+    printf("    %-7s %s", what, fre_digits_up(text, 6, spent));
     if (budget > 0)
-        printf(" of %.6g, %.6g left", budget, left);
+        printf(" of %s, %s left", fre_digits_down(text, 6, budget), fre_digits_down(rest, 6, left));
     putchar('\n');
 }
 

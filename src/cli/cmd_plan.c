@@ -151,22 +151,11 @@ static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, 
     row(f, name, value, note);
 }
 
-const char *cli_up(char out[32], int digits, double x)
-{
-    double more = x;
-
-    do {
-        (void)snprintf(out, 32, "%.*g", digits, more);
-        more += fabs(x) * pow(10, -digits);
-    } while (strtod(out, NULL) < x);
-    return out;
-}
-
 /* Digits that --sampling-rate reads as this very rate. */
-static const char *rate_text(char out[32], const fre_mechanism *m)
+static const char *rate_text(char out[FRE_DIGITS_BYTES], const fre_mechanism *m)
 {
-    for (int digits = 6; digits < 17; digits++) {
-        if (fre_p32(strtod(cli_up(out, digits, rate_of(m)), NULL)) == m->p32)
+    for (int digits = 6; digits < 15; digits++) {
+        if (fre_p32(strtod(fre_digits_up(out, digits, rate_of(m)), NULL)) == m->p32)
             break;
     }
     return out;
@@ -174,9 +163,9 @@ static const char *rate_text(char out[32], const fre_mechanism *m)
 
 static void row_up(FILE *f, const char *name, const char *note, int digits, double x)
 {
-    char text[32];
+    char text[FRE_DIGITS_BYTES];
 
-    row(f, name, cli_up(text, digits, x), note);
+    row(f, name, fre_digits_up(text, digits, x), note);
 }
 
 static void row_epsilon(FILE *f, const char *name, const char *note, double epsilon)
@@ -192,17 +181,20 @@ static void print_summary(FILE *f, const fre_plan *plan)
     const fre_mechanism *m = &plan->mechanism;
     double users = (double)m->tau / rate_of(m);
     double noise = m->sigma * sqrt((double)m->dim) / (double)m->tau;
-    char text[800], epsilon[32], delta[32];
+    char text[800], rate[FRE_DIGITS_BYTES], norm[FRE_DIGITS_BYTES], share[FRE_DIGITS_BYTES],
+        epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
 
     snprintf(text, sizeof text,
-             "In words: each %s takes part with probability %.4g. A cell is released when at "
+             "In words: each %s takes part with probability %s. A cell is released when at "
              "least %" PRIu64 " of them fall into it, so about %.0f users or more. At that size "
-             "the noise on its mean has norm %.3g, which is %.2g of the radius; it shrinks in "
+             "the noise on its mean has norm %s, which is %s of the radius; it shrinks in "
              "proportion as a cell grows. Whoever sees the release learns of any one user at "
              "most what epsilon = %s and delta = %s allow.",
-             m->cells_per_user == 1 ? "user" : "record", rate_of(m), m->tau, users, noise,
-             noise / plan->request.radius, cli_up(epsilon, 10, plan->account.epsilon),
-             cli_up(delta, 6, plan->request.delta));
+             m->cells_per_user == 1 ? "user" : "record", fre_digits_up(rate, 4, rate_of(m)), m->tau,
+             users, fre_digits_up(norm, 3, noise),
+             fre_digits_up(share, 2, noise / plan->request.radius),
+             fre_digits_up(epsilon, 10, plan->account.epsilon),
+             fre_digits_up(delta, 6, plan->request.delta));
     fputc('\n', f);
     cli_wrap(f, text, 0, 0);
 }
@@ -211,12 +203,12 @@ static void print_paper(FILE *f, const fre_plan *plan)
 {
     fputc('\n', f);
     cli_heading(f, "The article's accountant");
-    row_f(f, "epsilon_fre", "spent on which cells are released", "%.6g", plan->epsilon_fre);
-    row_f(f, "delta_fre", "", "%.4g", plan->delta_fre);
-    row_f(f, "delta_sens", "chance that the sensitivity is exceeded", "%.4g", plan->delta_sens);
-    row_f(f, "epsilon_agg", "spent on the noisy sums", "%.6g", plan->epsilon_agg);
-    row_f(f, "delta_agg", "", "%.4g", plan->delta_agg);
-    row_f(f, "multiplier", "sigma over sensitivity", "%.6g", plan->multiplier);
+    row_up(f, "epsilon_fre", "spent on which cells are released", 6, plan->epsilon_fre);
+    row_up(f, "delta_fre", "", 4, plan->delta_fre);
+    row_up(f, "delta_sens", "chance that the sensitivity is exceeded", 4, plan->delta_sens);
+    row_up(f, "epsilon_agg", "spent on the noisy sums", 6, plan->epsilon_agg);
+    row_up(f, "delta_agg", "", 4, plan->delta_agg);
+    row_up(f, "multiplier", "sigma over sensitivity", 6, plan->multiplier);
     row_f(f, "v, u", "budget factor, sensitivity ratio", "%.4g, %.4g", plan->v, plan->u);
 }
 
@@ -229,14 +221,14 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     cli_heading(f, "Distributed mode");
     row(f, "cover messages", d->cover ? "on" : "off",
         d->cover ? "everybody sends one report" : "the relay learns who was sampled");
-    row_f(f, "padding lambda", "dummy tags of each multiplicity below tau", "%.12g", d->lambda);
+    row_up(f, "padding lambda", "dummy tags of each multiplicity below tau", 12, d->lambda);
     row_f(f, "padding gamma", "their expected number; at most twice it", "%" PRIu32, d->gamma);
-    row_f(f, "dummy reports", "expected, of all multiplicities", "%.6g", plan->expected_dummies);
+    row_up(f, "dummy reports", "expected, of all multiplicities", 6, plan->expected_dummies);
     row(f, "noise", m->noise == FRE_NOISE_DISCRETE ? "discrete" : "continuous", "");
-    row_f(f, "one user's noise", "at sampled count tau, a coordinate", "%.6g", plan->sigma_local);
+    row_up(f, "one user's noise", "at sampled count tau, a coordinate", 6, plan->sigma_local);
     if (m->noise == FRE_NOISE_DISCRETE)
-        row_f(f, "quantisation", "step that embeddings are rounded to", "%.4g",
-              fre_quantisation(plan->sigma_local, plan->account.split, m->dim));
+        row_up(f, "quantisation", "step that embeddings are rounded to", 4,
+               fre_quantisation(plan->sigma_local, plan->account.split, m->dim));
     row_f(f, "curious users", "of a cell, whose records and noise are known", "%" PRIu32,
           d->curious);
     if (d->one_shot)
@@ -250,7 +242,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
     const fre_account *a = &plan->account;
-    char text[32];
+    char text[FRE_DIGITS_BYTES];
 
     cli_heading(f, "Plan");
     row_up(f, "epsilon", cli_adjacencies[m->adjacency], 10, a->epsilon);
@@ -259,12 +251,11 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row(f, "sampling rate p", rate_text(text, m), "a multiple of 2^-32");
     row_f(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, m->tau);
     row_up(f, "noise sigma", "on a cell's sum, a coordinate", 6, m->sigma);
-    row_f(f, "sigma / p", "what counts: noise for a cell of given size", "%.4g",
-          m->sigma / rate_of(m));
-    row_f(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", "%.4g",
-          m->sigma * sqrt((double)m->dim) / (double)m->tau);
+    row_up(f, "sigma / p", "what counts: noise for a cell of given size", 4, m->sigma / rate_of(m));
+    row_up(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", 4,
+           m->sigma * sqrt((double)m->dim) / (double)m->tau);
     row_f(f, "projection dim k", "", "%" PRIu32, m->proj);
-    row_f(f, "cell edge L", "", "%.6g", m->cell_edge);
+    row_up(f, "cell edge L", "", 6, m->cell_edge);
     row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
           plan->request.population);
     row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
@@ -275,7 +266,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "released cells", "", 4, a->delta_released);
     row_up(f, "far members", "", 4, a->delta_far);
     row_up(f, "unreleased cells", "", 4, a->delta_unreleased);
-    row_f(f, "split", "distance that the analysis splits at", "%.6g", a->split);
+    row_up(f, "split", "distance that the analysis splits at", 6, a->split);
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         print_paper(f, plan);

@@ -205,8 +205,11 @@ static void print_times(const fre_simulation *s)
 
 static void print_mechanism(const char *name, const fre_mechanism *m)
 {
-    row(name, "%*s p = %.4g, tau = %" PRIu64 ", sigma = %.4g", WIDE, "", (double)m->p32 * 0x1p-32,
-        m->tau, m->sigma);
+    char rate[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES];
+
+    row(name, "%*s p = %s, tau = %" PRIu64 ", sigma = %s", WIDE, "",
+        fre_digits_up(rate, 4, (double)m->p32 * 0x1p-32), m->tau,
+        fre_digits_up(sigma, 4, m->sigma));
 }
 
 static void print_comparison(const fre_simulation *s)

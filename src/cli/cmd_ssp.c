@@ -125,32 +125,42 @@ static FRE_PRINTF(4, 5) void row(FILE *f, const char *name, const char *note, co
         fputc('\n', f);
 }
 
+static void row_up(FILE *f, const char *name, const char *note, int digits, double x)
+{
+    char text[FRE_DIGITS_BYTES];
+
+    row(f, name, note, "%s", fre_digits_up(text, digits, x));
+}
+
 static void print_query(FILE *f, const fre_ssp_query *q)
 {
+    char text[FRE_DIGITS_BYTES];
+
     cli_heading(f, "A rare text and a released cell");
     row(f, "neighbours n*", "records within the radius, itself included", "%" PRIu64,
         q->neighbours);
-    row(f, "too close", "psi r", "%.4g", q->psi * q->radius);
-    row(f, "sampling rate p", "", "%.6g", q->sampling_rate);
+    row(f, "too close", "psi r", "%s", fre_digits_down(text, 4, q->psi * q->radius));
+    row_up(f, "sampling rate p", "", 6, q->sampling_rate);
     row(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, q->tau);
-    row(f, "noise sigma", "on a cell's sum, a coordinate", "%.6g", q->sigma);
+    row_up(f, "noise sigma", "on a cell's sum, a coordinate", 6, q->sigma);
     row(f, "sampled count h", "of the cell in question", "%" PRIu64, q->count);
-    row(f, "noise on its mean", "norm: sigma sqrt(d) / h", "%.4g",
-        q->sigma * sqrt((double)q->dim) / (double)q->count);
+    row_up(f, "noise on its mean", "norm: sigma sqrt(d) / h", 4,
+           q->sigma * sqrt((double)q->dim) / (double)q->count);
 }
 
 static void print_words(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
 {
-    char text[900];
+    char text[900], close[FRE_DIGITS_BYTES], chance[FRE_DIGITS_BYTES], far[FRE_DIGITS_BYTES];
 
     if (b->cell < 1)
         snprintf(text, sizeof text,
                  "In words: the chance that a cell of %" PRIu64 " sampled members is released with "
-                 "its mean within %.4g of this text is at most %.3g, as long as the cell's members "
-                 "farther than %.4g from the text lie within %.4g of each other. About texts that "
+                 "its mean within %s of this text is at most %s, as long as the cell's members "
+                 "farther than %s from the text lie within %s of each other. About texts that "
                  "are written from the mean nothing is said: an inverter may add to the distance "
                  "or take from it.",
-                 q->count, q->psi * q->radius, b->cell, q->radius, q->radius);
+                 q->count, fre_digits_down(close, 4, q->psi * q->radius),
+                 fre_digits_up(chance, 3, b->cell), fre_digits_down(far, 4, q->radius), far);
     else
         snprintf(text, sizeof text,
                  "In words: nothing is proved about a text with that many neighbours at that "
@@ -175,19 +185,20 @@ static void print(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
     print_query(f, q);
     fputc('\n', f);
     cli_heading(f, "Chance that its centroid is too close, at most");
-    row(f, "this cell", "if its far members are close together", "%.4g", b->cell);
+    row_up(f, "this cell", "if its far members are close together", 4, b->cell);
     snprintf(note, sizeof note, "that more than %" PRIu64 " neighbours are sampled", b->m);
-    row(f, "  sampling", note, "%.4g", b->sampling);
-    row(f, "  noise", "that the noise leads there all the same", "%.4g", b->noise);
-    row(f, "by the paper's argument", "its slips mended", "%.4g", b->repaired);
-    row(f, "whole release", "cells of this count, and all pairs of texts", "%.4g", b->release);
-    row(f, "  pairs", "that some pair in a cell is far apart", "%.4g", b->pairs);
+    row_up(f, "  sampling", note, 4, b->sampling);
+    row_up(f, "  noise", "that the noise leads there all the same", 4, b->noise);
+    row_up(f, "by the paper's argument", "its slips mended", 4, b->repaired);
+    row_up(f, "whole release", "cells of this count, and all pairs of texts", 4, b->release);
+    row_up(f, "  pairs", "that some pair in a cell is far apart", 4, b->pairs);
     if (b->paper_vacuous)
         row(f, "the paper's theorem", "its Lambda, (tau - 6 p n*) r/(2 tau), is negative",
             "vacuous");
+    else if (b->paper < 1)
+        row_up(f, "the paper's theorem", "as printed; not proved", 4, b->paper);
     else
-        row(f, "the paper's theorem", b->paper < 1 ? "as printed; not proved" : "as printed",
-            b->paper < 1 ? "%.4g" : "vacuous", b->paper);
+        row(f, "the paper's theorem", "as printed", "vacuous");
     print_words(f, q, b);
 }
 

@@ -345,12 +345,14 @@ static void print_stats(const cli *c, const fre_release *r)
 static void print_spent(const cli *c, const fre_release *r)
 {
     const fre_ledger_sum *s = &r->receipt.sum;
+    char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
 
     if (c->quiet || !r->recorded)
         return;
     fprintf(stderr,
-            CLI_PROGRAM " %s: this data has now spent epsilon %.6g, delta %.4g in %zu release%s (",
-            c->command->name, s->epsilon, s->delta, s->releases, s->releases == 1 ? "" : "s");
+            CLI_PROGRAM " %s: this data has now spent epsilon %s, delta %s in %zu release%s (",
+            c->command->name, fre_digits_up(epsilon, 6, s->epsilon),
+            fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s");
     cli_print_safe(stderr, r->ledger, 0);
     fputs(")\n", stderr);
 }

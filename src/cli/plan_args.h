@@ -101,8 +101,6 @@ FRE_MUST_CHECK fre_status cli_collection(fre_distributed *out, const cli *c, fre
 FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
                                           fre_err *err);
 
-/* x > 0 with that many digits, upwards: what is read back is never less.  Returns out. */
-const char *cli_up(char out[32], int digits, double x);
 /* A list of one warning, of none for NULL.  NULL: out of memory. */
 json_t *cli_warning_json(const char *warning);
 /* `plan --json`; synthesize shows it too.  NULL: out of memory. */

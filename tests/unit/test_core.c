@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -96,6 +97,40 @@ static void errors_name_parameters(void **state)
 }
 
 /* ---- buffer ------------------------------------------------------------------------------ */
+
+/* Never on the unsafe side, never a unit of the last digit away, and short numbers as they are. */
+static void digits_keep_their_side(void **state)
+{
+    static const double exact[] = {0,      4,       0.1, 1e-7, 5e-324, 1.7976931348623157e308,
+                                   9.9996, 0.000123};
+    char up[FRE_DIGITS_BYTES], down[FRE_DIGITS_BYTES];
+    uint64_t x = 14;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 100000; i++) {
+        int n = (int)(i % 15) + 1;
+        double value, a, b, slack;
+
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        value = i < 8 ? exact[i] : ldexp((double)(x >> 11) * 0x1p-53, (int)(x % 600) - 300);
+        value = i % 3 == 2 ? -value : value;
+        a = strtod(fre_digits_down(down, n, value), NULL);
+        b = strtod(fre_digits_up(up, n, value), NULL);
+        slack = n < 13 ? 1e-12 * fabs(value) : 0;
+        assert_true(a <= value + slack && value <= b + slack);
+        if (i >= 8)
+            assert_true(b - a <= fabs(value) * pow(10, 1 - n) * 1.1);
+    }
+    assert_string_equal(fre_digits_up(up, 4, 0.12341), "0.1235");
+    assert_string_equal(fre_digits_down(down, 4, 0.12349), "0.1234");
+    assert_string_equal(fre_digits_up(up, 4, 9.99991), "10");
+    assert_string_equal(fre_digits_up(up, 6, 16.000000000000004), "16");
+    assert_string_equal(fre_digits_down(down, 6, 0.99999999999999956), "1");
+    assert_string_equal(fre_digits_up(up, 15, 1e-7), "1e-07");
+    assert_string_equal(fre_digits_up(up, 6, 4), "4");
+    assert_string_equal(fre_digits_up(up, 6, HUGE_VAL), "inf");
+}
 
 static void buffer_grows_to_its_limit_only(void **state)
 {
@@ -672,6 +707,7 @@ int main(void)
         cmocka_unit_test(status_has_text_and_exit_code),
         cmocka_unit_test(fail_formats_cuts_and_allows_null),
         cmocka_unit_test(errors_name_parameters),
+        cmocka_unit_test(digits_keep_their_side),
         cmocka_unit_test(buffer_grows_to_its_limit_only),
         cmocka_unit_test(buffer_can_append_from_itself),
         cmocka_unit_test(buffer_printf_counts_and_limits),

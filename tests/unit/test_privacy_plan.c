@@ -793,15 +793,16 @@ static void statement_says_what_is_claimed(void **state)
 {
     fre_plan_request r = request(4);
     fre_plan p = plan_of(&r);
-    char *s = statement(&p, true), number[64];
+    char *s = statement(&p, true), number[64], digits[FRE_DIGITS_BYTES];
     double at;
 
     (void)state;
     assert_null(strstr(s, "NOT PRIVATE"));
     has(s, "epsilon = 4, delta = 1e-06");
     has(s, "adding or removing one user's data (at most 1 record)");
-    (void)snprintf(number, sizeof number, "sigma = %.6g", p.mechanism.sigma);
-    has(s, number);
+    (void)snprintf(number, sizeof number, "sigma = %s ",
+                   fre_digits_down(digits, 6, p.mechanism.sigma));
+    has(s, number); /* no more noise than there is */
     (void)snprintf(number, sizeof number, "tau = %d", (int)p.mechanism.tau);
     has(s, number);
     assert_non_null(strstr(s, "epsilon would be "));
@@ -1111,17 +1112,17 @@ static void distributed_statement(void **state)
 {
     fre_plan_request r = distributed(4);
     fre_plan p = plan_of(&r);
-    char *s = statement(&p, true), number[64];
+    char *s = statement(&p, true), number[64], digits[FRE_DIGITS_BYTES];
 
     (void)state;
     has(s, "towards each server and everybody who sees what is released");
     has(s, "up to 1 participant of a cell who uses what they know, but not if");
     has(s, "The relay and whoever watches the network learn who takes part, and nothing else");
-    (void)snprintf(number, sizeof number, "TSDLap(%.6g, %u)", p.mechanism.dist.lambda,
-                   p.mechanism.dist.gamma);
+    (void)snprintf(number, sizeof number, "TSDLap(%s, %u)",
+                   fre_digits_down(digits, 6, p.mechanism.dist.lambda), p.mechanism.dist.gamma);
     has(s, number);
-    (void)snprintf(number, sizeof number, "deviation %.6g where the sampled count is tau",
-                   p.sigma_local);
+    (void)snprintf(number, sizeof number, "deviation %s where the sampled count is tau",
+                   fre_digits_down(digits, 6, p.sigma_local));
     has(s, number);
     has(s, "discrete Gaussian noise");
     has(s, "do not collude");

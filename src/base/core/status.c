@@ -2,6 +2,8 @@
 #include "core_internal.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 const char *fre_status_text(fre_status s)
@@ -97,6 +99,35 @@ void fre_percent(char out[FRE_PERCENT_BYTES], double share)
     const double percent = 100 * share;
 
     (void)snprintf(out, FRE_PERCENT_BYTES, percent < 9.5 ? "%.2g %%" : "%.0f %%", percent);
+}
+
+#define EXACT_DIGITS 13 /* sums of doubles have no more: 16.000000000000004 is 16 */
+
+/* sign 1: never below x; -1: never above it. */
+static const char *digits(char out[FRE_DIGITS_BYTES], int n, double x, int sign)
+{
+    double beyond;
+
+    if (n < EXACT_DIGITS) {
+        (void)snprintf(out, FRE_DIGITS_BYTES, "%.*g", EXACT_DIGITS, x);
+        x = strtod(out, NULL);
+    }
+    beyond = x;
+    do {
+        (void)snprintf(out, FRE_DIGITS_BYTES, "%.*g", n, beyond);
+        beyond += sign * fabs(x) * pow(10, -n); /* at most a unit of the last digit */
+    } while (sign * strtod(out, NULL) < sign * x);
+    return out;
+}
+
+const char *fre_digits_up(char out[FRE_DIGITS_BYTES], int n, double x)
+{
+    return digits(out, n, x, 1);
+}
+
+const char *fre_digits_down(char out[FRE_DIGITS_BYTES], int n, double x)
+{
+    return digits(out, n, x, -1);
 }
 
 const char *fre_core_errno_text(int e)

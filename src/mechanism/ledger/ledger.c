@@ -380,14 +380,17 @@ static fre_status refuse(fre_err *err, size_t releases, const char *what, double
                          double budget, double asked)
 {
     const double left = what_is_left(budget, spent);
-    char advice[80] = "nothing is left for a further one";
+    char advice[80] = "nothing is left for a further one", rest[FRE_DIGITS_BYTES],
+         sum[FRE_DIGITS_BYTES], most[FRE_DIGITS_BYTES], this[FRE_DIGITS_BYTES];
 
     if (left > 0)
-        (void)snprintf(advice, sizeof advice, "lower {%s} to fit into the %.6g left", what, left);
+        (void)snprintf(advice, sizeof advice, "lower {%s} to fit into the %s left", what,
+                       fre_digits_down(rest, 6, left));
     return fre_fail(err, FRE_E_REFUSED,
                     "refused by the ledger: releases of this data (%zu so far) have spent %s "
-                    "%.6g of %.6g, and this one asks for %.6g: %s",
-                    releases, what, spent, budget, asked, advice);
+                    "%s of %s, and this one asks for %s: %s",
+                    releases, what, fre_digits_up(sum, 6, spent), fre_digits_down(most, 6, budget),
+                    fre_digits_up(this, 6, asked), advice);
 }
 
 /* What the entry's data would have spent with it, or a refusal. */

@@ -30,20 +30,15 @@ double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t c
 /* Epsilon and rate that would do, each alone and as it is printed; what does not is left out. */
 static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_err *err)
 {
-    double least = fre_joint_epsilon_floor(p32, FRE_ADJACENCY_ADD_REMOVE, cells), x = least;
-    double most = -expm1(-epsilon / cells), y = most, unit;
-    char up[32], down[32], advice[120] = "lower {sampling_rate}";
+    double least = fre_joint_epsilon_floor(p32, FRE_ADJACENCY_ADD_REMOVE, cells);
+    double most = -expm1(-epsilon / cells);
+    char up[FRE_DIGITS_BYTES], down[FRE_DIGITS_BYTES], asked[FRE_DIGITS_BYTES], p[FRE_DIGITS_BYTES],
+        advice[120] = "lower {sampling_rate}";
     size_t n = 0;
 
-    unit = pow(10, floor(log10(x)) - (DIGITS - 1));
-    do
-        (void)snprintf(up, sizeof up, "%.*g", DIGITS, x);
-    while (strtod(up, NULL) < least && (x += unit / 2) > 0);
-    unit = pow(10, floor(log10(y)) - (DIGITS - 1));
-    do
-        (void)snprintf(down, sizeof down, "%.*g", DIGITS, y);
-    while (strtod(down, NULL) > most && (y -= unit / 2) > 0);
-    if (y > 0 && fre_p32(strtod(down, NULL)) > 0 &&
+    fre_digits_up(up, DIGITS, least);
+    fre_digits_down(down, DIGITS, most);
+    if (fre_p32(strtod(down, NULL)) > 0 &&
         fre_joint_epsilon_floor(fre_p32(strtod(down, NULL)), FRE_ADJACENCY_ADD_REMOVE, cells) <=
             epsilon)
         n = (size_t)snprintf(advice, sizeof advice, "lower {sampling_rate} to %s", down);
@@ -51,9 +46,10 @@ static fre_status below_floor(uint64_t p32, double epsilon, uint32_t cells, fre_
         (void)snprintf(advice + n, sizeof advice - n, "%sraise {epsilon} to %s",
                        n > 0 ? " or " : "", up);
     return fre_fail(err, FRE_E_INFEASIBLE,
-                    "{epsilon} %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
-                    "costs at {sampling_rate} %.6g: %s",
-                    epsilon, least, rate(p32), advice);
+                    "{epsilon} %s is below ln(1/(1-p)) = %s, the least that removing a record "
+                    "costs at {sampling_rate} %s: %s",
+                    fre_digits_down(asked, 6, epsilon), fre_digits_up(up, 6, least),
+                    fre_digits_up(p, 6, rate(p32)), advice);
 }
 
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,

@@ -345,14 +345,15 @@ static fre_status below_coin(const fre_plan_request *r, fre_err *err)
     uint64_t p32 = fre_p32(r->sampling_rate);
     double least = fre_joint_epsilon_floor(p32, r->adjacency, r->cells_per_user);
     double most = fre_search_greatest(r);
-    char why[200];
+    char why[200], asked[FRE_DIGITS_BYTES], floor_of[FRE_DIGITS_BYTES], p[FRE_DIGITS_BYTES];
 
     (void)fre_advice_add(&advice, FRE_LEVER_RATE, fre_advice_nice(most, false));
     (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, fre_advice_nice(least, true));
     (void)snprintf(why, sizeof why,
-                   "{epsilon} %.6g is below ln(1/(1-p)) = %.6g, the least that removing a record "
-                   "costs at {sampling_rate} %.6g",
-                   r->epsilon, least, r->sampling_rate);
+                   "{epsilon} %s is below ln(1/(1-p)) = %s, the least that removing a record "
+                   "costs at {sampling_rate} %s",
+                   fre_digits_down(asked, 6, r->epsilon), fre_digits_up(floor_of, 6, least),
+                   fre_digits_up(p, 6, r->sampling_rate));
     return fre_advice_fail(&advice, err, why, "lower {sampling_rate} and raise {threshold}");
 }
 

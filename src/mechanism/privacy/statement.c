@@ -3,7 +3,6 @@
 #include <fre/privacy.h>
 
 #include <math.h>
-#include <stdlib.h>
 
 static const char not_private[] =
     "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the noise.\n"
@@ -16,27 +15,19 @@ static const char uncertified[] =
     "NOT PRIVATE as far as anybody has shown: what follows is the paper's claim, and the joint "
     "accountant certifies nothing for it.\n";
 
-/* For four significant digits that are never below x > 0. */
-static double shown_up(double x)
-{
-    char text[32];
-
-    (void)snprintf(text, sizeof text, "%.4g", x);
-    return strtod(text, NULL) >= x ? x : x + 0.5 * pow(10, floor(log10(x)) - 3);
-}
-
 static fre_status claim(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
+    char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES], computed[FRE_DIGITS_BYTES];
 
     return fre_buf_printf(
         out,
-        "Claim: (epsilon, delta)-differential privacy, epsilon = %.15g, delta = %.15g, "
+        "Claim: (epsilon, delta)-differential privacy, epsilon = %s, delta = %s, "
         "for %s one user's data (at most %u %s), "
         "towards %s.\n"
         "Accountant: %s.\n"
-        "Delta computed for this mechanism: %.4g.\n",
-        p->account.epsilon, p->request.delta,
+        "Delta computed for this mechanism: %s.\n",
+        fre_digits_up(epsilon, 15, p->account.epsilon), fre_digits_up(delta, 15, p->request.delta),
         m->adjacency == FRE_ADJACENCY_REPLACE ? "replacing" : "adding or removing",
         m->cells_per_user, m->cells_per_user == 1 ? "record" : "records, one a cell",
         m->dist.on ? "each server and everybody who sees what is released"
@@ -44,7 +35,7 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
         p->request.accountant == FRE_ACCOUNTANT_PAPER
             ? "the paper's (its known faults are among the warnings)"
             : "joint",
-        shown_up(p->account.delta));
+        fre_digits_up(computed, 4, p->account.delta));
 }
 
 /* Distributed: whom the claim holds against besides, and whom it does not. */
@@ -73,36 +64,41 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
 static fre_status delta_rule(fre_buf *out, const fre_plan *p)
 {
     const double users = (double)p->request.population;
+    char rule[FRE_DIGITS_BYTES], some[FRE_DIGITS_BYTES];
 
     if (!fre_delta_warning(p->request.delta, p->request.population))
         return FRE_OK;
     return fre_buf_printf(
         out,
-        "This delta is above 1/(10 N) = %.3g for N = %.15g users: the promise about "
-        "epsilon may fail for %.2g of them.\n",
-        1 / (10 * users), users, p->request.delta * users);
+        "This delta is above 1/(10 N) = %s for N = %.15g users: the promise about "
+        "epsilon may fail for %s of them.\n",
+        fre_digits_down(rule, 3, 1 / (10 * users)), users,
+        fre_digits_up(some, 2, p->request.delta * users));
 }
 
 static fre_status numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
+    char rate[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES], other[FRE_DIGITS_BYTES];
     fre_status st;
 
+    fre_digits_down(sigma, 6, m->sigma); /* no more noise than there is */
     st = fre_buf_printf(out,
-                        "Mechanism: a record is sampled with probability p = %.10g; a cell is "
+                        "Mechanism: a record is sampled with probability p = %s; a cell is "
                         "released if its sampled count reaches tau = %llu; ",
-                        (double)m->p32 / (double)FRE_P_ONE, (unsigned long long)m->tau);
+                        fre_digits_up(rate, 10, (double)m->p32 / (double)FRE_P_ONE),
+                        (unsigned long long)m->tau);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,
-                            "%s noise of standard deviation sigma = %.6g or more is added to "
+                            "%s noise of standard deviation sigma = %s or more is added to "
                             "each coordinate of its sum.\n",
                             m->noise == FRE_NOISE_DISCRETE ? "discrete Gaussian" : "Gaussian",
-                            m->sigma);
+                            sigma);
     else if (st == FRE_OK)
         st = fre_buf_printf(out,
-                            "Gaussian noise of standard deviation sigma = %.6g is added to each "
+                            "Gaussian noise of standard deviation sigma = %s is added to each "
                             "coordinate of its sum.\n",
-                            m->sigma);
+                            sigma);
     if (st == FRE_OK)
         st = fre_buf_printf(
             out,
@@ -111,40 +107,45 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
             (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
     if (st == FRE_OK)
         st = fre_buf_printf(out,
-                            "Cells: projection to k = %u dimensions, edge L = %.6g.\n"
+                            "Cells: projection to k = %u dimensions, edge L = %s.\n"
                             "Records: at most N = %llu.\n",
-                            m->proj, m->cell_edge, (unsigned long long)m->population);
+                            m->proj, fre_digits_up(other, 6, m->cell_edge),
+                            (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,
                             "Noise: every user who answers adds a share of it, of standard "
-                            "deviation %.6g where the sampled count is tau.\n"
-                            "Tags that are not released: hidden among dummy tags, TSDLap(%.6g, "
+                            "deviation %s where the sampled count is tau.\n"
+                            "Tags that are not released: hidden among dummy tags, TSDLap(%s, "
                             "%u) of each multiplicity from 1 to tau - 1.\n",
-                            p->sigma_local, m->dist.lambda, m->dist.gamma);
+                            fre_digits_down(sigma, 6, p->sigma_local),
+                            fre_digits_down(other, 6, m->dist.lambda), m->dist.gamma);
     return st;
 }
 
 static fre_status sensitivity(fre_buf *out, const fre_plan *p)
 {
+    char far[FRE_DIGITS_BYTES], charge[FRE_DIGITS_BYTES];
     fre_status st;
 
     if (p->mechanism.sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return fre_buf_printf(out,
-                              "Sensitivity: worst case, 2B = %.6g for embeddings of norm at most "
-                              "B = %.6g.\n",
-                              2 * p->mechanism.norm_bound, p->mechanism.norm_bound);
+                              "Sensitivity: worst case, 2B = %s for embeddings of norm at most "
+                              "B = %s.\n",
+                              fre_digits_up(far, 6, 2 * p->mechanism.norm_bound),
+                              fre_digits_up(charge, 6, p->mechanism.norm_bound));
     if (p->request.accountant == FRE_ACCOUNTANT_PAPER)
-        st = fre_buf_printf(
-            out,
-            "Sensitivity: the paper takes records of a cell to lie within %.4g of "
-            "each other, and charges delta (%.4g) for one pair only that does not.\n",
-            p->account.split, shown_up(p->account.delta_far));
+        st = fre_buf_printf(out,
+                            "Sensitivity: the paper takes records of a cell to lie within %s of "
+                            "each other, and charges delta (%s) for one pair only that does not.\n",
+                            fre_digits_up(far, 4, p->account.split),
+                            fre_digits_up(charge, 4, p->account.delta_far));
     else
         st = fre_buf_printf(out,
-                            "Sensitivity: records of a cell that lie farther than %.4g from each "
+                            "Sensitivity: records of a cell that lie farther than %s from each "
                             "other are charged what they add to delta, in the mean over random "
-                            "projections (%.4g in all).\n",
-                            shown_up(p->account.split), shown_up(p->account.delta_far));
+                            "projections (%s in all).\n",
+                            fre_digits_up(far, 4, p->account.split),
+                            fre_digits_up(charge, 4, p->account.delta_far));
     if (st == FRE_OK)
         st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
                                  "projection, epsilon would be ");
@@ -152,19 +153,21 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
         return st;
     if (isinf(p->worst_case_epsilon))
         return fre_buf_printf(out, "above %g.\n", FRE_PRIVACY_EPSILON_MAX);
-    return fre_buf_printf(out, "%.4g.\n", shown_up(p->worst_case_epsilon));
+    return fre_buf_printf(out, "%s.\n", fre_digits_up(far, 4, p->worst_case_epsilon));
 }
 
 static fre_status joint_says(fre_buf *out, const fre_plan *p)
 {
+    char epsilon[FRE_DIGITS_BYTES];
+
     if (p->request.accountant != FRE_ACCOUNTANT_PAPER)
         return FRE_OK;
     if (isinf(p->joint_epsilon))
         return fre_buf_printf(out, "The joint accountant certifies no epsilon up to %g for it.\n",
                               FRE_PRIVACY_EPSILON_MAX);
     return fre_buf_printf(out,
-                          "The joint accountant certifies epsilon = %.4g for it at this delta.\n",
-                          shown_up(p->joint_epsilon));
+                          "The joint accountant certifies epsilon = %s for it at this delta.\n",
+                          fre_digits_up(epsilon, 4, p->joint_epsilon));
 }
 
 /* Distributed: what users do, whatever they hold. */

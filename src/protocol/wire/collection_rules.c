@@ -291,6 +291,7 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
 {
     fre_mechanism m;
     fre_account a;
+    char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES], claim[FRE_DIGITS_BYTES];
     fre_share_cell cell;
     fre_err why = {.text = ""};
     fre_status st;
@@ -306,9 +307,10 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
                         why.text);
     if (!(a.delta <= c->delta))
         return fre_fail(err, FRE_E_REFUSED,
-                        "collection: at epsilon %g it keeps delta %.3g, not the %g that it claims: "
+                        "collection: at epsilon %s it keeps delta %s, not the %s that it claims: "
                         "do not take part",
-                        c->epsilon, a.delta, c->delta);
+                        fre_digits_down(epsilon, 6, c->epsilon), fre_digits_up(delta, 6, a.delta),
+                        fre_digits_down(claim, 6, c->delta));
     /* A claim that nobody can make shares for is none either. */
     if (fre_share_cell_init(&cell, &m, c->split, c->tau, FRE_SHARING_BITS_MAX, &why) != FRE_OK)
         return fre_fail(err, FRE_E_REFUSED, "collection: no share can be made: %s", why.text);

@@ -164,6 +164,7 @@ fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
 
 void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
 {
+    char epsilon[FRE_DIGITS_BYTES];
     fre_err why = {.text = ""};
 
     if (!rel->recorded)
@@ -176,6 +177,6 @@ void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
     if (st == FRE_OK || !err)
         return;
     why = *err;
-    (void)snprintf(err->text, sizeof err->text, "%.400s; the ledger has already booked epsilon %g",
-                   why.text, fre_plan_certified_epsilon(&rel->plan));
+    (void)snprintf(err->text, sizeof err->text, "%.400s; the ledger has already booked epsilon %s",
+                   why.text, fre_digits_up(epsilon, 6, fre_plan_certified_epsilon(&rel->plan)));
 }
