@@ -17,7 +17,7 @@
 #define LEAST_GOAL 1e-45 /* nobody needs a closer bound */
 #define SLACK                                                                                      \
     1e-14 /* rounding of the sums behind heavy, whose masses are the same at every distance */
-#define FAR_NODES 1024u /* of a curve at one distance */
+#define FAR_NODES 2048u /* of a curve at one distance: 1024 would make it two per cent more */
 
 /* heavy at the split, remembered. */
 typedef struct near_values {
@@ -117,21 +117,44 @@ static double log_cost(search *w, double ratio)
     return log_members(w->noise->m, distance) + log(fmax(cost(w, &h), FRE_PRIVACY_TINY));
 }
 
+/* The best of a few distances and of the last time's: near the split many members cost little, farther few
+ * cost much, and each may be a peak. */
+static double coarse_ratio(search *w, double last, double most)
+{
+    const fre_mechanism *m = w->noise->m;
+    double at = last > 1 && last < most ? last : fmin(1.15, most), top = log_cost(w, at), n = w->n,
+           x;
+
+    for (x = 1.15; x < most; x *= 1.25) {
+        double v;
+
+        if (log_members(m, w->split * x) - log(w->near.h->tau) < top)
+            break; /* heavy is at most 1 */
+        v = log_cost(w, x);
+        if (v > top) {
+            top = v;
+            at = x;
+            n = w->n;
+        }
+    }
+    w->n = n;
+    return at;
+}
+
 double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, double split,
                     fre_joint_place *at)
 {
     search w = {.noise = noise, .s = s, .split = split, .n = at->far_n};
-    double most = fre_joint_diameter(noise->m) / split, x = at->ratio, top, step;
+    double most = fre_joint_diameter(noise->m) / split, x = at->far / split, top, step;
     fre_heavy near;
 
     if (!(most > 1))
         return 0;
     fre_joint_heavy(&near, NULL, noise, s, split, 0);
     near_init(&w.near, &near);
-    step = x > 1 ? 0.08 : 0.3;
-    x = x > 1 ? fmin(x, most) : fmin(1.3, most);
+    x = coarse_ratio(&w, x, most);
     top = log_cost(&w, x);
-    for (; step > 0.004; step /= 2.5) {
+    for (step = 0.1; step > 0.004; step /= 2.5) {
         int side;
 
         for (side = -1; side <= 1; side += 2) {
@@ -145,7 +168,7 @@ double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, doubl
         }
     }
     at->far_n = w.n;
-    at->ratio = x;
+    at->far = x * split;
     return exp(fmin(0, top));
 }
 
@@ -240,7 +263,7 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
         v = exceeding(&w, &h, goal / members);
         if (v > 0 && !isinf(v) &&
             v * exp(log_members(m, next)) > goal) { /* the search missed a peak */
-            at->ratio = next / split;
+            at->far = next;
             at->far_n = w.n;
             goal = fmax(v * exp(log_members(m, next)), fre_far_peak(noise, s, split, at)) *
                    (1 + tolerance);

@@ -372,6 +372,10 @@ double fre_joint_split_at(const fre_mechanism *m, double log_far)
     return hi < log(1e12) ? exp(hi) : 1e12;
 }
 
+#define CONTINUOUS_BELOW 0.4 /* in ln: how far below the crossing the best split can lie */
+#define DISCRETE_BELOW 1.0
+#define STEPS_MOST 700 /* of one user's noise; its sampler goes to 1024 */
+
 /* What the choice of a split weighs: heavy against the far members. */
 typedef struct balance {
     const fre_mechanism *m;
@@ -415,6 +419,18 @@ static bool too_short(balance *w, double log_split)
     return w->far > w->heavy - w->base;
 }
 
+static void narrow_crossing(balance *w, double *lo, double *hi, double width)
+{
+    while (*hi - *lo > width) {
+        double mid = (*lo + *hi) / 2;
+
+        if (too_short(w, mid))
+            *lo = mid;
+        else
+            *hi = mid;
+    }
+}
+
 /* A narrow bracket of where the two cross, from the last split where there is one. */
 static void cross(balance *w, double *lo, double *hi)
 {
@@ -432,14 +448,19 @@ static void cross(balance *w, double *lo, double *hi)
             *hi -= step;
         *lo = fmax(least, *hi - step);
     }
-    while (*hi - *lo > 0.06) {
-        double mid = (*lo + *hi) / 2;
+    narrow_crossing(w, lo, hi, 0.06);
+}
 
-        if (too_short(w, mid))
-            *lo = mid;
-        else
-            *hi = mid;
-    }
+/* How far below the crossing a split may lie.  Users' embeddings are rounded more finely the shorter it is,
+ * which can pay for long; but one user's noise must not be too many steps of that. */
+static double below_crossing(const fre_mechanism *m, double crossing)
+{
+    double steps;
+
+    if (m->noise != FRE_NOISE_DISCRETE)
+        return CONTINUOUS_BELOW;
+    steps = fre_sigma_local(m, m->tau) / fre_quantisation(HUGE_VAL, exp(crossing), m->dim);
+    return fmax(CONTINUOUS_BELOW, fmin(DISCRETE_BELOW, log(STEPS_MOST / steps)));
 }
 
 /* heavy grows with the split and the far members' cost falls, so their sum is least close to where
@@ -450,13 +471,20 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre
 {
     balance w = {.m = m, .s = s, .at = at, .base = counts_alone(m, s)};
     double most = fmin(log(fre_joint_diameter(m)), log(fre_joint_split_at(m, -690)));
-    double lo = 0, hi = most, least, best;
+    double lo = 0, hi = most, below, least, best;
     fre_bracket g;
 
     cross(&w, &lo, &hi);
-    g = fre_privacy_narrow(weigh, &w, lo - 0.4, fmin(hi + 0.1, most), 0.004);
+    below = below_crossing(m, lo);
+    g = fre_privacy_narrow(weigh, &w, lo - below, fmin(hi + 0.1, most), 0.004);
     least = fmin(g.at_a, g.at_b);
     best = g.at_a < g.at_b ? g.a : g.b;
+    if (g.lo <
+        lo - below + 0.02) { /* the shorter the better: from wherever one began, to the same end */
+        narrow_crossing(&w, &lo, &hi, 0.004);
+        best = hi - below_crossing(m, hi);
+        least = weigh(&w, best);
+    }
     if (g.hi > most - 0.01) {
         double end = weigh(&w, most);
 

@@ -56,7 +56,7 @@ double fre_joint_diameter(const fre_mechanism *m);
  * distance of far members, and the split.  {-1, -1, 0, 0}: nowhere. */
 typedef struct fre_joint_place {
     double n, far_n;
-    double ratio; /* of the far members' worst distance to the split */
+    double far; /* the far members' worst distance */
     double split;
 } fre_joint_place;
 #define FRE_JOINT_NOWHERE ((fre_joint_place){-1, -1, 0, 0})

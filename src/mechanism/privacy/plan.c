@@ -421,7 +421,7 @@ static double step_to(slope *s, double x, double y, double aim)
 static void adjust(fre_choice *c, const fre_plan *p)
 {
     const fre_plan_request *r = &p->request;
-    fre_joint_place at = {-1, -1, 0, c->split};
+    fre_joint_place at = FRE_JOINT_NOWHERE;
     slope by = {.value = -30};
     fre_mechanism m = p->mechanism;
     double delta, room;
@@ -470,8 +470,6 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
         }
         if (i >= 12 && !isinf(least)) /* delta has a step there: good enough */
             break;
-        if (i == 3 && isinf(least) && !fre_plan_counts_hold(p, c->composed ? memory : NULL))
-            break;
         log_sigma += step_to(&by, log_sigma, log(at.account.delta), log((close + most) / 2 * want));
     }
     if (isinf(least))
@@ -497,11 +495,12 @@ static fre_status settle(fre_plan *p, fre_choice *c, fre_err *err)
     fre_status st = FRE_E_INFEASIBLE;
 
     fre_plan_choose(p, c);
-    if (!c->composed) {
-        if (!fre_plan_counts_hold(p, NULL))
-            return st;
-        adjust(c, p);
+    if (!fre_plan_counts_hold(p, c->composed ? &memory : NULL)) {
+        fre_compose_forget(&memory);
+        return st;
     }
+    if (!c->composed)
+        adjust(c, p);
     st = settle_sigma(p, c, &memory, err);
     if (st == FRE_E_INFEASIBLE && fre_plan_nobody_far(p, c->composed ? &memory : NULL))
         st = FRE_OK;
