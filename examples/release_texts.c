@@ -13,7 +13,9 @@
 int main(int argc, char **argv)
 {
     fre_curator_opts opts;
-    fre_release *release = NULL;
+    fre_curator_result *result = NULL;
+    const fre_release *release;
+    char why[2 * FRE_ERR_BYTES];
     fre_err err;
     fre_status st;
 
@@ -32,14 +34,15 @@ int main(int argc, char **argv)
     opts.plan.epsilon = strtod(argv[3], NULL);
     opts.plan.population = strtoull(argv[4], NULL, 10);
 
-    st = fre_curator_synthesize(&release, &opts, &err);
+    st = fre_curator_synthesize(&result, &opts, &err);
     if (st != FRE_OK) {
-        (void)fprintf(stderr, "%s\n", err.text);
+        (void)fprintf(stderr, "%s\n", fre_param_render(why, sizeof why, err.text, NULL));
         return fre_status_exit_code(st);
     }
+    release = &result->release;
     (void)printf("%zu texts that many users wrote\n%s\n", release->n, release->statement);
     for (size_t i = 0; i < release->n && i < 3; i++)
         (void)printf("%8.0f users  %s\n", release->cell[i].users, release->cell[i].text.text);
-    fre_release_free(release);
+    fre_curator_result_free(result);
     return 0;
 }

@@ -15,7 +15,7 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/embed.h>
-#include <fre/folder.h>
+#include <fre/release.h>
 #include <fre/invert.h>
 #include <fre/ledger.h>
 #include <fre/privacy.h>
@@ -79,18 +79,15 @@ typedef struct fre_curator_opts {
 
 FRE_API void fre_curator_opts_init(fre_curator_opts *o); /* the contract's defaults */
 
-typedef struct fre_release {
+typedef struct fre_curator_result {
     fre_plan plan;
-    bool is_private; /**< false: seeded, epsilon infinite, or nothing certified for the plan */
+    fre_release release; /**< is_private false: seeded, epsilon infinite, or nothing certified for
+                              the plan */
     bool dry_run;
-    size_t n; /**< released cells, random order */
-    fre_released_cell *cell;
     fre_curator_stats stats; /**< PRIVATE */
     fre_corpus_about input;  /**< what it was taken for; for the curator's eyes */
     double seconds[3];       /**< embedding, counting and summing, inversion */
     char embedder_name[128];
-    uint32_t dim;
-    char *statement;                    /**< a sentence a line, owned */
     bool recorded;                      /**< in the ledger; else ledger_reason says why not */
     const char *ledger_reason;          /**< static */
     char *ledger;                       /**< path of the ledger, owned; NULL: none */
@@ -100,16 +97,16 @@ typedef struct fre_release {
     char
         *resume_left; /**< PATH of a PATH.spool or PATH.key that an interrupted run with resume left
                             and this one did not use, owned; NULL: none */
-} fre_release;
+} fre_curator_result;
 
 /** Run it whole.  The folder appears complete or not at all; the ledger's entry is written before
  * any file of it.
  * FRE_E_DATA: more users (or records) than the population, malformed input, ...; FRE_E_EXISTS;
- * FRE_E_REFUSED (ledger; a public corpus, prior or bridge that was made of the input: fre/overlap.h); FRE_E_INTERRUPTED; whatever the modules return.  fre_release_free. */
-FRE_API FRE_MUST_CHECK fre_status fre_curator_synthesize(fre_release **out,
+ * FRE_E_REFUSED (ledger; a public corpus, prior or bridge that was made of the input: fre/overlap.h); FRE_E_INTERRUPTED; whatever the modules return.  fre_curator_result_free. */
+FRE_API FRE_MUST_CHECK fre_status fre_curator_synthesize(fre_curator_result **out,
                                                          const fre_curator_opts *opts,
                                                          fre_err *err);
-FRE_API void fre_release_free(fre_release *r);
+FRE_API void fre_curator_result_free(fre_curator_result *r);
 
 #ifdef __cplusplus
 }

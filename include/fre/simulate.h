@@ -16,7 +16,7 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/embed.h>
-#include <fre/folder.h>
+#include <fre/release.h>
 #include <fre/invert.h>
 #include <fre/parties.h>
 #include <fre/privacy.h>
@@ -122,7 +122,6 @@ typedef struct fre_simulate_comparison {
 typedef struct fre_simulation {
     fre_plan plan;
     fre_collection_id id;
-    uint32_t dim;
     uint64_t input_users, records; /**< of the input */
     fre_survey_counts survey;      /**< PRIVATE: of the input; repeated: by plan.threshold users */
     uint64_t empty, invalid;       /**< records of it that were skipped or repaired */
@@ -131,10 +130,7 @@ typedef struct fre_simulation {
     uint64_t users;                /**< clients that were run */
     char embedder_name[128];
 
-    size_t n; /**< released cells, in the release's random order */
-    fre_released_cell *cell;
-    float *centroid; /**< n x dim */
-    char *statement;
+    fre_release release; /**< of what a collection would have released: NOT PRIVATE */
 
     uint64_t refused;        /**< clients whose messages were refused for good */
     uint64_t silent;         /**< dropouts */

@@ -99,7 +99,7 @@ static void sample_memory(void *ctx, const char *phase, uint64_t done, uint64_t 
     *peak = now > *peak ? now : *peak;
 }
 
-static fre_status run_release(fre_release **rel, uint64_t *peak_kib, const char *input,
+static fre_status run_release(fre_curator_result **rel, uint64_t *peak_kib, const char *input,
                               const char *output, uint32_t threads, fre_err *err)
 {
     const fre_progress progress = {.update = sample_memory, .ctx = peak_kib};
@@ -117,8 +117,8 @@ static fre_status run_release(fre_release **rel, uint64_t *peak_kib, const char 
     return fre_curator_synthesize(rel, &o, err);
 }
 
-static void print_result(FILE *out, const fre_release *rel, double seconds, uint64_t peak_kib,
-                         uint32_t threads, bool json)
+static void print_result(FILE *out, const fre_curator_result *rel, double seconds,
+                         uint64_t peak_kib, uint32_t threads, bool json)
 {
     const double rows = (double)rel->stats.records;
 
@@ -128,9 +128,9 @@ static void print_result(FILE *out, const fre_release *rel, double seconds, uint
                       ", \"seconds\": %.3f, \"seconds_place\": %.3f, \"seconds_sum\": %.3f, "
                       "\"rows_per_second\": %.0f, \"peak_mib\": %.1f, \"cells\": %" PRIu64
                       ", \"released\": %zu}\n",
-                      rel->stats.records, rel->dim, threads, seconds, rel->seconds[0],
+                      rel->stats.records, rel->release.grid.dim, threads, seconds, rel->seconds[0],
                       rel->seconds[1], rows / seconds, (double)peak_kib / 1024, rel->stats.cells,
-                      rel->n);
+                      rel->release.n);
     else
         (void)fprintf(out,
                       "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " threads\n"
@@ -139,8 +139,8 @@ static void print_result(FILE *out, const fre_release *rel, double seconds, uint
                       "  sum, noise           %9.2f s\n"
                       "  peak memory          %9.1f MiB beyond the mapped file\n"
                       "  released             %9zu of %" PRIu64 " occupied cells\n",
-                      rel->stats.records, rel->dim, threads, seconds, rows / seconds,
-                      rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024, rel->n,
+                      rel->stats.records, rel->release.grid.dim, threads, seconds, rows / seconds,
+                      rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024, rel->release.n,
                       rel->stats.cells);
 }
 
@@ -161,7 +161,7 @@ fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t th
                               FILE *out, fre_err *err)
 {
     char dir[] = "/tmp/fre-e2t-bench-XXXXXX", made[64], output[64];
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     uint64_t peak_kib = 0;
     int64_t start;
     fre_status st = FRE_OK;
@@ -177,7 +177,7 @@ fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t th
         st = run_release(&rel, &peak_kib, input_path ? input_path : made, output, threads, err);
     if (st == FRE_OK)
         print_result(out, rel, (double)(fre_clock_ms() - start) / 1000, peak_kib, threads, json);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     remove_release(output);
     (void)unlink(made);
     (void)rmdir(dir);

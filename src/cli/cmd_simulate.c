@@ -221,7 +221,7 @@ static void print_comparison(const fre_simulation *s)
     cli_styled(stdout, CLI_BOLD, "Compared");
     fputs(" (exact numbers: not for publication)\n", stdout);
     row("cells with the threshold's users", "%*" PRIu64, WIDE, k->cells);
-    row("released here", "%*zu", WIDE, s->n);
+    row("released here", "%*zu", WIDE, s->release.n);
     row("released by a curator", "%*zu", WIDE, k->curator_released);
     row("released by both", "%*zu", WIDE, k->both);
     print_mechanism("plan here", &s->plan.mechanism);
@@ -239,13 +239,13 @@ static void print_comparison(const fre_simulation *s)
 static void print_results(const cli *c, const fre_simulation *s,
                           const fre_released_cell *const *list, size_t n)
 {
-    cli_print_cells(list, n, s->n);
+    cli_print_cells(list, n, s->release.n);
     print_traffic(s);
     print_counts(s);
     print_times(s);
     print_comparison(s);
     cli_heading(stdout, "Privacy statement");
-    cli_print_statement(s->statement);
+    cli_print_statement(s->release.statement);
     cli_print_files(cli_text(c, "output"));
     printf("  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm,\n"
            "                   similarity\n"
@@ -327,7 +327,7 @@ static json_t *comparison_json(const fre_simulation *s)
         return json_null();
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "frequent_cells",
-        (json_int_t)k->cells, "collection_released", (json_int_t)s->n, "curator_released",
+        (json_int_t)k->cells, "collection_released", (json_int_t)s->release.n, "curator_released",
         (json_int_t)k->curator_released, "both_released", (json_int_t)k->both, "curator_plan",
         cli_plan_json(&k->curator), "matched", (json_int_t)k->matched, "noise_chi_square", k->noise,
         "noise_freedom", k->freedom, "noise_z", k->noise_z, "deviation_max", k->deviation_max,
@@ -365,8 +365,8 @@ static json_t *warnings_json(const fre_simulation *s)
     size_t n = s->plan.n_warnings;
 
     memcpy(text, s->plan.warnings, n * sizeof *text);
-    if (s->n == 0)
-        text[n++] = FRE_FOLDER_NO_CELL;
+    if (s->release.n == 0)
+        text[n++] = FRE_RELEASE_NO_CELL;
     return cli_texts_json(text, n);
 }
 
@@ -379,10 +379,10 @@ static json_t *results_json(const cli *c, const fre_simulation *s,
     fre_hex(id, s->id.b, FRE_HASH_BYTES);
     return json_pack("{s:s, s:s, s:b, s:I, s:s, s:I, s:s, s:o, s:o, s:o, s:o}", "output",
                      cli_text(c, "output"), "collection", id, "is_private", 0, "released",
-                     (json_int_t)s->n, "embedder", s->embedder_name, "dimension",
-                     (json_int_t)s->dim, "statement", s->statement, "most_frequent",
-                     cli_cells_json(list, n), "plan", cli_plan_json(&s->plan), "warnings",
-                     warnings_json(s), "not_for_publication", private_json(s));
+                     (json_int_t)s->release.n, "embedder", s->embedder_name, "dimension",
+                     (json_int_t)s->release.grid.dim, "statement", s->release.statement,
+                     "most_frequent", cli_cells_json(list, n), "plan", cli_plan_json(&s->plan),
+                     "warnings", warnings_json(s), "not_for_publication", private_json(s));
 }
 
 /* ---- the command --------------------------------------------------------------------------------- */
@@ -399,8 +399,8 @@ static void warn(const cli *c, const fre_simulation *s)
             "users of the input were drawn more than once, so that one of them counts as several");
     if (!cli_names_users(c))
         cli_warn(c, "%s", CLI_RECORDS_ARE_USERS);
-    if (s->n == 0)
-        cli_warn(c, "%s", FRE_FOLDER_NO_CELL);
+    if (s->release.n == 0)
+        cli_warn(c, "%s", FRE_RELEASE_NO_CELL);
     if (cli_unknown_warning(&s->text))
         cli_warn(c, "(not for publication) %s", cli_unknown_warning(&s->text));
     if (cli_foreign_warning(&s->text))
@@ -421,7 +421,7 @@ static fre_status run(cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     cli_progress_end();
-    list = cli_most_frequent(&n, s->cell, s->n);
+    list = cli_most_frequent(&n, s->release.cell, s->release.n);
     if (!list)
         st = fre_fail(err, FRE_E_NOMEM,
                       "out of memory while showing the result; the release is complete");

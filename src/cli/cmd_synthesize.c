@@ -205,7 +205,7 @@ static void add_warning(warnings *w, bool applies, const char *text)
         w->text[w->n++] = text;
 }
 
-static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
+static void collect_warnings(warnings *w, const cli *c, const fre_curator_result *r)
 {
     const fre_curator_stats *s = &r->stats;
     const cli_survey looked = survey_of(c, s);
@@ -217,9 +217,9 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
     add_warning(w, isinf(fre_plan_certified_epsilon(&r->plan)) && !no_noise,
                 "NOT PRIVATE: no accountant but the paper's stands behind this plan; raise "
                 "--sensitivity-ratio, or leave out --accountant paper");
-    add_warning(w, !r->is_private && cli_given(c, "seed"),
+    add_warning(w, !r->release.is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
-    add_warning(w, r->n == 0 && !r->dry_run, FRE_FOLDER_NO_CELL);
+    add_warning(w, r->release.n == 0 && !r->dry_run, FRE_RELEASE_NO_CELL);
     add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
@@ -240,8 +240,8 @@ static void collect_warnings(warnings *w, const cli *c, const fre_release *r)
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 
-static void print_results(const cli *c, const fre_release *r, const fre_released_cell *const *list,
-                          size_t n)
+static void print_results(const cli *c, const fre_curator_result *r,
+                          const fre_released_cell *const *list, size_t n)
 {
     const char *dir = cli_text(c, "output");
 
@@ -249,11 +249,11 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
         cli_plan_print(stdout, &r->plan);
         putchar('\n');
     } else {
-        cli_print_cells(list, n, r->n);
+        cli_print_cells(list, n, r->release.n);
     }
-    if (r->statement) {
+    if (r->release.statement) {
         cli_heading(stdout, "Privacy statement");
-        cli_print_statement(r->statement);
+        cli_print_statement(r->release.statement);
     }
     if (r->dry_run) {
         printf("\nDry run: nothing was written.\n");
@@ -266,7 +266,7 @@ static void print_results(const cli *c, const fre_release *r, const fre_released
 }
 
 /* The ledger is the curator's own business: where it lies and what else was released. */
-static json_t *ledger_json(const fre_release *r)
+static json_t *ledger_json(const fre_curator_result *r)
 {
     const fre_ledger_sum *s = &r->receipt.sum;
 
@@ -280,12 +280,12 @@ static json_t *ledger_json(const fre_release *r)
 }
 
 /* A dry run did not measure it. */
-static json_t *measured(const fre_release *r, uint64_t count)
+static json_t *measured(const fre_curator_result *r, uint64_t count)
 {
     return r->dry_run ? json_null() : json_integer((json_int_t)count);
 }
 
-static json_t *seconds_json(const fre_release *r)
+static json_t *seconds_json(const fre_curator_result *r)
 {
     const double *t = r->seconds;
 
@@ -295,7 +295,7 @@ static json_t *seconds_json(const fre_release *r)
 }
 
 /* What is not covered by the claim: exact counts, how long they took, warnings about texts. */
-static json_t *private_json(const fre_release *r, const warnings *w)
+static json_t *private_json(const fre_curator_result *r, const warnings *w)
 {
     const fre_curator_stats *s = &r->stats;
 
@@ -314,19 +314,20 @@ static json_t *private_json(const fre_release *r, const warnings *w)
 }
 
 /* NULL: out of memory (json_pack fails on a NULL part, and frees the others). */
-static json_t *results_json(const cli *c, const fre_release *r,
+static json_t *results_json(const cli *c, const fre_curator_result *r,
                             const fre_released_cell *const *list, size_t n, const warnings *w)
 {
-    return json_pack(
-        "{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output", cli_text(c, "output"),
-        "dry_run", (int)r->dry_run, "is_private", (int)r->is_private, "released",
-        r->dry_run ? json_null() : json_integer((json_int_t)r->n), "embedder", r->embedder_name,
-        "dimension", (json_int_t)r->dim, "statement", r->statement, "most_frequent",
-        cli_cells_json(list, n), "plan", cli_plan_json(&r->plan), "warnings",
-        cli_texts_json(w->text, w->n_public), "not_for_publication", private_json(r, w));
+    return json_pack("{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
+                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
+                     (int)r->release.is_private, "released",
+                     r->dry_run ? json_null() : json_integer((json_int_t)r->release.n), "embedder",
+                     r->embedder_name, "dimension", (json_int_t)r->release.grid.dim, "statement",
+                     r->release.statement, "most_frequent", cli_cells_json(list, n), "plan",
+                     cli_plan_json(&r->plan), "warnings", cli_texts_json(w->text, w->n_public),
+                     "not_for_publication", private_json(r, w));
 }
 
-static void print_stats(const cli *c, const fre_release *r)
+static void print_stats(const cli *c, const fre_curator_result *r)
 {
     const fre_curator_stats *s = &r->stats;
 
@@ -342,7 +343,7 @@ static void print_stats(const cli *c, const fre_release *r)
 }
 
 /* Without a budget nothing is ever refused, so it is said what has come together. */
-static void print_spent(const cli *c, const fre_release *r)
+static void print_spent(const cli *c, const fre_curator_result *r)
 {
     const fre_ledger_sum *s = &r->receipt.sum;
     char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
@@ -361,7 +362,7 @@ static fre_status run(cli *c, fre_err *err)
 {
     const fre_released_cell **list = NULL;
     fre_curator_opts opts;
-    fre_release *r = NULL;
+    fre_curator_result *r = NULL;
     warnings w;
     size_t n = 0;
     fre_status st = options_from(&opts, c, err);
@@ -373,7 +374,7 @@ static fre_status run(cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     cli_progress_end();
-    list = cli_most_frequent(&n, r->cell, r->n);
+    list = cli_most_frequent(&n, r->release.cell, r->release.n);
     if (!list) {
         st = fre_fail(err, FRE_E_NOMEM,
                       "out of memory while showing the result; the release is "
@@ -395,7 +396,7 @@ static fre_status run(cli *c, fre_err *err)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);
 out:
     free(list);
-    fre_release_free(r);
+    fre_curator_result_free(r);
     return st;
 }
 

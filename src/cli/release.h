@@ -4,7 +4,7 @@
 
 #include "cli.h"
 
-#include <fre/folder.h>
+#include <fre/release.h>
 
 /* The most frequent of n cells, most frequent first, *shown of them.  NULL: out of memory; free()
  * it. */

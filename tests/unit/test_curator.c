@@ -118,7 +118,7 @@ static fre_curator_opts options(const char *in, const char *out)
     return o;
 }
 
-static fre_status run(fre_release **out, const fre_curator_opts *o)
+static fre_status run(fre_curator_result **out, const fre_curator_opts *o)
 {
     fre_err err = {.text = ""};
     const fre_status st = fre_curator_synthesize(out, o, &err);
@@ -161,15 +161,15 @@ static void test_exact_sums(void **state)
     size_t n;
     float *x = population(&n, times, 5, 1), *c, *want = calloc(3 * D, sizeof *want);
     fre_curator_opts o = options(at("x.npy"), at("out"));
-    fre_release *rel;
+    fre_curator_result *rel;
 
     (void)state;
     write_npy(o.input, x, n);
     o.plan.epsilon = INFINITY;
     o.plan.threshold = 30;
     assert_int_equal(run(&rel, &o), FRE_OK);
-    assert_int_equal(rel->n, 3);
-    assert_false(rel->is_private);
+    assert_int_equal(rel->release.n, 3);
+    assert_false(rel->release.is_private);
     c = centroids(o.output, 3);
     for (size_t i = 0, k = 0, row = 0; i < 5; row += times[i++]) {
         if (times[i] < 30)
@@ -183,7 +183,7 @@ static void test_exact_sums(void **state)
     qsort(c, 3, D * sizeof *c, by_first);
     qsort(want, 3, D * sizeof *want, by_first);
     assert_memory_equal(c, want, 3 * D * sizeof *c);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     free(c);
     free(want);
     free(x);
@@ -211,7 +211,7 @@ static void test_order_and_threads(void **state)
     write_npy(at("y.npy"), y, 4000);
     for (int k = 0; k < 3; k++) {
         fre_curator_opts o = options(at(k == 2 ? "y.npy" : "x.npy"), at("order"));
-        fre_release *rel;
+        fre_curator_result *rel;
 
         o.force = true;
         o.seeded = true; /* the same grid each time */
@@ -219,12 +219,12 @@ static void test_order_and_threads(void **state)
         o.plan.threshold = 20;
         o.threads = k == 1 ? 2 : 1;
         assert_int_equal(run(&rel, &o), FRE_OK);
-        assert_true(rel->n >= 20);
-        assert_true(k == 0 || rel->n == n);
-        n = rel->n;
+        assert_true(rel->release.n >= 20);
+        assert_true(k == 0 || rel->release.n == n);
+        n = rel->release.n;
         c[k] = centroids(o.output, n);
         qsort(c[k], n, D * sizeof(float), by_first);
-        fre_release_free(rel);
+        fre_curator_result_free(rel);
     }
     assert_memory_equal(c[0], c[1], n * D * sizeof(float));
     assert_memory_equal(c[0], c[2], n * D * sizeof(float));
@@ -245,7 +245,7 @@ static void test_noise_and_counts(void **state)
     float *x, *c;
     double sum = 0, sum2 = 0, counts = 0, counts2 = 0, p, sigma;
     fre_curator_opts o = options(at("x.npy"), at("noise"));
-    fre_release *rel;
+    fre_curator_result *rel;
 
     (void)state;
     for (size_t i = 0; i < CELLS; i++)
@@ -254,13 +254,13 @@ static void test_noise_and_counts(void **state)
     write_npy(o.input, x, n);
     o.plan.sampling_rate = 0.5;
     assert_int_equal(run(&rel, &o), FRE_OK);
-    assert_true(rel->is_private);
-    assert_int_equal(rel->n, CELLS);
+    assert_true(rel->release.is_private);
+    assert_int_equal(rel->release.n, CELLS);
     p = (double)rel->plan.mechanism.p32 / 4294967296.0;
     sigma = rel->plan.mechanism.sigma;
     c = centroids(o.output, CELLS);
     for (size_t i = 0; i < CELLS; i++) {
-        const double count = (double)rel->cell[i].count;
+        const double count = (double)rel->release.cell[i].count;
         size_t best = 0;
         double least = INFINITY;
 
@@ -289,7 +289,7 @@ static void test_noise_and_counts(void **state)
     assert_true(fabs(sum2 - (double)CELLS * D) < 5 * sqrt(2 * (double)CELLS * D));
     assert_true(fabs(counts - CELLS * COPIES * p) < 5 * sqrt(CELLS * COPIES * p * (1 - p)));
     assert_true(fabs(counts2 / (COPIES * p * (1 - p)) - CELLS) < 5 * sqrt(2.0 * CELLS));
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     free(c);
     free(x);
 }
@@ -305,17 +305,17 @@ static void test_fresh_and_seeded(void **state)
     write_npy(at("x.npy"), x, n);
     for (int k = 0; k < 4; k++) {
         fre_curator_opts o = options(at("x.npy"), at("fresh"));
-        fre_release *rel;
+        fre_curator_result *rel;
 
         o.force = true;
         o.seeded = k >= 2;
         o.threads = k == 3 ? 2 : 1;
         assert_int_equal(run(&rel, &o), FRE_OK);
-        assert_int_equal(rel->n, 3);
-        assert_int_equal(rel->is_private, k < 2);
-        assert_true((strstr(rel->statement, "NOT PRIVATE") != NULL) == (k >= 2));
+        assert_int_equal(rel->release.n, 3);
+        assert_int_equal(rel->release.is_private, k < 2);
+        assert_true((strstr(rel->release.statement, "NOT PRIVATE") != NULL) == (k >= 2));
         c[k] = centroids(o.output, 3);
-        fre_release_free(rel);
+        fre_curator_result_free(rel);
     }
     assert_memory_not_equal(c[0], c[1], 3 * D * sizeof(float));
     assert_memory_equal(c[2], c[3], 3 * D * sizeof(float));
@@ -341,7 +341,7 @@ static void write_users(const char *path, size_t users, size_t each)
 static uint64_t released_records(uint32_t cap, const char *user_field, uint64_t population)
 {
     fre_curator_opts o = options(at("users.jsonl"), at("users"));
-    fre_release *rel;
+    fre_curator_result *rel;
     uint64_t n = 0;
 
     o.force = true;
@@ -352,9 +352,9 @@ static uint64_t released_records(uint32_t cap, const char *user_field, uint64_t 
     o.corpus.user_field = user_field;
     if (run(&rel, &o) != FRE_OK)
         return UINT64_MAX;
-    for (size_t i = 0; i < rel->n; i++)
-        n += rel->cell[i].count;
-    fre_release_free(rel);
+    for (size_t i = 0; i < rel->release.n; i++)
+        n += rel->release.cell[i].count;
+    fre_curator_result_free(rel);
     return n;
 }
 
@@ -408,7 +408,7 @@ static void test_resume(void **state)
 {
     const fre_progress progress = {.update = stop_when_asked};
     fre_curator_opts o = options(at("many.txt"), at("resumed"));
-    fre_release *rel;
+    fre_curator_result *rel;
     FILE *f = fopen(at("many.txt"), "wb");
     const size_t before = entries();
 
@@ -434,7 +434,7 @@ static void test_resume(void **state)
     assert_int_equal(run(&rel, &o), FRE_OK);
     assert_int_equal(rel->stats.distinct, 300);
     assert_int_equal(rel->stats.records, 9000);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     assert_int_equal(access(at("resumed.resume.spool"), F_OK), -1);
     assert_int_equal(entries(), before + 1); /* the folder */
 }
@@ -447,7 +447,7 @@ static void test_nothing_left(void **state)
     size_t n;
     float *x = population(&n, times, 2, 1);
     fre_curator_opts o = options(at("x.npy"), at("none"));
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     size_t before;
 
     (void)state;
@@ -463,7 +463,7 @@ static void test_nothing_left(void **state)
     o.dry_run = true;
     assert_int_equal(run(&rel, &o), FRE_OK);
     assert_true(rel->dry_run);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     rel = NULL;
     o.dry_run = false;
     o.input = at("absent.npy");
@@ -481,7 +481,7 @@ static void test_nothing_left(void **state)
     o.plan.norm_bound = 2;
     o.dry_run = true;
     assert_int_equal(run(&rel, &o), FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     rel = NULL;
     o.dry_run = false;
     o.plan.norm_bound = 1;
@@ -500,12 +500,12 @@ static void test_nothing_left(void **state)
 
     o.input = at("x.npy"); /* no cell reaches t = 100: a success that says so */
     assert_int_equal(run(&rel, &o), FRE_OK);
-    assert_int_equal(rel->n, 0);
-    fre_release_free(rel);
+    assert_int_equal(rel->release.n, 0);
+    fre_curator_result_free(rel);
     assert_int_equal(run(&rel, &o), FRE_E_EXISTS);
     o.force = true;
     assert_int_equal(run(&rel, &o), FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     assert_int_equal(entries(), before + 1);
     free(x);
 }

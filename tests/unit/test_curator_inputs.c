@@ -126,7 +126,7 @@ static void when_at_work(void *ctx, const char *phase, uint64_t done, uint64_t t
 
 /* ---- runs -------------------------------------------------------------------------------------- */
 
-static fre_status release(fre_release **rel, moment *m, fre_err *err)
+static fre_status release(fre_curator_result **rel, moment *m, fre_err *err)
 {
     const fre_progress progress = {.update = when_at_work, .ctx = m};
     fre_curator_opts o = small_release(input, out);
@@ -211,7 +211,7 @@ static void clear(void)
 static void assert_unmoved(moment m, bool npy)
 {
     char path[600], before[65], content[65] = "";
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     fre_err err = {.text = ""};
     FILE *copy;
     uint8_t *text = malloc(BYTES);
@@ -228,7 +228,7 @@ static void assert_unmoved(moment m, bool npy)
         fail_msg("%s", err.text);
     assert_true(m.done || m.change == NOTHING);
     assert_int_equal(rel->stats.records, RECORDS);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     assert_int_equal(booked(content), 1);
     hash_as_booked(before, kept);
     assert_string_equal(content, before);
@@ -239,7 +239,7 @@ static void assert_unmoved(moment m, bool npy)
 
 static void assert_refused(moment m, bool npy)
 {
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     fre_err err = {.text = ""};
     char content[65];
 

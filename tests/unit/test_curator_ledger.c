@@ -53,7 +53,7 @@ static fre_curator_opts options(void)
     return small_release(rows, out);
 }
 
-static fre_status run(fre_release **rel, const fre_curator_opts *o, fre_err *err)
+static fre_status run(fre_curator_result **rel, const fre_curator_opts *o, fre_err *err)
 {
     fre_err own = {.text = ""};
     const fre_status st = fre_curator_synthesize(rel, o, err ? err : &own);
@@ -198,7 +198,7 @@ static void nothing_is_filled_before_the_entry(void **state)
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
-        fre_release *rel = NULL;
+        fre_curator_result *rel = NULL;
 
         (void)close(fd); /* its own opening is what is looked for */
         _exit(fre_curator_synthesize(&rel, &o, NULL) == FRE_OK ? 0 : 1);
@@ -248,11 +248,11 @@ static void whatever_is_left_is_booked(void **state)
         assert_true(pid >= 0);
         if (pid == 0) {
             for (;;) {
-                fre_release *rel = NULL;
+                fre_curator_result *rel = NULL;
 
                 if (fre_curator_synthesize(&rel, &o, NULL) != FRE_OK || write(ends[1], "x", 1) != 1)
                     _exit(1);
-                fre_release_free(rel);
+                fre_curator_result_free(rel);
             }
         }
         (void)close(ends[1]);
@@ -291,7 +291,7 @@ static void run_with_room(rlim_t bytes, fre_curator_opts o, fre_status want, con
 
     assert_true(pid >= 0);
     if (pid == 0) {
-        fre_release *rel = NULL;
+        fre_curator_result *rel = NULL;
         fre_err err = {.text = ""};
 
         (void)signal(SIGXFSZ, SIG_IGN);
@@ -320,7 +320,7 @@ static void a_failed_write_tells_that_it_is_booked(void **state)
 
 static void one_run(void *ctx)
 {
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
 
     if (fre_curator_synthesize(&rel, ctx, NULL) != FRE_OK)
         _exit(1);
@@ -379,14 +379,14 @@ static void the_own_ledger_records(void **state)
 {
     fre_curator_opts o = options();
     char path[600], id[FRE_LEDGER_ID_BYTES];
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     struct stat s;
 
     (void)state;
     o.ledger_default = true;
     o.dry_run = true;
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     assert_false(path_exists(state_home)); /* a dry run leaves nothing */
     o.dry_run = false;
     o.force = true;
@@ -399,7 +399,7 @@ static void the_own_ledger_records(void **state)
         assert_close(rel->receipt.sum.epsilon, 8 * (double)i, 1e-14, 0);
         entry_of_release(id, out);
         assert_string_equal(id, rel->receipt.id);
-        fre_release_free(rel);
+        fre_curator_result_free(rel);
     }
     assert_int_equal(stat(own_book(path), &s), 0);
     assert_int_equal(s.st_mode & 0777, 0600);
@@ -409,13 +409,13 @@ static void the_own_ledger_records(void **state)
     assert_int_equal(run(&rel, &o, NULL), FRE_E_REFUSED);
     o.budget_epsilon = 0; /* it was not recorded, so it was not stated */
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
 }
 
 static void assert_not_recorded(const fre_curator_opts *o, const char *reason, const char *warning)
 {
     char id[FRE_LEDGER_ID_BYTES];
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
 
     assert_int_equal(run(&rel, o, NULL), FRE_OK);
     assert_false(rel->recorded);
@@ -426,13 +426,13 @@ static void assert_not_recorded(const fre_curator_opts *o, const char *reason, c
         assert_string_equal(rel->ledger_warning, "");
     entry_of_release(id, out);
     assert_string_equal(id, "");
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
 }
 
 static void the_own_ledger_costs_no_run(void **state)
 {
     fre_curator_opts o = options();
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     fre_err err = {.text = ""};
     char path[600];
 
@@ -457,7 +457,7 @@ static void the_own_ledger_costs_no_run(void **state)
     assert_int_equal(unlink(state_home), 0);
     /* A book that is there and cannot be read, or is damaged, may hold a budget. */
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     write_file(own_book(path), "{", 1);
     assert_int_equal(run(&rel, &o, &err), FRE_E_REFUSED);
     assert_non_null(strstr(err.text, "is damaged"));
@@ -490,24 +490,24 @@ static void a_full_disk_refuses(void **state)
 static void leftovers_of_a_resumable_run_are_told(void **state)
 {
     fre_curator_opts o = options();
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     char path[512], slashed[600];
 
     (void)state;
     o.force = true;
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
     assert_null(rel->resume_left);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     write_file(temp_path(path, &tmp, "out.resume.key"), "k", 1);
     (void)snprintf(slashed, sizeof slashed, "%s//", out);
     o.output = slashed;
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
     assert_string_equal(rel->resume_left, temp_path(path, &tmp, "out.resume"));
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     o.resume = true; /* it would go on from there */
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
     assert_null(rel->resume_left);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
 }
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)

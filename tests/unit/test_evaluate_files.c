@@ -47,7 +47,9 @@ static void put_npy(const temp_dir *t, const char *name, const float *x, size_t 
 #define PARAMETERS                                                                                 \
     "\"parameters\": {\"grid_seed\": \"" SEED "\", \"projection_dim\": 3, \"dimension\": 2, "      \
     "\"threshold\": 3, \"cell_edge\": 2.5, \"radius\": 0.5}"
-#define RELEASE_A "{" PARAMETERS ", \"models\": {\"embedder\": {\"sha256\": \"" SHA_A "\"}}}"
+#define RELEASE_A                                                                                  \
+    "{\"released_cells\": 2, " PARAMETERS ", \"models\": {\"embedder\": {\"sha256\": \"" SHA_A     \
+    "\"}}}"
 
 /* ---- synthetic texts ------------------------------------------------------------------------ */
 
@@ -60,17 +62,15 @@ static void test_synthetic(void **state)
 
     (void)state;
     temp_dir_make(&t);
-    put(&t, "synthetic.jsonl",
+    put(&t, "made.jsonl",
         "{\"text\": \"one\", \"paraphrases\": [\"two\", \"three\"], \"cell\": \"" SEED "\"}\n"
         "\n"
         "{\"text\": null, \"count\": 4}\n"
         "{\"text\": \"one\"}");
-    assert_int_equal(evaluate_synthetic_load(&s, t.path, &err), FRE_OK); /* the folder */
+    assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.jsonl"), &err), FRE_OK);
     assert_int_equal(s.place.n, 4);
     assert_int_equal(s.n_texts, 2);
     assert_int_equal(s.lines, 3);
-    assert_int_equal(s.n_cells, 1);
-    assert_int_equal(s.cell[0].bytes[0], 5);
     assert_string_equal(evaluate_synthetic_text(&s, 0), "one");
     assert_string_equal(evaluate_synthetic_text(&s, 1), "one"); /* duplicates count */
     assert_string_equal(evaluate_synthetic_text(&s, 2), "two"); /* paraphrases come last */
@@ -107,8 +107,6 @@ static void test_synthetic_refusals(void **state)
         {"\n[1]\n", ": is a JSON array, but not of objects or of strings; write one object a line"},
         {"{\"text\": \"a\"", ": line 1, column 13: not valid JSON: a comma or a closing brace is "
                              "expected; write one object a line"},
-        {"{\"text\": \"a\", \"cell\": \"12\"}",
-         "synthetic texts, line 1: \"cell\" is not 64 hexadecimal digits"},
     };
     temp_dir t;
     char path[512];
@@ -131,66 +129,6 @@ static void test_synthetic_refusals(void **state)
     temp_dir_remove(&t);
 }
 
-/* ---- a release's folder ---------------------------------------------------------------------- */
-
-static void test_release(void **state)
-{
-    const float x[] = {1, 2, 3, 4, 5, 6};
-    temp_dir t;
-    evaluate_release r;
-    fre_err err;
-
-    (void)state;
-    temp_dir_make(&t);
-    put(&t, "release.json", RELEASE_A);
-    put_npy(&t, "centroids.npy", x, 3, 2, SHA_A);
-    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_OK);
-    assert_int_equal(r.n, 3);
-    assert_memory_equal(r.centroid, x, sizeof x);
-    assert_int_equal(r.grid.proj, 3);
-    assert_int_equal(r.grid.dim, 2);
-    assert_int_equal(r.grid.seed[0], 5);
-    assert_close(r.grid.cell_edge, 2.5, 0.0, 0.0);
-    assert_close(r.radius, 0.5, 0.0, 0.0);
-    assert_int_equal(r.threshold, 3);
-    assert_string_equal(r.embedder_sha256, SHA_A);
-    evaluate_release_wipe(&r);
-    put(&t, "release.json", "{" PARAMETERS ", \"models\": {\"embedder\": null}}");
-    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_OK);
-    assert_string_equal(r.embedder_sha256, "");
-    evaluate_release_wipe(&r);
-    temp_dir_remove(&t);
-}
-
-static void test_release_refusals(void **state)
-{
-    static const char *bad[] = {"{", "[]", "{\"parameters\": {\"projection_dim\": 3}}",
-                                "{\"parameters\": {\"grid_seed\": \"xyz\", \"projection_dim\": 3, "
-                                "\"dimension\": 2, \"threshold\": 3, \"cell_edge\": 1, "
-                                "\"radius\": 1}}",
-                                "{\"parameters\": {\"grid_seed\": \"" SEED
-                                "\", \"projection_dim\": 65, \"dimension\": 2, \"threshold\": 3, "
-                                "\"cell_edge\": 1, \"radius\": 1}}"};
-    const float x[] = {1, 2, 3};
-    temp_dir t;
-    evaluate_release r = {.n = 77};
-    fre_err err;
-
-    (void)state;
-    temp_dir_make(&t);
-    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_NOINPUT);
-    put_npy(&t, "centroids.npy", x, 1, 3, SHA_A);
-    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        put(&t, "release.json", bad[i]);
-        assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_DATA);
-    }
-    put(&t, "release.json", RELEASE_A); /* dimension 2, centroids of 3 */
-    assert_int_equal(evaluate_release_load(&r, t.path, &err), FRE_E_DATA);
-    assert_non_null(strstr(err.text, "has 3 columns, release.json says 2"));
-    assert_int_equal(r.n, 77);
-    temp_dir_remove(&t);
-}
-
 /* ---- exact texts ------------------------------------------------------------------------------ */
 
 static void add_original(tally *t, const char *text)
@@ -205,6 +143,7 @@ static void test_exact(void **state)
     /* "play MUSIC" is rare, yet it folds to a frequent text */
     const bool frequent[] = {true, false, false, true};
     temp_dir t;
+    char path[512];
     tally originals;
     evaluate_synthetic s;
     fre_evaluation e = {.radius = 0};
@@ -217,11 +156,11 @@ static void test_exact(void **state)
     add_original(&originals, "Rare");
     add_original(&originals, "caf\xc3\x89"); /* U+00C9 */
     temp_dir_make(&t);
-    put(&t, "synthetic.jsonl",
+    put(&t, "made.jsonl",
         "{\"text\": \"play music\"}\n{\"text\": \"Play Music\"}\n{\"text\": \"Rare\"}\n"
         "{\"text\": \"CAFE\\u0301\"}\n{\"text\": \"play MUSIC\"}\n{\"text\": \"else\"}\n"
         "{\"text\": \"RARE\"}\n{\"text\": \"\"}\n");
-    assert_int_equal(evaluate_synthetic_load(&s, t.path, &err), FRE_OK);
+    assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.jsonl"), &err), FRE_OK);
     assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
     assert_close(e.exact_frequent, 1.0 / 8.0, 0.0, 0.0);
     assert_close(e.exact_any, 3.0 / 8.0, 0.0, 0.0);
@@ -252,9 +191,10 @@ static void make_case(const temp_dir *t, bool name_cells)
         fre_cell c;
         assert_int_equal(fre_sketch_cell(s, &c, member + 2 * i, 2), FRE_OK);
         fre_hex(hex, c.bytes, sizeof c.bytes);
-        n += (size_t)snprintf(
-            text + n, sizeof text - n,
-            name_cells ? "{\"text\": null, \"cell\": \"%s\"}\n" : "{\"text\": null}\n", hex);
+        n += (size_t)snprintf(text + n, sizeof text - n,
+                              name_cells ? "{\"text\": null, \"count\": 3, \"cell\": \"%s\"}\n"
+                                         : "{\"text\": null, \"count\": 3}\n",
+                              hex);
     }
     fre_sketch_free(s);
     put(t, "synthetic.jsonl", text);
@@ -457,7 +397,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_synthetic),      cmocka_unit_test(test_synthetic_refusals),
-        cmocka_unit_test(test_release),        cmocka_unit_test(test_release_refusals),
         cmocka_unit_test(test_exact),          cmocka_unit_test(test_files),
         cmocka_unit_test(test_files_refusals), cmocka_unit_test(test_texts),
     };

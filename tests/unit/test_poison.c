@@ -360,7 +360,7 @@ static int by_sum(const void *a, const void *b)
 static size_t curate(cell out[ROWS], bool users, fre_corpus_invalid invalid)
 {
     fre_curator_opts o;
-    fre_release *rel = NULL;
+    fre_curator_result *rel = NULL;
     fre_npy *npy = NULL;
     fre_err err = {.text = ""};
     float row[DIM];
@@ -381,19 +381,19 @@ static size_t curate(cell out[ROWS], bool users, fre_corpus_invalid invalid)
     o.seeded = true;
     if (fre_curator_synthesize(&rel, &o, &err) != FRE_OK)
         fail_msg("%s", err.text);
-    n = rel->n;
+    n = rel->release.n;
     assert_true(n <= ROWS);
     memset(out, 0, ROWS * sizeof *out);
     if (n > 0)
         assert_int_equal(fre_npy_open(&npy, at("out/centroids.npy"), NULL), FRE_OK);
     for (size_t i = 0; i < n; i++) {
         assert_int_equal(fre_npy_row(npy, row, i, NULL), FRE_OK);
-        out[i].count = (int64_t)rel->cell[i].count;
+        out[i].count = (int64_t)rel->release.cell[i].count;
         for (size_t j = 0; j < DIM; j++)
             out[i].sum[j] = rint((double)row[j] * (double)out[i].count * 1e4) + 0.0;
     }
     fre_npy_free(npy);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     qsort(out, n, sizeof *out, by_sum);
     return n;
 }

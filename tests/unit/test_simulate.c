@@ -124,9 +124,9 @@ static void expect_groups(const fre_simulation *s)
     bool seen[GROUPS] = {false};
     double beta = fre_quantisation(s->plan.sigma_local, s->plan.account.split, DIM);
 
-    assert_int_equal(s->n, GROUPS);
-    for (size_t i = 0; i < s->n; i++) {
-        const float *x = s->centroid + i * DIM;
+    assert_int_equal(s->release.n, GROUPS);
+    for (size_t i = 0; i < s->release.n; i++) {
+        const float *x = s->release.centroid + i * DIM;
         size_t best = 0;
         double gap = 0;
 
@@ -137,16 +137,17 @@ static void expect_groups(const fre_simulation *s)
         seen[best] = true;
         for (size_t j = 0; j < DIM; j++)
             gap += pow((double)x[j] - (j == best), 2);
-        assert_true(gap <= beta * beta * DIM / (double)s->cell[i].answers);
-        assert_true(s->cell[i].count <= GROUP && s->cell[i].answers <= s->cell[i].count);
-        assert_true(s->cell[i].count >= s->plan.mechanism.tau);
+        assert_true(gap <= beta * beta * DIM / (double)s->release.cell[i].answers);
+        assert_true(s->release.cell[i].count <= GROUP &&
+                    s->release.cell[i].answers <= s->release.cell[i].count);
+        assert_true(s->release.cell[i].count >= s->plan.mechanism.tau);
     }
 }
 
 static void expect_clean(const fre_simulation *s)
 {
     assert_int_equal(s->refused, 0);
-    assert_int_equal(s->comparison.matched, s->n);
+    assert_int_equal(s->comparison.matched, s->release.n);
     assert_int_equal(s->tagging_counts.evaluations, USERS);
     assert_int_equal(s->relay_counts.clients, USERS);
     assert_int_equal(s->synthesis_counts.tags_short + s->synthesis_counts.tags_disagreed +
@@ -171,8 +172,8 @@ static void test_exact_sums_without_noise(void **state)
         s = run(&o);
         expect_groups(s);
         expect_clean(s);
-        for (size_t i = 0; i < s->n; i++)
-            assert_int_equal(s->cell[i].answers, s->cell[i].count);
+        for (size_t i = 0; i < s->release.n; i++)
+            assert_int_equal(s->release.cell[i].answers, s->release.cell[i].count);
         /* Cover: everybody sends as much as everybody else, whatever the coin. */
         if (o.plan.dist.cover)
             assert_int_equal(s->leg[FRE_SIMULATE_REPORTS].clients, USERS);
@@ -214,7 +215,7 @@ static void test_bad_network(void **state)
 /* Reads the folder's files, and removes it. */
 static void expect_folder(const char *folder)
 {
-    const char *const *name = fre_folder_names();
+    const char *const *name = fre_release_files();
     char file[160];
     struct stat is;
 
@@ -240,9 +241,9 @@ static void test_noise_as_planned(void **state)
     o.output = folder;
     s = run(&o);
     expect_folder(folder);
-    assert_non_null(strstr(s->statement, "NOT PRIVATE"));
+    assert_non_null(strstr(s->release.statement, "NOT PRIVATE"));
     expect_clean(s);
-    assert_int_equal(s->n, GROUPS);
+    assert_int_equal(s->release.n, GROUPS);
     assert_true(s->comparison.freedom > 0);
     assert_true(fabs(s->comparison.noise_z) < 6);
     assert_int_equal(s->comparison.cells, GROUPS);
@@ -268,8 +269,8 @@ static void test_noise_with_dropouts(void **state)
         o.plan.dist.dropout = kind == 2 ? 0 : .4;
         o.dropout_rate = kind == 1 ? .3 : 0;
         s = run(&o);
-        assert_int_equal(s->n, GROUPS);
-        assert_int_equal(s->comparison.matched, s->n);
+        assert_int_equal(s->release.n, GROUPS);
+        assert_int_equal(s->comparison.matched, s->release.n);
         assert_int_equal(s->silent > 0, kind == 1);
         assert_true(s->comparison.freedom >= GROUPS * DIM);
         assert_true(fabs(s->comparison.noise_z) < 6);
@@ -287,9 +288,10 @@ static void test_seed(void **state)
     a = run(&o);
     o.threads = 4;
     b = run(&o);
-    assert_int_equal(a->n, GROUPS);
-    assert_int_equal(b->n, GROUPS);
-    assert_memory_equal(a->centroid, b->centroid, a->n * DIM * sizeof *a->centroid);
+    assert_int_equal(a->release.n, GROUPS);
+    assert_int_equal(b->release.n, GROUPS);
+    assert_memory_equal(a->release.centroid, b->release.centroid,
+                        a->release.n * DIM * sizeof *a->release.centroid);
     assert_memory_equal(a->id.b, b->id.b, sizeof a->id.b);
     fre_simulation_free(a);
     fre_simulation_free(b);
@@ -309,8 +311,8 @@ static void test_users(void **state)
     assert_int_equal(s->input_users, USERS);
     assert_int_equal(s->tagging_counts.evaluations, 200);
     /* One process held everything: whatever the plan says of a collection, this is none. */
-    assert_int_equal(strncmp(s->statement, "NOT PRIVATE: this is a simulation.", 34), 0);
-    assert_null(strstr(s->statement, "a seed made this run repeatable"));
+    assert_int_equal(strncmp(s->release.statement, "NOT PRIVATE: this is a simulation.", 34), 0);
+    assert_null(strstr(s->release.statement, "a seed made this run repeatable"));
     fre_simulation_free(s);
     o.users = 400;
     s = run(&o);

@@ -31,7 +31,7 @@ static bool may_go_without(const fre_curator_opts *o)
     return o->ledger_default && !(o->budget_epsilon > 0) && !(o->budget_delta > 0);
 }
 
-static void go_without(curator_run *r, fre_release *rel, const char *sentence)
+static void go_without(curator_run *r, fre_curator_result *rel, const char *sentence)
 {
     r->books = false;
     rel->ledger_reason = "the ledger could not be written";
@@ -48,7 +48,7 @@ static bool there_is_none(const char *path)
 
 /* A book that is there may hold a budget, whether or not it can be read or written, and one whose
  * place cannot be looked at may be there: both refuse. */
-static fre_status settle(curator_run *r, fre_release *rel, fre_status st, const fre_err *why,
+static fre_status settle(curator_run *r, fre_curator_result *rel, fre_status st, const fre_err *why,
                          fre_err *err)
 {
     if (st == FRE_OK)
@@ -63,7 +63,7 @@ static fre_status settle(curator_run *r, fre_release *rel, fre_status st, const 
                     why->text);
 }
 
-static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
+static fre_status find_ledger(curator_run *r, fre_curator_result *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     fre_err why = {.text = ""};
@@ -79,7 +79,7 @@ static fre_status find_ledger(curator_run *r, fre_release *rel, fre_err *err)
 }
 
 /* The user's word on data that overlap with older ones: a name that is given, or an answer. */
-static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *why)
+static fre_status ask_about_overlap(curator_run *r, fre_curator_result *rel, fre_err *why)
 {
     const fre_curator_opts *o = r->opts;
     const fre_ledger_spend spend = spend_of(r);
@@ -106,8 +106,8 @@ static fre_status ask_about_overlap(curator_run *r, fre_release *rel, fre_err *w
     return FRE_OK;
 }
 
-fre_status curator_ledger_look(curator_run *r, fre_release *rel, const fre_ledger_content *content,
-                               fre_err *err)
+fre_status curator_ledger_look(curator_run *r, fre_curator_result *rel,
+                               const fre_ledger_content *content, fre_err *err)
 {
     fre_ledger_spend spend;
     fre_err why = {.text = ""};
@@ -124,7 +124,7 @@ fre_status curator_ledger_look(curator_run *r, fre_release *rel, const fre_ledge
     return settle(r, rel, st, &why, err);
 }
 
-fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
+fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel, fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     const bool uncertified = isinf(fre_plan_certified_epsilon(&r->plan)) && !r->no_noise;
@@ -148,7 +148,7 @@ fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err)
     return st == FRE_OK && o->data_name ? curator_ledger_look(r, rel, NULL, err) : st;
 }
 
-fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
+fre_status curator_ledger_record(curator_run *r, fre_curator_result *rel, fre_err *err)
 {
     fre_ledger_spend spend = spend_of(r);
     fre_err why = {.text = ""};
@@ -162,7 +162,7 @@ fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err)
     return settle(r, rel, st, &why, err);
 }
 
-void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err)
+void curator_ledger_conclude(fre_curator_result *rel, fre_status st, fre_err *err)
 {
     char epsilon[FRE_DIGITS_BYTES];
     fre_err why = {.text = ""};

@@ -206,7 +206,8 @@ static fre_status hash_rows_file(curator_run *r, fre_err *err)
                : FRE_OK;
 }
 
-static fre_status survey(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_err *err)
+static fre_status survey(curator_run *r, fre_curator_result *rel, fre_inverter *inverter,
+                         fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     const fre_survey_opts so = {.cells_per_user = o->plan.cells_per_user,
@@ -347,7 +348,7 @@ static bool exists_beside(const char *path, const char *ending)
 
 /* A killed run with --resume left its files, and this one does not go on from them: they hold
  * encrypted embeddings and the key, so nobody should forget them. */
-static fre_status find_leftovers(const fre_curator_opts *o, fre_release *rel, fre_err *err)
+static fre_status find_leftovers(const fre_curator_opts *o, fre_curator_result *rel, fre_err *err)
 {
     char *path;
 
@@ -436,7 +437,8 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
                         : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
 }
 
-static fre_status mechanism(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_err *err)
+static fre_status mechanism(curator_run *r, fre_curator_result *rel, fre_inverter *inverter,
+                            fre_err *err)
 {
     const int64_t start = fre_clock_ms();
     int64_t middle;
@@ -461,26 +463,32 @@ static fre_status mechanism(curator_run *r, fre_release *rel, fre_inverter *inve
     return st;
 }
 
-static fre_status fill_cells(const curator_run *r, fre_release *rel, fre_err *err)
+/* What was released, out of the run's tables. */
+static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
 {
     const fre_mechanism *m = &r->plan.mechanism;
 
-    rel->cell = calloc(r->n_released ? r->n_released : 1, sizeof *rel->cell);
-    if (!rel->cell)
+    out->cell = calloc(r->n_released + 1, sizeof *out->cell);
+    out->cell_name = calloc(r->n_released + 1, sizeof *out->cell_name);
+    if (!out->cell || !out->cell_name)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    rel->n = r->n_released;
-    for (size_t i = 0; i < rel->n; i++) {
-        fre_released_cell *c = &rel->cell[i];
+    out->n = r->n_released;
+    out->centroid = r->centroid; /* moved */
+    r->centroid = NULL;
+    for (size_t i = 0; i < out->n; i++) {
+        fre_released_cell *c = &out->cell[i];
 
         c->count = r->cell_count[r->released[i]];
         c->answers = c->count;
         c->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
         c->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
+        memcpy(out->cell_name[i].bytes, r->cells.keys + (size_t)r->released[i] * FRE_CELL_BYTES,
+               FRE_CELL_BYTES);
     }
     return FRE_OK;
 }
 
-static fre_status vary_cells(const curator_run *r, fre_release *rel, fre_inverter *inverter,
+static fre_status vary_cells(const curator_run *r, fre_release *out, fre_inverter *inverter,
                              const double *std, fre_err *err)
 {
     const fre_paraphraser_opts o = {
@@ -499,25 +507,24 @@ static fre_status vary_cells(const curator_run *r, fre_release *rel, fre_inverte
         return FRE_OK;
     st = fre_paraphraser_new(&p, &o, err);
     if (st == FRE_OK)
-        st = fre_folder_paraphrase(rel->cell, p, r->centroid, r->dim, std, rel->n,
-                                   r->opts->progress, err);
+        st = fre_release_paraphrase(out, p, std, r->opts->progress, err);
     fre_paraphraser_free(p);
     return st;
 }
 
-static fre_status write_texts(const curator_run *r, fre_release *rel, fre_inverter *inverter,
+static fre_status write_texts(const curator_run *r, fre_release *out, fre_inverter *inverter,
                               fre_err *err)
 {
-    double *std = calloc(rel->n ? rel->n : 1, sizeof *std);
+    double *std = calloc(out->n + 1, sizeof *std);
     fre_status st;
 
     if (!std)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < rel->n; i++)
-        std[i] = r->plan.mechanism.sigma / (double)rel->cell[i].count;
-    st = fre_folder_invert(rel->cell, inverter, r->centroid, std, rel->n, r->opts->progress, err);
+    for (size_t i = 0; i < out->n; i++)
+        std[i] = r->plan.mechanism.sigma / (double)out->cell[i].count;
+    st = fre_release_invert(out, inverter, std, r->opts->progress, err);
     if (st == FRE_OK)
-        st = vary_cells(r, rel, inverter, std, err);
+        st = vary_cells(r, out, inverter, std, err);
     free(std);
     return st;
 }
@@ -554,7 +561,8 @@ static fre_status open_corpus(curator_run *r, fre_inverter *inverter, fre_err *e
 
 /* Everything that can be refused is refused before the first text is embedded, and what the input
  * has no part in before it is read. */
-static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inverter, fre_err *err)
+static fre_status prepare(curator_run *r, fre_curator_result *rel, fre_inverter **inverter,
+                          fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
     fre_status st = open_inputs(r, err);
@@ -577,62 +585,39 @@ static fre_status prepare(curator_run *r, fre_release *rel, fre_inverter **inver
     if (st != FRE_OK)
         return st;
     rel->plan = r->plan;
-    rel->dim = r->dim;
-    rel->is_private = !o->seeded && isfinite(fre_plan_certified_epsilon(&r->plan));
+    fre_release_set_plan(&rel->release, &r->plan, r->grid_seed);
+    rel->release.is_private = !o->seeded && isfinite(fre_plan_certified_epsilon(&r->plan));
+    rel->release.users_named = curator_has_users(o);
+    rel->release.strict = curator_is_strict(o);
+    curator_embedder_meta(r, &rel->release.embedder);
     rel->dry_run = o->dry_run;
     if (r->embedder)
         memcpy(rel->embedder_name, fre_embedder_info(r->embedder)->name, sizeof rel->embedder_name);
-    return fre_folder_statement(&rel->statement, &r->plan, rel->is_private, curator_has_users(o),
-                                curator_is_strict(o), err);
+    return fre_release_statement(&rel->release.statement, &r->plan, rel->release.is_private,
+                                 rel->release.users_named, rel->release.strict, err);
 }
 
-static fre_status write_folder(const curator_run *r, const fre_release *rel,
-                               const fre_inverter *inverter, fre_outdir *dir, fre_err *err)
-{
-    uint8_t *name = malloc(rel->n * FRE_CELL_BYTES + 1);
-    fre_folder f = {
-        .plan = &r->plan,
-        .grid_seed = r->grid_seed,
-        .dim = r->dim,
-        .is_private = rel->is_private,
-        .users_named = curator_has_users(r->opts),
-        .strict = curator_is_strict(r->opts),
-        .statement = rel->statement,
-        .cell = rel->cell,
-        .n = rel->n,
-        .centroid = r->centroid,
-        .cell_name = name,
-        .inverter = fre_inverter_parts_of(inverter),
-        .ledger_entry = rel->recorded ? rel->receipt.id : NULL,
-        .ledger_reason = rel->ledger_reason,
-    };
-    fre_status st;
-
-    if (!name)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < rel->n; i++)
-        memcpy(name + i * FRE_CELL_BYTES, r->cells.keys + (size_t)r->released[i] * FRE_CELL_BYTES,
-               FRE_CELL_BYTES);
-    curator_embedder_meta(r, &f.embedder);
-    st = fre_folder_write(dir, &f, err);
-    free(name);
-    return st;
-}
-
-static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *inverter, fre_outdir *dir,
-                          fre_err *err)
+static fre_status publish(curator_run *r, fre_curator_result *rel, fre_inverter *inverter,
+                          fre_outdir *dir, fre_err *err)
 {
     const int64_t start = fre_clock_ms();
-    fre_status st = fill_cells(r, rel, err);
+    fre_status st = fill_release(r, &rel->release, err);
 
     if (st == FRE_OK && inverter)
-        st = write_texts(r, rel, inverter, err);
+        st = write_texts(r, &rel->release, inverter, err);
     rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
     if (st == FRE_OK)
         st = curator_ledger_record(r, rel, err);
     if (st != FRE_OK)
         return st;
-    st = write_folder(r, rel, inverter, dir, err);
+    st = fre_release_write(dir, &rel->release,
+                           &(fre_release_context){
+                               .plan = &r->plan,
+                               .inverter = fre_inverter_parts_of(inverter),
+                               .ledger_entry = rel->recorded ? rel->receipt.id : NULL,
+                               .ledger_reason = rel->ledger_reason,
+                           },
+                           err);
     if (st == FRE_OK)
         st = fre_outdir_commit(dir, err);
     curator_ledger_conclude(rel, st, err);
@@ -640,7 +625,7 @@ static fre_status publish(curator_run *r, fre_release *rel, fre_inverter *invert
 }
 
 /* For the curator's eyes. */
-static void about_input(const curator_run *r, fre_release *rel)
+static void about_input(const curator_run *r, fre_curator_result *rel)
 {
     if (r->corpus)
         fre_corpus_get_about(r->corpus, &rel->input);
@@ -649,10 +634,11 @@ static void about_input(const curator_run *r, fre_release *rel)
     rel->stats = r->stats;
 }
 
-fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opts, fre_err *err)
+fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_opts *opts,
+                                  fre_err *err)
 {
     curator_run r = {.opts = opts};
-    fre_release *rel = calloc(1, sizeof *rel);
+    fre_curator_result *rel = calloc(1, sizeof *rel);
     fre_inverter *inverter = NULL;
     fre_outdir *dir = NULL;
     fre_status st = FRE_OK;
@@ -662,7 +648,7 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
     fre_keymap_init(&r.texts, CURATOR_KEY_BYTES);
     fre_keymap_init(&r.cells, FRE_CELL_BYTES);
     fre_keymap_init(&r.users, CURATOR_KEY_BYTES);
-    st = fre_outdir_open(&dir, opts->output, fre_folder_names(), opts->force, err);
+    st = fre_outdir_open(&dir, opts->output, fre_release_files(), opts->force, err);
     if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
     rel->stats = r.stats;
@@ -679,18 +665,15 @@ fre_status fre_curator_synthesize(fre_release **out, const fre_curator_opts *opt
     fre_outdir_free(dir);
     fre_inverter_free(inverter); /* before the embedder it borrows */
     run_wipe(&r, opts->resume && st != FRE_OK);
-    fre_release_free(rel);
+    fre_curator_result_free(rel);
     return st;
 }
 
-void fre_release_free(fre_release *r)
+void fre_curator_result_free(fre_curator_result *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; r->cell && i < r->n; i++)
-        fre_inversion_wipe(&r->cell[i].text);
-    free(r->cell);
-    free(r->statement);
+    fre_release_wipe(&r->release);
     free(r->ledger);
     free(r->resume_left);
     free(r);

@@ -105,11 +105,13 @@ void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
 /* The ledger (booking.c).  Check before anything is read; look with all that was read, and again when
  * it was embedded; record before anything is written; conclude behind it, with the run's status.
  * They leave in rel what the caller is told. */
-FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_release *rel, fre_err *err);
-FRE_MUST_CHECK fre_status curator_ledger_look(curator_run *r, fre_release *rel,
+FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel,
+                                               fre_err *err);
+FRE_MUST_CHECK fre_status curator_ledger_look(curator_run *r, fre_curator_result *rel,
                                               const fre_ledger_content *content, fre_err *err);
-FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_release *rel, fre_err *err);
+FRE_MUST_CHECK fre_status curator_ledger_record(curator_run *r, fre_curator_result *rel,
+                                                fre_err *err);
 /* After a failure the sentence also says that the budget is spent. */
-void curator_ledger_conclude(fre_release *rel, fre_status st, fre_err *err);
+void curator_ledger_conclude(fre_curator_result *rel, fre_status st, fre_err *err);
 
 #endif

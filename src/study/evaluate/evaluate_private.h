@@ -5,6 +5,7 @@
 #include <fre/evaluate.h>
 
 #include <fre/embed.h>
+#include <fre/release.h>
 
 /* Harmonic mean; NaN when recall is undefined, 0 when precision is or nothing is right. */
 double evaluate_f1(double precision, double recall);
@@ -41,44 +42,28 @@ const char *tally_text(const tally *t, size_t i);
 
 /* ---- inputs.c --------------------------------------------------------------------------------- */
 
-/* What a release says about itself, and its centroids.  evaluate_release_wipe. */
-typedef struct evaluate_release {
-    fre_sketch_params grid;
-    double radius;
-    uint64_t threshold;
-    char embedder_sha256[65]; /* "": not said */
-    float *centroid;          /* n x grid.dim */
-    size_t n;
-} evaluate_release;
-
-FRE_MUST_CHECK fre_status evaluate_release_load(evaluate_release *out, const char *folder,
-                                                fre_err *err);
-void evaluate_release_wipe(evaluate_release *r);
-
 /* Places of texts in an arena. */
 typedef struct evaluate_places {
     size_t *offset, *len;
     size_t n, cap;
 } evaluate_places;
 
-/* Synthetic texts in file order, duplicates included, then all their paraphrases in file order; and
- * the cells of a release's lines where every line names one. */
+/* Synthetic texts in file order, duplicates included, then all their paraphrases in file order. */
 typedef struct evaluate_synthetic {
     fre_buf arena;
     evaluate_places place;
     size_t n_texts; /* of place.n: the rest are paraphrases */
-    fre_cell *cell;
-    size_t n_cells, cap_cells, lines;
+    size_t lines;
 } evaluate_synthetic;
 
+/* A corpus, or a release's folder. */
 FRE_MUST_CHECK fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path,
                                                   fre_err *err);
+FRE_MUST_CHECK fre_status evaluate_synthetic_of(evaluate_synthetic *out, const fre_release *r,
+                                                fre_err *err);
 void evaluate_synthetic_wipe(evaluate_synthetic *s);
 const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i);
 
-/* Path of a file of a folder; the caller frees it. */
-FRE_MUST_CHECK fre_status evaluate_path(char **out, const char *folder, const char *name,
-                                        fre_err *err);
 bool evaluate_is_folder(const char *path);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */

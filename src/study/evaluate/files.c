@@ -11,8 +11,7 @@
 typedef struct run {
     const fre_evaluate_opts *opts;
     evaluate_synthetic synthetic; /* what is scored */
-    evaluate_synthetic lines;     /* the release's own lines, for their cells, if others */
-    evaluate_release release;
+    fre_release release;
     bool has_release;
     tally tally;   /* distinct originals: texts, or rows packed */
     size_t *first; /* texts with embeddings: record in which each distinct text came first */
@@ -151,7 +150,7 @@ static fre_status open_embedder(run *r, fre_err *err)
 {
     const fre_embedder_opts eo = {r->opts->embedder, r->opts->threads};
     char sha[2 * FRE_HASH_BYTES + 1];
-    const char *release_sha = r->has_release ? r->release.embedder_sha256 : "";
+    const char *release_sha = r->has_release ? r->release.embedder.sha256 : "";
     fre_status st = check_sha(release_sha, "the release", r->npy_sha256, "the originals", err);
 
     if (st == FRE_OK && (!r->from_npy || r->synthetic.place.n > 0)) {
@@ -317,15 +316,14 @@ static fre_status find_frequent(run *r, fre_err *err)
 
 static fre_status score_cells(run *r, fre_err *err)
 {
-    const evaluate_synthetic *lines = r->opts->release ? &r->lines : &r->synthetic;
     fre_sketch *s = NULL;
     fre_status st;
 
-    if (lines->n_cells != r->release.n || lines->lines != r->release.n)
+    if (r->release.n > 0 && !r->release.cell_name)
         return FRE_OK; /* the release does not name its cells: no cell level */
     st = fre_sketch_new(&s, &r->release.grid);
     if (st == FRE_OK)
-        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, lines->cell,
+        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, r->release.cell_name,
                                 r->release.centroid, r->release.n, r->opts->threads);
     fre_sketch_free(s);
     r->e.has_cell = st == FRE_OK;
@@ -376,18 +374,16 @@ static fre_status score(run *r, fre_err *err)
 static fre_status load(run *r, fre_err *err)
 {
     const fre_evaluate_opts *o = r->opts;
-    const char *folder = o->release;
+    const char *folder = o->release                         ? o->release
+                         : evaluate_is_folder(o->synthetic) ? o->synthetic
+                                                            : NULL;
     fre_input *in = NULL;
-    fre_status st = evaluate_synthetic_load(&r->synthetic, o->synthetic, err);
+    fre_status st = folder ? fre_release_read(&r->release, folder, err) : FRE_OK;
 
-    if (!folder && evaluate_is_folder(o->synthetic))
-        folder = o->synthetic;
-    if (st == FRE_OK && folder) {
-        st = evaluate_release_load(&r->release, folder, err);
-        r->has_release = st == FRE_OK;
-        if (st == FRE_OK && folder != o->synthetic)
-            st = evaluate_synthetic_load(&r->lines, folder, err);
-    }
+    r->has_release = folder && st == FRE_OK;
+    if (st == FRE_OK)
+        st = folder == o->synthetic ? evaluate_synthetic_of(&r->synthetic, &r->release, err)
+                                    : evaluate_synthetic_load(&r->synthetic, o->synthetic, err);
     if (st != FRE_OK)
         return st;
     r->e.synthetic = r->synthetic.n_texts;
@@ -450,7 +446,6 @@ fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts
     fre_embedder_free(r.embedder);
     tally_wipe(&r.tally);
     evaluate_synthetic_wipe(&r.synthetic);
-    evaluate_synthetic_wipe(&r.lines);
-    evaluate_release_wipe(&r.release);
+    fre_release_wipe(&r.release);
     return st;
 }

@@ -1,4 +1,4 @@
-/* The synthetic texts: a release's synthetic.jsonl (texts, paraphrases, cells), or any corpus. */
+/* The synthetic texts: a release's (with paraphrases), or any corpus. */
 #include "evaluate_private.h"
 
 #include <errno.h>
@@ -9,24 +9,13 @@
 #include <utf8proc.h>
 
 #define ARENA_MAX (size_t)(UINT64_C(1) << 34)
+#define NO_MEMORY "out of memory for the synthetic texts"
 
 bool evaluate_is_folder(const char *path)
 {
     struct stat st;
 
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-fre_status evaluate_path(char **out, const char *folder, const char *name, fre_err *err)
-{
-    size_t n = strlen(folder) + strlen(name) + 2;
-    char *p = malloc(n);
-
-    if (!p)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    (void)snprintf(p, n, "%s/%s", folder, name);
-    *out = p;
-    return FRE_OK;
 }
 
 const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i)
@@ -39,7 +28,6 @@ void evaluate_synthetic_wipe(evaluate_synthetic *s)
     fre_buf_wipe(&s->arena);
     free(s->place.offset);
     free(s->place.len);
-    free(s->cell);
     *s = (evaluate_synthetic){.n_texts = 0};
 }
 
@@ -103,26 +91,6 @@ static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_place
     return st;
 }
 
-static fre_status add_cell(evaluate_synthetic *s, const fre_json_want *cell)
-{
-    char hex[2 * FRE_CELL_BYTES + 1];
-
-    if (s->n_cells == s->cap_cells) {
-        size_t cap = s->cap_cells ? 2 * s->cap_cells : 256;
-        fre_cell *list = realloc(s->cell, cap * sizeof *list);
-        if (!list)
-            return FRE_E_NOMEM;
-        s->cell = list;
-        s->cap_cells = cap;
-    }
-    (void)snprintf(hex, sizeof hex, "%.*s", (int)(cell->n < sizeof hex ? cell->n : sizeof hex),
-                   (const char *)cell->p);
-    if (cell->n != sizeof hex - 1 || !fre_unhex(s->cell[s->n_cells].bytes, FRE_CELL_BYTES, hex))
-        return FRE_E_DATA;
-    s->n_cells++;
-    return FRE_OK;
-}
-
 /* The strings of a list that are not blank. */
 static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
                                   const fre_json_want *list)
@@ -143,28 +111,22 @@ static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
     return st;
 }
 
-/* {"text": string or null, "paraphrases": [strings], "cell": hex, ...} */
+/* {"text": string or null, "paraphrases": [strings], ...} */
 static fre_status add_record(evaluate_synthetic *s, evaluate_places *more, const fre_record *rec,
                              fre_err *err)
 {
-    fre_json_want want[2] = {{.name = "paraphrases"}, {.name = "cell"}};
+    fre_json_want want = {.name = "paraphrases"};
     size_t at = 0;
     fre_status st = FRE_OK;
 
     s->lines++;
     if (rec->text)
         st = add_text(s, &s->place, rec->text, rec->text_len);
-    if (rec->json && !fre_json_scan((uint8_t *)rec->json, rec->json_len, want, 2, &at)) {
-        if (st == FRE_OK && want[0].kind == FRE_JSON_ARRAY)
-            st = add_paraphrases(s, more, &want[0]);
-        if (st == FRE_OK && want[1].kind == FRE_JSON_STRING)
-            st = add_cell(s, &want[1]);
-    }
-    if (st == FRE_E_DATA)
-        return fre_fail(err, st,
-                        "synthetic texts, line %llu: \"cell\" is not 64 hexadecimal digits",
-                        (unsigned long long)rec->line);
-    return st == FRE_OK ? st : fre_fail(err, st, "out of memory for the synthetic texts");
+    if (st == FRE_OK && rec->json &&
+        !fre_json_scan((uint8_t *)rec->json, rec->json_len, &want, 1, &at) &&
+        want.kind == FRE_JSON_ARRAY)
+        st = add_paraphrases(s, more, &want);
+    return st == FRE_OK ? st : fre_fail(err, st, NO_MEMORY);
 }
 
 static fre_status load(evaluate_synthetic *s, const char *path, fre_err *err)
@@ -184,27 +146,62 @@ static fre_status load(evaluate_synthetic *s, const char *path, fre_err *err)
         st = add_record(s, &more, &rec, &why);
     }
     if (st == FRE_OK && append_paraphrases(s, &more) != FRE_OK)
-        st = fre_fail(&why, FRE_E_NOMEM, "out of memory for the synthetic texts");
+        st = fre_fail(&why, FRE_E_NOMEM, NO_MEMORY);
     free(more.offset);
     free(more.len);
     fre_corpus_free(c);
     return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
 }
 
-fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fre_err *err)
+fre_status evaluate_synthetic_of(evaluate_synthetic *out, const fre_release *r, fre_err *err)
 {
-    evaluate_synthetic s = {.n_texts = 0};
-    char *inside = NULL;
+    evaluate_synthetic s = {.lines = r->n};
+    evaluate_places more = {.n = 0};
     fre_status st = FRE_OK;
 
     fre_buf_init(&s.arena, ARENA_MAX);
-    if (evaluate_is_folder(path)) {
-        st = evaluate_path(&inside, path, "synthetic.jsonl", err);
-        path = inside;
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        const fre_inversion *v = &r->cell[i].text;
+
+        if (v->text)
+            st = add_text(&s, &s.place, v->text, strlen(v->text));
+        for (size_t j = 0; st == FRE_OK && j < v->n_paraphrases; j++)
+            if (!is_blank(v->paraphrases[j], strlen(v->paraphrases[j])))
+                st = add_text(&s, &more, v->paraphrases[j], strlen(v->paraphrases[j]));
     }
     if (st == FRE_OK)
-        st = load(&s, path, err);
-    free(inside);
+        st = append_paraphrases(&s, &more);
+    free(more.offset);
+    free(more.len);
+    if (st != FRE_OK) {
+        evaluate_synthetic_wipe(&s);
+        return fre_fail(err, st, NO_MEMORY);
+    }
+    *out = s;
+    return FRE_OK;
+}
+
+static fre_status load_folder(evaluate_synthetic *out, const char *folder, fre_err *err)
+{
+    fre_release r;
+    fre_status st = fre_release_read(&r, folder, err);
+
+    if (st != FRE_OK)
+        return st;
+    st = evaluate_synthetic_of(out, &r, err);
+    fre_release_wipe(&r);
+    return st;
+}
+
+fre_status evaluate_synthetic_load(evaluate_synthetic *out, const char *path, fre_err *err)
+{
+    evaluate_synthetic s = {.n_texts = 0};
+    fre_status st;
+
+    if (evaluate_is_folder(path))
+        return load_folder(out, path, err);
+    fre_buf_init(&s.arena, ARENA_MAX);
+    st = load(&s, path, err);
     if (st != FRE_OK) {
         evaluate_synthetic_wipe(&s);
         return st;

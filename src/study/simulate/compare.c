@@ -21,7 +21,7 @@ static double deviation2(const simulate_run *s, const simulate_cell *cell, const
 /* Released cells come without names: the nearest cell with as many answers is meant. */
 static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
 {
-    const fre_released_cell *r = &s->out->cell[k];
+    const fre_released_cell *r = &s->out->release.cell[k];
     simulate_cell *found = NULL;
 
     for (size_t i = 0; i < s->exact.n; i++) {
@@ -30,7 +30,7 @@ static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
 
         if (c->answers != r->answers || c->released != 0)
             continue;
-        d = deviation2(s, c, s->out->centroid + k * s->population.dim);
+        d = deviation2(s, c, s->out->release.centroid + k * s->population.dim);
         if (!found || d < *best) {
             found = c;
             *best = d;
@@ -59,7 +59,7 @@ static fre_status against_exact(simulate_run *s)
 {
     fre_simulate_comparison *c = &s->out->comparison;
 
-    for (size_t k = 0; k < s->out->n; k++) {
+    for (size_t k = 0; k < s->out->release.n; k++) {
         const double dim = s->population.dim;
         double variance, deviation = 0, ratio;
         simulate_cell *cell = find_exact(s, k, &deviation);
@@ -67,7 +67,7 @@ static fre_status against_exact(simulate_run *s)
 
         if (!cell)
             continue;
-        st = planned_variance(s, &variance, &s->out->cell[k]);
+        st = planned_variance(s, &variance, &s->out->release.cell[k]);
         if (st != FRE_OK)
             return st;
         cell->released = k + 1;
@@ -145,13 +145,14 @@ static void compare_cell(simulate_run *s, curator *k, size_t i, float *mean)
     if (cell->released == 0)
         return;
     c->both++;
-    r = &s->out->cell[cell->released - 1];
+    r = &s->out->release.cell[cell->released - 1];
     fre_tally_noise(k->sum + i * dim, dim, &k->noise, c->curator.sigma_lattice);
     fre_tally_mean(mean, k->sum + i * dim, dim, m->lattice_step, k->count[i]);
     users = (double)r->count * 0x1p32 / (double)d->p32;
     users_curator = (double)k->count[i] * 0x1p32 / (double)m->p32;
     c->users_gap += fabs(users - users_curator) / (double)cell->clients;
-    c->distance += sqrt(fre_dist2(mean, s->out->centroid + (cell->released - 1) * dim, dim));
+    c->distance +=
+        sqrt(fre_dist2(mean, s->out->release.centroid + (cell->released - 1) * dim, dim));
     c->noise_collection += r->noise_norm;
     c->noise_curator += m->sigma * sqrt(dim) / (double)k->count[i];
 }

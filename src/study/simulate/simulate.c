@@ -154,7 +154,10 @@ static fre_status read_population(simulate_run *s, fre_err *err)
     out->empty = s->population.stats.empty;
     out->invalid = s->population.stats.invalid;
     out->input = s->population.about;
-    out->dim = s->population.dim;
+    out->release.grid.dim = s->population.dim;
+    out->release.users_named = simulate_has_users(o);
+    out->release.strict = simulate_is_strict(o);
+    out->release.embedder = s->population.embedder;
     out->users = o->users ? o->users : out->input_users;
     memcpy(out->embedder_name, s->population.embedder.embedder, sizeof out->embedder_name);
     if (out->users > o->plan.population)
@@ -189,13 +192,13 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
     cell->count = from->count;
     cell->answers = from->answers;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
-    cell->noise_norm =
-        fre_sigma_local(m, from->count) * sqrt(s->out->dim) / sqrt((double)from->answers);
+    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(s->out->release.grid.dim) /
+                       sqrt((double)from->answers);
 }
 
 static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
 {
-    fre_simulation *out = s->out;
+    fre_release *out = &s->out->release;
     fre_release_part m;
     fre_status st =
         fre_release_part_decode(&m, &s->wire, fre_relay_release_view(s->relay, part), err);
@@ -209,7 +212,7 @@ static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err
 
         if (cell)
             out->cell = cell;
-        centroid = realloc(out->centroid, want * out->dim * sizeof *centroid);
+        centroid = realloc(out->centroid, want * out->grid.dim * sizeof *centroid);
         if (centroid)
             out->centroid = centroid;
         if (!cell || !centroid)
@@ -219,7 +222,7 @@ static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err
     for (uint32_t i = 0; i < m.n; i++) {
         fre_release_cell from;
 
-        fre_release_part_at(&from, out->centroid + out->n * out->dim, &m, i);
+        fre_release_part_at(&from, out->centroid + out->n * out->grid.dim, &m, i);
         memset(&out->cell[out->n], 0, sizeof out->cell[out->n]);
         describe_cell(s, &out->cell[out->n], &from);
         out->n++;
@@ -273,18 +276,17 @@ static void read_counters(simulate_run *s)
 
 static fre_status invert_cells(simulate_run *s, fre_err *err)
 {
-    fre_simulation *out = s->out;
-    double *std = s->inverter ? malloc(out->n * sizeof *std + 1) : NULL;
+    fre_release *r = &s->out->release;
+    double *std = s->inverter ? malloc(r->n * sizeof *std + 1) : NULL;
     fre_status st = FRE_OK;
 
     if (!s->inverter)
         return FRE_OK;
     if (!std)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < out->n; i++)
-        std[i] = out->cell[i].noise_norm / sqrt(out->dim);
-    st = fre_folder_invert(out->cell, s->inverter, out->centroid, std, out->n, s->opts->progress,
-                           err);
+    for (size_t i = 0; i < r->n; i++)
+        std[i] = r->cell[i].noise_norm / sqrt(r->grid.dim);
+    st = fre_release_invert(r, s->inverter, std, s->opts->progress, err);
     free(std);
     return st;
 }
@@ -297,18 +299,8 @@ static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
         "ledger has it",
         "users of the input were drawn more than once, so that one of them counts as several"};
     const fre_simulation *out = s->out;
-    fre_folder f = {
+    fre_release_context context = {
         .plan = &out->plan,
-        .grid_seed = s->collection.grid_seed,
-        .dim = out->dim,
-        .is_private = false,
-        .users_named = simulate_has_users(s->opts),
-        .strict = simulate_is_strict(s->opts),
-        .statement = out->statement,
-        .cell = out->cell,
-        .n = out->n,
-        .centroid = out->centroid,
-        .embedder = s->population.embedder,
         .inverter = fre_inverter_parts_of(s->inverter),
         .ledger_reason = "simulations are not recorded",
         .warning = warning,
@@ -323,9 +315,9 @@ static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
     st = fre_collection_to_json(&terms, &s->collection, err);
     if (st == FRE_OK)
         st = fre_buf_append(&terms, "", 1);
-    f.collection = (const char *)terms.p;
+    context.collection = (const char *)terms.p;
     if (st == FRE_OK)
-        st = fre_folder_write(dir, &f, err);
+        st = fre_release_write(dir, &out->release, &context, err);
     fre_buf_wipe(&terms);
     return st == FRE_OK ? fre_outdir_commit(dir, err) : st;
 }
@@ -388,8 +380,8 @@ static fre_status make_statement(simulate_run *s, fre_err *err)
                                     "What follows would hold for a collection with this plan.\n";
     const fre_simulate_opts *o = s->opts;
     char *plan = NULL;
-    fre_status st = fre_folder_statement(&plan, &s->out->plan, !o->seeded && !o->noise,
-                                         simulate_has_users(o), simulate_is_strict(o), err);
+    fre_status st = fre_release_statement(&plan, &s->out->plan, !o->seeded && !o->noise,
+                                          simulate_has_users(o), simulate_is_strict(o), err);
     fre_buf b;
 
     if (st != FRE_OK)
@@ -398,10 +390,10 @@ static fre_status make_statement(simulate_run *s, fre_err *err)
     st = fre_buf_printf(&b, "%s%s", simulated, plan);
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
-    s->out->statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
+    s->out->release.statement = st == FRE_OK ? strdup((const char *)b.p) : NULL;
     fre_buf_wipe(&b);
     free(plan);
-    return s->out->statement ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    return s->out->release.statement ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
 }
 
 static fre_status make_plan(simulate_run *s, fre_err *err)
@@ -466,7 +458,7 @@ fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts, fre
         return fre_fail(err, FRE_E_ARG, "a simulation needs options and a place for its result");
     st = check(opts, err);
     if (st == FRE_OK && opts->output)
-        st = fre_outdir_open(&dir, opts->output, fre_folder_names(), opts->force, err);
+        st = fre_outdir_open(&dir, opts->output, fre_release_files(), opts->force, err);
     if (st != FRE_OK)
         return st;
     s.out = calloc(1, sizeof *s.out);
@@ -491,10 +483,6 @@ void fre_simulation_free(fre_simulation *s)
 {
     if (!s)
         return;
-    for (size_t i = 0; s->cell && i < s->n; i++)
-        fre_inversion_wipe(&s->cell[i].text);
-    free(s->cell);
-    free(s->centroid);
-    free(s->statement);
+    fre_release_wipe(&s->release);
     free(s);
 }

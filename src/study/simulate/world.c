@@ -89,7 +89,7 @@ static fre_status make_terms(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
 static fre_status make_machines(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
 {
     const fre_relay_opts ro = {.batch_min = s->opts->batch_min, .part_max = 0};
-    const char *statement = s->out->statement;
+    const char *statement = s->out->release.statement;
     const fre_bytes text = {(const uint8_t *)statement, strlen(statement)};
     fre_rng r;
     fre_status st = simulate_stream(s, &r, "servers", 0);
@@ -112,6 +112,8 @@ fre_status simulate_world_open(simulate_run *s, fre_err *err)
 
     memset(&oprf, 0, sizeof oprf);
     st = make_terms(s, &oprf, err);
+    if (st == FRE_OK)
+        fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
     if (st == FRE_OK && s->opts->compare)
         st = simulate_exact_init(s, &oprf, err);
     if (st == FRE_OK)

@@ -1,9 +1,33 @@
-/* folder/content.c - statement and texts of a release. */
-#include <fre/folder.h>
+/* release/content.c - a release in memory: its statement and its texts. */
+#include <fre/release.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed)
+{
+    const fre_mechanism *m = &plan->mechanism;
+
+    r->grid =
+        (fre_sketch_params){.dim = plan->request.dim, .proj = m->proj, .cell_edge = m->cell_edge};
+    memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
+    r->threshold = plan->request.threshold;
+    r->radius = plan->request.radius;
+}
+
+void fre_release_wipe(fre_release *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; r->cell && i < r->n; i++)
+        fre_inversion_wipe(&r->cell[i].text);
+    free(r->cell);
+    free(r->centroid);
+    free(r->cell_name);
+    free(r->statement);
+    *r = (fre_release){.n = 0};
+}
 
 static const char records_are_users[] =
     "No user was named, so each record counts as a user of its own: the claim is about one record, "
@@ -41,8 +65,8 @@ static fre_status about_intake(fre_buf *b, bool strict)
                   : fre_buf_append(b, total, sizeof total - 1);
 }
 
-fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_private, bool users_named,
-                                bool strict, fre_err *err)
+fre_status fre_release_statement(char **out, const fre_plan *plan, bool is_private,
+                                 bool users_named, bool strict, fre_err *err)
 {
     char *text = NULL;
     fre_buf b;
@@ -65,46 +89,47 @@ fre_status fre_folder_statement(char **out, const fre_plan *plan, bool is_privat
     return FRE_OK;
 }
 
-fre_status fre_folder_invert(fre_released_cell *cell, fre_inverter *inverter, const float *centroid,
-                             const double *noise_std, size_t n, const fre_progress *progress,
-                             fre_err *err)
+fre_status fre_release_invert(fre_release *r, fre_inverter *inverter, const double *noise_std,
+                              const fre_progress *progress, fre_err *err)
 {
     fre_inversion *v = NULL;
     fre_status st;
 
-    if (n == 0)
+    if (r->n == 0)
         return FRE_OK;
-    v = calloc(n, sizeof *v);
+    v = calloc(r->n, sizeof *v);
     if (!v)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = fre_invert_apart(inverter, v, centroid, noise_std, n, progress, err);
-    for (size_t i = 0; st == FRE_OK && i < n; i++)
-        cell[i].text = v[i]; /* moved */
+    st = fre_invert_apart(inverter, v, r->centroid, noise_std, r->n, progress, err);
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++)
+        r->cell[i].text = v[i]; /* moved */
     free(v);
     return st;
 }
 
-fre_status fre_folder_paraphrase(fre_released_cell *cell, fre_paraphraser *paraphraser,
-                                 const float *centroid, size_t dim, const double *noise_std,
-                                 size_t n, const fre_progress *progress, fre_err *err)
+fre_status fre_release_paraphrase(fre_release *r, fre_paraphraser *paraphraser,
+                                  const double *noise_std, const fre_progress *progress,
+                                  fre_err *err)
 {
-    fre_paraphrase_source *source = calloc(n + 1, sizeof *source);
-    fre_paraphrases *made = calloc(n + 1, sizeof *made);
+    fre_paraphrase_source *source = calloc(r->n + 1, sizeof *source);
+    fre_paraphrases *made = calloc(r->n + 1, sizeof *made);
     fre_status st = FRE_OK;
 
     if (!source || !made)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; st == FRE_OK && i < n; i++)
-        source[i] =
-            (fre_paraphrase_source){.text = cell[i].text.text ? cell[i].text.text : "",
-                                    .len = cell[i].text.text ? strlen(cell[i].text.text) : 0,
-                                    .centroid = centroid + i * dim,
-                                    .noise_std = noise_std[i]};
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        const char *text = r->cell[i].text.text ? r->cell[i].text.text : "";
+
+        source[i] = (fre_paraphrase_source){.text = text,
+                                            .len = strlen(text),
+                                            .centroid = r->centroid + i * r->grid.dim,
+                                            .noise_std = noise_std[i]};
+    }
     if (st == FRE_OK)
-        st = fre_paraphrase_texts(paraphraser, made, source, n, progress, err);
-    for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        cell[i].text.paraphrases = made[i].text; /* moved */
-        cell[i].text.n_paraphrases = made[i].n;
+        st = fre_paraphrase_texts(paraphraser, made, source, r->n, progress, err);
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        r->cell[i].text.paraphrases = made[i].text; /* moved */
+        r->cell[i].text.n_paraphrases = made[i].n;
     }
     free(source);
     free(made);

@@ -1,13 +1,13 @@
-/* folder/folder.c - the files of a release; see fre/folder.h. */
+/* release/write.c - the files of a release; see fre/release.h. */
 #include <fre/bridge.h>
-#include <fre/folder.h>
 #include <fre/prior.h>
+#include <fre/release.h>
 
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *const *fre_folder_names(void)
+const char *const *fre_release_files(void)
 {
     static const char *const names[] = {"synthetic.jsonl",    FRE_OUTDIR_MARK, "centroids.npy",
                                         "centroids.npy.json", "counts.npy",    NULL};
@@ -43,11 +43,11 @@ static json_t *paraphrases_json(const fre_inversion *v)
 
 /* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
  * a later `evaluate` compares them with the noiseless ones. */
-static json_t *cell_json(const fre_folder *f, size_t i)
+static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
 {
-    const fre_released_cell *c = &f->cell[i];
+    const fre_released_cell *c = &r->cell[i];
     const bool has = c->text.text != NULL;
-    char hex[2 * FRE_FOLDER_CELL_BYTES + 1];
+    char hex[2 * FRE_CELL_BYTES + 1];
     json_t *o = json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "text", c->text.text, "count",
                           (json_int_t)c->count, "users", c->users, "noise_norm", c->noise_norm,
                           "similarity", has ? json_real(c->text.similarity) : json_null(),
@@ -56,11 +56,11 @@ static json_t *cell_json(const fre_folder *f, size_t i)
 
     if (o && c->text.unreadable)
         bad |= json_object_set_new(o, "unreadable", json_string(c->text.unreadable));
-    if (o && f->cell_name) {
-        fre_hex(hex, f->cell_name + i * FRE_FOLDER_CELL_BYTES, FRE_FOLDER_CELL_BYTES);
+    if (o && r->cell_name) {
+        fre_hex(hex, r->cell_name[i].bytes, FRE_CELL_BYTES);
         bad |= json_object_set_new(o, "cell", json_string(hex));
     }
-    if (o && f->plan->mechanism.dist.on)
+    if (o && is_distributed)
         bad |= json_object_set_new(o, "answers", json_integer((json_int_t)c->answers));
     if (!bad)
         return o;
@@ -68,17 +68,19 @@ static json_t *cell_json(const fre_folder *f, size_t i)
     return NULL;
 }
 
-static fre_status write_texts(const fre_folder *r, fre_outdir *dir, fre_err *err)
+static fre_status write_texts(const fre_release *r, bool is_distributed, fre_outdir *dir,
+                              fre_err *err)
 {
     FILE *f;
     fre_status st = fre_outdir_file(dir, &f, "synthetic.jsonl", err);
 
     for (size_t i = 0; st == FRE_OK && i < r->n; i++)
-        st = put_json(f, cell_json(r, i), JSON_COMPACT | JSON_REAL_PRECISION(9), err);
+        st = put_json(f, cell_json(r, i, is_distributed), JSON_COMPACT | JSON_REAL_PRECISION(9),
+                      err);
     return st;
 }
 
-static fre_status write_centroids(const fre_folder *r, fre_outdir *dir, fre_err *err)
+static fre_status write_centroids(const fre_release *r, fre_outdir *dir, fre_err *err)
 {
     fre_npy_meta meta = r->embedder;
     FILE *f;
@@ -86,16 +88,16 @@ static fre_status write_centroids(const fre_folder *r, fre_outdir *dir, fre_err 
 
     meta.normalised = false; /* a centroid's norm is not 1 */
     if (st == FRE_OK)
-        st = fre_npy_write_header(f, FRE_NPY_F4, r->n, r->dim, err);
+        st = fre_npy_write_header(f, FRE_NPY_F4, r->n, r->grid.dim, err);
     if (st == FRE_OK && r->n > 0 &&
-        fwrite(r->centroid, r->dim * sizeof *r->centroid, r->n, f) != r->n)
+        fwrite(r->centroid, r->grid.dim * sizeof *r->centroid, r->n, f) != r->n)
         st = fre_fail(err, FRE_E_IO, "cannot write centroids.npy (disk full?)");
     if (st == FRE_OK)
         st = fre_outdir_file(dir, &f, "centroids.npy.json", err);
-    return st == FRE_OK ? fre_npy_write_meta(f, &meta, r->n, r->dim, err) : st;
+    return st == FRE_OK ? fre_npy_write_meta(f, &meta, r->n, r->grid.dim, err) : st;
 }
 
-static fre_status write_counts(const fre_folder *r, fre_outdir *dir, fre_err *err)
+static fre_status write_counts(const fre_release *r, fre_outdir *dir, fre_err *err)
 {
     FILE *f;
     fre_status st = fre_outdir_file(dir, &f, "counts.npy", err);
@@ -128,21 +130,21 @@ static json_t *statement_json(const char *text)
 }
 
 /* The accountant's own JSON, and what a later `evaluate` needs to lay the same grid. */
-static json_t *parameters_json(const fre_folder *r)
+static json_t *parameters_json(const fre_release *r, const fre_plan *plan)
 {
-    const fre_plan_request *q = &r->plan->request;
+    const fre_plan_request *q = &plan->request;
     char seed[65];
     fre_buf text;
     json_t *p = NULL;
 
     fre_buf_init(&text, 1u << 16);
-    fre_hex(seed, r->grid_seed, 32);
-    if (fre_plan_json(&text, r->plan) == FRE_OK)
+    fre_hex(seed, r->grid.seed, 32);
+    if (fre_plan_json(&text, plan) == FRE_OK)
         p = json_loadb((const char *)text.p, text.n, JSON_ALLOW_NUL, NULL);
     fre_buf_wipe(&text);
     if (p && json_object_update_new(p, json_pack("{s:I, s:f, s:i, s:s, s:i}", "threshold",
-                                                 (json_int_t)q->threshold, "radius", q->radius,
-                                                 "dimension", (int)r->dim, "grid_seed", seed,
+                                                 (json_int_t)r->threshold, "radius", r->radius,
+                                                 "dimension", (int)r->grid.dim, "grid_seed", seed,
                                                  "cells_per_user", (int)q->cells_per_user)) != 0) {
         json_decref(p);
         p = NULL;
@@ -169,17 +171,17 @@ static json_t *warning_json(const char *text)
     return json_string(fre_param_render(named, sizeof named, text, NULL));
 }
 
-static json_t *warnings_json(const fre_folder *r)
+static json_t *warnings_json(const fre_release_context *c, bool no_cell)
 {
     json_t *a = json_array();
     int bad = a ? 0 : 1;
 
-    for (size_t i = 0; !bad && i < r->plan->n_warnings; i++)
-        bad = json_array_append_new(a, warning_json(r->plan->warnings[i]));
-    for (size_t i = 0; !bad && i < r->n_warnings; i++)
-        bad = json_array_append_new(a, warning_json(r->warning[i]));
-    if (!bad && r->n == 0)
-        bad = json_array_append_new(a, warning_json(FRE_FOLDER_NO_CELL));
+    for (size_t i = 0; !bad && i < c->plan->n_warnings; i++)
+        bad = json_array_append_new(a, warning_json(c->plan->warnings[i]));
+    for (size_t i = 0; !bad && i < c->n_warnings; i++)
+        bad = json_array_append_new(a, warning_json(c->warning[i]));
+    if (!bad && no_cell)
+        bad = json_array_append_new(a, warning_json(FRE_RELEASE_NO_CELL));
     if (!bad)
         return a;
     json_decref(a);
@@ -187,20 +189,20 @@ static json_t *warnings_json(const fre_folder *r)
 }
 
 /* Which entry of the curator's ledger this is, for whoever checks one against the other. */
-static json_t *ledger_json(const fre_folder *r)
+static json_t *ledger_json(const fre_release_context *c)
 {
-    return r->ledger_entry ? json_pack("{s:s}", "entry", r->ledger_entry)
-                           : json_pack("{s:n, s:s}", "entry", "reason", r->ledger_reason);
+    return c->ledger_entry ? json_pack("{s:s}", "entry", c->ledger_entry)
+                           : json_pack("{s:n, s:s}", "entry", "reason", c->ledger_reason);
 }
 
 /* "collection" for those that had one. */
-static fre_status add_collection(json_t *release, const fre_folder *r, fre_err *err)
+static fre_status add_collection(json_t *release, const char *collection, fre_err *err)
 {
     json_t *terms;
 
-    if (!r->collection)
+    if (!collection)
         return FRE_OK;
-    terms = json_loads(r->collection, JSON_REJECT_DUPLICATES, NULL);
+    terms = json_loads(collection, JSON_REJECT_DUPLICATES, NULL);
     if (!json_is_object(terms)) {
         json_decref(terms);
         return fre_fail(err, FRE_E_DATA, "the collection's terms are no JSON object");
@@ -247,9 +249,8 @@ static json_t *bridge_json(const fre_bridge_info *b)
     return b ? statistics_json(b->sha256, b->source, b->rows, &b->card) : json_null();
 }
 
-static json_t *models_json(const fre_folder *r)
+static json_t *models_json(const fre_release *r, const fre_inverter_parts *p)
 {
-    const fre_inverter_parts *p = &r->inverter;
     uint8_t sha[32];
 
     return json_pack(
@@ -269,15 +270,27 @@ static json_t *search_json(const fre_inverter_parts *p)
 }
 
 /* The paper's claim is its own; this is what a proof stands behind.  null: nothing does. */
-static json_t *certified_json(const fre_folder *r)
+static json_t *certified_json(const fre_release *r, const fre_plan *plan)
 {
-    return r->is_private
-               ? json_pack("{s:s, s:f, s:f}", "accountant", "joint", "epsilon",
-                           fre_plan_certified_epsilon(r->plan), "delta", r->plan->request.delta)
-               : json_null();
+    return r->is_private ? json_pack("{s:s, s:f, s:f}", "accountant", "joint", "epsilon",
+                                     fre_plan_certified_epsilon(plan), "delta", plan->request.delta)
+                         : json_null();
 }
 
-static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *err)
+static json_t *release_json(const fre_release *r, const fre_release_context *c)
+{
+    return json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:b}", "format",
+                     "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
+                     "certified", certified_json(r, c->plan), "statement",
+                     statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
+                     parameters_json(r, c->plan), "models", models_json(r, &c->inverter), "search",
+                     search_json(&c->inverter), "ledger", ledger_json(c), "warnings",
+                     warnings_json(c, r->n == 0), "privacy_unit",
+                     r->users_named ? "user" : "record", "strict_intake", (int)r->strict);
+}
+
+static fre_status write_release(const fre_release *r, const fre_release_context *c, fre_outdir *dir,
+                                fre_err *err)
 {
     FILE *f;
     json_t *obj;
@@ -285,19 +298,8 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
 
     if (st != FRE_OK)
         return st;
-    obj = json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o}", "format",
-                    "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
-                    "certified", certified_json(r), "statement", statement_json(r->statement),
-                    "released_cells", (json_int_t)r->n, "parameters", parameters_json(r), "models",
-                    models_json(r), "search", search_json(&r->inverter), "ledger", ledger_json(r),
-                    "warnings", warnings_json(r));
-    if (obj && (json_object_set_new(obj, "privacy_unit",
-                                    json_string(r->users_named ? "user" : "record")) != 0 ||
-                json_object_set_new(obj, "strict_intake", json_boolean(r->strict)) != 0)) {
-        json_decref(obj);
-        obj = NULL;
-    }
-    st = obj ? add_collection(obj, r, err) : FRE_OK;
+    obj = release_json(r, c);
+    st = obj ? add_collection(obj, c->collection, err) : FRE_OK;
     if (st != FRE_OK) {
         json_decref(obj);
         return st;
@@ -306,13 +308,14 @@ static fre_status write_release(const fre_folder *r, fre_outdir *dir, fre_err *e
     return put_json(f, obj, JSON_INDENT(2) | JSON_REAL_PRECISION(17), err);
 }
 
-fre_status fre_folder_write(fre_outdir *dir, const fre_folder *r, fre_err *err)
+fre_status fre_release_write(fre_outdir *dir, const fre_release *r, const fre_release_context *c,
+                             fre_err *err)
 {
-    fre_status st = write_texts(r, dir, err);
+    fre_status st = write_texts(r, c->plan->mechanism.dist.on, dir, err);
 
     if (st == FRE_OK)
         st = write_centroids(r, dir, err);
     if (st == FRE_OK)
         st = write_counts(r, dir, err);
-    return st == FRE_OK ? write_release(r, dir, err) : st;
+    return st == FRE_OK ? write_release(r, c, dir, err) : st;
 }

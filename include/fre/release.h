@@ -1,0 +1,102 @@
+/** fre/release.h - what a run leaves behind, in memory and as a folder with release.json,
+ * synthetic.jsonl, centroids.npy (and its sidecar) and counts.npy.  docs/formats.md has every key.
+ *
+ * Whoever ran the mechanism fills in what it released, and nothing else: this module adds no exact
+ * N, no realised noise, no count of skipped texts.  Threads: no state.
+ */
+#ifndef FRE_RELEASE_H
+#define FRE_RELEASE_H
+
+#include <fre/core.h>
+#include <fre/corpus.h>
+#include <fre/invert.h>
+#include <fre/paraphrase.h>
+#include <fre/privacy.h>
+#include <fre/sketch.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** The warning of a release without a cell, which is a success. */
+#define FRE_RELEASE_NO_CELL                                                                        \
+    "no cell was released: nowhere did enough users write the same, or nearly the same. A cell "   \
+    "holds repeated and nearly identical wordings, not all texts about one matter; people who "    \
+    "each put it their own way share none. A lower {threshold} finds smaller groups, and more "    \
+    "users make larger ones"
+
+typedef struct fre_released_cell {
+    uint64_t count;     /**< sampled count, >= tau */
+    uint64_t answers;   /**< distributed: shares that the centroid is the mean of; curator: count */
+    double users;       /**< count / p */
+    double noise_norm;  /**< planned norm of the centroid's noise */
+    fre_inversion text; /**< text NULL without an inverter; owned */
+} fre_released_cell;
+
+/** One release, as its folder holds it.  Zero is empty; fre_release_wipe. */
+typedef struct fre_release {
+    fre_sketch_params grid;
+    uint64_t threshold; /**< t of the request, >= 1 */
+    double radius;      /**< r of the request, > 0 */
+    bool is_private;
+    bool users_named;        /**< false: each record counted as a user */
+    bool strict;             /**< a record that cannot be used would have ended the run */
+    char *statement;         /**< a sentence a line; owned */
+    fre_released_cell *cell; /**< n, in a random order; owned */
+    size_t n;
+    float *centroid; /**< n x grid.dim, finite; owned */
+    /** Hash of each cell, n; NULL: nobody knows them (distributed).  Owned. */
+    fre_cell *cell_name;
+    fre_npy_meta embedder; /**< name "", sha256 "": not known */
+} fre_release;
+
+/** Grid, threshold and radius of a plan; grid_seed: 32 bytes.  The rest stays. */
+FRE_API void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed);
+/** NULL is allowed. */
+FRE_API void fre_release_wipe(fre_release *r);
+
+/** What release.json says beside the release.  Everything is borrowed for the call. */
+typedef struct fre_release_context {
+    const fre_plan *plan;
+    fre_inverter_parts inverter; /**< all zero: none */
+    const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
+    const char *ledger_reason;   /**< ... why */
+    const char *collection;      /**< its terms as a JSON object; NULL: a curator */
+    const char *const *warning;  /**< beside the plan's own */
+    size_t n_warnings;
+} fre_release_context;
+
+/** Names of the files, NULL-terminated, for fre_outdir_open. */
+FRE_API const char *const *fre_release_files(void);
+/** Write all files into an open outdir; the caller commits it.  FRE_E_IO, FRE_E_NOMEM,
+ * FRE_E_DATA: `collection` is no JSON object. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_write(fre_outdir *dir, const fre_release *r,
+                                                    const fre_release_context *context,
+                                                    fre_err *err);
+/** A folder that fre_release_write made: everything but the reasons why a cell has no text, the
+ * texts' scores and distances, and the embedder's other facts than its hash.  Texts are as they
+ * stand there, whoever edited them.
+ * FRE_E_NOINPUT: it is no such folder; FRE_E_DATA: a file is damaged, or they do not belong
+ * together; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_read(fre_release *out, const char *folder,
+                                                   fre_err *err);
+/** The plan's statement as a string, what a user was taken to be, and on what of the texts it depends
+ * that there is a release; *out: free() it. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_statement(char **out, const fre_plan *plan,
+                                                        bool is_private, bool users_named,
+                                                        bool strict, fre_err *err);
+/** The texts of the cells by their centroids; noise_std: n, planned, of a coordinate of each. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_invert(fre_release *r, fre_inverter *inverter,
+                                                     const double *noise_std,
+                                                     const fre_progress *progress, fre_err *err);
+/** Paraphrases of the cells' texts, near their centroids too. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_paraphrase(fre_release *r,
+                                                         fre_paraphraser *paraphraser,
+                                                         const double *noise_std,
+                                                         const fre_progress *progress,
+                                                         fre_err *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_RELEASE_H */

@@ -1,0 +1,270 @@
+/* release/read.c - a release's folder, read back; see fre/release.h. */
+#include <fre/release.h>
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Path of a file of the folder; the caller frees it.  NULL: out of memory. */
+static char *inside(const char *folder, const char *name)
+{
+    const size_t n = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(n);
+
+    if (path)
+        (void)snprintf(path, n, "%s/%s", folder, name);
+    return path;
+}
+
+/* ---- release.json ----------------------------------------------------------------------------- */
+
+static bool parse_parameters(fre_release *r, const json_t *o)
+{
+    const char *seed = NULL;
+    json_int_t k = 0, d = 0, t = 0;
+
+    if (json_unpack((json_t *)(uintptr_t)o, "{s:{s:s, s:I, s:I, s:I, s:F, s:F}}", "parameters",
+                    "grid_seed", &seed, "projection_dim", &k, "dimension", &d, "threshold", &t,
+                    "cell_edge", &r->grid.cell_edge, "radius", &r->radius) != 0)
+        return false;
+    if (!fre_unhex(r->grid.seed, sizeof r->grid.seed, seed) || k < 1 || k > FRE_SKETCH_PROJ_MAX ||
+        d < 1 || d > FRE_SKETCH_DIM_MAX || t < 1 || !isfinite(r->grid.cell_edge) ||
+        !(r->grid.cell_edge > 0) || !isfinite(r->radius) || !(r->radius > 0))
+        return false;
+    r->grid.proj = (uint32_t)k;
+    r->grid.dim = (uint32_t)d;
+    r->threshold = (uint64_t)t;
+    return true;
+}
+
+/* A sentence an element, a sentence a line. */
+static fre_status join_statement(char **out, const json_t *list)
+{
+    fre_status st = FRE_OK;
+    const json_t *item;
+    fre_buf b;
+    size_t i;
+
+    fre_buf_init(&b, 1u << 20);
+    json_array_foreach(list, i, item)
+    {
+        if (st == FRE_OK && json_is_string(item))
+            st = fre_buf_printf(&b, "%s\n", json_string_value(item));
+    }
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, "", 1);
+    *out = st == FRE_OK ? strdup((const char *)b.p) : NULL;
+    fre_buf_wipe(&b);
+    return *out ? FRE_OK : st == FRE_OK ? FRE_E_NOMEM : st;
+}
+
+static void parse_embedder(fre_release *r, const json_t *o)
+{
+    const json_t *model = json_object_get(json_object_get(o, "models"), "embedder");
+    const char *sha = json_string_value(json_object_get(model, "sha256"));
+    const char *name = json_string_value(json_object_get(model, "name"));
+    uint8_t bytes[32];
+
+    if (sha && fre_unhex(bytes, sizeof bytes, sha))
+        (void)snprintf(r->embedder.sha256, sizeof r->embedder.sha256, "%s", sha);
+    if (name)
+        (void)snprintf(r->embedder.embedder, sizeof r->embedder.embedder, "%s", name);
+}
+
+/* *cells: how many it says there are. */
+static fre_status parse_release(fre_release *r, json_int_t *cells, const char *path, fre_err *err)
+{
+    json_error_t where;
+    json_t *o = json_load_file(path, JSON_REJECT_DUPLICATES, &where);
+    const char *unit;
+    fre_status st = FRE_OK;
+
+    if (!o)
+        return where.line <= 0
+                   ? fre_fail(err, FRE_E_NOINPUT,
+                              "cannot read %.300s: is it a folder that synthesize made?", path)
+                   : fre_fail(err, FRE_E_DATA, "%.300s, line %d: not JSON", path, where.line);
+    *cells = json_integer_value(json_object_get(o, "released_cells"));
+    r->is_private = json_is_true(json_object_get(o, "private"));
+    r->strict = json_is_true(json_object_get(o, "strict_intake"));
+    unit = json_string_value(json_object_get(o, "privacy_unit"));
+    r->users_named = unit && strcmp(unit, "user") == 0;
+    parse_embedder(r, o);
+    if (!parse_parameters(r, o))
+        st = fre_fail(err, FRE_E_DATA,
+                      "%.300s: \"parameters\" lacks a valid grid_seed, projection_dim, dimension, "
+                      "threshold, cell_edge or radius",
+                      path);
+    else if (join_statement(&r->statement, json_object_get(o, "statement")) != FRE_OK)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for a release");
+    json_decref(o);
+    return st;
+}
+
+/* ---- centroids.npy ------------------------------------------------------------------------------ */
+
+static fre_status load_centroids(fre_release *r, json_int_t cells, const char *path, fre_err *err)
+{
+    fre_npy *npy = NULL;
+    fre_status st = fre_npy_open(&npy, path, err);
+
+    if (st != FRE_OK)
+        return st;
+    r->n = fre_npy_rows(npy);
+    if (cells < 0 || r->n != (uint64_t)cells || (r->n > 0 && fre_npy_dim(npy) != r->grid.dim))
+        st = fre_fail(err, FRE_E_DATA,
+                      "%.300s has %zu rows of %zu numbers, release.json says %" JSON_INTEGER_FORMAT
+                      " of %u: the files are not of one release",
+                      path, r->n, fre_npy_dim(npy), cells, r->grid.dim);
+    if (st == FRE_OK) {
+        r->centroid = calloc(r->n * r->grid.dim + 1, sizeof *r->centroid);
+        r->cell = calloc(r->n + 1, sizeof *r->cell);
+        if (!r->centroid || !r->cell)
+            st = fre_fail(err, FRE_E_NOMEM, "out of memory for a release");
+    }
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++)
+        st = fre_npy_row(npy, r->centroid + i * r->grid.dim, i, err);
+    fre_npy_free(npy);
+    return st;
+}
+
+/* ---- synthetic.jsonl ------------------------------------------------------------------------------ */
+
+static fre_status copy_paraphrases(fre_inversion *v, const json_t *list)
+{
+    const json_t *item;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        return FRE_OK;
+    v->paraphrases = calloc(json_array_size(list), sizeof *v->paraphrases);
+    if (!v->paraphrases)
+        return FRE_E_NOMEM;
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_string(item))
+            continue;
+        v->paraphrases[v->n_paraphrases] = strdup(json_string_value(item));
+        if (!v->paraphrases[v->n_paraphrases])
+            return FRE_E_NOMEM;
+        v->n_paraphrases++;
+    }
+    return FRE_OK;
+}
+
+/* All lines name their cell, or none does. */
+static fre_status copy_name(fre_release *r, size_t i, const char *hex)
+{
+    if (i == 0 && hex) {
+        r->cell_name = calloc(r->n, sizeof *r->cell_name);
+        if (!r->cell_name)
+            return FRE_E_NOMEM;
+    }
+    if (!hex != !r->cell_name)
+        return FRE_E_DATA;
+    return !hex || fre_unhex(r->cell_name[i].bytes, FRE_CELL_BYTES, hex) ? FRE_OK : FRE_E_DATA;
+}
+
+static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
+{
+    fre_released_cell *c = &r->cell[i];
+    const json_t *text = json_object_get(o, "text"), *answers = json_object_get(o, "answers");
+    const json_t *similarity = json_object_get(o, "similarity");
+    const json_int_t count = json_integer_value(json_object_get(o, "count"));
+    fre_status st;
+
+    if (count < 1 || !(json_is_string(text) || json_is_null(text)))
+        return FRE_E_DATA;
+    c->count = (uint64_t)count;
+    c->answers = json_is_integer(answers) && json_integer_value(answers) > 0
+                     ? (uint64_t)json_integer_value(answers)
+                     : c->count;
+    c->users = json_number_value(json_object_get(o, "users"));
+    c->noise_norm = json_number_value(json_object_get(o, "noise_norm"));
+    c->text.similarity = json_is_number(similarity) ? json_number_value(similarity) : (double)NAN;
+    c->text.distance = (double)NAN;
+    if (json_is_string(text)) {
+        c->text.text = strdup(json_string_value(text));
+        if (!c->text.text)
+            return FRE_E_NOMEM;
+    }
+    st = copy_paraphrases(&c->text, json_object_get(o, "paraphrases"));
+    return st == FRE_OK ? copy_name(r, i, json_string_value(json_object_get(o, "cell"))) : st;
+}
+
+static fre_status read_line(fre_release *r, size_t i, const fre_record *rec, const char *path,
+                            fre_err *err)
+{
+    json_t *o;
+    fre_status st;
+
+    if (i >= r->n)
+        return fre_fail(err, FRE_E_DATA,
+                        "%.300s has more lines than centroids.npy has rows (%zu): the files are "
+                        "not of one release",
+                        path, r->n);
+    o = rec->json ? json_loadb((const char *)rec->json, rec->json_len, JSON_REJECT_DUPLICATES, NULL)
+                  : NULL;
+    st = json_is_object(o) ? parse_cell(r, i, o) : FRE_E_DATA;
+    json_decref(o);
+    return st == FRE_E_DATA ? fre_fail(err, st,
+                                       "%.300s, line %" PRIu64
+                                       ": not a line that synthesize wrote (text, count, users, "
+                                       "noise_norm, similarity, paraphrases, cell)",
+                                       path, rec->line)
+           : st == FRE_OK   ? FRE_OK
+                            : fre_fail(err, st, "out of memory for a release");
+}
+
+static fre_status load_cells(fre_release *r, const char *path, fre_err *err)
+{
+    const fre_corpus_opts opts = {.keep_json = true, .empty_ok = true}; /* a release of no cell */
+    fre_corpus *c = NULL;
+    fre_record rec;
+    size_t i = 0;
+    bool go_on = true;
+    fre_status st = fre_corpus_open(&c, path, &opts, err);
+
+    while (st == FRE_OK) {
+        st = fre_corpus_next(c, &go_on, &rec, err);
+        if (st != FRE_OK || !go_on)
+            break;
+        st = read_line(r, i++, &rec, path, err);
+    }
+    fre_corpus_free(c);
+    if (st == FRE_OK && i != r->n)
+        st = fre_fail(err, FRE_E_DATA,
+                      "%.300s has %zu lines, centroids.npy %zu rows: the files are not of one "
+                      "release",
+                      path, i, r->n);
+    return st;
+}
+
+fre_status fre_release_read(fre_release *out, const char *folder, fre_err *err)
+{
+    char *json = inside(folder, "release.json"), *npy = inside(folder, "centroids.npy");
+    char *texts = inside(folder, "synthetic.jsonl");
+    fre_release r = {.n = 0};
+    json_int_t cells = 0;
+    fre_status st;
+
+    if (!json || !npy || !texts)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for a release");
+    else
+        st = parse_release(&r, &cells, json, err);
+    if (st == FRE_OK)
+        st = load_centroids(&r, cells, npy, err);
+    if (st == FRE_OK)
+        st = load_cells(&r, texts, err);
+    free(json);
+    free(npy);
+    free(texts);
+    if (st != FRE_OK) {
+        fre_release_wipe(&r);
+        return st;
+    }
+    *out = r;
+    return FRE_OK;
+}

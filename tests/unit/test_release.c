@@ -1,0 +1,357 @@
+/* A release's folder: what is in it with a curator and without one, and what is refused. */
+#include <fre/release.h>
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static char *folder; /* a fresh one for each test */
+
+static int make_place(void **state)
+{
+    char *at = strdup("/tmp/test_release.XXXXXX");
+
+    *state = at;
+    if (!at || !mkdtemp(at))
+        return -1;
+    return asprintf(&folder, "%s/out", at) < 0 ? -1 : 0;
+}
+
+static void path_in(char *out, size_t n, const char *name)
+{
+    (void)snprintf(out, n, "%s/%s", folder, name);
+}
+
+static int drop_place(void **state)
+{
+    const char *const *name = fre_release_files();
+    char path[300];
+
+    for (; *name; name++) {
+        path_in(path, sizeof path, *name);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+    (void)rmdir(*state);
+    free(folder);
+    free(*state);
+    return 0;
+}
+
+static char *content(const char *name)
+{
+    static char text[1 << 16];
+    char path[300];
+    FILE *f;
+    size_t n;
+
+    path_in(path, sizeof path, name);
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    n = fread(text, 1, sizeof text - 1, f);
+    text[n] = '\0';
+    assert_int_equal(fclose(f), 0);
+    return text;
+}
+
+static fre_plan plan_of(bool distributed)
+{
+    fre_plan_request r;
+    fre_plan plan;
+
+    fre_plan_request_init(&r);
+    r.epsilon = 8;
+    r.population = 10000;
+    r.dim = 2;
+    if (distributed) {
+        r.noise = FRE_NOISE_DISCRETE;
+        r.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
+    }
+    assert_int_equal(fre_plan_make(&plan, &r, NULL), FRE_OK);
+    return plan;
+}
+
+static const uint8_t grid_seed[32] = {1, 2, 3};
+
+/* Two cells of dimension 2; not to be wiped. */
+static fre_release release_of(const fre_plan *plan)
+{
+    static char statement[] = "first\nsecond\n", wording[] = "a wording", other[] = "another";
+    static char *more[] = {other};
+    static float centroid[] = {.5f, -.25f, 1, 0};
+    static fre_cell name[] = {{{0xab}}, {{0xcd}}};
+    static fre_released_cell cell[] = {
+        {.count = 90,
+         .answers = 80,
+         .users = 100,
+         .noise_norm = .1,
+         .text = {.text = wording, .similarity = .5, .paraphrases = more, .n_paraphrases = 1}},
+        {.count = 300, .answers = 299, .users = 333, .noise_norm = .05},
+    };
+    fre_release r = {.is_private = true,
+                     .users_named = true,
+                     .statement = statement,
+                     .cell = cell,
+                     .n = 2,
+                     .centroid = centroid,
+                     .cell_name = name,
+                     .embedder = {.embedder = "an embedder"}};
+
+    memset(r.embedder.sha256, 'a', 64);
+    fre_release_set_plan(&r, plan, grid_seed);
+    return r;
+}
+
+static fre_status write_with(const fre_release *r, const fre_release_context *context)
+{
+    fre_outdir *dir = NULL;
+    fre_status st = fre_outdir_open(&dir, folder, fre_release_files(), true, NULL);
+
+    assert_int_equal(st, FRE_OK);
+    st = fre_release_write(dir, r, context, NULL);
+    if (st == FRE_OK)
+        st = fre_outdir_commit(dir, NULL);
+    fre_outdir_free(dir);
+    return st;
+}
+
+static void test_curator(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    const fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan,
+                                         .inverter = {.language_model = grid_seed, .effort = 7},
+                                         .ledger_entry = "0123456789abcdef"};
+
+    (void)state;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_non_null(strstr(content("synthetic.jsonl"), "\"cell\":\"ab00"));
+    assert_null(strstr(content("synthetic.jsonl"), "answers"));
+    assert_non_null(strstr(content("release.json"), "0123456789abcdef"));
+    assert_non_null(strstr(content("release.json"), "\"second\""));
+    assert_non_null(strstr(content("release.json"), "\"prior\": null"));
+    assert_non_null(
+        strstr(content("release.json"), "\"language_model\": {\n      \"sha256\": \"01020300"));
+    assert_non_null(strstr(content("release.json"),
+                           "\"search\": {\n    \"effort\": 7,\n    \"public_corpus\": null"));
+    assert_null(strstr(content("release.json"), "\"collection\""));
+    assert_null(strstr(content("release.json"), "no cell was released"));
+}
+
+/* Nobody knows the cells of a collection; its terms and the answers are there instead. */
+static void test_distributed(void **state)
+{
+    static const char *const warning[] = {"a warning of the run"};
+    const fre_plan plan = plan_of(true);
+    fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan,
+                                         .ledger_reason = "a reason",
+                                         .collection = "{\"id\": \"c0ffee\"}",
+                                         .warning = warning,
+                                         .n_warnings = 1};
+    fre_npy *npy = NULL;
+    float row[2];
+    char path[300];
+
+    (void)state;
+    r.cell_name = NULL;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_null(strstr(content("synthetic.jsonl"), "\"cell\""));
+    assert_non_null(strstr(content("synthetic.jsonl"), "\"answers\":299"));
+    assert_non_null(strstr(content("release.json"), "\"c0ffee\""));
+    assert_non_null(strstr(content("release.json"), "a warning of the run"));
+    assert_non_null(strstr(content("release.json"), "a reason"));
+    path_in(path, sizeof path, "centroids.npy");
+    assert_int_equal(fre_npy_open(&npy, path, NULL), FRE_OK);
+    assert_int_equal(fre_npy_rows(npy), 2);
+    assert_int_equal(fre_npy_row(npy, row, 1, NULL), FRE_OK);
+    assert_memory_equal(row, r.centroid + 2, sizeof row);
+    fre_npy_free(npy);
+}
+
+static void test_empty_release(void **state)
+{
+    const fre_plan plan = plan_of(true);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    fre_release r = release_of(&plan);
+    char warning[4 * FRE_ERR_BYTES];
+
+    (void)state;
+    r.n = 0;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_non_null(strstr(content("release.json"),
+                           fre_param_render(warning, sizeof warning, FRE_RELEASE_NO_CELL, NULL)));
+    assert_null(strstr(warning, "{threshold}")); /* as release.json names it: threshold */
+    assert_string_equal(content("synthetic.jsonl"), "");
+}
+
+static void test_terms_that_are_no_object(void **state)
+{
+    static const char *const wrong[] = {"[]", "{", "3", "{\"a\": 1, \"a\": 2}"};
+    const fre_plan plan = plan_of(true);
+    fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    const fre_release r = release_of(&plan);
+    struct stat is;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        context.collection = wrong[i];
+        assert_int_equal(write_with(&r, &context), FRE_E_DATA);
+        assert_int_not_equal(stat(folder, &is), 0);
+    }
+}
+
+static void test_statement(void **state)
+{
+    const fre_plan plan = plan_of(true);
+    char *with = NULL, *without = NULL;
+
+    (void)state;
+    assert_int_equal(fre_release_statement(&with, &plan, true, true, false, NULL), FRE_OK);
+    assert_int_equal(fre_release_statement(&without, &plan, false, false, true, NULL), FRE_OK);
+    assert_null(strstr(with, "NOT PRIVATE"));
+    assert_non_null(strstr(without, "NOT PRIVATE"));
+    assert_null(strstr(with, "each record counts as a user of its own"));
+    assert_non_null(strstr(without, "each record counts as a user of its own"));
+    free(with);
+    free(without);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* What was written comes back. */
+static void test_read(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    const fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    fre_release back;
+
+    (void)state;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
+    assert_memory_equal(back.grid.seed, grid_seed, sizeof grid_seed);
+    assert_int_equal(back.grid.dim, 2);
+    assert_int_equal(back.grid.proj, r.grid.proj);
+    assert_memory_equal(&back.grid.cell_edge, &r.grid.cell_edge, sizeof(double));
+    assert_memory_equal(&back.radius, &r.radius, sizeof(double));
+    assert_int_equal(back.threshold, r.threshold);
+    assert_true(back.is_private && back.users_named && !back.strict);
+    assert_string_equal(back.statement, r.statement);
+    assert_string_equal(back.embedder.sha256, r.embedder.sha256);
+    assert_string_equal(back.embedder.embedder, r.embedder.embedder);
+    assert_int_equal(back.n, 2);
+    assert_memory_equal(back.centroid, r.centroid, 4 * sizeof(float));
+    assert_memory_equal(back.cell_name, r.cell_name, 2 * sizeof(fre_cell));
+    assert_int_equal(back.cell[1].count, 300);
+    assert_int_equal(back.cell[1].answers, 300); /* a curator has no other */
+    assert_true(back.cell[1].users > 332.9 && back.cell[1].users < 333.1);
+    assert_true(back.cell[1].noise_norm > .0499 && back.cell[1].noise_norm < .0501);
+    assert_null(back.cell[1].text.text);
+    assert_true(isnan(back.cell[1].text.similarity));
+    assert_string_equal(back.cell[0].text.text, "a wording");
+    assert_int_equal(back.cell[0].text.n_paraphrases, 1);
+    assert_string_equal(back.cell[0].text.paraphrases[0], "another");
+    assert_null(back.cell[1].text.paraphrases);
+    fre_release_wipe(&back);
+    fre_release_wipe(&back); /* twice is once */
+}
+
+static void test_read_collection(void **state)
+{
+    const fre_plan plan = plan_of(true);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = "", .collection = "{}"};
+    fre_release r = release_of(&plan), back;
+
+    (void)state;
+    r.cell_name = NULL;
+    r.is_private = false;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
+    assert_false(back.is_private);
+    assert_null(back.cell_name);
+    assert_int_equal(back.cell[0].answers, 80);
+    fre_release_wipe(&back);
+    r.n = 0;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
+    assert_int_equal(back.n, 0);
+    fre_release_wipe(&back);
+}
+
+/* A file of the release with other content; the release as written is there again with the next. */
+static void refuse_file(const char *name, const char *text, const char *message)
+{
+    const fre_plan plan = plan_of(false);
+    const fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    fre_release back = {.n = 77};
+    fre_err err = {.text = ""};
+    char path[300];
+    FILE *f;
+
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    path_in(path, sizeof path, name);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    assert_int_equal(fre_release_read(&back, folder, &err), FRE_E_DATA);
+    if (!strstr(err.text, message))
+        fail_msg("%s: %s", name, err.text);
+    assert_int_equal(back.n, 77);
+}
+
+#define SEED "0500000000000000000000000000000000000000000000000000000000000000"
+#define JSON(n, k, d, edge)                                                                        \
+    "{\"released_cells\": " n ", \"parameters\": {\"grid_seed\": \"" SEED                          \
+    "\", \"projection_dim\": " k ", \"dimension\": " d ", \"threshold\": 3, \"cell_edge\": " edge  \
+    ", \"radius\": 1}}"
+#define LINE "{\"text\": null, \"count\": 3, \"users\": 3, \"noise_norm\": 1}\n"
+
+static void test_read_refusals(void **state)
+{
+    fre_release back;
+    char path[300];
+
+    (void)state;
+    assert_int_equal(fre_release_read(&back, "/nonexistent", NULL), FRE_E_NOINPUT);
+    refuse_file("release.json", "{", "line 1: not JSON");
+    refuse_file("release.json", "[]", "lacks a valid");
+    refuse_file("release.json", "{\"parameters\": {\"projection_dim\": 3}}", "lacks a valid");
+    refuse_file("release.json", JSON("2", "65", "2", "1.5"), "lacks a valid");
+    refuse_file("release.json", JSON("2", "3", "2", "-1.5"), "lacks a valid");
+    refuse_file("release.json", JSON("2", "3", "3", "1.5"), "not of one release");
+    refuse_file("release.json", JSON("3", "3", "2", "1.5"), "not of one release");
+    refuse_file("centroids.npy", "no such thing", "centroids.npy");
+    refuse_file("synthetic.jsonl", LINE, "1 lines, centroids.npy 2 rows");
+    refuse_file("synthetic.jsonl", LINE LINE LINE, "more lines");
+    refuse_file("synthetic.jsonl", "{\"text\": \"a\"}\n" LINE, "line 1: not a line that");
+    refuse_file("synthetic.jsonl", LINE "{\"text\": null, \"count\": 3, \"cell\": \"" SEED "\"}\n",
+                "line 2: not a line that");
+    refuse_file("synthetic.jsonl", "{\"text\": null, \"count\": 3, \"cell\": \"12\"}\n" LINE,
+                "line 1: not a line that");
+    path_in(path, sizeof path, "centroids.npy");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(fre_release_read(&back, folder, NULL), FRE_E_NOINPUT);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, drop_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_curator),       TEST(test_distributed),
+        TEST(test_empty_release), TEST(test_terms_that_are_no_object),
+        TEST(test_read),          TEST(test_read_collection),
+        TEST(test_read_refusals), cmocka_unit_test(test_statement),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
