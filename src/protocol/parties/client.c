@@ -10,23 +10,7 @@ static uint32_t places(const fre_client *c)
     return c->terms->w.c.cells_per_user;
 }
 
-void client_end(fre_client *c, fre_status verdict)
-{
-    for (uint32_t i = 0; i < places(c); i++) {
-        fre_buf_wipe(&c->place[i].message);
-        fre_wipe(&c->place[i], sizeof c->place[i]);
-        fre_buf_init(&c->place[i].message, FRE_WIRE_MESSAGE_MAX);
-    }
-    fre_hpke_sk_wipe(&c->ask);
-    fre_wipe(c->report_seed, sizeof c->report_seed);
-    fre_wipe(c->share_seed, sizeof c->share_seed);
-    c->step = CLIENT_DONE;
-    c->kept = false;
-    if (c->verdict == FRE_OK)
-        c->verdict = verdict;
-}
-
-/* ---- birth: everything that is drawn once ------------------------------------------------------ */
+/* ---- beginning: everything that is drawn once -------------------------------------------------- */
 
 /* A stream of one purpose, from what the host's stream gives. */
 static fre_status own_stream(fre_rng *out, fre_rng *from, const char *label)

@@ -80,6 +80,22 @@ fre_client *client_empty(const fre_terms *terms, const float *x, uint32_t n,
     return c;
 }
 
+void client_end(fre_client *c, fre_status verdict)
+{
+    for (uint32_t i = 0; i < c->terms->w.c.cells_per_user; i++) {
+        fre_buf_wipe(&c->place[i].message);
+        fre_wipe(&c->place[i], sizeof c->place[i]);
+        fre_buf_init(&c->place[i].message, FRE_WIRE_MESSAGE_MAX);
+    }
+    fre_hpke_sk_wipe(&c->ask);
+    fre_wipe(c->report_seed, sizeof c->report_seed);
+    fre_wipe(c->share_seed, sizeof c->share_seed);
+    c->step = CLIENT_DONE;
+    c->kept = false;
+    if (c->verdict == FRE_OK)
+        c->verdict = verdict;
+}
+
 void fre_client_free(fre_client *c)
 {
     if (!c)

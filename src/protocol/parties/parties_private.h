@@ -72,6 +72,8 @@ bool parties_get_bool(parties_in *in);
 fre_bytes parties_get_bytes(parties_in *in);
 /* n items of `each` bytes into fresh memory (NULL for none); *st: FRE_E_NOMEM, and bad. */
 void *parties_get_array(parties_in *in, size_t n, size_t each, fre_status *st);
+/* n + 1 items of zeros; reads nothing.  NULL: bad before, or *st FRE_E_NOMEM, and bad. */
+void *parties_get_zeros(parties_in *in, uint64_t n, size_t each, fre_status *st);
 /* Appends the bytes to an empty buffer. */
 void parties_get_buf(parties_in *in, fre_buf *out, fre_status *st);
 void parties_put_table(parties_out *o, const parties_table *t);

@@ -172,6 +172,17 @@ void *parties_get_array(parties_in *in, size_t n, size_t each, fre_status *st)
     return out;
 }
 
+void *parties_get_zeros(parties_in *in, uint64_t n, size_t each, fre_status *st)
+{
+    void *p = in->bad ? NULL : calloc((size_t)n + 1, each);
+
+    if (!p && !in->bad) {
+        *st = FRE_E_NOMEM;
+        in->bad = true;
+    }
+    return p;
+}
+
 void parties_get_buf(parties_in *in, fre_buf *out, fre_status *st)
 {
     const fre_bytes v = parties_get_bytes(in);

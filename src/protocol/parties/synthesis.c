@@ -1,136 +1,7 @@
-/* parties/synthesis.c - S_syn: its life, its clock, what it sends. */
+/* parties/synthesis.c - S_syn: its clock, its steps, its outbox. */
 #include "synthesis.h"
 
 enum { COOKIE_LIST = 1, COOKIE_SETS, COOKIE_OPEN, COOKIE_RELEASE };
-
-/* ---- life ------------------------------------------------------------------------------------- */
-
-static void free_cells(fre_synthesis *x)
-{
-    for (uint32_t i = 0; x->cell && i < x->list.n; i++) {
-        if (x->cell[i].centroid)
-            fre_wipe(x->cell[i].centroid, x->base.w.c.dim * sizeof *x->cell[i].centroid);
-        free(x->cell[i].centroid);
-    }
-    free(x->cell);
-    x->cell = NULL;
-}
-
-void synthesis_forget(fre_synthesis *x)
-{
-    free_cells(x);
-    if (x->entry)
-        fre_wipe(x->entry, x->entry_cap * sizeof *x->entry);
-    free(x->entry);
-    x->entry = NULL;
-    x->entries = x->entry_cap = 0;
-    free(x->member);
-    x->member = NULL;
-    x->members = 0;
-    synthesis_records_wipe(&x->records);
-    synthesis_plan_wipe(&x->sets);
-    synthesis_plan_wipe(&x->open);
-    synthesis_batch_wipe(&x->reports);
-    synthesis_batch_wipe(&x->shares);
-}
-
-void fre_synthesis_free(fre_synthesis *x)
-{
-    if (!x)
-        return;
-    synthesis_forget(x);
-    fre_buf_wipe(&x->statement);
-    fre_buf_wipe(&x->list_message);
-    for (uint32_t i = 0; i < x->release_parts; i++)
-        fre_buf_wipe(&x->release[i]);
-    free(x->release);
-    parties_base_wipe(&x->base);
-    fre_wipe(x, sizeof *x);
-    free(x);
-}
-
-fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason)
-{
-    fre_status st = parties_cancel(&x->base, reason, &x->keys.sign);
-
-    if (st != FRE_OK)
-        return st;
-    synthesis_forget(x);
-    parties_forget(&x->base);
-    x->base.stage = FRE_STAGE_VOID;
-    return FRE_OK;
-}
-
-static fre_status begin(fre_synthesis **out, const fre_collection *c,
-                        const fre_synthesis_keys *keys, fre_err *err)
-{
-    fre_synthesis *x;
-
-    if (memcmp(keys->seal.pk.b, c->syn_seal.b, sizeof c->syn_seal.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the seal key of S_syn is not the collection's");
-    if (memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the signing key of S_syn is not the collection's");
-    x = calloc(1, sizeof *x);
-    if (!x)
-        return FRE_E_NOMEM;
-    x->keys = *keys;
-    x->part_bytes = SYNTHESIS_PART_BYTES;
-    fre_buf_init(&x->statement, FRE_RELEASE_STATEMENT_MAX);
-    fre_buf_init(&x->list_message, FRE_WIRE_MESSAGE_MAX);
-    *out = x;
-    return FRE_OK;
-}
-
-fre_status fre_synthesis_new(fre_synthesis **out, const fre_collection *c,
-                             const fre_synthesis_keys *keys, fre_bytes statement, fre_rng *rng,
-                             fre_err *err)
-{
-    fre_synthesis *x = NULL;
-    fre_status st;
-
-    if (!out || !c || !keys || !rng || (!statement.p && statement.n > 0) ||
-        statement.n > FRE_RELEASE_STATEMENT_MAX)
-        return FRE_E_ARG;
-    st = begin(&x, c, keys, err);
-    if (st != FRE_OK)
-        return st;
-    st = parties_base_init(&x->base, c, FRE_ROLE_SYN, rng, err);
-    if (st == FRE_OK && statement.n > 0)
-        st = fre_buf_append(&x->statement, statement.p, statement.n);
-    if (st == FRE_OK && c->one_shot)
-        x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
-    if (st == FRE_OK)
-        *out = x;
-    else
-        fre_synthesis_free(x);
-    return st;
-}
-
-fre_status fre_synthesis_load(fre_synthesis **out, const fre_collection *c,
-                              const fre_synthesis_keys *keys, fre_bytes state, fre_err *err)
-{
-    fre_synthesis *x = NULL;
-    fre_status st;
-
-    if (!out || !c || !keys)
-        return FRE_E_ARG;
-    st = begin(&x, c, keys, err);
-    if (st != FRE_OK)
-        return st;
-    st = parties_base_blank(&x->base, c, FRE_ROLE_SYN, err);
-    if (st == FRE_OK)
-        st = synthesis_load(x, state, err);
-    if (st == FRE_OK)
-        *out = x;
-    else
-        fre_synthesis_free(x);
-    return st;
-}
-
-bool synthesis_find(const fre_synthesis *x, const fre_tag *tag, uint32_t *index)
-{
-    return x->cell && fre_list_index(&x->list, tag, index);
-}
 
 /* ---- time ------------------------------------------------------------------------------------- */
 
@@ -153,11 +24,6 @@ static void advance(fre_synthesis *x, int64_t now)
         x->base.stage = FRE_STAGE_COUNTING;
 }
 
-static bool whole(const synthesis_batch *b)
-{
-    return b->count > 0 && b->got == b->count;
-}
-
 static fre_status begin_sums(fre_synthesis *x)
 {
     synthesis_choose_sets(x);
@@ -172,22 +38,23 @@ static fre_status step(fre_synthesis *x, bool *moved)
     fre_status st = FRE_OK;
 
     *moved = false;
-    if (stage == FRE_STAGE_COUNTING && whole(&x->reports)) {
+    if (stage == FRE_STAGE_COUNTING && synthesis_batch_is_whole(&x->reports)) {
         st = synthesis_count(x);
     } else if (stage == FRE_STAGE_SHARES && x->list.n == 0) {
         st = synthesis_release(x);
-    } else if (stage == FRE_STAGE_SHARES && (x->base.w.c.one_shot || whole(&x->shares))) {
+    } else if (stage == FRE_STAGE_SHARES &&
+               (x->base.w.c.one_shot || synthesis_batch_is_whole(&x->shares))) {
         st = begin_sums(x);
     } else if (stage == FRE_STAGE_SUMMING && !x->opening) {
         if (!x->sets.start)
-            st = synthesis_plan_sets(x);
+            st = synthesis_make_sets_plan(x);
         if (st == FRE_OK && x->sets.next == x->sets.parts) {
             synthesis_choose_open(x);
             *moved = true;
         }
     } else if (stage == FRE_STAGE_SUMMING) {
         if (!x->open.start)
-            st = synthesis_plan_open(x);
+            st = synthesis_make_open_plan(x);
         if (st == FRE_OK && x->open.next == x->open.parts)
             st = synthesis_release(x);
     }
@@ -379,7 +246,7 @@ fre_status fre_synthesis_cancel(fre_synthesis *x, int64_t now)
     return synthesis_void(x, FRE_CANCEL_OPERATOR);
 }
 
-/* ---- looks ------------------------------------------------------------------------------------ */
+/* ---- what it shows ------------------------------------------------------------------------------------ */
 
 fre_stage fre_synthesis_stage(const fre_synthesis *x)
 {

@@ -82,21 +82,20 @@ static uint32_t count_tags(const fre_report *e, size_t n)
 
 static fre_status make_cells(fre_synthesis *x, size_t n, uint32_t tags, fre_list_entry *list)
 {
+    const fre_report *report = x->waiting.entry;
     uint32_t at = 0;
+    fre_status st = synthesis_cells_new(&x->cells, tags, n, x->base.w.c.dim);
 
-    x->cell = calloc((size_t)tags + 1, sizeof *x->cell);
-    x->member = calloc(n + 1, sizeof *x->member);
-    if (!x->cell || !x->member)
-        return FRE_E_NOMEM;
+    if (st != FRE_OK)
+        return st;
     for (size_t i = 0; i < n; i++) {
-        if (i > 0 && !same_tag(&x->entry[i], &x->entry[i - 1]))
+        if (i > 0 && !same_tag(&report[i], &report[i - 1]))
             at++;
-        if (x->cell[at].count++ == 0)
-            x->cell[at].first = i;
-        list[at] = (fre_list_entry){.tag = x->entry[i].tag, .count = x->cell[at].count};
-        x->member[i] = (synthesis_member){.id = x->entry[i].id, .record = x->entry[i].record};
+        if (x->cells.cell[at].count++ == 0)
+            x->cells.cell[at].first = i;
+        list[at] = (fre_list_entry){.tag = report[i].tag, .count = x->cells.cell[at].count};
+        x->cells.member[i] = (synthesis_member){.id = report[i].id, .record = report[i].record};
     }
-    x->members = n;
     return FRE_OK;
 }
 
@@ -105,23 +104,23 @@ static fre_status keep_records(fre_synthesis *x)
 {
     synthesis_records kept = {.each = x->records.each};
 
-    for (uint64_t i = 0; i < x->members; i++) {
+    for (uint64_t i = 0; i < x->cells.members; i++) {
         uint8_t *p;
 
-        if (x->member[i].record == 0)
+        if (x->cells.member[i].record == 0)
             continue;
         p = synthesis_record_add(&kept);
         if (!p) {
             synthesis_records_wipe(&kept);
             return FRE_E_NOMEM;
         }
-        memcpy(p, synthesis_record(&x->records, x->member[i].record - 1), kept.each);
+        memcpy(p, synthesis_record(&x->records, x->cells.member[i].record - 1), kept.each);
     }
     synthesis_records_wipe(&x->records);
     x->records = kept;
-    for (uint64_t i = 0, at = 0; i < x->members; i++)
-        if (x->member[i].record != 0)
-            x->member[i].record = (uint32_t)++at;
+    for (uint64_t i = 0, at = 0; i < x->cells.members; i++)
+        if (x->cells.member[i].record != 0)
+            x->cells.member[i].record = (uint32_t)++at;
     return FRE_OK;
 }
 
@@ -144,11 +143,7 @@ static fre_status publish(fre_synthesis *x, size_t n, uint32_t tags)
 
 static void undo(fre_synthesis *x)
 {
-    free(x->cell);
-    free(x->member);
-    x->cell = NULL;
-    x->member = NULL;
-    x->members = 0;
+    synthesis_cells_wipe(&x->cells);
     fre_buf_wipe(&x->list_message);
     x->list = (fre_list){.n = 0};
 }
@@ -157,15 +152,13 @@ fre_status synthesis_count(fre_synthesis *x)
 {
     const fre_collection *c = &x->base.w.c;
     uint64_t duplicates = 0;
-    const size_t n = fre_parties_count(x->entry, x->entries, c->tau, &duplicates);
-    const uint32_t tags = count_tags(x->entry, n);
+    const size_t n = fre_parties_count(x->waiting.entry, x->waiting.n, c->tau, &duplicates);
+    const uint32_t tags = count_tags(x->waiting.entry, n);
     fre_status st;
 
     /* What follows may fail and be tried again; the entries that were dropped are gone for good. */
     x->counts.duplicates += duplicates;
-    if (x->entry)
-        fre_wipe(x->entry + n, (x->entries - n) * sizeof *x->entry);
-    x->entries = n;
+    synthesis_reports_cut(&x->waiting, n);
     if (tags > FRE_LIST_MAX)
         return FRE_E_LIMIT;
     if (n > c->users * c->cells_per_user) /* the relay let somebody report too often */
@@ -175,11 +168,7 @@ fre_status synthesis_count(fre_synthesis *x)
         undo(x);
         return st;
     }
-    if (x->entry)
-        fre_wipe(x->entry, x->entry_cap * sizeof *x->entry);
-    free(x->entry);
-    x->entry = NULL;
-    x->entries = x->entry_cap = 0;
+    synthesis_reports_wipe(&x->waiting);
     if (!c->one_shot)
         x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
     x->counts.tags = tags;

@@ -3,29 +3,21 @@
 
 #include <fre/linalg.h>
 
-void synthesis_batch_wipe(synthesis_batch *b)
-{
-    free(b->arrived);
-    *b = (synthesis_batch){0};
-}
-
 /* What an undone part goes back to. */
 typedef struct checkpoint {
     fre_counters counters;
     fre_synthesis_counts counts;
-    size_t entries, records;
+    size_t reports, records;
 } checkpoint;
 
 static void rollback(fre_synthesis *x, const checkpoint *m)
 {
     x->base.counters = m->counters;
     x->counts = m->counts;
-    if (x->entry)
-        fre_wipe(x->entry + m->entries, (x->entries - m->entries) * sizeof *x->entry);
-    x->entries = m->entries;
-    for (uint64_t i = 0; i < x->members; i++)
-        if (x->member[i].record > m->records)
-            x->member[i].record = 0;
+    synthesis_reports_cut(&x->waiting, m->reports);
+    for (uint64_t i = 0; i < x->cells.members; i++)
+        if (x->cells.member[i].record > m->records)
+            x->cells.member[i].record = 0;
     synthesis_records_cut(&x->records, m->records);
 }
 
@@ -43,68 +35,19 @@ static fre_status keep_record(fre_synthesis *x, uint32_t *record, const fre_cont
     return FRE_OK;
 }
 
-static fre_status room_for_entries(fre_synthesis *x, size_t more)
+static fre_status accept_report(fre_synthesis *x, const fre_contribution *m)
 {
-    size_t cap = x->entries + more;
-    fre_report *e;
-
-    if (cap <= x->entry_cap)
-        return FRE_OK;
-    cap += cap / 4;
-    /* Not realloc: tags must not be left behind in memory that was given back. */
-    e = malloc(cap * sizeof *e);
-    if (!e)
-        return FRE_E_NOMEM;
-    if (x->entries > 0)
-        memcpy(e, x->entry, x->entries * sizeof *e);
-    if (x->entry)
-        fre_wipe(x->entry, x->entries * sizeof *e);
-    free(x->entry);
-    x->entry = e;
-    x->entry_cap = cap;
-    return FRE_OK;
-}
-
-static fre_status take_report(fre_synthesis *x, const fre_contribution *m)
-{
-    fre_report *e = &x->entry[x->entries];
     uint32_t record = 0;
     fre_status st = x->base.w.c.one_shot ? keep_record(x, &record, m) : FRE_OK;
 
     if (st != FRE_OK)
         return st;
-    *e = (fre_report){.tag = m->tag, .id = m->id, .record = record};
-    x->entries++;
+    synthesis_reports_add(&x->waiting, &(fre_report){.tag = m->tag, .id = m->id, .record = record});
     x->counts.reports++;
     return FRE_OK;
 }
 
-/* The counted report that a share belongs to. */
-static synthesis_member *member_of(const fre_synthesis *x, const fre_contribution *m,
-                                   uint32_t *cell)
-{
-    uint32_t low = 0, high;
-    synthesis_member *member;
-
-    if (!synthesis_find(x, &m->tag, cell))
-        return NULL;
-    member = x->member + x->cell[*cell].first;
-    high = x->cell[*cell].count;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const int order = memcmp(member[middle].id.b, m->id.b, sizeof m->id.b);
-
-        if (order == 0)
-            return &member[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
-static fre_status take_share(fre_synthesis *x, const fre_contribution *m)
+static fre_status accept_share(fre_synthesis *x, const fre_contribution *m)
 {
     synthesis_member *member;
     uint32_t cell;
@@ -114,7 +57,8 @@ static fre_status take_share(fre_synthesis *x, const fre_contribution *m)
         x->counts.nulls++;
         return FRE_OK;
     }
-    member = member_of(x, m, &cell);
+    member =
+        synthesis_find(x, &m->tag, &cell) ? synthesis_cells_member(&x->cells, cell, &m->id) : NULL;
     if (!member || member->record != 0) {
         x->counts.unmatched++;
         return FRE_OK;
@@ -126,7 +70,7 @@ static fre_status take_share(fre_synthesis *x, const fre_contribution *m)
 }
 
 /* Bits beyond the last residue are 0; a share with others would spoil the whole sum later. */
-static bool share_is_fine(const fre_synthesis *x, const fre_contribution *m)
+static bool share_is_clean(const fre_synthesis *x, const fre_contribution *m)
 {
     const fre_wire *w = &x->base.w;
     const size_t used = (size_t)fre_hadamard_dim(w->c.dim) * w->share_bits % 8;
@@ -134,11 +78,12 @@ static bool share_is_fine(const fre_synthesis *x, const fre_contribution *m)
     return m->null || m->packed.n == 0 || used == 0 || m->packed.p[m->packed.n - 1] >> used == 0;
 }
 
-static fre_status take_all(fre_synthesis *x, const fre_flush *f)
+static fre_status accept_all(fre_synthesis *x, const fre_flush *f)
 {
     const size_t each = fre_wire_sealed_bytes(&x->base.w, f->type);
     fre_buf plain;
-    fre_status st = f->type == FRE_WIRE_REPORT ? room_for_entries(x, f->n) : FRE_OK;
+    fre_status st =
+        f->type == FRE_WIRE_REPORT ? synthesis_reports_reserve(&x->waiting, f->n) : FRE_OK;
 
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
     for (uint32_t i = 0; st == FRE_OK && i < f->n; i++) {
@@ -146,10 +91,10 @@ static fre_status take_all(fre_synthesis *x, const fre_flush *f)
         fre_status opened = fre_contribution_open(&m, &plain, &x->base.w, f->type, &x->keys.seal,
                                                   parties_view(f->sealed.p + i * each, each), NULL);
 
-        if (opened == FRE_OK && !share_is_fine(x, &m))
+        if (opened == FRE_OK && !share_is_clean(x, &m))
             opened = FRE_E_DATA;
         if (opened == FRE_OK)
-            st = f->type == FRE_WIRE_REPORT ? take_report(x, &m) : take_share(x, &m);
+            st = f->type == FRE_WIRE_REPORT ? accept_report(x, &m) : accept_share(x, &m);
         else if (fre_rejection_of(opened) == FRE_REJECTED_UNAVAILABLE)
             st = opened;
         else
@@ -162,18 +107,9 @@ static fre_status take_all(fre_synthesis *x, const fre_flush *f)
 
 /* ---- one part --------------------------------------------------------------------------------- */
 
-static fre_rejection part_rejected(const synthesis_batch *b, fre_part part)
-{
-    if (b->count == 0)
-        return FRE_NOT_REJECTED;
-    if (part.count != b->count)
-        return FRE_REJECTED_DISAGREES;
-    return b->arrived[part.index] ? FRE_REJECTED_REPLAYED : FRE_NOT_REJECTED;
-}
-
 static bool too_many(const fre_synthesis *x, const fre_flush *f)
 {
-    return (double)x->entries + f->n > parties_reports_max(&x->base.w.c);
+    return (double)x->waiting.n + f->n > parties_reports_max(&x->base.w.c);
 }
 
 static fre_rejection report_rejected(const fre_synthesis *x, const fre_flush *f)
@@ -193,7 +129,7 @@ static fre_rejection report_rejected(const fre_synthesis *x, const fre_flush *f)
         return FRE_REJECTED_DISAGREES;
     if (too_many(x, f))
         return FRE_REJECTED_SIZE;
-    return part_rejected(&x->reports, f->part);
+    return synthesis_batch_rejected(&x->reports, f->part);
 }
 
 static fre_rejection share_rejected(const fre_synthesis *x, const fre_flush *f)
@@ -204,23 +140,12 @@ static fre_rejection share_rejected(const fre_synthesis *x, const fre_flush *f)
         return FRE_REJECTED_PHASE;
     if (x->base.stage > FRE_STAGE_SHARES)
         return FRE_REJECTED_EXPIRED;
-    return part_rejected(&x->shares, f->part);
-}
-
-static fre_status batch_begin(synthesis_batch *b, uint32_t count)
-{
-    if (b->count > 0)
-        return FRE_OK;
-    b->arrived = calloc(count, sizeof *b->arrived);
-    if (!b->arrived)
-        return FRE_E_NOMEM;
-    b->count = count;
-    return FRE_OK;
+    return synthesis_batch_rejected(&x->shares, f->part);
 }
 
 fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
-    const checkpoint before = {x->base.counters, x->counts, x->entries, x->records.n};
+    const checkpoint before = {x->base.counters, x->counts, x->waiting.n, x->records.n};
     synthesis_batch *b;
     fre_rejection code;
     fre_flush f;
@@ -235,12 +160,11 @@ fre_status synthesis_flush(fre_synthesis *x, fre_buf *reply, fre_rejection *why,
         return parties_reject(&x->base, reply, why, code);
     st = parties_receipt(&x->base, &receipt);
     if (st == FRE_OK)
-        st = batch_begin(b, f.part.count);
+        st = synthesis_batch_begin(b, f.part.count);
     if (st == FRE_OK)
-        st = take_all(x, &f);
+        st = accept_all(x, &f);
     if (st == FRE_OK) {
-        b->arrived[f.part.index] = true;
-        b->got++;
+        synthesis_batch_arrived(b, f.part);
         if (f.type == FRE_WIRE_REPORT)
             parties_hash(x->closed, &x->base, f.closed);
         st = parties_remember(&x->base, reply, why, in, &receipt);

@@ -1,5 +1,5 @@
 /* parties/synthesis_records.c - shares that wait for their sum. */
-#include "synthesis.h"
+#include "synthesis_records.h"
 
 static size_t chunk_bytes(const synthesis_records *r)
 {
@@ -46,4 +46,27 @@ void synthesis_records_cut(synthesis_records *r, size_t n)
     for (size_t i = n; i < r->n; i++)
         fre_wipe(synthesis_record(r, (uint32_t)i), r->each);
     r->n = n;
+}
+
+void synthesis_records_save(parties_out *o, const synthesis_records *r)
+{
+    parties_put_uint(o, r->n, 8);
+    for (size_t i = 0; i < r->n; i++)
+        parties_put(o, synthesis_record(r, (uint32_t)i), r->each);
+}
+
+void synthesis_records_load(parties_in *in, synthesis_records *r, fre_status *st)
+{
+    const uint64_t n = parties_get_up_to(in, 8, in->left.n / r->each);
+
+    for (uint64_t i = 0; i < n && !in->bad; i++) {
+        uint8_t *p = synthesis_record_add(r);
+
+        if (p) {
+            parties_get(in, p, r->each);
+        } else {
+            *st = FRE_E_NOMEM;
+            in->bad = true;
+        }
+    }
 }

@@ -1,6 +1,8 @@
 /* parties/synthesis_release.c - the signed end: cells in a random order, without their tags. */
 #include "synthesis.h"
 
+#define PART_BYTES (8u << 20)
+
 /* Indices of the cells with a centroid, shuffled; *n of them. */
 static fre_status shuffled(const fre_synthesis *x, uint32_t **out, uint32_t *n)
 {
@@ -14,7 +16,7 @@ static fre_status shuffled(const fre_synthesis *x, uint32_t **out, uint32_t *n)
         return st;
     }
     for (uint32_t i = 0; i < x->list.n; i++)
-        if (x->cell[i].centroid)
+        if (x->cells.cell[i].centroid)
             order[count++] = i;
     for (uint32_t i = count; i > 1; i--) {
         const uint32_t k = (uint32_t)fre_rng_below(&r, i), swap = order[k];
@@ -39,7 +41,7 @@ static fre_status encode_part(fre_synthesis *x, fre_buf *out, fre_part part, con
     if (!cell)
         return FRE_E_NOMEM;
     for (uint32_t i = 0; i < n; i++) {
-        const synthesis_cell *c = &x->cell[order[i]];
+        const synthesis_cell *c = &x->cells.cell[order[i]];
 
         cell[i] =
             (fre_release_cell){.count = c->count, .answers = c->accepted, .centroid = c->centroid};
@@ -67,7 +69,7 @@ static fre_status encode_all(fre_synthesis *x, fre_buf *message, uint32_t parts,
 fre_status synthesis_release(fre_synthesis *x)
 {
     const size_t cell = 8 + 4 * (size_t)x->base.w.c.dim;
-    const uint32_t each = (uint32_t)(SYNTHESIS_SUMS_BYTES / cell);
+    const uint32_t each = (uint32_t)(PART_BYTES / cell);
     uint32_t *order = NULL, n = 0, parts;
     fre_buf *message = NULL;
     fre_status st = shuffled(x, &order, &n);

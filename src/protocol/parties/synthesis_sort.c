@@ -1,7 +1,7 @@
 /* parties/synthesis_sort.c - most significant byte first, each entry swapped straight into its
  * bucket (McIlroy, Bostic, McIlroy, "Engineering radix sort", 1993).  Linear whatever keys clients
  * choose, and without a second copy of the tags in memory. */
-#include "synthesis.h"
+#include "synthesis_reports.h"
 
 #define KEY_BYTES 48u
 #define SMALL 24u

@@ -1,5 +1,108 @@
-/* parties/synthesis_state.c - S_syn's saved state. */
+/* parties/synthesis_state.c - S_syn: its beginning, its end, its saved state. */
 #include "synthesis.h"
+
+/* ---- end --------------------------------------------------------------------------------------- */
+
+void synthesis_forget(fre_synthesis *x)
+{
+    synthesis_cells_wipe(&x->cells);
+    synthesis_reports_wipe(&x->waiting);
+    synthesis_records_wipe(&x->records);
+    synthesis_plan_wipe(&x->sets);
+    synthesis_plan_wipe(&x->open);
+    synthesis_batch_wipe(&x->reports);
+    synthesis_batch_wipe(&x->shares);
+}
+
+void fre_synthesis_free(fre_synthesis *x)
+{
+    if (!x)
+        return;
+    synthesis_forget(x);
+    fre_buf_wipe(&x->statement);
+    fre_buf_wipe(&x->list_message);
+    for (uint32_t i = 0; i < x->release_parts; i++)
+        fre_buf_wipe(&x->release[i]);
+    free(x->release);
+    parties_base_wipe(&x->base);
+    fre_wipe(x, sizeof *x);
+    free(x);
+}
+
+fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason)
+{
+    fre_status st = parties_cancel(&x->base, reason, &x->keys.sign);
+
+    if (st != FRE_OK)
+        return st;
+    synthesis_forget(x);
+    parties_forget(&x->base);
+    x->base.stage = FRE_STAGE_VOID;
+    return FRE_OK;
+}
+
+/* ---- beginning --------------------------------------------------------------------------------- */
+
+static fre_status begin(fre_synthesis **out, const fre_collection *c,
+                        const fre_synthesis_keys *keys, fre_err *err)
+{
+    fre_synthesis *x;
+
+    if (memcmp(keys->seal.pk.b, c->syn_seal.b, sizeof c->syn_seal.b) != 0)
+        return fre_fail(err, FRE_E_KEY, "the seal key of S_syn is not the collection's");
+    if (memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)
+        return fre_fail(err, FRE_E_KEY, "the signing key of S_syn is not the collection's");
+    x = calloc(1, sizeof *x);
+    if (!x)
+        return FRE_E_NOMEM;
+    x->keys = *keys;
+    x->part_bytes = SYNTHESIS_PART_BYTES;
+    fre_buf_init(&x->statement, FRE_RELEASE_STATEMENT_MAX);
+    fre_buf_init(&x->list_message, FRE_WIRE_MESSAGE_MAX);
+    *out = x;
+    return FRE_OK;
+}
+
+fre_status fre_synthesis_new(fre_synthesis **out, const fre_collection *c,
+                             const fre_synthesis_keys *keys, fre_bytes statement, fre_rng *rng,
+                             fre_err *err)
+{
+    fre_synthesis *x = NULL;
+    fre_status st;
+
+    if (!out || !c || !keys || !rng || (!statement.p && statement.n > 0) ||
+        statement.n > FRE_RELEASE_STATEMENT_MAX)
+        return FRE_E_ARG;
+    st = begin(&x, c, keys, err);
+    if (st != FRE_OK)
+        return st;
+    st = parties_base_init(&x->base, c, FRE_ROLE_SYN, rng, err);
+    if (st == FRE_OK && statement.n > 0)
+        st = fre_buf_append(&x->statement, statement.p, statement.n);
+    if (st == FRE_OK && c->one_shot)
+        x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
+    if (st == FRE_OK)
+        *out = x;
+    else
+        fre_synthesis_free(x);
+    return st;
+}
+
+bool synthesis_find(const fre_synthesis *x, const fre_tag *tag, uint32_t *index)
+{
+    return x->cells.cell && fre_list_index(&x->list, tag, index);
+}
+
+fre_status synthesis_make_sets_plan(fre_synthesis *x)
+{
+    return synthesis_plan_sets(&x->sets, &x->cells, x->part_bytes);
+}
+
+fre_status synthesis_make_open_plan(fre_synthesis *x)
+{
+    return synthesis_plan_open(&x->open, &x->cells, x->part_bytes,
+                               SYNTHESIS_SET_BYTES + fre_wire_share_bytes(&x->base.w));
+}
 
 /* ---- save ------------------------------------------------------------------------------------- */
 
@@ -13,54 +116,6 @@ static void save_counts(parties_out *o, const fre_synthesis_counts *c)
         parties_put_uint(o, all[i], 8);
 }
 
-static void save_batch(parties_out *o, const synthesis_batch *b)
-{
-    parties_put_uint(o, b->count, 4);
-    for (uint32_t i = 0; i < b->count; i++)
-        parties_put_uint(o, b->arrived[i], 1);
-}
-
-static void save_entries(parties_out *o, const fre_synthesis *x)
-{
-    parties_put_uint(o, x->entries, 8);
-    for (size_t i = 0; i < x->entries; i++) {
-        parties_put(o, x->entry[i].tag.b, sizeof x->entry[i].tag.b);
-        parties_put(o, x->entry[i].id.b, sizeof x->entry[i].id.b);
-        parties_put_uint(o, x->entry[i].record, 4);
-    }
-}
-
-static void save_records(parties_out *o, const synthesis_records *r)
-{
-    parties_put_uint(o, r->n, 8);
-    for (size_t i = 0; i < r->n; i++)
-        parties_put(o, synthesis_record(r, (uint32_t)i), r->each);
-}
-
-static void save_cells(parties_out *o, const fre_synthesis *x)
-{
-    parties_put_uint(o, x->cell ? x->list.n : 0, 4);
-    for (uint32_t i = 0; x->cell && i < x->list.n; i++) {
-        const synthesis_cell *c = &x->cell[i];
-
-        parties_put_uint(o, c->answers, 4);
-        parties_put_uint(o, c->accepted, 4);
-        parties_put_uint(o, c->asked, 1);
-        parties_put_uint(o, c->opened, 1);
-        parties_put_uint(o, c->lost, 1);
-        parties_put_uint(o, c->centroid != NULL, 1);
-        if (c->centroid)
-            parties_put(o, c->centroid, x->base.w.c.dim * sizeof *c->centroid);
-        for (uint32_t k = 0; k < c->count; k++) {
-            const synthesis_member *m = &x->member[c->first + k];
-
-            parties_put(o, m->id.b, sizeof m->id.b);
-            parties_put_uint(o, m->record, 4);
-            parties_put_uint(o, m->accepted, 1);
-        }
-    }
-}
-
 fre_status fre_synthesis_save(const fre_synthesis *x, fre_buf *out)
 {
     parties_out o;
@@ -72,14 +127,14 @@ fre_status fre_synthesis_save(const fre_synthesis *x, fre_buf *out)
     parties_put_bytes(&o, x->statement.p, x->statement.n);
     save_counts(&o, &x->counts);
     parties_put_uint(&o, x->part_bytes, 4);
-    save_batch(&o, &x->reports);
-    save_batch(&o, &x->shares);
+    synthesis_batch_save(&o, &x->reports);
+    synthesis_batch_save(&o, &x->shares);
     parties_put(&o, x->closed, sizeof x->closed);
-    save_entries(&o, x);
+    synthesis_reports_save(&o, &x->waiting);
     parties_put_bytes(&o, x->list_message.p, x->list_message.n);
     parties_put_uint(&o, x->list_to, 1);
-    save_records(&o, &x->records);
-    save_cells(&o, x);
+    synthesis_records_save(&o, &x->records);
+    synthesis_cells_save(&o, &x->cells);
     parties_put_uint(&o, x->opening, 1);
     parties_put_uint(&o, x->sets.next, 4);
     parties_put_uint(&o, x->open.next, 4);
@@ -102,53 +157,6 @@ static void load_counts(parties_in *in, fre_synthesis_counts *c)
         *all[i] = parties_get_uint(in, 8);
 }
 
-/* n items of zeros; without memory the input is bad. */
-static void *fresh(parties_in *in, uint64_t n, size_t each, fre_status *st)
-{
-    void *p = in->bad ? NULL : calloc((size_t)n + 1, each);
-
-    if (!p && !in->bad) {
-        *st = FRE_E_NOMEM;
-        in->bad = true;
-    }
-    return p;
-}
-
-static void load_batch(parties_in *in, synthesis_batch *b, fre_status *st)
-{
-    const uint64_t n = parties_get_up_to(in, 4, FRE_WIRE_PARTS_MAX);
-
-    if (n == 0)
-        return;
-    b->arrived = fresh(in, n, sizeof *b->arrived, st);
-    if (!b->arrived)
-        return;
-    b->count = (uint32_t)n;
-    for (uint32_t i = 0; i < n; i++) {
-        b->arrived[i] = parties_get_bool(in);
-        b->got += b->arrived[i];
-    }
-}
-
-static void load_entries(parties_in *in, fre_synthesis *x, fre_status *st)
-{
-    const uint64_t n = parties_get_up_to(in, 8, in->left.n / sizeof *x->entry);
-
-    if (n == 0)
-        return;
-    x->entry = fresh(in, n, sizeof *x->entry, st);
-    if (!x->entry)
-        return;
-    x->entry_cap = (size_t)n + 1;
-    for (; x->entries < n && !in->bad; x->entries++) {
-        fre_report *e = &x->entry[x->entries];
-
-        parties_get(in, e->tag.b, sizeof e->tag.b);
-        parties_get(in, e->id.b, sizeof e->id.b);
-        e->record = (uint32_t)parties_get_uint(in, 4);
-    }
-}
-
 static void load_list(parties_in *in, fre_synthesis *x, fre_status *st)
 {
     parties_get_buf(in, &x->list_message, st);
@@ -159,94 +167,11 @@ static void load_list(parties_in *in, fre_synthesis *x, fre_status *st)
 
 static void load_records(parties_in *in, fre_synthesis *x, fre_status *st)
 {
-    const size_t each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
-    const uint64_t n = parties_get_up_to(in, 8, in->left.n / each);
-
-    x->records.each = each;
-    for (uint64_t i = 0; i < n && !in->bad; i++) {
-        uint8_t *p = synthesis_record_add(&x->records);
-
-        if (p) {
-            parties_get(in, p, each);
-        } else {
-            *st = FRE_E_NOMEM;
+    x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
+    synthesis_records_load(in, &x->records, st);
+    for (size_t i = 0; i < x->waiting.n && !in->bad; i++)
+        if (x->waiting.entry[i].record > x->records.n)
             in->bad = true;
-        }
-    }
-    for (size_t i = 0; i < x->entries && !in->bad; i++)
-        if (x->entry[i].record > x->records.n)
-            in->bad = true;
-}
-
-static void load_members(parties_in *in, fre_synthesis *x, const synthesis_cell *c)
-{
-    for (uint32_t k = 0; k < c->count && !in->bad; k++) {
-        synthesis_member *m = &x->member[c->first + k];
-
-        parties_get(in, m->id.b, sizeof m->id.b);
-        m->record = (uint32_t)parties_get_up_to(in, 4, x->records.n);
-        m->accepted = parties_get_bool(in);
-        if (m->accepted && m->record == 0)
-            in->bad = true;
-    }
-}
-
-static void load_cell(parties_in *in, fre_synthesis *x, synthesis_cell *c, fre_status *st)
-{
-    c->answers = (uint32_t)parties_get_up_to(in, 4, c->count);
-    c->accepted = (uint32_t)parties_get_up_to(in, 4, c->count);
-    c->asked = parties_get_bool(in);
-    c->opened = parties_get_bool(in);
-    c->lost = parties_get_bool(in);
-    if (parties_get_bool(in)) {
-        c->centroid = fresh(in, x->base.w.c.dim, sizeof *c->centroid, st);
-        if (c->centroid)
-            parties_get(in, c->centroid, x->base.w.c.dim * sizeof *c->centroid);
-    }
-    load_members(in, x, c);
-}
-
-static void load_cells(parties_in *in, fre_synthesis *x, fre_status *st)
-{
-    const uint64_t n = parties_get_up_to(in, 4, x->list.n);
-
-    if (n == 0)
-        return;
-    if (n != x->list.n) {
-        in->bad = true;
-        return;
-    }
-    for (uint32_t i = 0; i < n; i++)
-        x->members += fre_list_at(&x->list, i).count;
-    if (x->members > in->left.n / 21) /* of a member here */
-        in->bad = true;
-    x->cell = fresh(in, n, sizeof *x->cell, st);
-    x->member = fresh(in, x->members, sizeof *x->member, st);
-    if (!x->cell || !x->member)
-        return;
-    for (uint32_t i = 0; i < n; i++) {
-        x->cell[i].count = fre_list_at(&x->list, i).count;
-        x->cell[i].first = i > 0 ? x->cell[i - 1].first + x->cell[i - 1].count : 0;
-    }
-    for (uint32_t i = 0; i < n && !in->bad; i++)
-        load_cell(in, x, &x->cell[i], st);
-}
-
-/* Members that a plan goes through are as many as its cells say. */
-static bool sums_agree(const fre_synthesis *x)
-{
-    for (uint32_t i = 0; x->cell && i < x->list.n; i++) {
-        const synthesis_cell *c = &x->cell[i];
-        uint32_t answers = 0, accepted = 0;
-
-        for (uint32_t k = 0; k < c->count; k++) {
-            answers += x->member[c->first + k].record != 0;
-            accepted += x->member[c->first + k].accepted;
-        }
-        if ((c->asked && answers != c->answers) || (c->opened && accepted != c->accepted))
-            return false;
-    }
-    return true;
 }
 
 /* Plans follow from the rest; they are made again. */
@@ -259,13 +184,13 @@ static void load_plans(parties_in *in, fre_synthesis *x, fre_status *st)
     open = (uint32_t)parties_get_uint(in, 4);
     if (in->bad || x->base.stage != FRE_STAGE_SUMMING)
         return;
-    if (!x->cell || !sums_agree(x)) {
+    if (!x->cells.cell || !synthesis_cells_agree(&x->cells)) {
         in->bad = true;
         return;
     }
-    *st = synthesis_plan_sets(x);
+    *st = synthesis_make_sets_plan(x);
     if (*st == FRE_OK && x->opening)
-        *st = synthesis_plan_open(x);
+        *st = synthesis_make_open_plan(x);
     in->bad = *st != FRE_OK || sets > x->sets.parts || open > x->open.parts;
     x->sets.next = sets;
     x->open.next = open;
@@ -278,14 +203,14 @@ static void load_release(parties_in *in, fre_synthesis *x, fre_status *st)
     x->release_next = (uint32_t)parties_get_up_to(in, 4, n);
     if (n == 0)
         return;
-    x->release = fresh(in, n, sizeof *x->release, st);
+    x->release = parties_get_zeros(in, n, sizeof *x->release, st);
     for (; x->release && x->release_parts < n; x->release_parts++) {
         fre_buf_init(&x->release[x->release_parts], FRE_WIRE_MESSAGE_MAX);
         parties_get_buf(in, &x->release[x->release_parts], st);
     }
 }
 
-fre_status synthesis_load(fre_synthesis *x, fre_bytes state, fre_err *err)
+static fre_status load(fre_synthesis *x, fre_bytes state, fre_err *err)
 {
     fre_status st = FRE_OK, opened;
     parties_in in;
@@ -297,15 +222,36 @@ fre_status synthesis_load(fre_synthesis *x, fre_bytes state, fre_err *err)
     parties_get_buf(&in, &x->statement, &st);
     load_counts(&in, &x->counts);
     x->part_bytes = (size_t)parties_get_uint(&in, 4);
-    load_batch(&in, &x->reports, &st);
-    load_batch(&in, &x->shares, &st);
+    synthesis_batch_load(&in, &x->reports, &st);
+    synthesis_batch_load(&in, &x->shares, &st);
     parties_get(&in, x->closed, sizeof x->closed);
-    load_entries(&in, x, &st);
+    synthesis_reports_load(&in, &x->waiting, &st);
     load_list(&in, x, &st);
     x->list_to = (uint32_t)parties_get_uint(&in, 1);
     load_records(&in, x, &st);
-    load_cells(&in, x, &st);
+    synthesis_cells_load(&in, &x->cells, &x->list, x->base.w.c.dim, x->records.n, &st);
     load_plans(&in, x, &st);
     load_release(&in, x, &st);
     return parties_in_end(&in, st, err);
+}
+
+fre_status fre_synthesis_load(fre_synthesis **out, const fre_collection *c,
+                              const fre_synthesis_keys *keys, fre_bytes state, fre_err *err)
+{
+    fre_synthesis *x = NULL;
+    fre_status st;
+
+    if (!out || !c || !keys)
+        return FRE_E_ARG;
+    st = begin(&x, c, keys, err);
+    if (st != FRE_OK)
+        return st;
+    st = parties_base_blank(&x->base, c, FRE_ROLE_SYN, err);
+    if (st == FRE_OK)
+        st = load(x, state, err);
+    if (st == FRE_OK)
+        *out = x;
+    else
+        fre_synthesis_free(x);
+    return st;
 }

@@ -4,95 +4,36 @@
 
 #include <fre/linalg.h>
 
-#define SET_BYTES 36u /* tag and number of a set */
-
-void synthesis_plan_wipe(synthesis_plan *p)
-{
-    free(p->start);
-    *p = (synthesis_plan){0};
-}
-
 static uint64_t needed(const fre_synthesis *x, const synthesis_cell *cell)
 {
     return fre_parties_answers_needed(&x->base.w.c, cell->count);
 }
 
-/* ---- plans ------------------------------------------------------------------------------------ */
-
-/* Starts a part at a place; returns false without memory. */
-static bool plan_begin(synthesis_plan *p, size_t *cap, uint32_t cell, uint32_t member)
-{
-    if (p->parts + 1 >= *cap) {
-        const size_t more = *cap ? 2 * *cap : 16;
-        synthesis_place *start = realloc(p->start, more * sizeof *start);
-
-        if (!start)
-            return false;
-        p->start = start;
-        *cap = more;
-    }
-    p->start[p->parts++] = (synthesis_place){cell, member};
-    return true;
-}
-
-static void plan_end(synthesis_plan *p, const fre_synthesis *x)
-{
-    if (p->parts > 0)
-        p->start[p->parts] = (synthesis_place){x->list.n, 0};
-}
+/* ---- whose set, which answers ---------------------------------------------------------------------- */
 
 void synthesis_choose_sets(fre_synthesis *x)
 {
     for (uint32_t i = 0; i < x->list.n; i++) {
-        synthesis_cell *cell = &x->cell[i];
+        synthesis_cell *cell = &x->cells.cell[i];
 
         cell->answers = 0;
         for (uint32_t k = 0; k < cell->count; k++)
-            cell->answers += x->member[cell->first + k].record != 0;
+            cell->answers += x->cells.member[cell->first + k].record != 0;
         cell->asked = cell->answers >= needed(x, cell);
         cell->lost = !cell->asked;
         x->counts.tags_short += cell->lost;
     }
 }
 
-/* Sets in the order of the list, cut into parts wherever one is full. */
-fre_status synthesis_plan_sets(fre_synthesis *x)
-{
-    synthesis_plan *p = &x->sets;
-    size_t cap = 0, bytes = SIZE_MAX / 2; /* the first set begins the first part */
-
-    for (uint32_t i = 0; i < x->list.n; i++) {
-        const synthesis_cell *cell = &x->cell[i];
-        bool begun = false; /* the set's head is in this part */
-
-        for (uint32_t k = 0; k < cell->count && cell->asked; k++) {
-            if (x->member[cell->first + k].record == 0)
-                continue;
-            if (bytes + (begun ? 0 : SET_BYTES) + sizeof(fre_set_member) > x->part_bytes) {
-                if (!plan_begin(p, &cap, i, k)) {
-                    synthesis_plan_wipe(p);
-                    return FRE_E_NOMEM;
-                }
-                bytes = 0;
-                begun = false;
-            }
-            bytes += (begun ? 0 : SET_BYTES) + sizeof(fre_set_member);
-            begun = true;
-        }
-    }
-    plan_end(p, x);
-    return FRE_OK;
-}
-
 void synthesis_choose_open(fre_synthesis *x)
 {
     for (uint32_t i = 0; i < x->list.n; i++) {
-        synthesis_cell *cell = &x->cell[i];
+        synthesis_cell *cell = &x->cells.cell[i];
         uint32_t n = 0;
 
         /* What one message can't hold is left out, as if those had not answered. */
         for (uint32_t k = 0; k < cell->count; k++) {
-            synthesis_member *m = &x->member[cell->first + k];
+            synthesis_member *m = &x->cells.member[cell->first + k];
 
             m->accepted = m->accepted && n < SYNTHESIS_OPEN_MAX;
             n += m->accepted;
@@ -107,61 +48,7 @@ void synthesis_choose_open(fre_synthesis *x)
     x->opening = true;
 }
 
-/* A tag is in one part as a whole, since S_tag sums it when it sees it; and a part asks for no more
- * sums than one answer holds. */
-fre_status synthesis_plan_open(fre_synthesis *x)
-{
-    const size_t sum = SET_BYTES + fre_wire_share_bytes(&x->base.w);
-    synthesis_plan *p = &x->open;
-    size_t cap = 0, bytes = SIZE_MAX / 2, sums = 0;
-
-    for (uint32_t i = 0; i < x->list.n; i++) {
-        const synthesis_cell *cell = &x->cell[i];
-        const size_t set = SET_BYTES + cell->accepted * sizeof(fre_report_id);
-
-        if (!cell->opened)
-            continue;
-        if (bytes + set > x->part_bytes || sums + sum > SYNTHESIS_SUMS_BYTES) {
-            if (!plan_begin(p, &cap, i, 0)) {
-                synthesis_plan_wipe(p);
-                return FRE_E_NOMEM;
-            }
-            bytes = sums = 0;
-        }
-        bytes += set;
-        sums += sum;
-    }
-    plan_end(p, x);
-    return FRE_OK;
-}
-
 /* ---- what is asked ------------------------------------------------------------------------------ */
-
-static fre_part part_of(const synthesis_plan *p)
-{
-    return (fre_part){.index = p->next, .count = p->parts};
-}
-
-/* Members of cell i that belong to the waiting part: k in *from..*to-1. */
-static void span(const fre_synthesis *x, const synthesis_plan *p, uint32_t i, uint32_t *from,
-                 uint32_t *to)
-{
-    const synthesis_place *start = &p->start[p->next], *end = start + 1;
-
-    *from = i == start->cell ? start->member : 0;
-    *to = i == end->cell ? end->member : x->cell[i].count;
-}
-
-/* Cells that the waiting part touches: *from..*to-1. */
-static void cells(const fre_synthesis *x, const synthesis_plan *p, uint32_t *from, uint32_t *to)
-{
-    const synthesis_place *end = &p->start[p->next + 1];
-
-    *from = p->start[p->next].cell;
-    *to = end->member > 0 ? end->cell + 1 : end->cell;
-    if (*to > x->list.n)
-        *to = x->list.n;
-}
 
 fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out)
 {
@@ -171,9 +58,9 @@ fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out)
     size_t n = 0, room = 0;
     fre_status st = FRE_E_NOMEM;
 
-    cells(x, &x->sets, &first, &end);
+    synthesis_plan_cells(&x->sets, &x->cells, &first, &end);
     for (uint32_t i = first; i < end; i++)
-        room += x->cell[i].asked ? x->cell[i].answers : 0;
+        room += x->cells.cell[i].asked ? x->cells.cell[i].answers : 0;
     member = calloc(room + 1, sizeof *member);
     set = calloc((size_t)(end - first) + 1, sizeof *set);
     for (uint32_t i = first; member && set && i < end; i++) {
@@ -181,8 +68,9 @@ fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out)
         uint32_t k, to;
 
         *s = (fre_set){.tag = fre_list_at(&x->list, i).tag, .n = 0, .member = &member[n]};
-        for (span(x, &x->sets, i, &k, &to); x->cell[i].asked && k < to; k++) {
-            const synthesis_member *m = &x->member[x->cell[i].first + k];
+        for (synthesis_plan_members(&x->sets, &x->cells, i, &k, &to);
+             x->cells.cell[i].asked && k < to; k++) {
+            const synthesis_member *m = &x->cells.member[x->cells.cell[i].first + k];
 
             if (m->record == 0)
                 continue;
@@ -194,7 +82,8 @@ fre_status synthesis_encode_sets(const fre_synthesis *x, fre_buf *out)
         sets += s->n > 0;
     }
     if (member && set)
-        st = fre_sets_encode(out, &x->base.w, part_of(&x->sets), set, sets, &x->keys.sign);
+        st = fre_sets_encode(out, &x->base.w, synthesis_plan_part(&x->sets), set, sets,
+                             &x->keys.sign);
     free(member);
     free(set);
     return st;
@@ -208,25 +97,25 @@ fre_status synthesis_encode_open(const fre_synthesis *x, fre_buf *out)
     size_t n = 0, room = 0;
     fre_status st = FRE_E_NOMEM;
 
-    cells(x, &x->open, &first, &end);
+    synthesis_plan_cells(&x->open, &x->cells, &first, &end);
     for (uint32_t i = first; i < end; i++)
-        room += x->cell[i].opened ? x->cell[i].accepted : 0;
+        room += x->cells.cell[i].opened ? x->cells.cell[i].accepted : 0;
     id = calloc(room + 1, sizeof *id);
     set = calloc((size_t)(end - first) + 1, sizeof *set);
     for (uint32_t i = first; id && set && i < end; i++) {
-        const synthesis_cell *cell = &x->cell[i];
+        const synthesis_cell *cell = &x->cells.cell[i];
 
         if (!cell->opened)
             continue;
         set[sets++] =
             (fre_id_set){.tag = fre_list_at(&x->list, i).tag, .n = cell->accepted, .id = &id[n]};
         for (uint32_t k = 0; k < cell->count; k++)
-            if (x->member[cell->first + k].accepted)
-                id[n++] = x->member[cell->first + k].id;
+            if (x->cells.member[cell->first + k].accepted)
+                id[n++] = x->cells.member[cell->first + k].id;
     }
     if (id && set)
-        st = fre_id_sets_encode(out, &x->base.w, FRE_WIRE_OPEN, part_of(&x->open), set, sets,
-                                &x->keys.sign);
+        st = fre_id_sets_encode(out, &x->base.w, FRE_WIRE_OPEN, synthesis_plan_part(&x->open), set,
+                                sets, &x->keys.sign);
     free(id);
     free(set);
     return st;
@@ -245,9 +134,9 @@ void synthesis_refused(fre_synthesis *x, synthesis_plan *p)
 {
     uint32_t i, end;
 
-    for (cells(x, p, &i, &end); i < end; i++)
-        if (p == &x->open ? x->cell[i].opened : x->cell[i].asked)
-            lose(&x->cell[i], &x->counts.tags_disagreed);
+    for (synthesis_plan_cells(p, &x->cells, &i, &end); i < end; i++)
+        if (p == &x->open ? x->cells.cell[i].opened : x->cells.cell[i].asked)
+            lose(&x->cells.cell[i], &x->counts.tags_disagreed);
     p->next++;
 }
 
@@ -276,15 +165,16 @@ static void accept_set(fre_synthesis *x, const fre_id_set *set)
     synthesis_cell *cell;
     uint32_t i, k = 0;
 
-    if (!synthesis_find(x, &set->tag, &i) || !x->cell[i].asked)
+    if (!synthesis_find(x, &set->tag, &i) || !x->cells.cell[i].asked)
         return;
-    cell = &x->cell[i];
+    cell = &x->cells.cell[i];
     for (uint32_t j = 0; j < set->n; j++) {
         synthesis_member *m = NULL;
 
         for (; k < cell->count && !m; k++)
-            if (memcmp(x->member[cell->first + k].id.b, set->id[j].b, sizeof set->id[j].b) == 0)
-                m = &x->member[cell->first + k];
+            if (memcmp(x->cells.member[cell->first + k].id.b, set->id[j].b, sizeof set->id[j].b) ==
+                0)
+                m = &x->cells.member[cell->first + k];
         if (!m || m->record == 0) {
             lose(cell, &x->counts.tags_disagreed);
             return;
@@ -327,7 +217,7 @@ static fre_status open_cell(fre_synthesis *x, synthesis_cell *cell, const fre_ro
     if (st == FRE_OK)
         st = fre_share_add(sum, d, w->share_bits, theirs->packed);
     for (uint32_t k = 0; k < cell->count && st == FRE_OK; k++) {
-        const synthesis_member *mine = &x->member[cell->first + k];
+        const synthesis_member *mine = &x->cells.member[cell->first + k];
 
         if (mine->accepted)
             st = fre_share_add(sum, d, w->share_bits,
@@ -351,7 +241,7 @@ static fre_status open_cell(fre_synthesis *x, synthesis_cell *cell, const fre_ro
 static void wipe_shares(fre_synthesis *x, const synthesis_cell *cell)
 {
     for (uint32_t k = 0; k < cell->count; k++) {
-        const uint32_t record = x->member[cell->first + k].record;
+        const uint32_t record = x->cells.member[cell->first + k].record;
 
         if (record != 0)
             fre_wipe(synthesis_record(&x->records, record - 1), x->records.each);
@@ -364,8 +254,8 @@ static fre_status open_cells(fre_synthesis *x, const fre_rotation *rotation, uin
 {
     uint32_t i, end, at = 0;
 
-    for (cells(x, &x->open, &i, &end); i < end; i++) {
-        synthesis_cell *cell = &x->cell[i];
+    for (synthesis_plan_cells(&x->open, &x->cells, &i, &end); i < end; i++) {
+        synthesis_cell *cell = &x->cells.cell[i];
         const fre_tag tag = fre_list_at(&x->list, i).tag;
         fre_sum theirs = {.answers = 0};
         fre_status st;
@@ -412,8 +302,8 @@ fre_status synthesis_sum(fre_synthesis *x, fre_bytes in)
     fre_rotation_free(rotation);
     if (st != FRE_OK)
         return st;
-    for (cells(x, &x->open, &i, &end); i < end; i++)
-        wipe_shares(x, &x->cell[i]);
+    for (synthesis_plan_cells(&x->open, &x->cells, &i, &end); i < end; i++)
+        wipe_shares(x, &x->cells.cell[i]);
     x->open.next++;
     x->base.counters.taken++;
     return FRE_OK;

@@ -566,7 +566,7 @@ static void pitfall_08_what_is_summed_counts(void **state)
         share_all(w, 0, 18);
         flush(w, FRE_WIRE_SHARE, 1, 3000);
         for (uint32_t i = 0; i < 9; i++) {
-            synthesis_member *m = &w->syn->member[w->syn->cell[0].first + i];
+            synthesis_member *m = &w->syn->cells.member[w->syn->cells.cell[0].first + i];
 
             if (i < spoiled)
                 synthesis_record(&w->syn->records, m->record - 1)[40] ^= 1;
@@ -892,7 +892,7 @@ static void test_what_is_left_after_the_release(void **state)
         assert_false(contains(&w->release, w->who[i].tag.b, sizeof w->who[i].tag.b));
         assert_false(contains(&saved, w->who[i].id.b, sizeof w->who[i].id.b));
     }
-    assert_null(w->syn->member);
+    assert_null(w->syn->cells.member);
     assert_null(w->syn->records.chunk);
     keep(&first, &w->release);
     restart_syn(w);
@@ -971,8 +971,8 @@ static void test_cancelled_at_any_time(void **state)
             assert_int_equal(to_syn(w, parties_buf_view(&m), when[step]), FRE_NOT_REJECTED);
             m.p[m.n - 1] ^= 1;
             assert_int_equal(to_syn(w, parties_buf_view(&m), when[step]), FRE_REJECTED_CANCELLED);
-            assert_null(w->syn->entry);
-            assert_null(w->syn->member);
+            assert_null(w->syn->waiting.entry);
+            assert_null(w->syn->cells.member);
             assert_int_equal(fre_synthesis_cancel(w->syn, when[step]), FRE_E_STATE);
         }
         fre_buf_wipe(&m);
@@ -1007,7 +1007,7 @@ static void test_the_end_comes_first(void **state)
     assert_int_equal(fre_synthesis_tick(w->syn, &o, 4000), FRE_OK);
     assert_int_equal(o.n, 0);
     assert_int_equal(fre_synthesis_stage(w->syn), FRE_STAGE_VOID);
-    assert_null(w->syn->member);
+    assert_null(w->syn->cells.member);
     assert_null(w->syn->records.chunk);
     assert_int_equal(fre_synthesis_release_parts(w->syn), 0);
     fre_outbox_wipe(&o);

@@ -369,10 +369,10 @@ static void test_shares_look_alike(void **state)
 /* What S_syn opened of the reports that it was handed: their tags. */
 static uint32_t opened_tags(const net *n, fre_tag *tag, uint32_t max)
 {
-    must(n->syn->entries <= max);
-    for (size_t i = 0; i < n->syn->entries; i++)
-        tag[i] = n->syn->entry[i].tag;
-    return (uint32_t)n->syn->entries;
+    must(n->syn->waiting.n <= max);
+    for (size_t i = 0; i < n->syn->waiting.n; i++)
+        tag[i] = n->syn->waiting.entry[i].tag;
+    return (uint32_t)n->syn->waiting.n;
 }
 
 static int by_tag(const void *a, const void *b)
@@ -423,12 +423,12 @@ static void test_view_of_s_syn_without_the_key(void **state)
         open_as(&n, &c, &keys, 19); /* the same people and coins */
         for (n.now = c.open; n.now < c.open + 3; n.now++)
             net_step_all(&n);
-        assert_int_equal(n.syn->entries, 0);
+        assert_int_equal(n.syn->waiting.n, 0);
         n.now = c.tags_close;
         while (fre_relay_stage(n.relay) < FRE_STAGE_COUNTING)
             (void)(net_pump(&n, FRE_ROLE_TAG) + net_pump(&n, FRE_ROLE_RELAY));
         assert_int_equal(n.syn_before_closed, 0);
-        while (n.syn->entries < n.relay->reports)
+        while (n.syn->waiting.n < n.relay->reports)
             assert_true(net_pump(&n, FRE_ROLE_RELAY) > 0);
         seen[k] = opened_tags(&n, tag[k], OPENED_MAX);
         assert_true(seen[k] > USERS);
