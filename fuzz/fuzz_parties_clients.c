@@ -60,7 +60,7 @@ static void look(script *s)
         must(s->n.user[i].spends <= 1 || s->crashed[i]);
     }
     fre_relay_count(&c, s->n.relay);
-    must(c.reporting <= c.clients && c.sharing <= c.reporting && c.shares <= USERS * NET_PLACES &&
+    must(c.reporting <= c.clients && c.sharing <= c.reporting && c.shares <= USERS * NET_SLOTS &&
          c.settled <= c.parts);
     if (s->list.n == 0 && list.n > 0)
         must(fre_buf_append(&s->list, list.p, list.n) == FRE_OK);
@@ -207,7 +207,7 @@ static void begin(script *s)
     fre_collection c = small_collection(&keys);
     const uint8_t b = next(s);
 
-    c.cells_per_user = NET_PLACES; /* terms that are not checked, which would take a second */
+    c.cells_per_user = NET_SLOTS; /* terms that are not checked, which would take a second */
     c.one_shot = b % 4 == 1;
     c.cover = b % 8 < 6;
     if (c.one_shot) {
@@ -219,9 +219,9 @@ static void begin(script *s)
     s->relay = FRE_STAGE_WAITING;
     fre_buf_init(&s->list, SAMPLE_MAX);
     for (uint32_t i = 0; i < USERS; i++) {
-        float x[NET_PLACES * SMALL_DIM];
+        float x[NET_SLOTS * SMALL_DIM];
 
-        for (uint32_t p = 0; p < NET_PLACES; p++)
+        for (uint32_t p = 0; p < NET_SLOTS; p++)
             small_text(x + p * SMALL_DIM, p, i);
         net_join(&s->n, i, x, i % 3);
         s->user[i] = FRE_STAGE_WAITING;

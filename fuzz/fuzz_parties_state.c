@@ -31,7 +31,7 @@ static void stop_at(scene *s, unsigned when, bool one_shot)
     fre_collection c = small_collection(&keys);
     net *n = &s->n;
 
-    c.cells_per_user = NET_PLACES; /* terms that are not checked, which would take a second */
+    c.cells_per_user = NET_SLOTS; /* terms that are not checked, which would take a second */
     c.one_shot = one_shot;
     if (one_shot) {
         c.dropout = 0;
@@ -39,11 +39,11 @@ static void stop_at(scene *s, unsigned when, bool one_shot)
     }
     net_open(n, &keys, &c, USERS, 2, 31);
     for (uint32_t i = 0; i < USERS; i++) {
-        float x[NET_PLACES * SMALL_DIM];
+        float x[NET_SLOTS * SMALL_DIM];
 
-        for (uint32_t p = 0; p < NET_PLACES; p++)
+        for (uint32_t p = 0; p < NET_SLOTS; p++)
             small_text(x + p * SMALL_DIM, p, i);
-        net_join(n, i, x, NET_PLACES);
+        net_join(n, i, x, NET_SLOTS);
     }
     n->now = c.open;
     for (unsigned i = 0; i < when; i++) {

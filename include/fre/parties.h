@@ -2,12 +2,12 @@
  * tagging server (S_tag), synthesis server (S_syn).
  *
  * Bytes in, bytes out: no socket, file, clock or thread.  The host carries messages, tells the time
- * (`now`, Unix seconds) and keeps what _save gives.  A machine believes the latest time that it was
+ * (`now`, Unix seconds) and keeps what _save gives.  A machine goes by the latest time that it was
  * ever told, so that neither a clock set back nor a restart reopens a phase.
  *
  *     _handle    one message that came in -> one answer
  *     _tick      what is due now and was not answered yet -> outbox; the same bytes each time
- *     _answered  the answer to a message of the outbox, when it comes; a lost one does no harm
+ *     _answered  the answer to a message of the outbox, when it arrives; losing one does no harm
  *     _save      the whole state.  SECRET; a host that is to survive a restart saves after a call
  *                and before its answer or outbox leaves
  *     _load      the state back, with the keys, which no state holds
@@ -16,21 +16,22 @@
  * rejection, which is counted, changes nothing and is never logged with content.  The same bytes
  * again get the same answer and count once.  Another status means that no answer could be made
  * (FRE_E_NOMEM, FRE_E_INTERNAL, FRE_E_LIMIT of the reply's buffer): the host says "unavailable" and
- * the sender comes again.
+ * the sender tries again.
  *
  * Order of a collection:
  *     open          clients get tags from S_tag (exchanges) and hand reports to the relay
- *     tags_close    S_tag destroys its key, hands padding (reports like any other) to the relay, and
- *                   when all of it was taken the closed statement; the relay shuffles and flushes to
- *                   S_syn, which publishes its list to S_tag, the relay and, through it, clients
+ *     tags_close    S_tag destroys its key and hands padding (reports like any other) to the relay;
+ *                   once the relay has accepted all of it, S_tag sends its closed statement.  The
+ *                   relay shuffles and flushes to S_syn, which publishes its list to S_tag, the relay
+ *                   and, through the relay, clients
  *     shares_close  two-phase: clients have handed shares to the relay by now; it flushes them, and
  *                   tells S_tag their digests (the registry; one-shot: with the reports)
  *     then          S_syn -> S_tag sets, accepted <-, open ->, sums <-; S_syn releases
- *     end           every role forgets what it has but what was published, its keys too
+ *     end           every role forgets everything that was not published, its keys included
  * An empty list ends a collection at once, with an empty release and no shares.
  *
  * Two-phase: a share carries id and tag of the report that it belongs to; one whose report was not
- * counted is not taken, so that no cell has more answers than its count.
+ * counted is refused, so that no cell has more answers than its count.
  *
  * Status, where a function's own comment does not say more: FRE_E_ARG: the caller's mistake;
  * FRE_E_DATA: bytes that are no state of such a machine and collection; FRE_E_KEY: a key that is not
@@ -51,7 +52,7 @@ extern "C" {
 
 /* ---- common ------------------------------------------------------------------------------- */
 
-/** How far a collection has come, as one role knows it.  A role skips what it has no part in. */
+/** The phase of a collection, as one role knows it.  A role skips phases that it has no part in. */
 typedef enum fre_stage {
     FRE_STAGE_WAITING = 1, /**< before `open` */
     FRE_STAGE_TAGS,        /**< tags and reports */
@@ -63,12 +64,12 @@ typedef enum fre_stage {
     FRE_STAGE_VOID         /**< cancelled, or `end` came first: everything secret is wiped */
 } fre_stage;
 
-/** No rejection: what a `why` holds when the message was taken. */
+/** No rejection: what a `why` holds when the message was accepted. */
 #define FRE_NOT_REJECTED ((fre_rejection)0)
 
 /** What came in.  Messages inside a flush count one by one. */
 typedef struct fre_counters {
-    uint64_t taken;
+    uint64_t accepted;
     uint64_t repeated;                 /**< same bytes again, answered as before */
     uint64_t rejected[FRE_REJECTIONS]; /**< by fre_rejection */
 } fre_counters;
@@ -113,15 +114,16 @@ FRE_API size_t fre_parties_count(fre_report *r, size_t n, uint64_t tau, uint64_t
 /** S_tag: evaluates tags, pads, opens its shares. */
 typedef struct fre_tagging fre_tagging;
 
-/** Keys that S_tag's host keeps beside the state.  SECRET. */
+/** Keys that S_tag's host stores separately from the state.  SECRET. */
 typedef struct fre_tagging_keys {
     fre_hpke_keypair seal; /* SECRET */
     fre_sign_sk sign;      /* SECRET */
 } fre_tagging_keys;
 
 typedef struct fre_tagging_counts {
-    uint64_t evaluations;     /**< elements; never above users * cells_per_user */
-    uint64_t padding, padded; /**< reports of padding in all (0 before closing), and taken so far */
+    uint64_t evaluations; /**< elements; never above users * cells_per_user */
+    uint64_t padding,
+        padded; /**< reports of padding in all (0 before closing), and accepted so far */
     uint64_t
         seeds_refused; /**< sealed seeds that the relay did not carry, did not open, came twice */
     uint64_t unregistered;    /**< those among them that the relay did not carry */
@@ -161,7 +163,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_tagging_tick(fre_tagging *x, fre_outbox *o
  * "wrong-phase", after which it is sent again. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_answered(fre_tagging *x, uint64_t cookie,
                                                        fre_bytes reply, int64_t now);
-/** The operator's end of it; FRE_E_STATE: done already. */
+/** The operator cancels; FRE_E_STATE: the collection is over already. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_cancel(fre_tagging *x, int64_t now);
 
 FRE_API fre_stage fre_tagging_stage(const fre_tagging *x);
@@ -226,7 +228,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_synthesis_cancel(fre_synthesis *x, int64_t
 FRE_API fre_stage fre_synthesis_stage(const fre_synthesis *x);
 FRE_API const fre_counters *fre_synthesis_counters(const fre_synthesis *x);
 FRE_API void fre_synthesis_count(fre_synthesis_counts *out, const fre_synthesis *x);
-/** What is public, for whoever asks; empty until it exists.  Valid until the next call that
+/** What is published; empty until it exists.  Valid until the next call that
  * changes x. */
 FRE_API fre_bytes fre_synthesis_list_view(const fre_synthesis *x);
 /** Messages of the release: 0 before it, >= 1 after. */
@@ -251,7 +253,7 @@ typedef struct fre_relay_opts {
 } fre_relay_opts;
 
 typedef struct fre_relay_counts {
-    uint64_t clients;         /**< that ever sent something that was taken */
+    uint64_t clients;         /**< that ever sent something that was accepted */
     uint64_t exchanges;       /**< different ones, carried on */
     uint64_t reporting;       /**< clients with a report */
     uint64_t sharing;         /**< clients with a share */
@@ -291,16 +293,16 @@ FRE_API FRE_MUST_CHECK fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, 
 /** Settles a message as fre_tagging_answered does. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_answered(fre_relay *x, uint64_t cookie, fre_bytes reply,
                                                      int64_t now);
-/** The operator's end of it; FRE_E_STATE: done already. */
+/** The operator cancels; FRE_E_STATE: the collection is over already. */
 FRE_API FRE_MUST_CHECK fre_status fre_relay_cancel(fre_relay *x, int64_t now);
 
 FRE_API fre_stage fre_relay_stage(const fre_relay *x);
 FRE_API const fre_counters *fre_relay_counters(const fre_relay *x);
 FRE_API void fre_relay_count(fre_relay_counts *out, const fre_relay *x);
-/** For whoever asks; empty until it exists.  Valid until the next call that changes x. */
+/** What is published; empty until it exists.  Valid until the next call that changes x. */
 FRE_API fre_bytes fre_relay_list_view(const fre_relay *x);
 FRE_API fre_bytes fre_relay_cancel_view(const fre_relay *x);
-/** The release, once all parts of it are there. */
+/** The release, once all of its parts have arrived. */
 FRE_API uint32_t fre_relay_release_parts(const fre_relay *x);
 FRE_API fre_bytes fre_relay_release_view(const fre_relay *x, uint32_t part);
 
@@ -353,9 +355,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_client_load(fre_client **out, const fre_te
                                                   const fre_client_host *host, fre_bytes state,
                                                   fre_err *err);
 
-/** To the relay, as this client: the exchange, then reports, then shares.  A host that lets anybody
- * watch its timing sends them at times that it draws without looking at them.
- * FRE_E_IO and what else `keep` gives: nothing was put out, tick again. */
+/** To the relay, as this client: the exchange, then reports, then shares.  A host whose timing can be
+ * observed sends them at times that do not depend on what they are.
+ * FRE_E_IO, or another status that `keep` returned: nothing was put out, tick again. */
 FRE_API FRE_MUST_CHECK fre_status fre_client_tick(fre_client *c, fre_outbox *out, int64_t now);
 /** Is that message of its outbox an exchange (fre_relay_exchange), or a report or share
  * (fre_relay_submit)? */

@@ -3,10 +3,10 @@
  *
  * TLS presentation syntax (RFC 8446 sec. 3): integers big endian, a length or number before what
  * varies.  A message is  head || body,  head = version (1), type (1), collection id (32); a signed
- * one has an Ed25519 signature (64) behind it, over head || body under the label of its type.
+ * one ends with an Ed25519 signature (64 bytes) over head || body under the label of its type.
  * Messages of one kind have one size where their content is anybody's secret.
  *
- * Decoders take all of their input and nothing else: no trailing bytes, one encoding for each
+ * Decoders read all of their input: no trailing bytes, one encoding for each
  * value, every count and range checked before it is used.  What they write borrows the input
  * (fre_bytes, typed pointers), which must outlive it; they allocate nothing.  Signed messages have
  * no decoder that skips the signature, sealed ones none that skips the seal.
@@ -111,7 +111,7 @@ typedef struct fre_collection {
     int64_t open;         /**< Unix seconds: tags are evaluated from here ... */
     int64_t tags_close;   /**< ... up to, not including, this */
     int64_t shares_close; /**< > tags_close; one-shot: the same */
-    int64_t end;          /**< after it nothing is taken or kept */
+    int64_t end;          /**< after it nothing is accepted or kept */
 } fre_collection;
 
 /** Every range of the fields, and how they fit together; no accounting.  FRE_E_DATA: err names the
@@ -135,7 +135,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_collection_from_json(fre_collection *out, 
 
 /** The mechanism that its terms describe, for privacy.h; c validated. */
 FRE_API void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c);
-/** Do the terms keep their claim?  The joint accountant once more, at the collection's own split,
+/** Do the terms keep their privacy claim?  The joint accountant once more, at the collection's own split,
  * since that sets the quantisation.  A client asks this before it sends anything.
  * @param[out] out  the account; may be NULL
  * @return FRE_OK; FRE_E_DATA: not valid; FRE_E_REFUSED: delta at epsilon is above the claim, no
@@ -143,7 +143,7 @@ FRE_API void fre_collection_mechanism(fre_mechanism *out, const fre_collection *
 FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const fre_collection *c,
                                                        fre_err *err);
 
-/** What a plan doesn't know. */
+/** What a collection needs besides its plan. */
 typedef struct fre_collection_parts {
     uint8_t embedder[FRE_HASH_BYTES];
     uint8_t grid_seed[FRE_SEED_BYTES], sign_seed[FRE_SEED_BYTES];
@@ -239,7 +239,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_exchange_ask(fre_ohttp_exchange *x, fre_bu
                                                    const fre_wire *w, fre_bytes message,
                                                    fre_rng *r);
 /** S_tag: the message of such a request, appended to out.  key: seal keys of S_tag. */
-FRE_API FRE_MUST_CHECK fre_status fre_exchange_take(fre_ohttp_exchange *x, fre_buf *out,
+FRE_API FRE_MUST_CHECK fre_status fre_exchange_open(fre_ohttp_exchange *x, fre_buf *out,
                                                     const fre_wire *w, const fre_hpke_keypair *key,
                                                     fre_bytes in, fre_err *err);
 /** S_tag: a tag response or a rejection back, in one size whichever it is.  nonce.n:
@@ -272,7 +272,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_seed_open(fre_share_seed *out, const fre_w
 
 /** Of a sealed seed: a hash that every message with a share carries in the open, in front of what is
  * sealed to S_syn.  The relay tells S_tag the digests of all that it took, and S_tag opens no other
- * seed: S_syn can't make up members of a cell.  To whoever hasn't the sealed seed it is random. */
+ * seed: S_syn can't make up members of a cell.  Without the sealed seed it cannot be told
+ * from random bytes. */
 typedef struct fre_seed_digest {
     uint8_t b[16];
 } fre_seed_digest;
@@ -456,7 +457,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_sums_decode(fre_sums *out, const fre_wire 
 /** i < n. */
 FRE_API fre_sum fre_sums_at(const fre_sums *s, uint32_t i);
 
-/** S_syn: what the collection gives, for everybody.  Cells in a random order, without their tags. */
+/** S_syn: the result of the collection, for everybody.  Cells in a random order, without their tags. */
 typedef struct fre_release_cell {
     uint32_t count;        /**< >= tau */
     uint32_t answers;      /**< 1..count */
@@ -502,7 +503,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_cancel_decode(fre_cancel *out, const fre_w
 
 /* ---- answers ------------------------------------------------------------------------------ */
 
-/* Why a message was not taken: code, name in counters and documents. */
+/* Why a message was rejected: code, name in counters and documents. */
 #define FRE_REJECTION_MAP(X)                                                                       \
     X(MALFORMED, 1, "malformed")                                                                   \
     X(COLLECTION, 2, "wrong-collection")                                                           \
@@ -527,12 +528,12 @@ typedef enum fre_rejection {
 
 /** Static string, never NULL. */
 FRE_API const char *fre_rejection_text(fre_rejection r);
-/** What a receiver answers when a decoder failed so; UNAVAILABLE where the fault is its own. */
+/** What a receiver answers when a decoder returned s; UNAVAILABLE where the fault is its own. */
 FRE_API fre_rejection fre_rejection_of(fre_status s);
 FRE_API FRE_MUST_CHECK fre_status fre_rejection_encode(fre_buf *out, fre_rejection r);
 FRE_API FRE_MUST_CHECK fre_status fre_rejection_decode(fre_rejection *out, fre_bytes in,
                                                        fre_err *err);
-/** "Taken", to whatever has no other answer. */
+/** Confirms a message that has no other answer. */
 FRE_API FRE_MUST_CHECK fre_status fre_receipt_encode(fre_buf *out);
 FRE_API FRE_MUST_CHECK fre_status fre_receipt_decode(fre_bytes in, fre_err *err);
 

@@ -96,7 +96,7 @@ void parties_base_save(parties_out *o, const parties_base *x)
     parties_put_uint(o, (uint64_t)x->stage, 1);
     parties_put_uint(o, x->cancelled, 1);
     parties_put_uint(o, x->w.share_bits, 1);
-    parties_put_uint(o, x->counters.taken, 8);
+    parties_put_uint(o, x->counters.accepted, 8);
     parties_put_uint(o, x->counters.repeated, 8);
     for (size_t i = 0; i < FRE_REJECTIONS; i++)
         parties_put_uint(o, x->counters.rejected[i], 8);
@@ -147,7 +147,7 @@ void parties_base_load(parties_in *in, parties_base *x, fre_status *st)
     bits = (uint32_t)parties_get_up_to(in, 1, FRE_SHARING_BITS_MAX);
     if (bits > 0 && fre_wire_set_share_bits(&x->w, bits) != FRE_OK)
         in->bad = true;
-    x->counters.taken = parties_get_uint(in, 8);
+    x->counters.accepted = parties_get_uint(in, 8);
     x->counters.repeated = parties_get_uint(in, 8);
     for (size_t i = 0; i < FRE_REJECTIONS; i++)
         x->counters.rejected[i] = parties_get_uint(in, 8);
@@ -274,7 +274,7 @@ fre_status parties_remember(parties_base *x, fre_buf *reply, fre_rejection *why,
     parties_table_insert(&x->answered, key, (uint32_t)x->answers);
     x->answer[x->answers] = *answer;
     fre_buf_init(answer, answer->max);
-    x->counters.taken++;
+    x->counters.accepted++;
     say_why(why, FRE_NOT_REJECTED);
     return append(reply, &x->answer[x->answers++]);
 }

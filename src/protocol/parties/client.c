@@ -5,7 +5,7 @@
 
 enum { COOKIE_ASK = 1, COOKIE_REPORT, COOKIE_SHARE };
 
-static uint32_t places(const fre_client *c)
+static uint32_t slots(const fre_client *c)
 {
     return c->terms->w.c.cells_per_user;
 }
@@ -24,7 +24,7 @@ static fre_status own_stream(fre_rng *out, fre_rng *from, const char *label)
     return st;
 }
 
-/* The coin of every place, text or none; nothing else is drawn from its stream. */
+/* The coin of every slot, text or none; nothing else is drawn from its stream. */
 static fre_status draw_coins(fre_client *c, fre_rng *rng)
 {
     fre_rng coins;
@@ -32,13 +32,13 @@ static fre_status draw_coins(fre_client *c, fre_rng *rng)
 
     if (st != FRE_OK)
         return st;
-    for (uint32_t i = 0; i < places(c); i++)
-        c->place[i].real = fre_tally_coin(&coins, c->terms->w.c.p32) ? 1 : 0;
+    for (uint32_t i = 0; i < slots(c); i++)
+        c->slot[i].real = fre_tally_coin(&coins, c->terms->w.c.p32) ? 1 : 0;
     fre_rng_wipe(&coins);
     return FRE_OK;
 }
 
-/* A client cuts its own embedding to the norm bound. */
+/* A client clips its embedding to the norm bound. */
 static fre_status cell_of(fre_cell *cell, const fre_terms *t, const float *x)
 {
     const size_t dim = t->w.c.dim;
@@ -57,14 +57,14 @@ static fre_status cell_of(fre_cell *cell, const fre_terms *t, const float *x)
     return st;
 }
 
-/* Cells of the texts into the first places; a second text in a cell leaves its place without one,
+/* Cells of the texts into the first slots; a second text in a cell leaves its slot without one,
  * since at most one record of a user may be in a cell. */
 static fre_status find_cells(fre_client *c, fre_err *err)
 {
     const uint32_t dim = c->terms->w.c.dim;
 
-    for (uint32_t i = 0; i < places(c); i++) {
-        client_place *p = &c->place[i];
+    for (uint32_t i = 0; i < slots(c); i++) {
+        client_slot *p = &c->slot[i];
         fre_cell cell;
         fre_status st;
 
@@ -79,7 +79,7 @@ static fre_status find_cells(fre_client *c, fre_err *err)
                             "outside the grid",
                             i + 1);
         for (uint32_t j = 0; j < i; j++) {
-            if (fre_secret_eq(cell.bytes, c->place[j].input.bytes, sizeof cell.bytes))
+            if (fre_secret_eq(cell.bytes, c->slot[j].input.bytes, sizeof cell.bytes))
                 p->real = 0;
         }
         p->input = cell;
@@ -88,7 +88,7 @@ static fre_status find_cells(fre_client *c, fre_err *err)
     return FRE_OK;
 }
 
-/* Inputs of places without a text are random: S_tag can't tell, since all are blinded. */
+/* Slots without a text get random inputs, which S_tag cannot tell apart: all are blinded. */
 static fre_status draw_rest(fre_client *c, fre_rng *rng)
 {
     fre_rng r;
@@ -96,8 +96,8 @@ static fre_status draw_rest(fre_client *c, fre_rng *rng)
 
     if (st != FRE_OK)
         return st;
-    for (uint32_t i = 0; i < places(c) && st == FRE_OK; i++) {
-        client_place *p = &c->place[i];
+    for (uint32_t i = 0; i < slots(c) && st == FRE_OK; i++) {
+        client_slot *p = &c->slot[i];
 
         if (i >= c->texts)
             fre_rng_bytes(&r, p->input.bytes, sizeof p->input.bytes);
@@ -121,8 +121,8 @@ fre_status fre_client_new(fre_client **out, const fre_terms *terms, const float 
 
     if (!out || !terms || !host || !rng || (n > 0 && !x) || n > terms->w.c.cells_per_user)
         return fre_fail(err, FRE_E_ARG,
-                        "a client has at most as many texts as the collection "
-                        "takes of one user");
+                        "a client can have at most as many texts as the collection "
+                        "counts of one user");
     c = client_empty(terms, x, n, host);
     if (!c)
         return FRE_E_NOMEM;
@@ -145,15 +145,15 @@ static bool any_counted(const fre_client *c)
 {
     bool any = false;
 
-    for (uint32_t i = 0; i < places(c); i++)
-        any |= c->place[i].counted;
+    for (uint32_t i = 0; i < slots(c); i++)
+        any |= c->slot[i].counted;
     return any;
 }
 
 static void drop_messages(fre_client *c)
 {
-    for (uint32_t i = 0; i < places(c); i++)
-        fre_buf_wipe(&c->place[i].message);
+    for (uint32_t i = 0; i < slots(c); i++)
+        fre_buf_wipe(&c->slot[i].message);
 }
 
 /* All reports are settled, or it is too late for those that are not. */
@@ -188,14 +188,14 @@ static void advance(fre_client *c, int64_t now)
 /* The same bytes whenever it is made. */
 static fre_status make_exchange(const fre_client *c, fre_ohttp_exchange *x, fre_buf *out)
 {
-    fre_oprf_element *blinded = calloc(places(c), sizeof *blinded);
+    fre_oprf_element *blinded = calloc(slots(c), sizeof *blinded);
     fre_buf message;
     fre_status st;
 
     if (!blinded)
         return FRE_E_NOMEM;
-    for (uint32_t i = 0; i < places(c); i++)
-        blinded[i] = c->place[i].blinded;
+    for (uint32_t i = 0; i < slots(c); i++)
+        blinded[i] = c->slot[i].blinded;
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
     st = fre_tag_request_encode(&message, &c->terms->w, blinded);
     if (st == FRE_OK)
@@ -205,8 +205,8 @@ static fre_status make_exchange(const fre_client *c, fre_ohttp_exchange *x, fre_
     return st;
 }
 
-/* tag = output if real, else what it was; which of them shows in no address and no branch. */
-static void choose_tag(client_place *p, const fre_oprf_output *output)
+/* tag = output if real, else unchanged; no address and no branch depends on which. */
+static void choose_tag(client_slot *p, const fre_oprf_output *output)
 {
     const uint8_t mask = (uint8_t)(0u - p->real);
 
@@ -218,7 +218,7 @@ static void choose_tag(client_place *p, const fre_oprf_output *output)
 static fre_status finalize(fre_client *c, const fre_oprf_element *evaluated,
                            const fre_oprf_proof *proof)
 {
-    const uint32_t n = places(c);
+    const uint32_t n = slots(c);
     fre_oprf_output *output = calloc(n, sizeof *output);
     fre_oprf_blind *blind = calloc(n, sizeof *blind);
     fre_oprf_element *blinded = calloc(n, sizeof *blinded);
@@ -226,17 +226,17 @@ static fre_status finalize(fre_client *c, const fre_oprf_element *evaluated,
     fre_status st = output && blind && blinded && input ? FRE_OK : FRE_E_NOMEM;
 
     for (uint32_t i = 0; i < n && st == FRE_OK; i++) {
-        input[i] = parties_view(c->place[i].input.bytes, sizeof c->place[i].input.bytes);
-        blind[i] = c->place[i].blind;
-        blinded[i] = c->place[i].blinded;
+        input[i] = parties_view(c->slot[i].input.bytes, sizeof c->slot[i].input.bytes);
+        blind[i] = c->slot[i].blind;
+        blinded[i] = c->slot[i].blinded;
     }
     if (st == FRE_OK)
         st = fre_oprf_finalize(output, &c->terms->w.c.oprf_pk,
                                &(fre_oprf_request){input, blind, blinded, n}, evaluated, n, proof);
     for (uint32_t i = 0; i < n && st == FRE_OK; i++) {
-        choose_tag(&c->place[i], &output[i]);
-        fre_wipe(&c->place[i].input, sizeof c->place[i].input);
-        fre_oprf_blind_wipe(&c->place[i].blind);
+        choose_tag(&c->slot[i], &output[i]);
+        fre_wipe(&c->slot[i].input, sizeof c->slot[i].input);
+        fre_oprf_blind_wipe(&c->slot[i].blind);
     }
     if (output)
         fre_wipe(output, n * sizeof *output);
@@ -251,10 +251,10 @@ static fre_status finalize(fre_client *c, const fre_oprf_element *evaluated,
 
 /* ---- shares ------------------------------------------------------------------------------------ */
 
-/* S_syn's share of one place with its sealed seed.  Whether the place is real decides which of two
- * pairs made alike is used, but not what is done. */
+/* S_syn's share of one slot, with its sealed seed.  Two pairs are always made, the real one and a
+ * random one; whether the slot is real only decides which is used. */
 static fre_status make_share(const fre_client *c, fre_contribution *m, uint8_t *packed,
-                             const fre_wire *w, uint64_t count, uint32_t place, uint8_t real,
+                             const fre_wire *w, uint64_t count, uint32_t slot, uint8_t real,
                              fre_rng *r)
 {
     const uint32_t dim = w->c.dim;
@@ -267,8 +267,8 @@ static fre_status make_share(const fre_client *c, fre_contribution *m, uint8_t *
     const float *x = zeros;
     fre_status st = zeros && other ? FRE_OK : FRE_E_NOMEM;
 
-    if (place < c->texts)
-        x = c->x + (size_t)place * dim;
+    if (slot < c->texts)
+        x = c->x + (size_t)slot * dim;
     if (st == FRE_OK)
         st = fre_share_cell_init(&cell, &c->terms->m, w->c.split, count, w->share_bits, NULL);
     if (st == FRE_OK)
@@ -294,11 +294,11 @@ static fre_status make_share(const fre_client *c, fre_contribution *m, uint8_t *
     return st;
 }
 
-/* The message of one place, report or share.  real: it says something; count: of its cell. */
-static fre_status make_message(fre_client *c, const fre_wire *w, fre_wire_type type, uint32_t place,
+/* The message of one slot, report or share.  real: it holds the text's share; count: of its cell. */
+static fre_status make_message(fre_client *c, const fre_wire *w, fre_wire_type type, uint32_t slot,
                                uint8_t real, uint64_t count, fre_rng *r)
 {
-    client_place *p = &c->place[place];
+    client_slot *p = &c->slot[slot];
     fre_contribution m = {.id = p->id, .tag = p->tag};
     const size_t n = fre_wire_share_bytes(w);
     uint8_t *packed = NULL;
@@ -306,7 +306,7 @@ static fre_status make_message(fre_client *c, const fre_wire *w, fre_wire_type t
 
     if (type == FRE_WIRE_SHARE || w->c.one_shot) {
         packed = malloc(n);
-        st = packed ? make_share(c, &m, packed, w, count, place, real, r) : FRE_E_NOMEM;
+        st = packed ? make_share(c, &m, packed, w, count, slot, real, r) : FRE_E_NOMEM;
     }
     m.null = type == FRE_WIRE_SHARE && !real;
     if (st == FRE_OK)
@@ -331,10 +331,10 @@ static fre_status make_reports(fre_client *c)
     if (st != FRE_OK)
         return st;
 
-    for (uint32_t i = 0; i < places(c) && st == FRE_OK; i++) {
-        /* Without cover only what is real is sent, for all to see who has it. */
-        if (w->c.cover || c->place[i].real)
-            st = make_message(c, w, FRE_WIRE_REPORT, i, c->place[i].real, w->c.tau, &r);
+    for (uint32_t i = 0; i < slots(c) && st == FRE_OK; i++) {
+        /* Without cover only real messages are sent, and anybody can see whose they are. */
+        if (w->c.cover || c->slot[i].real)
+            st = make_message(c, w, FRE_WIRE_REPORT, i, c->slot[i].real, w->c.tau, &r);
     }
     fre_rng_wipe(&r);
     if (st != FRE_OK) {
@@ -354,9 +354,9 @@ static fre_status make_shares(fre_client *c, const fre_wire *w, const fre_list *
 
     if (st != FRE_OK)
         return st;
-    for (uint32_t i = 0; i < places(c) && st == FRE_OK; i++) {
-        const client_place *p = &c->place[i];
-        /* A report that was not taken isn't in the count, and its share would be one too many. */
+    for (uint32_t i = 0; i < slots(c) && st == FRE_OK; i++) {
+        const client_slot *p = &c->slot[i];
+        /* A report that was not accepted isn't in the count, and its share would be one too many. */
         const uint32_t count = fre_list_scan(list, &p->tag);
         const uint8_t real = (uint8_t)(p->real & (count > 0) & p->counted);
 
@@ -379,12 +379,12 @@ static bool any_message(const fre_client *c)
 {
     bool any = false;
 
-    for (uint32_t i = 0; i < places(c); i++)
-        any |= c->place[i].message.n > 0;
+    for (uint32_t i = 0; i < slots(c); i++)
+        any |= c->slot[i].message.n > 0;
     return any;
 }
 
-/* The host holds the state before anything of it leaves. */
+/* The host stores the state before anything that depends on it leaves. */
 static fre_status keep(fre_client *c)
 {
     fre_buf state;
@@ -401,7 +401,7 @@ static fre_status keep(fre_client *c)
     return st;
 }
 
-/* Once a collection, whatever the coins: the ledger must not tell them either. */
+/* Once a collection, whatever the coins: the ledger must not reveal them either. */
 static fre_status spend(fre_client *c)
 {
     const fre_collection *t = &c->terms->w.c;
@@ -447,10 +447,10 @@ static fre_status post_messages(fre_client *c, fre_outbox *out, unsigned kind)
     const size_t before = out->n;
     fre_status st = keep(c);
 
-    for (uint32_t i = 0; i < places(c) && st == FRE_OK; i++) {
-        if (c->place[i].message.n > 0)
+    for (uint32_t i = 0; i < slots(c) && st == FRE_OK; i++) {
+        if (c->slot[i].message.n > 0)
             st = parties_post_bytes(out, FRE_ROLE_RELAY, PARTIES_COOKIE(kind, i),
-                                    parties_buf_view(&c->place[i].message));
+                                    parties_buf_view(&c->slot[i].message));
     }
     while (st != FRE_OK && out->n > before)
         parties_post_undo(out);
@@ -486,7 +486,7 @@ fre_status fre_client_tick(fre_client *c, fre_outbox *out, int64_t now)
         return post_messages(c, out, COOKIE_SHARE);
     case CLIENT_LISTENING:
     case CLIENT_DONE:
-        /* A receipt is to be known after a restart, and what is over is not to be left behind. */
+        /* A receipt must be known after a restart, and secrets of an earlier step must not be left. */
         return keep(c);
     }
     return FRE_E_INTERNAL;
@@ -494,8 +494,8 @@ fre_status fre_client_tick(fre_client *c, fre_outbox *out, int64_t now)
 
 /* ---- answers ----------------------------------------------------------------------------------- */
 
-/* A rejection that ends it; those that say "come again" change nothing. */
-static fre_status take_rejection(fre_client *c, fre_bytes reply)
+/* A final rejection ends the client; "try again" changes nothing. */
+static fre_status accept_rejection(fre_client *c, fre_bytes reply)
 {
     const parties_verdict v = parties_judge(reply);
 
@@ -511,16 +511,16 @@ static bool is_rejection(fre_bytes reply)
     return fre_rejection_decode(&r, reply, NULL) == FRE_OK;
 }
 
-/* What S_tag says, out of its envelope. */
-static fre_status take_tags(fre_client *c, fre_bytes message)
+/* S_tag's answer, decrypted. */
+static fre_status accept_tags(fre_client *c, fre_bytes message)
 {
     fre_oprf_element *evaluated;
     fre_oprf_proof proof;
     fre_status st;
 
     if (is_rejection(message))
-        return take_rejection(c, message);
-    evaluated = calloc(places(c), sizeof *evaluated);
+        return accept_rejection(c, message);
+    evaluated = calloc(slots(c), sizeof *evaluated);
     if (!evaluated)
         return FRE_E_NOMEM;
     st = fre_tag_response_decode(evaluated, &proof, &c->terms->w, message, NULL);
@@ -546,8 +546,9 @@ static fre_status exchange_answered(fre_client *c, fre_bytes reply)
     fre_buf request, message;
     fre_status st;
 
-    if (is_rejection(reply)) /* in the open: by the relay, or by S_tag of what it couldn't open */
-        return take_rejection(c, reply);
+    if (is_rejection(
+            reply)) /* not sealed: from the relay, or from S_tag when it could not open the request */
+        return accept_rejection(c, reply);
     fre_buf_init(&request, FRE_WIRE_MESSAGE_MAX);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
     st = make_exchange(c, &x, &request);
@@ -555,24 +556,24 @@ static fre_status exchange_answered(fre_client *c, fre_bytes reply)
         st = fre_exchange_read(&x, &message, &c->terms->w, reply, NULL);
         fre_ohttp_exchange_wipe(&x);
         if (st == FRE_OK)
-            st = take_tags(c, parties_buf_view(&message));
+            st = accept_tags(c, parties_buf_view(&message));
     }
     fre_buf_wipe(&request);
     fre_buf_wipe(&message);
     return st;
 }
 
-static fre_status message_answered(fre_client *c, uint64_t place, fre_bytes reply)
+static fre_status message_answered(fre_client *c, uint64_t slot, fre_bytes reply)
 {
     const parties_verdict v = parties_judge(reply);
 
-    if (place >= places(c) || c->place[place].message.n == 0 || v == PARTIES_AGAIN)
+    if (slot >= slots(c) || c->slot[slot].message.n == 0 || v == PARTIES_AGAIN)
         return FRE_OK;
     if (v == PARTIES_MESSAGE)
         return FRE_E_DATA;
     if (c->step == CLIENT_REPORTING)
-        c->place[place].counted = v == PARTIES_RECEIVED;
-    fre_buf_wipe(&c->place[place].message);
+        c->slot[slot].counted = v == PARTIES_RECEIVED;
+    fre_buf_wipe(&c->slot[slot].message);
     c->kept = false;
     if (any_message(c))
         return FRE_OK;
@@ -602,7 +603,7 @@ fre_status fre_client_answered(fre_client *c, uint64_t cookie, fre_bytes reply, 
     if ((c->step == CLIENT_REPORTING && kind == COOKIE_REPORT) ||
         (c->step == CLIENT_SHARING && kind == COOKIE_SHARE))
         return message_answered(c, PARTIES_COOKIE_INDEX(cookie), reply);
-    return FRE_OK; /* of a step that is over */
+    return FRE_OK; /* the step that it belongs to is over */
 }
 
 /* ---- what is published ------------------------------------------------------------------------- */
@@ -616,7 +617,8 @@ static fre_status read_list(fre_client *c, fre_bytes in, fre_err *err)
     if (st != FRE_OK)
         return st;
     if (c->now < c->terms->w.c.tags_close)
-        return fre_fail(err, FRE_E_STATE, "a list that came before tags closed counts nothing");
+        return fre_fail(err, FRE_E_STATE,
+                        "the list came before tags closed, when it cannot count anything");
     if (c->step != CLIENT_LISTENING)
         return FRE_OK;
     if (list.n == 0) {
@@ -629,7 +631,7 @@ static fre_status read_list(fre_client *c, fre_bytes in, fre_err *err)
     if (st != FRE_OK)
         return st;
     c->step = CLIENT_SHARING;
-    if (!any_message(c)) /* without cover: nothing to say */
+    if (!any_message(c)) /* without cover: nothing to send */
         client_end(c, FRE_OK);
     return FRE_OK;
 }

@@ -14,8 +14,8 @@ struct fre_terms {
     fre_rotation *rotation;
 };
 
-/* One of the client's cells_per_user places: a text, or none. */
-typedef struct client_place {
+/* One of the client's cells_per_user slots: a text, or none. */
+typedef struct client_slot {
     uint8_t real;         /* SECRET: 1 if there is a text and its coin fell on 1 */
     fre_cell input;       /* SECRET: the cell, or random bytes; wiped with the tag known */
     fre_oprf_blind blind; /* SECRET: the same */
@@ -24,7 +24,7 @@ typedef struct client_place {
     fre_report_id id; /* SECRET until counted */
     fre_buf message;  /* on its way: the report, then the share; empty: none, or settled */
     bool counted;     /* the relay took the report */
-} client_place;
+} client_slot;
 
 typedef enum client_step {
     CLIENT_ASKING = 1,
@@ -45,11 +45,11 @@ struct fre_client {
     bool cancelled;
     bool spent;
     bool made; /* the reports */
-    bool kept; /* the host holds this very state */
+    bool kept; /* the host has stored this state */
     /* SECRET: what is still to be drawn comes from these; each is used in one step and wiped. */
     fre_hpke_sk ask;
     uint8_t report_seed[FRE_SEED_BYTES], share_seed[FRE_SEED_BYTES];
-    client_place *place; /* cells_per_user */
+    client_slot *slot; /* cells_per_user */
 };
 
 /* Wipes what is secret; the step is DONE from here. */

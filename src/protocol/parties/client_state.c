@@ -64,13 +64,13 @@ fre_client *client_empty(const fre_terms *terms, const float *x, uint32_t n,
 
     if (!c)
         return NULL;
-    c->place = calloc(terms->w.c.cells_per_user, sizeof *c->place);
-    if (!c->place) {
+    c->slot = calloc(terms->w.c.cells_per_user, sizeof *c->slot);
+    if (!c->slot) {
         free(c);
         return NULL;
     }
     for (uint32_t i = 0; i < terms->w.c.cells_per_user; i++)
-        fre_buf_init(&c->place[i].message, FRE_WIRE_MESSAGE_MAX);
+        fre_buf_init(&c->slot[i].message, FRE_WIRE_MESSAGE_MAX);
     c->terms = terms;
     c->host = host;
     c->x = x;
@@ -83,9 +83,9 @@ fre_client *client_empty(const fre_terms *terms, const float *x, uint32_t n,
 void client_end(fre_client *c, fre_status verdict)
 {
     for (uint32_t i = 0; i < c->terms->w.c.cells_per_user; i++) {
-        fre_buf_wipe(&c->place[i].message);
-        fre_wipe(&c->place[i], sizeof c->place[i]);
-        fre_buf_init(&c->place[i].message, FRE_WIRE_MESSAGE_MAX);
+        fre_buf_wipe(&c->slot[i].message);
+        fre_wipe(&c->slot[i], sizeof c->slot[i]);
+        fre_buf_init(&c->slot[i].message, FRE_WIRE_MESSAGE_MAX);
     }
     fre_hpke_sk_wipe(&c->ask);
     fre_wipe(c->report_seed, sizeof c->report_seed);
@@ -101,7 +101,7 @@ void fre_client_free(fre_client *c)
     if (!c)
         return;
     client_end(c, FRE_OK);
-    free(c->place);
+    free(c->slot);
     fre_wipe(c, sizeof *c);
     free(c);
 }
@@ -126,7 +126,7 @@ fre_status fre_client_save(const fre_client *c, fre_buf *out)
     parties_put(&o, c->report_seed, sizeof c->report_seed);
     parties_put(&o, c->share_seed, sizeof c->share_seed);
     for (uint32_t i = 0; i < c->terms->w.c.cells_per_user; i++) {
-        const client_place *p = &c->place[i];
+        const client_slot *p = &c->slot[i];
 
         parties_put_uint(&o, p->real, 1);
         parties_put(&o, p->input.bytes, sizeof p->input.bytes);
@@ -140,7 +140,7 @@ fre_status fre_client_save(const fre_client *c, fre_buf *out)
     return parties_out_close(&o);
 }
 
-static void load_place(parties_in *in, client_place *p, fre_status *st)
+static void load_slot(parties_in *in, client_slot *p, fre_status *st)
 {
     p->real = parties_get_bool(in) ? 1 : 0;
     parties_get(in, p->input.bytes, sizeof p->input.bytes);
@@ -168,7 +168,7 @@ static void load_fields(parties_in *in, fre_client *c, fre_status *st)
     parties_get(in, c->report_seed, sizeof c->report_seed);
     parties_get(in, c->share_seed, sizeof c->share_seed);
     for (uint32_t i = 0; i < c->terms->w.c.cells_per_user; i++)
-        load_place(in, &c->place[i], st);
+        load_slot(in, &c->slot[i], st);
 }
 
 fre_status fre_client_load(fre_client **out, const fre_terms *terms, const float *x, uint32_t n,

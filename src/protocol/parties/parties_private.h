@@ -58,12 +58,12 @@ FRE_MUST_CHECK fre_status parties_out_close(parties_out *o);
 
 typedef struct parties_in {
     fre_bytes left;
-    bool bad; /* the first misfit; from then on everything is 0 or empty */
+    bool bad; /* something did not fit; from then on everything is 0 or empty */
 } parties_in;
 /* FRE_E_DATA: no state of that role and collection, or a damaged one. */
 FRE_MUST_CHECK fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w,
                                           uint8_t role, fre_err *err);
-const uint8_t *parties_take(parties_in *in, size_t n);
+const uint8_t *parties_get_view(parties_in *in, size_t n);
 void parties_get(parties_in *in, void *out, size_t n);
 uint64_t parties_get_uint(parties_in *in, unsigned bytes);
 /* At most max, else bad. */
@@ -121,7 +121,7 @@ void parties_clock(parties_base *x, int64_t now);
 /* Stream of a purpose: the same after a restart.  label: up to 40 bytes of text. */
 FRE_MUST_CHECK fre_status parties_stream(fre_rng *out, const parties_base *x, const char *label,
                                          uint64_t a, uint64_t b);
-/* Replaces the seed of the streams by a hash of it: what came of it can't be made again, whoever
+/* Replaces the seed of the streams by a hash of it: what was drawn from it cannot be drawn again, whoever
  * gets hold of the state later. */
 void parties_ratchet(parties_base *x);
 /* Reports that all users and the longest padding can send. */
@@ -163,13 +163,13 @@ void parties_post_undo(fre_outbox *o);
 /* A copy of bytes. */
 FRE_MUST_CHECK fre_status parties_post_bytes(fre_outbox *o, fre_role to, uint64_t cookie,
                                              fre_bytes bytes);
-/* The cancel of ours, to whom it is still due. */
+/* Our cancel, to everybody who has not answered it yet. */
 FRE_MUST_CHECK fre_status parties_post_cancel(const parties_base *x, fre_outbox *o);
 /* Answers to a cancel; true: the cookie was one. */
 bool parties_cancel_answered(parties_base *x, uint64_t cookie, fre_bytes reply);
 
 typedef enum parties_verdict {
-    PARTIES_AGAIN,    /* no answer, or one that says to come again */
+    PARTIES_AGAIN,    /* no answer, or one that says to try again */
     PARTIES_RECEIVED, /* a receipt */
     PARTIES_REFUSED,  /* a rejection for good */
     PARTIES_MESSAGE   /* another message: the caller decodes it */

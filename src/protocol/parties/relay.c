@@ -1,4 +1,4 @@
-/* parties/relay.c - the relay: what it takes from clients and servers, mixes and hands on. */
+/* parties/relay.c - the relay: what it accepts from clients and servers, mixes and forwards. */
 #include "relay.h"
 
 #define PART_BYTES_MAX (FRE_WIRE_MESSAGE_MAX / 4 * 3)
@@ -154,7 +154,7 @@ static fre_status flush(fre_relay *x)
         x->done = NULL;
         return st;
     }
-    parties_table_wipe(&x->seen); /* nothing more is taken */
+    parties_table_wipe(&x->seen); /* nothing more is accepted */
     x->parts = (uint32_t)parts;
     x->part_size = (uint32_t)size;
     x->settled = 0;
@@ -199,7 +199,7 @@ static fre_status reject(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_r
     return parties_reject(&x->base, reply, why, code);
 }
 
-/* A receipt for something taken, or taken before. */
+/* A receipt for something accepted, or accepted before. */
 static fre_status receipt(uint64_t *counter, fre_buf *reply, fre_rejection *why)
 {
     fre_status st = fre_receipt_encode(reply);
@@ -211,8 +211,8 @@ static fre_status receipt(uint64_t *counter, fre_buf *reply, fre_rejection *why)
     return st;
 }
 
-/* The phase that a message of this stage belongs to is over, or has yet to come.  Before any look
- * at what is kept: a message that comes late is late whatever became of its like. */
+/* Is the phase that such a message belongs to over, or has it yet to begin?  Asked before anything
+ * that is stored: a late message is late whatever was received before. */
 static fre_rejection untimely(const fre_relay *x, fre_stage wanted)
 {
     const fre_stage stage = x->base.stage;
@@ -224,7 +224,7 @@ static fre_rejection untimely(const fre_relay *x, fre_stage wanted)
     return stage < wanted ? FRE_REJECTED_PHASE : FRE_REJECTED_EXPIRED;
 }
 
-/* Stable under restarts: only then does "one a client" mean something. */
+/* The same after a restart, or a client could send its messages again. */
 static void hash_name(uint8_t out[PARTIES_HASH_BYTES], const fre_relay *x, fre_bytes name)
 {
     parties_hash(out, &x->base, name);
@@ -307,7 +307,7 @@ fre_status fre_relay_exchange(fre_relay *x, fre_buf *reply, fre_rejection *why, 
     if (is_zero(c->ask)) {
         memcpy(c->ask, ask, sizeof c->ask);
         x->exchanges++;
-        x->base.counters.taken++;
+        x->base.counters.accepted++;
     } else if (memcmp(c->ask, ask, sizeof ask) == 0) {
         x->base.counters.repeated++;
     } else {
@@ -317,7 +317,7 @@ fre_status fre_relay_exchange(fre_relay *x, fre_buf *reply, fre_rejection *why, 
     return FRE_OK;
 }
 
-/* Is this client's message of that kind one too many, or of somebody who isn't there? */
+/* Why the relay refuses this message: the client is unknown, or has sent all of its kind already. */
 static fre_rejection unexpected(const fre_relay *x, const relay_client *c, fre_wire_type type)
 {
     const uint32_t most = x->base.w.c.cells_per_user;
@@ -366,10 +366,10 @@ static fre_status mix_from(fre_relay *x, fre_buf *reply, fre_rejection *why, fre
     if (st == FRE_OK)
         st = mix_reserve(x);
     if (st == FRE_OK)
-        st = receipt(&x->base.counters.taken, reply, why);
+        st = receipt(&x->base.counters.accepted, reply, why);
     if (st != FRE_OK)
         return st;
-    /* Only now: whoever gets no receipt has sent nothing. */
+    /* Only now, so that a client without a receipt has sent nothing. */
     if (!c)
         c = add_client(x, key);
     count_client(x, c, type);
@@ -415,20 +415,20 @@ static fre_status keep(fre_relay *x, fre_buf *kept, fre_buf *reply, fre_rejectio
     fre_status st = fre_buf_append(kept, in.p, in.n);
 
     if (st == FRE_OK)
-        st = receipt(&x->base.counters.taken, reply, why);
+        st = receipt(&x->base.counters.accepted, reply, why);
     if (st != FRE_OK)
         fre_buf_wipe(kept);
     return st;
 }
 
-static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_padding(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     uint8_t hash[PARTIES_HASH_BYTES];
     fre_bytes sealed;
     fre_seed_digest digest;
     fre_status st;
 
-    if (x->base.stage < FRE_STAGE_CLOSING) /* a clock that is behind S_tag's: it will come again */
+    if (x->base.stage < FRE_STAGE_CLOSING) /* our clock is behind S_tag's, which will try again */
         return reject(x, reply, why, FRE_REJECTED_UNAVAILABLE);
     if (untimely(x, FRE_STAGE_CLOSING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_CLOSING));
@@ -439,17 +439,17 @@ static fre_status take_padding(fre_relay *x, fre_buf *reply, fre_rejection *why,
     if (parties_table_find(&x->seen, hash))
         return receipt(&x->base.counters.repeated, reply, why);
     if (x->closed.n > 0 || (double)x->mixed + 1 > parties_reports_max(&x->base.w.c))
-        /* it said that all was here, or sends more than it may draw */
+        /* it said before that all had arrived, or sends more than it may draw */
         return reject(x, reply, why, FRE_REJECTED_DISAGREES);
     st = mix_reserve(x);
     if (st == FRE_OK)
-        st = receipt(&x->base.counters.taken, reply, why);
+        st = receipt(&x->base.counters.accepted, reply, why);
     if (st == FRE_OK)
         mix_put(x, sealed, &digest, hash);
     return st;
 }
 
-static fre_status take_closed(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_closed(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     fre_closed m;
     fre_status st = fre_closed_decode(&m, &x->base.w, in, NULL);
@@ -463,7 +463,7 @@ static fre_status take_closed(fre_relay *x, fre_buf *reply, fre_rejection *why, 
         return reject(x, reply, why, FRE_REJECTED_UNAVAILABLE);
     if (untimely(x, FRE_STAGE_CLOSING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_CLOSING));
-    /* S_tag served somebody else as well, who can now tell tags from counts: S_syn, perhaps. */
+    /* S_tag evaluated for somebody else as well, who can now look tags up in the list: S_syn, perhaps. */
     if (m.evaluations > x->exchanges * x->base.w.c.cells_per_user) {
         st = cancel(x, FRE_CANCEL_DISAGREE);
         return st == FRE_OK ? reject(x, reply, why, FRE_REJECTED_DISAGREES) : st;
@@ -485,7 +485,7 @@ static void begin_shares(fre_relay *x, const fre_wire *with_bits, const fre_list
     x->base.stage = FRE_STAGE_SHARES;
 }
 
-static fre_status take_list(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_list(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     fre_wire w = x->base.w;
     fre_list list;
@@ -509,7 +509,7 @@ static fre_status take_list(fre_relay *x, fre_buf *reply, fre_rejection *why, fr
     return st;
 }
 
-/* Places for the parts, once the first shows how many there are. */
+/* Room for the parts, once the first says how many there are. */
 static fre_status open_release(fre_relay *x, uint32_t count)
 {
     fre_buf *parts;
@@ -526,7 +526,7 @@ static fre_status open_release(fre_relay *x, uint32_t count)
     return FRE_OK;
 }
 
-static fre_status take_release(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_release(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     fre_release_part m;
     fre_status st = fre_release_part_decode(&m, &x->base.w, in, NULL);
@@ -552,7 +552,7 @@ static fre_status take_release(fre_relay *x, fre_buf *reply, fre_rejection *why,
     return st;
 }
 
-static fre_status take_cancel(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_cancel(fre_relay *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     fre_cancel m;
     fre_status st = fre_cancel_decode(&m, &x->base.w, in, NULL);
@@ -586,15 +586,15 @@ fre_status fre_relay_handle(fre_relay *x, fre_buf *reply, fre_rejection *why, fr
         return parties_reject_status(&x->base, reply, why, st);
     switch ((unsigned)type) {
     case FRE_WIRE_REPORT:
-        return take_padding(x, reply, why, in);
+        return accept_padding(x, reply, why, in);
     case FRE_WIRE_CLOSED:
-        return take_closed(x, reply, why, in);
+        return accept_closed(x, reply, why, in);
     case FRE_WIRE_LIST:
-        return take_list(x, reply, why, in);
+        return accept_list(x, reply, why, in);
     case FRE_WIRE_RELEASE:
-        return take_release(x, reply, why, in);
+        return accept_release(x, reply, why, in);
     case FRE_WIRE_CANCEL:
-        return take_cancel(x, reply, why, in);
+        return accept_cancel(x, reply, why, in);
     default:
         return reject(x, reply, why, FRE_REJECTED_MALFORMED);
     }
@@ -640,7 +640,7 @@ fre_status fre_relay_tick(fre_relay *x, fre_outbox *out, int64_t now)
         st = flush(x);
     if (st == FRE_OK)
         st = parties_post_cancel(&x->base, out);
-    /* From the last to the first, so that memory goes with them. */
+    /* From the last to the first, so that memory can be given back as they are settled. */
     most = x->parts > 0 ? 1 + BYTES_AT_ONCE / (x->part_size * each(x)) : 0;
     most = most < PARTS_AT_ONCE ? most : PARTS_AT_ONCE;
     for (uint32_t i = x->parts, posted = 0; st == FRE_OK && i > 0 && posted < most; i--) {

@@ -11,7 +11,7 @@ typedef struct relay_client {
     uint16_t reports, shares;
 } relay_client;
 
-/* Digests of the shares that were taken, from their coming until S_tag has them. */
+/* Digests of the shares that were accepted, until S_tag has them. */
 typedef struct relay_registry {
     fre_seed_digest *digest;
     size_t n, cap;
@@ -34,7 +34,7 @@ struct fre_relay {
     fre_wire_type mixing; /* FRE_WIRE_REPORT or FRE_WIRE_SHARE */
     uint8_t *mix;
     size_t mixed, mix_cap; /* messages; mixed: also those that were given back */
-    parties_table seen;    /* hashes of what was taken in this phase */
+    parties_table seen;    /* hashes of what was accepted in this phase */
     uint64_t reports, shares;
     relay_registry registry;
 

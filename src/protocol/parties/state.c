@@ -81,7 +81,7 @@ fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w, u
 
     if (!state.p || state.n < STATE_HEAD + SUM_BYTES || state.p[0] != STATE_VERSION ||
         state.p[1] != role)
-        return fre_fail(err, FRE_E_DATA, "this is no saved state of that role");
+        return fre_fail(err, FRE_E_DATA, "this is not a saved state of that role");
     if (memcmp(state.p + 2, w->id.b, sizeof w->id.b) != 0)
         return fre_fail(err, FRE_E_DATA, "the saved state is of another collection");
     checksum(sum, state.p, state.n - SUM_BYTES);
@@ -92,7 +92,7 @@ fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w, u
     return FRE_OK;
 }
 
-const uint8_t *parties_take(parties_in *in, size_t n)
+const uint8_t *parties_get_view(parties_in *in, size_t n)
 {
     const uint8_t *p = in->left.p;
 
@@ -106,7 +106,7 @@ const uint8_t *parties_take(parties_in *in, size_t n)
 
 void parties_get(parties_in *in, void *out, size_t n)
 {
-    const uint8_t *p = parties_take(in, n);
+    const uint8_t *p = parties_get_view(in, n);
 
     if (p)
         memcpy(out, p, n);
@@ -116,7 +116,7 @@ void parties_get(parties_in *in, void *out, size_t n)
 
 uint64_t parties_get_uint(parties_in *in, unsigned bytes)
 {
-    const uint8_t *p = parties_take(in, bytes);
+    const uint8_t *p = parties_get_view(in, bytes);
     uint64_t v = 0;
 
     for (unsigned i = 0; p && i < bytes; i++)
@@ -141,7 +141,7 @@ bool parties_get_bool(parties_in *in)
 fre_bytes parties_get_bytes(parties_in *in)
 {
     const uint64_t n = parties_get_uint(in, 8);
-    const uint8_t *p = n > in->left.n ? NULL : parties_take(in, (size_t)n);
+    const uint8_t *p = n > in->left.n ? NULL : parties_get_view(in, (size_t)n);
 
     if (!p) {
         in->bad = true;
@@ -157,7 +157,7 @@ void *parties_get_array(parties_in *in, size_t n, size_t each, fre_status *st)
 
     if (n == 0)
         return NULL;
-    p = n > SIZE_MAX / each ? NULL : parties_take(in, n * each);
+    p = n > SIZE_MAX / each ? NULL : parties_get_view(in, n * each);
     if (!p) {
         in->bad = true;
         return NULL;
@@ -221,6 +221,7 @@ fre_status parties_in_end(const parties_in *in, fre_status st, fre_err *err)
     if (st != FRE_OK)
         return fre_fail(err, st, "the saved state could not be read: %s", fre_status_text(st));
     if (in->bad || in->left.n > 0)
-        return fre_fail(err, FRE_E_DATA, "the saved state does not have the fields it should");
+        return fre_fail(err, FRE_E_DATA,
+                        "fields of the saved state are missing or outside their ranges");
     return FRE_OK;
 }

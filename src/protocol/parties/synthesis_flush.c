@@ -1,4 +1,4 @@
-/* parties/synthesis_flush.c - what the relay hands over.  A part is taken whole or not at all. */
+/* parties/synthesis_flush.c - what the relay hands over.  A part is accepted whole or not at all. */
 #include "synthesis.h"
 
 #include <fre/linalg.h>

@@ -196,7 +196,7 @@ fre_status synthesis_accepted(fre_synthesis *x, fre_bytes in)
     while (fre_id_sets_next(&all, &set))
         accept_set(x, &set);
     x->sets.next++;
-    x->base.counters.taken++;
+    x->base.counters.accepted++;
     return FRE_OK;
 }
 
@@ -305,6 +305,6 @@ fre_status synthesis_sum(fre_synthesis *x, fre_bytes in)
     for (synthesis_plan_cells(&x->open, &x->cells, &i, &end); i < end; i++)
         wipe_shares(x, &x->cells.cell[i]);
     x->open.next++;
-    x->base.counters.taken++;
+    x->base.counters.accepted++;
     return FRE_OK;
 }

@@ -5,7 +5,7 @@ enum { COOKIE_PADDING = 1, COOKIE_CLOSED };
 
 /* ---- time ------------------------------------------------------------------------------------- */
 
-/* What the clock alone decides.  The key goes before anything else that may fail. */
+/* What follows from the time alone.  The key is destroyed before anything else that may fail. */
 static fre_status advance(fre_tagging *x, int64_t now)
 {
     const fre_collection *c = &x->base.w.c;
@@ -141,7 +141,7 @@ static fre_status exchange(fre_tagging *x, fre_buf *reply, fre_rejection *why, f
 
     fre_buf_init(&message, FRE_BHTTP_MESSAGE_MAX);
     fre_buf_init(&back, FRE_BHTTP_MESSAGE_MAX);
-    st = fre_exchange_take(&e, &message, &x->base.w, &x->keys.seal, in, NULL);
+    st = fre_exchange_open(&e, &message, &x->base.w, &x->keys.seal, in, NULL);
     if (st != FRE_OK) {
         st = parties_reject_status(&x->base, reply, why, st);
         goto out;
@@ -161,7 +161,7 @@ static fre_status exchange(fre_tagging *x, fre_buf *reply, fre_rejection *why, f
     } else {
         parties_table_insert(&x->requests, request, 0);
         x->evaluations += x->base.w.c.cells_per_user;
-        x->base.counters.taken++;
+        x->base.counters.accepted++;
     }
     if (why)
         *why = code;

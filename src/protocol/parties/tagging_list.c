@@ -42,7 +42,7 @@ static fre_status keep_list(fre_tagging *x, fre_bytes in)
 }
 
 /* The first list. */
-static fre_status take_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
+static fre_status accept_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
     fre_buf receipt;
     fre_status st = parties_receipt(&x->base, &receipt);
@@ -102,7 +102,7 @@ fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return st;
     if (!tagging_padding_is_settled(&x->padding))
         return parties_reject(&x->base, reply, why, FRE_REJECTED_PHASE);
-    return take_list(x, reply, why, in);
+    return accept_list(x, reply, why, in);
 }
 
 /* ---- the registry ----------------------------------------------------------------------------- */

@@ -45,9 +45,9 @@ static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets al
 }
 
 /* Seed of one member into the next free place, if the relay carried it, it opens, and its id is new.
- * Each digest once: who knows two keys can seal one seed that opens under both. */
-static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
-                              const fre_set_member *m, bool *taken)
+ * Each digest once: whoever knows two keys can seal one seed so that it opens under both. */
+static fre_status accept_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
+                                const fre_set_member *m, bool *accepted)
 {
     tagging_member *place = &x->seeds.member[x->seeds.members + w->accepted];
     uint8_t key[PARTIES_HASH_BYTES];
@@ -55,7 +55,7 @@ static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
     size_t at;
     fre_status st;
 
-    *taken = false;
+    *accepted = false;
     fre_seed_digest_of(&digest, &x->base.w, &m->seed);
     if (!tagging_registry_find(&x->registry, &digest, &at)) {
         w->unregistered++;
@@ -72,13 +72,13 @@ static fre_status take_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
     w->id[w->accepted++] = m->id;
     x->registry.spent[at] = 1;
     parties_table_insert(&w->ids, key, 0);
-    *taken = true;
+    *accepted = true;
     return FRE_OK;
 }
 
 /* One set.  *ordered: false if it does not follow the one before, over all parts. */
-static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_set *set,
-                           bool *ordered)
+static fre_status accept_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_set *set,
+                             bool *ordered)
 {
     uint32_t cell, room = 0, n = 0;
     fre_status st = FRE_OK;
@@ -98,10 +98,10 @@ static fre_status take_set(fre_tagging *x, sets_work *w, uint32_t i, const fre_s
         room = fre_list_at(&x->list, cell).count - x->seeds.cell[cell].n;
     }
     for (uint32_t k = 0; k < set->n && n < room && st == FRE_OK; k++) {
-        bool taken;
+        bool accepted;
 
-        st = take_member(x, w, &set->tag, &set->member[k], &taken);
-        n += taken;
+        st = accept_member(x, w, &set->tag, &set->member[k], &accepted);
+        n += accepted;
     }
     w->set[i].n = n;
     w->refused += set->n - n;
@@ -150,7 +150,7 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
 
     *ordered = true;
     for (uint32_t i = 0; st == FRE_OK && *ordered && fre_sets_next(&all, &set); i++)
-        st = take_set(x, &w, i, &set, ordered);
+        st = accept_set(x, &w, i, &set, ordered);
     if (st == FRE_OK && *ordered)
         st = parties_table_reserve(&x->seeds.ids, w.ids.n);
     if (st == FRE_OK && *ordered)
@@ -271,7 +271,7 @@ static fre_status sum_set(const fre_tagging *x, open_work *w, const fre_id_set *
     return st;
 }
 
-/* More sums than one answer holds: S_syn asks for fewer at a time, if it means well. */
+/* More sums than one answer holds: an honest S_syn asks for fewer at a time. */
 static bool too_many(const fre_tagging *x, const fre_id_sets *all)
 {
     const size_t each = FRE_OPRF_TAG_BYTES + 4 + fre_wire_share_bytes(&x->base.w);
@@ -280,7 +280,7 @@ static bool too_many(const fre_tagging *x, const fre_id_sets *all)
     return all->n > (FRE_WIRE_MESSAGE_MAX - rest) / each;
 }
 
-/* Whatever was asked about these tags is over: seeds go, and no second set can be asked for. */
+/* These tags are finished: their seeds are wiped, and no second set can be asked for. */
 static void open_commit(fre_tagging *x, fre_id_sets all, uint32_t opened)
 {
     fre_id_set set;

@@ -41,7 +41,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
         return fre_fail(err, FRE_E_USAGE, "the norm bound must be a number above 0");
     if (!positive(m->sigma) || !(m->lattice_step >= 0) || !(m->lattice_step <= DBL_MAX))
         return fre_fail(err, FRE_E_USAGE,
-                        "sigma must be a number above 0, the lattice step one from 0");
+                        "sigma must be a number above 0, and the lattice step 0 or more");
     if (!positive(split) || !(m->norm_bound / split <= NORM_TO_SPLIT_MAX))
         return fre_fail(err, FRE_E_USAGE,
                         "the plan's split distance must be above 0, and above the norm bound / "
@@ -54,8 +54,8 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
                         (unsigned long long)m->tau);
     if (fre_sigma_local(m, m->tau) <= 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "of %llu answers to the smallest released cell none is left to carry "
-                        "noise: lower {curious_users} or {dropout}",
+                        "of the %llu answers in the smallest released cell, none would be left to "
+                        "carry noise: lower {curious_users} or {dropout}",
                         (unsigned long long)fre_answers_needed(m, m->tau));
     return FRE_OK;
 }

@@ -169,7 +169,7 @@ fre_status fre_collection_identify(fre_collection_id *out, const fre_collection 
 
 /* ---- decode ------------------------------------------------------------------------------------ */
 
-static void take_field(wire_in *in, fre_collection *c, const wire_field *f)
+static void read_field(wire_in *in, fre_collection *c, const wire_field *f)
 {
     uint8_t *to = (uint8_t *)c + f->offset;
     uint64_t v;
@@ -231,12 +231,12 @@ fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err
         return st;
     if (st != FRE_OK || type != FRE_WIRE_COLLECTION)
         return fre_fail(err, FRE_E_DATA,
-                        "collection: the bytes are none, or one of another version "
-                        "of this program");
+                        "collection: this is not a collection, or one that another version of this "
+                        "program made");
     memset(&c, 0, sizeof c);
     body = (wire_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
     for (size_t i = 0; i < wire_collection_field_count; i++)
-        take_field(&body, &c, &wire_collection_fields[i]);
+        read_field(&body, &c, &wire_collection_fields[i]);
     if (!body.bad && body.left.n == 0)
         check_urls(&body, &c, in);
     st = wire_end(&body, wire_name(FRE_WIRE_COLLECTION), err);

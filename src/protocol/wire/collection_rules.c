@@ -152,7 +152,7 @@ static bool is_alnum(char c)
 }
 
 /* :port, or nothing; leaves *s behind it. */
-static bool take_port(const char **s)
+static bool read_port(const char **s)
 {
     unsigned port = 0;
     const char *p = *s;
@@ -168,7 +168,7 @@ static bool take_port(const char **s)
 }
 
 /* A name or IPv4 address, or an IPv6 address in brackets. */
-static bool take_host(const char **s)
+static bool read_host(const char **s)
 {
     const char *p = *s;
 
@@ -197,7 +197,7 @@ static bool is_url(const char *s)
         s += 7;
     else
         return false;
-    if (!take_host(&s) || !take_port(&s))
+    if (!read_host(&s) || !read_port(&s))
         return false;
     if (*s == '\0')
         return true;
@@ -337,7 +337,7 @@ static bool copy_url(char to[FRE_COLLECTION_URL_MAX + 1], const char *from)
     return true;
 }
 
-static void take_plan(fre_collection *c, const fre_plan *p)
+static void copy_plan(fre_collection *c, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
 
@@ -380,7 +380,7 @@ fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
                         "a collection needs a plan with {distributed}, discrete noise and a finite "
                         "{epsilon}");
     memset(&c, 0, sizeof c);
-    take_plan(&c, p);
+    copy_plan(&c, p);
     memcpy(c.embedder, parts->embedder, sizeof c.embedder);
     memcpy(c.grid_seed, parts->grid_seed, sizeof c.grid_seed);
     memcpy(c.sign_seed, parts->sign_seed, sizeof c.sign_seed);

@@ -1,7 +1,7 @@
 /* cursor.c - the bounded reader and the writer. */
 #include "wire_private.h"
 
-const uint8_t *wire_take(wire_in *in, size_t n, const char *field)
+const uint8_t *wire_bytes(wire_in *in, size_t n, const char *field)
 {
     const uint8_t *p = in->left.p;
 
@@ -14,7 +14,7 @@ const uint8_t *wire_take(wire_in *in, size_t n, const char *field)
 
 void wire_copy(wire_in *in, void *out, size_t n, const char *field)
 {
-    const uint8_t *p = wire_take(in, n, field);
+    const uint8_t *p = wire_bytes(in, n, field);
 
     if (p)
         memcpy(out, p, n);
@@ -24,7 +24,7 @@ void wire_copy(wire_in *in, void *out, size_t n, const char *field)
 
 uint64_t wire_uint(wire_in *in, unsigned bytes, const char *field)
 {
-    const uint8_t *p = wire_take(in, bytes, field);
+    const uint8_t *p = wire_bytes(in, bytes, field);
     uint64_t v = 0;
 
     for (unsigned i = 0; p && i < bytes; i++)
@@ -40,7 +40,7 @@ fre_bytes wire_items(wire_in *in, uint32_t n, size_t each, const char *field)
     wire_require(in, each == 0 || n <= in->left.n / each, field);
     if (in->bad)
         return wire_view(NULL, 0);
-    p = wire_take(in, n * each, field);
+    p = wire_bytes(in, n * each, field);
     return wire_view(p, p ? n * each : 0);
 }
 

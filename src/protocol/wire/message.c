@@ -85,7 +85,7 @@ fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type, fre_by
                         FRE_WIRE_MESSAGE_MAX);
     if (st != FRE_OK || found != type)
         return fre_fail(err, st == FRE_OK ? FRE_E_DATA : st,
-                        "%s: the message is none of that kind and version", wire_name(type));
+                        "%s: this is another kind of message, or another version", wire_name(type));
     if (memcmp(id.b, w->id.b, sizeof id.b) != 0)
         return fre_fail(err, FRE_E_KEY, "%s: it belongs to another collection", wire_name(type));
     *in = (wire_in){.left =
@@ -167,7 +167,7 @@ static bool time_is_fine(int64_t t)
     return t >= 1 && t <= FRE_COLLECTION_TIME_MAX;
 }
 
-static int64_t take_time(wire_in *in)
+static int64_t read_time(wire_in *in)
 {
     uint64_t t = wire_uint(in, 8, "time");
 
@@ -199,7 +199,7 @@ fre_status fre_closed_decode(fre_closed *out, const fre_wire *w, fre_bytes in, f
     st = wire_begin_signed(&body, w, FRE_WIRE_CLOSED, &w->c.tag_sign, in, err);
     if (st != FRE_OK)
         return st;
-    m.time = take_time(&body);
+    m.time = read_time(&body);
     m.evaluations = wire_uint(&body, 8, "evaluations");
     wire_require(&body, m.evaluations <= w->c.users * w->c.cells_per_user, "evaluations");
     st = wire_end(&body, wire_name(FRE_WIRE_CLOSED), err);
@@ -269,7 +269,7 @@ fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w, fre_bytes in, f
     by = (unsigned)wire_uint(&body, 1, "by");
     reason = (unsigned)wire_uint(&body, 1, "reason");
     wire_require(&body, reason_is_fine(reason), "reason");
-    t = take_time(&body);
+    t = read_time(&body);
     st = wire_end(&body, name, err);
     if (st == FRE_OK)
         *out = (fre_cancel){.by = (fre_role)by, .reason = (fre_cancel_reason)reason, .time = t};
@@ -322,7 +322,7 @@ static fre_status begin_short(wire_in *in, fre_wire_type type, fre_bytes message
 
     if (st != FRE_OK || found != type)
         return fre_fail(err, st == FRE_OK ? FRE_E_DATA : st,
-                        "%s: the message is none of that kind and version", wire_name(type));
+                        "%s: this is another kind of message, or another version", wire_name(type));
     *in = (wire_in){.left = wire_view(message.p + 2, message.n - 2), .bad = NULL};
     return FRE_OK;
 }

@@ -230,7 +230,7 @@ fre_status fre_contribution_split(fre_bytes *sealed, fre_seed_digest *digest, co
         return st;
     if (wire_has_share(w, type))
         wire_copy(&body, m.b, sizeof m.b, "digest");
-    p = wire_take(&body, n, "sealed");
+    p = wire_bytes(&body, n, "sealed");
     st = wire_end(&body, wire_name(type), err);
     if (st != FRE_OK)
         return st;
@@ -256,13 +256,13 @@ fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w, fre_wire_
     }
     if (m.null) {
         /* Random bytes in place of the rest: their number is all that is checked. */
-        (void)wire_take(&in, sizeof m.id.b + sizeof m.tag.b + sizeof m.seed.b + share, "padding");
+        (void)wire_bytes(&in, sizeof m.id.b + sizeof m.tag.b + sizeof m.seed.b + share, "padding");
     } else {
         wire_copy(&in, m.id.b, sizeof m.id.b, "id");
         wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
         if (wire_has_share(w, type)) {
             wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
-            m.packed = wire_view(wire_take(&in, share, "packed share"), share);
+            m.packed = wire_view(wire_bytes(&in, share, "packed share"), share);
         }
     }
     st = wire_end(&in, wire_name(type), err);

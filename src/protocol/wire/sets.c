@@ -43,9 +43,9 @@ static void put_set(wire_out *o, const set_view *before, const set_view *s, size
     wire_put(o, s->member, (size_t)s->n * each);
 }
 
-static bool take_set(wire_in *in, set_view *out, size_t each)
+static bool read_set(wire_in *in, set_view *out, size_t each)
 {
-    out->tag = wire_take(in, TAG_BYTES, "tag");
+    out->tag = wire_bytes(in, TAG_BYTES, "tag");
     out->n = (uint32_t)wire_uint(in, 4, "members");
     out->member = wire_items(in, out->n, each, "members").p;
     return !in->bad;
@@ -62,7 +62,7 @@ static fre_status decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw, wire_
     set_view s;
     fre_status st;
 
-    for (uint32_t i = 0; i < sets && take_set(body, &s, each); i++) {
+    for (uint32_t i = 0; i < sets && read_set(body, &s, each); i++) {
         wire_require(body, !before || memcmp(before, s.tag, TAG_BYTES) < 0, "tag");
         wire_require(body, s.n >= least && ids_ascend(s.member, s.n, each), "members");
         before = s.tag;
@@ -80,7 +80,7 @@ static bool next_set(uint32_t *n, fre_bytes *raw, set_view *out, size_t each)
 {
     wire_in in = {.left = *raw, .bad = NULL};
 
-    if (*n == 0 || !take_set(&in, out, each))
+    if (*n == 0 || !read_set(&in, out, each))
         return false;
     *n -= 1;
     *raw = in.left;

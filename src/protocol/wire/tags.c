@@ -12,7 +12,7 @@ static void put_elements(wire_out *o, const fre_wire *w, const fre_oprf_element 
 }
 
 /* The caller copies them out only when the whole message was right. */
-static fre_bytes take_elements(wire_in *in, const fre_wire *w)
+static fre_bytes read_elements(wire_in *in, const fre_wire *w)
 {
     uint32_t n = (uint32_t)wire_uint(in, 2, "elements");
     fre_bytes raw;
@@ -58,7 +58,7 @@ fre_status fre_tag_request_decode(fre_oprf_element *blinded, const fre_wire *w, 
         return FRE_E_ARG;
     if ((st = wire_begin(&body, w, FRE_WIRE_TAG_REQUEST, in, err)) != FRE_OK)
         return st;
-    raw = take_elements(&body, w);
+    raw = read_elements(&body, w);
     st = wire_end(&body, wire_name(FRE_WIRE_TAG_REQUEST), err);
     if (st == FRE_OK)
         copy_elements(blinded, w, raw);
@@ -91,8 +91,8 @@ fre_status fre_tag_response_decode(fre_oprf_element *evaluated, fre_oprf_proof *
         return FRE_E_ARG;
     if ((st = wire_begin(&body, w, FRE_WIRE_TAG_RESPONSE, in, err)) != FRE_OK)
         return st;
-    raw = take_elements(&body, w);
-    p = wire_take(&body, FRE_OPRF_PROOF_BYTES, "proof");
+    raw = read_elements(&body, w);
+    p = wire_bytes(&body, FRE_OPRF_PROOF_BYTES, "proof");
     wire_require(&body,
                  p && fre_oprf_proof_decode(&found, wire_view(p, FRE_OPRF_PROOF_BYTES)) == FRE_OK,
                  "proof");
@@ -191,7 +191,7 @@ static bool request_is_ours(const fre_bhttp *m)
            m->trailer.n == 0;
 }
 
-fre_status fre_exchange_take(fre_ohttp_exchange *x, fre_buf *out, const fre_wire *w,
+fre_status fre_exchange_open(fre_ohttp_exchange *x, fre_buf *out, const fre_wire *w,
                              const fre_hpke_keypair *key, fre_bytes in, fre_err *err)
 {
     fre_ohttp_exchange opened;

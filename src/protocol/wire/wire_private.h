@@ -20,7 +20,7 @@ typedef struct wire_in {
 } wire_in;
 
 /* n bytes; NULL when they are not there. */
-const uint8_t *wire_take(wire_in *in, size_t n, const char *field);
+const uint8_t *wire_bytes(wire_in *in, size_t n, const char *field);
 void wire_copy(wire_in *in, void *out, size_t n, const char *field);
 uint64_t wire_uint(wire_in *in, unsigned bytes, const char *field);
 /* n items of `each` bytes, without overflow. */

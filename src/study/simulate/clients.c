@@ -1,4 +1,4 @@
-/* simulate/clients.c - the clients, each from birth to its next silence, on all threads. */
+/* simulate/clients.c - each client until it has nothing more to send, on all threads. */
 #include "simulate_private.h"
 
 #define CHUNK 16u       /* clients of one job */
@@ -45,14 +45,14 @@ static fre_status serve(contact *c, fre_buf *reply, bool *fresh, fre_simulate_le
     for (size_t i = 0; i < sizeof name; i++)
         name[i] = (uint8_t)(c->index >> (8 * i));
     (void)pthread_mutex_lock(&s->lock);
-    before = counters->taken;
+    before = counters->accepted;
     if (leg == FRE_SIMULATE_TAGS) {
         st = fre_relay_exchange(s->relay, reply, &why, who, message, c->now);
         if (st == FRE_OK && why == FRE_NOT_REJECTED)
             st = fre_tagging_exchange(s->tagging, reply, &why, message, c->now);
     } else {
         st = fre_relay_submit(s->relay, reply, &why, who, message, c->now);
-        *fresh |= st == FRE_OK && counters->taken > before;
+        *fresh |= st == FRE_OK && counters->accepted > before;
     }
     (void)pthread_mutex_unlock(&s->lock);
     return st;
@@ -95,7 +95,7 @@ static fre_status send_one(contact *c, const fre_outbox_item *item, fre_status *
     return st;
 }
 
-/* Until the client has nothing to say. */
+/* Until the client has nothing more to send. */
 static fre_status talk(contact *c)
 {
     fre_status st = FRE_OK, verdict = FRE_OK;
@@ -112,7 +112,7 @@ static fre_status talk(contact *c)
             st = send_one(c, &box.item[i], &verdict);
         fre_outbox_wipe(&box);
     }
-    /* Memory apart, a server that does not keep to the protocol: here a fault of ours. */
+    /* Memory apart, a server that breaks the protocol, which is our own fault here. */
     return st == FRE_OK ? verdict : st;
 }
 
@@ -164,7 +164,7 @@ static fre_status begin_second(contact *c, const float *x, uint32_t n, fre_err *
     fre_status st;
 
     fre_buf_init(&state, 1u << 20);
-    st = simulate_states_take(&c->s->states, &state, c->index);
+    st = simulate_states_move(&c->s->states, &state, c->index);
     if (st == FRE_OK)
         st = fre_client_load(&c->client, c->s->terms, x, n, &c->s->host,
                              (fre_bytes){state.p, state.n}, err);
@@ -175,7 +175,7 @@ static fre_status begin_second(contact *c, const float *x, uint32_t n, fre_err *
 }
 
 /* Under the lock: the numbers, and the state of a client that will come again. */
-static fre_status book(contact *c)
+static fre_status add_numbers(contact *c)
 {
     simulate_run *s = c->s;
     fre_simulation *out = s->out;
@@ -215,7 +215,7 @@ static fre_status run_client(contact *c, bool second, fre_err *err)
         st = talk(c);
     if (st == FRE_OK) {
         (void)pthread_mutex_lock(&s->lock);
-        st = book(c);
+        st = add_numbers(c);
         (void)pthread_mutex_unlock(&s->lock);
     }
     fre_client_free(c->client);
@@ -227,13 +227,13 @@ static fre_status run_client(contact *c, bool second, fre_err *err)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-typedef struct crowd {
+typedef struct contacts {
     simulate_run *s;
     bool second;
-    int64_t from, to; /* the window in which they come, evenly */
-} crowd;
+    int64_t from, to; /* their times are spread evenly over this */
+} contacts;
 
-/* Stays silent, or had no second contact anyway. */
+/* Drops out, or had no second contact to make. */
 static bool skips(contact *c, bool second)
 {
     simulate_run *s = c->s;
@@ -248,7 +248,7 @@ static bool skips(contact *c, bool second)
     if (!silent)
         return false;
     fre_buf_init(&unused, 1u << 20);
-    if (simulate_states_take(&s->states, &unused, c->index) == FRE_OK) {
+    if (simulate_states_move(&s->states, &unused, c->index) == FRE_OK) {
         (void)pthread_mutex_lock(&s->lock);
         s->out->silent++;
         (void)pthread_mutex_unlock(&s->lock);
@@ -257,7 +257,7 @@ static bool skips(contact *c, bool second)
     return true;
 }
 
-static fre_status one(const crowd *w, uint64_t i, fre_err *err)
+static fre_status one(const contacts *w, uint64_t i, fre_err *err)
 {
     simulate_run *s = w->s;
     contact c = {.s = s, .index = i};
@@ -274,7 +274,7 @@ static fre_status one(const crowd *w, uint64_t i, fre_err *err)
 
 static fre_status job(void *ctx, uint64_t chunk)
 {
-    const crowd *w = ctx;
+    const contacts *w = ctx;
     simulate_run *s = w->s;
     const uint64_t first = chunk * CHUNK;
     fre_err err = {.text = ""};
@@ -293,10 +293,10 @@ static fre_status job(void *ctx, uint64_t chunk)
     return st;
 }
 
-static fre_status run_all(simulate_run *s, const crowd *w, fre_err *err)
+static fre_status run_all(simulate_run *s, const contacts *w, fre_err *err)
 {
     const uint64_t n = (s->population.clients + CHUNK - 1) / CHUNK;
-    crowd mine = *w;
+    contacts mine = *w;
     fre_status st;
 
     s->done = 0;
@@ -307,7 +307,7 @@ static fre_status run_all(simulate_run *s, const crowd *w, fre_err *err)
 
 fre_status simulate_first_contact(simulate_run *s, fre_err *err)
 {
-    const crowd w = {.s = s, .from = s->collection.open, .to = s->collection.tags_close};
+    const contacts w = {.s = s, .from = s->collection.open, .to = s->collection.tags_close};
     fre_status st = simulate_states_init(&s->states, s->population.clients);
 
     return st == FRE_OK ? run_all(s, &w, err)
@@ -316,7 +316,7 @@ fre_status simulate_first_contact(simulate_run *s, fre_err *err)
 
 fre_status simulate_second_contact(simulate_run *s, fre_err *err)
 {
-    const crowd w = {
+    const contacts w = {
         .s = s, .second = true, .from = s->collection.tags_close, .to = s->collection.shares_close};
 
     return run_all(s, &w, err);

@@ -1,7 +1,7 @@
 /* simulate/links.c - messages between relay and servers, over links that lose and repeat. */
 #include "simulate_private.h"
 
-#define ROUNDS_MAX 1000000u /* of carrying: at most a message a round is certain to get through */
+#define ROUNDS_MAX 1000000u /* of carrying messages; in each, at least one gets through */
 
 typedef struct party {
     fre_role role;
@@ -120,7 +120,8 @@ fre_status simulate_carry(simulate_run *s, fre_err *err)
         if (fre_interrupted())
             return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
         if (round == ROUNDS_MAX)
-            return fre_fail(err, FRE_E_INTERNAL, "the servers do not come to an end");
+            return fre_fail(err, FRE_E_INTERNAL,
+                            "the servers never stopped sending messages to each other");
         for (size_t i = 0; i < PARTIES && st == FRE_OK; i++) {
             fre_outbox box;
 

@@ -276,7 +276,7 @@ fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
 }
 
 /* The first `most` different rows of one user, of m records in the order of the input. */
-static uint32_t take_rows(uint32_t *out, const record *of, size_t m, uint32_t most)
+static uint32_t pick_rows(uint32_t *out, const record *of, size_t m, uint32_t most)
 {
     const uint32_t room = m < most ? (uint32_t)m : most;
     uint32_t n = 0;
@@ -310,7 +310,7 @@ static fre_status group_users(simulate_population *p, reading *r, uint32_t most,
         for (end = i + 1; end < r->n && memcmp(r->record[end].user, r->record[i].user, 16) == 0;)
             end++;
         p->user_first[p->users++] = used;
-        used += take_rows(p->user_row + used, r->record + i, end - i, most);
+        used += pick_rows(p->user_row + used, r->record + i, end - i, most);
     }
     p->user_first[p->users] = used;
     return FRE_OK;

@@ -168,7 +168,7 @@ void simulate_states_wipe(simulate_states *x, uint64_t n);
 /* Under the lock. */
 FRE_MUST_CHECK fre_status simulate_states_put(simulate_states *x, uint64_t i, fre_bytes state);
 /* Appends the state and forgets it.  Different i: from any thread. */
-FRE_MUST_CHECK fre_status simulate_states_take(simulate_states *x, fre_buf *out, uint64_t i);
+FRE_MUST_CHECK fre_status simulate_states_move(simulate_states *x, fre_buf *out, uint64_t i);
 
 /* compare.c */
 FRE_MUST_CHECK fre_status simulate_compare(simulate_run *s, fre_err *err);

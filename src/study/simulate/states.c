@@ -66,7 +66,7 @@ fre_status simulate_states_put(simulate_states *x, uint64_t i, fre_bytes state)
     return st;
 }
 
-fre_status simulate_states_take(simulate_states *x, fre_buf *out, uint64_t i)
+fre_status simulate_states_move(simulate_states *x, fre_buf *out, uint64_t i)
 {
     uint8_t *p = x->state[i], *at = p;
     fre_status st = fre_buf_append(out, x->model, x->model_bytes);

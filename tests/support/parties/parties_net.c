@@ -32,12 +32,12 @@ void net_join(net *n, uint32_t i, const float *x, uint32_t texts)
         memcpy(u->x, x, texts * SMALL_DIM * sizeof *x);
     u->host = (fre_client_host){.ctx = u, .keep = net_keep, .spend = net_spend, .noise = &n->noise};
     fre_buf_init(&u->disk, SAMPLE_MAX);
-    for (unsigned k = 0; k < 3 * NET_PLACES; k++)
-        fre_buf_init(&u->first[k / NET_PLACES][k % NET_PLACES], SAMPLE_MAX);
+    for (unsigned k = 0; k < 3 * NET_SLOTS; k++)
+        fre_buf_init(&u->first[k / NET_SLOTS][k % NET_SLOTS], SAMPLE_MAX);
     must(fre_client_new(&u->client, n->terms, u->x, texts, &u->host, &n->rng, NULL) == FRE_OK);
     must(fre_client_save(u->client, &u->disk) == FRE_OK);
     for (uint32_t p = 0; p < n->s.w.c.cells_per_user; p++) {
-        u->real[p] = u->client->place[p].real;
+        u->real[p] = u->client->slot[p].real;
         if (p < texts)
             u->tag[p] = small_tag(&n->s, u->x + p * SMALL_DIM);
     }
@@ -73,8 +73,8 @@ void net_close(net *n)
     for (uint32_t i = 0; i < n->users; i++) {
         fre_client_free(n->user[i].client);
         fre_buf_wipe(&n->user[i].disk);
-        for (unsigned k = 0; k < 3 * NET_PLACES; k++)
-            fre_buf_wipe(&n->user[i].first[k / NET_PLACES][k % NET_PLACES]);
+        for (unsigned k = 0; k < 3 * NET_SLOTS; k++)
+            fre_buf_wipe(&n->user[i].first[k / NET_SLOTS][k % NET_SLOTS]);
     }
     free(n->user);
     fre_tagging_free(n->tag);
@@ -241,7 +241,7 @@ static bool net_says(const net *n, const net_user *u, uint32_t place)
     fre_bytes raw = fre_relay_list_view(n->relay);
     fre_list list;
 
-    return u->real[place] && u->client->place[place].counted &&
+    return u->real[place] && u->client->slot[place].counted &&
            fre_list_decode(&list, &n->s.w, raw, NULL) == FRE_OK &&
            fre_list_scan(&list, &u->tag[place]) > 0;
 }

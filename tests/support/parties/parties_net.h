@@ -8,7 +8,7 @@
 
 #include "parties_small.h"
 
-#define NET_PLACES 2u
+#define NET_SLOTS 2u
 
 typedef struct net net;
 
@@ -18,16 +18,16 @@ typedef struct net_user {
     fre_client *client;
     fre_client_host host;
     fre_buf disk; /* what survives a crash */
-    float x[NET_PLACES * SMALL_DIM];
+    float x[NET_SLOTS * SMALL_DIM];
     uint32_t texts;
     bool gone; /* dropped out: sends nothing more */
-    bool real[NET_PLACES];
-    fre_tag tag[NET_PLACES];   /* of the text */
-    bool reported[NET_PLACES]; /* the relay took its report */
-    bool answered[NET_PLACES]; /* the relay took a share that says something */
-    bool shared[NET_PLACES];   /* the relay took any share */
+    bool real[NET_SLOTS];
+    fre_tag tag[NET_SLOTS];   /* of the text */
+    bool reported[NET_SLOTS]; /* the relay took its report */
+    bool answered[NET_SLOTS]; /* the relay took a share that says something */
+    bool shared[NET_SLOTS];   /* the relay took any share */
     unsigned spends;
-    fre_buf first[3][NET_PLACES];            /* what it sent first, of each kind */
+    fre_buf first[3][NET_SLOTS];             /* what it sent first, of each kind */
     size_t asked, report_bytes, share_bytes; /* what the relay saw of it */
 } net_user;
 

@@ -144,7 +144,7 @@ static void begin(run *r, const history *h)
     r->n.now = c.open;
     /* Three in one cell, one alone, one without a text; second texts two and two. */
     for (uint32_t i = 0; i < USERS; i++) {
-        float x[NET_PLACES * SMALL_DIM];
+        float x[NET_SLOTS * SMALL_DIM];
 
         net_text(&r->n, x, i / 3, 0);
         net_text(&r->n, x + SMALL_DIM, 4 + i / 2, 0);

@@ -326,7 +326,7 @@ static void test_parts_in_any_order_and_twice(void **state)
     assert_int_equal(to_syn(w, parties_buf_view(&m[0]), 2001), FRE_NOT_REJECTED);
     assert_int_equal(to_syn(w, parties_buf_view(&m[2]), 2001), FRE_NOT_REJECTED);
     assert_int_equal(to_syn(w, parties_buf_view(&m[1]), 2001), FRE_NOT_REJECTED);
-    assert_int_equal(fre_synthesis_counters(w->syn)->taken, 3);
+    assert_int_equal(fre_synthesis_counters(w->syn)->accepted, 3);
     assert_int_equal(fre_synthesis_counters(w->syn)->repeated, 1);
     pump_syn(w, 2001, false);
     expect_tag(w, 0, 1, 7);

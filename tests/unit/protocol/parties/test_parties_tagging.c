@@ -21,7 +21,7 @@ static void state_of(const world *w, fre_buf *out)
     const fre_counters kept = w->tag->base.counters;
 
     fre_buf_init(out, SAMPLE_MAX);
-    w->tag->base.counters = (fre_counters){.taken = 0};
+    w->tag->base.counters = (fre_counters){.accepted = 0};
     assert_int_equal(fre_tagging_save(w->tag, out), FRE_OK);
     w->tag->base.counters = kept;
 }
@@ -172,7 +172,7 @@ static void test_a_retry_gets_the_same_bytes(void **state)
     assert_memory_equal(one.p, two.p, one.n);
     fre_tagging_count(&n, w->tag);
     assert_int_equal(n.evaluations, 1);
-    assert_int_equal(fre_tagging_counters(w->tag)->taken, 1);
+    assert_int_equal(fre_tagging_counters(w->tag)->accepted, 1);
     assert_int_equal(fre_tagging_counters(w->tag)->repeated, 1);
     fre_buf_wipe(&two);
     assert_int_equal(exchange(w, &two, parties_buf_view(&b.request), 1501), FRE_NOT_REJECTED);

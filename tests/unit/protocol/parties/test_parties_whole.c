@@ -17,7 +17,7 @@
 static void populate(net *n)
 {
     for (uint32_t i = 0; i < n->users; i++) {
-        float x[NET_PLACES * SMALL_DIM];
+        float x[NET_SLOTS * SMALL_DIM];
         const uint32_t cluster = (i * i / 7) % 13 < 8 ? i % 5 : 5 + i % 8;
 
         for (uint32_t p = 0; p < n->s.w.c.cells_per_user; p++)
@@ -520,7 +520,7 @@ static void test_key_is_gone_before_tags_are_seen(void **state)
 
         net_text(&n, text, 0, 0);
         net_join(&n, i, text, 1);
-        seen[elements++] = n.user[i].client->place[0].blinded;
+        seen[elements++] = n.user[i].client->slot[0].blinded;
         for (uint32_t j = 0; j + 1 < elements; j++)
             assert_memory_not_equal(seen[j].b, seen[i].b, sizeof seen[i].b);
     }

@@ -351,7 +351,7 @@ static void tags_through_oblivious_http(void **state)
                          FRE_OK);
         /* S_tag */
         assert_int_equal(
-            fre_exchange_take(&server, &inside, &s.w, &s.tag, sample_view(&request), NULL), FRE_OK);
+            fre_exchange_open(&server, &inside, &s.w, &s.tag, sample_view(&request), NULL), FRE_OK);
         assert_int_equal(fre_tag_request_decode(got, &s.w, sample_view(&inside), NULL), FRE_OK);
         assert_int_equal(fre_oprf_blind_evaluate(evaluated, &proof, &s.oprf, got, n, &r), FRE_OK);
         message.n = 0;
@@ -417,19 +417,19 @@ static void exchanges_refuse(void **state)
     assert_int_equal(fre_exchange_ask(&client, &request, &s.w, (fre_bytes){junk, 66}, &r), FRE_OK);
     for (size_t n = 0; n < request.n; n++)
         assert_int_equal(
-            fre_exchange_take(&server, &out, &s.w, &s.tag, (fre_bytes){request.p, n}, NULL),
+            fre_exchange_open(&server, &out, &s.w, &s.tag, (fre_bytes){request.p, n}, NULL),
             FRE_E_DATA);
     for (size_t i = 0; i < request.n; i++) {
         request.p[i] ^= 0x10;
         assert_int_equal(
-            fre_exchange_take(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
+            fre_exchange_open(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
             FRE_E_REFUSED);
         request.p[i] ^= 0x10;
     }
-    assert_int_equal(fre_exchange_take(&server, &out, &s.w, &s.syn, sample_view(&request), NULL),
+    assert_int_equal(fre_exchange_open(&server, &out, &s.w, &s.syn, sample_view(&request), NULL),
                      FRE_E_REFUSED);
     assert_int_equal(out.n, 0);
-    assert_int_equal(fre_exchange_take(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
+    assert_int_equal(fre_exchange_open(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
                      FRE_OK);
     assert_int_equal(out.n, 66);
     assert_int_equal(
@@ -489,7 +489,7 @@ static void pitfall_18_a_request_carries_no_field(void **state)
         assert_int_equal(
             fre_ohttp_request_seal(&x, &request, &config, s.w.c.aead, sample_view(&plain), &r),
             FRE_OK);
-        assert_int_equal(fre_exchange_take(&x, &out, &s.w, &s.tag, sample_view(&request), NULL),
+        assert_int_equal(fre_exchange_open(&x, &out, &s.w, &s.tag, sample_view(&request), NULL),
                          fine ? FRE_OK : FRE_E_DATA);
         assert_int_equal(out.n, fine ? sizeof content : 0);
         fre_buf_wipe(&plain);

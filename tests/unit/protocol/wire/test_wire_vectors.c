@@ -101,7 +101,7 @@ static fre_tag make_tag(const sample *s, fre_buf *b)
                          FRE_OK);
         note_buf("tag_request", b);
         assert_int_equal(
-            fre_exchange_take(&server, &inside, &s->w, &s->tag, sample_view(&sealed), NULL),
+            fre_exchange_open(&server, &inside, &s->w, &s->tag, sample_view(&sealed), NULL),
             FRE_OK);
         note_buf("tag_request_sealed", &sealed);
         assert_int_equal(fre_oprf_evaluate_elements(&evaluated, &s->oprf, &blinded, 1), FRE_OK);
