@@ -107,6 +107,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ..
 
 /** Zero n bytes in a way the compiler keeps. */
 FRE_API void fre_wipe(void *p, size_t n);
+/** Wipe n bytes at p and free them.  p NULL is allowed. */
+FRE_API void fre_wipe_free(void *p, size_t n);
+/** Make *array (NULL: none yet) hold at least n elements of `size` bytes: doubles, new ones are zero,
+ * the old copy is wiped; *cap in elements.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size);
 /** Constant-time equality. */
 FRE_API bool fre_secret_eq(const void *a, const void *b, size_t n);
 

@@ -26,9 +26,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_keymap_put(fre_keymap *t, uint32_t *index,
 /** Whether value is new among the first `most` distinct ones of somebody: held is theirs so far,
  * FRE_KEYMAP_NONE in free places; it is entered if so. */
 FRE_API bool fre_first_distinct(uint32_t *held, uint32_t most, uint32_t value);
-/** Make *array hold at least n elements of `size` bytes (doubling, new ones zero, the old copy
- * wiped); *cap in elements.  FRE_E_NOMEM. */
-FRE_API FRE_MUST_CHECK fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size);
 
 #ifdef __cplusplus
 }

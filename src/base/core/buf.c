@@ -112,3 +112,33 @@ fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...)
     release(old, old_cap);
     return FRE_OK;
 }
+
+void fre_wipe_free(void *p, size_t n)
+{
+    if (p)
+        fre_wipe(p, n);
+    free(p);
+}
+
+fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size)
+{
+    size_t want = *cap ? *cap : 16;
+    void *p;
+
+    if (n <= *cap)
+        return FRE_OK;
+    while (want < n) {
+        if (want > SIZE_MAX / 2 / size)
+            return FRE_E_NOMEM;
+        want *= 2;
+    }
+    p = calloc(want, size); /* not realloc, which would leave private bytes behind */
+    if (!p)
+        return FRE_E_NOMEM;
+    if (*array)
+        memcpy(p, *array, *cap * size);
+    fre_wipe_free(*array, *cap * size);
+    *array = p;
+    *cap = want;
+    return FRE_OK;
+}

@@ -436,13 +436,6 @@ fre_status fre_spool_next(fre_spool *s, void *out, fre_err *err)
     return FRE_OK;
 }
 
-static void wipe_free(uint8_t *p, size_t n)
-{
-    if (p)
-        fre_wipe(p, n);
-    free(p);
-}
-
 void fre_spool_free(fre_spool *s, bool remove)
 {
     if (!s)
@@ -455,8 +448,8 @@ void fre_spool_free(fre_spool *s, bool remove)
     if (s->fd >= 0)
         (void)close(s->fd);
     sodium_free(s->key); /* wipes; NULL is allowed */
-    wipe_free(s->tail, s->plain_bytes);
-    wipe_free(s->page, s->plain_bytes);
+    fre_wipe_free(s->tail, s->plain_bytes);
+    fre_wipe_free(s->page, s->plain_bytes);
     free(s->sealed);
     free(s->folder);
     free(s->data_path);

@@ -14,17 +14,11 @@ static fre_status keep(fre_names *x, const fre_record *rec, fre_fold fold)
 {
     char *folded = NULL;
     const char *name = rec->text;
-    fre_status st = FRE_OK;
+    fre_status st;
 
-    if (x->n == x->cap) {
-        const size_t cap = x->cap ? 2 * x->cap : 1024;
-        size_t *at = realloc(x->at, cap * sizeof *at);
-
-        if (!at)
-            return FRE_E_NOMEM;
-        x->at = at;
-        x->cap = cap;
-    }
+    st = fre_grow((void **)&x->at, &x->cap, x->n + 1, sizeof *x->at);
+    if (st != FRE_OK)
+        return st;
     x->at[x->n++] = name ? x->store.n : SIZE_MAX;
     if (!name)
         return FRE_OK;

@@ -31,31 +31,6 @@ bool fre_first_distinct(uint32_t *held, uint32_t most, uint32_t value)
     return true;
 }
 
-fre_status fre_grow(void **array, size_t *cap, size_t n, size_t size)
-{
-    size_t want = *cap ? *cap : 1024;
-    void *p;
-
-    if (n <= *cap)
-        return FRE_OK;
-    while (want < n) {
-        if (want > SIZE_MAX / 2 / size)
-            return FRE_E_NOMEM;
-        want *= 2;
-    }
-    p = calloc(want, size); /* not realloc, which would leave private bytes behind */
-    if (!p)
-        return FRE_E_NOMEM;
-    if (*array) {
-        memcpy(p, *array, *cap * size);
-        fre_wipe(*array, *cap * size);
-        free(*array);
-    }
-    *array = p;
-    *cap = want;
-    return FRE_OK;
-}
-
 static size_t map_home(const fre_keymap *m, const uint8_t *key)
 {
     uint64_t h;

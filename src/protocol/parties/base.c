@@ -52,15 +52,16 @@ fre_status parties_base_init(parties_base *x, const fre_collection *c, fre_role 
 {
     fre_status st = parties_base_blank(x, c, role, err);
 
-    if (st == FRE_OK)
-        st = fre_parties_check(c, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_parties_check(c, err);
     if (st == FRE_OK && c->one_shot)
         st = fre_wire_derive_share_bits(&x->w, NULL, err);
-    if (st == FRE_OK)
-        fre_rng_bytes(rng, x->secret, sizeof x->secret);
-    if (st == FRE_OK)
-        fre_rng_bytes(rng, x->streams, sizeof x->streams);
-    return st;
+    if (st != FRE_OK)
+        return st;
+    fre_rng_bytes(rng, x->secret, sizeof x->secret);
+    fre_rng_bytes(rng, x->streams, sizeof x->streams);
+    return FRE_OK;
 }
 
 void parties_base_wipe(parties_base *x)
@@ -253,16 +254,10 @@ bool parties_repeat(parties_base *x, fre_buf *reply, fre_rejection *why, fre_byt
 
 fre_status parties_prepare(parties_base *x)
 {
-    if (x->answers == x->answer_cap) {
-        const size_t cap = x->answer_cap ? 2 * x->answer_cap : 8;
-        fre_buf *more = realloc(x->answer, cap * sizeof *more);
+    fre_status st =
+        fre_grow((void **)&x->answer, &x->answer_cap, x->answers + 1, sizeof *x->answer);
 
-        if (!more)
-            return FRE_E_NOMEM;
-        x->answer = more;
-        x->answer_cap = cap;
-    }
-    return parties_table_reserve(&x->answered, 1);
+    return st == FRE_OK ? parties_table_reserve(&x->answered, 1) : st;
 }
 
 fre_status parties_remember(parties_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
@@ -324,15 +319,8 @@ fre_outbox_item *parties_post(fre_outbox *o, fre_role to, uint64_t cookie)
 {
     fre_outbox_item *item;
 
-    if (o->n == o->cap) {
-        const size_t cap = o->cap ? 2 * o->cap : 8;
-        fre_outbox_item *more = realloc(o->item, cap * sizeof *more);
-
-        if (!more)
-            return NULL;
-        o->item = more;
-        o->cap = cap;
-    }
+    if (fre_grow((void **)&o->item, &o->cap, o->n + 1, sizeof *o->item) != FRE_OK)
+        return NULL;
     item = &o->item[o->n++];
     *item = (fre_outbox_item){.to = to, .cookie = cookie};
     fre_buf_init(&item->message, FRE_WIRE_MESSAGE_MAX);

@@ -51,9 +51,7 @@ static fre_status cell_of(fre_cell *cell, const fre_terms *t, const float *x)
     }
     if (st == FRE_OK)
         st = fre_sketch_cell(t->grid, cell, own, dim);
-    if (own)
-        fre_wipe(own, dim * sizeof *own);
-    free(own);
+    fre_wipe_free(own, dim * sizeof *own);
     return st;
 }
 
@@ -238,12 +236,8 @@ static fre_status finalize(fre_client *c, const fre_oprf_element *evaluated,
         fre_wipe(&c->slot[i].input, sizeof c->slot[i].input);
         fre_oprf_blind_wipe(&c->slot[i].blind);
     }
-    if (output)
-        fre_wipe(output, n * sizeof *output);
-    if (blind)
-        fre_wipe(blind, n * sizeof *blind);
-    free(output);
-    free(blind);
+    fre_wipe_free(output, n * sizeof *output);
+    fre_wipe_free(blind, n * sizeof *blind);
     free(blinded);
     free(input);
     return st;
@@ -267,29 +261,31 @@ static fre_status make_share(const fre_client *c, fre_contribution *m, uint8_t *
     const float *x = zeros;
     fre_status st = zeros && other ? FRE_OK : FRE_E_NOMEM;
 
+    if (st != FRE_OK)
+        goto out;
     if (slot < c->texts)
         x = c->x + (size_t)slot * dim;
-    if (st == FRE_OK)
-        st = fre_share_cell_init(&cell, &c->terms->m, w->c.split, count, w->share_bits, NULL);
-    if (st == FRE_OK)
-        st = c->host->noise ? fre_share_make_with(packed, n, &seed, c->terms->rotation, &cell, x,
-                                                  c->host->noise, r)
-                            : fre_share_make(packed, n, &seed, c->terms->rotation, &cell, x, r);
-    if (st == FRE_OK)
-        st = fre_share_random(other, n, &other_seed, dim, w->share_bits, r);
-    if (st == FRE_OK) {
-        for (size_t i = 0; i < n; i++)
-            packed[i] ^= (uint8_t)((packed[i] ^ other[i]) & (uint8_t)~mask);
-        for (size_t i = 0; i < sizeof seed.b; i++)
-            seed.b[i] ^= (uint8_t)((seed.b[i] ^ other_seed.b[i]) & (uint8_t)~mask);
-        m->packed = parties_view(packed, n);
-        st = fre_seed_seal(&m->seed, w, &m->tag, &m->id, &seed, r);
-    }
+    st = fre_share_cell_init(&cell, &c->terms->m, w->c.split, count, w->share_bits, NULL);
+    if (st != FRE_OK)
+        goto out;
+    st = c->host->noise ? fre_share_make_with(packed, n, &seed, c->terms->rotation, &cell, x,
+                                              c->host->noise, r)
+                        : fre_share_make(packed, n, &seed, c->terms->rotation, &cell, x, r);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_share_random(other, n, &other_seed, dim, w->share_bits, r);
+    if (st != FRE_OK)
+        goto out;
+    for (size_t i = 0; i < n; i++)
+        packed[i] ^= (uint8_t)((packed[i] ^ other[i]) & (uint8_t)~mask);
+    for (size_t i = 0; i < sizeof seed.b; i++)
+        seed.b[i] ^= (uint8_t)((seed.b[i] ^ other_seed.b[i]) & (uint8_t)~mask);
+    m->packed = parties_view(packed, n);
+    st = fre_seed_seal(&m->seed, w, &m->tag, &m->id, &seed, r);
+out:
     fre_share_seed_wipe(&seed);
     fre_share_seed_wipe(&other_seed);
-    if (other)
-        fre_wipe(other, n);
-    free(other);
+    fre_wipe_free(other, n);
     free(zeros);
     return st;
 }
@@ -311,9 +307,7 @@ static fre_status make_message(fre_client *c, const fre_wire *w, fre_wire_type t
     m.null = type == FRE_WIRE_SHARE && !real;
     if (st == FRE_OK)
         st = fre_contribution_seal(&p->message, w, type, &m, r);
-    if (packed)
-        fre_wipe(packed, n);
-    free(packed);
+    fre_wipe_free(packed, n);
     fre_wipe(&m, sizeof m);
     return st;
 }

@@ -16,8 +16,9 @@ fre_status fre_terms_new(fre_terms **out, const fre_collection *c, fre_err *err)
     if (!out || !c)
         return FRE_E_ARG;
     st = fre_parties_check(c, err);
-    if (st == FRE_OK)
-        st = fre_collection_check(NULL, c, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_collection_check(NULL, c, err);
     if (st != FRE_OK)
         return st;
     t = calloc(1, sizeof *t);
@@ -29,14 +30,17 @@ fre_status fre_terms_new(fre_terms **out, const fre_collection *c, fre_err *err)
     st = fre_wire_init(&t->w, c, err);
     if (st == FRE_OK && c->one_shot)
         st = fre_wire_derive_share_bits(&t->w, NULL, err);
-    if (st == FRE_OK)
-        st = fre_sketch_new(&t->grid, &grid);
-    if (st == FRE_OK)
-        st = fre_rotation_new(&t->rotation, c->dim, c->sign_seed);
-    if (st == FRE_OK) {
-        *out = t;
-        t = NULL;
-    }
+    if (st != FRE_OK)
+        goto out;
+    st = fre_sketch_new(&t->grid, &grid);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_rotation_new(&t->rotation, c->dim, c->sign_seed);
+    if (st != FRE_OK)
+        goto out;
+    *out = t;
+    t = NULL; /* handed over */
+out:
     fre_terms_free(t);
     return st;
 }
@@ -102,8 +106,7 @@ void fre_client_free(fre_client *c)
         return;
     client_end(c, FRE_OK);
     free(c->slot);
-    fre_wipe(c, sizeof *c);
-    free(c);
+    fre_wipe_free(c, sizeof *c);
 }
 
 /* ---- state ------------------------------------------------------------------------------------- */

@@ -30,9 +30,7 @@ size_t relay_held(const fre_relay *x)
 
 void relay_forget_mix(fre_relay *x)
 {
-    if (x->mix)
-        fre_wipe(x->mix, (x->mix_cap < x->mixed ? x->mix_cap : x->mixed) * each(x));
-    free(x->mix);
+    fre_wipe_free(x->mix, (x->mix_cap < x->mixed ? x->mix_cap : x->mixed) * each(x));
     free(x->done);
     x->mix = NULL;
     x->done = NULL;
@@ -45,9 +43,7 @@ void relay_end(fre_relay *x, fre_stage stage)
 {
     relay_forget_mix(x);
     relay_registry_wipe(&x->registry);
-    if (x->client)
-        fre_wipe(x->client, x->client_cap * sizeof *x->client);
-    free(x->client);
+    fre_wipe_free(x->client, x->client_cap * sizeof *x->client);
     x->client = NULL;
     x->clients = x->client_cap = 0;
     parties_table_wipe(&x->names);
@@ -240,17 +236,10 @@ static relay_client *find_client(fre_relay *x, const uint8_t key[PARTIES_HASH_BY
 /* Room for one client more, so that add_client can't fail. */
 static fre_status reserve_client(fre_relay *x)
 {
-    size_t cap = x->client_cap > 0 ? x->client_cap * 2 : 64;
-    relay_client *grown;
+    fre_status st =
+        fre_grow((void **)&x->client, &x->client_cap, x->clients + 1, sizeof *x->client);
 
-    if (x->clients < x->client_cap)
-        return parties_table_reserve(&x->names, 1);
-    grown = realloc(x->client, cap * sizeof *grown);
-    if (!grown)
-        return FRE_E_NOMEM;
-    x->client = grown;
-    x->client_cap = cap;
-    return parties_table_reserve(&x->names, 1);
+    return st == FRE_OK ? parties_table_reserve(&x->names, 1) : st;
 }
 
 static relay_client *add_client(fre_relay *x, const uint8_t key[PARTIES_HASH_BYTES])

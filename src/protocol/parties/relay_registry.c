@@ -21,25 +21,13 @@ static size_t parts_of(size_t n, uint32_t part_max)
 
 void relay_registry_wipe(relay_registry *r)
 {
-    if (r->digest)
-        fre_wipe(r->digest, r->n * sizeof *r->digest);
-    free(r->digest);
+    fre_wipe_free(r->digest, r->n * sizeof *r->digest);
     *r = (relay_registry){.digest = NULL};
 }
 
 fre_status relay_registry_reserve(relay_registry *r)
 {
-    const size_t cap = r->cap > 0 ? r->cap * 2 : 64;
-    fre_seed_digest *grown;
-
-    if (r->n < r->cap)
-        return FRE_OK;
-    grown = realloc(r->digest, cap * sizeof *grown);
-    if (!grown)
-        return FRE_E_NOMEM;
-    r->digest = grown;
-    r->cap = cap;
-    return FRE_OK;
+    return fre_grow((void **)&r->digest, &r->cap, r->n + 1, sizeof *r->digest);
 }
 
 void relay_registry_put(relay_registry *r, const fre_seed_digest *digest)

@@ -98,8 +98,7 @@ void fre_relay_free(fre_relay *x)
     for (uint32_t i = 0; i < x->release_parts; i++)
         fre_buf_wipe(&x->release[i]);
     free(x->release);
-    fre_wipe(x, sizeof *x);
-    free(x);
+    fre_wipe_free(x, sizeof *x);
 }
 
 /* ---- state ------------------------------------------------------------------------------------- */

@@ -163,10 +163,11 @@ fre_status fre_synthesis_tick(fre_synthesis *x, fre_outbox *out, int64_t now)
     if (x->base.now >= x->base.w.c.end)
         return FRE_OK;
     st = progress(x);
-    if (st == FRE_OK && x->base.stage == FRE_STAGE_VOID)
+    if (st != FRE_OK)
+        return st;
+    if (x->base.stage == FRE_STAGE_VOID)
         return parties_post_cancel(&x->base, out);
-    if (st == FRE_OK)
-        st = post_list(x, out);
+    st = post_list(x, out);
     /* S_tag can't take sets before it has the list. */
     if (st == FRE_OK && x->base.stage == FRE_STAGE_SUMMING && !(x->list_to & 1u << FRE_ROLE_TAG))
         st = post_part(x, out);

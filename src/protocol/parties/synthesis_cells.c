@@ -21,9 +21,7 @@ fre_status synthesis_cells_new(synthesis_cells *c, uint32_t n, uint64_t members,
 void synthesis_cells_wipe(synthesis_cells *c)
 {
     for (uint32_t i = 0; c->cell && i < c->n; i++) {
-        if (c->cell[i].centroid)
-            fre_wipe(c->cell[i].centroid, c->dim * sizeof *c->cell[i].centroid);
-        free(c->cell[i].centroid);
+        fre_wipe_free(c->cell[i].centroid, c->dim * sizeof *c->cell[i].centroid);
     }
     free(c->cell);
     free(c->member);

@@ -129,14 +129,17 @@ static fre_status publish(fre_synthesis *x, size_t n, uint32_t tags)
     fre_list_entry *list = calloc((size_t)tags + 1, sizeof *list);
     fre_status st = list ? make_cells(x, n, tags, list) : FRE_E_NOMEM;
 
-    if (st == FRE_OK)
-        st = fre_list_encode(&x->list_message, &x->base.w, list, tags, &x->keys.sign);
-    if (st == FRE_OK)
-        st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
-    if (st == FRE_OK && !x->base.w.c.one_shot)
-        st = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
-    if (st == FRE_OK && x->base.w.c.one_shot)
-        st = keep_records(x);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_list_encode(&x->list_message, &x->base.w, list, tags, &x->keys.sign);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
+    if (st != FRE_OK)
+        goto out;
+    st = x->base.w.c.one_shot ? keep_records(x)
+                              : fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
+out:
     free(list);
     return st;
 }

@@ -13,15 +13,8 @@ void synthesis_plan_wipe(synthesis_plan *p)
 /* Begins a part there; false: no memory. */
 static bool plan_begin(synthesis_plan *p, size_t *cap, uint32_t cell, uint32_t member)
 {
-    if (p->parts + 1 >= *cap) {
-        const size_t more = *cap ? 2 * *cap : 16;
-        synthesis_start *start = realloc(p->start, more * sizeof *start);
-
-        if (!start)
-            return false;
-        p->start = start;
-        *cap = more;
-    }
+    if (fre_grow((void **)&p->start, cap, p->parts + 2, sizeof *p->start) != FRE_OK)
+        return false;
     p->start[p->parts++] = (synthesis_start){cell, member};
     return true;
 }

@@ -9,8 +9,7 @@ static size_t chunk_bytes(const synthesis_records *r)
 void synthesis_records_wipe(synthesis_records *r)
 {
     for (size_t i = 0; i < r->chunks; i++) {
-        fre_wipe(r->chunk[i], chunk_bytes(r));
-        free(r->chunk[i]);
+        fre_wipe_free(r->chunk[i], chunk_bytes(r));
     }
     free(r->chunk);
     *r = (synthesis_records){.each = r->each};
@@ -19,15 +18,8 @@ void synthesis_records_wipe(synthesis_records *r)
 uint8_t *synthesis_record_add(synthesis_records *r)
 {
     if (r->n == r->chunks * SYNTHESIS_CHUNK) {
-        if (r->chunks == r->cap) {
-            const size_t cap = r->cap ? 2 * r->cap : 16;
-            uint8_t **more = realloc(r->chunk, cap * sizeof *more);
-
-            if (!more)
-                return NULL;
-            r->chunk = more;
-            r->cap = cap;
-        }
+        if (fre_grow((void **)&r->chunk, &r->cap, r->chunks + 1, sizeof *r->chunk) != FRE_OK)
+            return NULL;
         r->chunk[r->chunks] = malloc(chunk_bytes(r));
         if (!r->chunk[r->chunks])
             return NULL;

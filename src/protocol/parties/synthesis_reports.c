@@ -3,9 +3,7 @@
 
 void synthesis_reports_wipe(synthesis_reports *r)
 {
-    if (r->entry)
-        fre_wipe(r->entry, r->cap * sizeof *r->entry);
-    free(r->entry);
+    fre_wipe_free(r->entry, r->cap * sizeof *r->entry);
     *r = (synthesis_reports){.entry = NULL};
 }
 
@@ -23,9 +21,7 @@ fre_status synthesis_reports_reserve(synthesis_reports *r, size_t more)
         return FRE_E_NOMEM;
     if (r->n > 0)
         memcpy(e, r->entry, r->n * sizeof *e);
-    if (r->entry)
-        fre_wipe(r->entry, r->n * sizeof *e);
-    free(r->entry);
+    fre_wipe_free(r->entry, r->n * sizeof *e);
     r->entry = e;
     r->cap = cap;
     return FRE_OK;

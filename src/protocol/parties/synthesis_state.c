@@ -25,8 +25,7 @@ void fre_synthesis_free(fre_synthesis *x)
         fre_buf_wipe(&x->release[i]);
     free(x->release);
     parties_base_wipe(&x->base);
-    fre_wipe(x, sizeof *x);
-    free(x);
+    fre_wipe_free(x, sizeof *x);
 }
 
 fre_status synthesis_void(fre_synthesis *x, fre_cancel_reason reason)

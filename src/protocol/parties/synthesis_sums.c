@@ -296,9 +296,7 @@ fre_status synthesis_sum(fre_synthesis *x, fre_bytes in)
     st = sum ? fre_rotation_new(&rotation, c->dim, c->sign_seed) : FRE_E_NOMEM;
     if (st == FRE_OK)
         st = open_cells(x, rotation, sum, &all);
-    if (sum)
-        fre_wipe(sum, d * sizeof *sum);
-    free(sum);
+    fre_wipe_free(sum, d * sizeof *sum);
     fre_rotation_free(rotation);
     if (st != FRE_OK)
         return st;

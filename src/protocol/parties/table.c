@@ -11,9 +11,7 @@ static size_t home(const uint8_t key[PARTIES_HASH_BYTES], size_t cap)
 
 void parties_table_wipe(parties_table *t)
 {
-    if (t->slot)
-        fre_wipe(t->slot, t->cap * sizeof *t->slot);
-    free(t->slot);
+    fre_wipe_free(t->slot, t->cap * sizeof *t->slot);
     *t = (parties_table){0};
 }
 

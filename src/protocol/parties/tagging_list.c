@@ -20,18 +20,27 @@ static bool counts_are_possible(const fre_tagging *x, const fre_list *l)
     return total <= x->evaluations;
 }
 
-/* Takes the list over; everything is undone on failure. */
-static fre_status keep_list(fre_tagging *x, fre_bytes in)
+/* Stores the list, and makes room for what it asks for. */
+static fre_status store_list(fre_tagging *x, fre_bytes in)
 {
-    const uint32_t bits = x->base.w.share_bits;
     fre_status st = fre_buf_append(&x->list_message, in.p, in.n);
 
-    if (st == FRE_OK)
-        st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
+    if (st != FRE_OK)
+        return st;
+    st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
     if (st == FRE_OK && !x->base.w.c.one_shot)
         st = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
     if (st == FRE_OK && x->list.n > 0)
         st = tagging_seeds_new(&x->seeds, &x->list);
+    return st;
+}
+
+/* The same, undone on failure. */
+static fre_status keep_list(fre_tagging *x, fre_bytes in)
+{
+    const uint32_t bits = x->base.w.share_bits;
+    const fre_status st = store_list(x, in);
+
     if (st == FRE_OK)
         return FRE_OK;
     x->base.w.share_bits = bits;

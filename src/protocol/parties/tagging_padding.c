@@ -39,9 +39,7 @@ fre_status tagging_padding_draw(tagging_padding *p, const parties_base *base)
 
 void tagging_padding_forget(tagging_padding *p, parties_base *base)
 {
-    if (p->dummies)
-        fre_wipe(p->dummies, (size_t)(base->w.c.tau - 1) * sizeof *p->dummies);
-    free(p->dummies);
+    fre_wipe_free(p->dummies, (size_t)(base->w.c.tau - 1) * sizeof *p->dummies);
     p->dummies = NULL;
     parties_ratchet(base);
 }

@@ -21,9 +21,7 @@ fre_status tagging_seeds_new(tagging_seeds *s, const fre_list *list)
 
 void tagging_seeds_wipe(tagging_seeds *s)
 {
-    if (s->member)
-        fre_wipe(s->member, (size_t)s->room * sizeof *s->member);
-    free(s->member);
+    fre_wipe_free(s->member, (size_t)s->room * sizeof *s->member);
     free(s->cell);
     parties_table_wipe(&s->ids);
     *s = (tagging_seeds){.cell = NULL};

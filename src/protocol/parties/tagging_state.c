@@ -29,8 +29,7 @@ void fre_tagging_free(fre_tagging *x)
         return;
     tagging_forget(x);
     parties_base_wipe(&x->base);
-    fre_wipe(x, sizeof *x);
-    free(x);
+    fre_wipe_free(x, sizeof *x);
 }
 
 fre_status tagging_void(fre_tagging *x, fre_cancel_reason reason)

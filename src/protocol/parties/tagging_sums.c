@@ -231,9 +231,7 @@ typedef struct open_work {
 
 static void open_work_wipe(open_work *w)
 {
-    if (w->sum)
-        fre_wipe(w->sum, w->d * sizeof *w->sum);
-    free(w->sum);
+    fre_wipe_free(w->sum, w->d * sizeof *w->sum);
     free(w->packed);
     free(w->out);
     fre_share_expander_free(w->expander);

@@ -106,9 +106,7 @@ fre_status seal_aead_open(unsigned aead, uint8_t *out, const uint8_t *key,
     if (st == FRE_OK && ct.n > FRE_HPKE_TAG_BYTES)
         memcpy(out, pt, ct.n - FRE_HPKE_TAG_BYTES);
 out:
-    if (pt)
-        fre_wipe(pt, ct.n);
-    free(pt);
+    fre_wipe_free(pt, ct.n);
     EVP_CIPHER_CTX_free(x);
     (void)ERR_pop_to_mark();
     return st;

@@ -132,8 +132,7 @@ static fre_status open_into(fre_buf *out, fre_hpke_ctx *ctx, fre_bytes ct)
     st = fre_hpke_open(ctx, text, seal_view(NULL, 0), ct);
     if (st == FRE_OK)
         st = fre_buf_append(out, text, ct.n - FRE_HPKE_TAG_BYTES);
-    fre_wipe(text, ct.n + 1);
-    free(text);
+    fre_wipe_free(text, ct.n + 1);
     return st;
 }
 
@@ -273,9 +272,7 @@ fre_status fre_ohttp_response_open(const fre_ohttp_exchange *x, fre_buf *out, fr
     if (st == FRE_OK)
         st = fre_buf_append(out, text, sealed.n - FRE_HPKE_TAG_BYTES);
 out:
-    if (text)
-        fre_wipe(text, sealed.n);
-    free(text);
+    fre_wipe_free(text, sealed.n);
     fre_wipe(key, sizeof key);
     fre_wipe(iv, sizeof iv);
     return st;

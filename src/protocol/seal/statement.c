@@ -84,8 +84,7 @@ fre_status fre_sign_statement(fre_signature *out, const fre_sign_sk *sk, const c
         FRE_DECLASSIFY(&sig, sizeof sig); /* public: what is published */
         *out = sig;
     }
-    fre_wipe(message, n);
-    free(message);
+    fre_wipe_free(message, n);
     return st;
 }
 
@@ -105,7 +104,6 @@ fre_status fre_sign_verify(const fre_sign_pk *pk, const fre_signature *sig, cons
         st = FRE_E_INTERNAL;
     else if (crypto_sign_verify_detached(sig->b, message, n, pk->b) != 0)
         st = FRE_E_REFUSED;
-    fre_wipe(message, n);
-    free(message);
+    fre_wipe_free(message, n);
     return st;
 }

@@ -148,8 +148,7 @@ static bool work_init(work *w, size_t n)
 
 static void work_wipe(work *w)
 {
-    fre_wipe(w->y, w->bytes);
-    free(w->y);
+    fre_wipe_free(w->y, w->bytes);
 }
 
 static void draw_table(const void *ctx, fre_rng *r, int32_t *out, size_t n)

@@ -191,9 +191,7 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
     if (o.st == FRE_OK)
         wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
 out:
-    if (plain)
-        fre_wipe(plain, n);
-    free(plain);
+    fre_wipe_free(plain, n);
     free(sealed);
     return wire_close(&o);
 }
@@ -302,7 +300,6 @@ fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain, const fr
     }
     if (st == FRE_OK)
         st = wire_plain_decode(out, w, type, wire_view(plain->p, plain->n), err);
-    fre_wipe(opened, n);
-    free(opened);
+    fre_wipe_free(opened, n);
     return st;
 }
