@@ -84,6 +84,14 @@ typedef bool fre_param_name(char *out, size_t n, const char *param);
  * themselves, without braces.  out[n] gets what fits, with its 0; returns out. */
 FRE_API const char *fre_param_render(char *out, size_t n, const char *text, fre_param_name *name);
 
+/** What to say and return where the system refused to open or create something: "DOING: why; what to
+ * do", DOING by fmt.  e is the errno.  FRE_E_IO where the process or the system has no descriptor
+ * left, FRE_E_NOMEM where it has no memory: then the path isn't to blame.  Else `otherwise`, with
+ * `advice` (NULL: none). */
+FRE_API fre_status fre_open_failed(fre_err *err, int e, fre_status otherwise, const char *advice,
+                                   const char *fmt, ...) FRE_PRINTF(5, 6);
+#define FRE_CHECK_PATH "check the path"
+
 /* ---- bytes ------------------------------------------------------------------------------- */
 
 /** Borrowed bytes. */

@@ -202,7 +202,8 @@ def test_no_control_characters_on_the_terminal(fre, tmp_path, embedded):
 
 def test_missing_model(refused):
     nowhere = {"FRE_MODEL_DIR": "nowhere"}
-    refused(66, "fre-e2t model info: cannot open the model none.gguf: No such file or directory",
+    refused(66, "fre-e2t model info: cannot open the model none.gguf: No such file or "
+            "directory; check the path",
             "model", "info", "none.gguf", env=nowhere)
 
 

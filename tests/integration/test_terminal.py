@@ -102,24 +102,6 @@ def test_a_reader_that_has_had_enough(tmp_path, released, one_embedded, args):
     assert done.returncode == -signal.SIGPIPE
 
 
-def test_few_open_files(tmp_path, corpus):
-    """Whatever does not fit, the cause is named, and it is not the installation."""
-    seen = set()
-    for most in range(4, 40):
-        done = subprocess.run(["bash", "-c", f'ulimit -n {most}; "$0" "$@"', PROGRAM, "embed",
-                               corpus, "-o", "x.npy", "--force"], cwd=tmp_path,
-                              capture_output=True, text=True, timeout=TIMEOUT)
-        if done.returncode == 0:
-            break
-        if "error while loading shared libraries" in done.stderr:
-            continue
-        seen.add(done.returncode)
-        last = done.stderr.splitlines()[-1]
-        assert "Too many open files" in last or "ulimit -n" in last
-        assert everything(tmp_path) == ["corpus.jsonl"]
-    assert done.returncode == 0 and seen
-
-
 def test_a_terminal_has_colour_and_its_width(tmp_path):
     code, shown = on_terminal(tmp_path, "plan", "--epsilon", "4")
     assert code == 0 and "\033[1mPlan\033[0m" in shown

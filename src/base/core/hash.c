@@ -88,8 +88,8 @@ fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_er
         return fre_fail(err, FRE_E_ARG, "a file to hash needs a path and a place for the result");
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
-        return fre_fail(err, FRE_E_NOINPUT, "cannot open '%.300s': %s", path,
-                        fre_core_errno_text(errno));
+        return fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open '%.300s'",
+                               path);
     st = fre_sha256_read(out, none, read_fd, &fd, path, err);
     (void)close(fd);
     return st;

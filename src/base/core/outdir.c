@@ -55,8 +55,7 @@ static fre_status check_replaceable(const fre_outdir *o, fre_err *err)
 
         if (fd >= 0)
             (void)close(fd);
-        return fre_fail(err, FRE_E_EXISTS, "cannot replace '%.300s': %s", o->path,
-                        fre_core_errno_text(code));
+        return fre_open_failed(err, code, FRE_E_EXISTS, NULL, "cannot replace '%.300s'", o->path);
     }
     while ((e = readdir(d)) != NULL) {
         struct stat s;
@@ -110,9 +109,8 @@ static fre_status cannot_create(const fre_outdir *o, int e, fre_err *err)
 {
     if (e == ENOSPC || e == EDQUOT)
         return fre_core_write_failed(err, e, "a new directory", o->path);
-    return fre_fail(err, FRE_E_EXISTS,
-                    "cannot create '%.300s': %s; choose a folder you can write to", o->path,
-                    fre_core_errno_text(e));
+    return fre_open_failed(err, e, FRE_E_EXISTS, "choose a folder you can write to",
+                           "cannot create '%.300s'", o->path);
 }
 
 /* Makes the locked sibling.  Another process may sweep it between mkdir and flock; then again. */
@@ -129,6 +127,12 @@ static fre_status make_sibling(fre_outdir *o, fre_err *err)
             return cannot_create(o, errno, err);
         }
         o->fd = openat(o->place.dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (o->fd < 0 && errno != ENOENT) {
+            const int e = errno;
+
+            (void)unlinkat(o->place.dir_fd, name, AT_REMOVEDIR);
+            return cannot_create(o, e, err);
+        }
         /* A file system without locks still gets its output; only the sweep is lost. */
         if (o->fd >= 0 && (flock(o->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
             fre_place_same(o->place.dir_fd, name, o->fd) && fstat(o->fd, &s) == 0) {
@@ -145,6 +149,27 @@ static fre_status make_sibling(fre_outdir *o, fre_err *err)
         o->fd = -1;
     }
     return cannot_create(o, EAGAIN, err);
+}
+
+/* Room for all files at once and for a ledger's, so that what is booked is not lost for want of it. */
+static fre_status check_room(const fre_outdir *o, fre_err *err)
+{
+    int fd[FILES_MAX];
+    size_t n = 0, most = 3;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; o->names[i] && most < FILES_MAX; i++)
+        most++;
+    while (st == FRE_OK && n < most) {
+        fd[n] = fcntl(o->fd, F_DUPFD_CLOEXEC, 0);
+        if (fd[n] < 0)
+            st = cannot_create(o, errno, err);
+        else
+            n++;
+    }
+    while (n > 0)
+        (void)close(fd[--n]);
+    return st;
 }
 
 fre_status fre_outdir_open(fre_outdir **out, const char *path, const char *const *names, bool force,
@@ -178,6 +203,8 @@ fre_status fre_outdir_open(fre_outdir **out, const char *path, const char *const
         goto out;
     fre_place_sweep(&o->place);
     st = make_sibling(o, err);
+    if (st == FRE_OK)
+        st = check_room(o, err);
     if (st != FRE_OK)
         goto out;
     *out = o;

@@ -23,8 +23,7 @@ static fre_status cannot_create(const fre_outfile *o, int e, fre_err *err)
 {
     if (e == ENOSPC || e == EDQUOT)
         return fre_core_write_failed(err, e, "a new file", o->path);
-    return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s", o->path,
-                    fre_core_errno_text(e));
+    return fre_open_failed(err, e, FRE_E_EXISTS, NULL, "cannot create '%.300s'", o->path);
 }
 
 static fre_status make_sibling(fre_outfile *o, fre_err *err)

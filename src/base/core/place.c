@@ -96,8 +96,8 @@ fre_status fre_place_open(fre_place *p, const char *path, fre_err *err)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     p->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (p->dir_fd < 0)
-        st = fre_fail(err, FRE_E_EXISTS, "cannot create '%.200s': the folder '%.200s': %s", path,
-                      dir, fre_core_errno_text(errno));
+        st = fre_open_failed(err, errno, FRE_E_EXISTS, NULL,
+                             "cannot create '%.160s': the folder '%.160s'", path, dir);
     free(dir);
     return st;
 }
@@ -138,16 +138,14 @@ bool fre_place_same(int dir_fd, const char *name, int fd)
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* Unlinks the files of a directory.  A directory inside it is not ours and stays. */
+/* Unlinks the files of a directory, and closes it.  A directory inside it is not ours and stays. */
 static void empty_directory(int fd)
 {
-    int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
+    DIR *d = fdopendir(fd);
     const struct dirent *e;
 
     if (!d) {
-        if (copy >= 0)
-            (void)close(copy);
+        (void)close(fd);
         return;
     }
     while ((e = readdir(d)) != NULL) {
@@ -165,11 +163,12 @@ int fre_place_remove(int dir_fd, const char *name)
         return 0;
     if (errno != EISDIR && errno != EPERM)
         return errno;
+    if (unlinkat(dir_fd, name, AT_REMOVEDIR) == 0) /* needs no descriptor: there may be none left */
+        return 0;
     fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return errno;
     empty_directory(fd);
-    (void)close(fd);
     return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 

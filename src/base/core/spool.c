@@ -111,9 +111,8 @@ static fre_status open_anonymous(fre_spool *s, fre_err *err)
         if (s->fd >= 0)
             return FRE_OK;
     }
-    return fre_fail(err, FRE_E_IO,
-                    "cannot create a temporary file in '%.200s': %s; set TMPDIR to another folder",
-                    s->folder, fre_core_errno_text(errno));
+    return fre_open_failed(err, errno, FRE_E_IO, "set TMPDIR to another folder",
+                           "cannot create a temporary file in '%.200s'", s->folder);
 }
 
 /* Opens PATH.key or PATH.spool.  *fresh: it was made just now. */
@@ -130,8 +129,7 @@ static fre_status open_private(int *fd, bool *fresh, const char *path, fre_err *
     if (*fd < 0 && errno == ELOOP)
         return fre_fail(err, FRE_E_REFUSED, "'%.300s' is a symbolic link; remove it", path);
     if (*fd < 0)
-        return fre_fail(err, FRE_E_IO, "cannot open '%.300s': %s", path,
-                        fre_core_errno_text(errno));
+        return fre_open_failed(err, errno, FRE_E_IO, NULL, "cannot open '%.300s'", path);
     if (fstat(*fd, &st) != 0)
         return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path,
                         fre_core_errno_text(errno));

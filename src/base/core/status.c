@@ -137,12 +137,31 @@ const char *fre_core_errno_text(int e)
     return text ? text : "unknown system error";
 }
 
+fre_status fre_open_failed(fre_err *err, int e, fre_status otherwise, const char *advice,
+                           const char *fmt, ...)
+{
+    char doing[FRE_ERR_BYTES * 3 / 4]; /* leaves room for the rest */
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(doing, sizeof doing, fmt, ap);
+    va_end(ap);
+    if (e == ENOMEM)
+        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", doing);
+    if (e == EMFILE || e == ENFILE) {
+        otherwise = FRE_E_IO;
+        advice = e == EMFILE ? "raise the limit (ulimit -n 256)"
+                             : "the whole system's limit is reached: try again later";
+    }
+    return fre_fail(err, otherwise, "%s: %s%s%s", doing, fre_core_errno_text(e),
+                    advice ? "; " : "", advice ? advice : "");
+}
+
 fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where)
 {
     if (e == ENOSPC || e == EDQUOT)
         return fre_fail(err, FRE_E_IO,
                         "disk full while writing %s in '%.300s'; free some space there", what,
                         where);
-    return fre_fail(err, FRE_E_IO, "cannot write %s in '%.300s': %s", what, where,
-                    fre_core_errno_text(e));
+    return fre_open_failed(err, e, FRE_E_IO, NULL, "cannot write %s in '%.300s'", what, where);
 }

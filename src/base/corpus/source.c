@@ -158,20 +158,6 @@ static int descriptor_of(const char *path)
     return -1;
 }
 
-/* The path is to blame unless the system has no room for one more file. */
-static fre_status cannot_open(const fre_src *s, int e, fre_err *err)
-{
-    const char *why = strerrordesc_np(e);
-
-    if (e == EMFILE || e == ENFILE)
-        return fre_fail(err, FRE_E_IO, "%s: cannot be opened: %s; %s", s->name, why,
-                        e == EMFILE ? "raise the limit (ulimit -n)"
-                                    : "the whole system's limit is reached: try again later");
-    if (e == ENOMEM)
-        return fre_fail(err, FRE_E_NOMEM, "%s: cannot be opened: out of memory", s->name);
-    return fre_fail(err, FRE_E_NOINPUT, "%s: cannot be opened: %s; check the path", s->name, why);
-}
-
 /* One open, which waits for the writer of a named pipe.  A socket cannot be opened again under its
  * name in /dev/fd, nor can another user's pipe: those descriptors are taken as they are. */
 static fre_status src_open_path(fre_src *s, const char *path, fre_err *err)
@@ -190,7 +176,9 @@ static fre_status src_open_path(fre_src *s, const char *path, fre_err *err)
     if (s->fd < 0 && (errno == ENXIO || errno == EACCES) && (given = descriptor_of(path)) >= 0)
         s->fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
     s->own_fd = s->fd >= 0;
-    return s->own_fd ? FRE_OK : cannot_open(s, errno, err);
+    return s->own_fd ? FRE_OK
+                     : fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH,
+                                       "%s: cannot be opened", s->name);
 }
 
 /* All the bytes of what cannot be read again. */

@@ -395,8 +395,8 @@ fre_status inv_index_write(inv_index *x, const inv_index_key *k, fre_embedder *e
         o = NULL;
     f = o ? fre_outfile_stream(o) : tmpfile();
     if (!f)
-        return fre_fail(err, FRE_E_IO, "no temporary file for the index of the public corpus: %s",
-                        strerror(errno));
+        return fre_open_failed(err, errno, FRE_E_IO, NULL,
+                               "no temporary file for the index of the public corpus");
     st = put_all(f, k, e, texts, words, progress, err);
     if (st == FRE_OK && o)
         st = fre_outfile_commit(o, err);

@@ -432,10 +432,11 @@ fre_status fre_gguf_read(fre_gguf_file *out, const char *path, fre_err *err)
     fre_status st = FRE_OK;
 
     r.f = fd >= 0 ? fdopen(fd, "rb") : NULL;
-    if (!r.f && fd >= 0)
-        (void)close(fd);
     if (!r.f || fstat(fileno(r.f), &info) != 0) {
-        st = fre_fail(err, FRE_E_NOINPUT, "cannot open the model %s: %s", path, strerror(errno));
+        st = fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open the model %s",
+                             path);
+        if (!r.f && fd >= 0)
+            (void)close(fd);
         goto out;
     }
     if (!S_ISREG(info.st_mode)) {

@@ -47,6 +47,8 @@ struct fre_model_ctx {
 
 /* Load ggml's CPU backend and silence its log, once a process; cheap afterwards. */
 FRE_MUST_CHECK fre_status fre_runtime_start(fre_err *err);
+/* Fewer descriptors are free than loading a library or a model takes. */
+bool fre_runtime_few_files_left(void);
 /* Last error line of llama.cpp in this thread, without its newline; "" if there was none. */
 const char *fre_runtime_last_error(void);
 void fre_runtime_clear_error(void);

@@ -5,6 +5,7 @@
 #include "reference.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -378,6 +379,8 @@ static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, f
     p.use_extra_bufts = false;
     fre_runtime_clear_error();
     m->llama = llama_model_load_from_file(path, p);
+    if (!m->llama && fre_runtime_few_files_left())
+        return fre_open_failed(err, EMFILE, FRE_E_IO, NULL, "cannot open the model %s", path);
     if (!m->llama)
         return fre_fail(err, FRE_E_MODEL, "%s is not a usable model: llama.cpp says: %s", path,
                         fre_runtime_last_error()[0] ? fre_runtime_last_error() : "load failed");

@@ -3,6 +3,7 @@
 #include "internal.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -66,7 +67,7 @@ static bool have_cpu(void)
 }
 
 /* Searching a folder and opening a library in it takes a few at a time. */
-static bool few_files_left(void)
+bool fre_runtime_few_files_left(void)
 {
     int fd[4], n = 0;
 
@@ -95,7 +96,7 @@ static void start(void)
     /* Never ggml_backend_load_all(): it looks in the current folder too. */
     llama_backend_init();
     started = have_cpu();
-    out_of_files = !started && few_files_left();
+    out_of_files = !started && fre_runtime_few_files_left();
 }
 
 fre_status fre_runtime_start(fre_err *err)
@@ -103,9 +104,8 @@ fre_status fre_runtime_start(fre_err *err)
     if (pthread_once(&once, start) != 0)
         return FRE_E_INTERNAL;
     if (!started && out_of_files)
-        return fre_fail(err, FRE_E_IO,
-                        "too few files may be open at once to load the libraries that run models; "
-                        "allow more (ulimit -n 256)");
+        return fre_open_failed(err, EMFILE, FRE_E_IO, NULL,
+                               "cannot load the libraries that run models");
     if (!started)
         return fre_fail(err, FRE_E_NOINPUT,
                         "no CPU backend of ggml (libggml-cpu-*.so) was found beside libllama; "

@@ -78,7 +78,8 @@ static fre_status load_all(fre_tensors *t, fre_err *err)
     fre_status st = FRE_OK;
 
     if (!f)
-        return fre_fail(err, FRE_E_NOINPUT, "cannot open %s: %s", t->path, strerror(errno));
+        return fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open %s",
+                               t->path);
     t->value = calloc(t->file.n_tensors + 1, sizeof *t->value);
     if (!t->value)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory reading %s", t->path);

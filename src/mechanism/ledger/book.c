@@ -220,8 +220,7 @@ static fre_status read_text(const char *path, char **text, size_t *n, fre_err *e
     if (fd < 0 && errno == ENOENT)
         return FRE_OK;
     if (fd < 0 || fstat(fd, &s) != 0) {
-        st = fre_fail(err, FRE_E_IO, "cannot open the ledger '%.300s': %s", path,
-                      ledger_errno_text(errno));
+        st = fre_open_failed(err, errno, FRE_E_IO, NULL, "cannot open the ledger '%.300s'", path);
         goto out;
     }
     if (!S_ISREG(s.st_mode)) {

@@ -67,8 +67,9 @@ fre_status ledger_entry_json(json_t **out, const fre_ledger_entry *e, fre_err *e
 
 static fre_status cannot_write(const char *path, int e, fre_err *err)
 {
-    return fre_fail(err, FRE_E_IO, "cannot write the ledger '%.300s': %s", path,
-                    e == ENOSPC || e == EDQUOT ? "disk full" : ledger_errno_text(e));
+    if (e == ENOSPC || e == EDQUOT)
+        return fre_fail(err, FRE_E_IO, "cannot write the ledger '%.300s': disk full", path);
+    return fre_open_failed(err, e, FRE_E_IO, NULL, "cannot write the ledger '%.300s'", path);
 }
 
 static int write_all(int fd, const char *p, size_t n)

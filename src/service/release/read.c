@@ -1,6 +1,7 @@
 /* release/read.c - a release's folder, read back; see fre/release.h. */
 #include <fre/release.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <math.h>
@@ -83,8 +84,9 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
 
     if (!o)
         return where.line <= 0
-                   ? fre_fail(err, FRE_E_NOINPUT,
-                              "cannot read %.300s: is it a folder that synthesize made?", path)
+                   ? fre_open_failed(err, errno, FRE_E_NOINPUT,
+                                     "is it a folder that synthesize made?", "cannot read %.300s",
+                                     path)
                    : fre_fail(err, FRE_E_DATA, "%.300s, line %d: not JSON", path, where.line);
     *cells = json_integer_value(json_object_get(o, "released_cells"));
     r->is_private = json_is_true(json_object_get(o, "private"));

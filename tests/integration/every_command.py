@@ -1,0 +1,82 @@
+"""Runs of every command, for tests of what holds of all of them.  A command that the program's help
+names and that has no run here fails those tests, so that a new one is tested too."""
+
+import json
+import re
+import subprocess
+
+from conftest import (BUDGET, FREQUENT, MODELS, NO_TEXT, PROGRAM, TIMEOUT, other_embedder, write_corpus)
+
+EMBEDDER = MODELS / "all-minilm-l6-v2.q8_0.gguf"
+DECODER = MODELS / "minilm-inverter.q8_0.gguf"
+NO_LEDGER = ["--ledger", "none"]
+OWN = ["--sampling-rate", "0.8", "--tau", "80", "--sigma", "1.52", "--population", "1000000"]
+SEARCH = ["--inverter", "search", "--public-corpus", "public.jsonl", "--effort", "1"]
+
+# By the command's name: lists of arguments, with the files of a_folder().  FORCE: writes a file.
+RUNS = {
+    "synthesize": [["corpus.jsonl", "-o", "made", *BUDGET, *NO_LEDGER, "--force"],
+                   ["corpus.jsonl", "-o", "made", *BUDGET, *NO_LEDGER, *SEARCH, "--force"],
+                   ["corpus.jsonl", "-o", "made", *BUDGET, *NO_LEDGER, "--dry-run", "--force"],
+                   ["x.npy", "-o", "made", *BUDGET, *NO_TEXT, "--ledger", "own.json", "--force"]],
+    "plan": [["--epsilon", "4"], ["--epsilon", "4", "--distributed"]],
+    "account": [[*OWN, "--projection-dim", "20", "--epsilon", "4"],
+                [*OWN, "--projection-dim", "20", "--delta", "1e-7"]],
+    "audit": [["--epsilon", "4", "--population", "1000000", "--runs", "4000", "--dimension", "16"]],
+    "ssp": [["--epsilon", "4"], ["--epsilon", "4", "--neighbours", "10", "--psi", "0.4"]],
+    "embed": [["corpus.jsonl", "-o", "made.npy", "--force"]],
+    "invert": [["one.npy", "-o", "made.jsonl", "--samples", "4", "--force"],
+               ["one.npy", "-o", "made.jsonl", *SEARCH, "--force"]],
+    "paraphrase": [["three.jsonl", "-o", "made.jsonl", "--language-model", "none",
+                    "--force"]],
+    "score": [["corpus.jsonl", "--language-model", DECODER],
+              ["corpus.jsonl", "--language-model", DECODER, "-o", "made.jsonl", "--force"]],
+    "evaluate": [["release", "corpus.jsonl"], ["public.jsonl", "corpus.jsonl"]],
+    "simulate": [["corpus.jsonl", "-o", "made", "--epsilon", "8", "--threshold", "60",
+                  "--population", "100000", *NO_TEXT, "--compare", "--force"]],
+    "bench": [["pipeline", "--rows", "3000"], ["embed", "--input", "public.jsonl"], ["sampler"],
+              ["protocol"]],
+    "model list": [[]],
+    "model info": [[EMBEDDER], [DECODER]],
+    "model prior": [["many.txt", "-o", "made.gguf", "--force"]],
+    "model bridge": [["many.txt", "-o", "made.gguf", "--embedder", "other.q8_0.gguf",
+                      "--force"]],
+    "model verify": [[]],
+    "ledger show": [["book.json"]],
+    "completion": [["bash"]],
+    "help": [[], ["--man"], ["synthesize"]],
+    "version": [[]],
+}
+
+
+def named_by_help():
+    """The commands of the overview."""
+    shown = subprocess.run([PROGRAM, "--help"], capture_output=True, text=True, check=True,
+                           timeout=TIMEOUT).stdout
+    return re.findall(r"(?m)^  ([a-z]+(?: [a-z]+)?)  ", shown.partition("\nCommands:\n")[2])
+
+
+def runs():
+    """(name, arguments) of all runs; a command without one has an empty list, which no test takes."""
+    return [(name, args) for name in named_by_help() for args in RUNS.get(name, [None])]
+
+
+def label(run):
+    return " ".join(map(str, [run[0], *(run[1] or ["?"])])).replace(str(MODELS) + "/", "")
+
+
+def a_folder(folder):
+    """What the runs need, in an empty folder."""
+    write_corpus(folder / "corpus.jsonl")
+    (folder / "one.txt").write_text("where is my parcel\n")
+    (folder / "three.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in FREQUENT))
+    lines = [f"show me {a} {b}" for a in ("cheap", "late", "early", "direct") for b in
+             ("flights", "trains", "buses", "trips", "hotels", "fares", "tours", "rides")]
+    (folder / "public.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in lines))
+    (folder / "many.txt").write_text("".join(f"text number {i}\n" for i in range(3100)))
+    other_embedder(folder)
+    for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
+                 ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",
+                  "book.json"]):
+        subprocess.run([PROGRAM, *args, "--quiet"], cwd=folder, check=True, timeout=TIMEOUT)
+    return folder
