@@ -122,7 +122,7 @@ typedef struct fre_corpus_about {
 typedef struct fre_corpus fre_corpus;
 
 /** opts NULL: all defaults; copied.  FRE_E_NOINPUT: missing, unreadable, a folder, or nothing in it.
- * FRE_E_USAGE: a user or label field asked of plain lines, an unknown encoding.  FRE_E_DATA: not text
+ * FRE_E_USAGE: a field asked of plain lines, a delimiter of JSON, an unknown encoding.  FRE_E_DATA: not text
  * (Parquet, an office document, ...), damaged or cut-off compressed data, a CSV header without the
  * field (the message names the likely one).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open(fre_corpus **out, const char *path,
@@ -192,8 +192,11 @@ typedef struct fre_npy fre_npy; /* immutable once open */
  * one.  FRE_E_NOINPUT; FRE_E_DATA: not a .npy, another dtype or order, a header that disagrees with
  * the size, a sidecar that disagrees with the header. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err);
-/** The same over an open input, which is taken over also on failure. */
-FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *in, fre_err *err);
+/** The same over an open input, which is taken over also on failure.  opts: what was asked of the
+ * input before it was known to be no text (NULL: nothing).  FRE_E_USAGE: a field, a delimiter, an
+ * encoding, missing texts or a format. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *in,
+                                                     const fre_corpus_opts *opts, fre_err *err);
 /** The same for an array of one number a row: 1-d, or 2-d with rows of one.  No sidecar. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char *path,
                                                        fre_err *err);

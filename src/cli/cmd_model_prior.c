@@ -69,8 +69,13 @@ static fre_status read_rows(job *j, fre_input *in, fre_err *err)
 {
     fre_npy *x = NULL;
     size_t all;
-    fre_status st = fre_npy_open_input(&x, in, err);
+    fre_corpus_opts asked;
+    fre_status st = cli_corpus_opts(&asked, j->c, err);
 
+    if (st == FRE_OK)
+        st = fre_npy_open_input(&x, in, &asked, err);
+    else
+        fre_input_free(in);
     if (st == FRE_OK)
         st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
     all = st == FRE_OK ? fre_npy_rows(x) : 0;

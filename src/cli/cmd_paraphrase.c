@@ -122,7 +122,7 @@ static fre_status open_texts(job *j, fre_err *err)
                : fre_fail(err, FRE_E_DATA,
                           "%.400s: is %s, and paraphrases go into JSON objects: write one object a "
                           "line, its text under \"%.40s\"",
-                          j->path, about.format, o.text_field);
+                          j->path, about.format, cli_text(j->c, "text-field"));
 }
 
 static fre_status open_centroids(job *j, fre_err *err)

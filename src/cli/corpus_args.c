@@ -47,7 +47,7 @@ fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err)
     *out = (fre_corpus_opts){
         .format = formats[cli_choice(c, "format")],
         .invalid = strict ? FRE_CORPUS_INVALID_FAIL : invalids[cli_choice(c, "invalid")],
-        .text_field = cli_text(c, "text-field"),
+        .text_field = cli_given(c, "text-field") ? cli_text(c, "text-field") : NULL,
         .encoding = cli_text(c, "encoding"),
         .na_values = cli_text(c, "na-values"),
     };
@@ -65,6 +65,10 @@ fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
 
     o->user_field = field && strcmp(field, "none") == 0 ? NULL : field;
     o->user_fold = (fre_fold)cli_choice(c, "user-fold"); /* in the same order */
+    if (cli_given(c, "user-fold") && !o->user_field && !cli_given(c, "user-file"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--user-fold needs --user-field F, or --user-file FILE for a .npy: nobody "
+                        "is named");
     if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field && !cli_given(c, "user-file"))
         return fre_fail(
             err, FRE_E_USAGE,

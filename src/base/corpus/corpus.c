@@ -7,11 +7,13 @@
 
 static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
 {
-    const char *name[FRE_ROLES] = {o->text_field ? o->text_field : "text", o->user_field,
+    const char *preset = o->places ? "user" : "text";
+    const char *name[FRE_ROLES] = {o->text_field ? o->text_field : preset, o->user_field,
                                    o->label_field};
 
     c->asked_format = o->format;
     c->asked_delimiter = o->delimiter;
+    c->asked_text = o->text_field != NULL;
     c->asked_encoding = o->encoding ? strdup(o->encoding) : NULL;
     c->invalid = o->invalid;
     c->user_fold = o->user_fold;
@@ -39,7 +41,9 @@ static fre_status no_fields(const fre_corpus *c, fre_err *err)
                     "%s: a text file has one text a line and no fields; use %s with JSON lines, "
                     "CSV or TSV",
                     c->src->name,
-                    fre_role_flag(c, c->field[FRE_ROLE_USER] ? FRE_ROLE_USER : FRE_ROLE_LABEL));
+                    fre_role_flag(c, c->field[FRE_ROLE_USER]    ? FRE_ROLE_USER
+                                    : c->field[FRE_ROLE_LABEL] ? FRE_ROLE_LABEL
+                                                               : FRE_ROLE_TEXT));
 }
 
 /* Before the first record, the source being at its first byte. */
@@ -62,7 +66,7 @@ static fre_status start(fre_corpus *c, fre_err *err)
     if (st == FRE_OK)
         st = fre_corpus_sniff(c, c->asked_delimiter, err);
     if (st == FRE_OK && c->format == FRE_CORPUS_TXT &&
-        (c->field[FRE_ROLE_USER] || c->field[FRE_ROLE_LABEL]))
+        (c->field[FRE_ROLE_USER] || c->field[FRE_ROLE_LABEL] || c->asked_text))
         return no_fields(c, err);
     if (st == FRE_OK && c->keep_json && c->format != FRE_CORPUS_JSONL &&
         c->format != FRE_CORPUS_TXT)

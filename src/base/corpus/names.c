@@ -71,7 +71,7 @@ fre_status fre_names_open(fre_names **out, const char *path, const fre_corpus_op
     if (!x)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     fre_buf_init(&x->store, SIZE_MAX / 2);
-    o.text_field = opts->user_field ? opts->user_field : "user";
+    o.text_field = opts->user_field; /* NULL: "user" */
     o.user_field = o.label_field = NULL;
     o.places = true;
     st = fre_corpus_open(&c, path, &o, err);

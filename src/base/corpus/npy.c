@@ -228,9 +228,33 @@ fre_status fre_npy_check(const fre_npy *f, fre_err *err)
     return f->input ? fre_src_check(&f->input->src, err) : FRE_OK;
 }
 
-fre_status fre_npy_open_input(fre_npy **out, fre_input *in, fre_err *err)
+/* What is asked of texts and says nothing of numbers. */
+static const char *of_texts(const fre_corpus_opts *o)
 {
-    return open_input(out, in, false, err);
+    return o->text_field                  ? "text_field"
+           : o->user_field                ? "user_field"
+           : o->label_field               ? "label_field"
+           : o->delimiter                 ? "delimiter"
+           : o->encoding                  ? "encoding"
+           : o->na_values                 ? "na_values"
+           : o->format != FRE_CORPUS_AUTO ? "format"
+                                          : NULL;
+}
+
+fre_status fre_npy_open_input(fre_npy **out, fre_input *in, const fre_corpus_opts *opts,
+                              fre_err *err)
+{
+    const char *flag = opts ? of_texts(opts) : NULL;
+    fre_status st;
+
+    if (!flag)
+        return open_input(out, in, false, err);
+    st = fre_fail(err, FRE_E_USAGE,
+                  "%s: {%s} says nothing of a .npy file, which has rows of numbers and no fields: "
+                  "leave it out",
+                  in->src.name, flag);
+    fre_input_free(in);
+    return st;
 }
 
 fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err)

@@ -37,6 +37,7 @@ static fre_status open_embedder(curator_run *r, fre_err *err)
 /* Takes in over. */
 static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
 {
+    const fre_corpus_opts *o = &r->opts->corpus;
     fre_status st;
 
     if (r->opts->corpus.user_field && !r->opts->user_file) {
@@ -45,7 +46,10 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
             err, FRE_E_USAGE,
             "a .npy file has no fields: name the file with its users, {user_file} FILE");
     }
-    st = fre_npy_open_input(&r->npy, in, err);
+    /* The other options are about the file with the users, if there is one. */
+    st = fre_npy_open_input(&r->npy, in,
+                            r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o,
+                            err);
     if (st == FRE_OK)
         r->dim = (uint32_t)fre_npy_dim(r->npy);
     if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)

@@ -103,7 +103,7 @@ static fre_status read_rows(run *r, fre_input *in, fre_err *err)
     fre_npy *npy = NULL;
     float *row = NULL;
     size_t n, d, index;
-    fre_status st = fre_npy_open_input(&npy, in, err);
+    fre_status st = fre_npy_open_input(&npy, in, &r->opts->corpus, err);
 
     if (st != FRE_OK)
         return st;

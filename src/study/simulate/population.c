@@ -492,7 +492,10 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
             err, FRE_E_USAGE,
             "a .npy file has no fields: name the file with its users, {user_file} FILE");
     }
-    st = fre_npy_open_input(&p->npy, in, err);
+    /* The other options are about the file with the users, if there is one. */
+    st = fre_npy_open_input(
+        &p->npy, in,
+        o->user_file ? &(fre_corpus_opts){.text_field = o->corpus.text_field} : &o->corpus, err);
     if (st != FRE_OK)
         return st;
     p->rows = p->users = fre_npy_rows(p->npy);
