@@ -196,6 +196,17 @@ void cli_heading(FILE *f, const char *text);
 size_t cli_print_safe(FILE *f, const char *text, size_t columns);
 /* The same, filled with spaces to exactly `columns`. */
 void cli_print_cell(FILE *f, const char *text, size_t columns);
+/* Lines for people: as they are where they fit, or f is no terminal; else folded between words, what
+ * follows indented by `indent`.  Untrusted parts come out as in cli_print_safe. */
+void cli_fold(FILE *f, size_t indent, const char *fmt, ...) FRE_PRINTF(3, 4);
+/* A table of n columns, two spaces before each.  Where a row doesn't fit, each is a block instead: its
+ * first cell, and a line "name: cell" for each of the others. */
+typedef struct cli_column {
+    const char *name;
+    int width; /* of the printf kind: below 0, to the left */
+} cli_column;
+void cli_table_head(FILE *f, const cli_column *column, size_t n);
+void cli_table_row(FILE *f, const cli_column *column, size_t n, const char *const *cell);
 /* Words of text wrapped into columns indent..cli_columns, 120 at most; the cursor stands at
  * `column`.  Where an indent leaves hardly any room, on lines of its own below. */
 void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);

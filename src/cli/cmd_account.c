@@ -164,19 +164,19 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 {
     char text[FRE_DIGITS_BYTES], split[FRE_DIGITS_BYTES];
 
-    fprintf(f, "epsilon            %s\n", fre_digits_up(text, 10, a->epsilon));
-    fprintf(f, "delta              %-11s   (%s, rounded up)\n", fre_digits_up(text, 6, a->delta),
+    cli_fold(f, 4, "epsilon            %s", fre_digits_up(text, 10, a->epsilon));
+    cli_fold(f, 4, "delta              %-11s   (%s, rounded up)", fre_digits_up(text, 6, a->delta),
             cli_adjacencies[m->adjacency]);
-    fprintf(f, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell\n",
+    cli_fold(f, 4, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell",
             fre_digits_up(text, 6, a->delta_released), a->worst_cell);
-    fprintf(f, "  far members      %-11s   split at distance %s\n",
+    cli_fold(f, 4, "  far members      %-11s   split at distance %s",
             fre_digits_up(text, 6, a->delta_far), fre_digits_up(split, 4, a->split));
-    fprintf(f, "  unreleased       %s\n", fre_digits_up(text, 6, a->delta_unreleased));
+    cli_fold(f, 4, "  unreleased       %s", fre_digits_up(text, 6, a->delta_unreleased));
     if (!m->dist.on)
         return;
-    fprintf(f, "dummy reports      %-11s   expected\n",
+    cli_fold(f, 4, "dummy reports      %-11s   expected",
             fre_digits_up(text, 6, fre_expected_dummies(m)));
-    fprintf(f, "one user's noise   %-11s   at sampled count tau, a coordinate\n",
+    cli_fold(f, 4, "one user's noise   %-11s   at sampled count tau, a coordinate",
             fre_digits_up(text, 6, fre_sigma_local(m, m->tau)));
 }
 

@@ -280,12 +280,12 @@ static fre_status report(const job *j, fre_err *err)
                 (json_int_t)out.tokens, "embedder", fre_embedder_info(j->embedder)->name),
             err);
     if (!j->c->quiet)
-        fprintf(stderr,
-                "%" PRIu64 " embeddings of dimension %" PRIu32
-                "; texts skipped or repaired: %" PRIu64 " empty, %" PRIu64
-                " invalid;\ntruncated: %" PRIu64 "; rows of zeros: %" PRIu64
-                " without a token, %" PRIu64 " of unknown\ntokens alone; in a foreign language: "
-                "%" PRIu64 "\n",
+        cli_fold(stderr, 4,
+                 "%" PRIu64 " embeddings of dimension %" PRIu32
+                 "; texts skipped or repaired: %" PRIu64 " empty, %" PRIu64
+                 " invalid; truncated: %" PRIu64 "; rows of zeros: %" PRIu64
+                 " without a token, %" PRIu64 " of unknown tokens alone; in a foreign language: "
+                 "%" PRIu64,
                 j->n, j->dim, in.empty, in.invalid, j->count.truncated, j->count.empty,
                 j->count.unknown, j->count.foreign);
     return FRE_OK;

@@ -35,22 +35,21 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
 };
 
-static void print_number(double v)
-{
-    if (isfinite(v))
-        printf(" %9.3f", v);
-    else
-        printf(" %9s", "-");
-}
+static const cli_column columns[] = {{"level", -11}, {"against", -8}, {"precision", 9},
+                                     {"recall", 8},  {"F1", 8},       {"L2", 8}};
+#define COLUMNS (sizeof columns / sizeof columns[0])
 
 static void print_row(const char *level, const char *reference, const fre_scores *s)
 {
-    printf("  %-11s %-9s", level, reference);
-    print_number(s->precision);
-    print_number(s->recall);
-    print_number(s->f1);
-    print_number(s->l2);
-    putchar('\n');
+    const double value[] = {s->precision, s->recall, s->f1, s->l2};
+    char number[4][24];
+    const char *cell[COLUMNS] = {level, reference};
+
+    for (size_t i = 0; i < 4; i++) {
+        (void)snprintf(number[i], sizeof number[i], isfinite(value[i]) ? "%.3f" : "-", value[i]);
+        cell[2 + i] = number[i];
+    }
+    cli_table_row(stdout, columns, COLUMNS, cell);
 }
 
 static void print_level(const char *name, const fre_level_scores *l)
@@ -62,7 +61,7 @@ static void print_level(const char *name, const fre_level_scores *l)
 static void print_share(const char *what, double share)
 {
     if (isfinite(share))
-        printf("  %5.1f %% %s\n", 100.0 * share, what);
+        cli_fold(stdout, 4, "  %5.1f %% %s", 100.0 * share, what);
 }
 
 static void print_result(const fre_evaluation *e)
@@ -79,9 +78,7 @@ static void print_result(const fre_evaluation *e)
     if (e->paraphrases > 0)
         printf(", paraphrases %" PRIu64, e->paraphrases);
     printf(", centroids %" PRIu64 "\n\n", e->centroids);
-    (void)snprintf(text, sizeof text, "  %-11s %-9s %9s %9s %9s %9s", "level", "against",
-                   "precision", "recall", "F1", "L2");
-    cli_heading(stdout, text);
+    cli_table_head(stdout, columns, COLUMNS);
     if (e->has_text)
         print_level("text", &e->text);
     if (e->has_paraphrased)
@@ -90,8 +87,8 @@ static void print_result(const fre_evaluation *e)
         print_level("centroid", &e->centroid);
     if (e->has_cell) {
         print_level("cell", &e->cell.scores);
-        printf("\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released\n",
-               e->cell.frequent_released, e->cell.frequent, e->cell.released);
+        cli_fold(stdout, 4, "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
+                 e->cell.frequent_released, e->cell.frequent, e->cell.released);
     }
     if (!e->has_exact || e->synthetic == 0)
         return;

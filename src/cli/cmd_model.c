@@ -29,9 +29,7 @@ static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
-    printf("%-13s ", name);
-    (void)cli_print_safe(stdout, value, 0);
-    putchar('\n');
+    cli_fold(stdout, 4, "%-13s %s", name, value);
 }
 
 /* ---- list ----------------------------------------------------------------------------------------- */
@@ -39,15 +37,19 @@ static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
 /* The path on a line of its own where it would not fit. */
 static void print_place(const char *name, const char *use, const char *where)
 {
-    const size_t before = 66;
+    const size_t before = 66, columns = cli_columns(stdout);
 
-    printf("%-38s %-26s ", name, use);
+    if (columns < before) {
+        cli_fold(stdout, 4, "%s", name);
+        cli_fold(stdout, 4, "    %s", use);
+    } else
+        printf("%-38s %-26s ", name, use);
     if (!where)
-        cli_styled(stdout, CLI_YELLOW, "not found");
-    else if (before + strlen(where) < cli_columns(stdout))
+        cli_styled(stdout, CLI_YELLOW, columns < before ? "    not found" : "not found");
+    else if (before + strlen(where) < columns)
         (void)cli_print_safe(stdout, where, 0);
     else {
-        fputs("\n    ", stdout);
+        fputs(columns < before ? "    " : "\n    ", stdout);
         (void)cli_print_safe(stdout, where, 0);
     }
     putchar('\n');

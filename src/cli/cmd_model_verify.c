@@ -31,12 +31,22 @@ static json_t *rows_json(const fre_verification *v)
 
 static void print_table(const fre_verification *v)
 {
-    printf("sentence  distance  similarity  nearest to itself\n");
-    for (size_t i = 0; i < FRE_VERIFY_SENTENCES; i++)
-        printf("%8zu  %8.3f  %10.3f  %s\n", i + 1, v->distance[i], v->similarity[i],
-               v->own[i] ? "yes" : "NO");
-    printf("\nmean distance %.3f, median %.3f, mean similarity %.3f (at least %.2f)\n"
-           "%" PRIu32 " of %u sentences come back nearest to themselves (at least %u)\n%s\n",
+    static const cli_column columns[] = {
+        {"sentence", 8}, {"distance", 8}, {"similarity", 10}, {"nearest to itself", -17}};
+    enum { COLUMNS = sizeof columns / sizeof columns[0] };
+    char text[3][32];
+
+    cli_table_head(stdout, columns, COLUMNS);
+    for (size_t i = 0; i < FRE_VERIFY_SENTENCES; i++) {
+        const char *const cell[] = {text[0], text[1], text[2], v->own[i] ? "yes" : "NO"};
+
+        (void)snprintf(text[0], sizeof text[0], "%zu", i + 1);
+        (void)snprintf(text[1], sizeof text[1], "%.3f", v->distance[i]);
+        (void)snprintf(text[2], sizeof text[2], "%.3f", v->similarity[i]);
+        cli_table_row(stdout, columns, COLUMNS, cell);
+    }
+    cli_fold(stdout, 4, "\nmean distance %.3f, median %.3f, mean similarity %.3f (at least %.2f)\n"
+           "%" PRIu32 " of %u sentences come back nearest to themselves (at least %u)\n%s",
            v->mean_distance, v->median_distance, v->mean_similarity, FRE_VERIFY_SIMILARITY_MIN,
            v->returned, FRE_VERIFY_SENTENCES, FRE_VERIFY_RETURNED_MIN,
            v->passed ? "passed" : "FAILED");

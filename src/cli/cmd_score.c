@@ -225,9 +225,8 @@ static void print_summary(const job *j, const summary *s, FILE *f)
         (void)cli_print_safe(f, fre_lm_info(j->lm)->name, cli_columns(f) - 16);
         fputc('\n', f);
     }
-    fprintf(f,
-            "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64 "; cut: %" PRIu64
-            "\n",
+    cli_fold(f, 4,
+             "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64 "; cut: %" PRIu64,
             j->texts, j->texts - j->n, j->cut);
     if (j->n == 0)
         return;

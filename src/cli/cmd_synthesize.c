@@ -260,9 +260,10 @@ static void print_results(const cli *c, const fre_curator_result *r,
         return;
     }
     cli_print_files(dir);
-    printf("  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
-           "  release.json     parameters, privacy statement, model hashes\n"
-           "  centroids.npy, counts.npy\n");
+    cli_fold(stdout, 6,
+             "  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
+             "  release.json     parameters, privacy statement, model hashes\n"
+             "  centroids.npy, counts.npy");
 }
 
 /* The ledger is the curator's own business: where it lies and what else was released. */
@@ -333,12 +334,12 @@ static void print_stats(const cli *c, const fre_curator_result *r)
 
     if (c->quiet || r->dry_run)
         return;
-    fprintf(stderr,
-            "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
-            " empty and %" PRIu64 " of unknown\ntokens skipped, %" PRIu64 " invalid, %" PRIu64
-            " truncated; %" PRIu64
-            " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.\n",
-            s->records - s->text.empty, s->distinct, s->empty + s->text.empty, s->text.unknown,
+    cli_fold(stderr, 4,
+             "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
+             " empty and %" PRIu64 " of unknown tokens skipped, %" PRIu64 " invalid, %" PRIu64
+             " truncated; %" PRIu64
+             " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.",
+             s->records - s->text.empty, s->distinct, s->empty + s->text.empty, s->text.unknown,
             s->invalid, s->text.truncated, s->cells, r->seconds[0], r->seconds[1], r->seconds[2]);
 }
 
@@ -350,12 +351,10 @@ static void print_spent(const cli *c, const fre_curator_result *r)
 
     if (c->quiet || !r->recorded)
         return;
-    fprintf(stderr,
-            CLI_PROGRAM " %s: this data has now spent epsilon %s, delta %s in %zu release%s (",
-            c->command->name, fre_digits_up(epsilon, 6, s->epsilon),
-            fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s");
-    cli_print_safe(stderr, r->ledger, 0);
-    fputs(")\n", stderr);
+    cli_fold(stderr, 4,
+             CLI_PROGRAM " %s: this data has now spent epsilon %s, delta %s in %zu release%s (%s)",
+             c->command->name, fre_digits_up(epsilon, 6, s->epsilon),
+             fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s", r->ledger);
 }
 
 static fre_status run(cli *c, fre_err *err)

@@ -100,18 +100,14 @@ void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, u
     if (!always && !cli_flag(c, "verbose"))
         return;
     cli_progress_end();
-    fprintf(stderr, "Input: %s; compression: %s", about->format, about->compression);
-    if (about->delimiter)
-        fprintf(stderr, "; delimiter: %s", delimiter_word(about->delimiter, one));
-    if (about->encoding[0])
-        fprintf(stderr, "; encoding: %s", about->encoding);
-    if (about->text_field[0]) {
-        fputs("; text field: \"", stderr);
-        cli_print_safe(stderr, about->text_field, 0);
-        fputc('"', stderr);
-    }
-    fprintf(stderr, ".\nRecords: %" PRIu64 ", and %" PRIu64 " empty, %" PRIu64 " not usable.\n",
-            records, empty, invalid);
+    cli_fold(stderr, 4,
+             "Input: %s; compression: %s%s%s%s%s%s%s%s.\nRecords: %" PRIu64 ", and %" PRIu64
+             " empty, %" PRIu64 " not usable.",
+             about->format, about->compression, about->delimiter ? "; delimiter: " : "",
+             about->delimiter ? delimiter_word(about->delimiter, one) : "",
+             about->encoding[0] ? "; encoding: " : "", about->encoding,
+             about->text_field[0] ? "; text field: \"" : "", about->text_field,
+             about->text_field[0] ? "\"" : "", records, empty, invalid);
 }
 
 void cli_print_corpus(const cli *c, const fre_corpus *corpus)

@@ -4,12 +4,18 @@
 #include <string.h>
 
 #define HELP_COLUMN 28u
+#define USAGE_COLUMN 7u /* behind "Usage: " */
 
 static void print_heading(FILE *f, const char *title)
 {
+    char line[200];
+
+    (void)snprintf(line, sizeof line, "%s:", title);
     fputc('\n', f);
-    cli_styled(f, CLI_BOLD, title);
-    fputs(":\n", f);
+    if (strlen(line) <= cli_columns(f))
+        cli_heading(f, line);
+    else
+        cli_wrap(f, line, 2, 0);
 }
 
 /* "  -o, --output DIR" or "  --cell-scale S"; returns its width. */
@@ -55,20 +61,38 @@ static void print_arg(FILE *f, const cli_arg *a)
     cli_wrap(f, text, HELP_COLUMN, column);
 }
 
+/* What doesn't fit any more is left out. */
+static FRE_PRINTF(4, 5) void add(char *line, size_t n, size_t *at, const char *fmt, ...)
+{
+    va_list ap;
+    int more;
+
+    va_start(ap, fmt);
+    more = vsnprintf(line + *at, n - *at, fmt, ap);
+    va_end(ap);
+    if (more > 0 && (size_t)more < n - *at)
+        *at += (size_t)more;
+}
+
 static void print_usage(FILE *f, const cli_command *cmd)
 {
+    char line[400] = "";
+    size_t at = 0;
+
     cli_styled(f, CLI_BOLD, "Usage:");
-    fprintf(f, " " CLI_PROGRAM " %s", cmd->name);
+    add(line, sizeof line, &at, CLI_PROGRAM " %s", cmd->name);
     for (size_t i = 0; i < cmd->n_positional; i++)
-        fprintf(f, cmd->positional[i].optional ? " [%s]" : " %s", cmd->positional[i].name);
+        add(line, sizeof line, &at, cmd->positional[i].optional ? " [%s]" : " %s",
+            cmd->positional[i].name);
     for (size_t i = 0; i < cmd->n_args; i++) {
         const cli_arg *a = &cmd->args[i];
         if (a->required && a->letter)
-            fprintf(f, " -%c %s", a->letter, a->metavar);
+            add(line, sizeof line, &at, " -%c %s", a->letter, a->metavar);
         else if (a->required)
-            fprintf(f, " --%s %s", a->name, a->metavar);
+            add(line, sizeof line, &at, " --%s %s", a->name, a->metavar);
     }
-    fputs(" [options]\n", f);
+    add(line, sizeof line, &at, " [options]");
+    cli_wrap(f, line, USAGE_COLUMN, USAGE_COLUMN - 1);
 }
 
 static void print_positionals(FILE *f, const cli_command *cmd)
@@ -89,7 +113,7 @@ static void print_example(FILE *f, const char *example)
     print_heading(f, "Example");
     while (*example) {
         size_t len = strcspn(example, "\n");
-        fprintf(f, "  %.*s\n", (int)len, example);
+        cli_fold(f, 6, "  %.*s", (int)len, example);
         example += len + (example[len] == '\n');
     }
 }
@@ -130,8 +154,7 @@ void cli_print_group(FILE *f, const char *word)
     for (size_t i = 0; i < cli_n_commands; i++)
         if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
             print_command(f, cli_commands[i]);
-    fprintf(f, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.\n",
-            word);
+    cli_fold(f, 0, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.", word);
 }
 
 void cli_print_overview(FILE *f)
@@ -145,5 +168,5 @@ void cli_print_overview(FILE *f)
     print_heading(f, "Commands");
     for (size_t i = 0; i < cli_n_commands; i++)
         print_command(f, cli_commands[i]);
-    fputs("\n'" CLI_PROGRAM " help COMMAND' explains one of them, with an example.\n", f);
+    cli_fold(f, 0, "\n'" CLI_PROGRAM " help COMMAND' explains one of them, with an example.");
 }

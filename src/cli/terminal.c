@@ -218,6 +218,87 @@ void cli_wrap(FILE *f, const char *text, size_t indent, size_t column)
     }
 }
 
+/* One line, n bytes. */
+static void fold_line(FILE *f, size_t indent, char *line)
+{
+    const size_t lead = strspn(line, " "), first = strcspn(line + lead, " ");
+    const char *rest = line + lead + first + strspn(line + lead + first, " ");
+    size_t column = lead + width_of(line + lead, first) + 1;
+
+    if (!is_terminal(f) || width_of(line, strlen(line)) <= cli_columns(f)) {
+        (void)cli_print_safe(f, line, 0);
+        fputc('\n', f);
+        return;
+    }
+    spaces(f, lead);
+    (void)print_part(f, line + lead, first, SIZE_MAX); /* where it would have been */
+    if (column + width_of(rest, strcspn(rest, " ")) > cli_columns(f))
+        column = 0;
+    fputc(column > 0 ? ' ' : '\n', f);
+    cli_wrap(f, rest, indent, column);
+}
+
+void cli_fold(FILE *f, size_t indent, const char *fmt, ...)
+{
+    char text[4096], *rest = text, *line;
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, ap);
+    va_end(ap);
+    while ((line = strsep(&rest, "\n")) != NULL)
+        fold_line(f, indent, line);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------ */
+
+static bool fits(FILE *f, const cli_column *column, size_t n)
+{
+    size_t all = 0;
+
+    for (size_t i = 0; i < n; i++)
+        all += 2 + (size_t)abs(column[i].width);
+    return !is_terminal(f) || all <= cli_columns(f);
+}
+
+void cli_table_head(FILE *f, const cli_column *column, size_t n)
+{
+    char line[1024] = "";
+    size_t at = 0;
+
+    if (!fits(f, column, n))
+        return;
+    for (size_t i = 0; i < n && at < sizeof line; i++)
+        at += (size_t)snprintf(line + at, sizeof line - at, "  %*s", column[i].width,
+                               column[i].name);
+    while (at > 0 && at < sizeof line && line[at - 1] == ' ')
+        line[--at] = '\0';
+    cli_heading(f, line);
+}
+
+void cli_table_row(FILE *f, const cli_column *column, size_t n, const char *const *cell)
+{
+    const bool whole = fits(f, column, n);
+
+    for (size_t i = 0; i < n && whole; i++) {
+        const size_t wide = width_of(cell[i], strlen(cell[i])), room = (size_t)abs(column[i].width);
+
+        spaces(f, 2 + (column[i].width > 0 && room > wide ? room - wide : 0));
+        (void)cli_print_safe(f, cell[i], 0);
+        if (column[i].width < 0 && i + 1 < n && room > wide)
+            spaces(f, room - wide);
+    }
+    if (whole) {
+        fputc('\n', f);
+        return;
+    }
+    if (cell[0][0])
+        cli_fold(f, 4, "  %s", cell[0]);
+    for (size_t i = 1; i < n; i++)
+        if (cell[i][0])
+            cli_fold(f, 6, "    %s: %s", column[i].name, cell[i]);
+}
+
 void cli_message(FILE *f, cli_style style, const char *prefix, const char *text)
 {
     cli_styled(f, style, prefix);

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from conftest import BUDGET, NO_TEXT, PROGRAM, TIMEOUT, everything, on_terminal
+from every_command import a_folder, label, named_by_help, runs
 
 LEDGER = ["--ledger", "none"]
 
@@ -154,3 +155,35 @@ def test_data_cannot_steer_a_terminal(tmp_path, args):
     assert json.loads(line)["text"] == text
     code, shown = on_terminal(tmp_path, "plan", "--epsilon", "4\u202e", TERM="dumb")
     assert code == 64 and "\u202e" not in shown
+
+
+# Their tables are as wide as their columns, whatever the terminal.
+WIDE = ("audit", "bench", "ledger show", "plan", "simulate", "ssp")
+SCRIPTS = [("completion", ["bash"]), ("help", ["--man"])]  # not for people
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return a_folder(tmp_path_factory.mktemp("narrow"))
+
+
+def too_wide(shown, columns):
+    """Lines past the edge; those that are one word, such as a path or a hash, cannot be folded."""
+    plain = re.sub("\033\\[[0-9;]*[mK]", "", shown)
+    return [line for line in re.split("[\r\n]+", plain)
+            if len(line) > columns and " " in line.strip() and not line.startswith("{")]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("name", named_by_help())
+def test_help_keeps_to_the_width(tmp_path, name, columns):
+    code, shown = on_terminal(tmp_path, *name.split(), "--help", columns=columns)
+    assert code == 0 and not too_wide(shown, columns)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("run", [r for r in runs() if r[0] not in WIDE and r not in SCRIPTS],
+                         ids=label)
+def test_results_keep_to_the_width(folder, run, columns):
+    code, shown = on_terminal(folder, *run[0].split(), *run[1], columns=columns)
+    assert code == 0 and not too_wide(shown, columns)
