@@ -166,18 +166,18 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 
     cli_fold(f, 4, "epsilon            %s", fre_digits_up(text, 10, a->epsilon));
     cli_fold(f, 4, "delta              %-11s   (%s, rounded up)", fre_digits_up(text, 6, a->delta),
-            cli_adjacencies[m->adjacency]);
+             cli_adjacencies[m->adjacency]);
     cli_fold(f, 4, "  released cells   %-11s   worst with %" PRIu64 " other users in the cell",
-            fre_digits_up(text, 6, a->delta_released), a->worst_cell);
+             fre_digits_up(text, 6, a->delta_released), a->worst_cell);
     cli_fold(f, 4, "  far members      %-11s   split at distance %s",
-            fre_digits_up(text, 6, a->delta_far), fre_digits_up(split, 4, a->split));
+             fre_digits_up(text, 6, a->delta_far), fre_digits_up(split, 4, a->split));
     cli_fold(f, 4, "  unreleased       %s", fre_digits_up(text, 6, a->delta_unreleased));
     if (!m->dist.on)
         return;
     cli_fold(f, 4, "dummy reports      %-11s   expected",
-            fre_digits_up(text, 6, fre_expected_dummies(m)));
+             fre_digits_up(text, 6, fre_expected_dummies(m)));
     cli_fold(f, 4, "one user's noise   %-11s   at sampled count tau, a coordinate",
-            fre_digits_up(text, 6, fre_sigma_local(m, m->tau)));
+             fre_digits_up(text, 6, fre_sigma_local(m, m->tau)));
 }
 
 static fre_status print_json(const fre_account *a, const fre_mechanism *m,

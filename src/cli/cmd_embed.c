@@ -286,8 +286,8 @@ static fre_status report(const job *j, fre_err *err)
                  " invalid; truncated: %" PRIu64 "; rows of zeros: %" PRIu64
                  " without a token, %" PRIu64 " of unknown tokens alone; in a foreign language: "
                  "%" PRIu64,
-                j->n, j->dim, in.empty, in.invalid, j->count.truncated, j->count.empty,
-                j->count.unknown, j->count.foreign);
+                 j->n, j->dim, in.empty, in.invalid, j->count.truncated, j->count.empty,
+                 j->count.unknown, j->count.foreign);
     return FRE_OK;
 }
 

@@ -87,7 +87,8 @@ static void print_result(const fre_evaluation *e)
         print_level("centroid", &e->centroid);
     if (e->has_cell) {
         print_level("cell", &e->cell.scores);
-        cli_fold(stdout, 4, "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
+        cli_fold(stdout, 4,
+                 "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
                  e->cell.frequent_released, e->cell.frequent, e->cell.released);
     }
     if (!e->has_exact || e->synthetic == 0)

@@ -121,10 +121,10 @@ static fre_status report(const job *j, fre_err *err)
                               err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
-                "%" PRIu32 " texts; %" PRIu32 " to %" PRIu32
-                " dimensions: a text's embedding beyond is known to %.2f, its distance from the "
-                "mean being %.2f",
-                i->rows, i->from.dim, i->to.dim, sqrt(i->left), sqrt(i->variance));
+                 "%" PRIu32 " texts; %" PRIu32 " to %" PRIu32
+                 " dimensions: a text's embedding beyond is known to %.2f, its distance from the "
+                 "mean being %.2f",
+                 i->rows, i->from.dim, i->to.dim, sqrt(i->left), sqrt(i->variance));
     if (i->left > CARRIES * i->variance)
         cli_warn(j->c, "that is little: the two embedders see different things in these texts, and "
                        "--inverter search may find nearer ones than the inverter does");

@@ -136,9 +136,9 @@ static fre_status report(const job *j, fre_err *err)
                               err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
-                "%" PRIu32 " embeddings of dimension %" PRIu32
-                "; squared norm of the mean %.3f, variance %.3f, eigenvalues %.3g to %.3g",
-                info->rows, j->dim, norm2, spread, (double)value[0], (double)value[j->dim - 1]);
+                 "%" PRIu32 " embeddings of dimension %" PRIu32
+                 "; squared norm of the mean %.3f, variance %.3f, eigenvalues %.3g to %.3g",
+                 info->rows, j->dim, norm2, spread, (double)value[0], (double)value[j->dim - 1]);
     return FRE_OK;
 }
 

@@ -45,11 +45,12 @@ static void print_table(const fre_verification *v)
         (void)snprintf(text[2], sizeof text[2], "%.3f", v->similarity[i]);
         cli_table_row(stdout, columns, COLUMNS, cell);
     }
-    cli_fold(stdout, 4, "\nmean distance %.3f, median %.3f, mean similarity %.3f (at least %.2f)\n"
-           "%" PRIu32 " of %u sentences come back nearest to themselves (at least %u)\n%s",
-           v->mean_distance, v->median_distance, v->mean_similarity, FRE_VERIFY_SIMILARITY_MIN,
-           v->returned, FRE_VERIFY_SENTENCES, FRE_VERIFY_RETURNED_MIN,
-           v->passed ? "passed" : "FAILED");
+    cli_fold(stdout, 4,
+             "\nmean distance %.3f, median %.3f, mean similarity %.3f (at least %.2f)\n"
+             "%" PRIu32 " of %u sentences come back nearest to themselves (at least %u)\n%s",
+             v->mean_distance, v->median_distance, v->mean_similarity, FRE_VERIFY_SIMILARITY_MIN,
+             v->returned, FRE_VERIFY_SENTENCES, FRE_VERIFY_RETURNED_MIN,
+             v->passed ? "passed" : "FAILED");
 }
 
 static fre_status report(const cli *c, const fre_verification *v, fre_err *err)

@@ -390,9 +390,9 @@ static fre_status report(const job *j, fre_err *err)
                               err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
-                "%" PRIu64 " texts, %" PRIu64 " paraphrases; %" PRIu64 " texts have none\n"
-                "%" PRIu64 " candidates, %" PRIu64 " different, %" PRIu64 " near enough",
-                j->texts, j->made, j->without, j->drawn, j->distinct, j->near);
+                 "%" PRIu64 " texts, %" PRIu64 " paraphrases; %" PRIu64 " texts have none\n"
+                 "%" PRIu64 " candidates, %" PRIu64 " different, %" PRIu64 " near enough",
+                 j->texts, j->made, j->without, j->drawn, j->distinct, j->near);
     return FRE_OK;
 }
 

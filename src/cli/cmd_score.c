@@ -227,7 +227,7 @@ static void print_summary(const job *j, const summary *s, FILE *f)
     }
     cli_fold(f, 4,
              "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64 "; cut: %" PRIu64,
-            j->texts, j->texts - j->n, j->cut);
+             j->texts, j->texts - j->n, j->cut);
     if (j->n == 0)
         return;
     fputc('\n', f);

@@ -340,7 +340,7 @@ static void print_stats(const cli *c, const fre_curator_result *r)
              " truncated; %" PRIu64
              " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.",
              s->records - s->text.empty, s->distinct, s->empty + s->text.empty, s->text.unknown,
-            s->invalid, s->text.truncated, s->cells, r->seconds[0], r->seconds[1], r->seconds[2]);
+             s->invalid, s->text.truncated, s->cells, r->seconds[0], r->seconds[1], r->seconds[2]);
 }
 
 /* Without a budget nothing is ever refused, so it is said what has come together. */
@@ -354,7 +354,8 @@ static void print_spent(const cli *c, const fre_curator_result *r)
     cli_fold(stderr, 4,
              CLI_PROGRAM " %s: this data has now spent epsilon %s, delta %s in %zu release%s (%s)",
              c->command->name, fre_digits_up(epsilon, 6, s->epsilon),
-             fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s", r->ledger);
+             fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s",
+             r->ledger);
 }
 
 static fre_status run(cli *c, fre_err *err)

@@ -154,7 +154,8 @@ void cli_print_group(FILE *f, const char *word)
     for (size_t i = 0; i < cli_n_commands; i++)
         if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
             print_command(f, cli_commands[i]);
-    cli_fold(f, 0, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.", word);
+    cli_fold(f, 0, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.",
+             word);
 }
 
 void cli_print_overview(FILE *f)

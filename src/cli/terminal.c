@@ -269,8 +269,8 @@ void cli_table_head(FILE *f, const cli_column *column, size_t n)
     if (!fits(f, column, n))
         return;
     for (size_t i = 0; i < n && at < sizeof line; i++)
-        at += (size_t)snprintf(line + at, sizeof line - at, "  %*s", column[i].width,
-                               column[i].name);
+        at +=
+            (size_t)snprintf(line + at, sizeof line - at, "  %*s", column[i].width, column[i].name);
     while (at > 0 && at < sizeof line && line[at - 1] == ' ')
         line[--at] = '\0';
     cli_heading(f, line);

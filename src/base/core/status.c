@@ -153,8 +153,8 @@ fre_status fre_open_failed(fre_err *err, int e, fre_status otherwise, const char
         advice = e == EMFILE ? "raise the limit (ulimit -n 256)"
                              : "the whole system's limit is reached: try again later";
     }
-    return fre_fail(err, otherwise, "%s: %s%s%s", doing, fre_core_errno_text(e),
-                    advice ? "; " : "", advice ? advice : "");
+    return fre_fail(err, otherwise, "%s: %s%s%s", doing, fre_core_errno_text(e), advice ? "; " : "",
+                    advice ? advice : "");
 }
 
 fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where)

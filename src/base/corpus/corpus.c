@@ -42,8 +42,8 @@ static fre_status no_fields(const fre_corpus *c, fre_err *err)
                     "CSV or TSV",
                     c->src->name,
                     fre_role_flag(c, c->field[FRE_ROLE_USER]    ? FRE_ROLE_USER
-                                    : c->field[FRE_ROLE_LABEL] ? FRE_ROLE_LABEL
-                                                               : FRE_ROLE_TEXT));
+                                     : c->field[FRE_ROLE_LABEL] ? FRE_ROLE_LABEL
+                                                                : FRE_ROLE_TEXT));
 }
 
 /* Before the first record, the source being at its first byte. */

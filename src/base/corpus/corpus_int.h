@@ -172,7 +172,7 @@ struct fre_corpus {
     fre_decoder decoder;
     fre_corpus_format asked_format, format; /* format: never AUTO once open */
     char asked_delimiter;
-    bool asked_text; /* a field was named for the text */
+    bool asked_text;      /* a field was named for the text */
     char *asked_encoding; /* NULL: not given */
     fre_corpus_invalid invalid;
     fre_layout layout;

@@ -28,8 +28,8 @@ static fre_status sidecar_load(json_t **out, const char *path, const char *name,
     f = fopen(side, "re");
     if (!f) {
         if (errno != ENOENT)
-            st = fre_open_failed(err, errno, FRE_E_NOINPUT, NULL, "%s.json: cannot be opened",
-                                 name);
+            st =
+                fre_open_failed(err, errno, FRE_E_NOINPUT, NULL, "%s.json: cannot be opened", name);
         goto out;
     }
     n = fread(text, 1, SIDECAR_BYTES_MAX + 1, f);

@@ -149,11 +149,13 @@ static fre_status choose(fre_corpus *c, char delimiter, fre_err *err)
     uint8_t hint;
 
     if (c->format == FRE_CORPUS_AUTO)
-        c->format = delimiter && by_name != FRE_CORPUS_TSV && by_name != FRE_CORPUS_JSONL ? FRE_CORPUS_CSV
-                                                                                 : by_name;
+        c->format = delimiter && by_name != FRE_CORPUS_TSV && by_name != FRE_CORPUS_JSONL
+                        ? FRE_CORPUS_CSV
+                        : by_name;
     if (delimiter && (c->format == FRE_CORPUS_TXT || c->format == FRE_CORPUS_JSONL))
         return fre_fail(err, FRE_E_USAGE, "{delimiter} is for CSV; leave out %s",
-                        c->asked_format == FRE_CORPUS_AUTO ? "it, or say {format} csv" : "{format}");
+                        c->asked_format == FRE_CORPUS_AUTO ? "it, or say {format} csv"
+                                                           : "{format}");
     if (c->format == FRE_CORPUS_AUTO || c->format == FRE_CORPUS_JSONL) {
         st = fre_document_sniff(c, sure, err);
         if (st)

@@ -12,8 +12,8 @@ void fre_loader_init(fre_loader *l, const fre_gguf_file *g, const char *path, fr
     *l = (fre_loader){.g = g, .path = path, .err = err, .status = FRE_OK};
     l->f = fopen(path, "rbe");
     if (!l->f)
-        l->status = fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open %s",
-                                    path);
+        l->status =
+            fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open %s", path);
 }
 
 void fre_loader_close(fre_loader *l)

@@ -47,9 +47,8 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
             "a .npy file has no fields: name the file with its users, {user_file} FILE");
     }
     /* The other options are about the file with the users, if there is one. */
-    st = fre_npy_open_input(&r->npy, in,
-                            r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o,
-                            err);
+    st = fre_npy_open_input(
+        &r->npy, in, r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o, err);
     if (st == FRE_OK)
         r->dim = (uint32_t)fre_npy_dim(r->npy);
     if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
