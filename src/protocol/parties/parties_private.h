@@ -60,7 +60,7 @@ typedef struct parties_in {
     fre_bytes left;
     bool bad; /* something did not fit; from then on everything is 0 or empty */
 } parties_in;
-/* FRE_E_DATA: no state of that role and collection, or a damaged one. */
+/* FRE_E_DATA: not a state of that role and collection, or a damaged one. */
 FRE_MUST_CHECK fre_status parties_in_open(parties_in *in, fre_bytes state, const fre_wire *w,
                                           uint8_t role, fre_err *err);
 const uint8_t *parties_get_view(parties_in *in, size_t n);
@@ -86,7 +86,7 @@ FRE_MUST_CHECK fre_status parties_in_end(const parties_in *in, fre_status st, fr
 typedef struct parties_base {
     fre_wire w;
     fre_role role;
-    int64_t now; /* the latest time ever told; INT64_MIN: none */
+    int64_t now; /* the latest time that it was told; INT64_MIN: none */
     fre_stage stage;
     bool cancelled; /* VOID by a cancel, not by the clock */
     fre_counters counters;
@@ -96,7 +96,7 @@ typedef struct parties_base {
     parties_table answered;
     fre_buf *answer;
     size_t answers, answer_cap;
-    /* A cancel of ours on its way: its bytes, and to whom (bit 1 << role). */
+    /* Our own cancel: its bytes, and who has not answered it yet (bit 1 << role). */
     fre_buf cancel;
     uint32_t cancel_to;
 } parties_base;
@@ -121,8 +121,8 @@ void parties_clock(parties_base *x, int64_t now);
 /* Stream of a purpose: the same after a restart.  label: up to 40 bytes of text. */
 FRE_MUST_CHECK fre_status parties_stream(fre_rng *out, const parties_base *x, const char *label,
                                          uint64_t a, uint64_t b);
-/* Replaces the seed of the streams by a hash of it: what was drawn from it cannot be drawn again, whoever
- * gets hold of the state later. */
+/* Replaces the seed of the streams by a hash of it, so that what was drawn from it cannot be drawn
+ * again by whoever gets hold of the state later. */
 void parties_ratchet(parties_base *x);
 /* Reports that all users and the longest padding can send. */
 double parties_reports_max(const fre_collection *c);
@@ -131,7 +131,7 @@ void parties_hash(uint8_t out[PARTIES_HASH_BYTES], const parties_base *x, fre_by
 /* Answers with a rejection and counts it. */
 FRE_MUST_CHECK fre_status parties_reject(parties_base *x, fre_buf *reply, fre_rejection *why,
                                          fre_rejection code);
-/* The rejection that a status stands for; a status of our own is handed back as it is. */
+/* The rejection that a status stands for; a status that is our own fault is returned as it is. */
 FRE_MUST_CHECK fre_status parties_reject_status(parties_base *x, fre_buf *reply, fre_rejection *why,
                                                 fre_status st);
 /* True if `in` was answered before: *st is what appending that answer gave. */
@@ -145,7 +145,7 @@ FRE_MUST_CHECK fre_status parties_remember(parties_base *x, fre_buf *reply, fre_
 /* parties_prepare, and a receipt for parties_remember; the caller wipes it, whatever was returned. */
 FRE_MUST_CHECK fre_status parties_receipt(parties_base *x, fre_buf *receipt);
 
-/* A cancel of ours to the other servers; the caller wipes and sets the stage. */
+/* Our own cancel, for the other servers; the caller wipes itself and sets the stage. */
 FRE_MUST_CHECK fre_status parties_cancel(parties_base *x, fre_cancel_reason reason,
                                          const fre_sign_sk *sk);
 
@@ -171,7 +171,7 @@ bool parties_cancel_answered(parties_base *x, uint64_t cookie, fre_bytes reply);
 typedef enum parties_verdict {
     PARTIES_AGAIN,    /* no answer, or one that says to try again */
     PARTIES_RECEIVED, /* a receipt */
-    PARTIES_REFUSED,  /* a rejection for good */
+    PARTIES_REFUSED,  /* a final rejection */
     PARTIES_MESSAGE   /* another message: the caller decodes it */
 } parties_verdict;
 parties_verdict parties_judge(fre_bytes reply);

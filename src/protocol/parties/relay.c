@@ -15,41 +15,6 @@ static size_t each(const fre_relay *x)
     return fre_wire_sealed_bytes(&x->base.w, x->mixing);
 }
 
-size_t relay_held(const fre_relay *x)
-{
-    uint32_t left = x->parts;
-    size_t n;
-
-    if (x->parts == 0)
-        return x->mixed;
-    while (left > 0 && x->done[left - 1])
-        left--;
-    n = (size_t)left * x->part_size;
-    return n < x->mixed ? n : x->mixed;
-}
-
-void relay_forget_mix(fre_relay *x)
-{
-    fre_wipe_free(x->mix, (x->mix_cap < x->mixed ? x->mix_cap : x->mixed) * each(x));
-    free(x->done);
-    x->mix = NULL;
-    x->done = NULL;
-    x->mixed = x->mix_cap = 0;
-    x->parts = x->settled = 0;
-    parties_table_wipe(&x->seen);
-}
-
-void relay_end(fre_relay *x, fre_stage stage)
-{
-    relay_forget_mix(x);
-    relay_registry_wipe(&x->registry);
-    fre_wipe_free(x->client, x->client_cap * sizeof *x->client);
-    x->client = NULL;
-    x->clients = x->client_cap = 0;
-    parties_table_wipe(&x->names);
-    x->base.stage = stage;
-}
-
 static bool has_seeds(const fre_relay *x)
 {
     return fre_contribution_has_seed(&x->base.w, x->mixing);

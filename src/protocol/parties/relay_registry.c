@@ -1,8 +1,8 @@
-/* parties/relay_registry.c - the registry: what the relay tells S_tag of the shares that it took, so that S_tag
- * opens no others.  Digests are sorted, so that nothing is left of the order in which they came. */
+/* parties/relay_registry.c - digests of the seeds that the relay carried, for S_tag, which opens no
+ * others.  They are sorted, so that the order in which they arrived is lost. */
 #include "relay.h"
 
-/* Digests of a part: few parts, since sets wait for the last of them. */
+/* Digests in one part; parts are large, since sets wait for the last of them. */
 static size_t part_digests(uint32_t part_max)
 {
     const size_t most = FRE_WIRE_MESSAGE_MAX / 2 / sizeof(fre_seed_digest);

@@ -3,7 +3,47 @@
 
 #define PART_DEFAULT 16384u
 
-/* An exchange has one size in a collection: that of any. */
+/* ---- end --------------------------------------------------------------------------------------- */
+
+size_t relay_held(const fre_relay *x)
+{
+    uint32_t left = x->parts;
+    size_t n;
+
+    if (x->parts == 0)
+        return x->mixed;
+    while (left > 0 && x->done[left - 1])
+        left--;
+    n = (size_t)left * x->part_size;
+    return n < x->mixed ? n : x->mixed;
+}
+
+void relay_forget_mix(fre_relay *x)
+{
+    fre_wipe_free(x->mix, (x->mix_cap < x->mixed ? x->mix_cap : x->mixed) *
+                              fre_wire_sealed_bytes(&x->base.w, x->mixing));
+    free(x->done);
+    x->mix = NULL;
+    x->done = NULL;
+    x->mixed = x->mix_cap = 0;
+    x->parts = x->settled = 0;
+    parties_table_wipe(&x->seen);
+}
+
+void relay_end(fre_relay *x, fre_stage stage)
+{
+    relay_forget_mix(x);
+    relay_registry_wipe(&x->registry);
+    fre_wipe_free(x->client, x->client_cap * sizeof *x->client);
+    x->client = NULL;
+    x->clients = x->client_cap = 0;
+    parties_table_wipe(&x->names);
+    x->base.stage = stage;
+}
+
+/* ---- beginning --------------------------------------------------------------------------------- */
+
+/* All exchanges of a collection have one size, that of this one. */
 static fre_status find_ask_bytes(size_t *out, const fre_wire *w, fre_rng *rng)
 {
     fre_oprf_element *blinded = calloc(w->c.cells_per_user, sizeof *blinded);

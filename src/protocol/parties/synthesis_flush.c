@@ -3,7 +3,7 @@
 
 #include <fre/linalg.h>
 
-/* What an undone part goes back to. */
+/* What is restored when a part fails. */
 typedef struct checkpoint {
     fre_counters counters;
     fre_synthesis_counts counts;

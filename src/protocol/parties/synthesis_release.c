@@ -1,4 +1,4 @@
-/* parties/synthesis_release.c - the signed end: cells in a random order, without their tags. */
+/* parties/synthesis_release.c - the signed result: cells in a random order, without their tags. */
 #include "synthesis.h"
 
 #define PART_BYTES (8u << 20)

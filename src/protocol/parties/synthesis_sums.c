@@ -31,7 +31,7 @@ void synthesis_choose_open(fre_synthesis *x)
         synthesis_cell *cell = &x->cells.cell[i];
         uint32_t n = 0;
 
-        /* What one message can't hold is left out, as if those had not answered. */
+        /* Members that one message cannot hold are left out, as if they had not answered. */
         for (uint32_t k = 0; k < cell->count; k++) {
             synthesis_member *m = &x->cells.member[cell->first + k];
 
@@ -140,7 +140,7 @@ void synthesis_refused(fre_synthesis *x, synthesis_plan *p)
     p->next++;
 }
 
-/* An answer that can't be used: counted, asked again. */
+/* An answer that cannot be used: it is counted as rejected, and asked for again. */
 static fre_status unusable(fre_synthesis *x, fre_status st)
 {
     const fre_rejection code = fre_rejection_of(st);
@@ -200,7 +200,7 @@ fre_status synthesis_accepted(fre_synthesis *x, fre_bytes in)
     return FRE_OK;
 }
 
-/* Both sums of a cell, and what they mean. */
+/* The centroid of a cell, from both servers' sums. */
 static fre_status open_cell(fre_synthesis *x, synthesis_cell *cell, const fre_rotation *rotation,
                             uint32_t *sum, const fre_sum *theirs)
 {
@@ -248,7 +248,7 @@ static void wipe_shares(fre_synthesis *x, const synthesis_cell *cell)
     }
 }
 
-/* Cells of the waiting part, each with its sum or without one; ours: a status of our own. */
+/* Opens the cells of the waiting part; S_tag may have left some without a sum. */
 static fre_status open_cells(fre_synthesis *x, const fre_rotation *rotation, uint32_t *sum,
                              const fre_sums *all)
 {

@@ -207,7 +207,7 @@ static fre_status cancelled(fre_tagging *x, fre_buf *reply, fre_rejection *why, 
     st = parties_receipt(&x->base, &receipt);
     if (st == FRE_OK) {
         tagging_forget(x);
-        parties_forget(&x->base); /* no sum goes out any more, not even once more */
+        parties_forget(&x->base); /* no sum leaves any more, not even as a repeated answer */
         x->base.stage = FRE_STAGE_VOID;
         x->base.cancelled = true;
         st = parties_remember(&x->base, reply, why, in, &receipt);

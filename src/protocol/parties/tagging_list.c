@@ -71,7 +71,7 @@ static fre_status accept_list(fre_tagging *x, fre_buf *reply, fre_rejection *why
     return st;
 }
 
-/* Signed once more: fine if it says the same; else S_syn tells different people different counts. */
+/* A second signed list: fine if it says the same; else S_syn tells different people different counts. */
 static fre_status second_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
                               const fre_list *l)
 {
@@ -105,7 +105,7 @@ fre_status tagging_list(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return second_list(x, reply, why, in, &l);
     if (!counts_are_possible(x, &l))
         return parties_reject(&x->base, reply, why, FRE_REJECTED_DISAGREES);
-    /* Nobody can have counted before all of the padding was there. */
+    /* A list cannot have been counted before all of the padding had arrived. */
     st = x->base.stage == FRE_STAGE_CLOSING ? tagging_padding_draw(&x->padding, &x->base) : FRE_OK;
     if (st != FRE_OK)
         return st;

@@ -6,12 +6,12 @@
 
 /* ---- sets -> accepted ------------------------------------------------------------------------- */
 
-/* What one message of sets would change, before any of it is. */
+/* What one message of sets would change; nothing is changed before all of it is known. */
 typedef struct sets_work {
-    fre_id_set *set;   /* the answer, a set for a set */
+    fre_id_set *set;   /* the answer: one set for each */
     uint32_t *cell;    /* of each, or UINT32_MAX */
     fre_report_id *id; /* accepted ids, one set after another */
-    size_t *digest;    /* of each: its place in the registry, spent */
+    size_t *digest;    /* of each: its index in the registry, spent */
     parties_table ids;
     uint32_t sets, members, accepted;
     uint64_t refused, unregistered;
@@ -44,12 +44,12 @@ static fre_status sets_work_init(sets_work *w, const fre_tagging *x, fre_sets al
     return parties_table_reserve(&w->ids, w->members);
 }
 
-/* Seed of one member into the next free place, if the relay carried it, it opens, and its id is new.
+/* Opens the seed of one member, if the relay carried it and its id is new, and adds it at the end.
  * Each digest once: whoever knows two keys can seal one seed so that it opens under both. */
 static fre_status accept_member(fre_tagging *x, sets_work *w, const fre_tag *tag,
                                 const fre_set_member *m, bool *accepted)
 {
-    tagging_member *place = &x->seeds.member[x->seeds.members + w->accepted];
+    tagging_member *next = &x->seeds.member[x->seeds.members + w->accepted];
     uint8_t key[PARTIES_HASH_BYTES];
     fre_seed_digest digest;
     size_t at;
@@ -64,10 +64,10 @@ static fre_status accept_member(fre_tagging *x, sets_work *w, const fre_tag *tag
     parties_hash(key, &x->base, parties_view(m->id.b, sizeof m->id.b));
     if (parties_table_find(&x->seeds.ids, key) || parties_table_find(&w->ids, key))
         return FRE_OK;
-    st = fre_seed_open(&place->seed, &x->base.w, &x->keys.seal, tag, &m->id, &m->seed);
+    st = fre_seed_open(&next->seed, &x->base.w, &x->keys.seal, tag, &m->id, &m->seed);
     if (st != FRE_OK) /* all but REFUSED and DATA are ours */
         return fre_rejection_of(st) == FRE_REJECTED_UNAVAILABLE ? st : FRE_OK;
-    place->id = m->id;
+    next->id = m->id;
     w->digest[w->accepted] = at;
     w->id[w->accepted++] = m->id;
     x->registry.spent[at] = 1;
@@ -164,7 +164,7 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
     return st;
 }
 
-/* Sets wait for the registry: no seed is opened before it is known which may be. */
+/* Sets wait for the registry, which says what seeds may be opened. */
 static fre_rejection sets_rejected(const fre_tagging *x, fre_part part)
 {
     if (!tagging_sums_are_due(x) || !tagging_registry_is_whole(&x->registry))
@@ -205,7 +205,7 @@ fre_status tagging_sets(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
 
 /* ---- open -> sums ----------------------------------------------------------------------------- */
 
-/* May this set be summed?  Both thresholds are asked of what would be summed, not of what came. */
+/* May this set be summed?  Both thresholds apply to what would be summed, not to what arrived. */
 static bool may_open(const fre_tagging *x, const fre_id_set *set, uint32_t *cell)
 {
     uint32_t k = 0;
@@ -323,7 +323,7 @@ fre_status tagging_open(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_
         return parties_reject_status(&x->base, reply, why, st);
     if (x->base.stage == FRE_STAGE_DONE)
         return parties_reject(&x->base, reply, why, FRE_REJECTED_REPLAYED);
-    /* Only when every set is known can an id be known to stand in one of them alone. */
+    /* Only when all sets are known is it certain that an id is in one of them alone. */
     code = x->base.stage == FRE_STAGE_SUMMING && x->sets.index == x->sets.count
                ? parties_part_rejected(&x->open, all.part)
                : FRE_REJECTED_PHASE;

@@ -1,4 +1,4 @@
-/* flush.c - what the relay hands over: what it collected, and the registry of its digests. */
+/* flush.c - what the relay hands over: the messages it collected, and the registry of their seeds. */
 #include "wire_private.h"
 
 /* ---- flush ------------------------------------------------------------------------------------- */

@@ -18,7 +18,7 @@ typedef struct set_view {
     uint32_t n;
 } set_view;
 
-/* NULL in members[0..n-1] cannot be: n items of `each` bytes, ids strictly ascending. */
+/* n items of `each` bytes; are their ids strictly ascending? */
 static bool ids_ascend(const uint8_t *member, uint32_t n, size_t each)
 {
     for (uint32_t i = 1; i < n; i++) {

@@ -11,7 +11,7 @@ static void put_elements(wire_out *o, const fre_wire *w, const fre_oprf_element 
         wire_put(o, e[i].b, sizeof e[i].b);
 }
 
-/* The caller copies them out only when the whole message was right. */
+/* The caller copies them out only once the whole message has been checked. */
 static fre_bytes read_elements(wire_in *in, const fre_wire *w)
 {
     uint32_t n = (uint32_t)wire_uint(in, 2, "elements");

@@ -37,7 +37,7 @@ typedef struct simulate_population {
     /* user u: rows user_row[user_first[u]..user_first[u + 1] - 1]; NULL: user u is row u */
     uint32_t *user_first, *user_row;
     size_t users;
-    uint32_t *client; /* user of each client, in the order of their coming */
+    uint32_t *client; /* user of each client, in the order of arrival */
     uint64_t clients;
     uint64_t records;
     fre_text_counts text; /* of the texts of those who take part */
