@@ -15,6 +15,7 @@
 #ifndef FRE_AUDIT_H
 #define FRE_AUDIT_H
 
+#include <fre/contribution.h>
 #include <fre/core.h>
 #include <fre/fold.h>
 #include <fre/privacy.h>

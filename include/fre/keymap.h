@@ -23,9 +23,6 @@ FRE_API void fre_keymap_wipe(fre_keymap *t);
 /** Index of key, added when absent.  FRE_E_NOMEM; FRE_E_LIMIT at 2^32 - 2 keys. */
 FRE_API FRE_MUST_CHECK fre_status fre_keymap_put(fre_keymap *t, uint32_t *index, bool *added,
                                                  const uint8_t *key);
-/** Whether value is new among the first `most` distinct ones of somebody: held is theirs so far,
- * FRE_KEYMAP_NONE in free places; it is entered if so. */
-FRE_API bool fre_first_distinct(uint32_t *held, uint32_t most, uint32_t value);
 
 #ifdef __cplusplus
 }

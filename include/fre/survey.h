@@ -7,6 +7,7 @@
 #ifndef FRE_SURVEY_H
 #define FRE_SURVEY_H
 
+#include <fre/contribution.h>
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/overlap.h>
@@ -48,22 +49,30 @@ typedef struct fre_survey fre_survey;
 FRE_API FRE_MUST_CHECK fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts,
                                                  fre_err *err);
 FRE_API void fre_survey_free(fre_survey *s); /* wipes */
-/** The refusal of more users than the population: FRE_E_DATA. */
-FRE_API fre_status fre_survey_too_many(uint64_t population, fre_err *err);
-/** user NULL: a user of its own.  FRE_E_DATA: more users than the population (docs/formats.md says
- * why that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
-FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, const char *text, size_t len,
+/** What became of a record. */
+typedef struct fre_survey_seen {
+    uint32_t user; /**< as fre_contributors_user has it */
+    uint32_t text; /**< number of its text, or row, among the distinct ones */
+    bool is_new;   /**< the first of that text */
+    bool counts;   /**< it may count, under cells_per_user */
+} fre_survey_seen;
+
+/** user NULL: a user of its own; seen NULL: nobody asks.  FRE_E_DATA: more users than the population
+ * (docs/formats.md says why that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen,
+                                                      const char *text, size_t len,
                                                       const char *user, size_t user_len,
                                                       fre_err *err);
-FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim,
-                                                     const char *user, size_t user_len,
-                                                     fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen,
+                                                     const float *row, size_t dim, const char *user,
+                                                     size_t user_len, fre_err *err);
 /** Row i of a file, as it was read into x, which belongs to the user whose name is in its place; users
- * NULL: to a user of its own.  One that cannot be used (a NaN, no user) is skipped and counted; strict:
- * FRE_E_DATA. */
-FRE_API FRE_MUST_CHECK fre_status fre_survey_add_npy_row(fre_survey *s, const float *x,
-                                                         const fre_npy *npy, const fre_names *users,
-                                                         size_t i, bool strict, fre_err *err);
+ * NULL: to a user of its own.  One that cannot be used (a NaN, no user) is skipped and counted, and
+ * seen->counts is false; strict: FRE_E_DATA. */
+FRE_API FRE_MUST_CHECK fre_status fre_survey_add_npy_row(fre_survey *s, fre_survey_seen *seen,
+                                                         const float *x, const fre_npy *npy,
+                                                         const fre_names *users, size_t i,
+                                                         bool strict, fre_err *err);
 /** Behind the last row: FRE_E_DATA if most of them cannot be used. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_end_rows(const fre_survey *s, fre_err *err);
 /** All further records of a corpus.  Also what fre_corpus_next returns. */

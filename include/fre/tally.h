@@ -1,6 +1,6 @@
-/** fre/tally.h - the steps that decide privacy, in one place: which records count, their coin, the predicate that
+/** fre/tally.h - the steps that decide privacy, in one place: a record's coin, the predicate that
  * releases a cell, sums on the lattice beta Z^d, their noise, the mean, and the padding of the
- * distributed mode.  The curator runs them, the audit attacks them.
+ * distributed mode (which records count: fre/contribution.h).  The curator runs them, the audit attacks them.
  *
  * No file, no model, no clock; sums are integers, so neither the order of the records nor the
  * number of threads changes a bit.  Coins, sums before noise, noise and padding are SECRET; each
@@ -10,7 +10,6 @@
 #define FRE_TALLY_H
 
 #include <fre/core.h>
-#include <fre/keymap.h>
 #include <fre/privacy.h>
 
 #ifdef __cplusplus
@@ -19,11 +18,6 @@ extern "C" {
 
 /** Does a record take part?  True with probability exactly p32 / 2^32, once a record. */
 FRE_API bool fre_tally_coin(fre_rng *coins, uint64_t p32);
-
-/** Does a text of a user count?  The user's first `most` distinct texts do, once in each cell; which
- * these are does not depend on the projection, for the bound on far members adds up over records that
- * were chosen without it.  held: the user's, as fre_first_distinct has it; cell_of[text]. */
-FRE_API bool fre_tally_takes(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of);
 
 /** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
 FRE_API bool fre_tally_released(uint64_t count, uint64_t tau);

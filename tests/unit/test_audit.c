@@ -426,7 +426,7 @@ static bool one_more(uint32_t *held, uint32_t most, uint32_t text, const uint32_
     if (held[0] == FRE_KEYMAP_NONE)
         wider[0] = wider[1] = FRE_KEYMAP_NONE;
     held[0] = text;
-    return fre_tally_takes(wider, most + 1, text, cell_of);
+    return fre_contribution_counts(wider, most + 1, text, cell_of);
 }
 
 static bool all_count(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)

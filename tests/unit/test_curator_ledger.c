@@ -185,8 +185,8 @@ static bool has_open(pid_t pid, const char *path)
 static void nothing_is_filled_before_the_entry(void **state)
 {
     fre_curator_opts o = options();
-    char lock[600];
-    int fd, status;
+    char lock[600], lock_byte[1];
+    int fd, status, begun[2];
     size_t folders;
     pid_t pid;
 
@@ -195,14 +195,20 @@ static void nothing_is_filled_before_the_entry(void **state)
     (void)snprintf(lock, sizeof lock, "%s.lock", book);
     fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     assert_true(fd >= 0 && flock(fd, LOCK_EX) == 0);
+    assert_int_equal(pipe(begun), 0);
     pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) {
         fre_curator_result *rel = NULL;
 
         (void)close(fd); /* its own opening is what is looked for */
+        (void)close(begun[0]);
+        (void)close(begun[1]);
         _exit(fre_curator_synthesize(&rel, &o, NULL) == FRE_OK ? 0 : 1);
     }
+    (void)close(begun[1]);
+    assert_int_equal(read(begun[0], lock_byte, 1), 0); /* ended: the child has closed fd, too */
+    (void)close(begun[0]);
     for (int i = 0; i < 40000 && !has_open(pid, lock); i++)
         (void)usleep(5000);
     assert_int_equal(waitpid(pid, &status, WNOHANG), 0);

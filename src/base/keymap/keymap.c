@@ -19,18 +19,6 @@ void fre_keymap_wipe(fre_keymap *m)
     fre_keymap_init(m, m->key_bytes);
 }
 
-bool fre_first_distinct(uint32_t *held, uint32_t most, uint32_t value)
-{
-    uint32_t i = 0;
-
-    while (i < most && held[i] != FRE_KEYMAP_NONE && held[i] != value)
-        i++;
-    if (i == most || held[i] == value)
-        return false;
-    held[i] = value;
-    return true;
-}
-
 static size_t map_home(const fre_keymap *m, const uint8_t *key)
 {
     uint64_t h;

@@ -12,11 +12,11 @@
 struct fre_survey {
     fre_survey_opts opts;
     uint8_t hash_key[32]; /* SECRET */
-    fre_keymap texts, users;
+    fre_keymap texts;
+    fre_contributors *users;
     uint64_t *holders; /* of each text: counted records */
-    uint32_t *held;    /* cells_per_user texts of each user, FRE_KEYMAP_NONE where fewer */
     uint8_t *kind;     /* of each text: fre_survey_kind */
-    size_t cap_holders, cap_held, cap_kind;
+    size_t cap_holders, cap_kind;
     fre_overlap_set *text_marks, *row_marks;
     fre_survey_counts counts;
     uint64_t unusable; /* rows */
@@ -32,9 +32,10 @@ fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts, fre_err
     if (st == FRE_OK) {
         s->opts = *opts;
         fre_keymap_init(&s->texts, KEY_BYTES);
-        fre_keymap_init(&s->users, KEY_BYTES);
-        st = fre_overlap_set_new(&s->text_marks);
+        st = fre_contributors_new(&s->users, opts->cells_per_user, opts->population, NULL);
     }
+    if (st == FRE_OK)
+        st = fre_overlap_set_new(&s->text_marks);
     if (st == FRE_OK)
         st = fre_overlap_set_new(&s->row_marks);
     if (st == FRE_OK)
@@ -54,16 +55,9 @@ void fre_survey_free(fre_survey *s)
     if (!s)
         return;
     fre_keymap_wipe(&s->texts);
-    fre_keymap_wipe(&s->users);
-    if (s->holders)
-        fre_wipe(s->holders, s->cap_holders * sizeof *s->holders);
-    if (s->held)
-        fre_wipe(s->held, s->cap_held * sizeof *s->held);
-    if (s->kind)
-        fre_wipe(s->kind, s->cap_kind);
-    free(s->holders);
-    free(s->held);
-    free(s->kind);
+    fre_contributors_free(s->users);
+    fre_wipe_free(s->holders, s->cap_holders * sizeof *s->holders);
+    fre_wipe_free(s->kind, s->cap_kind);
     fre_overlap_set_free(s->text_marks);
     fre_overlap_set_free(s->row_marks);
     fre_wipe(s, sizeof *s);
@@ -71,23 +65,6 @@ void fre_survey_free(fre_survey *s)
 }
 
 /* ---- one record ------------------------------------------------------------------------------ */
-
-static fre_status find_user(fre_survey *s, uint32_t *index, const char *user, size_t len)
-{
-    const size_t c = s->opts.cells_per_user;
-    uint8_t key[KEY_BYTES];
-    bool added;
-    fre_status st;
-
-    fre_hash128(key, s->hash_key, user, len);
-    st = fre_keymap_put(&s->users, index, &added, key);
-    if (st != FRE_OK || !added)
-        return st;
-    st = fre_grow((void **)&s->held, &s->cap_held, s->users.n * c, sizeof *s->held);
-    for (size_t i = 0; st == FRE_OK && i < c; i++)
-        s->held[*index * c + i] = FRE_KEYMAP_NONE;
-    return st;
-}
 
 static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new,
                             const uint8_t key[KEY_BYTES])
@@ -100,67 +77,51 @@ static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new,
                         : st;
 }
 
-/* A record of `text`, which find_text found. */
-static fre_status count(fre_survey *s, uint32_t text, const char *user, size_t user_len)
+/* A record of seen's text, which find_text found. */
+static fre_status count(fre_survey *s, fre_survey_seen *seen, const char *user, size_t user_len,
+                        fre_err *err)
 {
-    uint32_t of = 0;
-    fre_status st = FRE_OK;
+    const uint8_t kind = s->kind[seen->text];
+    bool first;
+    fre_status st = fre_contributors_user(s->users, &seen->user, &first, user, user_len, err);
 
-    if (user)
-        st = find_user(s, &of, user, user_len);
     if (st != FRE_OK)
         return st;
     s->counts.records++;
-    s->counts.users = user ? s->users.n : s->counts.users + 1;
+    s->counts.users = fre_contributors_users(s->users);
     s->counts.distinct = s->texts.n;
-    s->counts.no_word += s->kind[text] == FRE_SURVEY_EMPTY;
-    s->counts.unknown += s->kind[text] == FRE_SURVEY_UNKNOWN;
-    if (s->kind[text] == FRE_SURVEY_WORDS &&
-        (!user || fre_first_distinct(s->held + (size_t)of * s->opts.cells_per_user,
-                                     s->opts.cells_per_user, text))) {
-        s->holders[text]++;
-        s->counts.counted++;
-    }
+    s->counts.no_word += kind == FRE_SURVEY_EMPTY;
+    s->counts.unknown += kind == FRE_SURVEY_UNKNOWN;
+    seen->counts =
+        kind == FRE_SURVEY_WORDS && fre_contributors_take(s->users, seen->user, seen->text, NULL);
+    s->holders[seen->text] += seen->counts;
+    s->counts.counted += seen->counts;
     return FRE_OK;
 }
 
-fre_status fre_survey_too_many(uint64_t population, fre_err *err)
+static fre_status failed(fre_status st, fre_err *err)
 {
-    return fre_fail(err, FRE_E_DATA,
-                    "the input has more users than {population} %" PRIu64
-                    ", so the privacy statement would be false; state a larger {population}",
-                    population);
+    return fre_fail(err, st, "%s while looking over the input", fre_status_text(st));
 }
 
-static fre_status check(const fre_survey *s, fre_status st, fre_err *err)
-{
-    if (st != FRE_OK)
-        return fre_fail(err, st, "%s while looking over the input", fre_status_text(st));
-    if (s->opts.population && s->counts.users > s->opts.population)
-        return fre_survey_too_many(s->opts.population, err);
-    return FRE_OK;
-}
-
-fre_status fre_survey_add_text(fre_survey *s, const char *text, size_t len, const char *user,
-                               size_t user_len, fre_err *err)
+fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen, const char *text, size_t len,
+                               const char *user, size_t user_len, fre_err *err)
 {
     fre_survey_kind kind = FRE_SURVEY_WORDS;
     uint8_t key[KEY_BYTES];
-    uint32_t index;
-    bool is_new;
+    fre_survey_seen own;
     fre_status st;
 
+    seen = seen ? seen : &own;
     fre_hash128(key, s->hash_key, text, len);
-    st = find_text(s, &index, &is_new, key);
-    if (st == FRE_OK && is_new && s->opts.kind)
+    st = find_text(s, &seen->text, &seen->is_new, key);
+    if (st == FRE_OK && seen->is_new && s->opts.kind)
         st = s->opts.kind(s->opts.kind_ctx, &kind, text, len);
-    if (st == FRE_OK && is_new) {
-        s->kind[index] = (uint8_t)kind;
+    if (st == FRE_OK && seen->is_new) {
+        s->kind[seen->text] = (uint8_t)kind;
         st = fre_overlap_add_text(s->text_marks, text, len);
     }
-    if (st == FRE_OK)
-        st = count(s, index, user, user_len);
-    return check(s, st, err);
+    return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);
 }
 
 static bool is_zero(const float *row, size_t dim)
@@ -171,23 +132,21 @@ static bool is_zero(const float *row, size_t dim)
     return true;
 }
 
-fre_status fre_survey_add_row(fre_survey *s, const float *row, size_t dim, const char *user,
-                              size_t user_len, fre_err *err)
+fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen, const float *row, size_t dim,
+                              const char *user, size_t user_len, fre_err *err)
 {
     uint8_t key[KEY_BYTES];
-    uint32_t index;
-    bool is_new;
+    fre_survey_seen own;
     fre_status st;
 
+    seen = seen ? seen : &own;
     fre_hash128(key, s->hash_key, row, dim * sizeof *row);
-    st = find_text(s, &index, &is_new, key);
-    if (st == FRE_OK && is_new) {
-        s->kind[index] = is_zero(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
+    st = find_text(s, &seen->text, &seen->is_new, key);
+    if (st == FRE_OK && seen->is_new) {
+        s->kind[seen->text] = is_zero(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
         st = fre_survey_mark_row(s, row, dim);
     }
-    if (st == FRE_OK)
-        st = count(s, index, user, user_len);
-    return check(s, st, err);
+    return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);
 }
 
 fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
@@ -197,8 +156,9 @@ fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)
 
 /* ---- a corpus -------------------------------------------------------------------------------- */
 
-fre_status fre_survey_add_npy_row(fre_survey *s, const float *x, const fre_npy *npy,
-                                  const fre_names *users, size_t i, bool strict, fre_err *err)
+fre_status fre_survey_add_npy_row(fre_survey *s, fre_survey_seen *seen, const float *x,
+                                  const fre_npy *npy, const fre_names *users, size_t i, bool strict,
+                                  fre_err *err)
 {
     const size_t dim = fre_npy_dim(npy);
     size_t len = 0;
@@ -208,13 +168,15 @@ fre_status fre_survey_add_npy_row(fre_survey *s, const float *x, const fre_npy *
     if (users && !user)
         (void)fre_fail(&why, FRE_E_DATA, "row %zu: its user is missing", i + 1);
     else if (fre_npy_row_is_usable(npy, i))
-        return fre_survey_add_row(s, x, dim, user, len, err);
+        return fre_survey_add_row(s, seen, x, dim, user, len, err);
     else
         (void)fre_npy_refuse_row(npy, i, &why);
     if (strict)
         return fre_fail(err, FRE_E_DATA, "%s", why.text);
     s->first = s->unusable++ == 0 ? why : s->first;
     s->counts.invalid++;
+    if (seen)
+        *seen = (fre_survey_seen){.user = FRE_KEYMAP_NONE, .text = FRE_KEYMAP_NONE};
     return FRE_OK;
 }
 
@@ -236,7 +198,7 @@ fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err
             break;
         if (s->opts.seen)
             s->opts.seen(s->opts.seen_ctx, &rec);
-        st = fre_survey_add_text(s, rec.text, rec.text_len, rec.user, rec.user_len, err);
+        st = fre_survey_add_text(s, NULL, rec.text, rec.text_len, rec.user, rec.user_len, err);
         if (s->counts.records % PROGRESS_RECORDS != 0)
             continue;
         fre_corpus_get_stats(corpus, &stats);

@@ -10,15 +10,6 @@ bool fre_tally_coin(fre_rng *coins, uint64_t p32)
     return fre_sample_coin(coins, p32);
 }
 
-bool fre_tally_takes(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
-{
-    bool in_cell = false;
-
-    for (uint32_t i = 0; i < most && held[i] != FRE_KEYMAP_NONE; i++)
-        in_cell = in_cell || cell_of[held[i]] == cell_of[text];
-    return fre_first_distinct(held, most, text) && !in_cell;
-}
-
 bool fre_tally_released(uint64_t count, uint64_t tau)
 {
     return count >= tau;

@@ -83,7 +83,7 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
     if (st == FRE_OK)
         st = fre_input_is_npy(in) ? open_rows(r, in, err) : open_texts(r, in, err);
     if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
-        st = fre_survey_too_many(r->opts->plan.population, err);
+        st = fre_contributors_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))
         st = open_embedder(r, err);
     if (st == FRE_OK && r->npy && r->embedder)
@@ -186,7 +186,7 @@ static fre_status survey_rows(curator_run *r, fre_err *err)
         st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
                                : curator_rows(r, x, from, n, err);
         for (size_t i = 0; st == FRE_OK && i < n; i++) {
-            st = fre_survey_add_npy_row(r->survey, x + i * r->dim, r->npy, r->names, from + i,
+            st = fre_survey_add_npy_row(r->survey, NULL, x + i * r->dim, r->npy, r->names, from + i,
                                         curator_is_strict(r->opts), err);
             if (r->books && curator_row_is_usable(r, from + i))
                 fre_ledger_add_row(&r->ahead, x + i * r->dim, r->dim);
@@ -416,13 +416,12 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_rng_wipe(&r->order);
     fre_keymap_wipe(&r->texts);
     fre_keymap_wipe(&r->cells);
-    fre_keymap_wipe(&r->users);
+    fre_contributors_free(r->users);
     wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
     wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
     wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
     wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
     wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
-    wipe_free(r->user_text, r->cap_user_text * sizeof *r->user_text);
     free(r->released);
     free(r->centroid);
     fre_wipe(r, sizeof *r);
@@ -650,8 +649,9 @@ fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_op
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     fre_keymap_init(&r.texts, CURATOR_KEY_BYTES);
     fre_keymap_init(&r.cells, FRE_CELL_BYTES);
-    fre_keymap_init(&r.users, CURATOR_KEY_BYTES);
     st = fre_outdir_open(&dir, opts->output, fre_release_files(), opts->force, err);
+    if (st == FRE_OK)
+        st = fre_contributors_new(&r.users, opts->plan.cells_per_user, opts->plan.population, err);
     if (st == FRE_OK)
         st = prepare(&r, rel, &inverter, err);
     rel->stats = r.stats;

@@ -83,32 +83,17 @@ bool curator_has_users(const fre_curator_opts *o)
     return o->corpus.user_field || o->user_file;
 }
 
-fre_status curator_user(curator_run *r, uint32_t *index, const char *name, size_t len)
+fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t len, fre_err *err)
 {
-    const uint32_t c = r->opts->plan.cells_per_user;
-    uint8_t key[CURATOR_KEY_BYTES];
-    bool added;
-    fre_status st;
+    bool is_new;
+    fre_status st = fre_contributors_user(r->users, user, &is_new, name, len, err);
 
-    if (!name) {
-        *index = CURATOR_NONE;
-        return FRE_OK;
-    }
-    fre_hash128(key, r->hash_key, name, len);
-    st = fre_keymap_put(&r->users, index, &added, key);
-    if (st != FRE_OK || !added)
-        return st;
-    if (r->books)
+    if (st == FRE_OK && name && is_new && r->books)
         fre_ledger_add_user(&r->content, name, len);
-    st = fre_grow((void **)&r->user_text, &r->cap_user_text, r->users.n * c, sizeof *r->user_text);
-    if (st != FRE_OK)
-        return st;
-    for (uint32_t i = 0; i < c; i++)
-        r->user_text[(size_t)*index * c + i] = CURATOR_NONE;
-    return FRE_OK;
+    return st;
 }
 
-static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
+static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec, fre_err *err)
 {
     uint8_t key[CURATOR_KEY_BYTES];
     bool added;
@@ -120,8 +105,10 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec)
     st = fre_keymap_put(&r->texts, &c->text[c->n], &added, key);
     if (st == FRE_OK && added)
         st = chunk_keep_text(c, rec);
-    if (st == FRE_OK)
-        st = curator_user(r, &c->user[c->n], rec->user, rec->user_len);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "line %" PRIu64 ": %s while keeping the table of distinct texts",
+                        rec->line, fre_status_text(st));
+    st = curator_user(r, &c->user[c->n], rec->user, rec->user_len, err);
     if (st == FRE_OK)
         c->n++;
     return st;
@@ -140,16 +127,14 @@ static fre_status chunk_read(curator_run *r, chunk *c, fre_corpus *corpus, bool 
         if (st != FRE_OK || !*more)
             return st;
         if (!r->surveyed) {
-            st =
-                fre_survey_add_text(r->survey, rec.text, rec.text_len, rec.user, rec.user_len, err);
+            st = fre_survey_add_text(r->survey, NULL, rec.text, rec.text_len, rec.user,
+                                     rec.user_len, err);
             if (st != FRE_OK)
                 return st;
         }
-        st = chunk_add(r, c, &rec);
+        st = chunk_add(r, c, &rec, err);
         if (st != FRE_OK)
-            return fre_fail(err, st,
-                            "line %" PRIu64 ": %s while keeping the table of distinct texts",
-                            rec.line, fre_status_text(st));
+            return st;
     }
     return st;
 }
@@ -300,30 +285,15 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
     return st;
 }
 
-/* Does this record count? */
-static bool user_takes(curator_run *r, uint32_t user, uint32_t text)
+void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
 {
-    const uint32_t c = r->opts->plan.cells_per_user;
-
-    return user == CURATOR_NONE ||
-           fre_tally_takes(r->user_text + (size_t)user * c, c, text, r->text_cell);
-}
-
-fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user, fre_err *err)
-{
-    const uint64_t population = r->opts->plan.population;
-    const uint64_t users = user == CURATOR_NONE ? r->contributed + 1 : (uint64_t)r->users.n;
-
-    if (users > population)
-        return fre_survey_too_many(population, err);
-    if (!user_takes(r, user, text))
-        return FRE_OK;
+    if (!fre_contributors_take(r->users, user, text, r->text_cell))
+        return;
     r->contributed++;
     if (fre_tally_coin(&r->coins, r->plan.mechanism.p32)) {
         r->text_sampled[text]++;
         r->cell_count[r->text_cell[text]]++;
     }
-    return FRE_OK;
 }
 
 /* A blank text is left out like an empty line: by itself, whatever the others are, so that a
@@ -344,7 +314,7 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
     for (size_t i = 0; st == FRE_OK && i < c->n; i++) {
         fre_text_counts_add(&r->stats.text, r->text_mark[c->text[i]], 1);
         if (r->text_cell[c->text[i]] != CURATOR_NONE)
-            st = curator_contribute(r, c->text[i], c->user[i], err);
+            curator_contribute(r, c->text[i], c->user[i]);
     }
     return st;
 }

@@ -82,15 +82,17 @@ static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell, 
     const char *name = r->names ? fre_names_view(r->names, row, &len) : NULL;
     fre_status st = curator_set_cell(r, row, blank ? NULL : cell);
 
-    if (st == FRE_OK && usable)
-        st = curator_user(r, &user, name, len);
     if (st == FRE_OK && !blank)
         st = find_text(r, &text, x, row);
     if (st != FRE_OK)
         return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
-    if (usable)
-        fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
-    return blank ? FRE_OK : curator_contribute(r, text, user, err);
+    if (!usable)
+        return FRE_OK; /* a row of zeros, in no cell */
+    st = curator_user(r, &user, name, len, err);
+    fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
+    if (st == FRE_OK && !blank)
+        curator_contribute(r, text, user);
+    return st;
 }
 
 static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t from, size_t n,

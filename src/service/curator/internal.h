@@ -2,6 +2,7 @@
 #ifndef FRE_CURATOR_INTERNAL_H
 #define FRE_CURATOR_INTERNAL_H
 
+#include <fre/contribution.h>
 #include <fre/curator.h>
 #include <fre/embed.h>
 #include <fre/sampler.h>
@@ -50,10 +51,7 @@ typedef struct curator_run {
     fre_keymap cells;
     uint64_t *cell_count; /* sampled count */
     size_t cap_cell_count;
-    /* one entry a user: the first cells_per_user distinct texts */
-    fre_keymap users;
-    uint32_t *user_text;
-    size_t cap_user_text;
+    fre_contributors *users;
 
     uint64_t contributed;
     fre_curator_stats stats;
@@ -77,13 +75,11 @@ FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
 bool curator_is_strict(const fre_curator_opts *o);
 /* Who is a user: named in the input. */
 bool curator_has_users(const fre_curator_opts *o);
-/* Index of a user, new or known; name NULL: CURATOR_NONE. */
-FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *index, const char *name,
-                                       size_t len);
-/* Count text (or row) `text` of `user` (CURATOR_NONE: no users) once: cap, coin, counts.
- * FRE_E_DATA beyond the population. */
-FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
-                                             fre_err *err);
+/* The user of a record that can be used (fre_contributors_user), for the ledger too. */
+FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t len,
+                                       fre_err *err);
+/* Count text (or row) `text` of `user` once, if it counts: coin, counts. */
+void curator_contribute(curator_run *r, uint32_t text, uint32_t user);
 /* Clip n embeddings to the norm bound and find their cells, in parallel.  FRE_E_DATA: strict, and one
  * is longer. */
 FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t n,

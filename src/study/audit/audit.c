@@ -27,7 +27,7 @@ const fre_audit_steps *fre_audit_real_steps(void)
 {
     static const fre_audit_steps steps = {.fold = fre_fold_text,
                                           .clip = fre_tally_clip,
-                                          .takes = fre_tally_takes,
+                                          .takes = fre_contribution_counts,
                                           .add = fre_tally_add,
                                           .coin = real_coin,
                                           .released = fre_tally_released,

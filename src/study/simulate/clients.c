@@ -122,10 +122,9 @@ static fre_status texts_of(contact *c, const float **x, uint32_t *n, fre_err *er
 {
     const simulate_population *p = &c->s->population;
     const uint32_t *list;
-    uint32_t only;
     fre_status st;
 
-    *n = simulate_client_rows(p, c->index, &list, &only);
+    *n = simulate_client_rows(p, c->index, &list);
     c->spare_n = (size_t)*n * p->dim;
     c->spare = malloc(c->spare_n * sizeof *c->spare + 1);
     if (!c->spare)

@@ -66,7 +66,7 @@ uint32_t simulate_client_cells(const simulate_run *s, uint64_t client, uint32_t 
                                uint32_t *row)
 {
     const uint32_t *list;
-    uint32_t only, m = 0, n = simulate_client_rows(&s->population, client, &list, &only);
+    uint32_t m = 0, n = simulate_client_rows(&s->population, client, &list);
 
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t id = s->exact.row_cell[list[i]];

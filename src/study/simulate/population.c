@@ -23,22 +23,61 @@ static fre_status no_memory(fre_err *err)
     return fre_fail(err, FRE_E_NOMEM, "out of memory for the population");
 }
 
+/* ---- who has what ---------------------------------------------------------------------------- */
+
+/* The records that count (fre/contribution.h), in the order of the input. */
+typedef struct entries {
+    uint32_t *user, *row;
+    size_t n, cap_user, cap_row;
+} entries;
+
+static void entries_wipe(entries *e)
+{
+    fre_wipe_free(e->user, e->cap_user * sizeof *e->user);
+    fre_wipe_free(e->row, e->cap_row * sizeof *e->row);
+}
+
+/* A record that was seen: its user, who may have none that counts, and its row. */
+static fre_status note(simulate_population *p, entries *e, const fre_survey_seen *seen,
+                       uint32_t row)
+{
+    const size_t user = seen->user == FRE_KEYMAP_NONE ? p->users : seen->user;
+    fre_status st;
+
+    if (user >= UINT32_MAX - 1)
+        return FRE_E_LIMIT;
+    p->users = user + 1 > p->users ? user + 1 : p->users;
+    if (!seen->counts)
+        return FRE_OK;
+    st = fre_grow((void **)&e->user, &e->cap_user, e->n + 1, sizeof *e->user);
+    if (st == FRE_OK)
+        st = fre_grow((void **)&e->row, &e->cap_row, e->n + 1, sizeof *e->row);
+    if (st != FRE_OK)
+        return st;
+    e->user[e->n] = (uint32_t)user;
+    e->row[e->n++] = row;
+    return FRE_OK;
+}
+
+/* Each user's rows, together. */
+static fre_status group(simulate_population *p, const entries *e, fre_err *err)
+{
+    uint32_t *first = calloc(p->users + 2, sizeof *first); /* shifted by one while it is filled */
+
+    p->user_row = malloc(e->n * sizeof *p->user_row + 1);
+    p->user_first = first;
+    if (!first || !p->user_row)
+        return no_memory(err);
+    for (size_t i = 0; i < e->n; i++)
+        first[e->user[i] + 2u]++;
+    for (size_t u = 0; u < p->users; u++)
+        first[u + 2] += first[u + 1];
+    for (size_t i = 0; i < e->n; i++)
+        p->user_row[first[e->user[i] + 1u]++] = e->row[i];
+    return FRE_OK;
+}
+
 /* ---- texts ----------------------------------------------------------------------------------- */
-
-/* One record of the input.  Sorted by user and by text, each time with the order of the input. */
-typedef struct record {
-    uint8_t user[16], text[16]; /* keyed hashes */
-    size_t at;                  /* of its text in the store */
-    uint32_t len, order, row;
-} record;
-
-typedef struct reading {
-    record *record;
-    size_t n, cap;
-    fre_buf store;        /* SECRET: the texts */
-    uint8_t hash_key[32]; /* SECRET */
-    bool has_users;
-} reading;
 
 static void texts_wipe(simulate_texts *t)
 {
@@ -49,112 +88,52 @@ static void texts_wipe(simulate_texts *t)
     *t = (simulate_texts){.n = 0};
 }
 
-static void reading_wipe(reading *r)
+/* Text number t->n. */
+static fre_status keep_text(simulate_texts *t, const fre_record *rec)
 {
-    if (r->record)
-        fre_wipe(r->record, r->cap * sizeof *r->record);
-    free(r->record);
-    fre_buf_wipe(&r->store);
-    fre_wipe(r->hash_key, sizeof r->hash_key);
-}
+    fre_status st = fre_grow((void **)&t->at, &t->cap_at, t->n + 1, sizeof *t->at);
 
-static fre_status keep_record(reading *r, const fre_record *rec)
-{
-    fre_status st;
-    record *x;
-
-    if (r->n >= UINT32_MAX - 1)
-        return FRE_E_LIMIT;
-    st = fre_grow((void **)&r->record, &r->cap, r->n + 1, sizeof *r->record);
+    if (st == FRE_OK)
+        st = fre_grow((void **)&t->len, &t->cap_len, t->n + 1, sizeof *t->len);
     if (st != FRE_OK)
         return st;
-    x = &r->record[r->n];
-    memset(x, 0, sizeof *x);
-    if (r->has_users)
-        fre_hash128(x->user, r->hash_key, rec->user, rec->user_len);
-    fre_hash128(x->text, r->hash_key, rec->text, rec->text_len);
-    x->at = r->store.n;
-    x->len = (uint32_t)rec->text_len; /* at most FRE_CORPUS_TEXT_MAX */
-    x->order = (uint32_t)r->n;
-    r->n++;
-    return fre_buf_append(&r->store, rec->text, rec->text_len);
+    t->at[t->n] = t->store.n;
+    t->len[t->n++] = (uint32_t)rec->text_len; /* at most FRE_CORPUS_TEXT_MAX */
+    return fre_buf_append(&t->store, rec->text, rec->text_len);
 }
 
-static fre_status read_texts(reading *r, fre_corpus *corpus, fre_survey *survey,
-                             const fre_simulate_opts *o, fre_err *err)
+static fre_status read_texts(simulate_population *p, entries *e, const fre_simulate_opts *o,
+                             fre_err *err)
 {
+    fre_survey_seen seen;
     fre_record rec;
+    uint64_t n = 0;
     bool more = true;
     fre_status st = FRE_OK;
 
-    while (st == FRE_OK && more) {
-        st = fre_corpus_next(corpus, &more, &rec, err);
+    fre_buf_init(&p->texts.store, SIZE_MAX / 2);
+    while (st == FRE_OK) {
+        st = fre_corpus_next(p->corpus, &more, &rec, err);
         if (st != FRE_OK || !more)
-            break;
-        st = fre_survey_add_text(survey, rec.text, rec.text_len, rec.user, rec.user_len, err);
+            return st;
+        st = fre_survey_add_text(p->survey, &seen, rec.text, rec.text_len, rec.user, rec.user_len,
+                                 err);
         if (st != FRE_OK)
-            break;
-        st = keep_record(r, &rec);
-        if (st != FRE_OK)
-            st = fre_fail(err, st, "the input has more texts than fit into memory");
-        if (r->n % 4096 == 0)
-            fre_progress_update(o->progress, "reading", r->n, 0);
+            return st;
+        if (seen.is_new)
+            st = keep_text(&p->texts, &rec);
+        if (st == FRE_OK)
+            st = note(p, e, &seen, seen.text);
+        if (++n % 4096 == 0)
+            fre_progress_update(o->progress, "reading", n, 0);
     }
-    return st;
-}
-
-static int by_text(const void *a, const void *b)
-{
-    const record *x = a, *y = b;
-    const int c = memcmp(x->text, y->text, sizeof x->text);
-
-    return c != 0 ? c : x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int by_order(const void *a, const void *b)
-{
-    const record *x = a, *y = b;
-
-    return x->order < y->order ? -1 : x->order > y->order;
-}
-
-static int by_user(const void *a, const void *b)
-{
-    const record *x = a, *y = b;
-    const int c = memcmp(x->user, y->user, sizeof x->user);
-
-    return c != 0 ? c : by_order(a, b);
-}
-
-/* Numbers the distinct texts, whose store becomes p's; r's records are in no order afterwards. */
-static fre_status number_rows(simulate_population *p, reading *r, fre_err *err)
-{
-    simulate_texts *t = &p->texts;
-
-    if (r->n > 0)
-        qsort(r->record, r->n, sizeof *r->record, by_text);
-    t->at = malloc(r->n * sizeof *t->at + 1);
-    t->len = malloc(r->n * sizeof *t->len + 1);
-    if (!t->at || !t->len)
-        return no_memory(err);
-    for (size_t i = 0; i < r->n; i++) {
-        if (i == 0 || memcmp(r->record[i].text, r->record[i - 1].text, 16) != 0) {
-            t->at[t->n] = r->record[i].at;
-            t->len[t->n++] = r->record[i].len;
-        }
-        r->record[i].row = (uint32_t)t->n - 1;
-    }
-    p->rows = t->n;
-    t->store = r->store;
-    fre_buf_init(&r->store, SIZE_MAX / 2); /* handed over */
-    return FRE_OK;
+    return fre_fail(err, st, "the input has more texts than fit into memory");
 }
 
 /* Texts of nobody who takes part go; the others move up. */
 static fre_status keep_used(simulate_population *p, fre_err *err)
 {
     simulate_texts *t = &p->texts;
-    const size_t entries = p->user_first ? p->user_first[p->users] : p->users;
     uint32_t *as = calloc(t->n + 1, sizeof *as); /* new number + 1; 0: not used */
     uint32_t n = 0;
 
@@ -162,8 +141,7 @@ static fre_status keep_used(simulate_population *p, fre_err *err)
         return no_memory(err);
     for (uint64_t i = 0; i < p->clients; i++) {
         const uint32_t *list;
-        uint32_t only;
-        const uint32_t m = simulate_client_rows(p, i, &list, &only);
+        const uint32_t m = simulate_client_rows(p, i, &list);
 
         for (uint32_t k = 0; k < m; k++)
             as[list[k]] = 1;
@@ -175,67 +153,38 @@ static fre_status keep_used(simulate_population *p, fre_err *err)
         t->len[n++] = t->len[i];
         as[i] = n;
     }
-    for (size_t i = 0; i < entries; i++)
+    for (size_t i = 0; i < p->user_first[p->users]; i++)
         p->user_row[i] = as[p->user_row[i]] ? as[p->user_row[i]] - 1 : 0; /* 0: of no client */
     free(as);
     p->rows = t->n = n;
     return FRE_OK;
 }
 
-/* Whether row i is no text; what cannot be read is found later. */
-static bool is_blank(const simulate_population *p, float *spare, size_t i)
+static fre_status check_any(const simulate_population *p, fre_err *err)
 {
-    const float *x;
+    const uint32_t *list;
 
-    return simulate_row(p, &x, spare, i, NULL) == FRE_OK && fre_embed_is_blank(x, p->dim);
+    for (uint64_t i = 0; i < p->clients; i++)
+        if (simulate_client_rows(p, i, &list) > 0)
+            return FRE_OK;
+    return fre_fail(err, FRE_E_DATA, "nobody who takes part has a text that can count");
 }
 
-/* Rows of zeros are no text: whoever has no other takes part without one. */
-static fre_status leave_out_blank(simulate_population *p, fre_err *err)
-{
-    const size_t entries = p->user_first ? p->user_first[p->users] : p->users;
-    uint32_t *first = malloc((p->users + 1) * sizeof *first), n = 0;
-    uint32_t *row = malloc(entries * sizeof *row + 1);
-    float *spare = calloc(p->dim, sizeof *spare);
-    fre_status st = first && row && spare ? FRE_OK : no_memory(err);
-
-    for (size_t u = 0; st == FRE_OK && u < p->users; u++) {
-        const size_t end = p->user_first ? p->user_first[u + 1] : u + 1;
-
-        first[u] = n;
-        for (size_t i = p->user_first ? p->user_first[u] : u; i < end; i++) {
-            row[n] = p->user_row ? p->user_row[i] : (uint32_t)i;
-            n += !is_blank(p, spare, row[n]);
-        }
-    }
-    if (st == FRE_OK) {
-        first[p->users] = n;
-        free(p->user_first);
-        free(p->user_row);
-        p->user_first = first;
-        p->user_row = row;
-        first = row = NULL;
-        if (n == 0)
-            st = fre_fail(err, FRE_E_DATA, "nobody who takes part has a text that can count");
-    }
-    if (spare)
-        fre_wipe(spare, p->dim * sizeof *spare);
-    free(spare);
-    free(first);
-    free(row);
-    return st;
-}
-
+/* Of the texts that count, of those who take part; and of what cannot count, of the whole input. */
 static void count_marks(simulate_population *p, const uint8_t *mark)
 {
+    fre_survey_counts n;
+
     for (uint64_t i = 0; i < p->clients; i++) {
         const uint32_t *list;
-        uint32_t only;
-        const uint32_t m = simulate_client_rows(p, i, &list, &only);
+        const uint32_t m = simulate_client_rows(p, i, &list);
 
         for (uint32_t k = 0; k < m; k++)
             fre_text_counts_add(&p->text, mark[list[k]], 1);
     }
+    fre_survey_count(&n, p->survey, 0);
+    p->text.empty = n.no_word;
+    p->text.unknown = n.unknown;
 }
 
 fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
@@ -246,8 +195,9 @@ fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
     uint8_t *mark;
     fre_status st;
 
-    if (p->npy)
-        return leave_out_blank(p, err);
+    st = check_any(p, err);
+    if (st != FRE_OK || p->npy)
+        return st;
     st = keep_used(p, err);
     if (st != FRE_OK)
         return st;
@@ -272,192 +222,87 @@ fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
     if (st == FRE_OK)
         count_marks(p, mark);
     free(mark);
-    return st == FRE_OK ? leave_out_blank(p, err) : st;
+    return st;
 }
 
-/* The first `most` different rows of one user, of m records in the order of the input. */
-static uint32_t pick_rows(uint32_t *out, const record *of, size_t m, uint32_t most)
+static fre_status load_texts(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
 {
-    const uint32_t room = m < most ? (uint32_t)m : most;
-    uint32_t n = 0;
+    entries e = {.n = 0};
+    fre_status st = read_texts(p, &e, o, err);
 
-    for (uint32_t i = 0; i < room; i++)
-        out[i] = FRE_KEYMAP_NONE;
-    for (size_t i = 0; i < m; i++)
-        n += fre_first_distinct(out, room, of[i].row);
-    return n;
-}
-
-static fre_status group_users(simulate_population *p, reading *r, uint32_t most, fre_err *err)
-{
-    uint32_t used = 0;
-
-    p->user_row = malloc(r->n * sizeof *p->user_row + 1);
-    if (!p->user_row)
-        return no_memory(err);
-    if (!r->has_users) {
-        qsort(r->record, r->n, sizeof *r->record, by_order);
-        for (size_t i = 0; i < r->n; i++)
-            p->user_row[i] = r->record[i].row;
-        p->users = r->n;
-        return FRE_OK;
-    }
-    p->user_first = malloc((r->n + 1) * sizeof *p->user_first);
-    if (!p->user_first)
-        return no_memory(err);
-    qsort(r->record, r->n, sizeof *r->record, by_user);
-    for (size_t i = 0, end; i < r->n; i = end) {
-        for (end = i + 1; end < r->n && memcmp(r->record[end].user, r->record[i].user, 16) == 0;)
-            end++;
-        p->user_first[p->users++] = used;
-        used += pick_rows(p->user_row + used, r->record + i, end - i, most);
-    }
-    p->user_first[p->users] = used;
-    return FRE_OK;
-}
-
-static fre_status load_texts(simulate_population *p, fre_corpus *corpus, const fre_simulate_opts *o,
-                             fre_err *err)
-{
-    reading r = {.has_users = o->corpus.user_field != NULL};
-    fre_rng rng;
-    fre_status st = fre_rng_init(&rng);
-
-    fre_buf_init(&r.store, SIZE_MAX / 2);
-    if (st == FRE_OK) {
-        fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
-        fre_rng_wipe(&rng);
-        st = read_texts(&r, corpus, p->survey, o, err);
-    }
     if (st == FRE_OK)
         st = fre_survey_check_any(p->survey, o->input, err);
     if (st == FRE_OK)
-        st = number_rows(p, &r, err);
-    if (st == FRE_OK)
-        st = group_users(p, &r, o->plan.cells_per_user, err);
-    p->records = r.n;
-    reading_wipe(&r);
+        st = group(p, &e, err);
+    p->rows = p->texts.n;
+    entries_wipe(&e);
     return st;
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* As a user's texts are: by content, so that copies are one. */
-static fre_status keep_row(reading *r, const simulate_population *p, size_t i, const char *user,
-                           size_t user_len, float *spare)
+/* x: the row, or zeros; clipped, as whoever counts it has it. */
+static fre_status read_row(simulate_population *p, float *x, size_t i, bool strict, fre_err *err)
 {
-    const fre_record rec = {.text = "", .user = user, .user_len = user_len};
-    const float *x;
-    fre_status st = keep_record(r, &rec);
-
-    if (st == FRE_OK)
-        st = simulate_row(p, &x, spare, i, NULL);
-    if (st != FRE_OK)
-        return st;
-    fre_hash128(r->record[r->n - 1].text, r->hash_key, x, p->dim * sizeof *x);
-    r->record[r->n - 1].row = (uint32_t)i;
-    return FRE_OK;
-}
-
-/* Copies get the number of their first. */
-static void number_copies(reading *r)
-{
-    if (r->n > 0)
-        qsort(r->record, r->n, sizeof *r->record, by_text);
-    for (size_t i = 1; i < r->n; i++)
-        if (memcmp(r->record[i].text, r->record[i - 1].text, 16) == 0)
-            r->record[i].row = r->record[i - 1].row;
-}
-
-static fre_status group_rows(simulate_population *p, uint32_t most, fre_err *err)
-{
-    reading r = {.has_users = true};
-    float *spare = malloc(p->dim * sizeof *spare + 1);
-    fre_rng rng;
-    fre_status st = spare ? fre_rng_init(&rng) : FRE_E_NOMEM;
-
-    fre_buf_init(&r.store, SIZE_MAX / 2);
-    if (st == FRE_OK) {
-        fre_rng_bytes(&rng, r.hash_key, sizeof r.hash_key);
-        fre_rng_wipe(&rng);
-    }
-    for (size_t i = 0; st == FRE_OK && i < p->rows; i++) {
-        size_t len = 0;
-        const char *user = fre_names_view(p->names, i, &len);
-
-        if (user && fre_npy_row_is_usable(p->npy, i))
-            st = keep_row(&r, p, i, user, len, spare);
-    }
-    if (st != FRE_OK)
-        st = fre_fail(err, st, "%s while grouping rows by user", fre_status_text(st));
-    p->users = 0;
-    if (st == FRE_OK) {
-        number_copies(&r);
-        st = group_users(p, &r, most, err);
-    }
-    if (spare)
-        fre_wipe(spare, p->dim * sizeof *spare);
-    free(spare);
-    reading_wipe(&r);
-    return st;
-}
-
-/* Without users: the rows that can be used, each a user. */
-static fre_status number_users(simulate_population *p, fre_err *err)
-{
-    p->user_row = malloc(p->rows * sizeof *p->user_row + 1);
-    if (!p->user_row)
-        return no_memory(err);
-    p->users = 0;
-    for (size_t i = 0; i < p->rows; i++)
-        if (fre_npy_row_is_usable(p->npy, i))
-            p->user_row[p->users++] = (uint32_t)i;
-    return FRE_OK;
-}
-
-static fre_status survey_row(simulate_population *p, float *x, size_t i, bool strict, fre_err *err)
-{
-    fre_status st;
+    fre_status st = FRE_OK;
 
     memset(x, 0, p->dim * sizeof *x);
-    st = fre_npy_row_is_usable(p->npy, i) ? fre_npy_row(p->npy, x, i, err) : FRE_OK;
+    if (fre_npy_row_is_usable(p->npy, i))
+        st = fre_npy_row(p->npy, x, i, err);
     /* a hair above is rounding */
     if (st == FRE_OK && strict && fre_norm(x, p->dim) > p->norm_bound * (1 + 1e-3))
         return fre_fail(err, FRE_E_DATA,
                         "row %zu: the embedding's norm is above %g: normalise the embeddings, or "
                         "leave out {strict} to have longer ones cut to it",
                         i + 1, p->norm_bound);
-    return st == FRE_OK ? fre_survey_add_npy_row(p->survey, x, p->npy, p->names, i, strict, err)
-                        : st;
+    if (st == FRE_OK && !fre_tally_clip(x, p->dim, p->norm_bound))
+        memset(x, 0, p->dim * sizeof *x);
+    return st;
 }
 
-static fre_status survey_rows(simulate_population *p, bool strict, fre_err *err)
+/* first: of each distinct row, where it came first.  Copies of one user's row are one, as copies of a
+ * text are; without users each row is somebody's. */
+static fre_status note_row(simulate_population *p, entries *e, uint32_t *first,
+                           const fre_survey_seen *seen, size_t i)
+{
+    if (seen->text == FRE_KEYMAP_NONE)
+        return FRE_OK; /* it cannot be used */
+    if (seen->is_new)
+        first[seen->text] = (uint32_t)i;
+    return note(p, e, seen, p->names ? first[seen->text] : (uint32_t)i);
+}
+
+static fre_status read_rows(simulate_population *p, entries *e, bool strict, fre_err *err)
 {
     float *x = malloc(p->dim * sizeof *x + 1);
-    fre_status st = x ? FRE_OK : no_memory(err);
+    uint32_t *first = malloc(p->rows * sizeof *first + 1);
+    fre_survey_seen seen;
+    fre_status st = x && first ? FRE_OK : no_memory(err);
 
-    for (size_t i = 0; st == FRE_OK && i < p->rows; i++)
+    for (size_t i = 0; st == FRE_OK && i < p->rows; i++) {
         st = i % 4096 == 0 && fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
-                                                : survey_row(p, x, i, strict, err);
-    if (x)
-        fre_wipe(x, p->dim * sizeof *x);
-    free(x);
+                                                : read_row(p, x, i, strict, err);
+        if (st == FRE_OK)
+            st = fre_survey_add_npy_row(p->survey, &seen, x, p->npy, p->names, i, strict, err);
+        if (st == FRE_OK && note_row(p, e, first, &seen, i) != FRE_OK)
+            st = no_memory(err);
+    }
+    fre_wipe_free(x, p->dim * sizeof *x);
+    free(first);
     return st == FRE_OK ? fre_survey_end_rows(p->survey, err) : st;
 }
 
 static fre_status load_rows(simulate_population *p, const fre_simulate_opts *o, fre_err *err)
 {
-    fre_survey_counts n;
-    fre_status st = survey_rows(p, simulate_is_strict(o), err);
+    entries e = {.n = 0};
+    fre_status st = read_rows(p, &e, simulate_is_strict(o), err);
 
     if (st == FRE_OK)
         st = fre_survey_check_any(p->survey, o->input, err);
-    fre_survey_count(&n, p->survey, 0);
-    p->records = n.records;
-    p->stats.invalid = n.invalid;
-    if (st != FRE_OK)
-        return st;
-    return p->names ? group_rows(p, o->plan.cells_per_user, err) : number_users(p, err);
+    if (st == FRE_OK)
+        st = group(p, &e, err);
+    entries_wipe(&e);
+    return st;
 }
 
 /* ---- both ------------------------------------------------------------------------------------ */
@@ -498,8 +343,7 @@ static fre_status open_rows(simulate_population *p, fre_input *in, const fre_sim
         o->user_file ? &(fre_corpus_opts){.text_field = o->corpus.text_field} : &o->corpus, err);
     if (st != FRE_OK)
         return st;
-    p->rows = p->users = fre_npy_rows(p->npy);
-    p->records = p->rows;
+    p->rows = fre_npy_rows(p->npy);
     p->dim = (uint32_t)fre_npy_dim(p->npy);
     if (fre_npy_has_meta(p->npy))
         p->embedder = *fre_npy_meta_view(p->npy);
@@ -545,7 +389,7 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
         st = open_embedder(p, embedder, o, err);
     if (st == FRE_OK)
         st = open_survey(p, *embedder, o, err);
-    if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->users >= UINT32_MAX))
+    if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->rows >= UINT32_MAX))
         st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
                       o->input);
     return st;
@@ -554,17 +398,20 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
 fre_status simulate_population_read(simulate_population *p, const fre_simulate_opts *o,
                                     fre_err *err)
 {
-    fre_status st;
+    fre_survey_counts n;
+    fre_status st = p->npy ? load_rows(p, o, err) : load_texts(p, o, err);
 
     if (p->npy) {
         fre_npy_get_about(p->npy, &p->about);
-        return load_rows(p, o, err);
+    } else {
+        fre_corpus_get_about(p->corpus, &p->about);
+        fre_corpus_get_stats(p->corpus, &p->stats);
+        fre_corpus_free(p->corpus);
+        p->corpus = NULL;
     }
-    st = load_texts(p, p->corpus, o, err);
-    fre_corpus_get_about(p->corpus, &p->about);
-    fre_corpus_get_stats(p->corpus, &p->stats);
-    fre_corpus_free(p->corpus);
-    p->corpus = NULL;
+    fre_survey_count(&n, p->survey, 0);
+    p->records = n.records;
+    p->stats.invalid += n.invalid;
     return st;
 }
 
@@ -606,18 +453,12 @@ void simulate_population_wipe(simulate_population *p)
     *p = (simulate_population){.npy = NULL};
 }
 
-uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list,
-                              uint32_t *only)
+uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list)
 {
-    const uint32_t user = p->client[client];
+    const uint32_t *first = p->user_first + p->client[client];
 
-    if (p->user_first) {
-        *list = p->user_row + p->user_first[user];
-        return p->user_first[user + 1] - p->user_first[user];
-    }
-    *only = p->user_row ? p->user_row[user] : user;
-    *list = only;
-    return 1;
+    *list = p->user_row + first[0];
+    return first[1] - first[0];
 }
 
 fre_status simulate_row(const simulate_population *p, const float **x, float *spare, size_t i,

@@ -22,7 +22,7 @@ typedef struct simulate_texts {
     fre_buf store; /* SECRET */
     size_t *at;    /* of each in the store */
     uint32_t *len;
-    size_t n;
+    size_t n, cap_at, cap_len;
 } simulate_texts;
 
 /* Distinct texts are rows; users have some of them; clients are users. */
@@ -34,7 +34,7 @@ typedef struct simulate_population {
     float *row;         /* ... rows x dim, SECRET */
     size_t rows;
     uint32_t dim;
-    /* user u: rows user_row[user_first[u]..user_first[u + 1] - 1]; NULL: user u is row u */
+    /* user u: rows user_row[user_first[u]..user_first[u + 1] - 1], the ones that count */
     uint32_t *user_first, *user_row;
     size_t users;
     uint32_t *client; /* user of each client, in the order of arrival */
@@ -63,10 +63,8 @@ FRE_MUST_CHECK fre_status simulate_population_draw(simulate_population *p, uint6
 FRE_MUST_CHECK fre_status simulate_population_embed(simulate_population *p, fre_embedder *e,
                                                     const fre_simulate_opts *o, fre_err *err);
 void simulate_population_wipe(simulate_population *p);
-/* The rows of a client: their number, and *first of them (NULL, and *only, when there is just
- * one). */
-uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list,
-                              uint32_t *only);
+/* The rows of a client: their number, and *list of them. */
+uint32_t simulate_client_rows(const simulate_population *p, uint64_t client, const uint32_t **list);
 /* Row i as dim floats, clipped to the norm bound, zeros if it cannot be used: in place, or copied into
  * `spare`. */
 FRE_MUST_CHECK fre_status simulate_row(const simulate_population *p, const float **x, float *spare,

@@ -1,0 +1,54 @@
+/** fre/contribution.h - who contributes what: which records count as whose, the rules of users and caps
+ * that a privacy claim rests on, once for everybody who counts.
+ *
+ * Users come one record at a time, texts as numbers that their finder gives them (fre/keymap.h).
+ * Everything is exact and PRIVATE.  Memory: 16 bytes and a slot a user with a name, and four a text that
+ * one may have.  Threads: one thread at a time an object.  Source: docs/privacy.md, sec. 1.
+ */
+#ifndef FRE_CONTRIBUTION_H
+#define FRE_CONTRIBUTION_H
+
+#include <fre/core.h>
+#include <fre/keymap.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Does a text of a user count?  The user's first `most` distinct texts do, once in each cell; which
+ * these are does not depend on the projection, for the bound on far members adds up over records that
+ * were chosen without it.  held: the user's texts so far, `most` places, FRE_KEYMAP_NONE where free; the
+ * text is entered.  cell_of[text]; NULL: no cell is known, and each text has one of its own. */
+FRE_API bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text,
+                                     const uint32_t *cell_of);
+
+typedef struct fre_contributors fre_contributors;
+
+/** cells_per_user >= 1; population: users at most, 0: no bound.  FRE_E_NOMEM; FRE_E_INTERNAL: no
+ * randomness. */
+FRE_API FRE_MUST_CHECK fre_status fre_contributors_new(fre_contributors **out,
+                                                       uint32_t cells_per_user,
+                                                       uint64_t population, fre_err *err);
+/** Wipes; NULL is allowed. */
+FRE_API void fre_contributors_free(fre_contributors *c);
+
+/** The user of the next record: those with a name are numbered from 0 in order of coming; name NULL: a
+ * user of its own, FRE_KEYMAP_NONE.  is_new: whether it is its first record.
+ * FRE_E_DATA: more users than the population, whatever their records hold (docs/formats.md says why
+ * that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
+FRE_API FRE_MUST_CHECK fre_status fre_contributors_user(fre_contributors *c, uint32_t *user,
+                                                        bool *is_new, const char *name, size_t len,
+                                                        fre_err *err);
+/** That refusal: FRE_E_DATA. */
+FRE_API fre_status fre_contributors_too_many(uint64_t population, fre_err *err);
+/** Does the text that is this user's next one count (fre_contribution_counts)?  Blank ones are not to be
+ * asked about: they take no place.  A user without a name has one record, which counts. */
+FRE_API bool fre_contributors_take(fre_contributors *c, uint32_t user, uint32_t text,
+                                   const uint32_t *cell_of);
+/** Those with a record so far. */
+FRE_API uint64_t fre_contributors_users(const fre_contributors *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_CONTRIBUTION_H */

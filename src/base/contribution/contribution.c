@@ -1,0 +1,122 @@
+/* contribution.c - see fre/contribution.h. */
+#include <fre/contribution.h>
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_BYTES 16u
+
+struct fre_contributors {
+    uint8_t hash_key[32]; /* SECRET */
+    uint32_t most;
+    uint64_t population; /* 0: no bound */
+    uint64_t nameless;   /* users, one a record */
+    fre_keymap names;
+    uint32_t *held; /* `most` texts of each user with a name */
+    size_t cap_held;
+};
+
+bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+{
+    bool in_cell = false;
+    uint32_t i = 0;
+
+    for (; i < most && held[i] != FRE_KEYMAP_NONE; i++) {
+        if (held[i] == text)
+            return false;
+        in_cell = in_cell || (cell_of && cell_of[held[i]] == cell_of[text]);
+    }
+    if (i == most)
+        return false;
+    held[i] = text;
+    return !in_cell;
+}
+
+fre_status fre_contributors_new(fre_contributors **out, uint32_t cells_per_user,
+                                uint64_t population, fre_err *err)
+{
+    fre_contributors *c = calloc(1, sizeof *c);
+    fre_rng rng;
+    fre_status st;
+
+    if (!c)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    c->most = cells_per_user;
+    c->population = population;
+    fre_keymap_init(&c->names, KEY_BYTES);
+    st = fre_rng_init(&rng);
+    if (st != FRE_OK) {
+        fre_contributors_free(c);
+        return fre_fail(err, st, "%s before the users are told apart", fre_status_text(st));
+    }
+    fre_rng_bytes(&rng, c->hash_key, sizeof c->hash_key);
+    fre_rng_wipe(&rng);
+    *out = c;
+    return FRE_OK;
+}
+
+void fre_contributors_free(fre_contributors *c)
+{
+    if (!c)
+        return;
+    fre_keymap_wipe(&c->names);
+    fre_wipe_free(c->held, c->cap_held * sizeof *c->held);
+    fre_wipe(c, sizeof *c);
+    free(c);
+}
+
+static fre_status find_user(fre_contributors *c, uint32_t *user, bool *is_new, const char *name,
+                            size_t len)
+{
+    const size_t most = c->most;
+    uint8_t key[KEY_BYTES];
+    fre_status st;
+
+    fre_hash128(key, c->hash_key, name, len);
+    st = fre_keymap_put(&c->names, user, is_new, key);
+    if (st != FRE_OK || !*is_new)
+        return st;
+    st = fre_grow((void **)&c->held, &c->cap_held, c->names.n * most, sizeof *c->held);
+    for (size_t i = 0; st == FRE_OK && i < most; i++)
+        c->held[*user * most + i] = FRE_KEYMAP_NONE;
+    return st;
+}
+
+fre_status fre_contributors_too_many(uint64_t population, fre_err *err)
+{
+    return fre_fail(err, FRE_E_DATA,
+                    "the input has more users than {population} %" PRIu64
+                    ", so the privacy statement would be false; state a larger {population}",
+                    population);
+}
+
+fre_status fre_contributors_user(fre_contributors *c, uint32_t *user, bool *is_new,
+                                 const char *name, size_t len, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    *is_new = true;
+    *user = FRE_KEYMAP_NONE;
+    if (name)
+        st = find_user(c, user, is_new, name, len);
+    else
+        c->nameless++;
+    if (st != FRE_OK)
+        return fre_fail(err, st, "%s while keeping the users apart", fre_status_text(st));
+    return c->population && fre_contributors_users(c) > c->population
+               ? fre_contributors_too_many(c->population, err)
+               : FRE_OK;
+}
+
+bool fre_contributors_take(fre_contributors *c, uint32_t user, uint32_t text,
+                           const uint32_t *cell_of)
+{
+    return user == FRE_KEYMAP_NONE ||
+           fre_contribution_counts(c->held + (size_t)user * c->most, c->most, text, cell_of);
+}
+
+uint64_t fre_contributors_users(const fre_contributors *c)
+{
+    return c->names.n + c->nameless;
+}
