@@ -95,12 +95,17 @@ typedef struct fre_inverter_opts {
  * "Thanks" is, with the similarity of "Thanks". */
 #define FRE_UNREADABLE_UNKNOWN "no text of known tokens was found"
 
+/** No text of the inverter's lies near the point: the best leaves more than .75 of the distance (for another
+ * embedder: .75 times the spread of its embeddings, against the bundled one's), as one about something else
+ * does.  So it is with a name in another script inside an English sentence, which no word stands for. */
+#define FRE_UNREADABLE_FAR "no text near it was found"
+
 /** The row is zeros, which fre_embed_texts writes for a text without a word. */
 #define FRE_UNREADABLE_BLANK "a row of zeros, which stands for no text"
 
 typedef struct fre_inversion {
     char *text; /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
-    /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, BLANK); NULL: it
+    /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, FAR, BLANK); NULL: it
      * is.  Similarity and distance are then those of the best text, which is not told, or, where there
      * is none, NaN. */
     const char *unreadable;

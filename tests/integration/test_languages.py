@@ -93,7 +93,7 @@ KNOWN = ["thanks", "play some jazz music", "what is my balance"]
 
 
 def plain(text):
-    return text.lower().rstrip(".?!")
+    return text.lower().rstrip(".?!> ")
 
 
 def test_no_signs_are_invented(fre, tmp_path):

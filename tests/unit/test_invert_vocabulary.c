@@ -42,6 +42,12 @@ static void test_words(void **state)
         unknown("What's the weather in Paris, and don\xe2\x80\x99t we need umbrellas?"), 0);
     assert_int_equal(unknown("Twenty-one 21st 5pm $40 a.m. '90s 'quoted' café"), 0);
     assert_int_equal(unknown("Is it undesable and disypped"), 2);
+    assert_int_equal(inv_vocabulary_read(vocabulary, "the distance from Beijing Quan?").rare, 1);
+    assert_int_equal(inv_vocabulary_read(vocabulary, "the distance from Beijing qui?").rare, 1);
+    assert_int_equal(inv_vocabulary_read(vocabulary, "a movie directed by Qui Sheng").rare, 0);
+    assert_int_equal(inv_vocabulary_read(vocabulary, "It is a long way, isn't it, at 5pm").rare, 0);
+    assert_int_equal(inv_vocabulary_read_part(vocabulary, "Quan is far", 4).rare, 1);
+    assert_int_equal(inv_vocabulary_read_part(vocabulary, "far Quan", 3).rare, 0);
     assert_int_equal(unknown("Mr. X and I (or you): x"), 0); /* single letters are no words */
     assert_int_equal(unknown(""), 0);
     assert_close(worth(""), 0, 0, 0);
@@ -99,28 +105,32 @@ static void test_choice(void **state)
 }
 
 /* What is told of a point: a non-word or a cut sentence only if it is as near as the true text would be; a
- * text with an unknown word only if that explains much. */
+ * text with an unknown word, or with one that public text hardly has, only if that explains much; one that
+ * leaves more than texts about the point do is marked, and then taken away. */
 static void test_telling(void **state)
 {
-    enum { WRONG, REAL, CUT, SIGN, MARKS, OPEN, TWICE, ALL };
+    enum { WRONG, REAL, CUT, SIGN, MARKS, OPEN, TWICE, RARE, ALL };
     static const char *const text[ALL] = {"my phone is disypped",       "my phone is broken",
                                           "my phone is broken and the", "\U0001F680 my phone",
                                           "is my phone broken??",       "my phone (is broken",
-                                          "my my phone is broken"};
+                                          "my my phone is broken",      "my phone is quan"};
     static const struct {
         float away[ALL];
         double noise;
         const char *told;
     } row[] = {
-        {{0.2F, 0.3F, 0.25F, 0.9F, 0.25F, 0.25F, 0.25F}, 0, "My phone is broken"},
-        {{0.01F, 0.3F, 0.25F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is disypped"},
-        {{0.3F, 0.3F, 0.01F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken and the"},
-        {{0.6F, 0.65F, 0.9F, 0.55F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken"},
-        {{0.6F, 0.65F, 0.9F, 0.1F, 0.9F, 0.9F, 0.9F}, 0, "My phone"},
-        {{0.4F, 0.45F, 0.6F, 0.6F, 0.9F, 0.9F, 0.9F},
+        {{0.2F, 0.3F, 0.25F, 0.9F, 0.25F, 0.25F, 0.25F, 0.26F}, 0, "My phone is broken"},
+        {{0.01F, 0.3F, 0.25F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is disypped"},
+        {{0.3F, 0.3F, 0.01F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken and the"},
+        {{0.6F, 0.65F, 0.9F, 0.55F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone is broken"},
+        {{0.6F, 0.65F, 0.9F, 0.1F, 0.9F, 0.9F, 0.9F, 0.9F}, 0, "My phone"},
+        {{0.4F, 0.45F, 0.6F, 0.6F, 0.9F, 0.9F, 0.9F, 0.9F},
          0.4,
          "My phone is disypped"}, /* the noise may have moved it so far */
-        {{0.8F, 0.85F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
+        {{0.8F, 0.85F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F}, 0.2, "My phone is broken"},
+        {{0.6F, 0.4F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F, 0.2F}, 0, "My phone is quan"},
+        {{0.6F, 0.4F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F, 0.3F}, 0, "My phone is broken"},
+        {{0.9F, 0.4F, 0.9F, 0.9F, 0.9F, 0.9F, 0.9F, 0.3F}, 0.3, "My phone is quan"},
     };
     fre_embedder *e = NULL;
     fre_inverter v = {.dim = 384, .telling = vocabulary, .tuning = inv_tuning_of(0, false)};
@@ -149,6 +159,13 @@ static void test_telling(void **state)
             assert_string_equal(out.unreadable, FRE_UNREADABLE_UNKNOWN);
         } else {
             assert_string_equal(out.text, row[r].told);
+            assert_int_equal(out.unreadable != NULL, r == 6);
+            assert_int_equal(inv_judge(&v, &out, mu, s.noise_std), FRE_OK);
+            assert_int_equal(out.text == NULL, r == 6);
+        }
+        if (r == 6) { /* .85 away, of which the noise is .2 */
+            assert_string_equal(out.unreadable, FRE_UNREADABLE_FAR);
+            assert_close(out.distance, 0.85, 1e-6, 0);
         }
         fre_inversion_wipe(&out);
         inv_pool_wipe(&s.pool);

@@ -26,7 +26,7 @@ fre_status inv_others_take(fre_inverter *v, inv_others *o, const inv_state *s, s
     for (size_t i = told + 1; i < p->scored && o->n < INV_OTHERS && st == FRE_OK; i++) {
         if (p->cand[i].score < p->cand[told].score - NEARLY)
             break;
-        if (!inv_may_tell(v, s, i))
+        if (!inv_may_tell(v, s, i) || inv_is_doubtful(v, s, i))
             continue;
         st = inv_result_of(v, &o->v[o->n], s, i, err);
         o->n += st == FRE_OK;

@@ -167,11 +167,12 @@ typedef struct inv_usage {
     double end;       /* ln p(a sentence ends here | its last word), of the last one */
     uint32_t unknown; /* words of more than one byte that are not in it */
     uint32_t doubled; /* words said twice running, as no public text has them */
+    uint32_t rare;    /* words that it has, but hardly ever, and never beside these neighbours */
 } inv_usage;
 
 inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text);
-/* `unknown` of a part of a text. */
-uint32_t inv_vocabulary_unknown(const inv_vocabulary *v, const char *text, size_t len);
+/* The same of a part of a text; nothing of one longer than INV_TEXT_MAX. */
+inv_usage inv_vocabulary_read_part(const inv_vocabulary *v, const char *text, size_t len);
 /* The same as nats of log-probability, at most 0; joins the decoder's. */
 double inv_vocabulary_worth(const inv_vocabulary *v, const char *text);
 
@@ -386,12 +387,16 @@ fre_status inv_tell(fre_inverter *v, fre_inversion *out, inv_others *others, con
                     fre_err *err);
 /* A row without a text, and why. */
 void inv_tell_nothing(fre_inversion *out, const char *why);
-/* Numbers and a copy of what is told of one scored candidate. */
+/* Numbers and a copy of what is told of one scored candidate; marked as unreadable if it is about something
+ * else, which inv_judge acts on. */
 fre_status inv_result_of(fre_inverter *v, fre_inversion *out, const inv_state *s, size_t candidate,
                          fre_err *err);
 /* May one be told: no non-words and not cut off, or as near as the true text would be? */
 bool inv_may_tell(const fre_inverter *v, const inv_state *s, size_t candidate);
-/* Takes away a text that speaks of a point in another language. */
+/* May one that may be told only be so if it explains much more than others do?  It has a word that public
+ * text hardly has, and is not as near as the true text would be. */
+bool inv_is_doubtful(const fre_inverter *v, const inv_state *s, size_t candidate);
+/* Takes away a text that speaks of a point in another language, or that is marked as unreadable. */
 fre_status inv_judge(const fre_inverter *v, fre_inversion *out, const float *mu, double noise_std);
 /* The bundled vocabulary; *out stays as it is where there is none. */
 fre_status inv_vocabulary_find(inv_vocabulary **out, fre_err *err);

@@ -18,8 +18,10 @@
 #define UNEXPLAINED 0.35
 /* What is left when words that the embedder does not know are taken away must be about the point. */
 #define REMAINDER 0.9
-/* What an unknown word must leave of what the best text without one leaves. */
-#define UNKNOWN_GAIN 0.5
+/* A text that leaves more than this speaks of something else: a frequent text counts as found within it. */
+#define ANOTHER 0.75
+/* What an unknown or rare word must leave of what the best text without one leaves. */
+#define DOUBTFUL_GAIN 0.5
 /* Standard deviations by which the noise itself may be longer than it is on average. */
 #define LONGER 2.0
 #define SLACK 0.02       /* distance: equal but for case and the like */
@@ -88,12 +90,27 @@ static bool is_sound(const inv_vocabulary *v, const inv_index *corpus, const cha
         return false;
     for (const char *s = text; u.unknown > known && *s; s += strcspn(s, " "), s += *s == ' ') {
         const size_t n = bare(s);
-        const uint32_t strange = inv_vocabulary_unknown(v, s, n);
+        const uint32_t strange = inv_vocabulary_read_part(v, s, n).unknown;
 
         if (strange > 0 && (is_of_corpus(corpus, s, n) || is_of_text(source, s, n)))
             known += strange;
     }
     return u.unknown <= known;
+}
+
+/* Has it a word that public text has hardly ever, and not so, and that is none of the corpus's? */
+static bool has_rare(const inv_vocabulary *v, const inv_index *corpus, const char *text)
+{
+    const uint32_t rare = inv_vocabulary_read(v, text).rare;
+    uint32_t known = 0;
+
+    for (const char *s = text; rare > known && *s; s += strcspn(s, " "), s += *s == ' ') {
+        const size_t n = bare(s);
+
+        if (inv_vocabulary_read_part(v, s, n).rare > 0 && is_of_corpus(corpus, s, n))
+            known++;
+    }
+    return rare > known;
 }
 
 /* Is the text in the vocabulary's language? */
@@ -185,16 +202,26 @@ bool inv_may_tell(const fre_inverter *v, const inv_state *s, size_t candidate)
            is_sound(v->telling, v->index, NULL, c->told ? c->told : c->text);
 }
 
-/* The first from `at` on that may be told, with or without unknown words; n: none. */
+bool inv_is_doubtful(const fre_inverter *v, const inv_state *s, size_t candidate)
+{
+    const inv_cand *c = &s->pool.cand[candidate];
+
+    return v->telling && !is_explained(s, c) &&
+           has_rare(v->telling, v->index, c->told ? c->told : c->text);
+}
+
+/* The first from `at` on that may be told, with or without unknown and doubtful words; n: none. */
 static size_t next(const fre_inverter *v, const inv_state *s, size_t at, bool any)
 {
-    while (at < s->pool.scored && !((any || !s->pool.cand[at].told) && inv_may_tell(v, s, at)))
+    while (at < s->pool.scored &&
+           !(inv_may_tell(v, s, at) &&
+             (any || (!s->pool.cand[at].told && !inv_is_doubtful(v, s, at)))))
         at++;
     return at;
 }
 
 /* The best that may be told; of none, the best.  An unknown word moves an embedding like any other word that
- * is wrong, so one that makes a text a little nearer says nothing. */
+ * is wrong, and so does a rare one, so one that makes a text a little nearer says nothing. */
 static size_t choose(const fre_inverter *v, const inv_state *s)
 {
     const double noise2 = s->noise_std * s->noise_std * (double)s->pool.dim;
@@ -204,9 +231,24 @@ static size_t choose(const fre_inverter *v, const inv_state *s)
     if (best == s->pool.scored)
         return 0;
     if (known == s->pool.scored || is_explained(s, &c[best]) ||
-        c[best].dist2 - noise2 <= UNKNOWN_GAIN * (c[known].dist2 - noise2))
+        c[best].dist2 - noise2 <= DOUBTFUL_GAIN * (c[known].dist2 - noise2))
         return best;
     return known;
+}
+
+static double left_of(const fre_inversion *v, double noise_std, uint32_t dim)
+{
+    return v->distance * v->distance - noise_std * noise_std * (double)dim;
+}
+
+/* Is what is told of a candidate about something else?  The draws of the check at opening are no search, and
+ * a search by public texts alone is asked for the nearest that these can say. */
+static bool is_another(const fre_inverter *v, const fre_inversion *out, double noise_std)
+{
+    const double far = ANOTHER * v->tuning.spread;
+
+    return v->tuning.rounds > 0 && (v->decoder || !v->index) &&
+           left_of(out, noise_std, v->dim) > far * far;
 }
 
 fre_status inv_result_of(fre_inverter *v, fre_inversion *out, const inv_state *s, size_t candidate,
@@ -232,6 +274,7 @@ fre_status inv_result_of(fre_inverter *v, fre_inversion *out, const inv_state *s
             norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
         out->distance = sqrt(fre_dist2(s->mu, x, p->dim));
         out->score = c->score;
+        out->unreadable = !c->told && is_another(v, out, s->noise_std) ? FRE_UNREADABLE_FAR : NULL;
         if (p->vocabulary)
             inv_begin_large(out->text);
     }
@@ -245,11 +288,6 @@ void inv_tell_nothing(fre_inversion *out, const char *why)
     out->text = NULL;
     out->unreadable = why;
     out->similarity = out->distance = out->score = NAN;
-}
-
-static double left_of(const fre_inversion *v, double noise_std, uint32_t dim)
-{
-    return v->distance * v->distance - noise_std * noise_std * (double)dim;
 }
 
 fre_status inv_tell(fre_inverter *v, fre_inversion *out, inv_others *others, const inv_state *s,
@@ -294,7 +332,8 @@ fre_status inv_open_telling(fre_inverter *v, fre_err *err)
         const char *word = inv_rows_text(&v->index->words, i, &n);
 
         all += v->index->words.count[i];
-        known += inv_vocabulary_unknown(v->lent, word, n) == 0 ? v->index->words.count[i] : 0;
+        if (inv_vocabulary_read_part(v->lent, word, n).unknown == 0)
+            known += v->index->words.count[i];
     }
     if (all > 0 && (double)known >= CORPUS_NATIVE * (double)all)
         v->telling = v->lent;
@@ -340,6 +379,14 @@ fre_status inv_open_languages(fre_inverter *v, fre_err *err)
                : st;
 }
 
+/* The numbers stay. */
+static void withhold(fre_inversion *out, const char *why)
+{
+    free(out->text);
+    out->text = NULL;
+    out->unreadable = why;
+}
+
 /* Public texts in the point's own language speak of it in that language. */
 static fre_status speaks_it(const fre_inverter *v, bool *out, const char *text)
 {
@@ -360,17 +407,17 @@ fre_status inv_judge(const fre_inverter *v, fre_inversion *out, const float *mu,
 {
     double score = 0;
     bool speaks = false;
-    fre_status st;
+    fre_status st = FRE_OK;
 
-    if (!v->languages || !out->text || left_of(out, noise_std, v->dim) <= UNEXPLAINED * UNEXPLAINED)
+    if (!out->text || left_of(out, noise_std, v->dim) <= UNEXPLAINED * UNEXPLAINED)
         return FRE_OK;
-    st = fre_languages_score(v->languages, &score, mu, noise_std);
+    if (v->languages)
+        st = fre_languages_score(v->languages, &score, mu, noise_std);
     if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN && v->index)
         st = speaks_it(v, &speaks, out->text);
-    if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN && !speaks) { /* the numbers stay */
-        free(out->text);
-        out->text = NULL;
-        out->unreadable = FRE_UNREADABLE_LANGUAGE;
-    }
+    if (st == FRE_OK && score > FRE_LANGUAGES_FOREIGN && !speaks)
+        withhold(out, FRE_UNREADABLE_LANGUAGE);
+    else if (st == FRE_OK && out->unreadable)
+        withhold(out, out->unreadable);
     return st;
 }

@@ -14,6 +14,7 @@
 #define PAIRS_MAX (1u << 26)
 #define DISCOUNT 0.75
 #define END_PRIOR 5.0 /* sentences */
+#define RARE_BELOW 10.0 /* times: names, terms and slips that public text hardly has */
 #define USUAL 1.0     /* nats by which neighbours in a sentence come together more than by chance */
 
 /* Worth in nats (docs/decisions/0012). */
@@ -276,13 +277,34 @@ static double log_end(const inv_vocabulary *v, uint32_t left)
     return log((ended + END_PRIOR * average) / (times + END_PRIOR));
 }
 
-static void end_sentence(inv_usage *u, const inv_vocabulary *v, uint32_t *last)
+/* Known, but hardly: counts are rounded, so half a time is allowed. */
+static bool is_rare(const inv_vocabulary *v, uint32_t word)
+{
+    return word != NONE && (double)v->p[word] * v->total < RARE_BELOW - 0.5;
+}
+
+static bool are_neighbours(const inv_vocabulary *v, uint32_t left, uint32_t right)
+{
+    return left != NONE && right != NONE && pair_share(v, left, right) > 0;
+}
+
+/* The word behind *last, 0: the end.  A rare one is out of place if public text has neither of its
+ * neighbours beside it ("Qui" is a name, and only before "Sheng"). */
+static void place(inv_usage *u, const inv_vocabulary *v, uint32_t *last, uint32_t word, bool *alone)
+{
+    u->rare += *alone && !are_neighbours(v, *last, word);
+    *alone = is_rare(v, word) && !are_neighbours(v, *last, word);
+    *last = word;
+}
+
+static void end_sentence(inv_usage *u, const inv_vocabulary *v, uint32_t *last, bool *alone)
 {
     if (*last == 0)
         return;
     u->end = log_end(v, *last);
     u->together += fmin(u->end - log((double)v->p[0]) - USUAL, 0);
-    *last = 0;
+    place(u, v, last, 0, alone);
+    *alone = false;
 }
 
 static bool ends_in_comma(const char *text)
@@ -298,6 +320,7 @@ inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text)
 {
     inv_usage u = {0};
     uint32_t last = 0;
+    bool alone = false; /* the last word is rare, and what stands before it strange to it */
 
     for (const char *s = text; *s;) {
         size_t n = 1;
@@ -308,27 +331,27 @@ inv_usage inv_vocabulary_read(const inv_vocabulary *v, const char *text)
             u.unknown += word == NONE && n > 1;
             u.doubled += word != NONE && word == last && !(pair_share(v, word, word) > 0);
             u.together += together(v, last, word);
-            last = word;
+            place(&u, v, &last, word, &alone);
         } else if (strchr(".?!", *s) && s[1] == ' ') {
-            end_sentence(&u, v, &last);
+            end_sentence(&u, v, &last, &alone);
         }
         s += n;
     }
-    end_sentence(&u, v, &last);
+    end_sentence(&u, v, &last, &alone);
     if (ends_in_comma(text))
         u.end = END_COMMA;
     return u;
 }
 
-uint32_t inv_vocabulary_unknown(const inv_vocabulary *v, const char *text, size_t len)
+inv_usage inv_vocabulary_read_part(const inv_vocabulary *v, const char *text, size_t len)
 {
     char copy[INV_TEXT_MAX + 1];
 
     if (len > INV_TEXT_MAX)
-        return 0;
+        return (inv_usage){0};
     memcpy(copy, text, len);
     copy[len] = '\0';
-    return inv_vocabulary_read(v, copy).unknown;
+    return inv_vocabulary_read(v, copy);
 }
 
 double inv_vocabulary_worth(const inv_vocabulary *v, const char *text)
