@@ -39,8 +39,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_input_open(fre_input **out, const char *pa
                                                  fre_err *err);
 /** A regular file from its start on, which can be read again on the same descriptor. */
 FRE_API bool fre_input_is_file(const fre_input *in);
-/** Embeddings: by the first bytes, or by a name that ends in .npy. */
-FRE_API bool fre_input_is_npy(const fre_input *in);
 /** SHA-256 of salt || all its bytes as they are stored; nothing is consumed.  FRE_E_STATE: not a file,
  * and not opened to be read again. */
 FRE_API FRE_MUST_CHECK fre_status fre_input_sha256(uint8_t out[FRE_HASH_BYTES], const fre_input *in,
@@ -127,6 +125,9 @@ typedef struct fre_corpus fre_corpus;
  * field (the message names the likely one).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open(fre_corpus **out, const char *path,
                                                   const fre_corpus_opts *opts, fre_err *err);
+/** Embeddings: by a name that ends in .npy, or by the first bytes if the lines behind the first are no
+ * text and as_texts (NULL: none) states neither format nor encoding. */
+FRE_API bool fre_input_is_npy(const fre_input *in, const fre_corpus_opts *as_texts);
 /** The same over an open input, which is taken over also on failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in,
                                                         const fre_corpus_opts *opts, fre_err *err);

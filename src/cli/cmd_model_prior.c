@@ -151,7 +151,7 @@ static fre_status run(cli *c, fre_err *err)
     if (st == FRE_OK)
         st = cli_open_public(&in, &j->card, c, err);
     if (st == FRE_OK) {
-        j->is_npy = fre_input_is_npy(in);
+        j->is_npy = fre_input_is_npy(in, NULL);
         st =
             j->is_npy ? read_rows(j, in, err) : cli_read_chunks(c, in, j->marks, add_texts, j, err);
     }

@@ -1392,6 +1392,159 @@ static void test_ways(void **state)
     temp_dir_remove(&t);
 }
 
+/* A first record, then `of` records that can be used: read as text, with nothing said but of the first. */
+static void check_first(const char *bytes, size_t n, size_t filled, const char *name,
+                        fre_corpus_opts o, size_t of)
+{
+    static uint8_t p[1 << 20];
+    temp_dir t;
+    char path[512];
+    fre_corpus *c = NULL;
+    fre_record r;
+    fre_err err = {.text = ""};
+    fre_input *in = NULL;
+    bool more = true;
+    size_t k = n, read = 0;
+
+    temp_dir_make(&t);
+    (void)memcpy(p, bytes, n);
+    for (; k < filled; k++)
+        p[k] = bytes[k % n] == '\n' ? 0 : (uint8_t)bytes[k % n];
+    p[k++] = '\n';
+    for (size_t i = 0; i < of; i++)
+        k += (size_t)snprintf((char *)p + k, sizeof p - k, "please turn on the lights\n");
+    put(temp_path(path, &t, name), (fre_bytes){p, k});
+    assert_int_equal(fre_input_open(&in, path, false, &err), FRE_OK);
+    assert_false(fre_input_is_npy(in, &o));
+    if (fre_corpus_open_input(&c, in, &o, &err) != FRE_OK)
+        fail_msg("%s: %s", name, err.text);
+    for (;;) {
+        if (fre_corpus_next(c, &more, &r, &err) != FRE_OK)
+            fail_msg("%s (first byte %02x): %s", name, p[0], err.text);
+        if (!more)
+            break;
+        read += strcmp(r.text, "please turn on the lights") == 0;
+    }
+    assert_int_equal(read, of);
+    fre_corpus_free(c);
+    temp_dir_remove(&t);
+}
+
+/* What one record begins with decides about no other: neither a compression, nor an array, nor an
+ * encoding, nor a file of another program. */
+static void test_first_record_decides_nothing(void **state)
+{
+#define FIRST(s) {s, sizeof s - 1}
+    static const struct {
+        const char *p;
+        size_t n;
+    } first[] = {
+        FIRST("P*M\x18 hi"),
+        FIRST("_*M\x18\xff\0\0\0"),
+        FIRST("\x1f\x8b\x08 hi"),
+        FIRST("\x1f\x8b\r\1\r\1\r\1\r\1"),
+        FIRST("\x28\xb5\x2f\xfd hi"),
+        FIRST("\x28\xb5\x2f\xfd\0\xff\xff"),
+        FIRST("\x93NUMPY\1\0v"),
+        FIRST("\xff\xfe"),
+        FIRST("\xfe\xff\1"),
+        FIRST("\xff\xfe\0\0"),
+        FIRST("\0\0\0\0"),
+        FIRST("a\0b\0c\0d\0e\0f\0g\0h\0i\0"),
+        FIRST("BZh9\xff"),
+        FIRST("\xff\xff\xff\xff"),
+        FIRST("PAR1\xfe"),
+        FIRST("PK\3\4\0"),
+        FIRST("SQLite format 3\0\2"),
+        FIRST("%PDF-1.4\xff"),
+        FIRST("\x80\4\x95"),
+    };
+    static const size_t filled[] = {0, 100u << 10, 300u << 10};
+    const fre_corpus_opts nothing = {.invalid = FRE_CORPUS_INVALID_SKIP},
+                          named = {.format = FRE_CORPUS_TXT, .invalid = FRE_CORPUS_INVALID_SKIP},
+                          encoded = {.format = FRE_CORPUS_TXT,
+                                     .encoding = "windows-1252",
+                                     .invalid = FRE_CORPUS_INVALID_SKIP};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++)
+        for (size_t j = 0; j < sizeof filled / sizeof *filled; j++)
+            for (size_t of = 2; of <= 400; of += 398) {
+                check_first(first[i].p, first[i].n, filled[j], "p.txt", nothing, of);
+                check_first(first[i].p, first[i].n, filled[j], "p", named, of);
+                check_first(first[i].p, first[i].n, filled[j], "p", encoded, of);
+            }
+}
+
+/* Compressed data are known by their content, whatever their name and however well they pack. */
+static void test_compressed_is_known(void **state)
+{
+    static uint8_t plain[1 << 20], z[1 << 20], stored[64 << 10];
+    temp_dir t;
+    const size_t sizes[] = {1, 2, 3, 5, 17, 100, 400, 3000, 30000};
+    const fre_corpus_opts csv = {.format = FRE_CORPUS_CSV};
+
+    (void)state;
+    temp_dir_make(&t);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        char want[32];
+        size_t n = (size_t)snprintf((char *)plain, sizeof plain, "text\n");
+
+        (void)snprintf(want, sizeof want, "%zu:last\n", sizes[i] + 1);
+        for (size_t k = 0; k + 1 < sizes[i]; k++)
+            n += (size_t)snprintf((char *)plain + n, sizeof plain - n, "this is text %zu\n", k % 40);
+        n += (size_t)snprintf((char *)plain + n, sizeof plain - n, "last\n");
+        for (int how = 0; how < 2; how++) {
+            const size_t k = (how ? zstd : gzip)(z, sizeof z, (fre_bytes){plain, n});
+            fre_corpus *c = NULL;
+            fre_record r;
+            fre_err err;
+            bool more = true;
+            char path[512], last[32] = "";
+
+            put(temp_path(path, &t, "data.csv"), (fre_bytes){z, k});
+            assert_int_equal(fre_corpus_open(&c, path, &csv, &err), FRE_OK);
+            for (size_t at = 0;; at++) {
+                assert_int_equal(fre_corpus_next(c, &more, &r, &err), FRE_OK);
+                if (!more)
+                    break;
+                (void)snprintf(last, sizeof last, "%zu:%.8s\n", (size_t)r.line, r.text);
+            }
+            assert_string_equal(last, want);
+            fre_corpus_free(c);
+        }
+    }
+    /* As it is stored it is text: its name says what it is. */
+    {
+        z_stream y = {0};
+
+        (void)memset(plain, 'a', 2000);
+        for (size_t k = 9; k < 2000; k += 10)
+            plain[k] = '\n';
+        assert_int_equal(deflateInit2(&y, 0, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+        y.next_in = plain;
+        y.avail_in = 2000;
+        y.next_out = stored;
+        y.avail_out = sizeof stored;
+        assert_int_equal(deflate(&y, Z_FINISH), Z_STREAM_END);
+        assert_int_equal(deflateEnd(&y), Z_OK);
+        {
+            char path[512];
+            fre_corpus *c = NULL;
+            fre_corpus_about about;
+            fre_err err;
+
+            put(temp_path(path, &t, "data.txt.gz"),
+                (fre_bytes){stored, sizeof stored - y.avail_out});
+            assert_int_equal(fre_corpus_open(&c, path, NULL, &err), FRE_OK);
+            fre_corpus_get_about(c, &about);
+            assert_string_equal(about.compression, "gzip");
+            fre_corpus_free(c);
+        }
+    }
+    temp_dir_remove(&t);
+}
+
 /* Standard input, by a pipe that gives a few bytes at a time. */
 static void test_stdin(void **state)
 {
@@ -1538,6 +1691,8 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_display_name),
         cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_first_record_decides_nothing),
+        cmocka_unit_test(test_compressed_is_known),
         cmocka_unit_test(test_stdin),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_samples),

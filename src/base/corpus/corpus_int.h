@@ -24,11 +24,14 @@ typedef struct fre_src {
     fre_bytes mem;
     uint8_t *kept; /* NULL, or the memory that mem is, owned */
     size_t kept_bytes;
-    uint8_t head[FRE_SRC_HEAD]; /* decompressed bytes to be read first: head[head_at..head_n) */
-    size_t head_at, head_n;
+    fre_buf head;   /* decompressed bytes to be read first, from head_at on */
+    size_t head_at;
+    bool is_text_behind; /* the lines behind the first can be used as they are: looked at where the
+                            first bytes are those of an array or a byte order mark */
     uint8_t *in; /* the next bytes of the file: in[pos..len) */
     size_t chunk, pos, len;
     bool eof, failed;
+    bool says_packed; /* its name does */
     uint64_t bytes, bytes_all;
     struct timespec changed;                           /* a file's, when it was opened */
     uint8_t salt[FRE_HASH_BYTES], sum[FRE_HASH_BYTES]; /* of the last whole pass, if has_sum */
@@ -58,6 +61,10 @@ FRE_MUST_CHECK fre_status fre_src_check(const fre_src *s, fre_err *err);
 /* Up to cap bytes (cap >= 1) into out; *got is 0 at the end only. */
 FRE_MUST_CHECK fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got,
                                        fre_err *err);
+/* Length of a path without the ending of a compressed file. */
+size_t fre_unpacked_length(const char *path);
+/* Whether it begins like a .npy file. */
+bool fre_src_is_array(const fre_src *s);
 /* Bytes of the file behind what was given out: those read ahead do not count. */
 uint64_t fre_src_taken(const fre_src *s);
 void fre_src_close(fre_src *s);
@@ -66,6 +73,26 @@ void fre_src_display_name(char out[FRE_NAME_BYTES], const char *path);
 
 FRE_MUST_CHECK fre_status fre_corpus_open_chunked(fre_corpus **out, fre_bytes data, size_t chunk,
                                                   const fre_corpus_opts *opts, fre_err *err);
+
+/* ---- the lines behind the first: behind.c -------------------------------------------------- */
+
+typedef enum fre_behind_kind {
+    FRE_BEHIND_DATA,    /* nothing, or no text */
+    FRE_BEHIND_TEXT,    /* text in an encoding that is not UTF-8, as it seems */
+    FRE_BEHIND_FEW,     /* either, but there are few */
+    FRE_BEHIND_RECORDS, /* at least half are valid UTF-8 without NUL: they can be used as they are */
+} fre_behind_kind;
+
+/* p[0..n) is what the file begins with, all: and ends with. */
+fre_behind_kind fre_behind(const uint8_t *p, size_t n, bool all);
+/* Few or many, at least half are valid UTF-8 without NUL. */
+bool fre_behind_is_usable(const uint8_t *p, size_t n, bool all);
+/* Valid UTF-8 without control characters. */
+bool fre_is_plain_text(const uint8_t *p, size_t n);
+/* What iconv calls the encoding of the byte order mark at p, but for UTF-8's; NULL: there is none. */
+const char *fre_mark(const uint8_t *p, size_t n);
+/* Enough is in view to tell. */
+bool fre_behind_in_view(const uint8_t *p, size_t n);
 
 /* ---- UTF-8 ------------------------------------------------------------------------------- */
 
@@ -237,10 +264,9 @@ FRE_MUST_CHECK fre_status fre_corpus_header(fre_corpus *c, fre_err *err);
 bool fre_has_text_column(const fre_corpus *c, uint8_t *p, size_t len, uint8_t delim, size_t *n);
 /* "comma", "tab", ... */
 const char *fre_delimiter_name(uint8_t delim);
-/* Refuse what the first n bytes show to be no text (magic.c).  named: somebody or
- * its name says that it is. */
-FRE_MUST_CHECK fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n,
-                                           bool named, fre_err *err);
+/* Refuse what the first bytes show to be no text (magic.c).  named: somebody or its name says that it
+ * is. */
+FRE_MUST_CHECK fre_status fre_refuse_magic(fre_corpus *c, bool named, fre_err *err);
 /* The flag of the program that names the field of a role. */
 const char *fre_role_flag(const fre_corpus *c, int role);
 

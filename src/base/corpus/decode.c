@@ -28,26 +28,6 @@ static const known alias[] = {
     {"utf32be", "UTF-32BE"},
 };
 
-static const struct {
-    const char *mark;
-    size_t n;
-    const char *iconv;
-} marks[] = {
-    /* UTF-32 before UTF-16: one byte order mark starts with the other */
-    {"\xff\xfe\0\0", 4, "UTF-32LE"},
-    {"\0\0\xfe\xff", 4, "UTF-32BE"},
-    {"\xff\xfe", 2, "UTF-16LE"},
-    {"\xfe\xff", 2, "UTF-16BE"},
-};
-
-static const char *by_mark(const fre_src *src)
-{
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (src->head_n >= marks[i].n && memcmp(src->head, marks[i].mark, marks[i].n) == 0)
-            return marks[i].iconv;
-    return NULL;
-}
-
 /* What iconv calls it; NULL: UTF-8. */
 static const char *by_name(const char *encoding)
 {
@@ -66,7 +46,7 @@ static const char *by_name(const char *encoding)
 
 fre_status fre_decode_open(fre_decoder *d, const char *encoding, const fre_src *src, fre_err *err)
 {
-    const char *name = encoding ? by_name(encoding) : by_mark(src);
+    const char *name = encoding ? by_name(encoding) : src->is_text_behind ? NULL : fre_mark(src->head.p, src->head.n);
     /* "" would be the locale's, and a slash asks for transliteration. */
     const bool plain = !name || (name[0] && !strchr(name, '/'));
 

@@ -54,12 +54,13 @@ bool fre_input_is_file(const fre_input *in)
     return in->src.is_file;
 }
 
-bool fre_input_is_npy(const fre_input *in)
+bool fre_input_is_npy(const fre_input *in, const fre_corpus_opts *as_texts)
 {
     const size_t n = strlen(in->path);
+    const bool texts = as_texts && (as_texts->format != FRE_CORPUS_AUTO || as_texts->encoding);
 
-    return (in->src.head_n >= 6 && memcmp(in->src.head, "\x93NUMPY", 6) == 0) ||
-           (n > 4 && strcasecmp(in->path + n - 4, ".npy") == 0);
+    return (n > 4 && strcasecmp(in->path + n - 4, ".npy") == 0) ||
+           (fre_src_is_array(&in->src) && !in->src.is_text_behind && !texts);
 }
 
 typedef struct pass {

@@ -85,35 +85,10 @@ static const char *without_mark(const uint8_t *p, size_t n)
     return even ? "give {encoding} utf-16be" : "give {encoding} utf-16le";
 }
 
-/* Whether the bytes are text but for one in twenty: then the first of them are somebody's text that
- * happens to begin like such a file ("ORC ..."). */
-static bool is_mostly_text(const uint8_t *p, size_t n)
-{
-    size_t bad = 0;
-
-    for (size_t at = 0; at < n;) {
-        const size_t ok = fre_utf8_first_bad(p + at, n - at);
-
-        for (size_t i = at; i < at + ok; i++)
-            bad += p[i] < 0x20 && !memchr("\t\n\f\r", p[i], 4);
-        at += ok;
-        if (at < n) {
-            const size_t skip = fre_utf8_bad_len(p + at, n - at);
-
-            bad += skip;
-            at += skip;
-        }
-    }
-    return bad <= n / 20;
-}
-
-fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, bool named,
-                            fre_err *err)
+static fre_status refuse(const fre_corpus *c, const uint8_t *p, size_t n, fre_err *err)
 {
     const char *todo = NULL;
 
-    if (named && is_mostly_text(p, n))
-        return FRE_OK;
     for (size_t i = 0; i < sizeof not_text / sizeof *not_text; i++)
         if (n >= not_text[i].n && memcmp(p, not_text[i].bytes, not_text[i].n) == 0)
             return is(c, not_text[i].what, not_text[i].todo, err);
@@ -123,4 +98,38 @@ fre_status fre_refuse_magic(const fre_corpus *c, const uint8_t *p, size_t n, boo
         return is(c, "a tar archive", "extract it: tar -xf IN", err);
     todo = without_mark(p, n);
     return todo ? is(c, "UTF-16 text without a byte order mark", todo, err) : FRE_OK;
+}
+
+/* The first bytes may be those of somebody's text ("ORC ..."): then the others show it. */
+static fre_status is_text_all_the_same(fre_corpus *c, bool *is_text, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK && !c->eof && !fre_behind_in_view(c->buf + c->begin, c->end - c->begin))
+        st = fre_corpus_fill(c, c->end - c->begin + 1, err);
+    if (st == FRE_OK) {
+        const uint8_t *p = c->buf + c->begin;
+        const size_t n = c->end - c->begin;
+
+        *is_text = fre_is_plain_text(p, n) || fre_behind_is_usable(p, n, c->eof);
+    }
+    return st;
+}
+
+fre_status fre_refuse_magic(fre_corpus *c, bool named, fre_err *err)
+{
+    bool is_text = false;
+    fre_err why = {.text = ""};
+    const fre_status found = refuse(c, c->buf + c->begin, c->end - c->begin, &why);
+    fre_status st = FRE_OK;
+
+    if (found == FRE_OK)
+        return FRE_OK;
+    if (named || without_mark(c->buf + c->begin, c->end - c->begin))
+        st = is_text_all_the_same(c, &is_text, err);
+    if (st != FRE_OK || is_text)
+        return st;
+    if (err)
+        *err = why;
+    return found;
 }

@@ -183,7 +183,7 @@ static fre_status load(fre_npy *f, fre_input *in, fre_err *err)
     const bool mapped = src->is_file && src->kind == FRE_SRC_PLAIN;
     fre_status st = FRE_OK;
 
-    if (src->head_n == 0)
+    if (src->head.n == 0)
         return fre_fail(err, FRE_E_NOINPUT, "%s: is empty", f->name);
     st = mapped ? map_file(f, src->fd, (size_t)src->bytes_all, err) : read_whole(f, src, err);
     if (st == FRE_OK)

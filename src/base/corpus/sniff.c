@@ -13,7 +13,6 @@ static bool ends_with(const char *s, size_t n, const char *ending)
 
 static fre_corpus_format format_by_name(const char *path)
 {
-    static const char *const packed[] = {".gz", ".gzip", ".zst", ".zstd"};
     static const struct {
         const char *ending;
         fre_corpus_format format;
@@ -22,14 +21,8 @@ static fre_corpus_format format_by_name(const char *path)
         {".ndjson", FRE_CORPUS_JSONL}, {".json", FRE_CORPUS_JSONL}, {".csv", FRE_CORPUS_CSV},
         {".tsv", FRE_CORPUS_TSV},      {".tab", FRE_CORPUS_TSV},
     };
-    size_t n = strlen(path);
+    const size_t n = fre_unpacked_length(path);
 
-    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
-        if (ends_with(path, n, packed[i])) {
-            n -= strlen(packed[i]);
-            break;
-        }
-    }
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (ends_with(path, n, known[i].ending))
             return known[i].format;
@@ -181,10 +174,11 @@ fre_status fre_corpus_sniff(fre_corpus *c, char delimiter, fre_err *err)
 
     if (st == FRE_OK && !c->decoder.on && !(c->encoded && c->format != FRE_CORPUS_AUTO))
         st = fre_refuse_magic(
-            c, c->buf + c->begin, n,
-            c->format != FRE_CORPUS_AUTO || format_by_name(c->input->path) != FRE_CORPUS_AUTO, err);
+            c, c->format != FRE_CORPUS_AUTO || format_by_name(c->input->path) != FRE_CORPUS_AUTO,
+            err);
     if (st)
         return st;
+    n = c->end - c->begin;
     if (n >= 3 && memcmp(c->buf + c->begin, "\xef\xbb\xbf", 3) == 0)
         c->begin += 3;
     n = c->end - c->begin;

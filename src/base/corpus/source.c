@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd_errors.h>
@@ -23,6 +24,17 @@ void fre_src_display_name(char out[FRE_NAME_BYTES], const char *path)
     for (; *path; path++, k++)
         out[k] = ((unsigned char)*path < 0x20 || *path == 0x7f) ? '?' : *path;
     out[k] = '\0';
+}
+
+size_t fre_unpacked_length(const char *path)
+{
+    static const char *const packed[] = {".gz", ".gzip", ".zst", ".zstd"};
+    const size_t n = strlen(path);
+
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++)
+        if (n > strlen(packed[i]) && strcasecmp(path + n - strlen(packed[i]), packed[i]) == 0)
+            return n - strlen(packed[i]);
+    return n;
 }
 
 /* Append to in[pos..len) what the file gives next; sets eof. */
@@ -68,13 +80,20 @@ static bool is_gzip(const uint8_t *p, size_t n)
     return n >= 2 && p[0] == 0x1f && p[1] == 0x8b;
 }
 
+/* A frame that holds no data (RFC 8878 sec. 3.1.2), whose first bytes are ASCII. */
+static bool is_skippable(const uint8_t *p, size_t n)
+{
+    return n >= 4 && (p[0] & 0xf0) == 0x50 && memcmp(p + 1, "\x2a\x4d\x18", 3) == 0;
+}
+
 static bool is_zstd(const uint8_t *p, size_t n)
 {
-    static const uint8_t frame[4] = {0x28, 0xb5, 0x2f, 0xfd}, skippable[3] = {0x2a, 0x4d, 0x18};
+    return (n >= 4 && memcmp(p, "\x28\xb5\x2f\xfd", 4) == 0) || is_skippable(p, n);
+}
 
-    /* a skippable frame may come first (RFC 8878 sec. 3.1.2) */
-    return n >= 4 && (memcmp(p, frame, 4) == 0 ||
-                      ((p[0] & 0xf0) == 0x50 && memcmp(p + 1, skippable, 3) == 0));
+bool fre_src_is_array(const fre_src *s)
+{
+    return s->head.n >= 6 && memcmp(s->head.p, "\x93NUMPY", 6) == 0;
 }
 
 /* At least n bytes in in[pos..len), n <= chunk, or all that there are. */
@@ -84,188 +103,6 @@ static fre_status src_need(fre_src *s, size_t n, fre_err *err)
 
     while (st == FRE_OK && s->len - s->pos < n && !s->eof)
         st = src_fill(s, err);
-    return st;
-}
-
-static fre_status src_detect(fre_src *s, fre_err *err)
-{
-    fre_status st = src_need(s, 4, err);
-
-    if (st)
-        return st;
-    if (is_gzip(s->in, s->len)) {
-        if (inflateInit2(&s->z, 15 + 16) != Z_OK)
-            return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
-        s->z_open = true;
-        s->kind = FRE_SRC_GZIP;
-    } else if (is_zstd(s->in, s->len)) {
-        s->zs = ZSTD_createDStream();
-        /* --ultra and --long make windows of up to 2 GiB; memory is only touched as data come. */
-        if (!s->zs ||
-            ZSTD_isError(ZSTD_DCtx_setParameter(
-                s->zs, ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound)))
-            return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
-        s->zs_between = true;
-        s->kind = FRE_SRC_ZSTD;
-    }
-    return FRE_OK;
-}
-
-/* The first decompressed bytes, which fre_src_read gives out again. */
-static fre_status src_peek(fre_src *s, fre_err *err)
-{
-    size_t got = 1, n = 0;
-    fre_status st = FRE_OK;
-
-    while (st == FRE_OK && n < FRE_SRC_HEAD && got > 0) {
-        st = fre_src_read(s, s->head + n, FRE_SRC_HEAD - n, &got, err);
-        if (st == FRE_OK)
-            n += got;
-    }
-    s->head_n = n;
-    return st;
-}
-
-static fre_status src_start(fre_src *s, size_t chunk, fre_err *err)
-{
-    fre_status st;
-
-    if (s->bytes_all > 0 && s->bytes_all < chunk) /* a small file needs a small buffer */
-        chunk = (size_t)s->bytes_all;
-    s->chunk = chunk < 4 ? 4 : chunk; /* detection looks at four bytes */
-    s->in = malloc(s->chunk);
-    if (!s->in)
-        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
-    st = src_detect(s, err);
-    return st == FRE_OK ? src_peek(s, err) : st;
-}
-
-/* The number of a descriptor that a path stands for, or -1. */
-static int descriptor_of(const char *path)
-{
-    static const char *const folder[] = {"/dev/fd/", "/proc/self/fd/"};
-
-    if (strcmp(path, "/dev/stdin") == 0)
-        return STDIN_FILENO;
-    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
-        const size_t n = strlen(folder[i]);
-        const char *digits = path + n;
-
-        if (strncmp(path, folder[i], n) == 0 && *digits && strlen(digits) < 7 &&
-            strspn(digits, "0123456789") == strlen(digits))
-            return (int)strtol(digits, NULL, 10);
-    }
-    return -1;
-}
-
-/* One open, which waits for the writer of a named pipe.  A socket cannot be opened again under its
- * name in /dev/fd, nor can another user's pipe: those descriptors are taken as they are. */
-static fre_status src_open_path(fre_src *s, const char *path, fre_err *err)
-{
-    int given;
-
-    if (strcmp(path, "-") == 0) {
-        s->fd = STDIN_FILENO;
-        return FRE_OK;
-    }
-    do {
-        if (fre_interrupted())
-            return fre_fail(err, FRE_E_INTERRUPTED, "%s: opening was interrupted", s->name);
-        s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    } while (s->fd < 0 && errno == EINTR);
-    if (s->fd < 0 && (errno == ENXIO || errno == EACCES) && (given = descriptor_of(path)) >= 0)
-        s->fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
-    s->own_fd = s->fd >= 0;
-    return s->own_fd ? FRE_OK
-                     : fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH,
-                                       "%s: cannot be opened", s->name);
-}
-
-/* All the bytes of what cannot be read again. */
-static fre_status src_keep(fre_src *s, fre_err *err)
-{
-    size_t cap = 0, n = 0;
-
-    for (;;) {
-        ssize_t got;
-
-        if (n == cap) {
-            uint8_t *p = realloc(s->kept, cap = cap ? 2 * cap : FRE_SRC_CHUNK);
-
-            if (!p)
-                return fre_fail(err, FRE_E_NOMEM, "%s: out of memory; give a file, not a pipe",
-                                s->name);
-            s->kept = p;
-        }
-        if (fre_interrupted())
-            return fre_fail(err, FRE_E_INTERRUPTED, "%s: reading was interrupted", s->name);
-        got = read(s->fd, s->kept + n, cap - n);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name,
-                            strerrordesc_np(errno));
-        if (got == 0)
-            break;
-        n += (size_t)got;
-    }
-    if (s->own_fd)
-        (void)close(s->fd);
-    s->own_fd = false;
-    s->fd = -1;
-    s->mem = (fre_bytes){s->kept, n};
-    s->kept_bytes = n;
-    s->bytes_all = n;
-    return FRE_OK;
-}
-
-fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
-{
-    struct stat sb;
-    fre_status st = FRE_OK;
-
-    (void)memset(s, 0, sizeof *s);
-    s->fd = -1;
-    fre_src_display_name(s->name, strcmp(path, "-") == 0 ? "standard input" : path);
-    st = src_open_path(s, path, err);
-    if (st)
-        goto out;
-    if (fstat(s->fd, &sb) != 0) {
-        st =
-            fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
-        goto out;
-    }
-    if (S_ISDIR(sb.st_mode)) {
-        st = fre_fail(err, FRE_E_NOINPUT, "%s: is a folder; give a file of texts", s->name);
-        goto out;
-    }
-    /* From its start: what a shell has read before is no part of the input. */
-    s->is_file = S_ISREG(sb.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0;
-    if (s->is_file) {
-        s->bytes_all = (uint64_t)sb.st_size;
-        s->changed = sb.st_mtim;
-    } else if (again)
-        st = src_keep(s, err);
-    if (st == FRE_OK)
-        st = src_start(s, FRE_SRC_CHUNK, err);
-out:
-    if (st)
-        fre_src_close(s);
-    return st;
-}
-
-fre_status fre_src_open_memory(fre_src *s, fre_bytes data, size_t chunk, fre_err *err)
-{
-    fre_status st = FRE_OK;
-
-    (void)memset(s, 0, sizeof *s);
-    s->fd = -1;
-    s->mem = data;
-    s->bytes_all = data.n;
-    fre_src_display_name(s->name, "memory");
-    st = src_start(s, chunk, err);
-    if (st)
-        fre_src_close(s);
     return st;
 }
 
@@ -435,29 +272,312 @@ static fre_status plain_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, 
     return FRE_OK;
 }
 
+/* What the file holds, behind what was looked at before. */
+static fre_status src_decompress(fre_src *s, uint8_t *out, size_t cap, size_t *got, fre_err *err)
+{
+    switch (s->kind) {
+    case FRE_SRC_PLAIN:
+        return plain_read(s, out, cap, got, err);
+    case FRE_SRC_GZIP:
+        return gzip_read(s, out, cap, got, err);
+    case FRE_SRC_ZSTD:
+        return zstd_read(s, out, cap, got, err);
+    }
+    return fre_fail(err, FRE_E_INTERNAL, "%s: unknown compression", s->name);
+}
+
+/* Room for more than a chunk. */
+static fre_status src_widen(fre_src *s, fre_err *err)
+{
+    const size_t wide = 2 * s->chunk;
+    uint8_t *p = malloc(wide);
+
+    if (!p)
+        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
+    (void)memcpy(p, s->in, s->len);
+    fre_wipe(s->in, s->chunk);
+    free(s->in);
+    s->in = p;
+    s->chunk = wide;
+    return FRE_OK;
+}
+
+/* The first line and many behind it, as they are stored, or all that there is. */
+static fre_status src_view(fre_src *s, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK && !s->eof && !fre_behind_in_view(s->in, s->len)) {
+        if (s->len == s->chunk)
+            st = src_widen(s, err);
+        if (st == FRE_OK)
+            st = src_fill(s, err);
+    }
+    return st;
+}
+
+static void src_pack_end(fre_src *s)
+{
+    if (s->z_open)
+        (void)inflateEnd(&s->z);
+    (void)ZSTD_freeDStream(s->zs);
+    (void)memset(&s->z, 0, sizeof s->z);
+    s->zs = NULL;
+    s->z_open = s->z_between = s->zs_between = false;
+    s->kind = FRE_SRC_PLAIN;
+}
+
+static fre_status src_pack_begin(fre_src *s, fre_err *err)
+{
+    if (is_gzip(s->in, s->len)) {
+        if (inflateInit2(&s->z, 15 + 16) != Z_OK)
+            return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
+        s->z_open = true;
+        s->kind = FRE_SRC_GZIP;
+        return FRE_OK;
+    }
+    s->zs = ZSTD_createDStream();
+    /* --ultra and --long make windows of up to 2 GiB; memory is only touched as data come. */
+    if (!s->zs ||
+        ZSTD_isError(ZSTD_DCtx_setParameter(
+            s->zs, ZSTD_d_windowLogMax, ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound)))
+        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
+    s->zs_between = true;
+    s->kind = FRE_SRC_ZSTD;
+    return FRE_OK;
+}
+
+/* What is all in view is decompressed: to its end; or to anything at all, or as far as it goes, or it
+ * lacks its dictionary. */
+static fre_status src_try(fre_src *s, bool to_its_end, bool *can, fre_err *err)
+{
+    fre_status st = src_pack_begin(s, err);
+    uint8_t out[4096];
+    size_t got = 1, all = 0;
+    bool is_cut;
+    fre_err why;
+
+    if (st != FRE_OK)
+        return st;
+    while (st == FRE_OK && got > 0) {
+        st = src_decompress(s, out, sizeof out, &got, &why);
+        all += st == FRE_OK ? got : 0;
+    }
+    fre_wipe(out, sizeof out);
+    src_pack_end(s);
+    is_cut = s->pos == s->len && !is_skippable(s->in, s->len);
+    s->pos = 0;
+    *can = to_its_end ? st == FRE_OK && all > 0
+                      : all > 0 || is_cut || ZSTD_getDictID_fromFrame(s->in, s->len) != 0;
+    return FRE_OK;
+}
+
+/* A name that says so is believed; else the lines behind the first must be no records.  Where that is
+ * not sure, and all is in view, it is tried. */
+static fre_status src_detect(fre_src *s, fre_err *err)
+{
+    fre_status st = src_need(s, 4, err);
+    bool packed = st == FRE_OK && (is_gzip(s->in, s->len) || is_zstd(s->in, s->len));
+
+    if (packed && !s->says_packed) {
+        fre_behind_kind behind;
+
+        st = src_view(s, err);
+        behind = fre_behind(s->in, s->len, s->eof);
+        packed = behind == FRE_BEHIND_DATA;
+        if (st == FRE_OK && s->eof && (behind == FRE_BEHIND_TEXT || behind == FRE_BEHIND_FEW))
+            st = src_try(s, behind == FRE_BEHIND_TEXT, &packed, err);
+    }
+    return st == FRE_OK && packed ? src_pack_begin(s, err) : st;
+}
+
+static fre_status src_peek_more(fre_src *s, uint8_t *piece, size_t n, size_t *got, fre_err *err)
+{
+    fre_status st = src_decompress(s, piece, n, got, err);
+
+    if (st == FRE_OK && fre_buf_append(&s->head, piece, *got) != FRE_OK)
+        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
+    return st;
+}
+
+/* The first decompressed bytes, which fre_src_read gives out again.  More of them where they look like
+ * something else than text. */
+static fre_status src_peek(fre_src *s, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    uint8_t piece[4096];
+    size_t got = 1;
+
+    while (st == FRE_OK && s->head.n < FRE_SRC_HEAD && got > 0)
+        st = src_peek_more(s, piece, FRE_SRC_HEAD - s->head.n, &got, err);
+    if (st == FRE_OK && (fre_mark(s->head.p, s->head.n) || fre_src_is_array(s))) {
+        while (st == FRE_OK && got > 0 && !fre_behind_in_view(s->head.p, s->head.n))
+            st = src_peek_more(s, piece, sizeof piece, &got, err);
+        s->is_text_behind =
+            st == FRE_OK && fre_behind_is_usable(s->head.p, s->head.n, got == 0);
+    }
+    fre_wipe(piece, sizeof piece);
+    return st;
+}
+
+static fre_status src_start(fre_src *s, size_t chunk, fre_err *err)
+{
+    fre_status st;
+
+    if (s->bytes_all > 0 && s->bytes_all < chunk) /* a small file needs a small buffer */
+        chunk = (size_t)s->bytes_all;
+    s->chunk = chunk < 4 ? 4 : chunk; /* detection looks at four bytes */
+    fre_buf_init(&s->head, (size_t)FRE_CORPUS_TEXT_MAX + 2u * FRE_SNIFF_BYTES);
+    s->in = malloc(s->chunk);
+    if (!s->in)
+        return fre_fail(err, FRE_E_NOMEM, "%s: out of memory", s->name);
+    st = src_detect(s, err);
+    return st == FRE_OK ? src_peek(s, err) : st;
+}
+
+/* The number of a descriptor that a path stands for, or -1. */
+static int descriptor_of(const char *path)
+{
+    static const char *const folder[] = {"/dev/fd/", "/proc/self/fd/"};
+
+    if (strcmp(path, "/dev/stdin") == 0)
+        return STDIN_FILENO;
+    for (size_t i = 0; i < sizeof folder / sizeof *folder; i++) {
+        const size_t n = strlen(folder[i]);
+        const char *digits = path + n;
+
+        if (strncmp(path, folder[i], n) == 0 && *digits && strlen(digits) < 7 &&
+            strspn(digits, "0123456789") == strlen(digits))
+            return (int)strtol(digits, NULL, 10);
+    }
+    return -1;
+}
+
+/* One open, which waits for the writer of a named pipe.  A socket cannot be opened again under its
+ * name in /dev/fd, nor can another user's pipe: those descriptors are taken as they are. */
+static fre_status src_open_path(fre_src *s, const char *path, fre_err *err)
+{
+    int given;
+
+    if (strcmp(path, "-") == 0) {
+        s->fd = STDIN_FILENO;
+        return FRE_OK;
+    }
+    do {
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "%s: opening was interrupted", s->name);
+        s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    } while (s->fd < 0 && errno == EINTR);
+    if (s->fd < 0 && (errno == ENXIO || errno == EACCES) && (given = descriptor_of(path)) >= 0)
+        s->fd = fcntl(given, F_DUPFD_CLOEXEC, 3);
+    s->own_fd = s->fd >= 0;
+    return s->own_fd ? FRE_OK
+                     : fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH,
+                                       "%s: cannot be opened", s->name);
+}
+
+/* All the bytes of what cannot be read again. */
+static fre_status src_keep(fre_src *s, fre_err *err)
+{
+    size_t cap = 0, n = 0;
+
+    for (;;) {
+        ssize_t got;
+
+        if (n == cap) {
+            uint8_t *p = realloc(s->kept, cap = cap ? 2 * cap : FRE_SRC_CHUNK);
+
+            if (!p)
+                return fre_fail(err, FRE_E_NOMEM, "%s: out of memory; give a file, not a pipe",
+                                s->name);
+            s->kept = p;
+        }
+        if (fre_interrupted())
+            return fre_fail(err, FRE_E_INTERRUPTED, "%s: reading was interrupted", s->name);
+        got = read(s->fd, s->kept + n, cap - n);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name,
+                            strerrordesc_np(errno));
+        if (got == 0)
+            break;
+        n += (size_t)got;
+    }
+    if (s->own_fd)
+        (void)close(s->fd);
+    s->own_fd = false;
+    s->fd = -1;
+    s->mem = (fre_bytes){s->kept, n};
+    s->kept_bytes = n;
+    s->bytes_all = n;
+    return FRE_OK;
+}
+
+fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
+{
+    struct stat sb;
+    fre_status st = FRE_OK;
+
+    (void)memset(s, 0, sizeof *s);
+    s->fd = -1;
+    fre_src_display_name(s->name, strcmp(path, "-") == 0 ? "standard input" : path);
+    s->says_packed = fre_unpacked_length(path) < strlen(path);
+    st = src_open_path(s, path, err);
+    if (st)
+        goto out;
+    if (fstat(s->fd, &sb) != 0) {
+        st =
+            fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
+        goto out;
+    }
+    if (S_ISDIR(sb.st_mode)) {
+        st = fre_fail(err, FRE_E_NOINPUT, "%s: is a folder; give a file of texts", s->name);
+        goto out;
+    }
+    /* From its start: what a shell has read before is no part of the input. */
+    s->is_file = S_ISREG(sb.st_mode) && lseek(s->fd, 0, SEEK_CUR) == 0;
+    if (s->is_file) {
+        s->bytes_all = (uint64_t)sb.st_size;
+        s->changed = sb.st_mtim;
+    } else if (again)
+        st = src_keep(s, err);
+    if (st == FRE_OK)
+        st = src_start(s, FRE_SRC_CHUNK, err);
+out:
+    if (st)
+        fre_src_close(s);
+    return st;
+}
+
+fre_status fre_src_open_memory(fre_src *s, fre_bytes data, size_t chunk, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    (void)memset(s, 0, sizeof *s);
+    s->fd = -1;
+    s->mem = data;
+    s->bytes_all = data.n;
+    fre_src_display_name(s->name, "memory");
+    st = src_start(s, chunk, err);
+    if (st)
+        fre_src_close(s);
+    return st;
+}
+
 fre_status fre_src_read(fre_src *s, uint8_t *out, size_t cap, size_t *got, fre_err *err)
 {
     fre_status st = FRE_E_STATE;
 
     if (s->failed)
         return fre_fail(err, FRE_E_STATE, "%s: reading has failed before", s->name);
-    if (s->head_at < s->head_n) {
-        *got = s->head_n - s->head_at < cap ? s->head_n - s->head_at : cap;
-        (void)memcpy(out, s->head + s->head_at, *got);
+    if (s->head_at < s->head.n) {
+        *got = s->head.n - s->head_at < cap ? s->head.n - s->head_at : cap;
+        (void)memcpy(out, s->head.p + s->head_at, *got);
         s->head_at += *got;
         return FRE_OK;
     }
-    switch (s->kind) {
-    case FRE_SRC_PLAIN:
-        st = plain_read(s, out, cap, got, err);
-        break;
-    case FRE_SRC_GZIP:
-        st = gzip_read(s, out, cap, got, err);
-        break;
-    case FRE_SRC_ZSTD:
-        st = zstd_read(s, out, cap, got, err);
-        break;
-    }
+    st = src_decompress(s, out, cap, got, err);
     s->failed = st != FRE_OK;
     return st;
 }
@@ -470,22 +590,17 @@ uint64_t fre_src_taken(const fre_src *s)
 /* Before the first byte. */
 static void src_stop(fre_src *s)
 {
-    if (s->z_open)
-        (void)inflateEnd(&s->z);
-    (void)ZSTD_freeDStream(s->zs);
+    src_pack_end(s);
     if (s->in) {
         fre_wipe(s->in, s->chunk);
         free(s->in);
     }
-    fre_wipe(s->head, sizeof s->head);
+    fre_buf_wipe(&s->head);
     fre_wipe(&s->hash, sizeof s->hash);
-    (void)memset(&s->z, 0, sizeof s->z);
-    s->zs = NULL;
     s->in = NULL;
-    s->z_open = s->z_between = s->zs_between = s->eof = s->failed = s->hashing = false;
-    s->pos = s->len = s->head_at = s->head_n = 0;
+    s->is_text_behind = s->eof = s->failed = s->hashing = false;
+    s->pos = s->len = s->head_at = 0;
     s->bytes = 0;
-    s->kind = FRE_SRC_PLAIN;
 }
 
 static fre_status src_changed(const fre_src *s, fre_err *err)

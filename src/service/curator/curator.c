@@ -81,7 +81,7 @@ static fre_status open_inputs(curator_run *r, fre_err *err)
     fre_status st = fre_input_open(&in, r->opts->input, false, err);
 
     if (st == FRE_OK)
-        st = fre_input_is_npy(in) ? open_rows(r, in, err) : open_texts(r, in, err);
+        st = fre_input_is_npy(in, &r->opts->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
     if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
         st = fre_contributors_too_many(r->opts->plan.population, err);
     if (st == FRE_OK && (!r->npy || wants_text(r->opts)))

@@ -397,7 +397,7 @@ static fre_status load(run *r, fre_err *err)
     st = fre_input_open(&in, o->original, false, err);
     if (st != FRE_OK)
         return st;
-    r->from_npy = fre_input_is_npy(in);
+    r->from_npy = fre_input_is_npy(in, &o->corpus);
     if (r->from_npy && o->embeddings)
         st = fre_fail(err, FRE_E_USAGE, "originals that are embeddings need no other embeddings");
     else

@@ -383,7 +383,7 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
     fre_status st = fre_input_open(&in, o->input, false, err);
 
     if (st == FRE_OK)
-        st = fre_input_is_npy(in) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
+        st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
     if (st == FRE_OK && (p->corpus || wants_text(o)))
         st = open_embedder(p, embedder, o, err);
