@@ -107,11 +107,22 @@ static bool without_ledger(const cli *c)
     return cli_given(c, "ledger") && strcmp(cli_text(c, "ledger"), "none") == 0;
 }
 
+static bool is_blank(const char *s)
+{
+    return s && s[strspn(s, " \t\r\n")] == '\0';
+}
+
 static fre_status check_together(const cli *c, fre_err *err)
 {
     static const char *const of_ledger[] = {"budget-epsilon", "budget-delta", "data-name"};
     static const char *const of_paraphrases[] = {"temperature", "paraphrase-distance"};
 
+    if (strcmp(cli_text(c, "output"), "-") == 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--output is a folder, which standard output is not: name one (./- if it is "
+                        "to be called so)");
+    if (is_blank(cli_text(c, "data-name")))
+        return fre_fail(err, FRE_E_USAGE, "--data-name is empty: give the data a name");
     for (size_t i = 0; i < sizeof of_ledger / sizeof of_ledger[0]; i++)
         if (cli_given(c, of_ledger[i]) && without_ledger(c))
             return fre_fail(err, FRE_E_USAGE, "--%s needs a ledger: leave out --ledger none",
@@ -238,6 +249,10 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
     add_warning(w, cli_survey_warning(&looked) != NULL, cli_survey_warning(&looked));
 }
 
+/* What a dry run cannot know. */
+#define LEDGER_LATER                                                                               \
+    "The ledger compares embeddings only in the run: a budget may still refuse it."
+
 /* ---- results ------------------------------------------------------------------------------------------ */
 
 static void print_results(const cli *c, const fre_curator_result *r,
@@ -257,6 +272,8 @@ static void print_results(const cli *c, const fre_curator_result *r,
     }
     if (r->dry_run) {
         printf("\nDry run: nothing was written.\n");
+        if (!without_ledger(c))
+            puts(LEDGER_LATER);
         return;
     }
     cli_print_files(dir);
@@ -318,8 +335,11 @@ static json_t *private_json(const fre_curator_result *r, const warnings *w)
 static json_t *results_json(const cli *c, const fre_curator_result *r,
                             const fre_released_cell *const *list, size_t n, const warnings *w)
 {
-    return json_pack("{s:s, s:b, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
-                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "is_private",
+    const char *later = r->dry_run && !without_ledger(c) ? LEDGER_LATER : NULL;
+
+    return json_pack("{s:s, s:b, s:s?, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
+                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "dry_run_note", later,
+                     "is_private",
                      (int)r->release.is_private, "released",
                      r->dry_run ? json_null() : json_integer((json_int_t)r->release.n), "embedder",
                      r->embedder_name, "dimension", (json_int_t)r->release.grid.dim, "statement",

@@ -99,10 +99,25 @@ def test_dry_run(fre, tmp_path, corpus):
     report = run(fre, corpus, "--dry-run")
     assert report["dry_run"] is True
     assert report["plan"]["epsilon"] == 8
+    assert "ledger" in report["dry_run_note"]
     assert everything(tmp_path) == before
     done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--dry-run")
     assert "Dry run: nothing was written." in done.out
     assert max(map(len, done.out.splitlines())) <= 80
+    assert "The ledger compares embeddings only in the run" in done.out
+    done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--dry-run", "--ledger",
+               "none")
+    assert done.code == 0 and "The ledger compares" not in done.out
+
+
+def test_what_cannot_be_named(fre, tmp_path, corpus):
+    """Standard output is no folder, and white space no name of data."""
+    before = everything(tmp_path)
+    for more, said in ((["-o", "-"], "--output is a folder"),
+                       (["-o", "out", "--data-name", "  "], "--data-name is empty")):
+        done = fre("synthesize", corpus.name, *BUDGET, *NO_TEXT, *more)
+        assert done.code == 64 and said in done.err, done.err
+    assert everything(tmp_path) == before
 
 
 def test_seed_repeats_byte_for_byte(fre, tmp_path, corpus):

@@ -469,13 +469,22 @@ static void test_csv_errors(void **state)
     CHECK(CSV, S("id,body\n1,x\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; did you mean \"body\"? (columns: \"id\", \"body\"); "
           "name one with {text_field}\n");
-    CHECK(CSV, S("a,b,c,d,e,f,g,h,i,j\n"), FRE_E_DATA,
-          "memory: line 1: no column \"text\" (columns: \"a\", \"b\", \"c\", \"d\", \"e\", \"f\", "
+    CHECK(CSV, S("a,b,c,d,e,id,g,h,i,j\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\" (columns: \"a\", \"b\", \"c\", \"d\", \"e\", \"id\", "
           "... 10 in all); name one with {text_field}\n");
     /* Without a header the first row is somebody's text: it is not shown. */
     CHECK(CSV, S("7,my private words about a private thing\n"), FRE_E_DATA,
           "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
           "the names of the columns if this row is not that\n");
+    CHECK(CSV, S("Help\nmy card is lost\n"), FRE_E_DATA, /* a word, and a text */
+          "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
+          "the names of the columns if this row is not that\n");
+    CHECK(CSV, S("yes,help\nno,thanks\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
+          "the names of the columns if this row is not that\n");
+    CHECK(CSV, S("Text\nmy card is lost\n"), FRE_E_DATA,
+          "memory: line 1: no column \"text\"; did you mean \"Text\"?; name one with {text_field}, "
+          "or add a first row with the names of the columns if this row is not that\n");
     CHECK(CSV, S("alice,my test was positive\n"), FRE_E_DATA, /* short as a name, and a text */
           "memory: line 1: no column \"text\"; name one with {text_field}, or add a first row with "
           "the names of the columns if this row is not that\n");

@@ -53,13 +53,16 @@ bool fre_has_text_column(const fre_corpus *c, uint8_t *p, size_t len, uint8_t de
 }
 
 /* The names of the columns for a message, "..." after the sixth; false when the row may be no
- * header: then it may hold somebody's text, and messages show none.  s: the likely one of all. */
+ * header: then it may hold somebody's text, and messages show none.  A header is sure to be one if it
+ * has two columns or more, all called as programs call them, and one that is well known.  s: the likely
+ * one of all. */
 static bool list_columns(char *out, size_t cap, fre_suggestion *s, const fre_raw *raw,
                          uint8_t delim)
 {
     fre_csv_fields it = {raw->p, raw->n, 0, delim, false};
     fre_csv_field f;
     size_t at = 0, seen = 0;
+    bool known = false;
 
     out[0] = '\0';
     while (fre_csv_next(&it, &f)) {
@@ -67,11 +70,14 @@ static bool list_columns(char *out, size_t cap, fre_suggestion *s, const fre_raw
         if (!fre_is_field_name(f.p, f.n))
             return false;
         fre_suggest(s, f.p, f.n);
+        known = known || fre_is_usual_name(f.p, f.n);
         if (seen < COLUMNS_SHOWN)
             at += (size_t)snprintf(out + at, cap - at, "%s\"%.*s\"", seen ? ", " : "", (int)f.n,
                                    (const char *)f.p);
         seen++;
     }
+    if (seen < 2 || !(known || s->name[0]))
+        return false;
     if (seen > COLUMNS_SHOWN)
         (void)snprintf(out + at, cap - at, ", ... %zu in all", seen);
     return true;
@@ -82,14 +88,17 @@ static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int role, f
     char list[COLUMNS_SHOWN * (COLUMN_SHOWN + 4) + 32], likely[64] = "";
     fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT && !c->places};
 
-    if (!list_columns(list, sizeof list, &s, raw, c->delim))
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: no column \"%.40s\"; name one with %s, or add a first row "
-                        "with the names of the columns if this row is not that",
-                        c->src->name, (unsigned long long)raw->line, c->field[role],
-                        fre_role_flag(c, role));
-    if (s.name[0])
+    const bool is_header = list_columns(list, sizeof list, &s, raw, c->delim);
+
+    /* A word that everybody has tells nothing of a text. */
+    if (s.name[0] && (is_header || fre_is_usual_name((const uint8_t *)s.name, strlen(s.name))))
         (void)snprintf(likely, sizeof likely, "; did you mean \"%s\"?", s.name);
+    if (!is_header)
+        return fre_fail(err, FRE_E_DATA,
+                        "%s: line %llu: no column \"%.40s\"%s; name one with %s, or add a first row "
+                        "with the names of the columns if this row is not that",
+                        c->src->name, (unsigned long long)raw->line, c->field[role], likely,
+                        fre_role_flag(c, role));
     return fre_fail(err, FRE_E_DATA,
                     "%s: line %llu: no column \"%.40s\"%s (columns: %s); name one with %s",
                     c->src->name, (unsigned long long)raw->line, c->field[role], likely, list,

@@ -280,6 +280,8 @@ typedef struct fre_suggestion {
 
 /* Only names as programs write them are taken: what may be somebody's text is in no message. */
 void fre_suggest(fre_suggestion *s, const uint8_t *name, size_t n);
+/* A name that columns have everywhere ("id", "text"), without regard to case. */
+bool fre_is_usual_name(const uint8_t *p, size_t n);
 bool fre_is_field_name(const uint8_t *p, size_t n);
 
 #endif /* FRE_CORPUS_INT_H */

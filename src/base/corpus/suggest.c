@@ -2,6 +2,7 @@
 #include "corpus_int.h"
 
 #include <string.h>
+#include <strings.h>
 
 #define NAME_MOST 32u
 
@@ -67,14 +68,30 @@ static bool has_part(const char *name, const char *part)
     return false;
 }
 
+static const char *const usual[] = {
+    "text",     "comment", "message",  "content",     "sentence", "utterance", "review",
+    "question", "query",   "prompt",   "description", "feedback", "body",      "summary",
+    "post",     "tweet",   "response", "answer",      "title",    "note"};
+
+bool fre_is_usual_name(const uint8_t *p, size_t n)
+{
+    static const char *const others[] = {"id",   "user",  "user_id",  "userid",   "uid",
+                                         "name", "label", "category", "intent",   "date",
+                                         "time", "lang",  "language", "timestamp", "source"};
+
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (strlen(usual[i]) == n && strncasecmp(usual[i], (const char *)p, n) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strlen(others[i]) == n && strncasecmp(others[i], (const char *)p, n) == 0)
+            return true;
+    return false;
+}
+
 /* 0: the same but for case; small: spelled nearly so; 10: has it as a part; 20: names that texts have
  * elsewhere; 100: nothing of these. */
 static unsigned distance(const char *asked, const char *name, bool is_text)
 {
-    static const char *const usual[] = {
-        "text",     "comment", "message",  "content",     "sentence", "utterance", "review",
-        "question", "query",   "prompt",   "description", "feedback", "body",      "summary",
-        "post",     "tweet",   "response", "answer",      "title",    "note"};
     const unsigned d = edits(asked, name);
 
     if (d == 0 || (d <= 2 && 3 * d <= strlen(asked)))
