@@ -69,6 +69,7 @@ typedef struct fre_corpus_opts {
     fre_corpus_format format;
     fre_corpus_invalid invalid;
     const char *text_field;  /**< JSON key or CSV/TSV column name; NULL: "text" */
+    const char *text_param;  /**< the parameter that names it, for messages; NULL: "{text_field}" */
     const char *user_field;  /**< NULL: none; its value as a string (a JSON number is accepted) */
     fre_fold user_fold;      /**< how names of users are made equal; zero: canonical composition */
     const char *label_field; /**< NULL: none; a JSON number, true and false are accepted */

@@ -55,10 +55,11 @@ typedef fre_status (*fre_invert_trace_fn)(void *ctx, const fre_invert_trace *t, 
 /** How a search goes; all zero is the default inverter's. */
 typedef struct fre_search_opts {
     uint32_t effort; /**< 1..10: rounds and candidates (docs/decisions/0007); 0: default, 5 */
-    /** Texts that anyone may see (any format of fre/corpus.h, field "text"): starts and words of
+    /** Texts that anyone may see (any format of fre/corpus.h): starts and words of
      * the search.  What is emitted may be one of them.  Its index (embeddings, texts, words) is made
      * once and kept in the user's cache folder.  NULL: none. */
     const char *public_corpus;
+    const char *public_text_field; /**< its texts' JSON key or column; NULL: "text" */
     /** GGUF (fre/lm.h), "default" for the one found by name; NULL or "none": none.  Its
      * log-probability joins the score of the best candidates. */
     const char *language_model;

@@ -23,8 +23,12 @@
                          "own; or none (default: what lies beside the embedder)")
 #define CLI_SEARCH_ARGS                                                                            \
     CLI_FILE("public-corpus", "FILE",                                                              \
-             .help = "texts that anyone may see (field text): starts and words of the search; "    \
-                     "what comes out may be one of them, so none may be private"),                 \
+             .help = "texts that anyone may see: starts and words of the search; what comes "      \
+                     "out may be one of them, so none may be private"),                            \
+        {.name = "public-text-field",                                                              \
+         .metavar = "F",                                                                           \
+         .kind = CLI_STRING,                                                                       \
+         .help = "JSON key or column of its texts (default: text)"},                               \
         CLI_WHOLE("effort", "N", 1, 10, .preset = "5",                                             \
                   .help = "of the search: rounds and candidates a text"),                          \
         CLI_FILE("language-model", "FILE",                                                         \

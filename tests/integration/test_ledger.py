@@ -148,6 +148,18 @@ def test_a_book_that_cannot_be_used_refuses(fre, tmp_path, corpus, there):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder to another user")
+def test_a_line_that_was_taken_out(fre, tmp_path, corpus, home):
+    """What became of a release is told by a line of its own, which then tells of nothing."""
+    assert release(fre, corpus, "--budget-epsilon", "8", env=home).code == 0
+    book = tmp_path / "home" / ".local" / "state" / "fre-e2t" / "ledger.json"
+    lines = book.read_text().splitlines(keepends=True)
+    assert len(lines) == 3
+    book.write_text(lines[0] + lines[2])
+    for done in (release(fre, corpus, env=home), fre("ledger", "show", env=home)):
+        assert done.code != 0 and "line 2 tells of a release that no line has" in done.err
+    assert book.read_text() == lines[0] + lines[2]
+
+
 def test_a_folder_that_may_not_be_entered_refuses(tmp_path, corpus):
     state = tmp_path / "state"
     (state / "fre-e2t").mkdir(parents=True)

@@ -121,3 +121,30 @@ def test_force_destroys_no_input(targets, refused, tmp_path):
             "./a.jsonl", "--trace", "a.jsonl")
     assert (tmp_path / "public.txt").read_text() == PUBLIC
     assert (tmp_path / "prior.gguf").read_text() == "kept"
+
+
+def test_the_public_corpus_has_a_field_of_its_own(fre, tmp_path):
+    """--text-field is the input's; its advice must not be given for another file."""
+    (tmp_path / "in.txt").write_text("turn on the lights\n" * 3)
+    (tmp_path / "public.csv").write_text("id,message\n" + "".join(
+        f"{i},switch the {w} on\n" for i, w in enumerate(("light", "lamp", "radio", "heating"))))
+    assert fre("embed", "in.txt", "-o", "x.npy").code == 0
+    way = ("invert", "x.npy", "-o", "-", "--inverter", "search", "--effort", "1",
+           "--public-corpus", "public.csv")
+    done = fre(*way)
+    assert done.code == 65
+    assert "name one with --public-text-field" in done.err and "--text-field" not in done.err
+    done = fre(*way, "--public-text-field", "message")
+    assert done.code == 0 and len(done.out.splitlines()) == 3
+    assert fre(*way, "--public-text-field", "id").code == 0  # another index than that before
+
+
+def test_a_release_where_a_file_is_wanted(fre, tmp_path, corpus):
+    from conftest import BUDGET, NO_TEXT
+    assert fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT).code == 0
+    for words in (("invert", "out", "-o", "t.jsonl"), ("embed", "out", "-o", "t.npy"),
+                  ("synthesize", "out", "-o", "again", *BUDGET, *NO_TEXT)):
+        done = fre(*words)
+        assert done.code == 66
+        assert "its texts are synthetic.jsonl, its embeddings centroids.npy" in " ".join(
+            done.err.split())

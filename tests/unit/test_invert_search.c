@@ -76,7 +76,7 @@ static inv_index *open_index(fre_embedder *e)
     inv_index *x = NULL;
     fre_err err = {.text = ""};
 
-    if (inv_corpus_open(&texts, corpus_path, &err) != FRE_OK ||
+    if (inv_corpus_open(&texts, corpus_path, NULL, &err) != FRE_OK ||
         inv_index_open(&x, texts, corpus_path, NULL, e, NULL, &err) != FRE_OK)
         fail_msg("%s", err.text);
     fre_corpus_free(texts);
@@ -85,12 +85,12 @@ static inv_index *open_index(fre_embedder *e)
 
 static void make_key(inv_index_key *k, fre_embedder *e)
 {
-    fre_input *in = NULL;
+    fre_corpus *texts = NULL;
     fre_err err = {.text = ""};
 
-    assert_int_equal(fre_input_open(&in, corpus_path, true, &err), FRE_OK);
-    assert_int_equal(inv_index_key_make(k, in, corpus_path, NULL, e, &err), FRE_OK);
-    fre_input_free(in);
+    assert_int_equal(inv_corpus_open(&texts, corpus_path, NULL, &err), FRE_OK);
+    assert_int_equal(inv_index_key_make(k, texts, corpus_path, NULL, e, &err), FRE_OK);
+    fre_corpus_free(texts);
 }
 
 static void index_path(char out[4096], fre_embedder *e)

@@ -11,6 +11,8 @@ const char *fre_role_flag(const fre_corpus *c, int role)
 {
     static const char *const flag[FRE_ROLES] = {"{text_field}", "{user_field}", "{label_field}"};
 
+    if (role == FRE_ROLE_TEXT && c->text_param)
+        return c->text_param;
     return flag[c->places && role == FRE_ROLE_TEXT ? FRE_ROLE_USER : role];
 }
 

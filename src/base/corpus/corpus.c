@@ -21,6 +21,7 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
     c->places = o->places;
+    c->text_param = o->text_param;
     c->encoded = o->encoding != NULL;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
     if ((o->na_values && !c->na) || (o->encoding && !c->asked_encoding))

@@ -213,6 +213,7 @@ struct fre_corpus {
     char *na;                 /* NULL: none */
     bool keep_json, empty_ok, null_text;
     bool places;            /* every record is delivered */
+    const char *text_param; /* static */
     bool encoded;           /* the encoding was named */
     uint8_t *buf;           /* buf[begin..end) is read and not yet consumed */
     size_t cap, begin, end; /* end < cap: there is room for a NUL */

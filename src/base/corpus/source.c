@@ -514,6 +514,11 @@ static fre_status src_keep(fre_src *s, fre_err *err)
     return FRE_OK;
 }
 
+static bool holds_release(int folder)
+{
+    return faccessat(folder, FRE_OUTDIR_MARK, F_OK, 0) == 0;
+}
+
 fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
 {
     struct stat sb;
@@ -532,7 +537,10 @@ fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
         goto out;
     }
     if (S_ISDIR(sb.st_mode)) {
-        st = fre_fail(err, FRE_E_NOINPUT, "%s: is a folder; give a file of texts", s->name);
+        st = fre_fail(err, FRE_E_NOINPUT, "%s: is a folder; give %s", s->name,
+                      holds_release(s->fd) ? "a file of the release in it: its texts are "
+                                             "synthetic.jsonl, its embeddings centroids.npy"
+                                           : "a file of texts");
         goto out;
     }
     /* From its start: what a shell has read before is no part of the input. */

@@ -322,8 +322,7 @@ fre_status inv_index_open(inv_index **out, fre_corpus *corpus, const char *path,
     fre_status st = x && k ? FRE_OK : FRE_E_NOMEM;
 
     if (st == FRE_OK)
-        st = inv_index_key_make(k, corpus ? fre_corpus_input(corpus) : NULL, path,
-                                corpus ? NULL : fre_lm_info(lm)->sha256, e, err);
+        st = inv_index_key_make(k, corpus, path, corpus ? NULL : fre_lm_info(lm)->sha256, e, err);
     if (st == FRE_OK && !inv_index_load(x, k, fre_embedder_info(e)->dim))
         st = make(x, k, corpus, lm, e, progress, err);
     free(k);

@@ -30,7 +30,8 @@ typedef struct inv_index {
 } inv_index;
 
 /* Open a public corpus and read its first record: it is opened once, so it may be a pipe. */
-fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err);
+fre_status inv_corpus_open(fre_corpus **out, const char *path, const char *text_field,
+                           fre_err *err);
 /* From its first record again. */
 fre_status inv_corpus_again(fre_corpus *corpus, fre_err *err);
 
@@ -69,7 +70,7 @@ typedef struct inv_index_key {
 } inv_index_key;
 
 /* path: of corpus, for its ending.  corpus NULL: of what the model of this hash writes. */
-fre_status inv_index_key_make(inv_index_key *k, const fre_input *corpus, const char *path,
+fre_status inv_index_key_make(inv_index_key *k, const fre_corpus *corpus, const char *path,
                               const uint8_t *model, const fre_embedder *e, fre_err *err);
 /* False: no such file, or not a sound one of this key. */
 bool inv_index_load(inv_index *x, const inv_index_key *k, uint32_t dim);

@@ -69,18 +69,26 @@ static const char *ending(const char *path)
     return dot ? dot : "";
 }
 
-static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const fre_input *corpus,
+/* So does the field of its texts, where that is another than "text". */
+static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const fre_corpus *corpus,
                               const char *path, fre_err *err)
 {
-    const char *end = ending(path);
-    const fre_bytes salt = {.p = (const uint8_t *)end, .n = strlen(end)};
+    fre_corpus_about about;
+    char how[320];
     fre_err why = {.text = ""};
-    const fre_status st = fre_input_sha256(out, corpus, salt, &why);
+    fre_status st;
 
+    fre_corpus_get_about(corpus, &about);
+    if (!about.text_field[0] || strcmp(about.text_field, "text") == 0)
+        (void)snprintf(how, sizeof how, "%.200s", ending(path));
+    else
+        (void)snprintf(how, sizeof how, "%.200s\n%s", ending(path), about.text_field);
+    st = fre_input_sha256(out, fre_corpus_input(corpus),
+                          (fre_bytes){.p = (const uint8_t *)how, .n = strlen(how)}, &why);
     return st == FRE_OK ? st : fre_fail(err, st, "public corpus: %s", why.text);
 }
 
-fre_status inv_index_key_make(inv_index_key *k, const fre_input *corpus, const char *path,
+fre_status inv_index_key_make(inv_index_key *k, const fre_corpus *corpus, const char *path,
                               const uint8_t *model, const fre_embedder *e, fre_err *err)
 {
     char folder[PATH_MAX - 128], hex[33];

@@ -252,7 +252,9 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         st = open_language_model(v, o->search.language_model, err);
     if (st == FRE_OK && o->search.public_corpus) {
         v->corpus_path = strdup(o->search.public_corpus);
-        st = v->corpus_path ? inv_corpus_open(&v->corpus, v->corpus_path, err) : FRE_E_NOMEM;
+        st = v->corpus_path
+                 ? inv_corpus_open(&v->corpus, v->corpus_path, o->search.public_text_field, err)
+                 : FRE_E_NOMEM;
     }
     return st == FRE_OK && !o->corpus_later ? fre_inverter_open_corpus(v, o, err) : st;
 }

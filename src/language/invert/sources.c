@@ -23,9 +23,11 @@ static fre_status judge(const char *what, const char *name, fre_overlap_set *pub
 
 static const uint8_t no_salt[FRE_HASH_BYTES];
 
-fre_status inv_corpus_open(fre_corpus **out, const char *path, fre_err *err)
+fre_status inv_corpus_open(fre_corpus **out, const char *path, const char *text_field, fre_err *err)
 {
-    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP};
+    const fre_corpus_opts opts = {.invalid = FRE_CORPUS_INVALID_SKIP,
+                                  .text_field = text_field,
+                                  .text_param = "{public_text_field}"};
     fre_input *in = NULL;
     fre_corpus *corpus = NULL;
     fre_record first;

@@ -44,6 +44,14 @@ static fre_status damaged(const char *path, const char *what, fre_err *err)
                     path, what);
 }
 
+static fre_status damaged_line(const char *path, int line, const char *what, fre_err *err)
+{
+    char where[80];
+
+    (void)snprintf(where, sizeof where, "line %d %s", line, what);
+    return damaged(path, where, err);
+}
+
 fre_status ledger_too_large(const char *path, fre_err *err)
 {
     return fre_fail(err, FRE_E_LIMIT,
@@ -261,10 +269,7 @@ out:
 /* Only the line: the parser's own text quotes what it read. */
 static fre_status not_json(const char *path, int line, fre_err *err)
 {
-    char where[64];
-
-    (void)snprintf(where, sizeof where, "line %d is not JSON", line);
-    return damaged(path, where, err);
+    return damaged_line(path, line, "is not JSON", err);
 }
 
 void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest,
@@ -288,8 +293,7 @@ static bool sum_holds(const json_t *book, const char *line, size_t n)
     return memcmp(line + sizeof LEDGER_SUM_START - 1, sum, LEDGER_SUM_DIGITS) == 0;
 }
 
-/* The last entry with this id: random, so there is one. */
-static json_t *entry_with(const json_t *book, const char *id)
+json_t *ledger_entry_with(const json_t *book, const char *id)
 {
     const json_t *entries = json_object_get(book, "entries");
 
@@ -325,16 +329,15 @@ static fre_status take_line(json_t *book, const char *text, size_t n, const char
     fre_status st = FRE_OK;
     int bad = 0;
 
-    if (!line) {
-        char what[64];
-
-        (void)snprintf(what, sizeof what, "line %d is not as it was written", number);
-        return damaged(path, what, err);
-    }
+    if (!line)
+        return damaged_line(path, number, "is not as it was written", err);
     if (is_mark(line, &id, &state)) {
-        json_t *e = entry_with(book, id);
+        json_t *e = ledger_entry_with(book, id);
 
-        bad = e ? json_object_set_new(e, "state", json_string(state)) : 0;
+        if (e)
+            bad = json_object_set_new(e, "state", json_string(state));
+        else
+            st = damaged_line(path, number, "tells of a release that no line has", err);
     } else {
         st = check_entry(line, path, "line", (size_t)number, err);
         if (st == FRE_OK)

@@ -33,6 +33,8 @@ FRE_MUST_CHECK fre_status ledger_new_book(json_t **book, const uint8_t salt[FRE_
                                           fre_err *err);
 FRE_MUST_CHECK fre_status ledger_salt(uint8_t salt[FRE_LEDGER_SALT_BYTES], const json_t *book,
                                       fre_err *err);
+/* The last entry with this id (random, so there is one), borrowed; NULL: none. */
+json_t *ledger_entry_with(const json_t *book, const char *id);
 /* One entry, its strings borrowed from e; false: a field is missing or out of its range. */
 FRE_MUST_CHECK bool ledger_read_entry(fre_ledger_entry *out, const json_t *e);
 FRE_MUST_CHECK fre_status ledger_entry_json(json_t **out, const fre_ledger_entry *e, fre_err *err);

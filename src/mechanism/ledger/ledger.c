@@ -491,7 +491,7 @@ fre_status fre_ledger_conclude(const char *path, const char id[FRE_LEDGER_ID_BYT
         st = ledger_lock(&lock, real, err);
     if (st == FRE_OK)
         st = ledger_load(&disk, real, err);
-    if (st == FRE_OK && disk.book && disk.in_lines)
+    if (st == FRE_OK && disk.book && disk.in_lines && ledger_entry_with(disk.book, id))
         st = ledger_add(&disk, real, mark, err);
     ledger_disk_free(&disk);
     json_decref(mark);
