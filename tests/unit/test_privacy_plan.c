@@ -594,6 +594,28 @@ static void extremes_end(void **state)
     }
 }
 
+/* Small deltas and large thresholds, where sums underflow away from their peaks: no more noise than needed. */
+static void deep_targets_are_met(void **state)
+{
+    static const double of[][5] = {{7.86, 1.12e-38, 14590, 1.94e8, 0.0363}, /* .2 % of delta once */
+                                   {4, 2.9e-209, 6000, 1e6, 0.9}};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        fre_plan_request r = request(of[i][0]);
+        fre_plan p;
+
+        r.delta = of[i][1];
+        r.threshold = (uint64_t)of[i][2];
+        r.population = (uint64_t)of[i][3];
+        r.sampling_rate = of[i][4];
+        r.proj = 5;
+        p = plan_of(&r);
+        assert_true(p.account.delta <= r.delta && p.account.delta >= 0.97 * r.delta);
+    }
+}
+
 /* Numbers near the end of a double's range: a plan or a refusal, and never an endless search. */
 static void smallest_numbers_end(void **state)
 {
@@ -1108,6 +1130,36 @@ static void distributed_extremes_end(void **state)
     }
 }
 
+/* What one user draws fits the sampler, and a refusal's numbers lead to such a plan. */
+static void users_can_draw_every_plan(void **state)
+{
+    static const double of[][4] = {{1, 1e6, 2, 8192}, {2, 1e8, 5, 8192}, {2, 1e8, 5, 384}};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < 3; i++) {
+        fre_plan_request r = request(of[i][0]);
+        fre_err err = {.text = ""};
+        fre_plan p;
+
+        r.population = (uint64_t)of[i][1];
+        r.delta = 0;
+        r.dist.on = true;
+        r.noise = FRE_NOISE_DISCRETE;
+        r.dist.dropout = 0.9;
+        r.dist.curious = (uint32_t)of[i][2];
+        r.dim = (uint32_t)of[i][3];
+        r.proj = 40;
+        if (fre_plan_make(&p, &r, &err) != FRE_OK) {
+            assert_non_null(strstr(err.text, "lattice steps"));
+            r.threshold = (uint64_t)proposed(&r, "{threshold}");
+            p = plan_of(&r);
+        }
+        assert_true(fre_sigma_local(&p.mechanism, p.mechanism.tau) <=
+                    1024 * fre_quantisation(HUGE_VAL, p.account.split, r.dim));
+    }
+}
+
 static void distributed_statement(void **state)
 {
     fre_plan_request r = distributed(4);
@@ -1182,6 +1234,7 @@ int main(void)
         cmocka_unit_test(proposals_work),
         cmocka_unit_test(paper_refusals),
         cmocka_unit_test(extremes_end),
+        cmocka_unit_test(deep_targets_are_met),
         cmocka_unit_test(smallest_numbers_end),
         cmocka_unit_test(infinite_epsilon_is_no_privacy),
         cmocka_unit_test(warnings_name_what_is_weak),
@@ -1195,6 +1248,7 @@ int main(void)
         cmocka_unit_test(dummies_are_bounded),
         cmocka_unit_test(distributed_requests_are_checked),
         cmocka_unit_test(distributed_extremes_end),
+        cmocka_unit_test(users_can_draw_every_plan),
         cmocka_unit_test(distributed_statement),
         cmocka_unit_test(statement_needs_room),
     };

@@ -27,9 +27,15 @@ static bool holds(fre_plan *io, double sigma, fre_compose_memory *memory)
     return st == FRE_OK && a->delta <= io->request.delta;
 }
 
+/* As much as makes no difference any more, or as users can draw: at shorter splits that is less. */
 static double sigma_most(const fre_plan *p)
 {
-    return fmin(2 * p->mechanism.norm_bound / SHIFT_LEAST, SIGMA_MOST / 2);
+    fre_mechanism m = p->mechanism;
+    double most = fmin(2 * m.norm_bound / SHIFT_LEAST, SIGMA_MOST / 2), steps;
+
+    m.sigma = 1;
+    steps = fre_joint_steps(&m, 2 * m.norm_bound);
+    return steps > 0 ? fmin(most, FRE_JOINT_STEPS_MAX / steps) : most;
 }
 
 bool fre_plan_counts_hold(const fre_plan *p, fre_compose_memory *memory)

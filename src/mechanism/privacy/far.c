@@ -14,7 +14,8 @@
 #define SIZES_MAX_LARGE 60 /* for thresholds above 300 */
 #define FLOOR 1e-4
 #define LOOKS 20000      /* then the tolerance is doubled, and again with every fourth as many */
-#define LEAST_GOAL 1e-45 /* nobody needs a closer bound */
+#define LEAST_SHARE 1e-6 /* of heavy: nobody needs a closer bound */
+#define SEARCHES_MAX 3   /* for missed peaks; then the goal follows what is seen */
 #define SLACK                                                                                      \
     1e-14 /* rounding of the sums behind heavy, whose masses are the same at every distance */
 #define FAR_NODES 2048u /* of a curve at one distance: 1024 would make it two per cent more */
@@ -86,11 +87,14 @@ static double coarse_n(search *w, const fre_heavy *h, double first, double last)
 /* sup over n of what a member at this distance costs, by climbing from the last one. */
 static double cost(search *w, const fre_heavy *h)
 {
-    double first = h->tau, last = fre_heavy_far_n(h), step, top;
+    double first = h->tau, last = fre_heavy_far_n(h), step, top = 0;
 
-    if (!(w->n >= first && w->n <= last))
+    if (w->n >= first && w->n <= last)
+        top = cost_at(w, h, w->n);
+    if (!(top > FRE_PRIVACY_TINY)) { /* no slope to climb by */
         w->n = coarse_n(w, h, first, last);
-    top = cost_at(w, h, w->n);
+        top = cost_at(w, h, w->n);
+    }
     for (step = ceil(0.3 * sqrt(h->tau) / h->p); step >= 1; step = step > 1 ? ceil(step / 3) : 0) {
         int side;
 
@@ -238,11 +242,12 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
     proof w = {.looked = 0};
     long enough = LOOKS;
     double goal;
-    int i;
+    int i, searches = 0;
 
     if (!(most > split))
         return 0;
-    goal = fre_far_peak(noise, s, split, at) * (1 + tolerance) + LEAST_GOAL;
+    goal = fre_far_peak(noise, s, split, at) * (1 + tolerance) + LEAST_SHARE * heavy +
+           FRE_PRIVACY_TINY;
     near_init(&w.near, near);
     w.n = at->far_n;
     for (i = 0; i < PIECES_MAX && goal < 1 && distance < most; i++) {
@@ -265,8 +270,10 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
             v * exp(log_members(m, next)) > goal) { /* the search missed a peak */
             at->far = next;
             at->far_n = w.n;
-            goal = fmax(v * exp(log_members(m, next)), fre_far_peak(noise, s, split, at)) *
-                   (1 + tolerance);
+            goal = v * exp(log_members(m, next));
+            if (searches++ < SEARCHES_MAX)
+                goal = fmax(goal, fre_far_peak(noise, s, split, at));
+            goal *= 1 + tolerance;
         }
         if (isinf(v))
             goal = fmax(2 * goal, FLOOR * heavy);

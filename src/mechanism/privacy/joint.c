@@ -374,7 +374,9 @@ double fre_joint_split_at(const fre_mechanism *m, double log_far)
 
 #define CONTINUOUS_BELOW 0.4 /* in ln: how far below the crossing the best split can lie */
 #define DISCRETE_BELOW 1.0
-#define STEPS_MOST 700 /* of one user's noise; its sampler goes to 1024 */
+#define STEPS_MOST 700 /* of one user's noise by choice ... */
+#define STEPS_FORCED                                                                               \
+    0.97 * FRE_JOINT_STEPS_MAX /* ... and at all: what follows moves sigma a little */
 
 /* What the choice of a split weighs: heavy against the far members. */
 typedef struct balance {
@@ -435,7 +437,7 @@ static void narrow_crossing(balance *w, double *lo, double *hi, double width)
 static void cross(balance *w, double *lo, double *hi)
 {
     double least = fmin(log(fre_joint_split_at(w->m, 0)), *hi) - 3, step = 0.1;
-    double x = w->at->split > 0 ? fmin(log(w->at->split), *hi) : *hi;
+    double x = w->at->split > 0 ? fmax(least, fmin(log(w->at->split), *hi)) : *hi;
 
     if (!(w->at->split > 0))
         *lo = least;
@@ -451,16 +453,24 @@ static void cross(balance *w, double *lo, double *hi)
     narrow_crossing(w, lo, hi, 0.06);
 }
 
+double fre_joint_steps(const fre_mechanism *m, double split)
+{
+    if (m->noise != FRE_NOISE_DISCRETE || m->lattice_step > 0)
+        return 0;
+    return fre_sigma_local(m, m->tau) / fre_quantisation(HUGE_VAL, split, m->dim);
+}
+
 /* How far below the crossing a split may lie.  Users' embeddings are rounded more finely the shorter it is,
- * which can pay for long; but one user's noise must not be too many steps of that. */
+ * which can pay for long; but one user's noise must not be too many steps of that, even where the split has
+ * to be above (then it is negative). */
 static double below_crossing(const fre_mechanism *m, double crossing)
 {
-    double steps;
+    double steps = fre_joint_steps(m, exp(crossing));
 
-    if (m->noise != FRE_NOISE_DISCRETE)
+    if (!(steps > 0))
         return CONTINUOUS_BELOW;
-    steps = fre_sigma_local(m, m->tau) / fre_quantisation(HUGE_VAL, exp(crossing), m->dim);
-    return fmax(CONTINUOUS_BELOW, fmin(DISCRETE_BELOW, log(STEPS_MOST / steps)));
+    return fmin(fmax(CONTINUOUS_BELOW, fmin(DISCRETE_BELOW, log(STEPS_MOST / steps))),
+                log(STEPS_FORCED / steps));
 }
 
 /* heavy grows with the split and the far members' cost falls, so their sum is least close to where
@@ -475,14 +485,14 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre
     fre_bracket g;
 
     cross(&w, &lo, &hi);
-    below = below_crossing(m, lo);
-    g = fre_privacy_narrow(weigh, &w, lo - below, fmin(hi + 0.1, most), 0.004);
+    below = fmax(below_crossing(m, lo), lo - most);
+    g = fre_privacy_narrow(weigh, &w, lo - below, fmin(fmax(hi, lo - below) + 0.1, most), 0.004);
     least = fmin(g.at_a, g.at_b);
     best = g.at_a < g.at_b ? g.a : g.b;
     if (g.lo <
         lo - below + 0.02) { /* the shorter the better: from wherever one began, to the same end */
         narrow_crossing(&w, &lo, &hi, 0.004);
-        best = hi - below_crossing(m, hi);
+        best = fmin(hi - below_crossing(m, hi), most);
         least = weigh(&w, best);
     }
     if (g.hi > most - 0.01) {

@@ -29,7 +29,11 @@ double fre_joint_tau(const fre_mechanism *m);
 double fre_joint_padding(const fre_distributed *d, double eps);
 /* Discrete noise: rho and its parts at a split, and the quantisation. */
 void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double split);
-/* The same at another distance: kappa is there, the rest is written. */
+/* One user's noise in the smallest released cell, in steps of the protocol's lattice at a split where that is
+ * what sets them; 0: continuous noise, or a lattice of its own.  Its sampler goes to the most. */
+#define FRE_JOINT_STEPS_MAX 1023.0
+double fre_joint_steps(const fre_mechanism *m, double split);
+/* *io at another distance: kappa is there, the rest is written. */
 void fre_ddg_move(fre_ddg *io, double distance, double sigma, double beta, uint32_t d, double phi);
 /* The noise between two records at any distance, for the quantisation of one split. */
 typedef struct fre_joint_noise {

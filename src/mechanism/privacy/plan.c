@@ -332,6 +332,11 @@ static fre_status counts_exceed(const fre_plan_request *r, fre_err *err)
                    "the counts alone exceed {epsilon} %.6g, {delta} %.3g with {threshold} %llu%s",
                    r->epsilon, r->delta, (unsigned long long)r->threshold,
                    r->sampling_rate > 0 ? " at this {sampling_rate}" : " at every sampling rate");
+    if (r->noise == FRE_NOISE_DISCRETE && fre_search_feasible(r))
+        (void)snprintf(why, sizeof why,
+                       "one user's noise would be more than %.0f lattice steps, which nobody can "
+                       "draw",
+                       FRE_JOINT_STEPS_MAX);
     return fre_advice_fail(&advice, err, why,
                            r->sampling_rate > 0 ? "leave out {sampling_rate}, or raise {threshold} "
                                                   "and {epsilon}"
@@ -399,21 +404,45 @@ static fre_status certify(fre_plan *p, double sigma, double split, fre_compose_m
     return fre_compose_at_split(&p->account, m, p->request.epsilon, split, memory, err);
 }
 
-/* delta falls about thirty times as fast as sigma grows; steps by the last two points' slope, in
- * logarithms, never by more than a fifth. */
-typedef struct slope {
-    double x, y, value;
-    bool known;
-} slope;
+/* The way to the ln sigma at which ln delta is the aim.  delta falls about thirty times as fast as sigma
+ * grows: steps by the last two points' slope, then longer and longer ones as long as all lead the same way; once
+ * there is a bracket, which is halved now and then, within that. */
+typedef struct approach {
+    double x, y, slope;
+    double little, enough; /* the bracket; infinite: not yet */
+    double longest;
+    int steps;
+} approach;
+#define APPROACH ((approach){.slope = -30, .little = -HUGE_VAL, .enough = HUGE_VAL, .longest = 0.2})
 
-static double step_to(slope *s, double x, double y, double aim)
+static bool bracketed(const approach *a)
 {
-    if (s->known && fabs(x - s->x) > 1e-6)
-        s->value = fmax(-300, fmin(-5, (y - s->y) / (x - s->x)));
-    s->x = x;
-    s->y = y;
-    s->known = true;
-    return fmax(-0.2, fmin(0.2, (aim - y) / s->value));
+    return !isinf(a->little) && !isinf(a->enough);
+}
+
+static double step_to(approach *a, double x, double y, double aim)
+{
+    double to;
+
+    if (a->steps++ > 0 && fabs(x - a->x) > 1e-6)
+        a->slope = fmax(-3000, fmin(-5, (y - a->y) / (x - a->x)));
+    a->x = x;
+    a->y = y;
+    if (y > aim)
+        a->little = fmax(a->little, x);
+    else
+        a->enough = fmin(a->enough, x);
+    to = x + fmax(-a->longest, fmin(a->longest, (aim - y) / a->slope));
+    if (!bracketed(a)) {
+        if (a->steps > 5) {
+            a->longest *= 2;
+            to = x + copysign(a->longest, to - x);
+        }
+        return to;
+    }
+    if (a->steps % 4 == 0 || !(to > a->little && to < a->enough))
+        to = (a->little + a->enough) / 2;
+    return to;
 }
 
 /* The search's estimates are coarse.  Steps to where the estimated delta is just below what padding
@@ -422,9 +451,9 @@ static void adjust(fre_choice *c, const fre_plan *p)
 {
     const fre_plan_request *r = &p->request;
     fre_joint_place at = FRE_JOINT_NOWHERE;
-    slope by = {.value = -30};
+    approach by = APPROACH;
     fre_mechanism m = p->mechanism;
-    double delta, room;
+    double delta, room, floor = FRE_PLAN_SIGMA_LEAST * m.cell_edge;
     fre_joint_step s;
     int i;
 
@@ -438,9 +467,10 @@ static void adjust(fre_choice *c, const fre_plan *p)
         m.sigma = c->sigma;
         c->split = fre_joint_best_split(&m, &s, &at, &delta);
         delta = log(delta / room);
-        if (!(fabs(delta) > 0.01)) /* or NaN: settle_sigma says what is wrong */
+        /* NaN: settle_sigma says what is wrong. */
+        if (!(fabs(delta) > 0.01) || (delta < 0 && c->sigma <= floor))
             return;
-        c->sigma *= exp(step_to(&by, log(c->sigma), delta, -0.003));
+        c->sigma = fmax(exp(step_to(&by, log(c->sigma), delta, -0.003)), floor);
     }
 }
 
@@ -453,8 +483,9 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
     double close = c->composed ? 0.981 : 0.985, most = 0.995;
     bool scaled = c->composed && p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
+    const double floor = fmax(FRE_PLAN_SIGMA_LEAST * p->mechanism.cell_edge, SIGMA_LEAST);
     fre_plan at = *p, best = *p;
-    slope by = {.value = -30};
+    approach by = APPROACH;
     int i;
 
     for (i = 0; i < 40 && !(at.account.delta <= most * want && at.account.delta > close * want);
@@ -468,9 +499,11 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
             best = at;
             least = at.mechanism.sigma;
         }
-        if (i >= 12 && !isinf(least)) /* delta has a step there: good enough */
+        /* Where delta has a step there, or noise hardly matters, that is good enough. */
+        if (!isinf(least) && (i >= 12 || by.enough - by.little < 1e-4 || least <= floor))
             break;
-        log_sigma += step_to(&by, log_sigma, log(at.account.delta), log((close + most) / 2 * want));
+        log_sigma = fmax(log(floor), step_to(&by, log_sigma, log(at.account.delta),
+                                             log((close + most) / 2 * want)));
     }
     if (isinf(least))
         return FRE_E_INFEASIBLE;
@@ -502,6 +535,8 @@ static fre_status settle(fre_plan *p, fre_choice *c, fre_err *err)
     if (!c->composed)
         adjust(c, p);
     st = settle_sigma(p, c, &memory, err);
+    if (st == FRE_OK && fre_joint_steps(&p->mechanism, p->account.split) > FRE_JOINT_STEPS_MAX)
+        st = FRE_E_INFEASIBLE;
     if (st == FRE_E_INFEASIBLE && fre_plan_nobody_far(p, c->composed ? &memory : NULL))
         st = FRE_OK;
     fre_compose_forget(&memory);

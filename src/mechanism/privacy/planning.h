@@ -9,6 +9,7 @@
 
 #define FRE_PLAN_K_LEAST 10u /* --projection-dim auto */
 #define FRE_PLAN_K_MOST 40u
+#define FRE_PLAN_SIGMA_LEAST 1e-9 /* of a cell's edge: less noise is as good as none */
 
 /* The mechanism's fields that the request fixes; the rest is 0. */
 void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r);
@@ -30,7 +31,7 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err);
 
 /* Accounts at the diameter of the embeddings, where heavy alone decides: quickly certified, and with
  * noise enough down to the counts alone.  memory: of composed losses, or NULL.
- * Is the account of *p, whose noise is left open, within the target whatever noise is added? */
+ * Is the account of *p, whose noise is left open, within the target with the most noise that can be added? */
 bool fre_plan_counts_hold(const fre_plan *p, fre_compose_memory *memory);
 /* The least noise that is, within a few per cent, and its account; false: none. */
 bool fre_plan_nobody_far(fre_plan *io, fre_compose_memory *memory);

@@ -251,7 +251,8 @@ static double log_far(const rate_table *t, int i, double log_sigma)
 /* ln of the least sigma at the i-th split. */
 static double log_sigma(const rate_table *t, int i)
 {
-    double left = t->room - t->peak[i], lo = -60, hi, mu = t->log_mu + i * SHIFT_STEP;
+    double left = t->room - t->peak[i], mu = t->log_mu + i * SHIFT_STEP;
+    double lo = log(FRE_PLAN_SIGMA_LEAST * t->m.cell_edge), hi;
 
     hi = fmin(log(fre_joint_diameter(&t->m)) + rounding(&t->m) - mu, 40); /* nobody is far */
     if (!(left > 0))

@@ -22,17 +22,22 @@ double fre_privacy_round_up(double delta)
 
 double fre_privacy_mills(double x)
 {
-    double t;
+    double y, u = 1, before = 1;
     int i;
 
     /* exp(x^2/2) loses x^2/2 ulp, 1e-14 at most here, and erfc is far from underflow. */
     if (x < 12)
         return sqrt_half_pi * erfc(x * sqrt_half) * exp(0.5 * x * x);
-    /* Continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))) from its 20th term. */
-    t = x;
-    for (i = 20; i >= 1; i--)
-        t = x + i / t;
-    return 1 / t;
+    /* Continued fraction 1/(x + 1/(x + 2/(x + 3/(x + ...)))) = (1/x) / (1 + y/(1 + 2y/(1 + ...))),
+     * y = 1/x^2, as a quotient of sums of positive terms.  The n-th changes it by some n! y^n. */
+    y = 1 / (x * x);
+    for (i = x < 30 ? 13 : 7; i >= 1; i--) {
+        double next = u + i * y * before;
+
+        before = u;
+        u = next;
+    }
+    return before / (x * u);
 }
 
 double fre_log_phi(double x)
