@@ -60,8 +60,8 @@ typedef struct fre_curator_opts {
     const char *ledger;    /**< NULL: none */
     bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a
                                  budget is stated, it is a warning that there is no book and that
-                                 none can be made (a book that is there and cannot be used always
-                                 refuses); what is not private is not recorded, where `ledger`
+                                 its folder takes none (a book that is there and cannot be used, and
+                                 a shortage of memory, disk or open files, always refuse); what is not private is not recorded, where `ledger`
                                  refuses it */
     const char *data_name; /**< a further key in the ledger; NULL: content alone */
     /** Whether data that overlap with older ones are the same data; NULL: they are.  Not asked where

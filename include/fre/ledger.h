@@ -78,7 +78,9 @@ typedef struct fre_ledger_receipt {
  * FRE_E_REFUSED: a total would pass the budget (the smallest ever stated for this data counts, the
  * one of this spend included); FRE_E_DATA: the file is damaged or of a newer version (never
  * overwritten); FRE_E_ARG: neither name nor content; FRE_E_USAGE: a number or name outside its range;
- * FRE_E_IO; FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
+ * FRE_E_NOINPUT: its folder is missing, or takes no files (no permission, read-only), so that a book
+ * that is missing cannot be made; FRE_E_IO: any other failure of the system, a shortage among them;
+ * FRE_E_LIMIT: more than 64 MiB; FRE_E_AGAIN:
  * another process held the lock for half a minute, or the book was made anew since fre_ledger_begin;
  * FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_record(fre_ledger_receipt *receipt, const char *path,
@@ -146,8 +148,9 @@ FRE_API void fre_ledger_book_free(fre_ledger_book *b);
 
 /** The user's own ledger: $XDG_STATE_HOME/fre-e2t/ledger.json, or under ~/.local/state.  The home
  * is $HOME, and the user data base's where that is not set or, for root, belongs to somebody else
- * (sudo).  make: make its folders, mode 0700.  *out: free() it.  FRE_E_IO: no home, or a folder
- * cannot be made (*out is then set if the place is known). */
+ * (sudo).  make: make its folders, mode 0700.  *out: free() it; set if the place is known, whatever is
+ * returned.  FRE_E_NOINPUT: a folder cannot be made there, as of record; FRE_E_IO: no home, or another
+ * failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_default(char **out, bool make, fre_err *err);
 
 #ifdef __cplusplus

@@ -487,7 +487,10 @@ static void a_full_disk_refuses(void **state)
     fre_curator_opts o = options();
 
     (void)state;
-    o.ledger_default = true; /* room for the book, not for the entry */
+    o.ledger_default = true; /* no room for a first book, which could be made tomorrow */
+    run_with_room(10, o, FRE_E_REFUSED, "nothing can be booked");
+    assert_false(path_exists(own_book((char[600]){0})));
+    /* room for the book, not for the entry */
     run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");
     o.budget_epsilon = 10;
     run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");

@@ -816,6 +816,56 @@ static void default_place(void **state)
     (void)umask(mask);
 }
 
+/* Another home would be another ledger, so that one that cannot be looked up is an error. */
+static void a_home_that_cannot_be_looked_up(void **state)
+{
+    const struct rlimit few = {3, 3};
+    char *got = NULL;
+    fre_err err = {.text = ""};
+    int status;
+    pid_t pid = fork();
+
+    (void)state;
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        set_homes(NULL, NULL);
+        _exit(setrlimit(RLIMIT_NOFILE, &few) == 0 &&
+                      fre_ledger_default(&got, false, &err) == FRE_E_IO &&
+                      strstr(err.text, "Too many open files")
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+/* A shortage passes; a place that takes no book does not. */
+static void a_shortage_is_told_from_a_missing_place(void **state)
+{
+    const struct rlimit few = {3, 3};
+    fre_ledger_content c;
+    char path[512];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    assert_int_equal(fre_ledger_begin(&c, temp_path(path, &tmp, "absent/l"), true, NULL),
+                     FRE_E_NOINPUT);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        fre_err err = {.text = ""};
+
+        _exit(setrlimit(RLIMIT_NOFILE, &few) == 0 &&
+                      fre_ledger_begin(&c, temp_path(path, &tmp, "l"), true, &err) == FRE_E_IO &&
+                      strstr(err.text, "Too many open files")
+                  ? 0
+                  : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void odd_paths_in_what_are_kept_readable(void **state)
 {
     fre_ledger_spend s = named("a", 1, 0, 0, 0);
@@ -892,7 +942,7 @@ static void damaged_books_are_refused_and_kept(void **state)
     assert_int_equal(list().n, 1);
 }
 
-static void unusable_places_are_io_errors(void **state)
+static void unusable_places_are_errors(void **state)
 {
     fre_ledger_spend s = named("a", 1, 0, 0, 0);
     char path[512];
@@ -900,9 +950,9 @@ static void unusable_places_are_io_errors(void **state)
 
     (void)state;
     assert_int_equal(fre_ledger_record(NULL, temp_path(path, &tmp, "absent/l"), &s, &err),
-                     FRE_E_IO);
+                     FRE_E_NOINPUT);
     assert_int_equal(fre_ledger_record(NULL, tmp.path, &s, &err), FRE_E_IO); /* a folder */
-    assert_int_equal(fre_ledger_record(NULL, "/proc/ledger", &s, &err), FRE_E_IO);
+    assert_int_equal(fre_ledger_record(NULL, "/proc/ledger", &s, &err), FRE_E_NOINPUT);
     assert_int_equal(symlink("nowhere", temp_path(path, &tmp, "dangling")), 0);
     assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_IO);
     (void)temp_path(path, &tmp, "big");
@@ -1132,9 +1182,11 @@ int main(void)
         T(users_and_embeddings_are_known),
         T(content_belongs_to_one_book),
         T(default_place),
+        T(a_home_that_cannot_be_looked_up),
+        T(a_shortage_is_told_from_a_missing_place),
         T(odd_paths_in_what_are_kept_readable),
         T(damaged_books_are_refused_and_kept),
-        T(unusable_places_are_io_errors),
+        T(unusable_places_are_errors),
         T(failed_write_keeps_the_old_book),
         T(two_processes_lose_no_entry),
         T(concurrent_writers_keep_the_budget),

@@ -59,5 +59,7 @@ double ledger_likeness(const char *a, const char *b);
 fre_status ledger_too_large(const char *path, fre_err *err);
 fre_status ledger_no_memory(fre_err *err);
 const char *ledger_errno_text(int e);
+/* No book that is missing can be made there, now or later: its folder is missing or takes no files. */
+bool ledger_has_no_place(int e);
 
 #endif

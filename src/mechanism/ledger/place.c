@@ -18,15 +18,17 @@ static const char *absolute(const char *variable)
     return value && value[0] == '/' ? value : NULL;
 }
 
-/* The home of the user data base; NULL: none.  free() it. */
-static char *listed_home(void)
+/* The home of the user data base; NULL: none, or it could not be asked, for *e.  free() it. */
+static char *listed_home(int *e)
 {
     char *buf = malloc(PASSWD_BYTES), *home = NULL;
     struct passwd entry, *found = NULL;
 
-    if (buf && getpwuid_r(geteuid(), &entry, buf, PASSWD_BYTES, &found) == 0 && found &&
-        found->pw_dir && found->pw_dir[0] == '/')
+    *e = buf ? getpwuid_r(geteuid(), &entry, buf, PASSWD_BYTES, &found) : ENOMEM;
+    if (*e == 0 && found && found->pw_dir && found->pw_dir[0] == '/') {
         home = strdup(found->pw_dir);
+        *e = home ? 0 : ENOMEM;
+    }
     free(buf);
     return home;
 }
@@ -39,21 +41,30 @@ static bool is_anothers(const char *home)
     return geteuid() == 0 && stat(home, &s) == 0 && s.st_uid != 0;
 }
 
-static char *state_folder(void)
+static fre_status state_folder(char **out, fre_err *err)
 {
     const char *state = absolute("XDG_STATE_HOME"), *home = absolute("HOME");
-    char *listed = NULL, *path = NULL;
+    char *listed = NULL;
+    int e = 0;
 
-    if (state && !is_anothers(state))
-        return strdup(state);
+    *out = NULL;
+    if (state && !is_anothers(state)) {
+        *out = strdup(state);
+        return *out ? FRE_OK : ledger_no_memory(err);
+    }
     if (!home || is_anothers(home)) {
-        listed = listed_home();
+        listed = listed_home(&e);
         home = listed ? listed : home;
     }
-    if (home && asprintf(&path, "%s/.local/state", home) < 0)
-        path = NULL;
+    if (e == EMFILE || e == ENFILE || e == ENOMEM) /* another home would be another ledger */
+        return fre_open_failed(err, e, FRE_E_IO, NULL, "cannot look up the user's home folder");
+    if (!home)
+        return fre_fail(err, FRE_E_IO,
+                        "there is no home folder for a ledger; name a file with {ledger} FILE");
+    if (asprintf(out, "%s/.local/state", home) < 0)
+        *out = NULL;
     free(listed);
-    return path;
+    return *out ? FRE_OK : ledger_no_memory(err);
 }
 
 /* Makes the folders of path that are missing; 0 or errno. */
@@ -76,16 +87,16 @@ static int make_folders(char *path)
 
 fre_status fre_ledger_default(char **out, bool make, fre_err *err)
 {
-    char *state, *path = NULL;
+    char *state = NULL, *path = NULL;
+    fre_status st;
     int e;
 
     if (!out)
         return fre_fail(err, FRE_E_ARG, "a ledger's place needs somewhere to go");
     *out = NULL;
-    state = state_folder();
-    if (!state)
-        return fre_fail(err, FRE_E_IO,
-                        "there is no home folder for a ledger; name a file with {ledger} FILE");
+    st = state_folder(&state, err);
+    if (st != FRE_OK)
+        return st;
     if (asprintf(&path, "%s/fre-e2t/ledger.json", state) < 0)
         path = NULL;
     free(state);
@@ -94,6 +105,6 @@ fre_status fre_ledger_default(char **out, bool make, fre_err *err)
     *out = path;
     e = make ? make_folders(path) : 0;
     return e == 0 ? FRE_OK
-                  : fre_fail(err, FRE_E_IO, "cannot make the folder of the ledger '%.300s': %s",
-                             path, ledger_errno_text(e));
+                  : fre_open_failed(err, e, ledger_has_no_place(e) ? FRE_E_NOINPUT : FRE_E_IO, NULL,
+                                    "cannot make the folder of the ledger '%.300s'", path);
 }

@@ -72,6 +72,11 @@ static fre_status cannot_write(const char *path, int e, fre_err *err)
     return fre_open_failed(err, e, FRE_E_IO, NULL, "cannot write the ledger '%.300s'", path);
 }
 
+bool ledger_has_no_place(int e)
+{
+    return e == EACCES || e == EPERM || e == EROFS || e == ENOENT;
+}
+
 static int write_all(int fd, const char *p, size_t n)
 {
     while (n > 0) {
@@ -221,8 +226,12 @@ fre_status ledger_lock(int *fd, const char *path, fre_err *err)
     if (asprintf(&name, "%s.lock", path) < 0)
         return ledger_no_memory(err);
     *fd = open(name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (*fd < 0)
+    if (*fd < 0) {
+        const bool none = ledger_has_no_place(errno);
+
         st = cannot_write(path, errno, err);
+        st = none ? FRE_E_NOINPUT : st;
+    }
     for (int tries = 0; st == FRE_OK && flock(*fd, LOCK_EX | LOCK_NB) != 0; tries++) {
         if (errno != EINTR && errno != EWOULDBLOCK)
             st =

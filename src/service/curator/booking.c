@@ -39,6 +39,7 @@ static void go_without(curator_run *r, fre_curator_result *rel, const char *sent
                    "this release is not in the ledger: %.440s", sentence);
 }
 
+/* One whose place cannot be looked at may be there. */
 static bool there_is_none(const char *path)
 {
     struct stat s;
@@ -46,19 +47,14 @@ static bool there_is_none(const char *path)
     return lstat(path, &s) != 0 && errno == ENOENT;
 }
 
-/* A book that is there may hold a budget, whether or not it can be read or written, and one whose
- * place cannot be looked at may be there: both refuse. */
-static fre_status settle(curator_run *r, fre_curator_result *rel, fre_status st, const fre_err *why,
-                         fre_err *err)
+/* What keeps a run from its book refuses it: the book may hold a budget, whether or not it can be read
+ * or written. */
+static fre_status refuse_unbooked(fre_status st, const fre_err *why, fre_err *err)
 {
     if (st == FRE_OK)
         return st;
-    if (st != FRE_E_IO && st != FRE_E_DATA && st != FRE_E_LIMIT)
+    if (st != FRE_E_IO && st != FRE_E_DATA && st != FRE_E_LIMIT && st != FRE_E_NOINPUT)
         return fre_fail(err, st, "%s", why->text);
-    if (st == FRE_E_IO && may_go_without(r->opts) && rel->ledger && there_is_none(rel->ledger)) {
-        go_without(r, rel, why->text);
-        return FRE_OK;
-    }
     return fre_fail(err, FRE_E_REFUSED, "refused, because nothing can be booked: %.440s",
                     why->text);
 }
@@ -75,7 +71,11 @@ static fre_status find_ledger(curator_run *r, fre_curator_result *rel, fre_err *
         st = fre_fail(&why, FRE_E_NOMEM, "out of memory");
     if (st == FRE_OK)
         st = fre_ledger_begin(&r->content, rel->ledger, !o->dry_run, &why);
-    return settle(r, rel, st, &why, err);
+    if (st == FRE_E_NOINPUT && may_go_without(o) && there_is_none(rel->ledger)) {
+        go_without(r, rel, why.text);
+        return FRE_OK;
+    }
+    return refuse_unbooked(st, &why, err);
 }
 
 /* The user's word on data that overlap with older ones: a name that is given, or an answer. */
@@ -121,7 +121,7 @@ fre_status curator_ledger_look(curator_run *r, fre_curator_result *rel,
     if (st == FRE_OK)
         st = fre_ledger_check(rel->ledger, &spend, &why);
     r->looked_at = NULL;
-    return settle(r, rel, st, &why, err);
+    return refuse_unbooked(st, &why, err);
 }
 
 fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel, fre_err *err)
@@ -159,7 +159,7 @@ fre_status curator_ledger_record(curator_run *r, fre_curator_result *rel, fre_er
     spend.content = &r->content;
     st = fre_ledger_record(&rel->receipt, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
-    return settle(r, rel, st, &why, err);
+    return refuse_unbooked(st, &why, err);
 }
 
 void curator_ledger_conclude(fre_curator_result *rel, fre_status st, fre_err *err)
