@@ -1,6 +1,7 @@
 /* bench_embed.c - `bench embed`: texts a second, and whether the company of a text shows in its
  * embedding or its cell. */
 #include "bench.h"
+#include "cli.h"
 
 #include <fre/corpus.h>
 #include <fre/embed.h>
@@ -251,16 +252,15 @@ static void print(FILE *out, const result *r, uint32_t threads, bool json)
         (void)fputs("}\n", out);
         return;
     }
-    (void)fprintf(out,
-                  "embed     %zu texts, %" PRIu64 " tokens, %" PRIu32 " threads\n"
-                  "  whole                %9.2f s   %.0f texts/s, %.0f tokens/s\n"
-                  "  the same %zu texts in other company: cells changed, largest difference\n",
-                  r->texts, r->tokens, threads, r->seconds, (double)r->texts / r->seconds,
-                  (double)r->tokens / r->seconds, r->checked);
+    cli_fold(out, 6,
+             "embed     %zu texts, %" PRIu64 " tokens, %" PRIu32 " thread%s\n"
+             "  whole                %9.2f s   %.0f texts/s, %.0f tokens/s\n"
+             "  the same %zu texts in other company: cells changed, largest difference",
+             r->texts, r->tokens, threads, cli_plural(threads), r->seconds,
+             (double)r->texts / r->seconds, (double)r->tokens / r->seconds, r->checked);
     for (size_t i = 0; i < r->n_changes; i++)
-        (void)fprintf(out, "  %-20s %8.3f %%  %.2g\n", r->change[i].name,
-                      100.0 * (double)r->change[i].cells / (double)r->checked,
-                      r->change[i].difference);
+        cli_fold(out, 6, "  %-20s %8.3f %%  %.2g", r->change[i].name,
+                 100.0 * (double)r->change[i].cells / (double)r->checked, r->change[i].difference);
 }
 
 static fre_status measure(result *r, const texts *t, const char *model, uint32_t threads,

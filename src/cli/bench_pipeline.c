@@ -1,5 +1,6 @@
 /* bench_pipeline.c - `bench pipeline`: the mechanism over a .npy, without models. */
 #include "bench.h"
+#include "cli.h"
 
 #include <fre/curator.h>
 
@@ -132,16 +133,16 @@ static void print_result(FILE *out, const fre_curator_result *rel, double second
                       rel->seconds[1], rows / seconds, (double)peak_kib / 1024, rel->stats.cells,
                       rel->release.n);
     else
-        (void)fprintf(out,
-                      "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " threads\n"
-                      "  whole                %9.2f s   %.0f rows/s\n"
-                      "  place in cells, coin %9.2f s\n"
-                      "  sum, noise           %9.2f s\n"
-                      "  peak memory          %9.1f MiB beyond the mapped file\n"
-                      "  released             %9zu of %" PRIu64 " occupied cells\n",
-                      rel->stats.records, rel->release.grid.dim, threads, seconds, rows / seconds,
-                      rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024, rel->release.n,
-                      rel->stats.cells);
+        cli_fold(out, 6,
+                 "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " thread%s\n"
+                 "  whole                %9.2f s   %.0f rows/s\n"
+                 "  place in cells, coin %9.2f s\n"
+                 "  sum, noise           %9.2f s\n"
+                 "  peak memory          %9.1f MiB beyond the mapped file\n"
+                 "  released             %9zu of %" PRIu64 " occupied cells",
+                 rel->stats.records, rel->release.grid.dim, threads, cli_plural(threads), seconds,
+                 rows / seconds, rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024,
+                 rel->release.n, rel->stats.cells);
 }
 
 static void remove_release(const char *output)

@@ -1,6 +1,7 @@
 /* bench_protocol.c - `bench protocol`: the distributed protocol's operations, one core, each beside
  * what the paper reports for it ([Fre-E2T, appendix on costs], measured on its authors' machine). */
 #include "bench.h"
+#include "cli.h"
 
 #include <fre/oprf.h>
 #include <fre/parties.h>
@@ -435,9 +436,10 @@ static fre_status time_row(double *us, const row *r, state *s)
 
 static void print_rows(FILE *out, const double us[N_ROWS], bool json)
 {
-    (void)fprintf(out,
-                  json ? "{"
-                       : "protocol  one core; microseconds of processor time each [the paper's]\n");
+    if (json)
+        (void)fputc('{', out);
+    else
+        cli_fold(out, 4, "protocol  one core; microseconds of processor time each [the paper's]");
     for (size_t i = 0; i < N_ROWS; i++) {
         const row *r = &rows[i];
 
@@ -447,9 +449,9 @@ static void print_rows(FILE *out, const double us[N_ROWS], bool json)
         else if (json)
             (void)fprintf(out, "%s\"%s\": {\"us\": %.3f}", i ? ", " : "", r->json_name, us[i]);
         else if (r->paper_us > 0)
-            (void)fprintf(out, "  %-38s %9.2f  [%.2f]\n", r->name, us[i], r->paper_us);
+            cli_fold(out, 6, "  %-38s %9.2f  [%.2f]", r->name, us[i], r->paper_us);
         else
-            (void)fprintf(out, "  %-38s %9.2f\n", r->name, us[i]);
+            cli_fold(out, 6, "  %-38s %9.2f", r->name, us[i]);
     }
     if (json)
         (void)fprintf(out, "}\n");

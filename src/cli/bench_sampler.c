@@ -2,6 +2,7 @@
  * sampler without any of their guarantees yields from the same random bytes: Box and Muller's
  * normal deviates in double precision, scaled and rounded. */
 #include "bench.h"
+#include "cli.h"
 
 #include <fre/sampler.h>
 
@@ -177,16 +178,19 @@ static fre_status time_rows(double rate[N_ROWS], state *s)
 
 static void print_rows(FILE *out, const double rate[N_ROWS], bool json)
 {
-    (void)fprintf(out, json ? "{"
-                            : "sampler  one core; million draws a second of processor time, times "
-                              "the first row\n");
+    if (json)
+        (void)fputc('{', out);
+    else
+        cli_fold(
+            out, 4,
+            "sampler  one core; million draws a second of processor time, times the first row");
     for (size_t i = 0; i < N_ROWS; i++)
         if (json)
             (void)fprintf(out, "%s\"%s\": {\"draws_per_second\": %.0f, \"ratio\": %.4f}",
                           i ? ", " : "", rows[i].json_name, rate[i], rate[i] / rate[0]);
         else
-            (void)fprintf(out, "  %-38s %9.3f  %6.3f\n", rows[i].name, rate[i] / 1e6,
-                          rate[i] / rate[0]);
+            cli_fold(out, 6, "  %-38s %9.3f  %6.3f", rows[i].name, rate[i] / 1e6,
+                     rate[i] / rate[0]);
     if (json)
         (void)fprintf(out, "}\n");
 }

@@ -185,28 +185,38 @@ void cli_print_completion(FILE *f, const char *shell);
 size_t cli_columns(FILE *f);
 /* A terminal that moves its cursor when it is told to: neither a file nor TERM=dumb. */
 bool cli_is_steerable(FILE *f);
-typedef enum cli_style { CLI_BOLD, CLI_YELLOW, CLI_RED, CLI_DIM } cli_style;
+typedef enum cli_style { CLI_PLAIN, CLI_BOLD, CLI_YELLOW, CLI_RED, CLI_DIM } cli_style;
 /* Text in a style where f has colour (NO_COLOR, CLICOLOR and CLICOLOR_FORCE are kept to), else
  * plain. */
 void cli_styled(FILE *f, cli_style style, const char *text);
-/* A line of its own, in bold. */
+/* A line of its own, in bold; on a terminal that is too narrow, as many as it takes. */
 void cli_heading(FILE *f, const char *text);
 /* Text of unknown origin: "?" for what would steer the terminal, turn the text's direction or be
  * invisible; cut to `columns` with an ellipsis (0: whole).  Returns the columns it takes. */
 size_t cli_print_safe(FILE *f, const char *text, size_t columns);
-/* The same, filled with spaces to exactly `columns`. */
-void cli_print_cell(FILE *f, const char *text, size_t columns);
-/* Lines for people: as they are where they fit, or f is no terminal; else folded between words, what
- * follows indented by `indent`.  Untrusted parts come out as in cli_print_safe. */
+/* The columns that cli_print_safe takes for it. */
+size_t cli_width(const char *text);
+/* Lines for people: as they are where they fit, or f is no terminal; else folded between words, gaps of
+ * more than two spaces shrunk to two, what follows indented by `indent`.  Untrusted parts come out as
+ * in cli_print_safe. */
 void cli_fold(FILE *f, size_t indent, const char *fmt, ...) FRE_PRINTF(3, 4);
-/* A table of n columns, two spaces before each.  Where a row doesn't fit, each is a block instead: its
- * first cell, and a line "name: cell" for each of the others. */
+/* "  name  value  note": the value beside a name of at most name_width, the note (may be "") beside a
+ * value of usual length, or under both where there is no room. */
+void cli_noted(FILE *f, int name_width, const char *name, const char *value, const char *note);
+/* A table of n columns, two spaces before each.  Where a row doesn't fit, each is a block instead: the
+ * cell of the column that takes the rest, else the first, and under it the others, behind the names
+ * of their columns. */
 typedef struct cli_column {
     const char *name;
-    int width; /* of the printf kind: below 0, to the left */
+    int width; /* of the printf kind: below 0, to the left, and a longer text is cut */
+    bool rest; /* of the line, at least `width`; at most one */
 } cli_column;
+typedef struct cli_cell {
+    const char *text; /* may be "" */
+    cli_style style;
+} cli_cell;
 void cli_table_head(FILE *f, const cli_column *column, size_t n);
-void cli_table_row(FILE *f, const cli_column *column, size_t n, const char *const *cell);
+void cli_table_row(FILE *f, const cli_column *column, size_t n, const cli_cell *cell);
 /* Words of text wrapped into columns indent..cli_columns, 120 at most; the cursor stands at
  * `column`.  Where an indent leaves hardly any room, on lines of its own below. */
 void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
@@ -215,6 +225,8 @@ void cli_wrap(FILE *f, const char *text, size_t indent, size_t column);
 void cli_message(FILE *f, cli_style style, const char *prefix, const char *text);
 /* The same without a prefix. */
 void cli_note(FILE *f, const char *text);
+/* The ending of a noun of which there are n: "" or "s". */
+const char *cli_plural(uint64_t n);
 /* JSON text with the characters that cli_print_safe replaces as \uXXXX. */
 void cli_print_json_text(FILE *f, const char *text, size_t n);
 /* A line of JSON: as it is into a file, as cli_print_json_text does it on a terminal. */

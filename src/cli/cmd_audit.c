@@ -241,48 +241,80 @@ static void print_factors(FILE *f, const cli *c)
 
     for (size_t i = 0; i < 3; i++) {
         if (cli_number(c, what[i][0]) < 1 || cli_number(c, what[i][0]) > 1)
-            fprintf(f, "  defect      %g times %s, put in on request\n", cli_number(c, what[i][0]),
-                    what[i][1]);
+            cli_fold(f, 6, "  defect      %g times %s, put in on request",
+                     cli_number(c, what[i][0]), what[i][1]);
     }
 }
 
-static void print_table(FILE *f, const fre_audit *a, const fre_mechanism *m, const cli *c)
+static void print_mechanism(FILE *f, const fre_audit *a, const fre_mechanism *m, const cli *c)
 {
-    char x[FRE_DIGITS_BYTES], y[FRE_DIGITS_BYTES];
+    char x[FRE_DIGITS_BYTES], y[FRE_DIGITS_BYTES], padding[80] = "";
 
-    fprintf(f, "Audit of the claim epsilon = %s, delta = %s (%s)\n",
-            fre_digits_up(x, 10, a->epsilon), fre_digits_up(y, 6, a->delta),
-            cli_adjacencies[m->adjacency]);
-    fprintf(f, "  mechanism   p = %s, tau = %" PRIu64 ", sigma = %s",
-            fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau, fre_digits_down(y, 6, m->sigma));
+    cli_fold(f, 4, "Audit of the claim epsilon = %s, delta = %s (%s)",
+             fre_digits_up(x, 10, a->epsilon), fre_digits_up(y, 6, a->delta),
+             cli_adjacencies[m->adjacency]);
     if (m->dist.on)
-        fprintf(f, ", lambda = %s, gamma = %" PRIu32, fre_digits_down(x, 4, m->dist.lambda),
-                m->dist.gamma);
-    fputc('\n', f);
+        (void)snprintf(padding, sizeof padding, ", lambda = %s, gamma = %" PRIu32,
+                       fre_digits_down(x, 4, m->dist.lambda), m->dist.gamma);
+    cli_fold(f, 6, "  mechanism   p = %s, tau = %" PRIu64 ", sigma = %s%s",
+             fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau, fre_digits_down(y, 6, m->sigma),
+             padding);
     print_factors(f, c);
-    fprintf(f, "  runs        %" PRIu64 " of each input of a scenario\n", a->runs);
-    fprintf(f, "  near        %s: the copies' distance from the record\n",
-            fre_digits_up(x, 4, a->split));
-    fprintf(f, "  confidence  %s, all scenarios together\n\n",
-            fre_digits_down(x, 6, a->confidence));
-    fprintf(f, "  %-54s %-10s %s\n", "A record", "epsilon >=", "test");
+    cli_fold(f, 6, "  runs        %" PRIu64 " of each input of a scenario", a->runs);
+    cli_fold(f, 6, "  near        %s: the copies' distance from the record",
+             fre_digits_up(x, 4, a->split));
+    cli_fold(f, 6, "  confidence  %s, all scenarios together\n",
+             fre_digits_down(x, 6, a->confidence));
+}
+
+/* Of the column of scenarios, as of printf. */
+static int name_width(const fre_audit *a)
+{
+    size_t most = strlen("Along the claim's curve");
+
+    for (size_t i = 0; i < a->n; i++)
+        most = strlen(a->scenario[i].name) > most ? strlen(a->scenario[i].name) : most;
+    return -(int)most;
+}
+
+static void print_bounds(FILE *f, const fre_audit *a)
+{
+    const cli_column column[] = {{.name = "A record", .width = name_width(a)},
+                                 {.name = "epsilon >=", .width = -10},
+                                 {.name = "test", .width = -9}};
+    char bound[FRE_DIGITS_BYTES];
+
+    cli_table_head(f, column, 3);
     for (size_t i = 0; i < a->n; i++) {
         const fre_audit_scenario *s = &a->scenario[i];
+        const bool any = s->epsilon_lower > 0;
+        const cli_cell cell[] = {{.text = s->name},
+                                 {.text = any ? fre_digits_down(bound, 4, s->epsilon_lower) : "0"},
+                                 {.text = any ? test_name(s) : ""}};
 
-        fprintf(f, "  %-54s ", s->name);
-        if (s->epsilon_lower > 0)
-            fprintf(f, "%-10s %s\n", fre_digits_down(x, 4, s->epsilon_lower), test_name(s));
-        else
-            fputs("0\n", f);
+        cli_table_row(f, column, 3, cell);
     }
-    if (!a->curve)
-        return;
-    fprintf(f, "\n  %-54s %-9s%s\n", "Along the claim's curve", "delta >=", "allowed, at");
+}
+
+static void print_curve(FILE *f, const fre_audit *a)
+{
+    const cli_column column[] = {{.name = "Along the claim's curve", .width = name_width(a)},
+                                 {.name = "delta >=", .width = -8},
+                                 {.name = "allowed", .width = -8},
+                                 {.name = "epsilon", .width = -4}};
+    char lower[FRE_DIGITS_BYTES], allowed[FRE_DIGITS_BYTES], at[32];
+
+    fputc('\n', f);
+    cli_table_head(f, column, 4);
     for (size_t i = 0; i < a->n; i++) {
         const fre_audit_scenario *s = &a->scenario[i];
+        const cli_cell cell[] = {{.text = s->name},
+                                 {.text = fre_digits_down(lower, 3, s->curve_lower)},
+                                 {.text = fre_digits_up(allowed, 3, s->curve_claimed)},
+                                 {.text = at}};
 
-        fprintf(f, "  %-54s %-9s%s, %.3g\n", s->name, fre_digits_down(x, 3, s->curve_lower),
-                fre_digits_up(y, 3, s->curve_claimed), s->curve_epsilon);
+        (void)snprintf(at, sizeof at, "%.3g", s->curve_epsilon);
+        cli_table_row(f, column, 4, cell);
     }
 }
 
@@ -367,7 +399,10 @@ static fre_status run(cli *c, fre_err *err)
     if (c->json) {
         st = cli_json_print(audit_json(a, &o.mechanism, weak), err);
     } else {
-        print_table(stdout, a, &o.mechanism, c);
+        print_mechanism(stdout, a, &o.mechanism, c);
+        print_bounds(stdout, a);
+        if (a->curve)
+            print_curve(stdout, a);
         print_verdict(stdout, a);
     }
     fre_audit_free(a);

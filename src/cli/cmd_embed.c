@@ -281,13 +281,13 @@ static fre_status report(const job *j, fre_err *err)
             err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
-                 "%" PRIu64 " embeddings of dimension %" PRIu32
+                 "%" PRIu64 " embedding%s of dimension %" PRIu32
                  "; texts skipped or repaired: %" PRIu64 " empty, %" PRIu64
                  " invalid; truncated: %" PRIu64 "; rows of zeros: %" PRIu64
                  " without a token, %" PRIu64 " of unknown tokens alone; in a foreign language: "
                  "%" PRIu64,
-                 j->n, j->dim, in.empty, in.invalid, j->count.truncated, j->count.empty,
-                 j->count.unknown, j->count.foreign);
+                 j->n, cli_plural(j->n), j->dim, in.empty, in.invalid, j->count.truncated,
+                 j->count.empty, j->count.unknown, j->count.foreign);
     return FRE_OK;
 }
 

@@ -35,19 +35,21 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
 };
 
-static const cli_column columns[] = {{"level", -11}, {"against", -8}, {"precision", 9},
-                                     {"recall", 8},  {"F1", 8},       {"L2", 8}};
+static const cli_column columns[] = {
+    {.name = "level", .width = -11},   {.name = "against", .width = -8},
+    {.name = "precision", .width = 9}, {.name = "recall", .width = 8},
+    {.name = "F1", .width = 8},        {.name = "L2", .width = 8}};
 #define COLUMNS (sizeof columns / sizeof columns[0])
 
 static void print_row(const char *level, const char *reference, const fre_scores *s)
 {
     const double value[] = {s->precision, s->recall, s->f1, s->l2};
     char number[4][24];
-    const char *cell[COLUMNS] = {level, reference};
+    cli_cell cell[COLUMNS] = {{.text = level}, {.text = reference}};
 
     for (size_t i = 0; i < 4; i++) {
         (void)snprintf(number[i], sizeof number[i], isfinite(value[i]) ? "%.3f" : "-", value[i]);
-        cell[2 + i] = number[i];
+        cell[2 + i].text = number[i];
     }
     cli_table_row(stdout, columns, COLUMNS, cell);
 }

@@ -305,11 +305,13 @@ static fre_status report(const job *j, fre_err *err)
     if (j->c->quiet)
         return FRE_OK;
     if (j->texts > 0)
-        fprintf(stderr, "%zu texts, mean similarity %.3f\n", j->texts, mean);
+        cli_fold(stderr, 4, "%zu text%s, mean similarity %.3f", j->texts, cli_plural(j->texts),
+                 mean);
     else
         fputs(j->n > 0 ? "no texts\n" : "no rows, no texts\n", stderr);
     if (j->texts < j->n)
-        fprintf(stderr, "%zu rows without a text; the file says why\n", j->n - j->texts);
+        cli_fold(stderr, 4, "%zu row%s without a text; the file says why", j->n - j->texts,
+                 cli_plural(j->n - j->texts));
     return FRE_OK;
 }
 

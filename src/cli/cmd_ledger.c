@@ -8,8 +8,7 @@
 #include <string.h>
 
 #define LABEL_BYTES 256u
-#define DATA_COLUMNS 24u
-#define WHAT_COLUMNS 19u
+#define DATA_COLUMNS 20
 
 static const char *const states[] = {"booked", "published", "failed", "unknown"};
 
@@ -37,56 +36,71 @@ static const char *content_of(const fre_ledger_entry *e)
     return e->content ? e->content : e->records;
 }
 
-static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e, size_t spare)
+#define COLUMNS 5u
+
+static void columns_of(cli_column out[COLUMNS])
+{
+    const size_t columns = cli_columns(stdout),
+                 spare = columns > CLI_WIDTH ? columns - CLI_WIDTH : 0;
+    const cli_column list[COLUMNS] = {{.name = "date (UTC)", .width = -16},
+                                      {.name = "epsilon", .width = -7},
+                                      {.name = "delta", .width = -8},
+                                      {.name = "data", .width = -(DATA_COLUMNS + (int)(spare / 2))},
+                                      {.name = "output", .width = -12, .rest = true}};
+
+    memcpy(out, list, sizeof list);
+}
+
+static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e)
 {
     const char *name = e->name ? e->name : b->set[e->set].name; /* as the sums below call it */
     char data[LABEL_BYTES], date[17], epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
+    const cli_cell cell[COLUMNS] = {{.text = date},
+                                    {.text = fre_digits_up(epsilon, 4, e->epsilon)},
+                                    {.text = fre_digits_up(delta, 3, e->delta)},
+                                    {.text = label(data, name, content_of(e))},
+                                    {.text = e->what}};
+    cli_column column[COLUMNS];
 
+    columns_of(column);
     (void)snprintf(date, sizeof date, "%.16s", e->date); /* to the minute */
     for (char *c = date; *c; c++)
         *c = *c == 'T' ? ' ' : *c;
-    cli_print_cell(stdout, date, 16);
-    printf(" %-8s %-8s ", fre_digits_up(epsilon, 4, e->epsilon), fre_digits_up(delta, 3, e->delta));
-    cli_print_cell(stdout, label(data, name, content_of(e)), DATA_COLUMNS + spare / 2);
-    putchar(' ');
-    (void)cli_print_safe(stdout, e->what, WHAT_COLUMNS + spare - spare / 2);
-    putchar('\n');
+    cli_table_row(stdout, column, COLUMNS, cell);
     if (e->state == FRE_LEDGER_BOOKED)
-        puts("                 at work, or ended before it was published: it counts");
+        cli_fold(stdout, 4, "%20sat work, or ended before it was published: it counts", "");
     if (e->state == FRE_LEDGER_FAILED)
-        puts("                 failed behind its booking, nothing was published: it counts");
+        cli_fold(stdout, 4, "%20sfailed behind its booking, nothing was published: it counts", "");
 }
 
 static void print_amount(const char *what, double spent, double budget, double left)
 {
-    char text[FRE_DIGITS_BYTES], rest[FRE_DIGITS_BYTES];
+    char text[FRE_DIGITS_BYTES], rest[FRE_DIGITS_BYTES], line[64];
 
-    printf("    %-7s %s", what, fre_digits_up(text, 6, spent));
+    (void)snprintf(line, sizeof line, "    %-7s %s", what, fre_digits_up(text, 6, spent));
     if (budget > 0)
-        printf(" of %s, %s left", fre_digits_down(text, 6, budget), fre_digits_down(rest, 6, left));
-    putchar('\n');
+        cli_fold(stdout, 6, "%s of %s, %s left", line, fre_digits_down(text, 6, budget),
+                 fre_digits_down(rest, 6, left));
+    else
+        cli_fold(stdout, 6, "%s", line);
 }
 
 static void print(const fre_ledger_book *b)
 {
-    const size_t columns = cli_columns(stdout),
-                 spare = columns > CLI_WIDTH ? columns - CLI_WIDTH : 0;
-    char data[LABEL_BYTES], head[600]; /* cli_columns ends at 1000 */
-    ;
+    cli_column column[COLUMNS];
+    char data[LABEL_BYTES];
 
-    (void)snprintf(head, sizeof head, "%-16s %-8s %-8s %-*s output", "date (UTC)", "epsilon",
-                   "delta", (int)(DATA_COLUMNS + spare / 2), "data");
-    cli_heading(stdout, head);
+    columns_of(column);
+    cli_table_head(stdout, column, COLUMNS);
     for (size_t i = 0; i < b->n; i++)
-        print_entry(b, &b->entry[i], spare);
+        print_entry(b, &b->entry[i]);
     putchar('\n');
     cli_heading(stdout, "Spent in all; a budget is the smallest ever stated for the data.");
     for (size_t i = 0; i < b->n_sets; i++) {
         const fre_ledger_sum *s = &b->set[i].sum;
 
-        fputs("  ", stdout);
-        (void)cli_print_safe(stdout, label(data, b->set[i].name, b->set[i].content), columns - 22);
-        printf(", %zu release%s\n", s->releases, s->releases == 1 ? "" : "s");
+        cli_fold(stdout, 4, "  %s, %zu release%s", label(data, b->set[i].name, b->set[i].content),
+                 s->releases, cli_plural(s->releases));
         print_amount("epsilon", s->epsilon, s->budget_epsilon, s->left_epsilon);
         print_amount("delta", s->delta, s->budget_delta, s->left_delta);
     }

@@ -9,6 +9,7 @@
 #include <fre/prior.h>
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const bundled[][2] = {
@@ -34,49 +35,64 @@ static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
 
 /* ---- list ----------------------------------------------------------------------------------------- */
 
-/* The path on a line of its own where it would not fit. */
-static void print_place(const char *name, const char *use, const char *where)
-{
-    const size_t before = 66, columns = cli_columns(stdout);
+#define BUNDLED (sizeof bundled / sizeof bundled[0])
 
-    if (columns < before) {
-        cli_fold(stdout, 4, "%s", name);
-        cli_fold(stdout, 4, "    %s", use);
-    } else
-        printf("%-38s %-26s ", name, use);
-    if (!where)
-        cli_styled(stdout, CLI_YELLOW, columns < before ? "    not found" : "not found");
-    else if (before + strlen(where) < columns)
-        (void)cli_print_safe(stdout, where, 0);
-    else {
-        fputs(columns < before ? "    " : "\n    ", stdout);
-        (void)cli_print_safe(stdout, where, 0);
+typedef struct place {
+    char path[4096]; /* "": not found */
+} place;
+
+static void print_places(const place *found)
+{
+    size_t longest = 0;
+
+    for (size_t i = 0; i < BUNDLED; i++)
+        longest = cli_width(found[i].path) > longest ? cli_width(found[i].path) : longest;
+    for (size_t i = 0; i < BUNDLED; i++) {
+        const cli_column column[] = {{.name = "", .width = -35},
+                                     {.name = "", .width = -26},
+                                     {.name = "", .width = -(int)longest}};
+        const bool there = found[i].path[0] != '\0';
+        const cli_cell cell[] = {
+            {.text = bundled[i][0]},
+            {.text = bundled[i][1]},
+            {.text = there ? found[i].path : "not found", .style = there ? CLI_PLAIN : CLI_YELLOW}};
+
+        cli_table_row(stdout, column, 3, cell);
     }
-    putchar('\n');
+}
+
+static json_t *places_json(const place *found)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < BUNDLED; i++) {
+        const char *path = found[i].path[0] ? found[i].path : NULL;
+
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:s?}", "name", bundled[i][0], "use",
+                                                  bundled[i][1], "path", path)) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list ? json_pack("{s:o}", "models", list) : NULL;
 }
 
 static fre_status run_list(cli *c, fre_err *err)
 {
-    json_t *list = json_array();
+    place *found = calloc(BUNDLED, sizeof *found);
+    fre_status st = FRE_OK;
 
-    for (size_t i = 0; i < sizeof bundled / sizeof bundled[0]; i++) {
-        char path[4096];
-        fre_status st = fre_model_find(path, sizeof path, bundled[i][0], NULL);
-        const char *where = st == FRE_OK ? path : NULL;
-
-        if (!c->json)
-            print_place(bundled[i][0], bundled[i][1], where);
-        if (list &&
-            json_array_append_new(list, json_pack("{s:s, s:s, s:s?}", "name", bundled[i][0], "use",
-                                                  bundled[i][1], "path", where)) != 0) {
-            json_decref(list);
-            list = NULL;
-        }
-    }
+    if (!found)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < BUNDLED; i++)
+        if (fre_model_find(found[i].path, sizeof found[i].path, bundled[i][0], NULL) != FRE_OK)
+            found[i].path[0] = '\0';
     if (c->json)
-        return cli_json_print(list ? json_pack("{s:o}", "models", list) : NULL, err);
-    json_decref(list);
-    return FRE_OK;
+        st = cli_json_print(places_json(found), err);
+    else
+        print_places(found);
+    free(found);
+    return st;
 }
 
 const cli_command cli_cmd_model_list = {
@@ -279,7 +295,8 @@ static fre_status run_info(cli *c, fre_err *err)
         row("architecture", "%s", info->architecture);
         row("sha256", "%s", hash);
         row("dimension", "%" PRIu32, info->dim);
-        row("context", "%" PRIu32 " tokens, of a text %" PRIu32, info->context, info->text_tokens);
+        row("context", "%" PRIu32 " tokens, of a text at most %" PRIu32, info->context,
+            info->text_tokens);
         row("vocabulary", "%" PRIu32 " tokens", info->vocab);
         row("pooling", "%s%s", info->pooling, info->normalised ? ", normalised" : "");
     }

@@ -31,14 +31,19 @@ static json_t *rows_json(const fre_verification *v)
 
 static void print_table(const fre_verification *v)
 {
-    static const cli_column columns[] = {
-        {"sentence", 8}, {"distance", 8}, {"similarity", 10}, {"nearest to itself", -17}};
+    static const cli_column columns[] = {{.name = "sentence", .width = 8},
+                                         {.name = "distance", .width = 8},
+                                         {.name = "similarity", .width = 10},
+                                         {.name = "nearest to itself", .width = -17}};
     enum { COLUMNS = sizeof columns / sizeof columns[0] };
     char text[3][32];
 
     cli_table_head(stdout, columns, COLUMNS);
     for (size_t i = 0; i < FRE_VERIFY_SENTENCES; i++) {
-        const char *const cell[] = {text[0], text[1], text[2], v->own[i] ? "yes" : "NO"};
+        const cli_cell cell[] = {{.text = text[0]},
+                                 {.text = text[1]},
+                                 {.text = text[2]},
+                                 {.text = v->own[i] ? "yes" : "NO"}};
 
         (void)snprintf(text[0], sizeof text[0], "%zu", i + 1);
         (void)snprintf(text[1], sizeof text[1], "%.3f", v->distance[i]);

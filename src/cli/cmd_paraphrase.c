@@ -390,9 +390,10 @@ static fre_status report(const job *j, fre_err *err)
                               err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
-                 "%" PRIu64 " texts, %" PRIu64 " paraphrases; %" PRIu64 " texts have none\n"
-                 "%" PRIu64 " candidates, %" PRIu64 " different, %" PRIu64 " near enough",
-                 j->texts, j->made, j->without, j->drawn, j->distinct, j->near);
+                 "%" PRIu64 " text%s, %" PRIu64 " paraphrase%s; texts without any: %" PRIu64 "\n"
+                 "%" PRIu64 " candidate%s, %" PRIu64 " different, %" PRIu64 " near enough",
+                 j->texts, cli_plural(j->texts), j->made, cli_plural(j->made), j->without, j->drawn,
+                 cli_plural(j->drawn), j->distinct, j->near);
     return FRE_OK;
 }
 

@@ -129,14 +129,7 @@ static double rate_of(const fre_mechanism *m)
 
 static void row(FILE *f, const char *name, const char *value, const char *note)
 {
-    size_t column = (size_t)fprintf(f, "  %-22s %s", name, value);
-
-    if (*note && column > 36)
-        column += (size_t)fprintf(f, "  ");
-    if (*note)
-        cli_wrap(f, note, 38, column);
-    else
-        fputc('\n', f);
+    cli_noted(f, 22, name, value, note);
 }
 
 static FRE_PRINTF(4, 5) void row_f(FILE *f, const char *name, const char *note, const char *fmt,

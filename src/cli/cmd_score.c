@@ -214,16 +214,14 @@ static fre_status print_json(const job *j, const summary *s, fre_err *err)
 static void print_number(FILE *f, const char *what, double x, int digits, const char *unit)
 {
     if (isfinite(x))
-        fprintf(f, "  %-24s %8.*f%s\n", what, digits, x, unit);
+        cli_fold(f, 4, "  %-24s %8.*f%s", what, digits, x, unit);
 }
 
 /* On standard error where standard output has the lines. */
 static void print_summary(const job *j, const summary *s, FILE *f)
 {
     if (j->lm) {
-        fprintf(f, "language model: ");
-        (void)cli_print_safe(f, fre_lm_info(j->lm)->name, cli_columns(f) - 16);
-        fputc('\n', f);
+        cli_fold(f, 4, "language model: %s", fre_lm_info(j->lm)->name);
     }
     cli_fold(f, 4,
              "texts: %" PRIu64 "; left out, of fewer than two tokens: %" PRIu64 "; cut: %" PRIu64,
@@ -231,9 +229,9 @@ static void print_summary(const job *j, const summary *s, FILE *f)
     if (j->n == 0)
         return;
     fputc('\n', f);
-    print_number(f, "median NLL a token", s->median, 2, "");
+    print_number(f, "median NLL a token", s->median, 2, " nats");
     print_number(f, "median perplexity", s->perplexity, 1, "");
-    print_number(f, "mean NLL a token", s->mean, 2, "");
+    print_number(f, "mean NLL a token", s->mean, 2, " nats");
     print_number(f, "texts of NLL at most 6", 100 * s->natural, 1, " %");
 }
 

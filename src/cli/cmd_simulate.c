@@ -131,34 +131,53 @@ static double mean_bytes(uint64_t bytes, uint64_t clients)
 #define NAME 34
 #define WIDE 12
 
+static const cli_column legs[] = {{.name = "", .width = -(NAME - 1)},
+                                  {.name = "who sent", .width = WIDE},
+                                  {.name = "up", .width = WIDE - 1},
+                                  {.name = "down", .width = WIDE - 1}};
+#define LEGS (sizeof legs / sizeof legs[0])
+
 static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
 {
+    char value[200];
     va_list ap;
 
-    printf("  %-*s ", NAME, name);
     va_start(ap, fmt);
-    vprintf(fmt, ap);
+    (void)vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
-    putchar('\n');
+    cli_fold(stdout, 6, "  %-*s %s", NAME, name, value);
+}
+
+static void print_leg(const char *name, uint64_t clients, double up, double down)
+{
+    char number[3][32];
+    const cli_cell cell[] = {
+        {.text = name}, {.text = number[0]}, {.text = number[1]}, {.text = number[2]}};
+
+    (void)snprintf(number[0], sizeof number[0], "%" PRIu64, clients);
+    (void)snprintf(number[1], sizeof number[1], "%.0f", up);
+    (void)snprintf(number[2], sizeof number[2], "%.0f", down);
+    cli_table_row(stdout, legs, LEGS, cell);
 }
 
 static void print_traffic(const fre_simulation *s)
 {
     uint64_t up = 0, down = 0;
+    char what[120];
 
-    cli_styled(stdout, CLI_BOLD, "Bytes a user");
-    printf(" (%" PRIu64 " users; messages alone, without the transport)\n", s->users);
-    row("", "%*s %*s %*s", WIDE, "who sent", WIDE, "up", WIDE, "down");
+    (void)snprintf(what, sizeof what, "(%" PRIu64 " user%s; messages alone, without the transport)",
+                   s->users, cli_plural(s->users));
+    cli_message(stdout, CLI_BOLD, "Bytes a user", what);
+    cli_table_head(stdout, legs, LEGS);
     for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
         const fre_simulate_traffic *t = &s->leg[i];
 
         up += t->up;
         down += t->down;
-        row(fre_simulate_leg_text((fre_simulate_leg)i), "%*" PRIu64 " %*.0f %*.0f", WIDE,
-            t->clients, WIDE, mean_bytes(t->up, t->clients), WIDE, mean_bytes(t->down, t->clients));
+        print_leg(fre_simulate_leg_text((fre_simulate_leg)i), t->clients,
+                  mean_bytes(t->up, t->clients), mean_bytes(t->down, t->clients));
     }
-    row("all, a user", "%*" PRIu64 " %*.0f %*.0f", WIDE, s->users, WIDE, mean_bytes(up, s->users),
-        WIDE, mean_bytes(down, s->users));
+    print_leg("all, a user", s->users, mean_bytes(up, s->users), mean_bytes(down, s->users));
     row("between the servers", "%*" PRIu64 " messages, %.1f MiB", WIDE, s->server_messages,
         (double)s->server_bytes / 1048576);
     putchar('\n');
@@ -183,8 +202,8 @@ static void print_counts(const fre_simulation *s)
     row("silent users", "%*" PRIu64, WIDE, s->silent);
     row("lost messages", "%*" PRIu64, WIDE, s->lost);
     row("repeated messages", "%*" PRIu64, WIDE, s->repeated);
-    row("cells lost", "%*" PRIu64 " for want of answers", WIDE, s->synthesis_counts.tags_short);
-    row("", "%*" PRIu64 " by a fault", WIDE, faults);
+    row("cells lost for want of answers", "%*" PRIu64, WIDE, s->synthesis_counts.tags_short);
+    row("cells lost by a fault", "%*" PRIu64, WIDE, faults);
     if (s->refused)
         row("refused users", "%*" PRIu64, WIDE, s->refused);
     print_rejections("relay", &s->relay);
@@ -207,7 +226,7 @@ static void print_mechanism(const char *name, const fre_mechanism *m)
 {
     char rate[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES];
 
-    row(name, "%*s p = %s, tau = %" PRIu64 ", sigma = %s", WIDE, "",
+    row(name, "%*s p = %s, tau = %" PRIu64 ", sigma = %s", 5, "",
         fre_digits_up(rate, 4, (double)m->p32 * 0x1p-32), m->tau,
         fre_digits_up(sigma, 4, m->sigma));
 }
@@ -218,8 +237,7 @@ static void print_comparison(const fre_simulation *s)
 
     if (!s->compared)
         return;
-    cli_styled(stdout, CLI_BOLD, "Compared");
-    fputs(" (exact numbers: not for publication)\n", stdout);
+    cli_message(stdout, CLI_BOLD, "Compared", "(exact numbers: not for publication)");
     row("cells with the threshold's users", "%*" PRIu64, WIDE, k->cells);
     row("released here", "%*zu", WIDE, s->release.n);
     row("released by a curator", "%*zu", WIDE, k->curator_released);
@@ -228,11 +246,12 @@ static void print_comparison(const fre_simulation *s)
     print_mechanism("curator's plan", &k->curator.mechanism);
     row("squared noise, all matched cells", "%*.4f of the plan, z = %.2f", WIDE,
         k->freedom > 0 ? k->noise / k->freedom : 0, k->noise_z);
-    row("cells matched with exact ones", "%*zu; largest noise %.3f of the plan", WIDE, k->matched,
-        k->deviation_max);
+    row("cells matched with exact ones", "%*zu", WIDE, k->matched);
+    row("largest noise on one of them", "%*.4f of the plan", WIDE, k->deviation_max);
     row("users differ, cells of both", "%*.4f of the exact number", WIDE, k->users_gap);
-    row("centroids differ", "%*.4f; planned noise %.4f,", WIDE, k->distance, k->noise_collection);
-    row("", "%*s  curator's %.4f", WIDE, "", k->noise_curator);
+    row("centroids differ", "%*.4f", WIDE, k->distance);
+    row("planned noise on them", "%*.4f", WIDE, k->noise_collection);
+    row("a curator's", "%*.4f", WIDE, k->noise_curator);
     putchar('\n');
 }
 
@@ -246,11 +265,9 @@ static void print_results(const cli *c, const fre_simulation *s,
     print_comparison(s);
     cli_heading(stdout, "Privacy statement");
     cli_print_statement(s->release.statement);
-    cli_print_files(cli_text(c, "output"));
-    printf("  synthetic.jsonl  a line a cell: text, count, answers, users, noise_norm,\n"
-           "                   similarity\n"
-           "  release.json     parameters, the collection's terms, privacy statement\n"
-           "  centroids.npy, counts.npy\n");
+    cli_print_files(cli_text(c, "output"),
+                    "a line a cell: text, count, answers, users, noise_norm, similarity",
+                    "parameters, the collection's terms, privacy statement");
 }
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */

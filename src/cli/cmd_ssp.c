@@ -112,17 +112,12 @@ static fre_status query_from(fre_ssp_query *q, const cli *c, fre_err *err)
 static FRE_PRINTF(4, 5) void row(FILE *f, const char *name, const char *note, const char *fmt, ...)
 {
     char value[40];
-    size_t column;
     va_list ap;
 
     va_start(ap, fmt);
     vsnprintf(value, sizeof value, fmt, ap);
     va_end(ap);
-    column = (size_t)fprintf(f, "  %-24s %s", name, value);
-    if (*note)
-        cli_wrap(f, note, 40, column);
-    else
-        fputc('\n', f);
+    cli_noted(f, 24, name, value, note);
 }
 
 static void row_up(FILE *f, const char *name, const char *note, int digits, double x)
@@ -186,7 +181,8 @@ static void print(FILE *f, const fre_ssp_query *q, const fre_ssp_bound *b)
     fputc('\n', f);
     cli_heading(f, "Chance that its centroid is too close, at most");
     row_up(f, "this cell", "if its far members are close together", 4, b->cell);
-    snprintf(note, sizeof note, "that more than %" PRIu64 " neighbours are sampled", b->m);
+    snprintf(note, sizeof note, "that more than %" PRIu64 " neighbour%s sampled", b->m,
+             b->m == 1 ? " is" : "s are");
     row_up(f, "  sampling", note, 4, b->sampling);
     row_up(f, "  noise", "that the noise leads there all the same", 4, b->noise);
     row_up(f, "by the paper's argument", "its slips mended", 4, b->repaired);

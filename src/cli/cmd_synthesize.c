@@ -277,11 +277,8 @@ static void print_results(const cli *c, const fre_curator_result *r,
             puts(LEDGER_LATER);
         return;
     }
-    cli_print_files(dir);
-    cli_fold(stdout, 6,
-             "  synthetic.jsonl  a line a cell: text, count, users, noise_norm, similarity\n"
-             "  release.json     parameters, privacy statement, model hashes\n"
-             "  centroids.npy, counts.npy");
+    cli_print_files(dir, "a line a cell: text, count, users, noise_norm, similarity",
+                    "parameters, privacy statement, model hashes");
 }
 
 /* The ledger is the curator's own business: where it lies and what else was released. */
@@ -356,12 +353,13 @@ static void print_stats(const cli *c, const fre_curator_result *r)
     if (c->quiet || r->dry_run)
         return;
     cli_fold(stderr, 4,
-             "Not for publication: %" PRIu64 " records read, %" PRIu64 " distinct, %" PRIu64
+             "Not for publication: %" PRIu64 " record%s read, %" PRIu64 " distinct, %" PRIu64
              " empty and %" PRIu64 " of unknown tokens skipped, %" PRIu64 " invalid, %" PRIu64
              " truncated; %" PRIu64
-             " occupied cells.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.",
-             s->records - s->text.empty, s->distinct, s->empty + s->text.empty, s->text.unknown,
-             s->invalid, s->text.truncated, s->cells, r->seconds[0], r->seconds[1], r->seconds[2]);
+             " occupied cell%s.\nSeconds: %.1f embedding, %.1f counting, %.1f inversion.",
+             s->records - s->text.empty, cli_plural(s->records - s->text.empty), s->distinct,
+             s->empty + s->text.empty, s->text.unknown, s->invalid, s->text.truncated, s->cells,
+             cli_plural(s->cells), r->seconds[0], r->seconds[1], r->seconds[2]);
 }
 
 /* Without a budget nothing is ever refused, so it is said what has come together. */
@@ -375,8 +373,7 @@ static void print_spent(const cli *c, const fre_curator_result *r)
     cli_fold(stderr, 4,
              CLI_PROGRAM " %s: this data has now spent epsilon %s, delta %s in %zu release%s (%s)",
              c->command->name, fre_digits_up(epsilon, 6, s->epsilon),
-             fre_digits_up(delta, 4, s->delta), s->releases, s->releases == 1 ? "" : "s",
-             r->ledger);
+             fre_digits_up(delta, 4, s->delta), s->releases, cli_plural(s->releases), r->ledger);
 }
 
 static fre_status run(cli *c, fre_err *err)

@@ -96,7 +96,7 @@ void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, u
         cli_warn(c,
                  "(not for publication) %" PRIu64 " record%s could not be used and %s skipped or "
                  "repaired; --strict ends the run at the first and says why",
-                 invalid, invalid == 1 ? "" : "s", invalid == 1 ? "was" : "were");
+                 invalid, cli_plural(invalid), invalid == 1 ? "was" : "were");
     if (!always && !cli_flag(c, "verbose"))
         return;
     cli_progress_end();

@@ -8,6 +8,17 @@
 /* Of 144 texts that were read beside their originals, those below were wrong in 28 of 33 cases, those
  * above in 3 of 111. */
 #define SIMILARITY_LOW 0.98
+#define TEXT_LEAST 24 /* columns; shorter would not be recognised */
+
+static const cli_column with_texts[] = {{.name = "count", .width = 6},
+                                        {.name = "users", .width = 8},
+                                        {.name = "similarity ", .width = 11},
+                                        {.name = "text", .width = -TEXT_LEAST, .rest = true}};
+static const cli_column without[] = {{.name = "count", .width = 6},
+                                     {.name = "users", .width = 8},
+                                     {.name = "text", .width = -15, .rest = true}};
+#define WITH_TEXTS (sizeof with_texts / sizeof with_texts[0])
+#define WITHOUT (sizeof without / sizeof without[0])
 
 static int larger_count(const void *a, const void *b)
 {
@@ -32,38 +43,32 @@ const fre_released_cell **cli_most_frequent(size_t *shown, const fre_released_ce
     return list;
 }
 
-/* The text, or what stands in its place. */
-static void print_text(const fre_released_cell *cell, bool any_text, size_t columns)
+/* One of the list, its text or what stands in its place; returns whether it is marked. */
+static bool print_cell(const fre_released_cell *cell, bool any_text)
 {
-    const char *why = cell->text.unreadable ? cell->text.unreadable
-                      : any_text            ? "no text was found"
-                                            : "centroid only";
-    char instead[64];
+    const bool has_text = cell->text.text != NULL,
+               is_low = has_text && !(cell->text.similarity >= SIMILARITY_LOW);
+    char count[24], users[32], similarity[24] = "- ", instead[64];
+    const cli_cell row[] = {
+        {.text = count},
+        {.text = users},
+        {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
+        {.text = has_text ? cell->text.text : instead, .style = has_text ? CLI_PLAIN : CLI_DIM}};
+    const cli_cell bare[] = {row[0], row[1], row[3]};
 
-    (void)snprintf(instead, sizeof instead, "(%s)", why);
-    if (cell->text.text)
-        (void)cli_print_safe(stdout, cell->text.text, columns);
+    (void)snprintf(count, sizeof count, "%" PRIu64, cell->count);
+    (void)snprintf(users, sizeof users, "%.0f", cell->users);
+    if (has_text)
+        (void)snprintf(similarity, sizeof similarity, "%.3f%c", cell->text.similarity,
+                       is_low ? '?' : ' ');
+    (void)snprintf(instead, sizeof instead, "(%s)",
+                   cell->text.unreadable ? cell->text.unreadable
+                   : any_text            ? "no text was found"
+                                         : "centroid only");
+    if (any_text)
+        cli_table_row(stdout, with_texts, WITH_TEXTS, row);
     else
-        cli_styled(stdout, CLI_DIM, instead);
-    putchar('\n');
-}
-
-/* Returns whether it is marked. */
-static bool print_similarity(const fre_released_cell *cell)
-{
-    const bool is_low = cell->text.text && !(cell->text.similarity >= SIMILARITY_LOW);
-    char number[16];
-
-    (void)snprintf(number, sizeof number, "%10.3f", cell->text.similarity);
-    if (!cell->text.text)
-        printf("  %10s ", "-");
-    else if (!is_low)
-        printf("  %s ", number);
-    else {
-        fputs("  ", stdout);
-        cli_styled(stdout, CLI_YELLOW, number);
-        cli_styled(stdout, CLI_YELLOW, "?");
-    }
+        cli_table_row(stdout, without, WITHOUT, bare);
     return is_low;
 }
 
@@ -89,7 +94,7 @@ static void print_notes(size_t texts, size_t marked)
 
 void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t n)
 {
-    size_t marked = 0, texts = 0, used;
+    size_t marked = 0, texts = 0;
 
     printf("%zu %s released%s\n\n", n, n == 1 ? "cell" : "cells",
            n > shown   ? "; the most frequent:"
@@ -99,16 +104,12 @@ void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t 
         return;
     for (size_t i = 0; i < shown; i++)
         texts += list[i]->text.text != NULL;
-    used = texts > 0 ? 33 : 20; /* columns before the text */
-    cli_heading(stdout,
-                texts > 0 ? "   count     users  similarity   text" : "   count     users  text");
-    for (size_t i = 0; i < shown; i++) {
-        printf("%8" PRIu64 " %9.0f", list[i]->count, list[i]->users);
-        if (texts > 0)
-            marked += print_similarity(list[i]);
-        fputs("  ", stdout);
-        print_text(list[i], texts > 0, cli_columns(stdout) - used - 1);
-    }
+    if (texts > 0)
+        cli_table_head(stdout, with_texts, WITH_TEXTS);
+    else
+        cli_table_head(stdout, without, WITHOUT);
+    for (size_t i = 0; i < shown; i++)
+        marked += print_cell(list[i], texts > 0);
     putchar('\n');
     print_notes(texts, marked);
 }
@@ -148,9 +149,17 @@ void cli_print_statement(const char *statement)
     }
 }
 
-void cli_print_files(const char *folder)
+static void print_file(const char *name, const char *what)
+{
+    cli_wrap(stdout, what, 19, (size_t)printf("  %s", name));
+}
+
+void cli_print_files(const char *folder, const char *lines, const char *parameters)
 {
     fputs("\nFiles in ", stdout);
     (void)cli_print_safe(stdout, folder, 0);
     putchar('\n');
+    print_file("synthetic.jsonl", lines);
+    print_file("release.json", parameters);
+    puts("  centroids.npy, counts.npy");
 }

@@ -13,7 +13,7 @@ const fre_released_cell **cli_most_frequent(size_t *shown, const fre_released_ce
 void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t n);
 json_t *cli_cells_json(const fre_released_cell *const *list, size_t shown);
 void cli_print_statement(const char *statement);
-/* The heading of the list of a release's files. */
-void cli_print_files(const char *folder);
+/* The list of a release's files, with what synthetic.jsonl and release.json hold. */
+void cli_print_files(const char *folder, const char *lines, const char *parameters);
 
 #endif

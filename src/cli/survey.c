@@ -3,11 +3,6 @@
 
 #include <inttypes.h>
 
-static const char *plural(uint64_t n)
-{
-    return n == 1 ? "" : "s";
-}
-
 const char *cli_survey_warning(const cli_survey *s)
 {
     if (s->records == 0 || s->repeated_records > 0)
@@ -24,21 +19,21 @@ static void print_counts(const cli_survey *s)
     (void)snprintf(line, sizeof line,
                    "Not for publication: %" PRIu64 " record%s of %" PRIu64 " user%s, %" PRIu64
                    " different text%s.",
-                   s->records, plural(s->records), s->users, plural(s->users), s->distinct,
-                   plural(s->distinct));
+                   s->records, cli_plural(s->records), s->users, cli_plural(s->users), s->distinct,
+                   cli_plural(s->distinct));
     cli_note(stderr, line);
     (void)snprintf(line, sizeof line,
                    "Held by at least %" PRIu64 " users, word for word: %" PRIu64 " text%s, %" PRIu64
                    " of the %" PRIu64 " records that can count (%.1f %%).",
-                   s->threshold, s->repeated_texts, plural(s->repeated_texts), s->repeated_records,
-                   s->counted,
+                   s->threshold, s->repeated_texts, cli_plural(s->repeated_texts),
+                   s->repeated_records, s->counted,
                    s->counted ? 100.0 * (double)s->repeated_records / (double)s->counted : 0.0);
     cli_note(stderr, line);
     if (s->wordless == 0)
         return;
     (void)snprintf(line, sizeof line,
                    "No word that the embedder knows: %" PRIu64 " record%s, which cannot count.",
-                   s->wordless, plural(s->wordless));
+                   s->wordless, cli_plural(s->wordless));
     cli_note(stderr, line);
 }
 

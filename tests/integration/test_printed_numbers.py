@@ -113,7 +113,7 @@ def test_audit(fre, more):
     for s in exact["scenarios"]:
         number = re.search(re.escape(s["name"]) + r" +(\S+)", first).group(1)
         close(number, s["epsilon_lower_bound"], DOWN)
-        lower, allowed = re.search(re.escape(s["name"]) + r" +(\S+) +(\S+),", second).groups()
+        lower, allowed = re.search(re.escape(s["name"]) + r" +(\S+) +(\S+) ", second).groups()
         close(lower, s["curve"]["delta_lower_bound"], DOWN)
         close(allowed, s["curve"]["delta_claimed"], UP)
     verdict = re.search(r"(?:REFUTED|Not refuted).*?at least (\S+?), (?:and|which).*?(\d\S*?) "
@@ -142,7 +142,7 @@ def test_ledger(fre, tmp_path):
         close(spent.group(1), total["epsilon"], UP)
         close(spent.group(2), total["delta"], UP)
     shown, exact = fre("ledger", "show", book).out, fre("ledger", "show", book, "--json").json()
-    lines = re.findall(r"(?m)^\d{4}-\S+ \S+ +(\S+) +(\S+) ", shown)
+    lines = re.findall(r"(?m)^ *\d{4}-\S+ \S+ +(\S+) +(\S+) ", shown)
     assert len(lines) == 2
     for (epsilon, delta), e in zip(lines, exact["entries"]):
         close(epsilon, e["epsilon"], UP)

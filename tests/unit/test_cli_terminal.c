@@ -98,15 +98,11 @@ static void cut_by_columns(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *printed = NULL;
-        size_t taken = 0, n;
+        size_t taken = 0;
 
         PRINTED(taken = cli_print_safe(f, cases[i].text, cases[i].columns));
         assert_string_equal(printed, cases[i].shown);
         assert_int_equal(taken, cases[i].taken);
-        n = strlen(printed);
-        free(printed);
-        PRINTED(cli_print_cell(f, cases[i].text, cases[i].columns)); /* filled up */
-        assert_int_equal(strlen(printed), n + cases[i].columns - taken);
         free(printed);
     }
 }
@@ -196,6 +192,83 @@ static void terminals(void **state)
     (void)close(own);
 }
 
+typedef void (*printer)(FILE *f);
+
+static void print_rows(FILE *f)
+{
+    static const cli_column column[] = {{.name = "count", .width = 6},
+                                        {.name = "similarity ", .width = 11},
+                                        {.name = "text", .width = -20, .rest = true}};
+    static const cli_cell cell[] = {{.text = "12"},
+                                    {.text = "0.967?", .style = CLI_PLAIN},
+                                    {.text = "one two three four five six seven"}};
+
+    cli_table_head(f, column, 3);
+    cli_table_row(f, column, 3, cell);
+}
+
+static void print_lines(FILE *f)
+{
+    cli_fold(f, 6, "%s", "  name          value, and what is to be said of it\n  short    one");
+    cli_noted(f, 10, "name", "12", "a note of some words");
+    cli_noted(f, 10, "name", "12.3456789012345", "long");
+}
+
+/* What a terminal of so many columns gets. */
+static void assert_shown(printer print, const char *columns, const char *expected)
+{
+    char text[1024] = "", plain[1024] = "";
+    size_t n = 0, at = 0;
+    int own, to;
+    FILE *f;
+
+    assert_int_equal(setenv("COLUMNS", columns, 1), 0);
+    assert_int_equal(setenv("NO_COLOR", "1", 1), 0);
+    assert_int_equal(openpty(&own, &to, NULL, NULL, NULL), 0);
+    f = fdopen(to, "w");
+    assert_non_null(f);
+    print(f);
+    (void)fclose(f); /* what was written can still be read, up to an error */
+    for (ssize_t got = 1; got > 0 && at<sizeof text - 1; at += got> 0 ? (size_t)got : 0)
+        got = read(own, text + at, sizeof text - 1 - at);
+    for (const char *c = text; *c; c++)
+        if (*c != '\r')
+            plain[n++] = *c;
+    assert_string_equal(plain, expected);
+    (void)close(own);
+}
+
+static void a_row_that_does_not_fit_is_a_block(void **state)
+{
+    (void)state;
+    assert_shown(print_rows, "60",
+                 "   count  similarity   text\n"
+                 "      12       0.967?  one two three four five six seven\n");
+    assert_shown(print_rows, "50",
+                 "   count  similarity   text\n"
+                 "      12       0.967?  one two three four five s" ELLIPSIS "\n");
+    assert_shown(print_rows, "40",
+                 "  text\n"
+                 "  one two three four five six seven\n"
+                 "    count 12, similarity 0.967?\n");
+}
+
+static void lines_fold(void **state)
+{
+    (void)state;
+    assert_shown(print_lines, "60",
+                 "  name          value, and what is to be said of it\n"
+                 "  short    one\n"
+                 "  name       12           a note of some words\n"
+                 "  name       12.3456789012345  long\n");
+    assert_shown(print_lines, "40",
+                 "  name  value, and what is to be said\n"
+                 "      of it\n"
+                 "  short    one\n"
+                 "  name       12\n    a note of some words\n"
+                 "  name       12.3456789012345\n    long\n");
+}
+
 /* Is a style written to a terminal (else a file), with these variables? */
 static void assert_coloured(bool terminal, const char *name, const char *value, bool coloured)
 {
@@ -271,6 +344,8 @@ int main(void)
         TEST(wide_words_wrap_by_columns),
         TEST(widths),
         TEST(terminals),
+        TEST(a_row_that_does_not_fit_is_a_block),
+        TEST(lines_fold),
         TEST(colour_where_it_is_wanted),
         TEST(json_keeps_its_meaning),
     };
