@@ -422,12 +422,13 @@ const cli_command cli_cmd_audit = {
         "Events of chance delta are never seen, so the claim is attacked along its whole curve "
         "too: at a small epsilon the account allows a delta that runs can measure. The factors "
         "at the end run a mechanism that is worse than the claimed one: what would be caught?",
-    .example = CLI_PROGRAM " audit --epsilon 4 --population 100000\n" CLI_PROGRAM
-                           " audit --epsilon 4 --population 100000 --sampling-rate 0.82 --tau 82 "
-                           "--sigma 0.03\n"
-                           "# a tenth of that plan's noise: exit code 1\n" CLI_PROGRAM
-                           " audit --epsilon 4 --population 1000000 --sigma-factor 0.9\n"
-                           "# would nine tenths of the noise be noticed?",
+    .example =
+        CLI_PROGRAM " audit --epsilon 4 --population 100000\n" CLI_PROGRAM
+                    " audit --epsilon 4 --population 100000 \\\n    --sampling-rate 0.82 --tau 82 "
+                    "--sigma 0.03\n"
+                    "# a tenth of that plan's noise: exit code 1\n" CLI_PROGRAM
+                    " audit --epsilon 4 --population 1000000 --sigma-factor 0.9\n"
+                    "# would nine tenths of the noise be noticed?",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
     .run = run,
