@@ -301,7 +301,7 @@ static void print_curve(FILE *f, const fre_audit *a)
     const cli_column column[] = {{.name = "Along the claim's curve", .width = name_width(a)},
                                  {.name = "delta >=", .width = -8},
                                  {.name = "allowed", .width = -8},
-                                 {.name = "epsilon", .width = -4}};
+                                 {.name = "at eps", .width = -4}};
     char lower[FRE_DIGITS_BYTES], allowed[FRE_DIGITS_BYTES], at[32];
 
     fputc('\n', f);

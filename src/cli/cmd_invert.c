@@ -202,7 +202,9 @@ static fre_status prepare(job *j, fre_err *err)
         return fre_fail(
             err, FRE_E_USAGE,
             "--inverter none leaves nothing to invert with; name a GGUF file or search");
-    st = check_outputs(j->c, err);
+    st = cli_search_check(j->c, err);
+    if (st == FRE_OK)
+        st = check_outputs(j->c, err);
     if (st != FRE_OK)
         return st;
     st = fre_npy_open(&j->x, j->c->positional[0], err);

@@ -97,7 +97,9 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
     o->force = cli_flag(c, "force");
-    st = cli_corpus_opts(&o->corpus, c, err);
+    st = cli_search_check(c, err);
+    if (st == FRE_OK)
+        st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
         st = cli_user_opts(&o->corpus, c, err);
     o->user_file = cli_text(c, "user-file");

@@ -78,6 +78,33 @@ fre_search_opts cli_search_opts(const cli *c)
     };
 }
 
+static bool names_something(const cli *c, const char *flag)
+{
+    return cli_given(c, flag) && strcmp(cli_text(c, flag), "none") != 0;
+}
+
+fre_status cli_search_check(const cli *c, fre_err *err)
+{
+    static const char *const of_texts[] = {"effort",          "public-corpus",  "public-text-field",
+                                           "language-weight", "language-model", "prior",
+                                           "bridge"};
+    const bool no_texts = cli_given(c, "inverter") && !names_something(c, "inverter");
+
+    for (size_t i = 0; no_texts && i < sizeof of_texts / sizeof of_texts[0]; i++)
+        if (names_something(c, of_texts[i]))
+            return fre_fail(err, FRE_E_USAGE,
+                            "--%s is about the texts, of which --inverter none makes none: leave "
+                            "out one of them",
+                            of_texts[i]);
+    if (cli_given(c, "public-text-field") && !cli_given(c, "public-corpus"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--public-text-field is about --public-corpus FILE: add that");
+    if (cli_given(c, "language-weight") && !names_something(c, "language-model"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--language-weight is about --language-model FILE: add that");
+    return FRE_OK;
+}
+
 /* On a terminal, whose data this is is asked.  An empty answer: the same, which costs no privacy. */
 static bool ask_same_data(void *ctx, const fre_ledger_overlap *older)
 {
@@ -135,7 +162,7 @@ static fre_status check_together(const cli *c, fre_err *err)
     if (cli_whole(c, "paraphrases") > 0 && cli_given(c, "inverter") &&
         strcmp(cli_text(c, "inverter"), "none") == 0)
         return fre_fail(err, FRE_E_USAGE, "--paraphrases needs texts: leave out --inverter none");
-    return FRE_OK;
+    return cli_search_check(c, err);
 }
 
 static cli_survey survey_of(const cli *c, const fre_curator_stats *s)

@@ -40,5 +40,7 @@
         CLI_STATISTICS_ARGS
 
 fre_search_opts cli_search_opts(const cli *c);
+/* FRE_E_USAGE where one of them has nothing to work on. */
+FRE_MUST_CHECK fre_status cli_search_check(const cli *c, fre_err *err);
 
 #endif

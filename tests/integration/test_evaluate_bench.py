@@ -94,3 +94,17 @@ def test_bench_sampler(fre):
 
 def test_bench_without_a_name_takes_no_input(refused):
     refused(64, "fre-e2t bench: --input needs the name of a measurement", "bench", "--input", "x")
+
+
+def test_rows_of_no_numbers_are_left_out(fre, tmp_path):
+    np = pytest.importorskip("numpy")
+    x = np.random.default_rng(3).normal(size=(30, 384)).astype("<f4")
+    x[7, 3] = np.nan
+    np.save(tmp_path / "x.npy", x)
+    (tmp_path / "s.txt").write_text("hello\n")
+    done = fre("evaluate", "s.txt", "x.npy", "--json")
+    assert done.code == 0, done.err
+    got = done.json()
+    assert got["originals"] == 29
+    done = fre("evaluate", "s.txt", "x.npy", "--strict")
+    assert done.code == 65 and "row 8" in done.err

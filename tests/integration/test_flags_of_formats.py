@@ -61,3 +61,31 @@ def test_flags_of_the_users_file(fre, tmp_path, embedded):
                "--user-file", "users.csv", "--user-field", "who", "--delimiter", "semicolon",
                "--user-fold", "case", "--encoding", "utf-8")
     assert done.code == 0, done.err
+
+
+SEARCHES = [(("--effort", "7"), NO_TEXT), (("--public-corpus", "t.txt"), NO_TEXT),
+            (("--prior", "no.gguf"), NO_TEXT), (("--language-model", "no.gguf"), NO_TEXT),
+            (("--bridge", "no.gguf"), NO_TEXT), (("--public-text-field", "a"), []),
+            (("--language-weight", "1"), []),
+            (("--language-weight", "1", "--language-model", "none"), [])]
+
+
+@pytest.mark.parametrize("command", ["synthesize", "simulate", "invert"])
+@pytest.mark.parametrize("flags, way", SEARCHES)
+def test_a_search_that_has_nothing_to_do(fre, tmp_path, embedded, command, flags, way):
+    if command == "invert" and way:
+        pytest.skip("refuses --inverter none itself")
+    (tmp_path / "t.txt").write_text("\n".join(FREQUENT) + "\n")
+    (tmp_path / "x.npy").symlink_to(embedded)
+    rest = ["x.npy", "-o", "out"] if command == "invert" else ["t.txt", "-o", "out", *BUDGET]
+    done = fre(command, *rest, *way, *flags)
+    assert done.code == 64 and flags[0] in done.err
+    assert not list(tmp_path.glob("out*"))
+
+
+def test_no_search_of_nothing_is_fine(fre, tmp_path):
+    """What says "none" of something that is not there anyway is no mistake."""
+    (tmp_path / "t.txt").write_text("\n".join(FREQUENT) + "\n")
+    done = fre("synthesize", "t.txt", "-o", "out", *BUDGET, *NO_TEXT, "--ledger", "none", "--prior",
+               "none", "--language-model", "none", "--bridge", "none")
+    assert done.code == 0, done.err

@@ -100,7 +100,9 @@ static fre_status read_texts(run *r, fre_input *in, fre_err *err)
 /* Takes in over. */
 static fre_status read_rows(run *r, fre_input *in, fre_err *err)
 {
+    const bool strict = r->opts->corpus.invalid == FRE_CORPUS_INVALID_FAIL;
     fre_npy *npy = NULL;
+    fre_err first = {.text = ""};
     float *row = NULL;
     size_t n, d, index;
     fre_status st = fre_npy_open_input(&npy, in, &r->opts->corpus, err);
@@ -113,6 +115,11 @@ static fre_status read_rows(run *r, fre_input *in, fre_err *err)
     if (!row)
         st = no_memory(err);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        if (!strict && !fre_npy_row_is_usable(npy, i)) {
+            if (r->e.invalid++ == 0)
+                (void)fre_npy_refuse_row(npy, i, &first);
+            continue;
+        }
         st = fre_npy_row(npy, row, i, err);
         if (st == FRE_OK && tally_add(&r->tally, &index, row, d * sizeof *row) != FRE_OK)
             st = no_memory(err);
@@ -126,11 +133,11 @@ static fre_status read_rows(run *r, fre_input *in, fre_err *err)
     if (fre_npy_has_meta(npy))
         memcpy(r->npy_sha256, fre_npy_meta_view(npy)->sha256, sizeof r->npy_sha256);
     fre_npy_get_about(npy, &r->e.input);
-    r->e.originals = n;
+    r->e.originals = n - r->e.invalid;
     r->originals.d = d;
     free(row);
     fre_npy_free(npy);
-    return st;
+    return st == FRE_OK ? fre_corpus_check_most(r->e.invalid, r->e.originals, 0, &first, err) : st;
 }
 
 /* ---- embeddings ---------------------------------------------------------------------------- */
