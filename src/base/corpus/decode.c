@@ -46,7 +46,9 @@ static const char *by_name(const char *encoding)
 
 fre_status fre_decode_open(fre_decoder *d, const char *encoding, const fre_src *src, fre_err *err)
 {
-    const char *name = encoding ? by_name(encoding) : src->is_text_behind ? NULL : fre_mark(src->head.p, src->head.n);
+    const char *name = encoding              ? by_name(encoding)
+                       : src->is_text_behind ? NULL
+                                             : fre_mark(src->head.p, src->head.n);
     /* "" would be the locale's, and a slash asks for transliteration. */
     const bool plain = !name || (name[0] && !strchr(name, '/'));
 

@@ -193,9 +193,7 @@ static fre_status survey_rows(curator_run *r, fre_err *err)
         }
         fre_progress_update(r->opts->progress, "reading", from, rows);
     }
-    if (x)
-        fre_wipe(x, SURVEY_ROWS * (size_t)r->dim * sizeof *x);
-    free(x);
+    fre_wipe_free(x, SURVEY_ROWS * (size_t)r->dim * sizeof *x);
     return st == FRE_OK ? fre_survey_end_rows(r->survey, err) : st;
 }
 
@@ -392,13 +390,6 @@ static fre_status open_spool(curator_run *r, fre_err *err)
 
 /* ---- run ------------------------------------------------------------------------------------- */
 
-static void wipe_free(void *p, size_t n)
-{
-    if (p)
-        fre_wipe(p, n);
-    free(p);
-}
-
 static void run_wipe(curator_run *r, bool keep_spool)
 {
     fre_embedder_free(r->embedder);
@@ -408,20 +399,18 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_corpus_free(r->corpus);
     fre_sketch_free(r->sketch);
     fre_spool_free(r->spool, !keep_spool);
-    if (r->spool_record)
-        fre_wipe(r->spool_record, r->spool_bytes);
-    free(r->spool_record);
+    fre_wipe_free(r->spool_record, r->spool_bytes);
     fre_rng_wipe(&r->coins);
     fre_rng_wipe(&r->noise);
     fre_rng_wipe(&r->order);
     fre_keymap_wipe(&r->texts);
     fre_keymap_wipe(&r->cells);
     fre_contributors_free(r->users);
-    wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
-    wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
-    wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
-    wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
-    wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
+    fre_wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
+    fre_wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
+    fre_wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
+    fre_wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
+    fre_wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
     free(r->released);
     free(r->centroid);
     fre_wipe(r, sizeof *r);

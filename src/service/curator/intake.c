@@ -32,15 +32,9 @@ static void chunk_free(chunk *c, size_t dim)
 {
     if (!c)
         return;
-    if (c->arena)
-        fre_wipe(c->arena, c->arena_cap);
-    if (c->x)
-        fre_wipe(c->x, CHUNK_RECORDS * dim * sizeof *c->x);
-    if (c->cell)
-        fre_wipe(c->cell, CHUNK_RECORDS * sizeof *c->cell);
-    free(c->arena);
-    free(c->x);
-    free(c->cell);
+    fre_wipe_free(c->arena, c->arena_cap);
+    fre_wipe_free(c->x, CHUNK_RECORDS * dim * sizeof *c->x);
+    fre_wipe_free(c->cell, CHUNK_RECORDS * sizeof *c->cell);
     free(c);
 }
 

@@ -135,9 +135,7 @@ fre_status curator_intake_rows(curator_run *r, fre_err *err)
     r->stats.contributed = r->contributed;
     r->stats.cells = r->cells.n;
 out:
-    if (x)
-        fre_wipe(x, CHUNK_ROWS * (size_t)r->dim * sizeof *x);
-    free(x);
+    fre_wipe_free(x, CHUNK_ROWS * (size_t)r->dim * sizeof *x);
     free(cell);
     return st;
 }

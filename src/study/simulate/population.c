@@ -444,9 +444,7 @@ void simulate_population_wipe(simulate_population *p)
     fre_names_free(p->names);
     fre_survey_free(p->survey);
     texts_wipe(&p->texts);
-    if (p->row)
-        fre_wipe(p->row, p->rows * p->dim * sizeof *p->row);
-    free(p->row);
+    fre_wipe_free(p->row, p->rows * p->dim * sizeof *p->row);
     free(p->user_first);
     free(p->user_row);
     free(p->client);
