@@ -70,8 +70,8 @@ if(FRE_TESTS)
     set(long_unit test_privacy_paper test_privacy_plan)
     set(long_integration test_audit test_paper_tables test_plan)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
-    file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/test_*.c
-        ${PROJECT_SOURCE_DIR}/tests/unit/*/*/test_*.c)
+    file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*/*/test_*.c
+        ${PROJECT_SOURCE_DIR}/tests/unit/cli/test_*.c)
     foreach(file IN LISTS test_files)
         get_filename_component(test ${file} NAME_WE)
         if(FRE_SANITIZE AND NOT FRE_LONG AND test IN_LIST long_unit)

@@ -19,7 +19,7 @@
 #include <fre/core.h>
 #include <fre/fold.h>
 #include <fre/privacy.h>
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,7 +37,7 @@ typedef struct fre_audit_steps {
     bool (*clip)(float *x, size_t dim, double bound);
     bool (*takes)(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of);
     fre_status (*add)(int64_t *sum, const float *x, size_t dim, uint64_t times,
-                      const fre_tally_lattice *l);
+                      const fre_aggregate_lattice *l);
     /** record: 0, 1, ... in a run, for each member of a cell. */
     bool (*coin)(fre_rng *coins, uint64_t p32, uint64_t record);
     bool (*released)(uint64_t count, uint64_t tau);

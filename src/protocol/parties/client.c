@@ -1,7 +1,7 @@
 /* parties/client.c - a user's device [Fre-E2T, Alg. 2, client]. */
 #include "client.h"
 
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 enum { COOKIE_ASK = 1, COOKIE_REPORT, COOKIE_SHARE };
 
@@ -33,7 +33,7 @@ static fre_status draw_coins(fre_client *c, fre_rng *rng)
     if (st != FRE_OK)
         return st;
     for (uint32_t i = 0; i < slots(c); i++)
-        c->slot[i].real = fre_tally_coin(&coins, c->terms->w.c.p32) ? 1 : 0;
+        c->slot[i].real = fre_aggregate_coin(&coins, c->terms->w.c.p32) ? 1 : 0;
     fre_rng_wipe(&coins);
     return FRE_OK;
 }
@@ -47,7 +47,7 @@ static fre_status cell_of(fre_cell *cell, const fre_terms *t, const float *x)
 
     if (st == FRE_OK) {
         memcpy(own, x, dim * sizeof *own);
-        st = fre_tally_clip(own, dim, t->w.c.norm_bound) ? FRE_OK : FRE_E_DATA;
+        st = fre_aggregate_clip(own, dim, t->w.c.norm_bound) ? FRE_OK : FRE_E_DATA;
     }
     if (st == FRE_OK)
         st = fre_sketch_cell(t->grid, cell, own, dim);

@@ -2,7 +2,7 @@
  * of them [Fre-E2T, Alg. 2, "heavy"].  Everything else is wiped. */
 #include "synthesis.h"
 
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 static bool same_tag(const fre_report *a, const fre_report *b)
 {
@@ -31,7 +31,7 @@ static size_t keep_heavy(fre_report *e, size_t n, uint64_t tau, uint64_t *duplic
                 e[kept++] = e[k];
             /* e[i] and e[k-1] may have been moved over, but only by themselves: kept <= k. */
         }
-        if (!fre_tally_released(kept - begin, tau))
+        if (!fre_aggregate_released(kept - begin, tau))
             kept = begin;
         i = k;
     }

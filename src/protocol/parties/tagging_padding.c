@@ -3,7 +3,7 @@
  * secret, so that a restart repeats every report byte by byte and the multiplicities stay. */
 #include "tagging_padding.h"
 
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 fre_status tagging_padding_draw(tagging_padding *p, const parties_base *base)
 {
@@ -24,7 +24,7 @@ fre_status tagging_padding_draw(tagging_padding *p, const parties_base *base)
         return FRE_E_NOMEM;
     }
     fre_collection_mechanism(&m, &base->w.c);
-    st = fre_tally_padding(dummies, tau, &r, &m.dist);
+    st = fre_aggregate_padding(dummies, tau, &r, &m.dist);
     fre_rng_wipe(&r);
     if (st != FRE_OK) {
         free(dummies);

@@ -7,7 +7,7 @@
 #define TAGGING_WINDOW 256u /* reports of padding on their way at a time */
 
 typedef struct tagging_padding {
-    uint32_t *dummies; /* SECRET: fre_tally_padding's numbers; NULL: not drawn (again) yet */
+    uint32_t *dummies; /* SECRET: fre_aggregate_padding's numbers; NULL: not drawn (again) yet */
     uint64_t reports;  /* SECRET: how many there are in all */
     uint64_t settled;  /* all below this arrived; above it, those noted in `arrived` */
     bool arrived[TAGGING_WINDOW];

@@ -20,13 +20,13 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     size_t n = 0;
 
     for (size_t i = 0; i < r->cells.n; i++)
-        n += fre_tally_released(r->cell_count[i], r->plan.mechanism.tau);
+        n += fre_aggregate_released(r->cell_count[i], r->plan.mechanism.tau);
     r->released = calloc(n ? n : 1, sizeof *r->released);
     r->centroid = calloc(n ? n * r->dim : 1, sizeof *r->centroid);
     if (!r->released || !r->centroid)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for %zu released cells", n);
     for (size_t i = 0; i < r->cells.n; i++)
-        if (fre_tally_released(r->cell_count[i], r->plan.mechanism.tau))
+        if (fre_aggregate_released(r->cell_count[i], r->plan.mechanism.tau))
             r->released[r->n_released++] = (uint32_t)i;
     for (size_t i = n; i > 1; i--) { /* Fisher-Yates: input order is private */
         const size_t j = (size_t)fre_rng_below(&r->order, i);
@@ -38,12 +38,12 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     return FRE_OK;
 }
 
-/* Of what the intake clipped, the unclipped: fre_tally_add clips once more. */
+/* Of what the intake clipped, the unclipped: fre_aggregate_add clips once more. */
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
 {
-    const fre_tally_lattice lattice = {.step = r->plan.mechanism.lattice_step,
-                                       .norm_bound = r->plan.mechanism.norm_bound,
-                                       .points = r->contributed};
+    const fre_aggregate_lattice lattice = {.step = r->plan.mechanism.lattice_step,
+                                           .norm_bound = r->plan.mechanism.norm_bound,
+                                           .points = r->contributed};
     const uint64_t times = r->text_sampled[text];
     uint32_t row;
 
@@ -52,7 +52,7 @@ static fre_status add_row(const curator_run *r, block *b, const float *x, size_t
     row = b->of_cell[r->text_cell[text]];
     if (row == CURATOR_NONE)
         return FRE_OK;
-    if (fre_tally_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
+    if (fre_aggregate_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding's coordinate is too large for exact sums: scale the "
                         "embeddings or raise {radius}");
@@ -111,9 +111,10 @@ static void release_block(curator_run *r, block *b)
         int64_t *sum = b->sum + i * r->dim;
 
         if (!r->no_noise)
-            fre_tally_noise(sum, r->dim, &r->noise, r->plan.sigma_lattice);
-        fre_tally_mean(r->centroid + (b->first + i) * r->dim, sum, r->dim,
-                       r->plan.mechanism.lattice_step, r->cell_count[r->released[b->first + i]]);
+            fre_aggregate_noise(sum, r->dim, &r->noise, r->plan.sigma_lattice);
+        fre_aggregate_mean(r->centroid + (b->first + i) * r->dim, sum, r->dim,
+                           r->plan.mechanism.lattice_step,
+                           r->cell_count[r->released[b->first + i]]);
     }
 }
 

@@ -217,7 +217,7 @@ static fre_status cell_rows(void *ctx, uint64_t i)
         float *x = j->x + k * j->dim;
         fre_status st = fre_norm(x, j->dim) <= j->norm_most ? FRE_OK : FRE_E_DATA;
 
-        if (st == FRE_OK && !fre_tally_clip(x, j->dim, j->norm_bound))
+        if (st == FRE_OK && !fre_aggregate_clip(x, j->dim, j->norm_bound))
             st = FRE_E_ARG;
         if (st == FRE_OK)
             st = fre_sketch_cell(j->sketch, &j->cell[k], x, j->dim);
@@ -284,7 +284,7 @@ void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
     if (!fre_contributors_take(r->users, user, text, r->text_cell))
         return;
     r->contributed++;
-    if (fre_tally_coin(&r->coins, r->plan.mechanism.p32)) {
+    if (fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
         r->text_sampled[text]++;
         r->cell_count[r->text_cell[text]]++;
     }

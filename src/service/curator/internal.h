@@ -9,7 +9,7 @@
 #include <fre/sketch.h>
 #include <fre/survey.h>
 #include <fre/keymap.h>
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 #define CURATOR_NONE FRE_KEYMAP_NONE
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */

@@ -14,7 +14,7 @@
 static bool real_coin(fre_rng *coins, uint64_t p32, uint64_t record)
 {
     (void)record;
-    return fre_tally_coin(coins, p32);
+    return fre_aggregate_coin(coins, p32);
 }
 
 static bool real_cover(const fre_distributed *d, bool has_text)
@@ -26,13 +26,13 @@ static bool real_cover(const fre_distributed *d, bool has_text)
 const fre_audit_steps *fre_audit_real_steps(void)
 {
     static const fre_audit_steps steps = {.fold = fre_fold_text,
-                                          .clip = fre_tally_clip,
+                                          .clip = fre_aggregate_clip,
                                           .takes = fre_contribution_counts,
-                                          .add = fre_tally_add,
+                                          .add = fre_aggregate_add,
                                           .coin = real_coin,
-                                          .released = fre_tally_released,
-                                          .noise = fre_tally_noise,
-                                          .padding = fre_tally_padding,
+                                          .released = fre_aggregate_released,
+                                          .noise = fre_aggregate_noise,
+                                          .padding = fre_aggregate_padding,
                                           .cover = real_cover};
 
     return &steps;

@@ -38,7 +38,7 @@ typedef struct audit_stage {
     const fre_audit_steps *steps;
     audit_plan plan;
     uint32_t index; /* of the scenario, part of the streams' names */
-    fre_tally_lattice lattice;
+    fre_aggregate_lattice lattice;
     uint64_t sigma_lattice;
     double sigma; /* what the lattice makes of it */
     double p;

@@ -59,11 +59,11 @@ static fre_status quantise(audit_stage *s, fre_err *err)
     fre_status st = q ? FRE_OK : FRE_E_NOMEM;
 
     for (uint32_t i = 0; st == FRE_OK && i < s->lines; i++)
-        st = fre_tally_add(s->lattice_others + (size_t)i * s->dim, s->others + (size_t)i * s->dim,
-                           s->dim, 1, &s->lattice);
+        st = fre_aggregate_add(s->lattice_others + (size_t)i * s->dim,
+                               s->others + (size_t)i * s->dim, s->dim, 1, &s->lattice);
     for (unsigned w = 0; st == FRE_OK && w < 2; w++) {
         memset(q, 0, s->dim * sizeof *q);
-        st = fre_tally_add(q, s->extra[w], s->dim, 1, &s->lattice);
+        st = fre_aggregate_add(q, s->extra[w], s->dim, 1, &s->lattice);
         for (uint32_t j = 0; j < s->dim; j++) {
             s->offset[w] += (double)(q[j] - s->lattice_others[j]) * s->direction[j];
             s->shift[w][j] = s->plan.extra[w].cell == 0 ? q[j] - s->lattice_others[j] : 0;
@@ -120,7 +120,7 @@ static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *
         return fre_fail(err, FRE_E_USAGE, "{sigma} must be 1 to 2^48 steps of {lattice_step}");
     s->sigma_lattice = (uint64_t)scale;
     s->sigma = scale * step;
-    s->lattice = (fre_tally_lattice){
+    s->lattice = (fre_aggregate_lattice){
         .step = step,
         .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
         .points =

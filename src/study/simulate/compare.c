@@ -93,15 +93,15 @@ static fre_status curate_client(simulate_run *s, curator *k, uint64_t client, fl
 {
     const fre_plan *p = &s->out->comparison.curator;
     const uint32_t dim = s->population.dim;
-    const fre_tally_lattice lattice = {.step = p->mechanism.lattice_step,
-                                       .norm_bound = p->mechanism.norm_bound,
-                                       .points = p->request.population};
+    const fre_aggregate_lattice lattice = {.step = p->mechanism.lattice_step,
+                                           .norm_bound = p->mechanism.norm_bound,
+                                           .points = p->request.population};
     uint32_t cell[FRE_COLLECTION_CELLS_MAX], row[FRE_COLLECTION_CELLS_MAX];
     const uint32_t n = simulate_client_cells(s, client, cell, row);
     fre_status st = FRE_OK;
 
     for (uint32_t j = 0; j < n && st == FRE_OK; j++) {
-        const bool sampled = fre_tally_coin(&k->coins, p->mechanism.p32);
+        const bool sampled = fre_aggregate_coin(&k->coins, p->mechanism.p32);
         const size_t place = s->exact.place[cell[j]];
         const float *x;
 
@@ -110,7 +110,7 @@ static fre_status curate_client(simulate_run *s, curator *k, uint64_t client, fl
         k->count[place - 1]++;
         st = simulate_row(&s->population, &x, spare, row[j], NULL);
         if (st == FRE_OK)
-            st = fre_tally_add(k->sum + (place - 1) * dim, x, dim, 1, &lattice);
+            st = fre_aggregate_add(k->sum + (place - 1) * dim, x, dim, 1, &lattice);
     }
     return st;
 }
@@ -139,15 +139,15 @@ static void compare_cell(simulate_run *s, curator *k, size_t i, float *mean)
     const fre_released_cell *r;
     double users, users_curator;
 
-    if (!fre_tally_released(k->count[i], m->tau))
+    if (!fre_aggregate_released(k->count[i], m->tau))
         return;
     c->curator_released++;
     if (cell->released == 0)
         return;
     c->both++;
     r = &s->out->release.cell[cell->released - 1];
-    fre_tally_noise(k->sum + i * dim, dim, &k->noise, c->curator.sigma_lattice);
-    fre_tally_mean(mean, k->sum + i * dim, dim, m->lattice_step, k->count[i]);
+    fre_aggregate_noise(k->sum + i * dim, dim, &k->noise, c->curator.sigma_lattice);
+    fre_aggregate_mean(mean, k->sum + i * dim, dim, m->lattice_step, k->count[i]);
     users = (double)r->count * 0x1p32 / (double)d->p32;
     users_curator = (double)k->count[i] * 0x1p32 / (double)m->p32;
     c->users_gap += fabs(users - users_curator) / (double)cell->clients;

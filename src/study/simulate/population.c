@@ -255,7 +255,7 @@ static fre_status read_row(simulate_population *p, float *x, size_t i, bool stri
                         "row %zu: the embedding's norm is above %g: normalise the embeddings, or "
                         "leave out {strict} to have longer ones cut to it",
                         i + 1, p->norm_bound);
-    if (st == FRE_OK && !fre_tally_clip(x, p->dim, p->norm_bound))
+    if (st == FRE_OK && !fre_aggregate_clip(x, p->dim, p->norm_bound))
         memset(x, 0, p->dim * sizeof *x);
     return st;
 }
@@ -473,7 +473,7 @@ fre_status simulate_row(const simulate_population *p, const float **x, float *sp
         st = fre_npy_row(p->npy, spare, i, err);
     else
         memset(spare, 0, p->dim * sizeof *spare);
-    if (st == FRE_OK && !fre_tally_clip(spare, p->dim, p->norm_bound))
+    if (st == FRE_OK && !fre_aggregate_clip(spare, p->dim, p->norm_bound))
         memset(spare, 0, p->dim * sizeof *spare);
     *x = spare;
     return st;

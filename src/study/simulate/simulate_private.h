@@ -9,7 +9,7 @@
 #include <fre/simulate.h>
 #include <fre/sketch.h>
 #include <fre/survey.h>
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -15,7 +15,7 @@ fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
 
 bool simulate_chance(fre_rng *r, double rate)
 {
-    return rate > 0 && fre_tally_coin(r, fre_p32(rate));
+    return rate > 0 && fre_aggregate_coin(r, fre_p32(rate));
 }
 
 fre_status simulate_world_plan(simulate_run *s, fre_err *err)

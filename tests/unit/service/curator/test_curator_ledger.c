@@ -1,4 +1,5 @@
-/* tests/unit/test_curator_ledger.c - a run and the ledger: nothing readable exists before its entry,
+/* tests/unit/service/curator/test_curator_ledger.c
+ * a run and the ledger: nothing readable exists before its entry,
  * whenever it is killed; the user's own ledger costs no run unless a budget is stated. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* tests/unit/test_curator_inputs.c - one descriptor serves a whole run: a file that is replaced while
+/* tests/unit/service/curator/test_curator_inputs.c
+ * one descriptor serves a whole run: a file that is replaced while
  * it is read changes nothing, and one that is written to is refused before anything is spent. */
 #include <setjmp.h>
 #include <stdarg.h>

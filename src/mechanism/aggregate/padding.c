@@ -1,6 +1,6 @@
-/* tally/padding.c - dummies that hide how many tags have a given multiplicity, [Fre-E2T, Alg. 2,
+/* aggregate/padding.c - dummies that hide how many tags have a given multiplicity, [Fre-E2T, Alg. 2,
  * padding]. */
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 #include <math.h>
 
@@ -14,8 +14,8 @@ static uint64_t on_grid(double lambda)
     return (uint64_t)scaled;
 }
 
-fre_status fre_tally_padding(uint32_t *tags, uint64_t tau, fre_rng *padding,
-                             const fre_distributed *d)
+fre_status fre_aggregate_padding(uint32_t *tags, uint64_t tau, fre_rng *padding,
+                                 const fre_distributed *d)
 {
     const uint64_t lambda16 = on_grid(d->lambda);
 

@@ -1,4 +1,4 @@
-/** fre/tally.h - the steps that decide privacy, in one place: a record's coin, the predicate that
+/** fre/aggregate.h - the steps that decide privacy, in one place: a record's coin, the predicate that
  * releases a cell, sums on the lattice beta Z^d, their noise, the mean, and the padding of the
  * distributed mode (which records count: fre/contribution.h).  The curator runs them, the audit attacks them.
  *
@@ -6,8 +6,8 @@
  * number of threads changes a bit.  Coins, sums before noise, noise and padding are SECRET; each
  * kind of draw has a stream of its own.  Source: [Fre-E2T, Alg. 1, 2]; docs/privacy.md, sec. 1.
  */
-#ifndef FRE_TALLY_H
-#define FRE_TALLY_H
+#ifndef FRE_AGGREGATE_H
+#define FRE_AGGREGATE_H
 
 #include <fre/core.h>
 #include <fre/privacy.h>
@@ -17,46 +17,46 @@ extern "C" {
 #endif
 
 /** Does a record take part?  True with probability exactly p32 / 2^32, once a record. */
-FRE_API bool fre_tally_coin(fre_rng *coins, uint64_t p32);
+FRE_API bool fre_aggregate_coin(fre_rng *coins, uint64_t p32);
 
 /** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
-FRE_API bool fre_tally_released(uint64_t count, uint64_t tau);
+FRE_API bool fre_aggregate_released(uint64_t count, uint64_t tau);
 
 /** Scale x, float[dim], onto the sphere of radius bound if it is longer: x is of bounded norm then (to
- * a rounding that fre_tally_add takes care of), and no two points are further apart than before.
+ * a rounding that fre_aggregate_add takes care of), and no two points are further apart than before.
  * False, and x unchanged: x holds a NaN or an infinity. */
-FRE_API FRE_MUST_CHECK bool fre_tally_clip(float *x, size_t dim, double bound);
+FRE_API FRE_MUST_CHECK bool fre_aggregate_clip(float *x, size_t dim, double bound);
 
 /** Where embeddings are rounded to, and how many of them a sum holds at most. */
-typedef struct fre_tally_lattice {
+typedef struct fre_aggregate_lattice {
     double step;       /**< beta > 0, embedding units */
     double norm_bound; /**< B > 0: a longer embedding is scaled onto that sphere */
     uint64_t points;   /**< added to one sum at most */
-} fre_tally_lattice;
+} fre_aggregate_lattice;
 
 /** Clip x to the norm bound, round it to the nearest point of the lattice, add it `times` times.
  * sum: int64[dim] in units of beta; x: float[dim], finite.
  * FRE_E_DATA: a coordinate so large that a sum of `points` of them, and noise, could pass 2^62;
  * the sum is unchanged then. */
-FRE_API FRE_MUST_CHECK fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim,
-                                                uint64_t times, const fre_tally_lattice *l);
+FRE_API FRE_MUST_CHECK fre_status fre_aggregate_add(int64_t *sum, const float *x, size_t dim,
+                                                    uint64_t times, const fre_aggregate_lattice *l);
 
 /** Add an exactly rounded Gaussian of standard deviation sigma_lattice * beta to each coordinate;
  * 0: none (no privacy). */
-FRE_API void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
+FRE_API void fre_aggregate_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
 
 /** mean[j] = sum[j] * beta / count; count >= 1. */
-FRE_API void fre_tally_mean(float *mean, const int64_t *sum, size_t dim, double step,
-                            uint64_t count);
+FRE_API void fre_aggregate_mean(float *mean, const int64_t *sum, size_t dim, double step,
+                                uint64_t count);
 
 /** Numbers of dummy tags: tags[m-1], m = 1..tau-1, unique random tags that appear m times each, by
  * TSDLap(lambda, gamma) of d.  [Fre-E2T, Alg. 2]
  * FRE_E_ARG: tau < 2, or a lambda that the sampler cannot draw with exactly: it must be a multiple
  * of 2^-16 from 2^-16 to 2^16; gamma at most FRE_TSDLAP_GAMMA_MAX. */
-FRE_API FRE_MUST_CHECK fre_status fre_tally_padding(uint32_t *tags, uint64_t tau, fre_rng *padding,
-                                                    const fre_distributed *d);
+FRE_API FRE_MUST_CHECK fre_status fre_aggregate_padding(uint32_t *tags, uint64_t tau,
+                                                        fre_rng *padding, const fre_distributed *d);
 
 #ifdef __cplusplus
 }
 #endif
-#endif /* FRE_TALLY_H */
+#endif /* FRE_AGGREGATE_H */

@@ -1443,7 +1443,10 @@ static void check_first(const char *bytes, size_t n, size_t filled, const char *
  * encoding, nor a file of another program. */
 static void test_first_record_decides_nothing(void **state)
 {
-#define FIRST(s) {s, sizeof s - 1}
+#define FIRST(s)                                                                                   \
+    {                                                                                              \
+        s, sizeof s - 1                                                                            \
+    }
     static const struct {
         const char *p;
         size_t n;
@@ -1501,7 +1504,8 @@ static void test_compressed_is_known(void **state)
 
         (void)snprintf(want, sizeof want, "%zu:last\n", sizes[i] + 1);
         for (size_t k = 0; k + 1 < sizes[i]; k++)
-            n += (size_t)snprintf((char *)plain + n, sizeof plain - n, "this is text %zu\n", k % 40);
+            n +=
+                (size_t)snprintf((char *)plain + n, sizeof plain - n, "this is text %zu\n", k % 40);
         n += (size_t)snprintf((char *)plain + n, sizeof plain - n, "last\n");
         for (int how = 0; how < 2; how++) {
             const size_t k = (how ? zstd : gzip)(z, sizeof z, (fre_bytes){plain, n});

@@ -1,4 +1,5 @@
-/* tests/unit/test_audit.c - an audit has to pass the sound mechanism and to catch every defect that
+/* tests/unit/study/audit/test_audit.c
+ * an audit has to pass the sound mechanism and to catch every defect that
  * is put into it, at the same parameters and with the same seeds. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,7 +164,7 @@ static fre_audit_opts distributed(bool cover, double epsilon, double sigma, doub
 
 static void half_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
 {
-    fre_tally_noise(sum, dim, noise, sigma / 2);
+    fre_aggregate_noise(sum, dim, noise, sigma / 2);
 }
 
 /* The same stream again for every cell of every run. */
@@ -174,7 +175,7 @@ static void fixed_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma
 
     (void)noise;
     assert_int_equal(fre_rng_init_seeded(&fixed, seed, "noise"), FRE_OK);
-    fre_tally_noise(sum, dim, &fixed, sigma);
+    fre_aggregate_noise(sum, dim, &fixed, sigma);
     fre_rng_wipe(&fixed);
 }
 
@@ -198,7 +199,7 @@ static void shared_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigm
     }
     run_begins = false;
     copy = first_noise;
-    fre_tally_noise(sum, dim, &copy, sigma);
+    fre_aggregate_noise(sum, dim, &copy, sigma);
 }
 
 static bool one_fewer(uint64_t count, uint64_t tau)
@@ -238,7 +239,7 @@ static fre_status no_dummies(uint32_t *tags, uint64_t tau, fre_rng *padding,
 static fre_status few_dummies(uint32_t *tags, uint64_t tau, fre_rng *padding,
                               const fre_distributed *d)
 {
-    const fre_status st = fre_tally_padding(tags, tau, padding, d);
+    const fre_status st = fre_aggregate_padding(tags, tau, padding, d);
 
     tags[1] = 0;
     return st;
@@ -343,7 +344,7 @@ static void paired_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigm
 
 static void all_but_one(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
 {
-    fre_tally_noise(sum + 1, dim - 1, noise, sigma);
+    fre_aggregate_noise(sum + 1, dim - 1, noise, sigma);
 }
 
 static void coarse_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma)
@@ -440,15 +441,15 @@ static bool all_count(uint32_t *held, uint32_t most, uint32_t text, const uint32
 
 static bool no_clip(float *x, size_t dim, double bound)
 {
-    return fre_tally_clip(x, dim, bound * 1e6);
+    return fre_aggregate_clip(x, dim, bound * 1e6);
 }
 
 static fre_status add_unclipped(int64_t *sum, const float *x, size_t dim, uint64_t times,
-                                const fre_tally_lattice *l)
+                                const fre_aggregate_lattice *l)
 {
-    const fre_tally_lattice wide = {.step = l->step, .norm_bound = 1e6, .points = l->points};
+    const fre_aggregate_lattice wide = {.step = l->step, .norm_bound = 1e6, .points = l->points};
 
-    return fre_tally_add(sum, x, dim, times, &wide);
+    return fre_aggregate_add(sum, x, dim, times, &wide);
 }
 
 static void refuted(fre_audit_opts o, const fre_audit_steps *steps, const char *what)

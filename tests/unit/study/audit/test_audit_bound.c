@@ -1,4 +1,5 @@
-/* tests/unit/test_audit_bound.c - the audit's statistics: the incomplete beta function against sums,
+/* tests/unit/study/audit/test_audit_bound.c
+ * the audit's statistics: the incomplete beta function against sums,
  * intervals against their definition, bounds on epsilon against known ones, likelihood ratios
  * against what every ratio must fulfil; refusals and repeatability. */
 #include <stdarg.h>

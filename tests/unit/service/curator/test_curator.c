@@ -1,4 +1,5 @@
-/* tests/unit/test_curator.c - Algorithm 1 on embeddings made here: sums against an independent
+/* tests/unit/service/curator/test_curator.c
+ * Algorithm 1 on embeddings made here: sums against an independent
  * computation, noise and coins against their laws, users, refusals, folders. */
 #include <stdarg.h>
 #include <stddef.h>

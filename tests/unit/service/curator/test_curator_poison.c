@@ -1,4 +1,5 @@
-/* tests/unit/test_poison.c - one record, replaced by whatever can be wrong with a record, changes
+/* tests/unit/service/curator/test_curator_poison.c
+ * one record, replaced by whatever can be wrong with a record, changes
  * nothing about the others: not that they are read, nor as whose, nor what they add to which cell. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* tests/unit/test_tally.c - sums against an independent computation, the predicate at its edge,
+/* tests/unit/mechanism/aggregate/test_aggregate.c
+ * sums against an independent computation, the predicate at its edge,
  * coins, noise and padding against their laws, refusals. */
 #include <stdarg.h>
 #include <stddef.h>
@@ -6,7 +7,7 @@
 #include <cmocka.h>
 
 #include <fre/linalg.h>
-#include <fre/tally.h>
+#include <fre/aggregate.h>
 
 #include "assert_num.h"
 
@@ -22,10 +23,10 @@ static void released_from_tau_on(void **state)
     (void)state;
     for (uint64_t tau = 1; tau < 40; tau++) {
         for (uint64_t c = 0; c < 80; c++)
-            assert_int_equal(fre_tally_released(c, tau), c + 1 > tau);
+            assert_int_equal(fre_aggregate_released(c, tau), c + 1 > tau);
     }
-    assert_true(fre_tally_released(UINT64_MAX, UINT64_MAX));
-    assert_false(fre_tally_released(UINT64_MAX - 1, UINT64_MAX));
+    assert_true(fre_aggregate_released(UINT64_MAX, UINT64_MAX));
+    assert_false(fre_aggregate_released(UINT64_MAX - 1, UINT64_MAX));
 }
 
 static void coins_have_their_rate(void **state)
@@ -40,7 +41,7 @@ static void coins_have_their_rate(void **state)
         double heads = 0;
 
         for (int j = 0; j < (int)n; j++)
-            heads += fre_tally_coin(&r, rates[i]);
+            heads += fre_aggregate_coin(&r, rates[i]);
         /* five and a half standard deviations: 4e-8 */
         assert_true(fabs(heads - n * p) <= 5.5 * sqrt(n * p * (1 - p)) + 5e-3);
     }
@@ -50,23 +51,23 @@ static void coins_have_their_rate(void **state)
 /* Points on a coarse lattice: half-way cases, both signs, several copies. */
 static void sums_are_nearest_lattice_points(void **state)
 {
-    const fre_tally_lattice l = {.step = .125, .norm_bound = 100, .points = 1000};
+    const fre_aggregate_lattice l = {.step = .125, .norm_bound = 100, .points = 1000};
     const float x[4] = {.3f, -.3f, 1.0f, -.05f};
     const int64_t expected[4] = {2, -2, 8, 0};
     int64_t sum[4] = {0, 1, 2, 3};
 
     (void)state;
-    assert_int_equal(fre_tally_add(sum, x, 4, 3, &l), FRE_OK);
+    assert_int_equal(fre_aggregate_add(sum, x, 4, 3, &l), FRE_OK);
     for (int j = 0; j < 4; j++)
         assert_int_equal(sum[j], j + 3 * expected[j]);
-    assert_int_equal(fre_tally_add(sum, x, 4, 0, &l), FRE_OK);
+    assert_int_equal(fre_aggregate_add(sum, x, 4, 0, &l), FRE_OK);
     assert_int_equal(sum[0], 6);
 }
 
 /* A longer embedding lands on the sphere of the bound, in its own direction, and not above. */
 static void norms_are_clipped(void **state)
 {
-    const fre_tally_lattice l = {.step = 0x1p-40, .norm_bound = 1, .points = 10};
+    const fre_aggregate_lattice l = {.step = 0x1p-40, .norm_bound = 1, .points = 10};
     float x[D];
     int64_t sum[D] = {0};
     double norm = 0, dot = 0;
@@ -77,7 +78,7 @@ static void norms_are_clipped(void **state)
     for (size_t j = 0; j < D; j++)
         x[j] = (float)fre_sample_rounded_gaussian(&r, 1u << 20) / 1e5f;
     assert_true(fre_norm(x, D) > 2);
-    assert_int_equal(fre_tally_add(sum, x, D, 1, &l), FRE_OK);
+    assert_int_equal(fre_aggregate_add(sum, x, D, 1, &l), FRE_OK);
     for (size_t j = 0; j < D; j++) {
         const double y = (double)sum[j] * l.step;
 
@@ -92,19 +93,19 @@ static void norms_are_clipped(void **state)
 
 static void too_large_a_coordinate_is_refused(void **state)
 {
-    const fre_tally_lattice l = {.step = 1, .norm_bound = 1e30, .points = 1023};
+    const fre_aggregate_lattice l = {.step = 1, .norm_bound = 1e30, .points = 1023};
     float x[3] = {1, 0x1p51f, 2};
     int64_t sum[3] = {5, 6, 7};
 
     (void)state;
-    assert_int_equal(fre_tally_add(sum, x, 3, 1, &l), FRE_E_DATA); /* 2^51 * 1024 = 2^61 */
+    assert_int_equal(fre_aggregate_add(sum, x, 3, 1, &l), FRE_E_DATA); /* 2^51 * 1024 = 2^61 */
     assert_int_equal(sum[0], 5);
     assert_int_equal(sum[2], 7);
     x[1] = 0x1.fffffep50f;
-    assert_int_equal(fre_tally_add(sum, x, 3, 1023, &l), FRE_OK);
+    assert_int_equal(fre_aggregate_add(sum, x, 3, 1023, &l), FRE_OK);
     assert_true(sum[1] < INT64_C(1) << 61);
     x[1] = NAN;
-    assert_int_equal(fre_tally_add(sum, x, 3, 1, &l), FRE_E_DATA);
+    assert_int_equal(fre_aggregate_add(sum, x, 3, 1, &l), FRE_E_DATA);
 }
 
 static void noise_has_its_variance_in_every_coordinate(void **state)
@@ -119,7 +120,7 @@ static void noise_has_its_variance_in_every_coordinate(void **state)
     for (int i = 0; i < n; i++) {
         int64_t sum[4] = {10, 20, 30, 40};
 
-        fre_tally_noise(sum, 4, &r, scale);
+        fre_aggregate_noise(sum, 4, &r, scale);
         for (int j = 0; j < 4; j++) {
             const double z = ((double)sum[j] - 10 * (j + 1)) / (double)scale;
 
@@ -144,7 +145,7 @@ static void no_noise_draws_nothing(void **state)
     (void)state;
     assert_int_equal(fre_rng_init_seeded(&a, seed, "none"), FRE_OK);
     assert_int_equal(fre_rng_init_seeded(&b, seed, "none"), FRE_OK);
-    fre_tally_noise(sum, 2, &a, 0);
+    fre_aggregate_noise(sum, 2, &a, 0);
     assert_int_equal(sum[0], 3);
     assert_int_equal(fre_rng_u64(&a), fre_rng_u64(&b));
     fre_rng_wipe(&a);
@@ -157,7 +158,7 @@ static void means_divide(void **state)
     float mean[3];
 
     (void)state;
-    fre_tally_mean(mean, sum, 3, .5, 4);
+    fre_aggregate_mean(mean, sum, 3, .5, 4);
     assert_close((double)mean[0], -1.0, 0, 0);
     assert_close((double)mean[1], 0.0, 0, 0);
     assert_close((double)mean[2], 1.5, 0, 0);
@@ -175,7 +176,7 @@ static void padding_has_its_law_for_each_multiplicity(void **state)
     for (int i = 0; i < N; i++) {
         uint32_t tags[TAU - 1];
 
-        assert_int_equal(fre_tally_padding(tags, TAU, &r, &d), FRE_OK);
+        assert_int_equal(fre_aggregate_padding(tags, TAU, &r, &d), FRE_OK);
         for (int m = 0; m < TAU - 1; m++) {
             assert_true(tags[m] <= 2 * GAMMA);
             seen[m][tags[m]]++;
@@ -207,17 +208,17 @@ static void padding_refuses_what_it_cannot_draw(void **state)
 
     (void)state;
     assert_int_equal(fre_rng_init_seeded(&r, seed, "refused"), FRE_OK);
-    assert_int_equal(fre_tally_padding(tags, 1, &r, &d), FRE_E_ARG);
+    assert_int_equal(fre_aggregate_padding(tags, 1, &r, &d), FRE_E_ARG);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         d.lambda = bad[i];
-        assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_E_ARG);
+        assert_int_equal(fre_aggregate_padding(tags, 4, &r, &d), FRE_E_ARG);
     }
     d.lambda = 0x1p-16;
     d.gamma = FRE_TSDLAP_GAMMA_MAX + 1;
-    assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_E_ARG);
+    assert_int_equal(fre_aggregate_padding(tags, 4, &r, &d), FRE_E_ARG);
     assert_int_equal(tags[0], 7);
     d.gamma = 5; /* so narrow that it always draws gamma */
-    assert_int_equal(fre_tally_padding(tags, 4, &r, &d), FRE_OK);
+    assert_int_equal(fre_aggregate_padding(tags, 4, &r, &d), FRE_OK);
     assert_int_equal(tags[0], 5);
     assert_int_equal(tags[2], 5);
     fre_rng_wipe(&r);
@@ -238,5 +239,5 @@ int main(void)
         cmocka_unit_test(padding_refuses_what_it_cannot_draw),
     };
 
-    return cmocka_run_group_tests_name("tally", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("aggregate", tests, NULL, NULL);
 }

@@ -578,16 +578,16 @@ static void hardened_process_dumps_no_core(void **state)
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-typedef struct tally {
+typedef struct counter {
     atomic_uint runs[1000];
     uint64_t fail_at, fail_also; /* UINT64_MAX: none */
     pthread_t caller;
     atomic_uint elsewhere;
-} tally;
+} counter;
 
 static fre_status count_run(void *ctx, uint64_t i)
 {
-    tally *t = ctx;
+    counter *t = ctx;
 
     atomic_fetch_add(&t->runs[i], 1);
     if (!pthread_equal(pthread_self(), t->caller))
@@ -600,7 +600,7 @@ static fre_status count_run(void *ctx, uint64_t i)
 static void parallel_runs_each_job_once(void **state)
 {
     static const uint32_t threads[] = {1, 2, 7, 1024};
-    tally *t = calloc(1, sizeof *t);
+    counter *t = calloc(1, sizeof *t);
 
     (void)state;
     assert_non_null(t);
@@ -622,7 +622,7 @@ static void parallel_runs_each_job_once(void **state)
 
 static void parallel_reports_the_lowest_failure(void **state)
 {
-    tally *t = calloc(1, sizeof *t);
+    counter *t = calloc(1, sizeof *t);
 
     (void)state;
     assert_non_null(t);

@@ -1,16 +1,16 @@
-/* tally/tally.c - [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]; see fre/tally.h. */
-#include <fre/tally.h>
+/* aggregate/aggregate.c - [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]; see fre/aggregate.h. */
+#include <fre/aggregate.h>
 
 #include <fre/linalg.h>
 
 #include <math.h>
 
-bool fre_tally_coin(fre_rng *coins, uint64_t p32)
+bool fre_aggregate_coin(fre_rng *coins, uint64_t p32)
 {
     return fre_sample_coin(coins, p32);
 }
 
-bool fre_tally_released(uint64_t count, uint64_t tau)
+bool fre_aggregate_released(uint64_t count, uint64_t tau)
 {
     return count >= tau;
 }
@@ -24,7 +24,7 @@ static double clip_factor(const float *x, size_t dim, double bound)
     return norm > bound ? bound / norm * (1 - 1e-12) : 1;
 }
 
-bool fre_tally_clip(float *x, size_t dim, double bound)
+bool fre_aggregate_clip(float *x, size_t dim, double bound)
 {
     const double factor = clip_factor(x, dim, bound);
 
@@ -36,8 +36,8 @@ bool fre_tally_clip(float *x, size_t dim, double bound)
     return true;
 }
 
-fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim, uint64_t times,
-                         const fre_tally_lattice *l)
+fre_status fre_aggregate_add(int64_t *sum, const float *x, size_t dim, uint64_t times,
+                             const fre_aggregate_lattice *l)
 {
     const double scale = clip_factor(x, dim, l->norm_bound) / l->step;
     /* |q| < limit keeps every partial sum of that many points, and noise, inside 2^62. */
@@ -52,7 +52,7 @@ fre_status fre_tally_add(int64_t *sum, const float *x, size_t dim, uint64_t time
     return FRE_OK;
 }
 
-void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice)
+void fre_aggregate_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice)
 {
     if (sigma_lattice == 0)
         return;
@@ -60,7 +60,7 @@ void fre_tally_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_la
         sum[j] += fre_sample_rounded_gaussian(noise, sigma_lattice);
 }
 
-void fre_tally_mean(float *mean, const int64_t *sum, size_t dim, double step, uint64_t count)
+void fre_aggregate_mean(float *mean, const int64_t *sum, size_t dim, double step, uint64_t count)
 {
     for (size_t j = 0; j < dim; j++)
         mean[j] = (float)((double)sum[j] * step / (double)count);
