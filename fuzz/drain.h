@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 static inline void must(bool ok)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "corpus_int.h"
+#include "corpus_private.h"
 #include "drain.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

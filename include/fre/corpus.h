@@ -1,8 +1,8 @@
 /** fre/corpus.h - files of texts and of embeddings.
  *
- * Inputs are opened once, whatever they are: a file, a pipe, a named pipe, standard input ("-").  What
- * an input holds is told by its first bytes, which are then read again from the same descriptor:
- * compression (gzip, zstd), encoding, format, delimiter.  Only the name's ending may decide before them.
+ * Inputs are opened once, whatever they are: a file, a pipe, a named pipe, standard input ("-").  The first
+ * bytes, which remain to be read, say what an input holds: compression (gzip, zstd), encoding, format,
+ * delimiter.  Only the name's ending may decide before them.
  * Texts: lines, JSON lines, JSON objects over several lines, one JSON array (of objects or strings, at
  * the top or under one key of an object), CSV, TSV and the like.  Streaming: memory is bounded by the
  * longest record.  A line is one record whatever ends it (LF, CRLF, end of file; CR where a file has
@@ -33,11 +33,11 @@ extern "C" {
 typedef struct fre_input fre_input;
 
 /** path "-": standard input.  again: it will be read more than once (fre_corpus_again, fre_input_sha256), so
- * what is no file is kept in memory.  Waits for the writer of a named pipe.  FRE_E_NOINPUT: missing,
+ * an input that is not a file is kept in memory.  Waits for the writer of a named pipe.  FRE_E_NOINPUT: missing,
  * unreadable, a folder.  FRE_E_DATA, FRE_E_IO, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_input_open(fre_input **out, const char *path, bool again,
                                                  fre_err *err);
-/** A regular file from its start on, which can be read again on the same descriptor. */
+/** A regular file, opened at its start: it can be read again on the same descriptor. */
 FRE_API bool fre_input_is_file(const fre_input *in);
 /** SHA-256 of salt || all its bytes as they are stored; nothing is consumed.  FRE_E_STATE: not a file,
  * and not opened to be read again. */
@@ -79,16 +79,17 @@ typedef struct fre_corpus_opts {
     bool empty_ok;         /**< an input without a byte has no records and is no error */
     bool keep_json;        /**< JSON only: records bring their object, and a text that is null or
                               *   empty is delivered as it is */
-    bool places;    /**< every record is delivered, in step with those of another file: one that
-                              *   cannot be used, or is empty, with text NULL; a number is a text */
-    bool null_text; /**< JSON: a text that is null counts as empty (a release's line that nobody
-                              *   could put into words) */
+    bool
+        every_record; /**< so that records stay in step with those of another file, one that cannot be
+                              *   used, or is empty, is delivered too, with text NULL; a number is a text */
+    bool null_text;   /**< JSON: a text that is null counts as empty (a release's line that was
+                              *   not put into words) */
 } fre_corpus_opts;
 
 /** One record; pointers are borrowed until the next call on the reader. */
 typedef struct fre_record {
     const char *text; /**< valid UTF-8 without NUL, trimmed, NUL-terminated; NULL: JSON null, or
-                         *   opts.places */
+                         *   opts.every_record */
     size_t text_len;
     const char *user; /**< NULL where no user field was asked for */
     size_t user_len;
@@ -108,7 +109,7 @@ typedef struct fre_corpus_stats {
     uint64_t bytes_all; /**< size of the file; 0 when unknown */
 } fre_corpus_stats;
 
-/** What was decided about an input; strings are static or in the struct. */
+/** What an input was taken for; strings are static or in the struct. */
 typedef struct fre_corpus_about {
     const char *format;      /**< "CSV", "JSON lines", ... */
     const char *compression; /**< "none", "gzip", "zstd" */
@@ -126,10 +127,10 @@ typedef struct fre_corpus fre_corpus;
  * field (the message names the likely one).  FRE_E_IO, FRE_E_LIMIT, FRE_E_NOMEM, FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open(fre_corpus **out, const char *path,
                                                   const fre_corpus_opts *opts, fre_err *err);
-/** Embeddings: by a name that ends in .npy, or by the first bytes if the lines behind the first are no
+/** Embeddings: by a name that ends in .npy, or by the first bytes if the lines after the first are no
  * text and as_texts (NULL: none) states neither format nor encoding. */
 FRE_API bool fre_input_is_npy(const fre_input *in, const fre_corpus_opts *as_texts);
-/** The same over an open input, which is taken over also on failure. */
+/** The same over an open input, which is owned from here on, also on failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_input(fre_corpus **out, fre_input *in,
                                                         const fre_corpus_opts *opts, fre_err *err);
 /** As above over bytes in memory (tests, fuzzing); `data` is kept until free. */
@@ -140,32 +141,32 @@ FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_memory(fre_corpus **out, fre_b
  * file), FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec,
                                                   fre_err *err);
-/** What it reads; borrowed. */
+/** The input that it reads; borrowed. */
 FRE_API const fre_input *fre_corpus_input(const fre_corpus *c);
-/** A file, or what is kept in memory: fre_corpus_again will do. */
+/** Is it a file, or kept in memory, so that fre_corpus_again works? */
 FRE_API bool fre_corpus_can_again(const fre_corpus *c);
-/** From the first record again, on the same descriptor.  From here on the bytes are hashed behind the
- * salt, and each pass must be of the same ones: the end of a pass fails where they are not.
+/** From the first record again, on the same descriptor.  From here on the bytes are hashed after the
+ * salt, and every pass must read the same ones: the end of a pass fails if they differ.
  * FRE_E_STATE: it can be read only once; FRE_E_AGAIN (also from fre_corpus_next): the file was
  * changed since it was opened; otherwise as fre_corpus_open. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_again(fre_corpus *c,
                                                    const uint8_t salt[FRE_HASH_BYTES],
                                                    fre_err *err);
-/** SHA-256 of salt || all bytes of the last whole pass as they are stored; false: there was none
- * behind fre_corpus_again. */
+/** SHA-256 of salt || all bytes of the last whole pass as they are stored; false: none was
+ * completed since fre_corpus_again. */
 FRE_API bool fre_corpus_sha256(uint8_t out[FRE_HASH_BYTES], const fre_corpus *c);
 FRE_API void fre_corpus_get_about(const fre_corpus *c, fre_corpus_about *out);
 FRE_API void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out);
 /** Records in the whole file as the share of bytes read so far suggests; 0: no idea.  For progress. */
 FRE_API uint64_t fre_corpus_expected(const fre_corpus_stats *s);
 FRE_API void fre_corpus_free(fre_corpus *c);
-/** The rule about inputs of which most records cannot be used: FRE_E_DATA, with the reason of the
- * first, if there are any such and no used ones, or more of them than used and empty ones. */
+/** The rule for inputs of which most records cannot be used: FRE_E_DATA, with the reason of the first, if
+ * there are unusable records and either no usable ones, or more unusable than used and empty ones. */
 FRE_API FRE_MUST_CHECK fre_status fre_corpus_check_most(uint64_t unusable, uint64_t used,
                                                         uint64_t empty, const fre_err *first,
                                                         fre_err *err);
 
-/** Who the rows of something else belong to: a name a record of a file.  All in memory. */
+/** The users that the rows of another file belong to: one name for each record.  All in memory. */
 typedef struct fre_names fre_names;
 
 /** Lines, or the field opts->user_field ("user" if NULL) of JSON, CSV or TSV; folded as opts says.
@@ -176,7 +177,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_names_open(fre_names **out, const char *pa
 FRE_API size_t fre_names_count(const fre_names *n);
 /** NUL-terminated, *len bytes; NULL: record i has none. */
 FRE_API const char *fre_names_view(const fre_names *n, size_t i, size_t *len);
-/** FRE_E_DATA: there are not as many as rows. */
+/** FRE_E_DATA: their number is not `rows`. */
 FRE_API FRE_MUST_CHECK fre_status fre_names_check(const fre_names *n, size_t rows, fre_err *err);
 FRE_API void fre_names_free(fre_names *n); /* wipes; NULL is allowed */
 
@@ -194,8 +195,8 @@ typedef struct fre_npy fre_npy; /* immutable once open */
  * one.  FRE_E_NOINPUT; FRE_E_DATA: not a .npy, another dtype or order, a header that disagrees with
  * the size, a sidecar that disagrees with the header. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open(fre_npy **out, const char *path, fre_err *err);
-/** The same over an open input, which is taken over also on failure.  opts: what was asked of the
- * input before it was known to be no text (NULL: nothing).  FRE_E_USAGE: a field, a delimiter, an
+/** The same over an open input, which is owned from here on, also on failure.  opts: what was asked of the
+ * input before it was known to hold no text (NULL: nothing).  FRE_E_USAGE: a field, a delimiter, an
  * encoding, missing texts or a format. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *in,
                                                      const fre_corpus_opts *opts, fre_err *err);
@@ -203,8 +204,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_open_input(fre_npy **out, fre_input *i
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_numbers(fre_npy **out, const char *path,
                                                        fre_err *err);
 FRE_API FRE_MUST_CHECK fre_status fre_npy_open_memory(fre_npy **out, fre_bytes data, fre_err *err);
-/** SHA-256 of salt || the file's bytes as they are stored, by the descriptor that is open; *known
- * false: it is no file. */
+/** SHA-256 of salt || the file's bytes as they are stored, through the open descriptor; *known
+ * false: it is not a file. */
 FRE_API FRE_MUST_CHECK fre_status fre_npy_sha256(uint8_t out[FRE_HASH_BYTES], bool *known,
                                                  const fre_npy *f, fre_bytes salt, fre_err *err);
 /** FRE_E_AGAIN: the file was changed since it was opened. */
@@ -212,7 +213,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_npy_check(const fre_npy *f, fre_err *err);
 FRE_API size_t fre_npy_rows(const fre_npy *f);
 FRE_API size_t fre_npy_dim(const fre_npy *f);
 FRE_API bool fre_npy_has_meta(const fre_npy *f);
-/** Read from a pipe, beside which no sidecar can lie. */
+/** Was it read from a pipe?  No sidecar can lie beside one. */
 FRE_API bool fre_npy_is_piped(const fre_npy *f);
 FRE_API const fre_npy_meta *fre_npy_meta_view(const fre_npy *f);
 FRE_API void fre_npy_get_about(const fre_npy *f, fre_corpus_about *out);

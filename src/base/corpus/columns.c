@@ -1,5 +1,5 @@
 /* The header of a CSV or TSV file: which column is which. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #define COLUMN_SHOWN 32u /* bytes of one column name in a message */
 #define COLUMNS_SHOWN 6u /* names in a message: it must fit fre_err with the path */
 
-const char *fre_role_flag(const fre_corpus *c, int role)
+const char *fre_field_param(const fre_corpus *c, int field)
 {
-    static const char *const flag[FRE_ROLES] = {"{text_field}", "{user_field}", "{label_field}"};
+    static const char *const flag[FRE_FIELDS] = {"{text_field}", "{user_field}", "{label_field}"};
 
-    if (role == FRE_ROLE_TEXT && c->text_param)
+    if (field == FRE_FIELD_TEXT && c->text_param)
         return c->text_param;
-    return flag[c->places && role == FRE_ROLE_TEXT ? FRE_ROLE_USER : role];
+    return flag[c->every_record && field == FRE_FIELD_TEXT ? FRE_FIELD_USER : field];
 }
 
 const char *fre_delimiter_name(uint8_t delim)
@@ -50,7 +50,7 @@ bool fre_has_text_column(const fre_corpus *c, uint8_t *p, size_t len, uint8_t de
     bool found = false;
 
     for (*n = 0; fre_csv_next(&it, &f); (*n)++)
-        found = found || field_is(&f, c->field[FRE_ROLE_TEXT], true);
+        found = found || field_is(&f, c->field[FRE_FIELD_TEXT], true);
     return found;
 }
 
@@ -85,10 +85,11 @@ static bool list_columns(char *out, size_t cap, fre_suggestion *s, const fre_raw
     return true;
 }
 
-static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int role, fre_err *err)
+static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int field, fre_err *err)
 {
     char list[COLUMNS_SHOWN * (COLUMN_SHOWN + 4) + 32], likely[64] = "";
-    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT && !c->places};
+    fre_suggestion s = {.asked = c->field[field],
+                        .is_text = field == FRE_FIELD_TEXT && !c->every_record};
 
     const bool is_header = list_columns(list, sizeof list, &s, raw, c->delim);
 
@@ -96,31 +97,32 @@ static fre_status no_column(const fre_corpus *c, const fre_raw *raw, int role, f
     if (s.name[0] && (is_header || fre_is_usual_name((const uint8_t *)s.name, strlen(s.name))))
         (void)snprintf(likely, sizeof likely, "; did you mean \"%s\"?", s.name);
     if (!is_header)
-        return fre_fail(err, FRE_E_DATA,
-                        "%s: line %llu: no column \"%.40s\"%s; name one with %s, or add a first row "
-                        "with the names of the columns if this row is not that",
-                        c->src->name, (unsigned long long)raw->line, c->field[role], likely,
-                        fre_role_flag(c, role));
+        return fre_fail(
+            err, FRE_E_DATA,
+            "%s: line %llu: no column \"%.40s\"%s; name one with %s, or add a first row "
+            "with the names of the columns if this row is not that",
+            c->src->name, (unsigned long long)raw->line, c->field[field], likely,
+            fre_field_param(c, field));
     return fre_fail(err, FRE_E_DATA,
                     "%s: line %llu: no column \"%.40s\"%s (columns: %s); name one with %s",
-                    c->src->name, (unsigned long long)raw->line, c->field[role], likely, list,
-                    fre_role_flag(c, role));
+                    c->src->name, (unsigned long long)raw->line, c->field[field], likely, list,
+                    fre_field_param(c, field));
 }
 
-static fre_status match_column(fre_corpus *c, const fre_raw *raw, int role, bool trimmed,
+static fre_status match_column(fre_corpus *c, const fre_raw *raw, int field, bool trimmed,
                                fre_err *err)
 {
     fre_csv_fields it = {raw->p, raw->n, 0, c->delim, false};
     fre_csv_field f;
 
     for (size_t i = 0; fre_csv_next(&it, &f); i++) {
-        if (!field_is(&f, c->field[role], trimmed))
+        if (!field_is(&f, c->field[field], trimmed))
             continue;
-        if (c->column[role] != FRE_COLUMN_NONE)
+        if (c->column[field] != FRE_COLUMN_NONE)
             return fre_fail(err, FRE_E_DATA,
                             "%s: line %llu: two columns are named \"%.40s\"; rename one",
-                            c->src->name, (unsigned long long)raw->line, c->field[role]);
-        c->column[role] = i;
+                            c->src->name, (unsigned long long)raw->line, c->field[field]);
+        c->column[field] = i;
     }
     return FRE_OK;
 }
@@ -133,7 +135,7 @@ static fre_status match_columns(fre_corpus *c, const fre_raw *raw, fre_err *err)
 
     while (fre_csv_next(&it, &f))
         c->columns++;
-    for (int r = 0; st == FRE_OK && r < FRE_ROLES; r++) {
+    for (int r = 0; st == FRE_OK && r < FRE_FIELDS; r++) {
         if (!c->field[r])
             continue;
         st = match_column(c, raw, r, false, err);
@@ -149,7 +151,7 @@ fre_status fre_corpus_header(fre_corpus *c, fre_err *err)
 {
     fre_raw raw = {NULL, 0, 0};
     bool more = false;
-    fre_status st = fre_corpus_take(c, &more, &raw, err);
+    fre_status st = fre_lines_next(c, &more, &raw, err);
 
     if (st == FRE_OK && !more)
         st = fre_fail(err, FRE_E_NOINPUT, "%s: is empty; give a file with at least one text",

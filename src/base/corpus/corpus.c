@@ -1,5 +1,5 @@
 /* The reader's public face: open, next record, statistics. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 
 static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
 {
-    const char *preset = o->places ? "user" : "text";
-    const char *name[FRE_ROLES] = {o->text_field ? o->text_field : preset, o->user_field,
-                                   o->label_field};
+    const char *preset = o->every_record ? "user" : "text";
+    const char *name[FRE_FIELDS] = {o->text_field ? o->text_field : preset, o->user_field,
+                                    o->label_field};
 
     c->asked_format = o->format;
     c->asked_delimiter = o->delimiter;
@@ -20,13 +20,13 @@ static fre_status copy_options(fre_corpus *c, const fre_corpus_opts *o)
     c->keep_json = o->keep_json;
     c->null_text = o->null_text;
     c->empty_ok = o->empty_ok;
-    c->places = o->places;
+    c->every_record = o->every_record;
     c->text_param = o->text_param;
     c->encoded = o->encoding != NULL;
     c->na = o->na_values ? strdup(o->na_values) : NULL;
     if ((o->na_values && !c->na) || (o->encoding && !c->asked_encoding))
         return FRE_E_NOMEM;
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         if (!name[r])
             continue;
         c->field[r] = strdup(name[r]);
@@ -42,9 +42,9 @@ static fre_status no_fields(const fre_corpus *c, fre_err *err)
                     "%s: a text file has one text a line and no fields; use %s with JSON lines, "
                     "CSV or TSV",
                     c->src->name,
-                    fre_role_flag(c, c->field[FRE_ROLE_USER]    ? FRE_ROLE_USER
-                                     : c->field[FRE_ROLE_LABEL] ? FRE_ROLE_LABEL
-                                                                : FRE_ROLE_TEXT));
+                    fre_field_param(c, c->field[FRE_FIELD_USER]    ? FRE_FIELD_USER
+                                       : c->field[FRE_FIELD_LABEL] ? FRE_FIELD_LABEL
+                                                                   : FRE_FIELD_TEXT));
 }
 
 /* Before the first record, the source being at its first byte. */
@@ -60,14 +60,14 @@ static fre_status start(fre_corpus *c, fre_err *err)
     c->columns = c->begin = c->end = 0;
     c->decoded = c->line = c->dropped = 0;
     c->stats = (fre_corpus_stats){.records = 0};
-    for (int r = 0; r < FRE_ROLES; r++)
+    for (int r = 0; r < FRE_FIELDS; r++)
         c->column[r] = FRE_COLUMN_NONE;
     fre_decode_close(&c->decoder);
     st = fre_decode_open(&c->decoder, c->asked_encoding, c->src, err);
     if (st == FRE_OK)
         st = fre_corpus_sniff(c, c->asked_delimiter, err);
     if (st == FRE_OK && c->format == FRE_CORPUS_TXT &&
-        (c->field[FRE_ROLE_USER] || c->field[FRE_ROLE_LABEL] || c->asked_text))
+        (c->field[FRE_FIELD_USER] || c->field[FRE_FIELD_LABEL] || c->asked_text))
         return no_fields(c, err);
     if (st == FRE_OK && c->keep_json && c->format != FRE_CORPUS_JSONL &&
         c->format != FRE_CORPUS_TXT)
@@ -186,7 +186,8 @@ static fre_status keep_object(fre_corpus *c, const fre_raw *raw, fre_err *err)
 }
 
 /* *skip: counted, nothing to deliver. */
-static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], bool *skip, fre_err *err)
+static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_FIELDS], bool *skip,
+                      fre_err *err)
 {
     fre_status st = fre_corpus_repair(c, raw, err);
 
@@ -199,20 +200,20 @@ static fre_status use(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], bool 
             st = fre_corpus_parse(c, raw, v, err);
         if (st)
             return st;
-        for (int r = 0; r < FRE_ROLES; r++)
+        for (int r = 0; r < FRE_FIELDS; r++)
             if (v[r].p)
                 fre_utf8_trim(&v[r].p, &v[r].n);
-        *skip = !c->keep_json && is_missing(c, &v[FRE_ROLE_TEXT]);
+        *skip = !c->keep_json && is_missing(c, &v[FRE_FIELD_TEXT]);
     }
     if (*skip) {
         c->stats.empty++;
         return FRE_OK;
     }
-    if (c->field[FRE_ROLE_USER] && is_missing(c, &v[FRE_ROLE_USER]))
+    if (c->field[FRE_FIELD_USER] && is_missing(c, &v[FRE_FIELD_USER]))
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: the field \"%.40s\" is empty; every record needs its user; "
                         "fill it in, or name another with {user_field}",
-                        c->src->name, (unsigned long long)raw->line, c->field[FRE_ROLE_USER]);
+                        c->src->name, (unsigned long long)raw->line, c->field[FRE_FIELD_USER]);
     return FRE_OK;
 }
 
@@ -231,9 +232,9 @@ fre_status fre_corpus_check_most(uint64_t unusable, uint64_t used, uint64_t empt
 
 static fre_status at_end(fre_corpus *c, bool *more, fre_err *err)
 {
-    fre_status st = c->places ? FRE_OK
-                              : fre_corpus_check_most(c->dropped, c->stats.records, c->stats.empty,
-                                                      &c->first, err);
+    fre_status st = c->every_record ? FRE_OK
+                                    : fre_corpus_check_most(c->dropped, c->stats.records,
+                                                            c->stats.empty, &c->first, err);
 
     if (st == FRE_OK)
         st = fre_src_finish(c->src, err);
@@ -246,23 +247,23 @@ static fre_status at_end(fre_corpus *c, bool *more, fre_err *err)
  * only where a record may be one. */
 static bool has_place(const fre_corpus *c, const fre_raw *raw, fre_status st)
 {
-    return c->places && (st != FRE_OK || !is_blank(raw) ||
-                         (c->delim ? c->columns == 1 : c->format == FRE_CORPUS_TXT));
+    return c->every_record && (st != FRE_OK || !is_blank(raw) ||
+                               (c->delim ? c->columns == 1 : c->format == FRE_CORPUS_TXT));
 }
 
-static void deliver(fre_corpus *c, fre_record *rec, const fre_value v[FRE_ROLES], uint64_t line)
+static void deliver(fre_corpus *c, fre_record *rec, const fre_value v[FRE_FIELDS], uint64_t line)
 {
     /* Last of all: a value's NUL overwrites the delimiter after it. */
-    for (int r = 0; r < FRE_ROLES; r++)
+    for (int r = 0; r < FRE_FIELDS; r++)
         if (v[r].p)
             v[r].p[v[r].n] = 0;
     c->stats.records++;
-    *rec = (fre_record){(const char *)v[FRE_ROLE_TEXT].p,
-                        v[FRE_ROLE_TEXT].n,
-                        (const char *)v[FRE_ROLE_USER].p,
-                        v[FRE_ROLE_USER].n,
-                        (const char *)v[FRE_ROLE_LABEL].p,
-                        v[FRE_ROLE_LABEL].n,
+    *rec = (fre_record){(const char *)v[FRE_FIELD_TEXT].p,
+                        v[FRE_FIELD_TEXT].n,
+                        (const char *)v[FRE_FIELD_USER].p,
+                        v[FRE_FIELD_USER].n,
+                        (const char *)v[FRE_FIELD_LABEL].p,
+                        v[FRE_FIELD_LABEL].n,
                         line,
                         (char *)c->object.p,
                         c->object.n};
@@ -303,15 +304,21 @@ static fre_status explain(const fre_corpus *c, fre_status st, const fre_err *why
     return st;
 }
 
+static fre_status next_raw(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err)
+{
+    return c->layout == FRE_LAYOUT_LINES ? fre_lines_next(c, more, raw, err)
+                                         : fre_document_next(c, more, raw, err);
+}
+
 fre_status fre_corpus_next(fre_corpus *c, bool *more, fre_record *rec, fre_err *err)
 {
     for (;;) {
         const uint64_t repaired = c->stats.invalid;
-        fre_value v[FRE_ROLES] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
+        fre_value v[FRE_FIELDS] = {{NULL, 0}, {NULL, 0}, {NULL, 0}};
         fre_raw raw = {NULL, 0, 0};
         fre_err why = {.text = ""};
         bool got = true, skip = false;
-        fre_status st = fre_corpus_take(c, &got, &raw, &why);
+        fre_status st = next_raw(c, &got, &raw, &why);
 
         if (st == FRE_OK && !got)
             return at_end(c, more, err);
@@ -363,7 +370,7 @@ void fre_corpus_get_about(const fre_corpus *c, fre_corpus_about *out)
     out->is_empty = c->src->bytes == 0;
     (void)snprintf(out->encoding, sizeof out->encoding, "%s", c->decoder.name);
     if (c->format != FRE_CORPUS_TXT)
-        (void)snprintf(out->text_field, sizeof out->text_field, "%s", c->field[FRE_ROLE_TEXT]);
+        (void)snprintf(out->text_field, sizeof out->text_field, "%s", c->field[FRE_FIELD_TEXT]);
 }
 
 void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
@@ -371,7 +378,7 @@ void fre_corpus_get_stats(const fre_corpus *c, fre_corpus_stats *out)
     const double consumed = (double)(c->decoded - (c->end - c->begin));
 
     *out = c->stats;
-    out->bytes = fre_src_taken(c->src);
+    out->bytes = fre_src_used(c->src);
     if (c->end > c->begin) /* of a compressed file: in proportion */
         out->bytes = (uint64_t)((double)out->bytes * consumed / (double)c->decoded);
     out->bytes_all = c->src->bytes_all;
@@ -401,7 +408,7 @@ void fre_corpus_free(fre_corpus *c)
     fre_buf_wipe(&c->object);
     free(c->na);
     free(c->asked_encoding);
-    for (int r = 0; r < FRE_ROLES; r++)
+    for (int r = 0; r < FRE_FIELDS; r++)
         free(c->field[r]);
     free(c);
 }

@@ -1,6 +1,6 @@
 /* CSV by RFC 4180, and the same with tabs.  A quote opens a quoted field only as the first byte of
  * the field; elsewhere in an unquoted field it stands for itself, as spreadsheets read it. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Other encodings than UTF-8, by iconv (POSIX), in front of everything that looks at characters. */
-#include "corpus_int.h"
+#include "decode.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -46,9 +46,9 @@ static const char *by_name(const char *encoding)
 
 fre_status fre_decode_open(fre_decoder *d, const char *encoding, const fre_src *src, fre_err *err)
 {
-    const char *name = encoding              ? by_name(encoding)
-                       : src->is_text_behind ? NULL
-                                             : fre_mark(src->head.p, src->head.n);
+    const char *name = encoding            ? by_name(encoding)
+                       : src->rest_is_text ? NULL
+                                           : fre_byte_order_mark(src->head.p, src->head.n);
     /* "" would be the locale's, and a slash asks for transliteration. */
     const bool plain = !name || (name[0] && !strchr(name, '/'));
 

@@ -1,7 +1,7 @@
 /* JSON that is not one object a line: objects over several lines, one array, one object that has the
  * array under a key.  Elements are cut out by their quotes and brackets alone, so that one malformed
  * element need not stop the others, and streamed, so that an array may be larger than memory. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 
@@ -41,7 +41,7 @@ typedef struct cutter {
     bool in_string, escaped;
 } cutter;
 
-/* Whether a value ends behind byte b, which is one of it; *before: it has ended in front of b. */
+/* Does the value end with byte b?  *before: it ended before b. */
 static bool ends(cutter *k, uint8_t b, bool is_first, bool *before)
 {
     *before = false;
@@ -79,7 +79,7 @@ static size_t cut_out(const view *v, size_t at)
     return v->n;
 }
 
-/* Whether the array behind the bracket at `at` has an object or a string, as far as it can be seen: one
+/* Whether the array after the bracket at `at` has an object or a string, as far as it can be seen: one
  * odd element in front of the others does not make it another array. */
 static bool holds_records(const view *v, size_t at)
 {
@@ -134,13 +134,13 @@ static fre_status several_arrays(const fre_corpus *c, fre_err *err)
 static fre_status object_layout(fre_corpus *c, const view *v, size_t at, size_t to, bool cut,
                                 fre_err *err)
 {
-    members m = {.v = v, .text_field = c->field[FRE_ROLE_TEXT]};
+    members m = {.v = v, .text_field = c->field[FRE_FIELD_TEXT]};
     const bool alone = cut || (v->all && after_space(v, to) == v->n);
     const uint8_t *lf = memchr(v->p + at, '\n', to - at);
     size_t next = to, end = 0;
 
     (void)fre_json_members(v->p + at, v->n - at, note_member, &m, &end);
-    /* Cut off inside the array: the members behind it are not known, the one at hand is enough. */
+    /* Cut off inside the array: the members after it are not known, the one at hand is enough. */
     if (alone && !m.has_text && m.arrays > 0) {
         if (m.arrays > 1)
             return several_arrays(c, err);
@@ -225,7 +225,7 @@ static bool has_object_lines(const view *v)
 
 static fre_status sniff(fre_corpus *c, bool sure, fre_err *err);
 
-/* A first line that is longer than the view is read whole, and some behind it. */
+/* A first line that is longer than the view is read whole, and some after it. */
 static fre_status widen(fre_corpus *c, fre_err *err)
 {
     size_t seen = 0, n = c->end - c->begin;
@@ -341,7 +341,7 @@ static fre_status value_length(fre_corpus *c, size_t *length, fre_err *err)
     }
 }
 
-/* The rest of an object behind the array in it: nothing is kept, another array is refused. */
+/* The rest of an object after the array in it: nothing is kept, another array is refused. */
 static fre_status skip_rest(fre_corpus *c, fre_err *err)
 {
     cutter k = {.depth = 1};
@@ -369,7 +369,7 @@ static fre_status skip_rest(fre_corpus *c, fre_err *err)
     return FRE_OK;
 }
 
-/* Behind the bracket that closes the array. */
+/* After the bracket that closes the array. */
 static fre_status finish(fre_corpus *c, bool *more, fre_err *err)
 {
     uint8_t b = 0;
@@ -384,7 +384,7 @@ static fre_status finish(fre_corpus *c, bool *more, fre_err *err)
     return st;
 }
 
-/* To the next element of the array; *more false behind the last. */
+/* To the next element of the array; *more false after the last. */
 static fre_status next_element(fre_corpus *c, bool *more, fre_err *err)
 {
     uint8_t b = 0;
@@ -416,7 +416,7 @@ static fre_status next_element(fre_corpus *c, bool *more, fre_err *err)
     return FRE_OK;
 }
 
-fre_status fre_document_take(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err)
+fre_status fre_document_next(fre_corpus *c, bool *more, fre_raw *raw, fre_err *err)
 {
     uint8_t b = 0;
     size_t n = 0;

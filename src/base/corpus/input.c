@@ -1,5 +1,5 @@
 /* An input between its opening and its reader: the first bytes have been looked at, none is lost. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ bool fre_input_is_npy(const fre_input *in, const fre_corpus_opts *as_texts)
     const bool texts = as_texts && (as_texts->format != FRE_CORPUS_AUTO || as_texts->encoding);
 
     return (n > 4 && strcasecmp(in->path + n - 4, ".npy") == 0) ||
-           (fre_src_is_array(&in->src) && !in->src.is_text_behind && !texts);
+           (fre_src_is_array(&in->src) && !in->src.rest_is_text && !texts);
 }
 
 typedef struct pass {

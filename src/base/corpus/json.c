@@ -2,7 +2,7 @@
  * wanted values lie, which is several times faster than building objects for fields that nobody
  * asked for, and it lets a record with U+0000 or a lone surrogate be repaired instead of refused,
  * and a number have any size.  fuzz/fuzz_corpus_jsonl.c holds it against jansson. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Files that hold no text, known by their first bytes, and what to do with each. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 
@@ -105,13 +105,13 @@ static fre_status is_text_all_the_same(fre_corpus *c, bool *is_text, fre_err *er
 {
     fre_status st = FRE_OK;
 
-    while (st == FRE_OK && !c->eof && !fre_behind_in_view(c->buf + c->begin, c->end - c->begin))
+    while (st == FRE_OK && !c->eof && !fre_rest_in_view(c->buf + c->begin, c->end - c->begin))
         st = fre_corpus_fill(c, c->end - c->begin + 1, err);
     if (st == FRE_OK) {
         const uint8_t *p = c->buf + c->begin;
         const size_t n = c->end - c->begin;
 
-        *is_text = fre_is_plain_text(p, n) || fre_behind_is_usable(p, n, c->eof);
+        *is_text = fre_is_plain_text(p, n) || fre_rest_is_usable(p, n, c->eof);
     }
     return st;
 }

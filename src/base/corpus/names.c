@@ -1,5 +1,5 @@
 /* Names of users beside the rows of something else: see fre/corpus.h. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +73,7 @@ fre_status fre_names_open(fre_names **out, const char *path, const fre_corpus_op
     fre_buf_init(&x->store, SIZE_MAX / 2);
     o.text_field = opts->user_field; /* NULL: "user" */
     o.user_field = o.label_field = NULL;
-    o.places = true;
+    o.every_record = true;
     st = fre_corpus_open(&c, path, &o, err);
     if (st == FRE_OK)
         st = read_all(x, c, opts, err);

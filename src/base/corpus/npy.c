@@ -1,7 +1,7 @@
 /* NumPy's .npy format, versions 1.0 to 3.0 (NumPy Enhancement Proposal 1 and the format page of
  * its manual): magic, version, header length, a Python dict literal, the array.  Mapped where it can
  * be, else kept in memory. */
-#include "npy_int.h"
+#include "corpus_private.h"
 
 #include <errno.h>
 #include <float.h>

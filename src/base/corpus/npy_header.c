@@ -1,6 +1,6 @@
 /* The Python dict literal of a .npy header: three known keys in any order, strings in either
  * quote, True or False, a tuple of integers.  Anything else is refused. */
-#include "npy_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@ static uint8_t peek(lit *s)
     return s->p < s->end ? *s->p : 0;
 }
 
-static bool take(lit *s, uint8_t c)
+static bool accept(lit *s, uint8_t c)
 {
     if (peek(s) != c)
         return false;
@@ -48,7 +48,7 @@ static bool string(lit *s, char *out, size_t cap)
         out[n++] = (char)*s->p;
     }
     out[n] = '\0';
-    return take(s, quote);
+    return accept(s, quote);
 }
 
 /* A list to its closing bracket, whatever it holds; strings may hold brackets. */
@@ -99,9 +99,9 @@ static bool number(lit *s, uint64_t *out)
 static bool tuple(lit *s, npy_header *h)
 {
     h->dims = 0;
-    if (!take(s, '('))
+    if (!accept(s, '('))
         return false;
-    while (!take(s, ')')) {
+    while (!accept(s, ')')) {
         uint64_t v = 0;
 
         if (!number(s, &v))
@@ -109,7 +109,7 @@ static bool tuple(lit *s, npy_header *h)
         if (h->dims < NPY_DIMS_MAX)
             h->shape[h->dims] = v;
         h->dims++;
-        if (!take(s, ',') && peek(s) != ')')
+        if (!accept(s, ',') && peek(s) != ')')
             return false;
     }
     return true;
@@ -120,7 +120,7 @@ static const char *entry(lit *s, npy_header *h, unsigned *seen)
     char key[24];
     unsigned bit = 0;
 
-    if (!string(s, key, sizeof key) || !take(s, ':'))
+    if (!string(s, key, sizeof key) || !accept(s, ':'))
         return "a key in quotes and a colon are expected";
     if (strcmp(key, "descr") == 0) {
         bit = 1;
@@ -151,14 +151,14 @@ const char *npy_header_parse(npy_header *h, const uint8_t *p, size_t n)
     unsigned seen = 0;
 
     (void)memset(h, 0, sizeof *h);
-    if (!take(&s, '{'))
+    if (!accept(&s, '{'))
         return "a dict is expected";
-    while (!take(&s, '}')) {
+    while (!accept(&s, '}')) {
         const char *why = entry(&s, h, &seen);
 
         if (why)
             return why;
-        if (!take(&s, ',') && peek(&s) != '}')
+        if (!accept(&s, ',') && peek(&s) != '}')
             return "a comma or a closing brace is expected";
     }
     if (seen != 7)

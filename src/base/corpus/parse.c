@@ -1,19 +1,19 @@
 /* From a record to its text, user and label. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static fre_status line_fail(const fre_corpus *c, const fre_raw *raw, int role, const char *what,
+static fre_status line_fail(const fre_corpus *c, const fre_raw *raw, int field, const char *what,
                             const char *todo, fre_err *err)
 {
     return fre_fail(err, FRE_E_DATA, "%s: line %llu: the field \"%.40s\" %s; %s %s", c->src->name,
-                    (unsigned long long)raw->line, c->field[role], what, todo,
-                    fre_role_flag(c, role));
+                    (unsigned long long)raw->line, c->field[field], what, todo,
+                    fre_field_param(c, field));
 }
 
 /* Line and column (in characters) of offset `at` in a record of one or more lines. */
-static void place_of(const fre_raw *raw, size_t at, uint64_t *line, size_t *column)
+static void position_of(const fre_raw *raw, size_t at, uint64_t *line, size_t *column)
 {
     *line = raw->line;
     *column = 1;
@@ -33,9 +33,10 @@ static bool suggest_member(void *ctx, const uint8_t *key, size_t n, const uint8_
     return true;
 }
 
-static fre_status missing_member(const fre_corpus *c, const fre_raw *raw, int role, fre_err *err)
+static fre_status missing_member(const fre_corpus *c, const fre_raw *raw, int field, fre_err *err)
 {
-    fre_suggestion s = {.asked = c->field[role], .is_text = role == FRE_ROLE_TEXT && !c->places};
+    fre_suggestion s = {.asked = c->field[field],
+                        .is_text = field == FRE_FIELD_TEXT && !c->every_record};
     char todo[96];
     size_t at = 0;
 
@@ -44,10 +45,10 @@ static fre_status missing_member(const fre_corpus *c, const fre_raw *raw, int ro
                    s.name[0] ? "did you mean \"%s\"? Add it, or name another with"
                              : "add it, or name another with",
                    s.name);
-    return line_fail(c, raw, role, "is missing", todo, err);
+    return line_fail(c, raw, field, "is missing", todo, err);
 }
 
-static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int role,
+static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int field,
                                   fre_json_kind k, fre_err *err)
 {
     static const char *const what[] = {
@@ -55,17 +56,17 @@ static fre_status json_kind_check(const fre_corpus *c, const fre_raw *raw, int r
         [FRE_JSON_BOOL] = "is true or false", [FRE_JSON_NULL] = "is null",
         [FRE_JSON_OBJECT] = "is an object",   [FRE_JSON_ARRAY] = "is an array",
     };
-    bool scalar = k == FRE_JSON_NUMBER || (k == FRE_JSON_BOOL && role == FRE_ROLE_LABEL);
+    bool scalar = k == FRE_JSON_NUMBER || (k == FRE_JSON_BOOL && field == FRE_FIELD_LABEL);
 
-    if (k == FRE_JSON_STRING || (scalar && (role != FRE_ROLE_TEXT || c->places)))
+    if (k == FRE_JSON_STRING || (scalar && (field != FRE_FIELD_TEXT || c->every_record)))
         return FRE_OK;
-    if (k == FRE_JSON_NULL && role == FRE_ROLE_TEXT && (c->keep_json || c->null_text))
+    if (k == FRE_JSON_NULL && field == FRE_FIELD_TEXT && (c->keep_json || c->null_text))
         return FRE_OK;
     if (k == FRE_JSON_ABSENT)
-        return missing_member(c, raw, role, err);
-    return line_fail(c, raw, role, what[k],
-                     role == FRE_ROLE_TEXT ? "make it a string, or name another with"
-                                           : "make it a string or a number, or name another with",
+        return missing_member(c, raw, field, err);
+    return line_fail(c, raw, field, what[k],
+                     field == FRE_FIELD_TEXT ? "make it a string, or name another with"
+                                             : "make it a string or a number, or name another with",
                      err);
 }
 
@@ -88,7 +89,7 @@ static fre_status not_json(const fre_corpus *c, const fre_raw *raw, const char *
     uint64_t line = 0;
     size_t column = 0;
 
-    place_of(raw, at, &line, &column);
+    position_of(raw, at, &line, &column);
     return fre_fail(err, FRE_E_DATA, "%s: line %llu, column %zu: not valid JSON: %s%s",
                     c->src->name, (unsigned long long)line, column, why,
                     c->layout == FRE_LAYOUT_LINES ? "; write one object a line" : "");
@@ -103,22 +104,22 @@ static fre_status parse_string(fre_corpus *c, const fre_raw *raw, fre_value *v, 
 
     if (why || at != raw->n)
         return not_json(c, raw, why ? why : "something follows the string", at, err);
-    for (int r = FRE_ROLE_USER; r < FRE_ROLES; r++)
+    for (int r = FRE_FIELD_USER; r < FRE_FIELDS; r++)
         if (c->field[r])
             return fre_fail(err, FRE_E_DATA,
                             "%s: line %llu: a text without fields, but %s names one; write objects",
-                            c->src->name, (unsigned long long)raw->line, fre_role_flag(c, r));
+                            c->src->name, (unsigned long long)raw->line, fre_field_param(c, r));
     v->p = raw->p + 1;
     v->n = fre_json_unescape(raw->p + 1, raw->n - 2, &bad);
     return bad ? bad_escape(c, raw, err) : FRE_OK;
 }
 
-/* What is wanted of an object; two roles may share a field, which is decoded once: same[r]. */
-static size_t wanted(const fre_corpus *c, fre_json_want want[FRE_ROLES], size_t same[FRE_ROLES])
+/* What is wanted of an object; two may share a field, which is decoded once: same[r]. */
+static size_t wanted(const fre_corpus *c, fre_json_want want[FRE_FIELDS], size_t same[FRE_FIELDS])
 {
     size_t wants = 0;
 
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         size_t k = 0;
 
         if (!c->field[r])
@@ -132,11 +133,11 @@ static size_t wanted(const fre_corpus *c, fre_json_want want[FRE_ROLES], size_t 
     return wants;
 }
 
-static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_ROLES],
+static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_FIELDS],
                              fre_err *err)
 {
-    fre_json_want want[FRE_ROLES];
-    size_t same[FRE_ROLES] = {0};
+    fre_json_want want[FRE_FIELDS];
+    size_t same[FRE_FIELDS] = {0};
     size_t at = 0;
     const size_t wants = wanted(c, want, same);
     const char *why = NULL;
@@ -144,11 +145,11 @@ static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_
     fre_status st = FRE_OK;
 
     if (c->layout >= FRE_LAYOUT_ARRAY && raw->p[0] == '"')
-        return parse_string(c, raw, &v[FRE_ROLE_TEXT], err);
+        return parse_string(c, raw, &v[FRE_FIELD_TEXT], err);
     why = fre_json_scan(raw->p, raw->n, want, wants, &at);
     if (why)
         return not_json(c, raw, why, at, err);
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         if (!c->field[r])
             continue;
         st = json_kind_check(c, raw, r, want[same[r]].kind, err);
@@ -158,7 +159,7 @@ static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_
     for (size_t k = 0; k < wants; k++)
         if (want[k].escaped)
             want[k].n = fre_json_unescape(want[k].p, want[k].n, &bad);
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         if (!c->field[r] || want[same[r]].kind == FRE_JSON_NULL)
             continue;
         v[r].p = want[same[r]].p;
@@ -168,8 +169,8 @@ static fre_status parse_json(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_
 }
 
 /* Lines with a wrong number of fields may be several records, the first with a stray quote: only that
- * one is lost, and reading goes on behind its line. */
-static void resume_behind_first_line(fre_corpus *c, const fre_raw *raw)
+ * one is lost, and reading goes on after its line. */
+static void resume_after_first_line(fre_corpus *c, const fre_raw *raw)
 {
     const uint8_t *end = memchr(raw->p, c->eol, raw->n);
 
@@ -179,24 +180,25 @@ static void resume_behind_first_line(fre_corpus *c, const fre_raw *raw)
     c->line = raw->line;
 }
 
-static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_ROLES], fre_err *err)
+static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_FIELDS],
+                            fre_err *err)
 {
     fre_csv_fields it = {raw->p, raw->n, 0, c->delim, false};
-    fre_csv_field f, hit[FRE_ROLES];
+    fre_csv_field f, hit[FRE_FIELDS];
     size_t fields = 0;
     bool surplus = false;
 
     (void)memset(hit, 0, sizeof hit);
     for (; fre_csv_next(&it, &f); fields++) {
-        for (int r = 0; r < FRE_ROLES; r++)
+        for (int r = 0; r < FRE_FIELDS; r++)
             if (c->column[r] == fields)
                 hit[r] = f;
         surplus = surplus || (fields >= c->columns && f.n > 0);
     }
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         if (!c->field[r] || c->column[r] < fields)
             continue;
-        resume_behind_first_line(c, raw);
+        resume_after_first_line(c, raw);
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: %zu fields where the header has %zu, and \"%.40s\" is "
                         "number %zu; add the missing fields, or quote a field that holds a "
@@ -207,14 +209,14 @@ static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_R
     /* A comma in an unquoted text would lose the text's end without a word.  Empty surplus
      * fields (spreadsheets write them) lose nothing. */
     if (surplus) {
-        resume_behind_first_line(c, raw);
+        resume_after_first_line(c, raw);
         return fre_fail(err, FRE_E_DATA,
                         "%s: line %llu: %zu fields where the header has %zu; put quotes around a "
                         "field that holds a %s",
                         c->src->name, (unsigned long long)raw->line, fields, c->columns,
                         fre_delimiter_name(c->delim));
     }
-    for (int r = 0; r < FRE_ROLES; r++) {
+    for (int r = 0; r < FRE_FIELDS; r++) {
         bool done = false;
 
         for (int q = 0; q < r; q++) {
@@ -231,12 +233,12 @@ static fre_status parse_csv(fre_corpus *c, const fre_raw *raw, fre_value v[FRE_R
     return FRE_OK;
 }
 
-fre_status fre_corpus_parse(fre_corpus *c, fre_raw *raw, fre_value v[FRE_ROLES], fre_err *err)
+fre_status fre_corpus_parse(fre_corpus *c, fre_raw *raw, fre_value v[FRE_FIELDS], fre_err *err)
 {
     if (c->format == FRE_CORPUS_JSONL)
         return parse_json(c, raw, v, err);
     if (c->delim)
         return parse_csv(c, raw, v, err);
-    v[FRE_ROLE_TEXT] = (fre_value){raw->p, raw->n};
+    v[FRE_FIELD_TEXT] = (fre_value){raw->p, raw->n};
     return FRE_OK;
 }

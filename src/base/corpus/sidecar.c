@@ -1,6 +1,6 @@
 /* x.npy.json beside x.npy: which embedder made the rows.  Without it embeddings of two models
  * could be mixed up without a word. */
-#include "npy_int.h"
+#include "corpus_private.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,5 +1,5 @@
 /* What a file is, by its name's ending or its first bytes. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* Which field somebody may have meant who named one that is not there. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,7 +1,7 @@
 /* UTF-8: well-formedness by The Unicode Standard, table 3-7 (no overlong form, no surrogate, at
  * most U+10FFFF); replacement by maximal subparts (ibid., section 3.9, "U+FFFD Substitution of
  * Maximal Subparts", what the WHATWG decoder does too); White_Space by PropList.txt. */
-#include "corpus_int.h"
+#include "corpus_private.h"
 
 #include <string.h>
 

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "corpus_int.h"
+#include "corpus_private.h"
 #include "temp_dir.h"
 
 #define S(lit) ((fre_bytes){(const uint8_t *)(lit), sizeof(lit) - 1})

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "assert_num.h"
-#include "npy_int.h"
+#include "corpus_private.h"
 #include "temp_dir.h"
 
 #define F32 "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"

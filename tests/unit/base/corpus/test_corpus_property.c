@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "corpus_int.h"
+#include "corpus_private.h"
 #include "mix.h"
 
 #define RECORDS 24

@@ -1,6 +1,6 @@
-/* What a file is must not be one record's choice, and its first bytes are the first record's.  So where
- * they look like something else than text, the lines behind the first are asked as well. */
-#include "corpus_int.h"
+/* No single record may decide what a file is taken for, and its first bytes belong to the first record.  So
+ * where they look like something else than text, the lines after the first are judged as well. */
+#include "corpus_private.h"
 
 #include <string.h>
 
@@ -88,7 +88,7 @@ static uint32_t character(const uint8_t *p, width w)
 static bool is_wide_text(const uint8_t *p, size_t n, width w)
 {
     count k = {0};
-    bool ok = true, any = false, behind = false, high = false;
+    bool ok = true, any = false, after = false, high = false;
 
     for (size_t i = 0; i + w.bytes <= n; i += w.bytes) {
         const uint32_t v = character(p + i, w);
@@ -100,12 +100,12 @@ static bool is_wide_text(const uint8_t *p, size_t n, width w)
             high = w.bytes == 2 && v >= 0xd800 && v < 0xdc00;
             continue;
         }
-        k.good += behind && any && ok && !high;
-        k.bad += behind && any && !(ok && !high);
-        behind = ok = true;
+        k.good += after && any && ok && !high;
+        k.bad += after && any && !(ok && !high);
+        after = ok = true;
         any = high = false;
     }
-    if (behind && any && k.good + k.bad == 0)
+    if (after && any && k.good + k.bad == 0)
         k.good += ok;
     return most_are_good(k);
 }
@@ -115,7 +115,7 @@ bool fre_is_plain_text(const uint8_t *p, size_t n)
     return fre_utf8_first_bad(p, n) == n && !has_control(p, n);
 }
 
-bool fre_behind_is_usable(const uint8_t *p, size_t n, bool all)
+bool fre_rest_is_usable(const uint8_t *p, size_t n, bool all)
 {
     count usable = {0}, plain = {0};
 
@@ -125,32 +125,32 @@ bool fre_behind_is_usable(const uint8_t *p, size_t n, bool all)
     return most_are_good(usable);
 }
 
-fre_behind_kind fre_behind(const uint8_t *p, size_t n, bool all)
+fre_rest_kind fre_rest_judge(const uint8_t *p, size_t n, bool all)
 {
     static const width wide[] = {{2, false}, {2, true}, {4, false}, {4, true}};
     count usable = {0}, plain = {0};
     bool is_text;
 
     if (first_end(p, n) == n)
-        return all ? FRE_BEHIND_DATA : FRE_BEHIND_RECORDS;
+        return all ? FRE_REST_DATA : FRE_REST_RECORDS;
     count_lines(p, n, all, &usable, &plain);
     is_text = most_are_good(usable) || most_are_good(plain);
     if (is_text && usable.good + usable.bad < FEW_LINES)
-        return FRE_BEHIND_FEW;
+        return FRE_REST_FEW;
     if (most_are_good(usable))
-        return FRE_BEHIND_RECORDS;
+        return FRE_REST_RECORDS;
     for (size_t i = 0; !is_text && i < sizeof wide / sizeof *wide; i++)
         is_text = is_wide_text(p, n, wide[i]);
-    return is_text ? FRE_BEHIND_TEXT : FRE_BEHIND_DATA;
+    return is_text ? FRE_REST_TEXT : FRE_REST_DATA;
 }
 
-bool fre_behind_in_view(const uint8_t *p, size_t n)
+bool fre_rest_in_view(const uint8_t *p, size_t n)
 {
     return n > FRE_CORPUS_TEXT_MAX + FRE_SNIFF_BYTES ||
            (memchr(p, '\n', n) && n - first_end(p, n) > FRE_SNIFF_BYTES);
 }
 
-const char *fre_mark(const uint8_t *p, size_t n)
+const char *fre_byte_order_mark(const uint8_t *p, size_t n)
 {
     static const struct {
         const char *mark;
