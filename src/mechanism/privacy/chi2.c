@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 #define LAMBDA_MAX 1e8
 #define DIM_MAX 1e6

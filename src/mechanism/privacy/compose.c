@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "joint.h"
-#include "special.h"
+#include "privacy_private.h"
 
 #define TOLERANCE 0.05 /* of the far members' part, in certificates */
 #define UNIT 0.001     /* the shortest piece, in ln mu */

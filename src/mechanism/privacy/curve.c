@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdint.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 #define LOWEST (-12.0)
 #define BEYOND 30.0

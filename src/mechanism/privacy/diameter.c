@@ -2,7 +2,7 @@
  * more noise, the less of it, down to what the counts alone tell.  Much noise, certified at once. */
 #include <math.h>
 
-#include "planning.h"
+#include "plan.h"
 
 #define SHIFT_LEAST 1e-6 /* of the diameter, in units of sigma: as good as none */
 #define SIGMA_MOST 1e12  /* what the accountant takes */

@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "joint.h"
-#include "planning.h"
+#include "plan.h"
 
 #define LAMBDA_GRID 65536.0 /* lambda is a multiple of 2^-16, so that sampling it is exact */
 #define EPSILON_LEAST 0x1p-10

@@ -1,11 +1,11 @@
 /* Far members (docs/privacy.md, "Far members"): what one at distance D adds to heavy, in the mean
  * over the projection.  pi falls with D and heavy grows, so on a piece D_i .. D_{i+1} the cost is at
  * most that of pi(D_i) with heavy at D_{i+1}; over n the growth lemma of heavy bounds pieces, too. */
-#include "far.h"
+#include "joint.h"
 
 #include <math.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 #define NEAR_KEPT 1024u  /* values of heavy at the split that are remembered */
 #define PIECES_MAX 20000 /* then the crude bound (N/tau) pi(split) is as good as any */

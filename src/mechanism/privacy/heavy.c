@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 #define SUM_TOLERANCE 1e-12
 #define INTERVALS_MAX 128u /* depth first: two for each halving of less than 2^53 */

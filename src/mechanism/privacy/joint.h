@@ -20,6 +20,13 @@ typedef struct fre_joint_step {
  * their own.  FRE_E_INFEASIBLE: adding or removing needs eps >= ln(1/(1-p)). */
 fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
                                fre_adjacency adjacency, uint32_t cells, bool group, fre_err *err);
+/* The step of a mechanism. */
+fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m, double epsilon,
+                             fre_err *err);
+/* FRE_E_USAGE: a parameter of the mechanism, or epsilon, or x, is out of range. */
+fre_status fre_joint_check(const fre_mechanism *m, fre_err *err);
+fre_status fre_joint_check_epsilon(double epsilon, fre_err *err);
+fre_status fre_joint_check_positive(double x, const char *name, fre_err *err);
 /* delta at the worst-case split, 2B, by basic composition. */
 fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
                                  fre_err *err);
@@ -33,6 +40,8 @@ void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double sp
  * what sets them; 0: continuous noise, or a lattice of its own.  Its sampler goes to the most. */
 #define FRE_JOINT_STEPS_MAX 1023.0
 double fre_joint_steps(const fre_mechanism *m, double split);
+/* The chance that rounding of discrete noise goes farther than accounted. */
+double fre_joint_rounding_slip(const fre_mechanism *m, double split);
 /* *io at another distance: kappa is there, the rest is written. */
 void fre_ddg_move(fre_ddg *io, double distance, double sigma, double beta, uint32_t d, double phi);
 /* The noise between two records at any distance, for the quantisation of one split. */
@@ -64,10 +73,28 @@ typedef struct fre_joint_place {
     double split;
 } fre_joint_place;
 #define FRE_JOINT_NOWHERE ((fre_joint_place){-1, -1, 0, 0})
+/* heavy of the counts alone, which no split takes away. */
+double fre_joint_counts_alone(const fre_mechanism *m, const fre_joint_step *s);
 /* Split with the least estimated delta, padding and slips left out, and that estimate. */
 double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                             double *delta);
+/* The same for any sensitivity and rate: the worst case has no choice. */
+double fre_joint_choose_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
+                              double *delta);
 /* Least epsilon of the whole mechanism that a step can be given. */
 double fre_joint_epsilon_floor(uint64_t p32, fre_adjacency adjacency, uint32_t cells);
+
+/* ---- far members ------------------------------------------------------------------------- */
+
+/* far(split) = min(1, N sup_{split < D <= 2B} pi(D) sup_{n >= tau} (heavy(n; D) - heavy(n; split))/n)
+ * (docs/privacy.md, "Far members"), certified: an upper bound, about half a per cent above for
+ * thresholds up to 300 and two per cent beyond, or more where it is a small share of heavy.  near and
+ * heavy: heavy at the split and its supremum, as charged.  *at: where to start looking, and where the
+ * largest value was seen. */
+double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
+                        const fre_heavy *near, double heavy, double split, fre_joint_place *at);
+/* The largest value seen by climbing: an estimate from below, for searches. */
+double fre_far_peak(const fre_joint_noise *noise, const fre_joint_step *s, double split,
+                    fre_joint_place *at);
 
 #endif /* FRE_PRIVACY_JOINT_H */

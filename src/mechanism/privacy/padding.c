@@ -10,7 +10,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 #define NUMBERS_MAX 3u
 #define CLASSES_MAX 4u /* of one number; 4^3 of three */

@@ -1,12 +1,11 @@
 /* The paper's accountant, reproduced exactly: [Fre-E2T, CalibrateNoise] with either Gaussian
  * conversion. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "paper.h"
-#include "planning.h"
-#include "special.h"
+#include "plan.h"
+#include "privacy_private.h"
 
 #define BUDGET_FACTOR_MAX 256
 #define PHI 1e-10 /* failure of the bound on random rounding */
@@ -100,8 +99,7 @@ static void set_rate(fre_plan *p, const fre_paper_share *s)
     p->mechanism.tau = fre_tau(p->mechanism.p32, p->request.threshold);
 }
 
-/* Would the counts leave a tenth of delta for the noise with these two, the rest unchanged? */
-static bool feasible_with(const fre_plan *p, double epsilon, double threshold)
+bool fre_paper_leaves_room(const fre_plan *p, double epsilon, double threshold)
 {
     fre_plan at = *p;
     fre_paper_share s;
@@ -120,61 +118,6 @@ static bool feasible_with(const fre_plan *p, double epsilon, double threshold)
             break;
     }
     return false;
-}
-
-/* The proposals that work, each with the rest unchanged. */
-static fre_status too_little(const fre_plan *p, fre_err *err)
-{
-    const fre_plan_request *r = &p->request;
-    fre_advice advice = {.request = r};
-    double t = (double)r->threshold, e = r->epsilon, up;
-    char why[240], otherwise[120];
-
-    for (up = fre_advice_nice(1.05 * t, true); up < 1e9 && !feasible_with(p, e, up);
-         up = fre_advice_nice(1.2 * up, true))
-        ;
-    (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD, up < 1e9 ? up : 0);
-    for (up = fre_advice_nice(1.05 * e, true);
-         up <= FRE_PRIVACY_EPSILON_MAX && !feasible_with(p, up, t);
-         up = fre_advice_nice(1.1 * up, true))
-        ;
-    (void)fre_advice_add(&advice, FRE_LEVER_EPSILON, up);
-    (void)snprintf(why, sizeof why,
-                   "the paper's accountant: {epsilon} %.6g and {delta} %.3g leave nothing for the "
-                   "noise at {sampling_rate} %.6g and {threshold} %llu",
-                   e, r->delta, (double)p->mechanism.p32 / (double)FRE_P_ONE,
-                   (unsigned long long)r->threshold);
-    (void)snprintf(otherwise, sizeof otherwise,
-                   "change {sampling_rate} or {budget_factor}%s, or use {accountant} joint",
-                   r->cells_per_user > 1 ? ", or lower {max_cells_per_user}" : "");
-    return fre_advice_fail(&advice, err, why, otherwise);
-}
-
-static fre_status exhausted(const fre_plan *p, const fre_paper_share *s, fre_err *err)
-{
-    fre_advice advice = {.request = &p->request};
-    double u = fmax(p->u, 0.1);
-    char why[200];
-
-    if (!err)
-        return FRE_E_INFEASIBLE;
-    if (p->delta_sens < s->delta)
-        return too_little(p, err);
-    while (s->records * pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 && u < 1000)
-        u *= 1.02;
-    (void)fre_advice_add(&advice, FRE_LEVER_RATIO, u < 1000 ? ceil(100 * u) / 100 : 0);
-    if (advice.n == 0 && p->request.proj > 0)
-        (void)fre_advice_add(&advice, FRE_LEVER_PROJECTION, 2 * p->mechanism.proj);
-    (void)snprintf(
-        why, sizeof why,
-        "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "
-        "more than {delta} %.3g allows",
-        fmin(1, s->factor * p->delta_sens), p->request.delta);
-    return fre_advice_fail(&advice, err, why,
-                           p->request.cells_per_user > 1
-                               ? "lower {max_cells_per_user}, or raise {sensitivity_ratio} and "
-                                 "{projection_dim}"
-                               : "raise {sensitivity_ratio} and {projection_dim}");
 }
 
 static void account(fre_plan *p, const fre_paper_share *s, double mu)
@@ -237,19 +180,17 @@ static void fill_distributed(fre_plan *p)
 
 /* sigma for the multiplier, and the account of it; delta_agg is met with a little to spare where
  * sigma is rounded up. */
-static fre_status settle(fre_plan *p, const fre_paper_share *s, double delta, fre_err *err)
+static fre_paper_obstacle settle(fre_plan *p, const fre_paper_share *s, double delta)
 {
     fre_mechanism *m = &p->mechanism;
     double reach = delta;
-    fre_status st;
 
     if (m->noise == FRE_NOISE_DISCRETE) {
-        st = fre_paper_discrete(p, delta, p->multiplier, err);
-        if (st != FRE_OK)
-            return st;
+        if (!fre_paper_discrete(p, delta, p->multiplier))
+            return FRE_PAPER_DISCRETE_NOISE;
         p->multiplier = m->sigma / delta;
         account(p, s, sqrt(2 * p->ddg.rho));
-        return FRE_OK;
+        return FRE_PAPER_NO_OBSTACLE;
     }
     m->sigma = p->multiplier * delta;
     if (m->dist.on) {
@@ -261,40 +202,31 @@ static fre_status settle(fre_plan *p, const fre_paper_share *s, double delta, fr
         fre_plan_round_sigma(p);
     }
     account(p, s, reach / m->sigma);
-    return FRE_OK;
+    return FRE_PAPER_NO_OBSTACLE;
 }
 
-static fre_status plan_at(fre_plan *p, uint32_t k, fre_err *err)
+/* The plan with this projection; on failure as far as it came. */
+static fre_paper_obstacle plan_at(fre_plan *p, uint32_t k)
 {
     fre_paper_share s = fre_paper_share_of(&p->request);
     fre_mechanism *m = &p->mechanism;
-    fre_status st;
+    fre_paper_obstacle padding = FRE_PAPER_NO_OBSTACLE;
     double delta;
 
     set_rate(p, &s);
     m->proj = k;
     m->cell_edge = fre_plan_cell_edge(&p->request, k);
-    if (m->dist.on && m->tau < 2) {
-        fre_advice advice = {.request = &p->request};
-
-        if (err)
-            (void)fre_advice_add(&advice, FRE_LEVER_THRESHOLD,
-                                 floor((double)FRE_P_ONE / (double)m->p32) + 1);
-        return fre_advice_fail(&advice, err,
-                               "the distributed mode needs a threshold of at least 2 on sampled "
-                               "counts",
-                               "raise {threshold} and {epsilon}");
-    }
+    if (m->dist.on && m->tau < 2)
+        return FRE_PAPER_THRESHOLD;
     delta = sensitivity(p, s.records);
-    if (p->delta_sens >= s.delta || !calibrate_best(p, &s))
-        return exhausted(p, &s, err);
+    if (p->delta_sens >= s.delta)
+        return FRE_PAPER_SENSITIVITY;
+    if (!calibrate_best(p, &s))
+        return FRE_PAPER_COUNTS;
     p->account.split = delta;
-    if (m->dist.on) {
-        st = fre_paper_padding(p, &s, err);
-        if (st != FRE_OK)
-            return st;
-    }
-    return settle(p, &s, delta, err);
+    if (m->dist.on)
+        padding = fre_paper_padding(p, &s);
+    return padding != FRE_PAPER_NO_OBSTACLE ? padding : settle(p, &s, delta);
 }
 
 /* Combinations that no search can mend. */
@@ -310,13 +242,12 @@ static fre_status check(const fre_plan_request *r, fre_err *err)
     return FRE_OK;
 }
 
-fre_status fre_plan_paper(fre_plan *p, fre_err *err)
+fre_status fre_plan_paper(fre_plan *p, fre_paper_refusal *why, fre_err *err)
 {
     uint32_t k = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_LEAST;
     uint32_t last = p->request.proj > 0 ? p->request.proj : FRE_PLAN_K_MOST;
     fre_plan best;
-    fre_status st = check(&p->request, err), last_st = FRE_OK;
-    fre_err why = {.text = ""};
+    fre_status st = check(&p->request, err);
 
     if (st != FRE_OK)
         return st;
@@ -326,18 +257,16 @@ fre_status fre_plan_paper(fre_plan *p, fre_err *err)
         p->request.gaussian = FRE_GAUSSIAN_ZCDP; /* the theorem's only conversion */
     memset(&best, 0, sizeof best);
     for (st = FRE_E_INFEASIBLE; k <= last; k++) {
-        fre_plan at = *p;
-
-        /* the last one's reason, which takes a while */
-        last_st = plan_at(&at, k, err && k == last && st != FRE_OK ? &why : NULL);
-        if (last_st != FRE_OK)
+        why->at = *p;
+        why->obstacle = plan_at(&why->at, k);
+        if (why->obstacle != FRE_PAPER_NO_OBSTACLE)
             continue;
-        if (st != FRE_OK || at.mechanism.sigma < best.mechanism.sigma)
-            best = at;
+        if (st != FRE_OK || why->at.mechanism.sigma < best.mechanism.sigma)
+            best = why->at;
         st = FRE_OK;
     }
     if (st != FRE_OK)
-        return err ? fre_fail(err, last_st, "%s", why.text) : last_st;
+        return st;
     *p = best;
     warn(p);
     if (p->mechanism.dist.on)

@@ -7,6 +7,25 @@
 /* Partitions of a user's records are searched up to this many records. */
 #define FRE_PAPER_RECORDS_MAX 64u
 
+/* What keeps a request from having a plan. */
+typedef enum fre_paper_obstacle {
+    FRE_PAPER_NO_OBSTACLE = 0,
+    FRE_PAPER_THRESHOLD,    /* on sampled counts: 1, in the distributed mode */
+    FRE_PAPER_SENSITIVITY,  /* its failure alone takes delta */
+    FRE_PAPER_COUNTS,       /* the counts leave nothing for the noise */
+    FRE_PAPER_LAMBDA,       /* no padding for so small an epsilon ... */
+    FRE_PAPER_GAMMA,        /* ... or so small a delta */
+    FRE_PAPER_LAMBDA_ASKED, /* the padding that was asked for takes more than epsilon ... */
+    FRE_PAPER_GAMMA_ASKED,  /* ... or more than delta */
+    FRE_PAPER_DUMMIES,      /* more than asked for */
+    FRE_PAPER_DISCRETE_NOISE
+} fre_paper_obstacle;
+
+typedef struct fre_paper_refusal {
+    fre_paper_obstacle obstacle;
+    fre_plan at; /* as far as the planner came, with the last projection tried */
+} fre_paper_refusal;
+
 /* ---- several records a user, bounded DP --------------------------------------------------- */
 
 /* What the paper's theorem for one record must reach so that the whole target holds.  Cap and
@@ -36,8 +55,20 @@ fre_status fre_paper_multiplier(double *out, fre_gaussian kind, double epsilon, 
 
 /* Chooses what is not given of lambda and gamma; fills epsilon_unre, delta_unre and
  * expected_dummies.  The mechanism's p32 and tau are known. */
-fre_status fre_paper_padding(fre_plan *p, const fre_paper_share *s, fre_err *err);
-/* Least sigma whose discrete noise has rho <= 1/(2 multiplier^2); fills sigma and ddg. */
-fre_status fre_paper_discrete(fre_plan *p, double split, double multiplier, fre_err *err);
+fre_paper_obstacle fre_paper_padding(fre_plan *p, const fre_paper_share *s);
+/* Least sigma whose discrete noise has rho <= 1/(2 multiplier^2); fills sigma and ddg.  false: none
+ * has. */
+bool fre_paper_discrete(fre_plan *p, double split, double multiplier);
+
+/* ---- a plan, or why there is none ----------------------------------------------------------- */
+
+/* The request is checked, and the mechanism's fixed fields are filled; this chooses the rest.
+ * FRE_E_INFEASIBLE: *why has the reason, err no text. */
+FRE_MUST_CHECK fre_status fre_plan_paper(fre_plan *p, fre_paper_refusal *why, fre_err *err);
+/* With this epsilon and threshold, the rest unchanged, would the counts leave a tenth of delta for
+ * the noise? */
+bool fre_paper_leaves_room(const fre_plan *p, double epsilon, double threshold);
+/* Puts the reason into words, with changes of the request that work; returns FRE_E_INFEASIBLE. */
+fre_status fre_paper_refuse(const fre_paper_refusal *why, fre_err *err);
 
 #endif /* FRE_PRIVACY_PAPER_H */

@@ -1,13 +1,11 @@
 /* What the distributed mode adds to the paper's accountant [Fre-E2T, Privacy in Distributed
  * Settings, thm. distributed discrete Gaussian (complete version)]. */
 #include <math.h>
-#include <stdio.h>
 
 #include <fre/linalg.h>
 
 #include "paper.h"
-#include "planning.h"
-#include "special.h"
+#include "privacy_private.h"
 
 /* What the sampler of dummy tags takes. */
 #define LAMBDA_STEP (1 / (double)FRE_TSDLAP_ONE)
@@ -57,71 +55,30 @@ static double least_gamma(const fre_paper_share *s, double p, double lambda)
     return gamma;
 }
 
-static fre_status too_many_dummies(const fre_plan *p, fre_err *err)
-{
-    const fre_mechanism *m = &p->mechanism;
-    fre_advice advice = {.request = &p->request};
-    double unit = pow(10, floor(log10(p->expected_dummies)) - 2);
-    char why[240];
-
-    if (!err)
-        return FRE_E_INFEASIBLE;
-    (void)fre_advice_add(&advice, FRE_LEVER_DUMMIES, ceil(p->expected_dummies / unit) * unit);
-    (void)snprintf(why, sizeof why,
-                   "the paper's padding of the unreleased tags takes %.6g dummy reports (gamma %u, "
-                   "threshold %llu on sampled counts), more than {max_dummies} %.6g",
-                   p->expected_dummies, m->dist.gamma, (unsigned long long)m->tau,
-                   p->request.max_dummies);
-    return fre_advice_fail(&advice, err, why,
-                           "lower {threshold} or {sampling_rate}, or raise {epsilon}");
-}
-
-/* A padding that was asked for must do. */
-static fre_status check_padding(const fre_plan *p, const fre_paper_share *s, fre_err *err)
+fre_paper_obstacle fre_paper_padding(fre_plan *p, const fre_paper_share *s)
 {
     const fre_plan_request *r = &p->request;
-
-    if (p->epsilon_unre > s->epsilon)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the unreleased tags take epsilon %.4g at lambda %.6g, more than {epsilon} "
-                        "%.6g leaves them: raise lambda",
-                        p->epsilon_unre, p->mechanism.dist.lambda, r->epsilon);
-    if (fre_privacy_round_up(s->factor * p->delta_unre) > r->delta)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "the unreleased tags take delta %.3g at gamma %u, more than {delta} %.3g: "
-                        "raise gamma",
-                        s->factor * p->delta_unre, p->mechanism.dist.gamma, r->delta);
-    return FRE_OK;
-}
-
-fre_status fre_paper_padding(fre_plan *p, const fre_paper_share *s, fre_err *err)
-{
-    const fre_distributed *asked = &p->request.dist;
     fre_mechanism *m = &p->mechanism;
     double rate = (double)m->p32 / (double)FRE_P_ONE, lambda, gamma;
-    fre_status st;
 
-    lambda =
-        asked->lambda > 0 ? ceil(asked->lambda / LAMBDA_STEP) * LAMBDA_STEP : least_lambda(s, rate);
+    lambda = r->dist.lambda > 0 ? ceil(r->dist.lambda / LAMBDA_STEP) * LAMBDA_STEP
+                                : least_lambda(s, rate);
     if (!(lambda <= LAMBDA_MAX))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "{epsilon} %.6g is too small to pad the unreleased tags: raise it",
-                        p->request.epsilon);
-    gamma = asked->gamma > 0 ? asked->gamma : least_gamma(s, rate, lambda);
+        return FRE_PAPER_LAMBDA;
+    gamma = r->dist.gamma > 0 ? r->dist.gamma : least_gamma(s, rate, lambda);
     if (!(gamma <= GAMMA_MAX))
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "{epsilon} %.6g and {delta} %.3g take too many dummy tags: raise one of "
-                        "them",
-                        p->request.epsilon, p->request.delta);
+        return FRE_PAPER_GAMMA;
     m->dist.lambda = lambda;
     m->dist.gamma = (uint32_t)gamma;
     p->epsilon_unre = unreleased_epsilon(rate, lambda, s->records);
     p->delta_unre = unreleased_delta(rate, lambda, gamma, s->records);
     p->expected_dummies = fre_expected_dummies(m);
-    st = check_padding(p, s, err);
-    if (st == FRE_OK && p->request.max_dummies > 0 && p->expected_dummies > p->request.max_dummies)
-        return too_many_dummies(p, err);
-    return st;
+    if (p->epsilon_unre > s->epsilon) /* a padding that was asked for must do */
+        return FRE_PAPER_LAMBDA_ASKED;
+    if (fre_privacy_round_up(s->factor * p->delta_unre) > r->delta)
+        return FRE_PAPER_GAMMA_ASKED;
+    return r->max_dummies > 0 && p->expected_dummies > r->max_dummies ? FRE_PAPER_DUMMIES
+                                                                      : FRE_PAPER_NO_OBSTACLE;
 }
 
 /* ---- discrete noise ----------------------------------------------------------------------- */
@@ -139,7 +96,7 @@ static double rho_at(fre_plan *p, double split, double sigma)
     return p->ddg.rho;
 }
 
-fre_status fre_paper_discrete(fre_plan *p, double split, double multiplier, fre_err *err)
+bool fre_paper_discrete(fre_plan *p, double split, double multiplier)
 {
     double target = 1 / (2 * multiplier * multiplier), lo = multiplier * split, hi = lo;
     int i;
@@ -149,9 +106,7 @@ fre_status fre_paper_discrete(fre_plan *p, double split, double multiplier, fre_
         hi *= 1.25;
     }
     if (i == 100)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no discrete noise reaches {epsilon} %.6g, {delta} %.3g: raise {epsilon}",
-                        p->request.epsilon, p->request.delta);
+        return false;
     for (i = 0; i < 60 && hi / lo > 1 + 1e-12; i++) {
         double mid = sqrt(lo * hi);
 
@@ -161,5 +116,5 @@ fre_status fre_paper_discrete(fre_plan *p, double split, double multiplier, fre_
             lo = mid;
     }
     (void)rho_at(p, split, hi);
-    return FRE_OK;
+    return true;
 }

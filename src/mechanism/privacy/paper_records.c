@@ -2,7 +2,7 @@
 #include <math.h>
 
 #include "paper.h"
-#include "special.h"
+#include "privacy_private.h"
 
 /* D(a || b) of two coins. */
 static double divergence(double a, double b)

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "heavy.h"
-#include "special.h"
+#include "privacy_private.h"
 
 #define NODES_MAX 8192u
 #define COARSE_SLACK 1e-2 /* of suprema over n */

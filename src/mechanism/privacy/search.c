@@ -9,8 +9,8 @@
 #include "compose.h"
 #include "heavy.h"
 #include "joint.h"
-#include "planning.h"
-#include "special.h"
+#include "plan.h"
+#include "privacy_private.h"
 
 #define SHIFTS FRE_COMPOSE_NODES /* values of mu ... */
 #define SHIFT_STEP 0.1           /* ... evenly spaced in ln mu */

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 static const double sqrt_half = 0.70710678118654752440;
 static const double sqrt_half_pi = 1.2533141373155002512;

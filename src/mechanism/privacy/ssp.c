@@ -12,7 +12,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "special.h"
+#include "privacy_private.h"
 
 typedef enum argument {
     BY_SUM,  /* the above */

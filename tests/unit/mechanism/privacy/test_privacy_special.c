@@ -10,7 +10,7 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
-#include "special.h"
+#include "privacy_private.h"
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 

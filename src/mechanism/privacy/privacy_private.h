@@ -1,7 +1,7 @@
 /* Special functions of the accountants, private to the module.  Logarithms throughout; each
  * function's relative error is far below FRE_PRIVACY_MARGIN, which every published delta adds. */
-#ifndef FRE_PRIVACY_SPECIAL_H
-#define FRE_PRIVACY_SPECIAL_H
+#ifndef FRE_PRIVACY_PRIVATE_H
+#define FRE_PRIVACY_PRIVATE_H
 
 #include <fre/privacy.h>
 
@@ -36,4 +36,4 @@ fre_bracket fre_privacy_narrow(double (*f)(void *ctx, double x), void *ctx, doub
 /* Add the rounding margin and clip to [0, 1]. */
 double fre_privacy_round_up(double delta);
 
-#endif /* FRE_PRIVACY_SPECIAL_H */
+#endif /* FRE_PRIVACY_PRIVATE_H */

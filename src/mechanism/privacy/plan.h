@@ -1,15 +1,17 @@
 /* Parts of the planner shared by the two accountants, private to the module. */
-#ifndef FRE_PRIVACY_PLANNING_H
-#define FRE_PRIVACY_PLANNING_H
+#ifndef FRE_PRIVACY_PLAN_H
+#define FRE_PRIVACY_PLAN_H
 
 #include <fre/privacy.h>
 
 #include "compose.h"
 #include "joint.h"
 
-#define FRE_PLAN_K_LEAST 10u /* --projection-dim auto */
+#define FRE_PLAN_K_LEAST 10u /* {projection_dim} auto */
 #define FRE_PLAN_K_MOST 40u
 #define FRE_PLAN_SIGMA_LEAST 1e-9 /* of a cell's edge: less noise is as good as none */
+/* For radii so small that sigma or its lattice step would underflow; more noise is never wrong. */
+#define FRE_PLAN_SIGMA_TINY 1e-100
 
 /* The mechanism's fields that the request fixes; the rest is 0. */
 void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r);
@@ -23,9 +25,14 @@ void fre_plan_round_sigma(fre_plan *p);
 /* Append a static sentence. */
 void fre_plan_warn(fre_plan *p, const char *sentence);
 
-/* request is checked and the mechanism's fixed fields are filled; these choose the rest. */
-fre_status fre_plan_joint(fre_plan *p, fre_err *err);
-fre_status fre_plan_paper(fre_plan *p, fre_err *err);
+/* The request, checked, and what it fixes of the mechanism. */
+FRE_MUST_CHECK fre_status fre_plan_begin(fre_plan *p, const fre_plan_request *r, fre_err *err);
+/* The joint accountant's plan: chooses what the request left open.  FRE_E_INFEASIBLE: there is
+ * none; err has no text that matters. */
+FRE_MUST_CHECK fre_status fre_plan_joint(fre_plan *p, fre_err *err);
+/* Puts into words why there is none, with changes of the request that work; returns
+ * FRE_E_INFEASIBLE. */
+fre_status fre_plan_refuse(const fre_plan_request *r, fre_err *err);
 
 /* ---- nobody far --------------------------------------------------------------------------- */
 
@@ -39,10 +46,6 @@ bool fre_plan_nobody_far(fre_plan *io, fre_compose_memory *memory);
 bool fre_plan_spare(fre_plan *io);
 
 /* ---- advice ------------------------------------------------------------------------------- */
-
-/* Does the planner surely find a mechanism for this request?  Decided without far members, whose certificates
- * take their time: false proves nothing. */
-bool fre_plan_tried(const fre_plan_request *r);
 
 /* Numbers of a request that may be changed, each in one direction. */
 typedef enum fre_lever {
@@ -60,7 +63,7 @@ typedef enum fre_lever {
     FRE_LEVER_PROJECTION
 } fre_lever;
 
-/* "raise --threshold to 200 or raise --epsilon to 3": what was tried and does. */
+/* "raise {threshold} to 200 or raise {epsilon} to 3": changes that were tried and work. */
 typedef struct fre_advice {
     const fre_plan_request *request;
     char text[400];
@@ -87,9 +90,6 @@ typedef struct fre_choice {
     bool composed; /* by the losses of several cells */
 } fre_choice;
 
-/* The mechanism's rate, threshold, projection and padding. */
-void fre_plan_choose(fre_plan *p, const fre_choice *c);
-
 /* Distributed, lambda and gamma of *out: least padding whose hockey stick takes a small share of delta, a larger one where
  * the dummies would exceed the request's bound.  false: none does. */
 bool fre_plan_padding(fre_distributed *out, const fre_plan_request *r, const fre_joint_step *s,
@@ -112,4 +112,4 @@ bool fre_search_spare(fre_mechanism *out, const fre_plan_request *r);
 /* Is there one? */
 bool fre_search_feasible(const fre_plan_request *r);
 
-#endif /* FRE_PRIVACY_PLANNING_H */
+#endif /* FRE_PRIVACY_PLAN_H */
