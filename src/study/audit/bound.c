@@ -1,6 +1,6 @@
 /* audit/bound.c - from scores to a lower bound on epsilon: a threshold chosen on one part of the
  * runs, Clopper-Pearson intervals (1934) on another. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <math.h>
 

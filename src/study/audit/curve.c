@@ -1,6 +1,6 @@
 /* audit/curve.c - the claim beyond its (epsilon, delta): what the account allows at smaller
  * epsilons, where delta is large enough for runs to measure. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <math.h>
 
@@ -128,25 +128,25 @@ static double of_copies(const audit_claims *c, uint64_t n, double epsilon)
     return p * sum * (1 + 1e-6);
 }
 
-static bool is_copies(const audit_plan *plan)
+static bool is_copies(const audit_scenario *scenario)
 {
-    return plan->groups == 0 && plan->extra[0].cell == AUDIT_NOWHERE;
+    return scenario->groups == 0 && scenario->extra[0].cell == AUDIT_NOWHERE;
 }
 
 void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
-                     const audit_plan *plan, bool backward)
+                     const audit_scenario *scenario, bool backward)
 {
     const fre_mechanism *m = &c->mechanism;
     const bool one_record = m->adjacency == FRE_ADJACENCY_ADD_REMOVE && m->p32 < FRE_P_ONE;
-    const bool exact = one_record && is_copies(plan) && m->noise != FRE_NOISE_DISCRETE &&
-                       plan->others[0] <= COPIES_MOST;
+    const bool exact = one_record && is_copies(scenario) && m->noise != FRE_NOISE_DISCRETE &&
+                       scenario->others[0] <= COPIES_MOST;
 
     for (size_t i = 0; i < c->n; i++) {
-        delta[i] = plan->groups > 0 ? c->any[i] : c->near[i];
+        delta[i] = scenario->groups > 0 ? c->any[i] : c->near[i];
         if (backward && one_record) /* P <= M(V') / (1-p) pointwise */
             delta[i] = fmax(0, 1 - exp(c->epsilon[i]) * (1 - rate(m))) * (1 + 1e-12);
         else if (exact)
             delta[i] =
-                fmin(delta[i], of_copies(c, plan->others[0], c->epsilon[i]) + c->unreleased[i]);
+                fmin(delta[i], of_copies(c, scenario->others[0], c->epsilon[i]) + c->unreleased[i]);
     }
 }

@@ -1,7 +1,7 @@
 /* audit/law.c - what a view's likelihood under either input should be, so that the ratio of the
  * two is the best test there is (Neyman and Pearson).  A defect makes this law wrong; the test is
  * still a test then, only no longer the best. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <math.h>
 
@@ -15,15 +15,15 @@ double audit_log_add(double a, double b)
 /* ---- pieces ---------------------------------------------------------------------------------- */
 
 /* ln Pr[j of a cell's others are sampled]. */
-static double log_mass(const audit_stage *s, unsigned cell, int64_t j)
+static double log_mass(const audit_setup *s, unsigned cell, int64_t j)
 {
-    return j < 0 || j > (int64_t)s->plan.others[cell] ? -HUGE_VAL : s->log_mass[cell][j];
+    return j < 0 || j > (int64_t)s->scenario.others[cell] ? -HUGE_VAL : s->log_mass[cell][j];
 }
 
 /* ln Pr[fewer than j of them are]. */
-static double log_below(const audit_stage *s, unsigned cell, int64_t j)
+static double log_below(const audit_setup *s, unsigned cell, int64_t j)
 {
-    const int64_t n = (int64_t)s->plan.others[cell];
+    const int64_t n = (int64_t)s->scenario.others[cell];
 
     return s->log_below[cell][j < 0 ? 0 : j > n + 1 ? n + 1 : j];
 }
@@ -34,13 +34,13 @@ static double log_gauss(double x, double sigma)
 }
 
 /* Curious members are in cell 0, and their coins are known to have fallen on their side. */
-static int64_t curious(const audit_stage *s, unsigned cell)
+static int64_t curious(const audit_setup *s, unsigned cell)
 {
     return cell == 0 ? (int64_t)s->opts->mechanism.dist.curious : 0;
 }
 
 /* A released cell's count and sum, with the record in it or not. */
-static double log_released(const audit_stage *s, const audit_view *v, unsigned cell, bool extra,
+static double log_released(const audit_setup *s, const audit_view *v, unsigned cell, bool extra,
                            double offset)
 {
     const int64_t others = (int64_t)v->count[cell] - curious(s, cell) - extra;
@@ -50,7 +50,7 @@ static double log_released(const audit_stage *s, const audit_view *v, unsigned c
 
 /* ---- curator --------------------------------------------------------------------------------- */
 
-static double log_cell(const audit_stage *s, const audit_view *v, unsigned cell, bool extra,
+static double log_cell(const audit_setup *s, const audit_view *v, unsigned cell, bool extra,
                        double offset)
 {
     const int64_t tau = (int64_t)s->opts->mechanism.tau;
@@ -113,11 +113,11 @@ static double log_tags(const fre_mechanism *m, const audit_view *v, const crowd 
 }
 
 /* Cell 1 holds at most the record, whose tag is a single then. */
-static double log_view(const audit_stage *s, const audit_view *v, const crowd *all, int extra,
+static double log_view(const audit_setup *s, const audit_view *v, const crowd *all, int extra,
                        double offset)
 {
     const fre_mechanism *m = &s->opts->mechanism;
-    const int64_t n = (int64_t)s->plan.others[0], tau = (int64_t)m->tau, w = curious(s, 0);
+    const int64_t n = (int64_t)s->scenario.others[0], tau = (int64_t)m->tau, w = curious(s, 0);
     const int64_t in = extra == 0, alone = extra == 1;
     const int64_t cover = m->dist.cover;
     double l = -HUGE_VAL;
@@ -138,7 +138,7 @@ static double log_view(const audit_stage *s, const audit_view *v, const crowd *a
 
 /* ---- the ratio ------------------------------------------------------------------------------- */
 
-static double log_given(const audit_stage *s, const audit_view *v, const crowd *all, int extra,
+static double log_given(const audit_setup *s, const audit_view *v, const crowd *all, int extra,
                         double offset)
 {
     if (s->opts->mechanism.dist.on)
@@ -147,7 +147,7 @@ static double log_given(const audit_stage *s, const audit_view *v, const crowd *
 }
 
 /* ln((1-p) P + p Q), Q: the record is sampled. */
-static double log_mixture(const audit_stage *s, double log_absent, double log_sampled)
+static double log_mixture(const audit_setup *s, double log_absent, double log_sampled)
 {
     return s->p < 1 ? audit_log_add(log1p(-s->p) + log_absent, log(s->p) + log_sampled)
                     : log_sampled;
@@ -160,51 +160,51 @@ static double ratio(double with0, double with1)
     return with1 - with0;
 }
 
-static double llr_of_second(const audit_stage *s, const audit_view *v)
+static double llr_of_second(const audit_setup *s, const audit_view *v)
 {
     const double absent = log_cell(s, v, 1, false, 0);
 
     return ratio(absent, log_mixture(s, absent, log_cell(s, v, 1, true, s->offset[1])));
 }
 
-double audit_llr(const audit_stage *s, const audit_view *v)
+double audit_llr(const audit_setup *s, const audit_view *v)
 {
     crowd all = {.sum = 0};
     double absent, with[2];
 
-    if (s->plan.groups > 0 && v->groups != 1)
+    if (s->scenario.groups > 0 && v->groups != 1)
         return 0; /* nobody is near, or so rarely several groups that their law is not worth it */
     if (s->opts->mechanism.dist.on)
         all = count_crowd(&s->opts->mechanism, v);
     absent = log_given(s, v, &all, AUDIT_NOWHERE, 0);
     for (unsigned w = 0; w < 2; w++) {
-        const int cell = s->plan.extra[w].cell;
+        const int cell = s->scenario.extra[w].cell;
 
         with[w] = cell == AUDIT_NOWHERE
                       ? absent
                       : log_mixture(s, absent, log_given(s, v, &all, cell, s->offset[w]));
     }
-    if (s->plan
+    if (s->scenario
             .odd) /* looks at both cells, though the second has none of the record if all is right */
         return ratio(with[0], with[1]) + llr_of_second(s, v);
     return ratio(with[0], with[1]);
 }
 
-double audit_llr_of_cell(const audit_stage *s, const audit_view *v)
+double audit_llr_of_cell(const audit_setup *s, const audit_view *v)
 {
     const double absent = log_cell(s, v, 0, false, 0);
     double with[2];
 
     for (unsigned w = 0; w < 2; w++)
-        with[w] = s->plan.extra[w].cell != 0
+        with[w] = s->scenario.extra[w].cell != 0
                       ? absent
                       : log_mixture(s, absent, log_cell(s, v, 0, true, s->offset[w]));
     return ratio(with[0], with[1]);
 }
 
-uint64_t audit_likely_count(const audit_stage *s)
+uint64_t audit_likely_count(const audit_setup *s)
 {
-    const double mode = floor(((double)s->plan.others[0] + 1) * s->p);
+    const double mode = floor(((double)s->scenario.others[0] + 1) * s->p);
 
     return s->opts->mechanism.dist.curious + (mode >= 1 ? (uint64_t)mode : 1);
 }

@@ -1,7 +1,7 @@
 /* audit/learn.c - a test that knows no law: how often each view came up in the training runs of
  * either input.  A view that was seen before as a whole counts as itself, any other by its rounded
  * name.  It finds what the known law cannot: a stream that repeats, numbers that are missing. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <math.h>
 

@@ -7,7 +7,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "internal.h"
+#include "audit_private.h"
 
 #include "assert_num.h"
 
@@ -147,16 +147,16 @@ static fre_audit_opts small(bool on, bool cover, uint32_t curious)
 
 /* Pr[view | V'] / Pr[view | V] has under V the mean that is the chance under V' of what is possible
  * under V, whether its law is right or not in any other way; and the other way round. */
-static void check_ratio(const fre_audit_opts *o, const audit_plan *plan, double possible)
+static void check_ratio(const fre_audit_opts *o, const audit_scenario *plan, double possible)
 {
     enum { N = 20000 };
     static audit_trace trace[2][N];
-    audit_stage s;
+    audit_setup s;
     double mean = 0, square = 0, inverse = 0, inverse_square = 0;
 
-    assert_int_equal(audit_stage_init(&s, o, plan, 0, NULL), FRE_OK);
+    assert_int_equal(audit_setup_init(&s, o, plan, 0, NULL), FRE_OK);
     for (unsigned w = 0; w < 2; w++)
-        assert_int_equal(audit_act(trace[w], N, &s, w, 0), FRE_OK);
+        assert_int_equal(audit_simulate(trace[w], N, &s, w, 0), FRE_OK);
     for (size_t i = 0; i < N; i++) {
         const double ratio = exp(trace[0][i].llr), back = exp(-trace[1][i].llr);
 
@@ -168,7 +168,7 @@ static void check_ratio(const fre_audit_opts *o, const audit_plan *plan, double 
     assert_true(fabs(mean - possible) < 5.5 * sqrt((square - mean * mean) / N) + 1e-3);
     assert_true(fabs(inverse - 1) < 5.5 * sqrt((inverse_square - inverse * inverse) / N) + 1e-3);
     assert_true(square > mean * mean + 1e-6); /* the inputs do differ */
-    audit_stage_wipe(&s);
+    audit_setup_wipe(&s);
 }
 
 static void ratios_have_mean_one(void **state)
@@ -177,9 +177,9 @@ static void ratios_have_mean_one(void **state)
     for (uint32_t curious = 0; curious < 3; curious++) {
         for (unsigned mode = 0; mode < 3; mode++) {
             const fre_audit_opts o = small(mode > 0, mode == 2, mode > 0 ? curious : 0);
-            audit_plan p = {.others = {16, 0},
-                            .position = -.4,
-                            .extra = {{.cell = AUDIT_NOWHERE}, {.cell = 0, .position = .3}}};
+            audit_scenario p = {.others = {16, 0},
+                                .position = -.4,
+                                .extra = {{.cell = AUDIT_NOWHERE}, {.cell = 0, .position = .3}}};
 
             check_ratio(&o, &p, 1); /* added */
             p.extra[0] = (audit_extra){.cell = 1, .position = .3};

@@ -1,7 +1,7 @@
-/* audit/internal.h - one scenario: two neighbouring inputs, what an attacker sees of a run, the
+/* audit/audit_private.h - one scenario: two neighbouring inputs, what an attacker sees of a run, the
  * law it should have, the tests. */
-#ifndef FRE_AUDIT_INTERNAL_H
-#define FRE_AUDIT_INTERNAL_H
+#ifndef FRE_AUDIT_PRIVATE_H
+#define FRE_AUDIT_PRIVATE_H
 
 #include <fre/audit.h>
 
@@ -15,7 +15,7 @@ typedef struct audit_extra {
 } audit_extra;
 
 /* What a scenario is. */
-typedef struct audit_plan {
+typedef struct audit_scenario {
     char name[96];
     uint64_t others[2];   /* honest members of cell 0, in which the record is, and of cell 1 */
     double position;      /* of the others along the line */
@@ -23,7 +23,13 @@ typedef struct audit_plan {
     uint32_t groups;      /* of far members, others[0] each, near cell 0 by chance only */
     double far;           /* their distance; cell 0 has no other members then */
     bool odd;             /* the record of V' is one of several that a user has in every disorder */
-} audit_plan;
+} audit_scenario;
+
+#define AUDIT_SCENARIOS_MAX 12u
+typedef struct audit_scenarios {
+    audit_scenario at[AUDIT_SCENARIOS_MAX];
+    size_t n;
+} audit_scenarios;
 
 /* A record of the user in whom the inputs differ, once it is taken in. */
 #define AUDIT_MINE_MAX 8u
@@ -33,10 +39,10 @@ typedef struct audit_mine {
 } audit_mine;
 
 /* Everything that runs share; immutable while they run. */
-typedef struct audit_stage {
+typedef struct audit_setup {
     const fre_audit_opts *opts;
     const fre_audit_steps *steps;
-    audit_plan plan;
+    audit_scenario scenario;
     uint32_t index; /* of the scenario, part of the streams' names */
     fre_aggregate_lattice lattice;
     uint64_t sigma_lattice;
@@ -54,7 +60,7 @@ typedef struct audit_stage {
     double offset[2];  /* of the record from the others along the line, as the lattice has them */
     double *log_mass[2];  /* ln Pr[Bin(others, p) = j] */
     double *log_below[2]; /* ln Pr[Bin(others, p) < j], j = 0..others+1 */
-} audit_stage;
+} audit_setup;
 
 /* What an attacker sees of one run. */
 typedef struct audit_view {
@@ -74,7 +80,7 @@ typedef struct audit_trace {
 
 /* Scratch of one thread's chunk of runs. */
 typedef struct audit_actor {
-    const audit_stage *stage;
+    const audit_setup *setup;
     fre_rng coins, noise, padding, grid;
     int64_t *sum[2];
     int64_t *difference;
@@ -82,26 +88,37 @@ typedef struct audit_actor {
     audit_view view;
 } audit_actor;
 
-/* stage.c */
-FRE_MUST_CHECK fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts,
-                                           const audit_plan *plan, uint32_t index, fre_err *err);
-void audit_stage_wipe(audit_stage *s);
+/* Does the claim depend on the population? */
+static inline bool audit_bounded(const fre_mechanism *m)
+{
+    return m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
+}
 
-/* intake.c: fills s->mine, by the steps of the intake. */
-FRE_MUST_CHECK fre_status audit_take_in(audit_stage *s);
+/* scenarios.c: those that attack the claim; *split: how far apart their records are. */
+FRE_MUST_CHECK fre_status audit_scenarios_choose(audit_scenarios *out, double *split,
+                                                 const fre_audit_opts *o, fre_err *err);
 
-/* act.c: `n` runs on input `world`, the chunk'th of such, into out. */
-FRE_MUST_CHECK fre_status audit_act(audit_trace *out, size_t n, const audit_stage *s,
-                                    unsigned world, uint64_t chunk);
+/* setup.c */
+FRE_MUST_CHECK fre_status audit_setup_init(audit_setup *s, const fre_audit_opts *opts,
+                                           const audit_scenario *scenario, uint32_t index,
+                                           fre_err *err);
+void audit_setup_wipe(audit_setup *s);
+
+/* ingest.c: fills s->mine, by the steps a curator takes. */
+FRE_MUST_CHECK fre_status audit_ingest(audit_setup *s);
+
+/* runs.c: `n` runs on input `world`, the chunk'th of such, into out. */
+FRE_MUST_CHECK fre_status audit_simulate(audit_trace *out, size_t n, const audit_setup *s,
+                                         unsigned world, uint64_t chunk);
 
 /* law.c */
-double audit_llr(const audit_stage *s, const audit_view *v);
+double audit_llr(const audit_setup *s, const audit_view *v);
 /* Of what is released of cell 0 alone. */
-double audit_llr_of_cell(const audit_stage *s, const audit_view *v);
+double audit_llr_of_cell(const audit_setup *s, const audit_view *v);
 /* ln(e^a + e^b); either may be -infinity. */
 double audit_log_add(double a, double b);
 /* The multiplicity that the record's cell most likely has. */
-uint64_t audit_likely_count(const audit_stage *s);
+uint64_t audit_likely_count(const audit_setup *s);
 
 /* curve.c: what the account allows at epsilons up to the claimed one. */
 #define AUDIT_CURVE_POINTS 8u
@@ -119,7 +136,7 @@ FRE_MUST_CHECK fre_status audit_claims_make(audit_claims *out, const fre_audit_o
                                             double split, fre_err *err);
 /* delta[i]: what the claim allows a scenario's inputs at epsilon[i], i < n. */
 void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
-                     const audit_plan *plan, bool backward);
+                     const audit_scenario *scenario, bool backward);
 
 /* learn.c: scores of trace[i], i >= train, learned from the first `train` of both inputs. */
 FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2], size_t n,

@@ -1,7 +1,7 @@
-/* audit/intake.c - the user in whom the two inputs differ, taken in as a curator takes in everybody: an
+/* audit/ingest.c - the user in whom the two inputs differ, taken in as a curator takes in everybody: an
  * embedding is cut to the norm bound, or left out if it holds no numbers; names are folded; the first
  * text counts.  Coins and sums come with every run. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,9 +26,9 @@ typedef struct book {
 #define DECOMPOSED "Zoe\xcc\x88"
 
 /* Returns their number. */
-static size_t records_of(record out[AUDIT_MINE_MAX], const audit_stage *s, unsigned world)
+static size_t records_of(record out[AUDIT_MINE_MAX], const audit_setup *s, unsigned world)
 {
-    const audit_extra *e = &s->plan.extra[world];
+    const audit_extra *e = &s->scenario.extra[world];
     const double bound = s->lattice.norm_bound;
     const record odd[] = {
         {COMPOSED, 0, NAN},          {COMPOSED, 0, 1000 * bound}, /* the one that counts */
@@ -39,7 +39,7 @@ static size_t records_of(record out[AUDIT_MINE_MAX], const audit_stage *s, unsig
     if (e->cell == AUDIT_NOWHERE)
         return 0;
     out[0] = (record){COMPOSED, e->cell, e->position};
-    if (!s->plan.odd)
+    if (!s->scenario.odd)
         return 1;
     memcpy(out, odd, sizeof odd);
     return sizeof odd / sizeof *odd;
@@ -72,16 +72,16 @@ static uint32_t text_of(book *b, float *x, uint32_t dim, int cell)
     return b->texts++;
 }
 
-static float *embedding(const audit_stage *s, unsigned world, const record *r)
+static float *embedding(const audit_setup *s, unsigned world, const record *r)
 {
     float *x = malloc(s->dim * sizeof *x);
 
     for (uint32_t j = 0; x && j < s->dim; j++)
-        x[j] = s->plan.odd ? (float)(r->position * s->direction[j]) : s->extra[world][j];
+        x[j] = s->scenario.odd ? (float)(r->position * s->direction[j]) : s->extra[world][j];
     return x;
 }
 
-static fre_status take(audit_stage *s, unsigned world, book *b, const record *r)
+static fre_status take(audit_setup *s, unsigned world, book *b, const record *r)
 {
     float *x = embedding(s, world, r), *own = malloc(s->dim * sizeof *own);
     char *folded = NULL;
@@ -108,7 +108,7 @@ out:
     return st;
 }
 
-fre_status audit_take_in(audit_stage *s)
+fre_status audit_ingest(audit_setup *s)
 {
     fre_status st = FRE_OK;
 

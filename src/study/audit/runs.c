@@ -1,6 +1,6 @@
-/* audit/act.c - runs of the mechanism, as its parties would: coins, counts, the predicate, sums on
+/* audit/runs.c - runs of the mechanism, as its parties would: coins, counts, the predicate, sums on
  * the lattice, noise, padding, covers.  What comes out is what an attacker sees. */
-#include "internal.h"
+#include "audit_private.h"
 
 #include <fre/sketch.h>
 
@@ -10,19 +10,19 @@
 /* ---- one run --------------------------------------------------------------------------------- */
 
 /* What the parties know before anything is seen. */
-typedef struct backstage {
+typedef struct hidden {
     uint64_t sampled[AUDIT_GROUPS_MAX]; /* of cell 0's others, by line */
     uint64_t other_cell;                /* of cell 1's others */
     uint32_t mine;   /* coins of the user in whom the inputs differ, a bit each */
     uint64_t covers; /* random tags */
-} backstage;
+} hidden;
 
 /* Which far groups share the record's cell under a fresh projection.  By the rotations of space
  * only their distances matter, so that the grid can live on the axes. */
 static fre_status fall(bool in[AUDIT_GROUPS_MAX], audit_actor *a)
 {
-    const audit_stage *s = a->stage;
-    const float norm = (float)(s->plan.far * M_SQRT1_2);
+    const audit_setup *s = a->setup;
+    const float norm = (float)(s->scenario.far * M_SQRT1_2);
     fre_sketch_params sp = {.dim = s->lines + 1,
                             .proj = s->opts->mechanism.proj,
                             .cell_edge = s->opts->mechanism.cell_edge};
@@ -46,23 +46,23 @@ static fre_status fall(bool in[AUDIT_GROUPS_MAX], audit_actor *a)
     return st;
 }
 
-static void toss(backstage *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], unsigned world)
+static void toss(hidden *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], unsigned world)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const fre_distributed *d = &s->opts->mechanism.dist;
     const uint64_t p32 = s->opts->mechanism.p32;
-    const bool has_text = s->plan.extra[world].cell != AUDIT_NOWHERE;
+    const bool has_text = s->scenario.extra[world].cell != AUDIT_NOWHERE;
     uint64_t record = 0, silent = 0;
 
     for (uint32_t i = 0; i < s->lines; i++) {
-        for (uint64_t j = 0; in[i] && j < s->plan.others[0]; j++) {
+        for (uint64_t j = 0; in[i] && j < s->scenario.others[0]; j++) {
             const bool heads = s->steps->coin(&a->coins, p32, record++);
 
             b->sampled[i] += heads;
             silent += !heads;
         }
     }
-    for (uint64_t j = 0; j < s->plan.others[1]; j++) {
+    for (uint64_t j = 0; j < s->scenario.others[1]; j++) {
         const bool heads = s->steps->coin(&a->coins, p32, record++);
 
         b->other_cell += heads;
@@ -77,9 +77,9 @@ static void toss(backstage *b, audit_actor *a, const bool in[AUDIT_GROUPS_MAX], 
 }
 
 /* Sum of a cell and its noise. */
-static fre_status release(audit_actor *a, const backstage *b, unsigned cell, unsigned world)
+static fre_status release(audit_actor *a, const hidden *b, unsigned cell, unsigned world)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     int64_t *sum = a->sum[cell];
     fre_status st = FRE_OK;
 
@@ -100,7 +100,7 @@ static fre_status release(audit_actor *a, const backstage *b, unsigned cell, uns
     return st;
 }
 
-static double along(const audit_stage *s, const int64_t *sum, uint64_t count, uint32_t line)
+static double along(const audit_setup *s, const int64_t *sum, uint64_t count, uint32_t line)
 {
     const int64_t *q = s->lattice_others + (size_t)line * s->dim;
     const double *u = s->direction + (size_t)line * s->dim;
@@ -111,10 +111,10 @@ static double along(const audit_stage *s, const int64_t *sum, uint64_t count, ui
     return t * s->lattice.step;
 }
 
-static fre_status see_cells(audit_actor *a, const backstage *b, const bool in[AUDIT_GROUPS_MAX],
+static fre_status see_cells(audit_actor *a, const hidden *b, const bool in[AUDIT_GROUPS_MAX],
                             unsigned world)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const uint64_t tau = s->opts->mechanism.tau;
     audit_view *v = &a->view;
     uint32_t line = 0;
@@ -141,11 +141,11 @@ static fre_status see_cells(audit_actor *a, const backstage *b, const bool in[AU
 }
 
 /* Unreleased tags of S_syn's view: how many appear m times. */
-static fre_status see_tags(audit_actor *a, const backstage *b)
+static fre_status see_tags(audit_actor *a, const hidden *b)
 {
-    const fre_mechanism *m = &a->stage->opts->mechanism;
+    const fre_mechanism *m = &a->setup->opts->mechanism;
     audit_view *v = &a->view;
-    fre_status st = a->stage->steps->padding(v->tags, m->tau, &a->padding, &m->dist);
+    fre_status st = a->setup->steps->padding(v->tags, m->tau, &a->padding, &m->dist);
 
     if (st != FRE_OK)
         return st;
@@ -179,7 +179,7 @@ static uint64_t mix_bytes(uint64_t h, const void *p, size_t n)
 /* Two sums are looked at by their difference, in which noise that they share cancels. */
 static uint64_t name_sums(audit_actor *a, uint64_t h)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const audit_view *v = &a->view;
     const size_t bytes = s->dim * sizeof *a->difference;
 
@@ -198,7 +198,7 @@ static uint64_t name_sums(audit_actor *a, uint64_t h)
 
 static uint64_t name_exactly(audit_actor *a)
 {
-    const fre_mechanism *m = &a->stage->opts->mechanism;
+    const fre_mechanism *m = &a->setup->opts->mechanism;
     const audit_view *v = &a->view;
     uint64_t h = mix(1, (uint64_t)v->released[0] * 2 + v->released[1]);
 
@@ -218,9 +218,9 @@ static uint64_t bin(double x, double width)
 /* A curator's view: counts, and sums in quarters of their noise. */
 static uint64_t name_cells(const audit_actor *a, uint64_t h)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const audit_view *v = &a->view;
-    const unsigned cells = s->plan.extra[0].cell == 1 ? 2 : 1;
+    const unsigned cells = s->scenario.extra[0].cell == 1 ? 2 : 1;
 
     for (unsigned k = 0; k < cells; k++)
         h = mix(h, v->released[k] ? mix(v->count[k], bin(v->along[k], s->sigma / 4)) : 0);
@@ -231,7 +231,7 @@ static uint64_t name_cells(const audit_actor *a, uint64_t h)
  * that the cell most likely has. */
 static uint64_t name_tags(const audit_actor *a, uint64_t h)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const audit_view *v = &a->view;
     const uint64_t c = audit_likely_count(s), tau = s->opts->mechanism.tau;
 
@@ -258,7 +258,7 @@ static int by_size(const void *a, const void *b)
 
 static pattern pattern_of(audit_actor *a, unsigned world)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     const int64_t count = (int64_t)a->view.count[0];
     pattern p = {.repeats = 0};
     uint32_t below = 0;
@@ -292,7 +292,7 @@ static uint64_t name_pattern(audit_actor *a)
 {
     pattern p[2];
 
-    if (!a->view.released[0] || a->stage->plan.groups > 0 || a->stage->dim < PATTERN_DIM)
+    if (!a->view.released[0] || a->setup->scenario.groups > 0 || a->setup->dim < PATTERN_DIM)
         return 0;
     for (unsigned w = 0; w < 2; w++)
         p[w] = pattern_of(a, w);
@@ -304,7 +304,7 @@ static uint64_t name_roughly(audit_actor *a)
 {
     const uint64_t h = mix(mix(mix(2, a->view.groups), a->view.released[0]), name_pattern(a));
 
-    return (a->stage->opts->mechanism.dist.on ? name_tags(a, h) : name_cells(a, h)) | 1;
+    return (a->setup->opts->mechanism.dist.on ? name_tags(a, h) : name_cells(a, h)) | 1;
 }
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
@@ -313,13 +313,13 @@ static fre_status open_streams(audit_actor *a, unsigned world, uint64_t chunk)
 {
     static const char *const kinds[] = {"coins", "noise", "padding", "grid"};
     fre_rng *const streams[] = {&a->coins, &a->noise, &a->padding, &a->grid};
-    const fre_audit_opts *o = a->stage->opts;
+    const fre_audit_opts *o = a->setup->opts;
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < 4; i++) {
         char label[96];
 
-        (void)snprintf(label, sizeof label, "audit/%u/%u/%llu/%s", a->stage->index, world,
+        (void)snprintf(label, sizeof label, "audit/%u/%u/%llu/%s", a->setup->index, world,
                        (unsigned long long)chunk, kinds[i]);
         st = o->seeded ? fre_rng_init_seeded(streams[i], o->seed, label) : fre_rng_init(streams[i]);
     }
@@ -328,15 +328,15 @@ static fre_status open_streams(audit_actor *a, unsigned world, uint64_t chunk)
 
 static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
 {
-    const audit_stage *s = a->stage;
+    const audit_setup *s = a->setup;
     bool in[AUDIT_GROUPS_MAX] = {true};
-    backstage b = {.covers = 0};
+    hidden b = {.covers = 0};
     fre_status st = FRE_OK;
 
-    if (s->plan.groups > 0)
+    if (s->scenario.groups > 0)
         st = fall(in, a);
     a->view.groups = 0;
-    for (uint32_t i = 0; s->plan.groups > 0 && i < s->lines; i++)
+    for (uint32_t i = 0; s->scenario.groups > 0 && i < s->lines; i++)
         a->view.groups += in[i];
     if (st != FRE_OK)
         return st;
@@ -352,11 +352,11 @@ static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
     return FRE_OK;
 }
 
-fre_status audit_act(audit_trace *out, size_t n, const audit_stage *s, unsigned world,
-                     uint64_t chunk)
+fre_status audit_simulate(audit_trace *out, size_t n, const audit_setup *s, unsigned world,
+                          uint64_t chunk)
 {
     const uint64_t tau = s->opts->mechanism.tau;
-    audit_actor a = {.stage = s};
+    audit_actor a = {.setup = s};
     fre_status st = open_streams(&a, world, chunk);
 
     for (unsigned k = 0; k < 2; k++)

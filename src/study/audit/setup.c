@@ -1,5 +1,5 @@
-/* audit/stage.c - the embeddings and tables of a scenario. */
-#include "internal.h"
+/* audit/setup.c - the embeddings and tables of a scenario. */
+#include "audit_private.h"
 
 #include <math.h>
 #include <string.h>
@@ -8,36 +8,36 @@
 
 /* A point on the scenario's line; its unit vector has entries of one size and mixed signs, so
  * that rounding to the lattice acts on every coordinate. */
-static double line_entry(const audit_stage *s, uint32_t j)
+static double line_entry(const audit_setup *s, uint32_t j)
 {
     return (j % 3 == 0 ? -1 : 1) / sqrt((double)s->dim);
 }
 
 /* Unit vectors orthogonal to each other: the i'th of m has every m'th coordinate. */
-static double axis_entry(const audit_stage *s, uint32_t i, uint32_t m, uint32_t j)
+static double axis_entry(const audit_setup *s, uint32_t i, uint32_t m, uint32_t j)
 {
     const uint32_t entries = s->dim / m + (i < s->dim % m);
 
     return j % m == i ? 1 / sqrt((double)entries) : 0;
 }
 
-static void place_on_line(audit_stage *s)
+static void place_on_line(audit_setup *s)
 {
     for (uint32_t j = 0; j < s->dim; j++) {
         const double u = line_entry(s, j);
 
         s->direction[j] = u;
-        s->others[j] = (float)(s->plan.position * u);
+        s->others[j] = (float)(s->scenario.position * u);
         for (unsigned w = 0; w < 2; w++)
-            s->extra[w][j] = (float)(s->plan.extra[w].position * u);
+            s->extra[w][j] = (float)(s->scenario.extra[w].position * u);
     }
 }
 
 /* The record and every group at equal norms on axes of their own, `far` apart. */
-static void place_on_axes(audit_stage *s)
+static void place_on_axes(audit_setup *s)
 {
     const uint32_t m = s->lines + 1;
-    const double norm = s->plan.far * M_SQRT1_2;
+    const double norm = s->scenario.far * M_SQRT1_2;
 
     for (uint32_t j = 0; j < s->dim; j++) {
         const double x = axis_entry(s, 0, m, j);
@@ -53,7 +53,7 @@ static void place_on_axes(audit_stage *s)
 }
 
 /* Where the lattice has them. */
-static fre_status quantise(audit_stage *s, fre_err *err)
+static fre_status quantise(audit_setup *s, fre_err *err)
 {
     int64_t *q = calloc(s->dim, sizeof *q);
     fre_status st = q ? FRE_OK : FRE_E_NOMEM;
@@ -66,7 +66,7 @@ static fre_status quantise(audit_stage *s, fre_err *err)
         st = fre_aggregate_add(q, s->extra[w], s->dim, 1, &s->lattice);
         for (uint32_t j = 0; j < s->dim; j++) {
             s->offset[w] += (double)(q[j] - s->lattice_others[j]) * s->direction[j];
-            s->shift[w][j] = s->plan.extra[w].cell == 0 ? q[j] - s->lattice_others[j] : 0;
+            s->shift[w][j] = s->scenario.extra[w].cell == 0 ? q[j] - s->lattice_others[j] : 0;
         }
         s->offset[w] *= s->lattice.step;
     }
@@ -89,9 +89,9 @@ static double log_binomial(double n, double j, double p)
     return v;
 }
 
-static bool make_counts(audit_stage *s, unsigned cell)
+static bool make_counts(audit_setup *s, unsigned cell)
 {
-    const size_t n = (size_t)s->plan.others[cell];
+    const size_t n = (size_t)s->scenario.others[cell];
     double *mass = calloc(n + 1, sizeof *mass), *below = calloc(n + 2, sizeof *below);
 
     s->log_mass[cell] = mass;
@@ -109,7 +109,7 @@ static bool make_counts(audit_stage *s, unsigned cell)
 /* ---- lattice --------------------------------------------------------------------------------- */
 
 /* The mechanism's own, or one as fine as a plan's. */
-static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *err)
+static fre_status make_lattice(audit_setup *s, const fre_mechanism *m, fre_err *err)
 {
     double step = m->lattice_step, scale;
 
@@ -123,25 +123,25 @@ static fre_status make_lattice(audit_stage *s, const fre_mechanism *m, fre_err *
     s->lattice = (fre_aggregate_lattice){
         .step = step,
         .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
-        .points =
-            s->plan.others[0] * s->lines + s->plan.others[1] + m->dist.curious + 1 + AUDIT_MINE_MAX,
+        .points = s->scenario.others[0] * s->lines + s->scenario.others[1] + m->dist.curious + 1 +
+                  AUDIT_MINE_MAX,
     };
     return FRE_OK;
 }
 
-fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts, const audit_plan *plan,
-                            uint32_t index, fre_err *err)
+fre_status audit_setup_init(audit_setup *s, const fre_audit_opts *opts,
+                            const audit_scenario *scenario, uint32_t index, fre_err *err)
 {
     const fre_mechanism *m = &opts->mechanism;
     fre_status st;
 
-    *s = (audit_stage){.opts = opts,
+    *s = (audit_setup){.opts = opts,
                        .steps = opts->steps ? opts->steps : fre_audit_real_steps(),
-                       .plan = *plan,
+                       .scenario = *scenario,
                        .index = index,
                        .p = (double)m->p32 / (double)FRE_P_ONE,
                        .dim = m->dim,
-                       .lines = plan->groups > 0 ? plan->groups : 1};
+                       .lines = scenario->groups > 0 ? scenario->groups : 1};
     st = make_lattice(s, m, err);
     if (st != FRE_OK)
         return st;
@@ -157,20 +157,20 @@ fre_status audit_stage_init(audit_stage *s, const fre_audit_opts *opts, const au
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
-    if (plan->groups > 0)
+    if (scenario->groups > 0)
         place_on_axes(s);
     else
         place_on_line(s);
     st = quantise(s, err);
     if (st == FRE_OK)
-        st = audit_take_in(s);
+        st = audit_ingest(s);
 out:
     if (st != FRE_OK)
-        audit_stage_wipe(s);
+        audit_setup_wipe(s);
     return st;
 }
 
-void audit_stage_wipe(audit_stage *s)
+void audit_setup_wipe(audit_setup *s)
 {
     free(s->others);
     free(s->direction);
@@ -183,5 +183,5 @@ void audit_stage_wipe(audit_stage *s)
         free(s->log_mass[i]);
         free(s->log_below[i]);
     }
-    *s = (audit_stage){.index = 0};
+    *s = (audit_setup){.index = 0};
 }
