@@ -26,7 +26,7 @@ typedef struct fre_embedder_opts {
     uint32_t threads; /**< >= 1 */
 } fre_embedder_opts;
 
-/** What is to be known of one text; bits of a uint8_t. */
+/** What an embedder notices about a text; bits of a uint8_t. */
 typedef enum fre_text_mark {
     FRE_TEXT_EMPTY = 1,   /**< no token: nothing but controls, marks, white space */
     FRE_TEXT_UNKNOWN = 2, /**< unknown tokens and signs alone: no word that the embedder knows */
@@ -48,8 +48,8 @@ typedef struct fre_text_counts {
 
 /** Count `records` more of a text with these marks. */
 FRE_API void fre_text_counts_add(fre_text_counts *c, uint8_t mark, uint64_t records);
-/** So many are in a language that the embedder was not made for that people should know: over a
- * fifth. */
+/** Are so many in a language that the embedder was not made for that people should be told: more than a
+ * fifth? */
 FRE_API bool fre_text_counts_foreign(const fre_text_counts *c);
 
 /** Of the texts embedded so far. */
@@ -71,9 +71,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_embedder_check_rows(const fre_embedder *e,
                                                           fre_err *err);
 
 /** n texts (UTF-8, lengths given) -> n x dim floats, row i for text i.  Sorts by length inside.
- * A blank text (FRE_TEXT_BLANK) gets a row of zeros: the model's row for it would depend on the number
+ * A blank text (FRE_TEXT_BLANK) gets a row of zeros (fre_is_zero_row): the model's row for it would depend on the number
  * of its tokens alone, so that texts without anything in common would fall into one point.  Every
- * command takes such a row for "no text".
+ * command reads such a row as "no text".
  * Call with thousands at a time.  FRE_E_DATA: a text is not valid UTF-8; FRE_E_INTERRUPTED is
  * polled between batches. */
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
@@ -83,37 +83,36 @@ FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
                                                          const char *const *text, const size_t *len,
                                                          size_t n, fre_err *err);
-/** Appends a text (UTF-8) to out with `mark` in place of each word that has an unknown token; *unknown: how
- * many (0: the text as it is; a text without a token counts as one).  A word ends at a space, at punctuation of ASCII and at an ideograph.  For
- * any number of threads at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM, FRE_E_LIMIT: of out. */
+/** Append a text (UTF-8) to out with `mark` in place of each word that has an unknown token; *unknown: how
+ * many (0: the text as it is; a text without a token counts as one).  A word ends at a space, at ASCII
+ * punctuation and at an ideograph.  For any number of threads at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM, FRE_E_LIMIT: of out. */
 FRE_API FRE_MUST_CHECK fre_status fre_embedder_mark_unknown(const fre_embedder *e, fre_buf *out,
                                                             size_t *unknown, const char *text,
                                                             size_t len, char mark);
-/** The marks of a text that its tokens alone tell, which takes no encoding: FRE_TEXT_FOREIGN may be
+/** The marks of a text that its tokens alone show, without encoding it: FRE_TEXT_FOREIGN may be
  * missing, the others are those of fre_embed_texts_marked.  For any number of threads at once.
  * FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM. */
-FRE_API FRE_MUST_CHECK fre_status fre_embedder_look(const fre_embedder *e, uint8_t *mark,
-                                                    const char *text, size_t len);
-/** What a fre_survey asks (fre_survey_opts.kind): ctx is a fre_embedder. */
+FRE_API FRE_MUST_CHECK fre_status fre_embedder_mark_text(const fre_embedder *e, uint8_t *mark,
+                                                         const char *text, size_t len);
+/** A fre_survey_opts.kind; ctx is a fre_embedder. */
 FRE_API FRE_MUST_CHECK fre_status fre_embedder_kind(void *ctx, fre_survey_kind *out,
                                                     const char *text, size_t len);
-/** A row of zeros. */
-FRE_API bool fre_embed_is_blank(const float *row, size_t dim);
+
 /* ---- languages ---------------------------------------------------------------------------------- */
 
-/** Tells points of another language from those of the prior's, which must be English: by sentences of
- * 26 languages that come with the program.  Public data alone go in.  Immutable once made. */
+/** Tells embeddings of other languages from those of the prior's language, which must be English: by
+ * sentences of 26 languages that come with the program.  Made of public data alone.  Immutable once made. */
 typedef struct fre_languages fre_languages;
 
-/** A score above this is another language: of 3,000 English requests of the bundled population five
+/** A score above this means another language: of 3,000 English requests of the bundled population five
  * lie above (questions about a language), of 20 sentences in 19 languages none below. */
 #define FRE_LANGUAGES_FOREIGN 5.0
 
 /** *out NULL with FRE_OK: prior is NULL, or not one of English text.  The prior is borrowed. */
 FRE_API FRE_MUST_CHECK fre_status fre_languages_new(fre_languages **out, fre_embedder *e,
                                                     const fre_prior *prior, fre_err *err);
-/** ln of the ratio of densities, the likeliest other language against the prior's, at a row of the
- * embedder seen with noise (standard deviation a coordinate, >= 0). */
+/** ln of the ratio of densities, the likeliest other language's to the prior's, at a row of the embedder
+ * under noise (standard deviation a coordinate, >= 0). */
 FRE_API FRE_MUST_CHECK fre_status fre_languages_score(const fre_languages *l, double *out,
                                                       const float *row, double noise_std);
 FRE_API void fre_languages_free(fre_languages *l);

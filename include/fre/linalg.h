@@ -20,6 +20,8 @@ FRE_API double fre_norm(const float *x, size_t n);
 FRE_API double fre_normalise(float *x, size_t n);
 /** Every element finite? */
 FRE_API bool fre_is_finite_row(const float *x, size_t n);
+/** Every element 0 (or -0)?  What fre_embed_texts writes for a text without a word. */
+FRE_API bool fre_is_zero_row(const float *x, size_t n);
 
 /** out[i*nb + j] = <a_i, b_j>; a: na x d, b: nb x d, row-major.  Blocked, parallel, float
  * products summed in float lanes of fixed order. */

@@ -3,6 +3,7 @@
 
 #include <fre/bridge.h>
 #include <fre/embed.h>
+#include <fre/linalg.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -56,7 +57,7 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
     if (st != FRE_OK)
         return st;
     for (size_t i = 0; i < n; i++) {
-        if (fre_embed_is_blank(j->x + i * a, a) || fre_embed_is_blank(j->y + i * b, b))
+        if (fre_is_zero_row(j->x + i * a, a) || fre_is_zero_row(j->y + i * b, b))
             continue;
         memcpy(j->both + kept * (a + b), j->x + i * a, a * sizeof *j->x);
         memcpy(j->both + kept * (a + b) + a, j->y + i * b, b * sizeof *j->y);

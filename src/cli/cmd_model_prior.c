@@ -2,6 +2,7 @@
 #include "public_text.h"
 
 #include <fre/embed.h>
+#include <fre/linalg.h>
 #include <fre/prior.h>
 
 #include <inttypes.h>
@@ -40,7 +41,7 @@ static fre_status add_rows(const job *j, float *rows, size_t n, fre_err *err)
     fre_status st;
 
     for (size_t i = 0; i < n; i++)
-        if (!fre_embed_is_blank(rows + i * j->dim, j->dim)) {
+        if (!fre_is_zero_row(rows + i * j->dim, j->dim)) {
             memmove(rows + kept * j->dim, rows + i * j->dim, j->dim * sizeof *rows);
             kept++;
         }

@@ -44,6 +44,14 @@ bool fre_is_finite_row(const float *x, size_t n)
     return bad == 0;
 }
 
+bool fre_is_zero_row(const float *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(x[i] >= 0 && x[i] <= 0)) /* not so for a NaN either */
+            return false;
+    return true;
+}
+
 uint32_t fre_hadamard_dim(uint32_t d)
 {
     uint32_t plain = 1, twelve = 12;

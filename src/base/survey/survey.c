@@ -1,6 +1,7 @@
 /* survey.c - see fre/survey.h. */
 #include <fre/survey.h>
 #include <fre/keymap.h>
+#include <fre/linalg.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -124,14 +125,6 @@ fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen, const char 
     return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);
 }
 
-static bool is_zero(const float *row, size_t dim)
-{
-    for (size_t i = 0; i < dim; i++)
-        if (!(row[i] >= 0 && row[i] <= 0))
-            return false;
-    return true;
-}
-
 fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen, const float *row, size_t dim,
                               const char *user, size_t user_len, fre_err *err)
 {
@@ -143,7 +136,7 @@ fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen, const float 
     fre_hash128(key, s->hash_key, row, dim * sizeof *row);
     st = find_text(s, &seen->text, &seen->is_new, key);
     if (st == FRE_OK && seen->is_new) {
-        s->kind[seen->text] = is_zero(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
+        s->kind[seen->text] = fre_is_zero_row(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
         st = fre_survey_mark_row(s, row, dim);
     }
     return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);

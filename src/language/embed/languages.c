@@ -4,7 +4,8 @@
  * around m_k, the mean of a few sentences of ours.  The log ratio of the two densities is linear
  * (Fisher 1936): (C + r)^-1 (m_k - m) against x - (m + m_k)/2; r stands for the noise and for what
  * the covariance does not hold.  The largest over the languages is the score. */
-#include <fre/embed.h>
+#include "embed_private.h"
+
 #include <fre/linalg.h>
 
 #include <math.h>
@@ -138,13 +139,13 @@ fre_status fre_languages_score(const fre_languages *l, double *out, const float 
     return score(l, out, x, noise_std);
 }
 
-static void take_mean(fre_languages *l, const float *x)
+static void add_mean(fre_languages *l, const float *x)
 {
     size_t known = 0;
     float *mean = l->mean + l->n * l->dim;
 
     for (size_t j = 0; j < EACH; j++)
-        if (!fre_embed_is_blank(x + j * l->dim, l->dim)) {
+        if (!fre_is_zero_row(x + j * l->dim, l->dim)) {
             known++;
             for (size_t i = 0; i < l->dim; i++)
                 mean[i] += x[j * l->dim + i];
@@ -167,9 +168,9 @@ static fre_status learn(fre_languages *l, fre_embedder *e, bool *native, fre_err
         len[i] = strlen(text[i]);
     }
     if (st == FRE_OK)
-        st = fre_embed_texts(e, x, text, len, LANGUAGES * EACH, err);
+        st = embed_run(e, x, NULL, text, len, LANGUAGES * EACH, err);
     for (size_t k = 1; st == FRE_OK && k < LANGUAGES; k++)
-        take_mean(l, x + k * EACH * l->dim);
+        add_mean(l, x + k * EACH * l->dim);
     for (size_t k = 0; st == FRE_OK && k < l->n; k++)
         st = weigh(l, l->w + k * l->dim, &l->half[k], k, 0);
     for (size_t j = 0; st == FRE_OK && j < EACH; j++) {
@@ -189,13 +190,13 @@ fre_status fre_languages_new(fre_languages **out, fre_embedder *e, const fre_pri
     fre_status st;
 
     *out = NULL;
-    if (!prior || fre_prior_info_view(prior)->dim != fre_embedder_info(e)->dim)
+    if (!prior || fre_prior_info_view(prior)->dim != fre_model_info_view(e->model)->dim)
         return FRE_OK;
     l = calloc(1, sizeof *l);
     if (!l)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     l->prior = prior;
-    l->dim = fre_embedder_info(e)->dim;
+    l->dim = fre_model_info_view(e->model)->dim;
     l->mean = calloc(OTHERS * l->dim, sizeof *l->mean);
     l->w = calloc(OTHERS * l->dim, sizeof *l->w);
     l->half = calloc(OTHERS, sizeof *l->half);

@@ -1,6 +1,8 @@
 /* Draws without a search: what the decoder writes for a vector, as it comes. */
 #include "invert_private.h"
 
+#include <fre/linalg.h>
+
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -95,7 +97,7 @@ static fre_status draw_worker(void *ctx, uint64_t worker)
 
         if (row >= j->rows)
             break;
-        if (fre_embed_is_blank(j->mu + row * j->v->dim, j->v->dim))
+        if (fre_is_zero_row(j->mu + row * j->v->dim, j->v->dim))
             continue;
         st = fre_interrupted() ? FRE_E_INTERRUPTED
                                : draw_row(j, &j->v->drawer[worker], row, &j->err[worker]);

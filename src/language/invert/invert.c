@@ -428,7 +428,7 @@ static fre_status invert_chunk(fre_inverter *v, fre_inversion *made, inv_others 
 
     memset(state, 0, sizeof state);
     for (uint32_t i = 0; i < m; i++)
-        if (!fre_embed_is_blank(mu + i * (size_t)v->dim, v->dim)) {
+        if (!fre_is_zero_row(mu + i * (size_t)v->dim, v->dim)) {
             of[i] = &state[n];
             state[n].mu = mu + i * (size_t)v->dim;
             state[n++].noise_std = noise_std[i];

@@ -78,8 +78,8 @@ static void measure(fre_verification *out, const float *x, const float *y, size_
 
         out->distance[i] = sorted[i] = sqrt(fre_dist2(a, b, dim));
         out->similarity[i] = /* 0: to no text */
-            fre_embed_is_blank(b, dim) ? 0
-                                       : fre_dot(a, b, dim) / (fre_norm(a, dim) * fre_norm(b, dim));
+            fre_is_zero_row(b, dim) ? 0
+                                    : fre_dot(a, b, dim) / (fre_norm(a, dim) * fre_norm(b, dim));
         out->own[i] = nearest(b, x, dim) == i;
         out->returned += out->own[i];
         out->mean_distance += out->distance[i] / FRE_VERIFY_SENTENCES;

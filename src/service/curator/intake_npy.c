@@ -2,6 +2,8 @@
  * record.  Rows are read from the mapped file once more in pass two, so there is no spool. */
 #include "internal.h"
 
+#include <fre/linalg.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,7 +78,7 @@ static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell, 
                           fre_err *err)
 {
     const bool usable = curator_row_is_usable(r, row);
-    const bool blank = fre_embed_is_blank(x, r->dim);
+    const bool blank = fre_is_zero_row(x, r->dim);
     uint32_t text = row, user = CURATOR_NONE;
     size_t len = 0;
     const char *name = r->names ? fre_names_view(r->names, row, &len) : NULL;

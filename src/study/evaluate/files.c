@@ -1,6 +1,8 @@
 /* evaluate from files: read, embed, score. */
 #include "evaluate_private.h"
 
+#include <fre/linalg.h>
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -273,7 +275,7 @@ static fre_status embed_originals(run *r, fre_err *err)
 static void leave_out_blank(run *r)
 {
     for (size_t i = 0; i < r->tally.n; i++)
-        if (fre_embed_is_blank(r->originals.x + i * r->originals.d, r->originals.d)) {
+        if (fre_is_zero_row(r->originals.x + i * r->originals.d, r->originals.d)) {
             r->e.originals -= r->tally.weight[i];
             r->e.distinct--;
             r->tally.weight[i] = 0;

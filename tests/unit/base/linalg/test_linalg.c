@@ -167,6 +167,23 @@ static void finite_rows_are_told(void **state)
     }
 }
 
+static void zero_rows_are_told(void **state)
+{
+    static const float other[] = {0x1p-149f, -1, INFINITY, NAN};
+    float x[33] = {0};
+
+    (void)state;
+    x[1] = -0.0f;
+    assert_true(fre_is_zero_row(x, 33));
+    assert_true(fre_is_zero_row(x, 0));
+    for (size_t i = 0; i < 33; i++)
+        for (size_t j = 0; j < 4; j++) {
+            x[i] = other[j];
+            assert_false(fre_is_zero_row(x, 33));
+            x[i] = 0;
+        }
+}
+
 static void products_match_whatever_shape_and_threads(void **state)
 {
     static const size_t shapes[][3] = {{1, 1, 1},     {1, 300, 5},    {13, 17, 384},
@@ -374,6 +391,7 @@ int main(void)
         cmocka_unit_test(sums_of_known_rows),
         cmocka_unit_test(normalise_makes_unit_rows),
         cmocka_unit_test(finite_rows_are_told),
+        cmocka_unit_test(zero_rows_are_told),
         cmocka_unit_test(products_match_whatever_shape_and_threads),
         cmocka_unit_test(products_check_arguments),
         cmocka_unit_test(nearest_is_exact),
