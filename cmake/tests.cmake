@@ -32,22 +32,24 @@ function(fre_libraries_of result module)
 endfunction()
 
 # tests/support/<module>/*.c: a library for the tests and fuzz targets of that module and of those
-# that stand on it.  Their headers only declare.
-foreach(module IN LISTS FRE_MODULES)
+# that stand on it; of cli, on all.  Their headers only declare.
+set(FRE_FLOOR_cli .)
+set(FRE_USES_cli ${FRE_MODULES})
+foreach(module IN LISTS FRE_MODULES ITEMS cli)
     file(GLOB support CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/support/${module}/*.c)
     set(FRE_SUPPORT_${module} "") # of the module and below
     foreach(use IN LISTS FRE_USES_${module})
         list(APPEND FRE_SUPPORT_${module} ${FRE_SUPPORT_${use}})
     endforeach()
     list(REMOVE_DUPLICATES FRE_SUPPORT_${module})
-    if(support)
-        add_library(fre-support-${module} STATIC EXCLUDE_FROM_ALL ${support})
-        target_include_directories(fre-support-${module}
+    if(support AND TARGET fre-${module})
+        add_library(support-${module} STATIC EXCLUDE_FROM_ALL ${support})
+        target_include_directories(support-${module}
             PUBLIC ${PROJECT_SOURCE_DIR}/tests/support/${module}
             PRIVATE ${PROJECT_SOURCE_DIR}/src/${FRE_FLOOR_${module}}/${module})
-        target_link_libraries(fre-support-${module}
+        target_link_libraries(support-${module}
             PUBLIC ${FRE_SUPPORT_${module}} fre-${module} PRIVATE fre-flags)
-        list(PREPEND FRE_SUPPORT_${module} fre-support-${module})
+        list(PREPEND FRE_SUPPORT_${module} support-${module})
     endif()
 endforeach()
 
@@ -55,9 +57,7 @@ function(fre_add_program target source module)
     add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE fre-flags ${FRE_SUPPORT_${module}} ${ARGN})
     target_compile_definitions(${target} PRIVATE FRE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
-    if(module STREQUAL cli)
-        target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/cli)
-    elseif(module)
+    if(module)
         target_include_directories(${target} PRIVATE
             ${PROJECT_SOURCE_DIR}/src/${FRE_FLOOR_${module}}/${module})
     endif()
@@ -84,7 +84,6 @@ if(FRE_TESTS)
             continue()
         endif()
         fre_add_program(${test} ${file} "${module}" ${libs} fre-ext-cmocka)
-        target_include_directories(${test} PRIVATE ${PROJECT_SOURCE_DIR}/tests/unit)
         add_test(NAME ${test} COMMAND ${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         set_tests_properties(${test} PROPERTIES TIMEOUT 1800
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")

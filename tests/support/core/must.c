@@ -1,12 +1,15 @@
 #include "must.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 
-void must(bool ok)
+void must_at(bool ok, const char *what, const char *file, int line)
 {
-    if (!ok)
-        abort();
+    if (ok)
+        return;
+    (void)fprintf(stderr, "%s:%d: %s does not hold\n", file, line, what);
+    abort();
 }
 
 void must_be_untouched(const void *p, size_t n)

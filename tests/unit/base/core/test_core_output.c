@@ -8,36 +8,23 @@
 
 #include <fre/core.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "deny_syscall.h"
 #include "temp_dir.h"
-
-static temp_dir tmp;
-
-static int setup(void **state)
-{
-    (void)state;
-    temp_dir_make(&tmp);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    temp_dir_remove(&tmp);
-    return 0;
-}
 
 static const char *const files[] = {FRE_OUTDIR_MARK, "more.npy", NULL};
 
@@ -79,26 +66,26 @@ static void directory_appears_whole(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out/"); /* a trailing slash is no other name */
-    (void)temp_path(file, &tmp, "out/a.txt");
+    (void)temp_path(path, &test_dir, "out/"); /* a trailing slash is no other name */
+    (void)temp_path(file, &test_dir, "out/a.txt");
     assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a.txt", &err), FRE_OK);
     assert_true(fputs("hello", f) >= 0);
     path[strlen(path) - 1] = '\0';
     assert_false(path_exists(path));
-    assert_int_equal(count_entries(tmp.path), 1); /* the hidden sibling */
+    assert_int_equal(count_entries(test_dir.path), 1); /* the hidden sibling */
     assert_int_equal(fre_outdir_commit(o, &err), FRE_OK);
     assert_content(file, "hello");
     assert_int_equal(fre_outdir_commit(o, &err), FRE_E_STATE);
     assert_int_equal(fre_outdir_file(o, &f, "b.txt", &err), FRE_E_STATE);
     fre_outdir_free(o);
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
     assert_int_equal(stat(path, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0755);
     assert_int_equal(stat(file, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0644);
     (void)umask(077);
-    (void)temp_path(path, &tmp, "private");
+    (void)temp_path(path, &test_dir, "private");
     assert_int_equal(run_once(path, false, "x", false, &err), FRE_OK);
     assert_int_equal(stat(path, &s), 0);
     assert_int_equal(s.st_mode & 0777, 0700);
@@ -115,9 +102,9 @@ static void sibling_is_private_while_it_grows(void **state)
     int seen = 0;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
+    (void)temp_path(path, &test_dir, "out");
     assert_int_equal(fre_outdir_open(&o, path, files, false, NULL), FRE_OK);
-    d = opendir(tmp.path);
+    d = opendir(test_dir.path);
     assert_non_null(d);
     while ((e = readdir(d)) != NULL) {
         if (strncmp(e->d_name, ".out.partial-", 13) != 0)
@@ -129,7 +116,7 @@ static void sibling_is_private_while_it_grows(void **state)
     (void)closedir(d);
     assert_int_equal(seen, 1);
     fre_outdir_free(o);
-    assert_int_equal(count_entries(tmp.path), 0); /* not committed: nothing is left */
+    assert_int_equal(count_entries(test_dir.path), 0); /* not committed: nothing is left */
     fre_outdir_free(NULL);
 }
 
@@ -139,9 +126,9 @@ static void existing_directory_needs_force(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
-    (void)temp_path(file, &tmp, "out/" FRE_OUTDIR_MARK);
-    (void)temp_path(more, &tmp, "out/more.npy");
+    (void)temp_path(path, &test_dir, "out");
+    (void)temp_path(file, &test_dir, "out/" FRE_OUTDIR_MARK);
+    (void)temp_path(more, &test_dir, "out/more.npy");
     assert_int_equal(run_once(path, false, "one", true, &err), FRE_OK);
     assert_int_equal(run_once(path, false, "two", false, &err), FRE_E_EXISTS);
     assert_non_null(strstr(err.text, "{force}"));
@@ -149,7 +136,7 @@ static void existing_directory_needs_force(void **state)
     assert_int_equal(run_once(path, true, "two", false, &err), FRE_OK);
     assert_content(file, "two");
     assert_false(path_exists(more)); /* replaced, not merged */
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
 }
 
 static void force_replaces_only_what_a_run_made(void **state)
@@ -158,35 +145,35 @@ static void force_replaces_only_what_a_run_made(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "home");
+    (void)temp_path(path, &test_dir, "home");
     assert_int_equal(mkdir(path, 0755), 0);
     assert_int_equal(run_once(path, false, "x", false, &err), FRE_E_EXISTS);
     assert_int_equal(run_once(path, true, "x", false, &err), FRE_OK); /* empty */
-    (void)temp_path(inside, &tmp, "home/photos");
+    (void)temp_path(inside, &test_dir, "home/photos");
     assert_int_equal(mkdir(inside, 0755), 0);
     assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* a folder inside */
     assert_true(path_exists(inside));
     assert_int_equal(rmdir(inside), 0);
-    (void)temp_path(inside, &tmp, "home/" FRE_OUTDIR_MARK);
+    (void)temp_path(inside, &test_dir, "home/" FRE_OUTDIR_MARK);
     assert_int_equal(unlink(inside), 0);
-    (void)temp_path(inside, &tmp, "home/thesis.txt");
+    (void)temp_path(inside, &test_dir, "home/thesis.txt");
     write_file(inside, "t", 1);
     assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* a stranger */
     assert_non_null(strstr(err.text, "holds 'thesis.txt', which is no part of a release"));
     assert_content(inside, "t");
     assert_int_equal(unlink(inside), 0);
-    (void)temp_path(inside, &tmp, "home/more.npy");
+    (void)temp_path(inside, &test_dir, "home/more.npy");
     write_file(inside, "m", 1);
     assert_int_equal(run_once(path, true, "y", false, &err), FRE_E_EXISTS); /* still no mark */
     assert_non_null(strstr(err.text, "no release.json"));
-    (void)temp_path(inside, &tmp, "home/" FRE_OUTDIR_MARK);
+    (void)temp_path(inside, &test_dir, "home/" FRE_OUTDIR_MARK);
     write_file(inside, "x", 1);
     assert_int_equal(run_once(path, true, "y", false, &err), FRE_OK); /* a release, whole or not */
-    (void)temp_path(inside, &tmp, "home/.notes");
+    (void)temp_path(inside, &test_dir, "home/.notes");
     write_file(inside, "n", 1);
     assert_int_equal(run_once(path, true, "z", false, &err), FRE_E_EXISTS); /* mark and more */
     assert_content(inside, "n");
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
 }
 
 static void unusable_places_are_refused(void **state)
@@ -199,13 +186,13 @@ static void unusable_places_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_int_equal(fre_outdir_open(&o, names[i], files, true, &err), FRE_E_EXISTS);
-    (void)temp_path(file, &tmp, "f");
+    (void)temp_path(file, &test_dir, "f");
     write_file(file, "x", 1);
     assert_int_equal(fre_outdir_open(&o, file, files, true, &err),
                      FRE_E_EXISTS); /* a file is there */
-    (void)temp_path(file, &tmp, "f/out");
+    (void)temp_path(file, &test_dir, "f/out");
     assert_int_equal(fre_outdir_open(&o, file, files, true, &err), FRE_E_EXISTS); /* under a file */
-    (void)temp_path(file, &tmp, "absent/out");
+    (void)temp_path(file, &test_dir, "absent/out");
     assert_int_equal(fre_outdir_open(&o, file, files, false, &err), FRE_E_EXISTS);
     assert_non_null(strstr(err.text, "absent"));
     assert_int_equal(fre_outdir_open(&o, "/proc/out", files, false, &err), FRE_E_EXISTS);
@@ -217,7 +204,7 @@ static void unusable_places_are_refused(void **state)
     assert_int_equal(fre_outdir_open(&o, path, NULL, false, &err), FRE_E_ARG);
     assert_null(o);
     /* The longest legal name still has room for its sibling's. */
-    (void)snprintf(path, sizeof path, "%s/%0255d", tmp.path, 7);
+    (void)snprintf(path, sizeof path, "%s/%0255d", test_dir.path, 7);
     assert_int_equal(run_once(path, false, "x", false, &err), FRE_OK);
 }
 
@@ -230,7 +217,7 @@ static void file_names_are_plain_and_new(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
+    (void)temp_path(path, &test_dir, "out");
     assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         assert_int_equal(fre_outdir_file(o, &f, names[i], &err), FRE_E_ARG);
@@ -255,15 +242,15 @@ static void name_taken_meanwhile_is_left_alone(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
+    (void)temp_path(path, &test_dir, "out");
     assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a", &err), FRE_OK);
     assert_int_equal(run_once(path, false, "theirs", false, &err), FRE_OK);
     assert_int_equal(fre_outdir_commit(o, &err), FRE_E_EXISTS);
     fre_outdir_free(o);
-    (void)temp_path(file, &tmp, "out/" FRE_OUTDIR_MARK);
+    (void)temp_path(file, &test_dir, "out/" FRE_OUTDIR_MARK);
     assert_content(file, "theirs");
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
 }
 
 static void abandon_removes_what_is_open(void **state)
@@ -275,20 +262,20 @@ static void abandon_removes_what_is_open(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
-    (void)temp_path(file, &tmp, "file");
+    (void)temp_path(path, &test_dir, "out");
+    (void)temp_path(file, &test_dir, "file");
     assert_int_equal(fre_outdir_open(&o, path, files, false, &err), FRE_OK);
     assert_int_equal(fre_outdir_file(o, &f, "a", &err), FRE_OK);
     assert_int_equal(fre_outfile_open(&g, file, false, &err), FRE_OK);
-    assert_int_equal(count_entries(tmp.path), 2);
+    assert_int_equal(count_entries(test_dir.path), 2);
     fre_outputs_abandon();
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
     assert_int_equal(fre_outdir_commit(o, &err), FRE_E_INTERRUPTED);
     assert_int_equal(fre_outfile_commit(g, &err), FRE_E_INTERRUPTED);
     fre_outdir_free(o);
     fre_outfile_free(g);
     fre_outputs_abandon();
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
 }
 
 static void forked_child_cannot_abandon_its_parents_files(void **state)
@@ -299,7 +286,7 @@ static void forked_child_cannot_abandon_its_parents_files(void **state)
     pid_t pid;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
+    (void)temp_path(path, &test_dir, "out");
     assert_int_equal(fre_outdir_open(&o, path, files, false, NULL), FRE_OK);
     pid = fork();
     assert_true(pid >= 0);
@@ -308,13 +295,13 @@ static void forked_child_cannot_abandon_its_parents_files(void **state)
         _exit(0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
     assert_int_equal(fre_outdir_commit(o, NULL), FRE_OK);
     fre_outdir_free(o);
     assert_true(path_exists(path));
 }
 
-/* A child opens outputs in tmp, reports, and is killed. */
+/* A child opens outputs in test_dir, reports, and is killed. */
 static void kill_a_writer(const char *dir_path, const char *file_path)
 {
     int ends[2], status;
@@ -352,23 +339,23 @@ static void leftovers_of_a_killed_run_are_swept(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "out");
-    (void)temp_path(file, &tmp, "out.jsonl");
-    (void)temp_path(other, &tmp, ".out.partial-notes"); /* looks alike, is not ours */
+    (void)temp_path(path, &test_dir, "out");
+    (void)temp_path(file, &test_dir, "out.jsonl");
+    (void)temp_path(other, &test_dir, ".out.partial-notes"); /* looks alike, is not ours */
     write_file(other, "x", 1);
     kill_a_writer(path, file);
     assert_false(path_exists(path));
     assert_false(path_exists(file));
-    assert_int_equal(count_entries(tmp.path), 3);
+    assert_int_equal(count_entries(test_dir.path), 3);
     assert_int_equal(fre_outdir_open(&alive, path, files, false, &err), FRE_OK); /* sweeps .out.* */
-    assert_int_equal(count_entries(tmp.path), 3);
+    assert_int_equal(count_entries(test_dir.path), 3);
     assert_int_equal(run_once(path, false, "x", false, &err), FRE_OK); /* leaves the live one */
-    assert_int_equal(count_entries(tmp.path), 4);
+    assert_int_equal(count_entries(test_dir.path), 4);
     fre_outdir_free(alive);
     assert_int_equal(fre_outfile_open(&g, file, false, &err), FRE_OK);
     assert_int_equal(fre_outfile_commit(g, &err), FRE_OK);
     fre_outfile_free(g);
-    assert_int_equal(count_entries(tmp.path), 3); /* out, out.jsonl, the notes */
+    assert_int_equal(count_entries(test_dir.path), 3); /* out, out.jsonl, the notes */
     assert_true(path_exists(other));
 }
 
@@ -406,7 +393,7 @@ static void full_disk_leaves_nothing(void **state)
     (void)state;
     assert_true(pid >= 0);
     if (pid == 0)
-        _exit(fill_a_small_disk(tmp.path));
+        _exit(fill_a_small_disk(test_dir.path));
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
     if (WEXITSTATUS(status) == 77)
@@ -423,28 +410,28 @@ static int work_without_rename_flags(void)
 
     if (!deny_syscall(SYS_renameat2, 0, 0, EINVAL))
         return 77;
-    (void)temp_path(path, &tmp, "out");
-    (void)temp_path(mark, &tmp, "out/" FRE_OUTDIR_MARK);
+    (void)temp_path(path, &test_dir, "out");
+    (void)temp_path(mark, &test_dir, "out/" FRE_OUTDIR_MARK);
     if (run_once(path, false, "one", true, &err) != FRE_OK ||
         run_once(path, false, "two", true, &err) != FRE_E_EXISTS)
         return 1;
     if (run_once(path, true, "two", false, &err) != FRE_OK || read_file(mark, text, 15) != 3 ||
         strcmp(text, "two") != 0 || count_entries(path) != 1)
         return 2;
-    (void)temp_path(path, &tmp, "f");
+    (void)temp_path(path, &test_dir, "f");
     if (fre_outfile_open(&g, path, false, &err) != FRE_OK)
         return 3;
     write_file(path, "theirs", 6);
     if (fre_outfile_commit(g, &err) != FRE_E_EXISTS)
         return 4;
     fre_outfile_free(g);
-    return count_entries(tmp.path) == 2 ? 0 : 5;
+    return count_entries(test_dir.path) == 2 ? 0 : 5;
 }
 
 /* chmod, flags of rename, fsync, locks and nameless files refused, as CIFS, vfat and FUSE do. */
 static int under_a_poor_file_system(int refusal)
 {
-    const fre_spool_opts so = {.record_bytes = 8, .dir = tmp.path};
+    const fre_spool_opts so = {.record_bytes = 8, .dir = test_dir.path};
     char path[512], mark[512], text[16] = "", record[8] = "1234567";
     const uint32_t e = (uint32_t)refusal;
     fre_outfile *g = NULL;
@@ -455,13 +442,13 @@ static int under_a_poor_file_system(int refusal)
         !deny_syscall(SYS_fsync, 0, 0, e) || !deny_syscall(SYS_flock, 0, 0, e) ||
         !deny_syscall(SYS_openat, 2, O_TMPFILE, e))
         return 77;
-    (void)temp_path(path, &tmp, "poor");
-    (void)temp_path(mark, &tmp, "poor/" FRE_OUTDIR_MARK);
+    (void)temp_path(path, &test_dir, "poor");
+    (void)temp_path(mark, &test_dir, "poor/" FRE_OUTDIR_MARK);
     if (run_once(path, false, "one", true, &err) != FRE_OK ||
         run_once(path, true, "two", false, &err) != FRE_OK || read_file(mark, text, 15) != 3 ||
         strcmp(text, "two") != 0 || count_entries(path) != 1)
         return 2;
-    (void)temp_path(path, &tmp, "poor.f");
+    (void)temp_path(path, &test_dir, "poor.f");
     if (fre_outfile_open(&g, path, false, &err) != FRE_OK || fre_outfile_commit(g, &err) != FRE_OK)
         return 3;
     fre_outfile_free(g);
@@ -469,7 +456,7 @@ static int under_a_poor_file_system(int refusal)
         fre_spool_append(s, (const uint8_t *)record, &err) != FRE_OK)
         return 4;
     fre_spool_free(s, true);
-    return count_entries(tmp.path) == 2 ? 0 : 5;
+    return count_entries(test_dir.path) == 2 ? 0 : 5;
 }
 
 static void poor_file_systems_are_served(void **state)
@@ -489,8 +476,8 @@ static void poor_file_systems_are_served(void **state)
         if (WEXITSTATUS(status) == 77)
             skip();
         assert_int_equal(WEXITSTATUS(status), 0);
-        temp_dir_remove(&tmp);
-        temp_dir_make(&tmp);
+        temp_dir_remove(&test_dir);
+        temp_dir_make(&test_dir);
     }
 }
 
@@ -517,7 +504,7 @@ static void outfile_appears_whole(void **state)
     fre_err err;
 
     (void)state;
-    (void)temp_path(path, &tmp, "f");
+    (void)temp_path(path, &test_dir, "f");
     assert_int_equal(fre_outfile_open(&g, path, false, &err), FRE_OK);
     assert_true(fputs("one", fre_outfile_stream(g)) >= 0);
     assert_false(path_exists(path));
@@ -540,7 +527,7 @@ static void outfile_appears_whole(void **state)
     assert_int_equal(fre_outfile_commit(g, &err), FRE_OK);
     fre_outfile_free(g);
     assert_content(path, "two");
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
     fre_outfile_free(NULL);
     assert_null(fre_outfile_stream(NULL));
 }
@@ -552,21 +539,21 @@ static void outfile_refuses_bad_places(void **state)
     fre_err err;
 
     (void)state;
-    assert_int_equal(fre_outfile_open(&g, tmp.path, true, &err), FRE_E_EXISTS);
-    (void)temp_path(path, &tmp, "absent/f");
+    assert_int_equal(fre_outfile_open(&g, test_dir.path, true, &err), FRE_E_EXISTS);
+    (void)temp_path(path, &test_dir, "absent/f");
     assert_int_equal(fre_outfile_open(&g, path, true, &err), FRE_E_EXISTS);
     assert_int_equal(fre_outfile_open(&g, "", true, &err), FRE_E_EXISTS);
     assert_int_equal(fre_outfile_open(&g, NULL, true, &err), FRE_E_ARG);
     assert_int_equal(fre_outfile_open(NULL, path, true, &err), FRE_E_ARG);
     assert_int_equal(fre_outfile_commit(NULL, &err), FRE_E_ARG);
     assert_null(g);
-    (void)temp_path(path, &tmp, "f");
+    (void)temp_path(path, &test_dir, "f");
     assert_int_equal(fre_outfile_open(&g, path, false, &err), FRE_OK);
     write_file(path, "theirs", 6);
     assert_int_equal(fre_outfile_commit(g, &err), FRE_E_EXISTS); /* taken meanwhile */
     fre_outfile_free(g);
     assert_content(path, "theirs");
-    assert_int_equal(count_entries(tmp.path), 1);
+    assert_int_equal(count_entries(test_dir.path), 1);
 }
 
 static void outfile_writes_devices_directly(void **state)
@@ -593,8 +580,8 @@ static void outfile_replaces_a_links_target(void **state)
     struct stat s;
 
     (void)state;
-    (void)temp_path(path, &tmp, "f");
-    (void)temp_path(link, &tmp, "l");
+    (void)temp_path(path, &test_dir, "f");
+    (void)temp_path(link, &test_dir, "l");
     write_file(path, "old", 3);
     assert_int_equal(symlink("f", link), 0);
     assert_int_equal(fre_outfile_open(&g, link, true, NULL), FRE_OK);
@@ -630,7 +617,7 @@ static void dash_is_standard_output(void **state)
     assert_int_equal(status, 0);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, test_dir_make, test_dir_remove)
 
 int main(void)
 {

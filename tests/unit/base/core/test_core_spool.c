@@ -11,10 +11,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,23 +28,15 @@
 #define HEADER 64u
 #define SEALED (24u + PER_BLOCK * RECORD + 16u)
 
-static temp_dir tmp;
 static char base[512], data[1024], key[1024];
 
 static int setup(void **state)
 {
     (void)state;
-    temp_dir_make(&tmp);
-    (void)temp_path(base, &tmp, "run");
+    temp_dir_make(&test_dir);
+    (void)temp_path(base, &test_dir, "run");
     (void)snprintf(data, sizeof data, "%s.spool", base);
     (void)snprintf(key, sizeof key, "%s.key", base);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    temp_dir_remove(&tmp);
     return 0;
 }
 
@@ -57,7 +51,7 @@ static void make_record(uint8_t record[RECORD], uint64_t i)
 static fre_spool *open_spool(bool resumable)
 {
     fre_spool_opts opts = {
-        .dir = tmp.path, .resume_path = resumable ? base : NULL, .record_bytes = RECORD};
+        .dir = test_dir.path, .resume_path = resumable ? base : NULL, .record_bytes = RECORD};
     fre_spool *s = NULL;
     fre_err err = {.text = ""};
 
@@ -123,7 +117,7 @@ static void records_of_extreme_sizes(void **state)
     assert_non_null(in);
     assert_non_null(out);
     for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
-        fre_spool_opts opts = {.dir = tmp.path, .resume_path = NULL, .record_bytes = sizes[k]};
+        fre_spool_opts opts = {.dir = test_dir.path, .resume_path = NULL, .record_bytes = sizes[k]};
         fre_spool *s = NULL;
 
         assert_int_equal(fre_spool_open(&s, &opts, NULL), FRE_OK);
@@ -145,7 +139,7 @@ static void records_of_extreme_sizes(void **state)
 
 static void arguments_are_checked(void **state)
 {
-    fre_spool_opts opts = {.dir = tmp.path, .resume_path = NULL, .record_bytes = 0};
+    fre_spool_opts opts = {.dir = test_dir.path, .resume_path = NULL, .record_bytes = 0};
     fre_spool *s = NULL;
     uint8_t record[RECORD] = {0};
     char path[512];
@@ -158,10 +152,10 @@ static void arguments_are_checked(void **state)
     opts.record_bytes = 8;
     assert_int_equal(fre_spool_open(&s, NULL, &err), FRE_E_ARG);
     assert_int_equal(fre_spool_open(NULL, &opts, &err), FRE_E_ARG);
-    opts.dir = temp_path(path, &tmp, "absent");
+    opts.dir = temp_path(path, &test_dir, "absent");
     assert_int_equal(fre_spool_open(&s, &opts, &err), FRE_E_IO);
     assert_non_null(strstr(err.text, "absent"));
-    opts.resume_path = temp_path(path, &tmp, "absent/run");
+    opts.resume_path = temp_path(path, &test_dir, "absent/run");
     assert_int_equal(fre_spool_open(&s, &opts, &err), FRE_E_IO);
     assert_null(s);
     assert_int_equal(fre_spool_append(NULL, record, &err), FRE_E_ARG);
@@ -180,12 +174,12 @@ static void anonymous_file_has_no_name(void **state)
 
     (void)state;
     append_range(s, 0, 3 * PER_BLOCK);
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
     fre_spool_free(s, false);
     if (old)
         (void)snprintf(keep, sizeof keep, "%s", old);
     s = NULL;
-    assert_int_equal(setenv("TMPDIR", temp_path(absent, &tmp, "absent"), 1), 0);
+    assert_int_equal(setenv("TMPDIR", temp_path(absent, &test_dir, "absent"), 1), 0);
     assert_int_equal(fre_spool_open(&s, &opts, &err), FRE_E_IO); /* $TMPDIR is the default */
     assert_non_null(strstr(err.text, "absent"));
     assert_null(s);
@@ -208,11 +202,11 @@ static void named_fallback_is_unlinked(void **state)
 
         if (!deny_syscall(SYS_openat, 2, O_TMPFILE, EOPNOTSUPP))
             _exit(77);
-        if (open(tmp.path, O_TMPFILE | O_RDWR, 0600) >= 0)
+        if (open(test_dir.path, O_TMPFILE | O_RDWR, 0600) >= 0)
             _exit(1); /* the filter itself */
         s = open_spool(false);
         append_range(s, 0, 2 * PER_BLOCK);
-        if (fre_spool_flush(s, NULL) != FRE_OK || count_entries(tmp.path) != 0)
+        if (fre_spool_flush(s, NULL) != FRE_OK || count_entries(test_dir.path) != 0)
             _exit(2);
         fre_spool_free(s, false);
         _exit(0);
@@ -244,7 +238,7 @@ static void resumed_run_goes_on(void **state)
     append_range(s, 2 * PER_BLOCK, 4 * PER_BLOCK + 1);
     assert_pass(s, 4 * PER_BLOCK + 1);
     fre_spool_free(s, true);
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
 }
 
 static void two_runs_cannot_share_it(void **state)
@@ -400,7 +394,7 @@ static void readable_keys_and_links_are_refused(void **state)
     assert_int_equal(reopen(RECORD, &err), FRE_E_REFUSED);
     assert_int_equal(chmod(data, 0600), 0);
     assert_int_equal(reopen(RECORD, &err), FRE_OK);
-    (void)temp_path(elsewhere, &tmp, "elsewhere");
+    (void)temp_path(elsewhere, &test_dir, "elsewhere");
     assert_int_equal(rename(key, elsewhere), 0);
     assert_int_equal(symlink(elsewhere, key), 0);
     assert_int_equal(reopen(RECORD, &err), FRE_E_REFUSED);
@@ -470,7 +464,7 @@ static void full_device_is_named(void **state)
             _exit(1);
         append_range(s, 0, PER_BLOCK);
         if (fre_spool_flush(s, &err) != FRE_E_IO || !strstr(err.text, "disk full") ||
-            !strstr(err.text, tmp.path))
+            !strstr(err.text, test_dir.path))
             _exit(2);
         fre_spool_free(s, false);
         _exit(0);
@@ -515,7 +509,7 @@ static void killed_anonymous_run_leaves_nothing(void **state)
 {
     (void)state;
     kill_a_writer(false);
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
 }
 
 static void killed_resumable_run_leaves_nothing_readable(void **state)
@@ -527,7 +521,7 @@ static void killed_resumable_run_leaves_nothing_readable(void **state)
 
     (void)state;
     kill_a_writer(true);
-    assert_int_equal(count_entries(tmp.path), 2);
+    assert_int_equal(count_entries(test_dir.path), 2);
     assert_int_equal(stat(data, &st), 0);
     assert_true(st.st_size >= (off_t)(HEADER + 3 * SEALED));
     file = malloc((size_t)st.st_size);
@@ -541,10 +535,10 @@ static void killed_resumable_run_leaves_nothing_readable(void **state)
     assert_true(n >= 3 * PER_BLOCK && n % PER_BLOCK == 0);
     assert_pass(s, n);
     fre_spool_free(s, true);
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, test_dir_remove)
 
 int main(void)
 {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -16,6 +17,7 @@
 #include <fre/linalg.h>
 
 #include "assert_num.h"
+#include "embed_sentences.h"
 #include "invert_private.h"
 #include "temp_dir.h"
 #include "tiny_gguf.h"
@@ -57,19 +59,9 @@ static float target[SENTENCES * DIM];
 
 static int setup(void **state)
 {
-    fre_embedder_opts opts = {.path = EMBEDDER, .threads = 2};
-    size_t len[SENTENCES];
-    fre_err err = {.text = ""};
-
     (void)state;
-    for (size_t i = 0; i < SENTENCES; i++)
-        len[i] = strlen(sentence[i]);
-    if (fre_embedder_new(&embedder, &opts, &err) != FRE_OK ||
-        fre_embed_texts(embedder, target, sentence, len, SENTENCES, &err) != FRE_OK) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    return 0;
+    embedder = embed_sentences(target, EMBEDDER, sentence, SENTENCES);
+    return embedder ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -501,14 +493,11 @@ static void test_bad_models(void **state)
     fre_embedder *small = NULL;
     fre_embedder_opts opts = {.threads = 1};
     fre_err err = {.text = ""};
-    size_t n;
-    uint8_t *bytes = tiny_bytes(&shape, &n);
 
     (void)state;
     temp_dir_make(&t);
     opts.path = temp_path(tiny_path, &t, "tiny.gguf");
-    tiny_write(tiny_path, bytes, n);
-    free(bytes);
+    tiny_file(tiny_path, &shape);
     assert_int_equal(fre_embedder_new(&small, &opts, &err), FRE_OK);
     refuse_model(small, DECODER, FRE_E_MODEL,
                  "the inverter was made for embeddings of 384 dimensions and the embedder gives 64;"
@@ -517,9 +506,7 @@ static void test_bad_models(void **state)
 
     /* The right size is not enough. */
     shape.dim = 384;
-    bytes = tiny_bytes(&shape, &n);
-    tiny_write(tiny_path, bytes, n);
-    free(bytes);
+    tiny_file(tiny_path, &shape);
     small = NULL;
     assert_int_equal(fre_embedder_new(&small, &opts, &err), FRE_OK);
     refuse_model(small, DECODER, FRE_E_MODEL,

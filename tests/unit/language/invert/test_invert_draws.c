@@ -13,6 +13,8 @@
 #include <fre/invert.h>
 #include <fre/linalg.h>
 
+#include "embed_sentences.h"
+
 #define MODELS FRE_SOURCE_DIR "/models/"
 #define DIM 384u
 #define N 24u
@@ -26,19 +28,9 @@ static float target[ROWS * DIM];
 
 static int setup(void **state)
 {
-    const fre_embedder_opts opts = {.path = MODELS FRE_EMBEDDER_DEFAULT, .threads = 2};
-    size_t len[ROWS];
-    fre_err err = {.text = ""};
-
     (void)state;
-    for (size_t i = 0; i < ROWS; i++)
-        len[i] = strlen(sentence[i]);
-    if (fre_embedder_new(&embedder, &opts, &err) != FRE_OK ||
-        fre_embed_texts(embedder, target, sentence, len, ROWS, &err) != FRE_OK) {
-        print_error("%s\n", err.text);
-        return -1;
-    }
-    return 0;
+    embedder = embed_sentences(target, MODELS FRE_EMBEDDER_DEFAULT, sentence, ROWS);
+    return embedder ? 0 : -1;
 }
 
 static int teardown(void **state)

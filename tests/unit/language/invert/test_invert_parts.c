@@ -245,15 +245,11 @@ static void prior_of_another_embedder_is_refused(void **state)
     fre_embedder *small = NULL;
     fre_inverter *v = NULL;
     fre_err err = {.text = ""};
-    size_t n;
-    uint8_t *bytes;
 
     (void)state;
     shape.dim = DIM;
-    bytes = tiny_bytes(&shape, &n);
     other.path = temp_path(tiny_path, &folder, "tiny.gguf");
-    tiny_write(tiny_path, bytes, n);
-    free(bytes);
+    tiny_file(tiny_path, &shape);
     write_projector((kind){.input = "raw"});
     assert_int_equal(fre_embedder_new(&small, &other, &err), FRE_OK);
     assert_string_equal(fre_embedder_path(small), tiny_path);

@@ -19,6 +19,7 @@
 #include "assert_num.h"
 #include "invert_private.h"
 #include "temp_dir.h"
+#include "tiny_gguf.h"
 #include "tiny_lm.h"
 
 #define DIM 64u
@@ -36,12 +37,9 @@ static fre_embedder *tiny_embedder(const char *name, const tiny_shape *shape)
     fre_embedder_opts opts = {.threads = 2};
     char path[512];
     fre_err err = {.text = ""};
-    size_t n;
-    uint8_t *bytes = tiny_bytes(shape, &n);
 
     opts.path = temp_path(path, &dir, name);
-    tiny_write(path, bytes, n);
-    free(bytes);
+    tiny_file(path, shape);
     if (fre_embedder_new(&e, &opts, &err) != FRE_OK)
         fail_msg("%s", err.text);
     return e;
@@ -56,7 +54,7 @@ static int setup(void **state)
     if (setenv("XDG_CACHE_HOME", dir.path, 1) != 0)
         return -1;
     embedder = tiny_embedder("tiny.gguf", &shape);
-    tiny_write(temp_path(corpus_path, &dir, "public.txt"), corpus, sizeof corpus - 1);
+    write_file(temp_path(corpus_path, &dir, "public.txt"), corpus, sizeof corpus - 1);
     return 0;
 }
 
@@ -458,7 +456,7 @@ static int setup_search(void **state)
 
     if (setup(state) != 0)
         return -1;
-    tiny_write(temp_path(public_path, &dir, "spoken.txt"), public_texts, sizeof public_texts - 1);
+    write_file(temp_path(public_path, &dir, "spoken.txt"), public_texts, sizeof public_texts - 1);
     if (fre_embedder_new(&bundled, &opts, &err) == FRE_OK)
         return 0;
     print_error("%s\n", err.text);
@@ -604,7 +602,7 @@ static void test_lines_of_the_model(void **state)
     uint8_t *bytes = tiny_lm_bytes(&shape, &n);
 
     (void)state;
-    tiny_write(temp_path(path, &dir, "letters.gguf"), bytes, n);
+    write_file(temp_path(path, &dir, "letters.gguf"), bytes, n);
     free(bytes);
     assert_int_equal(fre_embed_texts(bundled, mu, &text, &len, 1, &err), FRE_OK);
     for (uint32_t i = 0; i < 2; i++) {
@@ -652,11 +650,11 @@ static void test_refusals(void **state)
     o.public_corpus = "/no/such/corpus.txt";
     refuse(&o, FRE_E_NOINPUT, "corpus.txt");
     o.public_corpus = temp_path(empty, &dir, "empty.txt");
-    tiny_write(empty, "\n \n", 3);
+    write_file(empty, "\n \n", 3);
     refuse(&o, FRE_E_DATA, "no usable text");
     memset(line, 'a', sizeof line);
     o.public_corpus = temp_path(wide, &dir, "wide.txt");
-    tiny_write(wide, line, sizeof line);
+    write_file(wide, line, sizeof line);
     refuse(&o, FRE_E_DATA, "no usable text");
     o.public_corpus = corpus_path;
     o.language_model = "/no/such/model.gguf";

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,24 +14,17 @@
 #include <fre/lm.h>
 
 #include "temp_dir.h"
+#include "tiny_gguf.h"
 #include "tiny_lm.h"
 
 static const tiny_lm usual = {.dim = 64, .scale = 0.4f, .context = 32, .bytes = 256};
-static temp_dir dir;
 static char path[512];
 
 static int make_dir(void **state)
 {
     (void)state;
-    temp_dir_make(&dir);
-    (void)snprintf(path, sizeof path, "%s/tiny.gguf", dir.path);
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    temp_dir_remove(&dir);
+    temp_dir_make(&test_dir);
+    (void)snprintf(path, sizeof path, "%s/tiny.gguf", test_dir.path);
     return 0;
 }
 
@@ -40,7 +34,7 @@ static void write_model(const tiny_lm *m, size_t cut)
     size_t n;
     uint8_t *file = tiny_lm_bytes(m, &n);
 
-    tiny_write(path, file, n - cut);
+    write_file(path, file, n - cut);
     free(file);
 }
 
@@ -372,8 +366,6 @@ static void refused(fre_status want, const char *says)
 static void refuses_damaged_files_and_encoders(void **state)
 {
     tiny_shape encoder = tiny_default();
-    uint8_t *file;
-    size_t n;
 
     (void)state;
     write_model(&usual, 1);
@@ -381,16 +373,12 @@ static void refuses_damaged_files_and_encoders(void **state)
     write_model(&(tiny_lm){.dim = 64, .scale = 3, .context = 32, .bytes = 255}, 0);
     refused(FRE_E_MODEL, "cannot spell every byte");
     encoder.skip_pair = "bert.pooling_type";
-    file = tiny_bytes(&encoder, &n);
-    tiny_write(path, file, n);
-    free(file);
+    tiny_file(path, &encoder);
     refused(FRE_E_MODEL, "gives no logits");
     /* Nothing in the metadata says encoder: the model itself has no memory of a text. */
     encoder.skip_pair = "bert.attention.causal";
     encoder.pooling = 0;
-    file = tiny_bytes(&encoder, &n);
-    tiny_write(path, file, n);
-    free(file);
+    tiny_file(path, &encoder);
     refused(FRE_E_MODEL, "gives no logits");
 }
 
@@ -408,5 +396,5 @@ int main(void)
         cmocka_unit_test(refuses_damaged_files_and_encoders),
     };
 
-    return cmocka_run_group_tests_name("lm_known", tests, make_dir, remove_dir);
+    return cmocka_run_group_tests_name("lm_known", tests, make_dir, test_dir_remove);
 }

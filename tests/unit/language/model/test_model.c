@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -198,8 +200,7 @@ static void plain_c_gives_the_same_bits(void **state)
     uint32_t len[31];
     static int32_t ids[31 * 32];
     static float plain[31 * 64], x[31 * 64];
-    size_t n, at = 0;
-    uint8_t *file;
+    size_t at = 0;
 
     (void)state;
     temp_dir_make(&t);
@@ -210,13 +211,11 @@ static void plain_c_gives_the_same_bits(void **state)
     }
     for (uint32_t pooling = 1; pooling <= 3; pooling++) {
         s.pooling = pooling;
-        file = tiny_bytes(&s, &n);
-        tiny_write(in_dir(&t, "tiny.gguf"), file, n);
+        tiny_file(in_dir(&t, "tiny.gguf"), &s);
         assert_true(encode_with(path, "generic", plain, ids, len, 31, 32));
         for (size_t k = 0; k < 2; k++)
             if (encode_with(path, name[k], x, ids, len, 31, 32))
                 assert_memory_equal(x, plain, sizeof x);
-        free(file);
     }
     temp_dir_remove(&t);
 }
@@ -239,7 +238,6 @@ static void agrees_with_llama_cpp(void **state)
     tiny_shape s = tiny_default();
     uint32_t len[N], tiny_len[3] = {2, 9, 32};
     temp_dir t;
-    size_t n;
 
     (void)state;
     (void)make_sequences(ids, len, N);
@@ -254,12 +252,8 @@ static void agrees_with_llama_cpp(void **state)
     for (size_t i = 0; i < 43; i++)
         ids[i] = (int32_t)(i * 7 % 10);
     for (uint32_t pooling = 1; pooling <= 3; pooling++) {
-        uint8_t *file;
-
         s.pooling = pooling;
-        file = tiny_bytes(&s, &n);
-        tiny_write(in_dir(&t, "tiny.gguf"), file, n);
-        free(file);
+        tiny_file(in_dir(&t, "tiny.gguf"), &s);
         assert_true(encode_with(path, "generic", ours, ids, tiny_len, 3, 32));
         assert_true(encode_with(path, NULL, theirs, ids, tiny_len, 3, 32));
         for (uint32_t i = 0; i < 3; i++)
@@ -642,13 +636,13 @@ static void wrong_files_are_refused(void **state)
     temp_dir_make(&t);
     refused(in_dir(&t, "absent.gguf"), FRE_MODEL_EMBEDDER, FRE_E_NOINPUT, "cannot open");
     refused(t.path, FRE_MODEL_EMBEDDER, FRE_E_NOINPUT, "not a regular file");
-    tiny_write(in_dir(&t, "empty"), "", 0);
+    write_file(in_dir(&t, "empty"), "", 0);
     refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "is empty");
-    tiny_write(in_dir(&t, "text"), "GGU", 3);
+    write_file(in_dir(&t, "text"), "GGU", 3);
     refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "not a GGUF");
-    tiny_write(in_dir(&t, "text"), "a text file of some length\n", 27);
+    write_file(in_dir(&t, "text"), "a text file of some length\n", 27);
     refused(path, FRE_MODEL_DECODER, FRE_E_MODEL, "not a GGUF");
-    tiny_write(in_dir(&t, "v1"), "GGUF\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+    write_file(in_dir(&t, "v1"), "GGUF\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
     refused(path, FRE_MODEL_DECODER, FRE_E_MODEL, "version 1");
     refused(DECODER, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "not a sentence embedder");
     refused(EMBEDDER, FRE_MODEL_DECODER, FRE_E_MODEL, "is an embedder");
@@ -659,11 +653,7 @@ static void wrong_files_are_refused(void **state)
 
 static void bent(const temp_dir *t, const tiny_shape *s, const char *why)
 {
-    size_t n;
-    uint8_t *file = tiny_bytes(s, &n);
-
-    tiny_write(in_dir(t, "bent.gguf"), file, n);
-    free(file);
+    tiny_file(in_dir(t, "bent.gguf"), s);
     refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, why);
 }
 
@@ -731,15 +721,11 @@ static void other_shapes_run_in_llama_cpp(void **state)
     float x[32];
     const int32_t ids[] = {2, 5, 6, 3};
     const uint32_t len = 4;
-    size_t n;
-    uint8_t *file;
 
     (void)state;
     temp_dir_make(&t);
     s.dim = 32;
-    file = tiny_bytes(&s, &n);
-    tiny_write(in_dir(&t, "narrow.gguf"), file, n);
-    free(file);
+    tiny_file(in_dir(&t, "narrow.gguf"), &s);
     assert_false(encode_with(path, "generic", x, ids, &len, 1, 32));
     assert_true(encode_with(path, NULL, x, ids, &len, 1, 32));
     assert_true(fabs(cosine(x, x, 32) - 1.0) < 1e-6);
@@ -756,10 +742,10 @@ static void cut_files_are_refused(void **state)
     (void)state;
     temp_dir_make(&t);
     for (size_t cut = 0; cut < n; cut += cut < 3000 ? 7 : 1531) {
-        tiny_write(in_dir(&t, "cut.gguf"), file, cut);
+        write_file(in_dir(&t, "cut.gguf"), file, cut);
         refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, NULL);
     }
-    tiny_write(in_dir(&t, "cut.gguf"), file, n - 1);
+    write_file(in_dir(&t, "cut.gguf"), file, n - 1);
     refused(path, FRE_MODEL_EMBEDDER, FRE_E_MODEL, "cut short");
     free(file);
     temp_dir_remove(&t);
@@ -789,7 +775,7 @@ static void damaged_headers_end_in_a_sentence(void **state)
             fre_err err = {.text = ""};
 
             file[i] ^= flip[i % sizeof flip];
-            tiny_write(in_dir(&t, "bent.gguf"), file, n);
+            write_file(in_dir(&t, "bent.gguf"), file, n);
             file[i] = was;
             if (fre_model_open(&m, path, FRE_MODEL_EMBEDDER, &err) == FRE_OK) {
                 const uint32_t len = 3;
@@ -875,7 +861,7 @@ static void models_that_are_not_bundled_are_found_in_the_cache(void **state)
     assert_int_equal(setenv("XDG_CACHE_HOME", t.path, 1), 0);
     assert_int_equal(fre_model_find(found, sizeof found, "kept.gguf", &err), FRE_E_NOINPUT);
     assert_int_equal(mkdir(in_dir(&t, "fre-e2t"), 0700), 0);
-    tiny_write(in_dir(&t, "fre-e2t/kept.gguf"), "x", 1);
+    write_file(in_dir(&t, "fre-e2t/kept.gguf"), "x", 1);
     assert_int_equal(fre_model_find(found, sizeof found, "kept.gguf", &err), FRE_OK);
     assert_string_equal(found, path);
     if (kept)

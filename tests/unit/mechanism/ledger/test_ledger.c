@@ -10,7 +10,9 @@
 #include <fre/ledger.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -23,21 +25,13 @@
 #include "kill_at.h"
 #include "temp_dir.h"
 
-static temp_dir tmp;
 static char book[512];
 
 static int setup(void **state)
 {
     (void)state;
-    temp_dir_make(&tmp);
-    (void)temp_path(book, &tmp, "ledger.json");
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    temp_dir_remove(&tmp);
+    temp_dir_make(&test_dir);
+    (void)temp_path(book, &test_dir, "ledger.json");
     return 0;
 }
 
@@ -130,7 +124,7 @@ static void records_and_lists(void **state)
     assert_int_equal(strlen(s.date), 20);
     assert_int_equal(stat(book, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
-    assert_int_equal(count_entries(tmp.path), 2); /* the book and its lock */
+    assert_int_equal(count_entries(test_dir.path), 2); /* the book and its lock */
     assert_int_equal(fre_ledger_read(NULL, book, &err), FRE_E_ARG);
     assert_int_equal(fre_ledger_read(&b, NULL, &err), FRE_E_ARG);
     assert_null(b);
@@ -143,7 +137,7 @@ static void check_writes_nothing(void **state)
 
     (void)state;
     assert_int_equal(fre_ledger_check(book, &s, NULL), FRE_OK);
-    assert_int_equal(count_entries(tmp.path), 0);
+    assert_int_equal(count_entries(test_dir.path), 0);
 }
 
 static void budget_is_the_smallest_ever_stated(void **state)
@@ -219,7 +213,7 @@ static void numbers_out_of_range_are_refused(void **state)
 
 static const char *private_file(char path[512], const char *name, const char *text)
 {
-    (void)temp_path(path, &tmp, name);
+    (void)temp_path(path, &test_dir, name);
     write_file(path, text, strlen(text));
     return path;
 }
@@ -779,18 +773,18 @@ static void default_place(void **state)
     fre_err err;
 
     (void)state;
-    set_homes(tmp.path, "/nowhere");
-    assert_default(tmp.path, "/fre-e2t/ledger.json");
-    set_homes("relative", tmp.path); /* as the specification has it */
-    assert_default(tmp.path, "/.local/state/fre-e2t/ledger.json");
-    set_homes(NULL, tmp.path);
-    assert_default(tmp.path, "/.local/state/fre-e2t/ledger.json");
-    assert_int_equal(count_entries(tmp.path), 0); /* nothing was made */
+    set_homes(test_dir.path, "/nowhere");
+    assert_default(test_dir.path, "/fre-e2t/ledger.json");
+    set_homes("relative", test_dir.path); /* as the specification has it */
+    assert_default(test_dir.path, "/.local/state/fre-e2t/ledger.json");
+    set_homes(NULL, test_dir.path);
+    assert_default(test_dir.path, "/.local/state/fre-e2t/ledger.json");
+    assert_int_equal(count_entries(test_dir.path), 0); /* nothing was made */
     assert_int_equal(fre_ledger_default(&got, true, NULL), FRE_OK);
     free(got);
-    assert_int_equal(stat(temp_path(made, &tmp, ".local/state/fre-e2t"), &s), 0);
+    assert_int_equal(stat(temp_path(made, &test_dir, ".local/state/fre-e2t"), &s), 0);
     assert_int_equal(s.st_mode & 0777, 0700);
-    assert_int_equal(stat(temp_path(made, &tmp, ".local"), &s), 0);
+    assert_int_equal(stat(temp_path(made, &test_dir, ".local"), &s), 0);
     assert_int_equal(s.st_mode & 0777, 0700);
     assert_int_equal(fre_ledger_default(&got, true, NULL), FRE_OK); /* again */
     free(got);
@@ -804,12 +798,12 @@ static void default_place(void **state)
     free(got);
     assert_int_equal(fre_ledger_default(NULL, false, NULL), FRE_E_ARG);
     if (geteuid() == 0) { /* sudo keeps another user's HOME: root's files do not go there */
-        assert_int_equal(chown(tmp.path, 12345, 12345), 0);
-        set_homes(NULL, tmp.path);
+        assert_int_equal(chown(test_dir.path, 12345, 12345), 0);
+        set_homes(NULL, test_dir.path);
         assert_int_equal(fre_ledger_default(&got, false, NULL), FRE_OK);
-        assert_null(strstr(got, tmp.path));
+        assert_null(strstr(got, test_dir.path));
         free(got);
-        assert_int_equal(chown(tmp.path, 0, 0), 0);
+        assert_int_equal(chown(test_dir.path, 0, 0), 0);
     }
     set_homes(NULL, home);
     free(home);
@@ -849,7 +843,7 @@ static void a_shortage_is_told_from_a_missing_place(void **state)
     pid_t pid;
 
     (void)state;
-    assert_int_equal(fre_ledger_begin(&c, temp_path(path, &tmp, "absent/l"), true, NULL),
+    assert_int_equal(fre_ledger_begin(&c, temp_path(path, &test_dir, "absent/l"), true, NULL),
                      FRE_E_NOINPUT);
     pid = fork();
     assert_true(pid >= 0);
@@ -857,7 +851,8 @@ static void a_shortage_is_told_from_a_missing_place(void **state)
         fre_err err = {.text = ""};
 
         _exit(setrlimit(RLIMIT_NOFILE, &few) == 0 &&
-                      fre_ledger_begin(&c, temp_path(path, &tmp, "l"), true, &err) == FRE_E_IO &&
+                      fre_ledger_begin(&c, temp_path(path, &test_dir, "l"), true, &err) ==
+                          FRE_E_IO &&
                       strstr(err.text, "Too many open files")
                   ? 0
                   : 1);
@@ -949,18 +944,18 @@ static void unusable_places_are_errors(void **state)
     fre_err err;
 
     (void)state;
-    assert_int_equal(fre_ledger_record(NULL, temp_path(path, &tmp, "absent/l"), &s, &err),
+    assert_int_equal(fre_ledger_record(NULL, temp_path(path, &test_dir, "absent/l"), &s, &err),
                      FRE_E_NOINPUT);
-    assert_int_equal(fre_ledger_record(NULL, tmp.path, &s, &err), FRE_E_IO); /* a folder */
+    assert_int_equal(fre_ledger_record(NULL, test_dir.path, &s, &err), FRE_E_IO); /* a folder */
     assert_int_equal(fre_ledger_record(NULL, "/proc/ledger", &s, &err), FRE_E_NOINPUT);
-    assert_int_equal(symlink("nowhere", temp_path(path, &tmp, "dangling")), 0);
+    assert_int_equal(symlink("nowhere", temp_path(path, &test_dir, "dangling")), 0);
     assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_IO);
-    (void)temp_path(path, &tmp, "big");
+    (void)temp_path(path, &test_dir, "big");
     write_file(path, "", 0);
     assert_int_equal(truncate(path, (64 << 20) + 1), 0);
     assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_E_LIMIT);
     assert_int_equal(record("a", 1, 0, 0, 0), FRE_OK);
-    assert_int_equal(symlink("ledger.json", temp_path(path, &tmp, "link")), 0);
+    assert_int_equal(symlink("ledger.json", temp_path(path, &test_dir, "link")), 0);
     assert_int_equal(fre_ledger_record(NULL, path, &s, &err), FRE_OK); /* a link is followed */
     assert_int_equal(list().n, 2);
 }
@@ -987,7 +982,7 @@ static void failed_write_keeps_the_old_book(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(list().n, 1);
-    assert_int_equal(count_entries(tmp.path), 2);
+    assert_int_equal(count_entries(test_dir.path), 2);
 }
 
 static void two_processes_lose_no_entry(void **state)
@@ -1152,7 +1147,7 @@ static void waiting_can_be_interrupted(void **state)
     assert_false(path_exists(book));
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, test_dir_remove)
 
 int main(void)
 {

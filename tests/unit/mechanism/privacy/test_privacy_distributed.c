@@ -14,22 +14,11 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
+#include "binomial.h"
 #include "curve.h"
 #include "heavy.h"
 #include "joint.h"
-
-static void seeded(fre_rng *r, uint8_t byte)
-{
-    uint8_t seed[FRE_SEED_BYTES];
-
-    memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rng_init_seeded(r, seed, "test/distributed"), FRE_OK);
-}
-
-static double uniform(fre_rng *r, double lo, double hi)
-{
-    return lo + (hi - lo) * ((double)fre_rng_u32(r) / 4294967296.0);
-}
+#include "seeded.h"
 
 /* ---- the whole view ------------------------------------------------------------------------
  * One cell of n users besides x's, every one with the same text at 0 and a coin of its own; x's
@@ -53,18 +42,6 @@ typedef struct view {
     double unreleased[SINGLES][TAGS][TAGS];
     double released[COUNTS][SINGLES][GRID];
 } view;
-
-static double binomial(int n, int j, double p)
-{
-    double m = 1;
-    int i;
-
-    if (j < 0 || j > n)
-        return 0;
-    for (i = 1; i <= j; i++)
-        m *= (double)(n - j + i) / i;
-    return m * pow(p, j) * pow(1 - p, n - j);
-}
 
 static double dummies(const world *w, int u)
 {
@@ -189,7 +166,7 @@ static void parts_are_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 1);
+    seeded(&r, 1, "test/distributed");
     for (i = 0; i < 60; i++) {
         world w = random_world(&r, i % 2);
         fre_mechanism m = mechanism_of(&w, FRE_ADJACENCY_ADD_REMOVE);
@@ -245,7 +222,7 @@ static void mechanism_is_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 2);
+    seeded(&r, 2, "test/distributed");
     for (i = 0; i < 40; i++) {
         world w = random_world(&r, i % 2);
         fre_mechanism m =
@@ -354,7 +331,7 @@ static void supremum_holds_with_a_curve(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 3);
+    seeded(&r, 3, "test/distributed");
     for (i = 0; i < 40; i++) {
         double tau = 1 + (double)fre_rng_below(&r, 30), p = uniform(&r, 0.05, 0.97), n, top = 0;
         double at = -1, mu = uniform(&r, 0.1, 2), eps = uniform(&r, 0, 6), bound;

@@ -14,23 +14,14 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
+#include "binomial.h"
 #include "heavy.h"
 #include "pld.h"
+#include "seeded.h"
 
 /* ---- mixtures by integration ---------------------------------------------------------------
  * A view: with weight w[c] the released pair (c, sum) where sum ~ a mixture of normals, and with
  * weight `hidden` nothing. */
-
-/* Pr[Bin(n,p) = j] by products, no special function. */
-static double mass(int n, int j, double p)
-{
-    double m = 1;
-    int i;
-
-    for (i = 1; i <= j; i++)
-        m *= (double)(n - j + i) / i;
-    return m * pow(p, j) * pow(1 - p, n - j);
-}
 
 static double density(double s, double mean, double sigma)
 {
@@ -64,12 +55,12 @@ static slice slice_of(const cell *v, bool present, int c)
     for (a = 0; a <= v->away && a <= others; a++) { /* hypergeometric */
         if (others - a > near)
             continue;
-        s.weight[a] = mass(v->away, a, 0.5) * mass(near, others - a, 0.5);
+        s.weight[a] = binomial(v->away, a, 0.5) * binomial(near, others - a, 0.5);
         s.mean[a] = a * v->where + (present ? v->shift : 0);
         ways += s.weight[a];
     }
     for (a = 0; a < AWAY_MAX; a++)
-        s.weight[a] *= mass(v->n, others, v->p) / ways;
+        s.weight[a] *= binomial(v->n, others, v->p) / ways;
     return s;
 }
 
@@ -91,7 +82,7 @@ static double hidden(const cell *v, bool present)
     int c;
 
     for (c = 0; c < v->tau; c++)
-        sum += present ? (c > 0 ? mass(v->n, c - 1, v->p) : 0) : mass(v->n, c, v->p);
+        sum += present ? (c > 0 ? binomial(v->n, c - 1, v->p) : 0) : binomial(v->n, c, v->p);
     return sum;
 }
 
@@ -147,19 +138,6 @@ static void heavy_is_the_hockey_stick(void **state)
     }
 }
 
-static double uniform(fre_rng *r, double lo, double hi)
-{
-    return lo + (hi - lo) * ((double)fre_rng_u32(r) / 4294967296.0);
-}
-
-static void seeded(fre_rng *r, uint8_t byte)
-{
-    uint8_t seed[FRE_SEED_BYTES];
-
-    memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rng_init_seeded(r, seed, "test/privacy"), FRE_OK);
-}
-
 /* A mechanism without far members, accounted in the worst case: 2B = shift. */
 static fre_mechanism plain(const cell *c, fre_adjacency adjacency)
 {
@@ -181,7 +159,7 @@ static void adding_and_removing_are_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 1);
+    seeded(&r, 1, "test/privacy");
     for (i = 0; i < 60; i++) {
         cell c = {1 + (int)fre_rng_below(&r, 12),
                   0,
@@ -224,7 +202,7 @@ static void replacing_is_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 2);
+    seeded(&r, 2, "test/privacy");
     for (i = 0; i < 60; i++) {
         cell x = {1 + (int)fre_rng_below(&r, 10),
                   0,
@@ -259,7 +237,7 @@ static void replacing_across_cells_is_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 3);
+    seeded(&r, 3, "test/privacy");
     for (i = 0; i < 200; i++) {
         int n = (int)fre_rng_below(&r, 12), m = (int)fre_rng_below(&r, 12), c, d;
         int tau = 1 + (int)fre_rng_below(&r, 6);
@@ -276,10 +254,10 @@ static void replacing_across_cells_is_covered(void **state)
         for (c = 0; c <= 13; c++) { /* counts below tau collapse into entry 0 */
             int k = c < tau ? 0 : c;
 
-            left[k] += c <= n ? mass(n, c, p) : 0;
-            right[k] += c <= m ? mass(m, c, p) : 0;
-            lp[k] += c > 0 && c <= n + 1 ? mass(n, c - 1, p) : 0;
-            rp[k] += c > 0 && c <= m + 1 ? mass(m, c - 1, p) : 0;
+            left[k] += c <= n ? binomial(n, c, p) : 0;
+            right[k] += c <= m ? binomial(m, c, p) : 0;
+            lp[k] += c > 0 && c <= n + 1 ? binomial(n, c - 1, p) : 0;
+            rp[k] += c > 0 && c <= m + 1 ? binomial(m, c - 1, p) : 0;
         }
         for (c = 0; c <= 13; c++) {
             for (d = 0; d <= 13; d++) {
@@ -303,7 +281,7 @@ static void far_members_are_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 4);
+    seeded(&r, 4, "test/privacy");
     for (i = 0; i < 60; i++) {
         cell c = {2 + (int)fre_rng_below(&r, 8),
                   0,
@@ -335,7 +313,7 @@ static void supremum_holds_over_every_n(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 5);
+    seeded(&r, 5, "test/privacy");
     for (i = 0; i < 150; i++) {
         double tau = 1 + (double)fre_rng_below(&r, 40), p = uniform(&r, 0.05, 0.97), n, top = 0;
         double at = -1, bound;
@@ -364,7 +342,7 @@ static void supremum_growth_law(void **state)
         double g = fre_gauss_delta(1.3 - log(8 * 0.6 / ((n - 8 + 1) * 0.4)), 0.8);
 
         assert_true(fre_heavy_at(&h, n + 1) <=
-                    fre_heavy_at(&h, n) + 0.4 * mass(n, 7, 0.4) * g + 1e-15);
+                    fre_heavy_at(&h, n) + 0.4 * binomial(n, 7, 0.4) * g + 1e-15);
     }
 }
 
@@ -526,7 +504,7 @@ static void cost_of_far_members_is_covered(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 8);
+    seeded(&r, 8, "test/privacy");
     for (i = 0; i < 300; i++) {
         cell c = {
             2 + (int)fre_rng_below(&r, 8), 0,

@@ -13,19 +13,7 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
-
-static void seeded(fre_rng *r, uint8_t byte)
-{
-    uint8_t seed[FRE_SEED_BYTES];
-
-    memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rng_init_seeded(r, seed, "test/padding"), FRE_OK);
-}
-
-static double uniform(fre_rng *r, double lo, double hi)
-{
-    return lo + (hi - lo) * ((double)fre_rng_u32(r) / 4294967296.0);
-}
+#include "seeded.h"
 
 /* ---- one number of tags ------------------------------------------------------------------- */
 
@@ -95,7 +83,7 @@ static void products_are_enumerated(void **state)
     int i;
 
     (void)state;
-    seeded(&r, 1);
+    seeded(&r, 1, "test/padding");
     for (i = 0; i < 150; i++) {
         size_t n = fre_rng_below(&r, 4), j;
         double lambda[3], eps = uniform(&r, -2, 6);

@@ -14,6 +14,7 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
+#include "plan_of.h"
 
 static fre_plan_request request(double epsilon, double p, double v)
 {
@@ -28,18 +29,6 @@ static fre_plan_request request(double epsilon, double p, double v)
     r.sampling_rate = p;
     r.budget_factor = v;
     return r;
-}
-
-static fre_plan plan_of(const fre_plan_request *r)
-{
-    fre_plan p;
-    fre_err err = {.text = ""};
-    fre_status st = fre_plan_make(&p, r, &err);
-
-    if (st != FRE_OK)
-        print_error("%s\n", err.text);
-    assert_int_equal(st, FRE_OK);
-    return p;
 }
 
 static void refused(const fre_plan_request *r, fre_status st, const char *words)

@@ -13,6 +13,7 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
+#include "plan_of.h"
 
 static fre_plan_request request(double epsilon)
 {
@@ -24,18 +25,6 @@ static fre_plan_request request(double epsilon)
     r.population = 1000000;
     r.proj = 20; /* the tables' */
     return r;
-}
-
-static fre_plan plan_of(const fre_plan_request *r)
-{
-    fre_plan p;
-    fre_err err = {.text = ""};
-    fre_status st = fre_plan_make(&p, r, &err);
-
-    if (st != FRE_OK)
-        print_error("%s\n", err.text);
-    assert_int_equal(st, FRE_OK);
-    return p;
 }
 
 static double rate_of(const fre_plan *p)

@@ -14,6 +14,7 @@
 #include <fre/privacy.h>
 
 #include "assert_num.h"
+#include "binomial.h"
 #include "heavy.h"
 #include "pld.h"
 
@@ -30,19 +31,6 @@ typedef struct cell {
     double p, mu;
     double bins; /* of the sum, a unit of sigma */
 } cell;
-
-/* Pr[Bin(n,p) = j] by products. */
-static double mass(int n, int j, double p)
-{
-    double m = 1;
-    int i;
-
-    if (j < 0 || j > n)
-        return 0;
-    for (i = 1; i <= j; i++)
-        m *= (double)(n - j + i) / i;
-    return m * pow(p, j) * pow(1 - p, n - j);
-}
 
 static double normal_between(double lo, double hi)
 {
@@ -66,13 +54,14 @@ static int view(double *out, const cell *c, double share, double at)
 
     out[k] = 0;
     for (count = 0; count < c->tau; count++)
-        out[k] += (1 - share) * mass(c->n, count, c->p) + share * mass(c->n, count - 1, c->p);
+        out[k] +=
+            (1 - share) * binomial(c->n, count, c->p) + share * binomial(c->n, count - 1, c->p);
     k++;
     for (count = c->tau; count <= c->n + 1; count++) {
         for (i = 0; i <= bins; i++) {
             assert_true(k < OUTCOMES_MAX);
-            out[k++] = (1 - share) * mass(c->n, count, c->p) * in_bin(c, i, bins, 0) +
-                       share * mass(c->n, count - 1, c->p) * in_bin(c, i, bins, at);
+            out[k++] = (1 - share) * binomial(c->n, count, c->p) * in_bin(c, i, bins, 0) +
+                       share * binomial(c->n, count - 1, c->p) * in_bin(c, i, bins, at);
         }
     }
     return k;

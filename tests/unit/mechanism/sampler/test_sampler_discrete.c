@@ -7,6 +7,10 @@
 
 #include <cmocka.h>
 
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "assert_num.h"
 #include "law.h"
 #include "sampler_internal.h"

@@ -1,12 +1,14 @@
 /* The table sampler: its thresholds against values computed apart, every kernel, its draws at the
  * thresholds bit by bit, its law; streams of processes and threads. */
 #include <inttypes.h>
+#include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

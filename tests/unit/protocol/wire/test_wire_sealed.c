@@ -5,19 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <string.h>
+
 #include "wire_sample.h"
 
 #include <cmocka.h>
 
 #include "wire_private.h"
-
-static void seeded(fre_rng *r, uint8_t byte)
-{
-    uint8_t seed[FRE_SEED_BYTES];
-
-    memset(seed, byte, sizeof seed);
-    assert_int_equal(fre_rng_init_seeded(r, seed, "test/wire"), FRE_OK);
-}
+#include "seeded.h"
 
 static void one_shot(sample *s)
 {
@@ -60,7 +55,7 @@ static void there_and_back(const sample *s, fre_wire_type type, bool with_share)
     fre_buf out, plain;
     fre_rng r;
 
-    seeded(&r, 1);
+    seeded(&r, 1, "test/wire");
     fre_buf_init(&out, SAMPLE_MAX);
     fre_buf_init(&plain, SAMPLE_MAX);
     assert_int_equal(fre_contribution_seal(&out, &s->w, type, &m, &r), FRE_OK);
@@ -103,7 +98,7 @@ static void nulls_look_like_shares(void **state)
 
     (void)state;
     sample_init(&s);
-    seeded(&r, 2);
+    seeded(&r, 2, "test/wire");
     fre_buf_init(&a, SAMPLE_MAX);
     fre_buf_init(&b, SAMPLE_MAX);
     fre_buf_init(&plain, SAMPLE_MAX);
@@ -168,7 +163,7 @@ static void seals_bind_everything(void **state)
     c = sample_collection(&other);
     c.end++;
     sample_init_from(&other, &c);
-    seeded(&r, 3);
+    seeded(&r, 3, "test/wire");
     m = contribution(&s, packed, 9);
     fre_buf_init(&out, SAMPLE_MAX);
     assert_int_equal(fre_contribution_seal(&out, &s.w, FRE_WIRE_REPORT, &m, &r), FRE_OK);
@@ -207,7 +202,7 @@ static void splits_are_exact(void **state)
 
     (void)state;
     sample_init(&s);
-    seeded(&r, 4);
+    seeded(&r, 4, "test/wire");
     m = contribution(&s, packed, 1);
     fre_buf_init(&out, SAMPLE_MAX);
     assert_int_equal(fre_contribution_seal(&out, &s.w, FRE_WIRE_SHARE, &m, &r), FRE_OK);
@@ -282,7 +277,7 @@ static void seeds_are_bound_to_their_report(void **state)
     c = sample_collection(&other);
     c.gamma++;
     sample_init_from(&other, &c);
-    seeded(&r, 5);
+    seeded(&r, 5, "test/wire");
     sample_tags(tag, 2);
     sample_fill(id[0].b, sizeof id[0].b, 1);
     sample_fill(id[1].b, sizeof id[1].b, 2);
@@ -335,7 +330,7 @@ static void tags_through_oblivious_http(void **state)
         c.cells_per_user = n = cells[k % 4];
         c.aead = aeads[k / 4];
         sample_init_from(&s, &c);
-        seeded(&r, (uint8_t)(10 + k));
+        seeded(&r, (uint8_t)(10 + k), "test/wire");
         fre_buf_init(&message, SAMPLE_MAX);
         fre_buf_init(&request, SAMPLE_MAX);
         fre_buf_init(&inside, SAMPLE_MAX);
@@ -407,7 +402,7 @@ static void exchanges_refuse(void **state)
 
     (void)state;
     sample_init(&s);
-    seeded(&r, 30);
+    seeded(&r, 30, "test/wire");
     fre_buf_init(&request, SAMPLE_MAX);
     fre_buf_init(&response, SAMPLE_MAX);
     fre_buf_init(&out, SAMPLE_MAX);
@@ -461,7 +456,7 @@ static void pitfall_18_a_request_carries_no_field(void **state)
 
     (void)state;
     sample_init(&s);
-    seeded(&r, 31);
+    seeded(&r, 31, "test/wire");
     for (size_t i = 0; i < 16; i++) {
         const uint8_t content[40] = {1};
         const char *path = paths[i % 4], *method = methods[i / 4 % 2];

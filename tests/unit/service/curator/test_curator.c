@@ -11,11 +11,14 @@
 
 #include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "npy_file.h"
 #include "small_release.h"
+#include "temp_dir.h"
 
 #define D 24u
 #define STEP 0x1p-20

@@ -10,11 +10,15 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "npy_file.h"
 #include "small_release.h"
+#include "temp_dir.h"
 
 #define D 8u
 #define RECORDS 300u

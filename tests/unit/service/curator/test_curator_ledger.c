@@ -12,21 +12,24 @@
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "assert_num.h"
 #include "kill_at.h"
+#include "npy_file.h"
 #include "small_release.h"
+#include "temp_dir.h"
 
 #define D 8u
 #define ROWS 80u
 
-static temp_dir tmp;
 static char rows[512], out[512], book[512], state_home[512];
 
 static int setup(void **state)
@@ -34,19 +37,12 @@ static int setup(void **state)
     const float x[D] = {.5f};
 
     (void)state;
-    temp_dir_make(&tmp);
-    (void)temp_path(out, &tmp, "out");
-    (void)temp_path(book, &tmp, "book.json");
-    (void)temp_path(state_home, &tmp, "state");
-    write_rows(temp_path(rows, &tmp, "x.npy"), x, ROWS, D, true);
+    temp_dir_make(&test_dir);
+    (void)temp_path(out, &test_dir, "out");
+    (void)temp_path(book, &test_dir, "book.json");
+    (void)temp_path(state_home, &test_dir, "state");
+    write_rows(temp_path(rows, &test_dir, "x.npy"), x, ROWS, D, true);
     return setenv("XDG_STATE_HOME", state_home, 1);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    temp_dir_remove(&tmp);
-    return 0;
 }
 
 static fre_curator_opts options(void)
@@ -109,7 +105,7 @@ static void entry_of_release(char id[FRE_LEDGER_ID_BYTES], const char *folder)
 
     (void)snprintf(path, sizeof path, "%s/release.json", folder);
     assert_true(read_file(path, text, sizeof text - 1) > 0);
-    assert_null(strstr(text, tmp.path)); /* no path of this machine */
+    assert_null(strstr(text, test_dir.path)); /* no path of this machine */
     at = strstr(text, "\"ledger\": {");
     assert_non_null(at);
     at = strstr(at, "\"entry\": ");
@@ -123,14 +119,14 @@ static void entry_of_release(char id[FRE_LEDGER_ID_BYTES], const char *folder)
 /* So that each run finds the same and makes the same calls. */
 static void remove_partial_folders(void)
 {
-    DIR *d = opendir(tmp.path);
+    DIR *d = opendir(test_dir.path);
     const struct dirent *e;
 
     assert_non_null(d);
     while ((e = readdir(d)) != NULL) {
         char path[1024];
 
-        (void)snprintf(path, sizeof path, "%s/%s", tmp.path, e->d_name);
+        (void)snprintf(path, sizeof path, "%s/%s", test_dir.path, e->d_name);
         if (strncmp(e->d_name, ".out.partial-", 13) == 0)
             remove_release(path);
     }
@@ -140,7 +136,7 @@ static void remove_partial_folders(void)
 /* Files in the partial folders of runs that were killed, or are at work. */
 static size_t partial_files(size_t *folders)
 {
-    DIR *d = opendir(tmp.path);
+    DIR *d = opendir(test_dir.path);
     const struct dirent *e;
     size_t n = 0;
 
@@ -151,7 +147,7 @@ static size_t partial_files(size_t *folders)
 
         if (strncmp(e->d_name, ".out.partial-", 13) != 0)
             continue;
-        (void)snprintf(path, sizeof path, "%s/%s", tmp.path, e->d_name);
+        (void)snprintf(path, sizeof path, "%s/%s", test_dir.path, e->d_name);
         n += (size_t)count_entries(path);
         ++*folders;
     }
@@ -508,11 +504,11 @@ static void leftovers_of_a_resumable_run_are_told(void **state)
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
     assert_null(rel->resume_left);
     fre_curator_result_free(rel);
-    write_file(temp_path(path, &tmp, "out.resume.key"), "k", 1);
+    write_file(temp_path(path, &test_dir, "out.resume.key"), "k", 1);
     (void)snprintf(slashed, sizeof slashed, "%s//", out);
     o.output = slashed;
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
-    assert_string_equal(rel->resume_left, temp_path(path, &tmp, "out.resume"));
+    assert_string_equal(rel->resume_left, temp_path(path, &test_dir, "out.resume"));
     fre_curator_result_free(rel);
     o.resume = true; /* it would go on from there */
     assert_int_equal(run(&rel, &o, NULL), FRE_OK);
@@ -520,7 +516,7 @@ static void leftovers_of_a_resumable_run_are_told(void **state)
     fre_curator_result_free(rel);
 }
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, test_dir_remove)
 
 int main(void)
 {

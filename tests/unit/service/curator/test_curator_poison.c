@@ -12,27 +12,13 @@
 #include "mix.h"
 #include "temp_dir.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define RECORDS 40u
 #define LONG_BYTES ((size_t)10 << 20)
-
-static temp_dir dir;
-
-static int make_dir(void **state)
-{
-    (void)state;
-    temp_dir_make(&dir);
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    temp_dir_remove(&dir);
-    return 0;
-}
 
 typedef struct buffer {
     char *p;
@@ -324,7 +310,7 @@ static const char *at(const char *name)
     static size_t turn;
     char *p = path[turn++ % 4];
 
-    (void)snprintf(p, 512, "%s/%s", dir.path, name);
+    (void)snprintf(p, 512, "%s/%s", test_dir.path, name);
     return p;
 }
 
@@ -539,5 +525,5 @@ int main(void)
         cmocka_unit_test(test_counts_stay_private),
     };
 
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return cmocka_run_group_tests(tests, test_dir_make, test_dir_remove);
 }

@@ -1,9 +1,9 @@
-/* printed.h - what the tests of the program's printers share.  Behind cmocka's headers and cli.h. */
+/* printed.h - what the tests of the program's printers share.  Behind cmocka's headers. */
 #ifndef FRE_TESTS_PRINTED_H
 #define FRE_TESTS_PRINTED_H
 
+#include <stdbool.h>
 #include <stdio.h>
-#include <string.h>
 
 /* What a printer writes, as text; the caller frees. */
 #define PRINTED(call)                                                                              \
@@ -15,16 +15,13 @@
         (void)fclose(f);                                                                           \
     } while (0)
 
-static inline void assert_fits(const char *text, const char *name)
-{
-    for (const char *line = text; *line;) {
-        size_t n = strcspn(line, "\n");
-        if (n >= CLI_WIDTH)
-            fail_msg("%s: a line of %zu columns: %.*s", name, n, (int)n, line);
-        if (n > 0 && line[n - 1] == ' ')
-            fail_msg("%s: a line ends with a space: %.*s", name, (int)n, line);
-        line += n + (line[n] == '\n');
-    }
-}
+#define assert_fits(text, name)                                                                    \
+    do {                                                                                           \
+        if (!fits_terminal((text), (name)))                                                        \
+            fail();                                                                                \
+    } while (0)
+
+/* No line is wider than the narrowest terminal, or ends with a space; says so on standard error. */
+bool fits_terminal(const char *text, const char *name);
 
 #endif /* FRE_TESTS_PRINTED_H */

@@ -1,36 +1,13 @@
-/* Writes small GGUF files for tests: a BERT of a few thousand weights whose metadata and tensors
- * a test can bend. */
-#ifndef FRE_TESTS_TINY_GGUF_H
-#define FRE_TESTS_TINY_GGUF_H
+#include "tiny_gguf.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct tiny {
-    uint8_t *p;
-    size_t n, cap;
-    uint64_t pairs, tensors;
-    uint8_t *data;
-    size_t data_n;
-    uint32_t noise; /* state of the weights' generator */
-} tiny;
+#include "must.h"
+#include "temp_dir.h"
 
-/* What a test may bend; tiny_default is a sound model. */
-typedef struct tiny_shape {
-    uint32_t dim, wide, heads, layers, context, pooling;
-    const char *architecture;
-    const char *skip_pair;   /* leave this key out */
-    const char *skip_tensor; /* leave this tensor out */
-    const char *nan_tensor;  /* its first weight is not a number */
-    const char *extra_tensor;
-    const char *last_token; /* NULL: a word */
-    const char *tokenizer;
-    uint32_t unknown_id, token_kind;
-} tiny_shape;
-
-static inline tiny_shape tiny_default(void)
+tiny_shape tiny_default(void)
 {
     return (tiny_shape){.dim = 64,
                         .wide = 64,
@@ -44,35 +21,34 @@ static inline tiny_shape tiny_default(void)
                         .token_kind = 1};
 }
 
-static inline void tiny_put(tiny *t, const void *p, size_t n)
+void tiny_put(tiny *t, const void *p, size_t n)
 {
     if (t->n + n > t->cap) {
         t->cap = 2 * (t->n + n) + 4096;
         t->p = realloc(t->p, t->cap);
-        if (!t->p)
-            abort();
+        must(t->p != NULL);
     }
     memcpy(t->p + t->n, p, n);
     t->n += n;
 }
 
-static inline void tiny_u32(tiny *t, uint32_t v)
+void tiny_u32(tiny *t, uint32_t v)
 {
     tiny_put(t, &v, sizeof v);
 }
 
-static inline void tiny_u64(tiny *t, uint64_t v)
+void tiny_u64(tiny *t, uint64_t v)
 {
     tiny_put(t, &v, sizeof v);
 }
 
-static inline void tiny_text(tiny *t, const char *s)
+void tiny_text(tiny *t, const char *s)
 {
     tiny_u64(t, strlen(s));
     tiny_put(t, s, strlen(s));
 }
 
-static inline int tiny_key(tiny *t, const tiny_shape *s, const char *key, uint32_t type)
+int tiny_key(tiny *t, const tiny_shape *s, const char *key, uint32_t type)
 {
     if (s->skip_pair && strcmp(s->skip_pair, key) == 0)
         return 0;
@@ -82,21 +58,19 @@ static inline int tiny_key(tiny *t, const tiny_shape *s, const char *key, uint32
     return 1;
 }
 
-static inline void tiny_pair_u32(tiny *t, const tiny_shape *s, const char *key, uint32_t v)
+void tiny_pair_u32(tiny *t, const tiny_shape *s, const char *key, uint32_t v)
 {
     if (tiny_key(t, s, key, 4))
         tiny_u32(t, v);
 }
 
-static inline void tiny_pair_text(tiny *t, const tiny_shape *s, const char *key, const char *v)
+void tiny_pair_text(tiny *t, const tiny_shape *s, const char *key, const char *v)
 {
     if (tiny_key(t, s, key, 8))
         tiny_text(t, v);
 }
 
-/* f32 tensor of rows x cols small weights (rows 0: a vector). */
-static inline void tiny_tensor(tiny *t, const tiny_shape *s, const char *name, uint64_t rows,
-                               uint64_t cols)
+void tiny_tensor(tiny *t, const tiny_shape *s, const char *name, uint64_t rows, uint64_t cols)
 {
     size_t n = (size_t)((rows ? rows : 1) * cols);
     size_t at = (t->data_n + 31) / 32 * 32;
@@ -113,8 +87,7 @@ static inline void tiny_tensor(tiny *t, const tiny_shape *s, const char *name, u
     tiny_u64(t, at);
     t->tensors++;
     t->data = realloc(t->data, at + n * sizeof *w);
-    if (!t->data)
-        abort();
+    must(t->data != NULL);
     memset(t->data + t->data_n, 0, at - t->data_n);
     w = (float *)(void *)(t->data + at);
     for (size_t i = 0; i < n; i++) {
@@ -126,7 +99,7 @@ static inline void tiny_tensor(tiny *t, const tiny_shape *s, const char *name, u
     t->data_n = at + n * sizeof *w;
 }
 
-static inline void tiny_metadata(tiny *t, const tiny_shape *s)
+static void tiny_metadata(tiny *t, const tiny_shape *s)
 {
     static const char *const token[] = {"[PAD]",
                                         "[UNK]",
@@ -182,7 +155,7 @@ static inline void tiny_metadata(tiny *t, const tiny_shape *s)
     tiny_pair_u32(t, s, "tokenizer.ggml.mask_token_id", 4);
 }
 
-static inline void tiny_weights(tiny *t, const tiny_shape *s)
+static void tiny_weights(tiny *t, const tiny_shape *s)
 {
     char name[64];
 
@@ -214,33 +187,39 @@ static inline void tiny_weights(tiny *t, const tiny_shape *s)
         tiny_tensor(t, s, s->extra_tensor, 0, s->dim);
 }
 
-/* The whole file in malloc'ed memory. */
-static inline uint8_t *tiny_bytes(const tiny_shape *s, size_t *n)
+uint8_t *tiny_finish(tiny *body, size_t *n)
 {
-    tiny body = {.noise = 7}, all = {0};
+    tiny all = {0};
 
-    tiny_metadata(&body, s);
-    tiny_weights(&body, s);
     tiny_put(&all, "GGUF", 4);
     tiny_u32(&all, 3);
-    tiny_u64(&all, body.tensors);
-    tiny_u64(&all, body.pairs);
-    tiny_put(&all, body.p, body.n);
+    tiny_u64(&all, body->tensors);
+    tiny_u64(&all, body->pairs);
+    tiny_put(&all, body->p, body->n);
     while (all.n % 32)
         tiny_put(&all, "", 1);
-    tiny_put(&all, body.data, body.data_n);
-    free(body.p);
-    free(body.data);
+    tiny_put(&all, body->data, body->data_n);
+    free(body->p);
+    free(body->data);
+    *body = (tiny){0};
     *n = all.n;
     return all.p;
 }
 
-static inline void tiny_write(const char *path, const void *p, size_t n)
+uint8_t *tiny_bytes(const tiny_shape *s, size_t *n)
 {
-    FILE *f = fopen(path, "wb");
+    tiny body = {.noise = 7};
 
-    if (!f || fwrite(p, 1, n, f) != n || fclose(f) != 0)
-        abort();
+    tiny_metadata(&body, s);
+    tiny_weights(&body, s);
+    return tiny_finish(&body, n);
 }
 
-#endif
+void tiny_file(const char *path, const tiny_shape *s)
+{
+    size_t n;
+    uint8_t *p = tiny_bytes(s, &n);
+
+    write_file(path, p, n);
+    free(p);
+}

@@ -1,19 +1,12 @@
-/* Makes one system call of this process fail from now on, as an old kernel or a plain file system
- * would: for tests of fall-backs, in a forked child. */
-#ifndef FRE_TESTS_DENY_SYSCALL_H
-#define FRE_TESTS_DENY_SYSCALL_H
+#include "deny_syscall.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-/* Calls number `nr` whose argument `arg` has all bits of `mask` set (mask 0: every call) return
- * `error`.  False: the system has no such filters. */
-static inline bool deny_syscall(uint32_t nr, uint32_t arg, uint32_t mask, uint32_t error)
+bool deny_syscall(uint32_t nr, uint32_t arg, uint32_t mask, uint32_t error)
 {
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
@@ -30,5 +23,3 @@ static inline bool deny_syscall(uint32_t nr, uint32_t arg, uint32_t mask, uint32
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
-
-#endif /* FRE_TESTS_DENY_SYSCALL_H */

@@ -1,29 +1,12 @@
-/* Writes a small Llama-shaped language model whose probabilities are known: its layers add
- * nothing (their last products are zero), a token's vector is one coordinate, so that behind token
- * u the logit of token v is sqrt(dim) * table[v][u mod dim]. */
-#ifndef FRE_TESTS_TINY_LM_H
-#define FRE_TESTS_TINY_LM_H
-
-#include "tiny_gguf.h"
+#include "tiny_lm.h"
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
 
-#define TINY_LM_VOCAB 320u
-#define TINY_LM_BEGIN 1u
-#define TINY_LM_END 2u
-#define TINY_LM_A 3u      /* " a", then " b" to " z" */
-#define TINY_LM_BYTES 30u /* the 256 bytes; behind them words that nobody writes */
-#define TINY_LM_NEWLINE (TINY_LM_BYTES + '\n')
+#include "tiny_gguf.h"
 
-typedef struct tiny_lm {
-    uint32_t dim; /* a multiple of 64: our own kernels; 32: llama.cpp */
-    float scale;  /* of the table */
-    uint32_t context;
-    uint32_t bytes; /* tokens of single bytes: 256 */
-} tiny_lm;
-
-static inline float tiny_lm_entry(const tiny_lm *m, uint32_t v, uint32_t u)
+static float tiny_lm_entry(const tiny_lm *m, uint32_t v, uint32_t u)
 {
     uint32_t h = (v * 2654435761u) ^ ((u % m->dim) * 2246822519u);
 
@@ -33,16 +16,15 @@ static inline float tiny_lm_entry(const tiny_lm *m, uint32_t v, uint32_t u)
     return m->scale * ((float)(h >> 8) / 16777216.0f) - (common ? 0.0f : 3.0f);
 }
 
-/* Logit of v behind u; the norm divides by the root of the mean square (and 1e-5). */
-static inline double tiny_lm_logit(const tiny_lm *m, uint32_t v, uint32_t u)
+double tiny_lm_logit(const tiny_lm *m, uint32_t v, uint32_t u)
 {
     double d = m->dim;
 
     return (double)tiny_lm_entry(m, v, u) / sqrt(1.0 / d + 1e-5);
 }
 
-static inline float *tiny_fill(tiny *t, const tiny_shape *s, const char *name, uint64_t rows,
-                               uint64_t cols, float value)
+static float *tiny_fill(tiny *t, const tiny_shape *s, const char *name, uint64_t rows,
+                        uint64_t cols, float value)
 {
     size_t n = (size_t)((rows ? rows : 1) * cols);
     float *w;
@@ -54,7 +36,7 @@ static inline float *tiny_fill(tiny *t, const tiny_shape *s, const char *name, u
     return w;
 }
 
-static inline void tiny_lm_metadata(tiny *t, const tiny_shape *s, const tiny_lm *m)
+static void tiny_lm_metadata(tiny *t, const tiny_shape *s, const tiny_lm *m)
 {
     float eps = 1e-5f;
     char name[16];
@@ -110,7 +92,7 @@ static inline void tiny_lm_metadata(tiny *t, const tiny_shape *s, const tiny_lm 
     tiny_pair_u32(t, s, "tokenizer.ggml.eos_token_id", TINY_LM_END);
 }
 
-static inline void tiny_lm_weights(tiny *t, const tiny_shape *s, const tiny_lm *m)
+static void tiny_lm_weights(tiny *t, const tiny_shape *s, const tiny_lm *m)
 {
     uint32_t d = m->dim;
     float *w = tiny_fill(t, s, "token_embd.weight", TINY_LM_VOCAB, d, 0);
@@ -133,26 +115,12 @@ static inline void tiny_lm_weights(tiny *t, const tiny_shape *s, const tiny_lm *
     (void)tiny_fill(t, s, "blk.0.ffn_down.weight", d, 64, 0);
 }
 
-/* The whole file in malloc'ed memory. */
-static inline uint8_t *tiny_lm_bytes(const tiny_lm *m, size_t *n)
+uint8_t *tiny_lm_bytes(const tiny_lm *m, size_t *n)
 {
     const tiny_shape plain = {0};
-    tiny body = {.noise = 7}, all = {0};
+    tiny body = {.noise = 7};
 
     tiny_lm_metadata(&body, &plain, m);
     tiny_lm_weights(&body, &plain, m);
-    tiny_put(&all, "GGUF", 4);
-    tiny_u32(&all, 3);
-    tiny_u64(&all, body.tensors);
-    tiny_u64(&all, body.pairs);
-    tiny_put(&all, body.p, body.n);
-    while (all.n % 32)
-        tiny_put(&all, "", 1);
-    tiny_put(&all, body.data, body.data_n);
-    free(body.p);
-    free(body.data);
-    *n = all.n;
-    return all.p;
+    return tiny_finish(&body, n);
 }
-
-#endif
