@@ -1,12 +1,11 @@
 /* apart.c - the texts of one release.  Its cells are different points, so one text for two of them is
  * wrong for one, mostly for the one that lies farther from it. */
-#include "invert_private.h"
+#include "others.h"
+#include "tuning.h"
 
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define NEARLY 30.0 /* nats of score that a text of one's own may cost */
 
 static const uint8_t table_key[32]; /* texts come from our own search: no flooding */
 
@@ -15,23 +14,6 @@ void inv_others_wipe(inv_others *o)
     for (uint32_t i = 0; i < o->n; i++)
         fre_inversion_wipe(&o->v[i]);
     o->n = 0;
-}
-
-fre_status inv_others_take(fre_inverter *v, inv_others *o, const inv_state *s, size_t told,
-                           fre_err *err)
-{
-    const inv_pool *p = &s->pool;
-    fre_status st = FRE_OK;
-
-    for (size_t i = told + 1; i < p->scored && o->n < INV_OTHERS && st == FRE_OK; i++) {
-        if (p->cand[i].score < p->cand[told].score - NEARLY)
-            break;
-        if (!inv_may_tell(v, s, i) || inv_is_doubtful(v, s, i))
-            continue;
-        st = inv_result_of(v, &o->v[o->n], s, i, err);
-        o->n += st == FRE_OK;
-    }
-    return st;
 }
 
 /* Words alone: case, marks and spaces aside. */
@@ -46,14 +28,14 @@ static void key_of(uint8_t key[16], const char *text)
     fre_hash128(key, table_key, plain, n);
 }
 
-typedef struct place {
+typedef struct claim {
     double distance;
     size_t row;
-} place;
+} claim;
 
 static int nearer(const void *a, const void *b)
 {
-    const place *x = a, *y = b;
+    const claim *x = a, *y = b;
 
     if (x->distance < y->distance || x->distance > y->distance)
         return x->distance < y->distance ? -1 : 1;
@@ -90,14 +72,14 @@ fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n)
 {
     uint8_t(*key)[16] = calloc(n, sizeof *key);
     uint8_t(*seen)[16] = malloc(n * sizeof *seen);
-    place *order = malloc(n * sizeof *order);
+    claim *order = malloc(n * sizeof *order);
     size_t texts = 0;
     fre_status st = key && seen && order ? FRE_OK : FRE_E_NOMEM;
 
     for (size_t i = 0; i < n && st == FRE_OK; i++)
         if (made[i].text) {
             key_of(key[i], made[i].text);
-            order[texts++] = (place){.distance = made[i].distance, .row = i};
+            order[texts++] = (claim){.distance = made[i].distance, .row = i};
         }
     if (st == FRE_OK)
         qsort(order, texts, sizeof *order, nearer);
@@ -112,9 +94,4 @@ fre_status inv_set_apart(fre_inversion *made, inv_others *others, size_t n)
     free(seen);
     free(key);
     return st;
-}
-
-void inv_begin_large(char *text)
-{
-    text[0] = (char)toupper((unsigned char)text[0]);
 }

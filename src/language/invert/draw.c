@@ -1,10 +1,12 @@
 /* Drawing texts from the decoder: sequences side by side behind one prefix, each following its
  * plan.  Top-k sampling: Fan, Lewis, Dauphin, ACL 2018. */
-#include "invert_private.h"
+#include "draw.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define TOP_K 64u /* model card */
 
 fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, const inv_projector *p,
                            uint32_t capacity, fre_err *err)
@@ -78,14 +80,14 @@ static double log_total(const float *logit, uint32_t n)
 
 /* The likeliest tokens of one row, best first; ties to the lower id. */
 typedef struct top_list {
-    int32_t id[INV_TOP_K + 1];
+    int32_t id[TOP_K + 1];
     uint32_t n;
 } top_list;
 
 /* Insertion: nearly all logits fail the first test. */
 static void top_fill(top_list *t, const float *logit, uint32_t vocab)
 {
-    const uint32_t k = INV_TOP_K + 1;
+    const uint32_t k = TOP_K + 1;
     float least = 0;
 
     t->n = 0;
@@ -105,11 +107,11 @@ static void top_fill(top_list *t, const float *logit, uint32_t vocab)
 static int32_t pick(const top_list *t, const float *logit, const fre_model *m, bool no_end,
                     bool greedy, double temperature, fre_rng *rng)
 {
-    int32_t id[INV_TOP_K + 1];
-    double weight[INV_TOP_K], total = 0, u;
+    int32_t id[TOP_K + 1];
+    double weight[TOP_K], total = 0, u;
     uint32_t n = 0;
 
-    for (uint32_t i = 0; i < t->n && n < INV_TOP_K; i++)
+    for (uint32_t i = 0; i < t->n && n < TOP_K; i++)
         if (!no_end || !fre_model_is_end(m, t->id[i]))
             id[n++] = t->id[i];
     if (greedy || n < 2)

@@ -1,6 +1,6 @@
 /* edit.c - tokens of a candidate give way to new ones, drawn by the decoder in their left context
  * and given the embedding. */
-#include "invert_private.h"
+#include "edit.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* index_file.c - the file of an index: header, then for texts and words: embeddings (a byte a
  * coordinate), scale, squared norm, occurrences, offsets, text; then a chained hash of all of it.
  * Numbers as the machine has them: a cache is made where it is used. */
-#include "index.h"
+#include "index_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

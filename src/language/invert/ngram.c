@@ -1,7 +1,7 @@
 /* ngram.c - words and pairs of neighbours in the public texts nearest to a centroid, weighted by
  * nearness: a small language model of what is talked about there.  Interpolated pairs and single
  * words (Jelinek and Mercer, 1980).  Words are what stands between spaces, case aside. */
-#include "invert_private.h"
+#include "ngram.h"
 
 #include <ctype.h>
 #include <math.h>

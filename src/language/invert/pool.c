@@ -1,5 +1,5 @@
 /* The distinct candidates of one centroid and their posterior scores. */
-#include "invert_private.h"
+#include "pool.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -161,7 +161,7 @@ static fre_status read_text(inv_pool *p, reading *r, const char *text, size_t n)
     return st == FRE_E_LIMIT ? FRE_OK : st;
 }
 
-fre_status inv_pool_takes(inv_pool *p, bool *out, const char *text, size_t n)
+fre_status inv_pool_accepts(inv_pool *p, bool *out, const char *text, size_t n)
 {
     reading r;
     const fre_status st = read_text(p, &r, text, n);

@@ -4,7 +4,9 @@
  * embedding as it was seen, or its mean given what was seen (key `input`).  A corrector has the same
  * form over [h sqrt(d), (e - h) sqrt(d), noise level], h the embedding of a hypothesis (model card of
  * the default inverter). */
-#include "invert_private.h"
+#include "projector.h"
+
+#include <fre/embed.h>
 
 #include <math.h>
 #include <stdlib.h>

@@ -79,7 +79,7 @@ static fre_status edit_words(char out[INV_TEXT_MAX], size_t *len, const fre_inve
         bool takes;
         double far;
 
-        st = inv_pool_takes(&s->pool, &takes, text, n);
+        st = inv_pool_accepts(&s->pool, &takes, text, n);
         if (st != FRE_OK || !takes)
             continue;
         far = inv_screen_distance(s->screen, text);

@@ -1,7 +1,7 @@
 /* respond.c - the words that a distance asks for.  A mean-pooled embedding is nearly additive in
  * words, so what is missing from a text points along mu - E(text): the words whose own embeddings
  * point there most are worth trying. */
-#include "invert_private.h"
+#include "respond.h"
 
 #include <stdlib.h>
 #include <string.h>

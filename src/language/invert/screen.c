@@ -3,7 +3,7 @@
  * for each centroid from the candidates embedded so far: ridge regression of the squared distance
  * on counts of words and pairs (Hoerl and Kennard, Technometrics 12, 1970), solved in its dual form,
  * candidates near the centroid weighing most. */
-#include "invert_private.h"
+#include "screen.h"
 
 #include <ctype.h>
 #include <math.h>

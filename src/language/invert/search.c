@@ -36,41 +36,6 @@ void inv_state_wipe(inv_state *s)
     memset(s, 0, sizeof *s);
 }
 
-/* ---- effort ---------------------------------------------------------------------------------- */
-
-inv_tuning inv_tuning_of(uint32_t effort, bool search_only)
-{
-    static const uint32_t rounds[] = {2, 4, 8, 12, 16, 24, 32, 48, 72, 96};
-    static const uint32_t alone[] = {8, 12, 20, 30, 40, 60, 80, 110, 150, 190};
-    const uint32_t e = (effort ? effort : INV_EFFORT) - 1;
-    inv_tuning t = {.samples = e < 6 ? 96 : 192,
-                    .keep = e < 6 ? 40 : 80,
-                    .rounds = rounds[e],
-                    .edits = 48,
-                    .keep_edits = e < 6 ? 10 : 14,
-                    .parents = e < 6 ? 6 : 10,
-                    .correct_rounds = 3,
-                    .correct_parents = 4,
-                    .temperature = 0.8,
-                    .std_floor = 0.02,
-                    .logp_weight = 1.0,
-                    .nearest = 16,
-                    .finalists = e < 6 ? 8 : 16,
-                    .lm_weight = 0.5,
-                    .spread = 1.0};
-
-    if (search_only) {
-        t.samples = t.keep = 0;
-        t.edits = 64; /* they cost nothing here: no decoder reads them */
-        t.rounds = alone[e];
-        t.keep_edits = e < 6 ? 16 : 24;
-        t.logp_weight = 0.5;
-        t.std_floor = 0.04;
-        t.nearest = 64;
-    }
-    return t;
-}
-
 /* ---- one centroid --------------------------------------------------------------------------- */
 
 /* The stream of a centroid is keyed by the seed and by its own numbers: no neighbour, no index. */
@@ -115,26 +80,26 @@ static fre_status begin(const fre_inverter *v, inv_state *s)
 }
 
 /* Those without an unknown token, in order; how many. */
-static fre_status take_known(const fre_inverter *v, inv_state *s, uint32_t *id, size_t *n)
+static fre_status keep_known(const fre_inverter *v, inv_state *s, uint32_t *id, size_t *n)
 {
-    size_t taken = 0;
+    size_t kept = 0;
     fre_status st = FRE_OK;
 
     for (size_t i = 0; i < *n && st == FRE_OK; i++) {
         size_t len;
         const char *text = inv_rows_text(&v->index->texts, id[i], &len);
-        bool takes;
+        bool accepted;
 
-        st = inv_pool_takes(&s->pool, &takes, text, len);
-        if (takes)
-            id[taken++] = id[i];
+        st = inv_pool_accepts(&s->pool, &accepted, text, len);
+        if (accepted)
+            id[kept++] = id[i];
     }
-    *n = taken;
+    *n = kept;
     return st;
 }
 
 /* The nearest public texts become n-grams, and the very nearest candidates. */
-static fre_status take_neighbours(const fre_inverter *v, inv_state *s, uint32_t *id, size_t n)
+static fre_status add_neighbours(const fre_inverter *v, inv_state *s, uint32_t *id, size_t n)
 {
     const inv_rows *texts = &v->index->texts;
     float *x = malloc(v->dim * sizeof *x);
@@ -142,7 +107,7 @@ static fre_status take_neighbours(const fre_inverter *v, inv_state *s, uint32_t 
     fre_status st = x ? inv_ngram_new(&s->ngram) : FRE_E_NOMEM;
 
     if (st == FRE_OK)
-        st = take_known(v, s, id, &n);
+        st = keep_known(v, s, id, &n);
     for (size_t i = 0; i < n && st == FRE_OK; i++) {
         size_t len;
         const char *text = inv_rows_text(texts, id[i], &len);
@@ -184,7 +149,7 @@ static fre_status find_neighbours(fre_inverter *v, inv_state *state, uint32_t n)
     if (st == FRE_OK)
         st = inv_rows_nearest(&v->index->texts, id, query, n, k, v->threads);
     for (uint32_t i = 0; st == FRE_OK && i < n; i++)
-        st = take_neighbours(v, &state[i], id + i * k, k);
+        st = add_neighbours(v, &state[i], id + i * k, k);
     free(query);
     free(id);
     return st;
@@ -308,8 +273,8 @@ static uint32_t parents_at(const inv_tuning *t, uint32_t round)
 
 /* Rows that are done: those settled, and of the others the share of their steps, which `step` counts
  * from 0 to FIRST_STEPS + rounds. */
-static void tell(const fre_inverter *v, const inv_state *state, uint32_t n, double step,
-                 const inv_progress *progress)
+static void report(const fre_inverter *v, const inv_state *state, uint32_t n, double step,
+                   const inv_progress *progress)
 {
     double done = 0;
 
@@ -326,7 +291,7 @@ static fre_status propose_first(fre_inverter *v, inv_state *state, uint32_t n,
 
     for (uint32_t at = 0; at < n && st == FRE_OK; at += part) {
         st = work_all(v, state + at, n - at < part ? n - at : part, propose, err);
-        tell(v, state, n, (double)FIRST_STEPS * (at + part < n ? at + part : n) / n, progress);
+        report(v, state, n, (double)FIRST_STEPS * (at + part < n ? at + part : n) / n, progress);
     }
     return st;
 }
@@ -352,7 +317,7 @@ fre_status inv_search(fre_inverter *v, inv_state *state, uint32_t n, const inv_p
             st = embed_all(v, state, n, err);
         for (uint32_t i = 0; i < n && st == FRE_OK; i++)
             record(&state[i]);
-        tell(v, state, n, FIRST_STEPS + round, progress);
+        report(v, state, n, FIRST_STEPS + round, progress);
     }
     return st == FRE_OK && v->lm ? inv_finals(v, state, n, err) : st;
 }

@@ -2,7 +2,12 @@
  * are, which stand beside which, and where sentences end.  The embedder takes any letters for a word
  * and hardly sees order; this does.  Interpolated pairs with absolute discounting (Ney, Essen, Kneser,
  * Computer Speech and Language 8, 1994).  train/vocabulary.py makes the file. */
-#include "invert_private.h"
+#include "vocabulary.h"
+
+#include "tuning.h"
+
+#include <fre/invert.h>
+#include <fre/model.h>
 
 #include <ctype.h>
 #include <math.h>
@@ -360,4 +365,13 @@ double inv_vocabulary_worth(const inv_vocabulary *v, const char *text)
 
     return TOGETHER_WEIGHT * u.together - UNKNOWN_COST * u.unknown +
            END_WEIGHT * fmin(u.end - END_LEAST, 0);
+}
+
+fre_status inv_vocabulary_find(inv_vocabulary **out, fre_err *err)
+{
+    char path[4096];
+
+    if (fre_model_find(path, sizeof path, FRE_VOCABULARY_DEFAULT, NULL) != FRE_OK)
+        return FRE_OK;
+    return inv_vocabulary_open(out, path, err);
 }

@@ -2,7 +2,7 @@
  * texts, by their neighbours, or from what the distance asks for.  A mean-pooled embedding says
  * much about the words of a text and less about their order, so order is searched as much as words
  * are. */
-#include "invert_private.h"
+#include "edit.h"
 
 #include <string.h>
 

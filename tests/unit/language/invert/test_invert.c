@@ -310,9 +310,9 @@ static void test_pool_unknown(void **state)
             assert_null(p.cand[i].told);
     assert_string_equal(p.cand[0].text, text[0]);
     assert_string_equal(p.cand[2].text, "thanks");
-    assert_int_equal(inv_pool_takes(&p, &takes, "Thanks", 6), FRE_OK);
+    assert_int_equal(inv_pool_accepts(&p, &takes, "Thanks", 6), FRE_OK);
     assert_false(takes); /* it is there */
-    assert_int_equal(inv_pool_takes(&p, &takes, "thank you", 9), FRE_OK);
+    assert_int_equal(inv_pool_accepts(&p, &takes, "thank you", 9), FRE_OK);
     assert_true(takes);
     inv_pool_wipe(&p);
 }

@@ -17,7 +17,9 @@
 #include <fre/linalg.h>
 
 #include "assert_num.h"
+#include "index_file.h"
 #include "invert_private.h"
+#include "public_corpus.h"
 #include "temp_dir.h"
 #include "tiny_gguf.h"
 #include "tiny_lm.h"
