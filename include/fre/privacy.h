@@ -157,6 +157,45 @@ FRE_API FRE_MUST_CHECK fre_status fre_joint_delta(fre_account *out, const fre_me
 FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m,
                                                     double delta, fre_err *err);
 
+/* ---- release by levels --------------------------------------------------------------------- */
+
+/** How a level counts its cells.  Sampled: exact counts of records that tossed heads (the paper's).
+ * Noisy: every record counts, and each count carries Gaussian noise. */
+typedef enum fre_counts { FRE_COUNTS_SAMPLED = 0, FRE_COUNTS_NOISY } fre_counts;
+
+#define FRE_LEVELS_MAX 12u
+
+/** What a level of public cells costs depends on (curator, one record a user).  Its threshold costs
+ * the same whatever it is where counts are noisy. */
+typedef struct fre_level {
+    fre_counts counts;
+    uint64_t p32;       /**< sampled: sampling rate * 2^32, 1..2^32 - 1 */
+    uint64_t tau;       /**< sampled: released iff the sampled count >= tau; 1..16384 */
+    double count_sigma; /**< noisy: standard deviation of a count's noise, > 0 */
+    double sigma;       /**< of the noise on a cell's sum, a coordinate; > 0 */
+    double
+        shift; /**< most that a record moves a cell's sum, > 0: noisy R + beta sqrt(d)/2; sampled,
+                             where one record is replaced by another, 2R + beta sqrt(d) */
+} fre_level;
+
+typedef struct fre_levels_account {
+    double epsilon;
+    double delta;             /**< the greater of both */
+    double addition, removal; /**< of the view with a record against that without it, and back */
+    double split;             /**< of the grid; 0: no grid */
+} fre_levels_account;
+
+/** delta(epsilon) of releasing by levels, from fine to coarse: an upper bound.  A record that is in no
+ * released cell of a level is in the next one with fresh coins and noise, all records of a released cell
+ * leave.  grid: the first level by the joint accountant, add or remove, one cell a user, of a curator, with far
+ * members at its best split; NULL: none.  level: n behind it, 0..FRE_LEVELS_MAX, at least one level
+ * in all.  Source: docs/privacy.md, "Release by levels".
+ * FRE_E_USAGE: a field out of range; FRE_E_INFEASIBLE: epsilon below the grid's ln(1/(1-p)); FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_levels_delta(fre_levels_account *out,
+                                                   const fre_mechanism *grid,
+                                                   const fre_level *level, size_t n, double epsilon,
+                                                   fre_err *err);
+
 /* ---- semantic support protection ---------------------------------------------------------- */
 
 /** What a bound needs to know of one rare text x* and one released cell. */

@@ -26,6 +26,8 @@ void fre_heavy_init(fre_heavy *h, double eps, double p, double tau, double mu)
     h->mu = mu;
     h->curve = NULL;
     h->rho = 0;
+    h->later = NULL;
+    h->later_ctx = NULL;
     h->tolerance = SUM_TOLERANCE;
     /* One n more or less matters less the larger tau is, and costs more. */
     h->slack = h->tau <= 300 ? 1e-4 : h->tau <= 3000 ? 1e-3 : 1e-2;
@@ -285,9 +287,15 @@ typedef struct scan {
     interval stack[INTERVALS_MAX];
 } scan;
 
+/* As `later` never grows, what bounds the growth of heavy bounds that of the sum. */
+static double value_at(const fre_heavy *h, double n)
+{
+    return fre_heavy_at(h, n) + (h->later ? h->later(h->later_ctx, n) : 0);
+}
+
 static double look(scan *s, double n)
 {
-    double v = fre_heavy_at(s->h, n);
+    double v = value_at(s->h, n);
 
     s->evaluations++;
     if (v > s->top) {
@@ -338,7 +346,7 @@ static void begin(scan *s, double n, double last)
     s->best = n;
     if (!(n >= first && n <= last))
         (void)fre_heavy_peak(s->h, &s->best);
-    s->top = fre_heavy_at(s->h, s->best);
+    s->top = value_at(s->h, s->best);
     for (side = -1; side <= 1; side += 2) {
         double at = s->best + side * step;
 

@@ -20,6 +20,10 @@ typedef struct fre_heavy {
     /* Or, for estimates: the zCDP conversion at each eps by itself (> 0; needs no curve, and lacks
      * those properties). */
     double rho;
+    /* Added to heavy(n) by the supremum (not by fre_heavy_at): what follows a cell that isn't released,
+     * by levels.  Never grows with n; NULL: nothing. */
+    double (*later)(void *ctx, double n);
+    void *later_ctx;
     double tolerance; /* a tail below this share of the sum is replaced by its bound */
     double slack;     /* relative excess of the supremum's bound that is accepted */
 } fre_heavy;
@@ -40,7 +44,7 @@ double fre_heavy_far_n(const fre_heavy *h);
 /* Largest value seen by climbing from *n (or, *n < 0, from a coarse scan); an estimate from
  * below for searches, never published.  *n: where. */
 double fre_heavy_peak(const fre_heavy *h, double *n);
-/* Certified upper bound of the supremum over every n; *n: the best n seen. */
+/* Certified upper bound of the supremum over every n >= tau - 1; *n: the best n seen. */
 double fre_heavy_supremum(const fre_heavy *h, double *n);
 
 #endif /* FRE_PRIVACY_HEAVY_H */
