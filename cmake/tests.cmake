@@ -97,6 +97,9 @@ if(FRE_TESTS)
     if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
         target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
     endif()
+    if(TARGET test_map) # its allocator fails when it is told to
+        target_link_options(test_map PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc)
+    endif()
     if(TARGET test_parties_memory) # its own allocator, which fails when it is told to
         foreach(name malloc calloc aligned_alloc realloc free sodium_malloc sodium_free)
             target_link_options(test_parties_memory PRIVATE -Wl,--wrap=${name})

@@ -5,14 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BYTES 16u
-
 struct fre_contributors {
-    uint8_t hash_key[32]; /* SECRET */
     uint32_t most;
     uint64_t population; /* 0: no bound */
     uint64_t nameless;   /* users, one a record */
-    fre_keymap names;
+    fre_text_map names;
     uint32_t *held; /* `most` texts of each user with a name */
     size_t cap_held;
 };
@@ -22,7 +19,7 @@ bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text, const
     bool in_cell = false;
     uint32_t i = 0;
 
-    for (; i < most && held[i] != FRE_KEYMAP_NONE; i++) {
+    for (; i < most && held[i] != FRE_MAP_NONE; i++) {
         if (held[i] == text)
             return false;
         in_cell = in_cell || (cell_of && cell_of[held[i]] == cell_of[text]);
@@ -37,21 +34,17 @@ fre_status fre_contributors_new(fre_contributors **out, uint32_t cells_per_user,
                                 uint64_t population, fre_err *err)
 {
     fre_contributors *c = calloc(1, sizeof *c);
-    fre_rng rng;
     fre_status st;
 
     if (!c)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     c->most = cells_per_user;
     c->population = population;
-    fre_keymap_init(&c->names, KEY_BYTES);
-    st = fre_rng_init(&rng);
+    st = fre_text_map_init(&c->names);
     if (st != FRE_OK) {
         fre_contributors_free(c);
         return fre_fail(err, st, "%s before the users are told apart", fre_status_text(st));
     }
-    fre_rng_bytes(&rng, c->hash_key, sizeof c->hash_key);
-    fre_rng_wipe(&rng);
     *out = c;
     return FRE_OK;
 }
@@ -60,7 +53,7 @@ void fre_contributors_free(fre_contributors *c)
 {
     if (!c)
         return;
-    fre_keymap_wipe(&c->names);
+    fre_text_map_wipe(&c->names);
     fre_wipe_free(c->held, c->cap_held * sizeof *c->held);
     fre_wipe(c, sizeof *c);
     free(c);
@@ -70,16 +63,13 @@ static fre_status find_user(fre_contributors *c, uint32_t *user, bool *is_new, c
                             size_t len)
 {
     const size_t most = c->most;
-    uint8_t key[KEY_BYTES];
-    fre_status st;
+    fre_status st = fre_text_map_put(&c->names, user, is_new, name, len);
 
-    fre_hash128(key, c->hash_key, name, len);
-    st = fre_keymap_put(&c->names, user, is_new, key);
     if (st != FRE_OK || !*is_new)
         return st;
-    st = fre_grow((void **)&c->held, &c->cap_held, c->names.n * most, sizeof *c->held);
+    st = fre_grow((void **)&c->held, &c->cap_held, c->names.map.n * most, sizeof *c->held);
     for (size_t i = 0; st == FRE_OK && i < most; i++)
-        c->held[*user * most + i] = FRE_KEYMAP_NONE;
+        c->held[*user * most + i] = FRE_MAP_NONE;
     return st;
 }
 
@@ -97,7 +87,7 @@ fre_status fre_contributors_user(fre_contributors *c, uint32_t *user, bool *is_n
     fre_status st = FRE_OK;
 
     *is_new = true;
-    *user = FRE_KEYMAP_NONE;
+    *user = FRE_MAP_NONE;
     if (name)
         st = find_user(c, user, is_new, name, len);
     else
@@ -112,11 +102,11 @@ fre_status fre_contributors_user(fre_contributors *c, uint32_t *user, bool *is_n
 bool fre_contributors_take(fre_contributors *c, uint32_t user, uint32_t text,
                            const uint32_t *cell_of)
 {
-    return user == FRE_KEYMAP_NONE ||
+    return user == FRE_MAP_NONE ||
            fre_contribution_counts(c->held + (size_t)user * c->most, c->most, text, cell_of);
 }
 
 uint64_t fre_contributors_users(const fre_contributors *c)
 {
-    return c->names.n + c->nameless;
+    return c->names.map.n + c->nameless;
 }

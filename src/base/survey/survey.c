@@ -1,19 +1,17 @@
 /* survey.c - see fre/survey.h. */
 #include <fre/survey.h>
-#include <fre/keymap.h>
+#include <fre/map.h>
 #include <fre/linalg.h>
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_BYTES 16u
 #define PROGRESS_RECORDS 8192u
 
 struct fre_survey {
     fre_survey_opts opts;
-    uint8_t hash_key[32]; /* SECRET */
-    fre_keymap texts;
+    fre_text_map texts;
     fre_contributors *users;
     uint64_t *holders; /* of each text: counted records */
     uint8_t *kind;     /* of each text: fre_survey_kind */
@@ -27,26 +25,22 @@ struct fre_survey {
 fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts, fre_err *err)
 {
     fre_survey *s = calloc(1, sizeof *s);
-    fre_rng rng;
     fre_status st = s ? FRE_OK : FRE_E_NOMEM;
 
     if (st == FRE_OK) {
         s->opts = *opts;
-        fre_keymap_init(&s->texts, KEY_BYTES);
-        st = fre_contributors_new(&s->users, opts->cells_per_user, opts->population, NULL);
+        st = fre_text_map_init(&s->texts);
     }
+    if (st == FRE_OK)
+        st = fre_contributors_new(&s->users, opts->cells_per_user, opts->population, NULL);
     if (st == FRE_OK)
         st = fre_overlap_set_new(&s->text_marks);
     if (st == FRE_OK)
         st = fre_overlap_set_new(&s->row_marks);
-    if (st == FRE_OK)
-        st = fre_rng_init(&rng);
     if (st != FRE_OK) {
         fre_survey_free(s);
         return fre_fail(err, st, "%s before looking over the input", fre_status_text(st));
     }
-    fre_rng_bytes(&rng, s->hash_key, sizeof s->hash_key);
-    fre_rng_wipe(&rng);
     *out = s;
     return FRE_OK;
 }
@@ -55,7 +49,7 @@ void fre_survey_free(fre_survey *s)
 {
     if (!s)
         return;
-    fre_keymap_wipe(&s->texts);
+    fre_text_map_wipe(&s->texts);
     fre_contributors_free(s->users);
     fre_wipe_free(s->holders, s->cap_holders * sizeof *s->holders);
     fre_wipe_free(s->kind, s->cap_kind);
@@ -67,14 +61,13 @@ void fre_survey_free(fre_survey *s)
 
 /* ---- one record ------------------------------------------------------------------------------ */
 
-static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new,
-                            const uint8_t key[KEY_BYTES])
+static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new, const void *p, size_t n)
 {
-    fre_status st = fre_keymap_put(&s->texts, index, is_new, key);
+    fre_status st = fre_text_map_put(&s->texts, index, is_new, p, n);
 
     if (st == FRE_OK)
-        st = fre_grow((void **)&s->holders, &s->cap_holders, s->texts.n, sizeof *s->holders);
-    return st == FRE_OK ? fre_grow((void **)&s->kind, &s->cap_kind, s->texts.n, sizeof *s->kind)
+        st = fre_grow((void **)&s->holders, &s->cap_holders, s->texts.map.n, sizeof *s->holders);
+    return st == FRE_OK ? fre_grow((void **)&s->kind, &s->cap_kind, s->texts.map.n, sizeof *s->kind)
                         : st;
 }
 
@@ -90,7 +83,7 @@ static fre_status count(fre_survey *s, fre_survey_seen *seen, const char *user, 
         return st;
     s->counts.records++;
     s->counts.users = fre_contributors_users(s->users);
-    s->counts.distinct = s->texts.n;
+    s->counts.distinct = s->texts.map.n;
     s->counts.no_word += kind == FRE_SURVEY_EMPTY;
     s->counts.unknown += kind == FRE_SURVEY_UNKNOWN;
     seen->counts =
@@ -109,13 +102,11 @@ fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen, const char 
                                const char *user, size_t user_len, fre_err *err)
 {
     fre_survey_kind kind = FRE_SURVEY_WORDS;
-    uint8_t key[KEY_BYTES];
     fre_survey_seen own;
     fre_status st;
 
     seen = seen ? seen : &own;
-    fre_hash128(key, s->hash_key, text, len);
-    st = find_text(s, &seen->text, &seen->is_new, key);
+    st = find_text(s, &seen->text, &seen->is_new, text, len);
     if (st == FRE_OK && seen->is_new && s->opts.kind)
         st = s->opts.kind(s->opts.kind_ctx, &kind, text, len);
     if (st == FRE_OK && seen->is_new) {
@@ -128,13 +119,11 @@ fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen, const char 
 fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen, const float *row, size_t dim,
                               const char *user, size_t user_len, fre_err *err)
 {
-    uint8_t key[KEY_BYTES];
     fre_survey_seen own;
     fre_status st;
 
     seen = seen ? seen : &own;
-    fre_hash128(key, s->hash_key, row, dim * sizeof *row);
-    st = find_text(s, &seen->text, &seen->is_new, key);
+    st = find_text(s, &seen->text, &seen->is_new, row, dim * sizeof *row);
     if (st == FRE_OK && seen->is_new) {
         s->kind[seen->text] = fre_is_zero_row(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
         st = fre_survey_mark_row(s, row, dim);
@@ -169,7 +158,7 @@ fre_status fre_survey_add_npy_row(fre_survey *s, fre_survey_seen *seen, const fl
     s->first = s->unusable++ == 0 ? why : s->first;
     s->counts.invalid++;
     if (seen)
-        *seen = (fre_survey_seen){.user = FRE_KEYMAP_NONE, .text = FRE_KEYMAP_NONE};
+        *seen = (fre_survey_seen){.user = FRE_MAP_NONE, .text = FRE_MAP_NONE};
     return FRE_OK;
 }
 
@@ -211,7 +200,7 @@ fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus, fre_err *err
 void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold)
 {
     *out = s->counts;
-    for (size_t i = 0; i < s->texts.n; i++)
+    for (size_t i = 0; i < s->texts.map.n; i++)
         if (s->holders[i] >= threshold) {
             out->repeated_texts++;
             out->repeated_records += s->holders[i];

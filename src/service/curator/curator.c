@@ -403,8 +403,8 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_rng_wipe(&r->coins);
     fre_rng_wipe(&r->noise);
     fre_rng_wipe(&r->order);
-    fre_keymap_wipe(&r->texts);
-    fre_keymap_wipe(&r->cells);
+    fre_map_wipe(&r->texts);
+    fre_map_wipe(&r->cells);
     fre_contributors_free(r->users);
     fre_wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
     fre_wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
@@ -636,8 +636,8 @@ fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_op
 
     if (!rel)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    fre_keymap_init(&r.texts, CURATOR_KEY_BYTES);
-    fre_keymap_init(&r.cells, FRE_CELL_BYTES);
+    fre_map_init(&r.texts, CURATOR_KEY_BYTES);
+    fre_map_init(&r.cells, FRE_CELL_BYTES);
     st = fre_outdir_open(&dir, opts->output, fre_release_files(), opts->force, err);
     if (st == FRE_OK)
         st = fre_contributors_new(&r.users, opts->plan.cells_per_user, opts->plan.population, err);

@@ -96,7 +96,7 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec, fre
     fre_hash128(key, r->hash_key, rec->text, rec->text_len);
     if (r->books)
         fre_ledger_add_text(&r->content, rec->text, rec->text_len);
-    st = fre_keymap_put(&r->texts, &c->text[c->n], &added, key);
+    st = fre_map_put(&r->texts, &c->text[c->n], &added, key);
     if (st == FRE_OK && added)
         st = chunk_keep_text(c, rec);
     if (st != FRE_OK)
@@ -260,7 +260,7 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
 {
     uint32_t index = CURATOR_NONE;
     bool added;
-    fre_status st = cell ? fre_keymap_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
+    fre_status st = cell ? fre_map_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
 
     if (st == FRE_OK)
         st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,

@@ -62,7 +62,7 @@ static fre_status find_text(curator_run *r, uint32_t *text, const float *x, uint
     if (!r->names)
         return FRE_OK;
     fre_hash128(key, r->hash_key, x, r->dim * sizeof *x);
-    st = fre_keymap_put(&r->texts, &index, &added, key);
+    st = fre_map_put(&r->texts, &index, &added, key);
     if (st == FRE_OK)
         st = fre_grow((void **)&r->first_row, &r->cap_first_row, r->texts.n, sizeof *r->first_row);
     if (st != FRE_OK)

@@ -8,10 +8,10 @@
 #include <fre/sampler.h>
 #include <fre/sketch.h>
 #include <fre/survey.h>
-#include <fre/keymap.h>
+#include <fre/map.h>
 #include <fre/aggregate.h>
 
-#define CURATOR_NONE FRE_KEYMAP_NONE
+#define CURATOR_NONE FRE_MAP_NONE
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */
 
 /* ---- run.c: one run's state ----------------------------------------------------------------- */
@@ -42,13 +42,13 @@ typedef struct curator_run {
     uint8_t hash_key[32];        /* SECRET */
 
     /* one entry a distinct text (a row of a .npy) */
-    fre_keymap texts;
+    fre_map texts;
     uint32_t *text_cell; /* CURATOR_NONE: a blank text, which is in no cell */
     uint8_t *text_mark;  /* fre_text_mark */
     uint64_t *text_sampled;
     size_t n_texts, cap_text_cell, cap_text_mark, cap_text_sampled;
     /* one entry an occupied cell */
-    fre_keymap cells;
+    fre_map cells;
     uint64_t *cell_count; /* sampled count */
     size_t cap_cell_count;
     fre_contributors *users;

@@ -54,7 +54,7 @@ static uint32_t user_of(book *b, char *folded)
         }
     }
     b->name[b->users] = folded;
-    b->held[b->users] = FRE_KEYMAP_NONE;
+    b->held[b->users] = FRE_MAP_NONE;
     return (uint32_t)b->users++;
 }
 

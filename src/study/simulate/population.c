@@ -41,7 +41,7 @@ static void entries_wipe(entries *e)
 static fre_status note(simulate_population *p, entries *e, const fre_survey_seen *seen,
                        uint32_t row)
 {
-    const size_t user = seen->user == FRE_KEYMAP_NONE ? p->users : seen->user;
+    const size_t user = seen->user == FRE_MAP_NONE ? p->users : seen->user;
     fre_status st;
 
     if (user >= UINT32_MAX - 1)
@@ -265,7 +265,7 @@ static fre_status read_row(simulate_population *p, float *x, size_t i, bool stri
 static fre_status note_row(simulate_population *p, entries *e, uint32_t *first,
                            const fre_survey_seen *seen, size_t i)
 {
-    if (seen->text == FRE_KEYMAP_NONE)
+    if (seen->text == FRE_MAP_NONE)
         return FRE_OK; /* it cannot be used */
     if (seen->is_new)
         first[seen->text] = (uint32_t)i;

@@ -4,7 +4,7 @@
 #define FRE_SIMULATE_PRIVATE_H
 
 #include <fre/embed.h>
-#include <fre/keymap.h>
+#include <fre/map.h>
 #include <fre/linalg.h>
 #include <fre/simulate.h>
 #include <fre/sketch.h>

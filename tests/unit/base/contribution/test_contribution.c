@@ -69,9 +69,9 @@ static void nameless_records_are_users(void **state)
     (void)state;
     assert_int_equal(fre_contributors_new(&c, 1, 0, NULL), FRE_OK);
     for (uint64_t i = 1; i <= 3; i++) {
-        assert_int_equal(user_of(c, NULL, &is_new), FRE_KEYMAP_NONE);
+        assert_int_equal(user_of(c, NULL, &is_new), FRE_MAP_NONE);
         assert_true(is_new);
-        assert_true(fre_contributors_take(c, FRE_KEYMAP_NONE, 4, NULL));
+        assert_true(fre_contributors_take(c, FRE_MAP_NONE, 4, NULL));
         assert_int_equal(fre_contributors_users(c), i);
     }
     assert_int_equal(user_of(c, "", &is_new), 0); /* a name of no byte is a name */

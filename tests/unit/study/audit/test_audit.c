@@ -424,8 +424,8 @@ static bool one_more(uint32_t *held, uint32_t most, uint32_t text, const uint32_
 {
     static uint32_t wider[2]; /* of the one user there is; audits take in on one thread */
 
-    if (held[0] == FRE_KEYMAP_NONE)
-        wider[0] = wider[1] = FRE_KEYMAP_NONE;
+    if (held[0] == FRE_MAP_NONE)
+        wider[0] = wider[1] = FRE_MAP_NONE;
     held[0] = text;
     return fre_contribution_counts(wider, most + 1, text, cell_of);
 }
