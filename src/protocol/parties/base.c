@@ -79,9 +79,7 @@ void parties_forget(parties_base *x)
     for (size_t i = 0; i < x->answers; i++)
         fre_buf_wipe(&x->answer[i]);
     x->answers = 0;
-    if (x->answered.slot)
-        fre_wipe(x->answered.slot, x->answered.cap * sizeof *x->answered.slot);
-    x->answered.n = 0;
+    fre_map_clear(&x->answered.map); /* room for one answer more may be reserved, and stays */
 }
 
 void parties_end(parties_base *x)
@@ -129,10 +127,10 @@ static void load_answers(parties_in *in, parties_base *x, fre_status *st)
         parties_get_buf(in, &x->answer[x->answers], st);
     }
     parties_get_table(in, &x->answered, st);
-    if (x->answered.n != x->answers)
+    if (x->answered.map.n != x->answers)
         in->bad = true;
-    for (size_t i = 0; !in->bad && i < x->answered.cap; i++)
-        if (x->answered.slot[i].value > x->answers)
+    for (uint32_t i = 0; !in->bad && i < x->answers; i++)
+        if (x->answered.value[i] >= x->answers)
             in->bad = true;
 }
 
@@ -244,7 +242,7 @@ bool parties_repeat(parties_base *x, fre_buf *reply, fre_rejection *why, fre_byt
     value = parties_table_find(&x->answered, key);
     if (!value)
         return false;
-    *st = append(reply, &x->answer[*value - 1]);
+    *st = append(reply, &x->answer[*value]);
     if (*st == FRE_OK) {
         x->counters.repeated++;
         say_why(why, FRE_NOT_REJECTED);

@@ -3,6 +3,8 @@
 #ifndef FRE_PARTIES_PRIVATE_H
 #define FRE_PARTIES_PRIVATE_H
 
+#include <fre/map.h>
+#include <fre/map.h>
 #include <fre/parties.h>
 
 #include <stdlib.h>
@@ -20,16 +22,13 @@ static inline fre_bytes parties_buf_view(const fre_buf *b)
     return parties_view(b->p, b->n);
 }
 
-/* ---- table.c: 16 bytes -> 32 bits, open addressing.  The bytes are hashes under a secret key, so
- * that nobody can choose where they fall. ----------------------------------------------------- */
+/* ---- table.c: 16 bytes -> 32 bits.  The bytes are hashes under a secret key, so that nobody can
+ * choose where they fall.  All zero: empty. ------------------------------------------------------- */
 
-typedef struct parties_slot {
-    uint8_t key[PARTIES_HASH_BYTES];
-    uint32_t value; /* + 1; 0: free */
-} parties_slot;
 typedef struct parties_table {
-    parties_slot *slot;
-    size_t n, cap; /* cap: a power of two, or 0 */
+    fre_map map;
+    uint32_t *value; /* of each key, by index */
+    size_t cap;
 } parties_table;
 
 void parties_table_wipe(parties_table *t);
@@ -37,7 +36,7 @@ void parties_table_wipe(parties_table *t);
 const uint32_t *parties_table_find(const parties_table *t, const uint8_t key[PARTIES_HASH_BYTES]);
 /* Room for `more` insertions that then cannot fail. */
 FRE_MUST_CHECK fre_status parties_table_reserve(parties_table *t, size_t more);
-/* The key must not be there, and room must be; value < UINT32_MAX. */
+/* The key must be absent and room reserved; value < UINT32_MAX. */
 void parties_table_insert(parties_table *t, const uint8_t key[PARTIES_HASH_BYTES], uint32_t value);
 
 /* ---- state.c: saved states.  head || fields || hash of both; everything big endian. ----------- */

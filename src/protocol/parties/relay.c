@@ -195,7 +195,7 @@ static relay_client *find_client(fre_relay *x, const uint8_t key[PARTIES_HASH_BY
 {
     const uint32_t *at = parties_table_find(&x->names, key);
 
-    return at ? &x->client[*at - 1] : NULL;
+    return at ? &x->client[*at] : NULL;
 }
 
 /* Room for one client more, so that add_client can't fail. */

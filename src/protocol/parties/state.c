@@ -49,12 +49,15 @@ void parties_put_bytes(parties_out *o, const void *p, size_t n)
 
 void parties_put_table(parties_out *o, const parties_table *t)
 {
-    parties_put_uint(o, t->n, 8);
-    for (size_t i = 0; i < t->cap; i++)
-        if (t->slot[i].value != 0) {
-            parties_put(o, t->slot[i].key, PARTIES_HASH_BYTES);
-            parties_put_uint(o, t->slot[i].value, 4);
-        }
+    size_t at = 0;
+
+    parties_put_uint(o, t->map.n, 8);
+    /* In the order of the hashes: the one in which messages came is nobody's business. */
+    for (uint32_t i = fre_map_next(&t->map, &at); i != FRE_MAP_NONE;
+         i = fre_map_next(&t->map, &at)) {
+        parties_put(o, fre_map_key(&t->map, i), PARTIES_HASH_BYTES);
+        parties_put_uint(o, (uint64_t)t->value[i] + 1, 4);
+    }
 }
 
 fre_status parties_out_close(parties_out *o)

@@ -111,6 +111,7 @@ static fre_status accept_set(fre_tagging *x, sets_work *w, uint32_t i, const fre
 static void sets_commit(fre_tagging *x, const sets_work *w)
 {
     uint64_t at = x->seeds.members;
+    size_t slot = 0;
 
     for (uint32_t i = 0; i < w->sets; i++) {
         tagging_cell *cell;
@@ -124,9 +125,9 @@ static void sets_commit(fre_tagging *x, const sets_work *w)
         at += w->set[i].n;
     }
     x->seeds.members = at;
-    for (size_t i = 0; i < w->ids.cap; i++)
-        if (w->ids.slot[i].value != 0)
-            parties_table_insert(&x->seeds.ids, w->ids.slot[i].key, 0);
+    for (uint32_t i = fre_map_next(&w->ids.map, &slot); i != FRE_MAP_NONE;
+         i = fre_map_next(&w->ids.map, &slot))
+        parties_table_insert(&x->seeds.ids, fre_map_key(&w->ids.map, i), 0);
     x->last_cell = w->last_cell;
     x->last_id = w->last_id;
     x->seeds_refused += w->refused;
@@ -152,7 +153,7 @@ static fre_status sets_answer(fre_tagging *x, fre_buf *answer, fre_sets all, boo
     for (uint32_t i = 0; st == FRE_OK && *ordered && fre_sets_next(&all, &set); i++)
         st = accept_set(x, &w, i, &set, ordered);
     if (st == FRE_OK && *ordered)
-        st = parties_table_reserve(&x->seeds.ids, w.ids.n);
+        st = parties_table_reserve(&x->seeds.ids, w.ids.map.n);
     if (st == FRE_OK && *ordered)
         st = fre_id_sets_encode(answer, &x->base.w, FRE_WIRE_ACCEPTED, part, w.set, w.sets,
                                 &x->keys.sign);
