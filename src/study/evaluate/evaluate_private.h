@@ -5,6 +5,7 @@
 #include <fre/evaluate.h>
 
 #include <fre/embed.h>
+#include <fre/map.h>
 #include <fre/release.h>
 
 /* Harmonic mean; NaN when recall is undefined, 0 when precision is or nothing is right. */
@@ -15,19 +16,16 @@ double evaluate_f1(double precision, double recall);
 #define TALLY_NONE SIZE_MAX
 
 typedef struct tally_entry {
-    uint8_t hash[16];
     size_t offset, len;
 } tally_entry;
 
 typedef struct tally {
-    uint8_t hash_key[32];
+    fre_text_map map;
     uint8_t *arena; /* PRIVATE: the strings, each followed by a NUL unless packed */
     size_t arena_n, arena_cap;
     tally_entry *entry;
     uint64_t *weight;
-    size_t n, cap;
-    size_t *slot; /* index + 1, 0: free */
-    size_t n_slots;
+    size_t n, cap_entry, cap_weight;
     bool packed; /* strings of one length back to back, an array of rows */
 } tally;
 
