@@ -18,6 +18,7 @@
 #include <fre/contribution.h>
 #include <fre/core.h>
 #include <fre/fold.h>
+#include <fre/param.h>
 #include <fre/privacy.h>
 #include <fre/aggregate.h>
 
@@ -28,6 +29,14 @@ extern "C" {
 #define FRE_AUDIT_RUNS_MIN UINT64_C(1000)
 #define FRE_AUDIT_RUNS_MAX UINT64_C(10000000) /* up to 130 bytes a run */
 #define FRE_AUDIT_MEMBERS_MAX UINT64_C(10000000)
+
+/** Ranges and defaults of the attack, and of a mechanism that it can run. */
+FRE_API extern const fre_param fre_audit_param_runs;
+FRE_API extern const fre_param fre_audit_param_confidence;
+FRE_API extern const fre_param fre_audit_param_tau;
+FRE_API extern const fre_param fre_audit_param_lambda;
+FRE_API extern const fre_param fre_audit_param_gamma;
+FRE_API extern const fre_param fre_audit_param_factor;
 
 /** The mechanism under attack.  The real one is made of the functions that releases run; a test
  * of the audit puts a defect in the place of one of them. */

@@ -9,6 +9,7 @@
 #define FRE_PRIVACY_H
 
 #include <fre/core.h>
+#include <fre/param.h>
 #include <fre/sampler.h>
 
 #ifdef __cplusplus
@@ -19,6 +20,7 @@ extern "C" {
 #define FRE_PRIVACY_EPSILON_MAX 50.0
 #define FRE_PRIVACY_POPULATION_MAX UINT64_C(1000000000000)
 #define FRE_PRIVACY_CELLS_MAX 1000u
+#define FRE_PRIVACY_DIM_MAX 8192u
 
 typedef enum fre_accountant { FRE_ACCOUNTANT_JOINT = 0, FRE_ACCOUNTANT_PAPER } fre_accountant;
 typedef enum fre_adjacency { FRE_ADJACENCY_ADD_REMOVE = 0, FRE_ADJACENCY_REPLACE } fre_adjacency;
@@ -35,6 +37,43 @@ typedef enum fre_paper_records {
     FRE_PAPER_GROUP,   /**< m records anywhere: (m eps, (e^(m eps) - 1)/(e^eps - 1) delta) */
     FRE_PAPER_BESPOKE  /**< m records anywhere: the worst partition into cells */
 } fre_paper_records;
+
+/* ---- ranges and defaults (fre/param.h) ----------------------------------------------------- */
+
+/** Of a plan. */
+FRE_API extern const fre_param fre_param_epsilon;
+FRE_API extern const fre_param fre_param_delta;
+FRE_API extern const fre_param fre_param_threshold;
+FRE_API extern const fre_param fre_param_population;
+FRE_API extern const fre_param fre_param_radius;
+FRE_API extern const fre_param fre_param_projection_dim;
+FRE_API extern const fre_param fre_param_cell_scale;
+FRE_API extern const fre_param fre_param_cell_edge;
+FRE_API extern const fre_param fre_param_sampling_rate;
+FRE_API extern const fre_param fre_param_norm_bound;
+FRE_API extern const fre_param fre_param_dimension;
+FRE_API extern const fre_param fre_param_max_cells_per_user;
+FRE_API extern const fre_param fre_param_budget_factor;
+FRE_API extern const fre_param fre_param_sensitivity_ratio;
+/** Of the distributed mode. */
+FRE_API extern const fre_param fre_param_curious_users;
+FRE_API extern const fre_param fre_param_dropout;
+FRE_API extern const fre_param fre_param_max_dummies;
+FRE_API extern const fre_param fre_param_lambda;
+FRE_API extern const fre_param fre_param_gamma;
+FRE_API extern const fre_param fre_param_phi;
+/** Of a mechanism. */
+FRE_API extern const fre_param fre_param_tau;
+FRE_API extern const fre_param fre_param_sigma;
+FRE_API extern const fre_param fre_param_split;
+FRE_API extern const fre_param fre_param_lattice_step;
+/** Of semantic support protection, where the mechanism's don't serve. */
+FRE_API extern const fre_param fre_ssp_param_psi;
+FRE_API extern const fre_param fre_ssp_param_neighbours;
+FRE_API extern const fre_param fre_ssp_param_threshold;
+FRE_API extern const fre_param fre_ssp_param_tau;
+FRE_API extern const fre_param fre_ssp_param_count;
+FRE_API extern const fre_param fre_ssp_param_cells;
 
 /* ---- pieces, each checked by vectors ------------------------------------------------------ */
 
@@ -145,7 +184,7 @@ typedef struct fre_account {
 } fre_account;
 
 /** Joint delta at a given epsilon and split (> 0; worst case: 2B whatever is given).
- * FRE_E_USAGE: a field out of range (names the flag).  FRE_E_INFEASIBLE: adding or removing a
+ * FRE_E_USAGE: a field out of range (names the parameter).  FRE_E_INFEASIBLE: adding or removing a
  * record needs epsilon >= c ln(1/(1-p)). */
 FRE_API FRE_MUST_CHECK fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m,
                                                            double epsilon, double split,
@@ -204,7 +243,7 @@ typedef struct fre_ssp_query {
     double radius;        /**< r */
     double psi;           /**< in (0, 1]: how close, in units of r */
     double sigma;         /**< noise of the cell's sum, a coordinate; > 0 */
-    uint32_t dim;         /**< d in 1..FRE_SSP_DIM_MAX */
+    uint32_t dim;         /**< d in 1..FRE_PRIVACY_DIM_MAX */
     uint64_t neighbours;  /**< n*: records within r of x*, itself included (the paper's t) */
     uint64_t count;       /**< h: the cell's sampled count, >= tau */
     uint64_t tau;
@@ -214,7 +253,6 @@ typedef struct fre_ssp_query {
     uint64_t cells;      /**< released cells of this count, >= 1: the whole release's bound */
 } fre_ssp_query;
 
-#define FRE_SSP_DIM_MAX 8192u
 #define FRE_SSP_COUNT_MAX UINT64_C(1000000000)
 
 /** Upper bounds of the chance, over coins and noise, that a cell of count h is released with its
@@ -236,7 +274,7 @@ typedef struct fre_ssp_bound {
  * 1e-300 are 1e-300.  Beyond lambda = 10^8 the bound Phi(sqrt x - sqrt lambda) instead, which is
  * never less.  NaN for anything else. */
 FRE_API double fre_noncentral_chi2(double x, double d, double lambda);
-/** FRE_E_USAGE: a field out of range (names the flag). */
+/** FRE_E_USAGE: a field out of range (names the parameter). */
 FRE_API FRE_MUST_CHECK fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_query *q, fre_err *err);
 
 /* ---- planning ----------------------------------------------------------------------------- */
@@ -302,7 +340,7 @@ typedef struct fre_plan {
     size_t n_warnings;
 } fre_plan;
 
-/** FRE_E_USAGE: a field out of range (names the flag).  FRE_E_INFEASIBLE: the message says which
+/** FRE_E_USAGE: a field out of range (names the parameter).  FRE_E_INFEASIBLE: the message says which
  * number to change and to what. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);

@@ -18,6 +18,7 @@
 #include <fre/embed.h>
 #include <fre/release.h>
 #include <fre/invert.h>
+#include <fre/param.h>
 #include <fre/parties.h>
 #include <fre/privacy.h>
 #include <fre/sharing.h>
@@ -29,6 +30,11 @@ extern "C" {
 
 #define FRE_SIMULATE_USERS_MAX UINT64_C(100000000)
 #define FRE_SIMULATE_RATE_MAX 0.9
+FRE_API extern const fre_param fre_simulate_param_dropout_rate;
+FRE_API extern const fre_param fre_simulate_param_duplicate_rate;
+FRE_API extern const fre_param fre_simulate_param_loss_rate;
+FRE_API extern const fre_param fre_simulate_param_users;
+FRE_API extern const fre_param fre_simulate_param_max_cells_per_user;
 
 typedef struct fre_simulate_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */

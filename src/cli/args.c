@@ -97,11 +97,23 @@ static void join_choices(char *out, size_t n, const char *const *choices)
     }
 }
 
+const char *cli_preset(const cli_arg *arg)
+{
+    if (arg->preset || !arg->param || arg->required || arg->no_preset)
+        return arg->preset;
+    return arg->param->preset_text;
+}
+
 void cli_describe_range(char *out, size_t n, const cli_arg *arg)
 {
+    char range[FRE_PARAM_RANGE_BYTES];
     const char *low = arg->min_open ? "above" : "at least";
     const char *high = arg->max_open ? "below" : "at most";
 
+    if (arg->param) {
+        snprintf(out, n, "%s", fre_param_range(range, arg->param));
+        return;
+    }
     out[0] = '\0';
     switch (arg->kind) {
     case CLI_U64:
@@ -230,7 +242,13 @@ static bool in_range(const cli_arg *arg, double v)
 {
     bool low = arg->min_open ? v > arg->min : v >= arg->min;
     bool high = arg->max_open ? v < arg->max : v <= arg->max;
-    return low && high;
+
+    return arg->param ? fre_param_holds(arg->param, v) : low && high;
+}
+
+static bool whole_in_range(const cli_arg *arg, uint64_t v)
+{
+    return arg->param ? fre_param_holds(arg->param, (double)v) : v >= arg->umin && v <= arg->umax;
 }
 
 static fre_status parse_choice(cli_value *out, const cli_arg *arg, const char *text, fre_err *err)
@@ -257,7 +275,7 @@ fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
     }
     switch (arg->kind) {
     case CLI_U64:
-        if (!parse_whole(&v.whole, text) || v.whole < arg->umin || v.whole > arg->umax)
+        if (!parse_whole(&v.whole, text) || !whole_in_range(arg, v.whole))
             st = refuse_value(arg, "a whole number ", text, err);
         break;
     case CLI_DOUBLE:
@@ -397,8 +415,8 @@ static fre_status set_defaults(cli *c, fre_err *err)
 {
     for (size_t i = 0; i < cli_n_args(c->command); i++) {
         const cli_arg *a = cli_arg_at(c->command, i);
-        if (a->kind != CLI_GROUP && a->preset) {
-            fre_status st = cli_parse_value(&c->value[i], a, a->preset, err);
+        if (a->kind != CLI_GROUP && cli_preset(a)) {
+            fre_status st = cli_parse_value(&c->value[i], a, cli_preset(a), err);
             if (st != FRE_OK)
                 return FRE_E_INTERNAL;
         }

@@ -10,6 +10,7 @@
 
 #include <fre/core.h>
 #include <fre/embed.h>
+#include <fre/param.h>
 
 #include <jansson.h>
 
@@ -40,11 +41,13 @@ typedef struct cli_arg {
     const char *word;   /* accepted in place of a number, such as "auto" */
     const char *help;
     const char *const *choices; /* CLI_ENUM, NULL-terminated */
+    const fre_param *param;     /* the library's range and default; NULL: they are the program's: */
     double min, max;            /* CLI_DOUBLE */
     uint64_t umin, umax;        /* CLI_U64, both included */
     cli_kind kind;
     char letter; /* one-letter name, 0: none */
     bool required;
+    bool no_preset;          /* the library's default is not this command's */
     bool min_open, max_open; /* the end itself is refused */
 } cli_arg;
 
@@ -57,6 +60,15 @@ typedef struct cli_arg {
     {                                                                                              \
         .name = (flag), .metavar = (letters), .kind = CLI_U64, .umin = (least), .umax = (most),    \
         __VA_ARGS__                                                                                \
+    }
+/* A number, or a whole one, whose range and default are the library's. */
+#define CLI_NUMBER(flag, letters, entry, ...)                                                      \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_DOUBLE, .param = &(entry), __VA_ARGS__   \
+    }
+#define CLI_COUNT(flag, letters, entry, ...)                                                       \
+    {                                                                                              \
+        .name = (flag), .metavar = (letters), .kind = CLI_U64, .param = &(entry), __VA_ARGS__      \
     }
 /* Above 0, at most `most`. */
 #define CLI_POSITIVE(flag, letters, most, ...)                                                     \
@@ -154,6 +166,8 @@ FRE_MUST_CHECK fre_status cli_parse(cli *c, const cli_command *cmd, int argc, ch
 /* One value against its argument's kind and range. */
 FRE_MUST_CHECK fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
                                           fre_err *err);
+/* What it is where it isn't given, as text; NULL: nothing. */
+const char *cli_preset(const cli_arg *arg);
 /* "above 0 and at most 50", "add-remove or replace"; "" where anything goes. */
 void cli_describe_range(char *out, size_t n, const cli_arg *arg);
 

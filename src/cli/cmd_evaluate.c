@@ -2,6 +2,7 @@
 #include "corpus_args.h"
 
 #include <fre/evaluate.h>
+#include <fre/privacy.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,9 +18,9 @@ static const cli_arg args[] = {
     CLI_FILE("release", "DIR",
              .help = "folder with release.json and centroids.npy, for the levels of centroids and "
                      "cells (default: SYNTHETIC, when that is a folder)"),
-    CLI_POSITIVE("radius", "R", 1e6, .preset = "0.5",
-                 .help = "distance of embeddings that counts as similar"),
-    CLI_WHOLE("threshold", "T", 1, UINT64_C(1000000000000), .preset = "100",
+    CLI_NUMBER("radius", "R", fre_param_radius,
+               .help = "distance of embeddings that counts as similar"),
+    CLI_COUNT("threshold", "T", fre_param_threshold,
               .help = "how many similar texts make a frequent one"),
     CLI_POSITIVE("alpha", "A", 1000, .preset = "1.5",
                  .help = "a text is found when one lies within A times R"),

@@ -273,12 +273,12 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
 
 static const cli_arg args[] = {
     CLI_HEADING("Budget"),
-    CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX, .required = true,
-                 .help = "privacy budget epsilon"),
+    CLI_NUMBER("epsilon", "E", fre_param_epsilon, .required = true,
+               .help = "privacy budget epsilon"),
     CLI_PLAN_ARGS,
-    CLI_WHOLE("max-cells-per-user", "C", 1, 1000, .preset = "1",
+    CLI_COUNT("max-cells-per-user", "C", fre_param_max_cells_per_user,
               .help = "cells a user may be in, all paid from the one budget"),
-    CLI_WHOLE("dimension", "D", 1, 8192, .preset = "384", .help = "dimension of the embeddings"),
+    CLI_COUNT("dimension", "D", fre_param_dimension, .help = "dimension of the embeddings"),
     CLI_CHOICE("multi-record", "READING", readings, .preset = "cap",
                .help = "paper accountant: how several records of a user count"),
     CLI_HEADING("Distributed mode"),

@@ -18,12 +18,6 @@ static const cli_positional positional[] = {
              "embeddings in a .npy file"},
 };
 
-#define RATE(flag, about)                                                                          \
-    {                                                                                              \
-        .name = flag, .metavar = "R", .kind = CLI_DOUBLE, .min = 0, .max = FRE_SIMULATE_RATE_MAX,  \
-        .preset = "0", .help = about                                                               \
-    }
-
 static const cli_arg args[] = {
     CLI_HEADING("Output"),
     CLI_FILE("output", "DIR", .letter = 'o', .required = true,
@@ -35,20 +29,23 @@ static const cli_arg args[] = {
     CLI_HEADING("Input"),
     CLI_CORPUS_ARGS,
     CLI_USER_ARGS,
-    CLI_WHOLE("max-cells-per-user", "C", 1, FRE_COLLECTION_CELLS_MAX, .preset = "1",
+    CLI_COUNT("max-cells-per-user", "C", fre_simulate_param_max_cells_per_user,
               .help = "cells a user may count in, one record in each"),
     CLI_HEADING("Users and network"),
-    CLI_WHOLE("users", "N", 1, FRE_SIMULATE_USERS_MAX,
+    CLI_COUNT("users", "N", fre_simulate_param_users,
               .help = "clients: a random subset of the input's users, or all of them and then "
                       "some drawn again (default: all of them)"),
     CLI_CHOICE("transport", "T", transports, .preset = "memory",
                .help = "how messages travel: within this process"),
-    RATE("dropout-rate", "of clients who report and never answer"),
-    RATE("duplicate-rate", "of messages that arrive twice"),
-    RATE("loss-rate", "of messages lost on the way there or back, and sent again"),
+    CLI_NUMBER("dropout-rate", "R", fre_simulate_param_dropout_rate,
+               .help = "of clients who report and never answer"),
+    CLI_NUMBER("duplicate-rate", "R", fre_simulate_param_duplicate_rate,
+               .help = "of messages that arrive twice"),
+    CLI_NUMBER("loss-rate", "R", fre_simulate_param_loss_rate,
+               .help = "of messages lost on the way there or back, and sent again"),
     CLI_HEADING("Budget"),
-    CLI_POSITIVE("epsilon", "E", FRE_PRIVACY_EPSILON_MAX, .required = true,
-                 .help = "privacy budget epsilon"),
+    CLI_NUMBER("epsilon", "E", fre_param_epsilon, .required = true,
+               .help = "privacy budget epsilon"),
     CLI_PLAN_ARGS,
     CLI_HEADING("Distributed mode"),
     CLI_COLLECTION_ARGS("1", "0.1"),

@@ -47,12 +47,13 @@ static void print_arg(FILE *f, const cli_arg *a)
 {
     char range[200], text[900];
     size_t column = print_flag(f, a);
+    const char *preset = cli_preset(a);
 
     cli_describe_range(range, sizeof range, a);
     if (a->kind == CLI_ENUM || a->kind == CLI_HEX32)
         range[0] = '\0'; /* shown already */
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", a->help, range[0] ? "; " : "", range,
-             a->preset ? " (default: " : "", a->preset ? a->preset : "", a->preset ? ")" : "",
+             preset ? " (default: " : "", preset ? preset : "", preset ? ")" : "",
              a->required ? " (required)" : "");
     if (column + 2 > HELP_COLUMN) {
         fputc('\n', f);

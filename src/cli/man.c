@@ -70,9 +70,9 @@ static void print_arg(FILE *f, const cli_arg *a)
         fputs("; ", f);
         roff(f, range);
     }
-    if (a->preset) {
+    if (cli_preset(a)) {
         fputs(" (default: ", f);
-        roff(f, a->preset);
+        roff(f, cli_preset(a));
         fputc(')', f);
     }
     fputs(a->required ? " (required).\n" : ".\n", f);

@@ -17,43 +17,37 @@ extern const char *const cli_switch[]; /* on, off */
 
 /* Under a heading for the budget, where the command's own --epsilon comes first: its range differs. */
 #define CLI_PLAN_ARGS                                                                              \
-    CLI_INSIDE_ONE("delta", "D", .word = "auto", .preset = "auto",                                 \
-                   .help = "privacy budget delta; auto is 1/(10 N), N the population"),            \
-        CLI_WHOLE("threshold", "T", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "100",                \
+    CLI_NUMBER("delta", "D", fre_param_delta, .word = "auto",                                      \
+               .help = "privacy budget delta; auto is 1/(10 N), N the population"),                \
+        CLI_COUNT("threshold", "T", fre_param_threshold,                                           \
                   .help = "how many similar texts make a frequent one"),                           \
-        CLI_WHOLE("population", "N", 1, FRE_PRIVACY_POPULATION_MAX, .preset = "10000000",          \
+        CLI_COUNT("population", "N", fre_param_population,                                         \
                   .help = "public upper bound on the number of users; more are refused"),          \
         CLI_HEADING("Mechanism"),                                                                  \
-        CLI_POSITIVE("radius", "R", 1e6, .preset = "0.5",                                          \
-                     .help = "distance of embeddings that counts as similar"),                     \
-        CLI_WHOLE("projection-dim", "K", 1, FRE_PRIVACY_K_MAX, .word = "auto", .preset = "40",     \
+        CLI_NUMBER("radius", "R", fre_param_radius,                                                \
+                   .help = "distance of embeddings that counts as similar"),                       \
+        CLI_COUNT("projection-dim", "K", fre_param_projection_dim, .word = "auto",                 \
                   .help = "dimensions of the random projection; auto tries 10 to 40"),             \
-        CLI_POSITIVE("cell-scale", "S", 1000, .preset = "1.0",                                     \
-                     .help = "edge of a cell in units of 2 radius/sqrt(projection-dim)"),          \
-        CLI_POSITIVE("cell-edge", "L", 1e6,                                                        \
-                     .help = "edge of a cell itself, in place of --cell-scale"),                   \
-        CLI_POSITIVE("sampling-rate", "P", 1, .word = "auto", .preset = "auto",                    \
-                     .help = "chance that a user's record takes part; auto finds the best"),       \
+        CLI_NUMBER("cell-scale", "S", fre_param_cell_scale,                                        \
+                   .help = "edge of a cell in units of 2 radius/sqrt(projection-dim)"),            \
+        CLI_NUMBER("cell-edge", "L", fre_param_cell_edge,                                          \
+                   .help = "edge of a cell itself, in place of --cell-scale"),                     \
+        CLI_NUMBER("sampling-rate", "P", fre_param_sampling_rate, .word = "auto",                  \
+                   .help = "chance that a user's record takes part; auto finds the best"),         \
         CLI_CHOICE("adjacency", "A", cli_adjacencies, .preset = "add-remove",                      \
                    .help = "what neighbouring data sets differ in"),                               \
         CLI_CHOICE("accountant", "A", cli_accountants, .preset = "joint",                          \
                    .help = "joint is rigorous and tighter; paper reproduces the article"),         \
         CLI_CHOICE("gaussian", "G", cli_gaussians, .preset = "analytic",                           \
                    .help = "paper accountant: how the noise is calibrated"),                       \
-        {.name = "budget-factor",                                                                  \
-         .metavar = "V",                                                                           \
-         .kind = CLI_DOUBLE,                                                                       \
-         .min = 1,                                                                                 \
-         .max = 1000,                                                                              \
-         .word = "auto",                                                                           \
-         .preset = "auto",                                                                         \
-         .help = "paper accountant: its v, the share of epsilon for the cells"},                   \
-        CLI_POSITIVE("sensitivity-ratio", "U", 1000, .preset = "2.4",                              \
-                     .help = "paper accountant: its u, sensitivity in units of the radius"),       \
+        CLI_NUMBER("budget-factor", "V", fre_param_budget_factor, .word = "auto",                  \
+                   .help = "paper accountant: its v, the share of epsilon for the cells"),         \
+        CLI_NUMBER("sensitivity-ratio", "U", fre_param_sensitivity_ratio,                          \
+                   .help = "paper accountant: its u, sensitivity in units of the radius"),         \
         CLI_CHOICE("sensitivity", "S", cli_sensitivities, .preset = "probabilistic",               \
                    .help = "worst-case needs neither the population bound nor random texts"),      \
-        CLI_POSITIVE("norm-bound", "B", 1e6, .preset = "1",                                        \
-                     .help = "norm of the longest embedding: longer ones are cut to it")
+        CLI_NUMBER("norm-bound", "B", fre_param_norm_bound,                                        \
+                   .help = "norm of the longest embedding: longer ones are cut to it")
 
 /* Everything of CLI_PLAN_ARGS and --epsilon into a request. */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);
@@ -62,25 +56,17 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
 #define CLI_COLLECTION_ARGS(curious_preset, dropout_preset)                                        \
     CLI_CHOICE("cover", "SWITCH", cli_switch, .preset = "on",                                      \
                .help = "cover messages: everybody sends one report, sampled or not"),              \
-        CLI_WHOLE("curious-users", "W", 0, 1000000, .preset = curious_preset,                      \
+        CLI_COUNT("curious-users", "W", fre_param_curious_users, .preset = curious_preset,         \
                   .help = "users of a cell who pool what they know"),                              \
-        {.name = "dropout",                                                                        \
-         .metavar = "R",                                                                           \
-         .kind = CLI_DOUBLE,                                                                       \
-         .min = 0,                                                                                 \
-         .max = 1,                                                                                 \
-         .max_open = true,                                                                         \
-         .preset = dropout_preset,                                                                 \
-         .help = "share of a cell's users who may not answer (0 with --one-shot)"},                \
+        CLI_NUMBER("dropout", "R", fre_param_dropout, .preset = dropout_preset,                    \
+                   .help = "share of a cell's users who may not answer (0 with --one-shot)"),      \
     {                                                                                              \
         .name = "one-shot", .kind = CLI_FLAG,                                                      \
         .help = "shares travel with the tags; more noise, no second answer"                        \
     }
 #define CLI_MAX_DUMMIES                                                                            \
-    {                                                                                              \
-        .name = "max-dummies", .metavar = "M", .kind = CLI_DOUBLE, .min = 1, .max = 1e18,          \
-        .help = "bound on the expected dummy reports (default: none)"                              \
-    }
+    CLI_NUMBER("max-dummies", "M", fre_param_max_dummies,                                          \
+               .help = "bound on the expected dummy reports (default: none)")
 
 /* The arguments of the distributed mode where it is one of two. */
 #define CLI_DISTRIBUTED_ARGS(curious_preset, dropout_preset)                                       \

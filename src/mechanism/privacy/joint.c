@@ -70,11 +70,11 @@ static fre_status basic(fre_account *out, const fre_mechanism *m, double epsilon
     fre_status st;
 
     if ((st = fre_joint_check(m, err)) != FRE_OK ||
-        (st = fre_joint_check_epsilon(epsilon, err)) != FRE_OK)
+        (st = fre_param_check(&fre_param_epsilon, epsilon, err)) != FRE_OK)
         return st;
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         split = 2 * m->norm_bound;
-    if ((st = fre_joint_check_positive(split, "{split}", err)) != FRE_OK)
+    if ((st = fre_param_check(&fre_param_split, split, err)) != FRE_OK)
         return st;
     st = fre_joint_step_of(&s, m, epsilon, err);
     if (st == FRE_OK)
@@ -110,7 +110,7 @@ fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsi
     double split, delta;
 
     if ((st = fre_joint_check(m, err)) != FRE_OK ||
-        (st = fre_joint_check_epsilon(epsilon, err)) != FRE_OK)
+        (st = fre_param_check(&fre_param_epsilon, epsilon, err)) != FRE_OK)
         return st;
     st = fre_joint_step_of(&s, m, epsilon, err);
     if (st != FRE_OK)

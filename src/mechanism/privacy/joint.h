@@ -23,10 +23,8 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
 /* The step of a mechanism. */
 fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m, double epsilon,
                              fre_err *err);
-/* FRE_E_USAGE: a parameter of the mechanism, or epsilon, or x, is out of range. */
+/* FRE_E_USAGE: a parameter of the mechanism is out of range. */
 fre_status fre_joint_check(const fre_mechanism *m, fre_err *err);
-fre_status fre_joint_check_epsilon(double epsilon, fre_err *err);
-fre_status fre_joint_check_positive(double x, const char *name, fre_err *err);
 /* delta at the worst-case split, 2B, by basic composition. */
 fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
                                  fre_err *err);

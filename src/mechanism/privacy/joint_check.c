@@ -1,16 +1,12 @@
 /* The ranges of a mechanism's parameters. */
-#include "joint.h"
+#include <math.h>
 
-fre_status fre_joint_check_positive(double x, const char *flag, fre_err *err)
-{
-    if (!(x > 0) || !(x <= 1e12))
-        return fre_fail(err, FRE_E_USAGE, "%s must be a number above 0 and at most 1e12", flag);
-    return FRE_OK;
-}
+#include "joint.h"
 
 static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
 {
     const fre_distributed *d = &m->dist;
+    fre_status st;
 
     if (m->tau < 2)
         return fre_fail(err, FRE_E_USAGE,
@@ -20,40 +16,43 @@ static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "{curious_users} must be below the threshold on sampled counts, %llu",
                         (unsigned long long)m->tau);
-    if (!(d->dropout >= 0) || !(d->dropout < 1))
-        return fre_fail(err, FRE_E_USAGE, "{dropout} must be a number from 0 and below 1");
+    if ((st = fre_param_check(&fre_param_dropout, d->dropout, err)) != FRE_OK)
+        return st;
     if (d->one_shot && d->dropout > 0)
         return fre_fail(err, FRE_E_USAGE,
                         "{one_shot} has no second answer to wait for: leave out {dropout}");
-    if (!(d->lambda > 0) || !(d->lambda <= 1e6))
-        return fre_fail(err, FRE_E_USAGE, "{lambda} must be a number above 0 and at most 1e6");
+    if ((st = fre_param_check(&fre_param_lambda, d->lambda, err)) != FRE_OK)
+        return st;
     if (fre_sigma_local(m, m->tau) <= 0)
         return fre_fail(err, FRE_E_USAGE,
                         "of %llu answers to the smallest released cell none is left to carry "
                         "noise: lower {curious_users} or {dropout}",
                         (unsigned long long)fre_answers_needed(m, m->tau));
-    if (m->noise == FRE_NOISE_DISCRETE && (m->dim < 1 || m->dim > 1u << 20))
-        return fre_fail(err, FRE_E_USAGE, "{dimension} must be at least 1 for discrete noise");
-    if (!(d->phi >= 0) || !(d->phi < 1))
-        return fre_fail(err, FRE_E_USAGE, "the rounding's failure must be from 0 and below 1");
-    return FRE_OK;
+    if (m->noise == FRE_NOISE_DISCRETE &&
+        (st = fre_param_check(&fre_param_dimension, m->dim, err)) != FRE_OK)
+        return st;
+    return fre_param_check(&fre_param_phi, d->phi, err);
 }
 
 fre_status fre_joint_check(const fre_mechanism *m, fre_err *err)
 {
-    fre_status st;
+    const fre_param_value fields[] = {
+        {&fre_param_sampling_rate, (double)m->p32 / (double)FRE_P_ONE},
+        {&fre_param_tau, (double)m->tau},
+        {&fre_param_sigma, m->sigma},
+        {&fre_param_max_cells_per_user, m->cells_per_user},
+        {&fre_param_lattice_step, m->lattice_step},
+    };
+    /* N is of records here: several a user. */
+    const fre_param_value probabilistic[] = {
+        {&fre_param_population, ceil((double)m->population / fmax(1, m->cells_per_user))},
+        {&fre_param_projection_dim, m->proj},
+        {&fre_param_cell_edge, m->cell_edge},
+    };
+    fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 
-    if (m->p32 < 1 || m->p32 > FRE_P_ONE)
-        return fre_fail(err, FRE_E_USAGE, "{sampling_rate} must be above 0 and at most 1");
-    if (m->tau < 1 || m->tau > FRE_PRIVACY_POPULATION_MAX)
-        return fre_fail(err, FRE_E_USAGE, "{tau} must be at least 1 and at most 1e12");
-    if ((st = fre_joint_check_positive(m->sigma, "{sigma}", err)) != FRE_OK)
+    if (st != FRE_OK)
         return st;
-    if (m->cells_per_user < 1 || m->cells_per_user > FRE_PRIVACY_CELLS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "{max_cells_per_user} must be in 1..%u",
-                        FRE_PRIVACY_CELLS_MAX);
-    if (!(m->lattice_step >= 0) || !(m->lattice_step <= 1e12))
-        return fre_fail(err, FRE_E_USAGE, "the lattice step must be a number from 0 to 1e12");
     if (m->noise == FRE_NOISE_DISCRETE && !m->dist.on)
         return fre_fail(err, FRE_E_USAGE,
                         "discrete noise is made of many users' shares: use it in the distributed "
@@ -61,18 +60,6 @@ fre_status fre_joint_check(const fre_mechanism *m, fre_err *err)
     if (m->dist.on && (st = check_distributed(m, err)) != FRE_OK)
         return st;
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
-        return fre_joint_check_positive(m->norm_bound, "the norm bound", err);
-    if (m->population < 1 || m->population > FRE_PRIVACY_POPULATION_MAX * FRE_PRIVACY_CELLS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "{population} must be at least 1 and at most 1e12");
-    if (m->proj < 1 || m->proj > FRE_PRIVACY_K_MAX)
-        return fre_fail(err, FRE_E_USAGE, "{projection_dim} must be in 1..%u", FRE_PRIVACY_K_MAX);
-    return fre_joint_check_positive(m->cell_edge, "{cell_edge}", err);
-}
-
-fre_status fre_joint_check_epsilon(double epsilon, fre_err *err)
-{
-    if (!(epsilon > 0) || !(epsilon <= FRE_PRIVACY_EPSILON_MAX))
-        return fre_fail(err, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most %g",
-                        FRE_PRIVACY_EPSILON_MAX);
-    return FRE_OK;
+        return fre_param_check(&fre_param_norm_bound, m->norm_bound, err);
+    return fre_param_check_all(probabilistic, sizeof probabilistic / sizeof probabilistic[0], err);
 }

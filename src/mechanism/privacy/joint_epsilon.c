@@ -158,8 +158,8 @@ fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double de
 
     if ((st = fre_joint_check(m, err)) != FRE_OK)
         return st;
-    if (!(delta > 0) || !(delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "{delta} must be a number above 0 and below 1");
+    if ((st = fre_param_check(&fre_param_delta, delta, err)) != FRE_OK)
+        return st;
     least = fre_joint_epsilon_floor(m->p32, m->adjacency, m->cells_per_user);
     least = least > 1e-9 ? least : 1e-9;
     if (m->p32 == FRE_P_ONE || least > FRE_PRIVACY_EPSILON_MAX)

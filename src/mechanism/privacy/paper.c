@@ -7,7 +7,6 @@
 #include "plan.h"
 #include "privacy_private.h"
 
-#define BUDGET_FACTOR_MAX 256
 #define PHI 1e-10 /* failure of the bound on random rounding */
 
 /* The paper's rate for its epsilons: .3, .5, .6 at 4, 8, 16; .2 at 2, which its sigma of 5.69
@@ -61,7 +60,7 @@ static bool calibrate_best(fre_plan *p, const fre_paper_share *s)
 
     if (p->request.budget_factor > 0)
         return calibrate(p, s, p->request.budget_factor);
-    for (v = 1; v <= BUDGET_FACTOR_MAX; v++) {
+    for (v = 1; v <= fre_param_budget_factor.highest; v++) {
         if (calibrate(p, s, v) && p->multiplier < least) {
             least = p->multiplier;
             best = v;
@@ -111,7 +110,7 @@ bool fre_paper_leaves_room(const fre_plan *p, double epsilon, double threshold)
     set_rate(&at, &s);
     if (v > 0)
         return budgets(&at, &s, v) && at.delta_agg > s.delta / 10;
-    for (v = 1; v <= BUDGET_FACTOR_MAX; v++) {
+    for (v = 1; v <= fre_param_budget_factor.highest; v++) {
         if (budgets(&at, &s, v) && at.delta_agg > s.delta / 10)
             return true;
         if (at.epsilon_agg <= 0)
@@ -237,9 +236,7 @@ static fre_status check(const fre_plan_request *r, fre_err *err)
                         "{multi_record} bespoke is computed for at most %u records a user: lower "
                         "{max_cells_per_user}, or use {multi_record} cap",
                         FRE_PAPER_RECORDS_MAX);
-    if (!(r->dist.phi >= 0 && r->dist.phi < 1))
-        return fre_fail(err, FRE_E_USAGE, "phi must be from 0 and below 1");
-    return FRE_OK;
+    return fre_param_check(&fre_param_phi, r->dist.phi, err);
 }
 
 fre_status fre_plan_paper(fre_plan *p, fre_paper_refusal *why, fre_err *err)

@@ -7,22 +7,22 @@
 void fre_plan_request_init(fre_plan_request *r)
 {
     memset(r, 0, sizeof *r);
-    r->threshold = 100;
-    r->radius = 0.5;
-    r->population = 10000000;
-    r->proj = 40; /* docs/decisions/0004-projection-dimension.md */
-    r->cell_scale = 1;
+    r->threshold = (uint64_t)fre_param_threshold.preset;
+    r->radius = fre_param_radius.preset;
+    r->population = (uint64_t)fre_param_population.preset;
+    r->proj = (uint32_t)fre_param_projection_dim.preset;
+    r->cell_scale = fre_param_cell_scale.preset;
     r->accountant = FRE_ACCOUNTANT_JOINT;
     r->adjacency = FRE_ADJACENCY_ADD_REMOVE;
     r->gaussian = FRE_GAUSSIAN_ANALYTIC;
     r->sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
-    r->norm_bound = 1;
-    r->sensitivity_ratio = 2.4;
-    r->dim = 384;
-    r->cells_per_user = 1;
+    r->norm_bound = fre_param_norm_bound.preset;
+    r->sensitivity_ratio = fre_param_sensitivity_ratio.preset;
+    r->dim = (uint32_t)fre_param_dimension.preset;
+    r->cells_per_user = (uint32_t)fre_param_max_cells_per_user.preset;
     r->dist.cover = true;
-    r->dist.curious = 1;
-    r->dist.dropout = 0.1;
+    r->dist.curious = (uint32_t)fre_param_curious_users.preset;
+    r->dist.dropout = fre_param_dropout.preset;
 }
 
 /* ---- delta against the population ---------------------------------------------------------- */
@@ -55,56 +55,37 @@ const char *fre_delta_warning(double delta, uint64_t users)
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-typedef struct range {
-    const char *param;
-    double value, lo, hi;
-    bool open; /* lo itself is refused */
-} range;
-
-static fre_status check_ranges(const range *f, size_t n, fre_err *err)
+/* 0 is auto, or none, in a request: nothing to check. */
+static double unless_open(const fre_param *p, double value)
 {
-    size_t i;
-
-    for (i = 0; i < n; i++) {
-        bool low = f[i].open ? !(f[i].value > f[i].lo) : !(f[i].value >= f[i].lo);
-
-        if (low || !(f[i].value <= f[i].hi))
-            return fre_fail(err, FRE_E_USAGE, "%s must be %s %g and at most %g", f[i].param,
-                            f[i].open ? "a number above" : "a number from", f[i].lo, f[i].hi);
-    }
-    return FRE_OK;
+    return fpclassify(value) == FP_ZERO ? p->highest : value;
 }
 
 static fre_status check_request(const fre_plan_request *r, fre_err *err)
 {
-    const range fields[] = {
-        {"{epsilon}", isinf(r->epsilon) && r->epsilon > 0 ? 1 : r->epsilon, 0,
-         FRE_PRIVACY_EPSILON_MAX, true},
-        {"{delta}", r->delta, 0, 1, true},
-        {"{threshold}", (double)r->threshold, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"{radius}", r->radius, 0, 1e12, true},
-        {"{population}", (double)r->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"{projection_dim}", r->proj > 0 ? r->proj : 1, 1, FRE_PRIVACY_K_MAX, false},
-        {"{cell_scale}", r->cell_scale, 0, 1e6, true},
-        {"{cell_edge}", r->cell_edge, 0, 1e12, false},
-        {"{sampling_rate}", r->sampling_rate, 0, 1, false},
-        {"{budget_factor}", r->budget_factor > 0 || isnan(r->budget_factor) ? r->budget_factor : 1,
-         1, 256, false},
-        {"{sensitivity_ratio}", r->sensitivity_ratio, 0, 1e6, true},
-        {"{max_cells_per_user}", r->cells_per_user, 1, FRE_PRIVACY_CELLS_MAX, false},
-        {"the norm bound", r->norm_bound, 0, 1e12, true},
-        {"the embedding dimension", r->dim, 1, 1 << 20, false},
-        {"{max_dummies}", r->max_dummies, 0, 1e18, false},
-        {"{dropout}", r->dist.on ? r->dist.dropout : 0, 0, 1 - 0x1p-20, false},
-        {"{curious_users}", r->dist.on ? r->dist.curious : 0, 0, (double)FRE_PRIVACY_POPULATION_MAX,
-         false},
+    const fre_param_value fields[] = {
+        {&fre_param_epsilon, isinf(r->epsilon) && r->epsilon > 0 ? 1 : r->epsilon},
+        {&fre_param_delta, r->delta},
+        {&fre_param_threshold, (double)r->threshold},
+        {&fre_param_radius, r->radius},
+        {&fre_param_population, (double)r->population},
+        {&fre_param_projection_dim, unless_open(&fre_param_projection_dim, r->proj)},
+        {&fre_param_cell_scale, r->cell_scale},
+        {&fre_param_cell_edge, unless_open(&fre_param_cell_edge, r->cell_edge)},
+        {&fre_param_sampling_rate, unless_open(&fre_param_sampling_rate, r->sampling_rate)},
+        {&fre_param_budget_factor, unless_open(&fre_param_budget_factor, r->budget_factor)},
+        {&fre_param_sensitivity_ratio, r->sensitivity_ratio},
+        {&fre_param_max_cells_per_user, r->cells_per_user},
+        {&fre_param_norm_bound, r->norm_bound},
+        {&fre_param_dimension, r->dim},
+        {&fre_param_max_dummies, unless_open(&fre_param_max_dummies, r->max_dummies)},
+        {&fre_param_dropout, r->dist.on ? r->dist.dropout : 0},
+        {&fre_param_curious_users, r->dist.on ? r->dist.curious : 0},
     };
-    fre_status st = check_ranges(fields, sizeof fields / sizeof fields[0], err);
+    fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 
     if (st != FRE_OK)
         return st;
-    if (!(r->delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "{delta} must be below 1");
     if (r->noise == FRE_NOISE_DISCRETE && !r->dist.on)
         return fre_fail(err, FRE_E_USAGE,
                         "{noise} discrete is made of the users' own shares: it needs "

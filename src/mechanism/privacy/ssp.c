@@ -151,39 +151,28 @@ static void printed(fre_ssp_bound *out, const fre_ssp_query *q)
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-typedef struct range {
-    const char *param;
-    double value, lo, hi;
-    bool open; /* lo itself is refused */
-} range;
-
 static fre_status check_query(const fre_ssp_query *q, fre_err *err)
 {
-    const range fields[] = {
-        {"{sampling_rate}", q->sampling_rate, 0, 1, true},
-        {"{radius}", q->radius, 0, 1e6, true},
-        {"{psi}", q->psi, 0, 1, true},
-        {"{sigma}", q->sigma, 0, 1e12, true},
-        {"{dimension}", q->dim, 1, FRE_SSP_DIM_MAX, false},
-        {"{neighbours}", (double)q->neighbours, 1, (double)FRE_SSP_COUNT_MAX, false},
-        {"{tau}", (double)q->tau, 1, (double)FRE_SSP_COUNT_MAX, false},
-        {"{count}", (double)q->count, (double)q->tau, (double)FRE_SSP_COUNT_MAX, false},
-        {"{projection_dim}", q->proj, 1, FRE_PRIVACY_K_MAX, false},
-        {"{cell_edge}", q->cell_edge, 0, 1e6, true},
-        {"{population}", (double)q->population, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
-        {"{cells}", (double)q->cells, 1, (double)FRE_PRIVACY_POPULATION_MAX, false},
+    const fre_param_value fields[] = {
+        {&fre_param_sampling_rate, q->sampling_rate},
+        {&fre_param_radius, q->radius},
+        {&fre_ssp_param_psi, q->psi},
+        {&fre_param_sigma, q->sigma},
+        {&fre_param_dimension, q->dim},
+        {&fre_ssp_param_neighbours, (double)q->neighbours},
+        {&fre_ssp_param_tau, (double)q->tau},
+        {&fre_ssp_param_count, (double)q->count},
+        {&fre_param_projection_dim, q->proj},
+        {&fre_param_cell_edge, q->cell_edge},
+        {&fre_param_population, (double)q->population},
+        {&fre_ssp_param_cells, (double)q->cells},
     };
-    size_t i;
+    fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 
-    for (i = 0; i < sizeof fields / sizeof fields[0]; i++) {
-        const range *f = &fields[i];
-        bool low = f->open ? !(f->value > f->lo) : !(f->value >= f->lo);
-
-        if (low || !(f->value <= f->hi))
-            return fre_fail(err, FRE_E_USAGE, "%s must be %s %.10g and at most %.10g", f->param,
-                            f->open ? "a number above" : "a number from", f->lo, f->hi);
-    }
-    return FRE_OK;
+    if (st == FRE_OK && q->count < q->tau)
+        st = fre_fail(err, FRE_E_USAGE, "{count} must be at least the threshold, %llu",
+                      (unsigned long long)q->tau);
+    return st;
 }
 
 fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_query *q, fre_err *err)

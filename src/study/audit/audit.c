@@ -161,41 +161,44 @@ static fre_status run_scenario(fre_audit_scenario *out, const fre_audit_opts *o,
 
 static fre_status check_claim(const fre_audit_opts *o, fre_err *err)
 {
-    if (!(o->epsilon > 0) || !(o->epsilon <= FRE_PRIVACY_EPSILON_MAX))
-        return fre_fail(err, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most %g",
-                        FRE_PRIVACY_EPSILON_MAX);
-    if (!(o->delta > 0) || !(o->delta < 1))
-        return fre_fail(err, FRE_E_USAGE, "{delta} must be a number above 0 and below 1");
-    if (o->runs < FRE_AUDIT_RUNS_MIN || o->runs > FRE_AUDIT_RUNS_MAX)
-        return fre_fail(err, FRE_E_USAGE, "{runs} must be in %" PRIu64 "..%" PRIu64,
-                        FRE_AUDIT_RUNS_MIN, FRE_AUDIT_RUNS_MAX);
-    if (!(o->confidence > 0) || !(o->confidence < 1))
-        return fre_fail(err, FRE_E_USAGE, "{confidence} must be a number above 0 and below 1");
-    if (!(o->split >= 0) || isinf(o->split))
-        return fre_fail(err, FRE_E_USAGE, "{split} must be a number above 0");
-    return FRE_OK;
+    const fre_param_value fields[] = {
+        {&fre_param_epsilon, o->epsilon},
+        {&fre_param_delta, o->delta},
+        {&fre_audit_param_runs, (double)o->runs},
+        {&fre_audit_param_confidence, o->confidence},
+        {&fre_param_split, fpclassify(o->split) == FP_ZERO ? 1 : o->split},
+    };
+
+    return fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 }
 
 static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
 {
-    if (m->p32 < 1 || m->p32 > FRE_P_ONE)
-        return fre_fail(err, FRE_E_USAGE, "{sampling_rate} must be above 0 and at most 1");
-    if (!(m->sigma > 0) || !(m->sigma <= 1e12))
-        return fre_fail(err, FRE_E_USAGE, "{sigma} must be a number above 0 and at most 1e12");
-    if (m->dim < 1 || m->dim > 8192)
-        return fre_fail(err, FRE_E_USAGE, "{dimension} must be in 1..8192");
-    if (m->tau < 1 || m->tau > FRE_AUDIT_MEMBERS_MAX)
+    const fre_param_value fields[] = {
+        {&fre_param_sampling_rate, (double)m->p32 / (double)FRE_P_ONE},
+        {&fre_param_sigma, m->sigma},
+        {&fre_param_dimension, m->dim},
+    };
+    const fre_param_value probabilistic[] = {
+        {&fre_param_projection_dim, m->proj},
+        {&fre_param_cell_edge, m->cell_edge},
+    };
+    fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
+
+    if (st != FRE_OK)
+        return st;
+    if (!fre_param_holds(&fre_audit_param_tau, (double)m->tau))
         return fre_fail(err, FRE_E_USAGE, "a threshold above %" PRIu64 " can't be simulated",
                         FRE_AUDIT_MEMBERS_MAX);
     if (m->dist.on && m->tau < 2)
         return fre_fail(err, FRE_E_USAGE, "{distributed} needs a {tau} of at least 2");
     if (m->dist.curious >= m->tau)
         return fre_fail(err, FRE_E_USAGE, "{curious_users} must be below {tau}");
-    if (audit_bounded(m) && (m->population <= m->dist.curious || m->proj < 1 ||
-                             m->proj > FRE_PRIVACY_K_MAX || !(m->cell_edge > 0)))
-        return fre_fail(err, FRE_E_USAGE,
-                        "{population}, {projection_dim} and {cell_edge} must be above 0");
-    return FRE_OK;
+    if (!audit_bounded(m))
+        return FRE_OK;
+    if (m->population <= m->dist.curious)
+        return fre_fail(err, FRE_E_USAGE, "{population} must be above {curious_users}");
+    return fre_param_check_all(probabilistic, sizeof probabilistic / sizeof probabilistic[0], err);
 }
 
 /* What all scenarios together show. */

@@ -44,32 +44,19 @@ const char *fre_simulate_step_text(fre_simulate_step step)
 
 /* ---- options ------------------------------------------------------------------------------------ */
 
-static fre_status check_rate(double rate, const char *param, fre_err *err)
-{
-    if (rate >= 0 && rate <= FRE_SIMULATE_RATE_MAX)
-        return FRE_OK;
-    return fre_fail(err, FRE_E_USAGE, "{%s} must be at least 0 and at most %g", param,
-                    FRE_SIMULATE_RATE_MAX);
-}
-
 static fre_status check(const fre_simulate_opts *o, fre_err *err)
 {
-    fre_status st;
+    const fre_param_value fields[] = {
+        {&fre_simulate_param_dropout_rate, o->dropout_rate},
+        {&fre_simulate_param_duplicate_rate, o->duplicate_rate},
+        {&fre_simulate_param_loss_rate, o->loss_rate},
+        {&fre_simulate_param_users, o->users > 0 ? (double)o->users : 1},
+        {&fre_simulate_param_max_cells_per_user, o->plan.cells_per_user},
+    };
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
-    st = check_rate(o->dropout_rate, "dropout_rate", err);
-    if (st == FRE_OK)
-        st = check_rate(o->duplicate_rate, "duplicate_rate", err);
-    if (st == FRE_OK)
-        st = check_rate(o->loss_rate, "loss_rate", err);
-    if (st == FRE_OK && o->users > FRE_SIMULATE_USERS_MAX)
-        st = fre_fail(err, FRE_E_USAGE, "{users} must be at most %" PRIu64, FRE_SIMULATE_USERS_MAX);
-    if (st == FRE_OK &&
-        (o->plan.cells_per_user < 1 || o->plan.cells_per_user > FRE_COLLECTION_CELLS_MAX))
-        st = fre_fail(err, FRE_E_USAGE, "{max_cells_per_user} must be 1 to %u in a collection",
-                      FRE_COLLECTION_CELLS_MAX);
-    return st;
+    return fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 }
 
 /* ---- before ------------------------------------------------------------------------------------- */

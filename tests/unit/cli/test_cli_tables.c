@@ -40,6 +40,23 @@ static void test_names_are_unique(void **state)
     }
 }
 
+/* An argument that has an entry of the library's has nothing of its own that could disagree, and
+ * its flag is the entry's name; "--sigma-factor" and its kin share one. */
+static void assert_is_the_library_s(const cli_arg *arg)
+{
+    const size_t n = strlen(arg->param->name), m = strlen(arg->name);
+
+    assert_int_equal(arg->kind, arg->param->whole ? CLI_U64 : CLI_DOUBLE);
+    assert_true(arg->min <= 0 && arg->min >= 0 && arg->max <= 0 && arg->max >= 0);
+    assert_true(arg->umin == 0 && arg->umax == 0 && !arg->min_open && !arg->max_open);
+    assert_true(m >= n);
+    for (size_t i = 0; i < n; i++) {
+        const char c = arg->param->name[i];
+
+        assert_int_equal(arg->name[m - n + i], c == '_' ? '-' : c);
+    }
+}
+
 static void test_entries_are_complete(void **state)
 {
     (void)state;
@@ -61,12 +78,14 @@ static void test_entries_are_complete(void **state)
                 assert_non_null(arg->choices);
             else
                 assert_non_null(arg->metavar);
-            assert_false(arg->required && arg->preset);
-            if (arg->preset && cli_parse_value(&v, arg, arg->preset, &err) != FRE_OK)
+            assert_false(arg->required && cli_preset(arg));
+            if (cli_preset(arg) && cli_parse_value(&v, arg, cli_preset(arg), &err) != FRE_OK)
                 fail_msg("%s: %s", cmd->name, err.text);
-            if (arg->kind == CLI_DOUBLE)
+            if (arg->param)
+                assert_is_the_library_s(arg);
+            else if (arg->kind == CLI_DOUBLE)
                 assert_true(arg->min < arg->max);
-            if (arg->kind == CLI_U64)
+            else if (arg->kind == CLI_U64)
                 assert_true(arg->umin < arg->umax);
         }
     }

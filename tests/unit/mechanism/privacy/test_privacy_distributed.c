@@ -714,7 +714,7 @@ static void bad_input_is_refused(void **state)
     refused(&m, "none is left to carry noise");
     m = usual();
     m.dist.dropout = 1;
-    refused(&m, "{dropout} must be a number from 0 and below 1");
+    refused(&m, "{dropout} must be a number of at least 0 and below 1");
     m.dist.dropout = (double)NAN;
     refused(&m, "{dropout}");
     m = usual();
@@ -730,7 +730,7 @@ static void bad_input_is_refused(void **state)
     refused(&m, "{dimension}");
     m = usual();
     m.dist.phi = 1;
-    refused(&m, "rounding");
+    refused(&m, "{phi}");
     m = usual();
     m.dist = (fre_distributed){.on = false};
     refused(&m, "discrete noise is made of many users' shares");

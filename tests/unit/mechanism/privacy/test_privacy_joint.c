@@ -823,7 +823,7 @@ static void bad_input_is_refused(void **state)
     m = good;
     m.sensitivity = FRE_SENSITIVITY_WORST_CASE;
     m.norm_bound = 0;
-    refused(&m, 4, 1, FRE_E_USAGE, "norm bound");
+    refused(&m, 4, 1, FRE_E_USAGE, "{norm_bound}");
     m = good;
     m.lattice_step = -1;
     refused(&m, 4, 1, FRE_E_USAGE, "lattice");

@@ -437,40 +437,40 @@ static void bad_numbers_are_refused(void **state)
     }
     r = request(4);
     r.threshold = 0;
-    refused(&r, FRE_E_USAGE, "{threshold} must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{threshold} must be a whole number from 1 to");
     r = request(4);
     r.radius = 0;
     refused(&r, FRE_E_USAGE, "{radius} must be a number above 0");
     r = request(4);
     r.population = 0;
-    refused(&r, FRE_E_USAGE, "{population} must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{population} must be a whole number from 1 to");
     r = request(4);
     r.proj = 65;
-    refused(&r, FRE_E_USAGE, "{projection_dim} must be a number from 1 and at most 64");
+    refused(&r, FRE_E_USAGE, "{projection_dim} must be a whole number from 1 to 64");
     r = request(4);
     r.cell_scale = 0;
     refused(&r, FRE_E_USAGE, "{cell_scale} must be a number above 0");
     r = request(4);
     r.cell_edge = -0.1;
-    refused(&r, FRE_E_USAGE, "{cell_edge} must be a number from 0");
+    refused(&r, FRE_E_USAGE, "{cell_edge} must be a number above 0");
     r = request(4);
     r.sampling_rate = 1;
     refused(&r, FRE_E_USAGE, "{sampling_rate} 1 gives no privacy");
     r.sampling_rate = 1.5;
-    refused(&r, FRE_E_USAGE, "{sampling_rate} must be a number from 0 and at most 1");
+    refused(&r, FRE_E_USAGE, "{sampling_rate} must be a number above 0 and at most 1");
     r.sampling_rate = 1e-12;
     refused(&r, FRE_E_USAGE, "{sampling_rate} must be at least 2^-32");
     r.sampling_rate = (double)NAN;
     refused(&r, FRE_E_USAGE, "{sampling_rate} must be");
     r = request(4);
     r.budget_factor = 0.5;
-    refused(&r, FRE_E_USAGE, "{budget_factor} must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{budget_factor} must be a number from 1 to 256");
     r = request(4);
     r.sensitivity_ratio = 0;
     refused(&r, FRE_E_USAGE, "{sensitivity_ratio} must be a number above 0");
     r = request(4);
     r.cells_per_user = 0;
-    refused(&r, FRE_E_USAGE, "{max_cells_per_user} must be a number from 1");
+    refused(&r, FRE_E_USAGE, "{max_cells_per_user} must be a whole number from 1 to 1000");
 }
 
 /* The number that an error proposes after these words. */
