@@ -1,11 +1,6 @@
-/* args.c - argument tables: lookup, parsing, ranges. */
+/* args.c - argument tables: lookup and parsing. */
 #include "cli.h"
 
-#include <ctype.h>
-#include <errno.h>
-#include <inttypes.h>
-#include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -82,227 +77,6 @@ const char *cli_text(const cli *c, const char *name)
     return cli_get(c, name)->text;
 }
 
-/* ---- ranges ----------------------------------------------------------------------------------- */
-
-static void join_choices(char *out, size_t n, const char *const *choices)
-{
-    size_t used = 0;
-    out[0] = '\0';
-    for (size_t i = 0; choices[i]; i++) {
-        const char *sep = i == 0 ? "" : choices[i + 1] ? ", " : " or ";
-        int w = snprintf(out + used, n - used, "%s%s", sep, choices[i]);
-        if (w < 0 || (size_t)w >= n - used)
-            return;
-        used += (size_t)w;
-    }
-}
-
-const char *cli_preset(const cli_arg *arg)
-{
-    if (arg->preset || !arg->param || arg->required || arg->no_preset)
-        return arg->preset;
-    return arg->param->preset_text;
-}
-
-void cli_describe_range(char *out, size_t n, const cli_arg *arg)
-{
-    char range[FRE_PARAM_RANGE_BYTES];
-    const char *low = arg->min_open ? "above" : "at least";
-    const char *high = arg->max_open ? "below" : "at most";
-
-    if (arg->param) {
-        snprintf(out, n, "%s", fre_param_range(range, arg->param));
-        return;
-    }
-    out[0] = '\0';
-    switch (arg->kind) {
-    case CLI_U64:
-        if (arg->umax == UINT64_MAX)
-            snprintf(out, n, "at least %" PRIu64, arg->umin);
-        else
-            snprintf(out, n, "from %" PRIu64 " to %" PRIu64, arg->umin, arg->umax);
-        break;
-    case CLI_DOUBLE:
-        if (isinf(arg->max))
-            snprintf(out, n, "%s %.10g", low, arg->min);
-        else if (!arg->min_open && !arg->max_open)
-            snprintf(out, n, "from %.10g to %.10g", arg->min, arg->max);
-        else
-            snprintf(out, n, "%s %.10g and %s %.10g", low, arg->min, high, arg->max);
-        break;
-    case CLI_ENUM:
-        join_choices(out, n, arg->choices);
-        break;
-    case CLI_HEX32:
-        snprintf(out, n, "1 to 64 hexadecimal digits");
-        break;
-    case CLI_GROUP:
-    case CLI_FLAG:
-    case CLI_STRING:
-    case CLI_PATH:
-        break;
-    }
-}
-
-/* ---- one value ---------------------------------------------------------------------------------- */
-
-/* A number in base 16; fewer than 64 digits stand for one with zeros in front. */
-static bool parse_hex32(uint8_t out[32], const char *text)
-{
-    const size_t n = strlen(text);
-    char digits[65];
-
-    if (n == 0 || n > 64)
-        return false;
-    memset(digits, '0', 64 - n);
-    memcpy(digits + 64 - n, text, n + 1);
-    return fre_unhex(out, 32, digits);
-}
-
-/* What the user typed, short and printable. */
-static const char *echo(char out[48], const char *text)
-{
-    size_t i;
-    for (i = 0; i < 40 && text[i]; i++)
-        out[i] = iscntrl((unsigned char)text[i]) ? '?' : text[i];
-    memcpy(out + i, text[i] ? "..." : "", text[i] ? 4 : 1);
-    return out;
-}
-
-static fre_status refuse_value(const cli_arg *arg, const char *what, const char *text, fre_err *err)
-{
-    char range[200], shown[48], word[40] = "";
-
-    cli_describe_range(range, sizeof range, arg);
-    if (arg->word)
-        snprintf(word, sizeof word, "%s or ", arg->word);
-    return fre_fail(err, FRE_E_USAGE, "--%s must be %s%s%s%s, not '%s'", arg->name, word, what,
-                    *what && strncmp(range, "at least", 8) == 0 ? "of " : "", range,
-                    echo(shown, text));
-}
-
-static bool append_digit(uint64_t *v, char c)
-{
-    const unsigned digit = (unsigned)(c - '0');
-
-    if (c < '0' || c > '9' || *v > (UINT64_MAX - digit) / 10)
-        return false;
-    *v = *v * 10 + digit;
-    return true;
-}
-
-/* Digits, or a number in scientific notation that is whole, such as 1e5 or 2.5e6; exactly. */
-static bool parse_whole(uint64_t *out, const char *text)
-{
-    const char *e = strpbrk(text, "eE"), *p = text;
-    uint64_t v = 0, zeros = 0;
-
-    if (!(*p >= '0' && *p <= '9'))
-        return false;
-    if (e) {
-        const char *q = e + 1 + (e[1] == '+');
-
-        if (!*q || strlen(q) > 2)
-            return false;
-        for (; *q; q++)
-            if (!append_digit(&zeros, *q))
-                return false;
-    }
-    for (; *p && p != e && *p != '.'; p++)
-        if (!append_digit(&v, *p))
-            return false;
-    if (*p == '.' && !e)
-        return false;
-    for (p += *p == '.'; *p && p != e; p++, zeros--)
-        if (zeros == 0 || !append_digit(&v, *p))
-            return false;
-    for (; zeros > 0; zeros--)
-        if (!append_digit(&v, '0'))
-            return false;
-    *out = v;
-    return true;
-}
-
-static bool parse_number(double *out, const char *text)
-{
-    char *end = NULL;
-    double v;
-
-    /* strtod would also take "nan", "inf", hexadecimal floats and leading space. */
-    if (!*text || strspn(text, "0123456789.eE+-") != strlen(text))
-        return false;
-    v = strtod(text, &end);
-    if (end == text || *end || !isfinite(v))
-        return false;
-    *out = v;
-    return true;
-}
-
-static bool in_range(const cli_arg *arg, double v)
-{
-    bool low = arg->min_open ? v > arg->min : v >= arg->min;
-    bool high = arg->max_open ? v < arg->max : v <= arg->max;
-
-    return arg->param ? fre_param_holds(arg->param, v) : low && high;
-}
-
-static bool whole_in_range(const cli_arg *arg, uint64_t v)
-{
-    return arg->param ? fre_param_holds(arg->param, (double)v) : v >= arg->umin && v <= arg->umax;
-}
-
-static fre_status parse_choice(cli_value *out, const cli_arg *arg, const char *text, fre_err *err)
-{
-    for (size_t i = 0; arg->choices[i]; i++) {
-        if (strcmp(arg->choices[i], text) == 0) {
-            out->choice = i;
-            return FRE_OK;
-        }
-    }
-    return refuse_value(arg, "", text, err);
-}
-
-fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text, fre_err *err)
-{
-    cli_value v = {.text = text, .set = true};
-    fre_status st = FRE_OK;
-
-    if (arg->word && strcmp(text, arg->word) == 0) {
-        v.is_word = true;
-        v.number = strcmp(text, "inf") == 0 ? (double)INFINITY : 0.0;
-        *out = v;
-        return FRE_OK;
-    }
-    switch (arg->kind) {
-    case CLI_U64:
-        if (!parse_whole(&v.whole, text) || !whole_in_range(arg, v.whole))
-            st = refuse_value(arg, "a whole number ", text, err);
-        break;
-    case CLI_DOUBLE:
-        if (!parse_number(&v.number, text) || !in_range(arg, v.number))
-            st = refuse_value(arg, "a number ", text, err);
-        break;
-    case CLI_ENUM:
-        st = parse_choice(&v, arg, text, err);
-        break;
-    case CLI_HEX32:
-        if (!parse_hex32(v.bytes, text))
-            st = fre_fail(err, FRE_E_USAGE, "--%s must be 1 to 64 hexadecimal digits", arg->name);
-        break;
-    case CLI_STRING:
-    case CLI_PATH:
-        if (!*text)
-            st = fre_fail(err, FRE_E_USAGE, "--%s must not be empty", arg->name);
-        break;
-    case CLI_GROUP:
-    case CLI_FLAG:
-        break;
-    }
-    if (st == FRE_OK)
-        *out = v;
-    return st;
-}
-
 /* ---- a whole command line ------------------------------------------------------------------------ */
 
 #define NO_ARG SIZE_MAX
@@ -330,7 +104,7 @@ static size_t find_letter(const cli_command *cmd, char letter)
 static fre_status unknown_flag(const cli_command *cmd, const char *flag, size_t len, fre_err *err)
 {
     const char *names[CLI_ARGS_MAX];
-    char shown[48], word[64];
+    char shown[CLI_ECHO_BYTES], word[64];
     const char *near;
     size_t n = 0;
 
@@ -340,10 +114,10 @@ static fre_status unknown_flag(const cli_command *cmd, const char *flag, size_t 
     snprintf(word, sizeof word, "%.*s", (int)(len < 60 ? len : 60), flag);
     near = cli_nearest(word + strspn(word, "-"), names, n);
     if (near)
-        return fre_fail(err, FRE_E_USAGE, "unknown flag %s; did you mean --%s?", echo(shown, word),
-                        near);
+        return fre_fail(err, FRE_E_USAGE, "unknown flag %s; did you mean --%s?",
+                        cli_echo(shown, word), near);
     return fre_fail(err, FRE_E_USAGE, "unknown flag %s; '" CLI_PROGRAM " %s --help' lists them",
-                    echo(shown, word), cmd->name);
+                    cli_echo(shown, word), cmd->name);
 }
 
 /* A token that starts with '-' and is neither "-" nor "--". */
@@ -392,19 +166,19 @@ static fre_status add_positional(cli *c, const char *text, fre_err *err)
 {
     const cli_command *cmd = c->command;
     const cli_positional *p;
-    char shown[48], choices[120];
+    char shown[CLI_ECHO_BYTES], choices[120];
 
     if (c->n_positional >= cmd->n_positional)
-        return fre_fail(err, FRE_E_USAGE, "unexpected argument '%s'", echo(shown, text));
+        return fre_fail(err, FRE_E_USAGE, "unexpected argument '%s'", cli_echo(shown, text));
     p = &cmd->positional[c->n_positional];
     if (p->choices) {
         size_t i = 0;
         while (p->choices[i] && strcmp(p->choices[i], text) != 0)
             i++;
         if (!p->choices[i]) {
-            join_choices(choices, sizeof choices, p->choices);
+            cli_join_choices(choices, sizeof choices, p->choices);
             return fre_fail(err, FRE_E_USAGE, "%s must be %s, not '%s'", p->name, choices,
-                            echo(shown, text));
+                            cli_echo(shown, text));
         }
     }
     c->positional[c->n_positional++] = text;
@@ -505,12 +279,14 @@ static bool asks_for_text(cli *c, int argc, char *const *argv)
     return c->help || c->version;
 }
 
-fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv, fre_err *err)
+fre_status cli_parse(cli *c, const cli_program *program, const cli_command *cmd, int argc,
+                     char *const *argv, fre_err *err)
 {
     bool only_positionals = false;
     fre_status st;
 
     memset(c, 0, sizeof *c);
+    c->program = program;
     c->command = cmd;
     if (cli_n_args(cmd) > CLI_ARGS_MAX || cmd->n_positional > CLI_POSITIONALS_MAX)
         return fre_fail(err, FRE_E_INTERNAL, "the table of %s is too long", cmd->name);
@@ -535,51 +311,4 @@ fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv
     c->quiet = cli_flag(c, "quiet");
     c->threads = cli_given(c, "threads") ? (uint32_t)cli_whole(c, "threads") : fre_cpu_count();
     return FRE_OK;
-}
-
-/* ---- suggestions ------------------------------------------------------------------------------- */
-
-#define WORD_MAX 48u
-
-/* Optimal string alignment distance: insertions, deletions, changes, swaps of neighbours. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[3][WORD_MAX + 1];
-    size_t la = strlen(a), lb = strlen(b);
-
-    if (la > WORD_MAX || lb > WORD_MAX)
-        return SIZE_MAX;
-    for (size_t j = 0; j <= lb; j++)
-        row[0][j] = j;
-    for (size_t i = 1; i <= la; i++) {
-        size_t *now = row[i % 3], *before = row[(i + 2) % 3], *older = row[(i + 1) % 3];
-        now[0] = i;
-        for (size_t j = 1; j <= lb; j++) {
-            size_t best = before[j - 1] + (a[i - 1] != b[j - 1]);
-            if (before[j] + 1 < best)
-                best = before[j] + 1;
-            if (now[j - 1] + 1 < best)
-                best = now[j - 1] + 1;
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
-                older[j - 2] + 1 < best)
-                best = older[j - 2] + 1;
-            now[j] = best;
-        }
-    }
-    return row[la % 3][lb];
-}
-
-const char *cli_nearest(const char *word, const char *const *candidates, size_t n)
-{
-    size_t best = strlen(word) / 3 + 1;
-    const char *found = NULL;
-
-    for (size_t i = 0; i < n; i++) {
-        size_t d = distance(word, candidates[i]);
-        if (d < best || (d == best && !found)) {
-            best = d;
-            found = candidates[i];
-        }
-    }
-    return found;
 }

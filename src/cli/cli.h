@@ -121,7 +121,14 @@ typedef struct cli_value {
     bool is_word;
 } cli_value;
 
+/* All commands, in the order of the overview. */
+typedef struct cli_program {
+    const cli_command *const *command;
+    size_t n;
+} cli_program;
+
 struct cli {
+    const cli_program *program;
     const cli_command *command;
     cli_value value[CLI_ARGS_MAX];
     const char *positional[CLI_POSITIONALS_MAX]; /* NULL: left out */
@@ -132,28 +139,35 @@ struct cli {
     fre_progress progress; /* hand &c->progress to the library */
 };
 
-/* ---- commands.c: the list ----------------------------------------------------------------- */
+/* ---- commands.c: the list, which only main.c and tests name; everything else is given one -------- */
 
-extern const cli_command *const cli_commands[];
-extern const size_t cli_n_commands;
+extern const cli_program cli_all;
 extern const cli_command cli_cmd_synthesize, cli_cmd_plan, cli_cmd_account, cli_cmd_audit,
     cli_cmd_ssp, cli_cmd_embed, cli_cmd_invert, cli_cmd_paraphrase, cli_cmd_score, cli_cmd_evaluate,
     cli_cmd_simulate, cli_cmd_bench, cli_cmd_model_list, cli_cmd_model_info, cli_cmd_model_prior,
     cli_cmd_model_bridge, cli_cmd_model_verify, cli_cmd_ledger_show, cli_cmd_completion,
     cli_cmd_help, cli_cmd_version;
 
+/* ---- find.c --------------------------------------------------------------------------------- */
+
 /* The command that argv[0..] names; *used: words consumed (1 or 2).  NULL: none; err says so. */
-const cli_command *cli_find_command(int argc, char *const *argv, int *used, fre_err *err);
+const cli_command *cli_find_command(const cli_program *p, int argc, char *const *argv, int *used,
+                                    fre_err *err);
 
 /* Is it the first word of commands of two, as "model" of "model list"? */
-bool cli_is_group(const char *word);
+bool cli_is_group(const cli_program *p, const char *word);
+
+/* ---- named.c -------------------------------------------------------------------------------- */
+
+/* Whose flags cli_named knows; before it none.  p is kept. */
+void cli_name_flags_of(const cli_program *p);
 
 #define CLI_NAMED_BYTES 2400u
 /* An error's or a warning's text with its parameters as flags: "--sampling-rate" for
  * "{sampling_rate}" where some command has that flag.  Returns out. */
 const char *cli_named(char out[CLI_NAMED_BYTES], const char *text);
 
-/* ---- args.c: tables and values ------------------------------------------------------------- */
+/* ---- args.c: tables, and values by name ------------------------------------------------------------- */
 
 /* A command's own arguments, then the common ones. */
 size_t cli_n_args(const cli_command *cmd);
@@ -161,16 +175,8 @@ const cli_arg *cli_arg_at(const cli_command *cmd, size_t i);
 
 /* Parse what follows the command's name.  FRE_E_USAGE with one sentence.  When --help or
  * --version is among the arguments nothing else is checked. */
-FRE_MUST_CHECK fre_status cli_parse(cli *c, const cli_command *cmd, int argc, char *const *argv,
-                                    fre_err *err);
-/* One value against its argument's kind and range. */
-FRE_MUST_CHECK fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
-                                          fre_err *err);
-/* What it is where it isn't given, as text; NULL: nothing. */
-const char *cli_preset(const cli_arg *arg);
-/* "above 0 and at most 50", "add-remove or replace"; "" where anything goes. */
-void cli_describe_range(char *out, size_t n, const cli_arg *arg);
-
+FRE_MUST_CHECK fre_status cli_parse(cli *c, const cli_program *program, const cli_command *cmd,
+                                    int argc, char *const *argv, fre_err *err);
 /* Values by name; a name that the command's table lacks is a bug and aborts. */
 const cli_value *cli_get(const cli *c, const char *name);
 bool cli_given(const cli *c, const char *name);
@@ -180,18 +186,35 @@ double cli_number(const cli *c, const char *name);
 size_t cli_choice(const cli *c, const char *name);
 const char *cli_text(const cli *c, const char *name); /* NULL: not set */
 
+/* ---- value.c ------------------------------------------------------------------------------- */
+
+/* One value against its argument's kind and range. */
+FRE_MUST_CHECK fre_status cli_parse_value(cli_value *out, const cli_arg *arg, const char *text,
+                                          fre_err *err);
+/* What it is where it isn't given, as text; NULL: nothing. */
+const char *cli_preset(const cli_arg *arg);
+/* "above 0 and at most 50", "add-remove or replace"; "" where anything goes. */
+void cli_describe_range(char *out, size_t n, const cli_arg *arg);
+/* "add-remove or replace". */
+void cli_join_choices(char *out, size_t n, const char *const *choices);
+#define CLI_ECHO_BYTES 48u
+/* What the user typed, short and printable.  Returns out. */
+const char *cli_echo(char out[CLI_ECHO_BYTES], const char *text);
+
+/* ---- nearest.c ------------------------------------------------------------------------------ */
+
 /* The candidate nearest to a mistyped word, or NULL when none is near. */
 const char *cli_nearest(const char *word, const char *const *candidates, size_t n);
 
 /* ---- help.c, man.c, completion.c: made from the tables -------------------------------------- */
 
-void cli_print_overview(FILE *f);
+void cli_print_overview(FILE *f, const cli_program *p);
 void cli_print_help(FILE *f, const cli_command *cmd);
 /* The commands of a group, whose first word is given. */
-void cli_print_group(FILE *f, const char *word);
-void cli_print_man(FILE *f);
+void cli_print_group(FILE *f, const cli_program *p, const char *word);
+void cli_print_man(FILE *f, const cli_program *program);
 /* shell: "bash", "zsh" or "fish". */
-void cli_print_completion(FILE *f, const char *shell);
+void cli_print_completion(FILE *f, const cli_program *p, const char *shell);
 
 /* ---- terminal.c: all that depends on the terminal, and all that keeps data from steering it --- */
 

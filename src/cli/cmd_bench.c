@@ -28,16 +28,24 @@ static const cli_arg args[] = {
              .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"),
 };
 
-static fre_status measure(const cli *c, const char *what, const char *input, FILE *out,
+static void print_lines(size_t indent, const char *text)
+{
+    cli_fold(stdout, indent, "%s", text);
+}
+
+/* json: NULL for lines on standard output. */
+static fre_status measure(const cli *c, const char *what, const char *input, FILE *json,
                           fre_err *err)
 {
+    const fre_bench_output out = {.json = json, .lines = print_lines};
+
     if (strcmp(what, whats[0]) == 0)
-        return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, c->json, out, err);
+        return fre_bench_pipeline(input, cli_whole(c, "rows"), c->threads, &out, err);
     if (strcmp(what, whats[2]) == 0)
-        return fre_bench_protocol(c->json, out, err);
+        return fre_bench_protocol(&out, err);
     if (strcmp(what, whats[3]) == 0)
-        return fre_bench_sampler(c->json, out, err);
-    return fre_bench_embed(input, cli_text(c, "embedder"), c->threads, c->json, out, err);
+        return fre_bench_sampler(&out, err);
+    return fre_bench_embed(input, cli_text(c, "embedder"), c->threads, &out, err);
 }
 
 /* Everything at once: lines one after the other, or one object with a key for each. */
@@ -49,11 +57,11 @@ static fre_status measure_all(const cli *c, fre_err *err)
     for (size_t i = 0; whats[i] && st == FRE_OK; i++) {
         char *text = NULL;
         size_t n = 0;
-        FILE *f = c->json ? open_memstream(&text, &n) : stdout;
+        FILE *json = c->json ? open_memstream(&text, &n) : NULL;
 
-        st = f ? measure(c, whats[i], NULL, f, err) : FRE_E_NOMEM;
-        if (c->json && f) {
-            (void)fclose(f);
+        st = json || !c->json ? measure(c, whats[i], NULL, json, err) : FRE_E_NOMEM;
+        if (json) {
+            (void)fclose(json);
             if (st == FRE_OK && json_object_set_new(all, whats[i], json_loads(text, 0, NULL)) != 0)
                 st = FRE_E_NOMEM;
             free(text);
@@ -68,7 +76,7 @@ static fre_status measure_all(const cli *c, fre_err *err)
 static fre_status run(cli *c, fre_err *err)
 {
     if (c->positional[0])
-        return measure(c, c->positional[0], cli_text(c, "input"), stdout, err);
+        return measure(c, c->positional[0], cli_text(c, "input"), c->json ? stdout : NULL, err);
     if (cli_given(c, "input"))
         return fre_fail(err, FRE_E_USAGE, "--input needs the name of a measurement");
     return measure_all(c, err);

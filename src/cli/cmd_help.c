@@ -22,22 +22,22 @@ static fre_status run_help(cli *c, fre_err *err)
     char buffer[2][64];
 
     if (cli_flag(c, "man")) {
-        cli_print_man(stdout);
+        cli_print_man(stdout, c->program);
         return FRE_OK;
     }
     if (c->n_positional == 0) {
-        cli_print_overview(stdout);
+        cli_print_overview(stdout, c->program);
         return FRE_OK;
     }
-    if (c->n_positional == 1 && cli_is_group(c->positional[0])) {
-        cli_print_group(stdout, c->positional[0]);
+    if (c->n_positional == 1 && cli_is_group(c->program, c->positional[0])) {
+        cli_print_group(stdout, c->program, c->positional[0]);
         return FRE_OK;
     }
     for (size_t i = 0; i < c->n_positional; i++) {
         snprintf(buffer[i], sizeof buffer[i], "%s", c->positional[i]);
         words[i] = buffer[i];
     }
-    cmd = cli_find_command((int)c->n_positional, words, &used, err);
+    cmd = cli_find_command(c->program, (int)c->n_positional, words, &used, err);
     if (!cmd)
         return FRE_E_USAGE;
     cli_print_help(stdout, cmd);
@@ -86,7 +86,7 @@ static const cli_positional completion_positional[] = {
 static fre_status run_completion(cli *c, fre_err *err)
 {
     (void)err;
-    cli_print_completion(stdout, c->positional[0]);
+    cli_print_completion(stdout, c->program, c->positional[0]);
     return FRE_OK;
 }
 

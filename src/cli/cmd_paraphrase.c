@@ -173,10 +173,7 @@ static fre_status prepare(job *j, fre_err *err)
 {
     const cli *c = j->c;
     const fre_embedder_opts embedder = {.path = cli_text(c, "embedder"), .threads = c->threads};
-    fre_paraphraser_opts o = {.paraphrases = (uint32_t)cli_whole(c, "paraphrases"),
-                              .temperature = cli_number(c, "temperature"),
-                              .distance = cli_number(c, "paraphrase-distance"),
-                              .seed = cli_whole(c, "seed")};
+    fre_paraphraser_opts o = cli_paraphrase_opts(c);
     fre_status st;
 
     if (c->json && strcmp(cli_text(c, "output"), "-") == 0)
@@ -198,6 +195,7 @@ static fre_status prepare(job *j, fre_err *err)
         st = open_writers(j, err);
     if (st != FRE_OK)
         return st;
+    o.seed = cli_whole(c, "seed");
     o.embedder = j->embedder;
     o.lm = j->lm;
     o.inverter = j->inverter;

@@ -1,6 +1,7 @@
 /* cmd_simulate.c - a whole collection, clients and servers, in one process. */
 #include "corpus_args.h"
 #include "plan_args.h"
+#include "plan_output.h"
 #include "release.h"
 #include "search_args.h"
 #include "survey.h"

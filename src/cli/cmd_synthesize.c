@@ -2,6 +2,7 @@
 #include "corpus_args.h"
 #include "paraphrase_args.h"
 #include "plan_args.h"
+#include "plan_output.h"
 #include "release.h"
 #include "search_args.h"
 #include "survey.h"
@@ -64,46 +65,6 @@ static const cli_arg args[] = {
      .kind = CLI_HEX32,
      .help = "1 to 64 hexadecimal digits; makes the run repeatable byte for byte and NOT PRIVATE"},
 };
-
-fre_search_opts cli_search_opts(const cli *c)
-{
-    return (fre_search_opts){
-        .effort = (uint32_t)cli_whole(c, "effort"),
-        .public_corpus = cli_text(c, "public-corpus"),
-        .public_text_field = cli_text(c, "public-text-field"),
-        .language_model = cli_text(c, "language-model"),
-        .prior = cli_text(c, "prior"),
-        .bridge = cli_text(c, "bridge"),
-        .lm_weight = cli_number(c, "language-weight"), /* 0: not given */
-    };
-}
-
-static bool names_something(const cli *c, const char *flag)
-{
-    return cli_given(c, flag) && strcmp(cli_text(c, flag), "none") != 0;
-}
-
-fre_status cli_search_check(const cli *c, fre_err *err)
-{
-    static const char *const of_texts[] = {"effort",          "public-corpus",  "public-text-field",
-                                           "language-weight", "language-model", "prior",
-                                           "bridge"};
-    const bool no_texts = cli_given(c, "inverter") && !names_something(c, "inverter");
-
-    for (size_t i = 0; no_texts && i < sizeof of_texts / sizeof of_texts[0]; i++)
-        if (names_something(c, of_texts[i]))
-            return fre_fail(err, FRE_E_USAGE,
-                            "--%s is about the texts, of which --inverter none makes none: leave "
-                            "out one of them",
-                            of_texts[i]);
-    if (cli_given(c, "public-text-field") && !cli_given(c, "public-corpus"))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--public-text-field is about --public-corpus FILE: add that");
-    if (cli_given(c, "language-weight") && !names_something(c, "language-model"))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--language-weight is about --language-model FILE: add that");
-    return FRE_OK;
-}
 
 /* On a terminal, whose data this is is asked.  An empty answer: the same, which costs no privacy. */
 static bool ask_same_data(void *ctx, const fre_ledger_overlap *older)
@@ -187,6 +148,7 @@ static void show_survey(void *ctx, const fre_curator_stats *stats)
 
 static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
 {
+    const fre_paraphraser_opts paraphrases = cli_paraphrase_opts(c);
     fre_status st = check_together(c, err);
 
     if (st != FRE_OK)
@@ -206,9 +168,9 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
     o->search = cli_search_opts(c);
-    o->paraphrases = (uint32_t)cli_whole(c, "paraphrases");
-    o->temperature = cli_number(c, "temperature");
-    o->paraphrase_distance = cli_number(c, "paraphrase-distance");
+    o->paraphrases = paraphrases.paraphrases;
+    o->temperature = paraphrases.temperature;
+    o->paraphrase_distance = paraphrases.distance;
     o->threads = c->threads;
     o->resume = cli_flag(c, "resume");
     o->dry_run = cli_flag(c, "dry-run");

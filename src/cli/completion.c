@@ -4,21 +4,21 @@
 #include <string.h>
 
 /* Was the first word of command i seen at an earlier command? */
-static bool first_word_seen(size_t i)
+static bool first_word_seen(const cli_program *p, size_t i)
 {
-    size_t n = strcspn(cli_commands[i]->name, " ");
+    size_t n = strcspn(p->command[i]->name, " ");
     for (size_t j = 0; j < i; j++)
-        if (strncmp(cli_commands[j]->name, cli_commands[i]->name, n) == 0 &&
-            strcspn(cli_commands[j]->name, " ") == n)
+        if (strncmp(p->command[j]->name, p->command[i]->name, n) == 0 &&
+            strcspn(p->command[j]->name, " ") == n)
             return true;
     return false;
 }
 
-static void first_words(FILE *f)
+static void first_words(FILE *f, const cli_program *p)
 {
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const char *name = cli_commands[i]->name;
-        if (!first_word_seen(i))
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = p->command[i]->name;
+        if (!first_word_seen(p, i))
             fprintf(f, "%s%.*s", i == 0 ? "" : " ", (int)strcspn(name, " "), name);
     }
 }
@@ -30,16 +30,16 @@ static void list_choices(FILE *f, const char *const *choices)
 }
 
 /* Second words of the group that command i opens ("list info"). */
-static void second_words(FILE *f, size_t i)
+static void second_words(FILE *f, const cli_program *p, size_t i)
 {
-    const char *name = cli_commands[i]->name;
+    const char *name = p->command[i]->name;
     size_t n = strcspn(name, " ");
     bool first = true;
 
-    for (size_t j = i; j < cli_n_commands; j++) {
-        if (strncmp(cli_commands[j]->name, name, n + 1) != 0)
+    for (size_t j = i; j < p->n; j++) {
+        if (strncmp(p->command[j]->name, name, n + 1) != 0)
             continue;
-        fprintf(f, "%s%s", first ? "" : " ", cli_commands[j]->name + n + 1);
+        fprintf(f, "%s%s", first ? "" : " ", p->command[j]->name + n + 1);
         first = false;
     }
 }
@@ -82,7 +82,7 @@ static void bash_values(FILE *f, const cli_command *cmd)
     }
 }
 
-static void print_bash(FILE *f)
+static void print_bash(FILE *f, const cli_program *p)
 {
     fputs("# bash completion for " CLI_PROGRAM "; made from its argument tables\n"
           "_fre_e2t()\n{\n"
@@ -92,18 +92,18 @@ static void print_bash(FILE *f)
           "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
           "        COMPREPLY=($(compgen -W '",
           f);
-    first_words(f);
+    first_words(f, p);
     fputs("' -- \"$cur\"))\n        return\n    fi\n    case $command in\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const char *name = cli_commands[i]->name;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = p->command[i]->name;
         size_t n = strcspn(name, " ");
-        if (!name[n] || first_word_seen(i))
+        if (!name[n] || first_word_seen(p, i))
             continue;
         fprintf(f,
                 "    %.*s)\n        if [[ $COMP_CWORD -eq 2 ]]; then\n"
                 "            COMPREPLY=($(compgen -W '",
                 (int)n, name);
-        second_words(f, i);
+        second_words(f, p, i);
         fputs("' -- \"$cur\"))\n            return\n        fi\n"
               "        command=\"$command ${COMP_WORDS[2]}\" ;;\n",
               f);
@@ -112,27 +112,27 @@ static void print_bash(FILE *f)
           "    elif [[ $prev == '=' ]]; then\n        prev=${COMP_WORDS[COMP_CWORD-2]}\n    fi\n"
           "    case \"$command $prev\" in\n",
           f);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        bash_values(f, cli_commands[i]);
+    for (size_t i = 0; i < p->n; i++)
+        bash_values(f, p->command[i]);
     fputs("        *) known='' ;;\n    esac\n"
           "    if [[ -z $known && $cur == -* ]]; then\n"
           "        case $command in\n",
           f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        fprintf(f, "        '%s') words='", cli_commands[i]->name);
-        bash_flags(f, cli_commands[i]);
+    for (size_t i = 0; i < p->n; i++) {
+        fprintf(f, "        '%s') words='", p->command[i]->name);
+        bash_flags(f, p->command[i]);
         fputs("' ;;\n", f);
     }
     fputs("        esac\n    elif [[ -z $known ]]; then\n        case $command in\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        if (!positional_choices(cli_commands[i]))
+    for (size_t i = 0; i < p->n; i++) {
+        if (!positional_choices(p->command[i]))
             continue;
-        fprintf(f, "        '%s') words='", cli_commands[i]->name);
-        list_choices(f, positional_choices(cli_commands[i]));
+        fprintf(f, "        '%s') words='", p->command[i]->name);
+        list_choices(f, positional_choices(p->command[i]));
         fputs("' ;;\n", f);
     }
     fputs("        help) words='", f);
-    first_words(f);
+    first_words(f, p);
     fputs("' ;;\n        *) files=1 ;;\n        esac\n    fi\n"
           "    if [[ -n $files ]]; then\n        COMPREPLY=($(compgen -f -- \"$cur\"))\n"
           "    else\n        COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n    fi\n}\n"
@@ -215,29 +215,29 @@ static void zsh_command(FILE *f, const cli_command *cmd)
     fputs("            && return 0 ;;\n", f);
 }
 
-static void print_zsh(FILE *f)
+static void print_zsh(FILE *f, const cli_program *p)
 {
     fputs("#compdef " CLI_PROGRAM "\n# made from the argument tables of " CLI_PROGRAM "\n"
           "_fre_e2t() {\n    local command\n    if (( CURRENT == 2 )); then\n"
           "        compadd -- ",
           f);
-    first_words(f);
+    first_words(f, p);
     fputs("\n        return\n    fi\n    command=${words[2]}\n    case $command in\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const char *name = cli_commands[i]->name;
+    for (size_t i = 0; i < p->n; i++) {
+        const char *name = p->command[i]->name;
         size_t n = strcspn(name, " ");
-        if (!name[n] || first_word_seen(i))
+        if (!name[n] || first_word_seen(p, i))
             continue;
         fprintf(f, "    %.*s)\n        if (( CURRENT == 3 )); then\n            compadd -- ",
                 (int)n, name);
-        second_words(f, i);
+        second_words(f, p, i);
         fputs("\n            return\n        fi\n        command=\"$command ${words[3]}\"\n"
               "        shift words\n        (( CURRENT-- )) ;;\n",
               f);
     }
     fputs("    esac\n    shift words\n    (( CURRENT-- ))\n    case $command in\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        zsh_command(f, cli_commands[i]);
+    for (size_t i = 0; i < p->n; i++)
+        zsh_command(f, p->command[i]);
     fputs("    esac\n}\n"
           "if [[ $funcstack[1] == _fre-e2t ]]; then\n    _fre_e2t \"$@\"\nelse\n"
           "    compdef _fre_e2t " CLI_PROGRAM "\nfi\n",
@@ -275,20 +275,20 @@ static void fish_arg(FILE *f, const cli_command *cmd, const cli_arg *a)
     fputs("'\n", f);
 }
 
-static void print_fish(FILE *f)
+static void print_fish(FILE *f, const cli_program *p)
 {
     fputs("# fish completion for " CLI_PROGRAM "; made from its argument tables\n"
           "complete -c " CLI_PROGRAM " -n __fish_use_subcommand -f -a '",
           f);
-    first_words(f);
+    first_words(f, p);
     fputs("'\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *cmd = cli_commands[i];
+    for (size_t i = 0; i < p->n; i++) {
+        const cli_command *cmd = p->command[i];
         size_t n = strcspn(cmd->name, " ");
-        if (cmd->name[n] && !first_word_seen(i)) {
+        if (cmd->name[n] && !first_word_seen(p, i)) {
             fprintf(f, "complete -c " CLI_PROGRAM " -n '__fish_seen_subcommand_from %.*s' -f -a '",
                     (int)n, cmd->name);
-            second_words(f, i);
+            second_words(f, p, i);
             fputs("'\n", f);
         }
         if (positional_choices(cmd)) {
@@ -303,12 +303,12 @@ static void print_fish(FILE *f)
     }
 }
 
-void cli_print_completion(FILE *f, const char *shell)
+void cli_print_completion(FILE *f, const cli_program *p, const char *shell)
 {
     if (strcmp(shell, "bash") == 0)
-        print_bash(f);
+        print_bash(f, p);
     else if (strcmp(shell, "zsh") == 0)
-        print_zsh(f);
+        print_zsh(f, p);
     else
-        print_fish(f);
+        print_fish(f, p);
 }

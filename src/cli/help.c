@@ -145,21 +145,21 @@ static void print_command(FILE *f, const cli_command *cmd)
     cli_wrap(f, cmd->summary, 18, column);
 }
 
-void cli_print_group(FILE *f, const char *word)
+void cli_print_group(FILE *f, const cli_program *p, const char *word)
 {
     const size_t n = strlen(word);
 
     cli_styled(f, CLI_BOLD, "Usage:");
     fprintf(f, " " CLI_PROGRAM " %s COMMAND [arguments]\n", word);
     print_heading(f, "Commands");
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (strncmp(cli_commands[i]->name, word, n) == 0 && cli_commands[i]->name[n] == ' ')
-            print_command(f, cli_commands[i]);
+    for (size_t i = 0; i < p->n; i++)
+        if (strncmp(p->command[i]->name, word, n) == 0 && p->command[i]->name[n] == ' ')
+            print_command(f, p->command[i]);
     cli_fold(f, 0, "\n'" CLI_PROGRAM " help %s COMMAND' explains one of them, with an example.",
              word);
 }
 
-void cli_print_overview(FILE *f)
+void cli_print_overview(FILE *f, const cli_program *p)
 {
     cli_styled(f, CLI_BOLD, "Usage:");
     fputs(" " CLI_PROGRAM " COMMAND [arguments]\n\n", f);
@@ -168,7 +168,7 @@ void cli_print_overview(FILE *f)
              "of them have in common.",
              0, 0);
     print_heading(f, "Commands");
-    for (size_t i = 0; i < cli_n_commands; i++)
-        print_command(f, cli_commands[i]);
+    for (size_t i = 0; i < p->n; i++)
+        print_command(f, p->command[i]);
     cli_fold(f, 0, "\n'" CLI_PROGRAM " help COMMAND' explains one of them, with an example.");
 }

@@ -160,6 +160,7 @@ int main(int argc, char **argv)
     fre_status st;
 
     install_signals();
+    cli_name_flags_of(&cli_all);
     st = fre_core_harden();
     if (st == FRE_E_INTERNAL) {
         fputs(CLI_PROGRAM ": no source of randomness, or no /dev/null\n", stderr);
@@ -168,26 +169,26 @@ int main(int argc, char **argv)
     if (st != FRE_OK)
         fputs(CLI_PROGRAM ": warning: core dumps could not be turned off\n", stderr);
     if (argc < 2) {
-        cli_print_overview(stderr);
+        cli_print_overview(stderr, &cli_all);
         return fre_status_exit_code(FRE_E_USAGE);
     }
     if (is_help(argv[1])) {
-        cli_print_overview(stdout);
+        cli_print_overview(stdout, &cli_all);
         return finish(&c, "help", FRE_OK, &err);
     }
-    if (argc > 2 && cli_is_group(argv[1]) && is_help(argv[2])) {
-        cli_print_group(stdout, argv[1]);
+    if (argc > 2 && cli_is_group(&cli_all, argv[1]) && is_help(argv[2])) {
+        cli_print_group(stdout, &cli_all, argv[1]);
         return finish(&c, argv[1], FRE_OK, &err);
     }
     if (strcmp(argv[1], "--version") == 0)
         cmd = &cli_cmd_version;
     else
-        cmd = cli_find_command(argc - 1, argv + 1, &used, &err);
+        cmd = cli_find_command(&cli_all, argc - 1, argv + 1, &used, &err);
     if (!cmd) {
         complain("", err.text);
         return fre_status_exit_code(FRE_E_USAGE);
     }
-    st = cli_parse(&c, cmd, argc - 1 - used, argv + 1 + used, &err);
+    st = cli_parse(&c, &cli_all, cmd, argc - 1 - used, argv + 1 + used, &err);
     if (st == FRE_OK && c.help) {
         cli_print_help(stdout, cmd);
         return finish(&c, cmd->name, FRE_OK, &err);

@@ -163,7 +163,7 @@ static void print_surroundings(FILE *f)
           f);
 }
 
-void cli_print_man(FILE *f)
+void cli_print_man(FILE *f, const cli_program *program)
 {
     char title[] = CLI_PROGRAM;
     for (char *p = title; *p; p++)
@@ -172,14 +172,15 @@ void cli_print_man(FILE *f)
     fputs(".nh\n.ad l\n.SH NAME\n", f);
     roff(f, CLI_PROGRAM);
     fputs(" \\- private synthetic texts from private texts\n.SH SYNOPSIS\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++) {
+    for (size_t i = 0; i < program->n; i++) {
         fputs(i == 0 ? "" : ".br\n", f);
         fputs("\\fB" CLI_PROGRAM " ", f);
-        roff(f, cli_commands[i]->name);
+        roff(f, program->command[i]->name);
         fputs("\\fR", f);
-        for (size_t j = 0; j < cli_commands[i]->n_positional; j++)
-            fprintf(f, cli_commands[i]->positional[j].optional ? " [\\fI%s\\fR]" : " \\fI%s\\fR",
-                    cli_commands[i]->positional[j].name);
+        for (size_t j = 0; j < program->command[i]->n_positional; j++)
+            fprintf(f,
+                    program->command[i]->positional[j].optional ? " [\\fI%s\\fR]" : " \\fI%s\\fR",
+                    program->command[i]->positional[j].name);
         fputs(" [options]\n", f);
     }
     fputs(".SH DESCRIPTION\n", f);
@@ -191,12 +192,12 @@ void cli_print_man(FILE *f)
                   "are the same; -- ends the flags; - as an input is standard input. Results go "
                   "to standard output, everything else to standard error.");
     fputs(".SH COMMANDS\n", f);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        print_command(f, cli_commands[i]);
+    for (size_t i = 0; i < program->n; i++)
+        print_command(f, program->command[i]);
     fputs(".SH COMMON OPTIONS\n", f);
-    for (size_t i = cli_commands[0]->n_args; i < cli_n_args(cli_commands[0]); i++)
-        if (cli_arg_at(cli_commands[0], i)->kind != CLI_GROUP)
-            print_arg(f, cli_arg_at(cli_commands[0], i));
+    for (size_t i = program->command[0]->n_args; i < cli_n_args(program->command[0]); i++)
+        if (cli_arg_at(program->command[0], i)->kind != CLI_GROUP)
+            print_arg(f, cli_arg_at(program->command[0], i));
     print_statuses(f);
     print_surroundings(f);
 }

@@ -15,4 +15,7 @@
                      "how far a paraphrase's embedding may lie from that of the text and from "    \
                      "the centroid, its noise allowed for")
 
+/* Of --paraphrases, which each command has of its own, and of the two above; the rest is 0. */
+fre_paraphraser_opts cli_paraphrase_opts(const cli *c);
+
 #endif

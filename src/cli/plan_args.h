@@ -89,9 +89,4 @@ FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise
 
 /* A list of one warning, of none for NULL.  NULL: out of memory. */
 json_t *cli_warning_json(const char *warning);
-/* `plan --json`; synthesize shows it too.  NULL: out of memory. */
-json_t *cli_plan_json(const fre_plan *plan);
-/* The table for people, 80 columns. */
-void cli_plan_print(FILE *f, const fre_plan *plan);
-
 #endif

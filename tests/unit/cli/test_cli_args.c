@@ -68,6 +68,9 @@ static const cli_command command = {
     .n_args = sizeof args / sizeof args[0],
 };
 
+static const cli_command *const commands[] = {&command};
+static const cli_program program = {.command = commands, .n = 1};
+
 static cli c;
 static fre_err err;
 
@@ -83,7 +86,7 @@ static fre_status parse(const char *const *words)
         argv[n] = kept[n];
     }
     err.text[0] = '\0';
-    return cli_parse(&c, &command, n, argv, &err);
+    return cli_parse(&c, &program, &command, n, argv, &err);
 }
 
 #define PARSE(...) parse((const char *const[]){__VA_ARGS__, NULL})

@@ -25,10 +25,10 @@ static void assert_has(const char *text, const char *part)
 static void test_names_are_unique(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *cmd = cli_commands[i];
+    for (size_t i = 0; i < cli_all.n; i++) {
+        const cli_command *cmd = cli_all.command[i];
         for (size_t j = 0; j < i; j++)
-            assert_string_not_equal(cmd->name, cli_commands[j]->name);
+            assert_string_not_equal(cmd->name, cli_all.command[j]->name);
         for (size_t a = 0; a < cli_n_args(cmd); a++)
             for (size_t b = 0; b < a; b++) {
                 const cli_arg *x = cli_arg_at(cmd, a), *y = cli_arg_at(cmd, b);
@@ -60,8 +60,8 @@ static void assert_is_the_library_s(const cli_arg *arg)
 static void test_entries_are_complete(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *cmd = cli_commands[i];
+    for (size_t i = 0; i < cli_all.n; i++) {
+        const cli_command *cmd = cli_all.command[i];
         assert_non_null(cmd->run);
         assert_has(cmd->example, CLI_PROGRAM);
         assert_true(cli_n_args(cmd) <= CLI_ARGS_MAX);
@@ -96,11 +96,11 @@ static void test_help_fits_80_columns(void **state)
     char *printed = NULL;
 
     (void)state;
-    PRINTED(cli_print_overview(f));
+    PRINTED(cli_print_overview(f, &cli_all));
     assert_fits(printed, "overview");
     free(printed);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *cmd = cli_commands[i];
+    for (size_t i = 0; i < cli_all.n; i++) {
+        const cli_command *cmd = cli_all.command[i];
         PRINTED(cli_print_help(f, cmd));
         assert_fits(printed, cmd->name);
         assert_has(printed, "\nExample:\n  ");
@@ -123,10 +123,10 @@ static void test_man_has_everything(void **state)
     char *printed = NULL;
 
     (void)state;
-    PRINTED(cli_print_man(f));
+    PRINTED(cli_print_man(f, &cli_all));
     assert_has(printed, ".SH EXIT STATUS");
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        const cli_command *cmd = cli_commands[i];
+    for (size_t i = 0; i < cli_all.n; i++) {
+        const cli_command *cmd = cli_all.command[i];
         char heading[64];
         snprintf(heading, sizeof heading, "\n.SS %s\n", cmd->name);
         assert_has(printed, heading);
@@ -148,10 +148,10 @@ static void test_completions_have_every_flag(void **state)
     (void)state;
     for (size_t s = 0; s < 3; s++) {
         char *printed = NULL;
-        PRINTED(cli_print_completion(f, shells[s]));
-        for (size_t i = 0; i < cli_n_commands; i++)
-            for (size_t a = 0; a < cli_n_args(cli_commands[i]); a++) {
-                const cli_arg *arg = cli_arg_at(cli_commands[i], a);
+        PRINTED(cli_print_completion(f, &cli_all, shells[s]));
+        for (size_t i = 0; i < cli_all.n; i++)
+            for (size_t a = 0; a < cli_n_args(cli_all.command[i]); a++) {
+                const cli_arg *arg = cli_arg_at(cli_all.command[i], a);
                 char flag[64];
                 if (arg->kind == CLI_GROUP)
                     continue;
@@ -196,7 +196,7 @@ static void test_find_command(void **state)
         int used = 0;
         snprintf(first, sizeof first, "%s", cases[i].words[0]);
         snprintf(second, sizeof second, "%s", cases[i].words[1]);
-        const cli_command *cmd = cli_find_command(2, argv, &used, &err);
+        const cli_command *cmd = cli_find_command(&cli_all, 2, argv, &used, &err);
         assert_string_equal(err.text, cases[i].message);
         assert_int_equal(used, cases[i].used);
         if (cases[i].name)
@@ -217,7 +217,7 @@ static void test_plan_defaults(void **state)
 
     (void)state;
     fre_plan_request_init(&r);
-    assert_int_equal(cli_parse(&c, &cli_cmd_synthesize, 3, argv, &err), FRE_OK);
+    assert_int_equal(cli_parse(&c, &cli_all, &cli_cmd_synthesize, 3, argv, &err), FRE_OK);
     for (int i = 0; i < 2; i++) {
         assert_close(cli_number(&c, "delta"), r.delta, 0.0, 0.0);
         assert_true(cli_whole(&c, "threshold") == r.threshold);
@@ -234,7 +234,7 @@ static void test_plan_defaults(void **state)
         assert_close(cli_number(&c, "budget-factor"), r.budget_factor, 0.0, 0.0);
         assert_close(cli_number(&c, "sensitivity-ratio"), r.sensitivity_ratio, 0.0, 0.0);
         assert_int_equal(cli_whole(&c, "max-cells-per-user"), r.cells_per_user);
-        assert_int_equal(cli_parse(&c, &cli_cmd_plan, 1, argv, &err), FRE_OK);
+        assert_int_equal(cli_parse(&c, &cli_all, &cli_cmd_plan, 1, argv, &err), FRE_OK);
     }
     assert_int_equal(cli_whole(&c, "dimension"), r.dim);
 }

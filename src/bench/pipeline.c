@@ -1,6 +1,5 @@
-/* bench_pipeline.c - `bench pipeline`: the mechanism over a .npy, without models. */
+/* bench/pipeline.c - `bench pipeline`: the mechanism over a .npy, without models. */
 #include "bench.h"
-#include "cli.h"
 
 #include <fre/curator.h>
 
@@ -118,13 +117,13 @@ static fre_status run_release(fre_curator_result **rel, uint64_t *peak_kib, cons
     return fre_curator_synthesize(rel, &o, err);
 }
 
-static void print_result(FILE *out, const fre_curator_result *rel, double seconds,
-                         uint64_t peak_kib, uint32_t threads, bool json)
+static void print_result(const fre_bench_output *out, const fre_curator_result *rel, double seconds,
+                         uint64_t peak_kib, uint32_t threads)
 {
     const double rows = (double)rel->stats.records;
 
-    if (json)
-        (void)fprintf(out,
+    if (out->json)
+        (void)fprintf(out->json,
                       "{\"rows\": %" PRIu64 ", \"dimension\": %" PRIu32 ", \"threads\": %" PRIu32
                       ", \"seconds\": %.3f, \"seconds_place\": %.3f, \"seconds_sum\": %.3f, "
                       "\"rows_per_second\": %.0f, \"peak_mib\": %.1f, \"cells\": %" PRIu64
@@ -133,16 +132,16 @@ static void print_result(FILE *out, const fre_curator_result *rel, double second
                       rel->seconds[1], rows / seconds, (double)peak_kib / 1024, rel->stats.cells,
                       rel->release.n);
     else
-        cli_fold(out, 6,
-                 "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " thread%s\n"
-                 "  whole                %9.2f s   %.0f rows/s\n"
-                 "  place in cells, coin %9.2f s\n"
-                 "  sum, noise           %9.2f s\n"
-                 "  peak memory          %9.1f MiB beyond the mapped file\n"
-                 "  released             %9zu of %" PRIu64 " occupied cells",
-                 rel->stats.records, rel->release.grid.dim, threads, cli_plural(threads), seconds,
-                 rows / seconds, rel->seconds[0], rel->seconds[1], (double)peak_kib / 1024,
-                 rel->release.n, rel->stats.cells);
+        bench_line(out, 6,
+                   "pipeline  %" PRIu64 " rows x %" PRIu32 ", %" PRIu32 " thread%s\n"
+                   "  whole                %9.2f s   %.0f rows/s\n"
+                   "  place in cells, coin %9.2f s\n"
+                   "  sum, noise           %9.2f s\n"
+                   "  peak memory          %9.1f MiB beyond the mapped file\n"
+                   "  released             %9zu of %" PRIu64 " occupied cells",
+                   rel->stats.records, rel->release.grid.dim, threads, threads == 1 ? "" : "s",
+                   seconds, rows / seconds, rel->seconds[0], rel->seconds[1],
+                   (double)peak_kib / 1024, rel->release.n, rel->stats.cells);
 }
 
 static void remove_release(const char *output)
@@ -158,8 +157,8 @@ static void remove_release(const char *output)
     (void)rmdir(output);
 }
 
-fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t threads, bool json,
-                              FILE *out, fre_err *err)
+fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t threads,
+                              const fre_bench_output *out, fre_err *err)
 {
     char dir[] = "/tmp/fre-e2t-bench-XXXXXX", made[64], output[64];
     fre_curator_result *rel = NULL;
@@ -177,7 +176,7 @@ fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t th
     if (st == FRE_OK)
         st = run_release(&rel, &peak_kib, input_path ? input_path : made, output, threads, err);
     if (st == FRE_OK)
-        print_result(out, rel, (double)(fre_clock_ms() - start) / 1000, peak_kib, threads, json);
+        print_result(out, rel, (double)(fre_clock_ms() - start) / 1000, peak_kib, threads);
     fre_curator_result_free(rel);
     remove_release(output);
     (void)unlink(made);

@@ -1,7 +1,6 @@
-/* bench_protocol.c - `bench protocol`: the distributed protocol's operations, one core, each beside
+/* bench/protocol.c - `bench protocol`: the distributed protocol's operations, one core, each beside
  * what the paper reports for it ([Fre-E2T, appendix on costs], measured on its authors' machine). */
 #include "bench.h"
-#include "cli.h"
 
 #include <fre/oprf.h>
 #include <fre/parties.h>
@@ -434,30 +433,32 @@ static fre_status time_row(double *us, const row *r, state *s)
     return FRE_OK;
 }
 
-static void print_rows(FILE *out, const double us[N_ROWS], bool json)
+static void print_rows(const fre_bench_output *out, const double us[N_ROWS])
 {
+    FILE *json = out->json;
+
     if (json)
-        (void)fputc('{', out);
+        (void)fputc('{', json);
     else
-        cli_fold(out, 4, "protocol  one core; microseconds of processor time each [the paper's]");
+        bench_line(out, 4, "protocol  one core; microseconds of processor time each [the paper's]");
     for (size_t i = 0; i < N_ROWS; i++) {
         const row *r = &rows[i];
 
         if (json && r->paper_us > 0)
-            (void)fprintf(out, "%s\"%s\": {\"us\": %.3f, \"paper_us\": %.2f}", i ? ", " : "",
+            (void)fprintf(json, "%s\"%s\": {\"us\": %.3f, \"paper_us\": %.2f}", i ? ", " : "",
                           r->json_name, us[i], r->paper_us);
         else if (json)
-            (void)fprintf(out, "%s\"%s\": {\"us\": %.3f}", i ? ", " : "", r->json_name, us[i]);
+            (void)fprintf(json, "%s\"%s\": {\"us\": %.3f}", i ? ", " : "", r->json_name, us[i]);
         else if (r->paper_us > 0)
-            cli_fold(out, 6, "  %-38s %9.2f  [%.2f]", r->name, us[i], r->paper_us);
+            bench_line(out, 6, "  %-38s %9.2f  [%.2f]", r->name, us[i], r->paper_us);
         else
-            cli_fold(out, 6, "  %-38s %9.2f", r->name, us[i]);
+            bench_line(out, 6, "  %-38s %9.2f", r->name, us[i]);
     }
     if (json)
-        (void)fprintf(out, "}\n");
+        (void)fprintf(json, "}\n");
 }
 
-fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
+fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
 {
     double us[N_ROWS];
     state *s = calloc(1, sizeof *s);
@@ -475,7 +476,7 @@ fre_status fre_bench_protocol(bool json, FILE *out, fre_err *err)
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
     if (st == FRE_OK)
-        print_rows(out, us, json);
+        print_rows(out, us);
     else
         (void)fre_fail(err, st, "the protocol's operations could not be timed: %s",
                        fre_status_text(st));

@@ -1,8 +1,7 @@
-/* bench_sampler.c - `bench sampler`: draws a second of every sampler, one core, beside what a
+/* bench/sampler.c - `bench sampler`: draws a second of every sampler, one core, beside what a
  * sampler without any of their guarantees yields from the same random bytes: Box and Muller's
  * normal deviates in double precision, scaled and rounded. */
 #include "bench.h"
-#include "cli.h"
 
 #include <fre/sampler.h>
 
@@ -176,23 +175,25 @@ static fre_status time_rows(double rate[N_ROWS], state *s)
     return FRE_OK;
 }
 
-static void print_rows(FILE *out, const double rate[N_ROWS], bool json)
+static void print_rows(const fre_bench_output *out, const double rate[N_ROWS])
 {
+    FILE *json = out->json;
+
     if (json)
-        (void)fputc('{', out);
+        (void)fputc('{', json);
     else
-        cli_fold(
+        bench_line(
             out, 4,
             "sampler  one core; million draws a second of processor time, times the first row");
     for (size_t i = 0; i < N_ROWS; i++)
         if (json)
-            (void)fprintf(out, "%s\"%s\": {\"draws_per_second\": %.0f, \"ratio\": %.4f}",
+            (void)fprintf(json, "%s\"%s\": {\"draws_per_second\": %.0f, \"ratio\": %.4f}",
                           i ? ", " : "", rows[i].json_name, rate[i], rate[i] / rate[0]);
         else
-            cli_fold(out, 6, "  %-38s %9.3f  %6.3f", rows[i].name, rate[i] / 1e6,
-                     rate[i] / rate[0]);
+            bench_line(out, 6, "  %-38s %9.3f  %6.3f", rows[i].name, rate[i] / 1e6,
+                       rate[i] / rate[0]);
     if (json)
-        (void)fprintf(out, "}\n");
+        (void)fprintf(json, "}\n");
 }
 
 static fre_status setup(state *s)
@@ -205,7 +206,7 @@ static fre_status setup(state *s)
     return st;
 }
 
-fre_status fre_bench_sampler(bool json, FILE *out, fre_err *err)
+fre_status fre_bench_sampler(const fre_bench_output *out, fre_err *err)
 {
     double rate[N_ROWS];
     state *s = calloc(1, sizeof *s);
@@ -217,7 +218,7 @@ fre_status fre_bench_sampler(bool json, FILE *out, fre_err *err)
     if (st == FRE_OK)
         st = time_rows(rate, s);
     if (st == FRE_OK)
-        print_rows(out, rate, json);
+        print_rows(out, rate);
     else
         (void)fre_fail(err, st, "the samplers could not be timed: %s", fre_status_text(st));
     for (size_t i = 0; i < 3; i++)

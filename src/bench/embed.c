@@ -1,7 +1,6 @@
-/* bench_embed.c - `bench embed`: texts a second, and whether the company of a text shows in its
+/* bench/embed.c - `bench embed`: texts a second, and whether the company of a text shows in its
  * embedding or its cell. */
 #include "bench.h"
-#include "cli.h"
 
 #include <fre/corpus.h>
 #include <fre/embed.h>
@@ -234,33 +233,36 @@ static fre_status check(result *r, const float *timed, const texts *t, const cha
     return st;
 }
 
-static void print(FILE *out, const result *r, uint32_t threads, bool json)
+static void print(const fre_bench_output *out, const result *r, uint32_t threads)
 {
+    FILE *json = out->json;
+
     if (json) {
-        (void)fprintf(out,
+        (void)fprintf(json,
                       "{\"texts\": %zu, \"tokens\": %" PRIu64 ", \"threads\": %" PRIu32
                       ", \"seconds\": %.3f, \"texts_per_second\": %.1f, "
                       "\"tokens_per_second\": %.0f, \"checked\": %zu",
                       r->texts, r->tokens, threads, r->seconds, (double)r->texts / r->seconds,
                       (double)r->tokens / r->seconds, r->checked);
         for (size_t i = 0; i < r->n_changes; i++)
-            (void)fprintf(out,
+            (void)fprintf(json,
                           ", \"%s\": {\"cells_changed\": %zu, \"share\": %.6f, "
                           "\"max_difference\": %.3g}",
                           r->change[i].json_name, r->change[i].cells,
                           (double)r->change[i].cells / (double)r->checked, r->change[i].difference);
-        (void)fputs("}\n", out);
+        (void)fputs("}\n", json);
         return;
     }
-    cli_fold(out, 6,
-             "embed     %zu texts, %" PRIu64 " tokens, %" PRIu32 " thread%s\n"
-             "  whole                %9.2f s   %.0f texts/s, %.0f tokens/s\n"
-             "  the same %zu texts in other company: cells changed, largest difference",
-             r->texts, r->tokens, threads, cli_plural(threads), r->seconds,
-             (double)r->texts / r->seconds, (double)r->tokens / r->seconds, r->checked);
+    bench_line(out, 6,
+               "embed     %zu texts, %" PRIu64 " tokens, %" PRIu32 " thread%s\n"
+               "  whole                %9.2f s   %.0f texts/s, %.0f tokens/s\n"
+               "  the same %zu texts in other company: cells changed, largest difference",
+               r->texts, r->tokens, threads, threads == 1 ? "" : "s", r->seconds,
+               (double)r->texts / r->seconds, (double)r->tokens / r->seconds, r->checked);
     for (size_t i = 0; i < r->n_changes; i++)
-        cli_fold(out, 6, "  %-20s %8.3f %%  %.2g", r->change[i].name,
-                 100.0 * (double)r->change[i].cells / (double)r->checked, r->change[i].difference);
+        bench_line(out, 6, "  %-20s %8.3f %%  %.2g", r->change[i].name,
+                   100.0 * (double)r->change[i].cells / (double)r->checked,
+                   r->change[i].difference);
 }
 
 static fre_status measure(result *r, const texts *t, const char *model, uint32_t threads,
@@ -296,7 +298,7 @@ out:
 }
 
 fre_status fre_bench_embed(const char *input_path, const char *model_path, uint32_t threads,
-                           bool json, FILE *out, fre_err *err)
+                           const fre_bench_output *out, fre_err *err)
 {
     char found[PATH_MAX];
     texts t = {0};
@@ -314,7 +316,7 @@ fre_status fre_bench_embed(const char *input_path, const char *model_path, uint3
     if (st == FRE_OK)
         st = measure(&r, &t, model_path, threads, err);
     if (st == FRE_OK)
-        print(out, &r, threads, json);
+        print(out, &r, threads);
     texts_wipe(&t);
     return st;
 }
