@@ -215,6 +215,88 @@ static fre_status check_complete(const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+static bool is_output(const cli_arg *a)
+{
+    return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0;
+}
+
+/* ---- flags that would say nothing --------------------------------------------------------------- */
+
+static const char *positional_text(const cli *c, const char *name)
+{
+    for (size_t i = 0; i < c->n_positional; i++)
+        if (strcmp(c->command->positional[i].name, name) == 0)
+            return c->positional[i];
+    return NULL;
+}
+
+/* The value of a flag, a default too, or of a positional; `from` and `arg` NULL for a positional. */
+static const char *text_of(const cli *c, const char *name, const cli_value **from,
+                           const cli_arg **arg)
+{
+    const size_t at = find_long(c->command, name, strlen(name));
+
+    *from = at == NO_ARG ? NULL : &c->value[at];
+    *arg = at == NO_ARG ? NULL : cli_arg_at(c->command, at);
+    return at == NO_ARG ? positional_text(c, name) : (*from)->text;
+}
+
+/* A file that is not to be used is not given. */
+static bool is_none(const char *text)
+{
+    return text && strcmp(text, "none") == 0;
+}
+
+static bool applies(const cli *c, const cli_rule *rule)
+{
+    const cli_value *from;
+    const cli_arg *arg;
+    const char *text = text_of(c, rule->flag, &from, &arg);
+    cli_value wanted;
+
+    if (!from || !from->given || is_none(text))
+        return false;
+    text = text_of(c, rule->other, &from, &arg);
+    if (rule->is == CLI_LEFT_OUT || !*rule->is) {
+        const bool given = (from ? from->given : text != NULL) && !is_none(text);
+
+        return given == (rule->is != CLI_LEFT_OUT);
+    }
+    if (arg && arg->kind == CLI_U64)
+        return cli_parse_value(&wanted, arg, rule->is, NULL) == FRE_OK &&
+               wanted.whole == from->whole;
+    return text && strcmp(text, rule->is) == 0;
+}
+
+static fre_status check_rules(const cli *c, fre_err *err)
+{
+    for (size_t i = 0; i < c->command->n_rules; i++)
+        if (applies(c, &c->command->rules[i]))
+            return fre_fail(err, FRE_E_USAGE, "--%s %s", c->command->rules[i].flag,
+                            c->command->rules[i].sentence);
+    return FRE_OK;
+}
+
+/* --force where no file is made that could exist already. */
+static fre_status check_force(const cli *c, fre_err *err)
+{
+    const cli_arg *arg;
+    bool given = false, files = false, streams = false;
+
+    for (size_t i = 0; i < c->command->n_args; i++) {
+        arg = &c->command->args[i];
+        if (arg->kind == CLI_FLAG && strcmp(arg->name, "force") == 0)
+            given = c->value[i].given;
+        else if (arg->kind == CLI_PATH && is_output(arg) && c->value[i].set)
+            *(strcmp(c->value[i].text, "-") == 0 ? &streams : &files) = true;
+    }
+    if (!given || files)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_USAGE,
+                    streams ? "--force replaces a file, and standard output is none: leave it out"
+                            : "--force is about --output FILE: add that");
+}
+
 /* ---- what can be read only once ---------------------------------------------------------------- */
 
 /* A pipe or a socket, also as standard input; *s: which one. */
@@ -232,11 +314,6 @@ static bool is_same_stream(const char *a, const char *b)
     if (strcmp(a, "-") == 0 && strcmp(b, "-") == 0)
         return true;
     return is_stream(a, &x) && is_stream(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-static bool is_output(const cli_arg *a)
-{
-    return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0;
 }
 
 /* Two inputs cannot come through one pipe. */
@@ -303,6 +380,10 @@ fre_status cli_parse(cli *c, const cli_program *program, const cli_command *cmd,
     }
     if (st == FRE_OK)
         st = check_complete(c, err);
+    if (st == FRE_OK)
+        st = check_rules(c, err);
+    if (st == FRE_OK)
+        st = check_force(c, err);
     if (st == FRE_OK)
         st = check_streams(c, err);
     if (st != FRE_OK)

@@ -90,6 +90,16 @@ typedef struct cli_arg {
         .name = (flag), .metavar = (letters), .kind = CLI_ENUM, .choices = (list), __VA_ARGS__     \
     }
 
+/* A flag that would say nothing beside another argument, or without one, is refused. */
+typedef struct cli_rule {
+    const char *flag;     /* refused when it is given, and `other` ... */
+    const char *other;    /* ... a flag or a positional's name, ... */
+    const char *is;       /* ... has this value; CLI_GIVEN: any; CLI_LEFT_OUT: none */
+    const char *sentence; /* follows "--FLAG " */
+} cli_rule;
+#define CLI_GIVEN ""
+#define CLI_LEFT_OUT NULL
+
 typedef struct cli_positional {
     const char *name;
     const char *help;
@@ -106,7 +116,8 @@ typedef struct cli_command {
     const char *example; /* lines, each a command and its arguments, or a "# note" */
     const cli_positional *positional;
     const cli_arg *args;
-    size_t n_positional, n_args;
+    const cli_rule *rules;
+    size_t n_positional, n_args, n_rules;
     fre_status (*run)(cli *c, fre_err *err);
 } cli_command;
 
@@ -173,7 +184,7 @@ const char *cli_named(char out[CLI_NAMED_BYTES], const char *text);
 size_t cli_n_args(const cli_command *cmd);
 const cli_arg *cli_arg_at(const cli_command *cmd, size_t i);
 
-/* Parse what follows the command's name.  FRE_E_USAGE with one sentence.  When --help or
+/* Parse what follows the command's name, and check its rules.  FRE_E_USAGE with one sentence.  When --help or
  * --version is among the arguments nothing else is checked. */
 FRE_MUST_CHECK fre_status cli_parse(cli *c, const cli_program *program, const cli_command *cmd,
                                     int argc, char *const *argv, fre_err *err);

@@ -48,6 +48,12 @@ static const cli_arg args[] = {
                        "the population"),
 };
 
+static const cli_rule rules[] = {
+    CLI_DISTRIBUTED_RULES,
+    CLI_OF_DISTRIBUTED("lambda"),
+    CLI_OF_DISTRIBUTED("gamma"),
+};
+
 /* The distributed mode's fields; the rest of out is there. */
 static fre_status distributed_from(fre_mechanism *out, const cli *c, fre_err *err)
 {
@@ -63,8 +69,6 @@ static fre_status distributed_from(fre_mechanism *out, const cli *c, fre_err *er
                             "--distributed needs --%s too: the padding of tags that are not "
                             "released is part of the mechanism (plan --distributed chooses it)",
                             padding[i]);
-        if (!out->dist.on && cli_given(c, padding[i]))
-            return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", padding[i]);
     }
     if (out->noise != FRE_NOISE_DISCRETE && cli_given(c, "phi"))
         return fre_fail(err, FRE_E_USAGE, "--phi belongs to --noise discrete");
@@ -248,5 +252,7 @@ const cli_command cli_cmd_account = {
                            "    --population 1000000 --projection-dim 20 --epsilon 4",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

@@ -45,6 +45,10 @@ static const cli_arg args[] = {
                .help = "run with F times its sampling rate"),
 };
 
+static const cli_rule rules[] = {
+    CLI_DISTRIBUTED_RULES,
+};
+
 /* ---- the mechanism --------------------------------------------------------------------------- */
 
 static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
@@ -430,5 +434,7 @@ const cli_command cli_cmd_audit = {
                     "# would nine tenths of the noise be noticed?",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

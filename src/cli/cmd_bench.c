@@ -28,6 +28,23 @@ static const cli_arg args[] = {
              .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"),
 };
 
+#define CLI_OF_FILES "is read by pipeline and embed alone: leave it out"
+#define CLI_OF_PIPELINE "is about the pipeline alone: leave it out"
+#define CLI_OF_EMBED "is about embed alone: leave it out"
+
+static const cli_rule rules[] = {
+    {"input", "WHAT", CLI_LEFT_OUT, "needs the name of a measurement"},
+    {"input", "WHAT", "protocol", CLI_OF_FILES},
+    {"input", "WHAT", "sampler", CLI_OF_FILES},
+    {"rows", "WHAT", "embed", CLI_OF_PIPELINE},
+    {"rows", "WHAT", "protocol", CLI_OF_PIPELINE},
+    {"rows", "WHAT", "sampler", CLI_OF_PIPELINE},
+    {"rows", "input", CLI_GIVEN, "are made where no --input gives them: leave out one of the two"},
+    {"embedder", "WHAT", "pipeline", CLI_OF_EMBED},
+    {"embedder", "WHAT", "protocol", CLI_OF_EMBED},
+    {"embedder", "WHAT", "sampler", CLI_OF_EMBED},
+};
+
 static void print_lines(size_t indent, const char *text)
 {
     cli_fold(stdout, indent, "%s", text);
@@ -77,8 +94,6 @@ static fre_status run(cli *c, fre_err *err)
 {
     if (c->positional[0])
         return measure(c, c->positional[0], cli_text(c, "input"), c->json ? stdout : NULL, err);
-    if (cli_given(c, "input"))
-        return fre_fail(err, FRE_E_USAGE, "--input needs the name of a measurement");
     return measure_all(c, err);
 }
 
@@ -93,5 +108,7 @@ const cli_command cli_cmd_bench = {
     .n_positional = 1,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

@@ -45,6 +45,14 @@ static const cli_arg args[] = {
              .help = "JSON lines: for each row what the search did, by round and kind of edit"),
 };
 
+static const cli_rule rules[] = {
+    CLI_SEARCH_RULES,
+    {"samples", "inverter", "search",
+     "is about an inverter's decoder, which --inverter search does without: leave out one of them"},
+    {"temperature", "inverter", "search",
+     "is about an inverter's decoder, which --inverter search does without: leave out one of them"},
+};
+
 typedef struct job {
     cli *c;
     fre_npy *x, *noise; /* noise: NULL without a file */
@@ -202,9 +210,7 @@ static fre_status prepare(job *j, fre_err *err)
         return fre_fail(
             err, FRE_E_USAGE,
             "--inverter none leaves nothing to invert with; name a GGUF file or search");
-    st = cli_search_check(j->c, err);
-    if (st == FRE_OK)
-        st = check_outputs(j->c, err);
+    st = check_outputs(j->c, err);
     if (st != FRE_OK)
         return st;
     st = fre_npy_open(&j->x, j->c->positional[0], err);
@@ -355,5 +361,7 @@ const cli_command cli_cmd_invert = {
     .n_positional = 1,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

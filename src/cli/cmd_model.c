@@ -77,6 +77,20 @@ static json_t *places_json(const place *found)
     return list ? json_pack("{s:o}", "models", list) : NULL;
 }
 
+/* A bundled file, as a path without "..". */
+static bool find_bundled(char *path, size_t n, const char *name)
+{
+    char *real;
+
+    if (fre_model_find(path, n, name, NULL) != FRE_OK)
+        return false;
+    real = realpath(path, NULL);
+    if (real && strlen(real) < n)
+        memcpy(path, real, strlen(real) + 1);
+    free(real);
+    return true;
+}
+
 static fre_status run_list(cli *c, fre_err *err)
 {
     place *found = calloc(BUNDLED, sizeof *found);
@@ -85,7 +99,7 @@ static fre_status run_list(cli *c, fre_err *err)
     if (!found)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < BUNDLED; i++)
-        if (fre_model_find(found[i].path, sizeof found[i].path, bundled[i][0], NULL) != FRE_OK)
+        if (!find_bundled(found[i].path, sizeof found[i].path, bundled[i][0]))
             found[i].path[0] = '\0';
     if (c->json)
         st = cli_json_print(places_json(found), err);
@@ -262,7 +276,7 @@ static fre_status run_info(cli *c, fre_err *err)
     fre_model *m = NULL;
     fre_status st;
 
-    if (!strchr(path, '/') && fre_model_find(found, sizeof found, path, NULL) == FRE_OK)
+    if (!strchr(path, '/') && find_bundled(found, sizeof found, path))
         path = found;
     st = fre_model_architecture(architecture, sizeof architecture, path, err);
     if (st != FRE_OK)

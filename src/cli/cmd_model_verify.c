@@ -13,6 +13,10 @@ static const cli_arg args[] = {
     CLI_SEARCH_ARGS,
 };
 
+static const cli_rule rules[] = {
+    CLI_SEARCH_RULES,
+};
+
 static json_t *rows_json(const fre_verification *v)
 {
     json_t *rows = json_array();
@@ -113,5 +117,7 @@ const cli_command cli_cmd_model_verify = {
     .example = CLI_PROGRAM " model verify",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

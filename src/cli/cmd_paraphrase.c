@@ -48,6 +48,13 @@ static const cli_arg args[] = {
     CLI_WHOLE("seed", "N", 0, UINT64_MAX, .preset = "0", .help = "other numbers, other samples"),
 };
 
+static const cli_rule rules[] = {
+    {"prior", "inverter", "none",
+     "is about the inverter, which --inverter none leaves out: leave out one of them"},
+    {"bridge", "inverter", "none",
+     "is about the inverter, which --inverter none leaves out: leave out one of them"},
+};
+
 typedef struct line {
     char *json; /* without its line end, owned */
     size_t len;
@@ -449,5 +456,7 @@ const cli_command cli_cmd_paraphrase = {
     .n_positional = 1,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

@@ -19,6 +19,13 @@ static const cli_arg args[] = {
     CLI_MAX_DUMMIES,
 };
 
+static const cli_rule rules[] = {
+    CLI_DISTRIBUTED_RULES,
+    CLI_OF_DISTRIBUTED("max-dummies"),
+    {"multi-record", "accountant", "joint",
+     "chooses a reading of the article: it needs --accountant paper"},
+};
+
 static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
 {
     fre_status st = cli_plan_request(out, c, err);
@@ -27,12 +34,6 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
         st = cli_distributed(&out->dist, &out->noise, c, err);
     if (st != FRE_OK)
         return st;
-    if (cli_given(c, "max-dummies") && !out->dist.on)
-        return fre_fail(err, FRE_E_USAGE, "--max-dummies belongs to --distributed");
-    if (cli_given(c, "multi-record") && out->accountant != FRE_ACCOUNTANT_PAPER)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--multi-record chooses a reading of the article: it needs "
-                        "--accountant paper");
     out->dim = (uint32_t)cli_whole(c, "dimension");
     out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     out->records = (fre_paper_records)cli_choice(c, "multi-record");
@@ -69,5 +70,7 @@ const cli_command cli_cmd_plan = {
     " plan --epsilon 4 --delta 1e-7 --population 1000000 --distributed",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

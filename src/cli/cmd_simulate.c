@@ -61,6 +61,10 @@ static const cli_arg args[] = {
      .help = "1 to 64 hexadecimal digits; makes the release repeatable and NOT PRIVATE"},
 };
 
+static const cli_rule rules[] = {
+    CLI_SEARCH_RULES,
+};
+
 static cli_survey survey_of(const fre_survey_counts *n, uint64_t threshold)
 {
     return (cli_survey){.records = n->records,
@@ -95,9 +99,7 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
     o->force = cli_flag(c, "force");
-    st = cli_search_check(c, err);
-    if (st == FRE_OK)
-        st = cli_corpus_opts(&o->corpus, c, err);
+    st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
         st = cli_user_opts(&o->corpus, c, err);
     o->user_file = cli_text(c, "user-file");
@@ -474,5 +476,7 @@ const cli_command cli_cmd_simulate = {
     .n_positional = 1,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

@@ -39,6 +39,10 @@ static const cli_arg args[] = {
               .help = "released cells of that count, for the bound of the whole release"),
 };
 
+static const cli_rule rules[] = {
+    {"delta", "epsilon", CLI_LEFT_OUT, "is half of a budget: add --epsilon E"},
+};
+
 /* Sampling rate and noise as given, or as a plan has them. */
 static fre_status mechanism_from(fre_ssp_query *q, uint64_t *p32, const cli *c, fre_err *err)
 {
@@ -286,5 +290,7 @@ const cli_command cli_cmd_ssp = {
     .example = CLI_PROGRAM " ssp --epsilon 4 --neighbours 10 --psi 0.4",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

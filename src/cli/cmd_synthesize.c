@@ -66,6 +66,15 @@ static const cli_arg args[] = {
      .help = "1 to 64 hexadecimal digits; makes the run repeatable byte for byte and NOT PRIVATE"},
 };
 
+static const cli_rule rules[] = {
+    CLI_SEARCH_RULES,
+    {"budget-epsilon", "ledger", "none", "needs a ledger: leave out --ledger none"},
+    {"budget-delta", "ledger", "none", "needs a ledger: leave out --ledger none"},
+    {"data-name", "ledger", "none", "needs a ledger: leave out --ledger none"},
+    {"temperature", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
+    {"paraphrase-distance", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
+};
+
 /* On a terminal, whose data this is is asked.  An empty answer: the same, which costs no privacy. */
 static bool ask_same_data(void *ctx, const fre_ledger_overlap *older)
 {
@@ -103,27 +112,16 @@ static bool is_blank(const char *s)
 
 static fre_status check_together(const cli *c, fre_err *err)
 {
-    static const char *const of_ledger[] = {"budget-epsilon", "budget-delta", "data-name"};
-    static const char *const of_paraphrases[] = {"temperature", "paraphrase-distance"};
-
     if (strcmp(cli_text(c, "output"), "-") == 0)
         return fre_fail(err, FRE_E_USAGE,
                         "--output is a folder, which standard output is not: name one (./- if it is "
                         "to be called so)");
     if (is_blank(cli_text(c, "data-name")))
         return fre_fail(err, FRE_E_USAGE, "--data-name is empty: give the data a name");
-    for (size_t i = 0; i < sizeof of_ledger / sizeof of_ledger[0]; i++)
-        if (cli_given(c, of_ledger[i]) && without_ledger(c))
-            return fre_fail(err, FRE_E_USAGE, "--%s needs a ledger: leave out --ledger none",
-                            of_ledger[i]);
-    for (size_t i = 0; i < sizeof of_paraphrases / sizeof of_paraphrases[0]; i++)
-        if (cli_given(c, of_paraphrases[i]) && cli_whole(c, "paraphrases") == 0)
-            return fre_fail(err, FRE_E_USAGE, "--%s is about paraphrases: add --paraphrases N",
-                            of_paraphrases[i]);
     if (cli_whole(c, "paraphrases") > 0 && cli_given(c, "inverter") &&
         strcmp(cli_text(c, "inverter"), "none") == 0)
         return fre_fail(err, FRE_E_USAGE, "--paraphrases needs texts: leave out --inverter none");
-    return cli_search_check(c, err);
+    return FRE_OK;
 }
 
 static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
@@ -422,5 +420,7 @@ const cli_command cli_cmd_synthesize = {
     .n_positional = 1,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
     .run = run,
 };

@@ -81,15 +81,10 @@ fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
 
 fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c, fre_err *err)
 {
-    static const char *const only[] = {"cover", "curious-users", "dropout", "one-shot"};
     const bool on = cli_flag(c, "distributed");
     fre_distributed d;
     fre_status st;
 
-    for (size_t i = 0; i < sizeof only / sizeof only[0] && !on; i++) {
-        if (cli_given(c, only[i]))
-            return fre_fail(err, FRE_E_USAGE, "--%s belongs to --distributed", only[i]);
-    }
     if (!on && cli_given(c, "noise") && cli_choice(c, "noise"))
         return fre_fail(err, FRE_E_USAGE,
                         "--noise discrete is made of the users' own shares and needs "

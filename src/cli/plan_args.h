@@ -79,6 +79,14 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
                        "law of the noise; users' shares need discrete (default: continuous for a " \
                        "curator, discrete with --distributed)")
 
+#define CLI_OF_DISTRIBUTED(flag)                                                                   \
+    {                                                                                              \
+        flag, "distributed", CLI_LEFT_OUT, "belongs to --distributed"                              \
+    }
+#define CLI_DISTRIBUTED_RULES                                                                      \
+    CLI_OF_DISTRIBUTED("cover"), CLI_OF_DISTRIBUTED("curious-users"),                              \
+        CLI_OF_DISTRIBUTED("dropout"), CLI_OF_DISTRIBUTED("one-shot")
+
 /* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
  * other. */
 FRE_MUST_CHECK fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err);

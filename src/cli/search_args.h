@@ -39,8 +39,24 @@
                      .help = "of that log-probability (default: the value it was tuned with)"),    \
         CLI_STATISTICS_ARGS
 
+/* Where one of them has nothing to work on. */
+#define CLI_ABOUT_TEXTS                                                                            \
+    "is about the texts, of which --inverter none makes none: leave out one of them"
+#define CLI_SEARCH_RULES                                                                           \
+    {"effort", "inverter", "none", CLI_ABOUT_TEXTS},                                               \
+        {"public-corpus", "inverter", "none", CLI_ABOUT_TEXTS},                                    \
+        {"public-text-field", "inverter", "none", CLI_ABOUT_TEXTS},                                \
+        {"language-weight", "inverter", "none", CLI_ABOUT_TEXTS},                                  \
+        {"language-model", "inverter", "none", CLI_ABOUT_TEXTS},                                   \
+        {"prior", "inverter", "none", CLI_ABOUT_TEXTS},                                            \
+        {"bridge", "inverter", "none", CLI_ABOUT_TEXTS},                                           \
+        {"public-text-field", "public-corpus", CLI_LEFT_OUT,                                       \
+         "is about --public-corpus FILE: add that"},                                               \
+    {                                                                                              \
+        "language-weight", "language-model", CLI_LEFT_OUT,                                         \
+            "is about --language-model FILE: add that"                                             \
+    }
+
 fre_search_opts cli_search_opts(const cli *c);
-/* FRE_E_USAGE where one of them has nothing to work on. */
-FRE_MUST_CHECK fre_status cli_search_check(const cli *c, fre_err *err);
 
 #endif

@@ -56,6 +56,16 @@ def test_evaluate_refusals(fre, corpus):
         assert done.err.startswith("fre-e2t evaluate: ")
 
 
+def test_an_embedder_that_has_nothing_to_embed_is_refused(fre, refused, tmp_path):
+    (tmp_path / "t.txt").write_text("hello\nwhat time is it\n")
+    assert fre("embed", "t.txt", "-o", "x.npy").code == 0
+    (tmp_path / "s.jsonl").write_text('{"text": null, "unreadable": "noise"}\n')
+    assert fre("evaluate", "s.jsonl", "x.npy").code == 0
+    embedder = fre("model", "list", "--json").json()["models"][0]["path"]
+    refused(64, "fre-e2t evaluate: the originals are embeddings and there is no synthetic text, so nothing "
+                "is embedded: leave out --embedder", "evaluate", "s.jsonl", "x.npy", "--embedder", embedder)
+
+
 def test_bench_pipeline(fre, tmp_path):
     report = fre("bench", "pipeline", "--rows", "3000", "--json").json()
     assert report["rows"] == 3000 and report["dimension"] == 384

@@ -162,6 +162,32 @@ def test_flags_that_go_together(refused, args, sentence):
             *args)
 
 
+@pytest.mark.parametrize("command, sentence", [
+    ("invert x.npy -o t --inverter search --samples 4",
+     "--samples is about an inverter's decoder, which --inverter search does without: leave out one of them"),
+    ("invert x.npy -o t --inverter search --temperature 1",
+     "--temperature is about an inverter's decoder, which --inverter search does without: leave out one of "
+     "them"),
+    ("invert x.npy -o - --force", "--force replaces a file, and standard output is none: leave it out"),
+    ("score t.txt --force", "--force is about --output FILE: add that"),
+    ("paraphrase t.jsonl -o - --force",
+     "--force replaces a file, and standard output is none: leave it out"),
+    ("paraphrase t.jsonl -o p --inverter none --language-model default --prior x.gguf",
+     "--prior is about the inverter, which --inverter none leaves out: leave out one of them"),
+    ("model verify --public-text-field t", "--public-text-field is about --public-corpus FILE: add that"),
+    ("bench protocol --input t.txt", "--input is read by pipeline and embed alone: leave it out"),
+    ("bench sampler --rows 5", "--rows is about the pipeline alone: leave it out"),
+    ("bench pipeline --embedder e.gguf", "--embedder is about embed alone: leave it out"),
+    ("bench pipeline --input x.npy --rows 5",
+     "--rows are made where no --input gives them: leave out one of the two"),
+    ("ssp --sampling-rate 0.5 --sigma 1 --delta 1e-7", "--delta is half of a budget: add --epsilon E"),
+])
+def test_flags_that_would_say_nothing(refused, command, sentence):
+    args = command.split()
+    name = " ".join(args[:2]) if args[0] == "model" else args[0]
+    refused(64, f"fre-e2t {name}: {sentence}", *args)
+
+
 def test_full_standard_output():
     with open("/dev/full", "w") as full:
         done = subprocess.run([PROGRAM, "help"], stdout=full, stderr=subprocess.PIPE, text=True)
@@ -238,6 +264,7 @@ def test_model_list(fre):
                                          "vocabulary of the inverter", "prior of the embedder",
                                          "language model (optional)"]
     assert all(m["path"] for m in models[:-1])
+    assert not any(".." in m["path"] for m in models[:-1])
     shown = fre("model", "list")
     assert shown.code == 0 and "all-minilm-l6-v2.q8_0.gguf" in shown.out
 

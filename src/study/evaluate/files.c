@@ -177,7 +177,10 @@ static fre_status open_embedder(run *r, fre_err *err)
                           "the originals have %zu columns, the embedder makes %u: name the model "
                           "that made them by {embedder}",
                           r->originals.d, fre_embedder_info(r->embedder)->dim);
-    }
+    } else if (st == FRE_OK && r->opts->embedder)
+        st = fre_fail(err, FRE_E_USAGE,
+                      "the originals are embeddings and there is no synthetic text, so nothing is "
+                      "embedded: leave out {embedder}");
     if (st == FRE_OK && r->has_release && r->release.grid.dim != r->originals.d)
         st = fre_fail(err, FRE_E_DATA, "the release has dimension %u, the originals have %zu",
                       r->release.grid.dim, r->originals.d);
@@ -203,6 +206,9 @@ static fre_status take_embeddings(run *r, fre_err *err)
         st = fre_fail(err, FRE_E_DATA,
                       "%s has %zu rows of %zu, the originals need %" PRIu64 " of %zu", path,
                       fre_npy_rows(npy), fre_npy_dim(npy), r->e.originals, d);
+    for (size_t i = 0; st == FRE_OK && i < fre_npy_rows(npy); i++) /* also those not read below */
+        if (!fre_npy_row_is_usable(npy, i))
+            st = fre_npy_refuse_row(npy, i, err);
     if (st == FRE_OK) {
         x = calloc(r->tally.n * d + 1, sizeof *x);
         st = x ? FRE_OK : no_memory(err);

@@ -50,11 +50,20 @@ static const cli_arg args[] = {
     {.name = "name", .metavar = "S", .kind = CLI_STRING, .help = "name"},
     {.name = "seed", .metavar = "HEX", .kind = CLI_HEX32, .help = "seed"},
     {.name = "force", .kind = CLI_FLAG, .help = "force"},
+    {.name = "odd", .kind = CLI_FLAG, .help = "odd"},
 };
 
 static const cli_positional positional[] = {
     {.name = "INPUT", .help = "input"},
     {.name = "KIND", .help = "kind", .choices = kinds, .optional = true},
+};
+
+static const cli_rule rules[] = {
+    {"name", "colour", "dark-blue", "is of red alone"},
+    {"name", "count", "9", "is not of nine"},
+    {"odd", "KIND", "two", "is not of two"},
+    {"odd", "KIND", CLI_LEFT_OUT, "needs a kind"},
+    {"seed", "name", CLI_GIVEN, "goes with no name"},
 };
 
 static const cli_command command = {
@@ -66,6 +75,8 @@ static const cli_command command = {
     .n_positional = 2,
     .args = args,
     .n_args = sizeof args / sizeof args[0],
+    .rules = rules,
+    .n_rules = sizeof rules / sizeof rules[0],
 };
 
 static const cli_command *const commands[] = {&command};
@@ -298,6 +309,34 @@ static void test_inf_word(void **state)
     assert_close(v.number, 1.0, 0.0, 0.0); /* untouched on failure */
 }
 
+static void refuses(const char *const *words, const char *sentence)
+{
+    assert_int_equal(parse(words), FRE_E_USAGE);
+    assert_string_equal(err.text, sentence);
+}
+
+static void test_flags_that_would_say_nothing(void **state)
+{
+    (void)state;
+    refuses((const char *const[]){"in", "-o", "d", "--name", "x", "--colour", "dark-blue", NULL},
+            "--name is of red alone");
+    refuses((const char *const[]){"in", "-o", "d", "--name", "x", "--count", "0.9e1", NULL},
+            "--name is not of nine");
+    refuses((const char *const[]){"in", "two", "-o", "d", "--odd", NULL}, "--odd is not of two");
+    refuses((const char *const[]){"in", "-o", "d", "--odd", NULL}, "--odd needs a kind");
+    refuses((const char *const[]){"in", "-o", "d", "--seed", "1", "--name", "x", NULL},
+            "--seed goes with no name");
+    refuses((const char *const[]){"in", "-o", "-", "--force", NULL},
+            "--force replaces a file, and standard output is none: leave it out");
+    /* What is left to its default, names nothing, or has the other value, is fine. */
+    assert_int_equal(parse((const char *const[]){"in", "-o", "d", "--name", "x", NULL}), FRE_OK);
+    assert_int_equal(
+        parse((const char *const[]){"in", "-o", "d", "--seed", "1", "--name", "none", NULL}),
+        FRE_OK);
+    assert_int_equal(parse((const char *const[]){"in", "one", "-o", "d", "--odd", NULL}), FRE_OK);
+    assert_int_equal(parse((const char *const[]){"in", "-o", "d", "--force", NULL}), FRE_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -314,6 +353,7 @@ int main(void)
         cmocka_unit_test(test_common),
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_inf_word),
+        cmocka_unit_test(test_flags_that_would_say_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -91,6 +91,29 @@ static void test_entries_are_complete(void **state)
     }
 }
 
+static bool has_name(const cli_command *cmd, const char *name)
+{
+    for (size_t i = 0; i < cmd->n_positional; i++)
+        if (strcmp(cmd->positional[i].name, name) == 0)
+            return true;
+    for (size_t i = 0; i < cmd->n_args; i++)
+        if (cmd->args[i].kind != CLI_GROUP && strcmp(cmd->args[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void test_rules_name_arguments(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < cli_all.n; i++) {
+        const cli_command *cmd = cli_all.command[i];
+
+        for (size_t r = 0; r < cmd->n_rules; r++)
+            if (!has_name(cmd, cmd->rules[r].flag) || !has_name(cmd, cmd->rules[r].other))
+                fail_msg("%s: --%s, %s", cmd->name, cmd->rules[r].flag, cmd->rules[r].other);
+    }
+}
+
 static void test_help_fits_80_columns(void **state)
 {
     char *printed = NULL;
@@ -244,6 +267,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_are_unique),
         cmocka_unit_test(test_entries_are_complete),
+        cmocka_unit_test(test_rules_name_arguments),
         cmocka_unit_test(test_help_fits_80_columns),
         cmocka_unit_test(test_man_has_everything),
         cmocka_unit_test(test_completions_have_every_flag),

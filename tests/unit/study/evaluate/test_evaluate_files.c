@@ -313,8 +313,8 @@ static void test_files_refusals(void **state)
 static const char *const lines[] = {"turn off the lights", "what time is it", "turn off the lights",
                                     "turn the lights off", "my tooth hurts"};
 
-/* Row i for record i, as `embed` writes them; the fourth text's row is moved far away if asked. */
-static void put_embeddings(const temp_dir *t, bool shifted)
+/* Row i for record i, as `embed` writes them; far is added to a coordinate of row `which`. */
+static void put_embeddings(const temp_dir *t, size_t which, float far)
 {
     const fre_embedder_opts eo = {MODEL, 1};
     fre_embedder *e = NULL;
@@ -327,8 +327,7 @@ static void put_embeddings(const temp_dir *t, bool shifted)
         len[i] = strlen(lines[i]);
     assert_int_equal(fre_embed_texts(e, x, lines, len, 5, &err), FRE_OK);
     fre_embedder_free(e);
-    if (shifted)
-        x[(size_t)3 * 384] += 9.0f;
+    x[which * 384] += far;
     put_npy(t, "x.npy", x, 5, 384, "");
 }
 
@@ -379,13 +378,17 @@ static void test_texts(void **state)
     assert_close(again.paraphrased.frequent.precision, 0.5, 0.0, 0.0); /* 2 of 4 are of lights */
     assert_close(again.paraphrased.all.recall, 1.0, 0.0, 0.0);
 
-    put_embeddings(&t, false);
+    put_embeddings(&t, 0, 0.0f);
     o.embeddings = temp_path(npy, &t, "x.npy");
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
     assert_memory_equal(&again.text, &e.text, sizeof e.text);
-    put_embeddings(&t, true); /* row 3 is the third distinct text's */
+    put_embeddings(&t, 3, 9.0f); /* row 3 is the third distinct text's */
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
     assert_int_equal(again.frequent, 0);
+    put_embeddings(&t, 2, (float)NAN); /* of a text that came before, whose first row is taken */
+    assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "row 3"));
+    put_embeddings(&t, 0, 0.0f);
     put(&t, "o.txt", "turn off the lights\n");
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_E_DATA);
     assert_non_null(strstr(err.text, "x.npy has 5 rows of 384, the originals need 1 of 384"));
