@@ -64,7 +64,7 @@ static fre_status find_population(char *path, size_t n, fre_err *err)
             return FRE_OK;
         dir += width + (dir[width] == ':');
     }
-    return fre_fail(err, FRE_E_NOINPUT, "the bundled population was not found; use --input FILE");
+    return fre_fail(err, FRE_E_NOINPUT, "the bundled population was not found; use {input} FILE");
 }
 
 static void texts_wipe(texts *t)
