@@ -4,6 +4,11 @@
 #include <inttypes.h>
 
 static const cli_arg args[] = {
+    CLI_HEADING("The question: one of the two (default: --delta auto)"),
+    CLI_NUMBER("epsilon", "E", fre_param_epsilon, .help = "find delta at this epsilon"),
+    CLI_NUMBER("delta", "D", fre_param_delta, .no_preset = true, .word = "auto",
+               .help = "find the least epsilon with at most this delta; auto is 1/(10 N), N "
+                       "the population"),
     CLI_HEADING("The mechanism"),
     CLI_NUMBER("sampling-rate", "P", fre_param_sampling_rate, .required = true,
                .help = "chance that a record takes part; rounded down to a multiple of 2^-32"),
@@ -41,11 +46,6 @@ static const cli_arg args[] = {
     CLI_COUNT("gamma", "G", fre_param_gamma, .help = "its expected value"),
     CLI_NUMBER("phi", "P", fre_param_phi,
                .help = "discrete noise: chance that rounding goes farther than accounted"),
-    CLI_HEADING("The question: one of the two (default: --delta auto)"),
-    CLI_NUMBER("epsilon", "E", fre_param_epsilon, .help = "find delta at this epsilon"),
-    CLI_NUMBER("delta", "D", fre_param_delta, .no_preset = true, .word = "auto",
-               .help = "find the least epsilon with at most this delta; auto is 1/(10 N), N "
-                       "the population"),
 };
 
 static const cli_rule rules[] = {

@@ -14,21 +14,23 @@ static const cli_positional positional[] = {
 };
 
 static const cli_arg args[] = {
+    CLI_HEADING("Essentials"),
+    CLI_TEXT_FIELD,
+    CLI_COUNT("threshold", "T", fre_param_threshold,
+              .help = "how many similar texts make a frequent one"),
+    CLI_NUMBER("radius", "R", fre_param_radius,
+               .help = "distance of embeddings that counts as similar"),
+    {.name = "public",
+     .kind = CLI_FLAG,
+     .help = "the originals are public: no warning that the result is not private"},
     CLI_HEADING("Evaluation"),
     CLI_FILE("release", "DIR",
              .help = "folder with release.json and centroids.npy, for the levels of centroids and "
                      "cells (default: SYNTHETIC, when that is a folder)"),
-    CLI_NUMBER("radius", "R", fre_param_radius,
-               .help = "distance of embeddings that counts as similar"),
-    CLI_COUNT("threshold", "T", fre_param_threshold,
-              .help = "how many similar texts make a frequent one"),
     CLI_POSITIVE("alpha", "A", 1000, .preset = "1.5",
                  .help = "a text is found when one lies within A times R"),
-    {.name = "public",
-     .kind = CLI_FLAG,
-     .help = "the originals are public: no warning that the result is not private"},
     CLI_HEADING("Originals"),
-    CLI_CORPUS_ARGS,
+    CLI_FORMAT_ARGS,
     CLI_FILE("embeddings", "X.npy",
              .help =
                  "a row for each record of ORIGINAL, as embed made them (default: embed again)"),

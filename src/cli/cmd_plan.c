@@ -5,18 +5,20 @@
 static const char *const readings[] = {"cap", "group", "bespoke", NULL};
 
 static const cli_arg args[] = {
-    CLI_HEADING("Budget"),
+    CLI_HEADING("Essentials"),
     CLI_NUMBER("epsilon", "E", fre_param_epsilon, .required = true,
                .help = "privacy budget epsilon"),
-    CLI_PLAN_ARGS,
+    CLI_BUDGET_ARGS,
     CLI_COUNT("max-cells-per-user", "C", fre_param_max_cells_per_user,
               .help = "cells a user may be in, all paid from the one budget"),
     CLI_COUNT("dimension", "D", fre_param_dimension, .help = "dimension of the embeddings"),
-    CLI_CHOICE("multi-record", "READING", readings, .preset = "cap",
-               .help = "paper accountant: how several records of a user count"),
     CLI_HEADING("Distributed mode"),
     CLI_DISTRIBUTED_ARGS("1", "0.1"),
     CLI_MAX_DUMMIES,
+    CLI_HEADING("Mechanism"),
+    CLI_MECHANISM_ARGS,
+    CLI_CHOICE("multi-record", "READING", readings, .preset = "cap",
+               .help = "paper accountant: how several records of a user count"),
 };
 
 static const cli_rule rules[] = {

@@ -8,14 +8,16 @@
 
 extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[];
 
-#define CLI_CORPUS_ARGS                                                                            \
-    {.name = "text-field",                                                                         \
-     .metavar = "F",                                                                               \
-     .kind = CLI_STRING,                                                                           \
-     .preset = "text",                                                                             \
-     .help = "JSON key or CSV/TSV column that holds the text"},                                    \
-        CLI_CHOICE("format", "FORMAT", cli_formats, .preset = "auto",                              \
-                   .help = "of the input; auto goes by its name, else by its content"),            \
+#define CLI_TEXT_FIELD                                                                             \
+    {                                                                                              \
+        .name = "text-field", .metavar = "F", .kind = CLI_STRING, .preset = "text",                \
+        .help = "JSON key or CSV/TSV column that holds the text"                                   \
+    }
+#define CLI_CORPUS_ARGS CLI_TEXT_FIELD, CLI_FORMAT_ARGS
+/* How it is to be read. */
+#define CLI_FORMAT_ARGS                                                                            \
+    CLI_CHOICE("format", "FORMAT", cli_formats, .preset = "auto",                                  \
+               .help = "of the input; auto goes by its name, else by its content"),                \
         {.name = "delimiter",                                                                      \
          .metavar = "CHAR",                                                                        \
          .kind = CLI_STRING,                                                                       \
@@ -44,14 +46,15 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
     }
 
 /* Who wrote a record. */
+#define CLI_USER_FIELD                                                                             \
+    {                                                                                              \
+        .name = "user-field", .metavar = "F", .kind = CLI_STRING,                                  \
+        .help = "key or column that names the user; none, or left out: a record is a user"         \
+    }
 #define CLI_USER_ARGS                                                                              \
-    {.name = "user-field",                                                                         \
-     .metavar = "F",                                                                               \
-     .kind = CLI_STRING,                                                                           \
-     .help = "key or column that names the user; none, or left out: a record is a user"},          \
-        CLI_FILE("user-file", "FILE",                                                              \
-                 .help = "the users of a .npy file's rows, in their order: a name a line, or "     \
-                         "the --user-field (default: user) of JSON lines, CSV or TSV"),            \
+    CLI_FILE("user-file", "FILE",                                                                  \
+             .help = "the users of a .npy file's rows, in their order: a name a line, or "         \
+                     "the --user-field (default: user) of JSON lines, CSV or TSV"),                \
         CLI_CHOICE("user-fold", "HOW", cli_folds, .preset = "nfc",                                 \
                    .help = "what makes two names one user: the same bytes (none), Unicode's "      \
                            "canonical composition, or case as well")
@@ -65,7 +68,7 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
 FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);
 /* Whether the arguments say who a user is, or that a record is one. */
 bool cli_names_users(const cli *c);
-/* Who wrote a record, by CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
+/* Who wrote a record, by CLI_USER_FIELD, CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
 FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err);
 
 /* On standard error when --verbose is given, or always; that records could not be used, unless --quiet. */

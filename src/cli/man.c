@@ -78,6 +78,13 @@ static void print_arg(FILE *f, const cli_arg *a)
     fputs(a->required ? " (required).\n" : ".\n", f);
 }
 
+static void print_heading(FILE *f, const char *title)
+{
+    fputs(".PP\n\\fI", f);
+    roff(f, title);
+    fputs(":\\fR\n", f);
+}
+
 static void print_example(FILE *f, const char *example)
 {
     fputs(".PP\nExample:\n.PP\n.RS 4\n.nf\n", f);
@@ -103,7 +110,9 @@ static void print_command(FILE *f, const cli_command *cmd)
         fputs(".\n", f);
     }
     for (size_t i = 0; i < cmd->n_args; i++)
-        if (cmd->args[i].kind != CLI_GROUP)
+        if (cmd->args[i].kind == CLI_GROUP)
+            print_heading(f, cmd->args[i].name);
+        else
             print_arg(f, &cmd->args[i]);
     print_example(f, cmd->example);
 }

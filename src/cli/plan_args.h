@@ -15,16 +15,17 @@ extern const char *const cli_sensitivities[];
 extern const char *const cli_noises[];
 extern const char *const cli_switch[]; /* on, off */
 
-/* Under a heading for the budget, where the command's own --epsilon comes first: its range differs. */
-#define CLI_PLAN_ARGS                                                                              \
-    CLI_NUMBER("delta", "D", fre_param_delta, .word = "auto",                                      \
-               .help = "privacy budget delta; auto is 1/(10 N), N the population"),                \
+/* What a person has to know of a plan, behind the command's own --epsilon. */
+#define CLI_BUDGET_ARGS                                                                            \
+    CLI_COUNT("population", "N", fre_param_population,                                             \
+              .help = "public upper bound on the number of users; more are refused"),              \
         CLI_COUNT("threshold", "T", fre_param_threshold,                                           \
                   .help = "how many similar texts make a frequent one"),                           \
-        CLI_COUNT("population", "N", fre_param_population,                                         \
-                  .help = "public upper bound on the number of users; more are refused"),          \
-        CLI_HEADING("Mechanism"),                                                                  \
-        CLI_NUMBER("radius", "R", fre_param_radius,                                                \
+        CLI_NUMBER("delta", "D", fre_param_delta, .word = "auto",                                  \
+                   .help = "privacy budget delta; auto is 1/(10 N), N the population")
+/* The rest of it, which has good defaults. */
+#define CLI_MECHANISM_ARGS                                                                         \
+    CLI_NUMBER("radius", "R", fre_param_radius,                                                \
                    .help = "distance of embeddings that counts as similar"),                       \
         CLI_COUNT("projection-dim", "K", fre_param_projection_dim, .word = "auto",                 \
                   .help = "dimensions of the random projection; auto tries 10 to 40"),             \
@@ -49,7 +50,7 @@ extern const char *const cli_switch[]; /* on, off */
         CLI_NUMBER("norm-bound", "B", fre_param_norm_bound,                                        \
                    .help = "norm of the longest embedding: longer ones are cut to it")
 
-/* Everything of CLI_PLAN_ARGS and --epsilon into a request. */
+/* Everything of CLI_BUDGET_ARGS, CLI_MECHANISM_ARGS and --epsilon into a request. */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);
 
 /* What a collection has beside its plan; the defaults differ. */
