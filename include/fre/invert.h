@@ -119,6 +119,9 @@ typedef struct fre_inversion {
 
 FRE_API void fre_inversion_wipe(fre_inversion *v);
 
+/** Whether an inverter of this path (NULL: the bundled one) writes texts: all but "none". */
+FRE_API bool fre_inverter_writes_text(const char *inverter);
+
 /** The embedder is borrowed (kept until free) and must be the one the inverter was made for, or
  * have a bridge to that one: sizes are compared, then the sentences of fre_inverter_verify go there
  * and back with a few draws each (a fraction of a second) and must pass.  FRE_E_MODEL says which

@@ -206,7 +206,7 @@ static fre_status prepare(job *j, fre_err *err)
                                   .trace_ctx = j};
     fre_status st;
 
-    if (inverter.path && strcmp(inverter.path, "none") == 0)
+    if (!fre_inverter_writes_text(inverter.path))
         return fre_fail(
             err, FRE_E_USAGE,
             "--inverter none leaves nothing to invert with; name a GGUF file or search");

@@ -70,7 +70,8 @@ static void print_entry(const fre_ledger_book *b, const fre_ledger_entry *e)
     if (e->state == FRE_LEDGER_BOOKED)
         cli_fold(stdout, 4, "%20sat work, or ended before it was published: it counts", "");
     if (e->state == FRE_LEDGER_FAILED)
-        cli_fold(stdout, 4, "%20sfailed behind its booking, nothing was published: it counts", "");
+        cli_fold(stdout, 4, "%20sfailed after it was recorded, nothing was published: it counts",
+                 "");
 }
 
 static void print_amount(const char *what, double spent, double budget, double left)

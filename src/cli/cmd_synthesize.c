@@ -122,8 +122,7 @@ static fre_status check_together(const cli *c, fre_err *err)
                         "to be called so)");
     if (is_blank(cli_text(c, "data-name")))
         return fre_fail(err, FRE_E_USAGE, "--data-name is empty: give the data a name");
-    if (cli_whole(c, "paraphrases") > 0 && cli_given(c, "inverter") &&
-        strcmp(cli_text(c, "inverter"), "none") == 0)
+    if (cli_whole(c, "paraphrases") > 0 && !fre_inverter_writes_text(cli_text(c, "inverter")))
         return fre_fail(err, FRE_E_USAGE, "--paraphrases needs texts: leave out --inverter none");
     return FRE_OK;
 }

@@ -142,7 +142,7 @@ def test_a_book_that_cannot_be_used_refuses(fre, tmp_path, corpus, there):
     for args in ([], ["--budget-epsilon", "9"], ["--data-name", "x"]):
         done = release(fre, corpus, *args, env={"XDG_STATE_HOME": str(state)})
         assert done.code == 77 and done.err.count("\n") == 1
-        assert "refused, because nothing can be booked: " in done.err
+        assert "refused, because the ledger cannot record this run: " in done.err
         assert not (tmp_path / "out").exists()
     assert release(fre, corpus, "--ledger", "none", env={"XDG_STATE_HOME": str(state)}).code == 0
 

@@ -2,7 +2,7 @@
  * sampled count >= tau, their integer sums on the lattice beta Z^d, one exactly rounded Gaussian a
  * coordinate, divided by the count.  Integer addition is associative, so neither the order of the
  * records nor the number of threads can change a bit. */
-#include "internal.h"
+#include "curator_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static fre_status choose_cells(curator_run *r, fre_err *err)
     return FRE_OK;
 }
 
-/* Of what the intake clipped, the unclipped: fre_aggregate_add clips once more. */
+/* Of what the ingest clipped, the unclipped: fre_aggregate_add clips once more. */
 static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
 {
     const fre_aggregate_lattice lattice = {.step = r->plan.mechanism.lattice_step,

@@ -1,5 +1,5 @@
 /* curator/options.c - the contract's defaults. */
-#include "internal.h"
+#include "curator_private.h"
 
 #include <string.h>
 

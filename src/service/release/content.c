@@ -59,7 +59,7 @@ static fre_status about_users(fre_buf *b, bool users_named)
                        : fre_buf_append(b, records_are_users, sizeof records_are_users - 1);
 }
 
-static fre_status about_intake(fre_buf *b, bool strict)
+static fre_status about_strictness(fre_buf *b, bool strict)
 {
     return strict ? fre_buf_append(b, first_fault_ends, sizeof first_fault_ends - 1)
                   : fre_buf_append(b, total, sizeof total - 1);
@@ -77,7 +77,7 @@ fre_status fre_release_statement(char **out, const fre_plan *plan, bool is_priva
     if (st == FRE_OK && isfinite(plan->account.epsilon))
         st = about_users(&b, users_named);
     if (st == FRE_OK && isfinite(plan->account.epsilon))
-        st = about_intake(&b, strict);
+        st = about_strictness(&b, strict);
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
     if (st == FRE_OK)

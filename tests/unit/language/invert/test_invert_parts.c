@@ -499,9 +499,19 @@ static void verification_passes_and_fails(void **state)
     fre_inverter_free(v);
 }
 
+static void test_who_writes_text(void **state)
+{
+    (void)state;
+    assert_true(fre_inverter_writes_text(NULL));
+    assert_true(fre_inverter_writes_text(FRE_INVERTER_SEARCH));
+    assert_true(fre_inverter_writes_text("none.gguf"));
+    assert_false(fre_inverter_writes_text("none"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_who_writes_text),
         cmocka_unit_test(parts_must_belong_together),
         cmocka_unit_test(prior_of_another_embedder_is_refused),
         cmocka_unit_test(denoised_input),

@@ -316,7 +316,7 @@ static void a_failed_write_tells_that_it_is_booked(void **state)
 
     (void)state;
     o.ledger = book; /* room for the book, not for release.json */
-    run_with_room(2700, o, FRE_E_IO, "has already booked epsilon 8");
+    run_with_room(2700, o, FRE_E_IO, "has already recorded epsilon 8");
     assert_int_equal(booked(book), 1);
     assert_int_equal(last_state(book), FRE_LEDGER_FAILED);
 }
@@ -485,12 +485,12 @@ static void a_full_disk_refuses(void **state)
 
     (void)state;
     o.ledger_default = true; /* no room for a first book, which could be made tomorrow */
-    run_with_room(10, o, FRE_E_REFUSED, "nothing can be booked");
+    run_with_room(10, o, FRE_E_REFUSED, "the ledger cannot record this run");
     assert_false(path_exists(own_book((char[600]){0})));
     /* room for the book, not for the entry */
-    run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");
+    run_with_room(1000, o, FRE_E_REFUSED, "the ledger cannot record this run");
     o.budget_epsilon = 10;
-    run_with_room(1000, o, FRE_E_REFUSED, "nothing can be booked");
+    run_with_room(1000, o, FRE_E_REFUSED, "the ledger cannot record this run");
 }
 
 static void leftovers_of_a_resumable_run_are_told(void **state)

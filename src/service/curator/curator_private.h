@@ -1,6 +1,6 @@
-/* curator/internal.h - the pieces of one run: pass one, pass two, the folder. */
-#ifndef FRE_CURATOR_INTERNAL_H
-#define FRE_CURATOR_INTERNAL_H
+/* curator_private.h - the pieces of one run: pass one, pass two, the folder. */
+#ifndef FRE_CURATOR_PRIVATE_H
+#define FRE_CURATOR_PRIVATE_H
 
 #include <fre/contribution.h>
 #include <fre/curator.h>
@@ -14,7 +14,7 @@
 #define CURATOR_NONE FRE_MAP_NONE
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */
 
-/* ---- run.c: one run's state ----------------------------------------------------------------- */
+/* ---- one run's state ----------------------------------------------------------------- */
 
 typedef struct curator_run {
     const fre_curator_opts *opts;
@@ -56,8 +56,8 @@ typedef struct curator_run {
     uint64_t contributed;
     fre_curator_stats stats;
 
-    bool books;                          /* this run goes into the ledger */
-    fre_ledger_content content;          /* if it books; SECRET */
+    bool in_ledger;                      /* this run is recorded there */
+    fre_ledger_content content;          /* if it is recorded; SECRET */
     fre_ledger_content ahead;            /* the same of the survey's pass */
     const fre_ledger_content *looked_at; /* while the ledger is asked; NULL: the name alone */
     bool asked, apart; /* the user was asked, and says: not the data that it overlaps with */
@@ -68,9 +68,35 @@ typedef struct curator_run {
     float *centroid; /* n_released x dim */
 } curator_run;
 
-/* Pass one over texts (intake.c) or rows (intake_npy.c): fills the tables, draws the coins. */
-FRE_MUST_CHECK fre_status curator_intake_texts(curator_run *r, fre_err *err);
-FRE_MUST_CHECK fre_status curator_intake_rows(curator_run *r, fre_err *err);
+/* ---- inputs.c ------------------------------------------------------------------------------- */
+
+FRE_MUST_CHECK fre_status curator_open_inputs(curator_run *r, fre_err *err);
+/* Name and hash of what made the embeddings, as a sidecar has them. */
+void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
+
+/* ---- survey.c ------------------------------------------------------------------------------- */
+
+/* Reads the whole input, where it can be read twice, before the first text is embedded. */
+FRE_MUST_CHECK fre_status curator_survey(curator_run *r, fre_curator_result *rel,
+                                         fre_inverter *inverter, fre_err *err);
+/* The same checks of what could be read only once, after it was ingested: still before anything is
+ * spent or released. */
+FRE_MUST_CHECK fre_status curator_check_ingested(curator_run *r, fre_inverter *inverter,
+                                                 fre_err *err);
+
+/* ---- spool.c -------------------------------------------------------------------------------- */
+
+FRE_MUST_CHECK fre_status curator_open_spool(curator_run *r, fre_err *err);
+/* A killed run with {resume} left its files, and this one does not go on from them: they hold
+ * encrypted embeddings and the key, so nobody should forget them. */
+FRE_MUST_CHECK fre_status curator_find_leftovers(const fre_curator_opts *o, fre_curator_result *rel,
+                                                 fre_err *err);
+
+/* ---- ingest_texts.c, ingest_rows.c ----------------------------------------------------------- */
+
+/* Pass one over texts or rows: fills the tables, draws the coins. */
+FRE_MUST_CHECK fre_status curator_ingest_texts(curator_run *r, fre_err *err);
+FRE_MUST_CHECK fre_status curator_ingest_rows(curator_run *r, fre_err *err);
 /* A record that cannot be used ends the run. */
 bool curator_is_strict(const fre_curator_opts *o);
 /* Who is a user: named in the input. */
@@ -92,14 +118,21 @@ FRE_MUST_CHECK fre_status curator_rows(curator_run *r, float *out, size_t from, 
 /* Enter text index i's cell (made when new); NULL: it has none. */
 FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell);
 
-/* Pass two (aggregate.c): choose cells with count >= tau, sum, add noise, divide. */
+/* ---- aggregate.c ----------------------------------------------------------------------------- */
+
+/* Pass two: choose cells with count >= tau, sum, add noise, divide. */
 FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 
-/* Name and hash of what made the embeddings, as a sidecar has them. */
-void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
+/* ---- publish.c ------------------------------------------------------------------------------- */
 
-/* The ledger (booking.c).  Check before anything is read; look with all that was read, and again when
- * it was embedded; record before anything is written; conclude behind it, with the run's status.
+/* Puts the cells into words, records the release in the ledger and writes the folder. */
+FRE_MUST_CHECK fre_status curator_publish(curator_run *r, fre_curator_result *rel,
+                                          fre_inverter *inverter, fre_outdir *dir, fre_err *err);
+
+/* ---- ledger_entry.c -------------------------------------------------------------------------- */
+
+/* Check before anything is read; look with all that was read, and again when
+ * it was embedded; record before anything is written; conclude after it, with the run's status.
  * They leave in rel what the caller is told. */
 FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel,
                                                fre_err *err);

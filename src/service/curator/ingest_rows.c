@@ -1,6 +1,6 @@
-/* curator/intake_npy.c - pass one over embeddings made before (`fre-e2t embed`): a row is a
+/* curator/ingest_rows.c - pass one over embeddings made before (`fre-e2t embed`): a row is a
  * record.  Rows are read from the mapped file once more in pass two, so there is no spool. */
-#include "internal.h"
+#include "curator_private.h"
 
 #include <fre/linalg.h>
 
@@ -102,7 +102,7 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
 {
     fre_status st = curator_rows(r, x, from, n, err);
 
-    for (size_t i = 0; st == FRE_OK && r->books && i < n; i++)
+    for (size_t i = 0; st == FRE_OK && r->in_ledger && i < n; i++)
         if (curator_row_is_usable(r, from + i))
             fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
     if (st == FRE_OK)
@@ -112,7 +112,7 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
     return st;
 }
 
-fre_status curator_intake_rows(curator_run *r, fre_err *err)
+fre_status curator_ingest_rows(curator_run *r, fre_err *err)
 {
     const size_t rows = fre_npy_rows(r->npy);
     float *x = NULL;

@@ -1,9 +1,9 @@
-/* curator/booking.c - this run and the ledger.
+/* curator/ledger_entry.c - this run and the ledger.
  *
  * The entry is written when the release is computed and before its first file exists: a run that is
  * killed between the two has spent budget for nothing, and none has released anything for free.
- * What became of the release is written behind it. */
-#include "internal.h"
+ * What became of the release is written after it. */
+#include "curator_private.h"
 
 #include <errno.h>
 #include <math.h>
@@ -33,30 +33,30 @@ static bool may_go_without(const fre_curator_opts *o)
 
 static void go_without(curator_run *r, fre_curator_result *rel, const char *sentence)
 {
-    r->books = false;
+    r->in_ledger = false;
     rel->ledger_reason = "the ledger could not be written";
     (void)snprintf(rel->ledger_warning, sizeof rel->ledger_warning,
                    "this release is not in the ledger: %.440s", sentence);
 }
 
-/* One whose place cannot be looked at may be there. */
-static bool there_is_none(const char *path)
+/* One whose folder cannot be read may exist. */
+static bool is_absent(const char *path)
 {
     struct stat s;
 
     return lstat(path, &s) != 0 && errno == ENOENT;
 }
 
-/* What keeps a run from its book refuses it: the book may hold a budget, whether or not it can be read
- * or written. */
-static fre_status refuse_unbooked(fre_status st, const fre_err *why, fre_err *err)
+/* A run that cannot be recorded is refused: the ledger may hold a budget, whether or not it can be
+ * read or written. */
+static fre_status refuse_unrecorded(fre_status st, const fre_err *why, fre_err *err)
 {
     if (st == FRE_OK)
         return st;
     if (st != FRE_E_IO && st != FRE_E_DATA && st != FRE_E_LIMIT && st != FRE_E_NOINPUT)
         return fre_fail(err, st, "%s", why->text);
-    return fre_fail(err, FRE_E_REFUSED, "refused, because nothing can be booked: %.440s",
-                    why->text);
+    return fre_fail(err, FRE_E_REFUSED,
+                    "refused, because the ledger cannot record this run: %.440s", why->text);
 }
 
 static fre_status find_ledger(curator_run *r, fre_curator_result *rel, fre_err *err)
@@ -71,11 +71,11 @@ static fre_status find_ledger(curator_run *r, fre_curator_result *rel, fre_err *
         st = fre_fail(&why, FRE_E_NOMEM, "out of memory");
     if (st == FRE_OK)
         st = fre_ledger_begin(&r->content, rel->ledger, !o->dry_run, &why);
-    if (st == FRE_E_NOINPUT && may_go_without(o) && there_is_none(rel->ledger)) {
+    if (st == FRE_E_NOINPUT && may_go_without(o) && is_absent(rel->ledger)) {
         go_without(r, rel, why.text);
         return FRE_OK;
     }
-    return refuse_unbooked(st, &why, err);
+    return refuse_unrecorded(st, &why, err);
 }
 
 /* The user's word on data that overlap with older ones: a name that is given, or an answer. */
@@ -113,7 +113,7 @@ fre_status curator_ledger_look(curator_run *r, fre_curator_result *rel,
     fre_err why = {.text = ""};
     fre_status st;
 
-    if (!r->books)
+    if (!r->in_ledger)
         return FRE_OK;
     r->looked_at = content;
     st = content ? ask_about_overlap(r, rel, &why) : FRE_OK;
@@ -121,7 +121,7 @@ fre_status curator_ledger_look(curator_run *r, fre_curator_result *rel,
     if (st == FRE_OK)
         st = fre_ledger_check(rel->ledger, &spend, &why);
     r->looked_at = NULL;
-    return refuse_unbooked(st, &why, err);
+    return refuse_unrecorded(st, &why, err);
 }
 
 fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel, fre_err *err)
@@ -143,7 +143,7 @@ fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel, fre_err
         rel->ledger_reason = "a run that is not private spends no budget";
         return FRE_OK;
     }
-    r->books = true;
+    r->in_ledger = true;
     st = find_ledger(r, rel, err);
     return st == FRE_OK && o->data_name ? curator_ledger_look(r, rel, NULL, err) : st;
 }
@@ -154,12 +154,12 @@ fre_status curator_ledger_record(curator_run *r, fre_curator_result *rel, fre_er
     fre_err why = {.text = ""};
     fre_status st;
 
-    if (!r->books)
+    if (!r->in_ledger)
         return FRE_OK;
     spend.content = &r->content;
     st = fre_ledger_record(&rel->receipt, rel->ledger, &spend, &why);
     rel->recorded = st == FRE_OK;
-    return refuse_unbooked(st, &why, err);
+    return refuse_unrecorded(st, &why, err);
 }
 
 void curator_ledger_conclude(fre_curator_result *rel, fre_status st, fre_err *err)
@@ -171,12 +171,14 @@ void curator_ledger_conclude(fre_curator_result *rel, fre_status st, fre_err *er
         return;
     if (fre_ledger_conclude(rel->ledger, rel->receipt.id, st == FRE_OK, &why) != FRE_OK &&
         st == FRE_OK)
-        (void)snprintf(rel->ledger_note, sizeof rel->ledger_note,
-                       "the release is complete and booked, but the ledger does not say so: %.400s",
-                       why.text);
+        (void)snprintf(
+            rel->ledger_note, sizeof rel->ledger_note,
+            "the release is complete and recorded, but the ledger does not say so: %.400s",
+            why.text);
     if (st == FRE_OK || !err)
         return;
     why = *err;
-    (void)snprintf(err->text, sizeof err->text, "%.400s; the ledger has already booked epsilon %s",
-                   why.text, fre_digits_up(epsilon, 6, fre_plan_certified_epsilon(&rel->plan)));
+    (void)snprintf(err->text, sizeof err->text,
+                   "%.400s; the ledger has already recorded epsilon %s", why.text,
+                   fre_digits_up(epsilon, 6, fre_plan_certified_epsilon(&rel->plan)));
 }

@@ -1,6 +1,6 @@
-/* curator/intake.c - pass one over texts: read a chunk of records, embed the texts that are new,
+/* curator/ingest_texts.c - pass one over texts: read a chunk of records, embed the texts that are new,
  * find their cells, then walk the chunk's records in input order and draw their coins. */
-#include "internal.h"
+#include "curator_private.h"
 
 #include <fre/linalg.h>
 
@@ -82,7 +82,7 @@ fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t
     bool is_new;
     fre_status st = fre_contributors_user(r->users, user, &is_new, name, len, err);
 
-    if (st == FRE_OK && name && is_new && r->books)
+    if (st == FRE_OK && name && is_new && r->in_ledger)
         fre_ledger_add_user(&r->content, name, len);
     return st;
 }
@@ -94,7 +94,7 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec, fre
     fre_status st;
 
     fre_hash128(key, r->hash_key, rec->text, rec->text_len);
-    if (r->books)
+    if (r->in_ledger)
         fre_ledger_add_text(&r->content, rec->text, rec->text_len);
     st = fre_map_put(&r->texts, &c->text[c->n], &added, key);
     if (st == FRE_OK && added)
@@ -141,7 +141,7 @@ static fre_status mark_rows(curator_run *r, const chunk *c, fre_err *err)
     for (size_t i = 0; st == FRE_OK && i < c->n_new; i++) {
         if (!(c->mark[i] & FRE_TEXT_BLANK))
             st = fre_survey_mark_row(r->survey, c->x + i * r->dim, r->dim);
-        if (r->books)
+        if (r->in_ledger)
             fre_ledger_add_row(&r->content, c->x + i * r->dim, r->dim);
     }
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory while reading texts");
@@ -315,7 +315,7 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
 
 /* ---- the pass -------------------------------------------------------------------------------- */
 
-static void intake_stats(curator_run *r)
+static void report_ingested(curator_run *r)
 {
     fre_corpus_stats cs;
 
@@ -328,7 +328,7 @@ static void intake_stats(curator_run *r)
     fre_progress_update(r->opts->progress, "embedding", cs.records, fre_corpus_expected(&cs));
 }
 
-fre_status curator_intake_texts(curator_run *r, fre_err *err)
+fre_status curator_ingest_texts(curator_run *r, fre_err *err)
 {
     chunk *c = chunk_new(r->dim);
     bool more = true;
@@ -350,7 +350,7 @@ fre_status curator_intake_texts(curator_run *r, fre_err *err)
             st = chunk_count(r, c, err);
         if (st != FRE_OK)
             goto out;
-        intake_stats(r);
+        report_ingested(r);
     }
     if ((uint64_t)r->n_texts + 1 < fre_spool_count(r->spool))
         st = fre_fail(err, FRE_E_DATA,

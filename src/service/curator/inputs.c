@@ -1,0 +1,87 @@
+/* curator/inputs.c - opens the input, here and nowhere again, and the embedder. */
+#include "curator_private.h"
+
+#include <string.h>
+
+static fre_status open_embedder(curator_run *r, fre_err *err)
+{
+    const fre_embedder_opts eo = {.path = r->opts->embedder, .threads = r->opts->threads};
+    fre_status st = fre_embedder_new(&r->embedder, &eo, err);
+
+    if (st == FRE_OK && !r->npy)
+        r->dim = fre_embedder_info(r->embedder)->dim;
+    return st;
+}
+
+/* Takes ownership of in. */
+static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
+{
+    const fre_corpus_opts *o = &r->opts->corpus;
+    fre_status st;
+
+    if (r->opts->corpus.user_field && !r->opts->user_file) {
+        fre_input_free(in);
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "a .npy file has no fields: name the file with its users, {user_file} FILE");
+    }
+    /* The other options are about the file with the users, if there is one. */
+    st = fre_npy_open_input(
+        &r->npy, in, r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o, err);
+    if (st == FRE_OK)
+        r->dim = (uint32_t)fre_npy_dim(r->npy);
+    if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
+        st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
+                      FRE_SKETCH_DIM_MAX);
+    if (st == FRE_OK && r->opts->user_file)
+        st = fre_names_open(&r->names, r->opts->user_file, &r->opts->corpus, err);
+    if (st == FRE_OK && r->names)
+        st = fre_names_check(r->names, fre_npy_rows(r->npy), err);
+    return st;
+}
+
+/* Takes ownership of in. */
+static fre_status open_texts(curator_run *r, fre_input *in, fre_err *err)
+{
+    if (r->opts->user_file) {
+        fre_input_free(in);
+        return fre_fail(err, FRE_E_USAGE,
+                        "{user_file} is for a .npy file: texts have a field with their user, "
+                        "{user_field} F");
+    }
+    return fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
+}
+
+fre_status curator_open_inputs(curator_run *r, fre_err *err)
+{
+    fre_input *in = NULL;
+    fre_err why = {.text = ""};
+    fre_status st = fre_input_open(&in, r->opts->input, false, err);
+
+    if (st == FRE_OK)
+        st =
+            fre_input_is_npy(in, &r->opts->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
+    if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
+        st = fre_contributors_too_many(r->opts->plan.population, err);
+    if (st == FRE_OK && (!r->npy || fre_inverter_writes_text(r->opts->inverter)))
+        st = open_embedder(r, err);
+    if (st == FRE_OK && r->npy && r->embedder)
+        st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, &why);
+    return st == FRE_OK || !why.text[0]
+               ? st
+               : fre_fail(err, st, "%s, or pass {inverter} none", why.text);
+}
+
+void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
+{
+    memset(out, 0, sizeof *out);
+    if (r->embedder) {
+        const fre_model_info *info = fre_embedder_info(r->embedder);
+
+        memcpy(out->embedder, info->name, sizeof out->embedder);
+        fre_hex(out->sha256, info->sha256, FRE_HASH_BYTES);
+    } else if (r->npy && fre_npy_has_meta(r->npy)) {
+        *out = *fre_npy_meta_view(r->npy);
+    }
+    out->normalised = false; /* a centroid's norm is not 1 */
+}
