@@ -83,6 +83,28 @@ FRE_API FRE_MUST_CHECK fre_status fre_embed_texts(fre_embedder *e, float *out,
 FRE_API FRE_MUST_CHECK fre_status fre_embed_texts_marked(fre_embedder *e, float *out, uint8_t *mark,
                                                          const char *const *text, const size_t *len,
                                                          size_t n, fre_err *err);
+
+/** Texts one after the other, however many: they are embedded some thousands at a time, each distinct
+ * one of a batch once.  A row does not depend on where a batch ends. */
+typedef struct fre_embed_stream fre_embed_stream;
+/** The next row (the embedder's dim floats, borrowed for the call) and its text's marks.  What it
+ * returns beside FRE_OK ends the batch and is passed on. */
+typedef fre_status fre_embed_row_fn(void *ctx, const float *row, uint8_t mark, fre_err *err);
+
+/** The embedder is borrowed until free.  FRE_E_NOMEM, FRE_E_INTERNAL: no source of randomness. */
+FRE_API FRE_MUST_CHECK fre_status fre_embed_stream_new(fre_embed_stream **out,
+                                                       fre_embedder *embedder,
+                                                       fre_embed_row_fn *row, void *ctx,
+                                                       fre_err *err);
+/** A text (UTF-8), copied; may deliver rows.  Statuses of fre_embed_texts. */
+FRE_API FRE_MUST_CHECK fre_status fre_embed_stream_add(fre_embed_stream *s, const char *text,
+                                                       size_t len, fre_err *err);
+/** Deliver the rows that wait. */
+FRE_API FRE_MUST_CHECK fre_status fre_embed_stream_flush(fre_embed_stream *s, fre_err *err);
+/** Texts whose rows have not been delivered. */
+FRE_API size_t fre_embed_stream_waiting(const fre_embed_stream *s);
+FRE_API void fre_embed_stream_free(fre_embed_stream *s);
+
 /** Append a text (UTF-8) to out with `mark` in place of each word that has an unknown token; *unknown: how
  * many (0: the text as it is; a text without a token counts as one).  A word ends at a space, at ASCII
  * punctuation and at an ideograph.  For any number of threads at once.  FRE_E_DATA: not valid UTF-8; FRE_E_NOMEM, FRE_E_LIMIT: of out. */

@@ -70,6 +70,38 @@ FRE_API FRE_MUST_CHECK fre_status fre_lm_score_texts(fre_lm *lm, fre_lm_score *o
  * fewer than two tokens.  Its exponential is the perplexity. */
 FRE_API double fre_lm_nll(const fre_lm_score *s);
 
+#define FRE_LM_NATURAL_NLL 6.0 /* the paper reports the share of texts up to here */
+
+/** What scored texts come to; NaN where none has two tokens. */
+typedef struct fre_lm_summary {
+    uint64_t texts, scored, tokens, cut; /**< scored: of two tokens or more; cut: at max_tokens */
+    double median_nll, median_perplexity, mean_nll;
+    double natural; /**< share of those of at most FRE_LM_NATURAL_NLL */
+} fre_lm_summary;
+
+/** Texts one after the other, however many: they are scored some thousands at a time. */
+typedef struct fre_lm_scorer fre_lm_scorer;
+/** The next text and its score, borrowed for the call.  What it returns beside FRE_OK ends the batch
+ * and is passed on. */
+typedef fre_status fre_lm_text_fn(void *ctx, const char *text, size_t len,
+                                  const fre_lm_score *score, fre_err *err);
+
+/** lm and progress are borrowed until free.  each NULL: the summary alone. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_scorer_new(fre_lm_scorer **out, fre_lm *lm,
+                                                    fre_lm_text_fn *each, void *ctx,
+                                                    const fre_progress *progress, fre_err *err);
+/** How many texts there will be, as far as is known: for progress. */
+FRE_API void fre_lm_scorer_expect(fre_lm_scorer *s, uint64_t texts);
+/** A text (UTF-8), copied; may deliver scores.  FRE_E_LIMIT: longer than 64 MiB; statuses of
+ * fre_lm_score_texts. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_scorer_add(fre_lm_scorer *s, const char *text, size_t len,
+                                                    fre_err *err);
+/** Deliver the scores that wait. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_scorer_flush(fre_lm_scorer *s, fre_err *err);
+/** Of the texts whose scores were delivered. */
+FRE_API void fre_lm_scorer_summary(fre_lm_scorer *s, fre_lm_summary *out);
+FRE_API void fre_lm_scorer_free(fre_lm_scorer *s);
+
 typedef struct fre_lm_sampling {
     double temperature; /**< > 0 */
     uint32_t top_k;     /**< the likeliest this many tokens, 1..1024; 0: all */

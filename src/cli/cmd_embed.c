@@ -5,14 +5,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define CHUNK_TEXTS 8192u
-#define CHUNK_BYTES ((size_t)64 << 20) /* of texts, so that long ones do not pile up */
-#define SLOTS (2u * CHUNK_TEXTS)       /* of the table that finds repeated texts in a chunk */
 
 static const cli_positional positional[] = {
     {.name = "INPUT",
@@ -30,89 +25,28 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
 };
 
-/* Texts of one chunk, each distinct one once, and for each row which of them it is. */
-typedef struct chunk {
-    fre_buf bytes;
-    size_t n_rows, n_texts;
-    uint32_t row_text[CHUNK_TEXTS];
-    size_t at[CHUNK_TEXTS], len[CHUNK_TEXTS];
-    const char *text[CHUNK_TEXTS];
-    uint8_t hash[CHUNK_TEXTS][16];
-    uint32_t slot[SLOTS]; /* index of a text + 1; 0: free */
-    uint8_t key[32];
-} chunk;
-
 typedef struct job {
     cli *c;
     fre_corpus *corpus;
     fre_embedder *embedder;
     fre_outfile *data, *meta;
     char meta_path[4096];
-    chunk *chunk;
-    float *rows; /* CHUNK_TEXTS x dim */
-    uint8_t mark[CHUNK_TEXTS];
+    fre_embed_stream *stream;
     fre_text_counts count;
     uint64_t n; /* rows written */
     uint32_t dim;
     long header_bytes;
 } job;
 
-/* ---- a chunk of texts --------------------------------------------------------------------------------- */
-
-static void chunk_clear(chunk *k)
+static fre_status write_row(void *ctx, const float *row, uint8_t mark, fre_err *err)
 {
-    k->n_rows = 0;
-    k->n_texts = 0;
-    k->bytes.n = 0;
-    memset(k->slot, 0, sizeof k->slot);
-}
+    job *j = ctx;
 
-static fre_status chunk_add(chunk *k, const fre_record *rec)
-{
-    uint8_t hash[16];
-    uint32_t slot;
-    fre_status st;
-
-    fre_hash128(hash, k->key, rec->text, rec->text_len);
-    memcpy(&slot, hash, sizeof slot);
-    for (slot %= SLOTS; k->slot[slot] != 0; slot = (slot + 1) % SLOTS) {
-        if (memcmp(k->hash[k->slot[slot] - 1], hash, sizeof hash) == 0) {
-            k->row_text[k->n_rows++] = k->slot[slot] - 1;
-            return FRE_OK;
-        }
-    }
-    k->at[k->n_texts] = k->bytes.n;
-    st = fre_buf_append(&k->bytes, rec->text, rec->text_len);
-    if (st != FRE_OK)
-        return st;
-    k->len[k->n_texts] = rec->text_len;
-    memcpy(k->hash[k->n_texts], hash, sizeof hash);
-    k->row_text[k->n_rows++] = (uint32_t)k->n_texts;
-    k->slot[slot] = (uint32_t)++k->n_texts;
-    return FRE_OK;
-}
-
-static fre_status chunk_flush(job *j, fre_err *err)
-{
-    chunk *k = j->chunk;
-    FILE *f = fre_outfile_stream(j->data);
-    fre_status st;
-
-    for (size_t i = 0; i < k->n_texts; i++)
-        k->text[i] = (const char *)k->bytes.p + k->at[i];
-    st = fre_embed_texts_marked(j->embedder, j->rows, j->mark, k->text, k->len, k->n_texts, err);
-    if (st != FRE_OK)
-        return st;
-    for (size_t i = 0; i < k->n_rows; i++) {
-        const float *row = j->rows + (size_t)k->row_text[i] * j->dim;
-
-        fre_text_counts_add(&j->count, j->mark[k->row_text[i]], 1);
-        if (fwrite(row, sizeof *row, j->dim, f) != j->dim)
-            return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
-                            strerror(errno));
-    }
-    j->n += k->n_rows;
-    chunk_clear(k);
+    fre_text_counts_add(&j->count, mark, 1);
+    if (fwrite(row, sizeof *row, j->dim, fre_outfile_stream(j->data)) != j->dim)
+        return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
+                        strerror(errno));
+    j->n++;
     return FRE_OK;
 }
 
@@ -195,43 +129,41 @@ static fre_status open_files(job *j, fre_err *err)
 
 /* ---- the run ------------------------------------------------------------------------------------------ */
 
-static fre_status embed_all(job *j, fre_err *err)
+static void show_progress(const job *j)
 {
     fre_corpus_stats stats;
-    fre_record rec;
-    bool more = true;
 
     fre_corpus_get_stats(j->corpus, &stats);
     fre_progress_update(&j->c->progress, "embedding", stats.records, fre_corpus_expected(&stats));
-    while (true) {
-        fre_status st = fre_corpus_next(j->corpus, &more, &rec, err);
-        if (st == FRE_OK && more) {
-            st = chunk_add(j->chunk, &rec);
-            if (st != FRE_OK)
-                (void)fre_fail(err, st, "out of memory while reading texts");
-        }
-        if (st != FRE_OK)
-            return st;
+}
+
+static fre_status embed_all(job *j, fre_err *err)
+{
+    fre_record rec;
+    fre_status st;
+    bool more;
+
+    show_progress(j);
+    while ((st = fre_corpus_next(j->corpus, &more, &rec, err)) == FRE_OK && more) {
         if (fre_interrupted())
             return FRE_E_INTERRUPTED;
-        if (!more || j->chunk->n_rows == CHUNK_TEXTS || j->chunk->bytes.n >= CHUNK_BYTES) {
-            st = chunk_flush(j, err);
-            if (st != FRE_OK)
-                return st;
-            fre_corpus_get_stats(j->corpus, &stats);
-            fre_progress_update(&j->c->progress, "embedding", stats.records,
-                                fre_corpus_expected(&stats));
-        }
-        if (!more)
-            return FRE_OK;
+        st = fre_embed_stream_add(j->stream, rec.text, rec.text_len, err);
+        if (st != FRE_OK)
+            return st;
+        if (fre_embed_stream_waiting(j->stream) == 0)
+            show_progress(j);
     }
+    if (st == FRE_OK)
+        st = fre_embed_stream_flush(j->stream, err);
+    if (st == FRE_OK)
+        show_progress(j);
+    return st;
 }
 
 static fre_status prepare(job *j, fre_err *err)
 {
     fre_corpus_opts corpus_opts;
     fre_embedder_opts opts = {.path = cli_text(j->c, "embedder"), .threads = j->c->threads};
-    fre_rng rng;
     fre_status st = cli_corpus_opts(&corpus_opts, j->c, err);
 
     if (st == FRE_OK)
@@ -243,16 +175,9 @@ static fre_status prepare(job *j, fre_err *err)
     if (st != FRE_OK)
         return st;
     j->dim = fre_embedder_info(j->embedder)->dim;
-    j->chunk = calloc(1, sizeof *j->chunk);
-    j->rows = calloc((size_t)CHUNK_TEXTS * j->dim, sizeof *j->rows);
-    if (!j->chunk || !j->rows)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of embeddings");
-    fre_buf_init(&j->chunk->bytes, CHUNK_BYTES + FRE_CORPUS_TEXT_MAX);
-    st = fre_rng_init(&rng);
+    st = fre_embed_stream_new(&j->stream, j->embedder, write_row, j, err);
     if (st != FRE_OK)
-        return fre_fail(err, st, "no source of randomness");
-    fre_rng_bytes(&rng, j->chunk->key, sizeof j->chunk->key);
-    fre_rng_wipe(&rng);
+        return st;
     return write_header(j, err);
 }
 
@@ -304,12 +229,9 @@ static fre_status run(cli *c, fre_err *err)
         st = report(&j, err);
     fre_outfile_free(j.meta);
     fre_outfile_free(j.data);
+    fre_embed_stream_free(j.stream);
     fre_embedder_free(j.embedder);
     fre_corpus_free(j.corpus);
-    if (j.chunk)
-        fre_buf_wipe(&j.chunk->bytes);
-    free(j.chunk);
-    free(j.rows);
     return st;
 }
 

@@ -322,6 +322,68 @@ static void wrong_arguments_and_files(void **state)
     fre_embedder_free(NULL);
 }
 
+/* ---- one text after the other ----------------------------------------------------------------------- */
+
+typedef struct rows {
+    float x[8][DIM];
+    uint8_t mark[8];
+    size_t n, most; /* most: refused from there on */
+} rows;
+
+static fre_status keep_row(void *ctx, const float *row, uint8_t mark, fre_err *err)
+{
+    rows *r = ctx;
+
+    if (r->n == r->most)
+        return fre_fail(err, FRE_E_IO, "no room");
+    memcpy(r->x[r->n], row, sizeof r->x[0]);
+    r->mark[r->n++] = mark;
+    return FRE_OK;
+}
+
+static void rows_come_in_the_order_of_their_texts(void **state)
+{
+    static const char *const text[] = {"hello", "", "what time is it", "hello", "hello"};
+    static rows r = {.most = 8};
+    fre_embed_stream *s = NULL;
+    fre_err err = {.text = ""};
+    float x[DIM];
+    uint8_t mark;
+
+    (void)state;
+    assert_int_equal(fre_embed_stream_new(&s, shared, keep_row, &r, &err), FRE_OK);
+    for (size_t i = 0; i < 4; i++) {
+        char *copy = strdup(text[i]); /* a text is kept, whatever becomes of its memory */
+
+        assert_non_null(copy);
+        assert_int_equal(fre_embed_stream_add(s, copy, strlen(copy), &err), FRE_OK);
+        free(copy);
+    }
+    assert_int_equal(fre_embed_stream_waiting(s), 4);
+    assert_int_equal(fre_embed_stream_flush(s, &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_waiting(s), 0);
+    assert_int_equal(fre_embed_stream_add(s, text[4], strlen(text[4]), &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_flush(s, &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_flush(s, &err), FRE_OK); /* nothing waits */
+    assert_int_equal(r.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        const size_t len = strlen(text[i]);
+
+        assert_int_equal(fre_embed_texts_marked(shared, x, &mark, &text[i], &len, 1, &err), FRE_OK);
+        assert_memory_equal(r.x[i], x, sizeof x);
+        assert_int_equal(r.mark[i], mark);
+    }
+    r.most = 6;
+    assert_int_equal(fre_embed_stream_add(s, "a", 1, &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_add(s, "b", 1, &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_flush(s, &err), FRE_E_IO); /* the sink's own status */
+    assert_int_equal(fre_embed_stream_add(s, "\xff", 1, &err), FRE_OK);
+    assert_int_equal(fre_embed_stream_flush(s, &err), FRE_E_DATA);
+    assert_int_equal(r.n, 6);
+    fre_embed_stream_free(s);
+    fre_embed_stream_free(NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -332,6 +394,7 @@ int main(void)
         cmocka_unit_test(foreign_texts_are_counted),
         cmocka_unit_test(odd_bytes_are_text_or_refused),
         cmocka_unit_test(interruption_is_polled),
+        cmocka_unit_test(rows_come_in_the_order_of_their_texts),
         cmocka_unit_test(wrong_arguments_and_files),
     };
 

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "assert_num.h"
+
 #include <fre/lm.h>
 
 #define MODELS FRE_SOURCE_DIR "/models/"
@@ -274,6 +276,90 @@ static void refuses_invalid_text_and_writes_nothing(void **state)
     fre_lm_free(lm);
 }
 
+/* ---- one text after the other ----------------------------------------------------------------------- */
+
+typedef struct seen {
+    fre_lm_score score[8];
+    size_t n;
+    uint64_t done, total; /* of the last progress */
+} seen;
+
+static fre_status keep_score(void *ctx, const char *text, size_t len, const fre_lm_score *score,
+                             fre_err *err)
+{
+    seen *s = ctx;
+
+    if (len == 4 && memcmp(text, "stop", 4) == 0)
+        return fre_fail(err, FRE_E_IO, "stopped");
+    s->score[s->n++] = *score;
+    return FRE_OK;
+}
+
+static void keep_progress(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    seen *s = ctx;
+
+    assert_string_equal(phase, "scoring");
+    s->done = done;
+    s->total = total;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+static void a_scorer_says_what_its_texts_come_to(void **state)
+{
+    fre_lm *lm = must_open(DECODER, 1, 0, FRE_LM_REST);
+    seen got = {.n = 0};
+    const fre_progress progress = {keep_progress, &got};
+    fre_lm_score want[5];
+    fre_lm_scorer *s = NULL;
+    fre_lm_summary sum;
+    fre_err err = {.text = ""};
+    const char *const *text = sentence + 5; /* each of two tokens or more */
+    double nll[4], natural = 0;
+
+    (void)state;
+    assert_true(SENTENCES >= 9);
+    must_score(lm, want, text, 4);
+    assert_int_equal(fre_lm_scorer_new(&s, lm, keep_score, &got, &progress, &err), FRE_OK);
+    fre_lm_scorer_summary(s, &sum);
+    assert_int_equal(sum.texts, 0);
+    assert_true(isnan(sum.median_nll) && isnan(sum.natural));
+    fre_lm_scorer_expect(s, 9);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(fre_lm_scorer_add(s, text[i], strlen(text[i]), &err), FRE_OK);
+        if (i == 1)
+            assert_int_equal(fre_lm_scorer_flush(s, &err), FRE_OK);
+        nll[i] = fre_lm_nll(&want[i]);
+        natural += nll[i] <= FRE_LM_NATURAL_NLL;
+    }
+    assert_int_equal(got.n, 2); /* two wait */
+    assert_int_equal(fre_lm_scorer_add(s, "", 0, &err), FRE_OK);
+    assert_int_equal(fre_lm_scorer_flush(s, &err), FRE_OK);
+    assert_int_equal(got.n, 5);
+    assert_true(got.done == 5 && got.total == 9);
+    for (size_t i = 0; i < 4; i++)
+        assert_memory_equal(&got.score[i].logp_rest, &want[i].logp_rest, sizeof(double));
+    qsort(nll, 4, sizeof *nll, by_value);
+    fre_lm_scorer_summary(s, &sum);
+    assert_int_equal(sum.texts, 5);
+    assert_int_equal(sum.scored, 4);
+    assert_close(sum.median_nll, (nll[1] + nll[2]) / 2, 0.0, 1e-15);
+    assert_close(sum.median_perplexity, (exp(nll[1]) + exp(nll[2])) / 2, 0.0, 1e-15);
+    assert_close(sum.mean_nll, (nll[0] + nll[1] + nll[2] + nll[3]) / 4, 0.0, 1e-12);
+    assert_close(sum.natural, natural / 4, 0.0, 0.0);
+    assert_int_equal(fre_lm_scorer_add(s, "stop", 4, &err), FRE_OK);
+    assert_int_equal(fre_lm_scorer_flush(s, &err), FRE_E_IO);
+    fre_lm_scorer_free(s);
+    fre_lm_scorer_free(NULL);
+    fre_lm_free(lm);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -285,6 +371,7 @@ int main(void)
         cmocka_unit_test(refuses_what_is_no_language_model),
         cmocka_unit_test(says_how_to_obtain_the_default),
         cmocka_unit_test(refuses_invalid_text_and_writes_nothing),
+        cmocka_unit_test(a_scorer_says_what_its_texts_come_to),
     };
 
     return cmocka_run_group_tests_name("lm", tests, NULL, NULL);
