@@ -13,7 +13,7 @@
  *
  * Versions 1 and 2 were one object with "entries": [...], replaced as a whole; version 1 had one key
  * of the data: "data": "name:..." or "sha256:..." (of the same salted hash). */
-#include "internal.h"
+#include "ledger_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

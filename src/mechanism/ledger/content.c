@@ -6,7 +6,7 @@
  * "b-bit minwise hashing", 2010): a record's hash picks a bin and a value, and each bin keeps the
  * least one, cut to 16 bits.  The share of bins in which two sketches agree estimates the share of
  * distinct records that the two have in common (Jaccard). */
-#include "internal.h"
+#include "ledger_private.h"
 
 #include <string.h>
 

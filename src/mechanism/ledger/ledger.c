@@ -2,7 +2,7 @@
  *
  * Basic composition (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014,
  * theorem 3.16): releases from the same data spend the sums of their epsilons and deltas. */
-#include "internal.h"
+#include "ledger_private.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -294,22 +294,22 @@ fre_status fre_ledger_begin(fre_ledger_content *c, const char *path, bool make, 
 
     if (!c)
         return fre_fail(err, FRE_E_ARG, "a content needs somewhere to go");
-    st = ledger_resolve(&real, path, err);
-    if (st == FRE_OK)
-        st = ledger_load(&d, real, err);
-    if (st == FRE_OK && !d.book && make) {
-        st = ledger_lock(&lock, real, err);
-        if (st == FRE_OK)
-            st = open_book(&d, NULL, real, err); /* somebody may have made it meanwhile */
-        if (st == FRE_OK)
-            st = ledger_add(&d, real, NULL, err);
-    } else if (st == FRE_OK && !d.book) {
-        st = open_book(&d, NULL, real, err);
+    if ((st = ledger_resolve(&real, path, err)) != FRE_OK ||
+        (st = ledger_load(&d, real, err)) != FRE_OK)
+        goto out;
+    if (!d.book) {
+        if (make && (st = ledger_lock(&lock, real, err)) != FRE_OK)
+            goto out;
+        /* Locked, since somebody may have made it meanwhile. */
+        if ((st = open_book(&d, NULL, real, err)) != FRE_OK)
+            goto out;
+        if (make && (st = ledger_add(&d, real, NULL, err)) != FRE_OK)
+            goto out;
     }
-    if (st == FRE_OK)
-        st = ledger_salt(salt, d.book, err);
+    st = ledger_salt(salt, d.book, err);
     if (st == FRE_OK)
         ledger_content_init(c, salt);
+out:
     ledger_disk_free(&d);
     if (lock >= 0)
         (void)close(lock);
@@ -457,20 +457,19 @@ fre_status fre_ledger_record(fre_ledger_receipt *receipt, const char *path,
     draft d;
     fre_status st = check_spend(spend, err);
 
-    if (st == FRE_OK)
-        st = ledger_resolve(&real, path, err);
-    if (st == FRE_OK)
-        st = ledger_lock(&lock, real, err);
-    if (st == FRE_OK)
-        st = examine(&disk, &d, real, spend, err);
-    if (st == FRE_OK)
-        st = check_budget(&sum, disk.book, &d.entry, err);
-    if (st == FRE_OK)
-        st = write_entry(&disk, real, &d.entry, err);
+    if (st != FRE_OK)
+        return st;
+    if ((st = ledger_resolve(&real, path, err)) != FRE_OK ||
+        (st = ledger_lock(&lock, real, err)) != FRE_OK ||
+        (st = examine(&disk, &d, real, spend, err)) != FRE_OK ||
+        (st = check_budget(&sum, disk.book, &d.entry, err)) != FRE_OK)
+        goto out;
+    st = write_entry(&disk, real, &d.entry, err);
     if (st == FRE_OK && receipt) {
         memcpy(receipt->id, d.id, sizeof receipt->id);
         receipt->sum = sum;
     }
+out:
     ledger_disk_free(&disk);
     if (lock >= 0)
         (void)close(lock); /* releases it */

@@ -1,6 +1,6 @@
 /* place.c - where a user's own ledger lies: the state folder of the XDG Base Directory Specification
  * (0.8), which says to ignore a path that is not absolute. */
-#include "internal.h"
+#include "ledger_private.h"
 
 #include <errno.h>
 #include <pwd.h>

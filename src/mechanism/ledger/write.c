@@ -1,5 +1,5 @@
 /* write.c - the book on disk: locked, begun, appended to; see book.c. */
-#include "internal.h"
+#include "ledger_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -412,11 +412,16 @@ static fre_status epsilon_of_worst_case(fre_account *out, const fre_mechanism *m
     return FRE_OK;
 }
 
+/* A target, and the range in which epsilon is sought. */
+typedef struct wanted {
+    double delta, least, most;
+} wanted;
+
 /* Estimates lead, certified accounts decide: a few steps of false position on ln delta, which falls
  * with epsilon. */
-static fre_status settle_epsilon(fre_account *out, const fre_mechanism *m, double delta,
-                                 double split, double epsilon, double least, double most,
-                                 fre_compose_memory *memory, fre_err *err)
+static fre_status settle_epsilon(fre_account *out, const fre_mechanism *m, const wanted *w,
+                                 double split, double epsilon, fre_compose_memory *memory,
+                                 fre_err *err)
 {
     double slope = -2, x = 0, y = 0;
     fre_account a = {.worst_cell = m->tau - 1}, best = {.epsilon = HUGE_VAL};
@@ -428,16 +433,16 @@ static fre_status settle_epsilon(fre_account *out, const fre_mechanism *m, doubl
 
         if (st != FRE_OK)
             return st;
-        if (a.delta <= delta && a.epsilon < best.epsilon)
+        if (a.delta <= w->delta && a.epsilon < best.epsilon)
             best = a;
-        excess = log(a.delta / delta);
-        if (excess <= 0 && (excess > -0.005 || epsilon <= least))
+        excess = log(a.delta / w->delta);
+        if (excess <= 0 && (excess > -0.005 || epsilon <= w->least))
             break;
         if (i > 0 && fabs(epsilon - x) > 1e-9)
             slope = fmin(-0.05, (excess - y) / (epsilon - x));
         x = epsilon;
         y = excess;
-        epsilon = fmin(most, fmax(least, epsilon - (excess + 0.002) / slope));
+        epsilon = fmin(w->most, fmax(w->least, epsilon - (excess + 0.002) / slope));
     }
     if (isinf(best.epsilon))
         return FRE_E_INFEASIBLE;
@@ -460,7 +465,7 @@ fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double 
         return st;
     epsilon = estimated_epsilon(&split, &t, m, delta, least, most);
     fre_compose_wipe(&t);
-    st = settle_epsilon(out, m, delta, split, epsilon, least, most, &memory, err);
+    st = settle_epsilon(out, m, &(wanted){delta, least, most}, split, epsilon, &memory, err);
     fre_compose_forget(&memory);
     return st;
 }

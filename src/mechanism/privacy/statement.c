@@ -88,29 +88,32 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
                         "released if its sampled count reaches tau = %llu; ",
                         fre_digits_up(rate, 10, (double)m->p32 / (double)FRE_P_ONE),
                         (unsigned long long)m->tau);
-    if (st == FRE_OK && m->dist.on)
+    if (st != FRE_OK)
+        return st;
+    if (m->dist.on)
         st = fre_buf_printf(out,
                             "%s noise of standard deviation sigma = %s or more is added to "
                             "each coordinate of its sum.\n",
                             m->noise == FRE_NOISE_DISCRETE ? "discrete Gaussian" : "Gaussian",
                             sigma);
-    else if (st == FRE_OK)
+    else
         st = fre_buf_printf(out,
                             "Gaussian noise of standard deviation sigma = %s is added to each "
                             "coordinate of its sum.\n",
                             sigma);
-    if (st == FRE_OK)
-        st = fre_buf_printf(
-            out,
-            "No cell of fewer than tau records is released, one of tau/p = %.4g about "
-            "half the time.\n",
-            (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
-    if (st == FRE_OK)
-        st = fre_buf_printf(out,
-                            "Cells: projection to k = %u dimensions, edge L = %s.\n"
-                            "Records: at most N = %llu.\n",
-                            m->proj, fre_digits_up(other, 6, m->cell_edge),
-                            (unsigned long long)m->population);
+    if (st != FRE_OK)
+        return st;
+    st = fre_buf_printf(out,
+                        "No cell of fewer than tau records is released, one of tau/p = %.4g about "
+                        "half the time.\n",
+                        (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
+    if (st != FRE_OK)
+        return st;
+    st = fre_buf_printf(out,
+                        "Cells: projection to k = %u dimensions, edge L = %s.\n"
+                        "Records: at most N = %llu.\n",
+                        m->proj, fre_digits_up(other, 6, m->cell_edge),
+                        (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,
                             "Noise: every user who answers adds a share of it, of standard "
@@ -227,12 +230,14 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
     const fre_mechanism *m = &p->mechanism;
     fre_status st = trust(out, p);
 
-    if (st == FRE_OK && m->dist.on && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+    if (st != FRE_OK)
+        return st;
+    if (m->dist.on && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_printf(out,
                             "\nthere are at most N records;\nprojection, offsets and signs were "
                             "drawn at random, before and independently of the texts, and no "
                             "text was chosen knowing them;");
-    else if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+    else if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
     if (st == FRE_OK)
         st = fre_buf_append(out, material, sizeof material - 1);
@@ -259,17 +264,9 @@ fre_status fre_plan_statement(fre_buf *out, const fre_plan *p, bool private_run)
         st = fre_buf_append(out, uncertified, sizeof uncertified - 1);
     else if (!private_run)
         st = fre_buf_append(out, not_private, sizeof not_private - 1);
-    if (st == FRE_OK)
-        st = claim(out, p);
-    if (st == FRE_OK)
-        st = delta_rule(out, p);
-    if (st == FRE_OK)
-        st = parties(out, p);
-    if (st == FRE_OK)
-        st = numbers(out, p);
-    if (st == FRE_OK)
-        st = sensitivity(out, p);
-    if (st == FRE_OK)
-        st = joint_says(out, p);
-    return st == FRE_OK ? conditions(out, p) : st;
+    if (st != FRE_OK || (st = claim(out, p)) != FRE_OK || (st = delta_rule(out, p)) != FRE_OK ||
+        (st = parties(out, p)) != FRE_OK || (st = numbers(out, p)) != FRE_OK ||
+        (st = sensitivity(out, p)) != FRE_OK || (st = joint_says(out, p)) != FRE_OK)
+        return st;
+    return conditions(out, p);
 }

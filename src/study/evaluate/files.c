@@ -155,29 +155,37 @@ static fre_status check_sha(const char *a, const char *what_a, const char *b, co
     return FRE_OK;
 }
 
-static fre_status open_embedder(run *r, fre_err *err)
+/* The embedder, which is the one that everything else was made with. */
+static fre_status load_embedder(run *r, const char *release_sha, fre_err *err)
 {
     const fre_embedder_opts eo = {r->opts->embedder, r->opts->threads};
     char sha[2 * FRE_HASH_BYTES + 1];
+    fre_status st = fre_embedder_new(&r->embedder, &eo, err);
+
+    if (st != FRE_OK)
+        return st;
+    fre_hex(sha, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
+    st = check_sha(release_sha, "the release", sha, "this evaluation", err);
+    if (st == FRE_OK)
+        st = check_sha(r->npy_sha256, "the originals", sha, "this evaluation", err);
+    if (!r->from_npy)
+        r->originals.d = fre_embedder_info(r->embedder)->dim;
+    else if (st == FRE_OK && fre_embedder_info(r->embedder)->dim != r->originals.d)
+        st = fre_fail(err, FRE_E_DATA,
+                      "the originals have %zu columns, the embedder makes %u: name the model "
+                      "that made them by {embedder}",
+                      r->originals.d, fre_embedder_info(r->embedder)->dim);
+    return st;
+}
+
+static fre_status open_embedder(run *r, fre_err *err)
+{
     const char *release_sha = r->has_release ? r->release.embedder.sha256 : "";
     fre_status st = check_sha(release_sha, "the release", r->npy_sha256, "the originals", err);
 
-    if (st == FRE_OK && (!r->from_npy || r->synthetic.place.n > 0)) {
-        st = fre_embedder_new(&r->embedder, &eo, err);
-        if (st != FRE_OK)
-            return st;
-        fre_hex(sha, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
-        st = check_sha(release_sha, "the release", sha, "this evaluation", err);
-        if (st == FRE_OK)
-            st = check_sha(r->npy_sha256, "the originals", sha, "this evaluation", err);
-        if (!r->from_npy)
-            r->originals.d = fre_embedder_info(r->embedder)->dim;
-        else if (st == FRE_OK && fre_embedder_info(r->embedder)->dim != r->originals.d)
-            st = fre_fail(err, FRE_E_DATA,
-                          "the originals have %zu columns, the embedder makes %u: name the model "
-                          "that made them by {embedder}",
-                          r->originals.d, fre_embedder_info(r->embedder)->dim);
-    } else if (st == FRE_OK && r->opts->embedder)
+    if (st == FRE_OK && (!r->from_npy || r->synthetic.place.n > 0))
+        st = load_embedder(r, release_sha, err);
+    else if (st == FRE_OK && r->opts->embedder)
         st = fre_fail(err, FRE_E_USAGE,
                       "the originals are embeddings and there is no synthetic text, so nothing is "
                       "embedded: leave out {embedder}");
@@ -441,17 +449,15 @@ fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts
     r.e.exact_frequent = r.e.exact_frequent_folded = (double)NAN;
     st = load(&r, err);
     start = fre_clock_ms();
-    if (st == FRE_OK)
-        st = open_embedder(&r, err);
-    if (st == FRE_OK)
-        st = embed(&r, err);
+    if (st != FRE_OK || (st = open_embedder(&r, err)) != FRE_OK || (st = embed(&r, err)) != FRE_OK)
+        goto out;
     embedded = fre_clock_ms();
-    if (st == FRE_OK)
-        st = score(&r, err);
+    st = score(&r, err);
     r.e.seconds_embedding = (double)(embedded - start) / 1000.0;
     r.e.seconds_scoring = (double)(fre_clock_ms() - embedded) / 1000.0;
     if (st == FRE_OK)
         *out = r.e;
+out:
     if (r.x)
         fre_wipe(r.x, r.originals.n * r.originals.d * sizeof *r.x);
     free(r.x);

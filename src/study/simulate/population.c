@@ -3,7 +3,7 @@
 
 #define EMBED_TEXTS 4096u
 
-static bool wants_text(const fre_simulate_opts *o)
+bool simulate_wants_text(const fre_simulate_opts *o)
 {
     return !o->inverter || strcmp(o->inverter, "none") != 0;
 }
@@ -382,17 +382,18 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
     fre_input *in = NULL;
     fre_status st = fre_input_open(&in, o->input, false, err);
 
-    if (st == FRE_OK)
-        st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
-    if (st == FRE_OK && (p->corpus || wants_text(o)))
+    if (st == FRE_OK && (p->corpus || simulate_wants_text(o)))
         st = open_embedder(p, embedder, o, err);
-    if (st == FRE_OK)
-        st = open_survey(p, *embedder, o, err);
-    if (st == FRE_OK && (p->dim > FRE_COLLECTION_DIM_MAX || p->rows >= UINT32_MAX))
-        st = fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
-                      o->input);
-    return st;
+    if (st != FRE_OK || (st = open_survey(p, *embedder, o, err)) != FRE_OK)
+        return st;
+    if (p->dim > FRE_COLLECTION_DIM_MAX || p->rows >= UINT32_MAX)
+        return fre_fail(err, FRE_E_DATA, "%s has more columns or rows than a collection takes",
+                        o->input);
+    return FRE_OK;
 }
 
 fre_status simulate_population_read(simulate_population *p, const fre_simulate_opts *o,

@@ -74,9 +74,10 @@ static fre_status open_master(simulate_run *s, fre_err *err)
     return FRE_OK;
 }
 
-static bool wants_text(const simulate_run *s)
+/* Texts for the cells: an input of embeddings alone may have no embedder. */
+static bool has_text(const simulate_run *s)
 {
-    return s->embedder && !(s->opts->inverter && strcmp(s->opts->inverter, "none") == 0);
+    return s->embedder && simulate_wants_text(s->opts);
 }
 
 static fre_status open_input(simulate_run *s, fre_err *err)
@@ -106,10 +107,9 @@ static fre_status inverter_opts(simulate_run *s, fre_inverter_opts *io, fre_err 
 static fre_status open_inverter(simulate_run *s, fre_err *err)
 {
     fre_inverter_opts io;
-    fre_status st = wants_text(s) ? inverter_opts(s, &io, err) : FRE_OK;
+    fre_status st = has_text(s) ? inverter_opts(s, &io, err) : FRE_OK;
 
-    return st == FRE_OK && wants_text(s) ? fre_inverter_new(&s->inverter, s->embedder, &io, err)
-                                         : st;
+    return st == FRE_OK && has_text(s) ? fre_inverter_new(&s->inverter, s->embedder, &io, err) : st;
 }
 
 /* ... and the public corpus when it has been compared with the input. */
@@ -344,18 +344,15 @@ static fre_status run_collection(simulate_run *s, fre_err *err)
     bool wanted = false;
     fre_status st = timed(s, FRE_SIMULATE_STEP_FIRST, simulate_first_contact, err);
 
-    if (st == FRE_OK)
-        st = timed(s, FRE_SIMULATE_STEP_COUNT, simulate_carry, err);
-    if (st == FRE_OK)
-        st = learn_bits(s, &wanted, err);
-    if (st == FRE_OK && wanted) {
-        st = timed(s, FRE_SIMULATE_STEP_SECOND, simulate_second_contact, err);
-        if (st == FRE_OK)
-            st = timed(s, FRE_SIMULATE_STEP_SUM, simulate_carry, err);
-    }
-    if (st == FRE_OK)
-        read_counters(s);
-    return st == FRE_OK ? read_release(s, err) : st;
+    if (st != FRE_OK || (st = timed(s, FRE_SIMULATE_STEP_COUNT, simulate_carry, err)) != FRE_OK ||
+        (st = learn_bits(s, &wanted, err)) != FRE_OK)
+        return st;
+    if (wanted &&
+        ((st = timed(s, FRE_SIMULATE_STEP_SECOND, simulate_second_contact, err)) != FRE_OK ||
+         (st = timed(s, FRE_SIMULATE_STEP_SUM, simulate_carry, err)) != FRE_OK))
+        return st;
+    read_counters(s);
+    return read_release(s, err);
 }
 
 /* What the plan says of a collection, behind what this one was. */
@@ -411,26 +408,20 @@ static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     fre_status st = open_master(s, err);
 
-    if (st == FRE_OK && pthread_mutex_init(&s->lock, NULL) != 0)
-        st = fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
-    else
-        s->has_lock = st == FRE_OK;
-    if (st == FRE_OK)
-        st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err);
-    if (st == FRE_OK)
-        st = open_inverter(s, err);
-    if (st == FRE_OK)
-        st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err);
-    if (st == FRE_OK)
-        st = make_plan(s, err);
-    if (st == FRE_OK)
-        st = open_corpus(s, err);
-    if (st == FRE_OK)
-        st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err);
-    if (st == FRE_OK)
-        st = run_collection(s, err);
-    if (st == FRE_OK)
-        st = finish(s, dir, err);
+    if (st != FRE_OK)
+        return st;
+    if (pthread_mutex_init(&s->lock, NULL) != 0)
+        return fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
+    s->has_lock = true;
+    if ((st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err)) != FRE_OK ||
+        (st = open_inverter(s, err)) != FRE_OK ||
+        (st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err)) != FRE_OK ||
+        (st = make_plan(s, err)) != FRE_OK || (st = open_corpus(s, err)) != FRE_OK ||
+        (st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err)) != FRE_OK ||
+        (st = run_collection(s, err)) != FRE_OK)
+        goto out;
+    st = finish(s, dir, err);
+out:
     fre_inverter_free(s->inverter); /* before the embedder it borrows */
     return st;
 }

@@ -37,17 +37,14 @@ static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, fre_op
         return st;
     fre_rng_bytes(&r, parts->grid_seed, sizeof parts->grid_seed);
     fre_rng_bytes(&r, parts->sign_seed, sizeof parts->sign_seed);
-    st = fre_oprf_key_generate(oprf, &r);
-    if (st == FRE_OK)
-        st = fre_hpke_keygen(&s->tag_keys.seal, &r);
-    if (st == FRE_OK)
-        st = fre_hpke_keygen(&s->syn_keys.seal, &r);
-    if (st == FRE_OK)
-        st = fre_sign_keygen(&s->tag_keys.sign, &parts->tag_sign, &r);
-    if (st == FRE_OK)
-        st = fre_sign_keygen(&s->syn_keys.sign, &parts->syn_sign, &r);
-    if (st == FRE_OK)
-        st = fre_sign_keygen(&s->relay_key, &parts->relay_sign, &r);
+    if ((st = fre_oprf_key_generate(oprf, &r)) != FRE_OK ||
+        (st = fre_hpke_keygen(&s->tag_keys.seal, &r)) != FRE_OK ||
+        (st = fre_hpke_keygen(&s->syn_keys.seal, &r)) != FRE_OK ||
+        (st = fre_sign_keygen(&s->tag_keys.sign, &parts->tag_sign, &r)) != FRE_OK ||
+        (st = fre_sign_keygen(&s->syn_keys.sign, &parts->syn_sign, &r)) != FRE_OK)
+        goto out;
+    st = fre_sign_keygen(&s->relay_key, &parts->relay_sign, &r);
+out:
     fre_rng_wipe(&r);
     parts->oprf_pk = oprf->pub;
     parts->tag_seal = s->tag_keys.seal.pk;
@@ -112,14 +109,15 @@ fre_status simulate_world_open(simulate_run *s, fre_err *err)
 
     memset(&oprf, 0, sizeof oprf);
     st = make_terms(s, &oprf, err);
-    if (st == FRE_OK)
-        fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
-    if (st == FRE_OK && s->opts->compare)
-        st = simulate_exact_init(s, &oprf, err);
-    if (st == FRE_OK)
-        st = make_machines(s, &oprf, err);
+    if (st != FRE_OK)
+        goto out;
+    fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
+    if (s->opts->compare && (st = simulate_exact_init(s, &oprf, err)) != FRE_OK)
+        goto out;
+    st = make_machines(s, &oprf, err);
     if (st == FRE_OK)
         st = simulate_stream(s, &s->network, "links", 0);
+out:
     fre_oprf_key_wipe(&oprf);
     s->host.noise = s->opts->noise;
     return st;

@@ -1,7 +1,7 @@
-/* ledger/internal.h - the book on disk (book.c, write.c) and what is kept of the data (content.c), for
+/* ledger/ledger_private.h - the book on disk (book.c, write.c) and what is kept of the data (content.c), for
  * what is reckoned with them (ledger.c). */
-#ifndef FRE_LEDGER_INTERNAL_H
-#define FRE_LEDGER_INTERNAL_H
+#ifndef FRE_LEDGER_PRIVATE_H
+#define FRE_LEDGER_PRIVATE_H
 
 #include <fre/ledger.h>
 
@@ -56,8 +56,8 @@ void ledger_sketch_digits(char out[LEDGER_SKETCH_DIGITS + 1], const uint64_t bin
 /* Estimated share, 0 to 1, of what two sketches stand for that they have in common; NULL: none. */
 double ledger_likeness(const char *a, const char *b);
 
-fre_status ledger_too_large(const char *path, fre_err *err);
-fre_status ledger_no_memory(fre_err *err);
+FRE_MUST_CHECK fre_status ledger_too_large(const char *path, fre_err *err);
+FRE_MUST_CHECK fre_status ledger_no_memory(fre_err *err);
 const char *ledger_errno_text(int e);
 /* No book that is missing can be made there, now or later: its folder is missing or takes no files. */
 bool ledger_has_no_place(int e);
