@@ -400,3 +400,28 @@ void parties_part_done(fre_part *next, fre_part part)
     next->index = part.index + 1;
     next->count = part.count;
 }
+
+fre_status parties_obey_cancel(parties_base *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
+                               bool done, void (*forget)(void *server), void *server)
+{
+    fre_cancel m;
+    fre_buf receipt;
+    fre_status st = fre_cancel_decode(&m, &x->w, in, NULL);
+
+    if (st != FRE_OK)
+        return parties_reject_status(x, reply, why, st);
+    if (m.by == x->role)
+        return parties_reject(x, reply, why, FRE_REJECTED_MALFORMED);
+    if (done)
+        return parties_reject(x, reply, why, FRE_REJECTED_EXPIRED);
+    st = parties_receipt(x, &receipt);
+    if (st == FRE_OK) {
+        forget(server);
+        parties_forget(x);
+        x->stage = FRE_STAGE_VOID;
+        x->cancelled = true;
+        st = parties_remember(x, reply, why, in, &receipt);
+    }
+    fre_buf_wipe(&receipt);
+    return st;
+}

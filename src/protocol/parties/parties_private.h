@@ -143,6 +143,11 @@ FRE_MUST_CHECK fre_status parties_remember(parties_base *x, fre_buf *reply, fre_
                                            fre_bytes in, fre_buf *answer);
 /* parties_prepare, and a receipt for parties_remember; the caller wipes it, whatever was returned. */
 FRE_MUST_CHECK fre_status parties_receipt(parties_base *x, fre_buf *receipt);
+/* A cancellation by another party: forget(server) drops the server's state, and no sum leaves any
+ * more, not even as a repeated answer.  done: what is released stays, so it comes too late. */
+FRE_MUST_CHECK fre_status parties_obey_cancel(parties_base *x, fre_buf *reply, fre_rejection *why,
+                                              fre_bytes in, bool done, void (*forget)(void *server),
+                                              void *server);
 
 /* Our own cancel, for the other servers; the caller wipes itself and sets the stage. */
 FRE_MUST_CHECK fre_status parties_cancel(parties_base *x, fre_cancel_reason reason,

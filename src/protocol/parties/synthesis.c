@@ -74,28 +74,15 @@ static fre_status progress(fre_synthesis *x)
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
+static void forget(void *server)
+{
+    synthesis_forget(server);
+}
+
 static fre_status cancelled(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
-    fre_cancel m;
-    fre_buf receipt;
-    fre_status st = fre_cancel_decode(&m, &x->base.w, in, NULL);
-
-    if (st != FRE_OK)
-        return parties_reject_status(&x->base, reply, why, st);
-    if (m.by == x->base.role)
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_MALFORMED);
-    if (x->base.stage == FRE_STAGE_DONE) /* what is released stays */
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_EXPIRED);
-    st = parties_receipt(&x->base, &receipt);
-    if (st == FRE_OK) {
-        synthesis_forget(x);
-        parties_forget(&x->base);
-        x->base.stage = FRE_STAGE_VOID;
-        x->base.cancelled = true;
-        st = parties_remember(&x->base, reply, why, in, &receipt);
-    }
-    fre_buf_wipe(&receipt);
-    return st;
+    return parties_obey_cancel(&x->base, reply, why, in, x->base.stage == FRE_STAGE_DONE, forget,
+                               x);
 }
 
 fre_status fre_synthesis_handle(fre_synthesis *x, fre_buf *reply, fre_rejection *why, fre_bytes in,

@@ -194,26 +194,14 @@ fre_status fre_tagging_exchange(fre_tagging *x, fre_buf *reply, fre_rejection *w
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
+static void forget(void *server)
+{
+    tagging_forget(server);
+}
+
 static fre_status cancelled(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in)
 {
-    fre_cancel m;
-    fre_buf receipt;
-    fre_status st = fre_cancel_decode(&m, &x->base.w, in, NULL);
-
-    if (st != FRE_OK)
-        return parties_reject_status(&x->base, reply, why, st);
-    if (m.by == x->base.role)
-        return parties_reject(&x->base, reply, why, FRE_REJECTED_MALFORMED);
-    st = parties_receipt(&x->base, &receipt);
-    if (st == FRE_OK) {
-        tagging_forget(x);
-        parties_forget(&x->base); /* no sum leaves any more, not even as a repeated answer */
-        x->base.stage = FRE_STAGE_VOID;
-        x->base.cancelled = true;
-        st = parties_remember(&x->base, reply, why, in, &receipt);
-    }
-    fre_buf_wipe(&receipt);
-    return st;
+    return parties_obey_cancel(&x->base, reply, why, in, false, forget, x);
 }
 
 fre_status fre_tagging_handle(fre_tagging *x, fre_buf *reply, fre_rejection *why, fre_bytes in,
