@@ -1,7 +1,7 @@
 /* What clients draw, the table sampler and the coin, with the stream poisoned: neither the scan, by
  * any kernel, nor the sign may branch on what was drawn or look anything up by it. */
 #include "ct.h"
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 #define N 67u /* whole batches and a rest */
 #define DEVIATION(d) ((uint64_t)(d) * (d)*FRE_VARIANCE_ONE)

@@ -28,16 +28,18 @@ typedef struct fre_compose_memory {
 void fre_compose_forget(fre_compose_memory *io);
 
 /* Composed account at a split, certified.  worst_cell is left as it is. */
-fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double epsilon,
-                                double split, fre_compose_memory *memory, fre_err *err);
+FRE_MUST_CHECK fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m,
+                                               double epsilon, double split,
+                                               fre_compose_memory *memory, fre_err *err);
 /* *io, a basic account, becomes the composed one where that is less: at its own split, or (best)
  * at a better one. */
-fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double epsilon, bool best,
-                               fre_err *err);
+FRE_MUST_CHECK fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m,
+                                              double epsilon, bool best, fre_err *err);
 /* Least epsilon from `least` on, at most `most`, whose composed delta is within the target.
  * FRE_E_INFEASIBLE: none. */
-fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m, double delta, double least,
-                               double most, fre_err *err);
+FRE_MUST_CHECK fre_status fre_compose_epsilon(fre_account *out, const fre_mechanism *m,
+                                              double delta, double least, double most,
+                                              fre_err *err);
 
 /* Estimates of Psi, the composed delta of members at a distance: at mu = exp(log_mu + i step), by
  * interpolation between every third. */
@@ -47,8 +49,9 @@ typedef struct fre_compose_table {
     fre_pld at[FRE_COMPOSE_NODES / 3 + 1];
 } fre_compose_table;
 
-fre_status fre_compose_tabulate(fre_compose_table *out, const fre_mechanism *m, double log_mu,
-                                double step, double reach, double least, fre_err *err);
+FRE_MUST_CHECK fre_status fre_compose_tabulate(fre_compose_table *out, const fre_mechanism *m,
+                                               double log_mu, double step, double reach,
+                                               double least, fre_err *err);
 void fre_compose_psi(double psi[FRE_COMPOSE_NODES], const fre_compose_table *t, double epsilon);
 void fre_compose_wipe(fre_compose_table *t);
 

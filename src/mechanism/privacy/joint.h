@@ -18,16 +18,17 @@ typedef struct fre_joint_step {
 
 /* group: a user's records change one part of the view together (distributed), otherwise parts of
  * their own.  FRE_E_INFEASIBLE: adding or removing needs eps >= ln(1/(1-p)). */
-fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
-                               fre_adjacency adjacency, uint32_t cells, bool group, fre_err *err);
+FRE_MUST_CHECK fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
+                                              fre_adjacency adjacency, uint32_t cells, bool group,
+                                              fre_err *err);
 /* The step of a mechanism. */
-fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m, double epsilon,
-                             fre_err *err);
+FRE_MUST_CHECK fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m,
+                                            double epsilon, fre_err *err);
 /* FRE_E_USAGE: a parameter of the mechanism is out of range. */
-fre_status fre_joint_check(const fre_mechanism *m, fre_err *err);
+FRE_MUST_CHECK fre_status fre_joint_check(const fre_mechanism *m, fre_err *err);
 /* delta at the worst-case split, 2B, by basic composition. */
-fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
-                                 fre_err *err);
+FRE_MUST_CHECK fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m,
+                                                double epsilon, fre_err *err);
 /* Threshold left when the curious participants' own records are known. */
 double fre_joint_tau(const fre_mechanism *m);
 /* Hockey stick of the padded tags at eps; a curator: 0. */

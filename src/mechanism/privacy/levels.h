@@ -31,8 +31,9 @@ double fre_level_next(const fre_curve *c, double eps);
 double fre_level_reach(const fre_level *l);
 
 /* Fill the curves of one level from those of what follows. */
-fre_status fre_level_noisy(fre_level_curves *out, const fre_level *l, const fre_level_curves *next,
-                           const fre_level_range *range);
+FRE_MUST_CHECK fre_status fre_level_noisy(fre_level_curves *out, const fre_level *l,
+                                          const fre_level_curves *next,
+                                          const fre_level_range *range);
 void fre_level_sampled(fre_level_curves *out, const fre_level *l, const fre_level_curves *next,
                        const fre_level_range *range);
 

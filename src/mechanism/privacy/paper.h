@@ -48,8 +48,8 @@ double fre_paper_counts_delta(double p, double tau, double v, uint32_t m);
  * by l mu (in units of the noise) and are given l/m of epsilon. */
 double fre_paper_sums_delta(fre_gaussian kind, double epsilon, double mu, uint32_t m);
 /* Least 1/mu with fre_paper_sums_delta <= delta. */
-fre_status fre_paper_multiplier(double *out, fre_gaussian kind, double epsilon, double delta,
-                                uint32_t m);
+FRE_MUST_CHECK fre_status fre_paper_multiplier(double *out, fre_gaussian kind, double epsilon,
+                                               double delta, uint32_t m);
 
 /* ---- the distributed mode ----------------------------------------------------------------- */
 
@@ -69,6 +69,6 @@ FRE_MUST_CHECK fre_status fre_plan_paper(fre_plan *p, fre_paper_refusal *why, fr
  * the noise? */
 bool fre_paper_leaves_room(const fre_plan *p, double epsilon, double threshold);
 /* Puts the reason into words, with changes of the request that work; returns FRE_E_INFEASIBLE. */
-fre_status fre_paper_refuse(const fre_paper_refusal *why, fre_err *err);
+FRE_MUST_CHECK fre_status fre_paper_refuse(const fre_paper_refusal *why, fre_err *err);
 
 #endif /* FRE_PRIVACY_PAPER_H */

@@ -32,7 +32,7 @@ FRE_MUST_CHECK fre_status fre_plan_begin(fre_plan *p, const fre_plan_request *r,
 FRE_MUST_CHECK fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 /* Puts into words why there is none, with changes of the request that work; returns
  * FRE_E_INFEASIBLE. */
-fre_status fre_plan_refuse(const fre_plan_request *r, fre_err *err);
+FRE_MUST_CHECK fre_status fre_plan_refuse(const fre_plan_request *r, fre_err *err);
 
 /* ---- nobody far --------------------------------------------------------------------------- */
 
@@ -76,8 +76,8 @@ double fre_advice_nice(double x, bool up);
  * go somewhat farther.  value <= 0: nothing.  false: none does. */
 bool fre_advice_add(fre_advice *io, fre_lever lever, double value);
 /* "why: advice", or what to do otherwise where there is none; returns FRE_E_INFEASIBLE. */
-fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why,
-                           const char *otherwise);
+FRE_MUST_CHECK fre_status fre_advice_fail(const fre_advice *a, fre_err *err, const char *why,
+                                          const char *otherwise);
 
 /* ---- search ------------------------------------------------------------------------------- */
 

@@ -38,8 +38,9 @@ typedef enum fre_pld_grade {
  * mu sigma, whatever their sizes.  It is made for epsilon up to `reach`: beyond, deltas are still
  * bounds.  least: chances below are not followed further and may add up to some `cells` times that.
  * FRE_E_NOMEM. */
-fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
-                           double least, fre_pld_grade grade, fre_err *err);
+FRE_MUST_CHECK fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells,
+                                          double reach, double least, fre_pld_grade grade,
+                                          fre_err *err);
 /* Hockey stick at epsilon, rounded up. */
 double fre_pld_delta(const fre_pld *d, double epsilon);
 void fre_pld_wipe(fre_pld *d);

@@ -1,6 +1,6 @@
 /* Exact discrete Gaussian: Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential
  * privacy", algorithm 3. */
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 /* floor(sqrt(n)), n <= 2^20. */
 static uint64_t root(uint64_t n)

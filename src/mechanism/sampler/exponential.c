@@ -1,7 +1,7 @@
 /* Exact coins of probability exp(-rational), and the discrete Laplace laws made with them:
  * Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy", algorithms 1
  * and 2. */
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 /* Successes of the coin exp(-1) in a row; the bound keeps X below in 53 bits and is never reached
  * (probability exp(-2^20)). */

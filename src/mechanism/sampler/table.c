@@ -21,7 +21,7 @@
  *
  * |X| and the sign are independent given that 0 has none, so the signed draw has the same
  * distance: 2^-105 + 2^-111 < 2^-104. */
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 #include <stdlib.h>
 

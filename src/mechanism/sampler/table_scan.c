@@ -4,7 +4,7 @@
  * Words have 63 bits, so the top bit of a difference a - b - borrow is 1 exactly if a < b + borrow.
  * Loops over lanes and draws have constant bounds: compilers turn them into vector operations, as
  * wide as the function's target has them. */
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 #define INLINE static inline __attribute__((always_inline))
 #define LANES FRE_TABLE_LANES

@@ -1,7 +1,7 @@
 /* One interface over the kinds of sketch; see sketch.h.  A kind is a pair of functions. */
 #include <fre/sketch.h>
 
-#include "sketch_grid.h"
+#include "sketch_private.h"
 
 #include <math.h>
 #include <sodium.h>

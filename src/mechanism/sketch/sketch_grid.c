@@ -1,6 +1,6 @@
 /* Expansion and evaluation of the seeded grid.  Datar, Immorlica, Indyk, Mirrokni, SoCG 2004;
  * [Fre-E2T, Alg. 1, step 1]. */
-#include "sketch_grid.h"
+#include "sketch_private.h"
 
 #include <fre/sampler.h>
 

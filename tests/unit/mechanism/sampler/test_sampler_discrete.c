@@ -13,7 +13,7 @@
 
 #include "assert_num.h"
 #include "law.h"
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 #define SURE 0u           /* a word that is below every ratio tested here */
 #define NEVER 0xffffffffu /* and one that is below none */

@@ -16,7 +16,7 @@
 
 #include "assert_num.h"
 #include "law.h"
-#include "sampler_internal.h"
+#include "sampler_private.h"
 
 #define DEVIATION(d) ((uint64_t)(d) * (d)*FRE_VARIANCE_ONE)
 

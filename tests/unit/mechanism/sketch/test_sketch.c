@@ -2,7 +2,7 @@
  * the collision law, and its refusals. */
 #include <fre/sketch.h>
 
-#include "sketch_grid.h"
+#include "sketch_private.h"
 
 #include <math.h>
 #include <setjmp.h>

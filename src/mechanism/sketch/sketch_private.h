@@ -1,6 +1,6 @@
 /* The grid kind: y = <g, x>/sqrt(k) and c = floor((y + b)/L), [Fre-E2T, sec. 3.1, step 1]. */
-#ifndef FRE_SKETCH_GRID_H
-#define FRE_SKETCH_GRID_H
+#ifndef FRE_SKETCH_PRIVATE_H
+#define FRE_SKETCH_PRIVATE_H
 
 #include <fre/sketch.h>
 
@@ -18,11 +18,11 @@ typedef struct fre_grid {
     double *matrix; /* group-major, then coordinate j of x, then lane; g_i,j a multiple of 2^-24 */
 } fre_grid;
 
-fre_status fre_grid_init(fre_grid *g, const fre_sketch_params *p);
+FRE_MUST_CHECK fre_status fre_grid_init(fre_grid *g, const fre_sketch_params *p);
 void fre_grid_wipe(fre_grid *g);
 
 /* Coordinates of one finite x of g->dim floats; c has g->proj places and is written on success. */
-fre_status fre_grid_coords(const fre_grid *g, int32_t *c, const float *x);
+FRE_MUST_CHECK fre_status fre_grid_coords(const fre_grid *g, int32_t *c, const float *x);
 
 /* Entry g_i,j of the expanded projection. */
 double fre_grid_entry(const fre_grid *g, uint32_t i, uint32_t j);

@@ -1,6 +1,6 @@
-/* sampler_internal.h - what the samplers share, and what their tests look into. */
-#ifndef FRE_SAMPLER_INTERNAL_H
-#define FRE_SAMPLER_INTERNAL_H
+/* sampler_private.h - what the samplers share, and what their tests look into. */
+#ifndef FRE_SAMPLER_PRIVATE_H
+#define FRE_SAMPLER_PRIVATE_H
 
 #include <fre/sampler.h>
 
