@@ -2,6 +2,8 @@
  * bits of the collection's residues. */
 #include "sharing_private.h"
 
+#include <fre/param.h>
+
 #include <float.h>
 #include <math.h>
 
@@ -24,30 +26,24 @@
  * that coordinates are integers of a double. */
 #define STEPS_MAX 0x1p45
 
-static bool positive(double x)
-{
-    return x > 0 && x <= DBL_MAX;
-}
-
 static fre_status check(const fre_mechanism *m, double split, uint64_t count, fre_err *err)
 {
+    const fre_param_value fields[] = {
+        {&fre_param_dimension, m->dim},        {&fre_param_norm_bound, m->norm_bound},
+        {&fre_param_sigma, m->sigma},          {&fre_param_lattice_step, m->lattice_step},
+        {&fre_param_dropout, m->dist.dropout}, {&fre_param_split, split},
+    };
+    fre_status st;
+
     if (!m->dist.on || m->noise != FRE_NOISE_DISCRETE)
         return fre_fail(err, FRE_E_USAGE,
                         "shares carry users' discrete noise: plan for {distributed}");
-    if (m->dim < 1 || m->dim > FRE_SHARING_DIM_MAX)
-        return fre_fail(err, FRE_E_USAGE, "the embeddings' dimension must be in 1..%u",
-                        FRE_SHARING_DIM_MAX);
-    if (!positive(m->norm_bound))
-        return fre_fail(err, FRE_E_USAGE, "the norm bound must be a number above 0");
-    if (!positive(m->sigma) || !(m->lattice_step >= 0) || !(m->lattice_step <= DBL_MAX))
+    st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
+    if (st != FRE_OK)
+        return st;
+    if (!(m->norm_bound / split <= NORM_TO_SPLIT_MAX))
         return fre_fail(err, FRE_E_USAGE,
-                        "sigma must be a number above 0, and the lattice step 0 or more");
-    if (!positive(split) || !(m->norm_bound / split <= NORM_TO_SPLIT_MAX))
-        return fre_fail(err, FRE_E_USAGE,
-                        "the plan's split distance must be above 0, and above the norm bound / "
-                        "4096");
-    if (!(m->dist.dropout >= 0) || !(m->dist.dropout < 1))
-        return fre_fail(err, FRE_E_USAGE, "{dropout} must be a number from 0 and below 1");
+                        "the plan's split distance must be above {norm_bound} / 4096");
     if (m->tau < 1 || count < m->tau || count > FRE_PRIVACY_POPULATION_MAX)
         return fre_fail(err, FRE_E_USAGE,
                         "a cell's count must be at least the threshold, %llu, and at most 1e12",
