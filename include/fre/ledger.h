@@ -8,8 +8,8 @@
  * renamed, compressed, reordered, written in another format, cut or extended still is, and so are
  * the embeddings made from it.  Only an entry with a name of its own is not joined to older ones by
  * overlap alone: its user says which data it is.  Budgets add up by basic composition.  An entry is
- * written *before* the release appears (a crash between the two costs budget, never privacy), and
- * what became of the release behind it.
+ * written *before* the release appears (a crash between the two costs budget, never privacy); a
+ * line after it says what became of the release.
  *
  * What a thief of the file learns: guesses of a text, user or embedding can be tested against the
  * sketches, which keep 16 bits each of at most 512 of them; and the texts' number, under a hash.
@@ -106,7 +106,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_ledger_compare(fre_ledger_overlap *out, co
 typedef enum fre_ledger_state {
     FRE_LEDGER_BOOKED,    /**< at work, or ended before it could say more: nothing was published */
     FRE_LEDGER_PUBLISHED, /**< the folder is complete */
-    FRE_LEDGER_FAILED,    /**< an error behind the entry: nothing was published */
+    FRE_LEDGER_FAILED,    /**< an error after that: nothing was published */
     FRE_LEDGER_UNKNOWN,   /**< written by version 1 or 2 */
 } fre_ledger_state;
 
@@ -147,8 +147,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_ledger_read(fre_ledger_book **out, const c
 FRE_API void fre_ledger_book_free(fre_ledger_book *b);
 
 /** The user's own ledger: $XDG_STATE_HOME/fre-e2t/ledger.json, or under ~/.local/state.  The home
- * is $HOME, and the user data base's where that is not set or, for root, belongs to somebody else
- * (sudo).  make: make its folders, mode 0700.  *out: free() it; set if the place is known, whatever is
+ * is $HOME; where that is not set or, for root, is another user's (sudo), the password database's.  make: make its folders, mode 0700.  *out: free() it; set if the path is known, whatever is
  * returned.  FRE_E_NOINPUT: a folder cannot be made there, as of record; FRE_E_IO: no home, or another
  * failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_default(char **out, bool make, fre_err *err);

@@ -7,7 +7,7 @@
  *    "budget_epsilon": b, "budget_delta": b, "apart": true, "what": ...}
  *   {"sum":"16 digits","published": id}   or   {"sum":"16 digits","failed": id}
  *
- * sum is a checksum of the line behind it.  An entry has a name, a content, records or a sketch; the
+ * sum is a checksum of the rest of the line.  An entry has a name, a content, records or a sketch; the
  * rest is optional.  A line is appended and synced under the lock before anything rests on it: one
  * that has no end yet is none, and is cut off by the next writer.
  *
@@ -319,8 +319,8 @@ static bool is_mark(const json_t *line, const char **id, const char **state)
     return false;
 }
 
-static fre_status take_line(json_t *book, const char *text, size_t n, const char *path, int number,
-                            fre_err *err)
+static fre_status parse_line(json_t *book, const char *text, size_t n, const char *path, int number,
+                             fre_err *err)
 {
     json_error_t where;
     json_t *line =
@@ -349,8 +349,8 @@ static fre_status take_line(json_t *book, const char *text, size_t n, const char
 
 /* Behind the first line.  What has no end was being written when its writer died, before anything
  * rested on it. */
-static fre_status take_lines(ledger_disk *d, const char *text, size_t n, const char *path,
-                             fre_err *err)
+static fre_status parse_lines(ledger_disk *d, const char *text, size_t n, const char *path,
+                              fre_err *err)
 {
     fre_status st = FRE_OK;
     const char *end;
@@ -359,7 +359,7 @@ static fre_status take_lines(ledger_disk *d, const char *text, size_t n, const c
         end = memchr(text + d->size, '\n', n - d->size);
         if (!end)
             break;
-        st = take_line(d->book, text + d->size, (size_t)(end - text) - d->size, path, line, err);
+        st = parse_line(d->book, text + d->size, (size_t)(end - text) - d->size, path, line, err);
         d->size = (size_t)(end - text) + 1;
     }
     d->torn = st == FRE_OK && d->size < n;
@@ -399,7 +399,7 @@ static fre_status parse(ledger_disk *d, const char *text, size_t n, const char *
     if (json_object_set_new(root, "entries", json_array()) != 0)
         return ledger_no_memory(err);
     st = check_header(root, path, err);
-    return st == FRE_OK ? take_lines(d, text, n, path, err) : st;
+    return st == FRE_OK ? parse_lines(d, text, n, path, err) : st;
 }
 
 void ledger_disk_free(ledger_disk *d)

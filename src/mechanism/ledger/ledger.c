@@ -293,7 +293,7 @@ fre_status fre_ledger_begin(fre_ledger_content *c, const char *path, bool make, 
     fre_status st;
 
     if (!c)
-        return fre_fail(err, FRE_E_ARG, "a content needs somewhere to go");
+        return fre_fail(err, FRE_E_ARG, "the ledger needs a content to begin");
     if ((st = ledger_resolve(&real, path, err)) != FRE_OK ||
         (st = ledger_load(&d, real, err)) != FRE_OK)
         goto out;

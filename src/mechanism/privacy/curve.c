@@ -45,7 +45,7 @@ static double slope(const fre_curve *c, size_t a, size_t b)
     return (c->at[b] - (a == SIZE_MAX ? 1 : c->at[a])) / (exp(eps_of(c, b)) - from);
 }
 
-static void take_hull(fre_curve *c)
+static void lower_to_hull(fre_curve *c)
 {
     uint16_t kept[FRE_CURVE_NODES];
     double into[FRE_CURVE_NODES]; /* slope into each kept node */
@@ -74,7 +74,7 @@ void fre_curve_init(fre_curve *c, double rho, double eps, size_t nodes)
     c->lo = LOWEST;
     c->step = (eps + BEYOND - LOWEST) / (double)(nodes - 1);
     bound_nodes(c, rho);
-    take_hull(c);
+    lower_to_hull(c);
 }
 
 double fre_curve_at(const fre_curve *c, double eps)

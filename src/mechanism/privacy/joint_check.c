@@ -25,7 +25,7 @@ static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
         return st;
     if (fre_sigma_local(m, m->tau) <= 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "of %llu answers to the smallest released cell none is left to carry "
+                        "of %llu answers in the smallest released cell, none is left to carry "
                         "noise: lower {curious_users} or {dropout}",
                         (unsigned long long)fre_answers_needed(m, m->tau));
     if (m->noise == FRE_NOISE_DISCRETE &&

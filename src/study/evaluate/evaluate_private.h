@@ -11,32 +11,33 @@
 /* Harmonic mean; NaN when recall is undefined, 0 when precision is or nothing is right. */
 double evaluate_f1(double precision, double recall);
 
-/* ---- tally.c: distinct byte strings and how often each came --------------------------------- */
+/* ---- distinct.c: distinct byte strings and how often each came --------------------------------- */
 
-#define TALLY_NONE SIZE_MAX
+#define EVALUATE_DISTINCT_NONE SIZE_MAX
 
-typedef struct tally_entry {
+typedef struct evaluate_distinct_entry {
     size_t offset, len;
-} tally_entry;
+} evaluate_distinct_entry;
 
-typedef struct tally {
+typedef struct evaluate_distinct {
     fre_text_map map;
     uint8_t *arena; /* PRIVATE: the strings, each followed by a NUL unless packed */
     size_t arena_n, arena_cap;
-    tally_entry *entry;
+    evaluate_distinct_entry *entry;
     uint64_t *weight;
     size_t n, cap_entry, cap_weight;
     bool packed; /* strings of one length back to back, an array of rows */
-} tally;
+} evaluate_distinct;
 
-FRE_MUST_CHECK fre_status tally_init(tally *t, bool packed);
-void tally_wipe(tally *t);
+FRE_MUST_CHECK fre_status evaluate_distinct_init(evaluate_distinct *t, bool packed);
+void evaluate_distinct_wipe(evaluate_distinct *t);
 /* Adds one to its weight; *index: where it is. */
-FRE_MUST_CHECK fre_status tally_add(tally *t, size_t *index, const void *p, size_t n);
-/* TALLY_NONE: absent. */
-size_t tally_find(const tally *t, const void *p, size_t n);
-/* NUL-terminated unless packed; valid until the next tally_add. */
-const char *tally_text(const tally *t, size_t i);
+FRE_MUST_CHECK fre_status evaluate_distinct_add(evaluate_distinct *t, size_t *index, const void *p,
+                                                size_t n);
+/* EVALUATE_DISTINCT_NONE: absent. */
+size_t evaluate_distinct_find(const evaluate_distinct *t, const void *p, size_t n);
+/* NUL-terminated unless packed; valid until the next evaluate_distinct_add. */
+const char *evaluate_distinct_text(const evaluate_distinct *t, size_t i);
 
 /* ---- inputs.c --------------------------------------------------------------------------------- */
 
@@ -68,6 +69,7 @@ bool evaluate_is_folder(const char *path);
 
 /* Shares of synthetic texts that are an original text (paraphrases aside): four fields of out. */
 FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
-                                         const tally *originals, const bool *is_frequent);
+                                         const evaluate_distinct *originals,
+                                         const bool *is_frequent);
 
 #endif

@@ -19,18 +19,18 @@ static fre_status fold(char **out, const char *text, size_t len)
 }
 
 /* The originals, folded; frequent[i]: some frequent original folds to entry i. */
-static fre_status fold_originals(tally *folded, bool *frequent, const tally *originals,
-                                 const bool *is_frequent)
+static fre_status fold_originals(evaluate_distinct *folded, bool *frequent,
+                                 const evaluate_distinct *originals, const bool *is_frequent)
 {
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < originals->n; i++) {
         char *key;
         size_t at;
-        st = fold(&key, tally_text(originals, i), originals->entry[i].len);
+        st = fold(&key, evaluate_distinct_text(originals, i), originals->entry[i].len);
         if (st != FRE_OK || !key)
             continue;
-        st = tally_add(folded, &at, key, strlen(key));
+        st = evaluate_distinct_add(folded, &at, key, strlen(key));
         if (st == FRE_OK)
             frequent[at] = frequent[at] || is_frequent[i];
         fre_wipe(key, strlen(key));
@@ -39,28 +39,28 @@ static fre_status fold_originals(tally *folded, bool *frequent, const tally *ori
     return st;
 }
 
-fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s, const tally *originals,
-                          const bool *is_frequent)
+fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
+                          const evaluate_distinct *originals, const bool *is_frequent)
 {
     bool *folded_frequent = calloc(originals->n + 1, sizeof *folded_frequent);
     uint64_t any = 0, frequent = 0, any_folded = 0, frequent_folded = 0;
-    tally folded = {.n = 0};
-    fre_status st = folded_frequent ? tally_init(&folded, false) : FRE_E_NOMEM;
+    evaluate_distinct folded = {.n = 0};
+    fre_status st = folded_frequent ? evaluate_distinct_init(&folded, false) : FRE_E_NOMEM;
 
     if (st == FRE_OK)
         st = fold_originals(&folded, folded_frequent, originals, is_frequent);
     for (size_t i = 0; st == FRE_OK && i < s->n_texts; i++) {
         const char *text = evaluate_synthetic_text(s, i);
-        size_t at = tally_find(originals, text, s->place.len[i]);
+        size_t at = evaluate_distinct_find(originals, text, s->place.len[i]);
         char *key;
-        any += at != TALLY_NONE;
-        frequent += at != TALLY_NONE && is_frequent[at];
+        any += at != EVALUATE_DISTINCT_NONE;
+        frequent += at != EVALUATE_DISTINCT_NONE && is_frequent[at];
         st = fold(&key, text, s->place.len[i]);
         if (st != FRE_OK || !key)
             continue;
-        at = tally_find(&folded, key, strlen(key));
-        any_folded += at != TALLY_NONE;
-        frequent_folded += at != TALLY_NONE && folded_frequent[at];
+        at = evaluate_distinct_find(&folded, key, strlen(key));
+        any_folded += at != EVALUATE_DISTINCT_NONE;
+        frequent_folded += at != EVALUATE_DISTINCT_NONE && folded_frequent[at];
         free(key);
     }
     if (st == FRE_OK) {
@@ -70,7 +70,7 @@ fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s, cons
         out->exact_any_folded = (double)any_folded / n;
         out->exact_frequent_folded = (double)frequent_folded / n;
     }
-    tally_wipe(&folded);
+    evaluate_distinct_wipe(&folded);
     free(folded_frequent);
     return st;
 }

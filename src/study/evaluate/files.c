@@ -15,13 +15,13 @@ typedef struct run {
     evaluate_synthetic synthetic; /* what is scored */
     fre_release release;
     bool has_release;
-    tally tally;   /* distinct originals: texts, or rows packed */
+    evaluate_distinct distinct; /* distinct originals: texts, or rows packed */
     size_t *first; /* texts with embeddings: record in which each distinct text came first */
     size_t cap_first;
     bool from_npy;
     char npy_sha256[65];
     fre_embedder *embedder;
-    float *x, *synthetic_x; /* owned; x is NULL when the rows are in the tally */
+    float *x, *synthetic_x; /* owned; x is NULL when the rows are in distinct */
     fre_originals originals;
     bool *is_frequent;
     fre_evaluation e;
@@ -48,8 +48,8 @@ static fre_status with_text(fre_err *err, fre_status st)
 
 static fre_status add_text(run *r, const fre_record *rec)
 {
-    size_t index, known = r->tally.n;
-    fre_status st = tally_add(&r->tally, &index, rec->text, rec->text_len);
+    size_t index, known = r->distinct.n;
+    fre_status st = evaluate_distinct_add(&r->distinct, &index, rec->text, rec->text_len);
 
     if (st != FRE_OK || index < known)
         return st;
@@ -123,7 +123,8 @@ static fre_status read_rows(run *r, fre_input *in, fre_err *err)
             continue;
         }
         st = fre_npy_row(npy, row, i, err);
-        if (st == FRE_OK && tally_add(&r->tally, &index, row, d * sizeof *row) != FRE_OK)
+        if (st == FRE_OK &&
+            evaluate_distinct_add(&r->distinct, &index, row, d * sizeof *row) != FRE_OK)
             st = no_memory(err);
         if (st == FRE_OK && i % 4096 == 0) {
             fre_npy_release_before(npy, i);
@@ -196,7 +197,7 @@ static fre_status open_embedder(run *r, fre_err *err)
 }
 
 /* The distinct texts' rows from a file of all records' rows. */
-static fre_status take_embeddings(run *r, fre_err *err)
+static fre_status read_embeddings(run *r, fre_err *err)
 {
     const char *path = r->opts->embeddings;
     size_t d = r->originals.d;
@@ -218,10 +219,10 @@ static fre_status take_embeddings(run *r, fre_err *err)
         if (!fre_npy_row_is_usable(npy, i))
             st = fre_npy_refuse_row(npy, i, err);
     if (st == FRE_OK) {
-        x = calloc(r->tally.n * d + 1, sizeof *x);
+        x = calloc(r->distinct.n * d + 1, sizeof *x);
         st = x ? FRE_OK : no_memory(err);
     }
-    for (size_t i = 0; st == FRE_OK && i < r->tally.n; i++)
+    for (size_t i = 0; st == FRE_OK && i < r->distinct.n; i++)
         st = fre_npy_row(npy, x + i * d, r->first[i], err);
     r->x = x; /* freed with r whatever the status */
     fre_npy_free(npy);
@@ -230,12 +231,12 @@ static fre_status take_embeddings(run *r, fre_err *err)
 
 typedef const char *(*text_at)(const void *set, size_t i, size_t *len);
 
-static const char *tally_at(const void *set, size_t i, size_t *len)
+static const char *distinct_at(const void *set, size_t i, size_t *len)
 {
-    const tally *t = set;
+    const evaluate_distinct *t = set;
 
     *len = t->entry[i].len;
-    return tally_text(t, i);
+    return evaluate_distinct_text(t, i);
 }
 
 static const char *synthetic_at(const void *set, size_t i, size_t *len)
@@ -274,12 +275,12 @@ static fre_status embed_all(run *r, float **out, uint8_t *mark, const void *set,
 
 static fre_status embed_originals(run *r, fre_err *err)
 {
-    uint8_t *mark = calloc(r->tally.n + 1, 1);
-    fre_status st =
-        mark ? embed_all(r, &r->x, mark, &r->tally, tally_at, r->tally.n, err) : no_memory(err);
+    uint8_t *mark = calloc(r->distinct.n + 1, 1);
+    fre_status st = mark ? embed_all(r, &r->x, mark, &r->distinct, distinct_at, r->distinct.n, err)
+                         : no_memory(err);
 
-    for (size_t i = 0; st == FRE_OK && i < r->tally.n; i++)
-        fre_text_counts_add(&r->e.original_text, mark[i], r->tally.weight[i]);
+    for (size_t i = 0; st == FRE_OK && i < r->distinct.n; i++)
+        fre_text_counts_add(&r->e.original_text, mark[i], r->distinct.weight[i]);
     free(mark);
     return st;
 }
@@ -288,11 +289,11 @@ static fre_status embed_originals(run *r, fre_err *err)
  * nothing. */
 static void leave_out_blank(run *r)
 {
-    for (size_t i = 0; i < r->tally.n; i++)
+    for (size_t i = 0; i < r->distinct.n; i++)
         if (fre_is_zero_row(r->originals.x + i * r->originals.d, r->originals.d)) {
-            r->e.originals -= r->tally.weight[i];
+            r->e.originals -= r->distinct.weight[i];
             r->e.distinct--;
-            r->tally.weight[i] = 0;
+            r->distinct.weight[i] = 0;
         }
 }
 
@@ -302,13 +303,13 @@ static fre_status embed(run *r, fre_err *err)
 
     if (r->from_npy) {
         /* malloc'ed and packed from its start on, so aligned */
-        r->originals.x = (const float *)(const void *)r->tally.arena;
+        r->originals.x = (const float *)(const void *)r->distinct.arena;
     } else {
-        st = r->opts->embeddings ? take_embeddings(r, err) : embed_originals(r, err);
+        st = r->opts->embeddings ? read_embeddings(r, err) : embed_originals(r, err);
         r->originals.x = r->x;
     }
-    r->originals.weight = r->tally.weight;
-    r->originals.n = r->tally.n;
+    r->originals.weight = r->distinct.weight;
+    r->originals.n = r->distinct.n;
     if (st == FRE_OK)
         leave_out_blank(r);
     if (st == FRE_OK && r->synthetic.place.n > 0)
@@ -368,7 +369,7 @@ static fre_status score_texts(run *r, double reach, fre_err *err)
         r->e.has_paraphrased = st == FRE_OK;
     }
     if (st == FRE_OK && !r->from_npy) {
-        st = evaluate_exact(&r->e, s, &r->tally, r->is_frequent);
+        st = evaluate_exact(&r->e, s, &r->distinct, r->is_frequent);
         r->e.has_exact = st == FRE_OK;
     }
     return st == FRE_OK ? st : with_text(err, st);
@@ -422,15 +423,16 @@ static fre_status load(run *r, fre_err *err)
         return st;
     r->from_npy = fre_input_is_npy(in, &o->corpus);
     if (r->from_npy && o->embeddings)
-        st = fre_fail(err, FRE_E_USAGE, "originals that are embeddings need no other embeddings");
+        st = fre_fail(err, FRE_E_USAGE,
+                      "the originals are embeddings already: leave out {embeddings}");
     else
-        st = tally_init(&r->tally, r->from_npy);
+        st = evaluate_distinct_init(&r->distinct, r->from_npy);
     if (st == FRE_OK)
         st = r->from_npy ? read_rows(r, in, err) : read_texts(r, in, err);
     else
         fre_input_free(in);
-    r->e.distinct = r->tally.n;
-    if (st == FRE_OK && r->tally.n == 0)
+    r->e.distinct = r->distinct.n;
+    if (st == FRE_OK && r->distinct.n == 0)
         st = fre_fail(err, FRE_E_NOINPUT, "%s holds no text", o->original);
     return st;
 }
@@ -465,7 +467,7 @@ out:
     free(r.synthetic_x);
     free(r.is_frequent);
     fre_embedder_free(r.embedder);
-    tally_wipe(&r.tally);
+    evaluate_distinct_wipe(&r.distinct);
     evaluate_synthetic_wipe(&r.synthetic);
     fre_release_wipe(&r.release);
     return st;

@@ -375,54 +375,54 @@ static void test_cells_edges(void **state)
     fre_sketch_free(s);
 }
 
-/* ---- tally ------------------------------------------------------------------------------------ */
+/* ---- distinct strings ------------------------------------------------------------------------------------ */
 
-static void test_tally(void **state)
+static void test_distinct(void **state)
 {
-    tally t;
+    evaluate_distinct t;
     char text[32];
     size_t at;
 
     (void)state;
-    assert_int_equal(tally_init(&t, false), FRE_OK);
-    assert_true(tally_find(&t, "x", 1) == TALLY_NONE);
+    assert_int_equal(evaluate_distinct_init(&t, false), FRE_OK);
+    assert_true(evaluate_distinct_find(&t, "x", 1) == EVALUATE_DISTINCT_NONE);
     for (unsigned round = 0; round < 3; round++)
         for (unsigned i = 0; i < 5000; i += 1 + round) {
             int n = snprintf(text, sizeof text, "text %u", i);
-            assert_int_equal(tally_add(&t, &at, text, (size_t)n), FRE_OK);
+            assert_int_equal(evaluate_distinct_add(&t, &at, text, (size_t)n), FRE_OK);
             assert_int_equal(at, i); /* order of first appearance */
         }
     assert_int_equal(t.n, 5000);
     for (unsigned i = 0; i < 5000; i++) {
         int n = snprintf(text, sizeof text, "text %u", i);
-        assert_int_equal(tally_find(&t, text, (size_t)n), i);
-        assert_string_equal(tally_text(&t, i), text);
+        assert_int_equal(evaluate_distinct_find(&t, text, (size_t)n), i);
+        assert_string_equal(evaluate_distinct_text(&t, i), text);
         assert_int_equal(t.weight[i], 1 + (i % 2 == 0) + (i % 3 == 0));
     }
-    assert_true(tally_find(&t, "text 5000", 9) == TALLY_NONE);
-    assert_int_equal(tally_add(&t, &at, "a\0b", 3), FRE_OK);
-    assert_int_equal(tally_add(&t, &at, "a\0c", 3), FRE_OK);
-    assert_int_equal(tally_add(&t, &at, "", 0), FRE_OK);
+    assert_true(evaluate_distinct_find(&t, "text 5000", 9) == EVALUATE_DISTINCT_NONE);
+    assert_int_equal(evaluate_distinct_add(&t, &at, "a\0b", 3), FRE_OK);
+    assert_int_equal(evaluate_distinct_add(&t, &at, "a\0c", 3), FRE_OK);
+    assert_int_equal(evaluate_distinct_add(&t, &at, "", 0), FRE_OK);
     assert_int_equal(t.n, 5003);
-    tally_wipe(&t);
+    evaluate_distinct_wipe(&t);
 }
 
-static void test_tally_rows(void **state)
+static void test_distinct_rows(void **state)
 {
     const float rows[][2] = {{1, 2}, {3, 4}, {1, 2}, {5, 6}};
-    tally t;
+    evaluate_distinct t;
     size_t at;
 
     (void)state;
-    assert_int_equal(tally_init(&t, true), FRE_OK);
+    assert_int_equal(evaluate_distinct_init(&t, true), FRE_OK);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(tally_add(&t, &at, rows[i], sizeof rows[i]), FRE_OK);
+        assert_int_equal(evaluate_distinct_add(&t, &at, rows[i], sizeof rows[i]), FRE_OK);
     assert_int_equal(t.n, 3);
     assert_int_equal(t.weight[0], 2);
     assert_memory_equal(t.arena, rows[0], sizeof rows[0]); /* packed: usable as an array */
     assert_memory_equal(t.arena + 8, rows[1], sizeof rows[1]);
     assert_memory_equal(t.arena + 16, rows[3], sizeof rows[3]);
-    tally_wipe(&t);
+    evaluate_distinct_wipe(&t);
 }
 
 int main(void)
@@ -432,8 +432,8 @@ int main(void)
         cmocka_unit_test(test_frequent_weights), cmocka_unit_test(test_frequent_refusals),
         cmocka_unit_test(test_level_random),     cmocka_unit_test(test_level_by_hand),
         cmocka_unit_test(test_level_undefined),  cmocka_unit_test(test_cells),
-        cmocka_unit_test(test_cells_edges),      cmocka_unit_test(test_tally),
-        cmocka_unit_test(test_tally_rows),
+        cmocka_unit_test(test_cells_edges),      cmocka_unit_test(test_distinct),
+        cmocka_unit_test(test_distinct_rows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,11 +132,11 @@ static void test_synthetic_refusals(void **state)
 
 /* ---- exact texts ------------------------------------------------------------------------------ */
 
-static void add_original(tally *t, const char *text)
+static void add_original(evaluate_distinct *t, const char *text)
 {
     size_t at;
 
-    assert_int_equal(tally_add(t, &at, text, strlen(text)), FRE_OK);
+    assert_int_equal(evaluate_distinct_add(t, &at, text, strlen(text)), FRE_OK);
 }
 
 static void test_exact(void **state)
@@ -145,13 +145,13 @@ static void test_exact(void **state)
     const bool frequent[] = {true, false, false, true};
     temp_dir t;
     char path[512];
-    tally originals;
+    evaluate_distinct originals;
     evaluate_synthetic s;
     fre_evaluation e = {.radius = 0};
     fre_err err;
 
     (void)state;
-    assert_int_equal(tally_init(&originals, false), FRE_OK);
+    assert_int_equal(evaluate_distinct_init(&originals, false), FRE_OK);
     add_original(&originals, "play music");
     add_original(&originals, "play MUSIC");
     add_original(&originals, "Rare");
@@ -170,7 +170,7 @@ static void test_exact(void **state)
     evaluate_synthetic_wipe(&s);
     assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
     assert_true(isnan(e.exact_any) && isnan(e.exact_frequent_folded));
-    tally_wipe(&originals);
+    evaluate_distinct_wipe(&originals);
     temp_dir_remove(&t);
 }
 

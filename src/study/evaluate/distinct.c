@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-fre_status tally_init(tally *t, bool packed)
+fre_status evaluate_distinct_init(evaluate_distinct *t, bool packed)
 {
-    *t = (tally){.packed = packed};
+    *t = (evaluate_distinct){.packed = packed};
     return fre_text_map_init(&t->map);
 }
 
-void tally_wipe(tally *t)
+void evaluate_distinct_wipe(evaluate_distinct *t)
 {
     fre_text_map_wipe(&t->map);
     fre_wipe_free(t->arena, t->arena_cap);
@@ -20,7 +20,7 @@ void tally_wipe(tally *t)
 }
 
 /* Room for one string more. */
-static fre_status reserve(tally *t, size_t bytes)
+static fre_status reserve(evaluate_distinct *t, size_t bytes)
 {
     fre_status st = fre_map_reserve(&t->map.map, 1);
 
@@ -31,7 +31,7 @@ static fre_status reserve(tally *t, size_t bytes)
     return st == FRE_OK ? fre_grow((void **)&t->arena, &t->arena_cap, t->arena_n + bytes, 1) : st;
 }
 
-fre_status tally_add(tally *t, size_t *index, const void *p, size_t n)
+fre_status evaluate_distinct_add(evaluate_distinct *t, size_t *index, const void *p, size_t n)
 {
     uint32_t at;
     bool added;
@@ -42,7 +42,7 @@ fre_status tally_add(tally *t, size_t *index, const void *p, size_t n)
     if (st != FRE_OK)
         return st;
     if (added) {
-        t->entry[t->n++] = (tally_entry){.offset = t->arena_n, .len = n};
+        t->entry[t->n++] = (evaluate_distinct_entry){.offset = t->arena_n, .len = n};
         memcpy(t->arena + t->arena_n, p, n);
         t->arena_n += n;
         if (!t->packed)
@@ -53,14 +53,14 @@ fre_status tally_add(tally *t, size_t *index, const void *p, size_t n)
     return FRE_OK;
 }
 
-size_t tally_find(const tally *t, const void *p, size_t n)
+size_t evaluate_distinct_find(const evaluate_distinct *t, const void *p, size_t n)
 {
     const uint32_t at = fre_text_map_find(&t->map, p, n);
 
-    return at == FRE_MAP_NONE ? TALLY_NONE : at;
+    return at == FRE_MAP_NONE ? EVALUATE_DISTINCT_NONE : at;
 }
 
-const char *tally_text(const tally *t, size_t i)
+const char *evaluate_distinct_text(const evaluate_distinct *t, size_t i)
 {
     return (const char *)t->arena + t->entry[i].offset;
 }
