@@ -104,7 +104,7 @@ typedef struct fre_audit {
 
 /** Run every scenario that the mechanism's mode and adjacency have.  The same seed gives the same
  * audit, whatever the number of threads.  Time grows with runs, tau and dim.
- * FRE_E_USAGE: a number out of range (names the flag); FRE_E_NOMEM; FRE_E_INTERRUPTED. */
+ * FRE_E_USAGE: a number out of range (names the parameter); FRE_E_NOMEM; FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts,
                                                 fre_err *err);
 FRE_API void fre_audit_free(fre_audit *a);

@@ -125,8 +125,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_evaluate_files(fre_evaluation *out,
                                                      const fre_evaluate_opts *opts, fre_err *err);
 
 /** One JSON object (no line end): keys `text`, `text_with_paraphrases`, `centroid`, `cell`, each
- * null or
- * {frequent:{precision,recall,f1,l2}, all:{...}}, and the counts above. */
+ * null or {frequent:{precision,recall,f1,l2}, all:{...}}, and the counts above. */
 FRE_API FRE_MUST_CHECK fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e);
 
 #ifdef __cplusplus

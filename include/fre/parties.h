@@ -6,7 +6,7 @@
  * ever told, so that neither a clock set back nor a restart reopens a phase.
  *
  *     _handle    one message that came in -> one answer
- *     _tick      what is due now and was not answered yet -> outbox; the same bytes each time
+ *     _tick      what is due now and has not been answered -> outbox; the same bytes each time
  *     _answered  the answer to a message of the outbox, when it arrives; losing one does no harm
  *     _save      the whole state.  SECRET; a host that is to survive a restart saves after a call
  *                and before its answer or outbox leaves
@@ -148,7 +148,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_tagging_load(fre_tagging **out, const fre_
 /** A client's encapsulated request, as the relay forwards it (the transport has to know that it is
  * the relay: whoever else gets tags can look for them in the counts) -> the encapsulated answer, of one
  * size whether tags or a rejection are in it; a rejection in the open if it can't be opened.
- * Again the same bytes: the same answer, until the key is gone. */
+ * The same bytes again get the same answer until the key is gone. */
 FRE_API FRE_MUST_CHECK fre_status fre_tagging_exchange(fre_tagging *x, fre_buf *reply,
                                                        fre_rejection *why, fre_bytes in,
                                                        int64_t now);
@@ -246,14 +246,14 @@ typedef struct fre_relay fre_relay;
 #define FRE_PARTIES_REGISTRY_FACTOR 64u
 
 typedef struct fre_relay_opts {
-    /** Clients without whose reports nothing is flushed, and without whose shares neither: the
-     * collection is cancelled instead.  Padding does not count.  >= 1. */
+    /** Fewest clients whose reports, and later whose shares, are flushed; with fewer the collection
+     * is cancelled instead.  Padding does not count.  >= 1. */
     uint64_t batch_min;
     uint32_t part_max; /**< sealed messages in one flush; 0: 16384 */
 } fre_relay_opts;
 
 typedef struct fre_relay_counts {
-    uint64_t clients;         /**< that ever sent something that was accepted */
+    uint64_t clients;         /**< with at least one accepted message */
     uint64_t exchanges;       /**< different ones, carried on */
     uint64_t reporting;       /**< clients with a report */
     uint64_t sharing;         /**< clients with a share */
@@ -322,12 +322,11 @@ FRE_API const fre_wire *fre_terms_view(const fre_terms *t);
 /** What a client needs of its host. */
 typedef struct fre_client_host {
     void *ctx;
-    /** Keep the state (SECRET) where a restart finds it, in place of an older one; return when it is
-     * there.  Called by _tick when there is something new, before anything is put out; so tick
-     * once more after an answer.  NULL: a client that is never restarted. */
+    /** Store the state (SECRET) durably, in place of an older one, before returning.  Called by _tick
+     * when there is something new, before anything is sent; so tick once more after an answer.  NULL: a client that is never restarted. */
     fre_status (*keep)(void *ctx, fre_bytes state);
     /** Charge the collection to the owner's budget, before the first report leaves and whatever the
-     * coin; again after a restart, so that the same id must count once.  FRE_E_REFUSED: the budget
+     * coin; again after a restart, so the host must count the same id once.  FRE_E_REFUSED: the budget
      * does not allow it, and nothing is sent.  NULL: no budget. */
     fre_status (*spend)(void *ctx, const fre_collection_id *id, double epsilon, double delta);
     /** Noise of shares; NULL: fre_share_make's table.  A source without noise PROTECTS NOTHING. */

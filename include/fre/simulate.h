@@ -62,7 +62,7 @@ typedef struct fre_simulate_opts {
     /** For tests: in place of the table's noise.  NOT PRIVATE. */
     const fre_share_noise *noise;
     const fre_progress *progress;
-    /** Called when the input was read and nothing is embedded yet; NULL: nobody looks. */
+    /** Called once the input has been read, before anything is embedded; NULL: not called. */
     void (*looked)(void *ctx, const fre_survey_counts *counts);
     void *looked_ctx;
 } fre_simulate_opts;

@@ -64,7 +64,7 @@ double fre_joint_log_far(const fre_mechanism *m, double distance);
 double fre_joint_split_at(const fre_mechanism *m, double log_far);
 /* Greatest distance of two embeddings, 2B; infinite where no bound is given. */
 double fre_joint_diameter(const fre_mechanism *m);
-/* Where a search has been, so that the next one starts there: the worst n of heavy, the worst n and
+/* Where a search ended, so that the next one starts there: the worst n of heavy, the worst n and
  * distance of far members, and the split.  {-1, -1, 0, 0}: nowhere. */
 typedef struct fre_joint_place {
     double n, far_n;
