@@ -87,15 +87,13 @@ static fre_status check_level(const fre_level *l, size_t i, fre_err *err)
 static fre_status check(const fre_mechanism *grid, const fre_level *level, size_t n, double epsilon,
                         fre_err *err)
 {
-    fre_status st = FRE_OK;
+    fre_status st;
     size_t i;
 
     if (n > FRE_LEVELS_MAX || (n == 0 && !grid))
         return fre_fail(err, FRE_E_USAGE, "levels must be 1 to %u", FRE_LEVELS_MAX);
-    if (!(epsilon > 0) || !(epsilon <= FRE_PRIVACY_EPSILON_MAX))
-        return fre_fail(err, FRE_E_USAGE, "{epsilon} must be a number above 0 and at most %g",
-                        FRE_PRIVACY_EPSILON_MAX);
-    if (grid)
+    st = fre_param_check(&fre_param_epsilon, epsilon, err);
+    if (st == FRE_OK && grid)
         st = check_grid(grid, err);
     for (i = 0; i < n && st == FRE_OK; i++)
         st = check_level(&level[i], i, err);
