@@ -1,7 +1,4 @@
-/* ledger.c - which entries are of the same data, what they have spent, and what is refused.
- *
- * Basic composition (Dwork and Roth, "The algorithmic foundations of differential privacy", 2014,
- * theorem 3.16): releases from the same data spend the sums of their epsilons and deltas. */
+/* ledger.c - a spend is checked, recorded or refused. */
 #include "ledger_private.h"
 
 #include <math.h>
@@ -10,209 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TOLERANCE 1e-12
 #define DATE_BYTES 32u
-
-/* ---- sets of entries --------------------------------------------------------------------- */
-
-static size_t root_of(size_t *parent, size_t i)
-{
-    while (parent[i] != i) {
-        parent[i] = parent[parent[i]];
-        i = parent[i];
-    }
-    return i;
-}
-
-/* Joins i's set with that of the first entry that has this key.  The older root stays one. */
-static fre_status join_by(json_t *first, size_t *parent, size_t i, const char *key, fre_err *err)
-{
-    const json_t *seen = key ? json_object_get(first, key) : NULL;
-    size_t a, b;
-
-    if (!key)
-        return FRE_OK;
-    if (!seen)
-        return json_object_set_new(first, key, json_integer((json_int_t)i)) == 0
-                   ? FRE_OK
-                   : ledger_no_memory(err);
-    a = root_of(parent, (size_t)json_integer_value(seen));
-    b = root_of(parent, i);
-    if (a < b)
-        parent[b] = a;
-    else
-        parent[a] = b;
-    return FRE_OK;
-}
-
-/* The share of texts, users or embeddings that two entries have in common, whichever is most. */
-static double overlap(const fre_ledger_entry *a, const fre_ledger_entry *b)
-{
-    const double texts = ledger_likeness(a->texts, b->texts);
-    const double users = ledger_likeness(a->users, b->users);
-    const double rows = ledger_likeness(a->rows, b->rows);
-
-    return fmax(texts, fmax(users, rows));
-}
-
-/* By overlap with older entries, unless its user says which data it is.  */
-static void join_overlapping(size_t *root, const fre_ledger_entry *e, size_t i)
-{
-    if (e[i].name || e[i].apart)
-        return;
-    for (size_t j = 0; j < i; j++) {
-        const size_t a = root_of(root, j), b = root_of(root, i);
-
-        if (a != b && overlap(&e[i], &e[j]) >= FRE_LEDGER_OVERLAP)
-            root[a < b ? b : a] = a < b ? a : b;
-    }
-}
-
-/* root[i]: the oldest entry that is of the same data as entry i. */
-static fre_status find_roots(size_t *root, const fre_ledger_entry *e, size_t n, fre_err *err)
-{
-    json_t *names = json_object(), *contents = json_object(), *records = json_object();
-    fre_status st = names && contents && records ? FRE_OK : ledger_no_memory(err);
-
-    for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        root[i] = i;
-        st = join_by(names, root, i, e[i].name, err);
-        if (st == FRE_OK)
-            st = join_by(contents, root, i, e[i].content, err);
-        if (st == FRE_OK)
-            st = join_by(records, root, i, e[i].records, err);
-        if (st == FRE_OK)
-            join_overlapping(root, e, i);
-    }
-    for (size_t i = 0; st == FRE_OK && i < n; i++)
-        root[i] = root_of(root, i);
-    json_decref(names);
-    json_decref(contents);
-    json_decref(records);
-    return st;
-}
-
-/* a + b rounded upward: adding to the nearest and then one step up is never below the true sum. */
-static double add_up(double a, double b)
-{
-    if (a <= 0 || b <= 0)
-        return a <= 0 ? b : a;
-    return nextafter(a + b, (double)INFINITY);
-}
-
-static double smaller_budget(double a, double b)
-{
-    if (a <= 0 || b <= 0)
-        return a <= 0 ? b : a;
-    return a < b ? a : b;
-}
-
-static double what_is_left(double budget, double spent)
-{
-    if (spent <= 0 || budget <= spent)
-        return spent <= 0 ? budget : 0;
-    return nextafter(budget - spent, 0);
-}
-
-static void add_to_sum(fre_ledger_sum *s, const fre_ledger_entry *e)
-{
-    s->releases++;
-    s->epsilon = add_up(s->epsilon, e->epsilon);
-    s->delta = add_up(s->delta, e->delta);
-    s->budget_epsilon = smaller_budget(s->budget_epsilon, e->budget_epsilon);
-    s->budget_delta = smaller_budget(s->budget_delta, e->budget_delta);
-    s->left_epsilon = what_is_left(s->budget_epsilon, s->epsilon);
-    s->left_delta = what_is_left(s->budget_delta, s->delta);
-}
-
-static bool passes(double spent, double budget)
-{
-    return budget > 0 && spent > budget * (1 + TOLERANCE);
-}
-
-/* ---- a whole book ------------------------------------------------------------------------ */
-
-void fre_ledger_book_free(fre_ledger_book *b)
-{
-    if (!b)
-        return;
-    json_decref(b->owned);
-    free(b->entry);
-    free(b->set);
-    free(b);
-}
-
-/* The book's entries, and room for one more. */
-static fre_status entries_of(fre_ledger_entry **out, size_t *n, const json_t *book, fre_err *err)
-{
-    const json_t *list = json_object_get(book, "entries");
-    fre_ledger_entry *e;
-
-    *n = json_array_size(list);
-    e = calloc(*n + 1, sizeof *e);
-    if (!e)
-        return ledger_no_memory(err);
-    for (size_t i = 0; i < *n; i++) {
-        if (!ledger_read_entry(&e[i], json_array_get(list, i))) {
-            free(e);
-            return fre_fail(err, FRE_E_INTERNAL, "a ledger's entry"); /* validated before */
-        }
-    }
-    *out = e;
-    return FRE_OK;
-}
-
-static fre_status group(fre_ledger_book *b, fre_err *err)
-{
-    size_t *root = calloc(b->n + 1, sizeof *root);
-    fre_status st;
-
-    b->set = calloc(b->n + 1, sizeof *b->set);
-    st = root && b->set ? find_roots(root, b->entry, b->n, err) : ledger_no_memory(err);
-    for (size_t i = 0; st == FRE_OK && i < b->n; i++) {
-        fre_ledger_entry *e = &b->entry[i];
-        fre_ledger_set *s;
-
-        e->set = root[i] == i ? b->n_sets++ : b->entry[root[i]].set;
-        s = &b->set[e->set];
-        add_to_sum(&s->sum, e);
-        s->name = e->name ? e->name : s->name;
-        if (e->content || e->records)
-            s->content = e->content ? e->content : e->records;
-    }
-    free(root);
-    return st;
-}
-
-fre_status fre_ledger_read(fre_ledger_book **out, const char *path, fre_err *err)
-{
-    fre_ledger_book *b = NULL;
-    ledger_disk d;
-    fre_status st;
-
-    if (!out || !path)
-        return fre_fail(err, FRE_E_ARG, "a ledger needs a path");
-    st = ledger_load(&d, path, err);
-    if (st != FRE_OK)
-        return st;
-    if (!d.book)
-        return fre_fail(err, FRE_E_NOINPUT, "there is no ledger '%.300s'", path);
-    b = calloc(1, sizeof *b);
-    if (!b) {
-        ledger_disk_free(&d);
-        return ledger_no_memory(err);
-    }
-    b->owned = d.book;
-    st = entries_of(&b->entry, &b->n, d.book, err);
-    if (st == FRE_OK)
-        st = group(b, err);
-    if (st == FRE_OK) {
-        *out = b;
-        b = NULL; /* handed over */
-    }
-    fre_ledger_book_free(b);
-    return st;
-}
 
 /* ---- one spend --------------------------------------------------------------------------- */
 
@@ -379,7 +174,7 @@ static fre_status make_draft(draft *d, const fre_ledger_spend *s, fre_err *err)
 static fre_status refuse(fre_err *err, size_t releases, const char *what, double spent,
                          double budget, double asked)
 {
-    const double left = what_is_left(budget, spent);
+    const double left = ledger_left(budget, spent);
     char advice[80] = "nothing is left for a further one", rest[FRE_DIGITS_BYTES],
          sum[FRE_DIGITS_BYTES], most[FRE_DIGITS_BYTES], this[FRE_DIGITS_BYTES];
 
@@ -400,26 +195,26 @@ static fre_status check_budget(fre_ledger_sum *after, const json_t *book,
     fre_ledger_sum before = {.releases = 0};
     fre_ledger_entry *e = NULL;
     size_t *root = NULL, n = 0;
-    fre_status st = entries_of(&e, &n, book, err);
+    fre_status st = ledger_entries(&e, &n, book, err);
 
     if (st == FRE_OK) {
         e[n] = *fresh;
         root = calloc(n + 1, sizeof *root);
-        st = root ? find_roots(root, e, n + 1, err) : ledger_no_memory(err);
+        st = root ? ledger_find_sets(root, e, n + 1, err) : ledger_no_memory(err);
     }
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         if (root[i] == root[n])
-            add_to_sum(&before, &e[i]);
+            ledger_add_to_sum(&before, &e[i]);
     free(root);
     free(e);
     if (st != FRE_OK)
         return st;
     *after = before;
-    add_to_sum(after, fresh);
-    if (passes(after->epsilon, after->budget_epsilon))
+    ledger_add_to_sum(after, fresh);
+    if (ledger_is_over(after->epsilon, after->budget_epsilon))
         return refuse(err, before.releases, "epsilon", before.epsilon, after->budget_epsilon,
                       fresh->epsilon);
-    if (passes(after->delta, after->budget_delta))
+    if (ledger_is_over(after->delta, after->budget_delta))
         return refuse(err, before.releases, "delta", before.delta, after->budget_delta,
                       fresh->delta);
     return FRE_OK;
@@ -551,9 +346,9 @@ fre_status fre_ledger_compare(fre_ledger_overlap *out, const char *path,
     bool known = false;
 
     if (st == FRE_OK)
-        st = entries_of(&e, &n, disk.book, err);
+        st = ledger_entries(&e, &n, disk.book, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        const double share = overlap(&d.entry, &e[i]);
+        const double share = ledger_overlap(&d.entry, &e[i]);
 
         known = known || surely_same(&d.entry, &e[i]);
         if (share < FRE_LEDGER_OVERLAP || share <= most.share)

@@ -1,5 +1,5 @@
 /* ledger/ledger_private.h - the book on disk (book.c, write.c) and what is kept of the data (content.c), for
- * what is reckoned with them (ledger.c). */
+ * what is computed from them (sets.c, ledger.c). */
 #ifndef FRE_LEDGER_PRIVATE_H
 #define FRE_LEDGER_PRIVATE_H
 
@@ -55,6 +55,22 @@ void ledger_records_digits(char out[LEDGER_RECORDS_DIGITS + 1], const fre_ledger
 void ledger_sketch_digits(char out[LEDGER_SKETCH_DIGITS + 1], const uint64_t bin[FRE_LEDGER_BINS]);
 /* Estimated share, 0 to 1, of what two sketches stand for that they have in common; NULL: none. */
 double ledger_likeness(const char *a, const char *b);
+
+/* ---- sets.c ---- */
+
+/* The book's entries, and room for one more.  free() them before the book goes. */
+FRE_MUST_CHECK fre_status ledger_entries(fre_ledger_entry **out, size_t *n, const json_t *book,
+                                         fre_err *err);
+/* root[i]: the oldest entry that is of the same data as entry i. */
+FRE_MUST_CHECK fre_status ledger_find_sets(size_t *root, const fre_ledger_entry *e, size_t n,
+                                           fre_err *err);
+/* The share of texts, users or embeddings that two entries have in common, whichever is most. */
+double ledger_overlap(const fre_ledger_entry *a, const fre_ledger_entry *b);
+void ledger_add_to_sum(fre_ledger_sum *s, const fre_ledger_entry *e);
+/* Does what was spent pass the budget (0: none), but for rounding? */
+bool ledger_is_over(double spent, double budget);
+/* What a budget leaves, rounded down. */
+double ledger_left(double budget, double spent);
 
 FRE_MUST_CHECK fre_status ledger_too_large(const char *path, fre_err *err);
 FRE_MUST_CHECK fre_status ledger_no_memory(fre_err *err);
