@@ -309,14 +309,20 @@ fre_status fre_bench_embed(const char *input_path, const char *model_path, uint3
         st = find_population(found, sizeof found, err);
         input_path = found;
     }
-    if (st == FRE_OK)
-        st = read_texts(&t, input_path, err);
-    if (st == FRE_OK && t.n == 0)
+    if (st != FRE_OK)
+        goto out;
+    st = read_texts(&t, input_path, err);
+    if (st != FRE_OK)
+        goto out;
+    if (t.n == 0)
         st = fre_fail(err, FRE_E_NOINPUT, "%s holds no text", input_path);
-    if (st == FRE_OK)
-        st = measure(&r, &t, model_path, threads, err);
-    if (st == FRE_OK)
-        print(out, &r, threads);
+    if (st != FRE_OK)
+        goto out;
+    st = measure(&r, &t, model_path, threads, err);
+    if (st != FRE_OK)
+        goto out;
+    print(out, &r, threads);
+out:
     texts_wipe(&t);
     return st;
 }

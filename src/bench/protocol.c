@@ -206,25 +206,33 @@ static fre_status ohttp_round(state *s)
     fre_ohttp_exchange client, gateway;
     fre_status st = write_plain(e, FRE_BHTTP_REQUEST);
 
-    if (st == FRE_OK)
-        st = fre_ohttp_request_seal(&client, &e->request, &e->key.config, FRE_HPKE_AES_128_GCM,
-                                    (fre_bytes){e->plain.p, e->plain.n}, &e->rng);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_ohttp_request_seal(&client, &e->request, &e->key.config, FRE_HPKE_AES_128_GCM,
+                                (fre_bytes){e->plain.p, e->plain.n}, &e->rng);
     fre_buf_wipe(&e->plain);
-    if (st == FRE_OK)
-        st = fre_ohttp_request_open(&gateway, &e->plain, &e->key, 1,
-                                    (fre_bytes){e->request.p, e->request.n});
-    if (st == FRE_OK)
-        st = read_plain(e, FRE_BHTTP_REQUEST);
-    if (st == FRE_OK)
-        st = write_plain(e, FRE_BHTTP_RESPONSE);
-    if (st == FRE_OK)
-        st = fre_ohttp_response_seal(&gateway, &e->response, (fre_bytes){e->plain.p, e->plain.n},
-                                     &e->rng);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_ohttp_request_open(&gateway, &e->plain, &e->key, 1,
+                                (fre_bytes){e->request.p, e->request.n});
+    if (st != FRE_OK)
+        goto out;
+    st = read_plain(e, FRE_BHTTP_REQUEST);
+    if (st != FRE_OK)
+        goto out;
+    st = write_plain(e, FRE_BHTTP_RESPONSE);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_ohttp_response_seal(&gateway, &e->response, (fre_bytes){e->plain.p, e->plain.n},
+                                 &e->rng);
     fre_buf_wipe(&e->plain);
-    if (st == FRE_OK)
-        st = fre_ohttp_response_open(&client, &e->plain, (fre_bytes){e->response.p, e->response.n});
-    if (st == FRE_OK)
-        st = read_plain(e, FRE_BHTTP_RESPONSE);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_ohttp_response_open(&client, &e->plain, (fre_bytes){e->response.p, e->response.n});
+    if (st != FRE_OK)
+        goto out;
+    st = read_plain(e, FRE_BHTTP_RESPONSE);
+out:
     fre_buf_wipe(&e->request);
     fre_buf_wipe(&e->response);
     return st;
@@ -273,16 +281,21 @@ static fre_status sharing_setup(sharing *s)
 
     for (size_t i = 0; i < DIM; i++)
         s->x[i] = 1 / 27.8F; /* of norm 1 nearly */
-    if (st == FRE_OK)
-        st = fre_share_bits(&bits, &m, SPLIT, COUNT, 1000, NULL);
-    if (st == FRE_OK)
-        st = fre_share_cell_init(&s->cell, &m, SPLIT, COUNT, bits, NULL);
-    if (st == FRE_OK)
-        st = fre_rotation_new(&s->rotation, DIM, sign_seed);
-    if (st == FRE_OK)
-        st = fre_gaussian_table_new(&s->table, s->cell.var16);
-    if (st == FRE_OK)
-        st = fre_share_expander_new(&s->expander, DIM, bits);
+    if (st != FRE_OK)
+        return st;
+    st = fre_share_bits(&bits, &m, SPLIT, COUNT, 1000, NULL);
+    if (st != FRE_OK)
+        return st;
+    st = fre_share_cell_init(&s->cell, &m, SPLIT, COUNT, bits, NULL);
+    if (st != FRE_OK)
+        return st;
+    st = fre_rotation_new(&s->rotation, DIM, sign_seed);
+    if (st != FRE_OK)
+        return st;
+    st = fre_gaussian_table_new(&s->table, s->cell.var16);
+    if (st != FRE_OK)
+        return st;
+    st = fre_share_expander_new(&s->expander, DIM, bits);
     s->bytes = fre_share_bytes(DIM, bits);
     return st;
 }
@@ -458,6 +471,19 @@ static void print_rows(const fre_bench_output *out, const double us[N_ROWS])
         (void)fprintf(json, "}\n");
 }
 
+static fre_status setup(state *s)
+{
+    fre_status st = voprf_setup(&s->v);
+
+    if (st != FRE_OK)
+        return st;
+    st = sharing_setup(&s->s);
+    if (st != FRE_OK)
+        return st;
+    st = envelopes_setup(s);
+    return st == FRE_OK ? counting_setup(&s->c) : st;
+}
+
 fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
 {
     double us[N_ROWS];
@@ -466,13 +492,7 @@ fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
 
     if (!s)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = voprf_setup(&s->v);
-    if (st == FRE_OK)
-        st = sharing_setup(&s->s);
-    if (st == FRE_OK)
-        st = envelopes_setup(s);
-    if (st == FRE_OK)
-        st = counting_setup(&s->c);
+    st = setup(s);
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
     if (st == FRE_OK)

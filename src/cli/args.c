@@ -378,14 +378,18 @@ fre_status cli_parse(cli *c, const cli_program *program, const cli_command *cmd,
         else
             st = add_positional(c, argv[i], err);
     }
-    if (st == FRE_OK)
-        st = check_complete(c, err);
-    if (st == FRE_OK)
-        st = check_rules(c, err);
-    if (st == FRE_OK)
-        st = check_force(c, err);
-    if (st == FRE_OK)
-        st = check_streams(c, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_complete(c, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_rules(c, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_force(c, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_streams(c, err);
     if (st != FRE_OK)
         return st;
     c->json = cli_flag(c, "json");

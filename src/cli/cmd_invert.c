@@ -219,18 +219,24 @@ static fre_status prepare(job *j, fre_err *err)
     j->n = fre_npy_rows(j->x);
     j->dim = fre_npy_dim(j->x);
     st = open_noise(j, err);
-    if (st == FRE_OK)
-        st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
-    if (st == FRE_OK)
-        st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
-    if (st == FRE_OK)
-        st = open_trace(j, err);
-    if (st == FRE_OK)
-        st = fre_embedder_new(&j->embedder, &embedder, err);
-    if (st == FRE_OK)
-        st = check_origin(j, err);
-    if (st == FRE_OK)
-        st = fre_inverter_new(&j->inverter, j->embedder, &inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = cli_refuse_inputs(j->c, j->c->positional[0], "output", err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_outfile_open(&j->out, cli_text(j->c, "output"), cli_flag(j->c, "force"), err);
+    if (st != FRE_OK)
+        return st;
+    st = open_trace(j, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_embedder_new(&j->embedder, &embedder, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_origin(j, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_inverter_new(&j->inverter, j->embedder, &inverter, err);
     if (st != FRE_OK)
         return st;
     j->rows = calloc((size_t)CHUNK_ROWS * j->dim, sizeof *j->rows);

@@ -165,21 +165,25 @@ static fre_status run(cli *c, fre_err *err)
 
     if (!path) {
         st = fre_ledger_default(&own, false, err);
+        if (st != FRE_OK)
+            goto out;
         path = own;
     }
-    if (st == FRE_OK)
-        st = fre_ledger_read(&b, path, err);
+    st = fre_ledger_read(&b, path, err);
     if (st == FRE_E_NOINPUT && own) /* nobody named it, so nothing is missing */
         st = FRE_OK;
-    if (st == FRE_OK && c->json) {
+    if (st != FRE_OK)
+        goto out;
+    if (c->json) {
         st = print_json(path, b ? b : &nothing, err);
-    } else if (st == FRE_OK && (!b || b->n == 0)) {
+    } else if (!b || b->n == 0) {
         fputs("Nothing has been recorded (", stdout);
         (void)cli_print_safe(stdout, path, 0);
         fputs(").\n", stdout);
-    } else if (st == FRE_OK) {
+    } else {
         print(b);
     }
+out:
     fre_ledger_book_free(b);
     free(own);
     return st;

@@ -37,11 +37,11 @@ static FRE_PRINTF(2, 3) void row(const char *name, const char *fmt, ...)
 
 #define BUNDLED (sizeof bundled / sizeof bundled[0])
 
-typedef struct place {
+typedef struct location {
     char path[4096]; /* "": not found */
-} place;
+} location;
 
-static void print_places(const place *found)
+static void print_locations(const location *found)
 {
     size_t longest = 0;
 
@@ -61,7 +61,7 @@ static void print_places(const place *found)
     }
 }
 
-static json_t *places_json(const place *found)
+static json_t *locations_json(const location *found)
 {
     json_t *list = json_array();
 
@@ -93,7 +93,7 @@ static bool find_bundled(char *path, size_t n, const char *name)
 
 static fre_status run_list(cli *c, fre_err *err)
 {
-    place *found = calloc(BUNDLED, sizeof *found);
+    location *found = calloc(BUNDLED, sizeof *found);
     fre_status st = FRE_OK;
 
     if (!found)
@@ -102,9 +102,9 @@ static fre_status run_list(cli *c, fre_err *err)
         if (!find_bundled(found[i].path, sizeof found[i].path, bundled[i][0]))
             found[i].path[0] = '\0';
     if (c->json)
-        st = cli_json_print(places_json(found), err);
+        st = cli_json_print(locations_json(found), err);
     else
-        print_places(found);
+        print_locations(found);
     free(found);
     return st;
 }

@@ -138,23 +138,32 @@ static fre_status run(cli *c, fre_err *err)
     fre_input *in = NULL;
     fre_status st = prepare(j, err);
 
-    if (st == FRE_OK)
-        st = cli_open_public(&in, &j->card, c, err);
-    if (st == FRE_OK)
-        st = cli_read_chunks(c, in, j->marks, add_texts, j, err);
-    if (st == FRE_OK)
-        st = fre_bridge_make(&j->bridge, j->sums, fre_embedder_info(j->from),
-                             fre_embedder_info(j->to), j->source, err);
-    if (st == FRE_OK)
-        st = cli_card(&j->card, c, j->marks, false, err);
-    if (st == FRE_OK)
-        st = fre_bridge_set_card(j->bridge, &j->card);
-    if (st == FRE_OK)
-        st = fre_bridge_write(j->bridge, fre_outfile_stream(j->out), err);
-    if (st == FRE_OK)
-        st = fre_outfile_commit(j->out, err);
-    if (st == FRE_OK)
-        st = report(j, err);
+    if (st != FRE_OK)
+        goto out;
+    st = cli_open_public(&in, &j->card, c, err);
+    if (st != FRE_OK)
+        goto out;
+    st = cli_read_chunks(c, in, j->marks, add_texts, j, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_bridge_make(&j->bridge, j->sums, fre_embedder_info(j->from), fre_embedder_info(j->to),
+                         j->source, err);
+    if (st != FRE_OK)
+        goto out;
+    st = cli_card(&j->card, c, j->marks, false, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_bridge_set_card(j->bridge, &j->card);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_bridge_write(j->bridge, fre_outfile_stream(j->out), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_outfile_commit(j->out, err);
+    if (st != FRE_OK)
+        goto out;
+    st = report(j, err);
+out:
     fre_prior_card_wipe(&j->card);
     fre_overlap_set_free(j->marks);
     fre_bridge_free(j->bridge);

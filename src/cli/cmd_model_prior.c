@@ -73,10 +73,11 @@ static fre_status read_rows(job *j, fre_input *in, fre_err *err)
     fre_corpus_opts asked;
     fre_status st = cli_corpus_opts(&asked, j->c, err);
 
-    if (st == FRE_OK)
-        st = fre_npy_open_input(&x, in, &asked, err);
-    else
+    if (st != FRE_OK) {
         fre_input_free(in);
+        return st;
+    }
+    st = fre_npy_open_input(&x, in, &asked, err);
     if (st == FRE_OK)
         st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
     all = st == FRE_OK ? fre_npy_rows(x) : 0;
@@ -149,25 +150,32 @@ static fre_status run(cli *c, fre_err *err)
     fre_input *in = NULL;
     fre_status st = prepare(j, err);
 
-    if (st == FRE_OK)
-        st = cli_open_public(&in, &j->card, c, err);
-    if (st == FRE_OK) {
-        j->is_npy = fre_input_is_npy(in, NULL);
-        st =
-            j->is_npy ? read_rows(j, in, err) : cli_read_chunks(c, in, j->marks, add_texts, j, err);
-    }
-    if (st == FRE_OK)
-        st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);
-    if (st == FRE_OK)
-        st = cli_card(&j->card, c, j->marks, j->is_npy, err);
-    if (st == FRE_OK)
-        st = fre_prior_set_card(j->prior, &j->card);
-    if (st == FRE_OK)
-        st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
-    if (st == FRE_OK)
-        st = fre_outfile_commit(j->out, err);
-    if (st == FRE_OK)
-        st = report(j, err);
+    if (st != FRE_OK)
+        goto out;
+    st = cli_open_public(&in, &j->card, c, err);
+    if (st != FRE_OK)
+        goto out;
+    j->is_npy = fre_input_is_npy(in, NULL);
+    st = j->is_npy ? read_rows(j, in, err) : cli_read_chunks(c, in, j->marks, add_texts, j, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);
+    if (st != FRE_OK)
+        goto out;
+    st = cli_card(&j->card, c, j->marks, j->is_npy, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_prior_set_card(j->prior, &j->card);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_prior_write(j->prior, fre_outfile_stream(j->out), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_outfile_commit(j->out, err);
+    if (st != FRE_OK)
+        goto out;
+    st = report(j, err);
+out:
     fre_prior_card_wipe(&j->card);
     fre_overlap_set_free(j->marks);
     fre_prior_free(j->prior);

@@ -186,20 +186,28 @@ static fre_status prepare(job *j, fre_err *err)
     if (c->json && strcmp(cli_text(c, "output"), "-") == 0)
         return fre_fail(err, FRE_E_USAGE, "--json and --output - cannot share standard output");
     st = find_input(j, err);
-    if (st == FRE_OK)
-        st = open_texts(j, err);
-    if (st == FRE_OK)
-        st = cli_refuse_inputs(c, j->path, "output", err);
-    if (st == FRE_OK && j->centroid_path)
+    if (st != FRE_OK)
+        return st;
+    st = open_texts(j, err);
+    if (st != FRE_OK)
+        return st;
+    st = cli_refuse_inputs(c, j->path, "output", err);
+    if (st != FRE_OK)
+        return st;
+    if (j->centroid_path)
         st = cli_refuse_inputs(c, j->centroid_path, "output", err);
-    if (st == FRE_OK)
-        st = fre_outfile_open(&j->out, cli_text(c, "output"), cli_flag(c, "force"), err);
-    if (st == FRE_OK)
-        st = fre_embedder_new(&j->embedder, &embedder, err);
-    if (st == FRE_OK)
-        st = open_centroids(j, err);
-    if (st == FRE_OK)
-        st = open_writers(j, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_outfile_open(&j->out, cli_text(c, "output"), cli_flag(c, "force"), err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_embedder_new(&j->embedder, &embedder, err);
+    if (st != FRE_OK)
+        return st;
+    st = open_centroids(j, err);
+    if (st != FRE_OK)
+        return st;
+    st = open_writers(j, err);
     if (st != FRE_OK)
         return st;
     o.seed = cli_whole(c, "seed");
@@ -221,7 +229,7 @@ static void clear_chunk(job *j)
     j->n = 0;
 }
 
-static fre_status take_noise(const job *j, line *l, const fre_record *rec, fre_err *err)
+static fre_status read_noise(const job *j, line *l, const fre_record *rec, fre_err *err)
 {
     fre_json_want noise = {.name = "noise_norm"};
     char number[64];
@@ -252,7 +260,7 @@ static bool is_unreadable(const fre_record *rec)
 }
 
 /* The object on one line: line breaks stand between its parts only. */
-static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
+static fre_status add_line(job *j, const fre_record *rec, fre_err *err)
 {
     line *l = &j->line[j->n++];
 
@@ -276,7 +284,7 @@ static fre_status take_record(job *j, const fre_record *rec, fre_err *err)
     for (size_t i = 0; i < l->len; i++)
         if (l->json[i] == '\n' || l->json[i] == '\r')
             l->json[i] = ' ';
-    return take_noise(j, l, rec, err);
+    return read_noise(j, l, rec, err);
 }
 
 static fre_status read_chunk(job *j, bool *more, fre_err *err)
@@ -290,14 +298,14 @@ static fre_status read_chunk(job *j, bool *more, fre_err *err)
         st = fre_corpus_next(j->corpus, more, &rec, err);
         if (st != FRE_OK || !*more)
             break;
-        st = take_record(j, &rec, err);
+        st = add_line(j, &rec, err);
     }
     return st;
 }
 
 /* ---- the run ------------------------------------------------------------------------------------------ */
 
-static fre_status take_rows(job *j, fre_paraphrase_source *source, fre_err *err)
+static fre_status read_sources(job *j, fre_paraphrase_source *source, fre_err *err)
 {
     const size_t dim = j->centroids ? fre_npy_dim(j->centroids) : 0;
 
@@ -353,7 +361,7 @@ static fre_status vary_chunk(job *j, fre_err *err)
     fre_paraphrase_source source[CHUNK_LINES];
     fre_paraphrases made[CHUNK_LINES];
     fre_corpus_stats stats;
-    fre_status st = take_rows(j, source, err);
+    fre_status st = read_sources(j, source, err);
 
     if (st != FRE_OK || j->n == 0)
         return st;
@@ -431,13 +439,17 @@ static fre_status run(cli *c, fre_err *err)
         if (st == FRE_OK)
             st = fre_interrupted() ? FRE_E_INTERRUPTED : vary_chunk(&j, err);
     }
-    if (st == FRE_OK && j.centroids && j.texts < fre_npy_rows(j.centroids))
+    if (st != FRE_OK)
+        goto out;
+    if (j.centroids && j.texts < fre_npy_rows(j.centroids)) {
         st = fre_fail(err, FRE_E_DATA, "%.300s has %zu rows, but there are %" PRIu64 " texts",
                       j.centroid_path, fre_npy_rows(j.centroids), j.texts);
-    if (st == FRE_OK)
-        st = fre_outfile_commit(j.out, err);
+        goto out;
+    }
+    st = fre_outfile_commit(j.out, err);
     if (st == FRE_OK)
         st = report(&j, err);
+out:
     wipe(&j);
     return st;
 }

@@ -27,7 +27,7 @@ static fre_status flush(chunk *k, fre_err *err)
     return n > 0 ? k->fn(k->ctx, k->text, k->len, n, err) : FRE_OK;
 }
 
-static fre_status take(chunk *k, const fre_record *rec, fre_err *err)
+static fre_status add_record(chunk *k, const fre_record *rec, fre_err *err)
 {
     fre_status st;
 
@@ -54,7 +54,7 @@ static fre_status read_all(cli *c, chunk *k, fre_corpus *corpus, fre_err *err)
         st = fre_corpus_next(corpus, &more, &rec, err);
         if (st != FRE_OK || !more)
             break;
-        st = take(k, &rec, err);
+        st = add_record(k, &rec, err);
         if (st == FRE_OK && fre_interrupted())
             st = FRE_E_INTERRUPTED;
         if (k->n == 0) {

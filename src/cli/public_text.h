@@ -14,7 +14,7 @@
 typedef fre_status (*cli_chunk_fn)(void *ctx, const char *const *text, const size_t *len, size_t n,
                                    fre_err *err);
 
-/* All texts of an input, which is taken over, by the arguments of CLI_CORPUS_ARGS, with progress.
+/* All texts of an input, which it takes ownership of, by the arguments of CLI_CORPUS_ARGS, with progress.
  * Stops at the first status that is not FRE_OK.  marks: of every text. */
 fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks, cli_chunk_fn fn,
                            void *ctx, fre_err *err);

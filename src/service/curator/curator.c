@@ -92,23 +92,31 @@ static fre_status mechanism(curator_run *r, fre_curator_result *rel, fre_inverte
     int64_t middle;
     fre_status st = make_sketch(r, err);
 
-    if (st == FRE_OK && !r->npy)
+    if (st != FRE_OK)
+        return st;
+    if (!r->npy)
         st = curator_open_spool(r, err);
-    if (st == FRE_OK)
-        st = r->npy ? curator_ingest_rows(r, err) : curator_ingest_texts(r, err);
-    if (st == FRE_OK && r->corpus)
+    if (st != FRE_OK)
+        return st;
+    st = r->npy ? curator_ingest_rows(r, err) : curator_ingest_texts(r, err);
+    if (st != FRE_OK)
+        return st;
+    if (r->corpus)
         r->content.has_bytes = fre_corpus_sha256(r->content.bytes, r->corpus);
     middle = fre_clock_ms();
-    if (st == FRE_OK)
-        st = curator_check_ingested(r, inverter, err);
-    if (st == FRE_OK)
-        st = curator_ledger_look(r, rel, &r->content, err);
-    if (st == FRE_OK)
-        st = curator_aggregate(r, err);
+    st = curator_check_ingested(r, inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_ledger_look(r, rel, &r->content, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_aggregate(r, err);
+    if (st != FRE_OK)
+        return st;
     rel->seconds[0] = (double)(middle - start) / 1000;
     rel->seconds[1] = (double)(fre_clock_ms() - middle) / 1000;
     rel->stats = r->stats;
-    return st;
+    return FRE_OK;
 }
 
 static fre_inverter_opts inverter_opts(const curator_run *r)
@@ -151,18 +159,24 @@ static fre_status prepare(curator_run *r, fre_curator_result *rel, fre_inverter 
     const fre_curator_opts *o = r->opts;
     fre_status st = curator_open_inputs(r, err);
 
-    if (st == FRE_OK)
-        st = run_plan(r, err);
-    if (st == FRE_OK)
-        st = open_streams(r, err);
-    if (st == FRE_OK)
-        st = open_inverter(r, inverter, err);
-    if (st == FRE_OK)
-        st = curator_ledger_check(r, rel, err);
-    if (st == FRE_OK)
-        st = curator_survey(r, rel, *inverter, err);
-    if (st == FRE_OK)
-        st = open_corpus(r, *inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = run_plan(r, err);
+    if (st != FRE_OK)
+        return st;
+    st = open_streams(r, err);
+    if (st != FRE_OK)
+        return st;
+    st = open_inverter(r, inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_ledger_check(r, rel, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_survey(r, rel, *inverter, err);
+    if (st != FRE_OK)
+        return st;
+    st = open_corpus(r, *inverter, err);
     if (st != FRE_OK)
         return st;
     st = curator_find_leftovers(o, rel, err);
@@ -205,21 +219,26 @@ fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_op
     fre_map_init(&r.texts, CURATOR_KEY_BYTES);
     fre_map_init(&r.cells, FRE_CELL_BYTES);
     st = fre_outdir_open(&dir, opts->output, fre_release_files(), opts->force, err);
-    if (st == FRE_OK)
-        st = fre_contributors_new(&r.users, opts->plan.cells_per_user, opts->plan.population, err);
-    if (st == FRE_OK)
-        st = prepare(&r, rel, &inverter, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_contributors_new(&r.users, opts->plan.cells_per_user, opts->plan.population, err);
+    if (st != FRE_OK)
+        goto out;
+    st = prepare(&r, rel, &inverter, err);
+    if (st != FRE_OK)
+        goto out;
     rel->stats = r.stats;
-    if (st == FRE_OK && !opts->dry_run) {
+    if (!opts->dry_run) {
         st = mechanism(&r, rel, inverter, err);
         if (st == FRE_OK)
             st = curator_publish(&r, rel, inverter, dir, err);
     }
-    if (st == FRE_OK) {
-        about_input(&r, rel);
-        *out = rel;
-        rel = NULL; /* handed over */
-    }
+    if (st != FRE_OK)
+        goto out;
+    about_input(&r, rel);
+    *out = rel;
+    rel = NULL; /* handed over */
+out:
     fre_outdir_free(dir);
     fre_inverter_free(inverter); /* before the embedder it borrows */
     run_wipe(&r, opts->resume && st != FRE_OK);

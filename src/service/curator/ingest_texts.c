@@ -262,21 +262,23 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
     bool added;
     fre_status st = cell ? fre_map_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
 
-    if (st == FRE_OK)
-        st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n,
-                      sizeof *r->cell_count);
-    if (st == FRE_OK)
-        st = fre_grow((void **)&r->text_mark, &r->cap_text_mark, i + 1, sizeof *r->text_mark);
-    if (st == FRE_OK)
-        st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
-    if (st == FRE_OK)
-        st = fre_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1,
-                      sizeof *r->text_sampled);
-    if (st == FRE_OK) {
-        r->text_cell[i] = index;
-        r->n_texts = i + 1;
-    }
-    return st;
+    if (st != FRE_OK)
+        return st;
+    st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n, sizeof *r->cell_count);
+    if (st != FRE_OK)
+        return st;
+    st = fre_grow((void **)&r->text_mark, &r->cap_text_mark, i + 1, sizeof *r->text_mark);
+    if (st != FRE_OK)
+        return st;
+    st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
+    if (st != FRE_OK)
+        return st;
+    st = fre_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1, sizeof *r->text_sampled);
+    if (st != FRE_OK)
+        return st;
+    r->text_cell[i] = index;
+    r->n_texts = i + 1;
+    return FRE_OK;
 }
 
 void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
@@ -328,6 +330,19 @@ static void report_ingested(curator_run *r)
     fre_progress_update(r->opts->progress, "embedding", cs.records, fre_corpus_expected(&cs));
 }
 
+static fre_status chunk_ingest(curator_run *r, chunk *c, fre_err *err)
+{
+    fre_status st = chunk_embed(r, c, err);
+
+    if (st != FRE_OK)
+        return st;
+    st = mark_rows(r, c, err);
+    if (st != FRE_OK)
+        return st;
+    st = curator_cells(r, c->cell, c->x, c->n_new, err);
+    return st == FRE_OK ? chunk_count(r, c, err) : st;
+}
+
 fre_status curator_ingest_texts(curator_run *r, fre_err *err)
 {
     chunk *c = chunk_new(r->dim);
@@ -341,13 +356,7 @@ fre_status curator_ingest_texts(curator_run *r, fre_err *err)
         st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
                                : chunk_read(r, c, r->corpus, &more, err);
         if (st == FRE_OK)
-            st = chunk_embed(r, c, err);
-        if (st == FRE_OK)
-            st = mark_rows(r, c, err);
-        if (st == FRE_OK)
-            st = curator_cells(r, c->cell, c->x, c->n_new, err);
-        if (st == FRE_OK)
-            st = chunk_count(r, c, err);
+            st = chunk_ingest(r, c, err);
         if (st != FRE_OK)
             goto out;
         report_ingested(r);

@@ -28,12 +28,13 @@ static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
     /* The other options are about the file with the users, if there is one. */
     st = fre_npy_open_input(
         &r->npy, in, r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o, err);
-    if (st == FRE_OK)
-        r->dim = (uint32_t)fre_npy_dim(r->npy);
-    if (st == FRE_OK && r->dim > FRE_SKETCH_DIM_MAX)
-        st = fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
-                      FRE_SKETCH_DIM_MAX);
-    if (st == FRE_OK && r->opts->user_file)
+    if (st != FRE_OK)
+        return st;
+    r->dim = (uint32_t)fre_npy_dim(r->npy);
+    if (r->dim > FRE_SKETCH_DIM_MAX)
+        return fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
+                        FRE_SKETCH_DIM_MAX);
+    if (r->opts->user_file)
         st = fre_names_open(&r->names, r->opts->user_file, &r->opts->corpus, err);
     if (st == FRE_OK && r->names)
         st = fre_names_check(r->names, fre_npy_rows(r->npy), err);
@@ -58,15 +59,18 @@ fre_status curator_open_inputs(curator_run *r, fre_err *err)
     fre_err why = {.text = ""};
     fre_status st = fre_input_open(&in, r->opts->input, false, err);
 
-    if (st == FRE_OK)
-        st =
-            fre_input_is_npy(in, &r->opts->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
-    if (st == FRE_OK && r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
-        st = fre_contributors_too_many(r->opts->plan.population, err);
-    if (st == FRE_OK && (!r->npy || fre_inverter_writes_text(r->opts->inverter)))
+    if (st != FRE_OK)
+        return st;
+    st = fre_input_is_npy(in, &r->opts->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
+    if (st != FRE_OK)
+        return st;
+    if (r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
+        return fre_contributors_too_many(r->opts->plan.population, err);
+    if (!r->npy || fre_inverter_writes_text(r->opts->inverter))
         st = open_embedder(r, err);
-    if (st == FRE_OK && r->npy && r->embedder)
-        st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, &why);
+    if (st != FRE_OK || !r->npy || !r->embedder)
+        return st;
+    st = fre_embedder_check_rows(r->embedder, r->npy, r->opts->input, &why);
     return st == FRE_OK || !why.text[0]
                ? st
                : fre_fail(err, st, "%s, or pass {inverter} none", why.text);

@@ -74,14 +74,18 @@ fre_status fre_release_statement(char **out, const fre_plan *plan, bool is_priva
 
     fre_buf_init(&b, 1u << 16);
     st = fre_plan_statement(&b, plan, is_private);
-    if (st == FRE_OK && isfinite(plan->account.epsilon))
+    if (st != FRE_OK)
+        goto out;
+    if (isfinite(plan->account.epsilon)) {
         st = about_users(&b, users_named);
-    if (st == FRE_OK && isfinite(plan->account.epsilon))
-        st = about_strictness(&b, strict);
+        if (st == FRE_OK)
+            st = about_strictness(&b, strict);
+    }
     if (st == FRE_OK)
         st = fre_buf_append(&b, "", 1);
     if (st == FRE_OK)
         text = strdup((const char *)b.p);
+out:
     fre_buf_wipe(&b);
     if (!text)
         return fre_fail(err, st != FRE_OK ? st : FRE_E_NOMEM, "out of memory");
