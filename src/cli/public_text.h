@@ -16,8 +16,8 @@ typedef fre_status (*cli_chunk_fn)(void *ctx, const char *const *text, const siz
 
 /* All texts of an input, which it takes ownership of, by the arguments of CLI_CORPUS_ARGS, with progress.
  * Stops at the first status that is not FRE_OK.  marks: of every text. */
-fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks, cli_chunk_fn fn,
-                           void *ctx, fre_err *err);
+FRE_MUST_CHECK fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks,
+                                          cli_chunk_fn fn, void *ctx, fre_err *err);
 
 /* ending: of the file, before .gguf. */
 #define CLI_STATISTICS_OUTPUT(ending)                                                              \
@@ -44,6 +44,7 @@ FRE_MUST_CHECK fre_status cli_card(fre_prior_card *card, const cli *c, fre_overl
                                    bool rows, fre_err *err);
 
 /* Checks --output and --source and opens the file.  *source: borrowed. */
-fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source, fre_err *err);
+FRE_MUST_CHECK fre_status cli_open_statistics(const cli *c, fre_outfile **out, const char **source,
+                                              fre_err *err);
 
 #endif
