@@ -11,24 +11,24 @@
 #define TRIES 3
 
 typedef struct kind {
-    const char *text; /* "raise {threshold} to " */
-    bool up, whole;
-    double most; /* of a number that is raised */
+    const fre_param *param;
+    bool up;
+    double most; /* of a number that is raised, where that is less than its range; else 0 */
 } kind;
 
 static const kind kinds[] = {
-    [FRE_LEVER_THRESHOLD] = {"raise {threshold} to ", true, true, 1e9},
-    [FRE_LEVER_LESS_THRESHOLD] = {"lower {threshold} to ", false, true, 0},
-    [FRE_LEVER_EPSILON] = {"raise {epsilon} to ", true, false, FRE_PRIVACY_EPSILON_MAX},
-    [FRE_LEVER_LESS_EPSILON] = {"lower {epsilon} to ", false, false, 0},
-    [FRE_LEVER_DELTA] = {"raise {delta} to ", true, false, 1e-2},
-    [FRE_LEVER_LESS_DELTA] = {"lower {delta} to ", false, false, 0},
-    [FRE_LEVER_RATE] = {"lower {sampling_rate} to ", false, false, 0},
-    [FRE_LEVER_CELLS] = {"lower {max_cells_per_user} to ", false, true, 0},
-    [FRE_LEVER_CURIOUS] = {"lower {curious_users} to ", false, true, 0},
-    [FRE_LEVER_DUMMIES] = {"raise {max_dummies} to ", true, false, 1e18},
-    [FRE_LEVER_RATIO] = {"raise {sensitivity_ratio} to ", true, false, 1000},
-    [FRE_LEVER_PROJECTION] = {"raise {projection_dim} to ", true, true, FRE_PRIVACY_K_MAX},
+    [FRE_LEVER_THRESHOLD] = {&fre_param_threshold, true, 1e9},
+    [FRE_LEVER_LESS_THRESHOLD] = {&fre_param_threshold, false, 0},
+    [FRE_LEVER_EPSILON] = {&fre_param_epsilon, true, 0},
+    [FRE_LEVER_LESS_EPSILON] = {&fre_param_epsilon, false, 0},
+    [FRE_LEVER_DELTA] = {&fre_param_delta, true, 1e-2},
+    [FRE_LEVER_LESS_DELTA] = {&fre_param_delta, false, 0},
+    [FRE_LEVER_RATE] = {&fre_param_sampling_rate, false, 0},
+    [FRE_LEVER_CELLS] = {&fre_param_max_cells_per_user, false, 0},
+    [FRE_LEVER_CURIOUS] = {&fre_param_curious_users, false, 0},
+    [FRE_LEVER_DUMMIES] = {&fre_param_max_dummies, true, 0},
+    [FRE_LEVER_RATIO] = {&fre_param_sensitivity_ratio, true, 0},
+    [FRE_LEVER_PROJECTION] = {&fre_param_projection_dim, true, 0},
 };
 
 double fre_advice_nice(double x, bool up)
@@ -98,20 +98,23 @@ static bool works(const fre_advice *a, fre_lever lever, const char *digits)
 bool fre_advice_add(fre_advice *io, fre_lever lever, double value)
 {
     const kind *k = &kinds[lever];
+    const bool whole = k->param->whole;
+    const double most = k->most > 0 ? k->most : k->param->highest;
     char digits[32];
     int i;
 
-    for (i = 0; i < TRIES && value > 0 && (!k->up || value <= k->most); i++) {
-        (void)snprintf(digits, sizeof digits, k->whole ? "%.0f" : "%.10g", value);
+    for (i = 0; i < TRIES && value > 0 && (!k->up || value <= most); i++) {
+        (void)snprintf(digits, sizeof digits, whole ? "%.0f" : "%.10g", value);
         if (works(io, lever, digits)) {
-            io->n += (size_t)snprintf(io->text + io->n, sizeof io->text - io->n, "%s%s%s",
-                                      io->n > 0 ? " or " : "", k->text, digits);
+            io->n += (size_t)snprintf(io->text + io->n, sizeof io->text - io->n, "%s%s {%s} to %s",
+                                      io->n > 0 ? " or " : "", k->up ? "raise" : "lower",
+                                      k->param->name, digits);
             return true;
         }
         value = fre_advice_nice(k->up ? 1.2 * value : value / 1.2, k->up);
-        if (k->whole)
+        if (whole)
             value = k->up ? ceil(value) : floor(value);
-        if (k->whole && !k->up && value < 1)
+        if (whole && !k->up && value < 1)
             return false;
     }
     return false;
