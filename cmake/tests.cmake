@@ -53,6 +53,8 @@ foreach(module IN LISTS FRE_MODULES ITEMS cli)
     endif()
 endforeach()
 
+set(FRE_SUPPORT_ ${FRE_SUPPORT_cli}) # of what is about no module alone
+
 function(fre_add_program target source module)
     add_executable(${target} ${source})
     target_link_libraries(${target} PRIVATE fre-flags ${FRE_SUPPORT_${module}} ${ARGN})
@@ -70,8 +72,15 @@ if(FRE_TESTS)
     set(long_unit test_privacy_paper test_privacy_plan)
     set(long_integration test_audit test_paper_tables test_plan)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
+    # Of a whole floor: tests/unit/<floor>, with every module.
     file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*/*/test_*.c
-        ${PROJECT_SOURCE_DIR}/tests/unit/cli/test_*.c)
+        ${PROJECT_SOURCE_DIR}/tests/unit/*/test_*.c)
+    # The allocators of tests/support/core/alloc_fail.c stand in front of these.
+    set(allocators malloc calloc aligned_alloc realloc strdup strndup realpath asprintf vasprintf free
+        sodium_malloc sodium_free)
+    # Of floors; alloc_outside.c.
+    set(allocators_outside utf8proc_map json_object json_array json_string json_integer json_real
+        json_pack json_loadb json_dumps)
     foreach(file IN LISTS test_files)
         get_filename_component(test ${file} NAME_WE)
         if(FRE_SANITIZE AND NOT FRE_LONG AND test IN_LIST long_unit)
@@ -84,6 +93,15 @@ if(FRE_TESTS)
             continue()
         endif()
         fre_add_program(${test} ${file} "${module}" ${libs} fre-ext-cmocka)
+        if(test MATCHES "memory")
+            set(wrapped ${allocators})
+            if(NOT module)
+                list(APPEND wrapped ${allocators_outside})
+                target_link_options(${test} PRIVATE -Wl,-u,__wrap_utf8proc_map)
+            endif()
+            list(TRANSFORM wrapped PREPEND -Wl,--wrap=)
+            target_link_options(${test} PRIVATE ${wrapped})
+        endif()
         add_test(NAME ${test} COMMAND ${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         set_tests_properties(${test} PROPERTIES TIMEOUT 1800
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
@@ -99,11 +117,6 @@ if(FRE_TESTS)
     endif()
     if(TARGET test_map) # its allocator fails when it is told to
         target_link_options(test_map PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc)
-    endif()
-    if(TARGET test_parties_memory) # its own allocator, which fails when it is told to
-        foreach(name malloc calloc aligned_alloc realloc free sodium_malloc sodium_free)
-            target_link_options(test_parties_memory PRIVATE -Wl,--wrap=${name})
-        endforeach()
     endif()
 endif()
 
@@ -186,10 +199,11 @@ if(FRE_TESTS AND NOT FRE_SANITIZE)
     set(check_circles_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
     set(check_layers_args ${PROJECT_SOURCE_DIR} ${PROJECT_BINARY_DIR})
     set(check_symbols_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})
+    set(check_memory_args ${PROJECT_SOURCE_DIR})
     set(check_locale_args ${PROJECT_BINARY_DIR})
     set(check_runpath_args ${PROJECT_BINARY_DIR} ${FRE_LLAMA_LIBDIR})
     foreach(check layers circles headers size symbols words locale runpath packages
-            parameters)
+            parameters memory)
         add_test(NAME check-${check}
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
         add_test(NAME check-${check}-can-fail

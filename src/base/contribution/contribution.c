@@ -63,12 +63,13 @@ static fre_status find_user(fre_contributors *c, uint32_t *user, bool *is_new, c
                             size_t len)
 {
     const size_t most = c->most;
-    fre_status st = fre_text_map_put(&c->names, user, is_new, name, len);
+    /* Room before there is one more user. */
+    fre_status st = fre_grow((void **)&c->held, &c->cap_held, ((size_t)c->names.map.n + 1) * most,
+                             sizeof *c->held);
 
-    if (st != FRE_OK || !*is_new)
-        return st;
-    st = fre_grow((void **)&c->held, &c->cap_held, c->names.map.n * most, sizeof *c->held);
-    for (size_t i = 0; st == FRE_OK && i < most; i++)
+    if (st == FRE_OK)
+        st = fre_text_map_put(&c->names, user, is_new, name, len);
+    for (size_t i = 0; st == FRE_OK && *is_new && i < most; i++)
         c->held[*user * most + i] = FRE_MAP_NONE;
     return st;
 }

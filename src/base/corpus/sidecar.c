@@ -134,13 +134,17 @@ fre_status npy_sidecar_read(fre_npy_meta *m, bool *has, const char *path, const 
 
 fre_status fre_npy_write_meta(FILE *f, const fre_npy_meta *m, size_t rows, size_t dim, fre_err *err)
 {
-    json_t *j = json_pack("{s:s, s:s, s:I, s:b, s:I}", "embedder", m->embedder, "sha256", m->sha256,
-                          "dimension", (json_int_t)dim, "normalised", (int)m->normalised, "rows",
-                          (json_int_t)rows);
+    const size_t len = strlen(m->embedder);
     fre_status st = FRE_OK;
+    json_t *j;
 
+    if (fre_utf8_first_bad((const uint8_t *)m->embedder, len) < len)
+        return fre_fail(err, FRE_E_ARG, "the embedder's name is not UTF-8");
+    j = json_pack("{s:s, s:s, s:I, s:b, s:I}", "embedder", m->embedder, "sha256", m->sha256,
+                  "dimension", (json_int_t)dim, "normalised", (int)m->normalised, "rows",
+                  (json_int_t)rows);
     if (!j)
-        return fre_fail(err, FRE_E_ARG, "the embedder's name is not UTF-8, or memory ran out");
+        return fre_fail(err, FRE_E_NOMEM, "out of memory while describing the embeddings");
     if (json_dumpf(j, f, JSON_INDENT(2)) != 0 || fputc('\n', f) == EOF)
         st = fre_fail(err, FRE_E_IO, "the sidecar cannot be written: %s", strerrordesc_np(errno));
     json_decref(j);

@@ -8,13 +8,14 @@
 #include <string.h>
 
 #define PROGRESS_RECORDS 8192u
+#define PENDING 0xffu /* of a text whose first record failed: the next one is the first */
 
 struct fre_survey {
     fre_survey_opts opts;
     fre_text_map texts;
     fre_contributors *users;
     uint64_t *holders; /* of each text: counted records */
-    uint8_t *kind;     /* of each text: fre_survey_kind */
+    uint8_t *kind;     /* of each text: fre_survey_kind, or PENDING */
     size_t cap_holders, cap_kind;
     fre_overlap_set *text_marks, *row_marks;
     fre_survey_counts counts;
@@ -63,24 +64,33 @@ void fre_survey_free(fre_survey *s)
 
 static fre_status find_text(fre_survey *s, uint32_t *index, bool *is_new, const void *p, size_t n)
 {
-    fre_status st = fre_text_map_put(&s->texts, index, is_new, p, n);
+    /* Room for what is kept of a text before there is one more. */
+    const size_t room = (size_t)s->texts.map.n + 1;
+    fre_status st = fre_grow((void **)&s->holders, &s->cap_holders, room, sizeof *s->holders);
 
     if (st == FRE_OK)
-        st = fre_grow((void **)&s->holders, &s->cap_holders, s->texts.map.n, sizeof *s->holders);
-    return st == FRE_OK ? fre_grow((void **)&s->kind, &s->cap_kind, s->texts.map.n, sizeof *s->kind)
-                        : st;
+        st = fre_grow((void **)&s->kind, &s->cap_kind, room, sizeof *s->kind);
+    if (st == FRE_OK)
+        st = fre_text_map_put(&s->texts, index, is_new, p, n);
+    if (st != FRE_OK)
+        return st;
+    if (*is_new)
+        s->kind[*index] = PENDING;
+    *is_new = s->kind[*index] == PENDING;
+    return FRE_OK;
 }
 
-/* A record of seen's text, which find_text found. */
-static fre_status count(fre_survey *s, fre_survey_seen *seen, const char *user, size_t user_len,
-                        fre_err *err)
+/* A record of seen's text, which find_text found; kind: of a new one. */
+static fre_status count(fre_survey *s, fre_survey_seen *seen, fre_survey_kind new_kind,
+                        const char *user, size_t user_len, fre_err *err)
 {
-    const uint8_t kind = s->kind[seen->text];
+    const uint8_t kind = seen->is_new ? (uint8_t)new_kind : s->kind[seen->text];
     bool first;
     fre_status st = fre_contributors_user(s->users, &seen->user, &first, user, user_len, err);
 
     if (st != FRE_OK)
         return st;
+    s->kind[seen->text] = kind;
     s->counts.records++;
     s->counts.users = fre_contributors_users(s->users);
     s->counts.distinct = s->texts.map.n;
@@ -109,26 +119,23 @@ fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen, const char 
     st = find_text(s, &seen->text, &seen->is_new, text, len);
     if (st == FRE_OK && seen->is_new && s->opts.kind)
         st = s->opts.kind(s->opts.kind_ctx, &kind, text, len);
-    if (st == FRE_OK && seen->is_new) {
-        s->kind[seen->text] = (uint8_t)kind;
+    if (st == FRE_OK && seen->is_new)
         st = fre_overlap_add_text(s->text_marks, text, len);
-    }
-    return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);
+    return st == FRE_OK ? count(s, seen, kind, user, user_len, err) : failed(st, err);
 }
 
 fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen, const float *row, size_t dim,
                               const char *user, size_t user_len, fre_err *err)
 {
+    const fre_survey_kind kind = fre_is_zero_row(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
     fre_survey_seen own;
     fre_status st;
 
     seen = seen ? seen : &own;
     st = find_text(s, &seen->text, &seen->is_new, row, dim * sizeof *row);
-    if (st == FRE_OK && seen->is_new) {
-        s->kind[seen->text] = fre_is_zero_row(row, dim) ? FRE_SURVEY_EMPTY : FRE_SURVEY_WORDS;
+    if (st == FRE_OK && seen->is_new)
         st = fre_survey_mark_row(s, row, dim);
-    }
-    return st == FRE_OK ? count(s, seen, user, user_len, err) : failed(st, err);
+    return st == FRE_OK ? count(s, seen, kind, user, user_len, err) : failed(st, err);
 }
 
 fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim)

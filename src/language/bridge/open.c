@@ -133,10 +133,11 @@ fre_status fre_bridge_open_for(fre_bridge **out, const char *path, const char *e
     fre_bridge *b = NULL;
     fre_status st;
 
-    *out = NULL;
     path = fre_model_companion(beside, sizeof beside, path, embedder_path, "bridge");
-    if (!path)
+    if (!path) {
+        *out = NULL;
         return FRE_OK;
+    }
     st = fre_bridge_open(&b, path, err);
     if (st != FRE_OK)
         return st;

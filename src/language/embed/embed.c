@@ -52,7 +52,8 @@ fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text,
     return fre_embed_texts_marked(e, out, NULL, text, len, n, err);
 }
 
-/* A prior that does not fit is the inverter's to complain of. */
+/* A prior that does not fit is the inverter's to complain of.  What fails for want of memory is tried
+ * again: without languages, texts in another one would count as this one's. */
 static fre_status open_languages(fre_embedder *e, fre_err *err)
 {
     fre_embed_stats before = e->stats;
@@ -60,9 +61,17 @@ static fre_status open_languages(fre_embedder *e, fre_err *err)
 
     if (e->has_languages)
         return FRE_OK;
-    e->has_languages = true;
-    if (fre_prior_open_for(&e->prior, NULL, e->path, fre_embedder_info(e), NULL) == FRE_OK)
-        st = fre_languages_new(&e->languages, e, e->prior, err);
+    e->has_languages = true; /* the sentences of the languages are embedded here */
+    st = fre_prior_open_for(&e->prior, NULL, e->path, fre_embedder_info(e), NULL);
+    if (st == FRE_E_NOMEM)
+        (void)fre_fail(err, st, "out of memory while opening the prior of %.200s", e->path);
+    else
+        st = st == FRE_OK ? fre_languages_new(&e->languages, e, e->prior, err) : FRE_OK;
+    if (st != FRE_OK) {
+        fre_prior_free(e->prior);
+        e->prior = NULL;
+        e->has_languages = false;
+    }
     e->stats = before;
     return st;
 }

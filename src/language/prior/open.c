@@ -124,10 +124,11 @@ fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *emb
     fre_prior *p = NULL;
     fre_status st;
 
-    *out = NULL;
     path = fre_model_companion(beside, sizeof beside, path, embedder_path, "prior");
-    if (!path)
+    if (!path) {
+        *out = NULL;
         return FRE_OK;
+    }
     st = fre_prior_open(&p, path, err);
     if (st == FRE_OK)
         st = check_fit(p, path, embedder, err);

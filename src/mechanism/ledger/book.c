@@ -267,9 +267,17 @@ out:
 }
 
 /* Only the line: the parser's own text quotes what it read. */
-static fre_status not_json(const char *path, int line, fre_err *err)
+/* jansson has no words where memory ran out. */
+static bool no_memory(const json_error_t *why)
 {
-    return damaged_line(path, line, "is not JSON", err);
+    return why->text[0] == '\0';
+}
+
+static fre_status not_json(const char *path, const json_error_t *why, fre_err *err)
+{
+    return no_memory(why)
+               ? fre_fail(err, FRE_E_NOMEM, "out of memory while reading the ledger '%s'", path)
+               : damaged_line(path, why->line, "is not JSON", err);
 }
 
 void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest,
@@ -329,6 +337,8 @@ static fre_status parse_line(json_t *book, const char *text, size_t n, const cha
     fre_status st = FRE_OK;
     int bad = 0;
 
+    if (!line && sum_holds(book, text, n) && no_memory(&where))
+        return not_json(path, &where, err);
     if (!line)
         return damaged_line(path, number, "is not as it was written", err);
     if (is_mark(line, &id, &state)) {
@@ -381,6 +391,8 @@ static fre_status parse(ledger_disk *d, const char *text, size_t n, const char *
         end ? json_loadb(text, (size_t)(end - text), JSON_REJECT_DUPLICATES, &where) : NULL;
     fre_status st;
 
+    if (end && !root && no_memory(&where))
+        return not_json(path, &where, err);
     d->in_lines = is_version(root, LEDGER_VERSION);
     if (!d->in_lines) {
         if (root && json_integer_value(json_object_get(root, "version")) > LEDGER_VERSION) {
@@ -390,7 +402,7 @@ static fre_status parse(ledger_disk *d, const char *text, size_t n, const char *
         json_decref(root);
         root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &where);
         if (!root)
-            return not_json(path, where.line, err);
+            return not_json(path, &where, err);
         d->book = root;
         return validate_old(root, path, err);
     }

@@ -187,8 +187,10 @@ static fre_status append_line(const ledger_disk *d, const char *path, const json
 
     fre_buf_init(&text, LEDGER_FILE_MAX_BYTES);
     st = add_line(&text, d->book, object, err);
-    if (st != FRE_OK)
+    if (st != FRE_OK) {
+        fre_buf_wipe(&text);
         return st;
+    }
     if (d->size + text.n > LEDGER_FILE_MAX_BYTES) {
         fre_buf_wipe(&text);
         return ledger_too_large(path, err);

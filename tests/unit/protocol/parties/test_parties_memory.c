@@ -1,6 +1,5 @@
 /* Memory that runs out: every message of a whole collection, every machine's start, save, load and
- * tick, with each of their allocations failing in turn.  The program is linked with its own malloc
- * and free in front of the library's. */
+ * tick, with each of their allocations failing in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "alloc_fail.h"
 #include "relay.h"
 #include "parties_net.h"
 #include "synthesis.h"
@@ -15,85 +15,7 @@
 
 #define USERS 5u
 #define CLIENT 0u /* beside fre_role */
-#define NEVER UINT64_MAX
 #define ALLOCATIONS_MAX 4000u
-
-/* ---- an allocator that fails when it is told to ---------------------------------------------------- */
-
-static volatile int64_t blocks; /* allocated and not freed; the compiler thinks malloc leaves it */
-static volatile uint64_t left = NEVER; /* allocations until one fails, and all after it */
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t each);
-void *__real_aligned_alloc(size_t to, size_t n);
-void *__real_realloc(void *p, size_t n);
-void __real_free(void *p);
-void *__real_sodium_malloc(size_t n);
-void __real_sodium_free(void *p);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t each);
-void *__wrap_aligned_alloc(size_t to, size_t n);
-void *__wrap_realloc(void *p, size_t n);
-void __wrap_free(void *p);
-void *__wrap_sodium_malloc(size_t n);
-void __wrap_sodium_free(void *p);
-
-static bool fails(void)
-{
-    if (left == NEVER)
-        return false;
-    if (left == 0)
-        return true;
-    left--;
-    return false;
-}
-
-static void *counted(void *p)
-{
-    blocks += p != NULL;
-    return p;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : counted(__real_malloc(n));
-}
-
-void *__wrap_calloc(size_t n, size_t each)
-{
-    return fails() ? NULL : counted(__real_calloc(n, each));
-}
-
-void *__wrap_aligned_alloc(size_t to, size_t n)
-{
-    return fails() ? NULL : counted(__real_aligned_alloc(to, n));
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    void *q = fails() ? NULL : __real_realloc(p, n);
-
-    if (!p)
-        (void)counted(q);
-    return q;
-}
-
-void __wrap_free(void *p)
-{
-    blocks -= p != NULL;
-    __real_free(p);
-}
-
-void *__wrap_sodium_malloc(size_t n)
-{
-    return fails() ? NULL : counted(__real_sodium_malloc(n));
-}
-
-void __wrap_sodium_free(void *p)
-{
-    blocks -= p != NULL;
-    __real_sodium_free(p);
-}
 
 /* ---- copies of the four machines --------------------------------------------------------------------- */
 
@@ -216,7 +138,7 @@ static fre_status save_again(const call *c, machines *m, fre_buf *out)
  * of the same call with memory again. */
 static bool once(watcher *w, const call *c, uint64_t k, fre_rejection *why)
 {
-    const int64_t before = blocks;
+    const int64_t before = alloc_blocks();
     fre_status st = FRE_OK;
     fre_outbox out;
     fre_buf reply;
@@ -229,7 +151,8 @@ static bool once(watcher *w, const call *c, uint64_t k, fre_rejection *why)
     if (c->what != LOAD)
         must(load(w, &m, c->role) == FRE_OK);
     for (unsigned again = 0; again < 2; again++) {
-        left = again ? NEVER : k;
+        if (!again)
+            alloc_fail_after(k);
         if (c->what == LOAD)
             st = load(w, &m, c->role);
         else if (c->what == SAVE)
@@ -241,8 +164,7 @@ static bool once(watcher *w, const call *c, uint64_t k, fre_rejection *why)
         else
             st = handle(c, &m, &reply, why);
         if (!again)
-            failed = left == 0;
-        left = NEVER;
+            failed = alloc_heal();
         if (again || st == FRE_OK || st == FRE_E_STATE || st == FRE_E_REFUSED || st == FRE_E_DATA)
             break;
         assert_int_equal(st, FRE_E_NOMEM);
@@ -257,7 +179,7 @@ static bool once(watcher *w, const call *c, uint64_t k, fre_rejection *why)
     fre_outbox_wipe(&out);
     fre_buf_wipe(&reply);
     scrap(&m);
-    assert_true(blocks == before);
+    assert_true(alloc_blocks() == before);
     return failed;
 }
 
@@ -269,7 +191,7 @@ static void in_turn(watcher *w, const call *c)
 
     w->user = 0;
     save(w, c->role);
-    (void)once(w, c, NEVER - 1, &first);
+    (void)once(w, c, ALLOC_NEVER - 1, &first);
     while (once(w, c, k, &why)) {
         assert_int_equal(why, first);
         assert_true(++k < ALLOCATIONS_MAX);
@@ -318,7 +240,7 @@ static void all_at_rest(watcher *w)
 
 static void collection(bool one_shot)
 {
-    const int64_t begun = blocks;
+    const int64_t begun = alloc_blocks();
     fre_collection terms;
     sample keys;
     watcher w;
@@ -352,7 +274,7 @@ static void collection(bool one_shot)
     assert_true(w.refusals > 100);
     fre_buf_wipe(&w.state);
     net_close(&w.n);
-    assert_true(blocks == begun);
+    assert_true(alloc_blocks() == begun);
 }
 
 static void pitfall_20_nothing_leaks_when_memory_runs_out(void **state)
@@ -364,74 +286,96 @@ static void pitfall_20_nothing_leaks_when_memory_runs_out(void **state)
 
 /* ---- machines that are not made ------------------------------------------------------------------------ */
 
-static fre_status new_one(const net *n, machines *m, unsigned role)
-{
-    const fre_relay_opts opts = {.batch_min = 2};
-    const fre_collection *c = &n->s.w.c;
-    static const float x[SMALL_DIM] = {1};
-    static const fre_client_host host = {.keep = keep_nothing, .spend = spend_nothing};
-    fre_oprf_key key = n->s.oprf;
-    fre_rng rng;
+static net started;
+static fre_buf states[FRE_ROLE_RELAY + 1]; /* of a machine of each role */
+static const fre_client_host idle = {.keep = keep_nothing, .spend = spend_nothing};
+static const fre_relay_opts opened = {.batch_min = 2};
+static const float text[SMALL_DIM] = {1};
 
-    *m = (machines){.tag = NULL};
+/* What a constructor takes is wiped by it. */
+static fre_oprf_key *a_key(void)
+{
+    static fre_oprf_key key;
+
+    key = started.s.oprf;
+    return &key;
+}
+
+static fre_rng *a_stream(void)
+{
+    static fre_rng rng;
+
     small_rng(&rng, 8);
-    if (role == FRE_ROLE_TAG)
-        return fre_tagging_new(&m->tag, c, &n->tag_keys, &key, &rng, NULL);
-    if (role == FRE_ROLE_SYN)
-        return fre_synthesis_new(&m->syn, c, &n->syn_keys, parties_view("said", 4), &rng, NULL);
-    if (role == FRE_ROLE_RELAY)
-        return fre_relay_new(&m->relay, c, &opts, &n->s.relay_sk, &rng, NULL);
-    return fre_client_new(&m->client, n->terms, x, 1, &host, &rng, NULL);
+    return &rng;
+}
+
+#define TERMS (&started.s.w.c)
+#define SAVED(role) sample_view(&states[role])
+
+ALLOC_CASE(fre_tagging_new, fre_tagging, fre_tagging_free,
+           fre_tagging_new(&x, TERMS, &started.tag_keys, a_key(), a_stream(), err));
+ALLOC_CASE(fre_tagging_load, fre_tagging, fre_tagging_free,
+           fre_tagging_load(&x, TERMS, &started.tag_keys, a_key(), SAVED(FRE_ROLE_TAG), err));
+ALLOC_CASE(fre_synthesis_new, fre_synthesis, fre_synthesis_free,
+           fre_synthesis_new(&x, TERMS, &started.syn_keys, parties_view("said", 4), a_stream(),
+                             err));
+ALLOC_CASE(fre_synthesis_load, fre_synthesis, fre_synthesis_free,
+           fre_synthesis_load(&x, TERMS, &started.syn_keys, SAVED(FRE_ROLE_SYN), err));
+ALLOC_CASE(fre_relay_new, fre_relay, fre_relay_free,
+           fre_relay_new(&x, TERMS, &opened, &started.s.relay_sk, a_stream(), err));
+ALLOC_CASE(fre_relay_load, fre_relay, fre_relay_free,
+           fre_relay_load(&x, TERMS, &started.s.relay_sk, SAVED(FRE_ROLE_RELAY), err));
+ALLOC_CASE(fre_client_new, fre_client, fre_client_free,
+           fre_client_new(&x, started.terms, text, 1, &idle, a_stream(), err));
+ALLOC_CASE(fre_client_load, fre_client, fre_client_free,
+           fre_client_load(&x, started.terms, text, 1, &idle, SAVED(CLIENT), err));
+
+static void keep(fre_status st, unsigned role)
+{
+    assert_int_equal(st, FRE_OK);
+    assert_true(states[role].n > 0);
+}
+
+static void save_all(void)
+{
+    fre_client *c = NULL;
+    fre_err err;
+
+    assert_int_equal(fre_client_new_make((void **)&c, &err), FRE_OK);
+    keep(fre_client_save(c, &states[CLIENT]), CLIENT);
+    fre_client_free(c);
+    keep(fre_tagging_save(started.tag, &states[FRE_ROLE_TAG]), FRE_ROLE_TAG);
+    keep(fre_synthesis_save(started.syn, &states[FRE_ROLE_SYN]), FRE_ROLE_SYN);
+    keep(fre_relay_save(started.relay, &states[FRE_ROLE_RELAY]), FRE_ROLE_RELAY);
 }
 
 static void pitfall_20_nothing_leaks_before_the_start(void **state)
 {
     fre_collection terms;
     sample keys;
-    net n;
 
     (void)state;
     terms = small_collection(&keys);
-    net_open(&n, &keys, &terms, 1, 2, 92);
+    net_open(&started, &keys, &terms, 1, 2, 92);
     for (unsigned role = CLIENT; role <= FRE_ROLE_RELAY; role++)
-        for (uint64_t k = 0;; k++) {
-            const int64_t before = blocks;
-            machines m;
-            fre_status st;
-
-            left = k;
-            st = new_one(&n, &m, role);
-            left = NEVER;
-            scrap(&m);
-            assert_true(blocks == before);
-            if (st == FRE_OK) {
-                assert_true(k > 0);
-                break;
-            }
-            assert_int_equal(st, FRE_E_NOMEM);
-        }
-    net_close(&n);
-}
-
-/* The count sees what is not freed. */
-static void the_count_counts(void **state)
-{
-    const int64_t before = blocks;
-    void *volatile p = malloc(3);
-
-    (void)state;
-    assert_true(p && blocks == before + 1);
-    left = 0;
-    assert_null(malloc(3));
-    left = NEVER;
-    free(p);
-    assert_true(blocks == before);
+        fre_buf_init(&states[role], SAMPLE_MAX);
+    save_all();
+    (void)alloc_torture(&fre_tagging_new_case, NULL);
+    (void)alloc_torture(&fre_tagging_load_case, NULL);
+    (void)alloc_torture(&fre_synthesis_new_case, NULL);
+    (void)alloc_torture(&fre_synthesis_load_case, NULL);
+    (void)alloc_torture(&fre_relay_new_case, NULL);
+    (void)alloc_torture(&fre_relay_load_case, NULL);
+    (void)alloc_torture(&fre_client_new_case, NULL);
+    (void)alloc_torture(&fre_client_load_case, NULL);
+    for (unsigned role = CLIENT; role <= FRE_ROLE_RELAY; role++)
+        fre_buf_wipe(&states[role]);
+    net_close(&started);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_count_counts),
         cmocka_unit_test(pitfall_20_nothing_leaks_before_the_start),
         cmocka_unit_test(pitfall_20_nothing_leaks_when_memory_runs_out),
     };
