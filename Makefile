@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long advice-long check-long fuzz format bench install clean
+.PHONY: all commands release dev check asan ct asan-long advice-long check-every check-long fuzz format bench install clean
 
 all: release
 
@@ -52,7 +52,12 @@ advice-long: dev
 	FRE_ADVICE_REQUESTS=1000 build/dev/test_privacy_advice
 	FRE_PLAN_RATES=1 build/dev/test_privacy_plan
 
-check-long: check advice-long asan-long fuzz
+# What `make check` takes a part of: every combination that is in these tests.
+check-every: dev
+	FRE_LONG_TESTS=1 ctest --preset dev -j $(J) \
+		-R '^(test_privacy_(plan|joint|distributed)|integration-(audit|plan|terminal))$$'
+
+check-long: check check-every advice-long asan-long fuzz
 
 format:
 	tools/format

@@ -69,7 +69,7 @@ if(FRE_TESTS)
     enable_testing()
     # Of numbers alone, and minutes of them under sanitizers, which `make check-long` takes.
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
-    set(long_unit test_privacy_paper test_privacy_plan)
+    set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed)
     set(long_integration test_audit test_paper_tables test_plan)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
     # Of a whole floor: tests/unit/<floor>, with every module.
@@ -173,7 +173,7 @@ if(FRE_TESTS)
     if(FRE_PYTEST AND TARGET fre-e2t)
         # Of scripts alone: sanitizers would see nothing.
         set(scripts_only test_missing_packages test_prove_fresh test_run_tests
-            test_text_scores)
+            test_text_scores test_wire_document)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")

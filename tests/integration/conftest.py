@@ -16,6 +16,7 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = os.path.abspath(os.environ.get("FRE_E2T", str(ROOT / "build" / "fre-e2t")))
 MODELS = ROOT / "models"
+LONG = "FRE_LONG_TESTS" in os.environ  # by `make check-long`: every combination
 TIMEOUT = 300  # seconds: only what hangs takes as long, under sanitizers too
 
 # A budget that small inputs can meet, and no model where texts are not the point.
