@@ -1,6 +1,6 @@
 /** fre/core.h - what every other module stands on: status codes, byte views, a bounded buffer,
  * secret wipe and compare, the CSPRNG, the clock hook, log and progress sinks, worker threads,
- * the atomic output directory and the private spool.
+ * the user's folders, the atomic output directory and the private spool.
  *
  * Conventions of the whole library.  Argument order: object, outputs, in/outs, inputs; a length
  * follows its array; options last.  Outputs are written on success only.  A function that keeps
@@ -233,6 +233,20 @@ FRE_API FRE_MUST_CHECK fre_status fre_parallel(uint32_t threads, uint64_t n,
                                                fre_status (*job)(void *ctx, uint64_t i), void *ctx);
 /** Online processors this process may use, >= 1. */
 FRE_API uint32_t fre_cpu_count(void);
+
+/* ---- the user's folders ------------------------------------------------------------------- */
+
+typedef enum fre_user_dir { FRE_USER_CACHE, FRE_USER_STATE } fre_user_dir;
+
+/** *out: the folder fre-e2t in the user's cache or state folder, whether it is there or not; owned (free).
+ * $XDG_CACHE_HOME ($XDG_STATE_HOME) if it is an absolute path, else .cache (.local/state) in $HOME, else
+ * in the home that the user database lists.  to_write: root passes over a folder of another user, whose
+ * HOME sudo may have kept.  FRE_E_NOINPUT: there is no home; FRE_E_IO, FRE_E_NOMEM: it could not be looked
+ * up. */
+FRE_API FRE_MUST_CHECK fre_status fre_user_folder(char **out, fre_user_dir which, bool to_write,
+                                                  fre_err *err);
+/** Make the folders of a file's path that are missing, for this user alone (0700).  0 or an errno. */
+FRE_API FRE_MUST_CHECK int fre_make_parents(const char *path);
 
 /* ---- output directory -------------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* buf.c - the bounded buffer, wiping and constant-time equality. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <limits.h>
 #include <sodium.h>

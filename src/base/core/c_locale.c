@@ -1,6 +1,6 @@
 /* c_locale.c - one thread at a time in the C locale; see src/banned.h, which puts it around every
  * call whose result depends on the host program's locale. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <locale.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* hash.c - SHA-256 of files, the keyed look-up hash, hexadecimal. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* outdir.c - the output directory that appears whole or not at all. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <dirent.h>
 #include <errno.h>

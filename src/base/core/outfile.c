@@ -1,5 +1,5 @@
 /* outfile.c - one output file, by the same promise as the directory. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* parallel.c - a fork-join loop.  Indices are handed out in increasing order, so when job i fails
  * every job below i has been handed out too and will finish: the lowest failing index, and with it
  * the returned status, does not depend on the number of threads. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <pthread.h>
 #include <sched.h>

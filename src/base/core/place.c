@@ -2,7 +2,7 @@
  *
  * A partial sibling is locked (flock) by the process that writes it for as long as it lives.  The
  * lock dies with the process, SIGKILL included, which is how the next run knows a leftover. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* rng.c - ChaCha20 (RFC 8439) with fast key erasure (Bernstein, "Fast-key-erasure random-number
  * generators", 2017): each refill yields the next key and 1024 bytes; a byte is wiped when read,
  * so a later look into the state shows nothing that was drawn before. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <pthread.h>
 #include <sodium.h>

@@ -1,5 +1,5 @@
 /* runtime.c - clock, progress, interruption, and what a process with secrets asks of the system. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

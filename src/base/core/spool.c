@@ -7,7 +7,7 @@
  * cannot be moved within the file or between files.  The nonce is random, not the index, because a
  * resumed run writes a dropped block's index again under the same key.  Only whole blocks go to
  * the file; the records of the last, unfinished block live in memory. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* status.c - status codes and the one-sentence error. */
-#include "core_internal.h"
+#include "core_private.h"
 
 #include <errno.h>
 #include <math.h>

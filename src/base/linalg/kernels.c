@@ -4,7 +4,7 @@
  * k-major so that one load serves all rows (Goto and van de Geijn, "Anatomy of high-performance
  * matrix multiplication", 2008, without its outer loops, which small d does not need).  A lane is a
  * column: nothing is added across lanes, and an element's sum runs over k whatever the tile. */
-#include "linalg_internal.h"
+#include "linalg_private.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  * out: with a bound on its error it gives a lower bound of the distance, and a row is looked at
  * exactly (fre_dist2) unless that lower bound is above the k-th distance found so far.  So the
  * result is the exact one, by (distance, index), and cancellation costs time at most. */
-#include "linalg_internal.h"
+#include "linalg_private.h"
 
 #include <float.h>
 #include <math.h>

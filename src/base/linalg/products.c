@@ -1,5 +1,5 @@
 /* products.c - blocked matrix products: packed columns, tiles, and blocks handed to threads. */
-#include "linalg_internal.h"
+#include "linalg_private.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>

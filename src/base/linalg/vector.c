@@ -1,5 +1,5 @@
 /* vector.c - sums over one or two rows. */
-#include "linalg_internal.h"
+#include "linalg_private.h"
 
 #include <math.h>
 #include <string.h>

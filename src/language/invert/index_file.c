@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,36 +28,6 @@ typedef struct head {
 _Static_assert(sizeof(head) % ALIGN == 0, "sections are aligned");
 
 /* ---- name ------------------------------------------------------------------------------------ */
-
-static void cache_folder(char *out, size_t n)
-{
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-    int len = -1;
-
-    out[0] = '\0';
-    if (cache && cache[0] == '/')
-        len = snprintf(out, n, "%s/fre-e2t", cache);
-    else if (home && home[0] == '/')
-        len = snprintf(out, n, "%s/.cache/fre-e2t", home);
-    if (len < 0 || (size_t)len >= n)
-        out[0] = '\0';
-}
-
-/* The folders in which the file lies.  False: one can't be made. */
-static bool make_folders(const char *file)
-{
-    char part[PATH_MAX];
-
-    for (size_t i = 1; file[i] && i < sizeof part; i++) {
-        if (file[i] != '/')
-            continue;
-        memcpy(part, file, i);
-        part[i] = '\0';
-        if (mkdir(part, 0700) != 0 && errno != EEXIST)
-            return false;
-    }
-    return file[0] != '\0';
-}
 
 /* The ending decides how a corpus is read, so it belongs to the key. */
 static const char *ending(const char *path)
@@ -91,7 +60,7 @@ static fre_status hash_corpus(uint8_t out[FRE_HASH_BYTES], const fre_corpus *cor
 fre_status inv_index_key_make(inv_index_key *k, const fre_corpus *corpus, const char *path,
                               const uint8_t *model, const fre_embedder *e, fre_err *err)
 {
-    char folder[PATH_MAX - 128], hex[33];
+    char *folder = NULL, hex[33];
     uint8_t name[16], all[2 * FRE_HASH_BYTES];
     fre_status st = FRE_OK;
 
@@ -106,10 +75,11 @@ fre_status inv_index_key_make(inv_index_key *k, const fre_corpus *corpus, const 
     memcpy(all + FRE_HASH_BYTES, k->embedder, FRE_HASH_BYTES);
     fre_hash128(name, k->embedder, all, sizeof all);
     fre_hex(hex, name, sizeof name);
-    cache_folder(folder, sizeof folder);
     k->path[0] = '\0';
-    if (folder[0])
+    if (fre_user_folder(&folder, FRE_USER_CACHE, true, NULL) == FRE_OK &&
+        strlen(folder) < sizeof k->path - 128)
         (void)snprintf(k->path, sizeof k->path, "%s/public-%s.index", folder, hex);
+    free(folder);
     return FRE_OK;
 }
 
@@ -399,7 +369,8 @@ fre_status inv_index_write(inv_index *x, const inv_index_key *k, fre_embedder *e
     bool mapped = false;
     fre_status st = FRE_OK;
 
-    if (make_folders(k->path) && fre_outfile_open(&o, k->path, true, NULL) != FRE_OK)
+    if (k->path[0] && fre_make_parents(k->path) == 0 &&
+        fre_outfile_open(&o, k->path, true, NULL) != FRE_OK)
         o = NULL;
     f = o ? fre_outfile_stream(o) : tmpfile();
     if (!f)

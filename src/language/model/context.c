@@ -1,7 +1,7 @@
 /* A workspace: one llama_context with one ggml thread.  More threads in one context cost more
  * at ggml's barriers than they win on models of this size, and spin where cores are shared;
  * callers run one workspace a thread instead. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <stdlib.h>
 

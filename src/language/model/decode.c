@@ -1,5 +1,5 @@
 /* A causal model: a prefix of input rows, then token by token for many samples side by side. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Token sequences to embeddings. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <math.h>
 #include <string.h>

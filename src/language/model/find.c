@@ -36,11 +36,12 @@ static bool program_folder(char *dir, size_t n)
 /* Where tools/get-language-model puts a model that is not bundled. */
 static bool try_cache(char *path, size_t n, const char *name)
 {
-    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    char *cache = NULL;
+    const bool found = fre_user_folder(&cache, FRE_USER_CACHE, false, NULL) == FRE_OK &&
+                       try_file(path, n, cache, "", name);
 
-    if (cache && cache[0])
-        return try_file(path, n, cache, "fre-e2t", name);
-    return home && home[0] && try_file(path, n, home, ".cache/fre-e2t", name);
+    free(cache);
+    return found;
 }
 
 fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)

@@ -1,7 +1,7 @@
 /* Opening a model: the file is checked first, then llama.cpp loads it on the CPU alone, so that
  * the numbers do not depend on what else the machine has. */
 #include "bert_text.h"
-#include "internal.h"
+#include "model_private.h"
 #include "reference.h"
 
 #include <ctype.h>

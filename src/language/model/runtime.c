@@ -1,6 +1,6 @@
 /* ggml's backends and log.  With run-time CPU variants (GGML_BACKEND_DL) the kernels live in
  * shared objects beside libllama; which of them fits this processor is decided at load. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <dlfcn.h>
 #include <errno.h>

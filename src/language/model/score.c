@@ -1,6 +1,6 @@
 /* Log-probabilities of whole sequences: by causal.h, or by llama.cpp one sequence after the other,
  * each cut into the same runs of SCORE_ROWS rows wherever it stands. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <math.h>
 

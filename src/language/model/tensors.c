@@ -1,5 +1,5 @@
 /* Plain tensors of a GGUF file as floats. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <errno.h>
 #include <inttypes.h>

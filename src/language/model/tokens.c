@@ -1,5 +1,5 @@
 /* Text to token ids and back. */
-#include "internal.h"
+#include "model_private.h"
 
 #include <limits.h>
 #include <stdlib.h>

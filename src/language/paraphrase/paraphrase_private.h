@@ -42,7 +42,7 @@ typedef struct para_list {
 
 void para_list_wipe(para_list *l);
 /* Takes a copy of the text unless it is the source or known already, has no word, or is none to tell. */
-fre_status para_list_add(para_list *l, const char *text, size_t len, double logp);
+FRE_MUST_CHECK fre_status para_list_add(para_list *l, const char *text, size_t len, double logp);
 /* Where a source lies, and how far from it a candidate may. */
 typedef struct para_place {
     const float *text;     /* E(text) */
@@ -58,12 +58,12 @@ void para_keep_near(para_list *l, size_t *near, size_t most);
 /* The posterior of each candidate. */
 void para_score(para_list *l, double noise_std);
 /* At most `want` of them, best first, moved into out. */
-fre_status para_choose(fre_paraphrases *out, para_list *l, size_t want);
+FRE_MUST_CHECK fre_status para_choose(fre_paraphrases *out, para_list *l, size_t want);
 
 /* ---- ask.c: candidates ------------------------------------------------------------------------ */
 
 /* What the language model is shown for a text: an instruction (chat), or a list to go on with. */
-fre_status para_prompt(fre_buf *out, const char *text, size_t len, bool chat);
+FRE_MUST_CHECK fre_status para_prompt(fre_buf *out, const char *text, size_t len, bool chat);
 /* A model's answer without spaces, quotes, list marks and labels around it: a part of `text`. */
 const char *para_answer(const char *text, size_t *len);
 
@@ -74,10 +74,10 @@ struct fre_paraphraser {
 };
 
 /* Candidates of one source, seeded by its own content. */
-fre_status para_ask_lm(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
+FRE_MUST_CHECK fre_status para_ask_lm(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
                        fre_err *err);
 /* The same by the inverter; x: E(text). */
-fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
+FRE_MUST_CHECK fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
                             const float *x, fre_err *err);
 
 #endif

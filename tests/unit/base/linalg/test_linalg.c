@@ -8,7 +8,7 @@
 
 #include <fre/linalg.h>
 
-#include "linalg_internal.h"
+#include "linalg_private.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* Shared inside module model.  Nothing outside src/language/model sees llama.cpp's types. */
-#ifndef FRE_MODEL_INTERNAL_H
-#define FRE_MODEL_INTERNAL_H
+/* model_private.h - what the files of module model share.  Nothing outside src/language/model sees llama.cpp's types. */
+#ifndef FRE_MODEL_PRIVATE_H
+#define FRE_MODEL_PRIVATE_H
 
 #include <fre/model.h>
 

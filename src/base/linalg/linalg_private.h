@@ -1,12 +1,12 @@
-/* linalg_internal.h - the kernels, one set for each instruction set, and the block product that
+/* linalg_private.h - the kernels, one set for each instruction set, and the block product that
  * fre_products and fre_nearest share.
  *
  * Same bits everywhere.  Every sum below fixes its own order: elements are added in index order
  * within each lane, lanes and blocks are combined in one written order, and no multiply-add is
  * fused (-ffp-contract=off).  Wider registers only do more of the same lanes at once, so SSE2, AVX2,
  * AVX-512 and other processors agree to the bit; tests compare with a scalar loop. */
-#ifndef FRE_LINALG_INTERNAL_H
-#define FRE_LINALG_INTERNAL_H
+#ifndef FRE_LINALG_PRIVATE_H
+#define FRE_LINALG_PRIVATE_H
 
 #include <fre/linalg.h>
 
@@ -43,4 +43,4 @@ size_t fre_linalg_block_columns(size_t d);
 /* 64-byte aligned floats; free().  NULL: out of memory or an overflowing size. */
 float *fre_linalg_floats(size_t n);
 
-#endif /* FRE_LINALG_INTERNAL_H */
+#endif /* FRE_LINALG_PRIVATE_H */

@@ -1,13 +1,13 @@
-/* core_internal.h - shared by the files of the core module only. */
-#ifndef FRE_CORE_INTERNAL_H
-#define FRE_CORE_INTERNAL_H
+/* core_private.h - shared by the files of the core module only. */
+#ifndef FRE_CORE_PRIVATE_H
+#define FRE_CORE_PRIVATE_H
 
 #include <fre/core.h>
 
 #include <sys/types.h>
 
 /* libsodium's one-time set-up; FRE_E_INTERNAL when the system offers no randomness. */
-fre_status fre_core_ready(void);
+FRE_MUST_CHECK fre_status fre_core_ready(void);
 
 /* Static description of an errno value, never NULL (strerror is not thread-safe). */
 const char *fre_core_errno_text(int e);
@@ -37,7 +37,7 @@ typedef struct fre_place {
 
 /* Splits path and opens the folder.  E_EXISTS with a sentence otherwise: an output's folder that
  * cannot be opened is an output that cannot be made. */
-fre_status fre_place_open(fre_place *p, const char *path, fre_err *err);
+FRE_MUST_CHECK fre_status fre_place_open(fre_place *p, const char *path, fre_err *err);
 void fre_place_close(fre_place *p);
 /* ".NAME.partial-" and 12 random digits.  NAME is cut so that the result is a legal name. */
 void fre_place_partial(const fre_place *p, char out[FRE_CORE_NAME_BYTES]);
@@ -62,4 +62,4 @@ void fre_temporary_add(fre_temporary *t, int dir_fd, const char *name);
 /* Forget it, removing it first when it is still there. */
 void fre_temporary_drop(fre_temporary *t, bool remove);
 
-#endif /* FRE_CORE_INTERNAL_H */
+#endif /* FRE_CORE_PRIVATE_H */
