@@ -8,14 +8,14 @@
 #include <sys/mman.h>
 
 #include <fre/corpus.h>
+#include <fre/map.h>
 
 /* ---- distinct texts -------------------------------------------------------------------------- */
 
+/* Counts each text once: the map has its number. */
 typedef struct table {
     inv_texts *t;
-    uint32_t *slot; /* 1 + index of a text; 0: free */
-    uint8_t (*key)[16];
-    size_t mask, cap;
+    fre_text_map map; /* a hostile corpus can't aim at its slots */
 } table;
 
 static void texts_wipe(inv_texts *t)
@@ -47,75 +47,29 @@ static fre_status texts_grow(inv_texts *t)
     return FRE_OK;
 }
 
-static size_t first_slot(const uint8_t key[16], size_t mask)
-{
-    uint64_t h;
-
-    memcpy(&h, key, sizeof h);
-    return (size_t)h & mask;
-}
-
-static fre_status table_grow(table *b)
-{
-    const size_t size = b->slot ? 2 * (b->mask + 1) : 4096;
-    uint32_t *slot = calloc(size, sizeof *slot);
-    void *key = realloc(b->key, size * sizeof *b->key);
-
-    if (key)
-        b->key = key;
-    if (!slot || !key) {
-        free(slot);
-        return FRE_E_NOMEM;
-    }
-    for (size_t i = 0; i < b->t->n; i++) {
-        size_t at = first_slot(b->key[i], size - 1);
-
-        while (slot[at])
-            at = (at + 1) & (size - 1);
-        slot[at] = (uint32_t)i + 1;
-    }
-    free(b->slot);
-    b->slot = slot;
-    b->mask = size - 1;
-    return FRE_OK;
-}
-
-/* Count a text, keeping the first spelling; equal but for case is equal.  n <= INV_TEXT. */
-static fre_status table_add(table *b, const char *text, size_t n, const uint8_t seed[32])
+/* Count a text, keeping the first spelling; equal but for case is equal.  n <= INV_INDEX_TEXT_MAX. */
+static fre_status table_add(table *b, const char *text, size_t n)
 {
     char lower[INV_INDEX_TEXT_MAX];
-    uint8_t key[16];
-    size_t at;
-    fre_status st = FRE_OK;
+    uint32_t at;
+    bool added;
+    fre_status st = texts_grow(b->t);
 
     for (size_t i = 0; i < n; i++)
         lower[i] = (char)tolower((unsigned char)text[i]);
-    fre_hash128(key, seed, lower, n);
-    if (!b->slot || 2 * (b->t->n + 1) > b->mask)
-        st = table_grow(b);
-    if (st != FRE_OK)
-        return st;
-    for (at = first_slot(key, b->mask); b->slot[at]; at = (at + 1) & b->mask)
-        if (memcmp(b->key[b->slot[at] - 1], key, sizeof key) == 0) {
-            b->t->count[b->slot[at] - 1] += b->t->count[b->slot[at] - 1] < UINT32_MAX;
-            return FRE_OK;
-        }
-    st = texts_grow(b->t);
     if (st == FRE_OK)
+        st = fre_text_map_put(&b->map, &at, &added, lower, n);
+    if (st == FRE_OK && added)
         st = fre_buf_append(&b->t->text, text, n);
     if (st != FRE_OK)
         return st;
-    memcpy(b->key[b->t->n], key, sizeof key);
-    b->t->count[b->t->n] = 1;
-    b->t->at[++b->t->n] = b->t->text.n;
-    b->slot[at] = (uint32_t)b->t->n;
+    if (added) {
+        b->t->count[at] = 1;
+        b->t->at[++b->t->n] = b->t->text.n;
+    } else {
+        b->t->count[at] += b->t->count[at] < UINT32_MAX;
+    }
     return FRE_OK;
-}
-
-static void table_wipe(table *b)
-{
-    free(b->slot);
-    free(b->key);
 }
 
 /* ---- words ----------------------------------------------------------------------------------- */
@@ -125,7 +79,7 @@ static bool in_word(unsigned char c)
     return isalnum(c) || c == '\'' || c >= 0x80;
 }
 
-static fre_status add_words(table *b, const char *text, size_t n, const uint8_t seed[32])
+static fre_status add_words(table *b, const char *text, size_t n)
 {
     fre_status st = FRE_OK;
 
@@ -139,7 +93,7 @@ static fre_status add_words(table *b, const char *text, size_t n, const uint8_t 
             i++;
         }
         if (m > 0 && i - from <= sizeof word)
-            st = table_add(b, word, m, seed);
+            st = table_add(b, word, m);
         if (i == from)
             i++;
     }
@@ -189,31 +143,26 @@ static fre_status keep_frequent(inv_texts *out, const inv_texts *all)
 typedef struct collector {
     inv_texts texts, words, all; /* all: every word, until the frequent ones are kept */
     table t, w;
-    uint8_t seed[32];
 } collector;
 
 static fre_status collector_init(collector *c)
 {
-    fre_rng rng;
-    fre_status st = fre_rng_init(&rng);
+    fre_status st;
 
     memset(c, 0, sizeof *c);
-    if (st != FRE_OK)
-        return st;
-    fre_rng_bytes(&rng, c->seed, sizeof c->seed); /* a hostile corpus can't aim at the tables */
-    fre_rng_wipe(&rng);
-    c->t.t = &c->texts;
-    c->w.t = &c->all;
     fre_buf_init(&c->texts.text, SIZE_MAX / 2);
     fre_buf_init(&c->words.text, SIZE_MAX / 2);
     fre_buf_init(&c->all.text, SIZE_MAX / 2);
-    return FRE_OK;
+    c->t.t = &c->texts;
+    c->w.t = &c->all;
+    st = fre_text_map_init(&c->t.map);
+    return st == FRE_OK ? fre_text_map_init(&c->w.map) : st;
 }
 
 static void collector_wipe(collector *c)
 {
-    table_wipe(&c->t);
-    table_wipe(&c->w);
+    fre_text_map_wipe(&c->t.map);
+    fre_text_map_wipe(&c->w.map);
     texts_wipe(&c->texts);
     texts_wipe(&c->words);
     texts_wipe(&c->all);
@@ -227,8 +176,8 @@ static fre_status collect(collector *c, const char *text, size_t n)
         return FRE_OK;
     if (c->texts.n >= INV_INDEX_MAX)
         return FRE_E_LIMIT;
-    st = table_add(&c->t, text, n, c->seed);
-    return st == FRE_OK ? add_words(&c->w, text, n, c->seed) : st;
+    st = table_add(&c->t, text, n);
+    return st == FRE_OK ? add_words(&c->w, text, n) : st;
 }
 
 static fre_status read_corpus(collector *k, fre_corpus *c, fre_err *err)
