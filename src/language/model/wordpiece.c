@@ -20,6 +20,8 @@ typedef struct piece {
     int32_t id;
 } piece;
 
+/* A table of its own, not fre/map.h: every prefix of a word is looked up, by a hash that the next character
+ * extends (docs/decisions/0019). */
 struct fre_wordpiece {
     piece *slot; /* open addressing by the hash of the spelling; text NULL: free */
     size_t n_slots;
