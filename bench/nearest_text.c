@@ -53,8 +53,8 @@ int main(int argc, char **argv)
     if (st == FRE_OK) {
         index = malloc((query.n + 1) * sizeof *index);
         dist = malloc((query.n + 1) * sizeof *dist);
-        st = index && dist ? fre_nearest(index, dist, query.x, query.n, base.x, base.n, base.dim, 1,
-                                         fre_cpu_count())
+        st = index && dist ? fre_nearest(index, dist, (fre_rows){query.x, query.n},
+                                         (fre_rows){base.x, base.n}, base.dim, 1, fre_cpu_count())
                            : FRE_E_NOMEM;
     }
     for (size_t i = 0; st == FRE_OK && i < query.n; i++)

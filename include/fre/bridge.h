@@ -26,7 +26,7 @@ extern "C" {
 
 typedef struct fre_bridge fre_bridge;
 
-/** One end, for people and for comparison. */
+/** One of the two embedders, for people and for comparison. */
 typedef struct fre_bridge_end {
     uint32_t dim;
     char embedder[128]; /**< its name, as fre_model_label leaves it; source too */

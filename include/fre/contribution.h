@@ -1,7 +1,7 @@
 /** fre/contribution.h - who contributes what: which records count as whose, the rules of users and caps
- * that a privacy claim rests on, once for everybody who counts.
+ * that a privacy claim rests on, in one place for all that counts.
  *
- * Users come one record at a time, texts as numbers that their finder gives them (fre/map.h).
+ * Users come one record at a time, texts as the numbers that a map gives them (fre/map.h).
  * Everything is exact and PRIVATE.  Memory: 16 bytes and a slot a user with a name, and four a text that
  * one may have.  Threads: one thread at a time an object.  Source: docs/privacy.md, sec. 1.
  */
@@ -17,7 +17,7 @@ extern "C" {
 
 /** Does a text of a user count?  The user's first `most` distinct texts do, once in each cell; which
  * these are does not depend on the projection, for the bound on far members adds up over records that
- * were chosen without it.  held: the user's texts so far, `most` places, FRE_MAP_NONE where free; the
+ * were chosen without it.  held: the user's texts so far, `most` slots, FRE_MAP_NONE where free; the
  * text is entered.  cell_of[text]; NULL: no cell is known, and each text has one of its own. */
 FRE_API bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text,
                                      const uint32_t *cell_of);
@@ -32,7 +32,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_contributors_new(fre_contributors **out,
 /** Wipes; NULL is allowed. */
 FRE_API void fre_contributors_free(fre_contributors *c);
 
-/** The user of the next record: those with a name are numbered from 0 in order of coming; name NULL: a
+/** The user of the next record: those with a name are numbered from 0 in order of appearance; name NULL: a
  * user of its own, FRE_MAP_NONE.  is_new: whether it is its first record.
  * FRE_E_DATA: more users than the population, whatever their records hold (docs/formats.md says why
  * that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
@@ -41,10 +41,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_contributors_user(fre_contributors *c, uin
                                                         fre_err *err);
 /** That refusal: FRE_E_DATA. */
 FRE_API fre_status fre_contributors_too_many(uint64_t population, fre_err *err);
-/** Does the text that is this user's next one count (fre_contribution_counts)?  Blank ones are not to be
- * asked about: they take no place.  A user without a name has one record, which counts. */
-FRE_API bool fre_contributors_take(fre_contributors *c, uint32_t user, uint32_t text,
-                                   const uint32_t *cell_of);
+/** Does the next text of this user count (fre_contribution_counts)?  Do not ask about blank ones: they use no
+ * slot.  A user without a name has one record, which counts. */
+FRE_API bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text,
+                                     const uint32_t *cell_of);
 /** Those with a record so far. */
 FRE_API uint64_t fre_contributors_users(const fre_contributors *c);
 

@@ -29,7 +29,7 @@ extern "C" {
 
 typedef struct fre_inverter fre_inverter;
 
-/** What one kind of proposal did for one row. */
+/** What one kind of proposal contributed to one row. */
 typedef struct fre_invert_gain {
     const char *kind;  /**< static: "draw", "replace", "move", ... */
     uint64_t embedded; /**< candidates of this kind that were embedded */
@@ -37,7 +37,7 @@ typedef struct fre_invert_gain {
     double gain;       /**< by how much they raised the best score, summed */
 } fre_invert_gain;
 
-/** The search for one row, on demand.  Pointers are borrowed for the call. */
+/** How the search for one row went.  Pointers are borrowed for the call. */
 typedef struct fre_invert_trace {
     uint64_t row;       /**< of this call to fre_invert, from 0 */
     uint64_t drawn;     /**< sequences that the inverter's decoder wrote */
@@ -52,7 +52,7 @@ typedef struct fre_invert_trace {
 
 typedef fre_status (*fre_invert_trace_fn)(void *ctx, const fre_invert_trace *t, fre_err *err);
 
-/** How a search goes; all zero is the default inverter's. */
+/** Options of a search; all zero: the default inverter's. */
 typedef struct fre_search_opts {
     uint32_t effort; /**< 1..10: rounds and candidates (docs/decisions/0007); 0: default, 5 */
     /** Texts that anyone may see (any format of fre/corpus.h): starts and words of
@@ -80,8 +80,9 @@ typedef struct fre_inverter_opts {
     double temperature; /**< > 0; 0: default */
     uint64_t seed;      /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
-    bool corpus_later; /**< the public corpus is opened and its first record read; what is to be
-                          *   made of it waits for fre_inverter_open_corpus */
+    bool
+        corpus_later; /**< the public corpus is opened and its first record read; its index waits for
+                          *   fre_inverter_open_corpus */
     const fre_progress *progress; /**< while an index is made; NULL: none */
     fre_invert_trace_fn trace;    /**< called once a row, in order, after its search; NULL: no */
     void *trace_ctx;
@@ -91,14 +92,14 @@ typedef struct fre_inverter_opts {
  * Decided from the (noisy) point and public data alone (docs/decisions/0011). */
 #define FRE_UNREADABLE_LANGUAGE "outside the inverter's language"
 
-/** What the search came to is words that the embedder does not know (an emoji, a script that it never saw),
- * of which any other would be as near, and little beside them.  They are never told: of "thanks" and an emoji
- * "Thanks" is, with the similarity of "Thanks". */
+/** What the search found is words that the embedder does not know (an emoji, a script that it never saw),
+ * of which any other would be as near, and little else.  Such words are never shown: of "thanks" and an emoji
+ * only "Thanks" is, with the similarity of "Thanks". */
 #define FRE_UNREADABLE_UNKNOWN "no text of known tokens was found"
 
 /** No text of the inverter's lies near the point: the best leaves more than .75 of the distance (for another
  * embedder: .75 times the spread of its embeddings, against the bundled one's), as one about something else
- * does.  So it is with a name in another script inside an English sentence, which no word stands for. */
+ * does.  A name in another script inside an English sentence is such a case: no word stands for it. */
 #define FRE_UNREADABLE_FAR "no text near it was found"
 
 /** The row is zeros, which fre_embed_texts writes for a text without a word. */
@@ -107,7 +108,7 @@ typedef struct fre_inverter_opts {
 typedef struct fre_inversion {
     char *text; /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
     /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, FAR, BLANK); NULL: it
-     * is.  Similarity and distance are then those of the best text, which is not told, or, where there
+     * is.  Similarity and distance are then those of the best text, which is withheld, or, where there
      * is none, NaN. */
     const char *unreadable;
     double similarity; /**< cosine of mu and E(text) */
@@ -158,7 +159,7 @@ FRE_API const char *fre_verify_sentence(size_t i);
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_verify(fre_inverter *v, fre_verification *out,
                                                       fre_err *err);
 
-/** What its texts depend on, beside the centroids: hashes of FRE_HASH_BYTES (borrowed; NULL: none)
+/** What its texts depend on besides the centroids: hashes of FRE_HASH_BYTES (borrowed; NULL: none)
  * and the effort. */
 typedef struct fre_inverter_parts {
     const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
@@ -172,8 +173,8 @@ typedef struct fre_inverter_parts {
 /** v NULL: all zero. */
 FRE_API fre_inverter_parts fre_inverter_parts_of(const fre_inverter *v);
 
-/** Is the public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): it
- * would put private texts into a release past all noise.  Needs opts->corpus_later; no
+/** Is the public corpus made of these texts, or they of it?  FRE_E_REFUSED if so (fre/overlap.h): such
+ * a corpus would carry private texts into a release around all noise.  Needs opts->corpus_later; no
  * corpus: FRE_OK.  Else what reading it returns. */
 FRE_API FRE_MUST_CHECK fre_status fre_inverter_check_corpus(fre_inverter *v, fre_overlap_set *texts,
                                                             fre_err *err);
@@ -198,7 +199,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert(fre_inverter *v, fre_inversion *out
 
 /** The same for the cells of one release, which lie apart: where two rows would get the same text (case
  * and marks aside), the one farther from it takes its next best text that no other row has, as long as
- * that is nearly as good (30 nats of score).  Else both keep it.  A text as near as the true one would
+ * that is nearly as good (within 30 nats of score).  Otherwise both keep it.  A text as near as the true one would
  * be always stays. */
 FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversion *out,
                                                    const float *mu, const double *noise_std,
@@ -207,9 +208,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_invert_apart(fre_inverter *v, fre_inversio
 
 /* ---- texts that somebody else wrote --------------------------------------------------------------- */
 
-/** What an inverter refuses to say, refused to others: words that the embedder does not know and, by the
- * inverter's vocabulary (the bundled one without an inverter; none if it is not found), non-words and
- * sentences that break off.  Immutable. */
+/** Holds the texts of others to what an inverter itself may say: no words that the embedder does not know and,
+ * by the inverter's vocabulary (without an inverter the bundled one; none if it is not found), no non-words and
+ * no sentences that break off.  Immutable. */
 typedef struct fre_teller fre_teller;
 
 /** Both are borrowed; inverter NULL: none. */
@@ -222,7 +223,7 @@ FRE_API void fre_teller_free(fre_teller *t);
 FRE_API FRE_MUST_CHECK fre_status fre_teller_would(const fre_teller *t, bool *out, const char *text,
                                                    const char *source);
 
-/** One text as the decoder wrote it. */
+/** One text of the decoder. */
 typedef struct fre_draw {
     char *text;  /**< owned, NUL-terminated; NULL: nothing came that the embedder knows all of, or
                       the row is zeros */
@@ -231,12 +232,18 @@ typedef struct fre_draw {
 
 FRE_API void fre_draw_wipe(fre_draw *d);
 
-/** n draws for each of `rows` vectors (rows x dim, their noise as in fre_invert), without search:
- * row i's are out[i n .. (i + 1) n), equal ones possible.  temperature: > 0.  A row's draws depend on the row, its noise, n, the temperature and
- * the seed alone.  All NULL with an inverter that has no decoder.  Errors as fre_invert. */
-FRE_API FRE_MUST_CHECK fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n,
-                                                    const float *mu, const double *noise_std,
-                                                    size_t rows, double temperature, uint64_t seed,
+typedef struct fre_draw_opts {
+    size_t n;           /**< draws for each row */
+    double temperature; /**< > 0 */
+    uint64_t seed;      /**< not secret */
+} fre_draw_opts;
+
+/** Draws for each of `rows` vectors (rows x dim, their noise as in fre_invert), without search: row i's are
+ * the n from out[i n] on, equal ones possible.  They depend on the row, its noise and the options alone.
+ * All NULL with an inverter that has no decoder.  Errors as fre_invert. */
+FRE_API FRE_MUST_CHECK fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out,
+                                                    const fre_draw_opts *opts, const float *mu,
+                                                    const double *noise_std, size_t rows,
                                                     fre_err *err);
 
 #ifdef __cplusplus

@@ -29,14 +29,19 @@ FRE_API FRE_MUST_CHECK fre_status fre_products(float *out, const float *a, size_
                                                const float *b, size_t nb, size_t d,
                                                uint32_t threads);
 
-/** For each of nq query rows its k nearest base rows (L2), nearest first, ties to the lower
- * index.  index: nq x k, dist: nq x k distances (not squared; NULL allowed).  Memory
- * O(threads * block), never nq * nb.  Distances of the results are recomputed exactly
+/** n rows one after another, borrowed. */
+typedef struct fre_rows {
+    const float *x;
+    size_t n;
+} fre_rows;
+
+/** For each query row its k nearest base rows (L2), nearest first, ties to the lower index; all rows of
+ * d floats.  index: query.n x k, dist: query.n x k distances (not squared; NULL allowed).  Memory
+ * O(threads * block), never query.n * base.n.  Distances of the results are recomputed exactly
  * (fre_dist2), so cancellation in ||a||^2 + ||b||^2 - 2<a,b> cannot show.
- * FRE_E_ARG: k = 0 or k > nb. */
-FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, const float *query,
-                                              size_t nq, const float *base, size_t nb, size_t d,
-                                              size_t k, uint32_t threads);
+ * FRE_E_ARG: k = 0 or k > base.n. */
+FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query,
+                                              fre_rows base, size_t d, size_t k, uint32_t threads);
 
 #define FRE_EIGEN_MAX 8192u
 /** Eigenvalues (n, largest first) and eigenvectors (n x n, row i of norm 1 belongs to value i, its

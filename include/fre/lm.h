@@ -45,7 +45,7 @@ typedef struct fre_lm_score {
     /** sum over t = 2..T of ln p(w_t | w_1 .. w_(t-1)), without a begin token [Fre-E2T, eq. NLL];
      * 0 for T < 2. */
     double logp_rest;
-    /** The whole text behind a begin token: all T tokens and the end (the probability of all end
+    /** The whole text after a begin token: all T tokens and the end (the probability of all end
      * tokens together). */
     double logp;
     uint32_t tokens; /**< T, after cutting */
@@ -59,7 +59,7 @@ FRE_API void fre_lm_free(fre_lm *lm);
 FRE_API const fre_model_info *fre_lm_info(const fre_lm *lm);
 
 /** n texts (UTF-8, lengths given) -> n scores, each depending on its text alone.  FRE_E_DATA: a
- * text is not valid UTF-8 (names its place, 1-based); FRE_E_MODEL: a logit is not finite.
+ * text is not valid UTF-8 (names its position, 1-based); FRE_E_MODEL: a logit is not finite.
  * FRE_E_INTERRUPTED is polled. */
 FRE_API FRE_MUST_CHECK fre_status fre_lm_score_texts(fre_lm *lm, fre_lm_score *out,
                                                      const char *const *text, const size_t *len,

@@ -126,7 +126,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_ctx_new_score(fre_model_ctx **out, c
                                                           uint32_t max_tokens, uint32_t max_all,
                                                           fre_err *err);
 /** n_seqs token sequences (ids concatenated, lengths >= 1 in len) -> logp: one number a token, ln p(token | those before it), and 0 for the first of each
- * sequence; end (NULL: not wanted): n_seqs, ln of the probability of all end tokens together behind
+ * sequence; end (NULL: not wanted): n_seqs, ln of the probability of all end tokens together after
  * the sequence.  A sequence's numbers are the same to the bit whatever is beside it; leading tokens
  * that it shares with the sequence before it are run once.  FRE_E_MODEL: a logit is not finite, or
  * end is wanted and the vocabulary has no end token.  FRE_E_INTERRUPTED is polled. */

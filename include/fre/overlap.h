@@ -7,7 +7,7 @@
  * sketch (Broder, On the resemblance and containment of documents, 1997).  Marks are not secret-keyed:
  * a sketch must be comparable later, and holds public material only; a set of private texts is SECRET
  * and stays in memory.
- * docs/decisions/0017 has the measurements behind the limits.  Threads: one thread at a time a set.
+ * docs/decisions/0017 has the measurements for the limits.  Threads: one thread at a time a set.
  */
 #ifndef FRE_OVERLAP_H
 #define FRE_OVERLAP_H
@@ -24,7 +24,7 @@ typedef struct fre_overlap_set fre_overlap_set;
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_set_new(fre_overlap_set **out);
 FRE_API void fre_overlap_set_free(fre_overlap_set *s); /* wipes */
 
-/** Once or as often as it comes.  FRE_E_DATA: not UTF-8; FRE_E_NOMEM. */
+/** Once, or each time it occurs.  FRE_E_DATA: not UTF-8; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_text(fre_overlap_set *s, const char *text,
                                                        size_t len);
 /** dim floats, compared up to rounding to 1/127 of the largest and up to a factor. */
@@ -39,7 +39,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_overlap_add_corpus(fre_overlap_set *s, fre
  * *out: n x 2, owned (free). */
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_sketch(fre_overlap_set *s, float **out, size_t *n);
 /** A set of them again; it knows that it is a sample where n is FRE_OVERLAP_SKETCH_MAX.
- * FRE_E_DATA: no such numbers. */
+ * FRE_E_DATA: not such numbers. */
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_set_of_sketch(fre_overlap_set **out, const float *x,
                                                             size_t n);
 

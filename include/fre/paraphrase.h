@@ -1,7 +1,7 @@
 /** fre/paraphrase.h - a text -> other texts that say the same.  Post-processing: costs no privacy
  * [Fre-E2T, "Paraphrasing"].
  *
- * Candidates come from the inverter's decoder, which writes texts for places around the text's
+ * Candidates come from the inverter's decoder, which writes texts for points around the text's
  * embedding, and from a language model that is asked to say the text in other words; from either
  * alone where the other is missing.  A candidate is kept when it differs from the text and from those kept before by more
  * than case, marks and spaces, and lies within `distance` of the text and of its centroid:
@@ -69,7 +69,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_paraphraser_new(fre_paraphraser **out,
 FRE_API void fre_paraphraser_free(fre_paraphraser *p);
 
 /** n sources -> n lists (caller wipes each; none, and untouched, on failure).  FRE_E_DATA: a text
- * that is not UTF-8, a centroid or noise that is not finite (names the place, 1-based).
+ * that is not UTF-8, a centroid or noise that is not finite (names its position, 1-based).
  * FRE_E_INTERRUPTED is polled. */
 FRE_API FRE_MUST_CHECK fre_status fre_paraphrase_texts(fre_paraphraser *p, fre_paraphrases *out,
                                                        const fre_paraphrase_source *source,

@@ -1,5 +1,5 @@
-/** fre/prior.h - what embeddings of public text look like: a Gaussian, and what it says of an
- * embedding that was seen with noise.
+/** fre/prior.h - what embeddings of public text look like: a Gaussian, and what it says about an
+ * embedding that was seen through noise.
  *
  * Prior: e ~ N(m, V' diag(l) V), m the mean, l the eigenvalues of the covariance, rows of V its
  * eigenvectors.  Seen: mu = e + s z, z standard normal in each coordinate.  Then e given mu is normal
@@ -24,12 +24,12 @@ extern "C" {
 
 #define FRE_PRIOR_ARCHITECTURE "fre-e2t-prior" /**< general.architecture of its file */
 
-/** Which public text a prior or a bridge was made of, so that one made of private text is found out.
+/** Which public text a prior or a bridge was made of, so that one made of private text is detected.
  * All zero: not recorded (files of earlier versions). */
 typedef struct fre_prior_card {
     char file[128];   /**< name of the file, without its folder; "": standard input */
     char sha256[65];  /**< hex digest of its bytes; "": it could be read only once */
-    char author[128]; /**< who made the prior; "": not said */
+    char author[128]; /**< who made the prior; "": not stated */
     bool rows;        /**< the marks are of rows of embeddings, not of texts */
     float *mark;      /**< n_marks x 2: a sketch of the content (fre/overlap.h) */
     size_t n_marks;   /**< 0: not recorded */
@@ -71,7 +71,7 @@ FRE_API const float *fre_prior_mean(const fre_prior *p);
 FRE_API const float *fre_prior_eigenvalues(const fre_prior *p);
 
 /** E[e | mu] into out (dim floats; may be mu itself); noise_std >= 0 a coordinate, finite.  0 gives
- * mu bit for bit, and what is taken off goes to 0 with it. */
+ * mu bit for bit, and the correction goes to 0 with it. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_posterior_mean(const fre_prior *p, float *out,
                                                            const float *mu, double noise_std);
 /** The noise a coordinate at which the variances of e given mu add up to `left`: how much is known of e,
@@ -126,8 +126,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_prior_card_copy(fre_prior_card *out,
                                                       const fre_prior_card *from);
 FRE_API void fre_prior_card_wipe(fre_prior_card *c);
 #define FRE_PRIOR_CARD_PAIRS 5u
-/** What fre_tensors_write takes: at most FRE_PRIOR_CARD_PAIRS and one entry, borrowed from c; they
- * are counted up from *n_pairs and *n_entries.  Nothing for a card without marks. */
+/** Entries for fre_tensors_write: at most FRE_PRIOR_CARD_PAIRS and one entry, borrowed from c; they
+ * are appended, and *n_pairs and *n_entries grow.  Nothing for a card without marks. */
 FRE_API void fre_prior_card_append(const fre_prior_card *c, fre_tensors_pair *pair, size_t *n_pairs,
                                    fre_tensors_entry *entry, size_t *n_entries);
 /** FRE_E_MODEL: damaged.  A file without a card: all zero. */

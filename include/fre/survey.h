@@ -1,4 +1,4 @@
-/** fre/survey.h - an input looked over before anything is spent on it: how much there is, how often
+/** fre/survey.h - an input surveyed before any budget is spent on it: how much there is, how often
  * wordings repeat, and marks to compare it with public material (fre/overlap.h).
  *
  * All of it is exact and PRIVATE: for the curator's eyes, never for a release.  Memory: some 70 bytes
@@ -27,10 +27,10 @@ typedef struct fre_survey_opts {
     uint32_t cells_per_user;      /**< >= 1: a user's first so many distinct texts count */
     uint64_t population;          /**< more users are refused; 0: no bound */
     const fre_progress *progress; /**< NULL: none */
-    /** Told of each record that fre_survey_add_corpus takes; NULL: nobody. */
+    /** Called for each record that fre_survey_add_corpus reads; NULL: no. */
     void (*seen)(void *ctx, const fre_record *rec);
     void *seen_ctx;
-    /** Told each distinct text once; NULL: all hold words.  FRE_E_NOMEM, FRE_E_DATA. */
+    /** Called once for each distinct text; NULL: all hold words.  FRE_E_NOMEM, FRE_E_DATA. */
     fre_status (*kind)(void *ctx, fre_survey_kind *out, const char *text, size_t len);
     void *kind_ctx;
 } fre_survey_opts;
@@ -57,7 +57,7 @@ typedef struct fre_survey_seen {
     bool counts;   /**< it may count, under cells_per_user */
 } fre_survey_seen;
 
-/** user NULL: a user of its own; seen NULL: nobody asks.  FRE_E_DATA: more users than the population
+/** user NULL: a user of its own; seen NULL: not wanted.  FRE_E_DATA: more users than the population
  * (docs/formats.md says why that is refused); FRE_E_NOMEM, FRE_E_LIMIT. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, fre_survey_seen *seen,
                                                       const char *text, size_t len,
@@ -66,16 +66,16 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_add_text(fre_survey *s, fre_survey_
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_row(fre_survey *s, fre_survey_seen *seen,
                                                      const float *row, size_t dim, const char *user,
                                                      size_t user_len, fre_err *err);
-/** Row i of a file, as it was read into x, which belongs to the user whose name is in its place; users
+/** Row i of a file, as it was read into x, which belongs to the user named in record i of users; users
  * NULL: to a user of its own.  One that cannot be used (a NaN, no user) is skipped and counted, and
  * seen->counts is false; strict: FRE_E_DATA. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_npy_row(fre_survey *s, fre_survey_seen *seen,
                                                          const float *x, const fre_npy *npy,
                                                          const fre_names *users, size_t i,
                                                          bool strict, fre_err *err);
-/** Behind the last row: FRE_E_DATA if most of them cannot be used. */
+/** After the last row: FRE_E_DATA if most rows cannot be used. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_end_rows(const fre_survey *s, fre_err *err);
-/** All further records of a corpus.  Also what fre_corpus_next returns. */
+/** All further records of a corpus.  Fails also as fre_corpus_next does. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_add_corpus(fre_survey *s, fre_corpus *corpus,
                                                         fre_err *err);
 FRE_API void fre_survey_count(fre_survey_counts *out, const fre_survey *s, uint64_t threshold);
@@ -86,7 +86,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_survey_check_any(const fre_survey *s, cons
 /** Marks of what was added as texts, and as rows; borrowed, not NULL. */
 FRE_API fre_overlap_set *fre_survey_texts(fre_survey *s);
 FRE_API fre_overlap_set *fre_survey_rows(fre_survey *s);
-/** A row that is known for texts that were added: marks only, nothing is counted. */
+/** Mark the embedding of a text that was added; nothing is counted. */
 FRE_API FRE_MUST_CHECK fre_status fre_survey_mark_row(fre_survey *s, const float *row, size_t dim);
 
 #ifdef __cplusplus

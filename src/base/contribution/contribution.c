@@ -100,8 +100,8 @@ fre_status fre_contributors_user(fre_contributors *c, uint32_t *user, bool *is_n
                : FRE_OK;
 }
 
-bool fre_contributors_take(fre_contributors *c, uint32_t user, uint32_t text,
-                           const uint32_t *cell_of)
+bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text,
+                             const uint32_t *cell_of)
 {
     return user == FRE_MAP_NONE ||
            fre_contribution_counts(c->held + (size_t)user * c->most, c->most, text, cell_of);

@@ -30,25 +30,25 @@ int fre_core_pread(int fd, void *p, size_t n, off_t at, size_t *got);
 #define FRE_CORE_NAME_BYTES 256u
 
 /* A path split into its folder (opened) and its last name. */
-typedef struct fre_place {
+typedef struct fre_target {
     int dir_fd; /* -1: none */
     char name[FRE_CORE_NAME_BYTES];
-} fre_place;
+} fre_target;
 
 /* Splits path and opens the folder.  E_EXISTS with a sentence otherwise: an output's folder that
  * cannot be opened is an output that cannot be made. */
-FRE_MUST_CHECK fre_status fre_place_open(fre_place *p, const char *path, fre_err *err);
-void fre_place_close(fre_place *p);
+FRE_MUST_CHECK fre_status fre_target_open(fre_target *p, const char *path, fre_err *err);
+void fre_target_close(fre_target *p);
 /* ".NAME.partial-" and 12 random digits.  NAME is cut so that the result is a legal name. */
-void fre_place_partial(const fre_place *p, char out[FRE_CORE_NAME_BYTES]);
+void fre_target_partial(const fre_target *p, char out[FRE_CORE_NAME_BYTES]);
 /* Remove partial siblings of p that no live process holds locked. */
-void fre_place_sweep(const fre_place *p);
+void fre_target_sweep(const fre_target *p);
 /* True when fd, just locked, still is the thing called name in dir_fd (not swept meanwhile). */
-bool fre_place_same(int dir_fd, const char *name, int fd);
+bool fre_target_same(int dir_fd, const char *name, int fd);
 /* Remove a file, or a flat directory with its files; 0 or errno. */
-int fre_place_remove(int dir_fd, const char *name);
+int fre_target_remove(int dir_fd, const char *name);
 /* rename that refuses to replace; 0 or errno. */
-int fre_place_rename_new(int dir_fd, const char *from, const char *to);
+int fre_target_rename_new(int dir_fd, const char *from, const char *to);
 
 /* Registry behind fre_outputs_abandon: what has to be unlinked before a deliberate death. */
 typedef struct fre_temporary {

@@ -85,7 +85,7 @@ fre_status fre_sha256_file(uint8_t out[FRE_HASH_BYTES], const char *path, fre_er
     int fd;
 
     if (!out || !path)
-        return fre_fail(err, FRE_E_ARG, "a file to hash needs a path and a place for the result");
+        return fre_fail(err, FRE_E_ARG, "a file to hash needs a path and an output");
     fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "cannot open '%.300s'",

@@ -19,7 +19,7 @@ typedef struct entry {
 } entry;
 
 struct fre_outdir {
-    fre_place place;
+    fre_target target;
     fre_temporary temporary;
     char *path;               /* as the user wrote it, for messages */
     const char *const *names; /* borrowed */
@@ -44,11 +44,11 @@ static bool is_one_of(const char *const *names, const char *name)
 static fre_status check_replaceable(const fre_outdir *o, fre_err *err)
 {
     int fd =
-        openat(o->place.dir_fd, o->place.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        openat(o->target.dir_fd, o->target.name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
     const struct dirent *e;
     bool empty = true, marked = false;
-    char stranger[256] = "";
+    char other[256] = "";
 
     if (!d) {
         int code = errno;
@@ -66,14 +66,14 @@ static fre_status check_replaceable(const fre_outdir *o, fre_err *err)
         marked = marked || strcmp(e->d_name, FRE_OUTDIR_MARK) == 0;
         if (!is_one_of(o->names, e->d_name) ||
             fstatat(fd, e->d_name, &s, AT_SYMLINK_NOFOLLOW) != 0 || S_ISDIR(s.st_mode))
-            (void)snprintf(stranger, sizeof stranger, "%s", e->d_name);
+            (void)snprintf(other, sizeof other, "%s", e->d_name);
     }
     (void)closedir(d);
-    if (stranger[0] != '\0')
+    if (other[0] != '\0')
         return fre_fail(err, FRE_E_EXISTS,
                         "'%.200s' holds '%.100s', which is no part of a release: move it away, or "
                         "give another {output}",
-                        o->path, stranger);
+                        o->path, other);
     if (empty || marked)
         return FRE_OK;
     return fre_fail(err, FRE_E_EXISTS,
@@ -86,7 +86,7 @@ static fre_status check_target(const fre_outdir *o, fre_err *err)
 {
     struct stat s;
 
-    if (fstatat(o->place.dir_fd, o->place.name, &s, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (fstatat(o->target.dir_fd, o->target.name, &s, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return FRE_OK;
         return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s", o->path,
@@ -120,23 +120,23 @@ static fre_status make_sibling(fre_outdir *o, fre_err *err)
         char name[FRE_CORE_NAME_BYTES];
         struct stat s;
 
-        fre_place_partial(&o->place, name);
-        if (mkdirat(o->place.dir_fd, name, 0755) != 0) {
+        fre_target_partial(&o->target, name);
+        if (mkdirat(o->target.dir_fd, name, 0755) != 0) {
             if (errno == EEXIST)
                 continue;
             return cannot_create(o, errno, err);
         }
-        o->fd = openat(o->place.dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        o->fd = openat(o->target.dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (o->fd < 0 && errno != ENOENT) {
             const int e = errno;
 
-            (void)unlinkat(o->place.dir_fd, name, AT_REMOVEDIR);
+            (void)unlinkat(o->target.dir_fd, name, AT_REMOVEDIR);
             return cannot_create(o, e, err);
         }
         /* A file system without locks still gets its output; only the sweep is lost. */
         if (o->fd >= 0 && (flock(o->fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-            fre_place_same(o->place.dir_fd, name, o->fd) && fstat(o->fd, &s) == 0) {
-            fre_temporary_add(&o->temporary, o->place.dir_fd, name);
+            fre_target_same(o->target.dir_fd, name, o->fd) && fstat(o->fd, &s) == 0) {
+            fre_temporary_add(&o->temporary, o->target.dir_fd, name);
             /* The umask has shaped the mode; keep that for the end, be private until then. */
             o->mode = s.st_mode & 0777;
             o->keeps_modes = fchmod(o->fd, 0700) == 0;
@@ -187,7 +187,7 @@ fre_status fre_outdir_open(fre_outdir **out, const char *path, const char *const
     if (!o)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     o->fd = -1;
-    o->place.dir_fd = -1;
+    o->target.dir_fd = -1;
     o->force = force;
     o->names = names;
     o->path = strdup(path);
@@ -195,13 +195,13 @@ fre_status fre_outdir_open(fre_outdir **out, const char *path, const char *const
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
-    st = fre_place_open(&o->place, path, err);
+    st = fre_target_open(&o->target, path, err);
     if (st != FRE_OK)
         goto out;
     st = check_target(o, err);
     if (st != FRE_OK)
         goto out;
-    fre_place_sweep(&o->place);
+    fre_target_sweep(&o->target);
     st = make_sibling(o, err);
     if (st == FRE_OK)
         st = check_room(o, err);
@@ -280,9 +280,9 @@ static fre_status finish_files(fre_outdir *o, fre_err *err)
  * comes back when the second rename fails. */
 static int swap_in_two(const fre_outdir *o, char aside[FRE_CORE_NAME_BYTES])
 {
-    const fre_place *p = &o->place;
+    const fre_target *p = &o->target;
 
-    fre_place_partial(p, aside);
+    fre_target_partial(p, aside);
     if (renameat(p->dir_fd, p->name, p->dir_fd, aside) != 0)
         return errno;
     if (renameat(p->dir_fd, o->temporary.name, p->dir_fd, p->name) != 0) {
@@ -296,7 +296,7 @@ static int swap_in_two(const fre_outdir *o, char aside[FRE_CORE_NAME_BYTES])
 
 static fre_status put_in_place(fre_outdir *o, fre_err *err)
 {
-    const fre_place *p = &o->place;
+    const fre_target *p = &o->target;
     char aside[FRE_CORE_NAME_BYTES] = "";
     struct stat s;
     int e;
@@ -315,7 +315,7 @@ static fre_status put_in_place(fre_outdir *o, fre_err *err)
             e = fre_core_is_unsupported(errno) ? swap_in_two(o, aside) : errno;
         }
     } else {
-        e = fre_place_rename_new(p->dir_fd, o->temporary.name, p->name);
+        e = fre_target_rename_new(p->dir_fd, o->temporary.name, p->name);
     }
     if (e == EEXIST || e == ENOTEMPTY)
         return fre_fail(err, FRE_E_EXISTS, "'%.300s' appeared during the run; it is left as it is",
@@ -326,7 +326,7 @@ static fre_status put_in_place(fre_outdir *o, fre_err *err)
     o->committed = true;
     (void)fsync(p->dir_fd); /* not every file system lets a directory be synced */
     if (aside[0] != '\0')
-        (void)fre_place_remove(p->dir_fd, aside); /* a leftover is swept by the next run */
+        (void)fre_target_remove(p->dir_fd, aside); /* a leftover is swept by the next run */
     return FRE_OK;
 }
 
@@ -360,7 +360,7 @@ void fre_outdir_free(fre_outdir *o)
     fre_temporary_drop(&o->temporary, true);
     if (o->fd >= 0)
         (void)close(o->fd);
-    fre_place_close(&o->place);
+    fre_target_close(&o->target);
     free(o->path);
     free(o);
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 struct fre_outfile {
-    fre_place place;
+    fre_target target;
     fre_temporary temporary;
     FILE *stream;
     char *path;
@@ -32,19 +32,19 @@ static fre_status make_sibling(fre_outfile *o, fre_err *err)
         char name[FRE_CORE_NAME_BYTES];
         int fd;
 
-        fre_place_partial(&o->place, name);
-        fd = openat(o->place.dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+        fre_target_partial(&o->target, name);
+        fd = openat(o->target.dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                     0644);
         if (fd < 0 && errno == EEXIST)
             continue;
         if (fd < 0)
             return cannot_create(o, errno, err);
         if ((flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) ||
-            !fre_place_same(o->place.dir_fd, name, fd)) {
+            !fre_target_same(o->target.dir_fd, name, fd)) {
             (void)close(fd); /* swept by another run between the two calls */
             continue;
         }
-        fre_temporary_add(&o->temporary, o->place.dir_fd, name);
+        fre_temporary_add(&o->temporary, o->target.dir_fd, name);
         o->stream = fdopen(fd, "w");
         if (!o->stream) {
             int e = errno;
@@ -96,10 +96,10 @@ static fre_status open_path(fre_outfile *o, fre_err *err)
                             "to replace it",
                             o->path);
     }
-    st = fre_place_open(&o->place, o->path, err);
+    st = fre_target_open(&o->target, o->path, err);
     if (st != FRE_OK)
         return st;
-    fre_place_sweep(&o->place);
+    fre_target_sweep(&o->target);
     return make_sibling(o, err);
 }
 
@@ -116,7 +116,7 @@ fre_status fre_outfile_open(fre_outfile **out, const char *path, bool force, fre
     o = calloc(1, sizeof *o);
     if (!o)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    o->place.dir_fd = -1;
+    o->target.dir_fd = -1;
     o->force = force;
     o->path = strdup(path);
     if (!o->path) {
@@ -182,8 +182,8 @@ fre_status fre_outfile_commit(fre_outfile *o, fre_err *err)
     if (o->temporary.name[0] == '\0')
         return fre_fail(err, FRE_E_INTERRUPTED, "'%.300s' was abandoned", o->path);
     if (!o->force)
-        e = fre_place_rename_new(o->place.dir_fd, o->temporary.name, o->place.name);
-    else if (renameat(o->place.dir_fd, o->temporary.name, o->place.dir_fd, o->place.name) != 0)
+        e = fre_target_rename_new(o->target.dir_fd, o->temporary.name, o->target.name);
+    else if (renameat(o->target.dir_fd, o->temporary.name, o->target.dir_fd, o->target.name) != 0)
         e = errno;
     if (e == EEXIST)
         return fre_fail(err, FRE_E_EXISTS, "'%.300s' appeared during the run; it is left as it is",
@@ -191,7 +191,7 @@ fre_status fre_outfile_commit(fre_outfile *o, fre_err *err)
     if (e != 0)
         return fre_core_write_failed(err, e, "the finished file", o->path);
     fre_temporary_drop(&o->temporary, false);
-    (void)fsync(o->place.dir_fd); /* not every file system lets a directory be synced */
+    (void)fsync(o->target.dir_fd); /* not every file system lets a directory be synced */
     return FRE_OK;
 }
 
@@ -202,7 +202,7 @@ void fre_outfile_free(fre_outfile *o)
     if (o->stream && !o->borrowed)
         (void)fclose(o->stream);
     fre_temporary_drop(&o->temporary, true);
-    fre_place_close(&o->place);
+    fre_target_close(&o->target);
     free(o->path);
     free(o);
 }

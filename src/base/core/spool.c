@@ -415,7 +415,7 @@ fre_status fre_spool_next(fre_spool *s, void *out, fre_err *err)
     const uint8_t *from = NULL;
 
     if (!s || !out)
-        return fre_fail(err, FRE_E_ARG, "no spool or no place for a record");
+        return fre_fail(err, FRE_E_ARG, "a spool needs an output for its record");
     if (s->next >= fre_spool_count(s))
         return fre_fail(err, FRE_E_STATE, "the temporary data end here");
     block = s->next / s->per_block;

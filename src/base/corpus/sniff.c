@@ -41,7 +41,7 @@ static size_t first_line(const fre_corpus *c, uint8_t **p)
 }
 
 /* Spreadsheets write the delimiter into a line of its own in front. */
-static uint8_t take_hint(fre_corpus *c)
+static uint8_t read_hint(fre_corpus *c)
 {
     uint8_t *p = NULL, delim;
     const size_t n = first_line(c, &p);
@@ -160,7 +160,7 @@ static fre_status choose(fre_corpus *c, char delimiter, fre_err *err)
     if (c->format == FRE_CORPUS_TXT)
         return FRE_OK;
     line_end_by_header(c);
-    hint = take_hint(c);
+    hint = read_hint(c);
     c->delim = delimiter ? (uint8_t)delimiter
                : hint    ? hint
                          : find_delimiter(c, c->format == FRE_CORPUS_TSV ? '\t' : ',');

@@ -52,24 +52,29 @@ static size_t insert(uint32_t *index, double *found, size_t n, size_t k, uint32_
     return n;
 }
 
-/* Goes through the products of one query with base rows first..first+width-1. */
-static size_t scan(const search *s, const float *query, double norm2, const float *products,
-                   size_t first, size_t width, uint32_t *index, double *found, size_t n)
+/* Products of one query with base rows first..first+width-1. */
+typedef struct columns {
+    const float *products;
+    size_t first, width;
+} columns;
+
+static size_t scan(const search *s, const float *query, double norm2, columns c, uint32_t *index,
+                   double *found, size_t n)
 {
     double norm = sqrt(norm2);
 
-    for (size_t j = 0; j < width; j++) {
-        double other2 = s->base_norm2[first + j];
+    for (size_t j = 0; j < c.width; j++) {
+        double other2 = s->base_norm2[c.first + j];
         double error = s->relative * norm * sqrt(other2) + s->absolute;
-        double least = norm2 + other2 - 2 * ((double)products[j] + error);
+        double least = norm2 + other2 - 2 * ((double)c.products[j] + error);
 
         /* The factor covers the roundings of this line and of the two norms. */
         least -= 1e-13 * (norm2 + other2);
         /* Infinite or NaN: the float product overflowed and says nothing. */
         if (n == s->k && least > found[n - 1] && least < DBL_MAX)
             continue;
-        n = insert(index, found, n, s->k, (uint32_t)(first + j),
-                   fre_dist2(query, s->base + (first + j) * s->d, s->d));
+        n = insert(index, found, n, s->k, (uint32_t)(c.first + j),
+                   fre_dist2(query, s->base + (c.first + j) * s->d, s->d));
     }
     return n;
 }
@@ -95,8 +100,9 @@ static void search_block(const search *s, uint64_t block, uint64_t w)
         fre_linalg_pack(packed, s->base + first * s->d, width, s->d);
         fre_linalg_block(products, s->columns, s->query + top * s->d, height, packed, width, s->d);
         for (size_t i = 0; i < height; i++)
-            n[i] = scan(s, s->query + (top + i) * s->d, norm2[i], products + i * s->columns, first,
-                        width, s->index + (top + i) * s->k, found + i * s->k, n[i]);
+            n[i] = scan(s, s->query + (top + i) * s->d, norm2[i],
+                        (columns){products + i * s->columns, first, width},
+                        s->index + (top + i) * s->k, found + i * s->k, n[i]);
     }
     for (size_t i = 0; s->dist && i < height * s->k; i++)
         s->dist[top * s->k + i] = sqrt(found[i]);
@@ -115,13 +121,14 @@ static fre_status search_worker(void *ctx, uint64_t w)
     }
 }
 
-fre_status fre_nearest(uint32_t *index, double *dist, const float *query, size_t nq,
-                       const float *base, size_t nb, size_t d, size_t k, uint32_t threads)
+fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query, fre_rows base, size_t d,
+                       size_t k, uint32_t threads)
 {
+    const size_t nq = query.n, nb = base.n;
     search s = {.index = index,
                 .dist = dist,
-                .query = query,
-                .base = base,
+                .query = query.x,
+                .base = base.x,
                 .nq = nq,
                 .nb = nb,
                 .d = d,
@@ -129,7 +136,7 @@ fre_status fre_nearest(uint32_t *index, double *dist, const float *query, size_t
     double *norm2 = NULL;
     fre_status st = FRE_E_NOMEM;
 
-    if (!index || !query || !base || k == 0 || k > nb || nb > UINT32_MAX || threads == 0)
+    if (!index || !query.x || !base.x || k == 0 || k > nb || nb > UINT32_MAX || threads == 0)
         return FRE_E_ARG;
     if (nq == 0)
         return FRE_OK;
@@ -154,7 +161,7 @@ fre_status fre_nearest(uint32_t *index, double *dist, const float *query, size_t
     if (!norm2 || !s.scratch || !s.found)
         goto out;
     for (size_t j = 0; j < nb; j++)
-        norm2[j] = fre_dot(base + j * d, base + j * d, d);
+        norm2[j] = fre_dot(base.x + j * d, base.x + j * d, d);
     s.base_norm2 = norm2;
     st = fre_parallel(threads, threads, search_worker, &s);
 out:

@@ -2,7 +2,7 @@
  * embeddings lie, and writes another text (Morris, Kuleshov, Shmatikov, Rush, EMNLP 2023).
  *
  * What it writes becomes a plan of given tokens, so that its likelihood is that of every other
- * candidate: behind the first projector's rows alone. */
+ * candidate: after the first projector's rows alone. */
 #include "invert_private.h"
 
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static bool is_planned(const inv_plan *plan, uint32_t n, const inv_draw *d)
     return false;
 }
 
-/* n texts behind candidate c of the pool, of which those that are new become plans. */
+/* n texts that follow candidate c of the pool, of which those that are new become plans. */
 static fre_status correct_one(fre_inverter *v, inv_drawer *d, inv_state *s, size_t c, uint32_t n,
                               float *rows, inv_plan *open, fre_err *err)
 {

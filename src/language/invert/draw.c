@@ -1,4 +1,4 @@
-/* Drawing texts from the decoder: sequences side by side behind one prefix, each following its
+/* Drawing texts from the decoder: sequences side by side after one prefix, each following its
  * plan.  Top-k sampling: Fan, Lewis, Dauphin, ACL 2018. */
 #include "draw.h"
 

@@ -54,11 +54,11 @@ typedef struct inv_drawer {
 FRE_MUST_CHECK fre_status inv_drawer_init(inv_drawer *d, const fre_model *m, const inv_projector *p,
                                           uint32_t capacity, fre_err *err);
 void inv_drawer_wipe(inv_drawer *d);
-/* n <= capacity sequences behind one prefix. */
+/* n <= capacity sequences after one prefix. */
 FRE_MUST_CHECK fre_status inv_drawer_run(inv_drawer *d, inv_draw *out, const inv_plan *plan,
                                          uint32_t n, const float *prefix, double temperature,
                                          fre_rng *rng, fre_err *err);
-/* The same behind n_rows rows and then tokens, of a corrector. */
+/* The same after n_rows rows and then tokens, a corrector's. */
 typedef struct inv_prefix {
     const float *rows;
     uint32_t n_rows;

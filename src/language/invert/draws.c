@@ -40,7 +40,7 @@ static fre_status row_stream(fre_rng *rng, const draws_job *j, size_t row)
 }
 
 /* Tidied as every candidate is; NULL where nothing readable came. */
-static fre_status take_text(fre_draw *out, const fre_inverter *v, const inv_draw *d)
+static fre_status move_text(fre_draw *out, const fre_inverter *v, const inv_draw *d)
 {
     inv_pool one;
     fre_status st;
@@ -78,7 +78,7 @@ static fre_status draw_row(draws_job *j, inv_drawer *d, size_t row, fre_err *err
 
         st = inv_drawer_run(d, draw, plan, m, prefix, j->temperature, &rng, err);
         for (uint32_t i = 0; i < m && st == FRE_OK; i++)
-            st = take_text(&j->out[row * j->n + at + i], j->v, &draw[i]);
+            st = move_text(&j->out[row * j->n + at + i], j->v, &draw[i]);
     }
     fre_rng_wipe(&rng);
     free(draw);
@@ -123,20 +123,20 @@ static fre_status draw_all(draws_job *j, fre_err *err)
     return st;
 }
 
-fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, size_t n, const float *mu,
-                             const double *noise_std, size_t rows, double temperature,
-                             uint64_t seed, fre_err *err)
+fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, const fre_draw_opts *opts,
+                             const float *mu, const double *noise_std, size_t rows, fre_err *err)
 {
+    const size_t n = opts->n;
     draws_job j = {.v = v,
                    .n = n,
                    .mu = mu,
                    .noise_std = noise_std,
                    .rows = rows,
-                   .temperature = temperature,
-                   .seed = seed};
+                   .temperature = opts->temperature,
+                   .seed = opts->seed};
     fre_status st;
 
-    if (!(temperature > 0) || !isfinite(temperature))
+    if (!(opts->temperature > 0) || !isfinite(opts->temperature))
         return fre_fail(err, FRE_E_ARG, "the temperature of draws must be above 0");
     st = inv_check_rows(v, mu, noise_std, rows, err);
     if (st != FRE_OK || rows == 0 || n == 0)

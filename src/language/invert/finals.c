@@ -30,7 +30,7 @@ static fre_status read_scores(fre_inverter *v, inv_state *state, uint32_t n,
             p->cand[c].score += v->tuning.lm_weight * score->logp;
             state[i].trace.lm_tokens += score->tokens + 1u;
         }
-        st = inv_pool_sort(p, k); /* the others were not read and stay behind */
+        st = inv_pool_sort(p, k); /* the others were not read and keep their order after these */
     }
     return st;
 }

@@ -142,7 +142,7 @@ static bool rows_sound(const inv_rows *r, size_t text_bytes)
 }
 
 /* The map becomes x's if it is a sound index. */
-static bool take_map(inv_index *x, void *map, size_t len, const inv_index_key *k, uint32_t dim)
+static bool adopt_map(inv_index *x, void *map, size_t len, const inv_index_key *k, uint32_t dim)
 {
     const uint8_t *p = map;
     head h;
@@ -179,7 +179,7 @@ static bool load_fd(inv_index *x, int fd, const inv_index_key *k, uint32_t dim)
     map = mmap(NULL, (size_t)s.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return false;
-    if (take_map(x, map, (size_t)s.st_size, k, dim))
+    if (adopt_map(x, map, (size_t)s.st_size, k, dim))
         return true;
     (void)munmap(map, (size_t)s.st_size);
     return false;

@@ -201,8 +201,8 @@ static float noise_level(double noise_std)
     return (float)((log(fmax(noise_std, NOISE_FLOOR)) + 5.0) / 2.0);
 }
 
-/* What the networks take for the embedding. */
-static fre_status take_target(const inv_projector *p, float *out, const float *mu, double noise_std)
+/* What the networks read as the embedding. */
+static fre_status target_of(const inv_projector *p, float *out, const float *mu, double noise_std)
 {
     if (p->posterior_mean && p->prior)
         return fre_prior_posterior_mean(p->prior, out, mu, noise_std);
@@ -229,7 +229,7 @@ static float *room_first(const inv_projector *p)
 fre_status inv_projector_run(const inv_projector *p, float *out, const float *mu, double noise_std)
 {
     float *x = room_first(p);
-    fre_status st = x ? take_target(p, x, mu, noise_std) : FRE_E_NOMEM;
+    fre_status st = x ? target_of(p, x, mu, noise_std) : FRE_E_NOMEM;
 
     if (st == FRE_OK)
         run_first(p, out, x, noise_std);
@@ -260,7 +260,7 @@ fre_status inv_corrector_run(const inv_projector *p, float *out, const float *mu
 
     if (!x)
         return FRE_E_NOMEM;
-    st = take_target(p, x + d, mu, noise_std);
+    st = target_of(p, x + d, mu, noise_std);
     for (size_t i = 0; i < d; i++) {
         x[d + i] = (x[d + i] - hypothesis[i]) * scale;
         x[i] = hypothesis[i] * scale;

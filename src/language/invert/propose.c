@@ -50,7 +50,7 @@ static inv_kind draw_kind(const uint8_t share[INV_KINDS], fre_rng *rng)
     return (inv_kind)k;
 }
 
-/* Parents near the top are taken more often: the lesser of two draws. */
+/* Parents near the top are picked more often: the lesser of two draws. */
 static const inv_cand *parent(const inv_pool *p, uint32_t parents, fre_rng *rng)
 {
     uint32_t n = p->scored < parents ? (uint32_t)p->scored : parents;
@@ -76,11 +76,11 @@ static fre_status edit_words(char out[INV_TEXT_MAX], size_t *len, const fre_inve
         const inv_cand *b = kind == INV_JOIN ? parent(&s->pool, 4 * s->parents, &s->rng) : a;
         char text[INV_TEXT_MAX];
         const size_t n = inv_edit_words(text, kind, a->text, b->text, &from, &s->rng);
-        bool takes;
+        bool accepted;
         double far;
 
-        st = inv_pool_accepts(&s->pool, &takes, text, n);
-        if (st != FRE_OK || !takes)
+        st = inv_pool_accepts(&s->pool, &accepted, text, n);
+        if (st != FRE_OK || !accepted)
             continue;
         far = inv_screen_distance(s->screen, text);
         if (v->vocabulary)
@@ -112,8 +112,8 @@ static bool is_token_edit(inv_kind k)
 }
 
 /* One text of whole words: into the next plan, or without a decoder straight into the pool. */
-static fre_status take_words(fre_inverter *v, inv_state *s, inv_kind kind, const char *text,
-                             size_t n)
+static fre_status add_words(fre_inverter *v, inv_state *s, inv_kind kind, const char *text,
+                            size_t n)
 {
     inv_plan *plan = v->decoder ? &s->plan[s->n_plan] : NULL;
 
@@ -144,7 +144,7 @@ static fre_status propose_one(fre_inverter *v, inv_state *s)
         return FRE_OK;
     }
     st = edit_words(text, &n, v, s, kind);
-    return st == FRE_OK && n > 0 ? take_words(v, s, kind, text, n) : st;
+    return st == FRE_OK && n > 0 ? add_words(v, s, kind, text, n) : st;
 }
 
 /* Does the best text lack words that the embedder does not know, or say others in their place?  Whatever
@@ -156,7 +156,7 @@ static fre_status try_unknown(fre_inverter *v, inv_state *s)
     const char *first = strchr(best, ' '), *last = strrchr(best, ' ');
     const struct {
         const char *from, *to;
-        bool ahead, behind;
+        bool before, after;
     } trial[INV_TRIALS] = {{best, end, true, false},
                            {best, end, false, true},
                            {best, end, true, true},
@@ -170,11 +170,11 @@ static fre_status try_unknown(fre_inverter *v, inv_state *s)
 
         if (!trial[i].from)
             continue;
-        n = snprintf(text, sizeof text, "%s%s%.*s%s%s", trial[i].ahead ? v->unknown : "",
-                     trial[i].ahead ? " " : "", (int)(trial[i].to - trial[i].from), trial[i].from,
-                     trial[i].behind ? " " : "", trial[i].behind ? v->unknown : "");
+        n = snprintf(text, sizeof text, "%s%s%.*s%s%s", trial[i].before ? v->unknown : "",
+                     trial[i].before ? " " : "", (int)(trial[i].to - trial[i].from), trial[i].from,
+                     trial[i].after ? " " : "", trial[i].after ? v->unknown : "");
         if (n > 0 && (size_t)n < sizeof text)
-            st = take_words(v, s, INV_UNKNOWN, text, (size_t)n);
+            st = add_words(v, s, INV_UNKNOWN, text, (size_t)n);
     }
     return st;
 }

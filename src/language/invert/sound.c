@@ -7,9 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-#define END_LEAST (-6.0) /* ln p of a sentence's end behind its last word */
+#define END_LEAST (-6.0) /* ln p of a sentence's end after its last word */
 
-/* Bytes of the word at s without marks behind it. */
+/* Bytes of the word at s without the marks after it. */
 static size_t bare(const char *s)
 {
     size_t n = strcspn(s, " ");

@@ -27,7 +27,7 @@
 #define UNKNOWN_COST 30.0 /* of each word */
 #define END_WEIGHT 6.0    /* of what an end lacks of END_LEAST */
 #define END_LEAST (-4.4)
-#define END_COMMA (-8.0) /* ln p of an end behind a comma, which public text does not have */
+#define END_COMMA (-8.0) /* ln p of an end after a comma, which public text does not have */
 
 #define NONE UINT32_MAX
 
@@ -90,7 +90,7 @@ static bool whole(float x, double below)
     return x >= 0 && (double)x < below && !(x > floorf(x));
 }
 
-static bool take_words(inv_vocabulary *v, const source *s)
+static bool read_words(inv_vocabulary *v, const source *s)
 {
     double total = 0;
 
@@ -112,7 +112,7 @@ static bool take_words(inv_vocabulary *v, const source *s)
     return true;
 }
 
-static bool take_pairs(inv_vocabulary *v, const source *s)
+static bool read_pairs(inv_vocabulary *v, const source *s)
 {
     v->first[0] = 0;
     for (uint32_t w = 0; w <= v->n; w++) {
@@ -137,7 +137,7 @@ static bool take_pairs(inv_vocabulary *v, const source *s)
     return v->first[v->n + 1] == v->pairs;
 }
 
-static fre_status take(inv_vocabulary *v, const fre_tensors *t, const char *path, fre_err *err)
+static fre_status read_all(inv_vocabulary *v, const fre_tensors *t, const char *path, fre_err *err)
 {
     const size_t n = v->n, pairs = v->pairs;
     source s;
@@ -153,7 +153,7 @@ static fre_status take(inv_vocabulary *v, const fre_tensors *t, const char *path
     v->share = malloc(pairs * sizeof *v->share);
     if (!v->hash || !v->p || !v->rest || !v->first || !v->right || !v->share)
         return FRE_E_NOMEM;
-    if (!take_words(v, &s) || !take_pairs(v, &s))
+    if (!read_words(v, &s) || !read_pairs(v, &s))
         return fre_fail(
             err, FRE_E_MODEL,
             "%s: its words and counts contradict each other; the file is damaged, fetch "
@@ -177,7 +177,7 @@ fre_status inv_vocabulary_open(inv_vocabulary **out, const char *path, fre_err *
         st = fre_fail(err, FRE_E_MODEL, "%s: a vocabulary of %u words and %u pairs is none", path,
                       v->n, v->pairs);
     if (st == FRE_OK)
-        st = take(v, t, path, err);
+        st = read_all(v, t, path, err);
     fre_tensors_free(t);
     if (st == FRE_OK)
         *out = v;
@@ -293,7 +293,7 @@ static bool are_neighbours(const inv_vocabulary *v, uint32_t left, uint32_t righ
     return left != NONE && right != NONE && pair_share(v, left, right) > 0;
 }
 
-/* The word behind *last, 0: the end.  A rare one is out of place if public text has neither of its
+/* The word after *last, 0: the end.  A rare one is out of place if public text has neither of its
  * neighbours beside it ("Qui" is a name, and only before "Sheng"). */
 static void place(inv_usage *u, const inv_vocabulary *v, uint32_t *last, uint32_t word, bool *alone)
 {

@@ -38,7 +38,7 @@ typedef struct choice {
 } choice;
 
 /* The k likeliest, best first, ties to the lower id; nearly all logits fail the first test. */
-static uint32_t take_top(choice *top, uint32_t k, const float *logits, uint32_t vocab)
+static uint32_t find_top(choice *top, uint32_t k, const float *logits, uint32_t vocab)
 {
     uint32_t n = 0;
 
@@ -77,7 +77,7 @@ static int32_t draw(fre_rng *r, choice *room, const float *logits, uint32_t voca
         best = (double)logits[i] > best ? (double)logits[i] : best;
     }
     if (k > 0)
-        n = take_top(room, k, logits, vocab);
+        n = find_top(room, k, logits, vocab);
     for (uint32_t i = 0; i < n; i++)
         sum += exp(((double)(k > 0 ? room[i].logit : logits[i]) - best) / how->temperature);
     u = uniform(r) * sum;

@@ -30,23 +30,36 @@ void fre_causal_state_free(fre_causal_state *s);
 void fre_causal_prefix(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
                        const float *rows, uint32_t n_rows, const int32_t *ids, uint32_t n_ids,
                        uint32_t n_seqs);
-/* Row i: token ids[i] at position pos for the n_seq[i] sequences that follow those of row i - 1
+/* Row i of n: token ids[i] at position pos for the n_seq[i] sequences that follow those of row i - 1
  * in seq (n_seq NULL: one each).  Arguments are in range, and every sequence has all rows before
- * pos.  Logits: n x vocab.  FRE_E_STATE: a sequence lacks a row. */
+ * pos. */
+typedef struct fre_causal_rows {
+    const int32_t *ids;
+    const uint32_t *seq, *n_seq;
+    uint32_t n, pos;
+} fre_causal_rows;
+
+/* Logits: n x vocab.  FRE_E_STATE: a sequence lacks a row. */
 FRE_MUST_CHECK fre_status fre_causal_step(const fre_causal *m, fre_causal_state *s,
                                           const fre_kernels *kernels, float *logits,
-                                          const int32_t *ids, const uint32_t *seq,
-                                          const uint32_t *n_seq, uint32_t n, uint32_t pos);
+                                          const fre_causal_rows *rows);
 
 /* For fre_causal_score alone: sequences of max_tokens rows, max_all in a call. */
 FRE_MUST_CHECK fre_status fre_causal_state_new_score(fre_causal_state **out, const fre_causal *m,
                                                      uint32_t max_tokens, uint32_t max_all);
-/* fre_model_score; ends: the n_ends end tokens.  Arguments are in range.  FRE_E_NOMEM,
- * FRE_E_INTERRUPTED, FRE_E_MODEL. */
+/* Token sequences one after another, their lengths, and the end tokens of the vocabulary. */
+typedef struct fre_causal_seqs {
+    const int32_t *ids;
+    const uint32_t *len;
+    uint32_t n;
+    const int32_t *ends;
+    uint32_t n_ends;
+} fre_causal_seqs;
+
+/* fre_model_score.  Arguments are in range.  FRE_E_NOMEM, FRE_E_INTERRUPTED, FRE_E_MODEL. */
 FRE_MUST_CHECK fre_status fre_causal_score(const fre_causal *m, fre_causal_state *s,
                                            const fre_kernels *kernels, double *logp, double *end,
-                                           const int32_t *ends, uint32_t n_ends, const int32_t *ids,
-                                           const uint32_t *len, uint32_t n_seqs);
+                                           const fre_causal_seqs *seqs);
 
 /* ln of the sum of e^x[i]; n >= 1. */
 double fre_log_sum(const double *x, uint32_t n);

@@ -202,15 +202,16 @@ static bool place_row(fre_causal_state *s, uint32_t i, const uint32_t *seq, uint
 }
 
 fre_status fre_causal_step(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
-                           float *logits, const int32_t *ids, const uint32_t *seq,
-                           const uint32_t *n_seq, uint32_t n, uint32_t pos)
+                           float *logits, const fre_causal_rows *rows)
 {
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t size = n_seq ? n_seq[i] : 1;
+    const uint32_t n = rows->n, *seq = rows->seq;
 
-        if (!place_row(s, i, seq, size, pos))
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t size = rows->n_seq ? rows->n_seq[i] : 1;
+
+        if (!place_row(s, i, seq, size, rows->pos))
             return FRE_E_STATE;
-        fre_table_row(&m->table, s->x + i * m->dim, (size_t)ids[i]);
+        fre_table_row(&m->table, s->x + i * m->dim, (size_t)rows->ids[i]);
         seq += size;
     }
     fre_causal_forward(m, s, kernels, n);

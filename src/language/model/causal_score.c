@@ -76,7 +76,7 @@ static void lay_out(score *w, double *logp, bool ends, uint32_t n_ends, const in
 }
 
 /* Logits [first, first + n) of the `rows` rows from row `at` on, which lie in w->logits. */
-static void take_block(score *w, uint32_t at, uint32_t rows, uint32_t first, uint32_t n)
+static void add_block(score *w, uint32_t at, uint32_t rows, uint32_t first, uint32_t n)
 {
     for (uint32_t i = 0; i < rows; i++) {
         total *t = &w->total[at + i];
@@ -121,7 +121,7 @@ static void pass(score *w, uint32_t at, uint32_t n)
         width = width < HEAD_BLOCK ? width : HEAD_BLOCK;
         w->kernels->matmul(w->logits, s->y, n, m->dim, width, m->head.packed + first * m->dim,
                            m->head.bias + first);
-        take_block(w, at, n, first, width);
+        add_block(w, at, n, first, width);
     }
 }
 
@@ -153,10 +153,10 @@ static fre_status finish(const score *w, double *end, uint32_t n_ends, uint32_t 
 }
 
 fre_status fre_causal_score(const fre_causal *m, fre_causal_state *s, const fre_kernels *kernels,
-                            double *logp, double *end, const int32_t *ends, uint32_t n_ends,
-                            const int32_t *ids, const uint32_t *len, uint32_t n_seqs)
+                            double *logp, double *end, const fre_causal_seqs *seqs)
 {
-    score w = {.m = m, .s = s, .kernels = kernels, .ends = ends};
+    score w = {.m = m, .s = s, .kernels = kernels, .ends = seqs->ends};
+    const uint32_t n_seqs = seqs->n, n_ends = seqs->n_ends, *len = seqs->len;
     size_t all = 0;
     fre_status st = FRE_E_NOMEM;
 
@@ -171,7 +171,7 @@ fre_status fre_causal_score(const fre_causal *m, fre_causal_state *s, const fre_
     w.logits = aligned_alloc(64, (size_t)s->max_pass * HEAD_BLOCK * sizeof *w.logits);
     if (!w.id || !w.of || !w.pos || !w.total || !w.target || !w.end_logit || !w.logits)
         goto out;
-    lay_out(&w, logp, end != NULL, n_ends, ids, len, n_seqs);
+    lay_out(&w, logp, end != NULL, n_ends, seqs->ids, len, n_seqs);
     st = FRE_OK;
     for (uint32_t at = 0; at < w.n_rows && st == FRE_OK; at += s->max_pass) {
         uint32_t left = w.n_rows - at;

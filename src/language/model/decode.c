@@ -131,12 +131,12 @@ static fre_status step_causal(fre_model_ctx *c, float *logits, const int32_t *id
                               const uint32_t *seq, const uint32_t *n_seq, uint32_t n, uint32_t pos,
                               fre_err *err)
 {
+    const fre_causal_rows rows = {.ids = ids, .seq = seq, .n_seq = n_seq, .n = n, .pos = pos};
     fre_status st;
 
     if (fre_interrupted())
         return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
-    st = fre_causal_step(c->model->causal, c->state, c->model->kernels, logits, ids, seq, n_seq, n,
-                         pos);
+    st = fre_causal_step(c->model->causal, c->state, c->model->kernels, logits, &rows);
     return st == FRE_OK ? st : fre_fail(err, st, "a sequence stepped before its earlier rows");
 }
 

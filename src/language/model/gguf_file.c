@@ -44,7 +44,7 @@ static fre_status damaged(const reader *r, const char *what)
                     r->path, what);
 }
 
-static fre_status take(reader *r, void *out, size_t n)
+static fre_status read_bytes(reader *r, void *out, size_t n)
 {
     if (n > r->left || fread(out, 1, n, r->f) != n)
         return cut_short(r);
@@ -60,7 +60,7 @@ static fre_status skip(reader *r, uint64_t n)
         return cut_short(r);
     while (n > 0) {
         size_t part = n < sizeof sink ? (size_t)n : sizeof sink;
-        fre_status st = take(r, sink, part);
+        fre_status st = read_bytes(r, sink, part);
 
         if (st != FRE_OK)
             return st;
@@ -69,39 +69,39 @@ static fre_status skip(reader *r, uint64_t n)
     return FRE_OK;
 }
 
-static fre_status take_u32(reader *r, uint32_t *out)
+static fre_status read_u32(reader *r, uint32_t *out)
 {
     uint8_t b[4];
-    fre_status st = take(r, b, sizeof b);
+    fre_status st = read_bytes(r, b, sizeof b);
 
     if (st == FRE_OK)
         *out = (uint32_t)b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24;
     return st;
 }
 
-static fre_status take_u64(reader *r, uint64_t *out)
+static fre_status read_u64(reader *r, uint64_t *out)
 {
     uint32_t lo = 0, hi = 0;
-    fre_status st = take_u32(r, &lo);
+    fre_status st = read_u32(r, &lo);
 
     if (st == FRE_OK)
-        st = take_u32(r, &hi);
+        st = read_u32(r, &hi);
     if (st == FRE_OK)
         *out = (uint64_t)hi << 32 | lo;
     return st;
 }
 
 /* Length-prefixed string of at most n - 1 bytes; a NUL inside would let two names look equal. */
-static fre_status take_name(reader *r, char *out, size_t n, const char *what)
+static fre_status read_name(reader *r, char *out, size_t n, const char *what)
 {
     uint64_t len = 0;
-    fre_status st = take_u64(r, &len);
+    fre_status st = read_u64(r, &len);
 
     if (st != FRE_OK)
         return st;
     if (len == 0 || len >= n)
         return damaged(r, what);
-    st = take(r, out, (size_t)len);
+    st = read_bytes(r, out, (size_t)len);
     if (st != FRE_OK)
         return st;
     out[len] = '\0';
@@ -133,17 +133,17 @@ static size_t scalar_bytes(uint32_t type)
     return 0;
 }
 
-static fre_status take_text(reader *r, fre_gguf_pair *p)
+static fre_status read_text(reader *r, fre_gguf_pair *p)
 {
     size_t keep;
-    fre_status st = take_u64(r, &p->count);
+    fre_status st = read_u64(r, &p->count);
 
     if (st != FRE_OK)
         return st;
     if (p->count > r->left)
         return cut_short(r);
     keep = p->count < sizeof p->text ? (size_t)p->count : sizeof p->text - 1;
-    st = take(r, p->text, keep);
+    st = read_bytes(r, p->text, keep);
     if (st != FRE_OK)
         return st;
     p->text[keep] = '\0';
@@ -151,11 +151,11 @@ static fre_status take_text(reader *r, fre_gguf_pair *p)
 }
 
 /* Which of the values 0..62 an array of int32 holds; bit 63: any other value. */
-static fre_status take_small_ints(reader *r, fre_gguf_pair *p)
+static fre_status read_small_ints(reader *r, fre_gguf_pair *p)
 {
     for (uint64_t i = 0; i < p->count; i++) {
         uint32_t v = 0;
-        fre_status st = take_u32(r, &v);
+        fre_status st = read_u32(r, &v);
 
         if (st != FRE_OK)
             return st;
@@ -165,11 +165,11 @@ static fre_status take_small_ints(reader *r, fre_gguf_pair *p)
 }
 
 /* FNV-1a of a string up to its first NUL, where llama.cpp ends it; 0 stays for the empty one. */
-static fre_status take_hash(reader *r, uint64_t *out)
+static fre_status read_hash(reader *r, uint64_t *out)
 {
     uint64_t len = 0, h = UINT64_C(0xcbf29ce484222325);
     bool ended = false;
-    fre_status st = take_u64(r, &len);
+    fre_status st = read_u64(r, &len);
 
     *out = 0;
     if (st == FRE_OK && len > r->left)
@@ -178,7 +178,7 @@ static fre_status take_hash(reader *r, uint64_t *out)
         uint8_t part[256];
         size_t n = len < sizeof part ? (size_t)len : sizeof part;
 
-        st = take(r, part, n);
+        st = read_bytes(r, part, n);
         for (size_t i = 0; st == FRE_OK && i < n && !ended; i++) {
             ended = part[i] == 0;
             if (!ended)
@@ -197,7 +197,7 @@ static int by_value(const void *a, const void *b)
 }
 
 /* Strings of an array; bits: 1 if two that are not empty are equal (or, once in 2^60, look so). */
-static fre_status take_strings(reader *r, fre_gguf_pair *p)
+static fre_status read_strings(reader *r, fre_gguf_pair *p)
 {
     uint64_t *hash = NULL;
     fre_status st = FRE_OK;
@@ -208,7 +208,7 @@ static fre_status take_strings(reader *r, fre_gguf_pair *p)
     if (!hash)
         return fre_fail(r->err, FRE_E_NOMEM, "out of memory reading the header of %s", r->path);
     for (uint64_t i = 0; i < p->count && st == FRE_OK; i++)
-        st = take_hash(r, &hash[i]);
+        st = read_hash(r, &hash[i]);
     if (st == FRE_OK) {
         qsort(hash, (size_t)p->count, sizeof *hash, by_value);
         for (uint64_t i = 1; i < p->count; i++)
@@ -218,26 +218,26 @@ static fre_status take_strings(reader *r, fre_gguf_pair *p)
     return st;
 }
 
-static fre_status take_array(reader *r, fre_gguf_pair *p)
+static fre_status read_array(reader *r, fre_gguf_pair *p)
 {
     size_t width;
-    fre_status st = take_u32(r, &p->item_type);
+    fre_status st = read_u32(r, &p->item_type);
 
     if (st == FRE_OK)
-        st = take_u64(r, &p->count);
+        st = read_u64(r, &p->count);
     if (st != FRE_OK)
         return st;
     if (p->item_type == FRE_GGUF_STRING)
-        return take_strings(r, p);
+        return read_strings(r, p);
     width = scalar_bytes(p->item_type);
     if (width == 0)
         return damaged(r, "its metadata hold an array of an unknown type");
     if (p->count > r->left / width)
         return cut_short(r);
-    return p->item_type == FRE_GGUF_I32 ? take_small_ints(r, p) : skip(r, p->count * width);
+    return p->item_type == FRE_GGUF_I32 ? read_small_ints(r, p) : skip(r, p->count * width);
 }
 
-static fre_status take_scalar(reader *r, fre_gguf_pair *p)
+static fre_status read_scalar(reader *r, fre_gguf_pair *p)
 {
     uint8_t b[8] = {0};
     size_t width = scalar_bytes(p->type);
@@ -247,7 +247,7 @@ static fre_status take_scalar(reader *r, fre_gguf_pair *p)
 
     if (width == 0)
         return damaged(r, "its metadata hold a value of an unknown type");
-    st = take(r, b, width);
+    st = read_bytes(r, b, width);
     if (st != FRE_OK)
         return st;
     p->bits = 0;
@@ -260,23 +260,23 @@ static fre_status take_scalar(reader *r, fre_gguf_pair *p)
     return FRE_OK;
 }
 
-static fre_status take_pair(reader *r, fre_gguf_file *g, size_t i)
+static fre_status read_pair(reader *r, fre_gguf_file *g, size_t i)
 {
     fre_gguf_pair *p = &g->pair[i];
-    fre_status st = take_name(r, p->key, sizeof p->key, "a key of its metadata is malformed");
+    fre_status st = read_name(r, p->key, sizeof p->key, "a key of its metadata is malformed");
 
     if (st == FRE_OK)
-        st = take_u32(r, &p->type);
+        st = read_u32(r, &p->type);
     if (st != FRE_OK)
         return st;
     for (size_t j = 0; j < i; j++)
         if (strcmp(g->pair[j].key, p->key) == 0)
             return damaged(r, "a key of its metadata appears twice");
     if (p->type == FRE_GGUF_STRING)
-        return take_text(r, p);
+        return read_text(r, p);
     if (p->type == FRE_GGUF_ARRAY)
-        return take_array(r, p);
-    return take_scalar(r, p);
+        return read_array(r, p);
+    return read_scalar(r, p);
 }
 
 /* Bytes of the data of t into t->bytes; false: unknown type, a row that is not whole blocks, or
@@ -307,13 +307,13 @@ static bool tensor_size(fre_gguf_tensor *t)
     return true;
 }
 
-static fre_status take_tensor(reader *r, fre_gguf_file *g, size_t i)
+static fre_status read_tensor(reader *r, fre_gguf_file *g, size_t i)
 {
     fre_gguf_tensor *t = &g->tensor[i];
-    fre_status st = take_name(r, t->name, sizeof t->name, "the name of a tensor is malformed");
+    fre_status st = read_name(r, t->name, sizeof t->name, "the name of a tensor is malformed");
 
     if (st == FRE_OK)
-        st = take_u32(r, &t->n_dims);
+        st = read_u32(r, &t->n_dims);
     if (st != FRE_OK)
         return st;
     for (size_t j = 0; j < i; j++)
@@ -324,13 +324,13 @@ static fre_status take_tensor(reader *r, fre_gguf_file *g, size_t i)
     for (uint32_t d = 0; d < 4; d++) {
         t->dim[d] = 1;
         if (d < t->n_dims)
-            st = take_u64(r, &t->dim[d]);
+            st = read_u64(r, &t->dim[d]);
         if (st != FRE_OK)
             return st;
     }
-    st = take_u32(r, &t->type);
+    st = read_u32(r, &t->type);
     if (st == FRE_OK)
-        st = take_u64(r, &t->offset);
+        st = read_u64(r, &t->offset);
     if (st != FRE_OK)
         return st;
     return tensor_size(t) ? FRE_OK : damaged(r, "a tensor has an unknown type or a wrong shape");
@@ -380,7 +380,7 @@ static fre_status read_counts(reader *r, uint64_t *tensors, uint64_t *pairs)
         memcmp(magic, "GGUF", sizeof magic) != 0)
         return fre_fail(r->err, FRE_E_MODEL, "%s is not a GGUF model file", r->path);
     r->left -= sizeof magic;
-    st = take_u32(r, &version);
+    st = read_u32(r, &version);
     if (st != FRE_OK)
         return st;
     if (version < 2 || version > 3)
@@ -388,9 +388,9 @@ static fre_status read_counts(reader *r, uint64_t *tensors, uint64_t *pairs)
                         "%s has GGUF version %u: versions 2 and 3 are understood; convert the "
                         "model again",
                         r->path, version);
-    st = take_u64(r, tensors);
+    st = read_u64(r, tensors);
     if (st == FRE_OK)
-        st = take_u64(r, pairs);
+        st = read_u64(r, pairs);
     if (st != FRE_OK)
         return st;
     if (*tensors > TENSORS_MAX || *pairs > PAIRS_MAX || *tensors > r->left / TENSOR_BYTES_MIN ||
@@ -411,12 +411,12 @@ static fre_status read_all(reader *r, fre_gguf_file *g)
     if (!g->pair || !g->tensor)
         return fre_fail(r->err, FRE_E_NOMEM, "out of memory reading the header of %s", r->path);
     for (; g->n_pairs < pairs; g->n_pairs++) {
-        st = take_pair(r, g, g->n_pairs);
+        st = read_pair(r, g, g->n_pairs);
         if (st != FRE_OK)
             return st;
     }
     for (; g->n_tensors < tensors; g->n_tensors++) {
-        st = take_tensor(r, g, g->n_tensors);
+        st = read_tensor(r, g, g->n_tensors);
         if (st != FRE_OK)
             return st;
     }

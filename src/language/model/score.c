@@ -30,9 +30,9 @@ static double log_ends(const fre_model *m, const float *x)
     return top + log(sum);
 }
 
-/* Logits behind ids[at .. at + rows) of a sequence of n tokens. */
-static fre_status take_rows(fre_model_ctx *c, double *logp, double *end, const int32_t *ids,
-                            uint32_t n, uint32_t at, uint32_t rows, fre_err *err)
+/* Logits after ids[at .. at + rows) of a sequence of n tokens. */
+static fre_status score_rows(fre_model_ctx *c, double *logp, double *end, const int32_t *ids,
+                             uint32_t n, uint32_t at, uint32_t rows, fre_err *err)
 {
     const fre_model *m = c->model;
 
@@ -70,7 +70,7 @@ static fre_status score_one(fre_model_ctx *c, double *logp, double *end, const i
         fre_runtime_clear_error();
         st = fre_model_result(llama_decode(c->llama, c->batch), err);
         if (st == FRE_OK)
-            st = take_rows(c, logp, end, ids, n, at, some, err);
+            st = score_rows(c, logp, end, ids, n, at, some, err);
         if (st != FRE_OK)
             return st;
     }
@@ -109,8 +109,10 @@ fre_status fre_model_score(fre_model_ctx *c, double *logp, double *end, const in
                         "the model (%s) has no end token, so a text has no end to score",
                         m->info.architecture);
     if (m->causal) {
-        st = fre_causal_score(m->causal, c->state, m->kernels, logp, end, m->ends, m->n_ends, ids,
-                              len, n_seqs);
+        const fre_causal_seqs seqs = {
+            .ids = ids, .len = len, .n = n_seqs, .ends = m->ends, .n_ends = m->n_ends};
+
+        st = fre_causal_score(m->causal, c->state, m->kernels, logp, end, &seqs);
     } else {
         for (uint32_t s = 0; s < n_seqs && st == FRE_OK; s++) {
             st = fre_interrupted() ? FRE_E_INTERRUPTED

@@ -137,7 +137,7 @@ static int32_t find(const fre_wordpiece *w, uint64_t h, const char *text, size_t
     return -1;
 }
 
-/* The longest token that the characters from `from` on begin with; *end: behind it; -1: none. */
+/* The longest token that the characters from `from` on begin with; *end: where it ends; -1: none. */
 static int32_t longest_match(const fre_wordpiece *w, const word *x, size_t from, size_t *end)
 {
     const char *start = from == 0 ? x->text : x->text + x->at[from];

@@ -156,7 +156,7 @@ static double gauss(fre_rng *r)
 
 /* Distance of the places from the text's embedding, of the limit: a short, common text is written
  * again from nearby, a long one is lost from afar. */
-static const double scatter_norm[PARA_PLACES] = {0.5, 0.8, 1.2, 1.2, 1.7, 1.7};
+static const double scatter_norm[PARA_POINTS] = {0.5, 0.8, 1.2, 1.2, 1.7, 1.7};
 
 /* Places around the text's embedding, so that the decoder writes of what lies beside it. */
 static fre_status scatter(const fre_paraphraser *p, float *mu, const fre_paraphrase_source *s,
@@ -167,7 +167,7 @@ static fre_status scatter(const fre_paraphraser *p, float *mu, const fre_paraphr
 
     memset(&rng, 0, sizeof rng);
     st = source_rng(p, &rng, s);
-    for (size_t i = 0; st == FRE_OK && i < PARA_PLACES * p->dim; i++)
+    for (size_t i = 0; st == FRE_OK && i < PARA_POINTS * p->dim; i++)
         mu[i] = x[i % p->dim] + (float)(std[i / p->dim] * gauss(&rng));
     fre_rng_wipe(&rng);
     return st;
@@ -178,23 +178,23 @@ fre_status para_ask_decoder(fre_paraphraser *p, para_list *l, const fre_paraphra
 {
     const size_t wanted = (size_t)p->o.paraphrases * PARA_TRIES_DECODER;
     const size_t most = wanted > PARA_DRAWS_LEAST ? wanted : PARA_DRAWS_LEAST;
-    const size_t each = (most + PARA_PLACES - 1) / PARA_PLACES;
-    float *mu = calloc(PARA_PLACES * p->dim, sizeof *mu);
-    fre_draw *draw = calloc(PARA_PLACES * each, sizeof *draw);
-    double noise[PARA_PLACES];
+    const size_t each = (most + PARA_POINTS - 1) / PARA_POINTS;
+    const fre_draw_opts how = {.n = each, .temperature = p->o.temperature, .seed = p->o.seed};
+    float *mu = calloc(PARA_POINTS * p->dim, sizeof *mu);
+    fre_draw *draw = calloc(PARA_POINTS * each, sizeof *draw);
+    double noise[PARA_POINTS];
     fre_status st = mu && draw ? FRE_OK : FRE_E_NOMEM;
 
-    for (size_t i = 0; i < PARA_PLACES; i++)
+    for (size_t i = 0; i < PARA_POINTS; i++)
         noise[i] = scatter_norm[i] * p->o.distance / sqrt((double)p->dim);
     if (st == FRE_OK)
         st = scatter(p, mu, s, x, noise);
     if (st == FRE_OK)
-        st = fre_inverter_draw(p->o.inverter, draw, each, mu, noise, PARA_PLACES, p->o.temperature,
-                               p->o.seed, err);
-    for (size_t i = 0; i < PARA_PLACES * each && st == FRE_OK; i++)
+        st = fre_inverter_draw(p->o.inverter, draw, &how, mu, noise, PARA_POINTS, err);
+    for (size_t i = 0; i < PARA_POINTS * each && st == FRE_OK; i++)
         if (draw[i].text)
             st = para_list_add(l, draw[i].text, strlen(draw[i].text), draw[i].logp);
-    for (size_t i = 0; draw && i < PARA_PLACES * each; i++)
+    for (size_t i = 0; draw && i < PARA_POINTS * each; i++)
         fre_draw_wipe(&draw[i]);
     free(draw);
     free(mu);

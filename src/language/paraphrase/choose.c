@@ -153,7 +153,7 @@ static int better(const void *a, const void *b)
     return strcmp(x->text, y->text); /* a total order: the same everywhere */
 }
 
-static void take(fre_paraphrases *out, para_candidate *c)
+static void choose(fre_paraphrases *out, para_candidate *c)
 {
     out->text[out->n++] = c->text;
     c->text = NULL;
@@ -180,10 +180,10 @@ fre_status para_choose(fre_paraphrases *out, para_list *l, size_t want)
         qsort(l->c, l->n, sizeof *l->c, better);
     for (size_t i = 0; i < l->n && made.n < want; i++)
         if (!is_alike(l, i))
-            take(&made, &l->c[i]);
+            choose(&made, &l->c[i]);
     for (size_t i = 0; i < l->n && made.n < want; i++)
         if (l->c[i].text)
-            take(&made, &l->c[i]);
+            choose(&made, &l->c[i]);
     made.distinct = out->distinct;
     made.near = out->near;
     *out = made;

@@ -51,7 +51,7 @@ double para_overlap(const char *a, const char *b)
     const size_t words = count_words(a) + count_words(b);
     size_t both = 0, len;
 
-    /* The k-th coming of a word in a is matched when b has it k times. */
+    /* The k-th occurrence of a word in a is matched if b has at least k of them. */
     for (const char *p = a; (len = next_word(&p)) > 0; p += len)
         both += occurrences(a, p, p, len) < occurrences(b, b + strlen(b), p, len);
     return words ? 2.0 * (double)both / (double)words : 0.0;

@@ -10,7 +10,7 @@
 #define PARA_COOLER 0.6       /* its temperature, of the one asked for: at 1 a small one strays */
 #define PARA_TRIES_DECODER 8u /* texts of the decoder, likewise, ... */
 #define PARA_DRAWS_LEAST 48u  /* ... and at least so many in all */
-#define PARA_PLACES 6u        /* that the decoder is asked for */
+#define PARA_POINTS 6u        /* that the decoder is asked for */
 #define PARA_SCORED 3u        /* of the near ones the language model scores, for each wanted */
 
 /* ---- fold.c: texts as their words ------------------------------------------------------------- */

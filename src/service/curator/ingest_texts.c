@@ -283,7 +283,7 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
 
 void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
 {
-    if (!fre_contributors_take(r->users, user, text, r->text_cell))
+    if (!fre_contributors_accept(r->users, user, text, r->text_cell))
         return;
     r->contributed++;
     if (fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {

@@ -45,12 +45,14 @@ static fre_status add_block(level_work *w, reference *r, size_t rows)
         r->weight += w->weight[i];
     if (w->m == 0)
         return FRE_OK;
-    st = fre_nearest(w->index, w->dist, w->synthetic, w->m, w->block, rows, w->o->d, 1, w->threads);
+    st = fre_nearest(w->index, w->dist, (fre_rows){w->synthetic, w->m}, (fre_rows){w->block, rows},
+                     w->o->d, 1, w->threads);
     if (st != FRE_OK)
         return st;
     for (size_t i = 0; i < w->m; i++)
         r->nearest[i] = fmin(r->nearest[i], w->dist[i]);
-    st = fre_nearest(w->index, w->dist, w->block, rows, w->synthetic, w->m, w->o->d, 1, w->threads);
+    st = fre_nearest(w->index, w->dist, (fre_rows){w->block, rows}, (fre_rows){w->synthetic, w->m},
+                     w->o->d, 1, w->threads);
     if (st != FRE_OK)
         return st;
     for (size_t i = 0; i < rows; i++)

@@ -33,12 +33,12 @@ static void a_users_first_distinct_texts_count(void **state)
     assert_true(is_new && a != b);
     assert_int_equal(user_of(c, "ann", &is_new), a);
     assert_false(is_new);
-    assert_true(fre_contributors_take(c, a, 5, NULL));
-    assert_false(fre_contributors_take(c, a, 5, NULL)); /* a copy */
-    assert_true(fre_contributors_take(c, b, 5, NULL));  /* somebody else's */
-    assert_true(fre_contributors_take(c, a, 0, NULL));
-    assert_false(fre_contributors_take(c, a, 6, NULL)); /* a third */
-    assert_false(fre_contributors_take(c, a, 0, NULL));
+    assert_true(fre_contributors_accept(c, a, 5, NULL));
+    assert_false(fre_contributors_accept(c, a, 5, NULL)); /* a copy */
+    assert_true(fre_contributors_accept(c, b, 5, NULL));  /* somebody else's */
+    assert_true(fre_contributors_accept(c, a, 0, NULL));
+    assert_false(fre_contributors_accept(c, a, 6, NULL)); /* a third */
+    assert_false(fre_contributors_accept(c, a, 0, NULL));
     assert_int_equal(fre_contributors_users(c), 2);
     fre_contributors_free(c);
 }
@@ -54,10 +54,10 @@ static void one_a_cell(void **state)
     (void)state;
     assert_int_equal(fre_contributors_new(&c, 3, 0, NULL), FRE_OK);
     a = user_of(c, "ann", NULL);
-    assert_true(fre_contributors_take(c, a, 0, cell_of));
-    assert_false(fre_contributors_take(c, a, 1, cell_of)); /* the same cell: the second place */
-    assert_true(fre_contributors_take(c, a, 2, cell_of));  /* the third */
-    assert_false(fre_contributors_take(c, a, 4, cell_of)); /* a cell of its own, but no place */
+    assert_true(fre_contributors_accept(c, a, 0, cell_of));
+    assert_false(fre_contributors_accept(c, a, 1, cell_of)); /* the same cell: the second place */
+    assert_true(fre_contributors_accept(c, a, 2, cell_of));  /* the third */
+    assert_false(fre_contributors_accept(c, a, 4, cell_of)); /* a cell of its own, but no place */
     fre_contributors_free(c);
 }
 
@@ -71,7 +71,7 @@ static void nameless_records_are_users(void **state)
     for (uint64_t i = 1; i <= 3; i++) {
         assert_int_equal(user_of(c, NULL, &is_new), FRE_MAP_NONE);
         assert_true(is_new);
-        assert_true(fre_contributors_take(c, FRE_MAP_NONE, 4, NULL));
+        assert_true(fre_contributors_accept(c, FRE_MAP_NONE, 4, NULL));
         assert_int_equal(fre_contributors_users(c), i);
     }
     assert_int_equal(user_of(c, "", &is_new), 0); /* a name of no byte is a name */

@@ -255,7 +255,9 @@ static void assert_nearest(const float *query, size_t nq, const float *base, siz
     assert_non_null(index);
     assert_non_null(dist);
     assert_non_null(all);
-    assert_int_equal(fre_nearest(index, dist, query, nq, base, nb, d, k, threads), FRE_OK);
+    assert_int_equal(
+        (fre_nearest(index, dist, (fre_rows){query, nq}, (fre_rows){base, nb}, d, k, threads)),
+        FRE_OK);
     for (size_t i = 0; i < nq; i++) {
         for (size_t j = 0; j < nb; j++)
             all[j] = (hit){fre_dist2(query + i * d, base + j * d, d), (uint32_t)j};
@@ -318,7 +320,9 @@ static void nearest_takes_the_lower_index_of_equals(void **state)
     (void)state;
     for (size_t j = 0; j < NB; j++) /* ten different rows, a hundred times each */
         memcpy(base + j * D, base + (j % 10) * D, D * sizeof *base);
-    assert_int_equal(fre_nearest(index, dist, base + 3 * D, 1, base, NB, D, K, 2), FRE_OK);
+    assert_int_equal(
+        (fre_nearest(index, dist, (fre_rows){base + 3 * D, 1}, (fre_rows){base, NB}, D, K, 2)),
+        FRE_OK);
     for (size_t j = 0; j < K; j++) {
         assert_int_equal(index[j], 3 + 10 * j);
         assert_close(dist[j], 0, 0, 0);
@@ -359,16 +363,24 @@ static void nearest_checks_arguments(void **state)
     uint32_t index[3] = {9, 9, 9};
 
     (void)state;
-    assert_int_equal(fre_nearest(index, NULL, x, 1, x, 3, 2, 0, 1), FRE_E_ARG);
-    assert_int_equal(fre_nearest(index, NULL, x, 1, x, 3, 2, 4, 1), FRE_E_ARG);
-    assert_int_equal(fre_nearest(index, NULL, x, 1, x, 3, 2, 1, 0), FRE_E_ARG);
-    assert_int_equal(fre_nearest(NULL, NULL, x, 1, x, 3, 2, 1, 1), FRE_E_ARG);
-    assert_int_equal(fre_nearest(index, NULL, NULL, 1, x, 3, 2, 1, 1), FRE_E_ARG);
-    assert_int_equal(fre_nearest(index, NULL, x, 1, NULL, 3, 2, 1, 1), FRE_E_ARG);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 1}, (fre_rows){x, 3}, 2, 0, 1)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 1}, (fre_rows){x, 3}, 2, 4, 1)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 1}, (fre_rows){x, 3}, 2, 1, 0)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest(NULL, NULL, (fre_rows){x, 1}, (fre_rows){x, 3}, 2, 1, 1)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){NULL, 1}, (fre_rows){x, 3}, 2, 1, 1)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 1}, (fre_rows){NULL, 3}, 2, 1, 1)),
+                     FRE_E_ARG);
     assert_int_equal(index[0], 9);
-    assert_int_equal(fre_nearest(index, NULL, x, 0, x, 3, 2, 1, 1), FRE_OK);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 0}, (fre_rows){x, 3}, 2, 1, 1)),
+                     FRE_OK);
     assert_int_equal(index[0], 9);
-    assert_int_equal(fre_nearest(index, NULL, x, 1, x, 3, 2, 3, 9), FRE_OK);
+    assert_int_equal((fre_nearest(index, NULL, (fre_rows){x, 1}, (fre_rows){x, 3}, 2, 3, 9)),
+                     FRE_OK);
     assert_int_equal(index[2], 2);
 }
 

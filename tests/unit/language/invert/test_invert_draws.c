@@ -56,7 +56,8 @@ static void draw(fre_inverter *v, fre_draw *out, const float *mu, const double *
 {
     fre_err err = {.text = ""};
 
-    if (fre_inverter_draw(v, out, N, mu, std, rows, temperature, seed, &err) != FRE_OK)
+    if (fre_inverter_draw(v, out, &(fre_draw_opts){N, temperature, seed}, mu, std, rows, &err) !=
+        FRE_OK)
         fail_msg("%s", err.text);
 }
 
@@ -151,12 +152,16 @@ static void test_refusals(void **state)
     memset(out, 0x5a, sizeof out);
     memcpy(before, out, sizeof out);
     zero[5] = NAN;
-    assert_int_equal(fre_inverter_draw(v, out, N, zero, std, 1, 1.0, 1, &err), FRE_E_DATA);
+    assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 1.0, 1}, zero, std, 1, &err)),
+                     FRE_E_DATA);
     zero[5] = 0;
-    assert_int_equal(fre_inverter_draw(v, out, N, target, std, 1, 0.0, 1, &err), FRE_E_ARG);
-    assert_int_equal(fre_inverter_draw(v, out, N, target, std, 0, 1.0, 1, &err), FRE_OK);
+    assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 0.0, 1}, target, std, 1, &err)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 1.0, 1}, target, std, 0, &err)),
+                     FRE_OK);
     fre_interrupt_set();
-    assert_int_equal(fre_inverter_draw(v, out, N, target, std, 1, 1.0, 1, &err), FRE_E_INTERRUPTED);
+    assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 1.0, 1}, target, std, 1, &err)),
+                     FRE_E_INTERRUPTED);
     fre_interrupt_clear();
     assert_memory_equal(out, before, sizeof out);
     draw(v, out, zero, std, 1, 1.0, 1); /* the row of a text without a word: no text */

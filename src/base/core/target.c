@@ -1,4 +1,4 @@
-/* place.c - where an output goes: its folder, its hidden partial siblings, and their removal.
+/* target.c - where an output goes: its folder, its hidden partial siblings, and their removal.
  *
  * A partial sibling is locked (flock) by the process that writes it for as long as it lives.  The
  * lock dies with the process, SIGKILL included, which is how the next run knows a leftover. */
@@ -70,7 +70,7 @@ int fre_core_sync(int fd)
     return fsync(fd) == 0 || fre_core_is_unsupported(errno) ? 0 : errno;
 }
 
-fre_status fre_place_open(fre_place *p, const char *path, fre_err *err)
+fre_status fre_target_open(fre_target *p, const char *path, fre_err *err)
 {
     size_t n = path ? strlen(path) : 0;
     const char *slash;
@@ -102,14 +102,14 @@ fre_status fre_place_open(fre_place *p, const char *path, fre_err *err)
     return st;
 }
 
-void fre_place_close(fre_place *p)
+void fre_target_close(fre_target *p)
 {
     if (p->dir_fd >= 0)
         (void)close(p->dir_fd);
     p->dir_fd = -1;
 }
 
-void fre_place_partial(const fre_place *p, char out[FRE_CORE_NAME_BYTES])
+void fre_target_partial(const fre_target *p, char out[FRE_CORE_NAME_BYTES])
 {
     uint8_t b[RANDOM_BYTES];
     char digits[2 * RANDOM_BYTES + 1];
@@ -120,7 +120,7 @@ void fre_place_partial(const fre_place *p, char out[FRE_CORE_NAME_BYTES])
                    digits);
 }
 
-static bool is_partial_of(const fre_place *p, const char *name)
+static bool is_partial_of(const fre_target *p, const char *name)
 {
     size_t stem = strnlen(p->name, STEM_MAX);
     uint8_t b[RANDOM_BYTES];
@@ -130,7 +130,7 @@ static bool is_partial_of(const fre_place *p, const char *name)
            fre_unhex(b, sizeof b, name + 1 + stem + sizeof partial_mark - 1);
 }
 
-bool fre_place_same(int dir_fd, const char *name, int fd)
+bool fre_target_same(int dir_fd, const char *name, int fd)
 {
     struct stat here, there;
 
@@ -155,7 +155,7 @@ static void empty_directory(int fd)
     (void)closedir(d);
 }
 
-int fre_place_remove(int dir_fd, const char *name)
+int fre_target_remove(int dir_fd, const char *name)
 {
     int fd;
 
@@ -172,7 +172,7 @@ int fre_place_remove(int dir_fd, const char *name)
     return unlinkat(dir_fd, name, AT_REMOVEDIR) == 0 ? 0 : errno;
 }
 
-static void sweep_one(const fre_place *p, const char *name)
+static void sweep_one(const fre_target *p, const char *name)
 {
     struct stat s;
     int fd = openat(p->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -180,12 +180,12 @@ static void sweep_one(const fre_place *p, const char *name)
     if (fd < 0)
         return;
     if (fstat(fd, &s) == 0 && s.st_uid == geteuid() && (S_ISDIR(s.st_mode) || S_ISREG(s.st_mode)) &&
-        flock(fd, LOCK_EX | LOCK_NB) == 0 && fre_place_same(p->dir_fd, name, fd))
-        (void)fre_place_remove(p->dir_fd, name);
+        flock(fd, LOCK_EX | LOCK_NB) == 0 && fre_target_same(p->dir_fd, name, fd))
+        (void)fre_target_remove(p->dir_fd, name);
     (void)close(fd);
 }
 
-void fre_place_sweep(const fre_place *p)
+void fre_target_sweep(const fre_target *p)
 {
     int copy = openat(p->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *d = copy >= 0 ? fdopendir(copy) : NULL;
@@ -203,7 +203,7 @@ void fre_place_sweep(const fre_place *p)
     (void)closedir(d);
 }
 
-int fre_place_rename_new(int dir_fd, const char *from, const char *to)
+int fre_target_rename_new(int dir_fd, const char *from, const char *to)
 {
     struct stat s;
 
@@ -238,7 +238,7 @@ static void remove_temporary(fre_temporary *t)
 {
     /* A forked child holds a copy of the list; the files are its parent's. */
     if (t->name[0] != '\0' && t->owner == getpid())
-        (void)fre_place_remove(t->dir_fd, t->name);
+        (void)fre_target_remove(t->dir_fd, t->name);
     t->name[0] = '\0';
 }
 
