@@ -44,19 +44,24 @@ static fre_status copy_numbers(fre_bridge *b, const fre_tensors *t, const char *
     float variance = 0;
     fre_status st = copy(b->mean, t, "mean", 1, a, err);
 
-    if (st == FRE_OK)
-        st = copy(b->value, t, "eigenvalues", 1, a, err);
-    if (st == FRE_OK)
-        st = copy(b->vector, t, "eigenvectors", a, a, err);
-    if (st == FRE_OK)
-        st = copy(b->to_mean, t, "to.mean", 1, to, err);
-    if (st == FRE_OK)
-        st = copy(&variance, t, "to.variance", 1, 1, err);
-    if (st == FRE_OK)
-        st = copy(b->map, t, "map", a, to, err);
-    b->info.variance = (double)variance;
     if (st != FRE_OK)
         return st;
+    st = copy(b->value, t, "eigenvalues", 1, a, err);
+    if (st != FRE_OK)
+        return st;
+    st = copy(b->vector, t, "eigenvectors", a, a, err);
+    if (st != FRE_OK)
+        return st;
+    st = copy(b->to_mean, t, "to.mean", 1, to, err);
+    if (st != FRE_OK)
+        return st;
+    st = copy(&variance, t, "to.variance", 1, 1, err);
+    if (st != FRE_OK)
+        return st;
+    st = copy(b->map, t, "map", a, to, err);
+    if (st != FRE_OK)
+        return st;
+    b->info.variance = (double)variance;
     bridge_complete(b);
     return check_numbers(b, path, err);
 }
@@ -102,25 +107,30 @@ fre_status fre_bridge_open(fre_bridge **out, const char *path, fre_err *err)
     fre_bridge *b = NULL;
     fre_status st = fre_tensors_open(&t, path, FRE_BRIDGE_ARCHITECTURE, err);
 
-    if (st == FRE_OK)
-        st = read_sizes(&b, t, path, err);
-    if (st == FRE_OK)
-        st = read_end(&b->info.from, t, path, BRIDGE_KEY("from_model"),
-                      BRIDGE_KEY("from_model_sha256"), err);
-    if (st == FRE_OK)
-        st = read_end(&b->info.to, t, path, BRIDGE_KEY("to_model"), BRIDGE_KEY("to_model_sha256"),
-                      err);
-    if (st == FRE_OK)
-        st = copy_numbers(b, t, path, err);
-    if (st == FRE_OK)
-        st = fre_prior_card_read(&b->info.card, t, path, err);
-    if (st == FRE_OK) {
-        fre_model_label(b->info.source, sizeof b->info.source,
-                        fre_tensors_text(t, BRIDGE_KEY("source")));
-        memcpy(b->info.sha256, fre_tensors_sha256(t), FRE_HASH_BYTES);
-        *out = b;
-        b = NULL;
-    }
+    if (st != FRE_OK)
+        goto out;
+    st = read_sizes(&b, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_end(&b->info.from, t, path, BRIDGE_KEY("from_model"), BRIDGE_KEY("from_model_sha256"),
+                  err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_end(&b->info.to, t, path, BRIDGE_KEY("to_model"), BRIDGE_KEY("to_model_sha256"), err);
+    if (st != FRE_OK)
+        goto out;
+    st = copy_numbers(b, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_prior_card_read(&b->info.card, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    fre_model_label(b->info.source, sizeof b->info.source,
+                    fre_tensors_text(t, BRIDGE_KEY("source")));
+    memcpy(b->info.sha256, fre_tensors_sha256(t), FRE_HASH_BYTES);
+    *out = b;
+    b = NULL; /* handed over */
+out:
     fre_bridge_free(b);
     fre_tensors_free(t);
     return st;

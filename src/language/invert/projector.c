@@ -37,12 +37,15 @@ static fre_status read_shape(inv_projector *p, fre_err *err)
     const fre_tensors *t = p->tensors;
     fre_status st = fre_tensors_u32(t, &p->dim, KEY("input_embedding_length"), err);
 
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &p->rows, KEY("prefix_length"), err);
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &p->width, KEY("embedding_length"), err);
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &p->first.hidden, KEY("hidden_length"), err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_u32(t, &p->rows, KEY("prefix_length"), err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_u32(t, &p->width, KEY("embedding_length"), err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_u32(t, &p->first.hidden, KEY("hidden_length"), err);
     if (st == FRE_OK && has_corrector(t)) {
         st = fre_tensors_u32(t, &p->corrector_rows, KEY("corrector_prefix_length"), err);
         if (st == FRE_OK)
@@ -101,18 +104,22 @@ fre_status inv_projector_open(inv_projector *p, const char *path, fre_err *err)
     inv_projector q = {0};
     fre_status st = fre_tensors_open(&q.tensors, path, INV_PROJECTOR_ARCHITECTURE, err);
 
-    if (st == FRE_OK)
-        st = read_shape(&q, err);
-    if (st == FRE_OK)
-        st = read_input(&q, path, err);
-    if (st == FRE_OK)
-        st = read_net(&q.first, q.tensors, 'w', q.dim + 1, q.rows * q.width, err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_shape(&q, err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_input(&q, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_net(&q.first, q.tensors, 'w', q.dim + 1, q.rows * q.width, err);
     if (st == FRE_OK && q.corrector_rows > 0)
         st = read_net(&q.corrector, q.tensors, 'c', 2 * q.dim + 1, q.corrector_rows * q.width, err);
-    if (st == FRE_OK) {
-        *p = q;
-        q.tensors = NULL;
-    }
+    if (st != FRE_OK)
+        goto out;
+    *p = q;
+    q.tensors = NULL; /* handed over */
+out:
     fre_tensors_free(q.tensors);
     return st;
 }

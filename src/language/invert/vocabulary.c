@@ -72,16 +72,21 @@ static fre_status find_tensors(source *s, const inv_vocabulary *v, const fre_ten
 {
     fre_status st = fre_tensors_get(t, &s->high, "word_high", 1, v->n, err);
 
-    if (st == FRE_OK)
-        st = fre_tensors_get(t, &s->low, "word_low", 1, v->n, err);
-    if (st == FRE_OK)
-        st = fre_tensors_get(t, &s->count, "word_count", 1, v->n + (size_t)1, err);
-    if (st == FRE_OK)
-        st = fre_tensors_get(t, &s->of_word, "pairs_of_word", 1, v->n + (size_t)1, err);
-    if (st == FRE_OK)
-        st = fre_tensors_get(t, &s->right, "pair_right", 1, v->pairs, err);
-    if (st == FRE_OK)
-        st = fre_tensors_get(t, &s->pair_count, "pair_count", 1, v->pairs, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_get(t, &s->low, "word_low", 1, v->n, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_get(t, &s->count, "word_count", 1, v->n + (size_t)1, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_get(t, &s->of_word, "pairs_of_word", 1, v->n + (size_t)1, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_get(t, &s->right, "pair_right", 1, v->pairs, err);
+    if (st != FRE_OK)
+        return st;
+    st = fre_tensors_get(t, &s->pair_count, "pair_count", 1, v->pairs, err);
     return st;
 }
 
@@ -169,20 +174,25 @@ fre_status inv_vocabulary_open(inv_vocabulary **out, const char *path, fre_err *
     inv_vocabulary *v = calloc(1, sizeof *v);
     fre_status st = v ? fre_tensors_open(&t, path, FRE_VOCABULARY_ARCHITECTURE, err) : FRE_E_NOMEM;
 
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &v->n, KEY("words"), err);
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &v->pairs, KEY("pairs"), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_tensors_u32(t, &v->n, KEY("words"), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_tensors_u32(t, &v->pairs, KEY("pairs"), err);
     if (st == FRE_OK && (v->n == 0 || v->n > WORDS_MAX || v->pairs == 0 || v->pairs > PAIRS_MAX))
         st = fre_fail(err, FRE_E_MODEL, "%s: a vocabulary of %u words and %u pairs is none", path,
                       v->n, v->pairs);
-    if (st == FRE_OK)
-        st = read_all(v, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = read_all(v, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    *out = v;
+    v = NULL; /* handed over */
+out:
     fre_tensors_free(t);
-    if (st == FRE_OK)
-        *out = v;
-    else
-        inv_vocabulary_free(v);
+    inv_vocabulary_free(v);
     return st;
 }
 

@@ -293,16 +293,21 @@ static fre_status make_prompt(const fre_lm *lm, ids *to, const char *prompt, siz
         return add_text(lm, to, prompt, len);
     }
     st = add_control(lm, to, TURN);
-    if (st == FRE_OK)
-        st = add_text(lm, to, "user\n", 5);
-    if (st == FRE_OK)
-        st = add_text(lm, to, prompt, len);
-    if (st == FRE_OK)
-        st = add_control(lm, to, TURN_END);
-    if (st == FRE_OK)
-        st = add_text(lm, to, "\n", 1);
-    if (st == FRE_OK)
-        st = add_control(lm, to, TURN);
+    if (st != FRE_OK)
+        return st;
+    st = add_text(lm, to, "user\n", 5);
+    if (st != FRE_OK)
+        return st;
+    st = add_text(lm, to, prompt, len);
+    if (st != FRE_OK)
+        return st;
+    st = add_control(lm, to, TURN_END);
+    if (st != FRE_OK)
+        return st;
+    st = add_text(lm, to, "\n", 1);
+    if (st != FRE_OK)
+        return st;
+    st = add_control(lm, to, TURN);
     return st == FRE_OK ? add_text(lm, to, "assistant\n", 10) : st;
 }
 

@@ -132,16 +132,21 @@ static fre_status check_shape(const fre_gguf_file *g, fre_model_info *info, cons
     uint64_t dim = 0, context = 0, blocks = 0, heads = 0;
     fre_status st = need(g, &dim, "embedding_length", DIM_MAX, path, err);
 
-    if (st == FRE_OK)
-        st = need(g, &context, "context_length", CONTEXT_MAX, path, err);
-    if (st == FRE_OK)
-        st = need(g, &blocks, "block_count", 512, path, err);
-    if (st == FRE_OK)
-        st = need(g, &heads, "attention.head_count", 4096, path, err);
-    if (st == FRE_OK)
-        st = check_floats(g, path, err);
-    if (st == FRE_OK)
-        st = check_vocabulary(g, info, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = need(g, &context, "context_length", CONTEXT_MAX, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = need(g, &blocks, "block_count", 512, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = need(g, &heads, "attention.head_count", 4096, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_floats(g, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = check_vocabulary(g, info, path, err);
     if (st != FRE_OK)
         return st;
     if (!table || table->dim[0] != dim || table->dim[1] != info->vocab)
@@ -428,19 +433,23 @@ static fre_status open_with(fre_model **out, const char *path, fre_model_kind ki
     m->unknown = -1;
     m->kernels = kernels;
     st = fre_gguf_read(&g, path, err);
-    if (st == FRE_OK)
-        st = describe(&m->info, &g, path, kind, err);
-    if (st == FRE_OK)
-        st = fre_sha256_file(m->info.sha256, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = describe(&m->info, &g, path, kind, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_sha256_file(m->info.sha256, path, err);
+    if (st != FRE_OK)
+        goto out;
     m->info.text_tokens = text_tokens(&m->info);
-    if (st == FRE_OK)
-        st = fre_runtime_start(err);
+    st = fre_runtime_start(err);
     if (st == FRE_OK && kind == FRE_MODEL_EMBEDDER && kernels)
         st = fre_bert_load(&m->bert, &g, path, err);
     if (st == FRE_OK && kind == FRE_MODEL_DECODER && kernels)
         st = fre_causal_load(&m->causal, &g, path, err);
-    if (st == FRE_OK)
-        st = load(m, &g, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = load(m, &g, path, err);
     if (st != FRE_OK)
         goto out;
     *out = m;

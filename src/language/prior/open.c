@@ -64,10 +64,12 @@ fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err)
     uint32_t dim = 0, rows = 0;
     fre_status st = fre_tensors_open(&t, path, FRE_PRIOR_ARCHITECTURE, err);
 
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &dim, PRIOR_KEY("embedding_length"), err);
-    if (st == FRE_OK)
-        st = fre_tensors_u32(t, &rows, PRIOR_KEY("rows"), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_tensors_u32(t, &dim, PRIOR_KEY("embedding_length"), err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_tensors_u32(t, &rows, PRIOR_KEY("rows"), err);
     if (st == FRE_OK && (dim == 0 || dim > PRIOR_DIM_MAX))
         st = fre_fail(err, FRE_E_MODEL, "%s states an impossible dimension", path);
     if (st != FRE_OK)
@@ -88,10 +90,12 @@ fre_status fre_prior_open(fre_prior **out, const char *path, fre_err *err)
         goto out;
     }
     st = copy_numbers(p, t, err);
-    if (st == FRE_OK)
-        st = check_numbers(p, path, err);
-    if (st == FRE_OK)
-        st = fre_prior_card_read(&p->info.card, t, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = check_numbers(p, path, err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_prior_card_read(&p->info.card, t, path, err);
     if (st != FRE_OK)
         goto out;
     *out = p;
