@@ -45,6 +45,16 @@ struct fre_model_ctx {
     bool score;       /* fre_model_score alone */
 };
 
+/* ---- describe.c ---------------------------------------------------------------------------- */
+
+/* FRE_E_MODEL: "PATH is not a usable model: WHY". */
+fre_status fre_model_unusable(fre_err *err, const char *path, const char *why);
+/* All of info but hash and text_tokens.  FRE_E_MODEL: not a model of this kind that can be run. */
+FRE_MUST_CHECK fre_status fre_model_describe(fre_model_info *info, const fre_gguf_file *g,
+                                             const char *path, fre_model_kind kind, fre_err *err);
+/* The tokens that a text is cut to; needs the hash. */
+uint32_t fre_model_text_tokens(const fre_model_info *info);
+
 /* Load ggml's CPU backend and silence its log, once a process; cheap afterwards. */
 FRE_MUST_CHECK fre_status fre_runtime_start(fre_err *err);
 /* Fewer descriptors are free than loading a library or a model takes. */
