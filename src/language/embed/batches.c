@@ -49,29 +49,12 @@ static void keep_error(call *c, const fre_err *err)
     (void)pthread_mutex_unlock(&c->e->lock);
 }
 
-static fre_status chunk_reserve(chunk *k, size_t more)
-{
-    size_t cap = k->cap ? k->cap : 4096;
-    int32_t *p;
-
-    while (cap - k->n < more)
-        cap *= 2;
-    if (cap == k->cap)
-        return FRE_OK;
-    p = realloc(k->ids, cap * sizeof *p);
-    if (!p)
-        return FRE_E_NOMEM;
-    k->ids = p;
-    k->cap = cap;
-    return FRE_OK;
-}
-
 static fre_status tokenise_one(const call *c, chunk *k, size_t i)
 {
     const fre_embedder *e = c->e;
     size_t n = 0;
     uint8_t mark = 0;
-    fre_status st = chunk_reserve(k, e->max_tokens);
+    fre_status st = fre_grow((void **)&k->ids, &k->cap, k->n + e->max_tokens, sizeof *k->ids);
 
     if (st != FRE_OK)
         return st;
