@@ -76,8 +76,10 @@ fre_status inv_index_key_make(inv_index_key *k, const fre_corpus *corpus, const 
     fre_hash128(name, k->embedder, all, sizeof all);
     fre_hex(hex, name, sizeof name);
     k->path[0] = '\0';
-    if (fre_user_folder(&folder, FRE_USER_CACHE, true, NULL) == FRE_OK &&
-        strlen(folder) < sizeof k->path - 128)
+    st = fre_user_folder(&folder, FRE_USER_CACHE, true, NULL);
+    if (st == FRE_E_NOMEM)
+        return st;
+    if (st == FRE_OK && strlen(folder) < sizeof k->path - 128)
         (void)snprintf(k->path, sizeof k->path, "%s/public-%s.index", folder, hex);
     free(folder);
     return FRE_OK;
