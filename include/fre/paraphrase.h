@@ -50,7 +50,8 @@ typedef struct fre_paraphrase_source {
     const char *text; /**< UTF-8 */
     size_t len;
     const float *centroid; /**< mu, as many numbers as the embedder gives; NULL: E(text) */
-    double noise_std;      /**< s, of a coordinate of mu; 0 without a centroid */
+    double noise_std;      /**< s, of a coordinate of mu; 0 without a centroid.  Of a release:
+                                noise_norm of its line / sqrt(numbers of a centroid) */
 } fre_paraphrase_source;
 
 typedef struct fre_paraphrases {
@@ -75,6 +76,51 @@ FRE_API FRE_MUST_CHECK fre_status fre_paraphrase_texts(fre_paraphraser *p, fre_p
                                                        const fre_paraphrase_source *source,
                                                        size_t n, const fre_progress *progress,
                                                        fre_err *err);
+
+/** Texts one after the other, however many, with or without centroids: paraphrased
+ * FRE_PARAPHRASE_BATCH at a time.  A text's paraphrases do not depend on where a batch ends. */
+typedef struct fre_paraphrase_stream fre_paraphrase_stream;
+
+#define FRE_PARAPHRASE_BATCH 32u /**< texts that wait at most */
+
+/** The paraphrases of the next text, in the order in which texts were added; borrowed for the call.  A
+ * text that cannot be varied (of no word, or too long) comes too, with none.  What it returns beside
+ * FRE_OK ends the batch and is passed on. */
+typedef fre_status fre_paraphrases_fn(void *ctx, const fre_paraphrases *p, fre_err *err);
+
+/** What varied texts come to. */
+typedef struct fre_paraphrase_summary {
+    uint64_t texts;
+    uint64_t without;  /**< texts that have no paraphrase, for whatever reason */
+    uint64_t too_long; /**< of these, texts of more than FRE_PARAPHRASE_TEXT_MAX bytes */
+    uint64_t paraphrases;
+    uint64_t drawn, distinct, near; /**< sums of fre_paraphrases' */
+} fre_paraphrase_summary;
+
+/** The paraphraser and progress (NULL: none) are borrowed until free.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_paraphrase_stream_new(fre_paraphrase_stream **out,
+                                                            fre_paraphraser *paraphraser,
+                                                            fre_paraphrases_fn *each, void *ctx,
+                                                            const fre_progress *progress,
+                                                            fre_err *err);
+/** How many texts there will be, as far as is known (0: it is not): the total of progress, which is told
+ * after each batch. */
+FRE_API void fre_paraphrase_stream_expect(fre_paraphrase_stream *s, uint64_t texts);
+/** A text, copied with its centroid; may deliver paraphrases.  FRE_E_DATA, as of fre_paraphrase_texts
+ * (names the text's position in the stream, 1-based), and FRE_E_LIMIT, longer than 64 MiB: the text
+ * is not taken, and the stream goes on without it.  FRE_E_NOMEM; and, of delivering, whatever
+ * fre_paraphrase_stream_flush returns. */
+FRE_API FRE_MUST_CHECK fre_status fre_paraphrase_stream_add(fre_paraphrase_stream *s,
+                                                            const fre_paraphrase_source *source,
+                                                            fre_err *err);
+/** Deliver the paraphrases of the texts that wait.  Where it fails, those not delivered are lost.
+ * FRE_E_INTERRUPTED is polled. */
+FRE_API FRE_MUST_CHECK fre_status fre_paraphrase_stream_flush(fre_paraphrase_stream *s,
+                                                              fre_err *err);
+/** Of the texts whose paraphrases were delivered. */
+FRE_API void fre_paraphrase_stream_summary(const fre_paraphrase_stream *s,
+                                           fre_paraphrase_summary *out);
+FRE_API void fre_paraphrase_stream_free(fre_paraphrase_stream *s);
 
 #ifdef __cplusplus
 }

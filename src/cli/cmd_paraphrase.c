@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define CHUNK_LINES 32u /* results reach the file this often */
 #define LINE_MAX_BYTES ((size_t)64 << 20)
 
 static const cli_positional positional[] = {
@@ -58,8 +57,6 @@ static const cli_rule rules[] = {
 typedef struct line {
     char *json; /* without its line end, owned */
     size_t len;
-    char *text; /* owned */
-    double noise_norm;
 } line;
 
 typedef struct job {
@@ -71,11 +68,11 @@ typedef struct job {
     fre_lm *lm; /* NULL: none */
     fre_inverter *inverter;
     fre_paraphraser *paraphraser;
+    fre_paraphrase_stream *stream;
     fre_outfile *out;
-    float *rows; /* CHUNK_LINES x dim */
-    line line[CHUNK_LINES];
-    size_t n; /* lines in the chunk */
-    uint64_t texts, made, without, too_long, drawn, distinct, near;
+    float *row;                      /* the centroid of the line that is read */
+    line line[FRE_PARAPHRASE_BATCH]; /* line i at i % FRE_PARAPHRASE_BATCH, until it is written */
+    size_t read, written;            /* lines */
 } job;
 
 /* ---- input -------------------------------------------------------------------------------------------- */
@@ -143,8 +140,8 @@ static fre_status open_centroids(job *j, fre_err *err)
         st = fre_embedder_check_rows(j->embedder, j->centroids, j->centroid_path, err);
     if (st != FRE_OK)
         return st;
-    j->rows = calloc((size_t)CHUNK_LINES * fre_npy_dim(j->centroids), sizeof *j->rows);
-    return j->rows ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for centroids");
+    j->row = calloc(fre_npy_dim(j->centroids), sizeof *j->row);
+    return j->row ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory for centroids");
 }
 
 /* ---- models ------------------------------------------------------------------------------------------- */
@@ -175,6 +172,143 @@ static fre_status open_writers(job *j, fre_err *err)
         st = fre_inverter_new(&j->inverter, j->embedder, &inverter, err);
     return st == FRE_OK && !is_none(name) ? fre_lm_open(&j->lm, &lm, err) : st;
 }
+
+/* ---- lines -------------------------------------------------------------------------------------------- */
+
+static fre_status read_noise(const job *j, double *norm, const fre_record *rec, fre_err *err)
+{
+    fre_json_want noise = {.name = "noise_norm"};
+    char number[64];
+    size_t at = 0;
+
+    (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &noise, 1, &at);
+    if (noise.kind == FRE_JSON_ABSENT)
+        return FRE_OK;
+    (void)snprintf(number, sizeof number, "%.*s", (int)(noise.n < 63 ? noise.n : 63),
+                   noise.p ? (const char *)noise.p : "");
+    if (noise.kind != FRE_JSON_NUMBER || number[0] == '-')
+        return fre_fail(err, FRE_E_DATA,
+                        "%.400s: line %" PRIu64 ": \"noise_norm\" must be a number of at least 0",
+                        j->path, rec->line);
+    *norm = strtod(number, NULL);
+    return FRE_OK;
+}
+
+/* A release's line that nobody could put into words: it has no paraphrases either. */
+static bool is_unreadable(const fre_record *rec)
+{
+    fre_json_want why = {.name = "unreadable"};
+    size_t at = 0;
+
+    if (rec->json)
+        (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &why, 1, &at);
+    return why.kind == FRE_JSON_STRING;
+}
+
+static fre_status check_line(const job *j, const fre_record *rec, fre_err *err)
+{
+    if (!rec->text && !is_unreadable(rec))
+        return fre_fail(err, FRE_E_DATA,
+                        "%.400s: line %" PRIu64
+                        ": \"%.80s\" is null: a release made with --inverter none has no "
+                        "texts; make them from its centroids.npy with fre-e2t invert",
+                        j->path, rec->line, cli_text(j->c, "text-field"));
+    if (!rec->json)
+        return fre_fail(err, FRE_E_DATA,
+                        "%.400s: line %" PRIu64
+                        ": a string, which has no place for paraphrases; write each text as an "
+                        "object on a line of its own: {\"%.40s\": \"...\"}",
+                        j->path, rec->line, cli_text(j->c, "text-field"));
+    return FRE_OK;
+}
+
+/* The object on one line: line breaks stand between its parts only. */
+static fre_status keep_line(job *j, const fre_record *rec, fre_err *err)
+{
+    line *l = &j->line[j->read++ % FRE_PARAPHRASE_BATCH];
+
+    l->json = strndup(rec->json, rec->json_len);
+    if (!l->json)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
+    l->len = rec->json_len;
+    for (size_t i = 0; i < l->len; i++)
+        if (l->json[i] == '\n' || l->json[i] == '\r')
+            l->json[i] = ' ';
+    return FRE_OK;
+}
+
+static fre_status read_centroid(job *j, fre_paraphrase_source *source, size_t i, double noise_norm,
+                                fre_err *err)
+{
+    fre_status st;
+
+    if (!j->centroids)
+        return FRE_OK;
+    if (i >= fre_npy_rows(j->centroids))
+        return fre_fail(err, FRE_E_DATA, "there are more texts than rows (%zu) in %.300s",
+                        fre_npy_rows(j->centroids), j->centroid_path);
+    st = fre_npy_row(j->centroids, j->row, i, err);
+    if (st != FRE_OK)
+        return st;
+    source->centroid = j->row;
+    source->noise_std = noise_norm / sqrt((double)fre_npy_dim(j->centroids));
+    return FRE_OK;
+}
+
+static fre_status add_line(job *j, const fre_record *rec, fre_err *err)
+{
+    fre_paraphrase_source source = {.text = rec->text ? rec->text : "",
+                                    .len = rec->text ? rec->text_len : 0};
+    double noise_norm = 0;
+    fre_status st = check_line(j, rec, err);
+
+    if (st != FRE_OK)
+        return st;
+    st = read_noise(j, &noise_norm, rec, err);
+    if (st != FRE_OK)
+        return st;
+    st = read_centroid(j, &source, j->read, noise_norm, err);
+    if (st != FRE_OK)
+        return st;
+    st = keep_line(j, rec, err);
+    return st == FRE_OK ? fre_paraphrase_stream_add(j->stream, &source, err) : st;
+}
+
+/* A fre_paraphrases_fn: results reach the file as they are made. */
+static fre_status write_line(void *ctx, const fre_paraphrases *p, fre_err *err)
+{
+    job *j = ctx;
+    line *l = &j->line[j->written++ % FRE_PARAPHRASE_BATCH];
+    FILE *f = fre_outfile_stream(j->out);
+    json_t *list = json_array();
+    char *value = NULL;
+    fre_buf b;
+    fre_status st = FRE_E_NOMEM;
+    int bad = 0;
+
+    fre_buf_init(&b, 2 * LINE_MAX_BYTES);
+    for (size_t i = 0; list && i < p->n; i++)
+        bad |= json_array_append_new(list, json_string(p->text[i]));
+    if (list && !bad)
+        value = json_dumps(list, JSON_COMPACT);
+    if (value)
+        st = cli_json_line_set(&b, l->json, l->len, "paraphrases", value);
+    if (st != FRE_OK)
+        st = fre_fail(err, st, "a line cannot be written: %s", fre_status_text(st));
+    else
+        cli_print_line(f, (const char *)b.p, b.n);
+    if (st == FRE_OK && ferror(f))
+        st = fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
+                      strerror(errno));
+    json_decref(list);
+    free(value);
+    fre_buf_wipe(&b);
+    free(l->json);
+    l->json = NULL;
+    return st;
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------ */
 
 static fre_status prepare(job *j, fre_err *err)
 {
@@ -214,205 +348,77 @@ static fre_status prepare(job *j, fre_err *err)
     o.embedder = j->embedder;
     o.lm = j->lm;
     o.inverter = j->inverter;
-    return fre_paraphraser_new(&j->paraphraser, &o, err);
+    st = fre_paraphraser_new(&j->paraphraser, &o, err);
+    return st == FRE_OK ? fre_paraphrase_stream_new(&j->stream, j->paraphraser, write_line, j,
+                                                    &c->progress, err)
+                        : st;
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------- */
-
-static void clear_chunk(job *j)
+static void expect(job *j)
 {
-    for (size_t i = 0; i < j->n; i++) {
-        free(j->line[i].json);
-        free(j->line[i].text);
-    }
-    memset(j->line, 0, sizeof j->line);
-    j->n = 0;
-}
-
-static fre_status read_noise(const job *j, line *l, const fre_record *rec, fre_err *err)
-{
-    fre_json_want noise = {.name = "noise_norm"};
-    char number[64];
-    size_t at = 0;
-
-    (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &noise, 1, &at);
-    if (noise.kind == FRE_JSON_ABSENT)
-        return FRE_OK;
-    (void)snprintf(number, sizeof number, "%.*s", (int)(noise.n < 63 ? noise.n : 63),
-                   noise.p ? (const char *)noise.p : "");
-    if (noise.kind != FRE_JSON_NUMBER || number[0] == '-')
-        return fre_fail(err, FRE_E_DATA,
-                        "%.400s: line %" PRIu64 ": \"noise_norm\" must be a number of at least 0",
-                        j->path, rec->line);
-    l->noise_norm = strtod(number, NULL);
-    return FRE_OK;
-}
-
-/* A release's line that nobody could put into words: it has no paraphrases either. */
-static bool is_unreadable(const fre_record *rec)
-{
-    fre_json_want why = {.name = "unreadable"};
-    size_t at = 0;
-
-    if (rec->json)
-        (void)fre_json_scan((uint8_t *)rec->json, rec->json_len, &why, 1, &at);
-    return why.kind == FRE_JSON_STRING;
-}
-
-/* The object on one line: line breaks stand between its parts only. */
-static fre_status add_line(job *j, const fre_record *rec, fre_err *err)
-{
-    line *l = &j->line[j->n++];
-
-    if (!rec->text && !is_unreadable(rec))
-        return fre_fail(err, FRE_E_DATA,
-                        "%.400s: line %" PRIu64
-                        ": \"%.80s\" is null: a release made with --inverter none has no "
-                        "texts; make them from its centroids.npy with fre-e2t invert",
-                        j->path, rec->line, cli_text(j->c, "text-field"));
-    if (!rec->json)
-        return fre_fail(err, FRE_E_DATA,
-                        "%.400s: line %" PRIu64
-                        ": a string, which has no place for paraphrases; write each text as an "
-                        "object on a line of its own: {\"%.40s\": \"...\"}",
-                        j->path, rec->line, cli_text(j->c, "text-field"));
-    l->json = strndup(rec->json, rec->json_len);
-    l->text = rec->text ? strndup(rec->text, rec->text_len) : strdup("");
-    if (!l->json || !l->text)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for a text");
-    l->len = rec->json_len;
-    for (size_t i = 0; i < l->len; i++)
-        if (l->json[i] == '\n' || l->json[i] == '\r')
-            l->json[i] = ' ';
-    return read_noise(j, l, rec, err);
-}
-
-static fre_status read_chunk(job *j, bool *more, fre_err *err)
-{
-    fre_status st = FRE_OK;
-
-    *more = true;
-    while (st == FRE_OK && j->n < CHUNK_LINES) {
-        fre_record rec;
-
-        st = fre_corpus_next(j->corpus, more, &rec, err);
-        if (st != FRE_OK || !*more)
-            break;
-        st = add_line(j, &rec, err);
-    }
-    return st;
-}
-
-/* ---- the run ------------------------------------------------------------------------------------------ */
-
-static fre_status read_sources(job *j, fre_paraphrase_source *source, fre_err *err)
-{
-    const size_t dim = j->centroids ? fre_npy_dim(j->centroids) : 0;
-
-    if (j->centroids && j->texts + j->n > fre_npy_rows(j->centroids))
-        return fre_fail(err, FRE_E_DATA, "there are more texts than rows (%zu) in %.300s",
-                        fre_npy_rows(j->centroids), j->centroid_path);
-    for (size_t i = 0; i < j->n; i++) {
-        source[i] =
-            (fre_paraphrase_source){.text = j->line[i].text, .len = strlen(j->line[i].text)};
-        if (j->centroids) {
-            fre_status st = fre_npy_row(j->centroids, j->rows + i * dim, (size_t)j->texts + i, err);
-
-            if (st != FRE_OK)
-                return st;
-            source[i].centroid = j->rows + i * dim;
-            source[i].noise_std = j->line[i].noise_norm / sqrt((double)dim);
-        }
-    }
-    return FRE_OK;
-}
-
-static fre_status write_line(job *j, const line *l, const fre_paraphrases *p, fre_err *err)
-{
-    FILE *f = fre_outfile_stream(j->out);
-    json_t *list = json_array();
-    char *value = NULL;
-    fre_buf b;
-    fre_status st = FRE_E_NOMEM;
-    int bad = 0;
-
-    fre_buf_init(&b, 2 * LINE_MAX_BYTES);
-    for (size_t i = 0; list && i < p->n; i++)
-        bad |= json_array_append_new(list, json_string(p->text[i]));
-    if (list && !bad)
-        value = json_dumps(list, JSON_COMPACT);
-    if (value)
-        st = cli_json_line_set(&b, l->json, l->len, "paraphrases", value);
-    if (st != FRE_OK)
-        st = fre_fail(err, st, "a line cannot be written: %s", fre_status_text(st));
-    else
-        cli_print_line(f, (const char *)b.p, b.n);
-    if (st == FRE_OK && ferror(f))
-        st = fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
-                      strerror(errno));
-    json_decref(list);
-    free(value);
-    fre_buf_wipe(&b);
-    return st;
-}
-
-static fre_status vary_chunk(job *j, fre_err *err)
-{
-    fre_paraphrase_source source[CHUNK_LINES];
-    fre_paraphrases made[CHUNK_LINES];
     fre_corpus_stats stats;
-    fre_status st = read_sources(j, source, err);
 
-    if (st != FRE_OK || j->n == 0)
-        return st;
-    memset(made, 0, sizeof made);
-    st = fre_paraphrase_texts(j->paraphraser, made, source, j->n, NULL, err);
-    for (size_t i = 0; st == FRE_OK && i < j->n; i++) {
-        j->made += made[i].n;
-        j->without += made[i].n == 0;
-        j->too_long += source[i].len > FRE_PARAPHRASE_TEXT_MAX;
-        j->drawn += made[i].drawn;
-        j->distinct += made[i].distinct;
-        j->near += made[i].near;
-        st = write_line(j, &j->line[i], &made[i], err);
-    }
-    for (size_t i = 0; i < j->n; i++)
-        fre_paraphrases_wipe(&made[i]);
-    j->texts += j->n;
-    clear_chunk(j);
     fre_corpus_get_stats(j->corpus, &stats);
-    fre_progress_update(&j->c->progress, "paraphrase", j->texts, fre_corpus_expected(&stats));
+    fre_paraphrase_stream_expect(j->stream, fre_corpus_expected(&stats));
+}
+
+static fre_status vary_all(job *j, fre_err *err)
+{
+    fre_record rec;
+    fre_status st;
+    bool more;
+
+    while ((st = fre_corpus_next(j->corpus, &more, &rec, err)) == FRE_OK && more) {
+        if (fre_interrupted())
+            return FRE_E_INTERRUPTED;
+        expect(j);
+        st = add_line(j, &rec, err);
+        if (st != FRE_OK)
+            return st;
+    }
+    if (st != FRE_OK)
+        return st;
+    expect(j);
+    st = fre_paraphrase_stream_flush(j->stream, err);
+    if (st == FRE_OK && j->centroids && j->read < fre_npy_rows(j->centroids))
+        return fre_fail(err, FRE_E_DATA, "%.300s has %zu rows, but there are %zu texts",
+                        j->centroid_path, fre_npy_rows(j->centroids), j->read);
     return st;
 }
 
 static fre_status report(const job *j, fre_err *err)
 {
+    fre_paraphrase_summary s;
+
+    fre_paraphrase_stream_summary(j->stream, &s);
     cli_progress_end();
     cli_print_corpus(j->c, j->corpus);
-    if (j->too_long > 0)
+    if (s.too_long > 0)
         cli_warn(j->c, "%" PRIu64 " texts are longer than %u bytes and have no paraphrases",
-                 j->too_long, FRE_PARAPHRASE_TEXT_MAX);
+                 s.too_long, FRE_PARAPHRASE_TEXT_MAX);
     if (j->c->json)
-        return cli_json_print(json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "output",
-                                        cli_text(j->c, "output"), "language_model",
-                                        j->lm ? fre_lm_info(j->lm)->name : NULL, "texts",
-                                        (json_int_t)j->texts, "paraphrases", (json_int_t)j->made,
-                                        "texts_without", (json_int_t)j->without, "candidates",
-                                        (json_int_t)j->drawn, "distinct", (json_int_t)j->distinct,
-                                        "near", (json_int_t)j->near),
-                              err);
+        return cli_json_print(
+            json_pack("{s:s, s:s?, s:I, s:I, s:I, s:I, s:I, s:I}", "output",
+                      cli_text(j->c, "output"), "language_model",
+                      j->lm ? fre_lm_info(j->lm)->name : NULL, "texts", (json_int_t)s.texts,
+                      "paraphrases", (json_int_t)s.paraphrases, "texts_without",
+                      (json_int_t)s.without, "candidates", (json_int_t)s.drawn, "distinct",
+                      (json_int_t)s.distinct, "near", (json_int_t)s.near),
+            err);
     if (!j->c->quiet)
         cli_fold(stderr, 4,
                  "%" PRIu64 " text%s, %" PRIu64 " paraphrase%s; texts without any: %" PRIu64 "\n"
                  "%" PRIu64 " candidate%s, %" PRIu64 " different, %" PRIu64 " near enough",
-                 j->texts, cli_plural(j->texts), j->made, cli_plural(j->made), j->without, j->drawn,
-                 cli_plural(j->drawn), j->distinct, j->near);
+                 s.texts, cli_plural(s.texts), s.paraphrases, cli_plural(s.paraphrases), s.without,
+                 s.drawn, cli_plural(s.drawn), s.distinct, s.near);
     return FRE_OK;
 }
 
 static void wipe(job *j)
 {
-    clear_chunk(j);
+    for (size_t i = 0; i < FRE_PARAPHRASE_BATCH; i++)
+        free(j->line[i].json);
+    fre_paraphrase_stream_free(j->stream);
     fre_paraphraser_free(j->paraphraser);
     fre_inverter_free(j->inverter);
     fre_lm_free(j->lm);
@@ -420,7 +426,7 @@ static void wipe(job *j)
     fre_npy_free(j->centroids);
     fre_outfile_free(j->out);
     fre_corpus_free(j->corpus);
-    free(j->rows);
+    free(j->row);
     free(j->path);
     free(j->centroid_path);
 }
@@ -428,24 +434,15 @@ static void wipe(job *j)
 static fre_status run(cli *c, fre_err *err)
 {
     job j = {.c = c};
-    bool more = true;
     fre_status st;
 
     (void)umask(077); /* as private as the texts that come in */
     st = prepare(&j, err);
-
-    while (st == FRE_OK && more) {
-        st = read_chunk(&j, &more, err);
-        if (st == FRE_OK)
-            st = fre_interrupted() ? FRE_E_INTERRUPTED : vary_chunk(&j, err);
-    }
     if (st != FRE_OK)
         goto out;
-    if (j.centroids && j.texts < fre_npy_rows(j.centroids)) {
-        st = fre_fail(err, FRE_E_DATA, "%.300s has %zu rows, but there are %" PRIu64 " texts",
-                      j.centroid_path, fre_npy_rows(j.centroids), j.texts);
+    st = vary_all(&j, err);
+    if (st != FRE_OK)
         goto out;
-    }
     st = fre_outfile_commit(j.out, err);
     if (st == FRE_OK)
         st = report(&j, err);

@@ -198,16 +198,14 @@ static fre_status one_chunk(fre_paraphraser *p, chunk *k, fre_err *err)
     return st;
 }
 
-static fre_status check_sources(const fre_paraphraser *p, const fre_paraphrase_source *s, size_t n,
-                                fre_err *err)
+fre_status para_check_source(const fre_paraphrase_source *s, size_t dim, size_t number,
+                             fre_err *err)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (s[i].centroid && !fre_is_finite_row(s[i].centroid, p->dim))
-            return fre_fail(err, FRE_E_DATA, "centroid %zu holds a NaN or an infinity", i + 1);
-        if (!(s[i].noise_std >= 0) || !isfinite(s[i].noise_std))
-            return fre_fail(err, FRE_E_DATA, "the noise of centroid %zu is negative or not finite",
-                            i + 1);
-    }
+    if (s->centroid && !fre_is_finite_row(s->centroid, dim))
+        return fre_fail(err, FRE_E_DATA, "centroid %zu holds a NaN or an infinity", number);
+    if (!(s->noise_std >= 0) || !isfinite(s->noise_std))
+        return fre_fail(err, FRE_E_DATA, "the noise of centroid %zu is negative or not finite",
+                        number);
     return FRE_OK;
 }
 
@@ -216,8 +214,10 @@ fre_status fre_paraphrase_texts(fre_paraphraser *p, fre_paraphrases *out,
                                 const fre_progress *progress, fre_err *err)
 {
     fre_paraphrases *made = NULL;
-    fre_status st = check_sources(p, source, n, err);
+    fre_status st = FRE_OK;
 
+    for (size_t i = 0; i < n && st == FRE_OK; i++)
+        st = para_check_source(&source[i], p->dim, i + 1, err);
     if (st != FRE_OK || n == 0)
         return st;
     made = calloc(n, sizeof *made);

@@ -73,6 +73,10 @@ struct fre_paraphraser {
     size_t dim;
 };
 
+/* A centroid or noise that cannot be used: FRE_E_DATA, which calls the source by its number. */
+FRE_MUST_CHECK fre_status para_check_source(const fre_paraphrase_source *s, size_t dim,
+                                            size_t number, fre_err *err);
+
 /* Candidates of one source, seeded by its own content. */
 FRE_MUST_CHECK fre_status para_ask_lm(fre_paraphraser *p, para_list *l, const fre_paraphrase_source *s,
                        fre_err *err);

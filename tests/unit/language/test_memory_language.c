@@ -212,6 +212,45 @@ ALLOC_CASE(fre_teller_new, fre_teller, fre_teller_free,
 ALLOC_CASE(fre_paraphraser_new, fre_paraphraser, fre_paraphraser_free,
            fre_paraphraser_new(&x, &paraphrases, err));
 
+static fre_paraphraser *paraphraser;
+
+static fre_status paraphrases_come(void *ctx, const fre_paraphrases *p, fre_err *err)
+{
+    (void)err;
+    *(size_t *)ctx += 1 + p->n;
+    return FRE_OK;
+}
+
+static size_t came;
+
+ALLOC_CASE(fre_paraphrase_stream_new, fre_paraphrase_stream, fre_paraphrase_stream_free,
+           fre_paraphrase_stream_new(&x, paraphraser, paraphrases_come, &came, NULL, err));
+
+/* A text that there is no memory for is not taken, a batch that there is none for is lost; what comes
+ * after either is paraphrased. */
+static void stream_goes_on(void *stream)
+{
+    const fre_paraphrase_source s = {.text = "?!", .len = 2};
+    fre_paraphrase_summary sum;
+    fre_err err = {.text = ""};
+
+    came = 0;
+    alloc_fail_after(0);
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_E_NOMEM);
+    assert_true(alloc_heal());
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    alloc_fail_after(0);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_E_NOMEM);
+    assert_true(alloc_heal());
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(came, 0);
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(came, 1);
+    fre_paraphrase_stream_summary(stream, &sum);
+    assert_true(sum.texts == 1 && sum.without == 1 && sum.too_long == 0);
+}
+
 static void writers(void **state)
 {
     const fre_embedder_opts e = {.path = encoder, .threads = 1};
@@ -231,6 +270,9 @@ static void writers(void **state)
     paraphrases.lm = lm;
     paraphrases.inverter = inverter;
     (void)alloc_torture(&fre_paraphraser_new_case, NULL);
+    assert_int_equal(fre_paraphraser_new(&paraphraser, &paraphrases, NULL), FRE_OK);
+    (void)alloc_torture(&fre_paraphrase_stream_new_case, stream_goes_on);
+    fre_paraphraser_free(paraphraser);
     fre_inverter_free(inverter);
     fre_lm_free(lm);
     fre_embedder_free(embedder);

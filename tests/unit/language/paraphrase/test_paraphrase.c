@@ -530,6 +530,162 @@ static void test_refusals(void **state)
     fre_paraphraser_free(p);
 }
 
+/* ---- a stream ------------------------------------------------------------------------------------- */
+
+#define STREAMED (FRE_PARAPHRASE_BATCH + 3)
+
+typedef struct seen {
+    fre_paraphrases kept[STREAMED]; /* of each text: how many, and a copy of the first */
+    size_t n, stop_at;              /* stop_at: the text, from 1 on, where the caller has enough */
+    uint64_t done[4], total[4];
+    size_t updates;
+} seen;
+
+static fre_status on_paraphrases(void *ctx, const fre_paraphrases *p, fre_err *err)
+{
+    seen *all = ctx;
+    fre_paraphrases *kept = &all->kept[all->n];
+
+    if (++all->n == all->stop_at)
+        return fre_fail(err, FRE_E_IO, "enough");
+    assert_true(all->n <= STREAMED);
+    *kept = *p;
+    kept->text = p->n > 0 ? calloc(p->n, sizeof *kept->text) : NULL;
+    for (size_t i = 0; i < p->n; i++)
+        kept->text[i] = strdup(p->text[i]);
+    return FRE_OK;
+}
+
+static void on_progress(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    seen *all = ctx;
+
+    assert_string_equal(phase, "paraphrase");
+    assert_true(all->updates < 4);
+    all->done[all->updates] = done;
+    all->total[all->updates++] = total;
+}
+
+static void make_stream(fre_paraphrase_stream **s, fre_paraphraser *p, seen *all,
+                        const fre_progress *progress)
+{
+    fre_err err = {.text = ""};
+
+    memset(all, 0, sizeof *all);
+    if (fre_paraphrase_stream_new(s, p, on_paraphrases, all, progress, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+}
+
+/* What is added may be overwritten at once; results come in order, over the border of a batch, the same as
+ * of texts given at once, and with centroids for some. */
+static void test_stream(void **state)
+{
+    static const size_t last = FRE_PARAPHRASE_BATCH - 1, next = FRE_PARAPHRASE_BATCH + 1;
+    fre_paraphraser *p = make(NULL, inverter, 4, 0.7, 1);
+    fre_paraphrase_source s[3] = {source_of(sentence[0]), source_of(sentence[1]),
+                                  source_of(sentence[0])};
+    fre_paraphrases whole[3];
+    fre_paraphrase_stream *stream = NULL;
+    fre_paraphrase_summary sum;
+    seen all;
+    const fre_progress progress = {.update = on_progress, .ctx = &all};
+    float mu[DIM], row[DIM];
+    char text[64];
+    fre_err err = {.text = ""};
+
+    (void)state;
+    assert_int_equal(fre_embed_texts(embedder, mu, &sentence[0], &s[0].len, 1, &err), FRE_OK);
+    s[2].centroid = mu;
+    s[2].noise_std = 0.01;
+    vary(p, whole, s, 3);
+    make_stream(&stream, p, &all, &progress);
+    fre_paraphrase_stream_expect(stream, 77);
+    for (size_t i = 0; i < STREAMED; i++) {
+        fre_paraphrase_source one = i == last       ? s[1]
+                                    : i == next     ? s[2]
+                                    : i == next + 1 ? s[0]
+                                                    : source_of(i % 2 ? "" : "?!");
+
+        memcpy(text, one.text, one.len);
+        one.text = text;
+        if (one.centroid)
+            one.centroid = memcpy(row, one.centroid, sizeof row);
+        assert_int_equal(fre_paraphrase_stream_add(stream, &one, &err), FRE_OK);
+        memset(text, 'x', sizeof text);
+        memset(row, 0, sizeof row);
+        assert_int_equal(all.n, i < last ? 0 : FRE_PARAPHRASE_BATCH);
+    }
+    fre_paraphrase_stream_expect(stream, STREAMED);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(all.n, STREAMED);
+    assert_true(whole[0].n > 0 && whole[1].n > 0 && whole[2].n > 0);
+    assert_false(same(&whole[0], &whole[2]));
+    assert_true(same(&all.kept[last], &whole[1]) && same(&all.kept[next], &whole[2]) &&
+                same(&all.kept[next + 1], &whole[0]));
+    assert_int_equal(all.updates, 2);
+    assert_true(all.done[0] == FRE_PARAPHRASE_BATCH && all.total[0] == 77);
+    assert_true(all.done[1] == STREAMED && all.total[1] == STREAMED);
+    fre_paraphrase_stream_summary(stream, &sum);
+    assert_true(sum.texts == STREAMED && sum.without == STREAMED - 3 && sum.too_long == 0);
+    assert_int_equal(sum.paraphrases, whole[0].n + whole[1].n + whole[2].n);
+    assert_int_equal(sum.drawn, whole[0].drawn + whole[1].drawn + whole[2].drawn);
+    assert_int_equal(sum.distinct, whole[0].distinct + whole[1].distinct + whole[2].distinct);
+    assert_int_equal(sum.near, whole[0].near + whole[1].near + whole[2].near);
+    fre_paraphrase_stream_free(stream);
+    wipe(all.kept, STREAMED);
+    wipe(whole, 3);
+    fre_paraphraser_free(p);
+}
+
+/* A text that is refused is named by its place and left out; the caller's own failure ends a batch. */
+static void test_stream_refusals(void **state)
+{
+    static char longer[FRE_PARAPHRASE_TEXT_MAX + 1];
+    fre_paraphraser *p = make(NULL, inverter, 1, 0.7, 1);
+    fre_paraphrase_source s = source_of("?!"), broken = source_of("a\xc3"), nan = source_of("?!");
+    fre_paraphrase_source huge = {.text = "", .len = ((size_t)64 << 20) + 1};
+    fre_paraphrase_stream *stream = NULL;
+    fre_paraphrase_summary sum;
+    float mu[DIM] = {(float)NAN};
+    seen all;
+    fre_err err = {.text = ""};
+
+    (void)state;
+    nan.centroid = mu;
+    make_stream(&stream, p, &all, NULL);
+    for (size_t i = 0; i < FRE_PARAPHRASE_BATCH + 1; i++)
+        assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_add(stream, &broken, &err), FRE_E_DATA);
+    assert_string_equal(err.text, "text 34 is not valid UTF-8");
+    assert_int_equal(fre_paraphrase_stream_add(stream, &nan, &err), FRE_E_DATA);
+    assert_string_equal(err.text, "centroid 34 holds a NaN or an infinity");
+    assert_int_equal(fre_paraphrase_stream_add(stream, &huge, &err), FRE_E_LIMIT);
+    memset(longer, 'a', sizeof longer);
+    s = (fre_paraphrase_source){.text = longer, .len = sizeof longer};
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(all.n, FRE_PARAPHRASE_BATCH + 2);
+    fre_paraphrase_stream_summary(stream, &sum);
+    assert_true(sum.texts == all.n && sum.without == all.n && sum.too_long == 1);
+
+    all.stop_at = all.n + 1;
+    s = source_of("?!");
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_E_IO);
+    assert_string_equal(err.text, "enough");
+    assert_int_equal(all.n, all.stop_at);
+    assert_int_equal(fre_paraphrase_stream_add(stream, &s, &err), FRE_OK);
+    fre_interrupt_set();
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(fre_paraphrase_stream_flush(stream, &err), FRE_OK);
+    assert_int_equal(all.n, all.stop_at);
+    fre_paraphrase_stream_free(stream);
+    fre_paraphraser_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -546,6 +702,8 @@ int main(void)
         cmocka_unit_test(test_repeatable),
         cmocka_unit_test(test_nothing_to_vary),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_stream),
+        cmocka_unit_test(test_stream_refusals),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
