@@ -186,9 +186,23 @@ out:
     return st;
 }
 
-int main(int argc, char **argv)
+/* At the n norms, at the usual ones where none is named. */
+static fre_status measure_all(const texts *t, fre_embedder *e, fre_inverter *v, char **norm, int n,
+                              fre_err *err)
 {
     static const double usual[] = {0, 0.2, 0.5, 0.8};
+    const int all = n > 0 ? n : (int)(sizeof usual / sizeof *usual);
+    fre_status st = FRE_OK;
+
+    printf("| noise | n | exact | words | F1 | distance | <= .5 | <= .75 | s/text |\n"
+           "|---|---|---|---|---|---|---|---|---|\n");
+    for (int i = 0; i < all && st == FRE_OK; i++)
+        st = measure(t, e, v, n > 0 ? strtod(norm[i], NULL) : usual[i], err);
+    return st;
+}
+
+int main(int argc, char **argv)
+{
     const size_t n = argc > 2 ? strtoul(argv[2], NULL, 10) : 100;
     const uint32_t threads = fre_cpu_count();
     fre_embedder_opts embedder = {.threads = threads};
@@ -204,24 +218,20 @@ int main(int argc, char **argv)
         return 64;
     }
     st = load(&t, argv[1], n, &err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_embedder_new(&e, &embedder, &err);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_inverter_new(&v, e, &inverter, &err);
+    if (st != FRE_OK)
+        goto out;
+    t.dim = fre_embedder_info(e)->dim;
+    t.x = malloc(t.n * t.dim * sizeof *t.x);
+    st = t.x ? fre_embed_texts(e, t.x, (const char *const *)t.text, t.len, t.n, &err) : FRE_E_NOMEM;
     if (st == FRE_OK)
-        st = fre_embedder_new(&e, &embedder, &err);
-    if (st == FRE_OK)
-        st = fre_inverter_new(&v, e, &inverter, &err);
-    if (st == FRE_OK) {
-        t.dim = fre_embedder_info(e)->dim;
-        t.x = malloc(t.n * t.dim * sizeof *t.x);
-        st = t.x ? fre_embed_texts(e, t.x, (const char *const *)t.text, t.len, t.n, &err)
-                 : FRE_E_NOMEM;
-    }
-    if (st == FRE_OK) {
-        printf("| noise | n | exact | words | F1 | distance | <= .5 | <= .75 | s/text |\n"
-               "|---|---|---|---|---|---|---|---|---|\n");
-        for (int i = 3; i < argc && st == FRE_OK; i++)
-            st = measure(&t, e, v, strtod(argv[i], NULL), &err);
-        for (int i = 0; i < 4 && argc <= 3 && st == FRE_OK; i++)
-            st = measure(&t, e, v, usual[i], &err);
-    }
+        st = measure_all(&t, e, v, argv + 3, argc - 3, &err);
+out:
     if (st != FRE_OK)
         fprintf(stderr, "quality_invert: %s\n", err.text[0] ? err.text : fre_status_text(st));
     fre_inverter_free(v);

@@ -26,24 +26,28 @@ struct fre_survey {
 fre_status fre_survey_new(fre_survey **out, const fre_survey_opts *opts, fre_err *err)
 {
     fre_survey *s = calloc(1, sizeof *s);
-    fre_status st = s ? FRE_OK : FRE_E_NOMEM;
+    fre_status st = FRE_E_NOMEM;
 
-    if (st == FRE_OK) {
-        s->opts = *opts;
-        st = fre_text_map_init(&s->texts);
-    }
-    if (st == FRE_OK)
-        st = fre_contributors_new(&s->users, opts->cells_per_user, opts->population, NULL);
-    if (st == FRE_OK)
-        st = fre_overlap_set_new(&s->text_marks);
-    if (st == FRE_OK)
-        st = fre_overlap_set_new(&s->row_marks);
-    if (st != FRE_OK) {
-        fre_survey_free(s);
-        return fre_fail(err, st, "%s before looking over the input", fre_status_text(st));
-    }
+    if (!s)
+        goto out;
+    s->opts = *opts;
+    st = fre_text_map_init(&s->texts);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_contributors_new(&s->users, opts->cells_per_user, opts->population, NULL);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_overlap_set_new(&s->text_marks);
+    if (st != FRE_OK)
+        goto out;
+    st = fre_overlap_set_new(&s->row_marks);
+    if (st != FRE_OK)
+        goto out;
     *out = s;
     return FRE_OK;
+out:
+    fre_survey_free(s);
+    return fre_fail(err, st, "%s before looking over the input", fre_status_text(st));
 }
 
 void fre_survey_free(fre_survey *s)

@@ -224,10 +224,8 @@ static fre_status find_unknown(fre_inverter *v)
     return st;
 }
 
-static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+static fre_status check_search(const fre_inverter_opts *o, fre_err *err)
 {
-    fre_status st;
-
     if (search_alone(o) && !o->search.public_corpus && !names_model(o))
         return fre_fail(err, FRE_E_USAGE,
                         "{inverter} search needs {public_corpus} FILE, texts that anyone may see, "
@@ -236,19 +234,40 @@ static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err 
         return fre_fail(err, FRE_E_USAGE,
                         "{bridge} leads to a trained inverter, which {inverter} search does "
                         "without: leave out one of them");
+    return FRE_OK;
+}
+
+static fre_status open_public_corpus(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    if (!o->search.public_corpus)
+        return FRE_OK;
+    v->corpus_path = strdup(o->search.public_corpus);
+    return v->corpus_path
+               ? inv_corpus_open(&v->corpus, v->corpus_path, o->search.public_text_field, err)
+               : FRE_E_NOMEM;
+}
+
+static fre_status open_all(fre_inverter *v, const fre_inverter_opts *o, fre_err *err)
+{
+    fre_status st = check_search(o, err);
+
+    if (st != FRE_OK)
+        return st;
     st = open_statistics(v, o, err);
-    if (st == FRE_OK)
-        st = find_unknown(v);
-    if (st == FRE_OK && !search_alone(o))
+    if (st != FRE_OK)
+        return st;
+    st = find_unknown(v);
+    if (st != FRE_OK)
+        return st;
+    if (!search_alone(o))
         st = open_trained(v, o->path, err);
-    if (st == FRE_OK && names_model(o))
+    if (st != FRE_OK)
+        return st;
+    if (names_model(o))
         st = open_language_model(v, o->search.language_model, err);
-    if (st == FRE_OK && o->search.public_corpus) {
-        v->corpus_path = strdup(o->search.public_corpus);
-        st = v->corpus_path
-                 ? inv_corpus_open(&v->corpus, v->corpus_path, o->search.public_text_field, err)
-                 : FRE_E_NOMEM;
-    }
+    if (st != FRE_OK)
+        return st;
+    st = open_public_corpus(v, o, err);
     return st == FRE_OK && !o->corpus_later ? fre_inverter_open_corpus(v, o, err) : st;
 }
 

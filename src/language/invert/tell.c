@@ -111,26 +111,31 @@ static fre_status result_of(fre_inverter *v, fre_inversion *out, const inv_state
     const size_t len = strlen(text);
     float *x = malloc(p->dim * sizeof *x);
     double norms;
-    fre_status st = x ? FRE_OK : FRE_E_NOMEM;
+    fre_status st = FRE_E_NOMEM;
 
-    if (st == FRE_OK && c->told)
+    if (!x)
+        goto out;
+    if (c->told) {
         st = fre_embed_texts(v->embedder, x, &text, &len, 1, err);
-    else if (st == FRE_OK)
+        if (st != FRE_OK)
+            goto out;
+    } else {
         memcpy(x, p->embedding + candidate * p->dim, p->dim * sizeof *x);
-    if (st == FRE_OK)
-        out->text = strdup(text);
-    if (st == FRE_OK && out->text) {
-        norms = fre_norm(s->mu, p->dim) * fre_norm(x, p->dim);
-        out->similarity =
-            norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
-        out->distance = sqrt(fre_dist2(s->mu, x, p->dim));
-        out->score = c->score;
-        out->unreadable = !c->told && is_another(v, out, s->noise_std) ? FRE_UNREADABLE_FAR : NULL;
-        if (p->vocabulary)
-            capitalise(out->text);
     }
+    out->text = strdup(text);
+    st = out->text ? FRE_OK : FRE_E_NOMEM;
+    if (st != FRE_OK)
+        goto out;
+    norms = fre_norm(s->mu, p->dim) * fre_norm(x, p->dim);
+    out->similarity = norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
+    out->distance = sqrt(fre_dist2(s->mu, x, p->dim));
+    out->score = c->score;
+    out->unreadable = !c->told && is_another(v, out, s->noise_std) ? FRE_UNREADABLE_FAR : NULL;
+    if (p->vocabulary)
+        capitalise(out->text);
+out:
     free(x);
-    return st == FRE_OK && !out->text ? FRE_E_NOMEM : st;
+    return st;
 }
 
 void inv_tell_nothing(fre_inversion *out, const char *why)
