@@ -227,7 +227,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_core_harden(void);
 
 /* ---- threads ----------------------------------------------------------------------------- */
 
-/** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (1..1024; the caller's counts).
+#define FRE_THREADS_MAX 1024u
+/** Run job(ctx, i) for i in 0..n-1 on up to `threads` threads (1..FRE_THREADS_MAX; the caller's counts).
  * Returns the status of the lowest i that failed; later jobs may be skipped after a failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_parallel(uint32_t threads, uint64_t n,
                                                fre_status (*job)(void *ctx, uint64_t i), void *ctx);

@@ -18,6 +18,7 @@
 #include <fre/release.h>
 #include <fre/invert.h>
 #include <fre/ledger.h>
+#include <fre/param.h>
 #include <fre/privacy.h>
 
 #ifdef __cplusplus
@@ -37,6 +38,9 @@ typedef struct fre_curator_stats {
     fre_text_counts text; /**< of the records read; text.empty and text.unknown: skipped */
 } fre_curator_stats;
 
+/** 0: none; else as fre_paraphrase_param_paraphrases. */
+FRE_API extern const fre_param fre_curator_param_paraphrases;
+
 typedef struct fre_curator_opts {
     const char *input;  /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output; /**< folder to make */
@@ -52,10 +56,10 @@ typedef struct fre_curator_opts {
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
     fre_search_opts search; /**< of the inverter */
-    uint32_t paraphrases;   /**< of each text, 0..64 (paraphrase.h) */
-    double temperature;     /**< of their sampling, > 0; 0: default */
-    double paraphrase_distance; /**< > 0; 0: default */
-    uint32_t threads;           /**< >= 1 */
+    uint32_t paraphrases;   /**< of each text: fre_curator_param_paraphrases */
+    double temperature;     /**< of their sampling (paraphrase.h); 0: default */
+    double paraphrase_distance; /**< 0: default */
+    uint32_t threads;           /**< fre_param_threads */
     bool resume, dry_run, force;
     const char *ledger;    /**< NULL: none */
     bool ledger_default;   /**< in place of `ledger`: the user's own (fre_ledger_default).  Unless a

@@ -21,6 +21,7 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/embed.h>
+#include <fre/param.h>
 #include <fre/sketch.h>
 
 #ifdef __cplusplus
@@ -77,6 +78,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_evaluate_cells(fre_cell_scores *out, const
 
 /* ---- the whole, from files ------------------------------------------------------------------ */
 
+/** Those of radius and threshold are a plan's: fre/privacy.h. */
+FRE_API extern const fre_param fre_evaluate_param_alpha;
+
 typedef struct fre_evaluate_opts {
     const char *synthetic;  /**< a release's folder, its synthetic.jsonl, or any file of texts */
     const char *original;   /**< a file of texts, or a .npy of embeddings */
@@ -86,10 +90,10 @@ typedef struct fre_evaluate_opts {
                                 NULL: embed them again */
     fre_corpus_opts corpus; /**< how to read the originals */
     const char *embedder;   /**< GGUF; NULL: bundled */
-    double radius;          /**< r > 0; 0: the release's, else 0.5 */
-    uint64_t threshold;     /**< t >= 1; 0: the release's, else 100 */
-    double alpha;           /**< > 0 */
-    uint32_t threads;       /**< >= 1 */
+    double radius;          /**< r; 0: the release's, else the plan's default */
+    uint64_t threshold;     /**< t; 0: the release's, else the plan's default */
+    double alpha;
+    uint32_t threads; /**< fre_param_threads */
     const fre_progress *progress;
 } fre_evaluate_opts;
 

@@ -16,6 +16,7 @@
 #include <fre/core.h>
 #include <fre/embed.h>
 #include <fre/overlap.h>
+#include <fre/param.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,13 @@ extern "C" {
 #define FRE_VOCABULARY_ARCHITECTURE "fre-e2t-vocabulary" /**< general.architecture of its file */
 #define FRE_INVERTER_SEARCH "search"
 #define FRE_INVERTER_PROJECTOR "minilm-inverter-projector.f16.gguf" /* beside the decoder */
+
+FRE_API extern const fre_param fre_inverter_param_samples;
+FRE_API extern const fre_param fre_inverter_param_temperature;
+/** What can be stated for all rows at once; a row's own (fre_invert) is any finite number >= 0. */
+FRE_API extern const fre_param fre_inverter_param_noise_std;
+FRE_API extern const fre_param fre_search_param_effort;
+FRE_API extern const fre_param fre_search_param_language_weight;
 
 typedef struct fre_inverter fre_inverter;
 
@@ -54,7 +62,7 @@ typedef fre_status (*fre_invert_trace_fn)(void *ctx, const fre_invert_trace *t, 
 
 /** Options of a search; all zero: the default inverter's. */
 typedef struct fre_search_opts {
-    uint32_t effort; /**< 1..10: rounds and candidates (docs/decisions/0007); 0: default, 5 */
+    uint32_t effort; /**< rounds and candidates (docs/decisions/0007); 0: default */
     /** Texts that anyone may see (any format of fre/corpus.h): starts and words of
      * the search.  What is emitted may be one of them.  Its index (embeddings, texts, words) is made
      * once and kept in the user's cache folder.  NULL: none. */
@@ -63,7 +71,7 @@ typedef struct fre_search_opts {
     /** GGUF (fre/lm.h), "default" for the one found by name; NULL or "none": none.  Its
      * log-probability joins the score of the best candidates. */
     const char *language_model;
-    double lm_weight;  /**< lambda, 0..10; 0: default */
+    double lm_weight;  /**< lambda, fre_search_param_language_weight; 0: default */
     const char *prior; /**< GGUF (fre/prior.h); NULL: what lies beside the embedder; "none" */
     /** GGUF (fre/bridge.h): a trained inverter is reached through it from an embedder that is not its
      * own; NULL: what lies beside the embedder; "none". */
@@ -75,9 +83,9 @@ typedef struct fre_inverter_opts {
      * NULL: the bundled default; FRE_INVERTER_SEARCH: none,
      * which works for any embedder, with a public corpus or a language model. */
     const char *path;
-    uint32_t threads;   /**< >= 1 */
-    uint32_t samples;   /**< first candidates a centroid, 1..512; 0: default (96) */
-    double temperature; /**< > 0; 0: default */
+    uint32_t threads;   /**< fre_param_threads */
+    uint32_t samples;   /**< first candidates a centroid; 0: default (96) */
+    double temperature; /**< 0: default */
     uint64_t seed;      /**< sampling is repeatable: not secret, post-processing */
     fre_search_opts search;
     bool
@@ -165,7 +173,7 @@ typedef struct fre_inverter_parts {
     const uint8_t *decoder, *projector, *prior, *bridge, *language_model;
     const uint8_t *vocabulary;
     const uint8_t *public_corpus;              /**< of the file */
-    uint32_t effort;                           /**< 1..10 */
+    uint32_t effort;
     const struct fre_prior_info *prior_info;   /**< borrowed from the inverter; NULL: none */
     const struct fre_bridge_info *bridge_info; /**< the same */
 } fre_inverter_parts;
@@ -234,7 +242,7 @@ FRE_API void fre_draw_wipe(fre_draw *d);
 
 typedef struct fre_draw_opts {
     size_t n;           /**< draws for each row */
-    double temperature; /**< > 0 */
+    double temperature; /**< fre_inverter_param_temperature */
     uint64_t seed;      /**< not secret */
 } fre_draw_opts;
 

@@ -18,6 +18,7 @@
 #define FRE_LEDGER_H
 
 #include <fre/core.h>
+#include <fre/param.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -49,6 +50,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_ledger_begin(fre_ledger_content *c, const 
 FRE_API void fre_ledger_add_text(fre_ledger_content *c, const void *text, size_t n);
 FRE_API void fre_ledger_add_user(fre_ledger_content *c, const void *user, size_t n);
 FRE_API void fre_ledger_add_row(fre_ledger_content *c, const float *x, size_t dim);
+
+FRE_API extern const fre_param fre_ledger_param_budget_epsilon;
+FRE_API extern const fre_param fre_ledger_param_budget_delta;
 
 typedef struct fre_ledger_spend {
     const char *data_name;               /**< 1..200 bytes of UTF-8; NULL: none */

@@ -11,6 +11,7 @@
 
 #include <fre/core.h>
 #include <fre/model.h>
+#include <fre/param.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -23,6 +24,9 @@ extern "C" {
 #define FRE_LM_DEFAULT "smollm2-135m-instruct.q4_1.gguf"
 #define FRE_LM_TOKENS 1024u /* a longer text is cut, unless the options say otherwise */
 
+/** Beyond what its model reads, a text's limit is refused by fre_lm_open. */
+FRE_API extern const fre_param fre_lm_param_max_tokens;
+
 typedef struct fre_lm fre_lm;
 
 /** Each number of a score costs a pass over the texts. */
@@ -34,9 +38,9 @@ typedef enum fre_lm_parts {
 
 typedef struct fre_lm_opts {
     const char *path;    /**< GGUF; NULL: FRE_LM_DEFAULT, where fre_model_find finds it */
-    uint32_t threads;    /**< 1..1024 */
-    uint32_t max_tokens; /**< longest text, with its begin token; 0: FRE_LM_TOKENS or the model's
-                              context if that is shorter */
+    uint32_t threads;    /**< fre_param_threads */
+    uint32_t max_tokens; /**< longest text, with its begin token (fre_lm_param_max_tokens);
+                              0: FRE_LM_TOKENS or the model's context if that is shorter */
     fre_lm_parts parts;
 } fre_lm_opts;
 

@@ -42,10 +42,16 @@ typedef struct fre_param_value {
 /** The first of n values that is out of its range. */
 FRE_API FRE_MUST_CHECK fre_status fre_param_check_all(const fre_param_value *v, size_t n,
                                                       fre_err *err);
+/** The same where 0 stands for a default, and is not checked. */
+FRE_API FRE_MUST_CHECK fre_status fre_param_check_given(const fre_param_value *v, size_t n,
+                                                        fre_err *err);
 
 #define FRE_PARAM_RANGE_BYTES 96u
 /** "above 0 and at most 50", "from 1 to 64", "at least 0"; returns out. */
 FRE_API char *fre_param_range(char out[FRE_PARAM_RANGE_BYTES], const fre_param *p);
+
+/** Whatever works on several threads takes this many. */
+FRE_API extern const fre_param fre_param_threads;
 
 #ifdef __cplusplus
 }

@@ -22,15 +22,18 @@
 #include <fre/embed.h>
 #include <fre/invert.h>
 #include <fre/lm.h>
+#include <fre/param.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 #define FRE_PARAPHRASES_MAX 64u
-#define FRE_PARAPHRASE_DISTANCE 0.6 /**< default; docs/inversion.md has the measurement */
-#define FRE_PARAPHRASE_TEMPERATURE 1.0
 #define FRE_PARAPHRASE_TEXT_MAX 1000u /**< bytes; a longer text gets none */
+
+FRE_API extern const fre_param fre_paraphrase_param_paraphrases;
+FRE_API extern const fre_param fre_paraphrase_param_temperature;
+FRE_API extern const fre_param fre_paraphrase_param_distance;
 
 typedef struct fre_paraphraser fre_paraphraser;
 
@@ -39,9 +42,9 @@ typedef struct fre_paraphraser_opts {
     fre_lm *lm;             /**< borrowed; gives fre_lm_score.logp; NULL: none */
     fre_inverter *inverter; /**< borrowed; NULL: none, then lm is needed */
     uint32_t paraphrases;   /**< at most this many a text, 1..FRE_PARAPHRASES_MAX */
-    double temperature;     /**< of the decoder's sampling, 0 < t <= 10; the language model's is
-                                 .6 of it; 0: default */
-    double distance;        /**< 0 < r <= 2; 0: default */
+    double temperature;     /**< of the decoder's sampling; the language model's is .6 of it;
+                                 0: default */
+    double distance;        /**< 0: default */
     uint64_t seed;          /**< not secret */
 } fre_paraphraser_opts;
 
@@ -62,7 +65,7 @@ typedef struct fre_paraphrases {
 
 FRE_API void fre_paraphrases_wipe(fre_paraphrases *p);
 
-/** FRE_E_ARG: an option out of range, or neither lm nor inverter.  The models are kept until
+/** FRE_E_USAGE: an option out of range; FRE_E_ARG: neither lm nor inverter.  The models are kept until
  * free. */
 FRE_API FRE_MUST_CHECK fre_status fre_paraphraser_new(fre_paraphraser **out,
                                                       const fre_paraphraser_opts *opts,

@@ -4,6 +4,7 @@
 #define FRE_BENCH_H
 
 #include <fre/core.h>
+#include <fre/param.h>
 
 /* Where a measurement goes: one JSON object, or lines for a person. */
 typedef struct fre_bench_output {
@@ -17,6 +18,8 @@ typedef struct fre_bench_output {
 FRE_MUST_CHECK fre_status fre_bench_embed(const char *input_path, const char *model_path,
                                           uint32_t threads, const fre_bench_output *out,
                                           fre_err *err);
+
+extern const fre_param fre_bench_param_rows; /* of made embeddings */
 
 /* The mechanism over embeddings: a .npy (NULL: `rows` made embeddings of 384 dimensions in a
  * temporary file) to a release without inversion; seconds, rows a second, peak memory beyond the

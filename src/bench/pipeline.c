@@ -12,6 +12,9 @@
 #define DIM 384u
 #define CENTRES 1000u
 
+const fre_param fre_bench_param_rows = {
+    .name = "rows", .lowest = 1, .highest = 100000000, .whole = true, FRE_PARAM_PRESET(1000000)};
+
 /* Rows around a thousand centres with frequencies 1/rank: what a population looks like to the
  * mechanism.  Public and repeatable; its quality as randomness does not matter. */
 static void make_row(fre_rng *r, float *x, const float *centre)
@@ -164,8 +167,10 @@ fre_status fre_bench_pipeline(const char *input_path, uint64_t rows, uint32_t th
     fre_curator_result *rel = NULL;
     uint64_t peak_kib = 0;
     int64_t start;
-    fre_status st = FRE_OK;
+    fre_status st = input_path ? FRE_OK : fre_param_check(&fre_bench_param_rows, (double)rows, err);
 
+    if (st != FRE_OK)
+        return st;
     if (!mkdtemp(dir))
         return fre_fail(err, FRE_E_IO, "cannot create a temporary folder in /tmp");
     (void)snprintf(made, sizeof made, "%s/rows.npy", dir);

@@ -8,12 +8,8 @@
 
 static const cli_arg common[] = {
     {.name = "Common", .kind = CLI_GROUP},
-    {.name = "threads",
-     .metavar = "N",
-     .kind = CLI_U64,
-     .umin = 1,
-     .umax = 1024,
-     .help = "worker threads; results do not depend on it (default: all processors)"},
+    CLI_COUNT("threads", "N", fre_param_threads,
+              .help = "worker threads; results do not depend on it (default: all processors)"),
     {.name = "json",
      .kind = CLI_FLAG,
      .help = "print one JSON object on standard output and nothing else there"},

@@ -41,14 +41,11 @@ typedef struct cli_arg {
     const char *word;   /* accepted in place of a number, such as "auto" */
     const char *help;
     const char *const *choices; /* CLI_ENUM, NULL-terminated */
-    const fre_param *param;     /* the library's range and default; NULL: they are the program's: */
-    double min, max;            /* CLI_DOUBLE */
-    uint64_t umin, umax;        /* CLI_U64, both included */
+    const fre_param *param;     /* a number's range and default; NULL: CLI_U64 takes any */
     cli_kind kind;
     char letter; /* one-letter name, 0: none */
     bool required;
-    bool no_preset;          /* the library's default is not this command's */
-    bool min_open, max_open; /* the end itself is refused */
+    bool no_preset; /* the library's default is not this command's */
 } cli_arg;
 
 /* Entries of a table; more fields (.preset, .required, .word, .help) may follow. */
@@ -56,12 +53,7 @@ typedef struct cli_arg {
     {                                                                                              \
         .name = (title), .kind = CLI_GROUP                                                         \
     }
-#define CLI_WHOLE(flag, letters, least, most, ...)                                                 \
-    {                                                                                              \
-        .name = (flag), .metavar = (letters), .kind = CLI_U64, .umin = (least), .umax = (most),    \
-        __VA_ARGS__                                                                                \
-    }
-/* A number, or a whole one, whose range and default are the library's. */
+/* A number, or a whole one, of the range and with the default that the library says. */
 #define CLI_NUMBER(flag, letters, entry, ...)                                                      \
     {                                                                                              \
         .name = (flag), .metavar = (letters), .kind = CLI_DOUBLE, .param = &(entry), __VA_ARGS__   \
@@ -70,15 +62,6 @@ typedef struct cli_arg {
     {                                                                                              \
         .name = (flag), .metavar = (letters), .kind = CLI_U64, .param = &(entry), __VA_ARGS__      \
     }
-/* Above 0, at most `most`. */
-#define CLI_POSITIVE(flag, letters, most, ...)                                                     \
-    {                                                                                              \
-        .name = (flag), .metavar = (letters), .kind = CLI_DOUBLE, .max = (most), .min_open = true, \
-        __VA_ARGS__                                                                                \
-    }
-/* Above 0, below 1. */
-#define CLI_INSIDE_ONE(flag, letters, ...)                                                         \
-    CLI_POSITIVE(flag, letters, 1, .max_open = true, __VA_ARGS__)
 #define CLI_FILE(flag, letters, ...)                                                               \
     {                                                                                              \
         .name = (flag), .metavar = (letters), .kind = CLI_PATH, __VA_ARGS__                        \

@@ -22,7 +22,7 @@ static const cli_arg args[] = {
     CLI_FILE("input", "FILE",
              .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
                      "bundled population)"),
-    CLI_WHOLE("rows", "N", 1, 100000000, .preset = "1000000",
+    CLI_COUNT("rows", "N", fre_bench_param_rows,
               .help = "pipeline: embeddings to make, of 384 dimensions"),
     CLI_FILE("embedder", "FILE",
              .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"),

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 static const cli_positional positional[] = {
-    {.name = "INPUT",
-     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input"},
+    {.name = "INPUT", .help = CLI_TEXT_FILES},
 };
 
 static const cli_arg args[] = {

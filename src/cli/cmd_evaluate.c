@@ -27,8 +27,8 @@ static const cli_arg args[] = {
     CLI_FILE("release", "DIR",
              .help = "folder with release.json and centroids.npy, for the levels of centroids and "
                      "cells (default: SYNTHETIC, when that is a folder)"),
-    CLI_POSITIVE("alpha", "A", 1000, .preset = "1.5",
-                 .help = "a text is found when one lies within A times R"),
+    CLI_NUMBER("alpha", "A", fre_evaluate_param_alpha,
+               .help = "a text is found when one lies within A times R"),
     CLI_HEADING("Originals"),
     CLI_FORMAT_ARGS,
     CLI_FILE("embeddings", "X.npy",

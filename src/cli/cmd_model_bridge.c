@@ -11,8 +11,7 @@
 #include <string.h>
 
 static const cli_positional positional[] = {
-    {.name = "INPUT",
-     .help = "public texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input"},
+    {.name = "INPUT", .help = "public " CLI_TEXT_FILES},
 };
 
 static const cli_arg args[] = {

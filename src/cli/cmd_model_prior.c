@@ -11,7 +11,7 @@
 
 static const cli_positional positional[] = {
     {.name = "INPUT",
-     .help = "public texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
+     .help = "public " CLI_TEXT_FILES "; or "
              "their embeddings in a .npy file with its sidecar"},
 };
 

@@ -26,7 +26,7 @@ static const cli_arg args[] = {
                      "standard output"),
     {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
     CLI_HEADING("Paraphrases"),
-    CLI_WHOLE("paraphrases", "N", 1, FRE_PARAPHRASES_MAX, .preset = "10",
+    CLI_COUNT("paraphrases", "N", fre_paraphrase_param_paraphrases,
               .help = "of each text, at most"),
     CLI_PARAPHRASE_TEMPERATURE,
     CLI_PARAPHRASE_DISTANCE,
@@ -44,7 +44,11 @@ static const cli_arg args[] = {
              .help = "GGUF file that writes candidates too and says how natural all of them are; "
                      "default: the one obtained by " FRE_LM_SCRIPT "; none"),
     CLI_STATISTICS_ARGS,
-    CLI_WHOLE("seed", "N", 0, UINT64_MAX, .preset = "0", .help = "other numbers, other samples"),
+    {.name = "seed",
+     .metavar = "N",
+     .kind = CLI_U64,
+     .preset = "0",
+     .help = "other numbers, other samples"},
 };
 
 static const cli_rule rules[] = {

@@ -11,9 +11,7 @@
 #define SYNTHETIC "synthetic.jsonl"
 
 static const cli_positional positional[] = {
-    {.name = "INPUT",
-     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or a "
-             "release's folder"},
+    {.name = "INPUT", .help = CLI_TEXT_FILES "; or a release's folder"},
 };
 
 static const cli_arg args[] = {
@@ -28,7 +26,7 @@ static const cli_arg args[] = {
     CLI_FILE("language-model", "FILE", .preset = "default",
              .help = "GGUF file of a causal language model; default: SmolLM2-135M-Instruct, "
                      "obtained by " FRE_LM_SCRIPT),
-    CLI_WHOLE("max-tokens", "N", 2, 1u << 20,
+    CLI_COUNT("max-tokens", "N", fre_lm_param_max_tokens,
               .help = "cut longer texts, and count them (default: 1024, or the model's context)"),
 };
 

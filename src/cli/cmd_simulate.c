@@ -14,9 +14,7 @@
 static const char *const transports[] = {"memory", NULL};
 
 static const cli_positional positional[] = {
-    {.name = "INPUT",
-     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
-             "embeddings in a .npy file"},
+    CLI_RECORDS_INPUT,
 };
 
 static const cli_arg args[] = {

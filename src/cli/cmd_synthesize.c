@@ -15,9 +15,7 @@
 #include <unistd.h>
 
 static const cli_positional positional[] = {
-    {.name = "INPUT",
-     .help = "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input; or "
-             "embeddings in a .npy file"},
+    CLI_RECORDS_INPUT,
 };
 
 static const cli_arg args[] = {
@@ -44,17 +42,17 @@ static const cli_arg args[] = {
     CLI_FILE("ledger", "FILE",
              .help = "where the budget spent on this data is recorded, or none (default: "
                      "fre-e2t/ledger.json in the user's state folder)"),
-    CLI_POSITIVE("budget-epsilon", "E", 1e6,
-                 .help = "refuse to spend more on this data, now and later"),
-    CLI_POSITIVE("budget-delta", "D", 1,
-                 .help = "refuse to spend more on this data, now and later"),
+    CLI_NUMBER("budget-epsilon", "E", fre_ledger_param_budget_epsilon,
+               .help = "refuse to spend more on this data, now and later"),
+    CLI_NUMBER("budget-delta", "D", fre_ledger_param_budget_delta,
+               .help = "refuse to spend more on this data, now and later"),
     {.name = "data-name",
      .metavar = "NAME",
      .kind = CLI_STRING,
      .help = "the ledger's name for this data: the same whatever it holds, and other data than "
              "those that merely overlap"},
     CLI_HEADING("Paraphrases"),
-    CLI_WHOLE("paraphrases", "N", 0, FRE_PARAPHRASES_MAX, .preset = "0",
+    CLI_COUNT("paraphrases", "N", fre_curator_param_paraphrases,
               .help = "further texts for each cell, at most"),
     CLI_PARAPHRASE_TEMPERATURE,
     CLI_PARAPHRASE_DISTANCE,

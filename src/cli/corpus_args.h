@@ -8,6 +8,12 @@
 
 extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[];
 
+#define CLI_TEXT_FILES "texts: .txt, .jsonl, .csv or .tsv, also .gz or .zst; - for standard input"
+/* The positional of a command that makes a release. */
+#define CLI_RECORDS_INPUT                                                                          \
+    {                                                                                              \
+        .name = "INPUT", .help = CLI_TEXT_FILES "; or embeddings in a .npy file"                   \
+    }
 #define CLI_TEXT_FIELD                                                                             \
     {                                                                                              \
         .name = "text-field", .metavar = "F", .kind = CLI_STRING, .preset = "text",                \

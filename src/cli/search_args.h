@@ -29,14 +29,14 @@
          .metavar = "F",                                                                           \
          .kind = CLI_STRING,                                                                       \
          .help = "JSON key or column of its texts (default: text)"},                               \
-        CLI_WHOLE("effort", "N", 1, 10, .preset = "5",                                             \
+        CLI_COUNT("effort", "N", fre_search_param_effort,                                          \
                   .help = "of the search: rounds and candidates a text"),                          \
         CLI_FILE("language-model", "FILE",                                                         \
                  .help = "GGUF file whose log-probability joins the score of the best "            \
                          "candidates; default: the one obtained by " FRE_LM_SCRIPT "; none "       \
                          "(default: none)"),                                                       \
-        CLI_POSITIVE("language-weight", "L", 10,                                                   \
-                     .help = "of that log-probability (default: the value it was tuned with)"),    \
+        CLI_NUMBER("language-weight", "L", fre_search_param_language_weight,                       \
+                   .help = "of that log-probability (default: the value it was tuned with)"),      \
         CLI_STATISTICS_ARGS
 
 /* Where one of them has nothing to work on. */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define THREADS_MAX 1024u
 
 typedef struct loop {
     atomic_uint_fast64_t next;
@@ -70,7 +69,7 @@ fre_status fre_parallel(uint32_t threads, uint64_t n, fre_status (*job)(void *ct
     pthread_t *ids = NULL;
     uint32_t helpers, started = 0;
 
-    if (threads == 0 || threads > THREADS_MAX || !job)
+    if (threads == 0 || threads > FRE_THREADS_MAX || !job)
         return FRE_E_ARG;
     if (n == 0)
         return FRE_OK;
@@ -104,5 +103,5 @@ uint32_t fre_cpu_count(void)
     online = sysconf(_SC_NPROCESSORS_ONLN);
     if (online < 1)
         return 1;
-    return online > (long)THREADS_MAX ? THREADS_MAX : (uint32_t)online;
+    return online > (long)FRE_THREADS_MAX ? FRE_THREADS_MAX : (uint32_t)online;
 }

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const fre_param fre_param_threads = {
+    .name = "threads", .lowest = 1, .highest = FRE_THREADS_MAX, .whole = true};
+
 bool fre_param_holds(const fre_param *p, double value)
 {
     const bool low = p->above ? value > p->lowest : value >= p->lowest;
@@ -47,6 +50,19 @@ fre_status fre_param_check_all(const fre_param_value *v, size_t n, fre_err *err)
     for (size_t i = 0; i < n; i++) {
         fre_status st = fre_param_check(v[i].param, v[i].value, err);
 
+        if (st != FRE_OK)
+            return st;
+    }
+    return FRE_OK;
+}
+
+fre_status fre_param_check_given(const fre_param_value *v, size_t n, fre_err *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        fre_status st = FRE_OK;
+
+        if (fpclassify(v[i].value) != FP_ZERO)
+            st = fre_param_check(v[i].param, v[i].value, err);
         if (st != FRE_OK)
             return st;
     }

@@ -1,11 +1,11 @@
 /* embed.c - the embedder: opened, asked, closed. */
 #include "embed_private.h"
 
+#include <fre/param.h>
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define THREADS_MAX 1024u
 
 fre_status fre_embedder_check_rows(const fre_embedder *e, const fre_npy *rows, const char *path,
                                    fre_err *err)
@@ -163,8 +163,11 @@ fre_status fre_embedder_new(fre_embedder **out, const fre_embedder_opts *opts, f
     size_t specials = 0;
     fre_status st = FRE_OK;
 
-    if (!out || !opts || opts->threads == 0 || opts->threads > THREADS_MAX)
-        return fre_fail(err, FRE_E_ARG, "an embedder needs 1..%u threads", THREADS_MAX);
+    if (!out || !opts)
+        return fre_fail(err, FRE_E_ARG, "an embedder needs options");
+    st = fre_param_check(&fre_param_threads, opts->threads, err);
+    if (st != FRE_OK)
+        return st;
     path = opts->path;
     if (!path) {
         st = fre_model_find(found, sizeof found, FRE_EMBEDDER_DEFAULT, err);

@@ -136,9 +136,9 @@ fre_status fre_inverter_draw(fre_inverter *v, fre_draw *out, const fre_draw_opts
                    .seed = opts->seed};
     fre_status st;
 
-    if (!(opts->temperature > 0) || !isfinite(opts->temperature))
-        return fre_fail(err, FRE_E_ARG, "the temperature of draws must be above 0");
-    st = inv_check_rows(v, mu, noise_std, rows, err);
+    st = fre_param_check(&fre_inverter_param_temperature, opts->temperature, err);
+    if (st == FRE_OK)
+        st = inv_check_rows(v, mu, noise_std, rows, err);
     if (st != FRE_OK || rows == 0 || n == 0)
         return st;
     if (!v->decoder) {

@@ -72,11 +72,17 @@ static fre_status find_word_starts(fre_inverter *v)
     return st;
 }
 
-static bool options_fit(const fre_inverter_opts *o)
+static fre_status check_options(const fre_inverter_opts *o, fre_err *err)
 {
-    return o->threads > 0 && o->samples <= INV_MAX_SAMPLES && isfinite(o->temperature) &&
-           o->temperature >= 0 && o->search.effort <= 10 && o->search.lm_weight >= 0 &&
-           o->search.lm_weight <= 10;
+    const fre_param_value given[] = {
+        {&fre_inverter_param_samples, o->samples},
+        {&fre_inverter_param_temperature, o->temperature},
+        {&fre_search_param_effort, o->search.effort},
+        {&fre_search_param_language_weight, o->search.lm_weight},
+    };
+    fre_status st = fre_param_check(&fre_param_threads, o->threads, err);
+
+    return st == FRE_OK ? fre_param_check_given(given, sizeof given / sizeof *given, err) : st;
 }
 
 static bool search_alone(const fre_inverter_opts *o)
@@ -89,8 +95,8 @@ static void copy_options(fre_inverter *v, const fre_inverter_opts *o)
     v->dim = fre_embedder_info(v->embedder)->dim;
     v->threads = o->threads;
     v->seed = o->seed;
-    v->effort = o->search.effort > 0 ? o->search.effort : INV_EFFORT;
-    v->tuning = inv_tuning_of(o->search.effort, search_alone(o));
+    v->effort = o->search.effort > 0 ? o->search.effort : (uint32_t)fre_search_param_effort.preset;
+    v->tuning = inv_tuning_of(v->effort, search_alone(o));
     if (o->samples > 0)
         v->tuning.samples = o->samples;
     if (o->temperature > 0)
@@ -306,8 +312,9 @@ fre_status fre_inverter_new(fre_inverter **out, fre_embedder *embedder,
     fre_inverter *v = NULL;
     fre_status st;
 
-    if (!options_fit(opts))
-        return fre_fail(err, FRE_E_ARG, "an option of the inverter is out of its range");
+    st = check_options(opts, err);
+    if (st != FRE_OK)
+        return st;
     v = calloc(1, sizeof *v);
     if (!v)
         return fre_fail(err, FRE_E_NOMEM, "out of memory opening the inverter");

@@ -1,11 +1,13 @@
 /* tuning.c - what an effort from 1 to 10 buys. */
 #include "tuning.h"
 
+#include <fre/invert.h>
+
 inv_tuning inv_tuning_of(uint32_t effort, bool search_only)
 {
     static const uint32_t rounds[] = {2, 4, 8, 12, 16, 24, 32, 48, 72, 96};
     static const uint32_t alone[] = {8, 12, 20, 30, 40, 60, 80, 110, 150, 190};
-    const uint32_t e = (effort ? effort : INV_EFFORT) - 1;
+    const uint32_t e = (effort ? effort : (uint32_t)fre_search_param_effort.preset) - 1;
     inv_tuning t = {.samples = e < 6 ? 96 : 192,
                     .keep = e < 6 ? 40 : 80,
                     .rounds = rounds[e],

@@ -5,7 +5,6 @@
 #include <fre/core.h>
 
 #define INV_TOKENS 31u /* longest text in tokens; the end token follows (model card: 32) */
-#define INV_MAX_SAMPLES 512u
 #define INV_TEXT_MAX 1024u /* bytes of one candidate */
 #define INV_BATCH 96u      /* sequences side by side in one decoder context */
 
@@ -27,8 +26,7 @@ typedef struct inv_tuning {
     double spread;      /* of embeddings, against those of the embedder it was tuned with */
 } inv_tuning;
 
-#define INV_EFFORT 5u /* default */
-/* Rounds, draws and widths of an effort from 1 to 10; 0: default. */
+/* Rounds, draws and widths of an effort (fre_search_param_effort); 0: default. */
 inv_tuning inv_tuning_of(uint32_t effort, bool search_only);
 
 #endif /* FRE_INVERT_TUNING_H */

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define THREADS_MAX 1024u
 
 fre_model_ctx *lm_borrow(fre_lm *lm)
 {
@@ -61,9 +60,9 @@ static fre_status set_up(fre_lm *lm, const fre_lm_opts *opts, const char *path, 
     lm->max_tokens = opts->max_tokens ? opts->max_tokens : FRE_LM_TOKENS;
     if (!opts->max_tokens && lm->max_tokens > context)
         lm->max_tokens = context;
-    if (lm->max_tokens < 2 || lm->max_tokens > context)
-        return fre_fail(err, FRE_E_ARG, "the language model %s reads 2..%u tokens, not %u", path,
-                        context, lm->max_tokens);
+    if (!fre_param_holds(&fre_lm_param_max_tokens, lm->max_tokens) || lm->max_tokens > context)
+        return fre_fail(err, FRE_E_ARG, "the language model %s reads %.0f..%u tokens, not %u", path,
+                        fre_lm_param_max_tokens.lowest, context, lm->max_tokens);
     lm->max_all = lm->max_tokens > LM_BATCH_TOKENS ? lm->max_tokens : LM_BATCH_TOKENS;
     lm->threads = opts->threads;
     lm->parts = opts->parts;
@@ -74,6 +73,14 @@ static fre_status set_up(fre_lm *lm, const fre_lm_opts *opts, const char *path, 
     return open_workspaces(lm, err);
 }
 
+static fre_status check_options(const fre_lm_opts *o, fre_err *err)
+{
+    const fre_param_value given[] = {{&fre_lm_param_max_tokens, o->max_tokens}};
+    fre_status st = fre_param_check(&fre_param_threads, o->threads, err);
+
+    return st == FRE_OK ? fre_param_check_given(given, sizeof given / sizeof *given, err) : st;
+}
+
 fre_status fre_lm_open(fre_lm **out, const fre_lm_opts *opts, fre_err *err)
 {
     char found[PATH_MAX];
@@ -81,8 +88,11 @@ fre_status fre_lm_open(fre_lm **out, const fre_lm_opts *opts, fre_err *err)
     fre_lm *lm;
     fre_status st;
 
-    if (!out || !opts || opts->threads == 0 || opts->threads > THREADS_MAX)
-        return fre_fail(err, FRE_E_ARG, "a language model needs 1..%u threads", THREADS_MAX);
+    if (!out || !opts)
+        return fre_fail(err, FRE_E_ARG, "a language model needs options");
+    st = check_options(opts, err);
+    if (st != FRE_OK)
+        return st;
     path = opts->path;
     if (!path) {
         if (fre_model_find(found, sizeof found, FRE_LM_DEFAULT, NULL) != FRE_OK)

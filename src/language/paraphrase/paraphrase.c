@@ -9,6 +9,17 @@
 
 #define CHUNK 16u
 
+static fre_status check_options(const fre_paraphraser_opts *o, fre_err *err)
+{
+    const fre_param_value given[] = {
+        {&fre_paraphrase_param_temperature, o->temperature},
+        {&fre_paraphrase_param_distance, o->distance},
+    };
+    fre_status st = fre_param_check(&fre_paraphrase_param_paraphrases, o->paraphrases, err);
+
+    return st == FRE_OK ? fre_param_check_given(given, sizeof given / sizeof *given, err) : st;
+}
+
 fre_status fre_paraphraser_new(fre_paraphraser **out, const fre_paraphraser_opts *opts,
                                fre_err *err)
 {
@@ -18,18 +29,17 @@ fre_status fre_paraphraser_new(fre_paraphraser **out, const fre_paraphraser_opts
     if (!opts->embedder || (!opts->lm && !opts->inverter))
         return fre_fail(err, FRE_E_ARG,
                         "paraphrases need an embedder, and a language model or an inverter");
-    if (opts->paraphrases == 0 || opts->paraphrases > FRE_PARAPHRASES_MAX ||
-        !(opts->temperature >= 0 && opts->temperature <= 10) ||
-        !(opts->distance >= 0 && opts->distance <= 2))
-        return fre_fail(err, FRE_E_ARG, "an option of the paraphrases is out of its range");
+    st = check_options(opts, err);
+    if (st != FRE_OK)
+        return st;
     p = calloc(1, sizeof *p);
     if (!p)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for paraphrases");
     p->o = *opts;
     if (!(p->o.temperature > 0))
-        p->o.temperature = FRE_PARAPHRASE_TEMPERATURE;
+        p->o.temperature = fre_paraphrase_param_temperature.preset;
     if (!(p->o.distance > 0))
-        p->o.distance = FRE_PARAPHRASE_DISTANCE;
+        p->o.distance = fre_paraphrase_param_distance.preset;
     p->dim = fre_embedder_info(opts->embedder)->dim;
     st = fre_teller_new(&p->teller, opts->embedder, opts->inverter, err);
     if (st == FRE_OK)

@@ -24,8 +24,20 @@ static fre_status check_name(const char *name, fre_err *err)
     return FRE_OK;
 }
 
+static fre_status check_budgets(const fre_ledger_spend *s, fre_err *err)
+{
+    const fre_param_value stated[] = {
+        {&fre_ledger_param_budget_epsilon, s->budget_epsilon <= 0 ? 0 : s->budget_epsilon},
+        {&fre_ledger_param_budget_delta, s->budget_delta <= 0 ? 0 : s->budget_delta},
+    };
+
+    return fre_param_check_given(stated, sizeof stated / sizeof *stated, err);
+}
+
 static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
 {
+    fre_status st;
+
     if (!s || (!s->data_name && !s->content))
         return fre_fail(err, FRE_E_ARG, "a spend needs data");
     if (!isfinite(s->epsilon) || s->epsilon < 0)
@@ -34,11 +46,8 @@ static fre_status check_spend(const fre_ledger_spend *s, fre_err *err)
                         "recorded as a spend");
     if (!(s->delta >= 0 && s->delta <= 1))
         return fre_fail(err, FRE_E_USAGE, "a ledger takes a delta between 0 and 1");
-    if (isnan(s->budget_epsilon) || isinf(s->budget_epsilon) || !(s->budget_delta <= 1))
-        return fre_fail(err, FRE_E_USAGE,
-                        "a ledger's budgets are a finite epsilon and a delta up "
-                        "to 1");
-    return s->data_name ? check_name(s->data_name, err) : FRE_OK;
+    st = check_budgets(s, err);
+    return st == FRE_OK && s->data_name ? check_name(s->data_name, err) : st;
 }
 
 static fre_status random_bytes(uint8_t *out, size_t n, fre_err *err)

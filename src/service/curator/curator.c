@@ -157,8 +157,11 @@ static fre_status prepare(curator_run *r, fre_curator_result *rel, fre_inverter 
                           fre_err *err)
 {
     const fre_curator_opts *o = r->opts;
-    fre_status st = curator_open_inputs(r, err);
+    fre_status st = curator_check_options(o, err);
 
+    if (st != FRE_OK)
+        return st;
+    st = curator_open_inputs(r, err);
     if (st != FRE_OK)
         return st;
     st = run_plan(r, err);

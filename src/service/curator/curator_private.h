@@ -68,6 +68,11 @@ typedef struct curator_run {
     float *centroid; /* n_released x dim */
 } curator_run;
 
+/* ---- options.c ------------------------------------------------------------------------------ */
+
+/* FRE_E_USAGE: a number that only later steps read is out of its range; said before any budget is spent. */
+FRE_MUST_CHECK fre_status curator_check_options(const fre_curator_opts *o, fre_err *err);
+
 /* ---- inputs.c ------------------------------------------------------------------------------- */
 
 FRE_MUST_CHECK fre_status curator_open_inputs(curator_run *r, fre_err *err);

@@ -2,6 +2,7 @@
 #include "evaluate_private.h"
 
 #include <fre/linalg.h>
+#include <fre/privacy.h>
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,7 +30,7 @@ typedef struct run {
 
 void fre_evaluate_opts_init(fre_evaluate_opts *o)
 {
-    *o = (fre_evaluate_opts){.alpha = 1.5, .threads = 1};
+    *o = (fre_evaluate_opts){.alpha = fre_evaluate_param_alpha.preset, .threads = 1};
 }
 
 static fre_status no_memory(fre_err *err)
@@ -416,8 +417,12 @@ static fre_status load(run *r, fre_err *err)
     r->e.alpha = o->alpha;
     r->e.release_radius = r->release.radius;
     r->e.release_threshold = r->release.threshold;
-    r->e.radius = o->radius > 0.0 ? o->radius : r->has_release ? r->release.radius : 0.5;
-    r->e.threshold = o->threshold > 0 ? o->threshold : r->has_release ? r->release.threshold : 100;
+    r->e.radius = r->has_release ? r->release.radius : fre_param_radius.preset;
+    r->e.threshold = r->has_release ? r->release.threshold : (uint64_t)fre_param_threshold.preset;
+    if (o->radius > 0.0)
+        r->e.radius = o->radius;
+    if (o->threshold > 0)
+        r->e.threshold = o->threshold;
     st = fre_input_open(&in, o->original, false, err);
     if (st != FRE_OK)
         return st;
@@ -437,16 +442,32 @@ static fre_status load(run *r, fre_err *err)
     return st;
 }
 
+static fre_status check_options(const fre_evaluate_opts *o, fre_err *err)
+{
+    const fre_param_value given[] = {
+        {&fre_param_radius, o->radius},
+        {&fre_param_threshold, (double)o->threshold},
+    };
+    const fre_param_value always[] = {
+        {&fre_param_threads, o->threads},
+        {&fre_evaluate_param_alpha, o->alpha},
+    };
+    fre_status st = fre_param_check_given(given, sizeof given / sizeof *given, err);
+
+    return st == FRE_OK ? fre_param_check_all(always, sizeof always / sizeof *always, err) : st;
+}
+
 fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts, fre_err *err)
 {
     run r = {.opts = opts};
     int64_t start, embedded;
     fre_status st;
 
-    if (!out || !opts || !opts->synthetic || !opts->original || opts->threads == 0 ||
-        !isfinite(opts->radius) || opts->radius < 0.0 || !isfinite(opts->alpha) ||
-        opts->alpha <= 0.0)
-        return fre_fail(err, FRE_E_ARG, "evaluate: an option is out of range");
+    if (!out || !opts || !opts->synthetic || !opts->original)
+        return fre_fail(err, FRE_E_ARG, "an evaluation needs synthetic texts and originals");
+    st = check_options(opts, err);
+    if (st != FRE_OK)
+        return st;
     r.e.exact_any = r.e.exact_any_folded = (double)NAN;
     r.e.exact_frequent = r.e.exact_frequent_folded = (double)NAN;
     st = load(&r, err);

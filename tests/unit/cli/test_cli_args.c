@@ -16,6 +16,10 @@
 static const char *const colours[] = {"red", "dark-blue", NULL};
 static const char *const kinds[] = {"one", "two", NULL};
 
+static const fre_param rate = {.name = "rate", .highest = 1, .above = true, FRE_PARAM_AUTO};
+static const fre_param count = {
+    .name = "count", .lowest = 1, .highest = 100, .whole = true, FRE_PARAM_PRESET(7)};
+
 static const cli_arg args[] = {
     {.name = "Title", .kind = CLI_GROUP},
     {.name = "output",
@@ -24,23 +28,9 @@ static const cli_arg args[] = {
      .kind = CLI_PATH,
      .required = true,
      .help = "where"},
-    {.name = "rate",
-     .metavar = "P",
-     .kind = CLI_DOUBLE,
-     .min = 0,
-     .max = 1,
-     .min_open = true,
-     .word = "auto",
-     .preset = "auto",
-     .help = "rate"},
-    {.name = "count",
-     .metavar = "N",
-     .kind = CLI_U64,
-     .umin = 1,
-     .umax = 100,
-     .preset = "7",
-     .help = "count"},
-    {.name = "big", .metavar = "N", .kind = CLI_U64, .umax = UINT64_MAX, .help = "big"},
+    CLI_NUMBER("rate", "P", rate, .word = "auto", .help = "rate"),
+    CLI_COUNT("count", "N", count, .help = "count"),
+    {.name = "big", .metavar = "N", .kind = CLI_U64, .help = "big"},
     {.name = "colour",
      .metavar = "C",
      .kind = CLI_ENUM,
@@ -291,14 +281,8 @@ static void test_nearest(void **state)
 
 static void test_inf_word(void **state)
 {
-    static const cli_arg arg = {.name = "epsilon",
-                                .metavar = "E",
-                                .kind = CLI_DOUBLE,
-                                .min = 0,
-                                .max = 50,
-                                .min_open = true,
-                                .word = "inf",
-                                .help = ""};
+    static const fre_param entry = {.name = "epsilon", .highest = 50, .above = true};
+    static const cli_arg arg = CLI_NUMBER("epsilon", "E", entry, .word = "inf", .help = "");
     cli_value v = {.number = 1.0};
 
     (void)state;

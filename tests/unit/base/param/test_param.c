@@ -77,6 +77,20 @@ static void test_first_of_several(void **state)
     assert_string_equal(err.text, "{count} must be a whole number from 1 to 1000000000000");
 }
 
+static void test_zero_stands_for_a_default(void **state)
+{
+    const fre_param_value good[] = {{&rate, 0}, {&count, 0}, {&count, 5}};
+    const fre_param_value bad[] = {{&rate, 0}, {&count, 101e12}}, nan[] = {{&rate, (double)NAN}};
+    fre_err err = {.text = ""};
+
+    (void)state;
+    assert_int_equal(fre_param_check_given(good, 3, &err), FRE_OK);
+    assert_string_equal(err.text, "");
+    assert_int_equal(fre_param_check_given(bad, 2, &err), FRE_E_USAGE);
+    assert_string_equal(err.text, "{count} must be a whole number from 1 to 1000000000000");
+    assert_int_equal(fre_param_check_given(nan, 1, &err), FRE_E_USAGE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +98,7 @@ int main(void)
         cmocka_unit_test(test_presets),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_first_of_several),
+        cmocka_unit_test(test_zero_stands_for_a_default),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -311,7 +311,8 @@ static void wrong_arguments_and_files(void **state)
     fre_err err = {.text = ""};
 
     (void)state;
-    assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_ARG);
+    assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_USAGE);
+    assert_string_equal(err.text, "{threads} must be a whole number from 1 to 1024");
     opts.threads = 1;
     opts.path = FRE_SOURCE_DIR "/models/minilm-inverter.q8_0.gguf";
     assert_int_equal(fre_embedder_new(&e, &opts, &err), FRE_E_MODEL);

@@ -532,6 +532,7 @@ static void test_options(void **state)
         {.path = DECODER, .threads = 0},
         {.path = DECODER, .threads = 1, .samples = 513},
         {.path = DECODER, .threads = 1, .temperature = -1},
+        {.path = DECODER, .threads = 1, .temperature = 10.5},
         {.path = DECODER, .threads = 1, .temperature = (double)NAN},
     };
     fre_inverter *v = NULL;
@@ -539,7 +540,7 @@ static void test_options(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        assert_int_equal(fre_inverter_new(&v, embedder, &bad[i], &err), FRE_E_ARG);
+        assert_int_equal(fre_inverter_new(&v, embedder, &bad[i], &err), FRE_E_USAGE);
         assert_null(v);
     }
     v = make(1, 0, 0, 1);

@@ -156,7 +156,7 @@ static void test_refusals(void **state)
                      FRE_E_DATA);
     zero[5] = 0;
     assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 0.0, 1}, target, std, 1, &err)),
-                     FRE_E_ARG);
+                     FRE_E_USAGE);
     assert_int_equal((fre_inverter_draw(v, out, &(fre_draw_opts){N, 1.0, 1}, target, std, 0, &err)),
                      FRE_OK);
     fre_interrupt_set();

@@ -663,10 +663,10 @@ static void test_refusals(void **state)
     refuse(&o, FRE_E_NOINPUT, "model.gguf");
     o.language_model = NULL;
     o.effort = 11;
-    refuse(&o, FRE_E_ARG, "out of its range");
+    refuse(&o, FRE_E_USAGE, "{effort} must be a whole number from 1 to 10");
     o.effort = 5;
     o.lm_weight = -1;
-    refuse(&o, FRE_E_ARG, "out of its range");
+    refuse(&o, FRE_E_USAGE, "{language_weight} must be a number above 0 and at most 10");
 }
 
 int main(void)

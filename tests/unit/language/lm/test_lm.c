@@ -234,8 +234,8 @@ static void refuses_what_is_no_language_model(void **state)
     refused(&(fre_lm_opts){.path = MODELS "minilm-inverter-projector.f16.gguf", .threads = 1},
             FRE_E_MODEL, "companion file");
     refused(&(fre_lm_opts){.path = MODELS "missing.gguf", .threads = 1}, FRE_E_NOINPUT, "missing");
-    refused(&(fre_lm_opts){.path = DECODER}, FRE_E_ARG, "threads");
-    refused(&(fre_lm_opts){.path = DECODER, .threads = 1, .max_tokens = 1}, FRE_E_ARG, "2..");
+    refused(&(fre_lm_opts){.path = DECODER}, FRE_E_USAGE, "{threads}");
+    refused(&(fre_lm_opts){.path = DECODER, .threads = 1, .max_tokens = 1}, FRE_E_USAGE, "from 2");
     refused(&(fre_lm_opts){.path = DECODER, .threads = 1, .max_tokens = 1000000}, FRE_E_ARG, "2..");
 }
 

@@ -186,7 +186,7 @@ static void numbers_out_of_range_are_refused(void **state)
         double epsilon, delta, max_epsilon, max_delta;
     } bad[] = {{-1, 0, 0, 0},  {INFINITY, 0, 0, 0}, {NAN, 0, 0, 0},      {1, -1e-9, 0, 0},
                {1, 1.5, 0, 0}, {1, NAN, 0, 0},      {1, 0, INFINITY, 0}, {1, 0, NAN, 0},
-               {1, 0, 0, 2},   {1, 0, 0, NAN}};
+               {1, 0, 0, 2},   {1, 0, 0, NAN},      {1, 0, 2e6, 0}};
     fre_ledger_spend s = named("x", 1, 0, 0, 0);
     char name[202];
 

@@ -285,6 +285,32 @@ static void whatever_is_left_is_booked(void **state)
     fre_rng_wipe(&rng);
 }
 
+/* What only a later step reads is refused before it costs budget. */
+static void options_out_of_range_cost_nothing(void **state)
+{
+    fre_curator_opts bad[5];
+    const char *const says[5] = {"{threads}", "{paraphrases}", "{temperature}",
+                                 "{paraphrase_distance}", "{budget_epsilon}"};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++)
+        bad[i] = options();
+    bad[0].threads = 0;
+    bad[1].paraphrases = (uint32_t)fre_curator_param_paraphrases.highest + 1;
+    bad[2].temperature = -1;
+    bad[3].paraphrase_distance = 2.1;
+    bad[4].budget_epsilon = 1e7;
+    for (size_t i = 0; i < 5; i++) {
+        fre_curator_result *rel = NULL;
+        fre_err err = {.text = ""};
+
+        bad[i].ledger = book;
+        assert_int_equal(run(&rel, &bad[i], &err), FRE_E_USAGE);
+        assert_non_null(strstr(err.text, says[i]));
+        assert_false(path_exists(book) || path_exists(out));
+    }
+}
+
 /* A run that may write files of so many bytes: its status, and what its error says. */
 static void run_with_room(rlim_t bytes, fre_curator_opts o, fre_status want, const char *says)
 {
@@ -521,6 +547,7 @@ static void leftovers_of_a_resumable_run_are_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        T(options_out_of_range_cost_nothing),
         T(nothing_is_filled_before_the_entry),
         T(whatever_is_left_is_booked),
         T(a_failed_write_tells_that_it_is_booked),

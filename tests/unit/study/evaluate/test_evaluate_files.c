@@ -301,7 +301,12 @@ static void test_files_refusals(void **state)
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_NOINPUT);
     assert_non_null(strstr(err.text, "holds no text"));
     o.alpha = 0.0;
-    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_ARG);
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_USAGE);
+    assert_string_equal(err.text, "{alpha} must be a number above 0 and at most 1000");
+    o.alpha = 1.5;
+    o.radius = 1e7;
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_E_USAGE);
+    assert_string_equal(err.text, "{radius} must be a number above 0 and at most 1000000");
     assert_int_equal(e.originals, 77);
     temp_dir_remove(&t);
 }
