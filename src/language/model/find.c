@@ -34,14 +34,16 @@ static bool program_folder(char *dir, size_t n)
 }
 
 /* Where tools/get-language-model puts a model that is not bundled. */
-static bool try_cache(char *path, size_t n, const char *name)
+static fre_status try_cache(bool *is_there, char *path, size_t n, const char *name, fre_err *err)
 {
     char *cache = NULL;
-    const bool found = fre_user_folder(&cache, FRE_USER_CACHE, false, NULL) == FRE_OK &&
-                       try_file(path, n, cache, "", name);
+    const fre_status st = fre_user_folder(&cache, FRE_USER_CACHE, false, NULL);
 
+    *is_there = st == FRE_OK && try_file(path, n, cache, "", name);
     free(cache);
-    return found;
+    if (st == FRE_E_NOMEM)
+        return fre_fail(err, st, "out of memory");
+    return FRE_OK; /* a user without such a folder has no models there */
 }
 
 fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
@@ -52,7 +54,8 @@ fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
                                       "../../models", "../../../models"};
     const char *env = getenv("FRE_MODEL_DIR");
     char found[PATH_MAX], dir[PATH_MAX];
-    bool have_program;
+    bool have_program, is_cached;
+    fre_status st;
 
     if (!path || n == 0 || !name || !name[0])
         return fre_fail(err, FRE_E_ARG, "fre_model_find needs a file name");
@@ -66,7 +69,10 @@ fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
     if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "", name))
         goto found;
 #endif
-    if (try_cache(found, sizeof found, name))
+    st = try_cache(&is_cached, found, sizeof found, name, err);
+    if (st != FRE_OK)
+        return st;
+    if (is_cached)
         goto found;
     return fre_fail(err, FRE_E_NOINPUT,
                     "the model %s was not found: looked in $FRE_MODEL_DIR (%s), in models folders "

@@ -55,29 +55,36 @@ static char *resume_path(const fre_curator_opts *o)
     return asprintf(&path, "%.*s.resume", (int)n, o->output) < 0 ? NULL : path;
 }
 
-static bool exists_beside(const char *path, const char *ending)
+static fre_status look_beside(bool *is_there, const char *path, const char *ending, fre_err *err)
 {
     char *name = NULL;
-    bool is_there = asprintf(&name, "%s%s", path, ending) >= 0 && access(name, F_OK) == 0;
 
+    if (asprintf(&name, "%s%s", path, ending) < 0)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    *is_there = *is_there || access(name, F_OK) == 0;
     free(name);
-    return is_there;
+    return FRE_OK;
 }
 
 fre_status curator_find_leftovers(const fre_curator_opts *o, fre_curator_result *rel, fre_err *err)
 {
     char *path;
+    bool is_there = false;
+    fre_status st;
 
     if (o->resume)
         return FRE_OK;
     path = resume_path(o);
     if (!path)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    if (exists_beside(path, ".spool") || exists_beside(path, ".key"))
+    st = look_beside(&is_there, path, ".spool", err);
+    if (st == FRE_OK)
+        st = look_beside(&is_there, path, ".key", err);
+    if (st == FRE_OK && is_there)
         rel->resume_left = path;
     else
         free(path);
-    return FRE_OK;
+    return st;
 }
 
 fre_status curator_open_spool(curator_run *r, fre_err *err)

@@ -91,6 +91,24 @@ static int remove_files(void **state)
 
 /* ---- model ----------------------------------------------------------------------------------------- */
 
+/* A name in the user's cache: what cannot be looked for was not missing. */
+static void test_find(void **state)
+{
+    char path[4096] = "kept";
+    fre_status st = FRE_E_NOMEM;
+
+    (void)state;
+    for (uint64_t n = 0; st == FRE_E_NOMEM; n++) {
+        assert_string_equal(path, "kept");
+        alloc_fail_after(n);
+        st = fre_model_find(path, sizeof path, "no-such-model.gguf", NULL);
+        if (!alloc_heal())
+            break;
+        assert_int_equal(st, FRE_E_NOMEM);
+    }
+    assert_int_equal(st, FRE_E_NOINPUT);
+}
+
 static const char *model_path;
 static fre_model_kind model_kind;
 static fre_model *model;
@@ -281,6 +299,7 @@ static void writers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_find),
         cmocka_unit_test(models),
         cmocka_unit_test(priors_and_bridges),
         cmocka_unit_test(writers),
