@@ -59,7 +59,7 @@ static char book[512];
 static const fre_ledger_spend spent = {.data_name = "a",
                                        .epsilon = 1,
                                        .delta = 1e-6,
-                                       .budget_epsilon = 1e9,
+                                       .budget_epsilon = 1e6,
                                        .budget_delta = 1,
                                        .what = "a test"};
 
