@@ -28,43 +28,35 @@ static fre_status check_grid(const fre_mechanism *m, fre_err *err)
     return FRE_OK;
 }
 
-/* The split is the best for the grid alone: any other would be as valid. */
+/* The split is the best for the grid alone, whose account has what its far members add: any other would
+ * be as valid. */
 static fre_status first_is_grid(fre_levels_account *out, const fre_mechanism *m,
                                 const fre_level_curves *next, double epsilon, fre_err *err)
 {
-    fre_joint_place at = FRE_JOINT_NOWHERE;
     fre_joint_noise noise;
     fre_joint_step s;
     fre_account alone;
     fre_heavy h;
-    double n, far = 0;
     fre_status st = fre_joint_delta(&alone, m, epsilon, err); /* checks m, too */
 
     if (st == FRE_OK)
         st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, 1, false, err);
     if (st != FRE_OK)
         return st;
+    fre_joint_noise_init(&noise, m, alone.split);
+    fre_joint_heavy(&h, NULL, &noise, &s, alone.split, FRE_CURVE_NODES);
     out->split = alone.split;
-    fre_joint_noise_init(&noise, m, out->split);
-    fre_joint_heavy(&h, NULL, &noise, &s, out->split, FRE_CURVE_NODES);
-    n = (double)alone.worst_cell;
-    if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        far = fre_far_supremum(&noise, &s, &h, fre_heavy_supremum(&h, &n), out->split, &at);
-    out->addition = fre_level_addition(&h, far, &next->add, epsilon);
-    out->removal = fre_level_removal(s.p, h.tau, &next->remove, epsilon);
+    out->addition = fre_level_addition(&h, alone.delta_far, &next->add, epsilon);
+    out->removal = fre_level_removal(&h, &next->remove, epsilon);
     return FRE_OK;
 }
 
 /* ---- all levels --------------------------------------------------------------------------- */
 
-static bool is_positive(double x)
-{
-    return x > 0 && x <= 1e12;
-}
-
 static fre_status check_level(const fre_level *l, size_t i, fre_err *err)
 {
-    if (!is_positive(l->sigma) || !is_positive(l->shift))
+    if (!fre_param_holds(&fre_param_sigma, l->sigma) ||
+        !fre_param_holds(&fre_param_split, l->shift))
         return fre_fail(err, FRE_E_USAGE,
                         "level %zu: {sigma} and {radius} must be above 0 and at most 1e12", i + 1);
     if (l->counts == FRE_COUNTS_NOISY) {
@@ -101,8 +93,8 @@ static fre_status check(const fre_mechanism *grid, const fre_level *level, size_
 }
 
 /* curves[0] becomes that of level 0 and all behind it; curves[1] is room. */
-static fre_status fold(fre_level_curves curves[2], const fre_level *level, size_t n, double first_reach,
-                       double epsilon, bool closely)
+static fre_status fold(fre_level_curves curves[2], const fre_level *level, size_t n,
+                       double first_reach, double epsilon)
 {
     double reach[FRE_LEVELS_MAX + 1] = {first_reach};
     size_t i;
@@ -111,7 +103,7 @@ static fre_status fold(fre_level_curves curves[2], const fre_level *level, size_
         reach[i + 1] = reach[i] + fre_level_reach(&level[i]);
     curves[0].add.n = curves[0].remove.n = 0;
     while (n-- > 0) {
-        fre_level_range range = {.eps = epsilon, .reach = reach[n], .closely = closely};
+        fre_level_range range = {.eps = epsilon, .reach = reach[n]};
 
         curves[1] = curves[0];
         if (level[n].counts == FRE_COUNTS_NOISY) {
@@ -138,7 +130,7 @@ fre_status fre_levels_delta(fre_levels_account *out, const fre_mechanism *grid,
     if (!curves)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     st = fold(curves, level, n,
-              grid ? -log1p(-(double)grid->p32 / (double)FRE_P_ONE) : 0, epsilon, true);
+              grid ? fre_joint_epsilon_floor(grid->p32, FRE_ADJACENCY_ADD_REMOVE, 1) : 0, epsilon);
     if (st != FRE_OK) {
         st = fre_fail(err, st, "out of memory");
         goto out;

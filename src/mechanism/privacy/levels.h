@@ -16,11 +16,10 @@ typedef struct fre_level_curves {
     fre_curve remove; /* from below the target epsilon up to it */
 } fre_level_curves;
 
-/* Where a level's curves are wanted, and how closely. */
+/* Where a level's curves are wanted. */
 typedef struct fre_level_range {
     double eps;   /* the target */
     double reach; /* how far the levels before it move it, each way; >= 0 */
-    bool closely; /* false: an estimate for searches, never published */
 } fre_level_range;
 
 /* D or R of what follows at any real eps; max(0, 1 - e^eps) behind the last level. */
@@ -37,10 +36,11 @@ FRE_MUST_CHECK fre_status fre_level_noisy(fre_level_curves *out, const fre_level
 void fre_level_sampled(fre_level_curves *out, const fre_level *l, const fre_level_curves *next,
                        const fre_level_range *range);
 
-/* D at one epsilon of a level of sampled counts: near, heavy at its amplified epsilon; far, what members
- * beyond the split add to it. */
-double fre_level_addition(const fre_heavy *near, double far, const fre_curve *next, double eps);
-/* R at one epsilon >= ln(1/(1-p)), where the release of the level itself costs nothing. */
-double fre_level_removal(double p, double tau, const fre_curve *next, double eps);
+/* D at one epsilon of a level of sampled counts: cell, heavy at its amplified epsilon; far, what members
+ * beyond the split add to delta. */
+double fre_level_addition(const fre_heavy *cell, double far, const fre_curve *next, double eps);
+/* R at one epsilon; of the cell p, tau and mu count.  For eps >= ln(1/(1-p)) the release of the level
+ * itself costs nothing, whatever mu is. */
+double fre_level_removal(const fre_heavy *cell, const fre_curve *next, double eps);
 
 #endif /* FRE_PRIVACY_LEVELS_H */

@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "joint.h"
+
 double fre_level_next(const fre_curve *c, double eps)
 {
     if (c->n == 0)
@@ -15,6 +17,6 @@ double fre_level_next(const fre_curve *c, double eps)
 double fre_level_reach(const fre_level *l)
 {
     if (l->counts == FRE_COUNTS_SAMPLED)
-        return -log1p(-(double)l->p32 / (double)FRE_P_ONE);
+        return fre_joint_epsilon_floor(l->p32, FRE_ADJACENCY_ADD_REMOVE, 1);
     return (DEVIATIONS + 0.5 / l->count_sigma) / l->count_sigma;
 }

@@ -20,9 +20,7 @@
 #define Z_LO (-12.0)
 #define Z_HI 14.0 /* above both centres */
 #define Z_STEP 0.02
-#define Z_STEP_COARSE 0.1
 #define EPS_NODES 361u
-#define EPS_NODES_COARSE 61u
 #define GUARD 1e-6        /* of a piece's mass, given to its end with the larger G */
 #define CHORD_LEAST 1e-6  /* pieces on which ln t moves less are not worth a chord */
 
@@ -150,14 +148,14 @@ static fre_status one_way(fre_curve *out, const fre_level *l, const fre_curve *n
                           const fre_level_range *range, bool add)
 {
     noisy w = {.m0 = 1 / l->count_sigma, .m1 = l->shift / l->sigma, .add = add};
-    size_t nodes = range->closely ? EPS_NODES : EPS_NODES_COARSE, every, values;
-    double step = range->closely ? Z_STEP : Z_STEP_COARSE, *block;
+    size_t every, values;
+    double *block;
 
     w.own = add ? w.m0 : 0;
     w.other = add ? 0 : w.m0;
-    w.step = step / fmax(1, w.m0);
+    w.step = Z_STEP / fmax(1, w.m0);
     w.n = (size_t)ceil((Z_HI + w.m0 - Z_LO) / w.step) + 1;
-    every = (size_t)fmax(1, ceil(range->reach / ((double)(nodes - 1) * w.m0 * w.step)));
+    every = (size_t)fmax(1, ceil(range->reach / ((EPS_NODES - 1.0) * w.m0 * w.step)));
     out->step = (double)every * w.m0 * w.step;
     out->n = (size_t)fmin(FRE_CURVE_NODES, ceil(range->reach / out->step) + 1);
     out->lo = add ? range->eps : range->eps - out->step * (double)(out->n - 1);

@@ -10,18 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "heavy.h"
 #include "privacy_private.h"
 
 #define EPS_NODES 481u
-#define EPS_NODES_COARSE 25u
 #define TOLERANCE 3e-4
-#define TOLERANCE_COARSE 1e-2
 #define TAIL 1e-13
 
 typedef struct sampled {
-    double p, q, tau, mu;
-    double eps; /* where the curve is wanted */
+    const fre_heavy *cell; /* p, q, tau, mu */
+    double eps;            /* where the curve is wanted */
     const fre_curve *next;
     double weight; /* rem: w */
 } sampled;
@@ -29,25 +26,25 @@ typedef struct sampled {
 /* Pr[Bin(n,p) < tau], its relative excess far below the rounding margin. */
 static double unreleased(const sampled *s, double n)
 {
-    double c = s->tau - 1, mass, sum = 0;
+    double c = s->cell->tau - 1, mass, sum = 0;
 
-    if (n < s->tau - 0.5)
+    if (n < s->cell->tau - 0.5)
         return 1;
-    if (c > n * s->p) { /* 1 minus the upper tail */
-        mass = exp(fre_privacy_log_binomial(n, s->tau, s->p));
-        for (c = s->tau; c < n + 0.5 && mass > TAIL * 1e-3 * sum; c++) {
+    if (c > n * s->cell->p) { /* 1 minus the upper tail */
+        mass = exp(fre_privacy_log_binomial(n, s->cell->tau, s->cell->p));
+        for (c = s->cell->tau; c < n + 0.5 && mass > TAIL * 1e-3 * sum; c++) {
             sum += mass;
-            mass *= (n - c) * s->p / ((c + 1) * s->q);
+            mass *= (n - c) * s->cell->p / ((c + 1) * s->cell->q);
         }
         if (sum < 0.5)
             return 1 - sum;
         sum = 0;
-        c = s->tau - 1;
+        c = s->cell->tau - 1;
     }
-    mass = exp(fre_privacy_log_binomial(n, c, s->p));
+    mass = exp(fre_privacy_log_binomial(n, c, s->cell->p));
     for (; c > -0.5 && mass > TAIL * 1e-3 * sum; c--) {
         sum += mass;
-        mass *= c * s->q / ((n - c + 1) * s->p);
+        mass *= c * s->cell->q / ((n - c + 1) * s->cell->p);
     }
     return fmin(1, sum * (1 + TAIL));
 }
@@ -55,9 +52,11 @@ static double unreleased(const sampled *s, double n)
 /* ln(u(n) / u'(n)), u' = u - p Pr[Bin(n,p) = tau-1]. */
 static double ratio(const sampled *s, double n, double u)
 {
-    double less = n < s->tau - 1.5 ? 0 : s->p * exp(fre_privacy_log_binomial(n, s->tau - 1, s->p));
+    double less = n < s->cell->tau - 1.5
+                      ? 0
+                      : s->cell->p * exp(fre_privacy_log_binomial(n, s->cell->tau - 1, s->cell->p));
 
-    return -log1p(-fmin(less / u, s->p));
+    return -log1p(-fmin(less / u, s->cell->p));
 }
 
 /* ---- adding a record ---------------------------------------------------------------------- */
@@ -67,18 +66,18 @@ static double later(void *ctx, double n)
     const sampled *s = ctx;
     double u = unreleased(s, n), r = ratio(s, n, u);
 
-    return u * exp(-r) * fre_level_next(s->next, s->eps + r) / s->p;
+    return u * exp(-r) * fre_level_next(s->next, s->eps + r) / s->cell->p;
 }
 
-double fre_level_addition(const fre_heavy *near, double far, const fre_curve *next, double eps)
+double fre_level_addition(const fre_heavy *cell, double far, const fre_curve *next, double eps)
 {
-    sampled s = {.p = near->p, .q = near->q, .tau = near->tau, .eps = eps, .next = next};
-    fre_heavy h = *near;
+    sampled s = {.cell = cell, .eps = eps, .next = next};
+    fre_heavy h = *cell;
     double n = -1;
 
     h.later = later;
     h.later_ctx = &s;
-    return fmax(fre_level_next(next, eps), s.p * (fre_heavy_supremum(&h, &n) + far));
+    return fmax(fre_level_next(next, eps), cell->p * fre_heavy_supremum(&h, &n) + far);
 }
 
 /* ---- removing it -------------------------------------------------------------------------- */
@@ -86,22 +85,22 @@ double fre_level_addition(const fre_heavy *near, double far, const fre_curve *ne
 /* G of rem's term c where n others share the cell. */
 static double term(const sampled *s, double n, double c)
 {
-    return fre_gauss_delta(s->eps + log(c * s->q / ((n - c + 1) * s->weight)), s->mu);
+    return fre_gauss_delta(s->eps + log(c * s->cell->q / ((n - c + 1) * s->weight)), s->cell->mu);
 }
 
 /* G falls with c, so a tail is at most G at its start times its mass. */
 static double rem_at(const sampled *s, double n)
 {
-    double c = fmax(s->tau, floor((n + 1) * s->p)), sum = 0, mass, g;
+    double c = fmax(s->cell->tau, floor((n + 1) * s->cell->p)), sum = 0, mass, g;
     double top = c;
 
-    if (s->weight <= 0 || n < s->tau - 0.5)
+    if (s->weight <= 0 || n < s->cell->tau - 0.5)
         return 0;
     if (c > n)
         c = top = n;
-    mass = exp(fre_privacy_log_binomial(n, c, s->p));
+    mass = exp(fre_privacy_log_binomial(n, c, s->cell->p));
     for (; c < n + 0.5; c++) {
-        double rise = (n - c) * s->p / ((c + 1) * s->q);
+        double rise = (n - c) * s->cell->p / ((c + 1) * s->cell->q);
 
         g = term(s, n, c);
         sum += mass * g;
@@ -111,9 +110,9 @@ static double rem_at(const sampled *s, double n)
             break;
         }
     }
-    mass = exp(fre_privacy_log_binomial(n, top, s->p));
-    for (c = top - 1; c > s->tau - 0.5; c--) {
-        mass *= (c + 1) * s->q / ((n - c) * s->p);
+    mass = exp(fre_privacy_log_binomial(n, top, s->cell->p));
+    for (c = top - 1; c > s->cell->tau - 0.5; c--) {
+        mass *= (c + 1) * s->cell->q / ((n - c) * s->cell->p);
         sum += mass * term(s, n, c);
         if (mass * (c + 1) <= TAIL * sum + FRE_PRIVACY_TINY) {
             sum += mass * (c + 1);
@@ -133,9 +132,10 @@ static double rem_growth(const sampled *s, double a, double b)
         return 0;
     if (isinf(b))
         return s->weight * unreleased(s, a);
-    g = s->tau > 1.5 && b - 1 > s->tau - 1.5 ? term(s, b - 1, s->tau - 1) : 1;
-    at = fmin(fmax(floor((s->tau - 1) / s->p), a), b - 1);
-    return (b - a) * s->p * s->weight * exp(fre_privacy_log_binomial(at, s->tau - 1, s->p)) * g;
+    g = s->cell->tau > 1.5 && b - 1 > s->cell->tau - 1.5 ? term(s, b - 1, s->cell->tau - 1) : 1;
+    at = fmin(fmax(floor((s->cell->tau - 1) / s->cell->p), a), b - 1);
+    return (b - a) * s->cell->p * s->weight *
+           exp(fre_privacy_log_binomial(at, s->cell->tau - 1, s->cell->p)) * g;
 }
 
 typedef struct piece {
@@ -146,15 +146,19 @@ typedef struct piece {
 
 /* sup_n by bisection: on a..b rem is at most rem(a) and its growth, u at most u(a), and Rnext at most
  * where ln(u/u') is largest, at b. */
-static double removal(const sampled *s, double tolerance)
+double fre_level_removal(const fre_heavy *cell, const fre_curve *next, double eps)
 {
+    const sampled of = {
+        .cell = cell, .eps = eps, .next = next, .weight = -expm1(eps + log1p(-cell->p))};
+    const sampled *s = &of;
     double top = fre_level_next(s->next, s->eps), bound = top; /* n < tau - 1: never released */
-    double last = ceil((s->tau + 8 * sqrt(s->tau) + 40) / s->p);
-    piece stack[PIECES_MAX] = {{s->tau - 1, last}};
+    double last = fre_heavy_far_n(cell);
+    piece stack[PIECES_MAX] = {{cell->tau - 1, last}};
     size_t depth = 1;
 
-    bound = fmax(bound, rem_at(s, last) + rem_growth(s, last, HUGE_VAL) +
-                            unreleased(s, last) * fre_level_next(s->next, s->eps + log(s->q)));
+    bound =
+        fmax(bound, rem_at(s, last) + rem_growth(s, last, HUGE_VAL) +
+                        unreleased(s, last) * fre_level_next(s->next, s->eps + log(s->cell->q)));
     while (depth > 0) {
         piece i = stack[--depth];
         double u = unreleased(s, i.a), rem = rem_at(s, i.a), mid = floor((i.a + i.b) / 2), up;
@@ -162,7 +166,7 @@ static double removal(const sampled *s, double tolerance)
         top = fmax(top, rem + u * fre_level_next(s->next, s->eps - ratio(s, i.a, u)));
         up = rem + rem_growth(s, i.a, i.b) +
              u * fre_level_next(s->next, s->eps - ratio(s, i.b, unreleased(s, i.b)));
-        if (i.b - i.a < 0.5 || up <= top * (1 + tolerance) || depth + 2 > PIECES_MAX) {
+        if (i.b - i.a < 0.5 || up <= top * (1 + TOLERANCE) || depth + 2 > PIECES_MAX) {
             bound = fmax(bound, i.b - i.a < 0.5 ? 0 : up);
             continue;
         }
@@ -176,18 +180,11 @@ static double removal(const sampled *s, double tolerance)
     return fmax(top, bound);
 }
 
-double fre_level_removal(double p, double tau, const fre_curve *next, double eps)
-{
-    sampled s = {.p = p, .q = 1 - p, .tau = tau, .eps = eps, .next = next};
-
-    return removal(&s, TOLERANCE);
-}
-
 /* ---- both curves -------------------------------------------------------------------------- */
 
 static void span(fre_curve *c, const fre_level_range *range, bool add)
 {
-    c->n = range->reach > 0 ? range->closely ? EPS_NODES : EPS_NODES_COARSE : 1;
+    c->n = range->reach > 0 ? EPS_NODES : 1;
     c->step = c->n > 1 ? range->reach / (double)(c->n - 1) : 1;
     c->lo = add ? range->eps : range->eps - range->reach;
 }
@@ -195,27 +192,22 @@ static void span(fre_curve *c, const fre_level_range *range, bool add)
 void fre_level_sampled(fre_level_curves *out, const fre_level *l, const fre_level_curves *next,
                        const fre_level_range *range)
 {
-    double p = (double)l->p32 / (double)FRE_P_ONE;
-    sampled s = {.p = p, .q = 1 - p, .tau = (double)l->tau, .mu = l->shift / l->sigma};
+    double p = (double)l->p32 / (double)FRE_P_ONE, mu = l->shift / l->sigma;
+    fre_heavy h = {0};
     size_t j;
 
-    s.tau = fmin(s.tau, FRE_HEAVY_TAU_MAX);
-    s.next = &next->remove;
     span(&out->add, range, true);
     span(&out->remove, range, false);
     for (j = 0; j < out->add.n; j++) {
         double eps = out->add.lo + out->add.step * (double)j;
-        fre_heavy h;
 
-        fre_heavy_init(&h, log1p(expm1(eps) / p), p, s.tau, s.mu);
-        h.slack = range->closely ? TOLERANCE : TOLERANCE_COARSE;
-        h.tolerance = range->closely ? h.tolerance : FRE_HEAVY_ESTIMATE;
+        fre_heavy_init(&h, log1p(expm1(eps) / p), p, (double)l->tau, mu);
+        h.slack = TOLERANCE;
         out->add.at[j] = fre_privacy_round_up(fre_level_addition(&h, 0, &next->add, eps));
     }
     for (j = 0; j < out->remove.n; j++) {
-        s.eps = out->remove.lo + out->remove.step * (double)j;
-        s.weight = -expm1(s.eps + log1p(-p));
-        out->remove.at[j] =
-            fre_privacy_round_up(removal(&s, range->closely ? TOLERANCE : TOLERANCE_COARSE));
+        double eps = out->remove.lo + out->remove.step * (double)j;
+
+        out->remove.at[j] = fre_privacy_round_up(fre_level_removal(&h, &next->remove, eps));
     }
 }
