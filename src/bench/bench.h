@@ -36,5 +36,9 @@ FRE_MUST_CHECK fre_status fre_bench_sampler(const fre_bench_output *out, fre_err
 
 /* For the measurements themselves: to out->lines. */
 void bench_line(const fre_bench_output *out, size_t indent, const char *fmt, ...) FRE_PRINTF(3, 4);
+/* Processor time of this process so far, in microseconds. */
+double bench_spent_us(void);
+/* Of n >= 1 numbers, which it sorts; the greater of the two in the middle. */
+double bench_median(double *x, size_t n);
 
 #endif

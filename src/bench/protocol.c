@@ -9,7 +9,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define ROUNDS 5u
 #define ROUND_US 120000.0
@@ -401,31 +400,13 @@ static const row rows[] = {
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Processor time of this process in microseconds: what an operation costs, whoever else runs. */
-static double spent_us(void)
-{
-    struct rusage u;
-
-    if (getrusage(RUSAGE_SELF, &u) != 0)
-        return 0;
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 /* Median over the rounds of the mean cost of an operation. */
 static fre_status time_row(double *us, const row *r, state *s)
 {
     double mean[ROUNDS];
 
     for (size_t i = 0; i < ROUNDS; i++) {
-        const double start = spent_us();
+        const double start = bench_spent_us();
         uint64_t calls = 0;
         double spent;
 
@@ -435,14 +416,13 @@ static fre_status time_row(double *us, const row *r, state *s)
             if (st != FRE_OK)
                 return st;
             calls++;
-            spent = spent_us() - start;
+            spent = bench_spent_us() - start;
         } while (spent < ROUND_US);
         mean[i] = spent / ((double)calls * r->per_call);
         if (fre_interrupted())
             return FRE_E_INTERRUPTED;
     }
-    qsort(mean, ROUNDS, sizeof *mean, by_size);
-    *us = mean[ROUNDS / 2];
+    *us = bench_median(mean, ROUNDS);
     return FRE_OK;
 }
 

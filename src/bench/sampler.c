@@ -7,7 +7,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #define ROUNDS 5u
 #define ROUND_US 60000.0
@@ -131,23 +130,6 @@ static const row rows[] = {
 
 /* ---- timing -------------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-static double spent_us(void)
-{
-    struct rusage u;
-
-    if (getrusage(RUSAGE_SELF, &u) != 0)
-        return 0;
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) * 1e6 +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec);
-}
-
 /* Rounds go over all rows in turn, so that a change of the machine's pace meets each of them; the
  * median over the rounds counts. */
 static fre_status time_rows(double rate[N_ROWS], state *s)
@@ -156,22 +138,20 @@ static fre_status time_rows(double rate[N_ROWS], state *s)
 
     for (size_t k = 0; k < ROUNDS; k++)
         for (size_t i = 0; i < N_ROWS; i++) {
-            const double start = spent_us();
+            const double start = bench_spent_us();
             double blocks = 0, spent;
 
             do {
                 rows[i].block(s);
                 blocks++;
-                spent = spent_us() - start;
+                spent = bench_spent_us() - start;
             } while (spent < ROUND_US);
             each[i][k] = blocks * BLOCK / spent * 1e6;
             if (fre_interrupted())
                 return FRE_E_INTERRUPTED;
         }
-    for (size_t i = 0; i < N_ROWS; i++) {
-        qsort(each[i], ROUNDS, sizeof each[i][0], by_size);
-        rate[i] = each[i][ROUNDS / 2];
-    }
+    for (size_t i = 0; i < N_ROWS; i++)
+        rate[i] = bench_median(each[i], ROUNDS);
     return FRE_OK;
 }
 
