@@ -159,7 +159,7 @@ static fre_status chunk_restore(curator_run *r, chunk *c, size_t *restored, fre_
 
         if (st != FRE_OK)
             return st;
-        if (memcmp(r->spool_record, r->texts.keys + (c->first_new + i) * CURATOR_KEY_BYTES,
+        if (memcmp(r->spool_record, fre_map_key(&r->texts, (uint32_t)(c->first_new + i)),
                    CURATOR_KEY_BYTES) != 0)
             return fre_fail(err, FRE_E_DATA,
                             "the interrupted run's spool was made from another input; run without "
@@ -185,7 +185,7 @@ static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
                                 c->len + from, c->n_new - from, err);
     for (size_t i = from; st == FRE_OK && i < c->n_new; i++) {
         memset(r->spool_record, 0, r->spool_bytes);
-        memcpy(r->spool_record, r->texts.keys + (c->first_new + i) * CURATOR_KEY_BYTES,
+        memcpy(r->spool_record, fre_map_key(&r->texts, (uint32_t)(c->first_new + i)),
                CURATOR_KEY_BYTES);
         memcpy(r->spool_record + CURATOR_KEY_BYTES, c->x + i * r->dim, r->dim * sizeof *c->x);
         r->spool_record[CURATOR_KEY_BYTES + r->dim * sizeof *c->x] = c->mark[i];

@@ -24,8 +24,7 @@ static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
         c->answers = c->count;
         c->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
         c->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
-        memcpy(out->cell_name[i].bytes, r->cells.keys + (size_t)r->released[i] * FRE_CELL_BYTES,
-               FRE_CELL_BYTES);
+        memcpy(out->cell_name[i].bytes, fre_map_key(&r->cells, r->released[i]), FRE_CELL_BYTES);
     }
     return FRE_OK;
 }

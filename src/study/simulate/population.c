@@ -3,11 +3,6 @@
 
 #define EMBED_TEXTS 4096u
 
-bool simulate_wants_text(const fre_simulate_opts *o)
-{
-    return !o->inverter || strcmp(o->inverter, "none") != 0;
-}
-
 bool simulate_has_users(const fre_simulate_opts *o)
 {
     return o->corpus.user_field || o->user_file;
@@ -386,7 +381,7 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
         return st;
     st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
-    if (st == FRE_OK && (p->corpus || simulate_wants_text(o)))
+    if (st == FRE_OK && (p->corpus || fre_inverter_writes_text(o->inverter)))
         st = open_embedder(p, embedder, o, err);
     if (st != FRE_OK || (st = open_survey(p, *embedder, o, err)) != FRE_OK)
         return st;

@@ -77,7 +77,7 @@ static fre_status open_master(simulate_run *s, fre_err *err)
 /* Texts for the cells: an input of embeddings alone may have no embedder. */
 static bool has_text(const simulate_run *s)
 {
-    return s->embedder && simulate_wants_text(s->opts);
+    return s->embedder && fre_inverter_writes_text(s->opts->inverter);
 }
 
 static fre_status open_input(simulate_run *s, fre_err *err)

@@ -49,8 +49,6 @@ typedef struct simulate_population {
 } simulate_population;
 
 bool simulate_has_users(const fre_simulate_opts *o);
-/* Are cells to be put into words? */
-bool simulate_wants_text(const fre_simulate_opts *o);
 bool simulate_is_strict(const fre_simulate_opts *o);
 /* Reads no record.  *embedder: NULL for a .npy unless it is wanted. */
 FRE_MUST_CHECK fre_status simulate_population_open(simulate_population *p, fre_embedder **embedder,
