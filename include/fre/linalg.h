@@ -43,6 +43,24 @@ typedef struct fre_rows {
 FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query,
                                               fre_rows base, size_t d, size_t k, uint32_t threads);
 
+/** Rows in groups, for a search in two steps: the `probes` groups whose means are nearest to a query
+ * (ties to the lower group), and of their rows the nearest (ties to the lower index).  Exact by
+ * fre_dist2 in both steps, so the answer is a definition and not an approximation that depends on
+ * machine, threads or neighbours.  Immutable, shared between threads. */
+typedef struct fre_grouped fre_grouped;
+#define FRE_GROUPS_PROBES_MAX 64u
+/** rows: n x d, finite, groups one after another; borrowed until free.  size: of each group, at least 1,
+ * together n.  probes 1..FRE_GROUPS_PROBES_MAX, at most n_groups.  One group: plain nearest rows.
+ * Takes as much memory as the rows.  FRE_E_ARG: out of range. */
+FRE_API FRE_MUST_CHECK fre_status fre_grouped_new(fre_grouped **out, fre_rows rows, size_t d,
+                                                  const uint32_t *size, size_t n_groups,
+                                                  size_t probes);
+FRE_API void fre_grouped_free(fre_grouped *g);
+/** index: query.n; dist2: query.n squared distances (NULL allowed). */
+FRE_API FRE_MUST_CHECK fre_status fre_grouped_nearest(const fre_grouped *g, uint32_t *index,
+                                                      double *dist2, fre_rows query,
+                                                      uint32_t threads);
+
 #define FRE_EIGEN_MAX 8192u
 /** Eigenvalues (n, largest first) and eigenvectors (n x n, row i of norm 1 belongs to value i, its
  * largest entry is positive) of the symmetric n x n matrix a, of which the upper half is read.

@@ -38,6 +38,10 @@ void fre_linalg_block(float *out, size_t stride, const float *a, size_t rows, co
 /* Columns a block should have so that its packed form stays in the second-level cache. */
 size_t fre_linalg_block_columns(size_t d);
 
+/* |float product of x and y - <x, y>| <= relative * |x||y| + absolute. */
+double fre_linalg_relative(size_t d);
+double fre_linalg_absolute(size_t d);
+
 #define FRE_BLOCK_ROWS 240u
 
 /* 64-byte aligned floats; free().  NULL: out of memory or an overflowing size. */

@@ -149,11 +149,8 @@ fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query, fre_rows b
     s.columns = fre_linalg_block_columns(d);
     s.packed_floats = fre_linalg_packed_floats(s.columns, d);
     s.scratch_floats = s.packed_floats + s.rows * s.columns;
-    /* Sum of d float products: 64 additions in a block, d/64 of blocks, one rounding a product; u =
-     * 2^-24 (Higham, "Accuracy and stability of numerical algorithms", 3.1).  The absolute part is
-     * for products that underflow. */
-    s.relative = (FRE_SUM_BLOCK + (double)d / FRE_SUM_BLOCK + 4) * 0x1p-24 * 1.01;
-    s.absolute = 2 * (double)d * 0x1p-149;
+    s.relative = fre_linalg_relative(d);
+    s.absolute = fre_linalg_absolute(d);
     norm2 = calloc(nb, sizeof *norm2);
     s.scratch = fre_linalg_floats(s.scratch_floats * threads);
     if (k <= SIZE_MAX / s.rows / threads)

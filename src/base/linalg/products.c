@@ -58,6 +58,19 @@ size_t fre_linalg_block_columns(size_t d)
     return columns > 256 ? 256 : columns;
 }
 
+/* Sum of d float products: 64 additions in a block, d/64 of blocks, one rounding a product; u =
+ * 2^-24 (Higham, "Accuracy and stability of numerical algorithms", 3.1). */
+double fre_linalg_relative(size_t d)
+{
+    return (FRE_SUM_BLOCK + (double)d / FRE_SUM_BLOCK + 4) * 0x1p-24 * 1.01;
+}
+
+/* For products that underflow. */
+double fre_linalg_absolute(size_t d)
+{
+    return 2 * (double)d * 0x1p-149;
+}
+
 float *fre_linalg_floats(size_t n)
 {
     size_t bytes;

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include <fre/linalg.h>
 #include <fre/survey.h>
 
 #include <stdlib.h>
@@ -240,6 +241,29 @@ static void sets_and_surveys(void **state)
     (void)alloc_torture(&fre_survey_new_case, survey_counts);
 }
 
+/* ---- rows in groups ------------------------------------------------------------------------------------- */
+
+static const float group_rows[] = {0, 0, 1, 1, 5, 5};
+static const uint32_t group_size[] = {2, 1};
+
+static void grouped_finds(void *g)
+{
+    static const float query[] = {4, 4};
+    uint32_t index = 7;
+
+    assert_int_equal(fre_grouped_nearest(g, &index, NULL, (fre_rows){query, 1}, 1), FRE_OK);
+    assert_int_equal(index, 2);
+}
+
+ALLOC_CASE(fre_grouped_new, fre_grouped, fre_grouped_free,
+           fre_grouped_new(&x, (fre_rows){group_rows, 3}, 2, group_size, 2, 1));
+
+static void rows_in_groups(void **state)
+{
+    (void)state;
+    (void)alloc_torture(&fre_grouped_new_case, grouped_finds);
+}
+
 /* ---- the harness itself ------------------------------------------------------------------------------ */
 
 static void the_count_counts(void **state)
@@ -268,10 +292,9 @@ static void the_count_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_count_counts),
-        cmocka_unit_test(outputs_and_spools),
-        cmocka_unit_test(inputs),
-        cmocka_unit_test(sets_and_surveys),
+        cmocka_unit_test(the_count_counts), cmocka_unit_test(outputs_and_spools),
+        cmocka_unit_test(inputs),           cmocka_unit_test(sets_and_surveys),
+        cmocka_unit_test(rows_in_groups),
     };
 
     return cmocka_run_group_tests(tests, make_files, test_dir_remove);

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <fre/bridge.h>
+#include <fre/codebook.h>
 #include <fre/embed.h>
 #include <fre/invert.h>
 #include <fre/lm.h>
@@ -186,6 +187,44 @@ ALLOC_CASE(fre_bridge_make, fre_bridge, fre_bridge_free,
            fre_bridge_make(&x, sums, &from, &to, "a test", err));
 ALLOC_CASE(fre_bridge_prior, fre_prior, fre_prior_free, fre_bridge_prior(bridge, &x, err));
 
+/* ---- codebooks ------------------------------------------------------------------------------------------ */
+
+static const float centres[] = {1, 0, 0, 1, -1, 0};
+static const float codes[] = {0.5f, 0, 0, 0.5f};
+static const uint32_t group[] = {2, 1}, medoid[] = {0, 0, FRE_CODEBOOK_NO_MEDOID};
+static const fre_codebook_base base = {
+    .centre = centres, .centres = 3, .group = group, .n_groups = 2};
+static const fre_codebook_spec levels[] = {
+    {.base = 0, .codes = 2, .code = codes, .radius = 1, .gain = 1, .spread = 1},
+    {.base = 0, .codes = 1, .radius = 1, .gain = 1, .spread = 1, .medoid = medoid},
+};
+static const fre_codebook_parts parts = {.dim = 2,
+                                         .probes = 1,
+                                         .base = &base,
+                                         .n_bases = 1,
+                                         .level = levels,
+                                         .n_levels = 2,
+                                         .text = "so",
+                                         .text_bytes = 3};
+
+static void codebook_tells_cells(void *c)
+{
+    const float x[] = {0.1f, 2};
+    uint32_t cell[2] = {9, 9};
+
+    assert_int_equal(fre_codebook_cells(c, cell, x, 1, 1), FRE_OK);
+    assert_int_equal(cell[0], 3);
+    assert_int_equal(cell[1], 1);
+}
+
+ALLOC_CASE(fre_codebook_new, fre_codebook, fre_codebook_free, fre_codebook_new(&x, &parts, err));
+
+static void codebooks(void **state)
+{
+    (void)state;
+    (void)alloc_torture(&fre_codebook_new_case, codebook_tells_cells);
+}
+
 static void priors_and_bridges(void **state)
 {
     (void)state;
@@ -302,6 +341,7 @@ int main(void)
         cmocka_unit_test(test_find),
         cmocka_unit_test(models),
         cmocka_unit_test(priors_and_bridges),
+        cmocka_unit_test(codebooks),
         cmocka_unit_test(writers),
     };
 

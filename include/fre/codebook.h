@@ -1,0 +1,119 @@
+/** fre/codebook.h - public centres of embeddings: cells that anybody can compute.
+ *
+ * A codebook has *levels*, from fine to coarse, and each level divides all embeddings into cells.  A level
+ * stands on a *base*, K centres c_j, and may have M residual *codes* r_m, the same for every centre: its
+ * cells are K x M, cell = j * M + m, and the centre of a cell is c_j + r_m.
+ *
+ * Definition of the cell of x, the same on every machine: the base's centres lie in groups; of the
+ * `probes` groups whose means are nearest to x, the nearest centre c_j; of the codes, the one nearest to
+ * x - c_j.  Nearest is by fre_dist2; ties go to the lowest index (fre_grouped_nearest).  docs/decisions/0016
+ * has what the two steps cost.
+ * A codebook is made of public text alone: nothing private may go into one.
+ * Threads: immutable once open or made, shared between threads.
+ */
+#ifndef FRE_CODEBOOK_H
+#define FRE_CODEBOOK_H
+
+#include <fre/core.h>
+#include <fre/model.h>
+#include <fre/prior.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Of the bundled embedder. */
+#define FRE_CODEBOOK_DEFAULT "all-minilm-l6-v2.codebook.gguf"
+
+#define FRE_CODEBOOK_ARCHITECTURE "fre-e2t-codebook" /**< general.architecture of its file */
+
+#define FRE_CODEBOOK_LEVELS_MAX 16u
+#define FRE_CODEBOOK_BASES_MAX 16u
+#define FRE_CODEBOOK_CENTRES_MAX (1u << 20) /**< of a base */
+#define FRE_CODEBOOK_CODES_MAX 4096u        /**< of a level */
+#define FRE_CODEBOOK_CELLS_MAX (1u << 24)   /**< of a level */
+#define FRE_CODEBOOK_PROBES 8u /**< groups that are looked into, unless said otherwise */
+
+typedef struct fre_codebook fre_codebook;
+
+typedef struct fre_codebook_level {
+    char name[24];    /**< "4096x64" (centres x codes), "4096" */
+    uint32_t base;    /**< which base: levels may share one */
+    uint32_t centres; /**< K */
+    uint32_t codes;   /**< M; 1: no residual codes */
+    uint32_t cells;   /**< K * M */
+    double radius;    /**< R > 0: an offset from the centre of its cell is clipped to this length */
+    double gain;      /**< >= 1: undoes what clipping to R does to a mean, as public text has it */
+    double
+        spread; /**< > 0: root mean squared distance of public text from the centre of its cell */
+} fre_codebook_level;
+
+typedef struct fre_codebook_info {
+    uint32_t dim;
+    uint32_t rows; /**< embeddings it was made of; 0: not said */
+    uint32_t n_levels, n_bases;
+    uint32_t probes;
+    char embedder[128];             /**< the embedder's name, for people */
+    char embedder_hash[65];         /**< hex SHA-256 of the embedder's file; "": made of numbers */
+    char source[128];               /**< of the text, for people */
+    fre_prior_card card;            /**< owned */
+    uint8_t sha256[FRE_HASH_BYTES]; /**< of its own file; zero unless opened from one */
+} fre_codebook_info;
+
+/** Centres, groups one after another. */
+typedef struct fre_codebook_base {
+    const float *centre; /**< centres x dim */
+    uint32_t centres;    /**< 1..FRE_CODEBOOK_CENTRES_MAX */
+    const uint32_t
+        *group; /**< n_groups: how many centres each has, at least 1, together `centres` */
+    uint32_t n_groups;
+} fre_codebook_base;
+
+#define FRE_CODEBOOK_NO_MEDOID UINT32_MAX
+
+typedef struct fre_codebook_spec {
+    uint32_t base;
+    uint32_t codes;    /**< 1..FRE_CODEBOOK_CODES_MAX */
+    const float *code; /**< codes x dim; not read where codes is 1 */
+    double radius, gain, spread;
+    const uint32_t
+        *medoid; /**< a cell: where its text begins in `text`, or FRE_CODEBOOK_NO_MEDOID; NULL:
+                               no cell has one */
+} fre_codebook_spec;
+
+/** All that a codebook is made of; borrowed for the call. */
+typedef struct fre_codebook_parts {
+    uint32_t dim;
+    uint32_t probes; /**< groups that are looked into; a base with fewer: all */
+    const fre_codebook_base *base;
+    size_t n_bases;
+    const fre_codebook_spec
+        *level; /**< from fine to coarse: each has fewer cells than the one before */
+    size_t n_levels;
+    const char *text; /**< public sentences in UTF-8, a 0 behind each; NULL: none */
+    size_t text_bytes;
+} fre_codebook_parts;
+
+/** Copies.  FRE_E_DATA, with the reason: a centre of zeros or twice the same, a number that is not finite,
+ * no centre, a radius that is not above 0, a gain below 1, levels repeated or out of order, a medoid that
+ * does not begin a sentence. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_new(fre_codebook **out,
+                                                   const fre_codebook_parts *parts, fre_err *err);
+FRE_API void fre_codebook_free(fre_codebook *c);
+FRE_API const fre_codebook_info *fre_codebook_info_view(const fre_codebook *c);
+/** level < n_levels. */
+FRE_API const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c, uint32_t level);
+
+/** Cells of n embeddings (n x dim) at every level: cell is n x n_levels.  A row's cells depend on nothing
+ * but the row.  FRE_E_DATA: a NaN or an infinity. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_cells(const fre_codebook *c, uint32_t *cell,
+                                                     const float *x, size_t n, uint32_t threads);
+/** dim numbers; cell < cells of the level. */
+FRE_API void fre_codebook_centre(const fre_codebook *c, uint32_t level, uint32_t cell, float *out);
+/** A public sentence near the centre, borrowed; NULL: none is known. */
+FRE_API const char *fre_codebook_medoid(const fre_codebook *c, uint32_t level, uint32_t cell);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_CODEBOOK_H */
