@@ -17,9 +17,9 @@ def test_shares_are_of_records(fre, tmp_path, sentence):
     english = sorted(set(texts()))[:30]
     lines = [*english, *[sentence] * 210]
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
-    for command in (["synthesize", "c.txt", "-o", "out", *BUDGET, *NO_TEXT],
+    for command in (["synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, *NO_TEXT],
                     ["embed", "c.txt", "-o", "x.npy"],
-                    ["simulate", "c.txt", "-o", "sim", *BUDGET, *NO_TEXT, "--threshold", "60"],
+                    ["simulate", "c.txt", "-o", "sim", *BUDGET, *SEED, *NO_TEXT, "--threshold", "60"],
                     ["evaluate", "c.txt", "c.txt", "--threshold", "40"]):
         done = fre(*command)
         assert done.code == 0, done.err
@@ -67,7 +67,7 @@ def test_no_words_are_invented(fre, tmp_path):
     foreign = ["Wie wird das Wetter morgen in der Stadt", "내일 시내 날씨가 어때요"]
     lines = [t for t in english + foreign for _ in range(300)]
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
-    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, "--effort", "1", "--ledger", "none")
     assert done.code == 0, done.err
     assert done.out.count("(outside the inverter's language)") == 2
     cells = [json.loads(line) for line in (tmp_path / "out/synthetic.jsonl").open()]
@@ -175,7 +175,7 @@ def test_lines_without_a_text(fre, tmp_path):
     """Commands that read a release take a line that nobody could put into words, and keep its place."""
     (tmp_path / "c.txt").write_text("tell me a joke\n" * 300 +
                                     "Wie wird das Wetter morgen in der Stadt\n" * 300)
-    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, "--effort", "1", "--ledger", "none")
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, "--effort", "1", "--ledger", "none")
     assert done.code == 0, done.err
     cells = of(tmp_path / "out/synthetic.jsonl")
     silent = [c["text"] is None for c in cells]

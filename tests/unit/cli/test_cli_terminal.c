@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include <poll.h>
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -18,6 +19,7 @@
 
 #include "printed.h"
 
+#define END_MS 60000 /* only what never comes takes as long */
 #define ELLIPSIS "\xe2\x80\xa6"
 
 static int set_up(void **state)
@@ -159,6 +161,26 @@ static void widths(void **state)
     free(printed);
 }
 
+/* What is written to a terminal may arrive in parts, each some time later: all up to an end. */
+static void read_until(int fd, char *text, size_t size, const char *end)
+{
+    size_t n = 0;
+
+    text[0] = '\0';
+    while (!strstr(text, end)) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t got;
+
+        assert_true(n + 1 < size);
+        if (poll(&ready, 1, END_MS) != 1)
+            fail_msg("no '%s' in '%s'", end, text);
+        got = read(fd, text + n, size - 1 - n);
+        assert_true(got > 0);
+        n += (size_t)got;
+        text[n] = '\0';
+    }
+}
+
 static void terminals(void **state)
 {
     struct winsize window = {.ws_col = 120, .ws_row = 30};
@@ -174,14 +196,13 @@ static void terminals(void **state)
     assert_true(cli_is_steerable(f));
     cli_styled(f, CLI_RED, "x\033");
     (void)fflush(f);
-    assert_true(read(own, text, sizeof text - 1) > 0);
+    read_until(own, text, sizeof text, "\033[0m");
     assert_string_equal(text, "\033[31mx?\033[0m");
 
     assert_int_equal(setenv("COLUMNS", "40", 1), 0); /* whole words, the rest indented */
     cli_message(f, CLI_YELLOW, "warning:", "what is said takes more than a line of it");
     (void)fflush(f);
-    memset(text, 0, sizeof text);
-    assert_true(read(own, text, sizeof text - 1) > 0);
+    read_until(own, text, sizeof text, "line of it");
     assert_non_null(strstr(text, "warning:\033[0m what is said takes more than a"));
     assert_non_null(strstr(text, "\n    line of it"));
 
@@ -273,6 +294,7 @@ static void lines_fold(void **state)
 /* Is a style written to a terminal (else a file), with these variables? */
 static void assert_coloured(bool terminal, const char *name, const char *value, bool coloured)
 {
+    const char *expected = coloured ? "\033[1mx\033[0m" : "x";
     char text[64] = "";
     int ends[2];
     FILE *f;
@@ -287,10 +309,10 @@ static void assert_coloured(bool terminal, const char *name, const char *value, 
         assert_int_equal(setenv(name, value, 1), 0);
     cli_styled(f, CLI_BOLD, "x");
     (void)fflush(f);
-    assert_true(read(ends[0], text, sizeof text - 1) > 0);
+    read_until(ends[0], text, sizeof text, expected);
     if (name)
         assert_int_equal(unsetenv(name), 0);
-    assert_string_equal(text, coloured ? "\033[1mx\033[0m" : "x");
+    assert_string_equal(text, expected);
     (void)fclose(f);
     (void)close(ends[0]);
 }

@@ -629,9 +629,21 @@ static fre_status spend_texts(size_t first, size_t n, size_t times, bool backwar
     return fre_ledger_record(NULL, book, &s, NULL);
 }
 
+/* Sketches are estimates: of a book's salt drawn anew, some in a hundred would find four marks alike
+ * that are not of one data.  With this one, as with most, none do. */
+static void begin_with_a_salt(void)
+{
+    static const char header[] =
+        "{\"format\": \"fre-e2t ledger\", \"version\": 3, \"salt\": "
+        "\"5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f5e1f\"}\n";
+
+    write_file(book, header, strlen(header));
+}
+
 static void the_same_records_are_the_same_data(void **state)
 {
     (void)state;
+    begin_with_a_salt();
     assert_int_equal(spend_texts(0, 3000, 2, false, NULL, 1, 1.5), FRE_OK);
     assert_int_equal(spend_texts(0, 3000, 2, true, NULL, 1, 0), FRE_E_REFUSED);     /* order */
     assert_int_equal(spend_texts(0, 3000, 2, true, "other", 1, 0), FRE_E_REFUSED);  /* a name too */
@@ -650,6 +662,7 @@ static void the_same_records_are_the_same_data(void **state)
 static void few_shared_wordings_join_nothing(void **state)
 {
     (void)state;
+    begin_with_a_salt();
     assert_int_equal(spend_texts(0, 5000, 1, false, NULL, 1, 1.5), FRE_OK);
     for (size_t i = 1; i < 20; i++) /* 10 of 9,990 in common: a thousandth */
         assert_int_equal(spend_texts(5000 * i - 10 * i, 5000, 1, false, NULL, 1, 1.5), FRE_OK);
@@ -663,6 +676,7 @@ static void overlap_is_told_and_may_be_denied(void **state)
     fre_ledger_spend s = {.epsilon = 1, .content = &c};
 
     (void)state;
+    begin_with_a_salt();
     assert_int_equal(fre_ledger_begin(&c, book, true, NULL), FRE_OK);
     add_texts(&c, 0, 4000, 1, false);
     assert_int_equal(fre_ledger_compare(&found, book, &s, NULL), FRE_OK);
