@@ -15,7 +15,9 @@
 #define FRE_CODEBOOK_H
 
 #include <fre/core.h>
+#include <fre/linalg.h>
 #include <fre/model.h>
+#include <fre/param.h>
 #include <fre/prior.h>
 
 #ifdef __cplusplus
@@ -44,8 +46,9 @@ typedef struct fre_codebook_level {
     uint32_t cells;   /**< K * M */
     double radius;    /**< R > 0: an offset from the centre of its cell is clipped to this length */
     double gain;      /**< >= 1: undoes what clipping to R does to a mean, as public text has it */
-    double
-        spread; /**< > 0: root mean squared distance of public text from the centre of its cell */
+    /** > 0: root mean squared distance of public text from the centre of its cell */
+    double spread;
+    uint32_t empty; /**< cells that none of the rows it was made of lay in; 0 also: not counted */
 } fre_codebook_level;
 
 typedef struct fre_codebook_info {
@@ -76,9 +79,9 @@ typedef struct fre_codebook_spec {
     uint32_t codes;    /**< 1..FRE_CODEBOOK_CODES_MAX */
     const float *code; /**< codes x dim; not read where codes is 1 */
     double radius, gain, spread;
-    const uint32_t
-        *medoid; /**< a cell: where its text begins in `text`, or FRE_CODEBOOK_NO_MEDOID; NULL:
-                               no cell has one */
+    uint32_t empty; /**< at most its cells */
+    /** Of each cell: where its text begins in `text`, or FRE_CODEBOOK_NO_MEDOID; NULL: none has one. */
+    const uint32_t *medoid;
 } fre_codebook_spec;
 
 /** All that a codebook is made of; borrowed for the call. */
@@ -112,6 +115,68 @@ FRE_API FRE_MUST_CHECK fre_status fre_codebook_cells(const fre_codebook *c, uint
 FRE_API void fre_codebook_centre(const fre_codebook *c, uint32_t level, uint32_t cell, float *out);
 /** A public sentence near the centre, borrowed; NULL: none is known. */
 FRE_API const char *fre_codebook_medoid(const fre_codebook *c, uint32_t level, uint32_t cell);
+
+/* ---- its file ------------------------------------------------------------------------------------- */
+
+/** FRE_E_NOINPUT: missing or unreadable; FRE_E_MODEL: not a codebook, cut short, or numbers that no
+ * codebook has, with the reason. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_open(fre_codebook **out, const char *path,
+                                                    fre_err *err);
+/** The codebook that belongs to an embedder, found as fre_prior_open_for finds a prior, with
+ * ".codebook.gguf": none there: *out NULL and FRE_OK.  FRE_E_MODEL also: made for an embedder of
+ * another hash or dimension. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_open_for(fre_codebook **out, const char *path,
+                                                        const char *embedder_path,
+                                                        const fre_model_info *embedder,
+                                                        fre_err *err);
+/** Rounds rows to what the file keeps: whole numbers up to 127 times a factor a row.  The rounded values
+ * are the centres.  A row of zeros, and one already rounded, stays as it is. */
+FRE_API void fre_codebook_round(float *row, size_t n, size_t dim);
+/** The GGUF file (docs/formats.md) on f.  FRE_E_ARG: a centre that was not rounded. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_write(const fre_codebook *c, FILE *f, fre_err *err);
+
+/* ---- making one of public text, before it is shared ------------------------------------------------ */
+
+typedef struct fre_codebook_size {
+    uint32_t centres, codes; /**< codes 1: none */
+} fre_codebook_size;
+
+/** Rows a centre that fre_codebook_make asks for. */
+#define FRE_CODEBOOK_ROWS_EACH 4u
+/** R; offsets are about .8 long, and decision 0016 has why shorter is better. */
+FRE_API extern const fre_param fre_codebook_param_radius;
+/** Rows that a maker keeps in memory, a random sample of those given. */
+FRE_API extern const fre_param fre_codebook_param_rows;
+#define FRE_CODEBOOK_ROUNDS 8u
+
+typedef struct fre_codebook_make_opts {
+    const fre_codebook_size *level; /**< from fine to coarse */
+    size_t n_levels;
+    double radius;   /**< fre_codebook_param_radius */
+    uint32_t rounds; /**< of k-means, at least 1 */
+    uint8_t seed[FRE_SEED_BYTES];
+    uint32_t threads;
+    const fre_progress *progress; /**< NULL: none */
+} fre_codebook_make_opts;
+
+/** Of embeddings of public text, finite, not zero and in random order (a sixteenth at their end is only
+ * measured on).  Levels of as many centres share them.  The same rows, options and seed give the same
+ * bits whatever the threads.  source: at most 127 bytes.  FRE_E_ARG: an option out of range; FRE_E_DATA: too few
+ * rows, or too much alike; FRE_E_INTERRUPTED. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_make(fre_codebook **out, fre_rows rows,
+                                                    const fre_codebook_make_opts *o,
+                                                    const fre_model_info *embedder,
+                                                    const char *source, fre_err *err);
+/** Copy a card into a codebook, for its file.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_set_card(fre_codebook *c,
+                                                        const fre_prior_card *card);
+/** Gives each cell the text nearest to its centre, of those in it (levels of many cells: of those that
+ * other levels have chosen; levels with codes: else of those of its centre).  rows: the embeddings of rows.n
+ * texts in UTF-8, which may be passed on with the codebook; long ones and those with control characters are
+ * passed over. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_set_medoids(fre_codebook *c, fre_rows rows,
+                                                           const char *const *text,
+                                                           uint32_t threads, fre_err *err);
 
 #ifdef __cplusplus
 }

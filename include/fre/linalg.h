@@ -61,6 +61,21 @@ FRE_API FRE_MUST_CHECK fre_status fre_grouped_nearest(const fre_grouped *g, uint
                                                       double *dist2, fre_rows query,
                                                       uint32_t threads);
 
+typedef struct fre_kmeans_opts {
+    uint32_t rounds; /**< at least 1; fewer where nothing moves any more */
+    uint32_t threads;
+    bool spherical;               /**< centres are scaled to norm 1 */
+    fre_rng *rng;                 /**< which rows are the first centres; used up a little */
+    const fre_progress *progress; /**< NULL: none; rows compared, of rounds * n */
+    const char *phase;            /**< its name */
+} fre_kmeans_opts;
+/** k centres (k x d) of rows, 1 <= k <= rows.n: Lloyd's rounds from k distinct rows drawn with rng (Lloyd,
+ * 1982; spherical: Dhillon and Modha, 2001).  A centre that nothing is nearest to moves to the row that is
+ * farthest from its own.  The same bits for the same rows and rng whatever the threads.
+ * FRE_E_INTERRUPTED is polled; FRE_E_ARG, FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_kmeans(float *centre, size_t k, fre_rows rows, size_t d,
+                                             const fre_kmeans_opts *o);
+
 #define FRE_EIGEN_MAX 8192u
 /** Eigenvalues (n, largest first) and eigenvectors (n x n, row i of norm 1 belongs to value i, its
  * largest entry is positive) of the symmetric n x n matrix a, of which the upper half is read.

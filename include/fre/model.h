@@ -144,6 +144,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_open(fre_tensors **out, const char
 FRE_API FRE_MUST_CHECK fre_status fre_tensors_get(const fre_tensors *t, const float **out,
                                                   const char *name, size_t rows, size_t cols,
                                                   fre_err *err);
+/** The same for a tensor of whole numbers, of that type and no other. */
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_get_i8(const fre_tensors *t, const int8_t **out,
+                                                     const char *name, size_t rows, size_t cols,
+                                                     fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_tensors_get_i32(const fre_tensors *t, const int32_t **out,
+                                                      const char *name, size_t rows, size_t cols,
+                                                      fre_err *err);
+FRE_API bool fre_tensors_has(const fre_tensors *t, const char *name);
 /** Unsigned metadata value; FRE_E_MODEL if absent. */
 FRE_API FRE_MUST_CHECK fre_status fre_tensors_u32(const fre_tensors *t, uint32_t *out,
                                                   const char *key, fre_err *err);
@@ -160,13 +168,15 @@ typedef struct fre_tensors_pair {
     const char *key, *text;
     uint32_t number;
 } fre_tensors_pair;
+typedef enum fre_tensors_type { FRE_TENSORS_F32, FRE_TENSORS_I8, FRE_TENSORS_I32 } fre_tensors_type;
 /** A matrix to write, row-major; rows 1: a vector. */
 typedef struct fre_tensors_entry {
     const char *name;
-    const float *value;
+    const void *value; /**< of its type */
     size_t rows, cols;
+    fre_tensors_type type; /**< as zeroed: float */
 } fre_tensors_entry;
-/** Such a file on f, at its start; float32.  Keys and names must differ from each other (names of at
+/** Such a file on f, at its start.  Keys and names must differ from each other (names of at
  * most 63 bytes, keys of 127).  FRE_E_IO. */
 FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *architecture,
                                                     const fre_tensors_pair *pair, size_t n_pairs,

@@ -1,5 +1,6 @@
 /* cmd_model.c - model list, model info. */
 #include "cli.h"
+#include "codebook_output.h"
 
 #include <fre/bridge.h>
 #include <fre/embed.h>
@@ -18,6 +19,7 @@ static const char *const bundled[][2] = {
     {FRE_INVERTER_PROJECTOR, "projector of the inverter"},
     {FRE_VOCABULARY_DEFAULT, "vocabulary of the inverter"},
     {FRE_PRIOR_DEFAULT, "prior of the embedder"},
+    {FRE_CODEBOOK_DEFAULT, "codebook of the embedder"},
     {FRE_LM_DEFAULT, "language model (optional)"},
 };
 
@@ -182,6 +184,32 @@ static fre_status print_prior(const cli *c, const fre_prior *p, const char *path
     return FRE_OK;
 }
 
+static fre_status print_codebook(const cli *c, const fre_codebook *b, const char *path,
+                                 fre_err *err)
+{
+    const fre_codebook_info *info = fre_codebook_info_view(b);
+    char hash[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(hash, info->sha256, FRE_HASH_BYTES);
+    if (c->json)
+        return cli_json_print(
+            json_pack("{s:s, s:s, s:s, s:I, s:I, s:s, s:s, s:s, s:o, s:o}", "path", path, "kind",
+                      "codebook", "sha256", hash, "dimension", (json_int_t)info->dim, "rows",
+                      (json_int_t)info->rows, "embedder", info->embedder, "embedder_sha256",
+                      info->embedder_hash, "source", info->source, "made_of",
+                      card_json(&info->card), "levels", cli_codebook_levels_json(b)),
+            err);
+    row("path", "%s", path);
+    row("kind", "codebook");
+    row("sha256", "%s", hash);
+    row("dimension", "%" PRIu32, info->dim);
+    row("embeddings", "%" PRIu32, info->rows);
+    row("embedder", "%s, sha256 %s", info->embedder, info->embedder_hash);
+    print_card(info->source, &info->card);
+    cli_codebook_levels_print(stdout, b);
+    return FRE_OK;
+}
+
 static fre_status print_bridge(const cli *c, const fre_bridge *b, const char *path, fre_err *err)
 {
     const fre_bridge_info *i = fre_bridge_info_view(b);
@@ -218,6 +246,17 @@ static fre_status info_of_prior(const cli *c, const char *path, fre_err *err)
     if (st == FRE_OK)
         st = print_prior(c, p, path, err);
     fre_prior_free(p);
+    return st;
+}
+
+static fre_status info_of_codebook(const cli *c, const char *path, fre_err *err)
+{
+    fre_codebook *b = NULL;
+    fre_status st = fre_codebook_open(&b, path, err);
+
+    if (st == FRE_OK)
+        st = print_codebook(c, b, path, err);
+    fre_codebook_free(b);
     return st;
 }
 
@@ -283,6 +322,8 @@ static fre_status run_info(cli *c, fre_err *err)
         return st;
     if (strcmp(architecture, FRE_PRIOR_ARCHITECTURE) == 0)
         return info_of_prior(c, path, err);
+    if (strcmp(architecture, FRE_CODEBOOK_ARCHITECTURE) == 0)
+        return info_of_codebook(c, path, err);
     if (strcmp(architecture, FRE_BRIDGE_ARCHITECTURE) == 0)
         return info_of_bridge(c, path, err);
     if (strcmp(architecture, FRE_VOCABULARY_ARCHITECTURE) == 0)

@@ -52,8 +52,6 @@ static fre_status add_rows(const job *j, float *rows, size_t n, fre_err *err)
     return st == FRE_OK ? st : fre_fail(err, st, "the sums of the embeddings cannot be made");
 }
 
-/* ---- from texts ------------------------------------------------------------------------------- */
-
 static fre_status add_texts(void *ctx, const char *const *text, const size_t *len, size_t n,
                             fre_err *err)
 {
@@ -63,38 +61,9 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
     return st == FRE_OK ? add_rows(j, j->rows, n, err) : st;
 }
 
-/* ---- from embeddings -------------------------------------------------------------------------- */
-
-/* Takes in over. */
-static fre_status read_rows(job *j, fre_input *in, fre_err *err)
+static fre_status add_embeddings(void *ctx, float *rows, size_t n, fre_err *err)
 {
-    fre_npy *x = NULL;
-    size_t all;
-    fre_corpus_opts asked;
-    fre_status st = cli_corpus_opts(&asked, j->c, err);
-
-    if (st != FRE_OK) {
-        fre_input_free(in);
-        return st;
-    }
-    st = fre_npy_open_input(&x, in, &asked, err);
-    if (st == FRE_OK)
-        st = fre_embedder_check_rows(j->embedder, x, j->c->positional[0], err);
-    all = st == FRE_OK ? fre_npy_rows(x) : 0;
-    for (size_t at = 0; at < all && st == FRE_OK; at += CLI_CHUNK_TEXTS) {
-        const size_t n = all - at < CLI_CHUNK_TEXTS ? all - at : CLI_CHUNK_TEXTS;
-
-        fre_progress_update(&j->c->progress, "adding", at, all);
-        for (size_t i = 0; i < n && st == FRE_OK; i++)
-            st = fre_npy_row(x, j->rows + i * j->dim, at + i, err);
-        if (st == FRE_OK)
-            st = add_rows(j, j->rows, n, err);
-        if (st == FRE_OK && fre_interrupted())
-            st = FRE_E_INTERRUPTED;
-        fre_npy_release_before(x, at);
-    }
-    fre_npy_free(x);
-    return st;
+    return add_rows(ctx, rows, n, err);
 }
 
 /* ---- the run ---------------------------------------------------------------------------------- */
@@ -156,7 +125,8 @@ static fre_status run(cli *c, fre_err *err)
     if (st != FRE_OK)
         goto out;
     j->is_npy = fre_input_is_npy(in, NULL);
-    st = j->is_npy ? read_rows(j, in, err) : cli_read_chunks(c, in, j->marks, add_texts, j, err);
+    st = j->is_npy ? cli_read_rows(c, in, j->embedder, add_embeddings, j, err)
+                   : cli_read_chunks(c, in, j->marks, add_texts, j, err);
     if (st != FRE_OK)
         goto out;
     st = fre_prior_make(&j->prior, j->sums, fre_embedder_info(j->embedder), j->source, err);

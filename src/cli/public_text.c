@@ -94,6 +94,53 @@ fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks, cli_ch
     return st;
 }
 
+static fre_status pass_rows(cli *c, fre_npy *x, float *rows, cli_rows_fn fn, void *ctx,
+                            fre_err *err)
+{
+    const size_t all = fre_npy_rows(x), dim = fre_npy_dim(x);
+    fre_status st = FRE_OK;
+
+    for (size_t at = 0; at < all && st == FRE_OK; at += CLI_CHUNK_TEXTS) {
+        const size_t n = all - at < CLI_CHUNK_TEXTS ? all - at : CLI_CHUNK_TEXTS;
+
+        fre_progress_update(&c->progress, "adding", at, all);
+        for (size_t i = 0; i < n && st == FRE_OK; i++)
+            st = fre_npy_row(x, rows + i * dim, at + i, err);
+        if (st == FRE_OK)
+            st = fn(ctx, rows, n, err);
+        if (st == FRE_OK && fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        fre_npy_release_before(x, at);
+    }
+    return st;
+}
+
+fre_status cli_read_rows(cli *c, fre_input *in, const fre_embedder *embedder, cli_rows_fn fn,
+                         void *ctx, fre_err *err)
+{
+    fre_npy *x = NULL;
+    float *rows = NULL;
+    fre_corpus_opts asked;
+    fre_status st = cli_corpus_opts(&asked, c, err);
+
+    if (st != FRE_OK) {
+        fre_input_free(in);
+        return st;
+    }
+    st = fre_npy_open_input(&x, in, &asked, err);
+    if (st == FRE_OK)
+        st = fre_embedder_check_rows(embedder, x, c->positional[0], err);
+    if (st != FRE_OK)
+        goto out;
+    rows = malloc((size_t)CLI_CHUNK_TEXTS * fre_npy_dim(x) * sizeof *rows);
+    st = rows ? pass_rows(c, x, rows, fn, ctx, err)
+              : fre_fail(err, FRE_E_NOMEM, "out of memory for rows of %s", c->positional[0]);
+out:
+    fre_npy_free(x);
+    free(rows);
+    return st;
+}
+
 static const char *name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');

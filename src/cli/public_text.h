@@ -19,6 +19,13 @@ typedef fre_status (*cli_chunk_fn)(void *ctx, const char *const *text, const siz
 FRE_MUST_CHECK fre_status cli_read_chunks(cli *c, fre_input *in, fre_overlap_set *marks,
                                           cli_chunk_fn fn, void *ctx, fre_err *err);
 
+/* Rows of an embedder's dimension, which the callee may change; 1 <= n <= CLI_CHUNK_TEXTS. */
+typedef fre_status (*cli_rows_fn)(void *ctx, float *rows, size_t n, fre_err *err);
+
+/* All rows of a .npy input, which it takes ownership of, with progress.  FRE_E_DATA: not the embedder's. */
+FRE_MUST_CHECK fre_status cli_read_rows(cli *c, fre_input *in, const fre_embedder *embedder,
+                                        cli_rows_fn fn, void *ctx, fre_err *err);
+
 /* ending: of the file, before .gguf. */
 #define CLI_STATISTICS_OUTPUT(ending)                                                              \
     CLI_FILE("output", "FILE", .letter = 'o', .required = true,                                    \

@@ -41,6 +41,7 @@ RUNS = {
     "model prior": [["many.txt", "-o", "made.gguf", "--force"]],
     "model bridge": [["many.txt", "-o", "made.gguf", "--embedder", "other.q8_0.gguf",
                       "--force"]],
+    "model codebook": [["many.txt", "-o", "made.gguf", "--levels", "32x2,16", "--force"]],
     "model verify": [[]],
     "ledger show": [["book.json"]],
     "completion": [["bash"]],

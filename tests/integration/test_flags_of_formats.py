@@ -17,9 +17,10 @@ COMMANDS = {
     "score": ["--language-model", DECODER],
     "evaluate": ["ORIGINAL"],
     "model prior": ["-o", "out.gguf"],
+    "model codebook": ["-o", "out.gguf"],
 }
 WITH_USERS = ("synthesize", "simulate")
-WITH_ROWS = ("synthesize", "simulate", "evaluate", "model prior")  # those that take a .npy
+WITH_ROWS = ("synthesize", "simulate", "evaluate", "model prior", "model codebook")  # those that take a .npy
 SILENT = [("t.txt", "--text-field", "message"), ("t.txt", "--text-field", "text"),
           ("t.txt", "--user-field", "who"), ("t.jsonl", "--delimiter", "tab"),
           ("x.npy", "--text-field", "message"), ("x.npy", "--user-field", "who"),

@@ -223,6 +223,84 @@ def test_prior_beside_the_embedder_is_found(fre, tmp_path, rows, prior):
     refused_once(fre, tmp_path, (*args, "--prior", "none"), part="name it with --prior FILE")
 
 
+# ---- the codebook ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def codebook(fre, tmp_path):
+    """A codebook of made-up embeddings, by the program."""
+    x = unit_rows(600)
+    info = fre("model", "info", EMBEDDER, "--json").json()
+    write_rows(tmp_path / "p.npy", x, sha256=info["sha256"])
+    done = fre("model", "codebook", "p.npy", "-o", "c.gguf", "--source", "made up", "--levels",
+               "64x3,64,8", "--json")
+    assert done.code == 0, done.err
+    made = done.json()
+    assert made["rows"] == 600 and made["dimension"] == DIM and made["source"] == "made up"
+    assert [v["name"] for v in made["levels"]] == ["64x3", "64", "8"]
+    assert [v["cells"] for v in made["levels"]] == [192, 64, 8]
+    assert all(v["radius"] == 0.6 and v["gain"] >= 1 and v["medoids"] == 0
+               for v in made["levels"])
+    shown = fre("model", "info", "c.gguf", "--json").json()
+    assert shown["kind"] == "codebook" and shown["levels"] == made["levels"]
+    assert shown["embedder_sha256"] == info["sha256"] and shown["made_of"]["kind"] == "rows"
+    assert "64x3" in fre("model", "info", "c.gguf").out
+    return tmp_path / "c.gguf"
+
+
+def test_codebook_in_and_out(fre, tmp_path, codebook):
+    """The same bytes from the same rows and seed whatever the threads, others from another seed; an
+    existing file is not overwritten."""
+    args = ("model", "codebook", "p.npy", "--source", "made up", "--levels", "64x3,64,8")
+    again = fre(*args, "-o", "d.gguf", "--quiet", "--threads", "1")
+    assert again.code == 0 and again.out == "" and again.err == ""
+    assert (tmp_path / "d.gguf").read_bytes() == codebook.read_bytes()
+    assert fre(*args, "-o", "e.gguf", "--seed", "1").code == 0
+    assert (tmp_path / "e.gguf").read_bytes() != codebook.read_bytes()
+    refused_once(fre, tmp_path, (*args, "-o", "d.gguf"), code=(73,))
+
+
+def test_codebook_of_texts(fre, tmp_path):
+    """Cells keep texts of the input, of another file, or none; more texts than are kept is no harm."""
+    texts = [f"{a} {b} {c}" for a in ("book", "cancel", "find", "change") for b in
+             ("a table", "the train", "my flight", "this hotel", "one taxi") for c in
+             ("today", "in Rome", "for two", "at noon", "again")]
+    (tmp_path / "t.txt").write_text("\n".join(texts))
+    (tmp_path / "other.txt").write_text("see you later\nreserve a table\n")
+    args = ("model", "codebook", "t.txt", "--levels", "8x2,4", "--json", "--rows", "64", "-o")
+    levels = fre(*args, "t.gguf").json()["levels"]
+    assert levels[1]["medoids"] == 4
+    data = (tmp_path / "t.gguf").read_bytes()
+    assert sum(t.encode() + b"\0" in data for t in texts) >= 4
+    assert fre(*args, "o.gguf", "--medoids", "other.txt").json()["levels"][1]["medoids"] <= 2
+    data = (tmp_path / "o.gguf").read_bytes()
+    assert b"reserve a table\0" in data and not any(t.encode() + b"\0" in data for t in texts)
+    assert fre(*args, "n.gguf", "--medoids", "none").json()["levels"][1]["medoids"] == 0
+
+
+def test_codebook_refusals(fre, tmp_path, codebook):
+    few = ("model", "codebook", "few.txt", "-o", "f.gguf")
+    (tmp_path / "few.txt").write_text("one text\nanother\n")
+    refused_once(fre, tmp_path, few, part="need at least 16384 texts, and there are 2")
+    refused_once(fre, tmp_path, ("model", "codebook", "absent.txt", "-o", "f.gguf"), code=(66,))
+    refused_once(fre, tmp_path, (*few, "--medoids", "absent.txt"), code=(66,))
+    refused_once(fre, tmp_path, ("model", "codebook", "few.txt", "-o", "-"), code=(64,))
+    for levels in ("", "8,", "8x", "8x1", "0", "x8", "8;4", "8,4,2x2x2", "99999999999",
+                   ",".join(str(99 - i) for i in range(17))):
+        refused_once(fre, tmp_path, (*few, "--levels", levels), code=(64,), part="--levels")
+    for levels in ("4,8", "8,8", "4x2,8"):
+        refused_once(fre, tmp_path, ("model", "codebook", "p.npy", "-o", "f.gguf", "--levels",
+                                     levels), code=(64, 70), part="from fine to coarse")
+    refused_once(fre, tmp_path, (*few, "--radius", "0"), code=(64,), part="--radius")
+
+
+def test_cut_or_foreign_codebook(fre, tmp_path, codebook):
+    whole = codebook.read_bytes()
+    for keep in (0, 3, 100, 500, len(whole) // 2, len(whole) - 200):
+        (tmp_path / "cut.gguf").write_bytes(whole[:keep])
+        refused_once(fre, tmp_path, ("model", "info", "cut.gguf"), part="cut.gguf")
+
+
 # ---- verify -----------------------------------------------------------------------------------
 
 

@@ -345,6 +345,14 @@ def test_model_prior(feeder):
                      ways=["file", "-"])
 
 
+def test_model_codebook(feeder):
+    args = ["model", "codebook", "{}", "-o", "c.gguf", "--force", "--source", "made up", "--json",
+            "--levels", "8x2,8,2"]
+    data = "".join(f"text number {i}\n" for i in range(100)).encode()
+    same_in_all_ways(feeder, data, args, lambda out: json.loads(out), "input.txt",
+                     ways=["file", "-"])
+
+
 def test_model_bridge(feeder, tmp_path):
     args = ["model", "bridge", "{}", "-o", "b.gguf", "--force", "--source", "made up", "--json",
             "--embedder", other_embedder(tmp_path)]

@@ -12,7 +12,7 @@ from conftest import PROGRAM
 
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
             "evaluate", "simulate", "bench", "model list", "model info", "model prior",
-            "model verify", "ledger show", "completion", "help", "version"]
+            "model bridge", "model codebook", "model verify", "ledger show", "completion", "help", "version"]
 
 
 def test_no_arguments(fre):
@@ -93,7 +93,7 @@ def test_version_as_json(fre):
      "fre-e2t: 'synthesise' is not a command of this version; did you mean 'synthesize'?"),
     (["serve"], "fre-e2t: 'serve' is not a command of this version; 'fre-e2t help' lists them"),
     (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info' or "
-                "'model prior' or 'model bridge' or 'model verify'"),
+                "'model prior' or 'model bridge' or 'model codebook' or 'model verify'"),
     (["plan", "--espilon", "4"],
      "fre-e2t plan: unknown flag --espilon; did you mean --epsilon?"),
     (["plan", "--qqqqqqqq"],
@@ -247,7 +247,7 @@ try fre-e2t embed ./scr
 """)
     out = subprocess.run(["bash", script], cwd=tmp_path, capture_output=True, text=True).stdout
     assert out.splitlines() == ["synthesize", "--adjacency", "add-remove replace", "replace",
-                                "auto", "list info prior bridge verify", "--threads", "fish", "./script"]
+                                "auto", "list info prior bridge codebook verify", "--threads", "fish", "./script"]
 
 
 def test_man_page(fre, tmp_path):
@@ -272,9 +272,9 @@ def test_model_list(fre):
     models = fre("model", "list", "--json").json()["models"]
     assert [m["use"] for m in models] == ["embedder", "inverter", "projector of the inverter",
                                          "vocabulary of the inverter", "prior of the embedder",
-                                         "language model (optional)"]
-    assert all(m["path"] for m in models[:-1])
-    assert not any(".." in m["path"] for m in models[:-1])
+                                         "codebook of the embedder", "language model (optional)"]
+    assert all(m["path"] for m in models[:-2])
+    assert not any(".." in m["path"] for m in models[:-2])
     shown = fre("model", "list")
     assert shown.code == 0 and "all-minilm-l6-v2.q8_0.gguf" in shown.out
 

@@ -1,7 +1,6 @@
 /* What no codebook can be. */
 #include "codebook_private.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -107,6 +106,12 @@ static fre_status check_base(const fre_codebook_base *b, size_t d, fre_err *err)
     return check_rows(b->centre, b->centres, d, "centre", err);
 }
 
+/* NaN never is. */
+static bool is_within(double x, double least)
+{
+    return x >= least && x <= CODEBOOK_NUMBER_MAX;
+}
+
 static fre_status check_level(const fre_codebook_spec *s, const fre_codebook_parts *p, size_t i,
                               fre_err *err)
 {
@@ -117,12 +122,17 @@ static fre_status check_level(const fre_codebook_spec *s, const fre_codebook_par
         return fre_fail(err, FRE_E_DATA,
                         "level %zu of a codebook has no codes, more than %u, or more than %u cells",
                         i + 1, FRE_CODEBOOK_CODES_MAX, FRE_CODEBOOK_CELLS_MAX);
-    if (!(s->radius > 0) || !isfinite(s->radius))
-        return fre_fail(err, FRE_E_DATA, "the radius of a codebook's level %zu must be above 0",
+    if (s->empty > (uint64_t)s->codes * p->base[s->base].centres)
+        return fre_fail(err, FRE_E_DATA, "level %zu of a codebook has more empty cells than cells",
                         i + 1);
-    if (!(s->gain >= 1) || !isfinite(s->gain) || !(s->spread > 0) || !isfinite(s->spread))
+    if (!is_within(s->radius, CODEBOOK_UNIT))
         return fre_fail(err, FRE_E_DATA,
-                        "level %zu of a codebook has a gain below 1 or a spread not above 0",
+                        "the radius of a codebook's level %zu must be above 0 and at most 1000",
+                        i + 1);
+    if (!is_within(s->gain, 1) || !is_within(s->spread, CODEBOOK_UNIT))
+        return fre_fail(err, FRE_E_DATA,
+                        "level %zu of a codebook has a gain below 1, a spread not above 0, or one "
+                        "above 1000",
                         i + 1);
     return s->codes > 1 ? check_rows(s->code, s->codes, p->dim, "code", err) : FRE_OK;
 }
@@ -156,6 +166,17 @@ static fre_status check_order(const fre_codebook_parts *p, size_t i, fre_err *er
         i + 1, (unsigned long long)cells_of(p, i), (unsigned long long)cells_of(p, i - 1));
 }
 
+bool codebook_is_plain(const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const unsigned char c = (unsigned char)text[i];
+
+        if (c != '\0' && (c < 0x20 || c == 0x7f))
+            return false;
+    }
+    return fre_model_utf8(text, n) == n;
+}
+
 fre_status codebook_check(const fre_codebook_parts *p, fre_err *err)
 {
     fre_status st = FRE_OK;
@@ -169,6 +190,9 @@ fre_status codebook_check(const fre_codebook_parts *p, fre_err *err)
             "a codebook has a dimension of 1 to %u, 1 to %u levels, and looks into 1 to "
             "%u groups",
             CODEBOOK_DIM_MAX, FRE_CODEBOOK_LEVELS_MAX, FRE_GROUPS_PROBES_MAX);
+    if (p->text_bytes > 0 && !codebook_is_plain(p->text, p->text_bytes))
+        return fre_fail(err, FRE_E_DATA,
+                        "a sentence of a codebook is no UTF-8 or holds a control character");
     if (p->text_bytes > 0 && p->text[p->text_bytes - 1] != '\0')
         return fre_fail(err, FRE_E_DATA, "the last sentence of a codebook has no end");
     for (size_t i = 0; i < p->n_bases && st == FRE_OK; i++)

@@ -1,6 +1,7 @@
 /* A codebook in memory: made of numbers, and the cells of embeddings. */
 #include "codebook_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +17,11 @@ static void *copy_of(const void *from, size_t bytes)
     if (to)
         memcpy(to, from, bytes);
     return to;
+}
+
+double codebook_whole(double x)
+{
+    return round(x / CODEBOOK_UNIT) / round(1 / CODEBOOK_UNIT);
 }
 
 static fre_status add_base(codebook_base *to, const fre_codebook_base *b,
@@ -42,9 +48,10 @@ static fre_status add_level(codebook_level *to, const fre_codebook_spec *s,
     *v = (fre_codebook_level){.base = s->base,
                               .centres = p->base[s->base].centres,
                               .codes = s->codes,
-                              .radius = s->radius,
-                              .gain = s->gain,
-                              .spread = s->spread};
+                              .radius = codebook_whole(s->radius),
+                              .gain = codebook_whole(s->gain),
+                              .spread = codebook_whole(s->spread),
+                              .empty = s->empty};
     v->cells = v->centres * v->codes;
     if (s->codes > 1)
         (void)snprintf(v->name, sizeof v->name, "%ux%u", v->centres, v->codes);
@@ -123,6 +130,11 @@ void fre_codebook_free(fre_codebook *c)
     free(c->level);
     free(c->text);
     free(c);
+}
+
+fre_status fre_codebook_set_card(fre_codebook *c, const fre_prior_card *card)
+{
+    return fre_prior_card_copy(&c->info.card, card);
 }
 
 /* ---- what it holds -------------------------------------------------------------------------------- */

@@ -7,6 +7,9 @@
 
 #define CODEBOOK_KEY(name) FRE_CODEBOOK_ARCHITECTURE "." name
 #define CODEBOOK_DIM_MAX 8192u
+/* Radius, gain and spread are whole multiples of this, as the file has them. */
+#define CODEBOOK_UNIT 1e-6
+#define CODEBOOK_NUMBER_MAX 1000.0
 
 typedef struct codebook_base {
     float *centre; /* centres x dim */
@@ -31,6 +34,10 @@ struct fre_codebook {
     size_t text_bytes;
 };
 
+/* The nearest multiple of CODEBOOK_UNIT. */
+double codebook_whole(double x);
+/* UTF-8 without control characters but 0? */
+bool codebook_is_plain(const char *text, size_t n);
 /* The checks of fre_codebook_new. */
 FRE_MUST_CHECK fre_status codebook_check(const fre_codebook_parts *p, fre_err *err);
 

@@ -9,12 +9,21 @@
 /* A projector, a prior or a codebook; a file beyond this is not one. */
 #define TENSORS_FLOATS_MAX (UINT64_C(1) << 29)
 
+typedef struct shape_of {
+    size_t rows, cols;
+} shape_of;
+
 struct fre_tensors {
     fre_gguf_file file;
-    float **value; /* one an entry of file.tensor */
+    void **value; /* one an entry of file.tensor: floats, or whole numbers of its type */
     char *path;
     uint8_t sha256[FRE_HASH_BYTES];
 };
+
+static bool is_whole(uint32_t type)
+{
+    return type == GGML_TYPE_I8 || type == GGML_TYPE_I32;
+}
 
 static fre_status check_types(const fre_tensors *t, fre_err *err)
 {
@@ -24,10 +33,11 @@ static fre_status check_types(const fre_tensors *t, fre_err *err)
         const fre_gguf_tensor *x = &t->file.tensor[i];
 
         if (x->type != GGML_TYPE_F32 && x->type != GGML_TYPE_F16 && x->type != GGML_TYPE_BF16 &&
-            x->type != GGML_TYPE_Q8_0)
-            return fre_fail(err, FRE_E_MODEL,
-                            "%s: tensor %s has type %s; f32, f16, bf16 and q8_0 are understood",
-                            t->path, x->name, ggml_type_name((enum ggml_type)x->type));
+            x->type != GGML_TYPE_Q8_0 && !is_whole(x->type))
+            return fre_fail(
+                err, FRE_E_MODEL,
+                "%s: tensor %s has type %s; f32, f16, bf16, q8_0, i8 and i32 are understood",
+                t->path, x->name, ggml_type_name((enum ggml_type)x->type));
         all += x->dim[0] * x->dim[1] * x->dim[2] * x->dim[3];
         if (all > TENSORS_FLOATS_MAX)
             return fre_fail(err, FRE_E_MODEL, "%s: its tensors are too large for this use",
@@ -36,38 +46,48 @@ static fre_status check_types(const fre_tensors *t, fre_err *err)
     return FRE_OK;
 }
 
+/* raw: the tensor's bytes as the file has them.  On success t has taken or copied them. */
+static fre_status convert(fre_tensors *t, size_t i, void **raw, fre_err *err)
+{
+    const fre_gguf_tensor *x = &t->file.tensor[i];
+    const size_t items = (size_t)(x->dim[0] * x->dim[1] * x->dim[2] * x->dim[3]);
+    float *value;
+
+    if (is_whole(x->type)) {
+        t->value[i] = *raw;
+        *raw = NULL;
+        return FRE_OK;
+    }
+    t->value[i] = value = malloc(items * sizeof *value);
+    if (!value)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory reading %s", t->path);
+    if (x->type == GGML_TYPE_F32)
+        memcpy(value, *raw, items * sizeof *value);
+    else
+        ggml_get_type_traits((enum ggml_type)x->type)->to_float(*raw, value, (int64_t)items);
+    for (size_t j = 0; j < items; j++)
+        if (!__builtin_isfinite(value[j]))
+            return fre_fail(err, FRE_E_MODEL,
+                            "%s: tensor %s holds a number that is not finite; fetch the file again",
+                            t->path, x->name);
+    return FRE_OK;
+}
+
 static fre_status load_one(fre_tensors *t, FILE *f, size_t i, fre_err *err)
 {
     const fre_gguf_tensor *x = &t->file.tensor[i];
-    size_t items = (size_t)(x->dim[0] * x->dim[1] * x->dim[2] * x->dim[3]);
     uint64_t at = t->file.data_start + x->offset;
     void *raw = malloc((size_t)x->bytes);
-    fre_status st = FRE_OK;
+    fre_status st;
 
-    t->value[i] = malloc(items * sizeof **t->value);
-    if (!raw || !t->value[i]) {
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory reading %s", t->path);
-        goto out;
-    }
+    if (!raw)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory reading %s", t->path);
     if (at > INT64_MAX || fseeko(f, (off_t)at, SEEK_SET) != 0 ||
-        fread(raw, 1, (size_t)x->bytes, f) != x->bytes) {
+        fread(raw, 1, (size_t)x->bytes, f) != x->bytes)
         st = fre_fail(err, FRE_E_MODEL, "%s is cut short: tensor %s cannot be read; fetch it again",
                       t->path, x->name);
-        goto out;
-    }
-    if (x->type == GGML_TYPE_F32)
-        memcpy(t->value[i], raw, items * sizeof(float));
     else
-        ggml_get_type_traits((enum ggml_type)x->type)->to_float(raw, t->value[i], (int64_t)items);
-    for (size_t j = 0; j < items; j++) {
-        if (!__builtin_isfinite(t->value[i][j])) {
-            st = fre_fail(err, FRE_E_MODEL,
-                          "%s: tensor %s holds a number that is not finite; fetch the file again",
-                          t->path, x->name);
-            goto out;
-        }
-    }
-out:
+        st = convert(t, i, &raw, err);
     free(raw);
     return st;
 }
@@ -131,8 +151,9 @@ out:
     return st;
 }
 
-fre_status fre_tensors_get(const fre_tensors *t, const float **out, const char *name, size_t rows,
-                           size_t cols, fre_err *err)
+/* whole: the type asked for, or GGML_TYPE_F32 for floats however they are stored. */
+static fre_status find(const fre_tensors *t, const void **out, const char *name,
+                       enum ggml_type whole, shape_of shape, fre_err *err)
 {
     const fre_gguf_tensor *x;
 
@@ -141,13 +162,54 @@ fre_status fre_tensors_get(const fre_tensors *t, const float **out, const char *
     x = fre_gguf_find_tensor(&t->file, name);
     if (!x)
         return fre_fail(err, FRE_E_MODEL, "%s has no tensor %s", t->path, name);
-    if (x->dim[0] != cols || x->dim[1] != rows || x->dim[2] != 1 || x->dim[3] != 1)
+    if (x->dim[0] != shape.cols || x->dim[1] != shape.rows || x->dim[2] != 1 || x->dim[3] != 1)
         return fre_fail(err, FRE_E_MODEL,
                         "%s: tensor %s has shape %" PRIu64 " x %" PRIu64 " where %zu x %zu is "
                         "needed",
-                        t->path, name, x->dim[1], x->dim[0], rows, cols);
+                        t->path, name, x->dim[1], x->dim[0], shape.rows, shape.cols);
+    if (whole == GGML_TYPE_F32 ? is_whole(x->type) : x->type != (uint32_t)whole)
+        return fre_fail(err, FRE_E_MODEL, "%s: tensor %s has type %s where %s is needed", t->path,
+                        name, ggml_type_name((enum ggml_type)x->type), ggml_type_name(whole));
     *out = t->value[x - t->file.tensor];
     return FRE_OK;
+}
+
+fre_status fre_tensors_get(const fre_tensors *t, const float **out, const char *name, size_t rows,
+                           size_t cols, fre_err *err)
+{
+    const void *value;
+    fre_status st = find(t, out ? &value : NULL, name, GGML_TYPE_F32, (shape_of){rows, cols}, err);
+
+    if (st == FRE_OK)
+        *out = value;
+    return st;
+}
+
+fre_status fre_tensors_get_i8(const fre_tensors *t, const int8_t **out, const char *name,
+                              size_t rows, size_t cols, fre_err *err)
+{
+    const void *value;
+    fre_status st = find(t, out ? &value : NULL, name, GGML_TYPE_I8, (shape_of){rows, cols}, err);
+
+    if (st == FRE_OK)
+        *out = value;
+    return st;
+}
+
+fre_status fre_tensors_get_i32(const fre_tensors *t, const int32_t **out, const char *name,
+                               size_t rows, size_t cols, fre_err *err)
+{
+    const void *value;
+    fre_status st = find(t, out ? &value : NULL, name, GGML_TYPE_I32, (shape_of){rows, cols}, err);
+
+    if (st == FRE_OK)
+        *out = value;
+    return st;
+}
+
+bool fre_tensors_has(const fre_tensors *t, const char *name)
+{
+    return fre_gguf_find_tensor(&t->file, name) != NULL;
 }
 
 fre_status fre_tensors_u32(const fre_tensors *t, uint32_t *out, const char *key, fre_err *err)

@@ -1,4 +1,4 @@
-/* Writing plain tensors: GGUF version 3 (its specification), little-endian, float32. */
+/* Writing plain tensors: GGUF version 3 (its specification), little-endian. */
 #include <fre/model.h>
 
 #include <errno.h>
@@ -7,7 +7,16 @@
 #define ALIGNMENT 32u
 #define TYPE_U32 4u
 #define TYPE_STRING 8u
-#define TENSOR_F32 0u
+
+/* What a type is to the file, and the bytes of a number. */
+static const struct {
+    uint32_t number;
+    size_t bytes;
+} types[] = {
+    [FRE_TENSORS_F32] = {0, 4},
+    [FRE_TENSORS_I8] = {24, 1},
+    [FRE_TENSORS_I32] = {26, 4},
+};
 
 /* Bytes written so far, and whether one failed. */
 typedef struct writer {
@@ -63,18 +72,32 @@ static void put_header(writer *w, const fre_tensors_entry *t, uint64_t offset)
     put_number(w, t->cols, 8);
     if (t->rows != 1)
         put_number(w, t->rows, 8);
-    put_number(w, TENSOR_F32, 4);
+    put_number(w, types[t->type].number, 4);
     put_number(w, offset, 8);
 }
 
-static void put_floats(writer *w, const float *x, size_t n)
+static void put_numbers(writer *w, const fre_tensors_entry *t)
 {
+    const size_t n = t->rows * t->cols;
+    const uint8_t *p = t->value;
+
+    if (t->type == FRE_TENSORS_I8) {
+        put(w, p, n);
+        return;
+    }
     for (size_t i = 0; i < n; i++) {
         uint32_t bits;
 
-        memcpy(&bits, &x[i], sizeof bits);
+        memcpy(&bits, p + i * sizeof bits, sizeof bits);
         put_number(w, bits, sizeof bits);
     }
+}
+
+static uint64_t padded_bytes(const fre_tensors_entry *t)
+{
+    const uint64_t bytes = (uint64_t)t->rows * t->cols * types[t->type].bytes;
+
+    return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 fre_status fre_tensors_write(FILE *f, const char *architecture, const fre_tensors_pair *pair,
@@ -95,11 +118,11 @@ fre_status fre_tensors_write(FILE *f, const char *architecture, const fre_tensor
         put_pair(&w, pair[i].key, pair[i].text, pair[i].number);
     for (size_t i = 0; i < n_entries; i++) {
         put_header(&w, &entry[i], offset);
-        offset += (entry[i].rows * entry[i].cols * 4 + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+        offset += padded_bytes(&entry[i]);
     }
     for (size_t i = 0; i < n_entries; i++) {
         pad(&w);
-        put_floats(&w, entry[i].value, entry[i].rows * entry[i].cols);
+        put_numbers(&w, &entry[i]);
     }
     pad(&w);
     if (w.failed || fflush(f) != 0)

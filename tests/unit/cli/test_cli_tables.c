@@ -193,7 +193,7 @@ static void test_find_command(void **state)
         {{"model", "x"},
          NULL,
          "'model' needs a second word: 'model list' or 'model info' or 'model prior' or 'model "
-         "bridge' or 'model verify'",
+         "bridge' or 'model codebook' or 'model verify'",
          0},
         {{"synthesise", "x"},
          NULL,

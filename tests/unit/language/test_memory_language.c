@@ -217,11 +217,73 @@ static void codebook_tells_cells(void *c)
     assert_int_equal(cell[1], 1);
 }
 
+static const fre_codebook_size sizes[] = {{4, 2}, {4, 1}, {2, 1}};
+static const fre_codebook_make_opts making = {
+    .level = sizes, .n_levels = 3, .radius = 1, .rounds = 2, .threads = 1};
+static float public_rows[ROWS * DIM];
+static const char *sentences[ROWS];
+static char codebook_path[512];
+
+static void write_codebook(void)
+{
+    FILE *f = fopen(temp_path(codebook_path, &test_dir, "x.codebook.gguf"), "wb");
+    fre_codebook *c = NULL;
+
+    assert_non_null(f);
+    mix = 8;
+    for (size_t i = 0; i < ROWS * DIM; i++)
+        public_rows[i] = (float)mix_gauss();
+    for (size_t i = 0; i < ROWS; i++)
+        sentences[i] = "so it is";
+    assert_int_equal(
+        fre_codebook_make(&c, (fre_rows){public_rows, ROWS}, &making, &whole, "", NULL), FRE_OK);
+    assert_int_equal(fre_codebook_set_medoids(c, (fre_rows){public_rows, ROWS}, sentences, 1, NULL),
+                     FRE_OK);
+    assert_int_equal(fre_codebook_write(c, f, NULL), FRE_OK);
+    assert_int_equal(fclose(f), 0);
+    fre_codebook_free(c);
+}
+
+static void codebook_has_levels(void *c)
+{
+    assert_int_equal(fre_codebook_info_view(c)->n_levels, 3);
+}
+
 ALLOC_CASE(fre_codebook_new, fre_codebook, fre_codebook_free, fre_codebook_new(&x, &parts, err));
+ALLOC_CASE(fre_codebook_make, fre_codebook, fre_codebook_free,
+           fre_codebook_make(&x, (fre_rows){public_rows, ROWS}, &making, &whole, "", err));
+ALLOC_CASE(fre_codebook_open, fre_codebook, fre_codebook_free,
+           fre_codebook_open(&x, codebook_path, err));
+ALLOC_CASE(fre_codebook_open_for, fre_codebook, fre_codebook_free,
+           fre_codebook_open_for(&x, codebook_path, NULL, &whole, err));
+
+/* Sentences are given whole or not at all. */
+static void medoids_without_memory(void)
+{
+    fre_status st = FRE_E_NOMEM;
+    fre_codebook *c = NULL;
+
+    assert_int_equal(
+        fre_codebook_make(&c, (fre_rows){public_rows, ROWS}, &making, &whole, "", NULL), FRE_OK);
+    for (uint64_t n = 0; st == FRE_E_NOMEM; n++) {
+        assert_null(fre_codebook_medoid(c, 2, 0));
+        alloc_fail_after(n);
+        st = fre_codebook_set_medoids(c, (fre_rows){public_rows, ROWS}, sentences, 1, NULL);
+        (void)alloc_heal();
+    }
+    assert_int_equal(st, FRE_OK);
+    assert_string_equal(fre_codebook_medoid(c, 2, 0), "so it is");
+    fre_codebook_free(c);
+}
 
 static void codebooks(void **state)
 {
     (void)state;
+    write_codebook();
+    (void)alloc_torture(&fre_codebook_make_case, codebook_has_levels);
+    (void)alloc_torture(&fre_codebook_open_case, codebook_has_levels);
+    (void)alloc_torture(&fre_codebook_open_for_case, codebook_has_levels);
+    medoids_without_memory();
     (void)alloc_torture(&fre_codebook_new_case, codebook_tells_cells);
 }
 

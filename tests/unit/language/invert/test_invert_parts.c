@@ -129,13 +129,13 @@ static void write_projector(kind k)
     }
     assert_int_equal(fre_tensors_open(&t, PROJECTOR, INV_PROJECTOR_ARCHITECTURE, &err), FRE_OK);
     for (size_t i = 0; i < 10; i++) {
-        entry[i].name = name[i];
-        if (i >= 5)
-            entry[i].value = corrector[i - 5];
-        else
+        const float *value = i >= 5 ? corrector[i - 5] : NULL;
+
+        if (i < 5)
             assert_int_equal(
-                fre_tensors_get(t, &entry[i].value, name[i], entry[i].rows, entry[i].cols, &err),
-                FRE_OK);
+                fre_tensors_get(t, &value, name[i], entry[i].rows, entry[i].cols, &err), FRE_OK);
+        entry[i].name = name[i];
+        entry[i].value = value;
     }
     assert_int_equal(fre_tensors_write(f, INV_PROJECTOR_ARCHITECTURE, pair, n, entry,
                                        k.corrector_rows ? 10 : 5, &err),

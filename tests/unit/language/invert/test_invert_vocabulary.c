@@ -186,9 +186,9 @@ static void write_vocabulary(const char *path, uint32_t words)
     const fre_tensors_pair pair[] = {{.key = KEY("words"), .number = words},
                                      {.key = KEY("pairs"), .number = 3}};
     const fre_tensors_entry entry[] = {
-        {"word_high", high, 1, 2},   {"word_low", low, 1, 2},
-        {"word_count", count, 1, 3}, {"pairs_of_word", of_word, 1, 3},
-        {"pair_right", right, 1, 3}, {"pair_count", pair_count, 1, 3},
+        {.name = "word_high", .value = high, .rows = 1, .cols = 2},   {.name = "word_low", .value = low, .rows = 1, .cols = 2},
+        {.name = "word_count", .value = count, .rows = 1, .cols = 3}, {.name = "pairs_of_word", .value = of_word, .rows = 1, .cols = 3},
+        {.name = "pair_right", .value = right, .rows = 1, .cols = 3}, {.name = "pair_count", .value = pair_count, .rows = 1, .cols = 3},
     };
     fre_err err;
     FILE *f = fopen(path, "wb");
