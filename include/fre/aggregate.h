@@ -22,6 +22,23 @@ FRE_API bool fre_aggregate_coin(fre_rng *coins, uint64_t p32);
 /** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
 FRE_API bool fre_aggregate_released(uint64_t count, uint64_t tau);
 
+/** A count on the lattice of FRE_COUNT_STEP, 2^-FRE_COUNT_BITS, with an exactly rounded Gaussian of
+ * standard deviation sigma_lattice steps, in steps; 0: none (no
+ * privacy).  count below 2^40. */
+#define FRE_COUNT_BITS 16u
+FRE_API int64_t fre_aggregate_noisy_count(uint64_t count, fre_rng *counts, uint64_t sigma_lattice);
+/** Is a cell of this noisy count released?  threshold: T, at least 1. */
+FRE_API bool fre_aggregate_noisy_released(int64_t noisy, uint64_t threshold);
+/** What is published of it: the nearest integer, at least 1. */
+FRE_API uint64_t fre_aggregate_published_count(int64_t noisy);
+
+/** x becomes its offset from a cell's centre, cut to length radius. */
+FRE_API void fre_aggregate_offset(float *x, const float *centre, size_t dim, double radius);
+/** The centroid of a cell from the mean of its records' offsets, in place: times gain >= 1, which undoes what the
+ * cut did to typical ones, no longer than radius, from the centre. */
+FRE_API void fre_aggregate_from_centre(float *mean, const float *centre, size_t dim, double gain,
+                                       double radius);
+
 /** Scale x, float[dim], onto the sphere of radius bound if it is longer: x is of bounded norm then (to
  * a rounding that fre_aggregate_add takes care of), and no two points are further apart than before.
  * False, and x unchanged: x holds a NaN or an infinity. */

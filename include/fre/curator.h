@@ -51,10 +51,12 @@ typedef struct fre_curator_opts {
     const char
         *user_file; /**< who the rows of a .npy belong to (fre_names), read by `corpus`; NULL: a
                                  row is a user */
-    fre_plan_request plan;  /**< dim is set here from the embedder.  epsilon +infinity: no noise,
+    fre_plan_request plan;  /**< dim is set here from the embedder, cells and radius of levels from
+                                 the codebook, by their names.  epsilon +infinity: no noise,
                                  p = 1 unless it is given; the release says NOT PRIVATE */
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
+    const char *codebook;   /**< GGUF, of plan.level; NULL: the one beside the embedder */
     fre_search_opts search; /**< of the inverter */
     uint32_t paraphrases;   /**< of each text: fre_curator_param_paraphrases */
     double temperature;     /**< of their sampling (paraphrase.h); 0: default */

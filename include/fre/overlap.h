@@ -56,6 +56,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_overlap_compare(fre_overlap *out, fre_over
 #define FRE_OVERLAP_PUBLIC 0.5 /* or of the public one, however few they are */
 /** Is the public collection made of the private one, or the other way round? */
 FRE_API bool fre_overlap_is_too_much(const fre_overlap *o);
+/** FRE_E_REFUSED: it is; what and name: of the public collection, for the message. */
+FRE_API FRE_MUST_CHECK fre_status fre_overlap_check(const char *what, const char *name,
+                                                    fre_overlap_set *public_set,
+                                                    fre_overlap_set *private_set, fre_err *err);
 
 #ifdef __cplusplus
 }

@@ -130,6 +130,12 @@ FRE_API void fre_prior_card_wipe(fre_prior_card *c);
  * are appended, and *n_pairs and *n_entries grow.  Nothing for a card without marks. */
 FRE_API void fre_prior_card_append(const fre_prior_card *c, fre_tensors_pair *pair, size_t *n_pairs,
                                    fre_tensors_entry *entry, size_t *n_entries);
+/** FRE_E_REFUSED: what the card is of was made of the texts or rows of the input (fre/overlap.h);
+ * what: "the prior of"; source: for the message.  A card without marks says nothing. */
+FRE_API FRE_MUST_CHECK fre_status fre_prior_card_check(const char *what, const char *source,
+                                                       const fre_prior_card *card,
+                                                       fre_overlap_set *texts,
+                                                       fre_overlap_set *rows, fre_err *err);
 /** FRE_E_MODEL: damaged.  A file without a card: all zero. */
 FRE_API FRE_MUST_CHECK fre_status fre_prior_card_read(fre_prior_card *out, const fre_tensors *t,
                                                       const char *path, fre_err *err);

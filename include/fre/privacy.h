@@ -53,6 +53,7 @@ FRE_API extern const fre_param fre_param_sampling_rate;
 FRE_API extern const fre_param fre_param_norm_bound;
 FRE_API extern const fre_param fre_param_dimension;
 FRE_API extern const fre_param fre_param_max_cells_per_user;
+FRE_API extern const fre_param fre_param_clip_radius;
 FRE_API extern const fre_param fre_param_budget_factor;
 FRE_API extern const fre_param fre_param_sensitivity_ratio;
 /** Of the distributed mode. */
@@ -287,6 +288,16 @@ FRE_API double fre_default_delta(uint64_t users);
  * keeps the rule for N = 10^7); else NULL. */
 FRE_API const char *fre_delta_warning(double delta, uint64_t users);
 
+/** A level of public cells that a plan is asked for. */
+typedef struct fre_level_request {
+    char name[24];  /**< as its codebook calls it: "4096", "4096x8" (centres, and codes of each) */
+    uint64_t cells; /**< K: public cells, 1..FRE_LEVEL_CELLS_MAX */
+    double radius;  /**< R: an offset from a cell's centre is clipped to it, embedding units */
+    fre_counts counts;
+} fre_level_request;
+
+#define FRE_LEVEL_CELLS_MAX UINT64_C(4294967295)
+
 typedef struct fre_plan_request {
     double epsilon;      /**< 0 < epsilon <= 50, or INFINITY: no privacy, p = 1 and sigma = 0 */
     double delta;        /**< 0 < delta < 1, or 0 for auto: fre_default_delta(population), which the
@@ -312,9 +323,33 @@ typedef struct fre_plan_request {
     /** on, cover, one_shot, curious, dropout, phi as asked; lambda, gamma 0: chosen. */
     fre_distributed dist;
     double max_dummies; /**< bound on the expected dummy reports; 0: none */
+    bool no_grid;       /**< with levels: public cells alone, without the grid before them */
+    size_t n_levels;    /**< 0: the grid alone (the paper's mechanism) */
+    fre_level_request level[FRE_LEVELS_MAX]; /**< behind it, from fine to coarse */
 } fre_plan_request;
 
 FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defaults */
+/** Levels by a list of names separated by commas, from fine to coarse: "grid" (only as the first), numbers
+ * of centres "1024", with codes "4096x8"; "auto": grid and FRE_LEVELS_AUTO.  Sets no_grid, n_levels and
+ * level, each with the radius and the counts given.  FRE_E_USAGE: a name that is none, one twice, out of order
+ * (each has fewer cells than the one before), more than FRE_LEVELS_MAX. */
+FRE_API FRE_MUST_CHECK fre_status fre_plan_request_levels(fre_plan_request *r, const char *list,
+                                                          double radius, fre_counts counts,
+                                                          fre_err *err);
+/** docs/decisions/0016-levels.md */
+#define FRE_LEVELS_AUTO "4096x64,4096x8,8192,4096,2048,1024,256"
+
+/** Of noisy counts: their noise lies on the lattice of this step, exact counts do in any case. */
+#define FRE_COUNT_STEP 0x1p-16
+
+/** A level of public cells as it will run. */
+typedef struct fre_plan_level {
+    fre_level level; /**< what it was accounted as; noisy counts: tau is T, the least noisy count of a
+                          released cell; no noise at epsilon = INFINITY: sigma and count_sigma 0 */
+    double lattice_step;           /**< beta of its sums, a power of two */
+    uint64_t sigma_lattice;        /**< sigma / lattice_step, an integer */
+    uint64_t count_sigma_lattice;  /**< noisy: count_sigma / FRE_COUNT_STEP, an integer */
+} fre_plan_level;
 
 #define FRE_PLAN_WARNINGS_MAX 16u
 typedef struct fre_plan {
@@ -334,8 +369,15 @@ typedef struct fre_plan {
     /** What the joint accountant certifies for this mechanism at the same delta; joint mode:
      * epsilon; INFINITY: none up to 50. */
     double joint_epsilon;
-    /** The same with worst-case sensitivity (no condition on N or on the texts). */
+    /** The same with worst-case sensitivity (no condition on N or on the texts).  NaN: not computed,
+     * with a grid and levels. */
     double worst_case_epsilon;
+    /** request.n_levels of them; `mechanism` is the grid's, and account has what it alone costs but for
+     * delta, the whole's, of which delta_levels is what the levels add.  Without a grid mechanism has the
+     * dimension, the norm bound, tau and sigma of the last level, and a projection and an edge that mean nothing
+     * here. */
+    fre_plan_level level[FRE_LEVELS_MAX];
+    double delta_levels;
     const char *warnings[FRE_PLAN_WARNINGS_MAX]; /**< static sentences */
     size_t n_warnings;
 } fre_plan;

@@ -25,11 +25,31 @@ extern "C" {
     "each put it their own way share none. A lower {threshold} finds smaller groups, and more "    \
     "users make larger ones"
 
+#define FRE_RELEASE_NONE UINT32_MAX
+
+/** A level, from fine to coarse. */
+typedef struct fre_release_level {
+    char name[24]; /**< "grid", or as the codebook calls it */
+    size_t cells;  /**< released ones */
+} fre_release_level;
+
+/** The same of a release by levels. */
+#define FRE_RELEASE_NO_CELL_BY_LEVELS                                                              \
+    "no cell was released at any level: nowhere did as many users as {threshold} write about one " \
+    "matter, as far as the public cells tell matters apart. A lower {threshold} finds smaller "    \
+    "groups, and more users make larger ones"
+
 typedef struct fre_released_cell {
     uint64_t count;     /**< sampled count, >= tau */
     uint64_t answers;   /**< distributed: shares that the centroid is the mean of; curator: count */
     double users;       /**< count / p */
     double noise_norm;  /**< planned norm of the centroid's noise */
+    uint32_t level;     /**< in fre_release.level */
+    uint32_t centre;    /**< its public cell; FRE_RELEASE_NONE: of the grid */
+    uint32_t parent;    /**< public cell of the next coarser level that the centroid lies in;
+                             FRE_RELEASE_NONE: there is no such level */
+    uint32_t theme;     /**< public cell of the coarsest level, likewise */
+    char *around;       /**< a public text near the centre; NULL: none is known.  Owned */
     fre_inversion text; /**< text NULL without an inverter; owned */
 } fre_released_cell;
 
@@ -38,6 +58,9 @@ typedef struct fre_release {
     fre_sketch_params grid;
     uint64_t threshold; /**< t of the request, >= 1 */
     double radius;      /**< r of the request, > 0 */
+    fre_release_level level[FRE_LEVELS_MAX + 1]; /**< n_levels, at least one */
+    size_t n_levels;
+    char codebook[65];  /**< hex SHA-256 of the codebook; "": none */
     bool is_private;
     bool users_named;        /**< false: each record counted as a user */
     bool strict;             /**< a record that cannot be used would have ended the run */
@@ -50,7 +73,7 @@ typedef struct fre_release {
     fre_npy_meta embedder; /**< name "", sha256 "": not known */
 } fre_release;
 
-/** Grid, threshold and radius of a plan; grid_seed: 32 bytes.  The rest stays. */
+/** Grid, threshold, radius and names of the levels of a plan; grid_seed: 32 bytes.  The rest stays. */
 FRE_API void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed);
 /** NULL is allowed. */
 FRE_API void fre_release_wipe(fre_release *r);
@@ -65,6 +88,9 @@ typedef struct fre_release_context {
     const char *const *warning;  /**< beside the plan's own */
     size_t n_warnings;
 } fre_release_context;
+
+/** Which of the two warnings a release without a cell carries. */
+FRE_API const char *fre_release_no_cell(const fre_release *r);
 
 /** Names of the files, NULL-terminated, for fre_outdir_open. */
 FRE_API const char *const *fre_release_files(void);

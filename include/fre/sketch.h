@@ -47,6 +47,10 @@ FRE_API const fre_sketch_params *fre_sketch_params_view(const fre_sketch *s);
  * FRE_E_LIMIT: a coordinate beyond int32 (embedding and L in different units?). */
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out,
                                                   const float *x, size_t n);
+/** Name of cell `cell` of a level of a public codebook: BLAKE2b-256("fre/public-cell/v1" || SHA-256 of
+ * the codebook's file || level || cell), integers little-endian. */
+FRE_API void fre_sketch_public_cell(fre_cell *out, const uint8_t codebook[32], uint32_t level,
+                                    uint32_t cell);
 /** The integer coordinates themselves (k int32), for tests and studies. */
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_coords(const fre_sketch *s, int32_t *out,
                                                     const float *x, size_t n);

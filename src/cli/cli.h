@@ -16,7 +16,7 @@
 
 #define CLI_PROGRAM "fre-e2t"
 #define CLI_WIDTH 80u
-#define CLI_ARGS_MAX 64u
+#define CLI_ARGS_MAX 80u
 #define CLI_POSITIONALS_MAX 4u
 
 #ifndef FRE_VERSION

@@ -262,7 +262,7 @@ static void print_comparison(const fre_simulation *s)
 static void print_results(const cli *c, const fre_simulation *s,
                           const fre_released_cell *const *list, size_t n)
 {
-    cli_print_cells(list, n, s->release.n);
+    cli_print_cells(&s->release, list, n);
     print_traffic(s);
     print_counts(s);
     print_times(s);

@@ -59,6 +59,8 @@ static const cli_arg args[] = {
     CLI_HEADING("Models"),
     CLI_EMBEDDER,
     CLI_INVERTER(", or none for centroids without texts"),
+    CLI_FILE("codebook", "FILE",
+             .help = "GGUF file of public cells for --levels (default: the one beside the embedder)"),
     CLI_SEARCH_ARGS,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,
@@ -73,6 +75,7 @@ static const cli_rule rules[] = {
     {"budget-epsilon", "ledger", "none", "needs a ledger: leave out --ledger none"},
     {"budget-delta", "ledger", "none", "needs a ledger: leave out --ledger none"},
     {"data-name", "ledger", "none", "needs a ledger: leave out --ledger none"},
+    {"codebook", "levels", "grid", "is for levels of public cells: add --levels auto"},
     {"temperature", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
     {"paraphrase-distance", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
 };
@@ -134,7 +137,8 @@ static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
                         .counted = s->counted,
                         .repeated_texts = s->repeated_texts,
                         .repeated_records = s->repeated_records,
-                        .threshold = cli_whole(c, "threshold")};
+                        .threshold = cli_whole(c, "threshold"),
+                        .by_levels = strcmp(cli_text(c, "levels"), "grid") != 0};
 }
 
 static void show_survey(void *ctx, const fre_curator_stats *stats)
@@ -166,6 +170,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
         return st;
     o->embedder = cli_text(c, "embedder");
     o->inverter = cli_text(c, "inverter");
+    o->codebook = cli_text(c, "codebook");
     o->search = cli_search_opts(c);
     o->paraphrases = paraphrases.paraphrases;
     o->temperature = paraphrases.temperature;
@@ -219,7 +224,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
                 "--sensitivity-ratio, or leave out --accountant paper");
     add_warning(w, !r->release.is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
-    add_warning(w, r->release.n == 0 && !r->dry_run, FRE_RELEASE_NO_CELL);
+    add_warning(w, r->release.n == 0 && !r->dry_run, fre_release_no_cell(&r->release));
     add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
@@ -253,7 +258,7 @@ static void print_results(const cli *c, const fre_curator_result *r,
         cli_plan_print(stdout, &r->plan);
         putchar('\n');
     } else {
-        cli_print_cells(list, n, r->release.n);
+        cli_print_cells(&r->release, list, n);
     }
     if (r->release.statement) {
         cli_heading(stdout, "Privacy statement");

@@ -6,6 +6,7 @@ const char *const cli_accountants[] = {"joint", "paper", NULL};
 const char *const cli_gaussians[] = {"analytic", "zcdp", NULL};
 const char *const cli_sensitivities[] = {"probabilistic", "worst-case", NULL};
 const char *const cli_noises[] = {"continuous", "discrete", NULL};
+const char *const cli_counts[] = {"noisy", "sampled", NULL};
 const char *const cli_switch[] = {"on", "off", NULL};
 
 /* A value that the joint accountant would pass over in silence. */
@@ -53,6 +54,11 @@ fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err)
     r.norm_bound = cli_number(c, "norm-bound");
     r.cells_per_user = (uint32_t)cli_whole(c, "max-cells-per-user");
     st = refuse_paper_flags(&r, err);
+    if (st == FRE_OK)
+        st = fre_plan_request_levels(&r, cli_text(c, "levels"), fre_param_clip_radius.preset,
+                                     cli_choice(c, "counts") ? FRE_COUNTS_SAMPLED
+                                                             : FRE_COUNTS_NOISY,
+                                     err);
     if (st == FRE_OK)
         *out = r;
     return st;

@@ -13,6 +13,7 @@ extern const char *const cli_accountants[];
 extern const char *const cli_gaussians[];
 extern const char *const cli_sensitivities[];
 extern const char *const cli_noises[];
+extern const char *const cli_counts[];
 extern const char *const cli_switch[]; /* on, off */
 
 /* What a person has to know of a plan, behind the command's own --epsilon. */
@@ -23,8 +24,17 @@ extern const char *const cli_switch[]; /* on, off */
                   .help = "how many similar texts make a frequent one"),                           \
         CLI_NUMBER("delta", "D", fre_param_delta, .word = "auto",                                  \
                    .help = "privacy budget delta; auto is 1/(10 N), N the population")
+#define CLI_LEVELS_ARG                                                                             \
+    {                                                                                              \
+        .name = "levels", .metavar = "LIST", .kind = CLI_STRING, .preset = "grid",                 \
+        .help = "where texts are looked for, from fine to coarse: grid (wordings), then numbers "  \
+                "of public cells (themes) as in grid,4096x8,1024,256; auto: all there are"         \
+    }
 /* The rest of it, which has good defaults. */
 #define CLI_MECHANISM_ARGS                                                                         \
+    CLI_LEVELS_ARG, \
+    CLI_CHOICE("counts", "C", cli_counts, .preset = "noisy",                                       \
+               .help = "how levels of public cells count: noisy (every record) or sampled"),       \
     CLI_NUMBER("radius", "R", fre_param_radius,                                                \
                    .help = "distance of embeddings that counts as similar"),                       \
         CLI_COUNT("projection-dim", "K", fre_param_projection_dim, .word = "auto",                 \

@@ -101,6 +101,54 @@ static void print_paper(FILE *f, const fre_plan *plan)
     row_f(f, "v, u", "budget factor, sensitivity ratio", "%.4g, %.4g", plan->v, plan->u);
 }
 
+/* A row a level; noise: the norm of what is added to the mean of the smallest cell. */
+static void print_levels(FILE *f, const fre_plan *plan)
+{
+    static const cli_column columns[] = {{.name = "level", .width = -8},
+                                         {.name = "public cells", .width = 12},
+                                         {.name = "p", .width = 6},
+                                         {.name = "threshold", .width = 9},
+                                         {.name = "count noise", .width = 11},
+                                         {.name = "sum noise", .width = 9},
+                                         {.name = "mean noise", .width = 10}};
+    const fre_plan_request *r = &plan->request;
+
+    fputc('\n', f);
+    cli_heading(f, "Levels, from fine to coarse");
+    cli_table_head(f, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < r->n_levels + !r->no_grid; i++) {
+        const fre_mechanism *m = &plan->mechanism;
+        const bool is_grid = !r->no_grid && i == 0;
+        const size_t at = is_grid ? 0 : i - !r->no_grid;
+        const fre_level grid = {FRE_COUNTS_SAMPLED, m->p32, m->tau, 0, m->sigma, 0};
+        const fre_level *l = is_grid ? &grid : &plan->level[at].level;
+        const bool noisy = l->counts == FRE_COUNTS_NOISY;
+        char cells[24] = "-", p[32], tau[24], count[32] = "-", sum[32], mean[32];
+        const cli_cell row[] = {{.text = is_grid ? "grid" : r->level[at].name},
+                                {.text = cells},
+                                {.text = p},
+                                {.text = tau},
+                                {.text = count},
+                                {.text = sum},
+                                {.text = mean}};
+
+        if (!is_grid)
+            (void)snprintf(cells, sizeof cells, "%" PRIu64, r->level[at].cells);
+        (void)snprintf(p, sizeof p, "%.4g", noisy ? 1 : (double)l->p32 / 4294967296.0);
+        (void)snprintf(tau, sizeof tau, "%" PRIu64, l->tau);
+        if (noisy)
+            (void)snprintf(count, sizeof count, "%.3g", l->count_sigma);
+        (void)snprintf(sum, sizeof sum, "%.4g", l->sigma);
+        (void)snprintf(mean, sizeof mean, "%.3g",
+                       l->sigma * sqrt((double)m->dim) / (double)(l->tau ? l->tau : 1));
+        cli_table_row(f, columns, sizeof columns / sizeof *columns, row);
+    }
+    cli_wrap(f,
+             "A text is released at the finest level where its cell is; what is left goes on to "
+             "the next. Epsilon is not added up over levels.",
+             0, 0);
+}
+
 static void print_distributed(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
@@ -143,11 +191,17 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "sigma / p", "what counts: noise for a cell of given size", 4, m->sigma / rate_of(m));
     row_up(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", 4,
            m->sigma * sqrt((double)m->dim) / (double)m->tau);
+    if (plan->request.no_grid) {
+        print_levels(f, plan);
+        cli_print_warnings(f, plan->warnings, plan->n_warnings);
+        return;
+    }
     row_f(f, "projection dim k", "", "%" PRIu32, m->proj);
     row_up(f, "cell edge L", "", 6, m->cell_edge);
     row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
           plan->request.population);
-    row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
+    if (!isnan(plan->worst_case_epsilon))
+        row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         row_epsilon(f, "joint epsilon", "what the joint accountant certifies", plan->joint_epsilon);
     fputc('\n', f);
@@ -155,12 +209,16 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "released cells", "", 4, a->delta_released);
     row_up(f, "far members", "", 4, a->delta_far);
     row_up(f, "unreleased cells", "", 4, a->delta_unreleased);
+    if (plan->request.n_levels > 0)
+        row_up(f, "levels of public cells", "", 4, plan->delta_levels);
     row_up(f, "split", "distance that the analysis splits at", 6, a->split);
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         print_paper(f, plan);
     if (m->dist.on)
         print_distributed(f, plan);
+    if (plan->request.n_levels > 0)
+        print_levels(f, plan);
     print_summary(f, plan);
     cli_print_warnings(f, plan->warnings, plan->n_warnings);
 }

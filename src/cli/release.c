@@ -43,11 +43,24 @@ const fre_released_cell **cli_most_frequent(size_t *shown, const fre_released_ce
     return list;
 }
 
+/* What stands in the place of a text. */
+static void without_text(char *out, size_t cap, const fre_released_cell *cell, bool any_text)
+{
+    (void)snprintf(out, cap, "(%s)",
+                   cell->text.unreadable ? cell->text.unreadable
+                   : any_text            ? "no text was found"
+                                         : "centroid only");
+}
+
+static bool is_doubtful(const fre_released_cell *cell)
+{
+    return cell->text.text != NULL && !(cell->text.similarity >= SIMILARITY_LOW);
+}
+
 /* One of the list, its text or what stands in its place; returns whether it is marked. */
 static bool print_cell(const fre_released_cell *cell, bool any_text)
 {
-    const bool has_text = cell->text.text != NULL,
-               is_low = has_text && !(cell->text.similarity >= SIMILARITY_LOW);
+    const bool has_text = cell->text.text != NULL, is_low = is_doubtful(cell);
     char count[24], users[32], similarity[24] = "- ", instead[64];
     const cli_cell row[] = {
         {.text = count},
@@ -61,10 +74,7 @@ static bool print_cell(const fre_released_cell *cell, bool any_text)
     if (has_text)
         (void)snprintf(similarity, sizeof similarity, "%.3f%c", cell->text.similarity,
                        is_low ? '?' : ' ');
-    (void)snprintf(instead, sizeof instead, "(%s)",
-                   cell->text.unreadable ? cell->text.unreadable
-                   : any_text            ? "no text was found"
-                                         : "centroid only");
+    without_text(instead, sizeof instead, cell, any_text);
     if (any_text)
         cli_table_row(stdout, with_texts, WITH_TEXTS, row);
     else
@@ -92,9 +102,146 @@ static void print_notes(size_t texts, size_t marked)
         putchar('\n');
 }
 
-void cli_print_cells(const fre_released_cell *const *list, size_t shown, size_t n)
+/* ---- by themes --------------------------------------------------------------------------------- */
+
+#define SHOWN_THEMES 12u
+#define SHOWN_OF_THEME 3u
+
+static const cli_column of_themes[] = {{.name = "theme", .width = 7},
+                                       {.name = "users", .width = 7},
+                                       {.name = "similarity ", .width = 11},
+                                       {.name = "text", .width = -TEXT_LEAST, .rest = true}};
+#define OF_THEMES (sizeof of_themes / sizeof of_themes[0])
+
+typedef struct theme {
+    double users;
+    size_t first, n; /* in the list sorted by themes */
+} theme;
+
+/* Themes together, in each the most frequent first. */
+static int by_theme(const void *a, const void *b)
 {
+    const fre_released_cell *x = *(const fre_released_cell *const *)a;
+    const fre_released_cell *y = *(const fre_released_cell *const *)b;
+
+    if (x->theme != y->theme)
+        return x->theme < y->theme ? -1 : 1;
+    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x > y) - (x < y);
+}
+
+static int larger_theme(const void *a, const void *b)
+{
+    const theme *x = a, *y = b;
+
+    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x->first > y->first) - (x->first < y->first);
+}
+
+/* A text that is not near its centroid gives way to a public one that is near the cell's centre. */
+static void print_of_theme(const fre_released_cell *cell, double users, bool any_text)
+{
+    const bool is_low = is_doubtful(cell), has_text = cell->text.text && !(is_low && cell->around);
+    char whole[32] = "", own[32], similarity[24] = "- ", instead[400];
+    const cli_cell row[] = {{.text = whole},
+                            {.text = own},
+                            {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
+                            {.text = has_text ? cell->text.text : instead,
+                             .style = has_text ? CLI_PLAIN : CLI_DIM}};
+
+    if (users > 0)
+        (void)snprintf(whole, sizeof whole, "%.0f", users);
+    (void)snprintf(own, sizeof own, "%.0f", cell->users);
+    if (cell->text.text)
+        (void)snprintf(similarity, sizeof similarity, "%.3f%c", cell->text.similarity,
+                       is_low ? '?' : ' ');
+    if (cell->around)
+        (void)snprintf(instead, sizeof instead, "around: %s", cell->around);
+    else
+        without_text(instead, sizeof instead, cell, any_text);
+    cli_table_row(stdout, of_themes, OF_THEMES, row);
+}
+
+static void print_theme(const fre_released_cell *const *list, const theme *t, bool any_text)
+{
+    const size_t shown = t->n < SHOWN_OF_THEME ? t->n : SHOWN_OF_THEME;
+
+    for (size_t i = 0; i < shown; i++)
+        print_of_theme(list[t->first + i], i == 0 ? t->users : 0, any_text);
+    if (t->n > shown)
+        printf("%*s  and %zu more\n", 31, "", t->n - shown);
+}
+
+static size_t group(theme *out, const fre_released_cell *const *list, size_t n)
+{
+    size_t themes = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || list[i]->theme != list[i - 1]->theme)
+            out[themes++] = (theme){.first = i};
+        out[themes - 1].users += list[i]->users;
+        out[themes - 1].n++;
+    }
+    qsort(out, themes, sizeof *out, larger_theme);
+    return themes;
+}
+
+static void print_levels(const fre_release *r)
+{
+    char line[600];
+    int used = snprintf(line, sizeof line, "%zu cells released:", r->n);
+
+    for (size_t i = 0; i < r->n_levels; i++)
+        used += snprintf(line + used, sizeof line - (size_t)used, "%s %zu of %s%s",
+                         i > 0 ? "," : "", r->level[i].cells,
+                         strcmp(r->level[i].name, "grid") == 0 ? "the grid (wordings)"
+                                                               : r->level[i].name,
+                         "");
+    cli_wrap(stdout, line, 0, 0);
+    putchar('\n');
+}
+
+static void print_themes(const fre_release *r, const fre_released_cell *const *all)
+{
+    const fre_released_cell **list = malloc((r->n + 1) * sizeof *list);
+    theme *themes = calloc(r->n + 1, sizeof *themes);
+    bool any_text = false;
+    size_t n = 0;
+
+    print_levels(r);
+    if (!list || !themes || r->n == 0)
+        goto out;
+    for (size_t i = 0; i < r->n; i++) {
+        list[i] = all[i];
+        any_text = any_text || all[i]->text.text;
+    }
+    qsort(list, r->n, sizeof(const fre_released_cell *), by_theme);
+    n = group(themes, list, r->n);
+    cli_table_head(stdout, of_themes, OF_THEMES);
+    for (size_t i = 0; i < n && i < SHOWN_THEMES; i++)
+        print_theme(list, &themes[i], any_text);
+    if (n > SHOWN_THEMES)
+        printf("\nand %zu smaller themes\n", n - SHOWN_THEMES);
+    putchar('\n');
+    cli_wrap(stdout,
+             "A line is what so many users write, as near to each other as the levels found them; "
+             "lines of one theme stand together.",
+             0, 0);
+    putchar('\n');
+out:
+    free(list);
+    free(themes);
+}
+
+/* ---- by counts --------------------------------------------------------------------------------- */
+
+void cli_print_cells(const fre_release *r, const fre_released_cell *const *list, size_t shown)
+{
+    const size_t n = r->n;
     size_t marked = 0, texts = 0;
+
+    if (r->n_levels > 1 || r->codebook[0]) {
+        print_themes(r, list);
+        return;
+    }
 
     printf("%zu %s released%s\n\n", n, n == 1 ? "cell" : "cells",
            n > shown   ? "; the most frequent:"

@@ -5,7 +5,7 @@
 
 const char *cli_survey_warning(const cli_survey *s)
 {
-    if (s->records == 0 || s->repeated_records > 0)
+    if (s->records == 0 || s->repeated_records > 0 || s->by_levels)
         return NULL;
     return "no text is held by as many users as --threshold, word for word: what is found is "
            "repeated and nearly identical wordings, so little or nothing may be released, and the "

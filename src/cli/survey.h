@@ -8,6 +8,7 @@
 typedef struct cli_survey {
     uint64_t records, users, distinct, wordless, counted, repeated_texts, repeated_records,
         threshold;
+    bool by_levels; /* themes are looked for too: texts need not be repeated */
 } cli_survey;
 
 /* On standard error unless the command is quiet or writes JSON; with a warning, in any case, where no

@@ -245,3 +245,20 @@ bool fre_overlap_is_too_much(const fre_overlap *o)
     return (o->both >= FRE_OVERLAP_LEAST && both >= FRE_OVERLAP_SHARE * (double)smaller) ||
            (o->both > 0 && both >= FRE_OVERLAP_PUBLIC * (double)o->of_public);
 }
+
+fre_status fre_overlap_check(const char *what, const char *name, fre_overlap_set *public_set,
+                        fre_overlap_set *private_set, fre_err *err)
+{
+    fre_overlap o;
+    fre_status st = fre_overlap_compare(&o, public_set, private_set);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, name);
+    if (!fre_overlap_is_too_much(&o))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_REFUSED,
+                    "%s %.200s was not made without the input: of the %zu and %zu different texts "
+                    "compared, %zu are the same.  What it holds can come out past all noise, so it "
+                    "must be public and independent of the private texts: give another or none",
+                    what, name, o.of_public, o.of_private, o.both);
+}

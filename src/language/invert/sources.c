@@ -6,23 +6,6 @@
 
 #include <stdlib.h>
 
-static fre_status judge(const char *what, const char *name, fre_overlap_set *public_set,
-                        fre_overlap_set *private_set, fre_err *err)
-{
-    fre_overlap o;
-    fre_status st = fre_overlap_compare(&o, public_set, private_set);
-
-    if (st != FRE_OK)
-        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, name);
-    if (!fre_overlap_is_too_much(&o))
-        return FRE_OK;
-    return fre_fail(err, FRE_E_REFUSED,
-                    "%s %.200s was not made without the input: of the %zu and %zu different texts "
-                    "compared, %zu are the same.  What it holds can come out past all noise, so it "
-                    "must be public and independent of the private texts: give another or none",
-                    what, name, o.of_public, o.of_private, o.both);
-}
-
 fre_status fre_inverter_check_corpus(fre_inverter *v, fre_overlap_set *texts, fre_err *err)
 {
     fre_overlap_set *corpus = NULL;
@@ -36,24 +19,8 @@ fre_status fre_inverter_check_corpus(fre_inverter *v, fre_overlap_set *texts, fr
     if (st == FRE_OK)
         st = fre_overlap_add_corpus(corpus, v->corpus, err);
     if (st == FRE_OK)
-        st = judge("the public corpus", v->corpus_path, corpus, texts, err);
+        st = fre_overlap_check("the public corpus", v->corpus_path, corpus, texts, err);
     fre_overlap_set_free(corpus);
-    return st;
-}
-
-static fre_status check_card(const char *what, const char *source, const fre_prior_card *card,
-                             fre_overlap_set *texts, fre_overlap_set *rows, fre_err *err)
-{
-    fre_overlap_set *made_of = NULL;
-    fre_status st;
-
-    if (card->n_marks == 0)
-        return FRE_OK;
-    st = fre_overlap_set_of_sketch(&made_of, card->mark, card->n_marks);
-    if (st != FRE_OK)
-        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, source);
-    st = judge(what, source, made_of, card->rows ? rows : texts, err);
-    fre_overlap_set_free(made_of);
     return st;
 }
 
@@ -69,7 +36,7 @@ static fre_status check_index(const inv_rows *r, fre_overlap_set *rows, fre_err 
     }
     free(x);
     if (st == FRE_OK)
-        st = judge("the public corpus,", "by its embeddings,", corpus, rows, err);
+        st = fre_overlap_check("the public corpus,", "by its embeddings,", corpus, rows, err);
     else
         (void)fre_fail(err, st, "out of memory while comparing embeddings");
     fre_overlap_set_free(corpus);
@@ -84,9 +51,9 @@ fre_status fre_inverter_check_sources(const fre_inverter *v, fre_overlap_set *te
     fre_status st = FRE_OK;
 
     if (prior)
-        st = check_card("the prior of", prior->source, &prior->card, texts, rows, err);
+        st = fre_prior_card_check("the prior of", prior->source, &prior->card, texts, rows, err);
     if (st == FRE_OK && bridge)
-        st = check_card("the bridge of", bridge->source, &bridge->card, texts, rows, err);
+        st = fre_prior_card_check("the bridge of", bridge->source, &bridge->card, texts, rows, err);
     if (st == FRE_OK && v->has_corpus)
         st = check_index(&v->index->texts, rows, err);
     return st;

@@ -109,3 +109,19 @@ fre_status fre_prior_card_read(fre_prior_card *out, const fre_tensors *t, const 
     *out = c;
     return FRE_OK;
 }
+
+fre_status fre_prior_card_check(const char *what, const char *source, const fre_prior_card *card,
+                             fre_overlap_set *texts, fre_overlap_set *rows, fre_err *err)
+{
+    fre_overlap_set *made_of = NULL;
+    fre_status st;
+
+    if (card->n_marks == 0)
+        return FRE_OK;
+    st = fre_overlap_set_of_sketch(&made_of, card->mark, card->n_marks);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the input cannot be compared with %s %.300s", what, source);
+    st = fre_overlap_check(what, source, made_of, card->rows ? rows : texts, err);
+    fre_overlap_set_free(made_of);
+    return st;
+}

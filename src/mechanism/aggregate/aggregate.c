@@ -65,3 +65,45 @@ void fre_aggregate_mean(float *mean, const int64_t *sum, size_t dim, double step
     for (size_t j = 0; j < dim; j++)
         mean[j] = (float)((double)sum[j] * step / (double)count);
 }
+
+/* ---- levels of public cells -------------------------------------------------------------------- */
+
+int64_t fre_aggregate_noisy_count(uint64_t count, fre_rng *counts, uint64_t sigma_lattice)
+{
+    const int64_t exact = (int64_t)(count << FRE_COUNT_BITS);
+
+    return sigma_lattice == 0 ? exact : exact + fre_sample_rounded_gaussian(counts, sigma_lattice);
+}
+
+bool fre_aggregate_noisy_released(int64_t noisy, uint64_t threshold)
+{
+    return noisy >= (int64_t)(threshold << FRE_COUNT_BITS);
+}
+
+uint64_t fre_aggregate_published_count(int64_t noisy)
+{
+    const int64_t half = (int64_t)1 << (FRE_COUNT_BITS - 1);
+
+    return noisy < half ? 1 : (uint64_t)((noisy + half) >> FRE_COUNT_BITS);
+}
+
+void fre_aggregate_offset(float *x, const float *centre, size_t dim, double radius)
+{
+    double factor;
+
+    for (size_t j = 0; j < dim; j++)
+        x[j] -= centre[j];
+    factor = clip_factor(x, dim, radius);
+    for (size_t j = 0; factor < 1 && j < dim; j++)
+        x[j] = (float)((double)x[j] * factor);
+}
+
+void fre_aggregate_from_centre(float *mean, const float *centre, size_t dim, double gain,
+                               double radius)
+{
+    const double norm = gain * fre_norm(mean, dim);
+    const double factor = norm > radius ? gain * radius / norm : gain;
+
+    for (size_t j = 0; j < dim; j++)
+        mean[j] = (float)((double)centre[j] + factor * (double)mean[j]);
+}

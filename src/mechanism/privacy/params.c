@@ -48,6 +48,9 @@ const fre_param fre_param_max_cells_per_user = {.name = "max_cells_per_user",
                                                 .highest = FRE_PRIVACY_CELLS_MAX,
                                                 .whole = true,
                                                 FRE_PARAM_PRESET(1)};
+/* docs/decisions/0016-levels.md */
+const fre_param fre_param_clip_radius = {
+    .name = "clip_radius", EMBEDDING, .highest = 1e6, .above = true, FRE_PARAM_PRESET(0.6)};
 const fre_param fre_param_budget_factor = {
     .name = "budget_factor", .lowest = 1, .highest = 256, FRE_PARAM_AUTO};
 const fre_param fre_param_sensitivity_ratio = {.name = "sensitivity_ratio",

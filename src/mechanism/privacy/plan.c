@@ -31,6 +31,18 @@ static double epsilon_of(const fre_plan *p, fre_sensitivity kind)
     return fre_joint_epsilon(&a, &m, p->request.delta, NULL) == FRE_OK ? a.epsilon : HUGE_VAL;
 }
 
+/* What stands behind the grid's mechanism beside the claim. */
+static void certify(fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+
+    p->joint_epsilon =
+        r->accountant == FRE_ACCOUNTANT_PAPER ? epsilon_of(p, r->sensitivity) : r->epsilon;
+    p->worst_case_epsilon = r->sensitivity == FRE_SENSITIVITY_WORST_CASE
+                                ? p->joint_epsilon
+                                : epsilon_of(p, FRE_SENSITIVITY_WORST_CASE);
+}
+
 static void common_warnings(fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
@@ -87,6 +99,18 @@ static fre_status find(fre_plan *p, fre_err *err)
     return st == FRE_E_INFEASIBLE ? fre_paper_refuse(&why, err) : st;
 }
 
+/* Where the grid alone cannot be had either, that is what is said. */
+static fre_status find_levels(fre_plan *p, fre_err *err)
+{
+    fre_status st = fre_plan_levels(p, err);
+    fre_plan grid = *p;
+
+    if (st != FRE_E_INFEASIBLE || p->request.no_grid)
+        return st;
+    grid.request.n_levels = 0;
+    return find(&grid, err) == FRE_OK ? st : FRE_E_INFEASIBLE;
+}
+
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
 {
     fre_plan p;
@@ -96,18 +120,15 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
         return st;
     if (isinf(r->epsilon)) {
         plan_without_privacy(&p);
+        fre_plan_levels_bare(&p);
         *out = p;
         return FRE_OK;
     }
-    st = find(&p, err);
+    st = r->n_levels > 0 ? find_levels(&p, err) : find(&p, err);
     if (st != FRE_OK)
         return st;
-    p.joint_epsilon = r->epsilon;
-    if (r->accountant == FRE_ACCOUNTANT_PAPER)
-        p.joint_epsilon = epsilon_of(&p, r->sensitivity);
-    p.worst_case_epsilon = r->sensitivity == FRE_SENSITIVITY_WORST_CASE
-                               ? p.joint_epsilon
-                               : epsilon_of(&p, FRE_SENSITIVITY_WORST_CASE);
+    if (r->n_levels == 0)
+        certify(&p);
     if (r->dist.on)
         fill_distributed(&p);
     common_warnings(&p);

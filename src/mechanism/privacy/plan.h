@@ -17,10 +17,13 @@
 void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r);
 /* L = s 2r/sqrt(k), or the edge asked for. */
 double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k);
-/* lattice_step = the largest power of two <= sigma / 2^20: quantising then moves the
- * sensitivity by less than 1e-4 of sigma for dimensions below 10^4. */
+/* The largest power of two <= sigma / 2^20: quantising then moves the sensitivity by less than 1e-4 of
+ * sigma for dimensions below 10^4. */
+double fre_plan_lattice_step(double sigma);
+/* sigma up to an integer multiple of a step of about that size; the multiple. */
+uint64_t fre_plan_lattice_round(double *sigma, double step);
+/* Of the grid's mechanism. */
 void fre_plan_set_lattice(fre_plan *p, double sigma);
-/* sigma up to an integer multiple of the lattice step, sigma_lattice. */
 void fre_plan_round_sigma(fre_plan *p);
 /* Append a static sentence. */
 void fre_plan_warn(fre_plan *p, const char *sentence);
@@ -33,6 +36,17 @@ FRE_MUST_CHECK fre_status fre_plan_joint(fre_plan *p, fre_err *err);
 /* Puts into words why there is none, with changes of the request that work; returns
  * FRE_E_INFEASIBLE. */
 FRE_MUST_CHECK fre_status fre_plan_refuse(const fre_plan_request *r, fre_err *err);
+
+/* Levels of public cells: FRE_E_USAGE where the request contradicts itself. */
+FRE_MUST_CHECK fre_status fre_plan_check_levels(const fre_plan_request *r, fre_err *err);
+/* The plan of all levels, the grid's too unless there is none, so that all together cost no more than the
+ * target.  FRE_E_INFEASIBLE: the text says what to change. */
+FRE_MUST_CHECK fre_status fre_plan_levels(fre_plan *p, fre_err *err);
+/* The same without noise. */
+void fre_plan_levels_bare(fre_plan *p);
+
+/* The sentences of a statement about them; nothing without levels. */
+FRE_MUST_CHECK fre_status fre_statement_levels(fre_buf *out, const fre_plan *p);
 
 /* ---- nobody far --------------------------------------------------------------------------- */
 

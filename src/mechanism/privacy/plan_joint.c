@@ -1,6 +1,7 @@
 /* The joint accountant's plan: of what the search proposes, the least noise that is certified. */
 #include <math.h>
 
+#include "approach.h"
 #include "plan.h"
 
 /* Account of the mechanism with this sigma, written to p.  A curator's is rounded to its lattice;
@@ -25,54 +26,13 @@ static fre_status certify(fre_plan *p, double sigma, double split, fre_compose_m
     return fre_compose_at_split(&p->account, m, p->request.epsilon, split, memory, err);
 }
 
-/* The way to the ln sigma at which ln delta is the aim.  delta falls about thirty times as fast as sigma
- * grows: steps by the last two points' slope, then longer and longer ones as long as all lead the same way; once
- * there is a bracket, which is halved now and then, within that. */
-typedef struct approach {
-    double x, y, slope;
-    double little, enough; /* the bracket; infinite: not yet */
-    double longest;
-    int steps;
-} approach;
-#define APPROACH ((approach){.slope = -30, .little = -HUGE_VAL, .enough = HUGE_VAL, .longest = 0.2})
-
-static bool bracketed(const approach *a)
-{
-    return !isinf(a->little) && !isinf(a->enough);
-}
-
-static double step_to(approach *a, double x, double y, double aim)
-{
-    double to;
-
-    if (a->steps++ > 0 && fabs(x - a->x) > 1e-6)
-        a->slope = fmax(-3000, fmin(-5, (y - a->y) / (x - a->x)));
-    a->x = x;
-    a->y = y;
-    if (y > aim)
-        a->little = fmax(a->little, x);
-    else
-        a->enough = fmin(a->enough, x);
-    to = x + fmax(-a->longest, fmin(a->longest, (aim - y) / a->slope));
-    if (!bracketed(a)) {
-        if (a->steps > 5) {
-            a->longest *= 2;
-            to = x + copysign(a->longest, to - x);
-        }
-        return to;
-    }
-    if (a->steps % 4 == 0 || !(to > a->little && to < a->enough))
-        to = (a->little + a->enough) / 2;
-    return to;
-}
-
 /* The search's estimates are coarse.  Steps to where the estimated delta is just below what padding
  * and slips leave of the target; the split is the best one there. */
 static void adjust(fre_choice *c, const fre_plan *p)
 {
     const fre_plan_request *r = &p->request;
     fre_joint_place at = FRE_JOINT_NOWHERE;
-    approach by = APPROACH;
+    fre_approach by = FRE_APPROACH;
     fre_mechanism m = p->mechanism;
     double delta, room, floor = FRE_PLAN_SIGMA_LEAST * m.cell_edge;
     fre_joint_step s;
@@ -91,7 +51,7 @@ static void adjust(fre_choice *c, const fre_plan *p)
         /* NaN: settle_sigma says what is wrong. */
         if (!(fabs(delta) > 0.01) || (delta < 0 && c->sigma <= floor))
             return;
-        c->sigma = fmax(exp(step_to(&by, log(c->sigma), delta, -0.003)), floor);
+        c->sigma = fmax(exp(fre_approach_step(&by, log(c->sigma), delta, -0.003)), floor);
     }
 }
 
@@ -106,7 +66,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
     const double floor = fmax(FRE_PLAN_SIGMA_LEAST * p->mechanism.cell_edge, FRE_PLAN_SIGMA_TINY);
     fre_plan at = *p, best = *p;
-    approach by = APPROACH;
+    fre_approach by = FRE_APPROACH;
     int i;
 
     for (i = 0; i < 40 && !(at.account.delta <= most * want && at.account.delta > close * want);
@@ -123,7 +83,7 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
         /* Where delta has a step there, or noise hardly matters, that is good enough. */
         if (!isinf(least) && (i >= 12 || by.enough - by.little < 1e-4 || least <= floor))
             break;
-        log_sigma = fmax(log(floor), step_to(&by, log_sigma, log(at.account.delta),
+        log_sigma = fmax(log(floor), fre_approach_step(&by, log_sigma, log(at.account.delta),
                                              log((close + most) / 2 * want)));
     }
     if (isinf(least))

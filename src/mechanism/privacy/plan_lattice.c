@@ -3,19 +3,29 @@
 
 #include "plan.h"
 
-void fre_plan_set_lattice(fre_plan *p, double sigma)
+double fre_plan_lattice_step(double sigma)
 {
     int exponent;
 
     (void)frexp(fmax(sigma, FRE_PLAN_SIGMA_TINY), &exponent); /* in [2^(exponent-1), 2^exponent) */
-    p->mechanism.lattice_step = ldexp(1, exponent - 1 - 20);
+    return ldexp(1, exponent - 1 - 20);
+}
+
+uint64_t fre_plan_lattice_round(double *sigma, double step)
+{
+    /* Exact: both are doubles that differ by a power of two, the quotient is below 2^22. */
+    const double units = ceil(fmax(*sigma, FRE_PLAN_SIGMA_TINY) / step);
+
+    *sigma = units * step;
+    return (uint64_t)units;
+}
+
+void fre_plan_set_lattice(fre_plan *p, double sigma)
+{
+    p->mechanism.lattice_step = fre_plan_lattice_step(sigma);
 }
 
 void fre_plan_round_sigma(fre_plan *p)
 {
-    /* Exact: both are doubles that differ by a power of two, the quotient is below 2^22. */
-    double units = ceil(fmax(p->mechanism.sigma, FRE_PLAN_SIGMA_TINY) / p->mechanism.lattice_step);
-
-    p->sigma_lattice = (uint64_t)units;
-    p->mechanism.sigma = units * p->mechanism.lattice_step;
+    p->sigma_lattice = fre_plan_lattice_round(&p->mechanism.sigma, p->mechanism.lattice_step);
 }

@@ -148,6 +148,8 @@ fre_status fre_plan_begin(fre_plan *p, const fre_plan_request *r, fre_err *err)
         p->request.delta = fre_default_delta(r->population);
     st = check_request(&p->request, err);
     if (st == FRE_OK)
+        st = fre_plan_check_levels(&p->request, err);
+    if (st == FRE_OK)
         fre_plan_mechanism(&p->mechanism, &p->request);
     return st;
 }

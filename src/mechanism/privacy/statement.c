@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "plan.h"
+
 static const char not_private[] =
     "NOT PRIVATE: a seed made this run repeatable; whoever knows it can remove the noise.\n"
     "What follows would hold for the same run without a seed.\n";
@@ -34,7 +36,8 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
                    : "everybody who sees what is released",
         p->request.accountant == FRE_ACCOUNTANT_PAPER
             ? "the paper's (its known faults are among the warnings)"
-            : "joint",
+        : p->request.n_levels > 0 ? "joint, by levels"
+                                  : "joint",
         fre_digits_up(computed, 4, p->account.delta));
 }
 
@@ -76,7 +79,7 @@ static fre_status delta_rule(fre_buf *out, const fre_plan *p)
         fre_digits_up(some, 2, p->request.delta * users));
 }
 
-static fre_status numbers(fre_buf *out, const fre_plan *p)
+static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
     char rate[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES], other[FRE_DIGITS_BYTES];
@@ -84,8 +87,9 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
 
     fre_digits_down(sigma, 6, m->sigma); /* no more noise than there is */
     st = fre_buf_printf(out,
-                        "Mechanism: a record is sampled with probability p = %s; a cell is "
+                        "%s: a record is sampled with probability p = %s; a cell is "
                         "released if its sampled count reaches tau = %llu; ",
+                        p->request.n_levels > 0 ? "Level 1, the grid" : "Mechanism",
                         fre_digits_up(rate, 10, (double)m->p32 / (double)FRE_P_ONE),
                         (unsigned long long)m->tau);
     if (st != FRE_OK)
@@ -125,11 +129,20 @@ static fre_status numbers(fre_buf *out, const fre_plan *p)
     return st;
 }
 
+static fre_status numbers(fre_buf *out, const fre_plan *p)
+{
+    fre_status st = p->request.no_grid ? FRE_OK : grid_numbers(out, p);
+
+    return st == FRE_OK ? fre_statement_levels(out, p) : st;
+}
+
 static fre_status sensitivity(fre_buf *out, const fre_plan *p)
 {
     char far[FRE_DIGITS_BYTES], charge[FRE_DIGITS_BYTES];
     fre_status st;
 
+    if (p->request.no_grid)
+        return FRE_OK;
     if (p->mechanism.sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return fre_buf_printf(out,
                               "Sensitivity: worst case, 2B = %s for embeddings of norm at most "
@@ -149,6 +162,8 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
                             "projections (%s in all).\n",
                             fre_digits_up(far, 4, p->account.split),
                             fre_digits_up(charge, 4, p->account.delta_far));
+    if (st == FRE_OK && isnan(p->worst_case_epsilon))
+        return FRE_OK; /* not computed */
     if (st == FRE_OK)
         st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
                                  "projection, epsilon would be ");
@@ -224,7 +239,8 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
         "projection and offsets were drawn at random, independently of the texts, and no text was "
         "chosen knowing them;";
     static const char material[] =
-        "\nwhat the texts are embedded and written with (models, prior, bridge, public corpus) was "
+        "\nwhat the texts are embedded and written with (models, prior, bridge, "
+        "codebook, public corpus) was "
         "made independently of them: what shares too much with them is refused, and whether a run "
         "was refused is not covered by the claim;";
     const fre_mechanism *m = &p->mechanism;
@@ -237,7 +253,7 @@ static fre_status conditions(fre_buf *out, const fre_plan *p)
                             "\nthere are at most N records;\nprojection, offsets and signs were "
                             "drawn at random, before and independently of the texts, and no "
                             "text was chosen knowing them;");
-    else if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
+    else if (!p->request.no_grid && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         st = fre_buf_append(out, independent, sizeof independent - 1);
     if (st == FRE_OK)
         st = fre_buf_append(out, material, sizeof material - 1);

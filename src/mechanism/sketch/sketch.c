@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define CELL_LABEL "fre/cell/v1"
+#define PUBLIC_LABEL "fre/public-cell/v1"
 
 typedef enum sketch_kind { SKETCH_GRID } sketch_kind;
 
@@ -95,4 +96,17 @@ fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out, const float *x, s
     fre_wipe(message, sizeof message);
     fre_wipe(c, sizeof c);
     return st;
+}
+
+void fre_sketch_public_cell(fre_cell *out, const uint8_t codebook[32], uint32_t level, uint32_t cell)
+{
+    uint8_t message[sizeof PUBLIC_LABEL - 1 + 32 + 4 + 4];
+    uint8_t *p = message + sizeof PUBLIC_LABEL - 1;
+
+    memcpy(message, PUBLIC_LABEL, sizeof PUBLIC_LABEL - 1);
+    memcpy(p, codebook, 32);
+    p = put_le32(p + 32, level);
+    (void)put_le32(p, cell);
+    /* Fails only for lengths it cannot have. */
+    (void)crypto_generichash(out->bytes, sizeof out->bytes, message, sizeof message, NULL, 0);
 }

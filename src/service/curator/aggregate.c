@@ -1,6 +1,5 @@
-/* curator/aggregate.c - pass two, [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]: the cells with
- * sampled count >= tau, their integer sums on the lattice beta Z^d, one exactly rounded Gaussian a
- * coordinate, divided by the count.  Integer addition is associative, so neither the order of the
+/* curator/aggregate.c - pass two, [Fre-E2T, Alg. 1, lines "heavy" to "centroid"]: the released cells'
+ * integer sums on the lattice beta Z^d, one exactly rounded Gaussian a coordinate, divided by the count.  Integer addition is associative, so neither the order of the
  * records nor the number of threads can change a bit. */
 #include "curator_private.h"
 
@@ -10,49 +9,46 @@
 #define SUMS_BYTES (256u << 20) /* cells are summed in blocks of at most this much memory */
 
 typedef struct block {
-    int64_t *sum;      /* n x dim, lattice units.  SECRET until the noise is in */
-    uint32_t *of_cell; /* cell -> row of this block, or CURATOR_NONE */
-    size_t first, n;   /* released cells first .. first + n - 1 */
+    int64_t *sum;    /* n x dim, lattice units.  SECRET until the noise is in */
+    float *centre;   /* room for one cell's */
+    size_t first, n; /* released cells first .. first + n - 1 */
 } block;
 
-static fre_status choose_cells(curator_run *r, fre_err *err)
+/* The lattice that sums of a cell lie on, and how far a record may go. */
+static fre_aggregate_lattice lattice_of(const curator_run *r, const curator_cell *c)
 {
-    size_t n = 0;
+    const fre_mechanism *m = &r->plan.mechanism;
 
-    for (size_t i = 0; i < r->cells.n; i++)
-        n += fre_aggregate_released(r->cell_count[i], r->plan.mechanism.tau);
-    r->released = calloc(n ? n : 1, sizeof *r->released);
-    r->centroid = calloc(n ? n * r->dim : 1, sizeof *r->centroid);
-    if (!r->released || !r->centroid)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for %zu released cells", n);
-    for (size_t i = 0; i < r->cells.n; i++)
-        if (fre_aggregate_released(r->cell_count[i], r->plan.mechanism.tau))
-            r->released[r->n_released++] = (uint32_t)i;
-    for (size_t i = n; i > 1; i--) { /* Fisher-Yates: input order is private */
-        const size_t j = (size_t)fre_rng_below(&r->order, i);
-        const uint32_t t = r->released[i - 1];
-
-        r->released[i - 1] = r->released[j];
-        r->released[j] = t;
-    }
-    return FRE_OK;
+    if (c->level == 0)
+        return (fre_aggregate_lattice){m->lattice_step, m->norm_bound, r->contributed};
+    return (fre_aggregate_lattice){r->plan.level[c->level - 1].lattice_step,
+                                   r->plan.request.level[c->level - 1].radius, r->contributed};
 }
 
-/* Of what the ingest clipped, the unclipped: fre_aggregate_add clips once more. */
-static fre_status add_row(const curator_run *r, block *b, const float *x, size_t text, fre_err *err)
+static void centre_of(const curator_run *r, float *out, const curator_cell *c)
 {
-    const fre_aggregate_lattice lattice = {.step = r->plan.mechanism.lattice_step,
-                                           .norm_bound = r->plan.mechanism.norm_bound,
-                                           .points = r->contributed};
-    const uint64_t times = r->text_sampled[text];
-    uint32_t row;
+    fre_codebook_centre(r->codebook, r->in_codebook[c->level - 1], c->cell, out);
+}
 
-    if (times == 0) /* a blank text, in no cell, among others */
+/* Of what the ingest clipped, the unclipped: fre_aggregate_add clips once more.  x: is spent. */
+static fre_status add_row(const curator_run *r, block *b, float *x, size_t text, fre_err *err)
+{
+    const uint64_t times = r->text_weight[text];
+    const uint32_t row = r->text_row[text];
+    const curator_cell *c;
+    fre_aggregate_lattice lattice;
+
+    if (row == CURATOR_NONE || row < b->first || row - b->first >= b->n || times == 0)
         return FRE_OK;
-    row = b->of_cell[r->text_cell[text]];
-    if (row == CURATOR_NONE)
-        return FRE_OK;
-    if (fre_aggregate_add(b->sum + (size_t)row * r->dim, x, r->dim, times, &lattice) != FRE_OK)
+    c = &r->released[row];
+    lattice = lattice_of(r, c);
+    if (c->level > 0) {
+        if (!fre_aggregate_clip(x, r->dim, r->plan.mechanism.norm_bound))
+            return fre_fail(err, FRE_E_INTERNAL, "an embedding is not finite");
+        centre_of(r, b->centre, c);
+        fre_aggregate_offset(x, b->centre, r->dim, lattice.norm_bound);
+    }
+    if (fre_aggregate_add(b->sum + (row - b->first) * r->dim, x, r->dim, times, &lattice) != FRE_OK)
         return fre_fail(err, FRE_E_DATA,
                         "an embedding's coordinate is too large for exact sums: scale the "
                         "embeddings or raise {radius}");
@@ -108,13 +104,23 @@ static fre_status pass_rows(curator_run *r, block *b, fre_err *err)
 static void release_block(curator_run *r, block *b)
 {
     for (size_t i = 0; i < b->n; i++) {
+        const curator_cell *c = &r->released[b->first + i];
+        const fre_aggregate_lattice lattice = lattice_of(r, c);
+        float *out = r->centroid + (b->first + i) * r->dim;
         int64_t *sum = b->sum + i * r->dim;
 
         if (!r->no_noise)
-            fre_aggregate_noise(sum, r->dim, &r->noise, r->plan.sigma_lattice);
-        fre_aggregate_mean(r->centroid + (b->first + i) * r->dim, sum, r->dim,
-                           r->plan.mechanism.lattice_step,
-                           r->cell_count[r->released[b->first + i]]);
+            fre_aggregate_noise(sum, r->dim, &r->noise,
+                                c->level == 0 ? r->plan.sigma_lattice
+                                              : r->plan.level[c->level - 1].sigma_lattice);
+        fre_aggregate_mean(out, sum, r->dim, lattice.step, c->count);
+        if (c->level == 0)
+            continue;
+        centre_of(r, b->centre, c);
+        fre_aggregate_from_centre(
+            out, b->centre, r->dim,
+            fre_codebook_level_view(r->codebook, r->in_codebook[c->level - 1])->gain,
+            lattice.norm_bound);
     }
 }
 
@@ -122,10 +128,7 @@ static fre_status sum_block(curator_run *r, block *b, fre_err *err)
 {
     fre_status st;
 
-    memset(b->of_cell, 0xff, r->cells.n * sizeof *b->of_cell); /* CURATOR_NONE */
     memset(b->sum, 0, b->n * r->dim * sizeof *b->sum);
-    for (size_t i = 0; i < b->n; i++)
-        b->of_cell[r->released[b->first + i]] = (uint32_t)i;
     st = r->spool ? pass_spool(r, b, err) : pass_rows(r, b, err);
     if (st == FRE_OK)
         release_block(r, b);
@@ -137,14 +140,17 @@ fre_status curator_aggregate(curator_run *r, fre_err *err)
     const size_t row_bytes = r->dim * sizeof(int64_t);
     size_t per_block = SUMS_BYTES / row_bytes;
     block b = {0};
-    fre_status st = choose_cells(r, err);
+    fre_status st = curator_choose(r, err);
 
     if (st != FRE_OK || r->n_released == 0)
         return st;
+    r->centroid = calloc(r->n_released * r->dim, sizeof *r->centroid);
+    if (!r->centroid)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for %zu released cells", r->n_released);
     per_block = per_block < r->n_released ? per_block : r->n_released;
     b.sum = calloc(per_block, row_bytes);
-    b.of_cell = calloc(r->cells.n, sizeof *b.of_cell);
-    if (!b.sum || !b.of_cell) {
+    b.centre = calloc(r->dim, sizeof *b.centre);
+    if (!b.sum || !b.centre) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory for the sums of %zu cells", per_block);
         goto out;
     }
@@ -156,6 +162,6 @@ out:
     if (b.sum)
         fre_wipe(b.sum, per_block * row_bytes);
     free(b.sum);
-    free(b.of_cell);
+    free(b.centre);
     return st;
 }

@@ -10,10 +10,12 @@
 static fre_status run_plan(curator_run *r, fre_err *err)
 {
     fre_plan_request q = r->opts->plan;
+    fre_status st;
 
     q.dim = r->dim;
     r->no_noise = isinf(q.epsilon) && q.epsilon > 0; /* for studies; NOT PRIVATE */
-    return fre_plan_make(&r->plan, &q, err);
+    st = curator_open_codebook(r, &q, err);
+    return st != FRE_OK ? st : fre_plan_make(&r->plan, &q, err);
 }
 
 /* ---- randomness ------------------------------------------------------------------------------ */
@@ -25,21 +27,25 @@ static fre_status stream(const fre_curator_opts *o, fre_rng *rng, const char *la
 
 static fre_status open_streams(curator_run *r, fre_err *err)
 {
-    fre_rng grid;
-    fre_status st = stream(r->opts, &grid, "grid");
+    fre_rng grid = {.seeded = false};
+    const struct {
+        fre_rng *rng;
+        const char *label;
+    } streams[] = {{&grid, "grid"},
+                   {&r->coins, "coins"},
+                   {&r->counts, "counts"},
+                   {&r->noise, "noise"},
+                   {&r->order, "order"}};
 
-    if (st == FRE_OK) {
-        fre_rng_bytes(&grid, r->grid_seed, sizeof r->grid_seed);
-        fre_rng_bytes(&grid, r->hash_key, sizeof r->hash_key);
-        fre_rng_wipe(&grid);
-        st = stream(r->opts, &r->coins, "coins");
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        const fre_status st = stream(r->opts, streams[i].rng, streams[i].label);
+
+        if (st != FRE_OK)
+            return fre_fail(err, st, "the system's random generator is not available");
     }
-    if (st == FRE_OK)
-        st = stream(r->opts, &r->noise, "noise");
-    if (st == FRE_OK)
-        st = stream(r->opts, &r->order, "order");
-    if (st != FRE_OK)
-        return fre_fail(err, st, "the system's random generator is not available");
+    fre_rng_bytes(&grid, r->grid_seed, sizeof r->grid_seed);
+    fre_rng_bytes(&grid, r->hash_key, sizeof r->hash_key);
+    fre_rng_wipe(&grid);
     /* Sampling of texts is post-processing: its seed needs no secrecy, only to be fresh. */
     r->writer_seed = fre_rng_u64(&r->order);
     return FRE_OK;
@@ -55,9 +61,11 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_survey_free(r->survey);
     fre_corpus_free(r->corpus);
     fre_sketch_free(r->sketch);
+    fre_codebook_free(r->codebook);
     fre_spool_free(r->spool, !keep_spool);
     fre_wipe_free(r->spool_record, r->spool_bytes);
     fre_rng_wipe(&r->coins);
+    fre_rng_wipe(&r->counts);
     fre_rng_wipe(&r->noise);
     fre_rng_wipe(&r->order);
     fre_map_wipe(&r->texts);
@@ -65,7 +73,10 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_contributors_free(r->users);
     fre_wipe_free(r->text_cell, r->cap_text_cell * sizeof *r->text_cell);
     fre_wipe_free(r->text_mark, r->cap_text_mark * sizeof *r->text_mark);
-    fre_wipe_free(r->text_sampled, r->cap_text_sampled * sizeof *r->text_sampled);
+    fre_wipe_free(r->text_weight, r->cap_text_weight * sizeof *r->text_weight);
+    fre_wipe_free(r->text_counted, r->cap_text_counted * sizeof *r->text_counted);
+    fre_wipe_free(r->text_public, r->cap_text_public * sizeof *r->text_public);
+    fre_wipe_free(r->text_row, r->text_row ? r->n_texts * sizeof *r->text_row : 0);
     fre_wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
     fre_wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
     free(r->released);
@@ -79,6 +90,8 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
         .dim = r->dim, .proj = r->plan.mechanism.proj, .cell_edge = r->plan.mechanism.cell_edge};
     fre_status st;
 
+    if (r->plan.request.no_grid)
+        return FRE_OK;
     memcpy(sp.seed, r->grid_seed, sizeof sp.seed);
     st = fre_sketch_new(&r->sketch, &sp);
     return st == FRE_OK ? st
@@ -145,6 +158,8 @@ static fre_status open_corpus(curator_run *r, fre_inverter *inverter, fre_err *e
     const fre_inverter_opts io = inverter_opts(r);
     fre_status st = inverter ? fre_inverter_open_corpus(inverter, &io, err) : FRE_OK;
 
+    if (st == FRE_OK && r->surveyed)
+        st = curator_check_codebook(r, err);
     return st == FRE_OK && r->surveyed && inverter
                ? fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
                                             fre_survey_rows(r->survey), err)

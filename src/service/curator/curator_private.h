@@ -2,6 +2,7 @@
 #ifndef FRE_CURATOR_PRIVATE_H
 #define FRE_CURATOR_PRIVATE_H
 
+#include <fre/codebook.h>
 #include <fre/contribution.h>
 #include <fre/curator.h>
 #include <fre/embed.h>
@@ -13,6 +14,13 @@
 
 #define CURATOR_NONE FRE_MAP_NONE
 #define CURATOR_KEY_BYTES 16u /* hash of a text or user; opens a text's record in the spool */
+
+/* A released cell. */
+typedef struct curator_cell {
+    uint32_t level; /* 0: of the grid; i: of request.level[i - 1] */
+    uint32_t cell;  /* in `cells`, or public */
+    uint64_t count; /* sampled, or noisy as published */
+} curator_cell;
 
 /* ---- one run's state ----------------------------------------------------------------- */
 
@@ -32,11 +40,13 @@ typedef struct curator_run {
     fre_survey *survey; /* of the whole input, or of what was read of it so far; ... */
     bool surveyed;      /* ... the whole, before the pass that is released */
     fre_corpus *corpus; /* NULL for a .npy */
-    fre_sketch *sketch;
+    fre_sketch *sketch;     /* NULL: levels without a grid */
+    fre_codebook *codebook; /* NULL: no levels */
+    uint32_t in_codebook[FRE_LEVELS_MAX]; /* which of its levels request.level[i] is */
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;
     uint8_t *spool_record;
-    fre_rng coins, noise, order; /* SECRET */
+    fre_rng coins, counts, noise, order; /* SECRET */
     uint64_t writer_seed;        /* of inverter and paraphrases */
     uint8_t grid_seed[32];       /* public */
     uint8_t hash_key[32];        /* SECRET */
@@ -45,8 +55,12 @@ typedef struct curator_run {
     fre_map texts;
     uint32_t *text_cell; /* CURATOR_NONE: a blank text, which is in no cell */
     uint8_t *text_mark;  /* fre_text_mark */
-    uint64_t *text_sampled;
-    size_t n_texts, cap_text_cell, cap_text_mark, cap_text_sampled;
+    uint64_t *text_weight; /* records of it that are summed: sampled, or all that count */
+    size_t n_texts, cap_text_cell, cap_text_mark, cap_text_weight;
+    /* with levels */
+    uint32_t *text_public;  /* n_levels each: its public cells */
+    uint64_t *text_counted; /* records of it that count */
+    size_t cap_text_public, cap_text_counted;
     /* one entry an occupied cell */
     fre_map cells;
     uint64_t *cell_count; /* sampled count */
@@ -63,8 +77,9 @@ typedef struct curator_run {
     bool asked, apart; /* the user was asked, and says: not the data that it overlaps with */
 
     /* pass two */
-    uint32_t *released; /* cells in their released (random) order */
-    size_t n_released;
+    curator_cell *released; /* in their released (random) order */
+    size_t n_released, cap_released;
+    uint32_t *text_row; /* of each text: which released cell it is in, or CURATOR_NONE */
     float *centroid; /* n_released x dim */
 } curator_run;
 
@@ -120,12 +135,28 @@ bool curator_row_is_usable(const curator_run *r, size_t row);
  * them reads all, in order.  FRE_E_AGAIN: they are not those of the pass before. */
 FRE_MUST_CHECK fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n,
                                        fre_err *err);
-/* Enter text index i's cell (made when new); NULL: it has none. */
-FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell);
+/* Enter text index i's cell of the grid (made when new) and its public ones, n_levels; NULL: it has none. */
+FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
+                                           const uint32_t *public_cell);
+
+/* ---- levels.c -------------------------------------------------------------------------------- */
+
+/* The codebook of the embedder, if levels are asked for, and what the request needs to know of it. */
+FRE_MUST_CHECK fre_status curator_open_codebook(curator_run *r, fre_plan_request *q, fre_err *err);
+/* It must not be made of the input (fre/overlap.h). */
+FRE_MUST_CHECK fre_status curator_check_codebook(curator_run *r, fre_err *err);
+/* Public cells of n clipped embeddings, n x n_levels; nothing without levels. */
+FRE_MUST_CHECK fre_status curator_public_cells(const curator_run *r, uint32_t *out, const float *x,
+                                               size_t n, fre_err *err);
+
+/* ---- choose.c -------------------------------------------------------------------------------- */
+
+/* Which cells are released, level by level, and which of them each text is in. */
+FRE_MUST_CHECK fre_status curator_choose(curator_run *r, fre_err *err);
 
 /* ---- aggregate.c ----------------------------------------------------------------------------- */
 
-/* Pass two: choose cells with count >= tau, sum, add noise, divide. */
+/* Pass two: choose cells, sum, add noise, divide. */
 FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 
 /* ---- publish.c ------------------------------------------------------------------------------- */

@@ -74,15 +74,15 @@ static fre_status find_text(curator_run *r, uint32_t *text, const float *x, uint
 }
 
 /* x: the row, clipped. */
-static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell, uint32_t row,
-                          fre_err *err)
+static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell,
+                          const uint32_t *public_cell, uint32_t row, fre_err *err)
 {
     const bool usable = curator_row_is_usable(r, row);
     const bool blank = fre_is_zero_row(x, r->dim);
     uint32_t text = row, user = CURATOR_NONE;
     size_t len = 0;
     const char *name = r->names ? fre_names_view(r->names, row, &len) : NULL;
-    fre_status st = curator_set_cell(r, row, blank ? NULL : cell);
+    fre_status st = curator_set_cell(r, row, blank ? NULL : cell, blank ? NULL : public_cell);
 
     if (st == FRE_OK && !blank)
         st = find_text(r, &text, x, row);
@@ -97,8 +97,8 @@ static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell, 
     return st;
 }
 
-static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t from, size_t n,
-                             fre_err *err)
+static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, uint32_t *public_cell,
+                             size_t from, size_t n, fre_err *err)
 {
     fre_status st = curator_rows(r, x, from, n, err);
 
@@ -107,8 +107,11 @@ static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, size_t fr
             fre_ledger_add_row(&r->content, x + i * r->dim, r->dim);
     if (st == FRE_OK)
         st = curator_cells(r, cell, x, n, err);
+    if (st == FRE_OK)
+        st = curator_public_cells(r, public_cell, x, n, err);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        st = add_row(r, x + i * r->dim, &cell[i], (uint32_t)(from + i), err);
+        st = add_row(r, x + i * r->dim, &cell[i], public_cell + i * r->plan.request.n_levels,
+                     (uint32_t)(from + i), err);
     return st;
 }
 
@@ -117,20 +120,22 @@ fre_status curator_ingest_rows(curator_run *r, fre_err *err)
     const size_t rows = fre_npy_rows(r->npy);
     float *x = NULL;
     fre_cell *cell = NULL;
+    uint32_t *public_cell = NULL;
     fre_status st = FRE_OK;
 
     if (rows >= CURATOR_NONE)
         return fre_fail(err, FRE_E_LIMIT, "more than 2^32 - 2 rows in one file");
     x = calloc(CHUNK_ROWS * (size_t)r->dim, sizeof *x);
     cell = calloc(CHUNK_ROWS, sizeof *cell);
-    if (!x || !cell) {
+    public_cell = calloc(CHUNK_ROWS * r->plan.request.n_levels + 1, sizeof *public_cell);
+    if (!x || !cell || !public_cell) {
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
     for (size_t from = 0; st == FRE_OK && from < rows; from += CHUNK_ROWS) {
         st = fre_interrupted()
                  ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted")
-                 : rows_chunk(r, x, cell, from, rows - from < CHUNK_ROWS ? rows - from : CHUNK_ROWS,
+                 : rows_chunk(r, x, cell, public_cell, from, rows - from < CHUNK_ROWS ? rows - from : CHUNK_ROWS,
                               err);
         fre_progress_update(r->opts->progress, "placing", from, rows);
     }
@@ -139,5 +144,7 @@ fre_status curator_ingest_rows(curator_run *r, fre_err *err)
 out:
     fre_wipe_free(x, CHUNK_ROWS * (size_t)r->dim * sizeof *x);
     free(cell);
+    fre_wipe_free(public_cell,
+                  CHUNK_ROWS * r->plan.request.n_levels * sizeof *public_cell);
     return st;
 }

@@ -26,19 +26,21 @@ typedef struct chunk {
     uint8_t mark[CHUNK_RECORDS]; /* of the new ones: fre_text_mark */
     float *x;                    /* CHUNK_RECORDS x dim */
     fre_cell *cell;              /* CHUNK_RECORDS */
+    uint32_t *public_cell;       /* CHUNK_RECORDS x levels of public cells */
 } chunk;
 
-static void chunk_free(chunk *c, size_t dim)
+static void chunk_free(chunk *c, size_t dim, size_t n_levels)
 {
     if (!c)
         return;
     fre_wipe_free(c->arena, c->arena_cap);
     fre_wipe_free(c->x, CHUNK_RECORDS * dim * sizeof *c->x);
     fre_wipe_free(c->cell, CHUNK_RECORDS * sizeof *c->cell);
+    fre_wipe_free(c->public_cell, CHUNK_RECORDS * n_levels * sizeof *c->public_cell);
     free(c);
 }
 
-static chunk *chunk_new(size_t dim)
+static chunk *chunk_new(size_t dim, size_t n_levels)
 {
     chunk *c = calloc(1, sizeof *c);
 
@@ -46,8 +48,9 @@ static chunk *chunk_new(size_t dim)
         return NULL;
     c->x = calloc(CHUNK_RECORDS * dim, sizeof *c->x);
     c->cell = calloc(CHUNK_RECORDS, sizeof *c->cell);
-    if (!c->x || !c->cell) {
-        chunk_free(c, dim);
+    c->public_cell = calloc(CHUNK_RECORDS * n_levels + 1, sizeof *c->public_cell);
+    if (!c->x || !c->cell || !c->public_cell) {
+        chunk_free(c, dim, n_levels);
         return NULL;
     }
     return c;
@@ -199,7 +202,7 @@ static fre_status chunk_embed(curator_run *r, chunk *c, fre_err *err)
 /* ---- cells and contributions ----------------------------------------------------------------- */
 
 typedef struct cell_job {
-    const fre_sketch *sketch;
+    const fre_sketch *sketch; /* NULL: no grid, one cell */
     float *x;
     fre_cell *cell;
     size_t dim, n;
@@ -219,7 +222,7 @@ static fre_status cell_rows(void *ctx, uint64_t i)
 
         if (st == FRE_OK && !fre_aggregate_clip(x, j->dim, j->norm_bound))
             st = FRE_E_ARG;
-        if (st == FRE_OK)
+        if (st == FRE_OK && j->sketch)
             st = fre_sketch_cell(j->sketch, &j->cell[k], x, j->dim);
         if (st != FRE_OK)
             return st;
@@ -256,8 +259,24 @@ fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t 
     return FRE_OK;
 }
 
-fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
+/* Room for text i in the tables that levels need. */
+static fre_status grow_levels(curator_run *r, size_t i)
 {
+    const size_t n = r->plan.request.n_levels;
+    fre_status st;
+
+    if (n == 0)
+        return FRE_OK;
+    st = fre_grow((void **)&r->text_counted, &r->cap_text_counted, i + 1, sizeof *r->text_counted);
+    return st == FRE_OK ? fre_grow((void **)&r->text_public, &r->cap_text_public, (i + 1) * n,
+                                   sizeof *r->text_public)
+                        : st;
+}
+
+fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
+                            const uint32_t *public_cell)
+{
+    const size_t n_levels = r->plan.request.n_levels;
     uint32_t index = CURATOR_NONE;
     bool added;
     fre_status st = cell ? fre_map_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
@@ -273,9 +292,14 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell)
     st = fre_grow((void **)&r->text_cell, &r->cap_text_cell, i + 1, sizeof *r->text_cell);
     if (st != FRE_OK)
         return st;
-    st = fre_grow((void **)&r->text_sampled, &r->cap_text_sampled, i + 1, sizeof *r->text_sampled);
+    st = fre_grow((void **)&r->text_weight, &r->cap_text_weight, i + 1, sizeof *r->text_weight);
     if (st != FRE_OK)
         return st;
+    st = grow_levels(r, i);
+    if (st != FRE_OK)
+        return st;
+    for (size_t k = 0; public_cell && k < n_levels; k++)
+        r->text_public[i * n_levels + k] = public_cell[k];
     r->text_cell[i] = index;
     r->n_texts = i + 1;
     return FRE_OK;
@@ -286,8 +310,10 @@ void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
     if (!fre_contributors_accept(r->users, user, text, r->text_cell))
         return;
     r->contributed++;
-    if (fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
-        r->text_sampled[text]++;
+    if (r->text_counted)
+        r->text_counted[text]++;
+    if (r->sketch && fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
+        r->text_weight[text]++;
         r->cell_count[r->text_cell[text]]++;
     }
 }
@@ -301,7 +327,9 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
     for (size_t i = 0; st == FRE_OK && i < c->n_new; i++) {
         const bool blank = (c->mark[i] & FRE_TEXT_BLANK) != 0;
 
-        st = curator_set_cell(r, c->first_new + i, blank ? NULL : &c->cell[i]);
+        st = curator_set_cell(r, c->first_new + i, blank ? NULL : &c->cell[i],
+                              blank ? NULL
+                                    : c->public_cell + i * r->plan.request.n_levels);
         if (st == FRE_OK)
             r->text_mark[c->first_new + i] = c->mark[i];
         if (st != FRE_OK)
@@ -340,12 +368,14 @@ static fre_status chunk_ingest(curator_run *r, chunk *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     st = curator_cells(r, c->cell, c->x, c->n_new, err);
+    if (st == FRE_OK)
+        st = curator_public_cells(r, c->public_cell, c->x, c->n_new, err);
     return st == FRE_OK ? chunk_count(r, c, err) : st;
 }
 
 fre_status curator_ingest_texts(curator_run *r, fre_err *err)
 {
-    chunk *c = chunk_new(r->dim);
+    chunk *c = chunk_new(r->dim, r->plan.request.n_levels);
     bool more = true;
     fre_status st = FRE_OK;
 
@@ -367,6 +397,6 @@ fre_status curator_ingest_texts(curator_run *r, fre_err *err)
                       "{resume}, or remove %s.resume.*",
                       r->opts->output);
 out:
-    chunk_free(c, r->dim);
+    chunk_free(c, r->dim, r->plan.request.n_levels);
     return st;
 }

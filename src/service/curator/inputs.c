@@ -66,7 +66,7 @@ fre_status curator_open_inputs(curator_run *r, fre_err *err)
         return st;
     if (r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)
         return fre_contributors_too_many(r->opts->plan.population, err);
-    if (!r->npy || fre_inverter_writes_text(r->opts->inverter))
+    if (!r->npy || fre_inverter_writes_text(r->opts->inverter) || r->opts->plan.n_levels > 0)
         st = open_embedder(r, err);
     if (st != FRE_OK || !r->npy || !r->embedder)
         return st;

@@ -5,10 +5,72 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Levels of a release are numbered with the grid, those of the request without. */
+static uint32_t level_in_release(const curator_run *r, uint32_t level)
+{
+    return r->plan.request.no_grid ? level - 1 : level;
+}
+
+static void name_cell(const curator_run *r, fre_cell *out, const curator_cell *c)
+{
+    if (c->level == 0)
+        memcpy(out->bytes, fre_map_key(&r->cells, c->cell), FRE_CELL_BYTES);
+    else
+        fre_sketch_public_cell(out, fre_codebook_info_view(r->codebook)->sha256,
+                               r->in_codebook[c->level - 1], c->cell);
+}
+
+static void fill_grid_cell(const curator_run *r, fre_released_cell *out, const curator_cell *c)
+{
+    const fre_mechanism *m = &r->plan.mechanism;
+
+    out->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
+    out->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
+    out->centre = FRE_RELEASE_NONE;
+}
+
+static fre_status fill_public_cell(const curator_run *r, fre_released_cell *out,
+                                   const curator_cell *c, fre_err *err)
+{
+    const fre_level *l = &r->plan.level[c->level - 1].level;
+    const uint32_t at = r->in_codebook[c->level - 1];
+    const double rate =
+        l->counts == FRE_COUNTS_NOISY ? 1 : (double)l->p32 / (double)FRE_P_ONE;
+    const char *medoid = fre_codebook_medoid(r->codebook, at, c->cell);
+
+    out->users = (double)c->count / rate;
+    out->noise_norm = fre_codebook_level_view(r->codebook, at)->gain * l->sigma *
+                      sqrt((double)r->dim) / (double)c->count;
+    out->centre = c->cell;
+    out->around = medoid ? strdup(medoid) : NULL;
+    return medoid && !out->around ? fre_fail(err, FRE_E_NOMEM, "out of memory") : FRE_OK;
+}
+
+/* Of the level behind a cell's own and of the last one, the public cells that its centroid lies in. */
+static fre_status find_parents(const curator_run *r, fre_release *out, fre_err *err)
+{
+    const size_t n_levels = r->plan.request.n_levels;
+    uint32_t *cell = calloc(out->n * n_levels + 1, sizeof *cell);
+    fre_status st = cell ? curator_public_cells(r, cell, out->centroid, out->n, err)
+                         : fre_fail(err, FRE_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; st == FRE_OK && i < out->n; i++) {
+        const uint32_t *of = cell + i * n_levels;
+        fre_released_cell *c = &out->cell[i];
+
+        c->parent = r->released[i].level < n_levels ? of[r->released[i].level] : FRE_RELEASE_NONE;
+        c->theme = n_levels == 0       ? FRE_RELEASE_NONE
+                   : c->parent == FRE_RELEASE_NONE ? c->centre /* of the last level itself */
+                                                   : of[n_levels - 1];
+    }
+    free(cell);
+    return st;
+}
+
 /* What was released, out of the run's tables. */
 static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
 {
-    const fre_mechanism *m = &r->plan.mechanism;
+    fre_status st = FRE_OK;
 
     out->cell = calloc(r->n_released + 1, sizeof *out->cell);
     out->cell_name = calloc(r->n_released + 1, sizeof *out->cell_name);
@@ -17,16 +79,23 @@ static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
     out->n = r->n_released;
     out->centroid = r->centroid; /* moved */
     r->centroid = NULL;
-    for (size_t i = 0; i < out->n; i++) {
+    if (r->codebook)
+        fre_hex(out->codebook, fre_codebook_info_view(r->codebook)->sha256, FRE_HASH_BYTES);
+    for (size_t i = 0; st == FRE_OK && i < out->n; i++) {
+        const curator_cell *from = &r->released[i];
         fre_released_cell *c = &out->cell[i];
 
-        c->count = r->cell_count[r->released[i]];
+        c->count = from->count;
         c->answers = c->count;
-        c->users = (double)c->count * (double)FRE_P_ONE / (double)m->p32;
-        c->noise_norm = m->sigma * sqrt((double)r->dim) / (double)c->count;
-        memcpy(out->cell_name[i].bytes, fre_map_key(&r->cells, r->released[i]), FRE_CELL_BYTES);
+        c->level = level_in_release(r, from->level);
+        out->level[c->level].cells++;
+        name_cell(r, &out->cell_name[i], from);
+        if (from->level == 0)
+            fill_grid_cell(r, c, from);
+        else
+            st = fill_public_cell(r, c, from, err);
     }
-    return FRE_OK;
+    return st == FRE_OK ? find_parents(r, out, err) : st;
 }
 
 static fre_status vary_cells(const curator_run *r, fre_release *out, fre_inverter *inverter,
@@ -62,7 +131,7 @@ static fre_status write_texts(const curator_run *r, fre_release *out, fre_invert
     if (!std)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < out->n; i++)
-        std[i] = r->plan.mechanism.sigma / (double)out->cell[i].count;
+        std[i] = out->cell[i].noise_norm / sqrt((double)r->dim);
     st = fre_release_invert(out, inverter, std, r->opts->progress, err);
     if (st == FRE_OK)
         st = vary_cells(r, out, inverter, std, err);

@@ -145,6 +145,8 @@ fre_status curator_check_ingested(curator_run *r, fre_inverter *inverter, fre_er
             st = check_public_corpus(r, inverter, err);
         }
     }
+    if (st == FRE_OK)
+        st = curator_check_codebook(r, err);
     if (st == FRE_OK && inverter)
         st = fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
                                         fre_survey_rows(r->survey), err);

@@ -5,6 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+static void set_levels(fre_release *r, const fre_plan_request *q)
+{
+    r->n_levels = 0;
+    if (!q->no_grid)
+        memcpy(r->level[r->n_levels++].name, "grid", sizeof "grid");
+    for (size_t i = 0; i < q->n_levels; i++)
+        memcpy(r->level[r->n_levels++].name, q->level[i].name, sizeof q->level[i].name);
+}
+
 void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed)
 {
     const fre_mechanism *m = &plan->mechanism;
@@ -14,6 +23,19 @@ void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *g
     memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
     r->threshold = plan->request.threshold;
     r->radius = plan->request.radius;
+    set_levels(r, &plan->request);
+}
+
+const char *fre_release_no_cell(const fre_release *r)
+{
+    return r->n_levels == 1 && !r->codebook[0] ? FRE_RELEASE_NO_CELL
+                                               : FRE_RELEASE_NO_CELL_BY_LEVELS;
+}
+
+static void wipe_cell(fre_released_cell *c)
+{
+    fre_inversion_wipe(&c->text);
+    free(c->around);
 }
 
 void fre_release_wipe(fre_release *r)
@@ -21,7 +43,7 @@ void fre_release_wipe(fre_release *r)
     if (!r)
         return;
     for (size_t i = 0; r->cell && i < r->n; i++)
-        fre_inversion_wipe(&r->cell[i].text);
+        wipe_cell(&r->cell[i]);
     free(r->cell);
     free(r->centroid);
     free(r->cell_name);

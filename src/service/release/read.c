@@ -40,6 +40,35 @@ static bool parse_parameters(fre_release *r, const json_t *o)
     return true;
 }
 
+/* Those of a release that was made before there were levels: the grid alone. */
+static bool parse_levels(fre_release *r, const json_t *o)
+{
+    const json_t *list = json_object_get(json_object_get(o, "parameters"), "levels"), *level;
+    size_t i;
+
+    memcpy(r->level[0].name, "grid", sizeof "grid");
+    r->n_levels = 1;
+    if (!list)
+        return true;
+    if (!json_is_array(list) || json_array_size(list) == 0 ||
+        json_array_size(list) > FRE_LEVELS_MAX + 1)
+        return false;
+    json_array_foreach(list, i, level)
+    {
+        const char *name = json_string_value(json_object_get(level, "name"));
+        const char *codebook = json_string_value(json_object_get(level, "codebook"));
+        uint8_t sha[32];
+
+        if (!name || strlen(name) >= sizeof r->level[i].name)
+            return false;
+        memcpy(r->level[i].name, name, strlen(name) + 1);
+        if (codebook && fre_unhex(sha, sizeof sha, codebook))
+            memcpy(r->codebook, codebook, sizeof r->codebook);
+    }
+    r->n_levels = i;
+    return true;
+}
+
 /* A sentence an element, a sentence a line. */
 static fre_status join_statement(char **out, const json_t *list)
 {
@@ -99,6 +128,8 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
                       "%.300s: \"parameters\" lacks a valid grid_seed, projection_dim, dimension, "
                       "threshold, cell_edge or radius",
                       path);
+    else if (!parse_levels(r, o))
+        st = fre_fail(err, FRE_E_DATA, "%.300s: \"levels\" is no list of levels", path);
     else if (join_statement(&r->statement, json_object_get(o, "statement")) != FRE_OK)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory for a release");
     json_decref(o);
@@ -169,6 +200,32 @@ static fre_status copy_name(fre_release *r, size_t i, const char *hex)
     return !hex || fre_unhex(r->cell_name[i].bytes, FRE_CELL_BYTES, hex) ? FRE_OK : FRE_E_DATA;
 }
 
+static uint32_t public_cell(const json_t *o, const char *key)
+{
+    const json_t *cell = json_object_get(o, key);
+    const json_int_t i = json_integer_value(cell);
+
+    return json_is_integer(cell) && i >= 0 && i < FRE_RELEASE_NONE ? (uint32_t)i : FRE_RELEASE_NONE;
+}
+
+/* Level, centre and parent: none in a release that was made before there were levels. */
+static fre_status parse_place(fre_released_cell *c, fre_release *r, const json_t *o)
+{
+    const char *level = json_string_value(json_object_get(o, "level"));
+    const char *around = json_string_value(json_object_get(o, "around"));
+
+    while (level && c->level < r->n_levels && strcmp(r->level[c->level].name, level) != 0)
+        c->level++;
+    if (c->level == r->n_levels)
+        return FRE_E_DATA;
+    r->level[c->level].cells++;
+    c->centre = public_cell(o, "centre");
+    c->parent = public_cell(o, "parent");
+    c->theme = public_cell(o, "theme");
+    c->around = around ? strdup(around) : NULL;
+    return around && !c->around ? FRE_E_NOMEM : FRE_OK;
+}
+
 static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
 {
     fre_released_cell *c = &r->cell[i];
@@ -192,7 +249,9 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
         if (!c->text.text)
             return FRE_E_NOMEM;
     }
-    st = copy_paraphrases(&c->text, json_object_get(o, "paraphrases"));
+    st = parse_place(c, r, o);
+    if (st == FRE_OK)
+        st = copy_paraphrases(&c->text, json_object_get(o, "paraphrases"));
     return st == FRE_OK ? copy_name(r, i, json_string_value(json_object_get(o, "cell"))) : st;
 }
 

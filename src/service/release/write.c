@@ -41,6 +41,19 @@ static json_t *paraphrases_json(const fre_inversion *v)
     return a;
 }
 
+static json_t *public_cell(uint32_t cell)
+{
+    return cell == FRE_RELEASE_NONE ? json_null() : json_integer(cell);
+}
+
+/* Where in the tree of levels. */
+static json_t *place_json(const fre_release *r, const fre_released_cell *c)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:s?}", "level", r->level[c->level].name,
+                     "centre", public_cell(c->centre), "parent", public_cell(c->parent), "theme",
+                     public_cell(c->theme), "around", c->around);
+}
+
 /* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
  * a later `evaluate` compares them with the noiseless ones. */
 static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
@@ -56,6 +69,8 @@ static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
 
     if (o && c->text.unreadable)
         bad |= json_object_set_new(o, "unreadable", json_string(c->text.unreadable));
+    if (o)
+        bad |= json_object_update_new(o, place_json(r, c));
     if (o && r->cell_name) {
         fre_hex(hex, r->cell_name[i].bytes, FRE_CELL_BYTES);
         bad |= json_object_set_new(o, "cell", json_string(hex));
@@ -129,6 +144,24 @@ static json_t *statement_json(const char *text)
     return a;
 }
 
+/* Of the plan's list, what only a release knows. */
+static int add_to_levels(const json_t *parameters, const fre_release *r)
+{
+    json_t *level;
+    size_t i;
+    int bad = 0;
+
+    json_array_foreach(json_object_get(parameters, "levels"), i, level)
+    {
+        if (i >= r->n_levels)
+            break;
+        bad |= json_object_set_new(level, "cells", json_integer((json_int_t)r->level[i].cells));
+        if (r->codebook[0] && strcmp(r->level[i].name, "grid") != 0)
+            bad |= json_object_set_new(level, "codebook", json_string(r->codebook));
+    }
+    return bad;
+}
+
 /* The accountant's own JSON, and what a later `evaluate` needs to lay the same grid. */
 static json_t *parameters_json(const fre_release *r, const fre_plan *plan)
 {
@@ -142,10 +175,12 @@ static json_t *parameters_json(const fre_release *r, const fre_plan *plan)
     if (fre_plan_json(&text, plan) == FRE_OK)
         p = json_loadb((const char *)text.p, text.n, JSON_ALLOW_NUL, NULL);
     fre_buf_wipe(&text);
-    if (p && json_object_update_new(p, json_pack("{s:I, s:f, s:i, s:s, s:i}", "threshold",
-                                                 (json_int_t)r->threshold, "radius", r->radius,
-                                                 "dimension", (int)r->grid.dim, "grid_seed", seed,
-                                                 "cells_per_user", (int)q->cells_per_user)) != 0) {
+    if (p &&
+        (add_to_levels(p, r) != 0 ||
+         json_object_update_new(
+             p, json_pack("{s:I, s:f, s:i, s:s, s:i}", "threshold", (json_int_t)r->threshold,
+                          "radius", r->radius, "dimension", (int)r->grid.dim, "grid_seed", seed,
+                          "cells_per_user", (int)q->cells_per_user)) != 0)) {
         json_decref(p);
         p = NULL;
     }
@@ -171,7 +206,7 @@ static json_t *warning_json(const char *text)
     return json_string(fre_param_render(named, sizeof named, text, NULL));
 }
 
-static json_t *warnings_json(const fre_release_context *c, bool no_cell)
+static json_t *warnings_json(const fre_release_context *c, const fre_release *r)
 {
     json_t *a = json_array();
     int bad = a ? 0 : 1;
@@ -180,8 +215,8 @@ static json_t *warnings_json(const fre_release_context *c, bool no_cell)
         bad = json_array_append_new(a, warning_json(c->plan->warnings[i]));
     for (size_t i = 0; !bad && i < c->n_warnings; i++)
         bad = json_array_append_new(a, warning_json(c->warning[i]));
-    if (!bad && no_cell)
-        bad = json_array_append_new(a, warning_json(FRE_RELEASE_NO_CELL));
+    if (!bad && r->n == 0)
+        bad = json_array_append_new(a, warning_json(fre_release_no_cell(r)));
     if (!bad)
         return a;
     json_decref(a);
@@ -251,11 +286,12 @@ static json_t *bridge_json(const fre_bridge_info *b)
 
 static json_t *models_json(const fre_release *r, const fre_inverter_parts *p)
 {
-    uint8_t sha[32];
+    uint8_t sha[32], codebook[32];
 
     return json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
+        "codebook", model_json(NULL, fre_unhex(codebook, 32, r->codebook) ? codebook : NULL),
         "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
         "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info), "vocabulary",
         model_json(NULL, p->vocabulary), "language_model", model_json(NULL, p->language_model));
@@ -285,7 +321,7 @@ static json_t *release_json(const fre_release *r, const fre_release_context *c)
                      statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
                      parameters_json(r, c->plan), "models", models_json(r, &c->inverter), "search",
                      search_json(&c->inverter), "ledger", ledger_json(c), "warnings",
-                     warnings_json(c, r->n == 0), "privacy_unit",
+                     warnings_json(c, r), "privacy_unit",
                      r->users_named ? "user" : "record", "strict_intake", (int)r->strict);
 }
 

@@ -72,4 +72,11 @@ FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_syn
                                          const evaluate_distinct *originals,
                                          const bool *is_frequent);
 
+/* ---- release_cells.c ------------------------------------------------------------------------ */
+
+/* e->cell of a release that names its cells; of one by levels, of the cells of its grid, which comes first.
+ * e->has_cell stays false where there is none. */
+FRE_MUST_CHECK fre_status evaluate_release_cells(fre_evaluation *e, const fre_release *from,
+                                                 const fre_originals *originals, uint32_t threads);
+
 #endif

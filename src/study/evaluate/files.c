@@ -341,17 +341,9 @@ static fre_status find_frequent(run *r, fre_err *err)
 
 static fre_status score_cells(run *r, fre_err *err)
 {
-    fre_sketch *s = NULL;
-    fre_status st;
+    const fre_status st = evaluate_release_cells(&r->e, &r->release, &r->originals,
+                                                 r->opts->threads);
 
-    if (r->release.n > 0 && !r->release.cell_name)
-        return FRE_OK; /* the release does not name its cells: no cell level */
-    st = fre_sketch_new(&s, &r->release.grid);
-    if (st == FRE_OK)
-        st = fre_evaluate_cells(&r->e.cell, s, &r->originals, r->e.threshold, r->release.cell_name,
-                                r->release.centroid, r->release.n, r->opts->threads);
-    fre_sketch_free(s);
-    r->e.has_cell = st == FRE_OK;
     return st == FRE_OK ? st : with_text(err, st);
 }
 

@@ -179,6 +179,7 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
     cell->count = from->count;
     cell->answers = from->answers;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
+    cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE; /* the grid alone */
     cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(s->out->release.grid.dim) /
                        sqrt((double)from->answers);
 }

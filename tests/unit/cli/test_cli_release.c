@@ -12,8 +12,8 @@
 
 #include <unistd.h>
 
-/* What is printed on standard output for these cells. */
-static void shown(char *out, size_t size, const fre_released_cell *cell, size_t n)
+/* What is printed on standard output for a release. */
+static void shown_of(char *out, size_t size, const fre_release *r)
 {
     const int saved = dup(STDOUT_FILENO);
     const fre_released_cell **list;
@@ -23,9 +23,9 @@ static void shown(char *out, size_t size, const fre_released_cell *cell, size_t 
     assert_non_null(f);
     (void)fflush(stdout);
     assert_true(saved >= 0 && dup2(fileno(f), STDOUT_FILENO) >= 0);
-    list = cli_most_frequent(&count, cell, n);
+    list = cli_most_frequent(&count, r->cell, r->n);
     if (list)
-        cli_print_cells(list, count, n);
+        cli_print_cells(r, list, count);
     free(list);
     (void)fflush(stdout);
     (void)dup2(saved, STDOUT_FILENO);
@@ -34,6 +34,17 @@ static void shown(char *out, size_t size, const fre_released_cell *cell, size_t 
     got = fread(out, 1, size - 1, f);
     out[got] = '\0';
     (void)fclose(f);
+}
+
+/* The same for these cells of a grid. */
+static void shown(char *out, size_t size, const fre_released_cell *cell, size_t n)
+{
+    const fre_release r = {.cell = (fre_released_cell *)(uintptr_t)cell,
+                           .n = n,
+                           .level = {{.name = "grid", .cells = n}},
+                           .n_levels = 1};
+
+    shown_of(out, size, &r);
 }
 
 static char text[3][400]; /* of a cell */
@@ -66,6 +77,42 @@ static void low_similarity_is_marked(void **state)
                                 "      40        80       0.980   a true one\n"));
     assert_non_null(strstr(out, "\n? may be wrong: "));
     assert_non_null(strstr(out, "\nA line is a wording or a few close ones"));
+}
+
+static fre_released_cell of_theme(double users, const char *words, double similarity,
+                                  uint32_t level, uint32_t theme)
+{
+    fre_released_cell c = {.count = (uint64_t)users, .users = users, .level = level, .theme = theme};
+
+    c.text.text = (char *)(uintptr_t)words;
+    c.text.similarity = similarity;
+    return c;
+}
+
+/* Themes by size, three lines of each; a doubtful text gives way to the public one. */
+static void levels_are_shown_by_themes(void **state)
+{
+    fre_released_cell cells[] = {
+        of_theme(60, "one of seven", 0.99, 1, 7),  of_theme(90, "alone", 0.99, 0, 3),
+        of_theme(80, "first of seven", 0.5, 0, 7), of_theme(50, "a third", 0.99, 1, 7),
+        of_theme(40, "a fourth", 0.99, 1, 7),
+    };
+    const fre_release r = {.cell = cells,
+                           .n = 5,
+                           .level = {{.name = "grid", .cells = 2}, {.name = "256", .cells = 3}},
+                           .n_levels = 2};
+    char out[4000];
+
+    (void)state;
+    cells[2].around = (char *)(uintptr_t)"a public text";
+    shown_of(out, sizeof out, &r);
+    assert_non_null(strstr(out, "5 cells released: 2 of the grid (wordings), 3 of 256\n\n"
+                                "    theme    users  similarity   text\n"
+                                "      230       80       0.500?  around: a public text\n"
+                                "                60       0.990   one of seven\n"
+                                "                50       0.990   a third\n"
+                                "                                 and 1 more\n"
+                                "       90       90       0.990   alone\n\n"));
 }
 
 static void nothing_is_noted_where_nothing_is_to_be(void **state)
@@ -113,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(low_similarity_is_marked),
+        cmocka_unit_test(levels_are_shown_by_themes),
         cmocka_unit_test(nothing_is_noted_where_nothing_is_to_be),
         cmocka_unit_test(texts_fit_the_width),
     };

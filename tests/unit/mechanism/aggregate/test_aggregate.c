@@ -224,6 +224,109 @@ static void padding_refuses_what_it_cannot_draw(void **state)
     fre_rng_wipe(&r);
 }
 
+/* ---- levels of public cells -------------------------------------------------------------------- */
+
+static void noisy_counts_have_their_law(void **state)
+{
+    const uint64_t scale = 5u << FRE_COUNT_BITS; /* sigma 5 */
+    const double n = 40000;
+    double sum = 0, squares = 0;
+    uint64_t released = 0;
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "counts"), FRE_OK);
+    for (double i = 0; i < n; i++) {
+        const int64_t c = fre_aggregate_noisy_count(47, &r, scale);
+        const double x = ldexp((double)c, -(int)FRE_COUNT_BITS) - 47;
+
+        sum += x;
+        squares += x * x;
+        released += fre_aggregate_noisy_released(c, 50);
+    }
+    assert_close(sum / n, 0, 6 * 5 / sqrt(n), 0);
+    assert_close(squares / n, 25, 6 * 25 * sqrt(2 / n), 0);
+    assert_close((double)released / n, 0.5 * erfc(3 / 5.0 / sqrt(2)), 6 * 0.5 / sqrt(n), 0);
+    fre_rng_wipe(&r);
+}
+
+static void noisy_counts_at_their_edges(void **state)
+{
+    const int64_t one = (int64_t)1 << FRE_COUNT_BITS;
+    fre_rng r;
+    fre_rng untouched;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "counts"), FRE_OK);
+    untouched = r;
+    assert_int_equal(fre_aggregate_noisy_count(1000000, &r, 0), 1000000 * one);
+    assert_memory_equal(&r, &untouched, sizeof r);
+    assert_true(fre_aggregate_noisy_released(50 * one, 50));
+    assert_false(fre_aggregate_noisy_released(50 * one - 1, 50));
+    assert_false(fre_aggregate_noisy_released(-one, 1));
+    assert_int_equal(fre_aggregate_published_count(50 * one + one / 2), 51);
+    assert_int_equal(fre_aggregate_published_count(50 * one + one / 2 - 1), 50);
+    assert_int_equal(fre_aggregate_published_count(-7 * one), 1);
+    assert_int_equal(fre_aggregate_published_count(one / 3), 1);
+    fre_rng_wipe(&r);
+}
+
+/* What the accountant takes for certain: no record moves a sum by more than R + beta sqrt(d)/2, whatever
+ * the embedding and the centre. */
+static void offsets_never_exceed_their_radius(void **state)
+{
+    const double radius = 0.6, step = ldexp(1, -14), most = radius / step + sqrt(D) / 2 + 1e-6;
+    const fre_aggregate_lattice l = {step, radius, 10};
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "offsets"), FRE_OK);
+    for (size_t i = 0; i < 20000; i++) {
+        float x[D], centre[D];
+        int64_t sum[D] = {0};
+        const double size = i % 5 == 0 ? 1e30 : i % 5 == 1 ? radius : 1;
+        double norm = 0;
+
+        for (size_t j = 0; j < D; j++) {
+            x[j] = (float)(size * ((double)fre_rng_u32(&r) / 4294967296.0 - 0.5));
+            centre[j] = i % 5 < 2 ? 0 : (float)((double)fre_rng_u32(&r) / 4294967296.0 - 0.5);
+        }
+        if (i % 5 == 1)
+            for (size_t j = 0; j < D; j++)
+                x[j] = (float)((double)x[j] * radius / fre_norm(x, D));
+        fre_aggregate_offset(x, centre, D, radius);
+        assert_int_equal(fre_aggregate_add(sum, x, D, 1, &l), FRE_OK);
+        for (size_t j = 0; j < D; j++)
+            norm += (double)sum[j] * (double)sum[j];
+        assert_true(sqrt(norm) <= most);
+    }
+    fre_rng_wipe(&r);
+}
+
+static void offsets_lead_back_to_their_place(void **state)
+{
+    const float centre[3] = {1, 2, 3}, near[3] = {1.1f, 2, 2.8f};
+    float x[3], far[3] = {5, 2, 3};
+
+    (void)state;
+    memcpy(x, near, sizeof x);
+    fre_aggregate_offset(x, centre, 3, 0.6);
+    assert_close(x[0], 0.1, 1e-6, 0);
+    assert_close(x[2], -0.2, 1e-6, 0);
+    fre_aggregate_from_centre(x, centre, 3, 1, 0.6);
+    assert_close(x[0], 1.1, 1e-6, 0);
+    assert_close(x[2], 2.8, 1e-6, 0);
+    fre_aggregate_offset(far, centre, 3, 0.6);
+    assert_close(far[0], 0.6, 1e-6, 0);
+    fre_aggregate_from_centre(far, centre, 3, 1.5,
+                              0.6); /* the gain goes no further than the radius */
+    assert_close(far[0], 1.6, 1e-6, 0);
+    memcpy(x, near, sizeof x);
+    fre_aggregate_offset(x, centre, 3, 0.6);
+    fre_aggregate_from_centre(x, centre, 3, 1.5, 0.6);
+    assert_close(x[0], 1.15, 1e-6, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +338,10 @@ int main(void)
         cmocka_unit_test(noise_has_its_variance_in_every_coordinate),
         cmocka_unit_test(no_noise_draws_nothing),
         cmocka_unit_test(means_divide),
+        cmocka_unit_test(noisy_counts_have_their_law),
+        cmocka_unit_test(noisy_counts_at_their_edges),
+        cmocka_unit_test(offsets_never_exceed_their_radius),
+        cmocka_unit_test(offsets_lead_back_to_their_place),
         cmocka_unit_test(padding_has_its_law_for_each_multiplicity),
         cmocka_unit_test(padding_refuses_what_it_cannot_draw),
     };

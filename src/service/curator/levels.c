@@ -1,0 +1,87 @@
+/* curator/levels.c - the codebook of a run by levels. */
+#include "curator_private.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static fre_status no_such_level(const curator_run *r, const char *name, fre_err *err)
+{
+    const fre_codebook_info *info = fre_codebook_info_view(r->codebook);
+    char list[400] = "";
+    size_t used = 0;
+
+    for (uint32_t i = 0; i < info->n_levels; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
+                                 fre_codebook_level_view(r->codebook, i)->name);
+    return fre_fail(err, FRE_E_USAGE, "{levels}: the codebook has no level '%s'; it has %s", name,
+                    list);
+}
+
+/* The request names levels; how many cells they have and how far offsets go is the codebook's. */
+static fre_status resolve(curator_run *r, fre_plan_request *q, fre_err *err)
+{
+    const fre_codebook_info *info = fre_codebook_info_view(r->codebook);
+
+    for (size_t i = 0; i < q->n_levels; i++) {
+        uint32_t at = 0;
+
+        while (at < info->n_levels &&
+               strcmp(fre_codebook_level_view(r->codebook, at)->name, q->level[i].name) != 0)
+            at++;
+        if (at == info->n_levels)
+            return no_such_level(r, q->level[i].name, err);
+        r->in_codebook[i] = at;
+        q->level[i].cells = fre_codebook_level_view(r->codebook, at)->cells;
+        q->level[i].radius = fre_codebook_level_view(r->codebook, at)->radius;
+    }
+    return FRE_OK;
+}
+
+fre_status curator_open_codebook(curator_run *r, fre_plan_request *q, fre_err *err)
+{
+    const char *name = r->opts->codebook;
+    fre_status st;
+
+    if (q->n_levels == 0)
+        return name ? fre_fail(err, FRE_E_USAGE, "{codebook} is for {levels} of public cells")
+                    : FRE_OK;
+    st = fre_codebook_open_for(&r->codebook, name, fre_embedder_path(r->embedder),
+                               fre_embedder_info(r->embedder), err);
+    if (st == FRE_OK && !r->codebook)
+        st = fre_fail(err, FRE_E_NOINPUT,
+                      "there is no codebook beside the embedder: {levels} grid needs none, or name "
+                      "one, {codebook}");
+    return st == FRE_OK ? resolve(r, q, err) : st;
+}
+
+fre_status curator_check_codebook(curator_run *r, fre_err *err)
+{
+    const fre_codebook_info *info = r->codebook ? fre_codebook_info_view(r->codebook) : NULL;
+
+    return info ? fre_prior_card_check("the codebook of", info->source, &info->card,
+                                       fre_survey_texts(r->survey), fre_survey_rows(r->survey), err)
+                : FRE_OK;
+}
+
+fre_status curator_public_cells(const curator_run *r, uint32_t *out, const float *x, size_t n,
+                                fre_err *err)
+{
+    const size_t wanted = r->plan.request.n_levels;
+    uint32_t *all;
+    size_t n_all;
+    fre_status st;
+
+    if (wanted == 0 || n == 0)
+        return FRE_OK;
+    n_all = fre_codebook_info_view(r->codebook)->n_levels;
+    all = malloc(n * n_all * sizeof *all);
+    st = all ? fre_codebook_cells(r->codebook, all, x, n, r->opts->threads) : FRE_E_NOMEM;
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        for (size_t k = 0; k < wanted; k++)
+            out[i * wanted + k] = all[i * n_all + r->in_codebook[k]];
+    if (all)
+        fre_wipe_free(all, n * n_all * sizeof *all);
+    return st == FRE_OK ? st
+                        : fre_fail(err, st, "the public cells of embeddings cannot be found: %s",
+                                   fre_status_text(st));
+}

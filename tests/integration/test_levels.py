@@ -1,0 +1,188 @@
+"""Release by levels: public cells behind the grid, what is in the folder, what is refused."""
+
+import json
+
+import pytest
+
+from conftest import NO_TEXT, ROOT, SEED
+
+PUBLIC = ROOT / "data" / "assistant-requests.jsonl.gz"
+LEVELS = "32x4,32,8"
+ASKED = ["--epsilon", "8", "--threshold", "30", "--population", "1000", "--ledger", "none", *NO_TEXT]
+
+
+def words():
+    """Requests that nobody repeats word for word, by 600 people."""
+    what = ["timer", "song", "light", "alarm", "flight", "recipe"]
+    how = ["set a {} for {} minutes", "please start the {} number {}", "i want {} {} now",
+           "could you get me {} {}"]
+    return [how[i % 4].format(what[i % 6], i) for i in range(600)]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A codebook of public text, and embeddings of private text."""
+    import gzip
+    import subprocess
+
+    from conftest import PROGRAM
+
+    folder = tmp_path_factory.mktemp("levels")
+    with gzip.open(PUBLIC, "rt") as f:
+        seen = list(dict.fromkeys(json.loads(line)["text"] for line in f))[:500]
+    (folder / "public.txt").write_text("\n".join(seen) + "\n")
+    (folder / "private.txt").write_text("\n".join(words()) + "\n")
+    (folder / "users.txt").write_text("".join(f"u{i}\n" for i in range(600)))
+    for args in (["model", "codebook", "public.txt", "--levels", LEVELS, "-o", "c.gguf", "--source",
+                  "requests"], ["embed", "private.txt", "-o", "private.npy"]):
+        done = subprocess.run([PROGRAM, *args], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def release(fre, tmp_path, made, levels, *more, asked=ASKED):
+    done = fre("synthesize", made / "private.npy", "-o", "out", "--force", "--levels", levels,
+               "--codebook", made / "c.gguf", "--json", *asked, *more)
+    assert done.code == 0, done.err
+    lines = [json.loads(x) for x in (tmp_path / "out/synthetic.jsonl").read_text().splitlines()]
+    return done.json(), json.loads((tmp_path / "out/release.json").read_text()), lines
+
+
+def sizes(lines, level):
+    return {x["centre"]: x["count"] for x in lines if x["level"] == level}
+
+
+EXACT = ["--epsilon", "inf", "--threshold", "10", "--population", "1000", "--ledger", "none", *NO_TEXT]
+EACH = ["--epsilon", "inf", "--threshold", "1", "--population", "1000", "--ledger", "none", *NO_TEXT]
+
+
+def test_records_leave_with_their_cell(fre, tmp_path, made):
+    """Without noise: what a level releases is what the finer ones left, by every level alone."""
+    _, _, fine = release(fre, tmp_path, made, "32x4", asked=EACH)
+    _, _, coarse = release(fre, tmp_path, made, "8", asked=EACH)
+    assert sum(sizes(fine, "32x4").values()) == sum(sizes(coarse, "8").values()) == 600
+    report, parameters, lines = release(fre, tmp_path, made, LEVELS, asked=EXACT)
+    released = sizes(lines, "32x4")
+    assert released == {c: n for c, n in sizes(fine, "32x4").items() if n >= 10}
+    assert 0 < len(released) < len(sizes(fine, "32x4"))
+    # The next level, base 32: its cells hold what is left of the leaves of the same centre.
+    left = {}
+    for cell, n in sizes(fine, "32x4").items():
+        if n < 10:
+            left[cell // 4] = left.get(cell // 4, 0) + n
+    assert sizes(lines, "32") == {c: n for c, n in left.items() if n >= 10}
+    rest = 600 - sum(released.values()) - sum(sizes(lines, "32").values())
+    assert sum(sizes(lines, "8").values()) <= rest
+    assert [x["cells"] for x in parameters["parameters"]["levels"]] == [
+        len(sizes(lines, name)) for name in LEVELS.split(",")]
+    assert report["released"] == len(lines)
+
+
+def test_fields(fre, tmp_path, made):
+    report, parameters, lines = release(fre, tmp_path, made, "grid," + LEVELS)
+    levels = parameters["parameters"]["levels"]
+    assert [x["name"] for x in levels] == ["grid", "32x4", "32", "8"]
+    assert [x["counts"] for x in levels] == ["sampled", "noisy", "noisy", "noisy"]
+    assert levels[0]["codebook"] is None and len(levels[1]["codebook"]) == 64
+    assert parameters["models"]["codebook"]["sha256"] == levels[1]["codebook"]
+    assert lines
+    for x in lines:
+        of = next(l for l in levels if l["name"] == x["level"])
+        assert x["count"] >= of["tau"] and x["users"] == x["count"] / of["sampling_rate"]
+        assert (x["parent"] is None) == (x["level"] == "8")
+        assert 0 <= x["theme"] < 8 and 0 <= x["centre"] < of["public_cells"]
+        assert isinstance(x["around"], str) or x["around"] is None
+    assert any(x["around"] for x in lines)
+    said = "\n".join(parameters["statement"])
+    assert "Level 2, 128 public cells (32x4): every record counts" in said
+    assert "All records of a released cell leave" in said and "Accountant: joint, by levels" in said
+    assert report["plan"]["delta"] <= report["plan"]["delta_target"]
+    whole = b"".join(p.read_bytes() for p in (tmp_path / "out").iterdir())
+    assert not any(t.encode() in whole for t in words())
+
+
+def test_repeatable(fre, tmp_path, made):
+    """Neither threads nor a run before change a byte; another seed does."""
+    def bytes_of(*more):
+        release(fre, tmp_path, made, "grid," + LEVELS, *more)
+        return {p.name: p.read_bytes() for p in (tmp_path / "out").iterdir()}
+    first = bytes_of(*SEED)
+    assert bytes_of(*SEED, "--threads", "1") == first
+    assert bytes_of("--seed", "5f" * 32)["synthetic.jsonl"] != first["synthetic.jsonl"]
+
+
+def test_sampled_counts(fre, tmp_path, made):
+    _, parameters, lines = release(fre, tmp_path, made, "32,8", "--counts", "sampled")
+    levels = parameters["parameters"]["levels"]
+    assert all(x["counts"] == "sampled" and 0 < x["sampling_rate"] < 1 for x in levels)
+    assert lines and all(x["count"] >= levels[0]["tau"] for x in lines if x["level"] == "32")
+    assert all(x["users"] > x["count"] for x in lines)
+
+
+def test_texts_and_their_embeddings_agree(fre, tmp_path, made):
+    report, _, lines = release(fre, tmp_path, made, LEVELS, asked=EXACT)
+    done = fre("synthesize", made / "private.txt", "-o", "texts", "--levels", LEVELS, "--codebook",
+               made / "c.gguf", *EXACT)
+    assert done.code == 0, done.err
+    of_texts = [json.loads(x) for x in (tmp_path / "texts/synthetic.jsonl").read_text().splitlines()]
+    for level in LEVELS.split(","):
+        assert sizes(of_texts, level) == sizes(lines, level)
+
+
+def test_terminal(fre, made):
+    done = fre("synthesize", made / "private.npy", "-o", "out", "--levels", "32,8", "--codebook",
+               made / "c.gguf", *ASKED, env={"COLUMNS": "80"})
+    assert done.code == 0 and " cells released: " in done.out and "  theme " in done.out
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "no text is held by as many users" not in done.err
+
+
+def test_refusals(refused, fre, tmp_path, made):
+    def no(code, sentence, *args):
+        refused(code, "fre-e2t synthesize: " + sentence, "synthesize", made / "private.npy", "-o", "out",
+                *ASKED, *args)
+    book = ["--codebook", made / "c.gguf"]
+    no(64, "--levels: the codebook has no level '16'; it has 32x4, 32, 8", "--levels", "16", *book)
+    no(64, "--levels go from fine to coarse: '32' has no fewer cells than the one before it",
+       "--levels", "8,32", *book)
+    no(64, "--levels: 'grid' is none: grid (as the first), a number of centres as 1024, or with codes "
+       "as 4096x8", "--levels", "32,grid", *book)
+    no(64, "--levels are accounted for --max-cells-per-user 1 alone", "--levels", "32,8",
+       "--max-cells-per-user", "2", "--user-file", made / "users.txt", *book)
+    no(64, "--levels are accounted for --adjacency add-remove alone", "--levels", "grid,32",
+       "--adjacency", "replace", *book)
+    no(64, "--levels: --accountant paper knows the grid alone: leave out one of them", "--levels",
+       "grid,32", "--accountant", "paper", *book)
+    no(64, "--codebook is for levels of public cells: add --levels auto", *book)
+
+
+def test_codebook_of_the_input(refused, made):
+    """A codebook's medoids come out word for word: it must not be made of what is private."""
+    refused(77, "fre-e2t synthesize: the codebook of requests was not made without the input: of the 500 "
+            "and 500 different texts compared, 500 are the same.  What it holds can come out past all "
+            "noise, so it must be public and independent of the private texts: give another or none",
+            "synthesize", made / "public.txt", "-o", "out", *ASKED, "--levels", "32", "--codebook",
+            made / "c.gguf", "--quiet")
+
+
+def test_damaged(fre, tmp_path, made):
+    whole = (made / "c.gguf").read_bytes()
+    (tmp_path / "cut.gguf").write_bytes(whole[:-100])
+    done = fre("synthesize", made / "private.npy", "-o", "out", *ASKED, "--levels", "32,8",
+               "--codebook", "cut.gguf")
+    assert done.code == 65 and "cut.gguf" in done.err and not (tmp_path / "out").exists()
+
+
+def test_plan(fre):
+    plan = fre("plan", "--epsilon", "4", "--threshold", "50", "--population", "1000000", "--levels",
+               "auto", "--json").json()
+    assert len(plan["levels"]) == 8 and plan["levels"][0]["name"] == "grid"
+    assert plan["delta_released"] + plan["delta_far"] + plan["delta_unreleased"] + plan[
+        "delta_levels"] == pytest.approx(plan["delta"], rel=1e-9)
+    assert plan["delta"] <= 1e-7
+    shown = fre("plan", "--epsilon", "4", "--population", "1000000", "--levels", "auto",
+                env={"COLUMNS": "80"})
+    assert shown.code == 0 and "Levels, from fine to coarse" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    alone = fre("plan", "--epsilon", "4", "--json").json()
+    assert [x["name"] for x in alone["levels"]] == ["grid"] and alone["delta_levels"] == 0
