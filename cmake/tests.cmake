@@ -70,7 +70,11 @@ if(FRE_TESTS)
     # Of numbers alone, and minutes of them under sanitizers, which `make check-long` takes.
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
     set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed)
-    set(long_integration test_audit test_paper_tables test_plan)
+    set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
+    # Begun first, the longest ahead, so that none is left alone at the end.
+    set(first_units test_privacy_paper test_privacy_plan test_audit test_invert)
+    set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
+        test_model_files test_few_files test_paraphrase test_locale test_synthesize test_simulate)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
     # Of a whole floor: tests/unit/<floor>, with every module.
     file(GLOB test_files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/unit/*/*/test_*.c
@@ -105,7 +109,7 @@ if(FRE_TESTS)
         add_test(NAME ${test} COMMAND ${test} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
         set_tests_properties(${test} PROPERTIES TIMEOUT 1800
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
-        if(test IN_LIST long_unit) # begun first, so that nothing waits for it at the end
+        if(test IN_LIST long_unit OR test IN_LIST first_units)
             set_tests_properties(${test} PROPERTIES COST 2000)
         endif()
     endforeach()
@@ -188,7 +192,12 @@ if(FRE_TESTS)
             endif()
             string(REPLACE test_ integration- test ${stem})
             add_test(NAME ${test} COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${path})
-            set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
+            set(cost 1000)
+            if(stem IN_LIST first_integration)
+                list(FIND first_integration ${stem} place)
+                math(EXPR cost "1900 - ${place}")
+            endif()
+            set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
                 "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
     endif()

@@ -38,10 +38,10 @@ RUNS = {
               ["protocol"]],
     "model list": [[]],
     "model info": [[EMBEDDER], [DECODER]],
-    "model prior": [["many.txt", "-o", "made.gguf", "--force"]],
+    "model prior": [["some.txt", "-o", "made.gguf", "--force"]],
     "model bridge": [["many.txt", "-o", "made.gguf", "--embedder", "other.q8_0.gguf",
                       "--force"]],
-    "model codebook": [["many.txt", "-o", "made.gguf", "--levels", "32x2,16", "--force"]],
+    "model codebook": [["some.txt", "-o", "made.gguf", "--levels", "32x2,16", "--force"]],
     "model verify": [[]],
     "ledger show": [["book.json"]],
     "completion": [["bash"]],
@@ -74,7 +74,8 @@ def a_folder(folder):
     lines = [f"show me {a} {b}" for a in ("cheap", "late", "early", "direct") for b in
              ("flights", "trains", "buses", "trips", "hotels", "fares", "tours", "rides")]
     (folder / "public.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in lines))
-    (folder / "many.txt").write_text("".join(f"text number {i}\n" for i in range(3100)))
+    for name, n in (("some", 1600), ("many", 3100)):  # just more than a prior and a bridge need
+        (folder / f"{name}.txt").write_text("".join(f"text number {i}\n" for i in range(n)))
     other_embedder(folder)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
                  ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",

@@ -9,6 +9,7 @@
 #include <fre/audit.h>
 
 #include "assert_num.h"
+#include "long_tests.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -297,6 +298,8 @@ static void small_defects_are_caught(void **state)
     m = o.mechanism;
     m.tau = 10;
     caught_by_curve(o, &m, "a threshold of 10 for 20");
+    if (!long_tests())
+        return;
     m = o.mechanism;
     m.p32 = FRE_P_ONE / 10 * 6;
     caught_by_curve(o, &m, "coins of .6 for .5");
@@ -315,7 +318,8 @@ static void missing_noise_is_found(void **state)
 
     (void)state;
     o.runs = 100000;
-    passes(&o);
+    if (long_tests())
+        passes(&o);
     o.mechanism.sigma *= .9;
     a = run(&o);
     assert_true(a->epsilon_lower <= o.epsilon);
