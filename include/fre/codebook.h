@@ -93,6 +93,9 @@ typedef struct fre_codebook_parts {
     const fre_codebook_spec
         *level; /**< from fine to coarse: each has fewer cells than the one before */
     size_t n_levels;
+    /** How public text lies about the centres: dim x dim, rows of norm 1 at right angles, and n_levels x dim
+     * variances above 0 along them; NULL: not known. */
+    const float *direction, *variance;
     const char *text; /**< public sentences in UTF-8, a 0 behind each; NULL: none */
     size_t text_bytes;
 } fre_codebook_parts;
@@ -115,6 +118,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_codebook_cells(const fre_codebook *c, uint
 FRE_API void fre_codebook_centre(const fre_codebook *c, uint32_t level, uint32_t cell, float *out);
 /** A public sentence near the centre, borrowed; NULL: none is known. */
 FRE_API const char *fre_codebook_medoid(const fre_codebook *c, uint32_t level, uint32_t cell);
+/** The law of x - centre in public text at a level, as a prior with mean 0; borrowed; NULL: not known. */
+FRE_API const fre_prior *fre_codebook_within(const fre_codebook *c, uint32_t level);
 
 /* ---- its file ------------------------------------------------------------------------------------- */
 

@@ -62,4 +62,8 @@ void fre_temporary_add(fre_temporary *t, int dir_fd, const char *name);
 /* Forget it, removing it first when it is still there. */
 void fre_temporary_drop(fre_temporary *t, bool remove);
 
+/* SHA-256's compression of the whole blocks at the start of n bytes, where the processor has
+ * instructions for it and they are some.  Returns the bytes that it took; the rest is the caller's. */
+size_t core_hash_blocks(uint32_t state[8], const uint8_t *p, size_t n);
+
 #endif /* FRE_CORE_PRIVATE_H */

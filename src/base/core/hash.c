@@ -25,9 +25,16 @@ void fre_sha256_begin(fre_sha256 *h, fre_bytes salt)
         fre_sha256_add(h, salt.p, salt.n);
 }
 
+/* count is of bits: where no block is begun, whole ones can be done here. */
 void fre_sha256_add(fre_sha256 *h, const void *p, size_t n)
 {
-    (void)crypto_hash_sha256_update(state_of(h), p, n);
+    crypto_hash_sha256_state *s = state_of(h);
+    const uint8_t *bytes = p;
+    const size_t done = s->count % 512 == 0 ? core_hash_blocks(s->state, bytes, n) : 0;
+
+    s->count += 8 * (uint64_t)done;
+    if (n > done)
+        (void)crypto_hash_sha256_update(s, bytes + done, n - done);
 }
 
 /* What was hashed may be private text: the state's tail does not stay behind. */

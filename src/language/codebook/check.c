@@ -1,6 +1,7 @@
 /* What no codebook can be. */
 #include "codebook_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -166,6 +167,22 @@ static fre_status check_order(const fre_codebook_parts *p, size_t i, fre_err *er
         i + 1, (unsigned long long)cells_of(p, i), (unsigned long long)cells_of(p, i - 1));
 }
 
+#define UNIT_SLACK 1e-3 /* of a direction's norm, which float32 keeps to 1e-6 */
+
+static fre_status check_within(const fre_codebook_parts *p, fre_err *err)
+{
+    const size_t d = p->dim;
+
+    for (size_t k = 0; k < d; k++)
+        if (!(fabs(fre_norm(p->direction + k * d, d) - 1) <= UNIT_SLACK))
+            return fre_fail(err, FRE_E_DATA, "direction %zu of a codebook has not length 1", k);
+    for (size_t i = 0; i < p->n_levels * d; i++)
+        if (!(p->variance[i] > 0) || !isfinite(p->variance[i]))
+            return fre_fail(err, FRE_E_DATA, "a variance of a codebook's level %zu is not above 0",
+                            i / d + 1);
+    return FRE_OK;
+}
+
 bool codebook_is_plain(const char *text, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -175,6 +192,16 @@ bool codebook_is_plain(const char *text, size_t n)
             return false;
     }
     return fre_model_utf8(text, n) == n;
+}
+
+static fre_status check_text(const fre_codebook_parts *p, fre_err *err)
+{
+    if (p->text_bytes > 0 && !codebook_is_plain(p->text, p->text_bytes))
+        return fre_fail(err, FRE_E_DATA,
+                        "a sentence of a codebook is no UTF-8 or holds a control character");
+    if (p->text_bytes > 0 && p->text[p->text_bytes - 1] != '\0')
+        return fre_fail(err, FRE_E_DATA, "the last sentence of a codebook has no end");
+    return FRE_OK;
 }
 
 fre_status codebook_check(const fre_codebook_parts *p, fre_err *err)
@@ -190,13 +217,11 @@ fre_status codebook_check(const fre_codebook_parts *p, fre_err *err)
             "a codebook has a dimension of 1 to %u, 1 to %u levels, and looks into 1 to "
             "%u groups",
             CODEBOOK_DIM_MAX, FRE_CODEBOOK_LEVELS_MAX, FRE_GROUPS_PROBES_MAX);
-    if (p->text_bytes > 0 && !codebook_is_plain(p->text, p->text_bytes))
-        return fre_fail(err, FRE_E_DATA,
-                        "a sentence of a codebook is no UTF-8 or holds a control character");
-    if (p->text_bytes > 0 && p->text[p->text_bytes - 1] != '\0')
-        return fre_fail(err, FRE_E_DATA, "the last sentence of a codebook has no end");
+    st = check_text(p, err);
     for (size_t i = 0; i < p->n_bases && st == FRE_OK; i++)
         st = check_base(&p->base[i], p->dim, err);
+    if (st == FRE_OK && p->direction)
+        st = check_within(p, err);
     for (size_t i = 0; i < p->n_levels && st == FRE_OK; i++) {
         st = check_level(&p->level[i], p, i, err);
         if (st == FRE_OK)

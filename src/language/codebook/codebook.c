@@ -86,7 +86,7 @@ static fre_status fill(fre_codebook *c, const fre_codebook_parts *p)
         st = add_base(&c->base[i], &p->base[i], p);
     for (size_t i = 0; i < p->n_levels && st == FRE_OK; i++)
         st = add_level(&c->level[i], &p->level[i], p);
-    return st;
+    return st == FRE_OK && p->direction ? codebook_set_within(c, p->direction, p->variance) : st;
 }
 
 fre_status fre_codebook_new(fre_codebook **out, const fre_codebook_parts *parts, fre_err *err)
@@ -124,10 +124,12 @@ void fre_codebook_free(fre_codebook *c)
         fre_grouped_free(c->level[i].search);
         free(c->level[i].code);
         free(c->level[i].medoid);
+        fre_prior_free(c->level[i].within);
     }
     fre_prior_card_wipe(&c->info.card);
     free(c->base);
     free(c->level);
+    free(c->within);
     free(c->text);
     free(c);
 }
@@ -165,6 +167,11 @@ const char *fre_codebook_medoid(const fre_codebook *c, uint32_t level, uint32_t 
     const uint32_t *medoid = c->level[level].medoid;
 
     return medoid && medoid[cell] != FRE_CODEBOOK_NO_MEDOID ? c->text + medoid[cell] : NULL;
+}
+
+const fre_prior *fre_codebook_within(const fre_codebook *c, uint32_t level)
+{
+    return c->level[level].within;
 }
 
 /* ---- cells ----------------------------------------------------------------------------------------- */

@@ -24,12 +24,14 @@ typedef struct codebook_level {
     float *code;         /* codes x dim; NULL: one code, of zeros */
     fre_grouped *search; /* of the codes */
     uint32_t *medoid;    /* NULL: none */
+    fre_prior *within;   /* NULL: not known */
 } codebook_level;
 
 struct fre_codebook {
     fre_codebook_info info;
     codebook_base *base;
     codebook_level *level;
+    float *within; /* dim x dim directions, n_levels x dim variances along them; NULL: not known */
     char *text;
     size_t text_bytes;
 };
@@ -38,6 +40,13 @@ struct fre_codebook {
 double codebook_whole(double x);
 /* UTF-8 without control characters but 0? */
 bool codebook_is_plain(const char *text, size_t n);
+/* Copies the law about the centres: directions (rows of norm 1) and the variances, above 0, of each
+ * level. */
+FRE_MUST_CHECK fre_status codebook_set_within(fre_codebook *c, const float *vector,
+                                              const float *value);
+/* The same of rows and their cells. */
+FRE_MUST_CHECK fre_status codebook_learn_within(fre_codebook *c, fre_rows rows,
+                                                const uint32_t *cell, uint32_t threads);
 /* The checks of fre_codebook_new. */
 FRE_MUST_CHECK fre_status codebook_check(const fre_codebook_parts *p, fre_err *err);
 

@@ -67,7 +67,7 @@ typedef struct writing {
     int32_t bases[FRE_CODEBOOK_BASES_MAX * BASE_NUMBERS];
     int32_t levels[FRE_CODEBOOK_LEVELS_MAX * LEVEL_NUMBERS];
     fre_tensors_entry
-        entry[4 + 3 * FRE_CODEBOOK_BASES_MAX + 2 * FRE_CODEBOOK_LEVELS_MAX]; /* with the card's */
+        entry[6 + 3 * FRE_CODEBOOK_BASES_MAX + 2 * FRE_CODEBOOK_LEVELS_MAX]; /* with the card's */
     size_t n;
 } writing;
 
@@ -148,6 +148,12 @@ static void add_levels(writing *w)
     }
     add(w, "bases", w->bases, c->info.n_bases, BASE_NUMBERS, FRE_TENSORS_I32);
     add(w, "levels", w->levels, c->info.n_levels, LEVEL_NUMBERS, FRE_TENSORS_I32);
+    if (c->within) {
+        const size_t d = c->info.dim;
+
+        add(w, "within.directions", c->within, d, d, FRE_TENSORS_F32);
+        add(w, "within.variances", c->within + d * d, c->info.n_levels, d, FRE_TENSORS_F32);
+    }
     if (c->text_bytes > 0)
         add(w, "text", c->text, 1, c->text_bytes, FRE_TENSORS_I8);
 }
@@ -304,6 +310,19 @@ static fre_status read_level(reading *r, uint32_t i, const uint32_t *numbers, fr
     return st;
 }
 
+static fre_status read_within(reading *r, fre_err *err)
+{
+    const size_t d = r->parts.dim;
+    fre_status st;
+
+    if (!fre_tensors_has(r->t, "within.directions"))
+        return FRE_OK;
+    st = fre_tensors_get(r->t, &r->parts.direction, "within.directions", d, d, err);
+    if (st != FRE_OK)
+        return st;
+    return fre_tensors_get(r->t, &r->parts.variance, "within.variances", r->n_levels, d, err);
+}
+
 static fre_status read_parts(reading *r, fre_err *err)
 {
     const uint32_t *bases, *levels;
@@ -320,6 +339,8 @@ static fre_status read_parts(reading *r, fre_err *err)
     st = read_counts(r, &levels, "levels", r->n_levels, LEVEL_NUMBERS, err);
     for (uint32_t i = 0; i < r->n_levels && st == FRE_OK; i++)
         st = read_level(r, i, levels + i * LEVEL_NUMBERS, err);
+    if (st == FRE_OK)
+        st = read_within(r, err);
     if (st != FRE_OK || r->text_bytes == 0)
         return st;
     st = fre_tensors_get_i8(r->t, &text, "text", 1, r->text_bytes, err);

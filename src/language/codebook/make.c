@@ -312,6 +312,7 @@ static fre_status measure(fre_codebook *c, const maker *m)
 {
     const size_t levels = c->info.n_levels;
     uint32_t *cell = malloc(m->all.n * levels * sizeof *cell);
+    const uint32_t *held = cell ? cell + (m->all.n - m->held.n) * levels : NULL;
     float *centre = malloc(m->d * sizeof *centre);
     fre_status st = FRE_E_NOMEM;
 
@@ -321,7 +322,9 @@ static fre_status measure(fre_codebook *c, const maker *m)
     if (st == FRE_OK)
         st = count_empty(c, cell, m->all.n);
     if (st == FRE_OK)
-        measure_offsets(c, m, cell + (m->all.n - m->held.n) * levels, centre);
+        measure_offsets(c, m, held, centre);
+    if (st == FRE_OK && m->held.n >= FRE_PRIOR_ROWS_MIN(m->d))
+        st = codebook_learn_within(c, m->held, held, m->o->threads);
     free(cell);
     free(centre);
     return st;

@@ -32,4 +32,10 @@ FRE_MUST_CHECK fre_status embed_run(fre_embedder *e, float *rows, uint8_t *mark,
                                     const char *const *text, const size_t *len, size_t n,
                                     fre_err *err);
 
+#define EMBED_KNOWN_DIM 384u
+/* The mean embedding of each language of languages.c but the first, those without a known word left
+ * out, where they are known without embedding anything: with the bundled embedder.  mean: room for
+ * all of them x m->dim.  Returns how many; 0: not known. */
+size_t embed_known_languages(float *mean, const fre_model_info *m);
+
 #endif /* FRE_EMBED_PRIVATE_H */

@@ -155,21 +155,30 @@ static void add_mean(fre_languages *l, const float *x)
     l->n += known > 0;
 }
 
-static fre_status learn(fre_languages *l, fre_embedder *e, bool *native, fre_err *err)
+/* The embeddings of the first n sentences, into n x dim. */
+static fre_status embed_sentences(float *x, fre_embedder *e, size_t n, fre_err *err)
 {
     const char *text[LANGUAGES * EACH];
-    size_t len[LANGUAGES * EACH], mine = 0;
-    float *x = calloc(LANGUAGES * EACH * l->dim, sizeof *x);
-    double v;
-    fre_status st = x ? FRE_OK : FRE_E_NOMEM;
+    size_t len[LANGUAGES * EACH];
 
-    for (size_t i = 0; i < LANGUAGES * EACH; i++) {
+    for (size_t i = 0; i < n; i++) {
         text[i] = sentence[i / EACH][i % EACH];
         len[i] = strlen(text[i]);
     }
-    if (st == FRE_OK)
-        st = embed_run(e, x, NULL, text, len, LANGUAGES * EACH, err);
-    for (size_t k = 1; st == FRE_OK && k < LANGUAGES; k++)
+    return embed_run(e, x, NULL, text, len, n, err);
+}
+
+static fre_status learn(fre_languages *l, fre_embedder *e, bool *native, fre_err *err)
+{
+    const size_t known = embed_known_languages(l->mean, fre_model_info_view(e->model));
+    const size_t n = known > 0 ? EACH : LANGUAGES * EACH; /* sentences to embed */
+    float *x = calloc(n * l->dim, sizeof *x);
+    size_t mine = 0;
+    double v;
+    fre_status st = x ? embed_sentences(x, e, n, err) : FRE_E_NOMEM;
+
+    l->n = known;
+    for (size_t k = 1; st == FRE_OK && k * EACH < n; k++)
         add_mean(l, x + k * EACH * l->dim);
     for (size_t k = 0; st == FRE_OK && k < l->n; k++)
         st = weigh(l, l->w + k * l->dim, &l->half[k], k, 0);

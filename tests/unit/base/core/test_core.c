@@ -276,6 +276,38 @@ static void salt_goes_in_front_of_the_file(void **state)
     temp_dir_remove(&t);
 }
 
+/* Whole blocks may go another way than the rest: in parts of any length, the sum is that of bytes one
+ * by one, which never makes a block's worth at once. */
+static void a_hash_in_parts_is_that_of_bytes(void **state)
+{
+    static const size_t parts[] = {0, 1, 55, 63, 64, 65, 1023, 1024, 1025, 2048, 4095, 5000};
+    enum { N = sizeof parts / sizeof *parts, MOST = 3 * 5000 };
+    static uint8_t text[MOST];
+    uint8_t whole[32], bytes[32];
+
+    (void)state;
+    for (size_t i = 0; i < MOST; i++)
+        text[i] = (uint8_t)(i * i / 7 + i);
+    for (size_t a = 0; a < N; a++)
+        for (size_t b = 0; b < N; b++) {
+            const size_t n[] = {parts[a], parts[b], 1024};
+            fre_sha256 h, one;
+            size_t at = 0;
+
+            fre_sha256_begin(&h, (fre_bytes){NULL, 0});
+            fre_sha256_begin(&one, (fre_bytes){NULL, 0});
+            for (size_t i = 0; i < 3; i++) {
+                fre_sha256_add(&h, text + at, n[i]);
+                at += n[i];
+            }
+            for (size_t i = 0; i < at; i++)
+                fre_sha256_add(&one, text + i, 1);
+            fre_sha256_end(whole, &h);
+            fre_sha256_end(bytes, &one);
+            assert_memory_equal(whole, bytes, sizeof whole);
+        }
+}
+
 static void hash128_is_keyed_blake2b(void **state)
 {
     /* Made with Python: hashlib.blake2b(b"hello", digest_size=16, key=bytes(range(32))). */
@@ -715,6 +747,7 @@ int main(void)
         cmocka_unit_test(wipe_and_compare),
         cmocka_unit_test(sha256_of_a_file),
         cmocka_unit_test(salt_goes_in_front_of_the_file),
+        cmocka_unit_test(a_hash_in_parts_is_that_of_bytes),
         cmocka_unit_test(hash128_is_keyed_blake2b),
         cmocka_unit_test(hex_round_trip),
         cmocka_unit_test(rng_stream_is_chacha20),

@@ -283,6 +283,7 @@ static void bad_levels_are_refused(void **state)
     const fre_codebook_parts good = parts();
     fre_codebook_spec spec[LEVELS], *const last = &spec[LEVELS - 1];
     fre_codebook_parts p = good;
+    float direction[D * D], variance[LEVELS * D];
 
     (void)state;
     p.level = spec;
@@ -315,6 +316,20 @@ static void bad_levels_are_refused(void **state)
     p = good;
     p.probes = 0;
     refused(&p, "groups");
+    for (size_t i = 0; i < D * D; i++)
+        direction[i] = i % (D + 1) == 0;
+    for (size_t i = 0; i < LEVELS * D; i++)
+        variance[i] = 1;
+    p = good;
+    p.direction = direction;
+    p.variance = variance;
+    direction[0] = 1.1f;
+    refused(&p, "direction 0 of a codebook");
+    direction[0] = 1;
+    variance[D + 2] = 0;
+    refused(&p, "a variance of a codebook's level 2");
+    variance[D + 2] = NAN;
+    refused(&p, "a variance of a codebook's level 2");
     p = good;
     p.text_bytes--;
     refused(&p, "last sentence");

@@ -199,6 +199,41 @@ static void some_texts_are_no_medoids(void **state)
     fre_codebook_free(c);
 }
 
+/* The law about the centres has the second moments of the rows that were held back, level by level. */
+static void the_law_within_cells(void **state)
+{
+    fre_codebook *c = make(2);
+    uint32_t *cell = malloc(N * LEVELS * sizeof *cell);
+    const size_t held = N / 16;
+
+    (void)state;
+    assert_non_null(cell);
+    assert_int_equal(fre_codebook_cells(c, cell, row, N, 1), FRE_OK);
+    for (uint32_t l = 0; l < LEVELS; l++) {
+        const fre_prior *p = fre_codebook_within(c, l);
+        double variance[D], sum = 0, square = 0;
+        float seen[D], got[D], centre[D];
+
+        assert_non_null(p);
+        assert_true(fre_norm(fre_prior_mean(p), D) < 1e-9);
+        fre_prior_posterior_variance(p, variance, (double)INFINITY);
+        for (size_t i = N - held; i < N; i++) {
+            fre_codebook_centre(c, l, cell[i * LEVELS + l], centre);
+            square += fre_dist2(centre, row + i * D, D) / (double)held;
+        }
+        for (size_t k = 0; k < D; k++) {
+            sum += variance[k];
+            assert_true(k == 0 || variance[k] <= variance[k - 1]);
+            seen[k] = k == 3;
+        }
+        assert_true(fabs(sum - square) < 1e-4 * square);
+        assert_int_equal(fre_prior_posterior_mean(p, got, seen, 0.3), FRE_OK);
+        assert_true(fre_norm(got, D) < 1 && fre_norm(got, D) > 0);
+    }
+    free(cell);
+    fre_codebook_free(c);
+}
+
 static void there_and_back(void **state)
 {
     float mark[4] = {1, 2, 3, 4};
@@ -226,6 +261,8 @@ static void there_and_back(void **state)
     assert_int_equal(fre_codebook_cells(c, cell, row, N, 2), FRE_OK);
     assert_int_equal(fre_codebook_cells(d, cell + N * LEVELS, row, N, 1), FRE_OK);
     assert_memory_equal(cell, cell + N * LEVELS, N * LEVELS * sizeof *cell);
+    assert_memory_equal(fre_prior_eigenvalues(fre_codebook_within(c, 1)),
+                        fre_prior_eigenvalues(fre_codebook_within(d, 1)), D * sizeof(float));
     assert_string_equal(fre_codebook_medoid(d, 2, 5), fre_codebook_medoid(c, 2, 5));
     b = bytes_of(d, &m);
     assert_int_equal(m, n);
@@ -393,6 +430,7 @@ int main(void)
         cmocka_unit_test(what_is_measured),
         cmocka_unit_test(medoids_are_nearest),
         cmocka_unit_test(some_texts_are_no_medoids),
+        cmocka_unit_test(the_law_within_cells),
         cmocka_unit_test(there_and_back),
         cmocka_unit_test(rounding_is_exact_and_near),
         cmocka_unit_test(what_cannot_be_made),
