@@ -69,10 +69,11 @@ if(FRE_TESTS)
     enable_testing()
     # Of numbers alone, and minutes of them under sanitizers, which `make check-long` takes.
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
-    set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed)
+    set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed
+        test_audit)
     set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
     # Begun first, the longest ahead, so that none is left alone at the end.
-    set(first_units test_privacy_paper test_privacy_plan test_audit test_invert)
+    set(first_units test_invert)
     set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
         test_model_files test_few_files test_paraphrase test_locale test_synthesize test_simulate)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.

@@ -34,14 +34,14 @@ RUNS = {
     "evaluate": [["release", "corpus.jsonl"], ["public.jsonl", "corpus.jsonl"]],
     "simulate": [["corpus.jsonl", "-o", "made", "--epsilon", "8", "--threshold", "60",
                   "--population", "100000", *NO_TEXT, "--compare", "--force"]],
-    "bench": [["pipeline", "--rows", "3000"], ["embed", "--input", "public.jsonl"], ["sampler"],
+    "bench": [["pipeline", "--rows", "500"], ["embed", "--input", "public.jsonl"], ["sampler"],
               ["protocol"]],
     "model list": [[]],
     "model info": [[EMBEDDER], [DECODER]],
     "model prior": [["some.txt", "-o", "made.gguf", "--force"]],
     "model bridge": [["many.txt", "-o", "made.gguf", "--embedder", "other.q8_0.gguf",
                       "--force"]],
-    "model codebook": [["some.txt", "-o", "made.gguf", "--levels", "32x2,16", "--force"]],
+    "model codebook": [["few.txt", "-o", "made.gguf", "--levels", "8x2,4", "--force"]],
     "model verify": [[]],
     "ledger show": [["book.json"]],
     "completion": [["bash"]],
@@ -74,7 +74,7 @@ def a_folder(folder):
     lines = [f"show me {a} {b}" for a in ("cheap", "late", "early", "direct") for b in
              ("flights", "trains", "buses", "trips", "hotels", "fares", "tours", "rides")]
     (folder / "public.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in lines))
-    for name, n in (("some", 1600), ("many", 3100)):  # just more than a prior and a bridge need
+    for name, n in (("few", 100), ("some", 1600), ("many", 3100)):  # what a prior and a bridge need
         (folder / f"{name}.txt").write_text("".join(f"text number {i}\n" for i in range(n)))
     other_embedder(folder)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],

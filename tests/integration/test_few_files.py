@@ -7,12 +7,15 @@ import subprocess
 
 import pytest
 
-from conftest import PROGRAM, TIMEOUT, everything
+from conftest import LONG, PROGRAM, TIMEOUT, everything
 from every_command import a_folder, label, runs
 
 MOST = 64  # more than any command needs
-# What takes long once it works opens nothing that another run does not.
-LONG = [("bench", "sampler"), ("bench", "protocol"), ("bench", "embed")]
+# What takes long once it works opens nothing that another run does not; a bridge is made of two
+# embedders.
+SLOW = [("bench", "sampler"), ("bench", "protocol"), ("bench", "embed")]
+if not LONG:
+    SLOW.append(("model bridge", "many.txt"))
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +23,7 @@ def folder(tmp_path_factory):
     return a_folder(tmp_path_factory.mktemp("few"))
 
 
-@pytest.mark.parametrize("run", [r for r in runs() if (r[0], *(r[1] or [])[:1]) not in LONG],
+@pytest.mark.parametrize("run", [r for r in runs() if (r[0], *(r[1] or [])[:1]) not in SLOW],
                          ids=label)
 def test_few_open_files(folder, tmp_path, run):
     name, args = run

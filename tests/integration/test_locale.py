@@ -38,7 +38,7 @@ def folder(tmp_path_factory):
                                                        enumerate(texts())))
     (place / "A.TXT").write_text("".join(t + "\n" for t in texts()))
     (place / "b.jsonl").write_text("".join(json.dumps({"text": t, "x": 1.5e-7, "cell": i}) + "\n"
-                                           for i, t in enumerate(texts()[:4])))
+                                           for i, t in enumerate(texts()[149:151])))
     return place
 
 
@@ -92,7 +92,7 @@ COMMANDS = [
     ["plan", "--epsilon", "4.5", "--distributed", "--population", "1000000"],
     ["account", "--sampling-rate", "0.25", "--tau", "60", "--sigma", "4.5", "--delta", "1.5e-6"],
     ["ssp", "--epsilon", "1.5", "--delta", "1.5e-7"],
-    ["audit", "--epsilon", "2.5", "--runs", "2000", "--seed", "1"],
+    ["audit", "--epsilon", "2.5", "--runs", "2000", "--dimension", "16", "--seed", "1"],
 ]
 
 
