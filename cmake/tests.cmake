@@ -72,6 +72,9 @@ if(FRE_TESTS)
     set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed
         test_audit)
     set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
+    # What is the same another way: test_terminal and test_few_files take every command through
+    # sanitizers, test_corpus every way of reading.
+    set(same_integration test_locale test_pipes)
     # Begun first, the longest ahead, so that none is left alone at the end.
     set(first_units test_invert)
     set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
@@ -188,7 +191,8 @@ if(FRE_TESTS)
             if(FRE_SANITIZE AND stem IN_LIST scripts_only)
                 continue()
             endif()
-            if(FRE_SANITIZE AND NOT FRE_LONG AND stem IN_LIST long_integration)
+            if(FRE_SANITIZE AND NOT FRE_LONG AND
+                (stem IN_LIST long_integration OR stem IN_LIST same_integration))
                 continue()
             endif()
             string(REPLACE test_ integration- test ${stem})
