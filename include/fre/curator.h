@@ -41,6 +41,8 @@ typedef struct fre_curator_stats {
 /** 0: none; else as fre_paraphrase_param_paraphrases. */
 FRE_API extern const fre_param fre_curator_param_paraphrases;
 
+FRE_API extern const fre_param fre_curator_param_texts;
+
 typedef struct fre_curator_opts {
     const char *input;  /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output; /**< folder to make */
@@ -61,6 +63,7 @@ typedef struct fre_curator_opts {
     uint32_t paraphrases;   /**< of each text: fre_curator_param_paraphrases */
     double temperature;     /**< of their sampling (paraphrase.h); 0: default */
     double paraphrase_distance; /**< 0: default */
+    uint32_t texts_per_cell;    /**< further texts of a public cell: fre_curator_param_texts */
     uint32_t threads;           /**< fre_param_threads */
     bool resume, dry_run, force;
     const char *ledger;    /**< NULL: none */

@@ -50,6 +50,8 @@ typedef struct fre_released_cell {
                              FRE_RELEASE_NONE: there is no such level */
     uint32_t theme;     /**< public cell of the coarsest level, likewise */
     char *around;       /**< a public text near the centre; NULL: none is known.  Owned */
+    char **texts;       /**< n_texts further ones, typical of a public cell, the best first; owned */
+    size_t n_texts;
     fre_inversion text; /**< text NULL without an inverter; owned */
 } fre_released_cell;
 
@@ -111,7 +113,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_read(fre_release *out, const char 
 FRE_API FRE_MUST_CHECK fre_status fre_release_statement(char **out, const fre_plan *plan,
                                                         bool is_private, bool users_named,
                                                         bool strict, fre_err *err);
-/** The texts of the cells by their centroids; noise_std: n, planned, of a coordinate of each. */
+/** The texts of the cells that have none, by their centroids; noise_std: n, planned, of a coordinate of
+ * each. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_invert(fre_release *r, fre_inverter *inverter,
                                                      const double *noise_std,
                                                      const fre_progress *progress, fre_err *err);

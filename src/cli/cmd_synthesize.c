@@ -52,6 +52,8 @@ static const cli_arg args[] = {
      .help = "the ledger's name for this data: the same whatever it holds, and other data than "
              "those that merely overlap"},
     CLI_HEADING("Paraphrases"),
+    CLI_COUNT("texts-per-cell", "N", fre_curator_param_texts,
+              .help = "with --levels: further texts typical of a public cell, at most"),
     CLI_COUNT("paraphrases", "N", fre_curator_param_paraphrases,
               .help = "further texts for each cell, at most"),
     CLI_PARAPHRASE_TEMPERATURE,
@@ -75,6 +77,7 @@ static const cli_rule rules[] = {
     {"budget-epsilon", "ledger", "none", "needs a ledger: leave out --ledger none"},
     {"budget-delta", "ledger", "none", "needs a ledger: leave out --ledger none"},
     {"data-name", "ledger", "none", "needs a ledger: leave out --ledger none"},
+    {"texts-per-cell", "levels", "grid", "is about public cells: add --levels auto"},
     {"codebook", "levels", "grid", "is for levels of public cells: add --levels auto"},
     {"temperature", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
     {"paraphrase-distance", "paraphrases", "0", "is about paraphrases: add --paraphrases N"},
@@ -172,6 +175,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     o->inverter = cli_text(c, "inverter");
     o->codebook = cli_text(c, "codebook");
     o->search = cli_search_opts(c);
+    o->texts_per_cell = (uint32_t)cli_whole(c, "texts-per-cell");
     o->paraphrases = paraphrases.paraphrases;
     o->temperature = paraphrases.temperature;
     o->paraphrase_distance = paraphrases.distance;

@@ -8,6 +8,7 @@
 /* Of 144 texts that were read beside their originals, those below were wrong in 28 of 33 cases, those
  * above in 3 of 111. */
 #define SIMILARITY_LOW 0.98
+#define THEME_SIMILARITY_LOW 0.6
 #define TEXT_LEAST 24 /* columns; shorter would not be recognised */
 
 static const cli_column with_texts[] = {{.name = "count", .width = 6},
@@ -52,9 +53,12 @@ static void without_text(char *out, size_t cap, const fre_released_cell *cell, b
                                          : "centroid only");
 }
 
+/* The text of a public cell is one of many wordings: it is near their mean, and never the same. */
 static bool is_doubtful(const fre_released_cell *cell)
 {
-    return cell->text.text != NULL && !(cell->text.similarity >= SIMILARITY_LOW);
+    const double low = cell->texts ? THEME_SIMILARITY_LOW : SIMILARITY_LOW;
+
+    return cell->text.text != NULL && !(cell->text.similarity >= low);
 }
 
 /* One of the list, its text or what stands in its place; returns whether it is marked. */

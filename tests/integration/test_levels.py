@@ -137,6 +137,21 @@ def test_terminal(fre, made):
     assert "no text is held by as many users" not in done.err
 
 
+def test_texts_of_themes(fre, tmp_path, made):
+    """A theme has a text and further ones, all different; they depend on the seed alone."""
+    asked = ASKED[:-len(NO_TEXT)]
+
+    def texts(*more):
+        return [(x["text"], x["texts"]) for x in
+                release(fre, tmp_path, made, "8", *SEED, *more, asked=asked)[2]]
+    told = texts()
+    assert told and all(text and len(further) <= 3 for text, further in told)
+    assert any(further for _, further in told)
+    assert all(len({text, *further}) == 1 + len(further) for text, further in told)
+    assert texts("--threads", "1") == told
+    assert texts("--texts-per-cell", "0") == [(text, []) for text, _ in told]
+
+
 def test_refusals(refused, fre, tmp_path, made):
     def no(code, sentence, *args):
         refused(code, "fre-e2t synthesize: " + sentence, "synthesize", made / "private.npy", "-o", "out",

@@ -165,6 +165,13 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 FRE_MUST_CHECK fre_status curator_publish(curator_run *r, fre_curator_result *rel,
                                           fre_inverter *inverter, fre_outdir *dir, fre_err *err);
 
+/* ---- members.c ------------------------------------------------------------------------------ */
+
+/* Texts of the public cells, one and texts_per_cell further ones at most; those for which nothing is drawn,
+ * and all of an inverter without a decoder, keep none. */
+FRE_MUST_CHECK fre_status curator_draw_members(const curator_run *r, fre_release *out,
+                                               fre_inverter *inverter, fre_err *err);
+
 /* ---- ledger_entry.c -------------------------------------------------------------------------- */
 
 /* Check before anything is read; look with all that was read, and again when

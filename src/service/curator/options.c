@@ -11,11 +11,18 @@ const fre_param fre_curator_param_paraphrases = {.name = "paraphrases",
                                                  .whole = true,
                                                  FRE_PARAM_PRESET(0)};
 
+const fre_param fre_curator_param_texts = {.name = "texts_per_cell",
+                                           .unit = "texts",
+                                           .highest = 16,
+                                           .whole = true,
+                                           FRE_PARAM_PRESET(3)};
+
 void fre_curator_opts_init(fre_curator_opts *o)
 {
     memset(o, 0, sizeof *o);
     fre_plan_request_init(&o->plan);
     o->corpus.invalid = FRE_CORPUS_INVALID_SKIP;
+    o->texts_per_cell = (uint32_t)fre_curator_param_texts.preset;
     o->threads = fre_cpu_count();
 }
 
@@ -25,6 +32,7 @@ fre_status curator_check_options(const fre_curator_opts *o, fre_err *err)
     const fre_param_value always[] = {
         {&fre_param_threads, o->threads},
         {&fre_curator_param_paraphrases, o->paraphrases},
+        {&fre_curator_param_texts, o->texts_per_cell},
     };
     const fre_param_value given[] = {
         {&fre_paraphrase_param_temperature, o->temperature},

@@ -132,7 +132,9 @@ static fre_status write_texts(const curator_run *r, fre_release *out, fre_invert
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < out->n; i++)
         std[i] = out->cell[i].noise_norm / sqrt((double)r->dim);
-    st = fre_release_invert(out, inverter, std, r->opts->progress, err);
+    st = curator_draw_members(r, out, inverter, err);
+    if (st == FRE_OK)
+        st = fre_release_invert(out, inverter, std, r->opts->progress, err);
     if (st == FRE_OK)
         st = vary_cells(r, out, inverter, std, err);
     free(std);

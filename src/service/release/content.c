@@ -36,6 +36,9 @@ static void wipe_cell(fre_released_cell *c)
 {
     fre_inversion_wipe(&c->text);
     free(c->around);
+    for (size_t i = 0; i < c->n_texts; i++)
+        free(c->texts[i]);
+    free(c->texts);
 }
 
 void fre_release_wipe(fre_release *r)
@@ -118,18 +121,28 @@ out:
 fre_status fre_release_invert(fre_release *r, fre_inverter *inverter, const double *noise_std,
                               const fre_progress *progress, fre_err *err)
 {
-    fre_inversion *v = NULL;
-    fre_status st;
+    const size_t dim = r->grid.dim;
+    fre_inversion *v = calloc(r->n + 1, sizeof *v);
+    float *mu = malloc((r->n * dim + 1) * sizeof *mu);
+    double *std = malloc((r->n + 1) * sizeof *std);
+    size_t n = 0;
+    fre_status st = v && mu && std ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
 
-    if (r->n == 0)
-        return FRE_OK;
-    v = calloc(r->n, sizeof *v);
-    if (!v)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = fre_invert_apart(inverter, v, r->centroid, noise_std, r->n, progress, err);
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++) {
+        if (r->cell[i].text.text)
+            continue;
+        memcpy(mu + n * dim, r->centroid + i * dim, dim * sizeof *mu);
+        std[n++] = noise_std[i];
+    }
+    if (st == FRE_OK && n > 0)
+        st = fre_invert_apart(inverter, v, mu, std, n, progress, err);
+    n = 0;
     for (size_t i = 0; st == FRE_OK && i < r->n; i++)
-        r->cell[i].text = v[i]; /* moved */
+        if (!r->cell[i].text.text)
+            r->cell[i].text = v[n++]; /* moved */
     free(v);
+    free(mu);
+    free(std);
     return st;
 }
 

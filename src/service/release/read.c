@@ -165,24 +165,24 @@ static fre_status load_centroids(fre_release *r, json_int_t cells, const char *p
 
 /* ---- synthetic.jsonl ------------------------------------------------------------------------------ */
 
-static fre_status copy_paraphrases(fre_inversion *v, const json_t *list)
+static fre_status copy_texts(char ***out, size_t *n, const json_t *list)
 {
     const json_t *item;
     size_t i;
 
     if (json_array_size(list) == 0)
         return FRE_OK;
-    v->paraphrases = calloc(json_array_size(list), sizeof *v->paraphrases);
-    if (!v->paraphrases)
+    *out = calloc(json_array_size(list), sizeof **out);
+    if (!*out)
         return FRE_E_NOMEM;
     json_array_foreach(list, i, item)
     {
         if (!json_is_string(item))
             continue;
-        v->paraphrases[v->n_paraphrases] = strdup(json_string_value(item));
-        if (!v->paraphrases[v->n_paraphrases])
+        (*out)[*n] = strdup(json_string_value(item));
+        if (!(*out)[*n])
             return FRE_E_NOMEM;
-        v->n_paraphrases++;
+        (*n)++;
     }
     return FRE_OK;
 }
@@ -251,7 +251,10 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
     }
     st = parse_place(c, r, o);
     if (st == FRE_OK)
-        st = copy_paraphrases(&c->text, json_object_get(o, "paraphrases"));
+        st = copy_texts(&c->texts, &c->n_texts, json_object_get(o, "texts"));
+    if (st == FRE_OK)
+        st = copy_texts(&c->text.paraphrases, &c->text.n_paraphrases,
+                        json_object_get(o, "paraphrases"));
     return st == FRE_OK ? copy_name(r, i, json_string_value(json_object_get(o, "cell"))) : st;
 }
 

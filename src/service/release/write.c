@@ -29,12 +29,12 @@ static fre_status put_json(FILE *f, json_t *obj, size_t flags, fre_err *err)
     return st;
 }
 
-static json_t *paraphrases_json(const fre_inversion *v)
+static json_t *texts_json(char *const *text, size_t n)
 {
     json_t *a = json_array();
 
-    for (size_t i = 0; a && i < v->n_paraphrases; i++)
-        if (json_array_append_new(a, json_string(v->paraphrases[i])) != 0) {
+    for (size_t i = 0; a && i < n; i++)
+        if (json_array_append_new(a, json_string(text[i])) != 0) {
             json_decref(a);
             return NULL;
         }
@@ -49,9 +49,10 @@ static json_t *public_cell(uint32_t cell)
 /* Where in the tree of levels. */
 static json_t *place_json(const fre_release *r, const fre_released_cell *c)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:s?}", "level", r->level[c->level].name,
+    return json_pack("{s:s, s:o, s:o, s:o, s:s?, s:o}", "level", r->level[c->level].name,
                      "centre", public_cell(c->centre), "parent", public_cell(c->parent), "theme",
-                     public_cell(c->theme), "around", c->around);
+                     public_cell(c->theme), "around", c->around, "texts",
+                     texts_json(c->texts, c->n_texts));
 }
 
 /* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
@@ -64,7 +65,7 @@ static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
     json_t *o = json_pack("{s:s?, s:I, s:f, s:f, s:o, s:o}", "text", c->text.text, "count",
                           (json_int_t)c->count, "users", c->users, "noise_norm", c->noise_norm,
                           "similarity", has ? json_real(c->text.similarity) : json_null(),
-                          "paraphrases", paraphrases_json(&c->text));
+                          "paraphrases", texts_json(c->text.paraphrases, c->text.n_paraphrases));
     int bad = 0;
 
     if (o && c->text.unreadable)

@@ -1,0 +1,182 @@
+/* curator/members.c - texts of a public cell.  Its centroid is the mean of many wordings, and what a search
+ * finds nearest to a mean is not what anybody writes.  So the inverter's decoder draws texts for it at the noise
+ * that members have about their mean, beside the centroid's own; told are those that are near the centroid and
+ * likely, each different from the others. */
+#include "curator_private.h"
+
+#include <fre/linalg.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Chosen on clinc-oos by the share of texts that speak of what most members want, docs/decisions/0016. */
+#define DRAWS 64u       /* of a cell */
+#define TEMPERATURE 0.8 /* of its draws */
+#define SPREAD 0.6      /* of the members about their mean: the draws' is narrower */
+#define LIKELY 0.02     /* what a natural logarithm of a word's likelihood is worth, as nearness */
+#define DIFFERENT 0.9   /* cosine of two texts that are told both, at most */
+
+/* The draws of one cell. */
+typedef struct members {
+    const char *text[DRAWS];
+    size_t len[DRAWS];
+    double near[DRAWS];  /* cosine to the centroid */
+    double worth[DRAWS]; /* nearness and likelihood; -inf: told, or not to be told */
+    size_t n;
+    float *x; /* DRAWS x dim */
+} members;
+
+static double nearness(const float *x, const float *mu, size_t dim)
+{
+    const double norm = fre_norm(mu, dim);
+
+    return norm > 0 ? fre_dot(x, mu, dim) / norm : 0;
+}
+
+static double words(const char *text)
+{
+    double n = 1;
+
+    for (; *text; text++)
+        n += *text == ' ';
+    return n;
+}
+
+/* Index of the one worth most, taken out of the rest; n: none is left. */
+static size_t take_best(members *m)
+{
+    size_t best = m->n;
+
+    for (size_t i = 0; i < m->n; i++)
+        if (isfinite(m->worth[i]) && (best == m->n || m->worth[i] > m->worth[best]))
+            best = i;
+    if (best < m->n)
+        m->worth[best] = -HUGE_VAL;
+    return best;
+}
+
+static bool is_repeated(const float *x, const float *told, size_t n, size_t dim)
+{
+    for (size_t k = 0; k < n; k++)
+        if (fre_dot(x, told + k * dim, dim) > DIFFERENT)
+            return true;
+    return false;
+}
+
+/* The first is the cell's text, the others its further ones. */
+static fre_status tell(members *m, fre_released_cell *c, size_t i, const float *mu, size_t dim)
+{
+    char *text = strdup(m->text[i]);
+
+    if (!text)
+        return FRE_E_NOMEM;
+    if (c->text.text) {
+        c->texts[c->n_texts++] = text;
+        return FRE_OK;
+    }
+    c->text.text = text;
+    c->text.similarity = m->near[i];
+    c->text.distance = sqrt(fre_dist2(m->x + i * dim, mu, dim));
+    return FRE_OK;
+}
+
+/* The most worth first, each different from those before it. */
+static fre_status tell_best(members *m, fre_released_cell *c, size_t further, const float *mu,
+                            size_t dim)
+{
+    float *told = calloc((further + 1) * dim, sizeof *told);
+    size_t n = 0, i;
+    fre_status st = FRE_OK;
+
+    c->texts = calloc(further + 1, sizeof *c->texts);
+    if (!told || !c->texts)
+        st = FRE_E_NOMEM;
+    while (st == FRE_OK && n <= further && (i = take_best(m)) < m->n) {
+        const float *x = m->x + i * dim;
+
+        if (is_repeated(x, told, n, dim))
+            continue;
+        memcpy(told + n++ * dim, x, dim * sizeof *told);
+        st = tell(m, c, i, mu, dim);
+    }
+    free(told);
+    return st;
+}
+
+/* What the draws are worth. */
+static fre_status judge(const curator_run *r, members *m, const fre_draw *draw, const float *mu,
+                        fre_err *err)
+{
+    fre_status st;
+
+    m->n = 0;
+    for (size_t i = 0; i < DRAWS; i++)
+        if (draw[i].text) {
+            m->text[m->n] = draw[i].text;
+            m->worth[m->n] = LIKELY * draw[i].logp / (words(draw[i].text) + 1);
+            m->len[m->n++] = strlen(draw[i].text);
+        }
+    st = m->n > 0 ? fre_embed_texts(r->embedder, m->x, m->text, m->len, m->n, err) : FRE_OK;
+    for (size_t i = 0; st == FRE_OK && i < m->n; i++) {
+        const float *x = m->x + i * r->dim;
+
+        m->near[i] = nearness(x, mu, r->dim);
+        m->worth[i] = fre_is_zero_row(x, r->dim) ? -HUGE_VAL : m->worth[i] + m->near[i];
+    }
+    return st;
+}
+
+static fre_status draw_cell(const curator_run *r, fre_inverter *inverter, members *m,
+                            fre_released_cell *c, const float *mu, const float *target,
+                            double noise_std, fre_err *err)
+{
+    const fre_draw_opts how = {.n = DRAWS, .temperature = TEMPERATURE, .seed = r->writer_seed};
+    fre_draw draw[DRAWS] = {{.text = NULL}};
+    fre_status st = fre_inverter_draw(inverter, draw, &how, target, &noise_std, 1, err);
+
+    if (st == FRE_OK)
+        st = judge(r, m, draw, mu, err);
+    if (st == FRE_OK && tell_best(m, c, r->opts->texts_per_cell, mu, r->dim) != FRE_OK)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t i = 0; i < DRAWS; i++)
+        fre_draw_wipe(&draw[i]);
+    return st;
+}
+
+/* The noise a coordinate that tells a text for the cell from the released centroid. */
+static double member_noise(const curator_run *r, const curator_cell *from,
+                           const fre_released_cell *c)
+{
+    const double spread =
+        fre_codebook_level_view(r->codebook, r->in_codebook[from->level - 1])->spread;
+
+    return SPREAD * hypot(spread, c->noise_norm) / sqrt((double)r->dim);
+}
+
+fre_status curator_draw_members(const curator_run *r, fre_release *out, fre_inverter *inverter,
+                                fre_err *err)
+{
+    members m = {.x = malloc(DRAWS * (size_t)r->dim * sizeof *m.x)};
+    float *target = malloc(r->dim * sizeof *target);
+    fre_status st = m.x && target ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+
+    for (size_t i = 0; st == FRE_OK && i < out->n; i++) {
+        const float *mu = out->centroid + i * r->dim;
+
+        fre_progress_update(r->opts->progress, "wording", i, out->n);
+        if (fre_interrupted()) {
+            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+            break;
+        }
+        if (r->released[i].level == 0)
+            continue; /* a wording, not a theme */
+        memcpy(target, mu, r->dim * sizeof *target);
+        (void)fre_normalise(target, r->dim);
+        st = draw_cell(r, inverter, &m, &out->cell[i], mu, target,
+                       member_noise(r, &r->released[i], &out->cell[i]), err);
+    }
+    free(m.x);
+    free(target);
+    return st;
+}
