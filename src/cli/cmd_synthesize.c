@@ -131,6 +131,11 @@ static fre_status check_together(const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+static bool by_levels(const cli *c)
+{
+    return strcmp(cli_text(c, "levels"), "grid") != 0;
+}
+
 static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
 {
     return (cli_survey){.records = s->records,
@@ -141,7 +146,7 @@ static cli_survey survey_of(const cli *c, const fre_curator_stats *s)
                         .repeated_texts = s->repeated_texts,
                         .repeated_records = s->repeated_records,
                         .threshold = cli_whole(c, "threshold"),
-                        .by_levels = strcmp(cli_text(c, "levels"), "grid") != 0};
+                        .by_levels = by_levels(c)};
 }
 
 static void show_survey(void *ctx, const fre_curator_stats *stats)
@@ -229,6 +234,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
     add_warning(w, !r->release.is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->release.n == 0 && !r->dry_run, fre_release_no_cell(&r->release));
+    add_warning(w, r->release.n == 0 && !r->dry_run && !by_levels(c), "--levels auto finds themes too");
     add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
