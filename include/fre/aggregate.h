@@ -32,6 +32,19 @@ FRE_API bool fre_aggregate_noisy_released(int64_t noisy, uint64_t threshold);
 /** What is published of it: the nearest integer, at least 1. */
 FRE_API uint64_t fre_aggregate_published_count(int64_t noisy);
 
+/** The row of a record that is in no released cell yet. */
+#define FRE_AGGREGATE_NOWHERE UINT32_MAX
+/** Is a record in this row there for the next level?  All records of a released cell leave. */
+FRE_API bool fre_aggregate_goes_on(uint32_t row);
+/** How many of a public cell's records a level counts: all of them under noise, else the heads
+ * among as many fresh coins. */
+FRE_API uint64_t fre_aggregate_level_weight(uint64_t records, const fre_plan_level *l,
+                                            fre_rng *coins);
+/** Is a public cell of this count, which may be 0, released?  *shown: the count that is published
+ * if so.  Draws of counts, once a cell, where they are noisy. */
+FRE_API bool fre_aggregate_level_released(uint64_t *shown, uint64_t count, const fre_plan_level *l,
+                                          fre_rng *counts);
+
 /** x becomes its offset from a cell's centre, cut to length radius. */
 FRE_API void fre_aggregate_offset(float *x, const float *centre, size_t dim, double radius);
 /** The centroid of a cell from the mean of its records' offsets, in place: times gain >= 1, which undoes what the

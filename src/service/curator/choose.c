@@ -17,11 +17,13 @@ static fre_status append(curator_run *r, uint32_t level, size_t cell, uint64_t c
     return FRE_OK;
 }
 
+_Static_assert(CURATOR_NONE == FRE_AGGREGATE_NOWHERE, "a text's row, to both modules");
+
 /* Texts whose cell is released are in that row; of[i]: where text i's cell stands. */
 static void assign(curator_run *r, const uint32_t *row_of, const uint32_t *of, size_t stride)
 {
     for (size_t i = 0; i < r->n_texts; i++)
-        if (r->text_row[i] == CURATOR_NONE && r->text_cell[i] != CURATOR_NONE)
+        if (fre_aggregate_goes_on(r->text_row[i]) && r->text_cell[i] != CURATOR_NONE)
             r->text_row[i] = row_of[of[i * stride]];
 }
 
@@ -54,27 +56,15 @@ static fre_status choose_grid(curator_run *r, fre_err *err)
 
 /* ---- public cells ------------------------------------------------------------------------------ */
 
-/* Heads among n fresh coins. */
-static uint64_t toss(curator_run *r, uint64_t n, uint64_t p32)
-{
-    uint64_t heads = 0;
-
-    while (n-- > 0)
-        heads += fre_aggregate_coin(&r->coins, p32);
-    return heads;
-}
-
 static void count_level(curator_run *r, uint64_t *count, size_t at)
 {
-    const fre_level *l = &r->plan.level[at].level;
     const size_t n_levels = r->plan.request.n_levels;
 
     for (size_t i = 0; i < r->n_texts; i++) {
-        if (r->text_row[i] != CURATOR_NONE || r->text_cell[i] == CURATOR_NONE)
+        if (!fre_aggregate_goes_on(r->text_row[i]) || r->text_cell[i] == CURATOR_NONE)
             continue;
-        r->text_weight[i] = l->counts == FRE_COUNTS_NOISY
-                                ? r->text_counted[i]
-                                : toss(r, r->text_counted[i], l->p32);
+        r->text_weight[i] =
+            fre_aggregate_level_weight(r->text_counted[i], &r->plan.level[at], &r->coins);
         count[r->text_public[i * n_levels + at]] += r->text_weight[i];
     }
 }
@@ -88,17 +78,9 @@ static fre_status release_level(curator_run *r, uint32_t *row, const uint64_t *c
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < cells; i++) {
-        uint64_t shown = count[i];
-        bool is_released = fre_aggregate_released(count[i], l->level.tau);
+        uint64_t shown;
 
-        if (l->level.counts == FRE_COUNTS_NOISY) {
-            const int64_t noisy =
-                fre_aggregate_noisy_count(count[i], &r->counts, l->count_sigma_lattice);
-
-            is_released = fre_aggregate_noisy_released(noisy, l->level.tau);
-            shown = fre_aggregate_published_count(noisy);
-        }
-        if (!is_released)
+        if (!fre_aggregate_level_released(&shown, count[i], l, &r->counts))
             continue;
         row[i] = (uint32_t)r->n_released;
         st = append(r, (uint32_t)at + 1, i, shown, err);

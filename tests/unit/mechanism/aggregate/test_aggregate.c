@@ -327,6 +327,41 @@ static void offsets_lead_back_to_their_place(void **state)
     assert_close(x[0], 1.15, 1e-6, 0);
 }
 
+/* Exact counts toss a fresh coin a record and draw nothing else; noisy ones count all and draw once a
+ * cell, the empty one's too. */
+static void levels_count_and_release(void **state)
+{
+    const fre_plan_level sampled = {
+        .level = {.counts = FRE_COUNTS_SAMPLED, .p32 = FRE_P_ONE / 4, .tau = 50}};
+    const fre_plan_level noisy = {
+        .level = {.counts = FRE_COUNTS_NOISY, .p32 = FRE_P_ONE / 4, .tau = 1},
+        .count_sigma_lattice = 1u << FRE_COUNT_BITS};
+    fre_rng r, before;
+    uint64_t shown, spurious = 0;
+    double heads;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, seed, "levels"), FRE_OK);
+    heads = (double)fre_aggregate_level_weight(100000, &sampled, &r);
+    assert_true(fabs(heads - 25000) < 5 * sqrt(100000 * .25 * .75));
+    assert_int_not_equal(fre_aggregate_level_weight(100000, &sampled, &r), (uint64_t)heads);
+    before = r;
+    assert_int_equal(fre_aggregate_level_weight(77, &noisy, &r), 77);
+    assert_true(fre_aggregate_level_released(&shown, 50, &sampled, &r));
+    assert_int_equal(shown, 50);
+    assert_false(fre_aggregate_level_released(&shown, 49, &sampled, &r));
+    assert_memory_equal(&r, &before, sizeof r);
+    for (int i = 0; i < 10000; i++) {
+        const bool released = fre_aggregate_level_released(&shown, 0, &noisy, &r);
+
+        spurious += released;
+        assert_true(!released || shown >= 1);
+    }
+    assert_true(fabs((double)spurious - 10000 * .158655) < 5 * sqrt(10000 * .158655 * .84));
+    assert_true(fre_aggregate_goes_on(FRE_AGGREGATE_NOWHERE));
+    assert_false(fre_aggregate_goes_on(0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +377,7 @@ int main(void)
         cmocka_unit_test(noisy_counts_at_their_edges),
         cmocka_unit_test(offsets_never_exceed_their_radius),
         cmocka_unit_test(offsets_lead_back_to_their_place),
+        cmocka_unit_test(levels_count_and_release),
         cmocka_unit_test(padding_has_its_law_for_each_multiplicity),
         cmocka_unit_test(padding_refuses_what_it_cannot_draw),
     };
