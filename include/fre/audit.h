@@ -7,7 +7,8 @@
  * that delta is large enough to be measured.  Inputs are embeddings that share a cell given the projection, all within the split of
  * the account (where the claim has to hold whatever the projection), and far ones under real
  * projections, and a user with too many records, copies, two spellings of a name and an embedding that
- * is too long, who is taken in as a curator takes in everybody.  Tests: the likelihood ratio of the law that the mechanism should have, and a
+ * is too long, who is taken in as a curator takes in everybody; and of a release by levels a record in cells of
+ * every size at every level.  Tests: the likelihood ratio of the law that the mechanism should have, and a
  * learned one, which knows nothing of that law.  Clopper-Pearson bounds, with Bonferroni over
  * scenarios, directions, tests and points of the curve.  docs/privacy.md, "Audit"; the idea:
  * Jagielski, Ullman, Oprea 2020; Nasr et al. 2021; of curves: Nasr et al. 2023.
@@ -52,6 +53,15 @@ typedef struct fre_audit_steps {
     bool (*released)(uint64_t count, uint64_t tau);
     void (*noise)(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
     fre_status (*padding)(uint32_t *tags, uint64_t tau, fre_rng *padding, const fre_distributed *d);
+    /** Of levels: what a record is beside its cell's centre, which records a level counts, which cells are
+     * released, and which records go on; the account that the claim comes from. */
+    void (*offset)(float *x, const float *centre, size_t dim, double radius);
+    uint64_t (*level_weight)(uint64_t records, const fre_plan_level *l, fre_rng *coins);
+    bool (*level_released)(uint64_t *shown, uint64_t count, const fre_plan_level *l,
+                           fre_rng *counts);
+    bool (*goes_on)(uint32_t row);
+    fre_status (*account)(fre_levels_account *out, const fre_mechanism *grid,
+                          const fre_level *level, size_t n, double epsilon, fre_err *err);
     /** Does a participant who is not sampled, or has no text, send a random tag? */
     bool (*cover)(const fre_distributed *d, bool has_text);
 } fre_audit_steps;
@@ -64,6 +74,10 @@ typedef struct fre_audit_opts {
     /** Whose account is the claim's curve, borrowed for the call.  NULL: the mechanism that runs, if
      * it meets (epsilon, delta); else the same with the least sigma that does. */
     const fre_mechanism *claimed;
+    /** A plan with levels of public cells: they are attacked too, and `mechanism`, the grid before them,
+     * by itself only if the plan has one.  NULL: none.  claimed_levels: whose account is the claim's curve
+     * by levels; NULL: the plan that runs.  Both borrowed for the call. */
+    const fre_plan *levels, *claimed_levels;
     double epsilon, delta; /**< the claim; 0 < epsilon <= 50, 0 < delta < 1 */
     double split;    /**< distance of near members; 0: the largest that delta can't charge as far */
     uint64_t others; /**< other members of the worst cell; 0: the account's */

@@ -1,4 +1,5 @@
 /* cmd_audit.c - attack the mechanism: a lower bound on epsilon against the claim. */
+#include "audit_defect.h"
 #include "plan_args.h"
 
 #include <fre/audit.h>
@@ -53,11 +54,11 @@ static const cli_rule rules[] = {
 
 /* ---- the mechanism --------------------------------------------------------------------------- */
 
-static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
+/* *plan: stays with o where it has levels. */
+static fre_status from_plan(fre_audit_opts *o, fre_plan *plan, const cli *c, fre_err *err)
 {
     static const char *const given_only[] = {"lambda", "gamma"};
     fre_plan_request r;
-    fre_plan plan;
     fre_status st = cli_plan_request(&r, c, err);
 
     for (size_t i = 0; st == FRE_OK && i < 2; i++) {
@@ -72,21 +73,23 @@ static fre_status from_plan(fre_audit_opts *o, const cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     r.dim = (uint32_t)cli_whole(c, "dimension");
-    st = fre_plan_make(&plan, &r, err);
+    st = fre_plan_make(plan, &r, err);
     if (st != FRE_OK)
         return st;
-    o->mechanism = plan.mechanism;
-    o->delta = plan.request.delta;
-    o->split = plan.account.split;
+    o->mechanism = plan->mechanism;
+    o->delta = plan->request.delta;
+    o->split = plan->account.split;
+    if (plan->request.n_levels > 0)
+        o->levels = plan;
     return FRE_OK;
 }
 
 /* What only a plan uses contradicts a mechanism that is given whole. */
 static fre_status refuse_plan_flags(const cli *c, fre_err *err)
 {
-    static const char *const plan_only[] = {"threshold",        "radius",   "cell-scale",
-                                            "accountant",       "gaussian", "budget-factor",
-                                            "sensitivity-ratio"};
+    static const char *const plan_only[] = {"threshold",     "radius",   "cell-scale",
+                                            "accountant",    "gaussian", "budget-factor",
+                                            "levels",        "counts",   "sensitivity-ratio"};
     static const char *const whole[] = {"tau", "sigma", "sampling-rate"};
 
     for (size_t i = 0; i < sizeof plan_only / sizeof *plan_only; i++) {
@@ -155,23 +158,6 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
     return st == FRE_OK ? padding_from(&m->dist, c, err) : st;
 }
 
-/* ---- a defect ------------------------------------------------------------------------------------ */
-
-/* Is there one? */
-static bool put_defect(fre_mechanism *m, const cli *c)
-{
-    const double sigma = cli_number(c, "sigma-factor"), tau = cli_number(c, "tau-factor"),
-                 rate = cli_number(c, "rate-factor");
-    const double sampled = (double)m->p32 * rate;
-
-    m->sigma *= sigma;
-    m->tau = tau < 1 || tau > 1 ? (uint64_t)fmax(1, floor((double)m->tau * tau)) : m->tau;
-    m->p32 = sampled < (double)FRE_P_ONE ? (uint64_t)fmax(1, sampled) : FRE_P_ONE;
-    if (sigma < 1 || sigma > 1)
-        m->lattice_step = 0; /* the audit's own, as fine */
-    return sigma < 1 || sigma > 1 || tau < 1 || tau > 1 || rate < 1 || rate > 1;
-}
-
 /* ---- results --------------------------------------------------------------------------------- */
 
 static const char *test_name(const fre_audit_scenario *s)
@@ -216,9 +202,23 @@ static json_t *mechanism_json(const fre_mechanism *m)
     return o;
 }
 
-/* weak: of the claim's delta, or NULL. */
-static json_t *audit_json(const fre_audit *a, const fre_mechanism *m, const char *weak)
+/* Their names; none without a plan of some. */
+static json_t *levels_json(const fre_plan *p)
 {
+    const char *name[FRE_LEVELS_MAX + 1];
+    size_t n = 0;
+
+    if (p && !p->request.no_grid)
+        name[n++] = "grid";
+    for (size_t i = 0; p && i < p->request.n_levels; i++)
+        name[n++] = p->request.level[i].name;
+    return cli_texts_json(name, n);
+}
+
+/* weak: of the claim's delta, or NULL. */
+static json_t *audit_json(const fre_audit *a, const fre_audit_opts *o, const char *weak)
+{
+    const fre_mechanism *m = &o->mechanism;
     json_t *list = json_array();
 
     for (size_t i = 0; list && i < a->n; i++) {
@@ -227,32 +227,38 @@ static json_t *audit_json(const fre_audit *a, const fre_mechanism *m, const char
             return NULL;
         }
     }
-    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o, s:o}",
+    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o}",
                      "epsilon_claimed", a->epsilon, "delta_claimed", a->delta,
                      "epsilon_lower_bound", a->epsilon_lower, "runs", (json_int_t)a->runs,
                      "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
                      a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
                      "curve", curve_json(&a->scenario[a->curve_worst]), "verdict",
                      a->refuted ? "refuted" : "not refuted", "mechanism", mechanism_json(m),
-                     "warnings", cli_warning_json(weak), "scenarios", list);
+                     "levels", levels_json(o->levels), "warnings", cli_warning_json(weak), "scenarios", list);
 }
 
-/* A defect that was put in is said; else nothing. */
-static void print_factors(FILE *f, const cli *c)
+static void print_levels(FILE *f, const fre_plan *p)
 {
-    static const char *const what[][2] = {{"sigma-factor", "the noise"},
-                                          {"tau-factor", "the threshold"},
-                                          {"rate-factor", "the sampling rate"}};
+    char x[FRE_DIGITS_BYTES], y[FRE_DIGITS_BYTES];
 
-    for (size_t i = 0; i < 3; i++) {
-        if (cli_number(c, what[i][0]) < 1 || cli_number(c, what[i][0]) > 1)
-            cli_fold(f, 6, "  defect      %g times %s, put in on request",
-                     cli_number(c, what[i][0]), what[i][1]);
+    for (size_t i = 0; p && i < p->request.n_levels; i++) {
+        const fre_level *l = &p->level[i].level;
+
+        if (l->counts == FRE_COUNTS_NOISY)
+            cli_fold(f, 6, "  level %-5s noisy counts from %" PRIu64 ", their sigma = %s, sigma = %s",
+                     p->request.level[i].name, l->tau, fre_digits_down(x, 6, l->count_sigma),
+                     fre_digits_down(y, 6, l->sigma));
+        else
+            cli_fold(f, 6, "  level %-5s p = %s, tau = %" PRIu64 ", sigma = %s",
+                     p->request.level[i].name,
+                     fre_digits_up(x, 6, (double)l->p32 * 0x1p-32), l->tau,
+                     fre_digits_down(y, 6, l->sigma));
     }
 }
 
-static void print_mechanism(FILE *f, const fre_audit *a, const fre_mechanism *m, const cli *c)
+static void print_mechanism(FILE *f, const fre_audit *a, const fre_audit_opts *o, const cli *c)
 {
+    const fre_mechanism *m = &o->mechanism;
     char x[FRE_DIGITS_BYTES], y[FRE_DIGITS_BYTES], padding[80] = "";
 
     cli_fold(f, 4, "Audit of the claim epsilon = %s, delta = %s (%s)",
@@ -261,13 +267,16 @@ static void print_mechanism(FILE *f, const fre_audit *a, const fre_mechanism *m,
     if (m->dist.on)
         (void)snprintf(padding, sizeof padding, ", lambda = %s, gamma = %" PRIu32,
                        fre_digits_down(x, 4, m->dist.lambda), m->dist.gamma);
-    cli_fold(f, 6, "  mechanism   p = %s, tau = %" PRIu64 ", sigma = %s%s",
-             fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau, fre_digits_down(y, 6, m->sigma),
-             padding);
-    print_factors(f, c);
+    if (!o->levels || !o->levels->request.no_grid)
+        cli_fold(f, 6, "  mechanism   p = %s, tau = %" PRIu64 ", sigma = %s%s",
+                 fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau,
+                 fre_digits_down(y, 6, m->sigma), padding);
+    print_levels(f, o->levels);
+    audit_defect_print(f, c);
     cli_fold(f, 6, "  runs        %" PRIu64 " of each input of a scenario", a->runs);
-    cli_fold(f, 6, "  near        %s: the copies' distance from the record",
-             fre_digits_up(x, 4, a->split));
+    if (a->split > 0)
+        cli_fold(f, 6, "  near        %s: the copies' distance from the record",
+                 fre_digits_up(x, 4, a->split));
     cli_fold(f, 6, "  confidence  %s, all scenarios together\n",
              fre_digits_down(x, 6, a->confidence));
 }
@@ -380,10 +389,11 @@ static fre_status run(cli *c, fre_err *err)
                         .seeded = cli_given(c, "seed"),
                         .progress = &c->progress};
     fre_mechanism claimed;
+    fre_plan plan, runs;
     const bool own = cli_given(c, "tau") || cli_given(c, "sigma");
     const char *weak;
     fre_audit *a = NULL;
-    fre_status st = own ? from_numbers(&o, c, err) : from_plan(&o, c, err);
+    fre_status st = own ? from_numbers(&o, c, err) : from_plan(&o, &plan, c, err);
 
     if (st != FRE_OK)
         return st;
@@ -391,8 +401,15 @@ static fre_status run(cli *c, fre_err *err)
     if (cli_given(c, "split"))
         o.split = cli_number(c, "split");
     claimed = o.mechanism;
-    if (put_defect(&o.mechanism, c))
+    if (audit_defect_put(&o.mechanism, c)) {
         o.claimed = &claimed;
+        if (o.levels) {
+            runs = plan;
+            audit_defect_put_in_levels(&runs, &o.mechanism, c);
+            o.levels = &runs;
+            o.claimed_levels = &plan;
+        }
+    }
     weak = fre_delta_warning(o.delta, cli_whole(c, "population"));
     if (weak)
         cli_warn(c, "%s", weak);
@@ -402,9 +419,9 @@ static fre_status run(cli *c, fre_err *err)
     cli_progress_end();
     c->refuted = a->refuted;
     if (c->json) {
-        st = cli_json_print(audit_json(a, &o.mechanism, weak), err);
+        st = cli_json_print(audit_json(a, &o, weak), err);
     } else {
-        print_mechanism(stdout, a, &o.mechanism, c);
+        print_mechanism(stdout, a, &o, c);
         print_bounds(stdout, a);
         if (a->curve)
             print_curve(stdout, a);
@@ -423,7 +440,8 @@ const cli_command cli_cmd_audit = {
         "bound above the claim refutes it, and the program ends with exit code 1. An audit never "
         "proves a claim.\n\n"
         "Without --tau and --sigma the plan for the budget is audited. With them, and with "
-        "--sampling-rate, the mechanism is taken as it is given, whatever it is worth.\n\n"
+        "--sampling-rate, the mechanism is taken as it is given, whatever it is worth. A plan "
+        "with --levels is attacked at all of them, a record in cells of every size.\n\n"
         "Events of chance delta are never seen, so the claim is attacked along its whole curve "
         "too: at a small epsilon the account allows a delta that runs can measure. The factors "
         "at the end run a mechanism that is worse than the claimed one: what would be caught?",

@@ -31,12 +31,34 @@ def test_plans_are_not_refuted(fre, more):
     m = a["mechanism"]
     assert 0 < m["sampling_rate"] < 1 and m["tau"] > 1 and m["sigma"] > 0
     assert m["adjacency"] == ("replace" if "replace" in more else "add-remove")
+    assert a["levels"] == []
     assert m["distributed"] == ("lambda" in m) == ("--distributed" in more)
     bounds = {s["name"]: s["epsilon_lower_bound"] for s in a["scenarios"]}
     assert len(bounds) == len(a["scenarios"]) >= 4
     assert bounds[a["worst_case"]] == a["epsilon_lower_bound"] == max(bounds.values())
     assert all(s["test"] in ("known law", "learned") for s in a["scenarios"])
     assert all(s["direction"] in ("forward", "backward") for s in a["scenarios"])
+
+
+@pytest.mark.parametrize("levels, counts", [("256,64", "noisy"), ("grid,64", "noisy")] +
+                         ([("256,64,16", "sampled"), ("grid,256,64", "sampled")] if LONG else []))
+def test_levels_are_attacked(fre, levels, counts):
+    plan = ["--epsilon", "4", "--population", "100000", "--delta", "1e-3", "--threshold", "40",
+            "--dimension", "2", "--levels", levels, "--counts", counts]
+    a = audit(fre, 0, *plan)
+    assert a["levels"] == levels.split(",")
+    assert a["verdict"] == "not refuted" and a["curve_refuted"] is False
+    names = [s["name"] for s in a["scenarios"]]
+    stages = len(a["levels"])
+    assert f"alone in its cells of {stages} levels" in names
+    assert any("copies" in n for n in names) == ("grid" in levels)  # the grid by itself
+    assert any("together before" in n for n in names)
+    worse = audit(fre, 1, *plan, "--sigma-factor", "0.4")
+    assert worse["curve_refuted"] is True
+    assert [s["name"] for s in worse["scenarios"]] == names
+    text = fre("audit", "--quiet", *QUICK, *plan)
+    assert text.code == 0 and "level 64" in text.out
+    assert max(map(len, text.out.splitlines())) <= 90  # a scenario's name is as long as it is
 
 
 def test_a_tenth_of_the_noise_is_refuted(fre):
@@ -101,6 +123,8 @@ def test_a_seed_repeats(fre):
      "a mechanism of your own needs --sampling-rate, --tau and --sigma; --sampling-rate is missing"),
     (["--epsilon", "4", *OWN, "--sigma", "1", "--threshold", "100"],
      "--threshold shapes a plan: leave it out, or --tau and --sigma"),
+    (["--epsilon", "4", *OWN, "--sigma", "1", "--levels", "auto"],
+     "--levels shapes a plan: leave it out, or --tau and --sigma"),
     (["--epsilon", "4", *OWN, "--sigma", "1", "--distributed"], "--distributed needs --lambda too"),
     (["--epsilon", "4", *OWN, "--sigma", "1", "--lambda", "1"],
      "--lambda belongs to --distributed"),

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #define CHUNK 500u /* runs of a job */
 #define TESTS 2u   /* known law, learned */
@@ -11,8 +12,8 @@
 /* ---- one scenario ---------------------------------------------------------------------------- */
 
 typedef struct runs {
-    const audit_setup *setup;
-    const audit_claims *claims;
+    const audit_attack *attack;
+    const fre_audit_opts *opts;
     audit_trace *trace[2];
     uint64_t runs, chunks; /* chunks of one input */
     uint64_t first;        /* job of this wave */
@@ -27,19 +28,19 @@ static fre_status run_chunk(void *ctx, uint64_t i)
 
     return fre_interrupted()
                ? FRE_E_INTERRUPTED
-               : audit_simulate(a->trace[world] + from, (size_t)n, a->setup, world, chunk);
+               : a->attack->simulate(a->trace[world] + from, (size_t)n, a->attack->setup, world,
+                                   chunk);
 }
 
 /* In waves, between which progress shows. */
-static fre_status run_waves(runs *a, size_t scenarios)
+static fre_status run_waves(runs *a, const fre_audit *all, size_t index)
 {
-    const fre_audit_opts *o = a->setup->opts;
+    const fre_audit_opts *o = a->opts;
     const uint64_t jobs = 2 * a->chunks, wave = 8 * (uint64_t)o->threads;
     fre_status st = FRE_OK;
     char phase[48];
 
-    (void)snprintf(phase, sizeof phase, "scenario %" PRIu32 " of %zu", a->setup->index + 1,
-                   scenarios);
+    (void)snprintf(phase, sizeof phase, "scenario %zu of %zu", index + 1, all->n);
     for (a->first = 0; st == FRE_OK && a->first < jobs; a->first += wave) {
         fre_progress_update(o->progress, phase, a->first / 2 * CHUNK, a->runs);
         st =
@@ -61,13 +62,11 @@ static bool worse(double lower, double claimed, double than_lower, double than_c
 static void judge_curve(fre_audit_scenario *out, const runs *a, const audit_scores *s,
                         bool backward, double alpha)
 {
-    const audit_claims *c = a->claims;
-    double allowed[AUDIT_CURVE_POINTS];
+    const audit_attack *c = a->attack;
 
-    audit_claims_of(allowed, c, &a->setup->scenario, backward);
-    for (size_t i = 0; i < c->n; i++) {
-        const double claimed = allowed[i];
-        const double lower = audit_divergence(s, c->epsilon[i], alpha / (double)c->n);
+    for (size_t i = 0; i < c->points; i++) {
+        const double claimed = c->allowed[backward][i];
+        const double lower = audit_divergence(s, c->epsilon[i], alpha / (double)c->points);
 
         if (out->curve_epsilon > 0 && !worse(lower, claimed, out->curve_lower, out->curve_claimed))
             continue;
@@ -87,7 +86,7 @@ static void judge(fre_audit_scenario *out, const runs *a, double *score[2], size
     for (unsigned back = 0; back < DIRECTIONS; back++) {
         const audit_scores s =
             audit_scores_sort(score[back], score[1 - back], train, train + (n - train) / 3, n);
-        const double eps = audit_epsilon(&s, a->setup->opts->delta, alpha);
+        const double eps = audit_epsilon(&s, a->opts->delta, alpha);
 
         if (eps > out->epsilon_lower) {
             out->epsilon_lower = eps;
@@ -124,27 +123,24 @@ static fre_status test(fre_audit_scenario *out, const runs *a, double alpha)
     return st;
 }
 
-static fre_status run_scenario(fre_audit_scenario *out, const fre_audit_opts *o,
-                               const audit_scenarios *g, const audit_claims *claims, uint32_t index,
-                               double alpha, fre_err *err)
+/* Into the index'th of all scenarios. */
+static fre_status run_attack(fre_audit *all, size_t index, const fre_audit_opts *o,
+                             const audit_attack *attack, double alpha, fre_err *err)
 {
-    const audit_scenario *scenario = &g->at[index];
-    audit_setup setup;
-    runs a = {.setup = &setup,
-              .claims = claims,
+    fre_audit_scenario *out = &all->scenario[index];
+    runs a = {.attack = attack,
+              .opts = o,
               .runs = o->runs,
               .chunks = (o->runs + CHUNK - 1) / CHUNK};
-    fre_status st = audit_setup_init(&setup, o, scenario, index, err);
+    fre_status st;
 
-    if (st != FRE_OK)
-        return st;
     a.trace[0] = calloc((size_t)o->runs, sizeof *a.trace[0]);
     a.trace[1] = calloc((size_t)o->runs, sizeof *a.trace[1]);
-    st = a.trace[0] && a.trace[1] ? run_waves(&a, g->n) : FRE_E_NOMEM;
+    st = a.trace[0] && a.trace[1] ? run_waves(&a, all, index) : FRE_E_NOMEM;
     *out = (fre_audit_scenario){.epsilon_lower = 0};
-    (void)snprintf(out->name, sizeof out->name, "%s", scenario->name);
+    (void)snprintf(out->name, sizeof out->name, "%s", attack->name);
     if (st == FRE_OK)
-        st = test(out, &a, alpha);
+        st = test(out, &a, attack->points > 0 ? alpha / 2 : alpha);
     if (st == FRE_E_ARG)
         st = fre_fail(err, FRE_E_USAGE,
                       "{lambda} must be a multiple of 2^-16 up to 65536, {gamma} at most %u",
@@ -153,6 +149,27 @@ static fre_status run_scenario(fre_audit_scenario *out, const fre_audit_opts *o,
         (void)fre_fail(err, st, "%s", st == FRE_E_NOMEM ? "out of memory" : fre_status_text(st));
     free(a.trace[0]);
     free(a.trace[1]);
+    return st;
+}
+
+static fre_status run_scenario(fre_audit *all, size_t index, const fre_audit_opts *o,
+                               const audit_scenarios *g, const audit_claims *claims, double alpha,
+                               fre_err *err)
+{
+    const audit_scenario *scenario = &g->at[index];
+    audit_setup setup;
+    audit_attack attack = {.name = scenario->name,
+                           .simulate = audit_simulate,
+                           .setup = &setup,
+                           .points = claims->n};
+    fre_status st = audit_setup_init(&setup, o, scenario, (uint32_t)index, err);
+
+    if (st != FRE_OK)
+        return st;
+    memcpy(attack.epsilon, claims->epsilon, sizeof attack.epsilon);
+    for (unsigned back = 0; back < DIRECTIONS; back++)
+        audit_claims_of(attack.allowed[back], claims, scenario, back == 1);
+    st = run_attack(all, index, o, &attack, alpha, err);
     audit_setup_wipe(&setup);
     return st;
 }
@@ -219,51 +236,74 @@ static void conclude(fre_audit *a)
     a->refuted = a->epsilon_lower > a->epsilon || a->curve_refuted;
 }
 
-static fre_status run_all(fre_audit *a, const audit_scenarios *g, const audit_claims *claims,
-                          const fre_audit_opts *o, fre_err *err)
+/* The scenarios. */
+typedef struct everything {
+    audit_scenarios grid; /* none: a plan without one */
+    audit_claims claims;
+    audit_by_levels *levels; /* NULL: none; owned */
+    double split;
+} everything;
+
+static fre_status run_all(fre_audit *a, const everything *e, const fre_audit_opts *o, fre_err *err)
 {
     /* A pair of bounds a test; half of what may go wrong is the curve's, if there is one. */
-    const double alpha = (1 - o->confidence) / ((double)g->n * TESTS * DIRECTIONS * 2);
+    const double alpha = (1 - o->confidence) / ((double)a->n * TESTS * DIRECTIONS * 2);
     fre_status st = FRE_OK;
 
-    for (size_t i = 0; st == FRE_OK && i < g->n; i++)
-        st = run_scenario(&a->scenario[i], o, g, claims, (uint32_t)i, claims->n ? alpha / 2 : alpha,
-                          err);
+    for (size_t i = 0; st == FRE_OK && i < e->grid.n; i++)
+        st = run_scenario(a, i, o, &e->grid, &e->claims, alpha, err);
+    for (size_t i = e->grid.n; st == FRE_OK && i < a->n; i++) {
+        audit_attack attack;
+
+        audit_by_levels_attack(&attack, e->levels, i - e->grid.n);
+        st = run_attack(a, i, o, &attack, alpha, err);
+    }
     if (st == FRE_OK)
         conclude(a);
     return st;
 }
 
+static fre_status choose_all(everything *e, const fre_audit_opts *o, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    if (!o->levels || !o->levels->request.no_grid) {
+        st = check_mechanism(&o->mechanism, err);
+        if (st == FRE_OK)
+            st = audit_scenarios_choose(&e->grid, &e->split, o, err);
+        if (st == FRE_OK)
+            st = audit_claims_make(&e->claims, o, e->split, err);
+    }
+    if (st == FRE_OK && o->levels)
+        st = audit_by_levels_new(&e->levels, o, err);
+    return st;
+}
+
 fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *err)
 {
-    audit_scenarios g;
-    audit_claims claims;
+    everything e = {.split = 0};
     fre_audit *a = NULL;
-    double split;
     fre_status st = check_claim(opts, err);
 
     if (st == FRE_OK)
-        st = check_mechanism(&opts->mechanism, err);
-    if (st != FRE_OK)
-        return st;
-    st = audit_scenarios_choose(&g, &split, opts, err);
-    if (st == FRE_OK)
-        st = audit_claims_make(&claims, opts, split, err);
+        st = choose_all(&e, opts, err);
     if (st != FRE_OK)
         return st;
     a = calloc(1, sizeof *a);
-    if (!a)
+    if (!a) {
+        audit_by_levels_free(e.levels);
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    }
     *a = (fre_audit){.epsilon = opts->epsilon,
                      .delta = opts->delta,
                      .confidence = opts->confidence,
-                     .split = split,
+                     .split = e.split,
                      .runs = opts->runs,
-                     .curve = claims.n > 0,
-                     .n = g.n,
-                     .scenario = calloc(g.n, sizeof *a->scenario)};
-    st = a->scenario ? run_all(a, &g, &claims, opts, err)
-                     : fre_fail(err, FRE_E_NOMEM, "out of memory");
+                     .curve = e.claims.n > 0 || e.levels,
+                     .n = e.grid.n + audit_by_levels_count(e.levels)};
+    a->scenario = calloc(a->n, sizeof *a->scenario);
+    st = a->scenario ? run_all(a, &e, opts, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    audit_by_levels_free(e.levels);
     if (st == FRE_OK) {
         *out = a;
         a = NULL; /* handed over */

@@ -107,9 +107,11 @@ void audit_setup_wipe(audit_setup *s);
 /* ingest.c: fills s->mine, by the steps a curator takes. */
 FRE_MUST_CHECK fre_status audit_ingest(audit_setup *s);
 
-/* runs.c: `n` runs on input `world`, the chunk'th of such, into out. */
-FRE_MUST_CHECK fre_status audit_simulate(audit_trace *out, size_t n, const audit_setup *s,
-                                         unsigned world, uint64_t chunk);
+/* `n` runs on input `world`, the chunk'th of such, into out. */
+typedef fre_status audit_simulate_fn(audit_trace *out, size_t n, const void *setup, unsigned world,
+                                     uint64_t chunk);
+/* runs.c; setup: an audit_setup. */
+FRE_MUST_CHECK audit_simulate_fn audit_simulate;
 
 /* law.c */
 double audit_llr(const audit_setup *s, const audit_view *v);
@@ -137,6 +139,25 @@ FRE_MUST_CHECK fre_status audit_claims_make(audit_claims *out, const fre_audit_o
 /* delta[i]: what the claim allows a scenario's inputs at epsilon[i], i < n. */
 void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
                      const audit_scenario *scenario, bool backward);
+
+/* One scenario as it is run and judged. */
+typedef struct audit_attack {
+    const char *name;
+    audit_simulate_fn *simulate;
+    const void *setup;
+    size_t points; /* of the curve: at epsilon[i] the claim allows allowed[backward][i] */
+    double epsilon[AUDIT_CURVE_POINTS];
+    double allowed[2][AUDIT_CURVE_POINTS];
+} audit_attack;
+
+/* levels.c: the scenarios of a release by levels (o->levels). */
+typedef struct audit_by_levels audit_by_levels;
+FRE_MUST_CHECK fre_status audit_by_levels_new(audit_by_levels **out, const fre_audit_opts *o,
+                                              fre_err *err);
+size_t audit_by_levels_count(const audit_by_levels *a); /* NULL: 0 */
+/* *out lives as long as a, until the next call. */
+void audit_by_levels_attack(audit_attack *out, audit_by_levels *a, size_t index);
+void audit_by_levels_free(audit_by_levels *a);
 
 /* learn.c: scores of trace[i], i >= train, learned from the first `train` of both inputs. */
 FRE_MUST_CHECK fre_status audit_learn(double *score[2], const audit_trace *const trace[2], size_t n,

@@ -352,9 +352,10 @@ static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
     return FRE_OK;
 }
 
-fre_status audit_simulate(audit_trace *out, size_t n, const audit_setup *s, unsigned world,
+fre_status audit_simulate(audit_trace *out, size_t n, const void *setup, unsigned world,
                           uint64_t chunk)
 {
+    const audit_setup *s = setup;
     const uint64_t tau = s->opts->mechanism.tau;
     audit_actor a = {.setup = s};
     fre_status st = open_streams(&a, world, chunk);

@@ -23,7 +23,12 @@ const fre_audit_steps *fre_audit_real_steps(void)
                                           .released = fre_aggregate_released,
                                           .noise = fre_aggregate_noise,
                                           .padding = fre_aggregate_padding,
-                                          .cover = real_cover};
+                                          .cover = real_cover,
+                                          .offset = fre_aggregate_offset,
+                                          .level_weight = fre_aggregate_level_weight,
+                                          .level_released = fre_aggregate_level_released,
+                                          .goes_on = fre_aggregate_goes_on,
+                                          .account = fre_levels_delta};
 
     return &steps;
 }
