@@ -25,7 +25,6 @@ FRE_API bool fre_aggregate_released(uint64_t count, uint64_t tau);
 /** A count on the lattice of FRE_COUNT_STEP, 2^-FRE_COUNT_BITS, with an exactly rounded Gaussian of
  * standard deviation sigma_lattice steps, in steps; 0: none (no
  * privacy).  count below 2^40. */
-#define FRE_COUNT_BITS 16u
 FRE_API int64_t fre_aggregate_noisy_count(uint64_t count, fre_rng *counts, uint64_t sigma_lattice);
 /** Is a cell of this noisy count released?  threshold: T, at least 1. */
 FRE_API bool fre_aggregate_noisy_released(int64_t noisy, uint64_t threshold);

@@ -194,6 +194,13 @@ FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const cha
  * bytes).  NULL: path is "none", or nothing lies there. */
 FRE_API const char *fre_model_companion(char *beside, size_t n, const char *path,
                                         const char *model_path, const char *kind);
+/** Was such a file (path) made for this embedder?  It says so by the embedder's name, for people, its
+ * hash (hex) and its dimension.  FRE_E_MODEL, with what to do: no. */
+FRE_API FRE_MUST_CHECK fre_status fre_model_companion_fits(const char *kind, const char *path,
+                                                           const char *name, const char *hash,
+                                                           uint32_t dim,
+                                                           const fre_model_info *embedder,
+                                                           fre_err *err);
 
 #ifdef __cplusplus
 }

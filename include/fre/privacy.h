@@ -340,7 +340,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_request_levels(fre_plan_request *r, c
 #define FRE_LEVELS_AUTO "4096x64,4096x8,8192,4096,2048,1024,256"
 
 /** Of noisy counts: their noise lies on the lattice of this step, exact counts do in any case. */
-#define FRE_COUNT_STEP 0x1p-16
+#define FRE_COUNT_BITS 16u
+#define FRE_COUNT_STEP (1.0 / (double)(1u << FRE_COUNT_BITS))
 
 /** A level of public cells as it will run. */
 typedef struct fre_plan_level {
@@ -387,6 +388,9 @@ typedef struct fre_plan {
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
 
+/** The grid as a level of sampled counts, for whoever goes over all of them; its shift is 0, since what far
+ * members cost is accounted otherwise.  Not where request.no_grid. */
+FRE_API fre_plan_level fre_plan_grid_level(const fre_plan *p);
 /** The epsilon that a run of this plan is charged, at its delta: what the joint accountant certifies
  * (joint mode: what was asked for), and at least the claim.  INFINITY: none is certified (the
  * paper's accountant alone shows nothing), or no noise was asked for; such a run is not private. */

@@ -120,8 +120,8 @@ static void print_levels(FILE *f, const fre_plan *plan)
         const fre_mechanism *m = &plan->mechanism;
         const bool is_grid = !r->no_grid && i == 0;
         const size_t at = is_grid ? 0 : i - !r->no_grid;
-        const fre_level grid = {FRE_COUNTS_SAMPLED, m->p32, m->tau, 0, m->sigma, 0};
-        const fre_level *l = is_grid ? &grid : &plan->level[at].level;
+        const fre_plan_level of = is_grid ? fre_plan_grid_level(plan) : plan->level[at];
+        const fre_level *l = &of.level;
         const bool noisy = l->counts == FRE_COUNTS_NOISY;
         char cells[24] = "-", p[32], tau[24], count[32] = "-", sum[32], mean[32];
         const cli_cell row[] = {{.text = is_grid ? "grid" : r->level[at].name},
@@ -134,7 +134,7 @@ static void print_levels(FILE *f, const fre_plan *plan)
 
         if (!is_grid)
             (void)snprintf(cells, sizeof cells, "%" PRIu64, r->level[at].cells);
-        (void)snprintf(p, sizeof p, "%.4g", noisy ? 1 : (double)l->p32 / 4294967296.0);
+        (void)snprintf(p, sizeof p, "%.4g", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE);
         (void)snprintf(tau, sizeof tau, "%" PRIu64, l->tau);
         if (noisy)
             (void)snprintf(count, sizeof count, "%.3g", l->count_sigma);

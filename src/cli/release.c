@@ -61,11 +61,22 @@ static bool is_doubtful(const fre_released_cell *cell)
     return cell->text.text != NULL && !(cell->text.similarity >= low);
 }
 
+#define SIMILARITY_BYTES 24
+
+static void print_similarity(char out[SIMILARITY_BYTES], const fre_released_cell *cell)
+{
+    if (cell->text.text)
+        (void)snprintf(out, SIMILARITY_BYTES, "%.3f%c", cell->text.similarity,
+                       is_doubtful(cell) ? '?' : ' ');
+    else
+        (void)snprintf(out, SIMILARITY_BYTES, "- ");
+}
+
 /* One of the list, its text or what stands in its place; returns whether it is marked. */
 static bool print_cell(const fre_released_cell *cell, bool any_text)
 {
     const bool has_text = cell->text.text != NULL, is_low = is_doubtful(cell);
-    char count[24], users[32], similarity[24] = "- ", instead[64];
+    char count[24], users[32], similarity[SIMILARITY_BYTES], instead[64];
     const cli_cell row[] = {
         {.text = count},
         {.text = users},
@@ -75,9 +86,7 @@ static bool print_cell(const fre_released_cell *cell, bool any_text)
 
     (void)snprintf(count, sizeof count, "%" PRIu64, cell->count);
     (void)snprintf(users, sizeof users, "%.0f", cell->users);
-    if (has_text)
-        (void)snprintf(similarity, sizeof similarity, "%.3f%c", cell->text.similarity,
-                       is_low ? '?' : ' ');
+    print_similarity(similarity, cell);
     without_text(instead, sizeof instead, cell, any_text);
     if (any_text)
         cli_table_row(stdout, with_texts, WITH_TEXTS, row);
@@ -144,7 +153,7 @@ static int larger_theme(const void *a, const void *b)
 static void print_of_theme(const fre_released_cell *cell, double users, bool any_text)
 {
     const bool is_low = is_doubtful(cell), has_text = cell->text.text && !(is_low && cell->around);
-    char whole[32] = "", own[32], similarity[24] = "- ", instead[400];
+    char whole[32] = "", own[32], similarity[SIMILARITY_BYTES], instead[400];
     const cli_cell row[] = {{.text = whole},
                             {.text = own},
                             {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
@@ -154,9 +163,7 @@ static void print_of_theme(const fre_released_cell *cell, double users, bool any
     if (users > 0)
         (void)snprintf(whole, sizeof whole, "%.0f", users);
     (void)snprintf(own, sizeof own, "%.0f", cell->users);
-    if (cell->text.text)
-        (void)snprintf(similarity, sizeof similarity, "%.3f%c", cell->text.similarity,
-                       is_low ? '?' : ' ');
+    print_similarity(similarity, cell);
     if (cell->around)
         (void)snprintf(instead, sizeof instead, "around: %s", cell->around);
     else
@@ -191,14 +198,12 @@ static size_t group(theme *out, const fre_released_cell *const *list, size_t n)
 static void print_levels(const fre_release *r)
 {
     char line[600];
-    int used = snprintf(line, sizeof line, "%zu cells released:", r->n);
+    size_t used = (size_t)snprintf(line, sizeof line, "%zu cells released:", r->n);
 
-    for (size_t i = 0; i < r->n_levels; i++)
-        used += snprintf(line + used, sizeof line - (size_t)used, "%s %zu of %s%s",
-                         i > 0 ? "," : "", r->level[i].cells,
-                         strcmp(r->level[i].name, "grid") == 0 ? "the grid (wordings)"
-                                                               : r->level[i].name,
-                         "");
+    for (size_t i = 0; i < r->n_levels && used < sizeof line; i++)
+        used += (size_t)snprintf(
+            line + used, sizeof line - used, "%s %zu of %s", i > 0 ? "," : "", r->level[i].cells,
+            strcmp(r->level[i].name, "grid") == 0 ? "the grid (wordings)" : r->level[i].name);
     cli_wrap(stdout, line, 0, 0);
     putchar('\n');
 }

@@ -418,20 +418,6 @@ out:
 
 /* ---- beside an embedder ---------------------------------------------------------------------------------- */
 
-static fre_status check_fit(const fre_codebook *c, const char *path, const fre_model_info *embedder,
-                            fre_err *err)
-{
-    char hash[2 * FRE_HASH_BYTES + 1];
-
-    fre_hex(hash, embedder->sha256, FRE_HASH_BYTES);
-    if (c->info.dim == embedder->dim && strcmp(c->info.embedder_hash, hash) == 0)
-        return FRE_OK;
-    return fre_fail(err, FRE_E_MODEL,
-                    "the codebook %.200s was made for another embedder (%.60s, SHA-256 %.12s...); "
-                    "make one for yours by 'model codebook' or give {codebook} none",
-                    path, c->info.embedder, c->info.embedder_hash);
-}
-
 fre_status fre_codebook_open_for(fre_codebook **out, const char *path, const char *embedder_path,
                                  const fre_model_info *embedder, fre_err *err)
 {
@@ -446,7 +432,8 @@ fre_status fre_codebook_open_for(fre_codebook **out, const char *path, const cha
     }
     st = fre_codebook_open(&c, path, err);
     if (st == FRE_OK)
-        st = check_fit(c, path, embedder, err);
+        st = fre_model_companion_fits("codebook", path, c->info.embedder, c->info.embedder_hash,
+                                      c->info.dim, embedder, err);
     if (st == FRE_OK) {
         *out = c;
         c = NULL;

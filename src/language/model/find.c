@@ -129,3 +129,18 @@ const char *fre_model_companion(char *beside, size_t n, const char *path, const 
                ? beside
                : NULL;
 }
+
+fre_status fre_model_companion_fits(const char *kind, const char *path, const char *name,
+                                    const char *hash, uint32_t dim, const fre_model_info *embedder,
+                                    fre_err *err)
+{
+    char own[2 * FRE_HASH_BYTES + 1];
+
+    fre_hex(own, embedder->sha256, FRE_HASH_BYTES);
+    if (dim == embedder->dim && strcmp(hash, own) == 0)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_MODEL,
+                    "the %s %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
+                    "one for yours by 'model %s' or give {%s} none",
+                    kind, path, name, hash, kind, kind);
+}

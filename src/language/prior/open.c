@@ -106,21 +106,6 @@ out:
     return st;
 }
 
-static fre_status check_fit(const fre_prior *p, const char *path, const fre_model_info *embedder,
-                            fre_err *err)
-{
-    char hash[2 * FRE_HASH_BYTES + 1];
-
-    fre_hex(hash, embedder->sha256, FRE_HASH_BYTES);
-    if (p->info.dim == embedder->dim && strcmp(p->info.embedder_hash, hash) == 0)
-        return FRE_OK;
-    return fre_fail(
-        err, FRE_E_MODEL,
-        "the prior %.200s was made for another embedder (%.60s, SHA-256 %.12s...); make "
-        "one for yours by 'model prior' or give {prior} none",
-        path, p->info.embedder, p->info.embedder_hash);
-}
-
 fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *embedder_path,
                               const fre_model_info *embedder, fre_err *err)
 {
@@ -135,7 +120,8 @@ fre_status fre_prior_open_for(fre_prior **out, const char *path, const char *emb
     }
     st = fre_prior_open(&p, path, err);
     if (st == FRE_OK)
-        st = check_fit(p, path, embedder, err);
+        st = fre_model_companion_fits("prior", path, p->info.embedder, p->info.embedder_hash,
+                                      p->info.dim, embedder, err);
     if (st == FRE_OK) {
         *out = p;
         p = NULL;

@@ -24,15 +24,20 @@ static double clip_factor(const float *x, size_t dim, double bound)
     return norm > bound ? bound / norm * (1 - 1e-12) : 1;
 }
 
-bool fre_aggregate_clip(float *x, size_t dim, double bound)
+static void cut(float *x, size_t dim, double bound)
 {
     const double factor = clip_factor(x, dim, bound);
 
+    for (size_t j = 0; factor < 1 && j < dim; j++)
+        x[j] = (float)((double)x[j] * factor);
+}
+
+bool fre_aggregate_clip(float *x, size_t dim, double bound)
+{
     for (size_t j = 0; j < dim; j++)
         if (!isfinite(x[j]))
             return false;
-    for (size_t j = 0; factor < 1 && j < dim; j++)
-        x[j] = (float)((double)x[j] * factor);
+    cut(x, dim, bound);
     return true;
 }
 
@@ -89,13 +94,9 @@ uint64_t fre_aggregate_published_count(int64_t noisy)
 
 void fre_aggregate_offset(float *x, const float *centre, size_t dim, double radius)
 {
-    double factor;
-
     for (size_t j = 0; j < dim; j++)
         x[j] -= centre[j];
-    factor = clip_factor(x, dim, radius);
-    for (size_t j = 0; factor < 1 && j < dim; j++)
-        x[j] = (float)((double)x[j] * factor);
+    cut(x, dim, radius);
 }
 
 void fre_aggregate_from_centre(float *mean, const float *centre, size_t dim, double gain,

@@ -166,47 +166,27 @@ static fre_status put_warnings(fre_buf *b, const char *const *sentence, size_t n
 
 /* ---- levels --------------------------------------------------------------------------------- */
 
-/* An object of the list, open at its end. */
-static fre_status begin_level(fre_buf *b, const char *name, fre_counts counts, uint64_t tau)
-{
-    return fre_buf_printf(b, "{\"name\": \"%s\", \"counts\": \"%s\", \"tau\": %" PRIu64, name,
-                          counts == FRE_COUNTS_NOISY ? "noisy" : "sampled", tau);
-}
-
-static fre_status put_grid_level(fre_buf *b, const fre_plan *p)
-{
-    const fre_mechanism *m = &p->mechanism;
-    const field f[] = {
-        {"sampling_rate", (double)m->p32 / (double)FRE_P_ONE},
-        {"sigma", m->sigma},
-        {"count_sigma", (double)NAN},
-        {"radius", p->request.radius},
-        {"split", or_null(p->account.split > 0, p->account.split)},
-    };
-    fre_status st = begin_level(b, "grid", FRE_COUNTS_SAMPLED, m->tau);
-
-    if (st == FRE_OK)
-        st = put_reals(b, sizeof f / sizeof *f, f);
-    return st == FRE_OK ? fre_buf_printf(b, ", \"public_cells\": null, \"codebook\": null}") : st;
-}
-
-static fre_status put_level(fre_buf *b, const fre_level_request *asked, const fre_level *l)
+/* radius: what offsets are cut to, of the grid the request's; cells: public ones, 0: of the grid. */
+static fre_status put_level(fre_buf *b, const char *name, const fre_level *l, double radius,
+                            double split, uint64_t cells)
 {
     const bool noisy = l->counts == FRE_COUNTS_NOISY;
     const field f[] = {
         {"sampling_rate", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE},
         {"sigma", l->sigma},
         {"count_sigma", or_null(noisy, l->count_sigma)},
-        {"radius", asked->radius},
-        {"split", (double)NAN},
+        {"radius", radius},
+        {"split", or_null(split > 0, split)},
     };
-    fre_status st = begin_level(b, asked->name, l->counts, l->tau);
+    fre_status st = fre_buf_printf(b, "{\"name\": \"%s\", \"counts\": \"%s\", \"tau\": %" PRIu64,
+                                   name, noisy ? "noisy" : "sampled", l->tau);
 
     if (st == FRE_OK)
         st = put_reals(b, sizeof f / sizeof *f, f);
-    return st == FRE_OK ? fre_buf_printf(b, ", \"public_cells\": %" PRIu64 ", \"codebook\": null}",
-                                         asked->cells)
-                        : st;
+    if (st == FRE_OK)
+        st = cells > 0 ? fre_buf_printf(b, ", \"public_cells\": %" PRIu64, cells)
+                       : fre_buf_printf(b, ", \"public_cells\": null");
+    return st == FRE_OK ? fre_buf_printf(b, ", \"codebook\": null}") : st;
 }
 
 static fre_status put_levels(fre_buf *b, const fre_plan *p)
@@ -214,12 +194,17 @@ static fre_status put_levels(fre_buf *b, const fre_plan *p)
     const fre_plan_request *r = &p->request;
     fre_status st = fre_buf_printf(b, ", \"delta_levels\": %.17g, \"levels\": [", p->delta_levels);
 
-    if (st == FRE_OK && !r->no_grid)
-        st = put_grid_level(b, p);
+    if (st == FRE_OK && !r->no_grid) {
+        const fre_plan_level grid = fre_plan_grid_level(p);
+
+        st = put_level(b, "grid", &grid.level, r->radius, p->account.split, 0);
+    }
     for (size_t i = 0; st == FRE_OK && i < r->n_levels; i++) {
+        const fre_level_request *asked = &r->level[i];
+
         st = i > 0 || !r->no_grid ? fre_buf_printf(b, ", ") : FRE_OK;
         if (st == FRE_OK)
-            st = put_level(b, &r->level[i], &p->level[i].level);
+            st = put_level(b, asked->name, &p->level[i].level, asked->radius, 0, asked->cells);
     }
     return st == FRE_OK ? fre_buf_printf(b, "]") : st;
 }

@@ -258,3 +258,13 @@ void fre_plan_levels_bare(fre_plan *p)
     if (r->no_grid)
         without_grid(p);
 }
+
+fre_plan_level fre_plan_grid_level(const fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+
+    return (fre_plan_level){
+        .level = {.counts = FRE_COUNTS_SAMPLED, .p32 = m->p32, .tau = m->tau, .sigma = m->sigma},
+        .lattice_step = m->lattice_step,
+        .sigma_lattice = p->sigma_lattice};
+}

@@ -10,7 +10,7 @@ static fre_status no_such_level(const curator_run *r, const char *name, fre_err 
     char list[400] = "";
     size_t used = 0;
 
-    for (uint32_t i = 0; i < info->n_levels; i++)
+    for (uint32_t i = 0; i < info->n_levels && used < sizeof list; i++)
         used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "",
                                  fre_codebook_level_view(r->codebook, i)->name);
     return fre_fail(err, FRE_E_USAGE, "{levels}: the codebook has no level '%s'; it has %s", name,

@@ -12,6 +12,7 @@
 
 /* Chosen on clinc-oos by the share of texts that speak of what most members want, docs/decisions/0016. */
 #define DRAWS 64u       /* of a cell */
+#define BATCH 32u       /* cells */
 #define TEMPERATURE 0.8 /* of its draws */
 #define SPREAD 0.6      /* of the members about their mean: the draws' is narrower */
 #define LIKELY 0.02     /* what a natural logarithm of a word's likelihood is worth, as nearness */
@@ -127,23 +128,6 @@ static fre_status judge(const curator_run *r, members *m, const fre_draw *draw, 
     return st;
 }
 
-static fre_status draw_cell(const curator_run *r, fre_inverter *inverter, members *m,
-                            fre_released_cell *c, const float *mu, const float *target,
-                            double noise_std, fre_err *err)
-{
-    const fre_draw_opts how = {.n = DRAWS, .temperature = TEMPERATURE, .seed = r->writer_seed};
-    fre_draw draw[DRAWS] = {{.text = NULL}};
-    fre_status st = fre_inverter_draw(inverter, draw, &how, target, &noise_std, 1, err);
-
-    if (st == FRE_OK)
-        st = judge(r, m, draw, mu, err);
-    if (st == FRE_OK && tell_best(m, c, r->opts->texts_per_cell, mu, r->dim) != FRE_OK)
-        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < DRAWS; i++)
-        fre_draw_wipe(&draw[i]);
-    return st;
-}
-
 /* The noise a coordinate that tells a text for the cell from the released centroid. */
 static double member_noise(const curator_run *r, const curator_cell *from,
                            const fre_released_cell *c)
@@ -154,29 +138,71 @@ static double member_noise(const curator_run *r, const curator_cell *from,
     return SPREAD * hypot(spread, c->noise_norm) / sqrt((double)r->dim);
 }
 
+/* Cells that are drawn for together, so that all threads have some. */
+typedef struct batch {
+    size_t cell[BATCH], n;
+    double noise[BATCH];
+    float *target; /* BATCH x dim */
+    fre_draw draw[BATCH * DRAWS];
+} batch;
+
+/* The next public cells from *at on. */
+static void fill_batch(batch *b, const curator_run *r, const fre_release *out, size_t *at)
+{
+    for (b->n = 0; *at < out->n && b->n < BATCH; (*at)++) {
+        float *target = b->target + b->n * r->dim;
+
+        if (r->released[*at].level == 0)
+            continue; /* a wording, not a theme */
+        memcpy(target, out->centroid + *at * r->dim, r->dim * sizeof *target);
+        (void)fre_normalise(target, r->dim);
+        b->noise[b->n] = member_noise(r, &r->released[*at], &out->cell[*at]);
+        b->cell[b->n++] = *at;
+    }
+}
+
+static fre_status tell_batch(batch *b, const curator_run *r, fre_release *out, members *m,
+                             fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < b->n; i++) {
+        fre_released_cell *c = &out->cell[b->cell[i]];
+        const float *mu = out->centroid + b->cell[i] * r->dim;
+
+        st = judge(r, m, b->draw + i * DRAWS, mu, err);
+        if (st == FRE_OK && tell_best(m, c, r->opts->texts_per_cell, mu, r->dim) != FRE_OK)
+            st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+    }
+    for (size_t i = 0; i < b->n * DRAWS; i++)
+        fre_draw_wipe(&b->draw[i]);
+    return st;
+}
+
 fre_status curator_draw_members(const curator_run *r, fre_release *out, fre_inverter *inverter,
                                 fre_err *err)
 {
+    const fre_draw_opts how = {.n = DRAWS, .temperature = TEMPERATURE, .seed = r->writer_seed};
     members m = {.x = malloc(DRAWS * (size_t)r->dim * sizeof *m.x)};
-    float *target = malloc(r->dim * sizeof *target);
-    fre_status st = m.x && target ? FRE_OK : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    batch *b = calloc(1, sizeof *b);
+    fre_status st = FRE_OK;
 
-    for (size_t i = 0; st == FRE_OK && i < out->n; i++) {
-        const float *mu = out->centroid + i * r->dim;
-
-        fre_progress_update(r->opts->progress, "wording", i, out->n);
-        if (fre_interrupted()) {
-            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
-            break;
-        }
-        if (r->released[i].level == 0)
-            continue; /* a wording, not a theme */
-        memcpy(target, mu, r->dim * sizeof *target);
-        (void)fre_normalise(target, r->dim);
-        st = draw_cell(r, inverter, &m, &out->cell[i], mu, target,
-                       member_noise(r, &r->released[i], &out->cell[i]), err);
+    if (b)
+        b->target = malloc(BATCH * (size_t)r->dim * sizeof *b->target);
+    if (!m.x || !b || !b->target)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+    for (size_t at = 0; st == FRE_OK && at < out->n;) {
+        fre_progress_update(r->opts->progress, "wording", at, out->n);
+        fill_batch(b, r, out, &at);
+        st = fre_interrupted() ? fre_fail(err, FRE_E_INTERRUPTED, "interrupted") : FRE_OK;
+        if (st == FRE_OK && b->n > 0)
+            st = fre_inverter_draw(inverter, b->draw, &how, b->target, b->noise, b->n, err);
+        if (st == FRE_OK)
+            st = tell_batch(b, r, out, &m, err);
     }
     free(m.x);
-    free(target);
+    if (b)
+        free(b->target);
+    free(b);
     return st;
 }

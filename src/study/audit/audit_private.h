@@ -107,6 +107,18 @@ void audit_setup_wipe(audit_setup *s);
 /* ingest.c: fills s->mine, by the steps a curator takes. */
 FRE_MUST_CHECK fre_status audit_ingest(audit_setup *s);
 
+/* Which runs. */
+typedef struct audit_chunk {
+    const char *prefix; /* of the scenario's kind */
+    uint32_t index;     /* of the scenario */
+    unsigned world;
+    uint64_t number;
+} audit_chunk;
+/* streams.c: n streams of these kinds, of the seed's where there is one. */
+FRE_MUST_CHECK fre_status audit_open_streams(fre_rng *const *stream, const char *const *kind,
+                                             size_t n, const fre_audit_opts *o,
+                                             const audit_chunk *c);
+
 /* `n` runs on input `world`, the chunk'th of such, into out. */
 typedef fre_status audit_simulate_fn(audit_trace *out, size_t n, const void *setup, unsigned world,
                                      uint64_t chunk);

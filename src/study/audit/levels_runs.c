@@ -209,17 +209,9 @@ static fre_status open_streams(actor *a, unsigned world, uint64_t chunk)
 {
     static const char *const kinds[] = {"coins", "noise", "counts"};
     fre_rng *const streams[] = {&a->coins, &a->noise, &a->counts};
-    const fre_audit_opts *o = a->setup->opts;
-    fre_status st = FRE_OK;
 
-    for (size_t i = 0; st == FRE_OK && i < 3; i++) {
-        char label[96];
-
-        (void)snprintf(label, sizeof label, "audit/levels/%u/%u/%llu/%s", a->setup->index, world,
-                       (unsigned long long)chunk, kinds[i]);
-        st = o->seeded ? fre_rng_init_seeded(streams[i], o->seed, label) : fre_rng_init(streams[i]);
-    }
-    return st;
+    return audit_open_streams(streams, kinds, 3, a->setup->opts,
+                              &(audit_chunk){"audit/levels", a->setup->index, world, chunk});
 }
 
 fre_status audit_levels_simulate(audit_trace *out, size_t n, const void *setup, unsigned world,

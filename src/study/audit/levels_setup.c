@@ -112,14 +112,7 @@ static void make_stages(audit_levels *a)
     const fre_plan *p = a->plan;
 
     if (!p->request.no_grid)
-        a->stage[a->stages++].level = (fre_plan_level){
-            .level = {.counts = FRE_COUNTS_SAMPLED,
-                      .p32 = p->mechanism.p32,
-                      .tau = p->mechanism.tau,
-                      .sigma = p->mechanism.sigma},
-            .lattice_step = p->mechanism.lattice_step,
-            .sigma_lattice = p->sigma_lattice,
-        };
+        a->stage[a->stages++].level = fre_plan_grid_level(p);
     for (size_t i = 0; i < p->request.n_levels; i++, a->stages++) {
         a->stage[a->stages].level = p->level[i];
         a->stage[a->stages].radius = p->request.level[i].radius;

@@ -313,17 +313,9 @@ static fre_status open_streams(audit_actor *a, unsigned world, uint64_t chunk)
 {
     static const char *const kinds[] = {"coins", "noise", "padding", "grid"};
     fre_rng *const streams[] = {&a->coins, &a->noise, &a->padding, &a->grid};
-    const fre_audit_opts *o = a->setup->opts;
-    fre_status st = FRE_OK;
 
-    for (size_t i = 0; st == FRE_OK && i < 4; i++) {
-        char label[96];
-
-        (void)snprintf(label, sizeof label, "audit/%u/%u/%llu/%s", a->setup->index, world,
-                       (unsigned long long)chunk, kinds[i]);
-        st = o->seeded ? fre_rng_init_seeded(streams[i], o->seed, label) : fre_rng_init(streams[i]);
-    }
-    return st;
+    return audit_open_streams(streams, kinds, 4, a->setup->opts,
+                              &(audit_chunk){"audit", a->setup->index, world, chunk});
 }
 
 static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
