@@ -19,6 +19,7 @@
 #include <fre/model.h>
 #include <fre/param.h>
 #include <fre/prior.h>
+#include <fre/sketch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -109,6 +110,8 @@ FRE_API void fre_codebook_free(fre_codebook *c);
 FRE_API const fre_codebook_info *fre_codebook_info_view(const fre_codebook *c);
 /** level < n_levels. */
 FRE_API const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c, uint32_t level);
+/** What plans, releases and terms carry of a level; level < n_levels. */
+FRE_API fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level);
 
 /** Cells of n embeddings (n x dim) at every level: cell is n x n_levels.  A row's cells depend on nothing
  * but the row.  FRE_E_DATA: a NaN or an infinity. */

@@ -11,6 +11,7 @@
 #include <fre/core.h>
 #include <fre/param.h>
 #include <fre/sampler.h>
+#include <fre/sketch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -83,7 +84,7 @@ FRE_API double fre_log_phi(double x);
 /** f(nu) = erf(nu/sqrt 2) - sqrt(2/pi)/nu (1 - exp(-nu^2/2)), nu >= 0. */
 FRE_API double fre_collision_f(double nu);
 /** pi(D) = f(sqrt(k) L / D)^k in [0, 1]; 1 at D = 0. */
-FRE_API double fre_collision(uint32_t k, double cell_edge, double distance);
+FRE_API double fre_collision(const fre_sketch_grid *grid, double distance);
 /** G(eps, mu): the Gaussian's hockey stick Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu);
  * any real eps, +-infinity included; mu >= 0. */
 FRE_API double fre_gauss_delta(double eps, double mu);
@@ -144,8 +145,7 @@ typedef struct fre_mechanism {
     uint64_t tau;        /**< released iff sampled count >= tau; >= 1 */
     double sigma;        /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
     uint64_t population; /**< N: records at most; ignored by worst-case sensitivity */
-    uint32_t proj;       /**< k */
-    double cell_edge;    /**< L */
+    fre_sketch_spec sketch; /**< of kind grid */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
     double norm_bound;       /**< B: worst case uses 2B; 1 for normalised embeddings */
@@ -248,8 +248,7 @@ typedef struct fre_ssp_query {
     uint64_t neighbours;  /**< n*: records within r of x*, itself included (the paper's t) */
     uint64_t count;       /**< h: the cell's sampled count, >= tau */
     uint64_t tau;
-    uint32_t proj;       /**< k, and ... */
-    double cell_edge;    /**< ... L: for the terms of pairs */
+    fre_sketch_grid grid; /**< for the terms of pairs */
     uint64_t population; /**< N */
     uint64_t cells;      /**< released cells of this count, >= 1: the whole release's bound */
 } fre_ssp_query;
@@ -291,8 +290,7 @@ FRE_API const char *fre_delta_warning(double delta, uint64_t users);
 /** A level of public cells that a plan is asked for. */
 typedef struct fre_level_request {
     char name[24];  /**< as its codebook calls it: "4096", "4096x8" (centres, and codes of each) */
-    uint64_t cells; /**< K: public cells, 1..FRE_LEVEL_CELLS_MAX */
-    double radius;  /**< R: an offset from a cell's centre is clipped to it, embedding units */
+    fre_sketch_spec sketch; /**< of kind codebook, 1..FRE_LEVEL_CELLS_MAX cells */
     fre_counts counts;
 } fre_level_request;
 

@@ -30,6 +30,8 @@ extern "C" {
 /** A level, from fine to coarse. */
 typedef struct fre_release_level {
     char name[24]; /**< "grid", or as the codebook calls it */
+    fre_sketch_spec
+        sketch;    /**< read back from a folder: a codebook's index of the level is not known */
     size_t cells;  /**< released ones */
 } fre_release_level;
 
@@ -62,7 +64,6 @@ typedef struct fre_release {
     double radius;      /**< r of the request, > 0 */
     fre_release_level level[FRE_LEVELS_MAX + 1]; /**< n_levels, at least one */
     size_t n_levels;
-    char codebook[65];  /**< hex SHA-256 of the codebook; "": none */
     bool is_private;
     bool users_named;        /**< false: each record counted as a user */
     bool strict;             /**< a record that cannot be used would have ended the run */
@@ -79,6 +80,8 @@ typedef struct fre_release {
 FRE_API void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed);
 /** NULL is allowed. */
 FRE_API void fre_release_wipe(fre_release *r);
+/** SHA-256 of the codebook of its public cells; NULL: it has none. */
+FRE_API const uint8_t *fre_release_codebook(const fre_release *r);
 
 /** What release.json says beside the release.  Everything is borrowed for the call. */
 typedef struct fre_release_context {

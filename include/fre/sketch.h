@@ -1,4 +1,12 @@
-/** fre/sketch.h - embedding -> cell (the paper's bucket) behind one interface.
+/** fre/sketch.h - embedding -> cell (the paper's bucket) behind one specification.
+ *
+ * A fre_sketch_spec says which cells a level has, of either kind, and everything that has levels carries
+ * that one value: a plan's request and its mechanism, what is released, and terms that several parties
+ * agree on.  Whatever depends on the kind alone is a function of it below.  The seed of a grid and the
+ * dimension are not in it: a plan is made before the seed is drawn, and one dimension serves all levels.
+ *
+ * Kind `codebook`: the cell is a public centre c_j, and a record enters its sum as clip(x - c_j, R).  Which
+ * one an embedding has is the codebook's own search (codebook.h), for all levels at once.
  *
  * Kind `grid`, the paper's: y_i = <g_i, x>/sqrt(k), c_i = floor((y_i + b_i)/L), i = 0..k-1,
  * g_i ~ N(0, I_d) and b_i ~ U[0, L) expanded from one public 32-byte seed with integers only:
@@ -6,7 +14,7 @@
  * fre_sample_rounded_gaussian(2^24) / 2^24, then b_0 ... b_k-1, each fre_rng_u32 / 2^32 * L.
  * Sums in double, in index order, no contraction: (params, x) gives the same cell on every
  * platform (tests/vectors/sketch.txt).  [Fre-E2T] subtracts the offset, which is the same law.
- * Two points at distance D share a cell with probability fre_collision(k, L, D)
+ * Two points at distance D share a cell with probability fre_collision(grid, D)
  * (privacy.h).  Source: Datar, Immorlica, Indyk, Mirrokni 2004; [Fre-E2T, sec. 3].
  * Secrecy: x and the cell are SECRET.  Threads: a fre_sketch is immutable.
  */
@@ -23,11 +31,42 @@ extern "C" {
 #define FRE_SKETCH_PROJ_MAX 64u
 #define FRE_CELL_BYTES 32u
 
+typedef enum fre_sketch_kind { FRE_SKETCH_GRID = 0, FRE_SKETCH_CODEBOOK } fre_sketch_kind;
+
+typedef struct fre_sketch_grid {
+    uint32_t proj;    /**< k, 1..FRE_SKETCH_PROJ_MAX */
+    double cell_edge; /**< L > 0, finite, embedding units; default 2r/sqrt(k) */
+} fre_sketch_grid;
+
+/** One level of a public codebook. */
+typedef struct fre_sketch_codebook {
+    uint8_t
+        sha256[FRE_HASH_BYTES]; /**< of its file; zeros: a plan that was made without the file */
+    uint32_t level;             /**< index of the level in the file; 0 where the hash is */
+    uint64_t cells;             /**< K >= 1 */
+    double radius;              /**< R > 0: offsets from a centre are cut to it, embedding units */
+} fre_sketch_codebook;
+
+/** Which cells a level has.  All zero: a grid of which nothing is known yet. */
+typedef struct fre_sketch_spec {
+    fre_sketch_kind kind;
+    union {
+        fre_sketch_grid grid;
+        fre_sketch_codebook codebook;
+    };
+} fre_sketch_spec;
+
+/** How far from the origin a record's part of its cell's sum may lie: the bound on embeddings' norms,
+ * or R.  Two records of a cell are at most twice that apart, whatever the cell. */
+FRE_API double fre_sketch_reach(const fre_sketch_spec *s, double norm_bound);
+/** Of a public codebook whose file is known?  Then its sha256, else NULL. */
+FRE_API const uint8_t *fre_sketch_file(const fre_sketch_spec *s);
+
+/** A grid as it is laid. */
 typedef struct fre_sketch_params {
     uint8_t seed[32]; /**< public, drawn independently of the texts */
     uint32_t dim;     /**< d, 1..FRE_SKETCH_DIM_MAX */
-    uint32_t proj;    /**< k, 1..FRE_SKETCH_PROJ_MAX */
-    double cell_edge; /**< L > 0, finite; default 2r/sqrt(k) */
+    fre_sketch_grid grid;
 } fre_sketch_params;
 
 /** BLAKE2b-256("fre/cell/v1" || seed || k || c), integers little-endian.  SECRET. */
@@ -48,9 +87,10 @@ FRE_API const fre_sketch_params *fre_sketch_params_view(const fre_sketch *s);
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out,
                                                   const float *x, size_t n);
 /** Name of cell `cell` of a level of a public codebook: BLAKE2b-256("fre/public-cell/v1" || SHA-256 of
- * the codebook's file || level || cell), integers little-endian. */
-FRE_API void fre_sketch_public_cell(fre_cell *out, const uint8_t codebook[32], uint32_t level,
-                                    uint32_t cell);
+ * the codebook's file || level || cell), integers little-endian.  FRE_E_ARG: of another kind, or
+ * cell >= K. */
+FRE_API FRE_MUST_CHECK fre_status fre_sketch_public_cell(fre_cell *out, const fre_sketch_spec *s,
+                                                         uint32_t cell);
 /** The integer coordinates themselves (k int32), for tests and studies. */
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_coords(const fre_sketch *s, int32_t *out,
                                                     const float *x, size_t n);

@@ -169,8 +169,8 @@ static fre_status compare(change *c, const float *a, const float *b, size_t n, s
 {
     fre_sketch_params p = {.seed = "bench embed",
                            .dim = (uint32_t)dim,
-                           .proj = PROJECTION_DIM,
-                           .cell_edge = 2 * RADIUS / sqrt(PROJECTION_DIM)};
+                           .grid.proj = PROJECTION_DIM,
+                           .grid.cell_edge = 2 * RADIUS / sqrt(PROJECTION_DIM)};
     fre_sketch *s = NULL;
     fre_status st = fre_sketch_new(&s, &p);
 

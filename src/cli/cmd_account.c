@@ -96,8 +96,8 @@ static void mechanism_from(fre_mechanism *out, const cli *c)
         .tau = cli_whole(c, "tau"),
         .sigma = cli_number(c, "sigma"),
         .population = cli_whole(c, "population") * cells, /* records */
-        .proj = proj,
-        .cell_edge =
+        .sketch.grid.proj = proj,
+        .sketch.grid.cell_edge =
             cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1.0 / sqrt((double)proj),
         .adjacency = cli_choice(c, "adjacency") ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE,
         .sensitivity = cli_choice(c, "sensitivity") ? FRE_SENSITIVITY_WORST_CASE

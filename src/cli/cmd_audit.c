@@ -141,7 +141,7 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
         .tau = cli_whole(c, "tau"),
         .sigma = cli_number(c, "sigma"),
         .population = cli_whole(c, "population"),
-        .proj = (uint32_t)cli_whole(c, "projection-dim"),
+        .sketch.grid.proj = (uint32_t)cli_whole(c, "projection-dim"),
         .adjacency = cli_choice(c, "adjacency") ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE,
         .sensitivity = cli_choice(c, "sensitivity") ? FRE_SENSITIVITY_WORST_CASE
                                                     : FRE_SENSITIVITY_PROBABILISTIC,
@@ -151,7 +151,8 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
     };
     if (cli_get(c, "delta")->is_word)
         o->delta = fre_default_delta(m->population);
-    m->cell_edge = cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1 / sqrt(m->proj);
+    m->sketch.grid.cell_edge =
+        cli_given(c, "cell-edge") ? cli_number(c, "cell-edge") : 1 / sqrt(m->sketch.grid.proj);
     if (m->p32 == 0)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
     st = cli_distributed(&m->dist, &m->noise, c, err);

@@ -66,8 +66,8 @@ static fre_status mechanism_from(fre_ssp_query *q, uint64_t *p32, const cli *c, 
     r.threshold = cli_whole(c, "threshold");
     r.radius = q->radius;
     r.population = q->population;
-    r.proj = q->proj;
-    r.cell_edge = q->cell_edge;
+    r.proj = q->grid.proj;
+    r.cell_edge = q->grid.cell_edge;
     r.sampling_rate = cli_number(c, "sampling-rate"); /* 0: not given */
     r.dim = q->dim;
     st = fre_plan_make(&plan, &r, err);
@@ -90,10 +90,10 @@ static fre_status query_from(fre_ssp_query *q, const cli *c, fre_err *err)
     q->psi = cli_number(c, "psi");
     q->dim = (uint32_t)cli_whole(c, "dimension");
     q->neighbours = cli_whole(c, "neighbours");
-    q->proj = (uint32_t)cli_whole(c, "projection-dim");
-    q->cell_edge = cli_given(c, "cell-edge")
-                       ? cli_number(c, "cell-edge")
-                       : cli_number(c, "cell-scale") * 2 * q->radius / sqrt((double)q->proj);
+    q->grid.proj = (uint32_t)cli_whole(c, "projection-dim");
+    q->grid.cell_edge = cli_given(c, "cell-edge") ? cli_number(c, "cell-edge")
+                                                  : cli_number(c, "cell-scale") * 2 * q->radius /
+                                                        sqrt((double)q->grid.proj);
     q->population = cli_whole(c, "population");
     q->cells = cli_whole(c, "cells");
     st = mechanism_from(q, &p32, c, err);
@@ -219,7 +219,7 @@ static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b, const cha
         {"radius", q->radius},
         {"psi", q->psi},
         {"sigma", q->sigma},
-        {"cell_edge", q->cell_edge},
+        {"cell_edge", q->grid.cell_edge},
         {"bound", b->cell},
         {"bound_sampling", b->sampling},
         {"bound_noise", b->noise},
@@ -236,7 +236,7 @@ static json_t *to_json(const fre_ssp_query *q, const fre_ssp_bound *b, const cha
         {"dimension", q->dim},
         {"neighbours", q->neighbours},
         {"count", q->count},
-        {"projection_dim", q->proj},
+        {"projection_dim", q->grid.proj},
         {"population", q->population},
         {"cells", q->cells},
         {"m", b->m},

@@ -133,7 +133,7 @@ static void print_levels(FILE *f, const fre_plan *plan)
                                 {.text = mean}};
 
         if (!is_grid)
-            (void)snprintf(cells, sizeof cells, "%" PRIu64, r->level[at].cells);
+            (void)snprintf(cells, sizeof cells, "%" PRIu64, r->level[at].sketch.codebook.cells);
         (void)snprintf(p, sizeof p, "%.4g", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE);
         (void)snprintf(tau, sizeof tau, "%" PRIu64, l->tau);
         if (noisy)
@@ -196,8 +196,8 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
         cli_print_warnings(f, plan->warnings, plan->n_warnings);
         return;
     }
-    row_f(f, "projection dim k", "", "%" PRIu32, m->proj);
-    row_up(f, "cell edge L", "", 6, m->cell_edge);
+    row_f(f, "projection dim k", "", "%" PRIu32, m->sketch.grid.proj);
+    row_up(f, "cell edge L", "", 6, m->sketch.grid.cell_edge);
     row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
           plan->request.population);
     if (!isnan(plan->worst_case_epsilon))

@@ -247,7 +247,7 @@ void cli_print_cells(const fre_release *r, const fre_released_cell *const *list,
     const size_t n = r->n;
     size_t marked = 0, texts = 0;
 
-    if (r->n_levels > 1 || r->codebook[0]) {
+    if (r->n_levels > 1 || fre_release_codebook(r)) {
         print_themes(r, list);
         return;
     }

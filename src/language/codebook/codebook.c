@@ -151,6 +151,18 @@ const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c, uint32_
     return &c->level[level].view;
 }
 
+fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level)
+{
+    const fre_codebook_level *l = fre_codebook_level_view(c, level);
+    fre_sketch_spec out = {
+        .kind = FRE_SKETCH_CODEBOOK,
+        .codebook = {.level = level, .cells = l->cells, .radius = l->radius},
+    };
+
+    memcpy(out.codebook.sha256, fre_codebook_info_view(c)->sha256, sizeof out.codebook.sha256);
+    return out;
+}
+
 void fre_codebook_centre(const fre_codebook *c, uint32_t level, uint32_t cell, float *out)
 {
     const codebook_level *l = &c->level[level];

@@ -116,8 +116,8 @@ static double best_estimate(double *split, const fre_compose_table *t, const fre
 
     fre_compose_psi(psi, t, epsilon);
     for (i = 0; i < FRE_COMPOSE_NODES; i++)
-        members[i] = exp(log_members(
-            m, fmax(exp(t->log_mu + i * t->step) * m->sigma - slip, 0.5 * m->cell_edge)));
+        members[i] = exp(log_members(m, fmax(exp(t->log_mu + i * t->step) * m->sigma - slip,
+                                             0.5 * m->sketch.grid.cell_edge)));
     for (i = 0; i < FRE_COMPOSE_NODES; i++) {
         double far = 0;
 

@@ -72,7 +72,6 @@ bool fre_plan_spare(fre_plan *io)
 
     if (!fre_search_spare(m, r))
         return false;
-    m->proj = r->proj > 0 ? r->proj : FRE_PLAN_K_MOST;
-    m->cell_edge = fre_plan_cell_edge(r, m->proj);
+    m->sketch.grid = fre_plan_grid(r, r->proj > 0 ? r->proj : FRE_PLAN_K_MOST);
     return fre_plan_counts_hold(io, NULL);
 }

@@ -49,7 +49,7 @@ static double near_at(near_values *v, double n)
 /* ln(N pi(D)): how many members at distance D a cell expects to hold at most. */
 static double log_members(const fre_mechanism *m, double distance)
 {
-    return log((double)m->population) + fre_privacy_log_collision(m->proj, m->cell_edge, distance);
+    return log((double)m->population) + fre_privacy_log_collision(&m->sketch.grid, distance);
 }
 
 /* ---- estimates ---------------------------------------------------------------------------- */
@@ -238,7 +238,7 @@ double fre_far_supremum(const fre_joint_noise *noise, const fre_joint_step *s,
     const fre_mechanism *m = noise->m;
     double most = fre_joint_diameter(m), tau = near->tau, distance = split, step = 0.02;
     double tolerance = tau <= 300 && m->noise == FRE_NOISE_CONTINUOUS ? 0.004 : 0.015,
-           shortest = 0.2 * tolerance / m->proj;
+           shortest = 0.2 * tolerance / m->sketch.grid.proj;
     proof w = {.looked = 0};
     long enough = LOOKS;
     double goal;

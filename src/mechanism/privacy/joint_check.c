@@ -46,8 +46,8 @@ fre_status fre_joint_check(const fre_mechanism *m, fre_err *err)
     /* N is of records here: several a user. */
     const fre_param_value probabilistic[] = {
         {&fre_param_population, ceil((double)m->population / fmax(1, m->cells_per_user))},
-        {&fre_param_projection_dim, m->proj},
-        {&fre_param_cell_edge, m->cell_edge},
+        {&fre_param_projection_dim, m->sketch.grid.proj},
+        {&fre_param_cell_edge, m->sketch.grid.cell_edge},
     };
     fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 

@@ -133,7 +133,7 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre
 double fre_joint_choose_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                               double *delta)
 {
-    double split = m->norm_bound > 0 ? 2 * m->norm_bound : m->cell_edge;
+    double split = m->norm_bound > 0 ? 2 * m->norm_bound : m->sketch.grid.cell_edge;
 
     *delta = 1;
     if (m->p32 >= FRE_P_ONE)

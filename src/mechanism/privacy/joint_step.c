@@ -79,7 +79,7 @@ double fre_joint_tau(const fre_mechanism *m)
 double fre_joint_log_far(const fre_mechanism *m, double split)
 {
     return log((double)m->population / fre_joint_tau(m)) +
-           fre_privacy_log_collision(m->proj, m->cell_edge, split);
+           fre_privacy_log_collision(&m->sketch.grid, split);
 }
 
 fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m, double epsilon,
@@ -101,7 +101,7 @@ double fre_joint_padding(const fre_distributed *d, double eps)
 
 double fre_joint_split_at(const fre_mechanism *m, double log_far)
 {
-    double lo = log(m->cell_edge) - 20, hi = log(m->cell_edge) + 60;
+    double lo = log(m->sketch.grid.cell_edge) - 20, hi = log(m->sketch.grid.cell_edge) + 60;
     int i;
 
     for (i = 0; i < 60; i++) {

@@ -59,7 +59,7 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
         {"delta", a->delta},
         {"sampling_rate", (double)m->p32 / (double)FRE_P_ONE},
         {"sigma", m->sigma},
-        {"cell_edge", m->cell_edge},
+        {"cell_edge", m->sketch.grid.cell_edge},
         {"split", or_null(a->split > 0, a->split)},
         {"delta_released", a->delta_released},
         {"delta_far", a->delta_far},
@@ -76,8 +76,8 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
                             ", \"tau\": %" PRIu64 ", \"projection_dim\": %" PRIu32
                             ", \"records_max\": %" PRIu64 ", \"population\": %" PRIu64
                             ", \"worst_cell\": %" PRIu64 ", \"cells_per_user\": %" PRIu32,
-                            m->tau, m->proj, m->population, m->population / m->cells_per_user,
-                            a->worst_cell, m->cells_per_user);
+                            m->tau, m->sketch.grid.proj, m->population,
+                            m->population / m->cells_per_user, a->worst_cell, m->cells_per_user);
     if (st == FRE_OK)
         st = fre_buf_printf(
             b,
@@ -166,16 +166,18 @@ static fre_status put_warnings(fre_buf *b, const char *const *sentence, size_t n
 
 /* ---- levels --------------------------------------------------------------------------------- */
 
-/* radius: what offsets are cut to, of the grid the request's; cells: public ones, 0: of the grid. */
-static fre_status put_level(fre_buf *b, const char *name, const fre_level *l, double radius,
-                            double split, uint64_t cells)
+/* radius: the grid's, which is the request's; split: of the grid, or 0. */
+static fre_status put_level(fre_buf *b, const char *name, const fre_level *l,
+                            const fre_sketch_spec *sketch, double radius, double split)
 {
+    const uint8_t *file = fre_sketch_file(sketch);
+    char hash[2 * FRE_HASH_BYTES + 1];
     const bool noisy = l->counts == FRE_COUNTS_NOISY;
     const field f[] = {
         {"sampling_rate", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE},
         {"sigma", l->sigma},
         {"count_sigma", or_null(noisy, l->count_sigma)},
-        {"radius", radius},
+        {"radius", fre_sketch_reach(sketch, radius)},
         {"split", or_null(split > 0, split)},
     };
     fre_status st = fre_buf_printf(b, "{\"name\": \"%s\", \"counts\": \"%s\", \"tau\": %" PRIu64,
@@ -184,9 +186,15 @@ static fre_status put_level(fre_buf *b, const char *name, const fre_level *l, do
     if (st == FRE_OK)
         st = put_reals(b, sizeof f / sizeof *f, f);
     if (st == FRE_OK)
-        st = cells > 0 ? fre_buf_printf(b, ", \"public_cells\": %" PRIu64, cells)
-                       : fre_buf_printf(b, ", \"public_cells\": null");
-    return st == FRE_OK ? fre_buf_printf(b, ", \"codebook\": null}") : st;
+        st = sketch->kind == FRE_SKETCH_CODEBOOK
+                 ? fre_buf_printf(b, ", \"public_cells\": %" PRIu64, sketch->codebook.cells)
+                 : fre_buf_printf(b, ", \"public_cells\": null");
+    if (st != FRE_OK)
+        return st;
+    if (!file)
+        return fre_buf_printf(b, ", \"codebook\": null}");
+    fre_hex(hash, file, FRE_HASH_BYTES);
+    return fre_buf_printf(b, ", \"codebook\": \"%s\"}", hash);
 }
 
 static fre_status put_levels(fre_buf *b, const fre_plan *p)
@@ -197,14 +205,14 @@ static fre_status put_levels(fre_buf *b, const fre_plan *p)
     if (st == FRE_OK && !r->no_grid) {
         const fre_plan_level grid = fre_plan_grid_level(p);
 
-        st = put_level(b, "grid", &grid.level, r->radius, p->account.split, 0);
+        st = put_level(b, "grid", &grid.level, &p->mechanism.sketch, r->radius, p->account.split);
     }
     for (size_t i = 0; st == FRE_OK && i < r->n_levels; i++) {
         const fre_level_request *asked = &r->level[i];
 
         st = i > 0 || !r->no_grid ? fre_buf_printf(b, ", ") : FRE_OK;
         if (st == FRE_OK)
-            st = put_level(b, asked->name, &p->level[i].level, asked->radius, 0, asked->cells);
+            st = put_level(b, asked->name, &p->level[i].level, &asked->sketch, r->radius, 0);
     }
     return st == FRE_OK ? fre_buf_printf(b, "]") : st;
 }

@@ -85,8 +85,8 @@ static double sensitivity(fre_plan *p, uint32_t records)
         p->u = delta / p->request.radius;
         return delta;
     }
-    delta = p->u * sqrt((double)m->proj) * m->cell_edge / 2;
-    p->delta_sens = records * fre_collision(m->proj, m->cell_edge, delta);
+    delta = p->u * sqrt((double)m->sketch.grid.proj) * m->sketch.grid.cell_edge / 2;
+    p->delta_sens = records * fre_collision(&m->sketch.grid, delta);
     return delta;
 }
 
@@ -213,8 +213,7 @@ static fre_paper_obstacle plan_at(fre_plan *p, uint32_t k)
     double delta;
 
     set_rate(p, &s);
-    m->proj = k;
-    m->cell_edge = fre_plan_cell_edge(&p->request, k);
+    m->sketch.grid = fre_plan_grid(&p->request, k);
     if (m->dist.on && m->tau < 2)
         return FRE_PAPER_THRESHOLD;
     delta = sensitivity(p, s.records);

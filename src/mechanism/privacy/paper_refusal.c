@@ -39,11 +39,13 @@ static fre_status sensitivity_exceeds(const fre_plan *p, const fre_paper_share *
     double u = fmax(p->u, 0.1);
     char why[200];
 
-    while (s->records * pow(fre_collision_f(2 / u), p->mechanism.proj) > s->delta / 10 && u < 1000)
+    while (s->records * pow(fre_collision_f(2 / u), p->mechanism.sketch.grid.proj) >
+               s->delta / 10 &&
+           u < 1000)
         u *= 1.02;
     (void)fre_advice_add(&advice, FRE_LEVER_RATIO, u < 1000 ? ceil(100 * u) / 100 : 0);
     if (advice.n == 0 && p->request.proj > 0)
-        (void)fre_advice_add(&advice, FRE_LEVER_PROJECTION, 2 * p->mechanism.proj);
+        (void)fre_advice_add(&advice, FRE_LEVER_PROJECTION, 2 * p->mechanism.sketch.grid.proj);
     (void)snprintf(
         why, sizeof why,
         "the paper's accountant: the sensitivity bound alone fails with probability %.3g, "

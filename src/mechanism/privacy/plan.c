@@ -14,8 +14,7 @@ static void plan_without_privacy(fre_plan *p)
     if (p->mechanism.p32 == 0)
         p->mechanism.p32 = 1;
     p->mechanism.tau = fre_tau(p->mechanism.p32, r->threshold);
-    p->mechanism.proj = r->proj > 0 ? r->proj : 20;
-    p->mechanism.cell_edge = fre_plan_cell_edge(r, p->mechanism.proj);
+    p->mechanism.sketch.grid = fre_plan_grid(r, r->proj > 0 ? r->proj : 20);
     p->mechanism.lattice_step = 0x1p-20;
     p->account.epsilon = p->joint_epsilon = p->worst_case_epsilon = HUGE_VAL;
     p->account.delta = p->account.delta_released = 1;

@@ -15,8 +15,8 @@
 
 /* The mechanism's fields that the request fixes; the rest is 0. */
 void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r);
-/* L = s 2r/sqrt(k), or the edge asked for. */
-double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k);
+/* k, and L = s 2r/sqrt(k) or the edge asked for. */
+fre_sketch_grid fre_plan_grid(const fre_plan_request *r, uint32_t k);
 /* The largest power of two <= sigma / 2^20: quantising then moves the sensitivity by less than 1e-4 of
  * sigma for dimensions below 10^4. */
 double fre_plan_lattice_step(double sigma);

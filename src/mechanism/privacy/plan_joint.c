@@ -34,7 +34,7 @@ static void adjust(fre_choice *c, const fre_plan *p)
     fre_joint_place at = FRE_JOINT_NOWHERE;
     fre_approach by = FRE_APPROACH;
     fre_mechanism m = p->mechanism;
-    double delta, room, floor = FRE_PLAN_SIGMA_LEAST * m.cell_edge;
+    double delta, room, floor = FRE_PLAN_SIGMA_LEAST * m.sketch.grid.cell_edge;
     fre_joint_step s;
     int i;
 
@@ -64,7 +64,8 @@ static fre_status settle_sigma(fre_plan *p, const fre_choice *c, fre_compose_mem
     double close = c->composed ? 0.981 : 0.985, most = 0.995;
     bool scaled = c->composed && p->request.sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
     double want = p->request.delta, log_sigma = log(c->sigma), least = HUGE_VAL;
-    const double floor = fmax(FRE_PLAN_SIGMA_LEAST * p->mechanism.cell_edge, FRE_PLAN_SIGMA_TINY);
+    const double floor =
+        fmax(FRE_PLAN_SIGMA_LEAST * p->mechanism.sketch.grid.cell_edge, FRE_PLAN_SIGMA_TINY);
     fre_plan at = *p, best = *p;
     fre_approach by = FRE_APPROACH;
     int i;
@@ -97,8 +98,7 @@ static void choose(fre_plan *p, const fre_choice *c)
     p->mechanism.p32 = c->p32;
     p->mechanism.tau = fre_tau(c->p32, p->request.threshold);
     p->mechanism.dist = c->dist;
-    p->mechanism.proj = c->proj;
-    p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, c->proj);
+    p->mechanism.sketch.grid = fre_plan_grid(&p->request, c->proj);
 }
 
 /* The noise of what was chosen: at the best split, or in default of that at the diameter. */

@@ -30,8 +30,8 @@ static double choose_ratio(const fre_plan_request *r, double mu)
     uint64_t cells = 1;
 
     for (size_t i = 0; i < r->n_levels; i++)
-        if (r->level[i].cells > cells)
-            cells = r->level[i].cells;
+        if (r->level[i].sketch.codebook.cells > cells)
+            cells = r->level[i].sketch.codebook.cells;
     for (double q = 0.5; q <= 8; q += 0.0625) {
         const double bad = badness(r, cells, q, mu);
 
@@ -71,7 +71,7 @@ static fre_status sampled_level(fre_plan_level *out, const fre_plan_request *r,
     fre_status st;
 
     q.sensitivity = FRE_SENSITIVITY_WORST_CASE;
-    q.norm_bound = l->radius;
+    q.norm_bound = fre_sketch_reach(&l->sketch, r->norm_bound);
     st = sampled(&p, &q, share, err);
     if (st != FRE_OK)
         return st;
@@ -95,7 +95,8 @@ static fre_status start_levels(alone *out, fre_plan *p, double share, fre_err *e
 
         p->level[i].level.counts = l->counts;
         if (l->counts == FRE_COUNTS_NOISY) {
-            out->sigma[i] = l->radius * multiplier * sqrt(1 + 1 / (q * q));
+            out->sigma[i] =
+                fre_sketch_reach(&l->sketch, r->norm_bound) * multiplier * sqrt(1 + 1 / (q * q));
             out->count_sigma[i] = q * multiplier * sqrt(1 + 1 / (q * q));
         } else {
             st = sampled_level(&p->level[i], r, l, share, err);
@@ -129,13 +130,13 @@ static void set_level(fre_plan_level *out, const fre_plan_request *r, const fre_
     out->lattice_step = fre_plan_lattice_step(sigma);
     level->sigma = sigma;
     out->sigma_lattice = fre_plan_lattice_round(&level->sigma, out->lattice_step);
-    level->shift = noisy ? l->radius + out->lattice_step * sqrt((double)r->dim) / 2
-                         : 2 * l->radius + out->lattice_step * sqrt((double)r->dim);
+    level->shift = (noisy ? 1 : 2) * (fre_sketch_reach(&l->sketch, r->norm_bound) +
+                                      out->lattice_step * sqrt((double)r->dim) / 2);
     if (!noisy)
         return;
     level->count_sigma = count_sigma;
     out->count_sigma_lattice = fre_plan_lattice_round(&level->count_sigma, FRE_COUNT_STEP);
-    level->tau = (uint64_t)noisy_threshold(r, l->cells, level->count_sigma);
+    level->tau = (uint64_t)noisy_threshold(r, l->sketch.codebook.cells, level->count_sigma);
 }
 
 /* Noise of everything by one factor, and its account. */
@@ -213,8 +214,8 @@ static void without_grid(fre_plan *p)
     const fre_plan_level *last = &p->level[p->request.n_levels - 1];
 
     p->mechanism.p32 = FRE_P_ONE;
-    p->mechanism.proj = p->request.proj > 0 ? p->request.proj : 20;
-    p->mechanism.cell_edge = fre_plan_cell_edge(&p->request, p->mechanism.proj);
+    p->mechanism.sketch.grid =
+        fre_plan_grid(&p->request, p->request.proj > 0 ? p->request.proj : 20);
     p->mechanism.tau = last->level.tau;
     p->mechanism.sigma = last->level.sigma;
 }

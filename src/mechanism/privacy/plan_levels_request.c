@@ -26,8 +26,8 @@ static bool parse_level(fre_level_request *out, const char *name, size_t len)
         return false;
     }
     memcpy(out->name, text, sizeof out->name);
-    out->cells = (uint64_t)centres * codes;
-    return out->cells <= FRE_LEVEL_CELLS_MAX;
+    out->sketch.codebook.cells = (uint64_t)centres * codes;
+    return out->sketch.codebook.cells <= FRE_LEVEL_CELLS_MAX;
 }
 
 static fre_status append_level(fre_plan_request *r, const fre_level_request *l, const char *name,
@@ -35,7 +35,8 @@ static fre_status append_level(fre_plan_request *r, const fre_level_request *l, 
 {
     if (r->n_levels == FRE_LEVELS_MAX)
         return fre_fail(err, FRE_E_USAGE, "{levels}: at most %u beside the grid", FRE_LEVELS_MAX);
-    if (r->n_levels > 0 && l->cells >= r->level[r->n_levels - 1].cells)
+    if (r->n_levels > 0 &&
+        l->sketch.codebook.cells >= r->level[r->n_levels - 1].sketch.codebook.cells)
         return fre_fail(err, FRE_E_USAGE,
                         "{levels} go from fine to coarse: '%.*s' has no fewer cells than the one "
                         "before it",
@@ -55,7 +56,8 @@ fre_status fre_plan_request_levels(fre_plan_request *r, const char *list, double
     made.no_grid = true;
     for (const char *s = whole; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
         const size_t len = strcspn(s, ",");
-        fre_level_request l = {.radius = radius, .counts = counts};
+        fre_level_request l = {.sketch = {.kind = FRE_SKETCH_CODEBOOK, .codebook.radius = radius},
+                               .counts = counts};
         fre_status st;
 
         if (s == whole && len == 4 && memcmp(s, "grid", 4) == 0) {
@@ -106,12 +108,14 @@ fre_status fre_plan_check_levels(const fre_plan_request *r, fre_err *err)
                         FRE_LEVELS_MAX);
     st = check_kinds(r, err);
     for (size_t i = 0; st == FRE_OK && i < r->n_levels; i++) {
-        const fre_level_request *l = &r->level[i];
+        const fre_sketch_spec *s = &r->level[i].sketch;
 
-        if (!fre_param_holds(&fre_param_clip_radius, l->radius))
+        if (s->kind != FRE_SKETCH_CODEBOOK)
+            st = fre_fail(err, FRE_E_USAGE, "{levels}: only the first may be a grid");
+        else if (!fre_param_holds(&fre_param_clip_radius, s->codebook.radius))
             st = fre_fail(err, FRE_E_USAGE, "{levels}: the radius of level %zu must be above 0",
                           i + 1);
-        else if ((l->cells < 1 || l->cells > FRE_LEVEL_CELLS_MAX))
+        else if (s->codebook.cells < 1 || s->codebook.cells > FRE_LEVEL_CELLS_MAX)
             st = fre_fail(err, FRE_E_USAGE, "{levels}: level %zu must have 1 to %llu cells", i + 1,
                           (unsigned long long)FRE_LEVEL_CELLS_MAX);
     }

@@ -131,11 +131,12 @@ void fre_plan_mechanism(fre_mechanism *m, const fre_plan_request *r)
         m->dist.phi = rounding_share(r->delta);
 }
 
-double fre_plan_cell_edge(const fre_plan_request *r, uint32_t k)
+fre_sketch_grid fre_plan_grid(const fre_plan_request *r, uint32_t k)
 {
-    if (r->cell_edge > 0)
-        return r->cell_edge;
-    return r->cell_scale * 2 * r->radius / sqrt((double)k);
+    const double edge =
+        r->cell_edge > 0 ? r->cell_edge : r->cell_scale * 2 * r->radius / sqrt((double)k);
+
+    return (fre_sketch_grid){.proj = k, .cell_edge = edge};
 }
 
 fre_status fre_plan_begin(fre_plan *p, const fre_plan_request *r, fre_err *err)

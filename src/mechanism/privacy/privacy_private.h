@@ -20,7 +20,7 @@ double fre_privacy_log_binomial(double n, double j, double p);
 /* ln of mean^j e^-mean / Gamma(j+1); any real j >= 0, mean > 0. */
 double fre_privacy_log_poisson(double mean, double j);
 /* ln of fre_collision. */
-double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance);
+double fre_privacy_log_collision(const fre_sketch_grid *grid, double distance);
 /* ln of the zCDP conversion at eps.  *beta = alpha - 1: from where its best value is sought by a
  * few Newton steps, 0: from nowhere; the one used is left there.  Every beta gives a valid bound. */
 double fre_privacy_log_zcdp(double rho, double eps, double *beta);

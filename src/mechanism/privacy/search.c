@@ -234,7 +234,7 @@ static double log_far(const rate_table *t, int i, double log_sigma)
         double x = t->log_mu + k * SHIFT_STEP + log_sigma - rounding(&t->m);
 
         v[k] = x <= most ? t->log_cost[i][k] + log((double)t->m.population) +
-                               fre_privacy_log_collision(t->m.proj, t->m.cell_edge, exp(x))
+                               fre_privacy_log_collision(&t->m.sketch.grid, exp(x))
                          : -HUGE_VAL;
         if (k > i && v[k] > top) {
             top = v[k];
@@ -252,7 +252,7 @@ static double log_far(const rate_table *t, int i, double log_sigma)
 static double log_sigma(const rate_table *t, int i)
 {
     double left = t->room - t->peak[i], mu = t->log_mu + i * SHIFT_STEP;
-    double lo = log(FRE_PLAN_SIGMA_LEAST * t->m.cell_edge), hi;
+    double lo = log(FRE_PLAN_SIGMA_LEAST * t->m.sketch.grid.cell_edge), hi;
 
     hi = fmin(log(fre_joint_diameter(&t->m)) + rounding(&t->m) - mu, 40); /* nobody is far */
     if (!(left > 0))
@@ -309,8 +309,7 @@ bool fre_search_rate(fre_choice *out, const fre_plan *p, uint64_t p32, uint32_t 
         fre_choice at = best;
 
         at.proj = k;
-        t.m.proj = k;
-        t.m.cell_edge = fre_plan_cell_edge(&p->request, k);
+        t.m.sketch.grid = fre_plan_grid(&p->request, k);
         best_share(&at, &t);
         if (at.sigma < best.sigma)
             best = at;

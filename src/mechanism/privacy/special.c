@@ -199,16 +199,16 @@ double fre_collision_f(double nu)
     return erf(nu * sqrt_half) + sqrt_two_over_pi / nu * expm1(-0.5 * nu * nu);
 }
 
-double fre_privacy_log_collision(uint32_t k, double cell_edge, double distance)
+double fre_privacy_log_collision(const fre_sketch_grid *grid, double distance)
 {
     if (!(distance > 0))
         return 0;
-    return k * log(fre_collision_f(sqrt((double)k) * cell_edge / distance));
+    return grid->proj * log(fre_collision_f(sqrt((double)grid->proj) * grid->cell_edge / distance));
 }
 
-double fre_collision(uint32_t k, double cell_edge, double distance)
+double fre_collision(const fre_sketch_grid *grid, double distance)
 {
-    return exp(fre_privacy_log_collision(k, cell_edge, distance));
+    return exp(fre_privacy_log_collision(grid, distance));
 }
 
 /* ---- binomial ----------------------------------------------------------------------------- */

@@ -144,7 +144,7 @@ static void printed(fre_ssp_bound *out, const fre_ssp_query *q)
         out->paper = 1;
         return;
     }
-    sum = h * (h - 1) / 2 * fre_collision(q->proj, q->cell_edge, q->radius);
+    sum = h * (h - 1) / 2 * fre_collision(&q->grid, q->radius);
     sum += exp(-0.38 * hits) + fre_noncentral_chi2(ball * ball, q->dim, lambda);
     out->paper = fre_privacy_round_up(sum);
 }
@@ -162,8 +162,8 @@ static fre_status check_query(const fre_ssp_query *q, fre_err *err)
         {&fre_ssp_param_neighbours, (double)q->neighbours},
         {&fre_ssp_param_tau, (double)q->tau},
         {&fre_ssp_param_count, (double)q->count},
-        {&fre_param_projection_dim, q->proj},
-        {&fre_param_cell_edge, q->cell_edge},
+        {&fre_param_projection_dim, q->grid.proj},
+        {&fre_param_cell_edge, q->grid.cell_edge},
         {&fre_param_population, (double)q->population},
         {&fre_ssp_param_cells, (double)q->cells},
     };
@@ -194,7 +194,7 @@ fre_status fre_ssp(fre_ssp_bound *out, const fre_ssp_query *q, fre_err *err)
     /* Expected number of sampled pairs of one cell that are farther than r apart. */
     n = (double)q->population;
     log_pairs = log(n * (n - 1) / 2) + 2 * log(q->sampling_rate) +
-                fre_privacy_log_collision(q->proj, q->cell_edge, q->radius);
+                fre_privacy_log_collision(&q->grid, q->radius);
     b.pairs = log_pairs < 0 ? fre_privacy_round_up(exp(log_pairs)) : 1;
     p.cells = (double)q->cells;
     b.release = fmin(1, total(&p, best_m(&p)) + b.pairs);

@@ -116,7 +116,7 @@ static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
     st = fre_buf_printf(out,
                         "Cells: projection to k = %u dimensions, edge L = %s.\n"
                         "Records: at most N = %llu.\n",
-                        m->proj, fre_digits_up(other, 6, m->cell_edge),
+                        m->sketch.grid.proj, fre_digits_up(other, 6, m->sketch.grid.cell_edge),
                         (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
         st = fre_buf_printf(out,

@@ -7,9 +7,9 @@ static fre_status one(fre_buf *out, const fre_plan *p, size_t i)
     const fre_level *l = &p->level[i].level;
     char rate[FRE_DIGITS_BYTES], count[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES],
         radius[FRE_DIGITS_BYTES];
-    fre_status st = fre_buf_printf(out, "Level %zu, %llu public cells (%s): ",
-                                   i + 1 + !p->request.no_grid, (unsigned long long)asked->cells,
-                                   asked->name);
+    fre_status st =
+        fre_buf_printf(out, "Level %zu, %llu public cells (%s): ", i + 1 + !p->request.no_grid,
+                       (unsigned long long)asked->sketch.codebook.cells, asked->name);
 
     if (st == FRE_OK && l->counts == FRE_COUNTS_NOISY)
         st = fre_buf_printf(out,
@@ -28,7 +28,7 @@ static fre_status one(fre_buf *out, const fre_plan *p, size_t i)
                             "of the sum of its records' offsets from the cell's centre, each cut "
                             "to length %s.\n",
                             fre_digits_down(sigma, 6, l->sigma),
-                            fre_digits_up(radius, 6, asked->radius));
+                            fre_digits_up(radius, 6, asked->sketch.codebook.radius));
     return st;
 }
 

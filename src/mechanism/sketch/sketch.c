@@ -1,4 +1,4 @@
-/* One interface over the kinds of sketch; see sketch.h.  A kind is a pair of functions. */
+/* Names of cells, of either kind; see sketch.h. */
 #include <fre/sketch.h>
 
 #include "sketch_private.h"
@@ -11,11 +11,8 @@
 #define CELL_LABEL "fre/cell/v1"
 #define PUBLIC_LABEL "fre/public-cell/v1"
 
-typedef enum sketch_kind { SKETCH_GRID } sketch_kind;
-
 struct fre_sketch {
     fre_sketch_params params;
-    sketch_kind kind;
     fre_grid grid;
 };
 
@@ -24,14 +21,14 @@ fre_status fre_sketch_new(fre_sketch **out, const fre_sketch_params *p)
     fre_sketch *s = NULL;
     fre_status st;
 
-    if (!out || !p || p->dim == 0 || p->dim > FRE_SKETCH_DIM_MAX || p->proj == 0 ||
-        p->proj > FRE_SKETCH_PROJ_MAX || !isfinite(p->cell_edge) || p->cell_edge <= 0.0)
+    if (!out || !p || p->dim == 0 || p->dim > FRE_SKETCH_DIM_MAX || p->grid.proj == 0 ||
+        p->grid.proj > FRE_SKETCH_PROJ_MAX || !isfinite(p->grid.cell_edge) ||
+        p->grid.cell_edge <= 0.0)
         return FRE_E_ARG;
     s = calloc(1, sizeof *s);
     if (!s)
         return FRE_E_NOMEM;
     s->params = *p;
-    s->kind = SKETCH_GRID;
     st = fre_grid_init(&s->grid, p);
     if (st != FRE_OK)
         goto out;
@@ -59,11 +56,7 @@ fre_status fre_sketch_coords(const fre_sketch *s, int32_t *out, const float *x, 
 {
     if (!s || !out || !x || n != s->params.dim)
         return FRE_E_ARG;
-    switch (s->kind) {
-    case SKETCH_GRID:
-        return fre_grid_coords(&s->grid, out, x);
-    }
-    return FRE_E_INTERNAL;
+    return fre_grid_coords(&s->grid, out, x);
 }
 
 static uint8_t *put_le32(uint8_t *p, uint32_t v)
@@ -88,8 +81,8 @@ fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out, const float *x, s
     memcpy(p, CELL_LABEL, sizeof CELL_LABEL - 1);
     p += sizeof CELL_LABEL - 1;
     memcpy(p, s->params.seed, sizeof s->params.seed);
-    p = put_le32(p + sizeof s->params.seed, s->params.proj);
-    for (uint32_t i = 0; i < s->params.proj; i++)
+    p = put_le32(p + sizeof s->params.seed, s->params.grid.proj);
+    for (uint32_t i = 0; i < s->params.grid.proj; i++)
         p = put_le32(p, (uint32_t)c[i]);
     if (crypto_generichash(out->bytes, sizeof out->bytes, message, (size_t)(p - message), NULL, 0))
         st = FRE_E_INTERNAL; /* only for lengths it cannot have */
@@ -98,15 +91,19 @@ fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out, const float *x, s
     return st;
 }
 
-void fre_sketch_public_cell(fre_cell *out, const uint8_t codebook[32], uint32_t level, uint32_t cell)
+fre_status fre_sketch_public_cell(fre_cell *out, const fre_sketch_spec *s, uint32_t cell)
 {
+    const fre_sketch_codebook *c = &s->codebook;
     uint8_t message[sizeof PUBLIC_LABEL - 1 + 32 + 4 + 4];
     uint8_t *p = message + sizeof PUBLIC_LABEL - 1;
 
+    if (s->kind != FRE_SKETCH_CODEBOOK || cell >= c->cells)
+        return FRE_E_ARG;
     memcpy(message, PUBLIC_LABEL, sizeof PUBLIC_LABEL - 1);
-    memcpy(p, codebook, 32);
-    p = put_le32(p + 32, level);
+    memcpy(p, c->sha256, sizeof c->sha256);
+    p = put_le32(p + sizeof c->sha256, c->level);
     (void)put_le32(p, cell);
     /* Fails only for lengths it cannot have. */
     (void)crypto_generichash(out->bytes, sizeof out->bytes, message, sizeof message, NULL, 0);
+    return FRE_OK;
 }

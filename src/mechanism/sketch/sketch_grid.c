@@ -42,17 +42,17 @@ static void expand(fre_grid *g, fre_rng *rng)
 
 fre_status fre_grid_init(fre_grid *g, const fre_sketch_params *p)
 {
-    fre_grid t = {.dim = p->dim, .proj = p->proj, .cell_edge = p->cell_edge};
+    fre_grid t = {.dim = p->dim, .proj = p->grid.proj, .cell_edge = p->grid.cell_edge};
     fre_rng rng;
     fre_status st;
     uint32_t padded;
     size_t bytes;
 
     /* Even groups of equal width: k = 30 is two sweeps of 16 lanes, not 24 and 6. */
-    padded = (p->proj + LANES_PER_VECTOR - 1) / LANES_PER_VECTOR * LANES_PER_VECTOR;
+    padded = (p->grid.proj + LANES_PER_VECTOR - 1) / LANES_PER_VECTOR * LANES_PER_VECTOR;
     t.groups = (padded + FRE_GRID_GROUP_LANES - 1) / FRE_GRID_GROUP_LANES;
     t.group_lanes = (padded / LANES_PER_VECTOR + t.groups - 1) / t.groups * LANES_PER_VECTOR;
-    t.root_proj = sqrt((double)p->proj);
+    t.root_proj = sqrt((double)p->grid.proj);
     bytes = (size_t)t.groups * t.dim * t.group_lanes * sizeof *t.matrix;
     t.matrix = aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!t.matrix)

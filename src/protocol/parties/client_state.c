@@ -25,7 +25,7 @@ fre_status fre_terms_new(fre_terms **out, const fre_collection *c, fre_err *err)
     if (!t)
         return FRE_E_NOMEM;
     fre_collection_mechanism(&t->m, c);
-    grid = (fre_sketch_params){.dim = c->dim, .proj = c->proj, .cell_edge = c->cell_edge};
+    grid = (fre_sketch_params){.dim = c->dim, .grid = {c->proj, c->cell_edge}};
     memcpy(grid.seed, c->grid_seed, sizeof grid.seed);
     st = fre_wire_init(&t->w, c, err);
     if (st == FRE_OK && c->one_shot)

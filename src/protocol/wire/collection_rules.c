@@ -267,8 +267,8 @@ void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c)
         .tau = c->tau,
         .sigma = c->sigma,
         .population = c->users * c->cells_per_user,
-        .proj = c->proj,
-        .cell_edge = c->cell_edge,
+        .sketch.grid.proj = c->proj,
+        .sketch.grid.cell_edge = c->cell_edge,
         .adjacency = c->adjacency,
         .sensitivity = c->sensitivity,
         .norm_bound = c->norm_bound,
@@ -342,8 +342,8 @@ static void copy_plan(fre_collection *c, const fre_plan *p)
     const fre_mechanism *m = &p->mechanism;
 
     c->dim = m->dim;
-    c->proj = m->proj;
-    c->cell_edge = m->cell_edge;
+    c->proj = m->sketch.grid.proj;
+    c->cell_edge = m->sketch.grid.cell_edge;
     c->p32 = m->p32;
     c->threshold = p->request.threshold;
     c->tau = m->tau;

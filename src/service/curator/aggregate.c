@@ -19,15 +19,14 @@ static fre_aggregate_lattice lattice_of(const curator_run *r, const curator_cell
 {
     const fre_mechanism *m = &r->plan.mechanism;
 
-    if (c->level == 0)
-        return (fre_aggregate_lattice){m->lattice_step, m->norm_bound, r->contributed};
-    return (fre_aggregate_lattice){r->plan.level[c->level - 1].lattice_step,
-                                   r->plan.request.level[c->level - 1].radius, r->contributed};
+    return (fre_aggregate_lattice){
+        c->level == 0 ? m->lattice_step : r->plan.level[c->level - 1].lattice_step,
+        fre_sketch_reach(curator_sketch(r, c->level), m->norm_bound), r->contributed};
 }
 
 static void centre_of(const curator_run *r, float *out, const curator_cell *c)
 {
-    fre_codebook_centre(r->codebook, r->in_codebook[c->level - 1], c->cell, out);
+    fre_codebook_centre(r->codebook, curator_sketch(r, c->level)->codebook.level, c->cell, out);
 }
 
 /* Of what the ingest clipped, the unclipped: fre_aggregate_add clips once more.  x: is spent. */
@@ -117,10 +116,8 @@ static void release_block(curator_run *r, block *b)
         if (c->level == 0)
             continue;
         centre_of(r, b->centre, c);
-        fre_aggregate_from_centre(
-            out, b->centre, r->dim,
-            fre_codebook_level_view(r->codebook, r->in_codebook[c->level - 1])->gain,
-            lattice.norm_bound);
+        fre_aggregate_from_centre(out, b->centre, r->dim,
+                                  curator_level_of_codebook(r, c->level)->gain, lattice.norm_bound);
     }
 }
 

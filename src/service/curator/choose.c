@@ -74,7 +74,7 @@ static fre_status release_level(curator_run *r, uint32_t *row, const uint64_t *c
                                 fre_err *err)
 {
     const fre_plan_level *l = &r->plan.level[at];
-    const uint64_t cells = r->plan.request.level[at].cells;
+    const uint64_t cells = curator_sketch(r, (uint32_t)at + 1)->codebook.cells;
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < cells; i++) {
@@ -90,7 +90,7 @@ static fre_status release_level(curator_run *r, uint32_t *row, const uint64_t *c
 
 static fre_status choose_level(curator_run *r, size_t at, fre_err *err)
 {
-    const size_t cells = (size_t)r->plan.request.level[at].cells;
+    const size_t cells = (size_t)curator_sketch(r, (uint32_t)at + 1)->codebook.cells;
     uint64_t *count = calloc(cells, sizeof *count);
     uint32_t *row = rows_of(cells);
     fre_status st = count && row ? FRE_OK

@@ -86,8 +86,7 @@ static void run_wipe(curator_run *r, bool keep_spool)
 
 static fre_status make_sketch(curator_run *r, fre_err *err)
 {
-    fre_sketch_params sp = {
-        .dim = r->dim, .proj = r->plan.mechanism.proj, .cell_edge = r->plan.mechanism.cell_edge};
+    fre_sketch_params sp = {.dim = r->dim, .grid = r->plan.mechanism.sketch.grid};
     fre_status st;
 
     if (r->plan.request.no_grid)

@@ -42,7 +42,6 @@ typedef struct curator_run {
     fre_corpus *corpus; /* NULL for a .npy */
     fre_sketch *sketch;     /* NULL: levels without a grid */
     fre_codebook *codebook; /* NULL: no levels */
-    uint32_t in_codebook[FRE_LEVELS_MAX]; /* which of its levels request.level[i] is */
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;
     uint8_t *spool_record;
@@ -141,6 +140,10 @@ FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_c
 
 /* ---- levels.c -------------------------------------------------------------------------------- */
 
+/* Cells of a level: 0, the grid's; else of request.level[level - 1]. */
+const fre_sketch_spec *curator_sketch(const curator_run *r, uint32_t level);
+/* What the codebook knows of a level of public cells, level >= 1. */
+const fre_codebook_level *curator_level_of_codebook(const curator_run *r, uint32_t level);
 /* The codebook of the embedder, if levels are asked for, and what the request needs to know of it. */
 FRE_MUST_CHECK fre_status curator_open_codebook(curator_run *r, fre_plan_request *q, fre_err *err);
 /* It must not be made of the input (fre/overlap.h). */

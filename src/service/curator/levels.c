@@ -4,6 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+const fre_sketch_spec *curator_sketch(const curator_run *r, uint32_t level)
+{
+    return level == 0 ? &r->plan.mechanism.sketch : &r->plan.request.level[level - 1].sketch;
+}
+
+const fre_codebook_level *curator_level_of_codebook(const curator_run *r, uint32_t level)
+{
+    return fre_codebook_level_view(r->codebook, curator_sketch(r, level)->codebook.level);
+}
+
 static fre_status no_such_level(const curator_run *r, const char *name, fre_err *err)
 {
     const fre_codebook_info *info = fre_codebook_info_view(r->codebook);
@@ -30,9 +40,7 @@ static fre_status resolve(curator_run *r, fre_plan_request *q, fre_err *err)
             at++;
         if (at == info->n_levels)
             return no_such_level(r, q->level[i].name, err);
-        r->in_codebook[i] = at;
-        q->level[i].cells = fre_codebook_level_view(r->codebook, at)->cells;
-        q->level[i].radius = fre_codebook_level_view(r->codebook, at)->radius;
+        q->level[i].sketch = fre_codebook_sketch(r->codebook, at);
     }
     return FRE_OK;
 }
@@ -78,7 +86,7 @@ fre_status curator_public_cells(const curator_run *r, uint32_t *out, const float
     st = all ? fre_codebook_cells(r->codebook, all, x, n, r->opts->threads) : FRE_E_NOMEM;
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         for (size_t k = 0; k < wanted; k++)
-            out[i * wanted + k] = all[i * n_all + r->in_codebook[k]];
+            out[i * wanted + k] = all[i * n_all + r->plan.request.level[k].sketch.codebook.level];
     if (all)
         fre_wipe_free(all, n * n_all * sizeof *all);
     return st == FRE_OK ? st

@@ -132,8 +132,7 @@ static fre_status judge(const curator_run *r, members *m, const fre_draw *draw, 
 static double member_noise(const curator_run *r, const curator_cell *from,
                            const fre_released_cell *c)
 {
-    const double spread =
-        fre_codebook_level_view(r->codebook, r->in_codebook[from->level - 1])->spread;
+    const double spread = curator_level_of_codebook(r, from->level)->spread;
 
     return SPREAD * hypot(spread, c->noise_norm) / sqrt((double)r->dim);
 }

@@ -11,13 +11,15 @@ static uint32_t level_in_release(const curator_run *r, uint32_t level)
     return r->plan.request.no_grid ? level - 1 : level;
 }
 
-static void name_cell(const curator_run *r, fre_cell *out, const curator_cell *c)
+static fre_status name_cell(const curator_run *r, fre_cell *out, const curator_cell *c,
+                            fre_err *err)
 {
-    if (c->level == 0)
-        memcpy(out->bytes, fre_map_key(&r->cells, c->cell), FRE_CELL_BYTES);
-    else
-        fre_sketch_public_cell(out, fre_codebook_info_view(r->codebook)->sha256,
-                               r->in_codebook[c->level - 1], c->cell);
+    if (c->level > 0)
+        return fre_sketch_public_cell(out, curator_sketch(r, c->level), c->cell) == FRE_OK
+                   ? FRE_OK
+                   : fre_fail(err, FRE_E_INTERNAL, "a released cell is none of the codebook's");
+    memcpy(out->bytes, fre_map_key(&r->cells, c->cell), FRE_CELL_BYTES);
+    return FRE_OK;
 }
 
 static void fill_grid_cell(const curator_run *r, fre_released_cell *out, const curator_cell *c)
@@ -33,13 +35,13 @@ static fre_status fill_public_cell(const curator_run *r, fre_released_cell *out,
                                    const curator_cell *c, fre_err *err)
 {
     const fre_level *l = &r->plan.level[c->level - 1].level;
-    const uint32_t at = r->in_codebook[c->level - 1];
+    const uint32_t at = curator_sketch(r, c->level)->codebook.level;
     const double rate =
         l->counts == FRE_COUNTS_NOISY ? 1 : (double)l->p32 / (double)FRE_P_ONE;
     const char *medoid = fre_codebook_medoid(r->codebook, at, c->cell);
 
     out->users = (double)c->count / rate;
-    out->noise_norm = fre_codebook_level_view(r->codebook, at)->gain * l->sigma *
+    out->noise_norm = curator_level_of_codebook(r, c->level)->gain * l->sigma *
                       sqrt((double)r->dim) / (double)c->count;
     out->centre = c->cell;
     out->around = medoid ? strdup(medoid) : NULL;
@@ -79,8 +81,6 @@ static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
     out->n = r->n_released;
     out->centroid = r->centroid; /* moved */
     r->centroid = NULL;
-    if (r->codebook)
-        fre_hex(out->codebook, fre_codebook_info_view(r->codebook)->sha256, FRE_HASH_BYTES);
     for (size_t i = 0; st == FRE_OK && i < out->n; i++) {
         const curator_cell *from = &r->released[i];
         fre_released_cell *c = &out->cell[i];
@@ -89,10 +89,10 @@ static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
         c->answers = c->count;
         c->level = level_in_release(r, from->level);
         out->level[c->level].cells++;
-        name_cell(r, &out->cell_name[i], from);
+        st = name_cell(r, &out->cell_name[i], from, err);
         if (from->level == 0)
             fill_grid_cell(r, c, from);
-        else
+        else if (st == FRE_OK)
             st = fill_public_cell(r, c, from, err);
     }
     return st == FRE_OK ? find_parents(r, out, err) : st;

@@ -5,31 +5,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void set_levels(fre_release *r, const fre_plan_request *q)
+static void add_level(fre_release *r, const char *name, const fre_sketch_spec *sketch)
 {
+    fre_release_level *l = &r->level[r->n_levels++];
+
+    (void)snprintf(l->name, sizeof l->name, "%s", name);
+    l->sketch = *sketch;
+}
+
+static void set_levels(fre_release *r, const fre_plan *plan)
+{
+    const fre_plan_request *q = &plan->request;
+
     r->n_levels = 0;
     if (!q->no_grid)
-        memcpy(r->level[r->n_levels++].name, "grid", sizeof "grid");
+        add_level(r, "grid", &plan->mechanism.sketch);
     for (size_t i = 0; i < q->n_levels; i++)
-        memcpy(r->level[r->n_levels++].name, q->level[i].name, sizeof q->level[i].name);
+        add_level(r, q->level[i].name, &q->level[i].sketch);
+}
+
+const uint8_t *fre_release_codebook(const fre_release *r)
+{
+    return r->n_levels > 0 ? fre_sketch_file(&r->level[r->n_levels - 1].sketch) : NULL;
 }
 
 void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed)
 {
     const fre_mechanism *m = &plan->mechanism;
 
-    r->grid =
-        (fre_sketch_params){.dim = plan->request.dim, .proj = m->proj, .cell_edge = m->cell_edge};
+    r->grid = (fre_sketch_params){.dim = plan->request.dim, .grid = m->sketch.grid};
     memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
     r->threshold = plan->request.threshold;
     r->radius = plan->request.radius;
-    set_levels(r, &plan->request);
+    set_levels(r, plan);
 }
 
 const char *fre_release_no_cell(const fre_release *r)
 {
-    return r->n_levels == 1 && !r->codebook[0] ? FRE_RELEASE_NO_CELL
-                                               : FRE_RELEASE_NO_CELL_BY_LEVELS;
+    return r->n_levels == 1 && !fre_release_codebook(r) ? FRE_RELEASE_NO_CELL
+                                                        : FRE_RELEASE_NO_CELL_BY_LEVELS;
 }
 
 static void wipe_cell(fre_released_cell *c)

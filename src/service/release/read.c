@@ -28,16 +28,33 @@ static bool parse_parameters(fre_release *r, const json_t *o)
 
     if (json_unpack((json_t *)(uintptr_t)o, "{s:{s:s, s:I, s:I, s:I, s:F, s:F}}", "parameters",
                     "grid_seed", &seed, "projection_dim", &k, "dimension", &d, "threshold", &t,
-                    "cell_edge", &r->grid.cell_edge, "radius", &r->radius) != 0)
+                    "cell_edge", &r->grid.grid.cell_edge, "radius", &r->radius) != 0)
         return false;
     if (!fre_unhex(r->grid.seed, sizeof r->grid.seed, seed) || k < 1 || k > FRE_SKETCH_PROJ_MAX ||
-        d < 1 || d > FRE_SKETCH_DIM_MAX || t < 1 || !isfinite(r->grid.cell_edge) ||
-        !(r->grid.cell_edge > 0) || !isfinite(r->radius) || !(r->radius > 0))
+        d < 1 || d > FRE_SKETCH_DIM_MAX || t < 1 || !isfinite(r->grid.grid.cell_edge) ||
+        !(r->grid.grid.cell_edge > 0) || !isfinite(r->radius) || !(r->radius > 0))
         return false;
-    r->grid.proj = (uint32_t)k;
+    r->grid.grid.proj = (uint32_t)k;
     r->grid.dim = (uint32_t)d;
     r->threshold = (uint64_t)t;
     return true;
+}
+
+static bool parse_sketch(fre_sketch_spec *out, const fre_sketch_grid *grid, const json_t *level)
+{
+    const json_t *cells = json_object_get(level, "public_cells");
+    const char *file = json_string_value(json_object_get(level, "codebook"));
+
+    if (!json_is_integer(cells)) {
+        *out = (fre_sketch_spec){.grid = *grid};
+        return true;
+    }
+    *out = (fre_sketch_spec){
+        .kind = FRE_SKETCH_CODEBOOK,
+        .codebook = {.cells = (uint64_t)json_integer_value(cells),
+                     .radius = json_number_value(json_object_get(level, "radius"))}};
+    return json_integer_value(cells) > 0 && file &&
+           fre_unhex(out->codebook.sha256, sizeof out->codebook.sha256, file);
 }
 
 /* Those of a release that was made before there were levels: the grid alone. */
@@ -47,6 +64,7 @@ static bool parse_levels(fre_release *r, const json_t *o)
     size_t i;
 
     memcpy(r->level[0].name, "grid", sizeof "grid");
+    r->level[0].sketch.grid = r->grid.grid;
     r->n_levels = 1;
     if (!list)
         return true;
@@ -56,14 +74,11 @@ static bool parse_levels(fre_release *r, const json_t *o)
     json_array_foreach(list, i, level)
     {
         const char *name = json_string_value(json_object_get(level, "name"));
-        const char *codebook = json_string_value(json_object_get(level, "codebook"));
-        uint8_t sha[32];
 
-        if (!name || strlen(name) >= sizeof r->level[i].name)
+        if (!name || strlen(name) >= sizeof r->level[i].name ||
+            !parse_sketch(&r->level[i].sketch, &r->grid.grid, level))
             return false;
         memcpy(r->level[i].name, name, strlen(name) + 1);
-        if (codebook && fre_unhex(sha, sizeof sha, codebook))
-            memcpy(r->codebook, codebook, sizeof r->codebook);
     }
     r->n_levels = i;
     return true;

@@ -157,8 +157,6 @@ static int add_to_levels(const json_t *parameters, const fre_release *r)
         if (i >= r->n_levels)
             break;
         bad |= json_object_set_new(level, "cells", json_integer((json_int_t)r->level[i].cells));
-        if (r->codebook[0] && strcmp(r->level[i].name, "grid") != 0)
-            bad |= json_object_set_new(level, "codebook", json_string(r->codebook));
     }
     return bad;
 }
@@ -287,14 +285,14 @@ static json_t *bridge_json(const fre_bridge_info *b)
 
 static json_t *models_json(const fre_release *r, const fre_inverter_parts *p)
 {
-    uint8_t sha[32], codebook[32];
+    uint8_t sha[32];
 
     return json_pack(
         "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "embedder",
         model_json(r->embedder.embedder, fre_unhex(sha, 32, r->embedder.sha256) ? sha : NULL),
-        "codebook", model_json(NULL, fre_unhex(codebook, 32, r->codebook) ? codebook : NULL),
-        "inverter", model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector),
-        "prior", prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info), "vocabulary",
+        "codebook", model_json(NULL, fre_release_codebook(r)), "inverter",
+        model_json(NULL, p->decoder), "projector", model_json(NULL, p->projector), "prior",
+        prior_json(p->prior_info), "bridge", bridge_json(p->bridge_info), "vocabulary",
         model_json(NULL, p->vocabulary), "language_model", model_json(NULL, p->language_model));
 }
 

@@ -197,8 +197,8 @@ static fre_status check_mechanism(const fre_mechanism *m, fre_err *err)
         {&fre_param_dimension, m->dim},
     };
     const fre_param_value probabilistic[] = {
-        {&fre_param_projection_dim, m->proj},
-        {&fre_param_cell_edge, m->cell_edge},
+        {&fre_param_projection_dim, m->sketch.grid.proj},
+        {&fre_param_cell_edge, m->sketch.grid.cell_edge},
     };
     fre_status st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 

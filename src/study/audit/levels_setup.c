@@ -115,7 +115,7 @@ static void make_stages(audit_levels *a)
         a->stage[a->stages++].level = fre_plan_grid_level(p);
     for (size_t i = 0; i < p->request.n_levels; i++, a->stages++) {
         a->stage[a->stages].level = p->level[i];
-        a->stage[a->stages].radius = p->request.level[i].radius;
+        a->stage[a->stages].radius = p->request.level[i].sketch.codebook.radius;
     }
 }
 

@@ -23,9 +23,7 @@ static fre_status fall(bool in[AUDIT_GROUPS_MAX], audit_actor *a)
 {
     const audit_setup *s = a->setup;
     const float norm = (float)(s->scenario.far * M_SQRT1_2);
-    fre_sketch_params sp = {.dim = s->lines + 1,
-                            .proj = s->opts->mechanism.proj,
-                            .cell_edge = s->opts->mechanism.cell_edge};
+    fre_sketch_params sp = {.dim = s->lines + 1, .grid = s->opts->mechanism.sketch.grid};
     float x[AUDIT_GROUPS_MAX + 1] = {norm};
     fre_sketch *sketch = NULL;
     fre_cell home, cell;

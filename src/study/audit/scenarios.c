@@ -29,14 +29,14 @@ static double default_split(const fre_mechanism *m, const fre_audit_opts *o, uin
     double lo = 0, hi = most;
     fre_account a;
 
-    if (!audit_bounded(m) || fre_collision(m->proj, m->cell_edge, most) > chance)
+    if (!audit_bounded(m) || fre_collision(&m->sketch.grid, most) > chance)
         return most;
     if (fre_joint_delta(&a, m, o->epsilon, NULL) == FRE_OK)
         return fmin(a.split, most);
     for (int i = 0; i < 60; i++) {
         const double mid = (lo + hi) / 2;
 
-        if (fre_collision(m->proj, m->cell_edge, mid) > chance)
+        if (fre_collision(&m->sketch.grid, mid) > chance)
             lo = mid;
         else
             hi = mid;
@@ -153,7 +153,7 @@ static double far_distance(const numbers *k, const fre_audit_opts *o, double gro
     const double norm = m->norm_bound > 0 ? m->norm_bound : 1;
     double far = fmin(4 * k->split, norm * M_SQRT2);
 
-    while (far > 1.25 * k->split && groups * fre_collision(m->proj, m->cell_edge, far) < .02)
+    while (far > 1.25 * k->split && groups * fre_collision(&m->sketch.grid, far) < .02)
         far *= .9;
     return far;
 }
@@ -169,7 +169,7 @@ static void add_far(audit_scenarios *g, const numbers *k, const fre_audit_opts *
     audit_scenario *p;
 
     if (!audit_bounded(m) || far <= k->split || groups < 1 ||
-        groups * fre_collision(m->proj, m->cell_edge, far) * (double)o->runs < 10)
+        groups * fre_collision(&m->sketch.grid, far) * (double)o->runs < 10)
         return;
     p = add_scenario(g);
     p->groups = (uint32_t)groups;

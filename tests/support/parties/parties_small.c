@@ -43,7 +43,7 @@ void small_rng(fre_rng *r, uint64_t seed)
 
 fre_terms *small_unchecked_terms(const fre_collection *c)
 {
-    fre_sketch_params grid = {.dim = c->dim, .proj = c->proj, .cell_edge = c->cell_edge};
+    fre_sketch_params grid = {.dim = c->dim, .grid = {c->proj, c->cell_edge}};
     fre_terms *t = calloc(1, sizeof *t);
 
     must(t && fre_wire_init(&t->w, c, NULL) == FRE_OK);
@@ -93,7 +93,7 @@ void small_answer(const sample *s, const fre_oprf_key *key, fre_bytes request, f
 
 fre_tag small_tag(const sample *s, const float *x)
 {
-    fre_sketch_params p = {.dim = s->w.c.dim, .proj = s->w.c.proj, .cell_edge = s->w.c.cell_edge};
+    fre_sketch_params p = {.dim = s->w.c.dim, .grid = {s->w.c.proj, s->w.c.cell_edge}};
     fre_oprf_output o;
     fre_sketch *grid;
     fre_cell cell;

@@ -19,7 +19,8 @@
 
 /* ---- tables and grids ---------------------------------------------------------------------------- */
 
-static const fre_sketch_params grid = {.seed = {5}, .dim = 3, .proj = 4, .cell_edge = 2.5};
+static const fre_sketch_params grid = {
+    .seed = {5}, .dim = 3, .grid.proj = 4, .grid.cell_edge = 2.5};
 
 static void has_cells(void *s)
 {

@@ -451,8 +451,8 @@ static fre_mechanism usual(void)
                        .tau = 50,
                        .sigma = 1.2,
                        .population = 1000000,
-                       .proj = 20,
-                       .cell_edge = 0.22360679774997896,
+                       .sketch.grid.proj = 20,
+                       .sketch.grid.cell_edge = 0.22360679774997896,
                        .norm_bound = 1,
                        .dim = 384,
                        .cells_per_user = 1,
@@ -532,8 +532,8 @@ static void slips_are_charged(void **state)
     assert_true(a.delta_released > b.delta_released);
     m.dist.phi = 0; /* the sure bound */
     m.population = 1000000000000;
-    m.proj = 64;
-    m.cell_edge = 1e-3;
+    m.sketch.grid.proj = 64;
+    m.sketch.grid.cell_edge = 1e-3;
     assert_int_equal(fre_joint_delta_at_split(&a, &m, 20, 1.2, NULL), FRE_OK);
     gap = p * (2 + expm1(20) / p) * 1e12 * 384 * exp2(-100);
     assert_close(a.delta_far, gap, 0, 1e-3);
@@ -548,7 +548,7 @@ static void several_records_are_a_group(void **state)
 
     (void)state;
     one.sigma = three.sigma = 4;
-    one.proj = three.proj = 40;
+    one.sketch.grid.proj = three.sketch.grid.proj = 40;
     one.dist.gamma = three.dist.gamma = 40;
     one.dist.lambda = three.dist.lambda = 1;
     three.cells_per_user = 3;
@@ -647,8 +647,8 @@ static void epsilon_is_found_where_counts_take_most(void **state)
     m.tau = 25;
     m.sigma = 0.412;
     m.population = 100;
-    m.proj = 64;
-    m.cell_edge = 0.125;
+    m.sketch.grid.proj = 64;
+    m.sketch.grid.cell_edge = 0.125;
     m.dist.dropout = 0;
     m.dist.gamma = 60;
     for (target = 6.2e-8; target < 2e-6; target *= long_tests() ? 1.2 : 2.2) {

@@ -384,8 +384,8 @@ static fre_mechanism usual(void)
                        .tau = 50,
                        .sigma = 0.9,
                        .population = 1000000,
-                       .proj = 20,
-                       .cell_edge = 0.22360679774997896,
+                       .sketch.grid.proj = 20,
+                       .sketch.grid.cell_edge = 0.22360679774997896,
                        .norm_bound = 1,
                        .dim = 384,
                        .lattice_step = 0x1p-21,
@@ -526,8 +526,8 @@ static void cost_of_far_members_is_covered(void **state)
         m.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
         m.norm_bound = fmax(c.shift, fabs(c.where - c.shift)) / 2;
         m.population = (uint64_t)c.n;
-        m.proj = 1;
-        m.cell_edge = edge;
+        m.sketch.grid.proj = 1;
+        m.sketch.grid.cell_edge = edge;
         assert_int_equal(fre_joint_delta(&a, &m, eps, NULL), FRE_OK);
         assert_true(a.delta >= truth * (1 - 2e-3));
         if (truth > 1e-12)
@@ -549,8 +549,8 @@ static void cells_share_the_projection(void **state)
                        .tau = 50,
                        .sigma = 1.4033,
                        .population = 555,
-                       .proj = 1,
-                       .cell_edge = 0.004428,
+                       .sketch.grid.proj = 1,
+                       .sketch.grid.cell_edge = 0.004428,
                        .norm_bound = 1,
                        .cells_per_user = 5};
     double split;
@@ -585,10 +585,10 @@ static double psi(const fre_mechanism *m, double distance, double eps, fre_pld_g
 /* What far members at a distance add, by the chance that two points share a cell. */
 static double composed_cost(const fre_mechanism *m, double distance, double near, double eps)
 {
-    double nu = sqrt((double)m->proj) * m->cell_edge / distance;
+    double nu = sqrt((double)m->sketch.grid.proj) * m->sketch.grid.cell_edge / distance;
     double f = erf(nu / sqrt(2)) - sqrt(2 / M_PI) / nu * (1 - exp(-nu * nu / 2));
 
-    return 3 * (double)m->population / (double)m->tau * pow(f, m->proj) *
+    return 3 * (double)m->population / (double)m->tau * pow(f, m->sketch.grid.proj) *
            (psi(m, distance, eps, FRE_PLD_COARSE) - near);
 }
 
@@ -731,8 +731,8 @@ static void parts_are_one_chance(void **state)
     m.tau = 30;
     m.sigma = .0364;
     m.population = 1000000000000;
-    m.proj = 1;
-    m.cell_edge = 1;
+    m.sketch.grid.proj = 1;
+    m.sketch.grid.cell_edge = 1;
     m.norm_bound = 20;
     assert_int_equal(fre_joint_delta_at_split(&a, &m, .0990, 1, NULL), FRE_OK);
     assert_true(a.delta > .06894 * .99 && a.delta < .06894 * 1.001);
@@ -816,10 +816,10 @@ static void bad_input_is_refused(void **state)
     m.population = 0;
     refused(&m, 4, 1, FRE_E_USAGE, "{population}");
     m = good;
-    m.proj = 65;
+    m.sketch.grid.proj = 65;
     refused(&m, 4, 1, FRE_E_USAGE, "{projection_dim}");
     m = good;
-    m.cell_edge = -1;
+    m.sketch.grid.cell_edge = -1;
     refused(&m, 4, 1, FRE_E_USAGE, "{cell_edge}");
     m = good;
     m.cells_per_user = 0;

@@ -61,15 +61,18 @@ static void check_plan(const fre_plan_request *r)
         assert_int_equal(l->level.counts, r->level[i].counts);
         assert_close(l->level.sigma, (double)l->sigma_lattice * l->lattice_step, 0, 0);
         if (l->level.counts == FRE_COUNTS_SAMPLED) {
-            assert_true(l->level.shift >= 2 * r->level[i].radius + l->lattice_step * root);
+            assert_true(l->level.shift >=
+                        2 * r->level[i].sketch.codebook.radius + l->lattice_step * root);
             assert_true(l->level.tau == fre_tau(l->level.p32, r->threshold));
             continue;
         }
-        assert_true(l->level.shift >= r->level[i].radius + l->lattice_step * root / 2);
+        assert_true(l->level.shift >=
+                    r->level[i].sketch.codebook.radius + l->lattice_step * root / 2);
         assert_close(l->level.count_sigma, (double)l->count_sigma_lattice * FRE_COUNT_STEP, 0, 0);
         assert_true(l->level.tau >= r->threshold);
         assert_true((double)l->level.tau >=
-                    l->level.count_sigma * sqrt(2 * log((double)r->level[i].cells)));
+                    l->level.count_sigma *
+                        sqrt(2 * log((double)r->level[i].sketch.codebook.cells)));
     }
 }
 
@@ -100,7 +103,8 @@ static void test_one_level(void **state)
     l = &p.level[0].level;
     mu = hypot(1 / l->count_sigma, l->shift / l->sigma);
     assert_close(fre_gauss_delta(4, mu), p.account.delta, 0.03, 0);
-    assert_true(l->sigma / r.level[0].radius < 1.45); /* sampled counts need 3.5 at p = 1 */
+    assert_true(l->sigma / r.level[0].sketch.codebook.radius <
+                1.45); /* sampled counts need 3.5 at p = 1 */
 }
 
 static void test_without_noise(void **state)
@@ -136,7 +140,7 @@ static void test_lists(void **state)
     assert_int_equal(fre_plan_request_levels(&r, "grid", 0.6, FRE_COUNTS_NOISY, NULL), FRE_OK);
     assert_true(!r.no_grid && r.n_levels == 0);
     assert_int_equal(fre_plan_request_levels(&r, "auto", 0.6, FRE_COUNTS_NOISY, NULL), FRE_OK);
-    assert_true(!r.no_grid && r.n_levels == 7 && r.level[0].cells == 4096 * 64);
+    assert_true(!r.no_grid && r.n_levels == 7 && r.level[0].sketch.codebook.cells == 4096 * 64);
     assert_string_equal(r.level[1].name, "4096x8");
     assert_int_equal(fre_plan_request_levels(&r, "16", 0.6, FRE_COUNTS_NOISY, NULL), FRE_OK);
     assert_true(r.no_grid && r.n_levels == 1);
@@ -182,11 +186,11 @@ static void test_refusals(void **state)
     refused(&r, FRE_E_USAGE, "{accountant}");
     r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY), r.dist.on = true;
     refused(&r, FRE_E_USAGE, "{distributed}");
-    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].radius = 0;
+    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].sketch.codebook.radius = 0;
     refused(&r, FRE_E_USAGE, "radius of level 1");
-    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].radius = (double)NAN;
+    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].sketch.codebook.radius = (double)NAN;
     refused(&r, FRE_E_USAGE, "radius of level 1");
-    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].cells = 0;
+    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].sketch.codebook.cells = 0;
     refused(&r, FRE_E_USAGE, "cells");
     r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.n_levels = 0;
     refused(&r, FRE_E_USAGE, "{levels}");

@@ -237,7 +237,7 @@ static double bespoke_delta(const fre_plan *p, uint32_t m, double scale)
                          : fre_gauss_delta(l * e / m, mu);
     }
     partitions(of, m, m, (worst){0, 0}, &out);
-    s = out.counts + out.sums + m * fre_collision(mech->proj, mech->cell_edge, p->account.split);
+    s = out.counts + out.sums + m * fre_collision(&mech->sketch.grid, p->account.split);
     return mech->adjacency == FRE_ADJACENCY_REPLACE ? (1 + exp(p->request.epsilon / 2)) * s : s;
 }
 

@@ -76,9 +76,10 @@ static double hockey(double n, double p, double tau, double shift, double sigma,
 
 static double log_collision(const fre_mechanism *m, double distance)
 {
-    double nu = sqrt((double)m->proj) * m->cell_edge / distance;
+    double nu = sqrt((double)m->sketch.grid.proj) * m->sketch.grid.cell_edge / distance;
 
-    return m->proj * log(erf(nu / sqrt(2)) - sqrt(2 / M_PI) / nu * (1 - exp(-nu * nu / 2)));
+    return m->sketch.grid.proj *
+           log(erf(nu / sqrt(2)) - sqrt(2 / M_PI) / nu * (1 - exp(-nu * nu / 2)));
 }
 
 /* Curious participants know what is theirs. */
@@ -299,7 +300,7 @@ static void automatic_projection(void **state)
     (void)state;
     r.proj = 0;
     p = plan_of(&r);
-    assert_in_range(p.mechanism.proj, 10, 40);
+    assert_in_range(p.mechanism.sketch.grid.proj, 10, 40);
     for (r.proj = 10; r.proj <= 40; r.proj += 6) {
         fixed = plan_of(&r);
         best = fmin(best, fixed.mechanism.sigma / rate_of(&fixed));
@@ -308,7 +309,7 @@ static void automatic_projection(void **state)
     r.proj = 0;
     r.cell_edge = 0.2236; /* the edge no longer shrinks with k */
     p = plan_of(&r);
-    assert_in_range(p.mechanism.proj, 10, 40);
+    assert_in_range(p.mechanism.sketch.grid.proj, 10, 40);
     assert_true(p.account.delta <= r.delta);
 }
 

@@ -128,12 +128,12 @@ static void collision(void **state)
 
     (void)state;
     for (d = 0.01; d < 100; d *= 1.1) {
-        double now = fre_collision(20, 0.2236, d);
+        double now = fre_collision(&(fre_sketch_grid){20, 0.2236}, d);
 
         assert_true(now > 0 && now < last);
         last = now;
     }
-    assert_close(fre_collision(20, 0.2236, 0), 1, 0, 0);
+    assert_close(fre_collision(&(fre_sketch_grid){20, 0.2236}, 0), 1, 0, 0);
     /* f(nu) = nu/sqrt(2 pi) (1 - nu^2/12 + nu^4/120 - ...): the two branches agree. */
     assert_close(fre_collision_f(1e-9), 1e-9 * 0.39894228040143267794, 0, 1e-15);
     assert_close(fre_collision_f(1e-4), 1e-4 * 0.39894228040143267794 * (1 - 1e-8 / 12), 0, 1e-14);

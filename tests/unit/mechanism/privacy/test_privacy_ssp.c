@@ -138,8 +138,8 @@ static fre_ssp_query query(void)
                        .neighbours = 10,
                        .count = 80,
                        .tau = 80,
-                       .proj = 40,
-                       .cell_edge = 0.158,
+                       .grid.proj = 40,
+                       .grid.cell_edge = 0.158,
                        .population = 1000000,
                        .cells = 1};
 
@@ -218,7 +218,7 @@ static void parts_of_a_release(void **state)
     q.psi = 0.3;
     q.sigma = 4;
     assert_int_equal(fre_ssp(&one, &q, NULL), FRE_OK);
-    assert_close(one.pairs, 0.64 * fre_collision(40, 0.158, 0.5), 1e-280, 1e-8);
+    assert_close(one.pairs, 0.64 * fre_collision(&(fre_sketch_grid){40, 0.158}, 0.5), 1e-280, 1e-8);
     assert_close(one.release, one.cell + one.pairs, 0, 1e-9);
     q.cells = 1000;
     assert_int_equal(fre_ssp(&many, &q, NULL), FRE_OK);
@@ -244,14 +244,14 @@ static void as_printed(void **state)
     assert_true(b.paper_vacuous);
     assert_close(b.paper, 1, 0, 0);
     q.neighbours = 10;
-    q.cell_edge = 0.01;
+    q.grid.cell_edge = 0.01;
     q.psi = 0.1;
     q.sigma = 0.2;
     assert_int_equal(fre_ssp(&b, &q, NULL), FRE_OK);
     assert_false(b.paper_vacuous);
     lambda = (80 - 6 * 8.0) / 160 * 0.5;
     assert_close(b.paper,
-                 3160 * fre_collision(40, 0.01, 0.5) + exp(-0.38 * 8) +
+                 3160 * fre_collision(&(fre_sketch_grid){40, 0.01}, 0.5) + exp(-0.38 * 8) +
                      fre_noncentral_chi2(400, 384, lambda),
                  0, 1e-8);
 }
@@ -284,8 +284,8 @@ static void refusals(void **state)
         q.count = i == 7 ? 79 : i == 8 ? FRE_SSP_COUNT_MAX + 1 : q.count;
         q.population = i == 9 ? 0 : q.population;
         q.cells = i == 10 ? 0 : q.cells;
-        q.proj = i == 11 ? 65 : q.proj;
-        q.cell_edge = i == 12 ? 0 : q.cell_edge;
+        q.grid.proj = i == 11 ? 65 : q.grid.proj;
+        q.grid.cell_edge = i == 12 ? 0 : q.grid.cell_edge;
         assert_int_equal(fre_ssp(&b, &q, &err), FRE_E_USAGE);
         assert_int_equal(strncmp(err.text, flags[i], strlen(flags[i])), 0);
         assert_int_equal(b.m, 77);
@@ -377,8 +377,8 @@ static fre_ssp_query query_of(const scene *s, int count)
                        .neighbours = (uint64_t)s->near,
                        .count = (uint64_t)count,
                        .tau = (uint64_t)s->tau,
-                       .proj = 40,
-                       .cell_edge = 0.02 * s->r,
+                       .grid.proj = 40,
+                       .grid.cell_edge = 0.02 * s->r,
                        .population = 1000,
                        .cells = 1};
 

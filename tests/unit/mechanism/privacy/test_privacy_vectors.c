@@ -113,9 +113,9 @@ static void pieces(void **state)
     for (at = section("f"); (o = next_object(&at)) != NULL; free(o), n++)
         assert_close(fre_collision_f(number(o, "nu")), number(o, "f"), 0, 1e-9);
     for (at = section("collision"); (o = next_object(&at)) != NULL; free(o), n++)
-        assert_close(
-            fre_collision((uint32_t)number(o, "k"), number(o, "cell"), number(o, "distance")),
-            number(o, "probability"), 0, 1e-9);
+        assert_close(fre_collision(&(fre_sketch_grid){(uint32_t)number(o, "k"), number(o, "cell")},
+                                   number(o, "distance")),
+                     number(o, "probability"), 0, 1e-9);
     for (at = section("gauss_delta"); (o = next_object(&at)) != NULL; free(o), n++)
         assert_close(fre_gauss_delta(number(o, "epsilon"), number(o, "mu")), number(o, "delta"), 0,
                      1e-9);
@@ -227,11 +227,11 @@ static void joint_delta(void **state)
 
     (void)state;
     for (; (o = next_object(&at)) != NULL; free(o), n++) {
-        fre_mechanism m = {.proj = (uint32_t)number(o, "k"),
+        fre_mechanism m = {.sketch.grid.proj = (uint32_t)number(o, "k"),
                            .p32 = fre_p32(number(o, "p")),
                            .tau = (uint64_t)number(o, "tau"),
                            .sigma = number(o, "sigma"),
-                           .cell_edge = number(o, "cell"),
+                           .sketch.grid.cell_edge = number(o, "cell"),
                            .population = (uint64_t)number(o, "N"),
                            .norm_bound = 1,
                            .cells_per_user = 1};
@@ -269,11 +269,11 @@ static void far_members_at_cost(void **state)
     (void)state;
     assert_int_equal(load_file(FRE_SOURCE_DIR "/tests/vectors/far.json"), 0);
     for (at = section("cases"); (o = next_object(&at)) != NULL; free(o), n++) {
-        fre_mechanism m = {.proj = (uint32_t)number(o, "projection_dim"),
+        fre_mechanism m = {.sketch.grid.proj = (uint32_t)number(o, "projection_dim"),
                            .p32 = fre_p32(number(o, "sampling_rate")),
                            .tau = (uint64_t)number(o, "tau"),
                            .sigma = number(o, "sigma"),
-                           .cell_edge = number(o, "cell_edge"),
+                           .sketch.grid.cell_edge = number(o, "cell_edge"),
                            .population = (uint64_t)number(o, "population"),
                            .norm_bound = number(o, "norm_bound"),
                            .adjacency = is(o, "adjacency", "\"replace\"")

@@ -15,7 +15,7 @@
 
 static fre_sketch_params make_params(uint32_t seed, uint32_t dim, uint32_t proj, double edge)
 {
-    fre_sketch_params p = {.dim = dim, .proj = proj, .cell_edge = edge};
+    fre_sketch_params p = {.dim = dim, .grid.proj = proj, .grid.cell_edge = edge};
 
     for (unsigned i = 0; i < 4; i++)
         p.seed[i] = (uint8_t)(seed >> (8 * i));
@@ -64,11 +64,11 @@ static void dump(void)
             exit(1);
         for (size_t i = 0; i < sizeof p.seed; i++)
             printf("%02x", p.seed[i]);
-        printf(" %u %u %a\n", p.dim, p.proj, p.cell_edge);
-        for (uint32_t i = 0; i < p.proj; i++)
+        printf(" %u %u %a\n", p.dim, p.grid.proj, p.grid.cell_edge);
+        for (uint32_t i = 0; i < p.grid.proj; i++)
             for (uint32_t j = 0; j < p.dim; j++)
                 printf("%lld\n", (long long)entry_int(&g, i, j));
-        for (uint32_t i = 0; i < p.proj; i++)
+        for (uint32_t i = 0; i < p.grid.proj; i++)
             printf("%u\n", offset_int(&g, i));
         fre_grid_wipe(&g);
     }
@@ -93,10 +93,10 @@ static void check_expansion(const fre_sketch_params *p, const char *expected)
 
     assert_int_equal(fre_grid_init(&g, p), FRE_OK);
     crypto_generichash_init(&h, NULL, 0, sizeof digest);
-    for (uint32_t i = 0; i < p->proj; i++)
+    for (uint32_t i = 0; i < p->grid.proj; i++)
         for (uint32_t j = 0; j < p->dim; j++)
             put_le(&h, (uint64_t)entry_int(&g, i, j), 8);
-    for (uint32_t i = 0; i < p->proj; i++)
+    for (uint32_t i = 0; i < p->grid.proj; i++)
         put_le(&h, offset_int(&g, i), 4);
     crypto_generichash_final(&h, digest, sizeof digest);
     assert_string_equal(sodium_bin2hex(hex, sizeof hex, digest, sizeof digest), expected);
@@ -117,7 +117,7 @@ static void check_row(FILE *f, const fre_sketch *s, const fre_sketch_params *p)
         x[j] = (float)v / 32768.0f;
     }
     assert_int_equal(fre_sketch_coords(s, c, x, p->dim), FRE_OK);
-    for (uint32_t i = 0; i < p->proj; i++) {
+    for (uint32_t i = 0; i < p->grid.proj; i++) {
         int32_t want;
         assert_int_equal(fscanf(f, "%d", &want), 1);
         assert_int_equal(c[i], want);
@@ -137,8 +137,8 @@ static void test_known_answers(void **state)
 
     (void)state;
     assert_non_null(f);
-    while (fscanf(f, " grid %64s %u %u %lf %u %64s", seed, &p.dim, &p.proj, &p.cell_edge, &rows,
-                  digest) == 6) {
+    while (fscanf(f, " grid %64s %u %u %lf %u %64s", seed, &p.dim, &p.grid.proj, &p.grid.cell_edge,
+                  &rows, digest) == 6) {
         fre_sketch *s;
         assert_true(fre_unhex(p.seed, sizeof p.seed, seed));
         check_expansion(&p, digest);
@@ -299,12 +299,41 @@ static void test_seed_matters(void **state)
     fre_sketch_free(other);
 }
 
+static void test_spec(void **state)
+{
+    /* Independently: Python's hashlib.blake2b of the label, 32 bytes of 7, level 2 and cell 65538. */
+    static const char expected[] =
+        "750adaa213d0aec3ae0964c89c0a3c7ce53362bd1358459c31b434a7bcb4489a";
+    fre_sketch_spec grid = {.grid = {.proj = 20, .cell_edge = 0.2}},
+                    plain = {.kind = FRE_SKETCH_CODEBOOK,
+                             .codebook = {.level = 2, .cells = 65539, .radius = 0.6}},
+                    known = plain;
+    fre_cell cell, before;
+    char hex[2 * FRE_CELL_BYTES + 1];
+
+    (void)state;
+    memset(known.codebook.sha256, 7, sizeof known.codebook.sha256);
+    assert_true(fabs(fre_sketch_reach(&grid, 1.5) - 1.5) <= 0);
+    assert_true(fabs(fre_sketch_reach(&plain, 1.5) - 0.6) <= 0);
+    assert_null(fre_sketch_file(&grid));
+    assert_null(fre_sketch_file(&plain));
+    assert_ptr_equal(fre_sketch_file(&known), known.codebook.sha256);
+    assert_int_equal(fre_sketch_public_cell(&cell, &known, 65538), FRE_OK);
+    fre_hex(hex, cell.bytes, sizeof cell.bytes);
+    assert_string_equal(hex, expected);
+    before = cell;
+    assert_int_equal(fre_sketch_public_cell(&cell, &known, 65539), FRE_E_ARG);
+    assert_int_equal(fre_sketch_public_cell(&cell, &grid, 0), FRE_E_ARG);
+    assert_memory_equal(&cell, &before, sizeof cell);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_answers),  cmocka_unit_test(test_order_of_sums),
         cmocka_unit_test(test_collision_rate), cmocka_unit_test(test_bad_params),
         cmocka_unit_test(test_bad_embeddings), cmocka_unit_test(test_seed_matters),
+        cmocka_unit_test(test_spec),
     };
 
     if (argc == 2 && strcmp(argv[1], "dump") == 0) {

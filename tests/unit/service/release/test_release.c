@@ -238,8 +238,8 @@ static void test_read(void **state)
     assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
     assert_memory_equal(back.grid.seed, grid_seed, sizeof grid_seed);
     assert_int_equal(back.grid.dim, 2);
-    assert_int_equal(back.grid.proj, r.grid.proj);
-    assert_memory_equal(&back.grid.cell_edge, &r.grid.cell_edge, sizeof(double));
+    assert_int_equal(back.grid.grid.proj, r.grid.grid.proj);
+    assert_memory_equal(&back.grid.grid.cell_edge, &r.grid.grid.cell_edge, sizeof(double));
     assert_memory_equal(&back.radius, &r.radius, sizeof(double));
     assert_int_equal(back.threshold, r.threshold);
     assert_true(back.is_private && back.users_named && !back.strict);

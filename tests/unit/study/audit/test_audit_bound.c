@@ -280,8 +280,8 @@ static void the_population_is_kept(void **state)
 
     (void)state;
     o.mechanism.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
-    o.mechanism.proj = 20;
-    o.mechanism.cell_edge = .2;
+    o.mechanism.sketch.grid.proj = 20;
+    o.mechanism.sketch.grid.cell_edge = .2;
     o.mechanism.population = 1000;
     o.runs = FRE_AUDIT_RUNS_MIN;
     o.split = .5;

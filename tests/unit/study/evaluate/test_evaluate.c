@@ -270,7 +270,7 @@ static void test_level_undefined(void **state)
 
 static fre_sketch *make_sketch(uint32_t dim)
 {
-    const fre_sketch_params p = {.seed = {5}, .dim = dim, .proj = 3, .cell_edge = 0.5};
+    const fre_sketch_params p = {.seed = {5}, .dim = dim, .grid.proj = 3, .grid.cell_edge = 0.5};
     fre_sketch *s = NULL;
 
     assert_int_equal(fre_sketch_new(&s, &p), FRE_OK);

@@ -183,7 +183,7 @@ static void make_case(const temp_dir *t, bool name_cells)
     const float centroid[] = {0.25f, 0, 4, 4.25f};
     const float member[] = {0, 1e-30f, 4, 4};
     char text[1024] = "", hex[65];
-    const fre_sketch_params p = {.seed = {5}, .dim = 2, .proj = 3, .cell_edge = 2.5};
+    const fre_sketch_params p = {.seed = {5}, .dim = 2, .grid.proj = 3, .grid.cell_edge = 2.5};
     fre_sketch *s = NULL;
     size_t n = 0;
 
