@@ -208,9 +208,9 @@ static void begin(script *s)
     const uint8_t b = next(s);
 
     c.cells_per_user = NET_SLOTS; /* terms that are not checked, which would take a second */
-    c.one_shot = b % 4 == 1;
+    c.one_contact = b % 4 == 1;
     c.cover = b % 8 < 6;
-    if (c.one_shot) {
+    if (c.one_contact) {
         c.dropout = 0;
         c.shares_close = c.tags_close;
     }

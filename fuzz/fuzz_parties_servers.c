@@ -140,7 +140,8 @@ static void ask_for_a_tag(script *s)
 static void contribution(script *s)
 {
     const uint8_t b = next(s);
-    const fre_wire_type type = s->w->s.w.c.one_shot || b < 200 ? FRE_WIRE_REPORT : FRE_WIRE_SHARE;
+    const fre_wire_type type =
+        s->w->s.w.c.one_contact || b < 200 ? FRE_WIRE_REPORT : FRE_WIRE_SHARE;
     person p = {.x = {0.5f}};
 
     memset(p.tag.b, 1 + b % 2, sizeof p.tag.b);
@@ -161,7 +162,7 @@ static void flush_some(script *s)
     fre_buf m;
 
     s->w->s.w.share_bits = s->w->syn->base.w.share_bits;
-    if (type == FRE_WIRE_SHARE ? s->w->s.w.share_bits == 0 || s->w->s.w.c.one_shot
+    if (type == FRE_WIRE_SHARE ? s->w->s.w.share_bits == 0 || s->w->s.w.c.one_contact
                                : s->w->closed.n == 0)
         return;
     for (uint32_t i = 0; i < parts; i++) {
@@ -176,7 +177,7 @@ static void flush_some(script *s)
 /* What the relay has to say of the shares that are there. */
 static void registry_some(script *s)
 {
-    const bool once = s->w->s.w.c.one_shot;
+    const bool once = s->w->s.w.c.one_contact;
     const uint32_t parts = 1 + next(s) % 2;
     fre_seed_digest digest[sizeof s->w->shares.item / sizeof *s->w->shares.item];
     size_t n;

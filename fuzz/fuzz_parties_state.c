@@ -25,15 +25,15 @@ typedef struct scene {
     fre_buf state[4]; /* by fre_role - 1; the last is the first user's */
 } scene;
 
-static void stop_at(scene *s, unsigned when, bool one_shot)
+static void stop_at(scene *s, unsigned when, bool one_contact)
 {
     sample keys;
     fre_collection c = small_collection(&keys);
     net *n = &s->n;
 
     c.cells_per_user = NET_SLOTS; /* terms that are not checked, which would take a second */
-    c.one_shot = one_shot;
-    if (one_shot) {
+    c.one_contact = one_contact;
+    if (one_contact) {
         c.dropout = 0;
         c.shares_close = c.tags_close;
     }

@@ -132,9 +132,11 @@ FRE_API void fre_ddg_account(fre_ddg *out, double split, double sigma, double si
 typedef struct fre_distributed {
     bool on;
     bool cover;       /**< everybody sends one report: a user without a sampled text a random tag */
-    bool one_shot;    /**< shares travel with tags: sigma_local^2 = sigma^2/(tau - w) */
+    bool one_contact; /**< shares travel with tags: sigma_local^2 = sigma^2/(tau - w) */
+    bool server_noise; /**< each server adds sigma^2 to its sums and users nothing: either's noise
+                            alone pays for epsilon.  Only with one contact */
     uint32_t curious; /**< w: participants of a cell who pool what they know; < tau */
-    double dropout;   /**< share of a cell's users who may not answer, [0, 1); one-shot: 0 */
+    double dropout;   /**< share of a cell's users who may not answer, [0, 1); one contact: 0 */
     double lambda;    /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
     uint32_t gamma;
     double phi; /**< discrete noise: failure of the bound on rounding, e.g. 1e-10 */
@@ -158,10 +160,11 @@ typedef struct fre_mechanism {
 } fre_mechanism;
 
 /** Answers without which a tag of sampled count c is not opened: ceil((1 - dropout) c), at least
- * 1; one-shot: tau, since a share comes with each report. */
+ * 1; one contact: tau, since a share comes with each report. */
 FRE_API uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count);
 /** Noise of one user when a cell has sampled count c >= tau: sigma/sqrt(answers needed - w), w
- * the curious participants.  0: nobody left to carry noise. */
+ * the curious participants.  0: nobody left to carry noise.  Servers' noise: sigma, one server's,
+ * whatever the count. */
 FRE_API double fre_sigma_local(const fre_mechanism *m, uint64_t count);
 /** The protocol's quantisation for a user's noise and the plan's split: min(sigma_local/2,
  * 0.2 split/sqrt(d)), d = dim after padding. */
@@ -318,7 +321,7 @@ typedef struct fre_plan_request {
     uint32_t cells_per_user;   /**< c, default 1 */
     fre_paper_records records; /**< paper: how several records count; m = cells_per_user */
     fre_noise noise;
-    /** on, cover, one_shot, curious, dropout, phi as asked; lambda, gamma 0: chosen. */
+    /** on, cover, one_contact, curious, dropout, phi as asked; lambda, gamma 0: chosen. */
     fre_distributed dist;
     double max_dummies; /**< bound on the expected dummy reports; 0: none */
     bool no_grid;       /**< with levels: public cells alone, without the grid before them */

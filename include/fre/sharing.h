@@ -67,14 +67,14 @@ typedef struct fre_share_cell {
     uint64_t count;          /**< the cell's published count */
     uint64_t answers_needed; /**< fre_answers_needed */
     double norm_bound;       /**< B */
-    double sigma_local;      /**< one user's noise, embedding units */
+    double sigma_local;      /**< one user's noise, or one server's, embedding units */
     double beta;             /**< the lattice step */
-    /** One user's noise in steps, variance times 2^16, rounded up: at least (sigma_local/beta)^2,
+    /** That noise in steps, variance times 2^16, rounded up: at least (sigma_local/beta)^2,
      * and above it by what rounding of rotated embeddings to doubles could take away. */
     uint64_t var16;
 } fre_share_cell;
 
-/** Parameters of a cell of this count; one-shot: but for count itself the same for all counts, so
+/** Parameters of a cell of this count; one contact: but for count itself the same for all counts, so
  * that clients, who do not know it, take tau.  m: distributed, discrete noise, with dim and
  * norm_bound; split: the plan's Delta (fre_account.split), > 0; bits: of the collection.
  * FRE_E_USAGE: a field out of range.  FRE_E_LIMIT: noise of more than 2^10 steps. */
@@ -84,7 +84,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_cell_init(fre_share_cell *out, const
 /** b for a whole collection: the least in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX with which,
  * whatever honest clients hold, any sum of any of `cells` cells of tau <= count <= largest leaves
  * the guarded range (fre_share_open) with probability at most 2^-40 altogether.  Two-phase: largest
- * and cells are those of the published list.  One-shot: shares leave before counts are known, so
+ * and cells are those of the published list.  One contact: shares leave before counts are known, so
  * largest is the collection's bound on one cell's reports (N where it has none) and cells is
  * N/tau.  FRE_E_USAGE: a field out of range.  FRE_E_LIMIT: 32 bits do not suffice. */
 FRE_API FRE_MUST_CHECK fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m,
@@ -142,6 +142,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_add(uint32_t *sum, size_t n, uint32_
                                                 fre_bytes packed);
 /** sum[i] += other[i]. */
 FRE_API void fre_share_combine(uint32_t *sum, const uint32_t *other, size_t n);
+/** sum[i] += one server's noise, a discrete Gaussian of the cell's var16, exact: what each server adds
+ * once to the sum of a cell whose users add none.  Its time depends on the draws. */
+FRE_API void fre_share_add_noise(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *r);
 /** Packed residues of sum; out_bytes must be ceil(n bits / 8), else FRE_E_ARG. */
 FRE_API FRE_MUST_CHECK fre_status fre_share_pack(uint8_t *out, size_t out_bytes,
                                                  const uint32_t *sum, size_t n, uint32_t bits);

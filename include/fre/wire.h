@@ -95,7 +95,7 @@ typedef struct fre_collection {
     uint32_t curious;                  /**< w < tau */
     double dropout;                    /**< [0, 1); one-shot: 0 */
     bool cover;                        /**< everybody sends; off: no claim against the relay */
-    bool one_shot;                     /**< shares travel with tags */
+    bool one_contact;                  /**< shares travel with tags */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
     uint32_t cells_per_user; /**< 1..FRE_COLLECTION_CELLS_MAX: tags and reports of each client */

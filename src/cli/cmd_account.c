@@ -40,7 +40,7 @@ static const cli_arg args[] = {
             "step of the lattice that sums lie on; 0 for exact sums, and with discrete noise for "
             "the protocol's own quantisation"),
     CLI_HEADING("Distributed mode"),
-    CLI_DISTRIBUTED_ARGS("0", "0"),
+    CLI_DISTRIBUTED_ARGS("one", "0", "0"),
     CLI_NUMBER("lambda", "L", fre_param_lambda,
                .help = "scale of the number of dummy tags of each multiplicity below tau"),
     CLI_COUNT("gamma", "G", fre_param_gamma, .help = "its expected value"),
@@ -172,7 +172,9 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
         return;
     cli_fold(f, 4, "dummy reports      %-11s   expected",
              fre_digits_up(text, 6, fre_expected_dummies(m)));
-    cli_fold(f, 4, "one user's noise   %-11s   at sampled count tau, a coordinate",
+    cli_fold(f, 4,
+             m->dist.server_noise ? "one server's noise %-11s   of each sum, a coordinate"
+                                  : "one user's noise   %-11s   at sampled count tau, a coordinate",
              fre_digits_up(text, 6, fre_sigma_local(m, m->tau)));
 }
 

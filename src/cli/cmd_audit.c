@@ -28,7 +28,7 @@ static const cli_arg args[] = {
      .kind = CLI_HEX32,
      .help = "1 to 64 hexadecimal digits; makes the audit repeatable"},
     CLI_HEADING("Distributed mode"),
-    CLI_DISTRIBUTED_ARGS("1", "0.1"),
+    CLI_DISTRIBUTED_ARGS("one", "1", "0.1"),
     CLI_HEADING("Mechanism of the plan"),
     CLI_MECHANISM_ARGS,
     CLI_HEADING("A mechanism in place of a plan"),

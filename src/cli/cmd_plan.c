@@ -13,7 +13,7 @@ static const cli_arg args[] = {
               .help = "cells a user may be in, all paid from the one budget"),
     CLI_COUNT("dimension", "D", fre_param_dimension, .help = "dimension of the embeddings"),
     CLI_HEADING("Distributed mode"),
-    CLI_DISTRIBUTED_ARGS("1", "0.1"),
+    CLI_DISTRIBUTED_ARGS("one", "1", "0.1"),
     CLI_MAX_DUMMIES,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,
@@ -36,6 +36,10 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
         st = cli_distributed(&out->dist, &out->noise, c, err);
     if (st != FRE_OK)
         return st;
+    if (out->accountant == FRE_ACCOUNTANT_PAPER) { /* its protocol has two, and users add noise */
+        out->dist.server_noise = out->dist.server_noise && cli_given(c, "noise-by");
+        out->dist.one_contact = out->dist.one_contact && cli_given(c, "contacts");
+    }
     out->dim = (uint32_t)cli_whole(c, "dimension");
     out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     out->records = (fre_paper_records)cli_choice(c, "multi-record");

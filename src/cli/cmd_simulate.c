@@ -53,7 +53,7 @@ static const cli_arg args[] = {
     CLI_INVERTER(", or none for centroids without texts"),
     CLI_SEARCH_ARGS,
     CLI_HEADING("Distributed mode"),
-    CLI_COLLECTION_ARGS("1", "0.1"),
+    CLI_COLLECTION_ARGS("two", "1", "0.1"),
     CLI_MAX_DUMMIES,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,

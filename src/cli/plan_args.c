@@ -8,6 +8,8 @@ const char *const cli_sensitivities[] = {"probabilistic", "worst-case", NULL};
 const char *const cli_noises[] = {"continuous", "discrete", NULL};
 const char *const cli_counts[] = {"noisy", "sampled", NULL};
 const char *const cli_switch[] = {"on", "off", NULL};
+const char *const cli_contacts[] = {"one", "two", NULL};
+const char *const cli_noise_by[] = {"servers", "clients", NULL};
 
 /* A value that the joint accountant would pass over in silence. */
 static fre_status refuse_paper_flags(const fre_plan_request *r, fre_err *err)
@@ -71,17 +73,22 @@ json_t *cli_warning_json(const char *warning)
 
 fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
 {
-    const bool one_shot = cli_flag(c, "one-shot");
+    const bool one_contact = cli_choice(c, "contacts") == 0;
+    const bool servers = cli_given(c, "noise-by") ? cli_choice(c, "noise-by") == 0 : one_contact;
 
-    if (one_shot && cli_given(c, "dropout") && cli_number(c, "dropout") > 0)
+    if (one_contact && cli_given(c, "dropout") && cli_number(c, "dropout") > 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "--one-shot asks for no second answer that could stay out: leave out "
+                        "--contacts one asks for no second answer that could stay out: leave out "
                         "--dropout");
+    if (servers && !one_contact)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--noise-by servers needs --contacts one: with two, users add the noise");
     *out = (fre_distributed){.on = true,
                              .cover = cli_choice(c, "cover") == 0,
-                             .one_shot = one_shot,
+                             .one_contact = one_contact,
+                             .server_noise = servers,
                              .curious = (uint32_t)cli_whole(c, "curious-users"),
-                             .dropout = one_shot ? 0 : cli_number(c, "dropout")};
+                             .dropout = one_contact ? 0 : cli_number(c, "dropout")};
     return FRE_OK;
 }
 

@@ -15,6 +15,8 @@ extern const char *const cli_sensitivities[];
 extern const char *const cli_noises[];
 extern const char *const cli_counts[];
 extern const char *const cli_switch[]; /* on, off */
+extern const char *const cli_contacts[];
+extern const char *const cli_noise_by[];
 
 /* What a person has to know of a plan, behind the command's own --epsilon. */
 #define CLI_BUDGET_ARGS                                                                            \
@@ -64,27 +66,29 @@ extern const char *const cli_switch[]; /* on, off */
 FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, fre_err *err);
 
 /* What a collection has beside its plan; the defaults differ. */
-#define CLI_COLLECTION_ARGS(curious_preset, dropout_preset)                                        \
+#define CLI_COLLECTION_ARGS(contacts_preset, curious_preset, dropout_preset)                       \
     CLI_CHOICE("cover", "SWITCH", cli_switch, .preset = "on",                                      \
                .help = "cover messages: everybody sends one report, sampled or not"),              \
         CLI_COUNT("curious-users", "W", fre_param_curious_users, .preset = curious_preset,         \
                   .help = "users of a cell who pool what they know"),                              \
         CLI_NUMBER("dropout", "R", fre_param_dropout, .preset = dropout_preset,                    \
-                   .help = "share of a cell's users who may not answer (0 with --one-shot)"),      \
-    {                                                                                              \
-        .name = "one-shot", .kind = CLI_FLAG,                                                      \
-        .help = "shares travel with the tags; more noise, no second answer"                        \
-    }
+                   .help = "share of a cell's users who may not answer (0 with --contacts one)"),  \
+        CLI_CHOICE("contacts", "HOW", cli_contacts, .preset = contacts_preset,                     \
+                   .help = "one: everything travels at once; two: the paper's, shares of released" \
+                           " cells alone, once the list is out"),                                  \
+        CLI_CHOICE("noise-by", "WHO", cli_noise_by,                                                \
+                   .help = "who adds it: servers (each one's alone pays for epsilon) or clients "  \
+                           "(default: servers with one contact, clients with two)")
 #define CLI_MAX_DUMMIES                                                                            \
     CLI_NUMBER("max-dummies", "M", fre_param_max_dummies,                                          \
                .help = "bound on the expected dummy reports (default: none)")
 
 /* The arguments of the distributed mode where it is one of two. */
-#define CLI_DISTRIBUTED_ARGS(curious_preset, dropout_preset)                                       \
+#define CLI_DISTRIBUTED_ARGS(contacts_preset, curious_preset, dropout_preset)                      \
     {.name = "distributed",                                                                        \
      .kind = CLI_FLAG,                                                                             \
      .help = "no curator: users, two servers and a relay"},                                        \
-        CLI_COLLECTION_ARGS(curious_preset, dropout_preset),                                       \
+        CLI_COLLECTION_ARGS(contacts_preset, curious_preset, dropout_preset),                      \
         CLI_CHOICE("noise", "KIND", cli_noises,                                                    \
                    .help =                                                                         \
                        "law of the noise; users' shares need discrete (default: continuous for a " \
@@ -96,7 +100,8 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
     }
 #define CLI_DISTRIBUTED_RULES                                                                      \
     CLI_OF_DISTRIBUTED("cover"), CLI_OF_DISTRIBUTED("curious-users"),                              \
-        CLI_OF_DISTRIBUTED("dropout"), CLI_OF_DISTRIBUTED("one-shot")
+        CLI_OF_DISTRIBUTED("dropout"), CLI_OF_DISTRIBUTED("contacts"),                             \
+        CLI_OF_DISTRIBUTED("noise-by")
 
 /* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
  * other. */

@@ -162,15 +162,18 @@ static void print_distributed(FILE *f, const fre_plan *plan)
     row_f(f, "padding gamma", "their expected number; at most twice it", "%" PRIu32, d->gamma);
     row_up(f, "dummy reports", "expected, of all multiplicities", 6, plan->expected_dummies);
     row(f, "noise", m->noise == FRE_NOISE_DISCRETE ? "discrete" : "continuous", "");
-    row_up(f, "one user's noise", "at sampled count tau, a coordinate", 6, plan->sigma_local);
+    if (d->server_noise)
+        row_up(f, "one server's noise", "of each sum, a coordinate; both add it", 6, m->sigma);
+    else
+        row_up(f, "one user's noise", "at sampled count tau, a coordinate", 6, plan->sigma_local);
     if (m->noise == FRE_NOISE_DISCRETE)
         row_up(f, "quantisation", "step that embeddings are rounded to", 4,
                fre_quantisation(plan->sigma_local, plan->account.split, m->dim));
     row_f(f, "curious users", "of a cell, whose records and noise are known", "%" PRIu32,
           d->curious);
-    if (d->one_shot)
-        row(f, "one-shot", "yes", "shares travel with the tags");
-    else
+    row(f, "contacts", d->one_contact ? "one" : "two",
+        d->one_contact ? "shares travel with the tags" : "shares come once the list is out");
+    if (!d->one_contact)
         row_f(f, "dropout", "may stay out; if more do, a cell stays closed", "%.4g of c",
               d->dropout);
 }

@@ -10,7 +10,7 @@ from conftest import LONG
 
 KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
 accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
-expected_dummies warnings distributed cover one_shot curious_users dropout sigma_local quantisation
+expected_dummies warnings distributed cover contacts noise_by curious_users dropout sigma_local quantisation
 phi rho kappa delta2 composition sensitivity cells_per_user lattice_step records_max""".split()
 PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u epsilon_unre delta_unre".split()
 
@@ -307,12 +307,15 @@ def distributed_account(fre, p, *question):
                       repr(p["lambda"]), "--gamma", p["gamma"], "--curious-users",
                       p["curious_users"], "--dropout", repr(p["dropout"]), "--noise", p["noise"],
                       *(["--phi", repr(p["phi"])] if p["noise"] == "discrete" else []),
-                      *(["--one-shot"] if p["one_shot"] else []), *question)
+                      "--contacts", p["contacts"], "--noise-by", p["noise_by"], *question)
 
 
-@pytest.mark.parametrize("options", [[], ["--cover", "off"], ["--one-shot"],
-                                     ["--noise", "continuous"], ["--adjacency", "replace"],
-                                     ["--curious-users", "5", "--dropout", "0.3"],
+TWO = ["--contacts", "two"]
+
+
+@pytest.mark.parametrize("options", [[], TWO, ["--cover", "off"], ["--noise-by", "clients"],
+                                     ["--noise", "continuous"], [*TWO, "--adjacency", "replace"],
+                                     [*TWO, "--curious-users", "5", "--dropout", "0.3"],
                                      ["--max-dummies", "9000"]][::1 if LONG else 2])
 def test_distributed_plan_and_account_agree(fre, options):
     p = plan(fre, *DISTRIBUTED, *options)
@@ -322,8 +325,12 @@ def test_distributed_plan_and_account_agree(fre, options):
         p["delta"], rel=1e-9)
     assert p["expected_dummies"] == p["gamma"] * p["tau"] * (p["tau"] - 1) / 2
     assert p["lambda"] * 2**16 == int(p["lambda"] * 2**16)
-    answers = p["tau"] if p["one_shot"] else math.ceil((1 - p["dropout"]) * p["tau"] - 1e-9)
-    assert p["sigma_local"] == pytest.approx(p["sigma"] / math.sqrt(answers - p["curious_users"]))
+    assert p["noise_by"] == ("clients" if options[0:1] == ["--noise-by"] or p["contacts"] == "two"
+                             else "servers")
+    answers = (p["tau"] if p["contacts"] == "one"
+               else math.ceil((1 - p["dropout"]) * p["tau"] - 1e-9))
+    carriers = 1 if p["noise_by"] == "servers" else answers - p["curious_users"]
+    assert p["sigma_local"] == pytest.approx(p["sigma"] / math.sqrt(carriers))
     if p["noise"] == "discrete":
         assert p["quantisation"] == pytest.approx(
             min(p["sigma_local"] / 2, 0.2 * p["split"] / math.sqrt(384)))
@@ -344,24 +351,34 @@ def test_distributed_for_people(fre):
     assert done.code == 0 and done.err == ""
     assert max(map(len, done.out.splitlines())) <= 80
     for part in ("cover messages         on", "padding lambda", "  dummy tags of", "padding gamma", "dummy reports",
-                 "one user's noise", "quantisation", "curious users          1", "dropout"):
+                 "one server's noise", "quantisation", "curious users          1", "contacts"):
         assert part in done.out
+    assert "dropout" not in done.out
+    two = fre("plan", *DISTRIBUTED, *TWO).out
+    assert "one user's noise" in two and "dropout" in two
     done = fre("account", "--distributed", "--lambda", "0.7", "--gamma", "12", "--sampling-rate",
                "0.8", "--tau", "80", "--sigma", "1.2", "--epsilon", "4")
     assert done.code == 0 and max(map(len, done.out.splitlines())) <= 80
-    assert "dummy reports" in done.out and "one user's noise" in done.out
+    assert "dummy reports" in done.out and "one server's noise" in done.out
 
 
 @pytest.mark.parametrize("args, sentence", [
     (["--cover", "off"], "--cover belongs to --distributed"),
     (["--curious-users", "2"], "--curious-users belongs to --distributed"),
     (["--dropout", "0.2"], "--dropout belongs to --distributed"),
-    (["--one-shot"], "--one-shot belongs to --distributed"),
+    (["--contacts", "one"], "--contacts belongs to --distributed"),
+    (["--noise-by", "clients"], "--noise-by belongs to --distributed"),
     (["--max-dummies", "100"], "--max-dummies belongs to --distributed"),
     (["--noise", "discrete"], "--noise discrete is made of the users' own shares and needs "
      "--distributed: a curator's noise is continuous, exactly rounded"),
-    (["--distributed", "--one-shot", "--dropout", "0.1"],
-     "--one-shot asks for no second answer that could stay out: leave out --dropout"),
+    (["--distributed", "--contacts", "one", "--dropout", "0.1"],
+     "--contacts one asks for no second answer that could stay out: leave out --dropout"),
+    (["--distributed", "--contacts", "two", "--noise-by", "servers"],
+     "--noise-by servers needs --contacts one: with two, users add the noise"),
+    (["--distributed", "--accountant", "paper", "--contacts", "one", "--noise-by", "servers"],
+     "--noise-by servers is not in the paper: it needs --accountant joint"),
+    (["--distributed", "--levels", "grid,64"],
+     "--levels: the distributed mode releases the grid alone: leave out --distributed or --levels"),
     (["--multi-record", "group"],
      "--multi-record chooses a reading of the article: it needs --accountant paper"),
 ])

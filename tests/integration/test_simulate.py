@@ -65,7 +65,7 @@ def test_network_faults(fre, corpus_file):
 
 
 def test_one_shot_without_cover(fre, corpus_file):
-    seen = run(fre, corpus_file, "--one-shot", "--cover", "off", "--seed", "3",
+    seen = run(fre, corpus_file, "--contacts", "one", "--noise-by", "clients", "--cover", "off", "--seed", "3",
                "--compare")["not_for_publication"]
     assert seen["bytes"]["shares"]["users"] == seen["bytes"]["list"]["users"] == 0
     assert 0 < seen["bytes"]["reports"]["users"] < USERS
@@ -114,7 +114,7 @@ PREFIX = "fre-e2t simulate: "
     (64, "--loss-rate must be", ["--loss-rate", "1"]),
     (64, "--transport", ["--transport", "pigeon"]),
     (64, "--users must be a whole number from 1", ["--users", "0"]),
-    (64, "--one-shot asks for no second answer", ["--one-shot", "--dropout", "0.1"]),
+    (64, "--contacts one asks for no second answer", ["--contacts", "one", "--dropout", "0.1"]),
     (64, "--max-cells-per-user needs --user-field", ["--max-cells-per-user", "2"]),
     (65, "more clients than --population", ["--users", "2000000"]),
     (77, "too few to mix", ["--users", "20"]),

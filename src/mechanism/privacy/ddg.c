@@ -52,7 +52,7 @@ uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count)
 {
     double answers;
 
-    if (m->dist.one_shot)
+    if (m->dist.one_contact)
         return m->tau;
     answers = ceil((1 - m->dist.dropout) * (double)count * (1 - 1e-12));
     return answers > 1 ? (uint64_t)answers : 1;
@@ -62,6 +62,8 @@ double fre_sigma_local(const fre_mechanism *m, uint64_t count)
 {
     uint64_t answers = fre_answers_needed(m, count);
 
+    if (m->dist.server_noise)
+        return m->sigma;
     if (answers <= m->dist.curious)
         return 0;
     return m->sigma / sqrt((double)(answers - m->dist.curious));

@@ -18,9 +18,13 @@ static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
                         (unsigned long long)m->tau);
     if ((st = fre_param_check(&fre_param_dropout, d->dropout, err)) != FRE_OK)
         return st;
-    if (d->one_shot && d->dropout > 0)
+    if (d->one_contact && d->dropout > 0)
         return fre_fail(err, FRE_E_USAGE,
-                        "{one_shot} has no second answer to wait for: leave out {dropout}");
+                        "with {contacts} one there is no second answer to wait for: leave out "
+                        "{dropout}");
+    if (d->server_noise && !d->one_contact)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{noise_by} servers needs {contacts} one: with two, users add the noise");
     if ((st = fre_param_check(&fre_param_lambda, d->lambda, err)) != FRE_OK)
         return st;
     if (fre_sigma_local(m, m->tau) <= 0)

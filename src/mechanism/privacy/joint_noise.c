@@ -6,11 +6,14 @@
 #include "joint.h"
 #include "privacy_private.h"
 
-/* The quantisation is largest at count tau, and Delta_2 grows with it; the ratio of a user's
- * noise to it is least at the largest count, and never below 2 by the protocol's rule. */
+/* Users' noise: the quantisation is largest at count tau, and Delta_2 grows with it; the ratio of a user's
+ * noise to it is least at the largest count, and never below 2 by the protocol's rule.
+ * Servers' noise: one draw of one server has to do, so there is no sum whose law is not a discrete
+ * Gaussian's, and kappa is 0. */
 void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double split)
 {
-    uint64_t users = m->population > m->tau ? m->population : m->tau;
+    const uint64_t most = m->population > m->tau ? m->population : m->tau;
+    const uint64_t users = m->dist.server_noise ? 1 : most;
     double local = fre_sigma_local(m, m->tau);
 
     *beta = m->lattice_step > 0 ? m->lattice_step : fre_quantisation(local, split, m->dim);
@@ -19,12 +22,13 @@ void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double sp
                     m->dist.phi);
 }
 
-/* Both laws of up to N d draws are off by at most 2^-100 each: (1 + e^eps) N d 2^-100. */
+/* Both laws of up to N d draws are off by at most 2^-100 each: (1 + e^eps) N d 2^-100.  Servers draw
+ * theirs exactly. */
 double fre_joint_table_gap(const fre_mechanism *m, const fre_joint_step *s)
 {
     double draws = (double)m->population * fre_hadamard_dim(m->dim);
 
-    if (m->noise != FRE_NOISE_DISCRETE)
+    if (m->noise != FRE_NOISE_DISCRETE || m->dist.server_noise)
         return 0;
     return exp(log1p(exp(s->eps)) + log(draws) - 100 * M_LN2);
 }

@@ -114,9 +114,16 @@ static fre_status put_distributed(fre_buf *b, const content *c)
         {"delta2", or_null(discrete, c->ddg.delta2)},
     };
     fre_status st = fre_buf_printf(
-        b, ", \"distributed\": %s, \"noise\": \"%s\", \"cover\": %s, \"one_shot\": %s", truth(on),
-        discrete ? "discrete" : "continuous", on ? truth(d->cover) : "null",
-        on ? truth(d->one_shot) : "null");
+        b,
+        ", \"distributed\": %s, \"noise\": \"%s\", \"cover\": %s, \"contacts\": %s, "
+        "\"noise_by\": %s",
+        truth(on), discrete ? "discrete" : "continuous", on ? truth(d->cover) : "null",
+        !on              ? "null"
+        : d->one_contact ? "\"one\""
+                         : "\"two\"",
+        !on               ? "null"
+        : d->server_noise ? "\"servers\""
+                          : "\"clients\"");
 
     return st == FRE_OK ? put_reals(b, sizeof f / sizeof *f, f) : st;
 }

@@ -172,7 +172,7 @@ static void fill_distributed(fre_plan *p)
     p->mechanism.noise = p->request.noise;
     p->mechanism.dist = (fre_distributed){
         .on = true,
-        .one_shot = asked->one_shot,
+        .one_contact = asked->one_contact,
         .phi = asked->phi > 0 ? asked->phi : PHI,
     };
 }

@@ -61,6 +61,26 @@ static double unless_open(const fre_param *p, double value)
     return fpclassify(value) == FP_ZERO ? p->highest : value;
 }
 
+/* Distributed: who answers and who adds the noise. */
+static fre_status check_contacts(const fre_plan_request *r, fre_err *err)
+{
+    const fre_distributed *d = &r->dist;
+
+    if (!d->on)
+        return FRE_OK;
+    if (d->one_contact && d->dropout > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{contacts} one asks for no second answer that could stay out: leave "
+                        "out {dropout}");
+    if (d->server_noise && !d->one_contact)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{noise_by} servers needs {contacts} one: with two, users add the noise");
+    if (d->server_noise && r->accountant == FRE_ACCOUNTANT_PAPER)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{noise_by} servers is not in the paper: it needs {accountant} joint");
+    return FRE_OK;
+}
+
 static fre_status check_request(const fre_plan_request *r, fre_err *err)
 {
     const fre_param_value fields[] = {
@@ -90,10 +110,8 @@ static fre_status check_request(const fre_plan_request *r, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "{noise} discrete is made of the users' own shares: it needs "
                         "{distributed}, since a curator's noise is continuous and exactly rounded");
-    if (r->dist.on && r->dist.one_shot && r->dist.dropout > 0)
-        return fre_fail(err, FRE_E_USAGE,
-                        "{one_shot} asks for no second answer that could stay out: leave out "
-                        "{dropout}");
+    if ((st = check_contacts(r, err)) != FRE_OK)
+        return st;
     if (isinf(r->epsilon))
         return FRE_OK;
     if (r->sampling_rate >= 1)

@@ -119,13 +119,19 @@ static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
                         m->sketch.grid.proj, fre_digits_up(other, 6, m->sketch.grid.cell_edge),
                         (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
-        st = fre_buf_printf(out,
-                            "Noise: every user who answers adds a share of it, of standard "
-                            "deviation %s where the sampled count is tau.\n"
-                            "Tags that are not released: hidden among dummy tags, TSDLap(%s, "
-                            "%u) of each multiplicity from 1 to tau - 1.\n",
-                            fre_digits_down(sigma, 6, p->sigma_local),
-                            fre_digits_down(other, 6, m->dist.lambda), m->dist.gamma);
+        st =
+            fre_buf_printf(out,
+                           "Noise: %s %s%s.\n"
+                           "Tags that are not released: hidden among dummy tags, TSDLap(%s, "
+                           "%u) of each multiplicity from 1 to tau - 1.\n",
+                           m->dist.server_noise
+                               ? "each of the two servers adds its own to every sum, of standard "
+                                 "deviation"
+                               : "every user who answers adds a share of it, of standard deviation",
+                           fre_digits_down(sigma, 6, p->sigma_local),
+                           m->dist.server_noise ? "; either's alone keeps the claim"
+                                                : " where the sampled count is tau",
+                           fre_digits_down(other, 6, m->dist.lambda), m->dist.gamma);
     return st;
 }
 
@@ -193,7 +199,7 @@ static fre_status behaviour(fre_buf *out, const fre_mechanism *m)
 {
     fre_status st = FRE_OK;
 
-    if (m->dist.one_shot)
+    if (m->dist.one_contact)
         st = fre_buf_printf(out, "\nnothing is assumed of users who drop out;");
     else
         st = fre_buf_printf(

@@ -55,7 +55,7 @@ fre_status parties_base_init(parties_base *x, const fre_collection *c, fre_role 
     if (st != FRE_OK)
         return st;
     st = fre_parties_check(c, err);
-    if (st == FRE_OK && c->one_shot)
+    if (st == FRE_OK && c->one_contact)
         st = fre_wire_derive_share_bits(&x->w, NULL, err);
     if (st != FRE_OK)
         return st;

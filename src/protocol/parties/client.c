@@ -162,7 +162,7 @@ static void reports_over(fre_client *c)
     /* Without cover a client whose coins all fell on 0 has sent nothing, and is done as well. */
     if (!any_counted(c))
         client_end(c, c->terms->w.c.cover ? FRE_E_AGAIN : FRE_OK);
-    else if (c->terms->w.c.one_shot)
+    else if (c->terms->w.c.one_contact)
         client_end(c, FRE_OK);
     else
         c->step = CLIENT_LISTENING;
@@ -300,7 +300,7 @@ static fre_status make_message(fre_client *c, const fre_wire *w, fre_wire_type t
     uint8_t *packed = NULL;
     fre_status st = FRE_OK;
 
-    if (type == FRE_WIRE_SHARE || w->c.one_shot) {
+    if (type == FRE_WIRE_SHARE || w->c.one_contact) {
         packed = malloc(n);
         st = packed ? make_share(c, &m, packed, w, count, slot, real, r) : FRE_E_NOMEM;
     }

@@ -28,7 +28,7 @@ fre_status fre_terms_new(fre_terms **out, const fre_collection *c, fre_err *err)
     grid = (fre_sketch_params){.dim = c->dim, .grid = {c->proj, c->cell_edge}};
     memcpy(grid.seed, c->grid_seed, sizeof grid.seed);
     st = fre_wire_init(&t->w, c, err);
-    if (st == FRE_OK && c->one_shot)
+    if (st == FRE_OK && c->one_contact)
         st = fre_wire_derive_share_bits(&t->w, NULL, err);
     if (st != FRE_OK)
         goto out;

@@ -345,7 +345,7 @@ fre_status fre_relay_submit(fre_relay *x, fre_buf *reply, fre_rejection *why, fr
     st = fre_wire_peek(&type, &id, in);
     if (st != FRE_OK)
         return parties_reject_status(&x->base, reply, why, st);
-    if (type != FRE_WIRE_REPORT && (type != FRE_WIRE_SHARE || x->base.w.c.one_shot))
+    if (type != FRE_WIRE_REPORT && (type != FRE_WIRE_SHARE || x->base.w.c.one_contact))
         return reject(x, reply, why, FRE_REJECTED_MALFORMED);
     if (memcmp(id.b, x->base.w.id.b, sizeof id.b) != 0)
         return reject(x, reply, why, FRE_REJECTED_COLLECTION);
@@ -431,7 +431,7 @@ static void begin_shares(fre_relay *x, const fre_wire *with_bits, const fre_list
     relay_forget_mix(x);
     x->handed = true;
     x->base.stage = FRE_STAGE_SUMMING;
-    if (x->base.w.c.one_shot || list->n == 0)
+    if (x->base.w.c.one_contact || list->n == 0)
         return;
     x->base.w = *with_bits;
     x->mixing = FRE_WIRE_SHARE;
@@ -452,7 +452,7 @@ static fre_status accept_list(fre_relay *x, fre_buf *reply, fre_rejection *why, 
                                   : reject(x, reply, why, FRE_REJECTED_DISAGREES);
     if (untimely(x, FRE_STAGE_COUNTING) != FRE_NOT_REJECTED)
         return reject(x, reply, why, untimely(x, FRE_STAGE_COUNTING));
-    if (!w.c.one_shot && list.n > 0)
+    if (!w.c.one_contact && list.n > 0)
         st = fre_wire_derive_share_bits(&w, &list, NULL);
     if (st != FRE_OK)
         return parties_reject_status(&x->base, reply, why, st);

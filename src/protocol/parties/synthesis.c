@@ -43,7 +43,7 @@ static fre_status step(fre_synthesis *x, bool *moved)
     } else if (stage == FRE_STAGE_SHARES && x->list.n == 0) {
         st = synthesis_release(x);
     } else if (stage == FRE_STAGE_SHARES &&
-               (x->base.w.c.one_shot || synthesis_batch_is_whole(&x->shares))) {
+               (x->base.w.c.one_contact || synthesis_batch_is_whole(&x->shares))) {
         st = begin_sums(x);
     } else if (stage == FRE_STAGE_SUMMING && !x->opening) {
         if (!x->sets.start)

@@ -137,8 +137,8 @@ static fre_status publish(fre_synthesis *x, size_t n, uint32_t tags)
     st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
     if (st != FRE_OK)
         goto out;
-    st = x->base.w.c.one_shot ? keep_records(x)
-                              : fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
+    st = x->base.w.c.one_contact ? keep_records(x)
+                                 : fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
 out:
     free(list);
     return st;
@@ -172,7 +172,7 @@ fre_status synthesis_count(fre_synthesis *x)
         return st;
     }
     synthesis_reports_wipe(&x->waiting);
-    if (!c->one_shot)
+    if (!c->one_contact)
         x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
     x->counts.tags = tags;
     x->list_to = 1u << FRE_ROLE_TAG | 1u << FRE_ROLE_RELAY;

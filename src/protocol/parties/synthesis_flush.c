@@ -38,7 +38,7 @@ static fre_status keep_record(fre_synthesis *x, uint32_t *record, const fre_cont
 static fre_status accept_report(fre_synthesis *x, const fre_contribution *m)
 {
     uint32_t record = 0;
-    fre_status st = x->base.w.c.one_shot ? keep_record(x, &record, m) : FRE_OK;
+    fre_status st = x->base.w.c.one_contact ? keep_record(x, &record, m) : FRE_OK;
 
     if (st != FRE_OK)
         return st;
@@ -134,7 +134,7 @@ static fre_rejection report_rejected(const fre_synthesis *x, const fre_flush *f)
 
 static fre_rejection share_rejected(const fre_synthesis *x, const fre_flush *f)
 {
-    if (x->base.w.c.one_shot)
+    if (x->base.w.c.one_contact)
         return FRE_REJECTED_MALFORMED;
     if (x->base.stage < FRE_STAGE_SHARES || x->base.now < x->base.w.c.shares_close)
         return FRE_REJECTED_PHASE;

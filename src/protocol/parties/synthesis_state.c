@@ -78,7 +78,7 @@ fre_status fre_synthesis_new(fre_synthesis **out, const fre_collection *c,
     st = parties_base_init(&x->base, c, FRE_ROLE_SYN, rng, err);
     if (st == FRE_OK && statement.n > 0)
         st = fre_buf_append(&x->statement, statement.p, statement.n);
-    if (st == FRE_OK && c->one_shot)
+    if (st == FRE_OK && c->one_contact)
         x->records.each = sizeof(fre_sealed_seed) + fre_wire_share_bytes(&x->base.w);
     if (st == FRE_OK)
         *out = x;

@@ -28,7 +28,7 @@ static fre_status store_list(fre_tagging *x, fre_bytes in)
     if (st != FRE_OK)
         return st;
     st = fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL);
-    if (st == FRE_OK && !x->base.w.c.one_shot)
+    if (st == FRE_OK && !x->base.w.c.one_contact)
         st = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL);
     if (st == FRE_OK && x->list.n > 0)
         st = tagging_seeds_new(&x->seeds, &x->list);

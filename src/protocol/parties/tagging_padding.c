@@ -70,7 +70,7 @@ static fre_status share(const parties_base *base, fre_contribution *m, uint8_t *
 fre_status tagging_padding_report(const tagging_padding *p, const parties_base *base, fre_buf *out,
                                   uint64_t index)
 {
-    const size_t n = base->w.c.one_shot ? fre_wire_share_bytes(&base->w) : 0;
+    const size_t n = base->w.c.one_contact ? fre_wire_share_bytes(&base->w) : 0;
     fre_contribution m = {.null = false};
     uint8_t *packed = NULL;
     uint64_t copies, tag;

@@ -144,7 +144,7 @@ static void load_list(parties_in *in, fre_tagging *x, fre_status *st)
         fre_list_decode(&x->list, &x->base.w, parties_buf_view(&x->list_message), NULL) != FRE_OK)
         in->bad = true;
     /* The bits once more, since seeds are bound to the list as well. */
-    if (!in->bad && x->list_message.n > 0 && !x->base.w.c.one_shot)
+    if (!in->bad && x->list_message.n > 0 && !x->base.w.c.one_contact)
         in->bad = fre_wire_derive_share_bits(&x->base.w, &x->list, NULL) != FRE_OK;
 }
 

@@ -100,9 +100,9 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
     var16 = ceil(ratio * ratio * (1 + ROUNDING_SLACK) * (double)FRE_VARIANCE_ONE);
     if (!(var16 <= (double)FRE_VARIANCE_MAX))
         return fre_fail(err, FRE_E_LIMIT,
-                        "one user's noise would be %.0f lattice steps, and 1024 is the limit: "
+                        "one %s's noise would be %.0f lattice steps, and 1024 is the limit: "
                         "raise {threshold} or {epsilon}, or lower {curious_users}",
-                        ratio);
+                        m->dist.server_noise ? "server" : "user", ratio);
     c.var16 = (uint64_t)var16;
     *out = c;
     return FRE_OK;
@@ -117,17 +117,19 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
  * Two-phase: count <= n/(1 - dropout), so count sigma_local^2 <= sigma^2/(1 - dropout) n/(n - w),
  * which falls with n and n grows with count.  One-shot: n = tau, so it grows with count.  By the
  * protocol's rule beta is sigma_local/2 or a constant, whichever is less: r^2 is 4 or
- * (sigma_local/constant)^2, whichever is more. */
+ * (sigma_local/constant)^2, whichever is more.  Servers' noise: two draws of sigma, whatever the
+ * count. */
 static double noise_variance(const fre_mechanism *m, double split, double largest)
 {
     const double n = (double)fre_answers_needed(m, m->tau);
     const double local = fre_sigma_local(m, m->tau);
     const double constant = step(m, split, DBL_MAX);
-    const double users = m->dist.one_shot
+    const double users = m->dist.server_noise ? 2
+                         : m->dist.one_contact
                              ? largest
                              : n / (1 - m->dist.dropout) * (1 + 4e-12); /* fre_answers_needed's */
     const double likely = users * (local / constant) * (local / constant);
-    const double least = m->lattice_step > 0 ? 0 : 4 * largest;
+    const double least = m->lattice_step > 0 ? 0 : 4 * (m->dist.server_noise ? 2 : largest);
 
     /* var16 is rounded up: at most 2^-16 and a part of 2^-30 more a user. */
     return fmax(likely, least) * (1 + 2 * ROUNDING_SLACK) + largest / (double)FRE_VARIANCE_ONE;

@@ -112,6 +112,12 @@ void fre_share_combine(uint32_t *sum, const uint32_t *other, size_t n)
         sum[i] += other[i];
 }
 
+void fre_share_add_noise(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *r)
+{
+    for (size_t i = 0; i < n; i++)
+        sum[i] += (uint32_t)fre_sample_discrete_gaussian(r, cell->var16);
+}
+
 fre_status fre_share_pack(uint8_t *out, size_t out_bytes, const uint32_t *sum, size_t n,
                           uint32_t bits)
 {

@@ -44,7 +44,7 @@ const wire_field wire_collection_fields[] = {
     FIELD(curious, WIRE_U32, 4, NULL),
     FIELD(dropout, WIRE_DOUBLE, 8, NULL),
     FIELD(cover, WIRE_BOOL, 1, NULL),
-    FIELD(one_shot, WIRE_BOOL, 1, NULL),
+    FIELD(one_contact, WIRE_BOOL, 1, NULL),
     FIELD(adjacency, WIRE_ENUM, 1, adjacencies),
     FIELD(sensitivity, WIRE_ENUM, 1, sensitivities),
     FIELD(cells_per_user, WIRE_U32, 4, NULL),

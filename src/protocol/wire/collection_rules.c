@@ -70,7 +70,7 @@ static fre_status check_privacy(const fre_collection *c, fre_err *err)
         {c->gamma <= FRE_TSDLAP_GAMMA_MAX, "gamma", "at most 2^24"},
         {c->curious < c->tau, "curious", "below tau"},
         {is_share(c->dropout), "dropout", "from 0 and below 1"},
-        {!c->one_shot || !(c->dropout > 0), "dropout", "0 in a one-shot collection"},
+        {!c->one_contact || !(c->dropout > 0), "dropout", "0 in a one-shot collection"},
         {c->adjacency == FRE_ADJACENCY_ADD_REMOVE || c->adjacency == FRE_ADJACENCY_REPLACE,
          "adjacency", "add-remove or replace"},
         {worst || c->sensitivity == FRE_SENSITIVITY_PROBABILISTIC, "sensitivity",
@@ -232,8 +232,8 @@ static fre_status check_times(const fre_collection *c, fre_err *err)
         {c->open >= 1 && c->open <= FRE_COLLECTION_TIME_MAX, "open",
          "a time in seconds since 1970"},
         {c->tags_close > c->open, "tags_close", "after open"},
-        {c->one_shot || c->shares_close > c->tags_close, "shares_close", "after tags_close"},
-        {!c->one_shot || c->shares_close == c->tags_close, "shares_close",
+        {c->one_contact || c->shares_close > c->tags_close, "shares_close", "after tags_close"},
+        {!c->one_contact || c->shares_close == c->tags_close, "shares_close",
          "tags_close in a one-shot collection"},
         {c->end > c->shares_close && c->end <= FRE_COLLECTION_TIME_MAX, "end",
          "after shares_close, and before the year 10000"},
@@ -278,7 +278,7 @@ void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c)
         .noise = FRE_NOISE_DISCRETE,
         .dist = {.on = true,
                  .cover = c->cover,
-                 .one_shot = c->one_shot,
+                 .one_contact = c->one_contact,
                  .curious = c->curious,
                  .dropout = c->dropout,
                  .lambda = (double)c->lambda16 / (double)FRE_TSDLAP_ONE,
@@ -357,7 +357,7 @@ static void copy_plan(fre_collection *c, const fre_plan *p)
     c->curious = m->dist.curious;
     c->dropout = m->dist.dropout;
     c->cover = m->dist.cover;
-    c->one_shot = m->dist.one_shot;
+    c->one_contact = m->dist.one_contact;
     c->adjacency = m->adjacency;
     c->sensitivity = m->sensitivity;
     c->cells_per_user = m->cells_per_user;

@@ -31,7 +31,7 @@ fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err
     uint32_t bits;
     fre_status st;
 
-    if (!w || w->c.one_shot != !list)
+    if (!w || w->c.one_contact != !list)
         return FRE_E_ARG;
     fre_collection_mechanism(&m, &w->c);
     largest = m.population > m.tau ? m.population : m.tau;
@@ -57,7 +57,7 @@ size_t fre_wire_share_bytes(const fre_wire *w)
 
 bool wire_has_share(const fre_wire *w, fre_wire_type type)
 {
-    return type == FRE_WIRE_SHARE || w->c.one_shot;
+    return type == FRE_WIRE_SHARE || w->c.one_contact;
 }
 
 bool fre_contribution_has_seed(const fre_wire *w, fre_wire_type type)
@@ -70,7 +70,7 @@ size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
     size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
 
     if ((type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
-        (type == FRE_WIRE_SHARE && w->c.one_shot))
+        (type == FRE_WIRE_SHARE && w->c.one_contact))
         return 0; /* a one-shot collection has no second message */
     if (!wire_has_share(w, type))
         return n;

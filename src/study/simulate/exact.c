@@ -248,7 +248,7 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
 
 fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes message)
 {
-    const fre_wire_type type = s->collection.one_shot ? FRE_WIRE_REPORT : FRE_WIRE_SHARE;
+    const fre_wire_type type = s->collection.one_contact ? FRE_WIRE_REPORT : FRE_WIRE_SHARE;
     simulate_cell key, *cell;
     fre_contribution m;
     fre_bytes sealed;

@@ -331,7 +331,7 @@ static fre_status learn_bits(simulate_run *s, bool *wanted, fre_err *err)
     fre_status st;
 
     *wanted = false;
-    if (s->collection.one_shot || view.n == 0)
+    if (s->collection.one_contact || view.n == 0)
         return FRE_OK;
     st = fre_list_decode(&list, &s->wire, view, err);
     if (st != FRE_OK || list.n == 0)

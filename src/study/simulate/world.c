@@ -66,7 +66,7 @@ static fre_status make_terms(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
 
     if (st != FRE_OK)
         return fre_fail(err, st, "the keys cannot be drawn: %s", fre_status_text(st));
-    if (s->out->plan.mechanism.dist.one_shot)
+    if (s->out->plan.mechanism.dist.one_contact)
         parts.shares_close = parts.tags_close;
     if (!fre_unhex(parts.embedder, sizeof parts.embedder, s->population.embedder.sha256))
         memset(parts.embedder, 0, sizeof parts.embedder);

@@ -227,7 +227,7 @@ void net_user_sends(net *n, uint32_t i, uint64_t cookie, fre_bytes m, fre_buf *r
     if (m.p[1] == FRE_WIRE_REPORT) {
         u->reported[place] = true;
         u->report_bytes = m.n;
-        if (n->s.w.c.one_shot)
+        if (n->s.w.c.one_contact)
             u->answered[place] = u->real[place];
     } else {
         u->share_bytes = m.n;

@@ -1,7 +1,7 @@
 /* parties_servers.c - both servers, and as much of clients and relay as they need. */
 #include "parties_servers.h"
 
-fre_collection small_terms(sample *s, bool one_shot)
+fre_collection small_terms(sample *s, bool one_contact)
 {
     fre_collection c = sample_collection(s);
 
@@ -14,11 +14,11 @@ fre_collection small_terms(sample *s, bool one_shot)
     c.gamma = 3;
     c.users = 100000; /* what the samples of messages need */
     c.curious = 0;
-    c.dropout = one_shot ? 0 : 0.5;
-    c.one_shot = one_shot;
+    c.dropout = one_contact ? 0 : 0.5;
+    c.one_contact = one_contact;
     c.open = 1000;
     c.tags_close = 2000;
-    c.shares_close = one_shot ? 2000 : 3000;
+    c.shares_close = one_contact ? 2000 : 3000;
     c.end = 4000;
     return c;
 }
@@ -46,18 +46,18 @@ void world_begin(world *w, const fre_collection *c)
     fre_buf_init(&w->release, SAMPLE_MAX);
     must(fre_rng_init_seeded(&w->rng, seed, "rounds") == FRE_OK);
     must(fre_wire_init(&w->s.w, c, NULL) == FRE_OK);
-    if (c->one_shot)
+    if (c->one_contact)
         must(fre_wire_derive_share_bits(&w->s.w, NULL, NULL) == FRE_OK);
     world_servers(w, c);
 }
 
-world *world_new(bool one_shot)
+world *world_new(bool one_contact)
 {
     world *w = calloc(1, sizeof *w);
     fre_collection c;
 
     must(w != NULL);
-    c = small_terms(&w->s, one_shot);
+    c = small_terms(&w->s, one_contact);
     world_begin(w, &c);
     return w;
 }
@@ -199,7 +199,7 @@ void contribute(world *w, const person *p, fre_wire_type type, uint32_t count)
     fre_mechanism mech;
 
     must(packed != NULL);
-    if (type == FRE_WIRE_SHARE || w->s.w.c.one_shot) {
+    if (type == FRE_WIRE_SHARE || w->s.w.c.one_contact) {
         fre_collection_mechanism(&mech, &w->s.w.c);
         must(fre_rotation_new(&rotation, DIM, w->s.w.c.sign_seed) == FRE_OK);
         must(fre_share_cell_init(&cell, &mech, w->s.w.c.split, count, w->s.w.share_bits, NULL) ==
@@ -311,7 +311,7 @@ fre_rejection to_tag(world *w, fre_buf *reply, fre_bytes in, int64_t now)
 
 void tell_registry(world *w, int64_t now)
 {
-    const bool once = w->s.w.c.one_shot;
+    const bool once = w->s.w.c.one_contact;
     fre_seed_digest digest[sizeof w->shares.item / sizeof *w->shares.item];
     const size_t n = queue_digests(w, digest, once ? &w->reports : &w->shares,
                                    once ? FRE_WIRE_REPORT : FRE_WIRE_SHARE);
@@ -470,7 +470,7 @@ void close_and_count(world *w)
     pump_syn(w, now, false);
     must(w->list.n > 0);
     l = the_list(w);
-    if (!w->s.w.c.one_shot)
+    if (!w->s.w.c.one_contact)
         must(fre_wire_derive_share_bits(&w->s.w, &l, NULL) == FRE_OK);
 }
 
@@ -491,7 +491,7 @@ void sum_and_release(world *w, bool lose)
 {
     const int64_t now = w->s.w.c.shares_close + 5;
 
-    if (!w->s.w.c.one_shot)
+    if (!w->s.w.c.one_contact)
         flush(w, FRE_WIRE_SHARE, 2, now);
     pump_syn(w, now, lose);
 }

@@ -37,9 +37,9 @@ typedef struct world {
     fre_oprf_key oprf;
 } world;
 
-fre_collection small_terms(sample *s, bool one_shot);
+fre_collection small_terms(sample *s, bool one_contact);
 void world_begin(world *w, const fre_collection *c);
-world *world_new(bool one_shot);
+world *world_new(bool one_contact);
 void queue_wipe(queue *q);
 void world_free(world *w);
 

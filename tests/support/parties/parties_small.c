@@ -49,7 +49,7 @@ fre_terms *small_unchecked_terms(const fre_collection *c)
     must(t && fre_wire_init(&t->w, c, NULL) == FRE_OK);
     fre_collection_mechanism(&t->m, c);
     memcpy(grid.seed, c->grid_seed, sizeof grid.seed);
-    must(!c->one_shot || fre_wire_derive_share_bits(&t->w, NULL, NULL) == FRE_OK);
+    must(!c->one_contact || fre_wire_derive_share_bits(&t->w, NULL, NULL) == FRE_OK);
     must(fre_sketch_new(&t->grid, &grid) == FRE_OK);
     must(fre_rotation_new(&t->rotation, c->dim, c->sign_seed) == FRE_OK);
     return t;

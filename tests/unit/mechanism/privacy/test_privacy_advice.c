@@ -57,8 +57,8 @@ static fre_plan_request random_request(void)
         r.dist.on = true;
         r.noise = chance(0.7) ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
         r.dist.cover = chance(0.7);
-        r.dist.one_shot = chance(0.2);
-        r.dist.dropout = r.dist.one_shot ? 0 : 0.5 * draw();
+        r.dist.one_contact = chance(0.2);
+        r.dist.dropout = r.dist.one_contact ? 0 : 0.5 * draw();
         r.dist.curious = chance(0.3) ? (uint32_t)log_draw(2, 1000) : 1;
         r.max_dummies = chance(0.4) ? log_draw(1, 1e7) : 0;
     }

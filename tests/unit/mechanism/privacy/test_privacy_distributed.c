@@ -393,7 +393,7 @@ static double discrete_view(const fre_mechanism *m, int n, int step, double p, d
 
     for (c = (int)m->tau; c <= n + w + 1; c++) {
         double with = binomial(n, c - w - 1, p), without = binomial(n, c - w, p);
-        int honest = (int)fre_answers_needed(m, (uint64_t)c) - w;
+        int honest = m->dist.server_noise ? 1 : (int)fre_answers_needed(m, (uint64_t)c) - w;
 
         noise_of(noise, honest, fre_sigma_local(m, (uint64_t)c) / m->lattice_step);
         for (i = step; i < LATTICE; i++)
@@ -407,11 +407,13 @@ static void discrete_noise_is_covered(void **state)
     static const struct {
         int n, tau, step, curious;
         double p, sigma, dropout;
-        bool one_shot;
+        bool one_contact, servers;
     } v[] = {
-        {8, 4, 3, 0, 0.5, 6, 0, false},   {8, 4, 3, 1, 0.5, 6, 0, false},
-        {8, 4, 3, 2, 0.5, 6, 0, true},    {10, 6, 4, 1, 0.7, 9, 0.3, false},
-        {6, 5, 2, 0, 0.4, 7, 0.2, false}, {5, 2, 2, 1, 0.3, 8, 0, true},
+        {8, 4, 3, 0, 0.5, 6, 0, false, false},   {8, 4, 3, 1, 0.5, 6, 0, false, false},
+        {8, 4, 3, 2, 0.5, 6, 0, true, false},    {10, 6, 4, 1, 0.7, 9, 0.3, false, false},
+        {6, 5, 2, 0, 0.4, 7, 0.2, false, false}, {5, 2, 2, 1, 0.3, 8, 0, true, false},
+        {8, 4, 3, 0, 0.5, 6, 0, true, true},     {10, 6, 4, 2, 0.7, 9, 0, true, true},
+        {5, 2, 2, 1, 0.3, 8, 0, true, true},
     };
     size_t i;
 
@@ -429,7 +431,8 @@ static void discrete_noise_is_covered(void **state)
                            .noise = FRE_NOISE_DISCRETE,
                            .cells_per_user = 1,
                            .dist = {.on = true,
-                                    .one_shot = v[i].one_shot,
+                                    .one_contact = v[i].one_contact,
+                                    .server_noise = v[i].servers,
                                     .curious = (uint32_t)v[i].curious,
                                     .dropout = v[i].dropout,
                                     .lambda = 5,
@@ -573,7 +576,8 @@ static void delta_is_monotone(void **state)
         if (!long_tests() && i % 2 == i / 2)
             continue;
         m.dist.cover = i % 2;
-        m.dist.one_shot = i / 2;
+        m.dist.one_contact = i / 2;
+        m.dist.server_noise = i == 3;
         m.dist.dropout = i / 2 ? 0 : 0.1;
         for (w = m, last = 1; w.sigma < 30; w.sigma *= 1.7) {
             double d = account(&w, 6).delta;
@@ -721,8 +725,11 @@ static void bad_input_is_refused(void **state)
     m.dist.dropout = (double)NAN;
     refused(&m, "{dropout}");
     m = usual();
-    m.dist.one_shot = true;
-    refused(&m, "{one_shot} has no second answer to wait for");
+    m.dist.one_contact = true;
+    refused(&m, "with {contacts} one there is no second answer to wait for");
+    m = usual();
+    m.dist.server_noise = true;
+    refused(&m, "{noise_by} servers needs {contacts} one: with two, users add the noise");
     m = usual();
     m.dist.lambda = 0;
     refused(&m, "{lambda} must be a number above 0");

@@ -214,7 +214,7 @@ static void shares_add_up(void **state)
     }
     m.dist.curious = 72;
     assert_close(fre_sigma_local(&m, 80), 0, 0, 0);
-    m.dist.one_shot = true;
+    m.dist.one_contact = true;
     m.dist.dropout = 0;
     m.dist.curious = 1;
     assert_close(fre_sigma_local(&m, 80), 1.5 / sqrt(79), 0, 1e-15);

@@ -933,8 +933,8 @@ static void distributed_targets_are_met(void **state)
         r.delta = i % 4 < 2 ? 1e-6 : 1e-8;
         r.threshold = i % 5 ? 150 : 400;
         r.dist.cover = i % 3 != 1;
-        r.dist.one_shot = i % 4 == 3;
-        r.dist.dropout = r.dist.one_shot ? 0 : (double[]){0, 0.1, 0.4}[i % 3];
+        r.dist.one_contact = i % 4 == 3;
+        r.dist.dropout = r.dist.one_contact ? 0 : (double[]){0, 0.1, 0.4}[i % 3];
         r.dist.curious = (uint32_t)(i % 4);
         r.adjacency = i % 6 == 5 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
         r.noise = i % 7 ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
@@ -1079,7 +1079,7 @@ static void distributed_requests_are_checked(void **state)
     r.noise = FRE_NOISE_DISCRETE;
     refused(&r, FRE_E_USAGE, "it needs {distributed}");
     r = distributed(4);
-    r.dist.one_shot = true;
+    r.dist.one_contact = true;
     refused(&r, FRE_E_USAGE, "leave out {dropout}");
     r = distributed(4);
     r.dist.dropout = 1;
@@ -1180,7 +1180,7 @@ static void distributed_statement(void **state)
     assert_null(strstr(s, "no claim"));
     free(s);
     r.dist.cover = false;
-    r.dist.one_shot = true;
+    r.dist.one_contact = true;
     r.dist.dropout = 0;
     r.dist.curious = 3;
     p = plan_of(&r);

@@ -762,7 +762,7 @@ static void test_one_shot(void **state)
 
     (void)state;
     c = small_collection(&w.s);
-    c.one_shot = true;
+    c.one_contact = true;
     c.dropout = 0;
     c.shares_close = c.tags_close;
     open_world(&w, &c, 17);

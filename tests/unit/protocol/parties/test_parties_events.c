@@ -57,7 +57,7 @@ typedef struct event {
 
 typedef struct history {
     uint64_t seed;
-    bool one_shot, cover, counts_twice; /* the last: of the model, to see it fail */
+    bool one_contact, cover, counts_twice; /* the last: of the model, to see it fail */
     uint32_t places;
     event e[EVENTS_MAX];
     size_t n;
@@ -70,7 +70,7 @@ static void invent(history *h, uint64_t seed)
     memset(h, 0, sizeof *h);
     small_rng(&r, seed);
     h->seed = seed;
-    h->one_shot = fre_rng_below(&r, 3) == 0;
+    h->one_contact = fre_rng_below(&r, 3) == 0;
     h->cover = fre_rng_below(&r, 4) > 0;
     h->places = fre_rng_below(&r, 4) == 0 ? 2 : 1;
     h->n = 8 + (size_t)fre_rng_below(&r, EVENTS_MAX - 8);
@@ -133,8 +133,8 @@ static void begin(run *r, const history *h)
     c.gamma = 1;
     c.cover = h->cover;
     c.cells_per_user = h->places;
-    if (h->one_shot) {
-        c.one_shot = true;
+    if (h->one_contact) {
+        c.one_contact = true;
         c.dropout = 0;
         c.shares_close = c.tags_close;
     }
@@ -338,7 +338,7 @@ static bool ends_well(const net *n)
 {
     if (senders(n, false) < BATCH)
         return false;
-    return n->s.w.c.one_shot || !any_listed(n) || senders(n, true) >= BATCH;
+    return n->s.w.c.one_contact || !any_listed(n) || senders(n, true) >= BATCH;
 }
 
 static void settle(net *n)
@@ -468,7 +468,7 @@ static void shrink(history *h)
 static void show(const history *h, const char *wrong)
 {
     print_error("%s: seed %llu, %u places%s%s\n", wrong, (unsigned long long)h->seed, h->places,
-                h->one_shot ? ", one-shot" : "", h->cover ? "" : ", without cover");
+                h->one_contact ? ", one-shot" : "", h->cover ? "" : ", without cover");
     for (size_t i = 0; i < h->n; i++)
         print_error("    %s %u\n", names[h->e[i].kind], h->e[i].who);
 }
@@ -512,7 +512,7 @@ static void test_shrinking(void **state)
         assert_true(seed < 50);
         invent(&h, seed);
         h.counts_twice = true;
-        h.one_shot = false;
+        h.one_contact = false;
         h.cover = true;
         if (play(&h))
             break;

@@ -238,7 +238,7 @@ static void all_at_rest(watcher *w)
     }
 }
 
-static void collection(bool one_shot)
+static void collection(bool one_contact)
 {
     const int64_t begun = alloc_blocks();
     fre_collection terms;
@@ -247,8 +247,8 @@ static void collection(bool one_shot)
 
     memset(&w, 0, sizeof w);
     terms = small_collection(&keys);
-    if (one_shot) {
-        terms.one_shot = true;
+    if (one_contact) {
+        terms.one_contact = true;
         terms.dropout = 0;
         terms.shares_close = terms.tags_close;
     }

@@ -47,10 +47,10 @@ static fre_release_part the_release(const world *w)
 }
 
 /* Groups of 9, 2 and 5; tau = 3. */
-static void course(bool one_shot, bool restart, bool lose)
+static void course(bool one_contact, bool restart, bool lose)
 {
     const uint32_t groups[] = {9, 2, 5};
-    world *w = world_new(one_shot);
+    world *w = world_new(one_contact);
     fre_synthesis_counts n;
     fre_release_part r;
 
@@ -58,7 +58,7 @@ static void course(bool one_shot, bool restart, bool lose)
     assert_int_equal(gather(w, groups, 3), 16);
     close_and_count(w);
     assert_int_equal(the_list(w).n, 2);
-    if (!one_shot)
+    if (!one_contact)
         share_all(w, 0, 16);
     sum_and_release(w, lose);
     assert_int_equal(fre_synthesis_stage(w->syn), FRE_STAGE_DONE);
@@ -79,7 +79,7 @@ static void course(bool one_shot, bool restart, bool lose)
     assert_int_equal(n.tags, 2);
     assert_int_equal(n.tags_released, 2);
     assert_int_equal(n.duplicates, 0);
-    assert_int_equal(n.nulls, one_shot ? 0 : 2);
+    assert_int_equal(n.nulls, one_contact ? 0 : 2);
     world_free(w);
 }
 
@@ -112,9 +112,9 @@ static void pitfall_07_lost_answers_between_servers(void **state)
 /* ---- counting --------------------------------------------------------------------------------- */
 
 /* A world whose closed statement is there and whose padding is thrown away, for exact counts. */
-static world *counting(bool one_shot)
+static world *counting(bool one_contact)
 {
-    world *w = world_new(one_shot);
+    world *w = world_new(one_contact);
 
     pump_tag(w, 2000);
     queue_wipe(&w->reports);

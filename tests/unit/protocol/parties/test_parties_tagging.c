@@ -481,9 +481,9 @@ static void multiplicities(const world *w, uint32_t *times, size_t max)
     }
 }
 
-static void padding_of(bool one_shot, bool restart)
+static void padding_of(bool one_contact, bool restart)
 {
-    world *w = world_new(one_shot);
+    world *w = world_new(one_contact);
     fre_tagging_counts n;
     uint32_t times[3];
     uint8_t streams[FRE_SEED_BYTES];
@@ -905,7 +905,7 @@ static void pitfall_09_answers_needed_at_the_edges(void **state)
     assert_int_equal(fre_parties_answers_needed(&c, 17), 9);
     assert_int_equal(fre_parties_answers_needed(&c, 1000), 500);
     c.dropout = 0;
-    c.one_shot = true;
+    c.one_contact = true;
     assert_int_equal(fre_parties_answers_needed(&c, 1000), 10);
 }
 

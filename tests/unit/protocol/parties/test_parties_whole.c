@@ -60,7 +60,7 @@ static uint32_t assert_exact(net *n)
 
 static void open_as(net *n, fre_collection *c, sample *keys, uint64_t seed)
 {
-    if (c->one_shot) {
+    if (c->one_contact) {
         c->dropout = 0;
         c->shares_close = c->tags_close;
     }
@@ -98,7 +98,7 @@ static void test_one_shot(void **state)
     net n;
 
     (void)state;
-    c.one_shot = true;
+    c.one_contact = true;
     open_as(&n, &c, &keys, 2);
     run(&n, 0);
     assert_true(assert_exact(&n) >= 8);
@@ -114,7 +114,7 @@ static void test_without_cover(void **state)
     (void)state;
     c.cover = false;
     for (unsigned shot = 0; shot < 2; shot++) {
-        c.one_shot = shot;
+        c.one_contact = shot;
         open_as(&n, &c, &keys, 3 + shot);
         run(&n, 0);
         assert_true(assert_exact(&n) >= 8);
@@ -166,7 +166,7 @@ static void test_faults(void **state)
     (void)state;
     for (uint64_t seed = 7; seed < 11; seed++) {
         c = small_collection(&keys);
-        c.one_shot = seed % 2;
+        c.one_contact = seed % 2;
         c.cover = seed < 9;
         open_as(&n, &c, &keys, seed);
         n.faults = (net_faults){.lose = 40, .lose_answer = 40, .twice = 60, .crash = 12};
@@ -186,7 +186,7 @@ static void test_restart_at_every_message(void **state)
     (void)state;
     for (unsigned shot = 0; shot < 2; shot++) {
         c = small_collection(&keys);
-        c.one_shot = shot;
+        c.one_contact = shot;
         open_as(&n, &c, &keys, 20 + shot);
         n.faults = (net_faults){.crash = 256, .in_time = true};
         run(&n, 0);

@@ -343,11 +343,13 @@ static void noise_is_never_less(void **state)
 
     (void)state;
     for (size_t k = 0; k < 3; k++)
-        for (int one_shot = 0; one_shot < 2; one_shot++) {
+        for (int kind = 0; kind < 3; kind++) {
+            const bool one_contact = kind > 0, servers = kind == 2;
             fre_mechanism m = a_mechanism(dims[k]);
 
-            m.dist.one_shot = one_shot;
-            m.dist.dropout = one_shot ? 0 : 0.25;
+            m.dist.one_contact = one_contact;
+            m.dist.server_noise = servers;
+            m.dist.dropout = one_contact ? 0 : 0.25;
             for (uint64_t c = m.tau; c < 100000; c += 1 + c / 7) {
                 fre_share_cell cell;
                 long double steps, sum;
@@ -360,9 +362,9 @@ static void noise_is_never_less(void **state)
                 steps = (long double)cell.sigma_local / (long double)cell.beta;
                 assert_true((long double)cell.var16 >= steps * steps * 65536);
                 assert_true((long double)cell.var16 <= steps * steps * 65536 * (1 + 2e-9L) + 1);
-                /* What honest answers carry together, curious ones left out. */
+                /* What honest answers carry together, curious ones left out; or one server. */
                 sum = (long double)cell.beta * (long double)cell.beta * (long double)cell.var16 /
-                      65536 * (long double)(cell.answers_needed - m.dist.curious);
+                      65536 * (long double)(servers ? 1 : cell.answers_needed - m.dist.curious);
                 assert_true(sum >= (long double)m.sigma * (long double)m.sigma);
             }
         }
@@ -465,8 +467,8 @@ static void bits_keep_the_bound(void **state)
 
         m.norm_bound = norms[k / 4];
         m.lattice_step = steps[k % 4 / 2];
-        m.dist.one_shot = k % 2 == 1;
-        m.dist.dropout = m.dist.one_shot ? 0 : 0.1;
+        m.dist.one_contact = k % 2 == 1;
+        m.dist.dropout = m.dist.one_contact ? 0 : 0.1;
         keep_the_bound(&m);
     }
 }

@@ -285,11 +285,50 @@ static void noise_as_planned(void **state)
     noise_of(&m, m.tau, m.tau, 16);
     noise_of(&m, 2000, 1600, 17);
     m.dist.dropout = 0;
-    m.dist.one_shot = true;
+    m.dist.one_contact = true;
     noise_of(&m, m.tau, m.tau, 18);
     noise_of(&m, 400, 400, 19);
     m = a_mechanism(300);
     noise_of(&m, 50, 50, 20);
+}
+
+/* Servers' noise: what a sum carries is the sum of two draws of sigma, whatever the count, and one
+ * server's alone is sigma at least. */
+static void noise_by_servers(void **state)
+{
+    fre_mechanism m = a_mechanism(384);
+    double seen[401] = {0}, one[401], mass[401] = {0}, variance;
+    fre_share_cell few, cell;
+    uint32_t sum[WORDS];
+    fre_rng r;
+
+    (void)state;
+    m.sigma = 0.1;
+    m.dist.one_contact = m.dist.server_noise = true;
+    few = a_cell(&m, m.tau);
+    cell = a_cell(&m, 5000);
+    assert_true(few.var16 == cell.var16 && few.bits <= cell.bits);
+    variance = (double)cell.var16 / 65536;
+    assert_true(cell.beta * cell.beta * variance >= m.sigma * m.sigma);
+    assert_close(cell.beta * cell.beta * variance, m.sigma * m.sigma, 0, 1e-6);
+    law_seeded(&r, 23);
+    for (int k = 0; k < 200; k++) {
+        memset(sum, 0, sizeof sum);
+        fre_share_add_noise(sum, cell.padded, &cell, &r);
+        fre_share_add_noise(sum, cell.padded, &cell, &r);
+        for (uint32_t i = 0; i < cell.padded; i++) {
+            const int64_t v = sharing_lift(sum[i], cell.bits);
+
+            assert_true(v >= -200 && v <= 200);
+            seen[v + 200]++;
+        }
+    }
+    for (int v = -200; v <= 200; v++)
+        one[v + 200] = exp(-v * v / (2 * variance));
+    for (int v = -200; v <= 200; v++)
+        for (int u = v < 0 ? -200 : v - 200; u <= (v < 0 ? v + 200 : 200); u++)
+            mass[v + 200] += one[u + 200] * one[v - u + 200];
+    assert_true(law_misfit(seen, mass, 401) <= 1);
 }
 
 /* The product's own entry, which makes its table: one share opened by both halves shows the law. */
@@ -623,6 +662,7 @@ int main(void)
         cmocka_unit_test(exact_agreement),
         cmocka_unit_test(noise_as_planned),
         cmocka_unit_test(noise_by_itself),
+        cmocka_unit_test(noise_by_servers),
         cmocka_unit_test(shares_show_nothing),
         cmocka_unit_test(make_refuses),
         cmocka_unit_test(long_vectors_are_scaled),

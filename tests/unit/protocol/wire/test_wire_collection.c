@@ -154,7 +154,7 @@ CHANGE(curious_tau, c->curious = (uint32_t)c->tau)
 CHANGE(dropout_1, c->dropout = 1)
 CHANGE(dropout_nan, c->dropout = NAN)
 CHANGE(dropout_minus_0, c->dropout = -0.0)
-CHANGE(dropout_one_shot, c->one_shot = true; c->shares_close = c->tags_close)
+CHANGE(dropout_one_shot, c->one_contact = true; c->shares_close = c->tags_close)
 CHANGE(adjacency_2, c->adjacency = (fre_adjacency)2)
 CHANGE(sensitivity_2, c->sensitivity = (fre_sensitivity)2)
 CHANGE(epsilon_0, c->epsilon = 0)
@@ -184,7 +184,7 @@ CHANGE(close_equal, c->tags_close = c->open)
 CHANGE(shares_equal, c->shares_close = c->tags_close)
 CHANGE(shares_late, c->shares_close = c->end)
 CHANGE(end_far, c->end = FRE_COLLECTION_TIME_MAX + 1)
-CHANGE(one_shot_shares, c->one_shot = true; c->dropout = 0)
+CHANGE(one_shot_shares, c->one_contact = true; c->dropout = 0)
 
 static const bad bads[] = {
     {dim_0, "dim"},
@@ -582,10 +582,10 @@ static void plans_become_collections(void **state)
 
         fre_plan_request_init(&r);
         r.dist.cover = i % 2 == 0;
-        r.dist.one_shot = i % 4 >= 2;
-        r.dist.dropout = r.dist.one_shot ? 0 : 0.1;
+        r.dist.one_contact = i % 4 >= 2;
+        r.dist.dropout = r.dist.one_contact ? 0 : 0.1;
         r.cells_per_user = i < 4 ? 1 : 2;
-        if (r.dist.one_shot)
+        if (r.dist.one_contact)
             parts.shares_close = parts.tags_close;
         plan_for(&p, &r);
         if (fre_collection_from_plan(&c, &p, &parts, &err) != FRE_OK)
@@ -596,7 +596,7 @@ static void plans_become_collections(void **state)
         assert_memory_equal(&m.sigma, &p.mechanism.sigma, sizeof m.sigma);
         assert_memory_equal(&m.dist.lambda, &p.mechanism.dist.lambda, sizeof m.dist.lambda);
         assert_true(m.dist.gamma == p.mechanism.dist.gamma && m.dist.cover == r.dist.cover);
-        assert_true(c.one_shot == r.dist.one_shot && c.cells_per_user == r.cells_per_user);
+        assert_true(c.one_contact == r.dist.one_contact && c.cells_per_user == r.cells_per_user);
     }
 }
 
@@ -664,7 +664,7 @@ static void share_bits_are_derived(void **state)
     assert_true(few >= FRE_SHARING_BITS_MIN && many > few && many <= FRE_SHARING_BITS_MAX);
     assert_int_equal(fre_wire_share_bytes(&s.w), 384 * many / 8);
     assert_int_equal(fre_wire_derive_share_bits(&s.w, NULL, NULL), FRE_E_ARG);
-    c.one_shot = true;
+    c.one_contact = true;
     c.dropout = 0;
     c.shares_close = c.tags_close;
     sample_init_from(&s, &c);

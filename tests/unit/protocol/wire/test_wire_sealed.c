@@ -14,11 +14,11 @@
 #include "wire_private.h"
 #include "seeded.h"
 
-static void one_shot(sample *s)
+static void one_contact(sample *s)
 {
     fre_collection c = sample_collection(s);
 
-    c.one_shot = true;
+    c.one_contact = true;
     c.dropout = 0;
     c.shares_close = c.tags_close;
     sample_init_from(s, &c);
@@ -83,7 +83,7 @@ static void contributions_come_back(void **state)
     sample_init(&s);
     there_and_back(&s, FRE_WIRE_REPORT, false);
     there_and_back(&s, FRE_WIRE_SHARE, true);
-    one_shot(&s);
+    one_contact(&s);
     there_and_back(&s, FRE_WIRE_REPORT, true);
 }
 
@@ -225,7 +225,7 @@ static void splits_are_exact(void **state)
     s.w.share_bits = 0;
     assert_int_equal(fre_contribution_seal(&out, &s.w, FRE_WIRE_SHARE, &m, &r), FRE_E_STATE);
     assert_int_equal(fre_contribution_seal(&out, &s.w, FRE_WIRE_LIST, &m, &r), FRE_E_ARG);
-    one_shot(&s);
+    one_contact(&s);
     assert_int_equal(fre_contribution_seal(&out, &s.w, FRE_WIRE_SHARE, &m, &r), FRE_E_STATE);
     assert_int_equal(out.n, 0);
     fre_rng_wipe(&r);

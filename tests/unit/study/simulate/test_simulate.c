@@ -166,8 +166,8 @@ static void test_exact_sums_without_noise(void **state)
         fre_simulation *s;
 
         o.noise = &nothing;
-        o.plan.dist.one_shot = (kind & 1) != 0;
-        o.plan.dist.dropout = o.plan.dist.one_shot ? 0 : .1;
+        o.plan.dist.one_contact = (kind & 1) != 0;
+        o.plan.dist.dropout = o.plan.dist.one_contact ? 0 : .1;
         o.plan.dist.cover = (kind & 2) == 0;
         s = run(&o);
         expect_groups(s);
@@ -179,7 +179,7 @@ static void test_exact_sums_without_noise(void **state)
             assert_int_equal(s->leg[FRE_SIMULATE_REPORTS].clients, USERS);
         else
             assert_true(s->leg[FRE_SIMULATE_REPORTS].clients < USERS);
-        if (o.plan.dist.one_shot)
+        if (o.plan.dist.one_contact)
             assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, 0);
         else if (o.plan.dist.cover)
             assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, USERS);
@@ -195,7 +195,7 @@ static void test_bad_network(void **state)
         fre_simulation *s;
 
         o.noise = &nothing;
-        o.plan.dist.one_shot = kind == 1;
+        o.plan.dist.one_contact = kind == 1;
         o.plan.dist.dropout = kind == 1 ? 0 : .3;
         o.dropout_rate = kind == 1 ? 0 : .1;
         o.loss_rate = .3;
@@ -265,7 +265,7 @@ static void test_noise_with_dropouts(void **state)
         fre_simulate_opts o = options();
         fre_simulation *s;
 
-        o.plan.dist.one_shot = kind == 2;
+        o.plan.dist.one_contact = kind == 2;
         o.plan.dist.dropout = kind == 2 ? 0 : .4;
         o.dropout_rate = kind == 1 ? .3 : 0;
         s = run(&o);
