@@ -46,7 +46,9 @@ PAPER = [("joint epsilon", "joint_epsilon", UP), ("epsilon_fre", "epsilon_fre", 
          ("delta_fre", "delta_fre", UP), ("delta_sens", "delta_sens", UP),
          ("epsilon_agg", "epsilon_agg", UP), ("delta_agg", "delta_agg", UP)]
 DISTRIBUTED = [("padding lambda", "lambda", UP), ("dummy reports", "expected_dummies", UP),
-               ("one user's noise", "sigma_local", UP), ("quantisation", "quantisation", UP)]
+               ("quantisation", "quantisation", UP)]
+BY_SERVERS = DISTRIBUTED + [("one server's noise", "sigma_local", UP)]
+BY_CLIENTS = DISTRIBUTED + [("one user's noise", "sigma_local", UP)]
 
 
 def odd_budgets(n):
@@ -59,7 +61,8 @@ def odd_budgets(n):
 
 @pytest.mark.parametrize("more, extra", [
     ([], []), (["--adjacency", "replace"], []), (["--accountant", "paper"], PAPER),
-    (["--distributed"], DISTRIBUTED), (["--sensitivity", "worst-case"], [])])
+    (["--distributed"], BY_SERVERS), (["--distributed", "--contacts", "two"], BY_CLIENTS),
+    (["--sensitivity", "worst-case"], [])])
 def test_plan(fre, more, extra):
     for budget in odd_budgets(3):
         exact = fre("plan", *budget, *more, "--json")
