@@ -192,10 +192,13 @@ static void servers_begin(servers *s, fre_collection *c)
     static const char statement[] = "an example";
     const fre_relay_opts relay_opts = {.batch_min = 100};
     fre_collection_parts parts = {.aead = FRE_HPKE_AES_128_GCM,
-                                  .relay_url = "https://relay.example",
-                                  .tag_url = "https://tag.example",
-                                  .syn_url = "https://syn.example",
+                                  .batch_min = 1,
+                                  .relay_url = "http://localhost:8001",
+                                  .tag_url = "http://localhost:8002",
+                                  .syn_url = "http://localhost:8003",
+                                  .issuer_url = "http://localhost:8004",
                                   .open = 1000,
+                                  .exchange_close = 1999,
                                   .tags_close = 2000,
                                   .shares_close = 3000,
                                   .end = 4000};
@@ -218,8 +221,13 @@ static void servers_begin(servers *s, fre_collection *c)
     q.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
     must(fre_plan_make(&plan, &q, &err), &err);
     must(fre_rng_init(&r), NULL);
-    fre_rng_bytes(&r, parts.grid_seed, sizeof parts.grid_seed);
-    fre_rng_bytes(&r, parts.sign_seed, sizeof parts.sign_seed);
+    fre_rng_bytes(&r, parts.contribution, sizeof parts.contribution);
+    /* These machines ask no issuer: keys that nobody holds. */
+    must(fre_oprf_key_generate(&oprf, &r), NULL);
+    must(fre_hpke_keygen(&tag.seal, &r), NULL);
+    must(fre_sign_keygen(&relay, &parts.issuer_sign, &r), NULL);
+    parts.issuer_pk = oprf.pub;
+    parts.issuer_seal = tag.seal.pk;
     must(fre_oprf_key_generate(&oprf, &r), NULL);
     must(fre_hpke_keygen(&tag.seal, &r), NULL);
     must(fre_hpke_keygen(&syn.seal, &r), NULL);

@@ -34,7 +34,7 @@
 extern "C" {
 #endif
 
-#define FRE_WIRE_VERSION 1u
+#define FRE_WIRE_VERSION 2u
 #define FRE_WIRE_MESSAGE_MAX FRE_SEAL_MAX
 #define FRE_WIRE_HEAD_BYTES 34u
 #define FRE_WIRE_SIGNATURE_BYTES 64u
@@ -74,13 +74,26 @@ typedef struct fre_collection_id {
     uint8_t b[FRE_HASH_BYTES];
 } fre_collection_id;
 
+/** Who draws the public randomness together: the four operators. */
+typedef enum fre_contributor {
+    FRE_CONTRIBUTOR_RELAY = 0,
+    FRE_CONTRIBUTOR_TAG,
+    FRE_CONTRIBUTOR_SYN,
+    FRE_CONTRIBUTOR_ISSUER,
+    FRE_CONTRIBUTORS
+} fre_contributor;
+
 /** The public, immutable terms of one run of the protocol [Fre-E2T, Alg. 2].  Caller's storage,
  * plain data; valid if fre_collection_encode takes it. */
 typedef struct fre_collection {
     uint8_t embedder[FRE_HASH_BYTES];  /**< SHA-256 of the embedding model's file */
     uint32_t dim;                      /**< d of its embeddings, 1..FRE_COLLECTION_DIM_MAX */
+    /** 32 random bytes of each operator, and their hashes, which all saw before any was shown: so
+     * nobody chose the seeds.  commitment, grid_seed and sign_seed: fre_collection_draw. */
+    uint8_t contribution[FRE_CONTRIBUTORS][FRE_SEED_BYTES];
+    uint8_t commitment[FRE_CONTRIBUTORS][FRE_HASH_BYTES];
     uint8_t grid_seed[FRE_SEED_BYTES]; /**< projection and offsets: fre_sketch_params.seed */
-    uint8_t sign_seed[FRE_SEED_BYTES]; /**< signs of the rotation; differs from grid_seed */
+    uint8_t sign_seed[FRE_SEED_BYTES]; /**< signs of the rotation */
     uint32_t proj;                     /**< k, 1..FRE_PRIVACY_K_MAX */
     double cell_edge;                  /**< L, embedding units */
     uint64_t p32;                      /**< sampling rate * 2^32, 1..2^32 */
@@ -92,28 +105,43 @@ typedef struct fre_collection {
     uint64_t lambda16;                 /**< padding: lambda * 2^16, 1..2^32 */
     uint32_t gamma;                    /**< padding, 0..FRE_TSDLAP_GAMMA_MAX */
     uint64_t users;                    /**< N: users at most */
+    uint64_t batch_min;                /**< reports without which nothing is counted, 1..N c */
     uint32_t curious;                  /**< w < tau */
-    double dropout;                    /**< [0, 1); one-shot: 0 */
+    double dropout;                    /**< [0, 1); one contact: 0 */
     bool cover;                        /**< everybody sends; off: no claim against the relay */
     bool one_contact;                  /**< shares travel with tags */
+    bool server_noise;                 /**< servers add the noise, not clients; one contact only */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
     uint32_t cells_per_user; /**< 1..FRE_COLLECTION_CELLS_MAX: tags and reports of each client */
     double epsilon, delta;   /**< the claim */
     double phi;              /**< failure of the bound on rounding, [0, 1) */
     fre_hpke_aead aead;      /**< of every seal and of Oblivious HTTP */
-    fre_oprf_public oprf_pk;
-    fre_hpke_pk tag_seal, syn_seal; /**< all five keys differ */
-    fre_sign_pk tag_sign, syn_sign, relay_sign;
-    char relay_url[FRE_COLLECTION_URL_MAX + 1]; /**< http(s)://host[:port][/path], no '?', '#' */
+    fre_oprf_public oprf_pk; /**< S_tag's k_T */
+    fre_oprf_public issuer_pk;                   /**< the issuer's k_I */
+    fre_hpke_pk tag_seal, syn_seal, issuer_seal; /**< all nine keys differ */
+    fre_sign_pk tag_sign, syn_sign, relay_sign, issuer_sign;
+    /** https://host[:port][/path], no '?', '#'; http for loopback and .onion alone. */
+    char relay_url[FRE_COLLECTION_URL_MAX + 1];
     char tag_url[FRE_COLLECTION_URL_MAX + 1];
     char syn_url[FRE_COLLECTION_URL_MAX + 1];
-    int64_t open;         /**< Unix seconds: tags are evaluated from here ... */
-    int64_t tags_close;   /**< ... up to, not including, this */
-    int64_t shares_close; /**< > tags_close; one-shot: the same */
+    char issuer_url[FRE_COLLECTION_URL_MAX + 1];
+    /** SHA-256 of the certificate's SubjectPublicKeyInfo; zero for http, and only there. */
+    uint8_t relay_pin[FRE_HASH_BYTES], tag_pin[FRE_HASH_BYTES];
+    uint8_t syn_pin[FRE_HASH_BYTES], issuer_pin[FRE_HASH_BYTES];
+    int64_t open;           /**< Unix seconds: elements are evaluated from here ... */
+    int64_t exchange_close; /**< ... up to, not including, this; > open */
+    int64_t tags_close;     /**< > exchange_close: reports are taken before it */
+    int64_t shares_close;   /**< > tags_close; one contact: the same */
     int64_t end;          /**< after it nothing is accepted or kept */
 } fre_collection;
 
+/** Fills what follows from the contributions: commitment[i] = SHA-256(label || i || contribution[i]),
+ * grid_seed and sign_seed = SHA-256(label || all contributions), a label each. */
+FRE_API void fre_collection_draw(fre_collection *c);
+/** The commitment to one contribution, which its operator shows before its contribution. */
+FRE_API void fre_collection_commit(uint8_t out[FRE_HASH_BYTES], fre_contributor who,
+                                   const uint8_t contribution[FRE_SEED_BYTES]);
 /** Every range of the fields, and how they fit together; no accounting.  FRE_E_DATA: err names the
  * field and what it may be. */
 FRE_API FRE_MUST_CHECK fre_status fre_collection_validate(const fre_collection *c, fre_err *err);
@@ -146,13 +174,16 @@ FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const f
 /** What a collection needs besides its plan. */
 typedef struct fre_collection_parts {
     uint8_t embedder[FRE_HASH_BYTES];
-    uint8_t grid_seed[FRE_SEED_BYTES], sign_seed[FRE_SEED_BYTES];
+    uint8_t contribution[FRE_CONTRIBUTORS][FRE_SEED_BYTES];
+    uint64_t batch_min;
     fre_hpke_aead aead;
-    fre_oprf_public oprf_pk;
-    fre_hpke_pk tag_seal, syn_seal;
-    fre_sign_pk tag_sign, syn_sign, relay_sign;
-    const char *relay_url, *tag_url, *syn_url;
-    int64_t open, tags_close, shares_close, end;
+    fre_oprf_public oprf_pk, issuer_pk;
+    fre_hpke_pk tag_seal, syn_seal, issuer_seal;
+    fre_sign_pk tag_sign, syn_sign, relay_sign, issuer_sign;
+    const char *relay_url, *tag_url, *syn_url, *issuer_url;
+    uint8_t relay_pin[FRE_HASH_BYTES], tag_pin[FRE_HASH_BYTES];
+    uint8_t syn_pin[FRE_HASH_BYTES], issuer_pin[FRE_HASH_BYTES];
+    int64_t open, exchange_close, tags_close, shares_close, end;
 } fre_collection_parts;
 /** Terms from a distributed plan with discrete noise; they pass fre_collection_check.  lambda goes
  * up to a multiple of 2^-16.  FRE_E_USAGE: another plan; FRE_E_DATA: a part; FRE_E_REFUSED. */

@@ -40,6 +40,8 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
         out->dist.server_noise = out->dist.server_noise && cli_given(c, "noise-by");
         out->dist.one_contact = out->dist.one_contact && cli_given(c, "contacts");
     }
+    if (!cli_given(c, "curious-users"))
+        out->dist.curious *= out->cells_per_user; /* w counts places */
     out->dim = (uint32_t)cli_whole(c, "dimension");
     out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     out->records = (fre_paper_records)cli_choice(c, "multi-record");

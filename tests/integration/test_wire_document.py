@@ -330,14 +330,20 @@ def normal(s):
 
 # ---- the page ------------------------------------------------------------------------------------
 
-FIELDS = [("embedder", "32s"), ("dim", "I"), ("grid_seed", "32s"), ("sign_seed", "32s"), ("proj", "I"),
+OPERATORS = ("relay", "tag", "syn", "issuer")
+FIELDS = [("embedder", "32s"), ("dim", "I"),
+          *[(o + kind, "32s") for o in OPERATORS for kind in ("_contribution", "_commitment")],
+          ("grid_seed", "32s"), ("sign_seed", "32s"), ("proj", "I"),
           ("cell_edge", "d"), ("p32", "Q"), ("threshold", "Q"), ("tau", "Q"), ("sigma", "d"), ("split", "d"),
-          ("norm_bound", "d"), ("lambda16", "Q"), ("gamma", "I"), ("users", "Q"), ("curious", "I"),
-          ("dropout", "d"), ("cover", "B"), ("one_shot", "B"), ("adjacency", "B"), ("sensitivity", "B"),
+          ("norm_bound", "d"), ("lambda16", "Q"), ("gamma", "I"), ("users", "Q"), ("batch_min", "Q"),
+          ("curious", "I"), ("dropout", "d"), ("cover", "B"), ("contacts", "B"), ("noise_by", "B"),
+          ("adjacency", "B"), ("sensitivity", "B"),
           ("cells_per_user", "I"), ("epsilon", "d"), ("delta", "d"), ("phi", "d"), ("aead", "H"),
-          ("oprf_pk", "32s"), ("tag_seal", "32s"), ("syn_seal", "32s"), ("tag_sign", "32s"),
-          ("syn_sign", "32s"), ("relay_sign", "32s"), ("relay_url", "url"), ("tag_url", "url"),
-          ("syn_url", "url"), ("open", "Q"), ("tags_close", "Q"), ("shares_close", "Q"), ("end", "Q")]
+          ("oprf_pk", "32s"), ("issuer_pk", "32s"), ("tag_seal", "32s"), ("syn_seal", "32s"),
+          ("issuer_seal", "32s"), ("tag_sign", "32s"), ("syn_sign", "32s"), ("relay_sign", "32s"),
+          ("issuer_sign", "32s"), *[(o + "_url", "url") for o in OPERATORS],
+          *[(o + "_pin", "32s") for o in OPERATORS], ("open", "Q"), ("exchange_close", "Q"),
+          ("tags_close", "Q"), ("shares_close", "Q"), ("end", "Q")]
 
 
 class Reader:
@@ -358,7 +364,7 @@ class Reader:
 
 def collection():
     r, c = Reader(V["collection"]), {}
-    assert r.take(2) == b"\x01\x10"
+    assert r.take(2) == b"\x02\x10"
     for name, form in FIELDS:
         if form == "url":
             c[name] = r.take(r.number(1)).decode("ascii")
@@ -373,7 +379,7 @@ ID = V["collection_id"]
 
 
 def head(kind):
-    return b"\x01" + bytes([kind]) + ID
+    return b"\x02" + bytes([kind]) + ID
 
 
 def body(name, kind, label=None, key=None):
@@ -398,12 +404,21 @@ def residues(packed, n, b):
     return [bits >> b * i & ((1 << b) - 1) for i in range(n)]
 
 
+def labelled(label, more):
+    return hashlib.sha256(bytes([len(label)]) + label.encode() + more).digest()
+
+
 def test_collection():
     assert hashlib.sha256(V["collection"]).digest() == ID
+    drawn = [C[o + "_contribution"] for o in OPERATORS]
+    for i, o in enumerate(OPERATORS):
+        assert C[o + "_commitment"] == labelled("fre/contribution/v2", bytes([i]) + drawn[i])
+    assert C["grid_seed"] == labelled("fre/grid-seed/v2", b"".join(drawn))
+    assert C["sign_seed"] == labelled("fre/sign-seed/v2", b"".join(drawn))
     assert C["tau"] == -(-C["p32"] * C["threshold"] // 2**32) == 82
     assert (C["dim"], C["epsilon"], C["delta"], C["users"]) == (12, 4.0, 1e-6, 100000)
     assert C["tag_url"] == "https://tag.example:8443/fre"
-    assert C["open"] < C["tags_close"] < C["shares_close"] < C["end"]
+    assert C["open"] < C["exchange_close"] < C["tags_close"] < C["shares_close"] < C["end"]
     assert C["tag_seal"] == x25519(V["tag_seal_sk"], NINE)
     assert C["syn_seal"] == x25519(V["syn_seal_sk"], NINE)
     for role in ("tag", "syn", "relay"):
@@ -526,7 +541,7 @@ def test_signed_messages():
     r = body("cancel", 13, "fre/cancel/v1", "tag_sign")
     assert (r.number(1), r.number(1), r.number(8)) == (1, 2, C["open"] + 1)
     r.end()
-    assert V["rejection"] == b"\x01\x0e\x04" and V["receipt"] == b"\x01\x0f"
+    assert V["rejection"] == b"\x02\x0e\x04" and V["receipt"] == b"\x02\x0f"
 
 
 def test_grid_stream():

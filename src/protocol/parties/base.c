@@ -16,6 +16,9 @@ fre_status fre_parties_check(const fre_collection *c, fre_err *err)
     st = fre_collection_validate(c, err);
     if (st != FRE_OK)
         return st;
+    if (c->server_noise)
+        return fre_fail(err, FRE_E_DATA,
+                        "these machines know clients' noise alone: noise_by must be clients");
     /* The widest share that a list could ask for: one cell of all records, and as many cells as
      * they could make.  One user's noise is largest in the smallest cell. */
     fre_collection_mechanism(&m, c);

@@ -14,6 +14,9 @@ static const wire_choice aeads[] = {{FRE_HPKE_AES_128_GCM, "aes-128-gcm"},
                                     {FRE_HPKE_CHACHA20_POLY1305, "chacha20-poly1305"},
                                     {0, NULL}};
 
+static const wire_choice contacts[] = {{false, "two"}, {true, "one"}, {0, NULL}};
+static const wire_choice noise_by[] = {{false, "clients"}, {true, "servers"}, {0, NULL}};
+
 _Static_assert(sizeof(fre_adjacency) == sizeof(unsigned) &&
                    sizeof(fre_sensitivity) == sizeof(unsigned) &&
                    sizeof(fre_hpke_aead) == sizeof(unsigned),
@@ -25,9 +28,22 @@ _Static_assert(sizeof(double) == 8, "doubles travel as IEEE 754 binary64");
 #name, kind, offsetof(fre_collection, name), size, choices                                 \
     }
 
+/* A field with another name than its member. */
+#define NAMED(name, member, kind, size, choices)                                                   \
+    {                                                                                              \
+        name, kind, offsetof(fre_collection, member), size, choices                                \
+    }
+#define OF_CONTRIBUTOR(name, who)                                                                  \
+    NAMED(name "_contribution", contribution[who], WIRE_BYTES, 32, NULL),                          \
+        NAMED(name "_commitment", commitment[who], WIRE_BYTES, 32, NULL)
+
 const wire_field wire_collection_fields[] = {
     FIELD(embedder, WIRE_BYTES, 32, NULL),
     FIELD(dim, WIRE_U32, 4, NULL),
+    OF_CONTRIBUTOR("relay", FRE_CONTRIBUTOR_RELAY),
+    OF_CONTRIBUTOR("tag", FRE_CONTRIBUTOR_TAG),
+    OF_CONTRIBUTOR("syn", FRE_CONTRIBUTOR_SYN),
+    OF_CONTRIBUTOR("issuer", FRE_CONTRIBUTOR_ISSUER),
     FIELD(grid_seed, WIRE_BYTES, 32, NULL),
     FIELD(sign_seed, WIRE_BYTES, 32, NULL),
     FIELD(proj, WIRE_U32, 4, NULL),
@@ -41,10 +57,12 @@ const wire_field wire_collection_fields[] = {
     FIELD(lambda16, WIRE_U64, 8, NULL),
     FIELD(gamma, WIRE_U32, 4, NULL),
     FIELD(users, WIRE_U64, 8, NULL),
+    FIELD(batch_min, WIRE_U64, 8, NULL),
     FIELD(curious, WIRE_U32, 4, NULL),
     FIELD(dropout, WIRE_DOUBLE, 8, NULL),
     FIELD(cover, WIRE_BOOL, 1, NULL),
-    FIELD(one_contact, WIRE_BOOL, 1, NULL),
+    NAMED("contacts", one_contact, WIRE_CHOICE, 1, contacts),
+    NAMED("noise_by", server_noise, WIRE_CHOICE, 1, noise_by),
     FIELD(adjacency, WIRE_ENUM, 1, adjacencies),
     FIELD(sensitivity, WIRE_ENUM, 1, sensitivities),
     FIELD(cells_per_user, WIRE_U32, 4, NULL),
@@ -53,15 +71,24 @@ const wire_field wire_collection_fields[] = {
     FIELD(phi, WIRE_DOUBLE, 8, NULL),
     FIELD(aead, WIRE_ENUM, 2, aeads),
     FIELD(oprf_pk, WIRE_BYTES, 32, NULL),
+    FIELD(issuer_pk, WIRE_BYTES, 32, NULL),
     FIELD(tag_seal, WIRE_BYTES, 32, NULL),
     FIELD(syn_seal, WIRE_BYTES, 32, NULL),
+    FIELD(issuer_seal, WIRE_BYTES, 32, NULL),
     FIELD(tag_sign, WIRE_BYTES, 32, NULL),
     FIELD(syn_sign, WIRE_BYTES, 32, NULL),
     FIELD(relay_sign, WIRE_BYTES, 32, NULL),
+    FIELD(issuer_sign, WIRE_BYTES, 32, NULL),
     FIELD(relay_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
     FIELD(tag_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
     FIELD(syn_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
+    FIELD(issuer_url, WIRE_URL, FRE_COLLECTION_URL_MAX, NULL),
+    FIELD(relay_pin, WIRE_BYTES, 32, NULL),
+    FIELD(tag_pin, WIRE_BYTES, 32, NULL),
+    FIELD(syn_pin, WIRE_BYTES, 32, NULL),
+    FIELD(issuer_pin, WIRE_BYTES, 32, NULL),
     FIELD(open, WIRE_TIME, 8, NULL),
+    FIELD(exchange_close, WIRE_TIME, 8, NULL),
     FIELD(tags_close, WIRE_TIME, 8, NULL),
     FIELD(shares_close, WIRE_TIME, 8, NULL),
     FIELD(end, WIRE_TIME, 8, NULL),
@@ -107,7 +134,7 @@ static uint64_t number(const fre_collection *c, const wire_field *f)
     uint32_t u32;
     bool b;
 
-    if (f->kind == WIRE_BOOL) {
+    if (f->kind == WIRE_BOOL || f->kind == WIRE_CHOICE) {
         memcpy(&b, at(c, f), sizeof b);
         return b;
     }
@@ -185,7 +212,7 @@ static void read_field(wire_in *in, fre_collection *c, const wire_field *f)
         return;
     }
     v = wire_uint(in, (unsigned)f->size, f->name);
-    if (f->kind == WIRE_BOOL) {
+    if (f->kind == WIRE_BOOL || f->kind == WIRE_CHOICE) {
         bool b = v == 1;
 
         wire_require(in, v <= 1, f->name);

@@ -16,10 +16,8 @@ static json_t *hex_value(const uint8_t *p)
     return json_string(text);
 }
 
-static json_t *choice_value(const fre_collection *c, const wire_field *f)
+static json_t *choice_value(const wire_field *f, unsigned v)
 {
-    unsigned v = wire_enum_get(c, f);
-
     for (const wire_choice *k = f->choices; k->name; k++) {
         if (k->value == v)
             return json_string(k->name);
@@ -42,7 +40,10 @@ static json_t *to_value(const fre_collection *c, const wire_field *f)
         memcpy(&b, p, sizeof b);
         return json_boolean(b);
     case WIRE_ENUM:
-        return choice_value(c, f);
+        return choice_value(f, wire_enum_get(c, f));
+    case WIRE_CHOICE:
+        memcpy(&b, p, sizeof b);
+        return choice_value(f, b);
     case WIRE_U32:
         memcpy(&u32, p, sizeof u32);
         return json_integer((json_int_t)u32);
@@ -97,11 +98,11 @@ fre_status fre_collection_to_json(fre_buf *out, const fre_collection *c, fre_err
 
 /* ---- from JSON --------------------------------------------------------------------------------- */
 
-static bool from_choice(fre_collection *c, const wire_field *f, const char *s)
+static bool from_choice(unsigned *v, const wire_field *f, const char *s)
 {
     for (const wire_choice *k = f->choices; s && k->name; k++) {
         if (strcmp(k->name, s) == 0) {
-            wire_enum_set(c, f, k->value);
+            *v = k->value;
             return true;
         }
     }
@@ -137,8 +138,9 @@ static bool from_url(uint8_t *to, const json_t *v)
 static bool from_value(fre_collection *c, const wire_field *f, const json_t *v)
 {
     uint8_t *to = (uint8_t *)c + f->offset;
+    unsigned choice = 0;
     double x;
-    bool b;
+    bool b, ok;
 
     switch (f->kind) {
     case WIRE_BYTES:
@@ -148,7 +150,14 @@ static bool from_value(fre_collection *c, const wire_field *f, const json_t *v)
         memcpy(to, &b, sizeof b);
         return json_is_boolean(v);
     case WIRE_ENUM:
-        return from_choice(c, f, json_string_value(v));
+        ok = from_choice(&choice, f, json_string_value(v));
+        wire_enum_set(c, f, choice);
+        return ok;
+    case WIRE_CHOICE:
+        ok = from_choice(&choice, f, json_string_value(v));
+        b = choice != 0;
+        memcpy(to, &b, sizeof b);
+        return ok;
     case WIRE_U32:
     case WIRE_U64:
     case WIRE_TIME:

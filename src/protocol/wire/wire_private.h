@@ -82,7 +82,8 @@ FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wir
 typedef enum wire_kind {
     WIRE_BYTES, /* `size` bytes */
     WIRE_BOOL,
-    WIRE_ENUM, /* an enumeration of `names`; `size` bytes in the encoding */
+    WIRE_CHOICE, /* a bool by the name of each value */
+    WIRE_ENUM,   /* an enumeration of `names`; `size` bytes in the encoding */
     WIRE_U32,
     WIRE_U64,
     WIRE_DOUBLE,
@@ -109,5 +110,18 @@ extern const size_t wire_collection_field_count;
 unsigned wire_enum_get(const fre_collection *c, const wire_field *f);
 void wire_enum_set(fre_collection *c, const wire_field *f, unsigned v);
 bool wire_enum_is(const wire_field *f, unsigned v);
+
+/* ---- collection_rules.c, collection_parties.c: what fields may be ------------------------------ */
+
+typedef struct wire_rule {
+    bool ok;
+    const char *field;
+    const char *must;
+} wire_rule;
+FRE_MUST_CHECK fre_status wire_apply(const wire_rule *r, size_t n, fre_err *err);
+#define WIRE_APPLY(rules, err) wire_apply(rules, sizeof(rules) / sizeof(rules)[0], err)
+
+/* Contributions, keys, addresses. */
+FRE_MUST_CHECK fre_status wire_check_parties(const fre_collection *c, fre_err *err);
 
 #endif /* FRE_WIRE_PRIVATE_H */

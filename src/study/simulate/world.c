@@ -28,6 +28,27 @@ fre_status simulate_world_plan(simulate_run *s, fre_err *err)
     return fre_plan_make(&s->out->plan, &q, err);
 }
 
+/* Terms name an issuer, whom these machines do not ask: keys that nobody holds. */
+static fre_status draw_issuer(fre_collection_parts *parts, fre_rng *r)
+{
+    fre_oprf_key oprf;
+    fre_hpke_keypair seal;
+    fre_sign_sk sign;
+    fre_status st = fre_oprf_key_generate(&oprf, r);
+
+    if (st != FRE_OK)
+        return st;
+    parts->issuer_pk = oprf.pub;
+    fre_oprf_key_wipe(&oprf);
+    if ((st = fre_hpke_keygen(&seal, r)) != FRE_OK)
+        return st;
+    parts->issuer_seal = seal.pk;
+    fre_hpke_keypair_wipe(&seal);
+    st = fre_sign_keygen(&sign, &parts->issuer_sign, r);
+    fre_sign_sk_wipe(&sign);
+    return st;
+}
+
 static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, fre_oprf_key *oprf)
 {
     fre_rng r;
@@ -35,8 +56,7 @@ static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, fre_op
 
     if (st != FRE_OK)
         return st;
-    fre_rng_bytes(&r, parts->grid_seed, sizeof parts->grid_seed);
-    fre_rng_bytes(&r, parts->sign_seed, sizeof parts->sign_seed);
+    fre_rng_bytes(&r, parts->contribution, sizeof parts->contribution);
     if ((st = fre_oprf_key_generate(oprf, &r)) != FRE_OK ||
         (st = fre_hpke_keygen(&s->tag_keys.seal, &r)) != FRE_OK ||
         (st = fre_hpke_keygen(&s->syn_keys.seal, &r)) != FRE_OK ||
@@ -44,6 +64,8 @@ static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, fre_op
         (st = fre_sign_keygen(&s->syn_keys.sign, &parts->syn_sign, &r)) != FRE_OK)
         goto out;
     st = fre_sign_keygen(&s->relay_key, &parts->relay_sign, &r);
+    if (st == FRE_OK)
+        st = draw_issuer(parts, &r);
 out:
     fre_rng_wipe(&r);
     parts->oprf_pk = oprf->pub;
@@ -55,10 +77,13 @@ out:
 static fre_status make_terms(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
 {
     fre_collection_parts parts = {.aead = FRE_HPKE_AES_128_GCM,
-                                  .relay_url = "https://relay.example",
-                                  .tag_url = "https://tag.example",
-                                  .syn_url = "https://syn.example",
+                                  .batch_min = 1, /* the relay's is asked for */
+                                  .relay_url = "http://localhost",
+                                  .tag_url = "http://localhost",
+                                  .syn_url = "http://localhost",
+                                  .issuer_url = "http://localhost",
                                   .open = OPEN,
+                                  .exchange_close = OPEN + DAY - 1,
                                   .tags_close = OPEN + DAY,
                                   .shares_close = OPEN + 2 * DAY,
                                   .end = OPEN + 3 * DAY};

@@ -17,6 +17,7 @@ fre_collection small_terms(sample *s, bool one_contact)
     c.dropout = one_contact ? 0 : 0.5;
     c.one_contact = one_contact;
     c.open = 1000;
+    c.exchange_close = 1900;
     c.tags_close = 2000;
     c.shares_close = one_contact ? 2000 : 3000;
     c.end = 4000;

@@ -22,6 +22,7 @@ fre_collection small_collection(sample *s)
     c.epsilon = 20;
     c.delta = 0.5;
     c.open = 1000;
+    c.exchange_close = 1900;
     c.tags_close = 2000;
     c.shares_close = 3000;
     c.end = 4000;

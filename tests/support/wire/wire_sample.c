@@ -15,8 +15,9 @@ fre_collection sample_collection(sample *s)
     memset(&c, 0, sizeof c);
     memset(s, 0, sizeof *s);
     memset(c.embedder, 0xe0, sizeof c.embedder);
-    memset(c.grid_seed, 0xe1, sizeof c.grid_seed);
-    memset(c.sign_seed, 0xe2, sizeof c.sign_seed);
+    for (size_t i = 0; i < FRE_CONTRIBUTORS; i++)
+        memset(c.contribution[i], (int)(0xe1 + i), sizeof c.contribution[i]);
+    fre_collection_draw(&c);
     /* plan --distributed --epsilon 4 --population 100000 */
     c.dim = 384;
     c.proj = 40;
@@ -30,6 +31,7 @@ fre_collection sample_collection(sample *s)
     c.lambda16 = 46866;
     c.gamma = 14;
     c.users = 100000;
+    c.batch_min = 1;
     c.curious = 1;
     c.dropout = 0.1;
     c.cover = true;
@@ -44,19 +46,33 @@ fre_collection sample_collection(sample *s)
     must(fre_hpke_keypair_from(&s->syn, &sk) == FRE_OK);
     c.tag_seal = s->tag.pk;
     c.syn_seal = s->syn.pk;
+    memset(sk.b, 0x13, sizeof sk.b);
+    must(fre_hpke_keypair_from(&s->issuer, &sk) == FRE_OK);
+    c.issuer_seal = s->issuer.pk;
     memset(seed, 0x21, sizeof seed);
     must(fre_sign_keygen_with(&s->tag_sk, &c.tag_sign, seed) == FRE_OK);
     memset(seed, 0x22, sizeof seed);
     must(fre_sign_keygen_with(&s->syn_sk, &c.syn_sign, seed) == FRE_OK);
     memset(seed, 0x23, sizeof seed);
     must(fre_sign_keygen_with(&s->relay_sk, &c.relay_sign, seed) == FRE_OK);
+    memset(seed, 0x24, sizeof seed);
+    must(fre_sign_keygen_with(&s->issuer_sk, &c.issuer_sign, seed) == FRE_OK);
+    memset(seed, 0x32, sizeof seed);
+    must(fre_oprf_key_derive(&s->issuer_oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
+    c.issuer_pk = s->issuer_oprf.pub;
     memset(seed, 0x31, sizeof seed);
     must(fre_oprf_key_derive(&s->oprf, seed, (fre_bytes){NULL, 0}) == FRE_OK);
     c.oprf_pk = s->oprf.pub;
     strcpy(c.relay_url, "https://relay.example");
     strcpy(c.tag_url, "https://tag.example:8443/fre");
     strcpy(c.syn_url, "https://syn.example");
+    strcpy(c.issuer_url, "https://issuer.example");
+    memset(c.relay_pin, 0xf1, sizeof c.relay_pin);
+    memset(c.tag_pin, 0xf2, sizeof c.tag_pin);
+    memset(c.syn_pin, 0xf3, sizeof c.syn_pin);
+    memset(c.issuer_pin, 0xf4, sizeof c.issuer_pin);
     c.open = 1900000000;
+    c.exchange_close = 1900080000;
     c.tags_close = 1900086400;
     c.shares_close = 1900172800;
     c.end = 1900259200;

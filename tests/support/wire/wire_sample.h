@@ -16,9 +16,9 @@
 
 typedef struct sample {
     fre_wire w;
-    fre_hpke_keypair tag, syn;
-    fre_sign_sk tag_sk, syn_sk, relay_sk;
-    fre_oprf_key oprf;
+    fre_hpke_keypair tag, syn, issuer;
+    fre_sign_sk tag_sk, syn_sk, relay_sk, issuer_sk;
+    fre_oprf_key oprf, issuer_oprf;
 } sample;
 
 fre_bytes sample_view(const fre_buf *b);

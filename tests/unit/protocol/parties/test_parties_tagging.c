@@ -121,16 +121,17 @@ static void pitfall_01_epoch_numbers_at_the_edges(void **state)
         assert_non_null(w);
         c = small_terms(&w->s, false);
         c.open = open[i];
-        c.tags_close = open[i] + 1;
-        c.shares_close = open[i] + 2;
-        c.end = open[i] + 3;
+        c.exchange_close = open[i] + 1;
+        c.tags_close = open[i] + 2;
+        c.shares_close = open[i] + 3;
+        c.end = open[i] + 4;
         world_begin(w, &c);
         w->restart = true;
         assert_int_equal(asked_at(w, open[i] - 1), FRE_REJECTED_PHASE);
         restart_tag(w);
         assert_int_equal(asked_at(w, open[i]), FRE_NOT_REJECTED);
         restart_tag(w);
-        assert_int_equal(asked_at(w, open[i] + 1), FRE_REJECTED_EXPIRED);
+        assert_int_equal(asked_at(w, open[i] + 2), FRE_REJECTED_EXPIRED);
         world_free(w);
     }
 }

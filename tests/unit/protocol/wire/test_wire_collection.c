@@ -67,9 +67,10 @@ static void pitfall_01_times_keep_all_their_bits(void **state)
         fre_buf b;
 
         c.open = edges[i];
-        c.tags_close = edges[i] + 1;
-        c.shares_close = edges[i] + 2;
-        c.end = edges[i] + 3;
+        c.exchange_close = edges[i] + 1;
+        c.tags_close = edges[i] + 2;
+        c.shares_close = edges[i] + 3;
+        c.end = edges[i] + 4;
         fre_buf_init(&b, SAMPLE_MAX);
         assert_int_equal(fre_collection_encode(&b, &c, NULL), FRE_OK);
         assert_int_equal(fre_collection_decode(&back, sample_view(&b), NULL), FRE_OK);
@@ -128,7 +129,12 @@ typedef struct bad {
 
 CHANGE(dim_0, c->dim = 0)
 CHANGE(dim_big, c->dim = FRE_COLLECTION_DIM_MAX + 1)
-CHANGE(seeds_equal, memcpy(c->sign_seed, c->grid_seed, 32))
+CHANGE(grid_chosen, c->grid_seed[5] ^= 1)
+CHANGE(sign_chosen, memcpy(c->sign_seed, c->grid_seed, 32))
+CHANGE(commitment_other, c->commitment[FRE_CONTRIBUTOR_SYN][31] ^= 1)
+CHANGE(contribution_late, c->contribution[FRE_CONTRIBUTOR_ISSUER][0] ^= 1)
+CHANGE(contribution_copied, memcpy(c->contribution[2], c->contribution[1], 32);
+       fre_collection_draw(c))
 CHANGE(proj_0, c->proj = 0)
 CHANGE(proj_big, c->proj = FRE_PRIVACY_K_MAX + 1)
 CHANGE(edge_0, c->cell_edge = 0)
@@ -178,9 +184,20 @@ CHANGE(seal_zero, memset(c->tag_seal.b, 0, 32))
 CHANGE(seal_equal, c->syn_seal = c->tag_seal)
 CHANGE(sign_equal, c->relay_sign = c->syn_sign)
 CHANGE(sign_zero, memset(c->relay_sign.b, 0, 32))
+CHANGE(batch_0, c->batch_min = 0)
+CHANGE(batch_big, c->batch_min = c->users * c->cells_per_user + 1)
+CHANGE(servers_two, c->server_noise = true)
+CHANGE(issuer_zero, memset(c->issuer_pk.b, 0, 32))
+CHANGE(issuer_equal, c->issuer_pk = c->oprf_pk)
+CHANGE(issuer_seal_equal, c->issuer_seal = c->syn_seal)
+CHANGE(issuer_sign_zero, memset(c->issuer_sign.b, 0, 32))
+CHANGE(pin_missing, memset(c->tag_pin, 0, 32))
+CHANGE(pin_of_http, strcpy(c->issuer_url, "http://127.0.0.1:80"))
+CHANGE(exchange_early, c->exchange_close = c->open)
+CHANGE(exchange_late, c->exchange_close = c->tags_close)
 CHANGE(open_0, c->open = 0)
 CHANGE(open_negative, c->open = -1)
-CHANGE(close_equal, c->tags_close = c->open)
+CHANGE(close_equal, c->tags_close = c->exchange_close)
 CHANGE(shares_equal, c->shares_close = c->tags_close)
 CHANGE(shares_late, c->shares_close = c->end)
 CHANGE(end_far, c->end = FRE_COLLECTION_TIME_MAX + 1)
@@ -189,7 +206,22 @@ CHANGE(one_shot_shares, c->one_contact = true; c->dropout = 0)
 static const bad bads[] = {
     {dim_0, "dim"},
     {dim_big, "dim"},
-    {seeds_equal, "sign_seed"},
+    {grid_chosen, "grid_seed"},
+    {sign_chosen, "sign_seed"},
+    {commitment_other, "syn_commitment"},
+    {contribution_late, "issuer_commitment"},
+    {contribution_copied, "syn_contribution"},
+    {batch_0, "batch_min"},
+    {batch_big, "batch_min"},
+    {servers_two, "noise_by"},
+    {issuer_zero, "issuer_pk"},
+    {issuer_equal, "issuer_pk"},
+    {issuer_seal_equal, "issuer_seal"},
+    {issuer_sign_zero, "issuer_sign"},
+    {pin_missing, "tag_pin"},
+    {pin_of_http, "issuer_pin"},
+    {exchange_early, "exchange_close"},
+    {exchange_late, "tags_close"},
     {proj_0, "proj"},
     {proj_big, "proj"},
     {edge_0, "cell_edge"},
@@ -269,17 +301,20 @@ static void rules_are_enforced(void **state)
 
 static void addresses(void **state)
 {
-    static const char *const fine[] = {"http://a",
-                                       "https://a.example",
-                                       "https://a.example/",
-                                       "https://a.example:1/x/y",
-                                       "https://127.0.0.1:65535",
-                                       "http://[::1]:8080/x",
-                                       "https://[2001:db8::1]",
-                                       "http://abcdefgh.onion",
-                                       "https://a.example/%7e"};
+    static const char *const fine[] = {"http://localhost",        "http://127.0.0.1:8080/x",
+                                       "https://a.example",       "https://a.example/",
+                                       "https://a.example:1/x/y", "https://127.0.0.1:65535",
+                                       "http://[::1]:8080/x",     "https://[2001:db8::1]",
+                                       "http://abcdefgh.onion",   "https://a.example/%7e"};
     static const char *const wrong[] = {"",
                                         "a.example",
+                                        "http://a.example", /* plain */
+                                        "http://localhost.example",
+                                        "http://127.example",
+                                        "http://127.0.0.1.example",
+                                        "http://a.onion.example",
+                                        "http://.onion",
+                                        "http://[::2]",
                                         "ftp://a.example",
                                         "HTTPS://a.example",
                                         "https://",
@@ -309,6 +344,7 @@ static void addresses(void **state)
     for (size_t i = 0; i < sizeof fine / sizeof fine[0]; i++) {
         memset(c.tag_url, 0, sizeof c.tag_url);
         strcpy(c.tag_url, fine[i]);
+        memset(c.tag_pin, strncmp(fine[i], "http:", 5) == 0 ? 0 : 7, sizeof c.tag_pin);
         assert_int_equal(fre_collection_validate(&c, NULL), FRE_OK);
     }
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -379,7 +415,8 @@ static void json_keeps_the_id(void **state)
     assert_int_equal(fre_rng_init_seeded(&r, seed, "test/wire"), FRE_OK);
     for (int i = 0; i < 300; i++) {
         fre_rng_bytes(&r, c.embedder, sizeof c.embedder);
-        fre_rng_bytes(&r, c.grid_seed, sizeof c.grid_seed);
+        fre_rng_bytes(&r, c.contribution, sizeof c.contribution);
+        fre_collection_draw(&c);
         c.sigma = some_double(&r, 1e12);
         c.split = some_double(&r, 1e-9);
         c.cell_edge = some_double(&r, 1);
@@ -388,6 +425,7 @@ static void json_keeps_the_id(void **state)
         c.phi = i % 2 == 0 ? 0 : some_double(&r, 1e-200);
         c.lambda16 = 1 + fre_rng_below(&r, FRE_P_ONE);
         c.users = 1 + fre_rng_below(&r, UINT32_MAX);
+        c.batch_min = 1 + fre_rng_below(&r, c.users);
         c.cover = fre_rng_u32(&r) & 1;
         c.adjacency = fre_rng_u32(&r) & 1 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
         c.aead = fre_rng_u32(&r) & 1 ? FRE_HPKE_AES_128_GCM : FRE_HPKE_CHACHA20_POLY1305;
@@ -548,22 +586,31 @@ static fre_collection_parts parts_of(const fre_collection *c)
 {
     fre_collection_parts parts = {.aead = c->aead,
                                   .oprf_pk = c->oprf_pk,
+                                  .issuer_pk = c->issuer_pk,
                                   .tag_seal = c->tag_seal,
                                   .syn_seal = c->syn_seal,
+                                  .issuer_seal = c->issuer_seal,
                                   .tag_sign = c->tag_sign,
                                   .syn_sign = c->syn_sign,
                                   .relay_sign = c->relay_sign,
+                                  .issuer_sign = c->issuer_sign,
+                                  .batch_min = c->batch_min,
+                                  .issuer_url = c->issuer_url,
                                   .relay_url = c->relay_url,
                                   .tag_url = c->tag_url,
                                   .syn_url = c->syn_url,
                                   .open = c->open,
+                                  .exchange_close = c->exchange_close,
                                   .tags_close = c->tags_close,
                                   .shares_close = c->shares_close,
                                   .end = c->end};
 
     memcpy(parts.embedder, c->embedder, 32);
-    memcpy(parts.grid_seed, c->grid_seed, 32);
-    memcpy(parts.sign_seed, c->sign_seed, 32);
+    memcpy(parts.contribution, c->contribution, sizeof parts.contribution);
+    memcpy(parts.relay_pin, c->relay_pin, 32);
+    memcpy(parts.tag_pin, c->tag_pin, 32);
+    memcpy(parts.syn_pin, c->syn_pin, 32);
+    memcpy(parts.issuer_pin, c->issuer_pin, 32);
     return parts;
 }
 
