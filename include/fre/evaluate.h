@@ -18,10 +18,12 @@
 #ifndef FRE_EVALUATE_H
 #define FRE_EVALUATE_H
 
+#include <fre/codebook.h>
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/embed.h>
 #include <fre/param.h>
+#include <fre/release.h>
 #include <fre/sketch.h>
 
 #ifdef __cplusplus
@@ -76,6 +78,100 @@ FRE_API FRE_MUST_CHECK fre_status fre_evaluate_cells(fre_cell_scores *out, const
                                                      const fre_cell *cell, const float *centroid,
                                                      size_t m, uint32_t threads);
 
+/* ---- level by level ---------------------------------------------------------------------------- */
+
+/** `count` records of row `row` of the originals have the label `label`. */
+typedef struct fre_label_pair {
+    uint32_t row, label;
+    uint64_t count;
+} fre_label_pair;
+
+/** Labels of the originals; records that are in no pair have none.  Borrowed. */
+typedef struct fre_labels {
+    size_t n; /**< different labels: 0..n-1 */
+    const fre_label_pair *pair;
+    size_t n_pairs;
+} fre_labels;
+
+/** What a synthetic text is, word for word, or but for upper and lower case. */
+typedef enum fre_exact_mark {
+    FRE_EXACT_FREQUENT = 1,
+    FRE_EXACT_FREQUENT_FOLDED = 2,
+    FRE_EXACT_ANY = 4,
+    FRE_EXACT_ANY_FOLDED = 8
+} fre_exact_mark;
+
+/** Shares of synthetic texts that are a frequent original, or any, in that sense; NaN: no text. */
+typedef struct fre_exact_shares {
+    double frequent, frequent_folded, any, any_folded;
+} fre_exact_shares;
+
+/** Released cells against labels.  A cell's *theme* is its most frequent label; a label is *hit* when
+ * it is more than half of the labelled records of some cell.  Shares are NaN where there is nothing to
+ * divide by. */
+typedef struct fre_label_scores {
+    uint64_t cells;        /**< with a labelled record */
+    uint64_t majority;     /**< of them those in which one label is more than half */
+    uint64_t hit;          /**< labels */
+    uint64_t frequent_hit; /**< of them those with at least `threshold` records */
+    double precision;      /**< majority of cells */
+    double recall;         /**< hit of all labels */
+    double purity;         /**< labelled records of the cells that have their cell's theme */
+    /** Share of the cells whose text, centroid, true mean lies nearest to the mean of all records of
+     * its theme, among the means of all labels. */
+    double nearest_text, nearest_centroid, nearest_mean;
+} fre_label_scores;
+
+/** One level of a release, or all of them.  A *member* of a released cell is a record that the curator
+ * put there, sampled or not: fre_evaluate_members. */
+typedef struct fre_level_evaluation {
+    char name[24];    /**< "grid", as the codebook calls it, or "all" */
+    uint64_t cells;   /**< released */
+    uint64_t empty;   /**< of them, with no member: made by the noise on counts */
+    uint64_t rare;    /**< of them, with some members and fewer than the threshold */
+    uint64_t records; /**< members of its cells */
+    double covered;   /**< share of all originals */
+    double
+        centroid_l2; /**< mean distance of a cell's centroid and its members' mean: noise, and what
+                             clipping does; NaN: no cell has a member */
+    double noise_norm; /**< mean planned noise norm; NaN: no cell */
+    uint64_t texts;
+    double text_l2;        /**< mean distance of a cell's text and its members' mean */
+    fre_level_scores text; /**< its texts alone, where there are texts */
+    fre_exact_shares exact;
+    fre_label_scores labels; /**< where there are labels */
+} fre_level_evaluation;
+
+/** member[i]: which released cell original i is in, as the curator decides it: the cell of the finest
+ * level that released the original's cell there; FRE_RELEASE_NONE: no level did, or it weighs nothing.
+ * codebook: the one of the release; NULL: the release has a grid only.
+ * FRE_E_DATA: the codebook is another; the release names no cells; a row has no cell. */
+FRE_API FRE_MUST_CHECK fre_status fre_evaluate_members(uint32_t *member, const fre_release *r,
+                                                       const fre_codebook *codebook,
+                                                       const fre_originals *o, uint32_t threads,
+                                                       fre_err *err);
+
+/** Everything is borrowed. */
+typedef struct fre_by_level {
+    const fre_release *release;
+    const fre_originals *originals;
+    const uint32_t *member;    /**< fre_evaluate_members */
+    const bool *is_frequent;   /**< of each original; not read without texts */
+    const fre_labels *labels;  /**< NULL: none */
+    const float *text;         /**< n_texts x d: embeddings of texts, ... */
+    const uint32_t *text_cell; /**< ... and the released cell each belongs to */
+    const uint8_t *exact;      /**< fre_exact_mark of each text; NULL: not known */
+    size_t n_texts;
+    uint64_t threshold;
+    double reach;
+    uint32_t threads;
+} fre_by_level;
+
+/** out: a level each, release->n_levels, then one of all levels together ("all").
+ * FRE_E_NOMEM; FRE_E_INTERRUPTED. */
+FRE_API FRE_MUST_CHECK fre_status fre_evaluate_by_level(fre_level_evaluation *out,
+                                                        const fre_by_level *in);
+
 /* ---- the whole, from files ------------------------------------------------------------------ */
 
 /** Those of radius and threshold are a plan's: fre/privacy.h. */
@@ -88,8 +184,9 @@ typedef struct fre_evaluate_opts {
                                 that is a folder, else none (no centroid and cell level) */
     const char *embeddings; /**< .npy with a row for each record of `original`, as embed makes it;
                                 NULL: embed them again */
-    fre_corpus_opts corpus; /**< how to read the originals */
+    fre_corpus_opts corpus; /**< how to read the originals; label_field: what to score levels by */
     const char *embedder;   /**< GGUF; NULL: bundled */
+    const char *codebook;   /**< GGUF, of a release by levels; NULL: the embedder's */
     double radius;          /**< r; 0: the release's, else the plan's default */
     uint64_t threshold;     /**< t; 0: the release's, else the plan's default */
     double alpha;
@@ -117,9 +214,13 @@ typedef struct fre_evaluation {
                                        has it; where there is a paraphrase */
     fre_level_scores centroid;
     fre_cell_scores cell;
-    /** Shares of the synthetic texts that equal, byte for byte or after case folding, a frequent
-     * original or any original; NaN when there is no synthetic text. */
-    double exact_frequent, exact_frequent_folded, exact_any, exact_any_folded;
+    fre_exact_shares exact;
+    /** Levels of the release, from fine to coarse, and behind them all together; 0: no release, or
+     * one that does not name its cells.  Texts are scored where `synthetic` is the release. */
+    size_t n_levels;
+    fre_level_evaluation level[FRE_LEVELS_MAX + 2];
+    bool has_labels;
+    uint64_t labels, frequent_labels; /**< different ones; those of at least `threshold` records */
     double seconds_embedding, seconds_scoring;
 } fre_evaluation;
 
@@ -129,7 +230,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_evaluate_files(fre_evaluation *out,
                                                      const fre_evaluate_opts *opts, fre_err *err);
 
 /** One JSON object (no line end): keys `text`, `text_with_paraphrases`, `centroid`, `cell`, each
- * null or {frequent:{precision,recall,f1,l2}, all:{...}}, and the counts above. */
+ * null or {frequent:{precision,recall,f1,l2}, all:{...}}, the counts above, and `levels`, null or a
+ * list with `all_levels` beside it. */
 FRE_API FRE_MUST_CHECK fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e);
 
 #ifdef __cplusplus

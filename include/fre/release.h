@@ -62,6 +62,7 @@ typedef struct fre_release {
     fre_sketch_params grid;
     uint64_t threshold; /**< t of the request, >= 1 */
     double radius;      /**< r of the request, > 0 */
+    double norm_bound;  /**< B: longer embeddings were cut to it; 0: not said (an older release) */
     fre_release_level level[FRE_LEVELS_MAX + 1]; /**< n_levels, at least one */
     size_t n_levels;
     bool is_private;
@@ -76,7 +77,7 @@ typedef struct fre_release {
     fre_npy_meta embedder; /**< name "", sha256 "": not known */
 } fre_release;
 
-/** Grid, threshold, radius and names of the levels of a plan; grid_seed: 32 bytes.  The rest stays. */
+/** Grid, threshold, radius, norm bound and names of the levels of a plan; grid_seed: 32 bytes.  The rest stays. */
 FRE_API void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *grid_seed);
 /** NULL is allowed. */
 FRE_API void fre_release_wipe(fre_release *r);

@@ -31,11 +31,18 @@ static const cli_arg args[] = {
                .help = "a text is found when one lies within A times R"),
     CLI_HEADING("Originals"),
     CLI_FORMAT_ARGS,
+    {.name = "label-field",
+     .metavar = "F",
+     .kind = CLI_STRING,
+     .help = "key or column with a record's label (its topic, say): how purely the released cells "
+             "hold one, level by level"},
     CLI_FILE("embeddings", "X.npy",
              .help =
                  "a row for each record of ORIGINAL, as embed made them (default: embed again)"),
     CLI_HEADING("Model"),
     CLI_EMBEDDER,
+    CLI_FILE("codebook", "FILE",
+             .help = "public cells of a release by levels (default: the embedder's)"),
 };
 
 static const cli_column columns[] = {
@@ -69,6 +76,94 @@ static void print_share(const char *what, double share)
         cli_fold(stdout, 4, "  %5.1f %% %s", 100.0 * share, what);
 }
 
+/* ---- level by level ---------------------------------------------------------------------------- */
+
+#define CELL_BYTES 16u
+
+static const char *put_number(char out[CELL_BYTES], double v)
+{
+    (void)snprintf(out, CELL_BYTES, isfinite(v) ? "%.3f" : "-", v);
+    return out;
+}
+
+static const char *put_count(char out[CELL_BYTES], uint64_t n)
+{
+    (void)snprintf(out, CELL_BYTES, "%" PRIu64, n);
+    return out;
+}
+
+static void print_levels(const fre_evaluation *e)
+{
+    static const cli_column heads[] = {
+        {.name = "level", .width = -8},  {.name = "cells", .width = 6},
+        {.name = "covered", .width = 8}, {.name = "centroid", .width = 8},
+        {.name = "text", .width = 6},    {.name = "exact", .width = 6},
+        {.name = "P", .width = 6},       {.name = "R", .width = 6},
+        {.name = "F1", .width = 6}};
+    enum { N = sizeof heads / sizeof *heads };
+
+    fputc('\n', stdout);
+    cli_wrap(stdout,
+             "By level: share of the originals in its cells; mean distance of centroid and text "
+             "to the mean of their cell's originals; share of texts that are an original but for "
+             "upper and lower case; its texts against the frequent originals.",
+             0, 0);
+    cli_table_head(stdout, heads, N);
+    for (size_t i = 0; i <= e->n_levels; i++) {
+        const fre_level_evaluation *l = &e->level[i];
+        const fre_scores none = {(double)NAN, (double)NAN, (double)NAN, (double)NAN};
+        const fre_scores *s = e->level[e->n_levels].texts > 0 ? &l->text.frequent : &none;
+        char of[N][CELL_BYTES];
+        const cli_cell row[N] = {{.text = l->name},
+                                 {.text = put_count(of[1], l->cells)},
+                                 {.text = put_number(of[2], l->covered)},
+                                 {.text = put_number(of[3], l->centroid_l2)},
+                                 {.text = put_number(of[4], l->text_l2)},
+                                 {.text = put_number(of[5], l->exact.any_folded)},
+                                 {.text = put_number(of[6], s->precision)},
+                                 {.text = put_number(of[7], s->recall)},
+                                 {.text = put_number(of[8], s->f1)}};
+
+        cli_table_row(stdout, heads, N, row);
+    }
+}
+
+static void print_labels(const fre_evaluation *e)
+{
+    static const cli_column heads[] = {
+        {.name = "level", .width = -8},    {.name = "labels", .width = 6},
+        {.name = "precision", .width = 9}, {.name = "recall", .width = 6},
+        {.name = "purity", .width = 6},    {.name = "text", .width = 6},
+        {.name = "centroid", .width = 8},  {.name = "mean", .width = 6}};
+    enum { N = sizeof heads / sizeof *heads };
+    char text[500];
+
+    (void)snprintf(text, sizeof text,
+                   "Labels: %" PRIu64 ", of them %" PRIu64 " with at least %" PRIu64
+                   " originals. How many are more than half of a cell; share of cells that "
+                   "have one such, and of labels that are; share of originals with their cell's "
+                   "most frequent label; share of cells whose text, centroid and mean of originals "
+                   "lie nearest to that label's mean.",
+                   e->labels, e->frequent_labels, e->threshold);
+    fputc('\n', stdout);
+    cli_wrap(stdout, text, 0, 0);
+    cli_table_head(stdout, heads, N);
+    for (size_t i = 0; i <= e->n_levels; i++) {
+        const fre_label_scores *l = &e->level[i].labels;
+        char of[N][CELL_BYTES];
+        const cli_cell row[N] = {{.text = e->level[i].name},
+                                 {.text = put_count(of[1], l->hit)},
+                                 {.text = put_number(of[2], l->precision)},
+                                 {.text = put_number(of[3], l->recall)},
+                                 {.text = put_number(of[4], l->purity)},
+                                 {.text = put_number(of[5], l->nearest_text)},
+                                 {.text = put_number(of[6], l->nearest_centroid)},
+                                 {.text = put_number(of[7], l->nearest_mean)}};
+
+        cli_table_row(stdout, heads, N, row);
+    }
+}
+
 static void print_result(const fre_evaluation *e)
 {
     char text[300];
@@ -96,12 +191,16 @@ static void print_result(const fre_evaluation *e)
                  "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
                  e->cell.frequent_released, e->cell.frequent, e->cell.released);
     }
+    if (e->n_levels > 0)
+        print_levels(e);
+    if (e->n_levels > 0 && e->has_labels)
+        print_labels(e);
     if (!e->has_exact || e->synthetic == 0)
         return;
     printf("\nof the synthetic texts\n");
-    print_share("are a frequent text, word for word", e->exact_frequent);
-    print_share("are one but for upper and lower case", e->exact_frequent_folded);
-    print_share("are some original, word for word", e->exact_any);
+    print_share("are a frequent text, word for word", e->exact.frequent);
+    print_share("are one but for upper and lower case", e->exact.frequent_folded);
+    print_share("are some original, word for word", e->exact.any);
 }
 
 static void warn_about(const cli *c, const fre_evaluation *e)
@@ -150,7 +249,9 @@ static fre_status run(cli *c, fre_err *err)
     st = cli_corpus_opts(&o.corpus, c, err);
     if (st != FRE_OK)
         return st;
+    o.corpus.label_field = cli_text(c, "label-field");
     o.embedder = cli_text(c, "embedder");
+    o.codebook = cli_text(c, "codebook");
     o.radius = cli_number(c, "radius");
     o.threshold = cli_whole(c, "threshold");
     o.alpha = cli_number(c, "alpha");
@@ -176,7 +277,8 @@ const cli_command cli_cmd_evaluate = {
              "originals near some synthetic text; L2: the mean distance from a synthetic text to "
              "the nearest original. Against the frequent originals (at least --threshold texts "
              "within --radius, itself included) and against all, for the texts, the noisy "
-             "centroids and the cells of a release. Where texts have paraphrases, they count at a "
+             "centroids and the cells of a release. A release is also scored level by level. Where "
+             "texts have paraphrases, they count at a "
              "level of their own, \"paraphrased\": texts and paraphrases as one set.\n\n"
              "The result is computed on the originals and is NOT private.",
     .example = CLI_PROGRAM " evaluate release texts.csv --text-field message",

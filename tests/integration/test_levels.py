@@ -152,6 +152,75 @@ def test_texts_of_themes(fre, tmp_path, made):
     assert texts("--texts-per-cell", "0") == [(text, []) for text, _ in told]
 
 
+@pytest.fixture
+def labelled(tmp_path):
+    """The private texts, each with what it is about."""
+    what = ["timer", "song", "light", "alarm", "flight", "recipe"]
+    (tmp_path / "labelled.jsonl").write_text("".join(
+        json.dumps({"text": t, "label": what[i % 6]}) + "\n" for i, t in enumerate(words())))
+    return tmp_path / "labelled.jsonl"
+
+
+def evaluate(fre, made, labelled, *more):
+    done = fre("evaluate", "out", labelled, "--embeddings", made / "private.npy", "--threshold", "10",
+               "--codebook", made / "c.gguf", "--public", "--json", *more)
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_evaluate_finds_the_members(fre, tmp_path, made, labelled):
+    """Without noise the counts are those of the records that evaluate puts into each cell."""
+    _, _, lines = release(fre, tmp_path, made, "grid," + LEVELS, asked=EXACT)
+    report = evaluate(fre, made, labelled, "--label-field", "label")
+    assert [x["level"] for x in report["levels"]] == ["grid", "32x4", "32", "8"]
+    for x in report["levels"]:
+        counts = [y["count"] for y in lines if y["level"] == x["level"]]
+        assert (x["cells"], x["records"]) == (len(counts), sum(counts))
+        assert x["covered"] == pytest.approx(sum(counts) / 600)
+        assert x["empty"] == x["rare"] == 0 and x["text"] is None and x["texts"] == 0
+    whole = report["all_levels"]
+    assert whole["level"] == "all" and whole["cells"] == len(lines) > 0
+    assert whole["records"] == sum(x["records"] for x in report["levels"])
+    assert report["labels"] == {"all": 6, "frequent": 6}
+    assert report["cell"]["released_cells"] == report["levels"][0]["cells"]
+    for x in report["levels"] + [whole]:
+        of = x["labels"]
+        assert 0 <= of["hit"] <= of["majority"] <= of["cells"] == x["cells"]
+        assert of["recall"] == of["hit"] / 6
+    # Cells that tell apart what people want (by chance: 1/6), and means without noise but for clipping.
+    assert whole["labels"]["purity"] > 0.3 and whole["labels"]["nearest_mean"] > 0.8
+    assert 0 < whole["centroid_l2"] < 0.5
+    without = evaluate(fre, made, labelled)
+    assert without["labels"] is None and without["all_levels"]["labels"] is None
+    assert without["all_levels"]["covered"] == whole["covered"]
+
+
+def test_evaluate_texts_by_level(fre, tmp_path, made, labelled):
+    release(fre, tmp_path, made, "32,8", *SEED, asked=ASKED[:-len(NO_TEXT)])
+    report = evaluate(fre, made, labelled, "--label-field", "label")
+    whole = report["all_levels"]
+    assert whole["texts"] == report["synthetic"] == sum(x["texts"] for x in report["levels"]) > 0
+    assert whole["text"] == report["text"] and whole["exact"] == report["exact"]
+    assert 0 < whole["text_l2"] < 1.2 and 0 < whole["noise_norm"]
+    assert 0 <= whole["labels"]["nearest_text"] <= 1
+    shown = fre("evaluate", "out", labelled, "--codebook", made / "c.gguf", "--label-field", "label",
+                "--public", env={"COLUMNS": "80"})
+    assert shown.code == 0 and "By level: " in shown.out and "Labels: 6, of them 6" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+
+
+def test_evaluate_refusals(fre, refused, tmp_path, made, labelled):
+    _, parameters, _ = release(fre, tmp_path, made, "32,8", asked=EXACT)
+    sha = parameters["parameters"]["levels"][0]["codebook"]
+    refused(65, f"fre-e2t evaluate: the release was made with another codebook (sha256 {sha[:12]}...): "
+            "name that, --codebook", "evaluate", "out", labelled, "--public")
+    refused(64, "fre-e2t evaluate: --codebook is for a release by levels of public cells: leave it out",
+            "evaluate", labelled, labelled, "--public", "--codebook", made / "c.gguf")
+    done = fre("evaluate", "out", made / "private.npy", "--codebook", made / "c.gguf", "--label-field",
+               "label")
+    assert done.code == 64 and "--label-field" in done.err
+
+
 def test_refusals(refused, fre, tmp_path, made):
     def no(code, sentence, *args):
         refused(code, "fre-e2t synthesize: " + sentence, "synthesize", made / "private.npy", "-o", "out",

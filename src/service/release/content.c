@@ -37,6 +37,7 @@ void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *g
     memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
     r->threshold = plan->request.threshold;
     r->radius = plan->request.radius;
+    r->norm_bound = plan->request.norm_bound;
     set_levels(r, plan);
 }
 

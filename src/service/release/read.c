@@ -26,13 +26,15 @@ static bool parse_parameters(fre_release *r, const json_t *o)
     const char *seed = NULL;
     json_int_t k = 0, d = 0, t = 0;
 
-    if (json_unpack((json_t *)(uintptr_t)o, "{s:{s:s, s:I, s:I, s:I, s:F, s:F}}", "parameters",
+    if (json_unpack((json_t *)(uintptr_t)o, "{s:{s:s, s:I, s:I, s:I, s:F, s:F, s?F}}", "parameters",
                     "grid_seed", &seed, "projection_dim", &k, "dimension", &d, "threshold", &t,
-                    "cell_edge", &r->grid.grid.cell_edge, "radius", &r->radius) != 0)
+                    "cell_edge", &r->grid.grid.cell_edge, "radius", &r->radius, "norm_bound",
+                    &r->norm_bound) != 0)
         return false;
     if (!fre_unhex(r->grid.seed, sizeof r->grid.seed, seed) || k < 1 || k > FRE_SKETCH_PROJ_MAX ||
         d < 1 || d > FRE_SKETCH_DIM_MAX || t < 1 || !isfinite(r->grid.grid.cell_edge) ||
-        !(r->grid.grid.cell_edge > 0) || !isfinite(r->radius) || !(r->radius > 0))
+        !(r->grid.grid.cell_edge > 0) || !isfinite(r->radius) || !(r->radius > 0) ||
+        !isfinite(r->norm_bound) || r->norm_bound < 0)
         return false;
     r->grid.grid.proj = (uint32_t)k;
     r->grid.dim = (uint32_t)d;
@@ -141,7 +143,7 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
     if (!parse_parameters(r, o))
         st = fre_fail(err, FRE_E_DATA,
                       "%.300s: \"parameters\" lacks a valid grid_seed, projection_dim, dimension, "
-                      "threshold, cell_edge or radius",
+                      "threshold, cell_edge, radius or norm_bound",
                       path);
     else if (!parse_levels(r, o))
         st = fre_fail(err, FRE_E_DATA, "%.300s: \"levels\" is no list of levels", path);

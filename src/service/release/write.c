@@ -174,12 +174,12 @@ static json_t *parameters_json(const fre_release *r, const fre_plan *plan)
     if (fre_plan_json(&text, plan) == FRE_OK)
         p = json_loadb((const char *)text.p, text.n, JSON_ALLOW_NUL, NULL);
     fre_buf_wipe(&text);
-    if (p &&
-        (add_to_levels(p, r) != 0 ||
-         json_object_update_new(
-             p, json_pack("{s:I, s:f, s:i, s:s, s:i}", "threshold", (json_int_t)r->threshold,
-                          "radius", r->radius, "dimension", (int)r->grid.dim, "grid_seed", seed,
-                          "cells_per_user", (int)q->cells_per_user)) != 0)) {
+    if (p && (add_to_levels(p, r) != 0 ||
+              json_object_update_new(
+                  p, json_pack("{s:I, s:f, s:f, s:i, s:s, s:i}", "threshold",
+                               (json_int_t)r->threshold, "radius", r->radius, "norm_bound",
+                               r->norm_bound, "dimension", (int)r->grid.dim, "grid_seed", seed,
+                               "cells_per_user", (int)q->cells_per_user)) != 0)) {
         json_decref(p);
         p = NULL;
     }

@@ -1,15 +1,22 @@
-/* What the files of this module share: distinct keys with multiplicities, and the inputs. */
+/* What the files of this module share: distinct keys with multiplicities, the inputs, one run's state. */
 #ifndef FRE_EVALUATE_PRIVATE_H
 #define FRE_EVALUATE_PRIVATE_H
 
 #include <fre/evaluate.h>
 
+#include <fre/codebook.h>
 #include <fre/embed.h>
 #include <fre/map.h>
 #include <fre/release.h>
 
 /* Harmonic mean; NaN when recall is undefined, 0 when precision is or nothing is right. */
 double evaluate_f1(double precision, double recall);
+
+/* ---- failures.c ----------------------------------------------------------------------------------- */
+
+fre_status evaluate_no_memory(fre_err *err);
+/* The status' own text as the message. */
+fre_status evaluate_with_text(fre_err *err, fre_status st);
 
 /* ---- distinct.c: distinct byte strings and how often each came --------------------------------- */
 
@@ -39,6 +46,45 @@ size_t evaluate_distinct_find(const evaluate_distinct *t, const void *p, size_t 
 /* NUL-terminated unless packed; valid until the next evaluate_distinct_add. */
 const char *evaluate_distinct_text(const evaluate_distinct *t, size_t i);
 
+/* ---- labels.c: what the originals are labelled with -------------------------------------------- */
+
+#define EVALUATE_LABELS_MAX 65536u
+
+/* Each (distinct original, label) that was read, and how often it came. */
+typedef struct evaluate_labels {
+    evaluate_distinct name; /* the labels */
+    evaluate_distinct pair; /* packed: uint32_t original, label */
+    fre_label_pair *list;   /* what a view shows */
+} evaluate_labels;
+
+FRE_MUST_CHECK fre_status evaluate_labels_init(evaluate_labels *l);
+void evaluate_labels_wipe(evaluate_labels *l);
+/* A record of original `row`; one with an empty label has none.  FRE_E_DATA: too many different ones. */
+FRE_MUST_CHECK fre_status evaluate_labels_add(evaluate_labels *l, size_t row, const char *label,
+                                              size_t len, fre_err *err);
+/* All that were read, numbered anew without the rows that weigh nothing; borrowed, valid until the next
+ * call. */
+FRE_MUST_CHECK fre_status evaluate_labels_view(evaluate_labels *l, fre_labels *out,
+                                               const fre_originals *o);
+
+/* ---- themes.c: what released cells have to do with labels ------------------------------------------ */
+
+#define EVALUATE_NO_THEME UINT32_MAX
+
+typedef struct evaluate_themes {
+    uint64_t *labelled; /* of each released cell: members that have a label, ... */
+    uint64_t *most;     /* ... of them those of the theme, ... */
+    uint32_t *theme;    /* ... the most frequent label, ties to the lower index, or none */
+    uint64_t *total;    /* of each label: records */
+    /* Label whose mean is nearest to the cell's centroid, to its members' mean, to each text. */
+    uint32_t *near_centroid, *near_mean, *near_text;
+} evaluate_themes;
+
+/* mean: of each released cell's members, n x d. */
+FRE_MUST_CHECK fre_status evaluate_themes_find(evaluate_themes *out, const fre_by_level *in,
+                                               const float *mean);
+void evaluate_themes_wipe(evaluate_themes *t);
+
 /* ---- inputs.c --------------------------------------------------------------------------------- */
 
 /* Places of texts in an arena. */
@@ -65,12 +111,44 @@ const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i);
 
 bool evaluate_is_folder(const char *path);
 
+/* ---- one run, and its inputs: files.c, originals.c, rows.c ----------------------------------------- */
+
+typedef struct evaluate_run {
+    const fre_evaluate_opts *opts;
+    evaluate_synthetic synthetic; /* what is scored */
+    bool of_release;              /* it is the release's own, cell by cell */
+    fre_release release;
+    bool has_release;
+    fre_codebook *codebook;     /* that the release's levels are of; NULL: it has none */
+    evaluate_distinct distinct; /* distinct originals: texts, or rows packed */
+    evaluate_labels labels;
+    size_t *first; /* texts with embeddings: record in which each distinct text came first */
+    size_t cap_first;
+    bool from_npy;
+    char npy_sha256[65];
+    fre_embedder *embedder;
+    float *x, *synthetic_x; /* owned; x is NULL when the rows are in distinct */
+    fre_originals originals;
+    bool *is_frequent;
+    uint8_t *exact; /* evaluate_exact_mark of each synthetic text; NULL: not known */
+    fre_evaluation e;
+} evaluate_run;
+
+/* Reads opts->original. */
+FRE_MUST_CHECK fre_status evaluate_read_originals(evaluate_run *r, fre_err *err);
+/* Embedder and codebook, as far as they are needed; they fit the release and the originals. */
+FRE_MUST_CHECK fre_status evaluate_open_models(evaluate_run *r, fre_err *err);
+/* Embeddings of originals and synthetic texts. */
+FRE_MUST_CHECK fre_status evaluate_embed(evaluate_run *r, fre_err *err);
+
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 
-/* Shares of synthetic texts that are an original text (paraphrases aside): four fields of out. */
-FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
-                                         const evaluate_distinct *originals,
-                                         const bool *is_frequent);
+/* Which original a synthetic text is (paraphrases aside), s->n_texts of fre_exact_mark. */
+FRE_MUST_CHECK fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_synthetic *s,
+                                               const evaluate_distinct *originals,
+                                               const bool *is_frequent);
+/* Their shares. */
+fre_exact_shares evaluate_exact_shares(const uint8_t *mark, size_t n);
 
 /* ---- release_cells.c ------------------------------------------------------------------------ */
 
@@ -78,5 +156,17 @@ FRE_MUST_CHECK fre_status evaluate_exact(fre_evaluation *out, const evaluate_syn
  * e->has_cell stays false where there is none. */
 FRE_MUST_CHECK fre_status evaluate_release_cells(fre_evaluation *e, const fre_release *from,
                                                  const fre_originals *originals, uint32_t threads);
+
+/* ---- members.c -------------------------------------------------------------------------------- */
+
+/* Does a release name all of its cells, so that its members can be known? */
+bool evaluate_names_cells(const fre_release *r);
+/* Has it levels of public cells? */
+bool evaluate_has_public_cells(const fre_release *r);
+
+/* ---- levels.c --------------------------------------------------------------------------------- */
+
+/* e->level and what belongs to it, of a release that names its cells. */
+FRE_MUST_CHECK fre_status evaluate_levels(evaluate_run *r, fre_err *err);
 
 #endif

@@ -39,11 +39,10 @@ static fre_status fold_originals(evaluate_distinct *folded, bool *frequent,
     return st;
 }
 
-fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
-                          const evaluate_distinct *originals, const bool *is_frequent)
+fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_synthetic *s,
+                                const evaluate_distinct *originals, const bool *is_frequent)
 {
     bool *folded_frequent = calloc(originals->n + 1, sizeof *folded_frequent);
-    uint64_t any = 0, frequent = 0, any_folded = 0, frequent_folded = 0;
     evaluate_distinct folded = {.n = 0};
     fre_status st = folded_frequent ? evaluate_distinct_init(&folded, false) : FRE_E_NOMEM;
 
@@ -53,24 +52,36 @@ fre_status evaluate_exact(fre_evaluation *out, const evaluate_synthetic *s,
         const char *text = evaluate_synthetic_text(s, i);
         size_t at = evaluate_distinct_find(originals, text, s->place.len[i]);
         char *key;
-        any += at != EVALUATE_DISTINCT_NONE;
-        frequent += at != EVALUATE_DISTINCT_NONE && is_frequent[at];
+
+        mark[i] = 0;
+        if (at != EVALUATE_DISTINCT_NONE)
+            mark[i] |= (uint8_t)(FRE_EXACT_ANY | (is_frequent[at] ? FRE_EXACT_FREQUENT : 0));
         st = fold(&key, text, s->place.len[i]);
         if (st != FRE_OK || !key)
             continue;
         at = evaluate_distinct_find(&folded, key, strlen(key));
-        any_folded += at != EVALUATE_DISTINCT_NONE;
-        frequent_folded += at != EVALUATE_DISTINCT_NONE && folded_frequent[at];
+        if (at != EVALUATE_DISTINCT_NONE)
+            mark[i] |= (uint8_t)(FRE_EXACT_ANY_FOLDED |
+                                 (folded_frequent[at] ? FRE_EXACT_FREQUENT_FOLDED : 0));
         free(key);
-    }
-    if (st == FRE_OK) {
-        double n = s->n_texts > 0 ? (double)s->n_texts : (double)NAN;
-        out->exact_any = (double)any / n;
-        out->exact_frequent = (double)frequent / n;
-        out->exact_any_folded = (double)any_folded / n;
-        out->exact_frequent_folded = (double)frequent_folded / n;
     }
     evaluate_distinct_wipe(&folded);
     free(folded_frequent);
     return st;
+}
+
+static double share_of(const uint8_t *mark, size_t n, fre_exact_mark which)
+{
+    size_t has = 0;
+
+    for (size_t i = 0; i < n; i++)
+        has += (mark[i] & which) != 0;
+    return n > 0 ? (double)has / (double)n : (double)NAN;
+}
+
+fre_exact_shares evaluate_exact_shares(const uint8_t *mark, size_t n)
+{
+    return (fre_exact_shares){
+        share_of(mark, n, FRE_EXACT_FREQUENT), share_of(mark, n, FRE_EXACT_FREQUENT_FOLDED),
+        share_of(mark, n, FRE_EXACT_ANY), share_of(mark, n, FRE_EXACT_ANY_FOLDED)};
 }

@@ -6,7 +6,7 @@
 
 static bool is_of_grid(const fre_release *r, size_t i)
 {
-    return strcmp(r->level[r->cell[i].level].name, "grid") == 0;
+    return r->level[r->cell[i].level].sketch.kind == FRE_SKETCH_GRID;
 }
 
 fre_status evaluate_release_cells(fre_evaluation *e, const fre_release *from,
@@ -19,7 +19,7 @@ fre_status evaluate_release_cells(fre_evaluation *e, const fre_release *from,
     size_t n = 0;
     fre_status st;
 
-    if ((from->n > 0 && !from->cell_name) || strcmp(from->level[0].name, "grid") != 0)
+    if ((from->n > 0 && !from->cell_name) || from->level[0].sketch.kind != FRE_SKETCH_GRID)
         return FRE_OK; /* the release does not name its cells, or has no grid: no cell level */
     name = malloc((from->n + 1) * sizeof *name);
     centroid = malloc((from->n * d + 1) * sizeof *centroid);

@@ -39,13 +39,63 @@ static json_t *cell_json(const fre_evaluation *e)
     return o;
 }
 
-static json_t *exact_json(const fre_evaluation *e)
+static json_t *exact_json(bool has, const fre_exact_shares *x)
 {
-    return e->has_exact
-               ? json_pack("{s:o, s:o, s:o, s:o}", "frequent", number(e->exact_frequent),
-                           "frequent_case_blind", number(e->exact_frequent_folded), "any",
-                           number(e->exact_any), "any_case_blind", number(e->exact_any_folded))
+    return has ? json_pack("{s:o, s:o, s:o, s:o}", "frequent", number(x->frequent),
+                           "frequent_case_blind", number(x->frequent_folded), "any", number(x->any),
+                           "any_case_blind", number(x->any_folded))
                : json_null();
+}
+
+static json_t *labels_json(bool has, const fre_label_scores *l)
+{
+    return has ? json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "cells",
+                           (json_int_t)l->cells, "majority", (json_int_t)l->majority, "hit",
+                           (json_int_t)l->hit, "frequent_hit", (json_int_t)l->frequent_hit,
+                           "precision", number(l->precision), "recall", number(l->recall), "purity",
+                           number(l->purity), "nearest_text", number(l->nearest_text),
+                           "nearest_centroid", number(l->nearest_centroid), "nearest_mean",
+                           number(l->nearest_mean))
+               : json_null();
+}
+
+static json_t *one_level_json(const fre_evaluation *e, const fre_level_evaluation *l)
+{
+    const bool texts = e->level[e->n_levels].texts > 0;
+
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "level",
+                     l->name, "cells", (json_int_t)l->cells, "empty", (json_int_t)l->empty, "rare",
+                     (json_int_t)l->rare, "records", (json_int_t)l->records, "covered",
+                     number(l->covered), "centroid_l2", number(l->centroid_l2), "noise_norm",
+                     number(l->noise_norm), "texts", (json_int_t)l->texts, "text_l2",
+                     number(l->text_l2), "text", level_json(texts, &l->text), "exact",
+                     exact_json(texts && e->has_exact, &l->exact), "labels",
+                     labels_json(e->has_labels, &l->labels));
+}
+
+static json_t *levels_json(const fre_evaluation *e)
+{
+    json_t *list = e->n_levels > 0 ? json_array() : json_null();
+
+    for (size_t i = 0; list && i < e->n_levels; i++)
+        if (json_array_append_new(list, one_level_json(e, &e->level[i])) != 0) {
+            json_decref(list);
+            return NULL;
+        }
+    return list;
+}
+
+/* Of the release's levels, and of the originals' labels. */
+static int add_levels(json_t *o, const fre_evaluation *e)
+{
+    json_t *more = json_pack(
+        "{s:o, s:o, s:o}", "levels", levels_json(e), "all_levels",
+        e->n_levels > 0 ? one_level_json(e, &e->level[e->n_levels]) : json_null(), "labels",
+        e->has_labels && e->n_levels > 0 ? json_pack("{s:I, s:I}", "all", (json_int_t)e->labels,
+                                                     "frequent", (json_int_t)e->frequent_labels)
+                                         : json_null());
+
+    return json_object_update_new(o, more);
 }
 
 fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e)
@@ -55,14 +105,15 @@ fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e)
         "s:b}",
         "text", level_json(e->has_text, &e->text), "text_with_paraphrases",
         level_json(e->has_paraphrased, &e->paraphrased), "centroid",
-        level_json(e->has_centroid, &e->centroid), "cell", cell_json(e), "exact", exact_json(e),
-        "radius", e->radius, "alpha", e->alpha, "threshold", (json_int_t)e->threshold, "originals",
-        (json_int_t)e->originals, "distinct", (json_int_t)e->distinct, "frequent",
-        (json_int_t)e->frequent, "frequent_distinct", (json_int_t)e->frequent_distinct, "synthetic",
-        (json_int_t)e->synthetic, "paraphrases", (json_int_t)e->paraphrases, "centroids",
-        (json_int_t)e->centroids, "seconds_embedding", e->seconds_embedding, "seconds_scoring",
-        e->seconds_scoring, "private", 0);
-    char *text = o ? json_dumps(o, JSON_REAL_PRECISION(10)) : NULL;
+        level_json(e->has_centroid, &e->centroid), "cell", cell_json(e), "exact",
+        exact_json(e->has_exact, &e->exact), "radius", e->radius, "alpha", e->alpha, "threshold",
+        (json_int_t)e->threshold, "originals", (json_int_t)e->originals, "distinct",
+        (json_int_t)e->distinct, "frequent", (json_int_t)e->frequent, "frequent_distinct",
+        (json_int_t)e->frequent_distinct, "synthetic", (json_int_t)e->synthetic, "paraphrases",
+        (json_int_t)e->paraphrases, "centroids", (json_int_t)e->centroids, "seconds_embedding",
+        e->seconds_embedding, "seconds_scoring", e->seconds_scoring, "private", 0);
+    const bool good = o && add_levels(o, e) == 0;
+    char *text = good ? json_dumps(o, JSON_REAL_PRECISION(10)) : NULL;
     fre_status st = text ? fre_buf_printf(out, "%s", text) : FRE_E_NOMEM;
 
     free(text);

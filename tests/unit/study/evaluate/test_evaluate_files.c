@@ -147,7 +147,8 @@ static void test_exact(void **state)
     char path[512];
     evaluate_distinct originals;
     evaluate_synthetic s;
-    fre_evaluation e = {.radius = 0};
+    fre_exact_shares exact;
+    uint8_t mark[8];
     fre_err err;
 
     (void)state;
@@ -162,14 +163,15 @@ static void test_exact(void **state)
         "{\"text\": \"CAFE\\u0301\"}\n{\"text\": \"play MUSIC\"}\n{\"text\": \"else\"}\n"
         "{\"text\": \"RARE\"}\n{\"text\": \"\"}\n");
     assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.jsonl"), &err), FRE_OK);
-    assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
-    assert_close(e.exact_frequent, 1.0 / 8.0, 0.0, 0.0);
-    assert_close(e.exact_any, 3.0 / 8.0, 0.0, 0.0);
-    assert_close(e.exact_frequent_folded, 4.0 / 8.0, 0.0, 0.0);
-    assert_close(e.exact_any_folded, 6.0 / 8.0, 0.0, 0.0);
+    assert_int_equal(evaluate_exact_marks(mark, &s, &originals, frequent), FRE_OK);
+    exact = evaluate_exact_shares(mark, s.n_texts);
+    assert_close(exact.frequent, 1.0 / 8.0, 0.0, 0.0);
+    assert_close(exact.any, 3.0 / 8.0, 0.0, 0.0);
+    assert_close(exact.frequent_folded, 4.0 / 8.0, 0.0, 0.0);
+    assert_close(exact.any_folded, 6.0 / 8.0, 0.0, 0.0);
     evaluate_synthetic_wipe(&s);
-    assert_int_equal(evaluate_exact(&e, &s, &originals, frequent), FRE_OK);
-    assert_true(isnan(e.exact_any) && isnan(e.exact_frequent_folded));
+    exact = evaluate_exact_shares(mark, 0);
+    assert_true(isnan(exact.any) && isnan(exact.frequent_folded));
     evaluate_distinct_wipe(&originals);
     temp_dir_remove(&t);
 }
@@ -365,9 +367,9 @@ static void test_texts(void **state)
     assert_close(e.text.frequent.recall, 1.0, 0.0, 0.0);
     assert_close(e.text.all.precision, 1.0, 0.0, 0.0);
     assert_close(e.text.all.recall, 0.8, 0.0, 0.0);
-    assert_close(e.exact_any, 0.5, 0.0, 0.0);
-    assert_close(e.exact_frequent, 0.0, 0.0, 0.0);
-    assert_close(e.exact_frequent_folded, 0.5, 0.0, 0.0);
+    assert_close(e.exact.any, 0.5, 0.0, 0.0);
+    assert_close(e.exact.frequent, 0.0, 0.0, 0.0);
+    assert_close(e.exact.frequent_folded, 0.5, 0.0, 0.0);
     assert_false(e.has_paraphrased);
 
     /* Paraphrases change their own level and nothing else. */
@@ -376,7 +378,7 @@ static void test_texts(void **state)
         "turn them off\"]}\n{\"text\": \"my tooth hurts\", \"paraphrases\": []}\n");
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
     assert_memory_equal(&again.text, &e.text, sizeof e.text);
-    assert_close(again.exact_any, e.exact_any, 0.0, 0.0);
+    assert_close(again.exact.any, e.exact.any, 0.0, 0.0);
     assert_int_equal(again.synthetic, 2);
     assert_int_equal(again.paraphrases, 2);
     assert_true(again.has_paraphrased);

@@ -1,0 +1,15 @@
+/* evaluate/failures.c - what the steps of an evaluation say when they cannot go on. */
+#include "evaluate_private.h"
+
+fre_status evaluate_no_memory(fre_err *err)
+{
+    return fre_fail(err, FRE_E_NOMEM, "out of memory: evaluate keeps every distinct original");
+}
+
+fre_status evaluate_with_text(fre_err *err, fre_status st)
+{
+    if (st == FRE_E_INTERRUPTED)
+        return fre_fail(err, st, "interrupted");
+    return st == FRE_E_NOMEM ? evaluate_no_memory(err)
+                             : fre_fail(err, st, "%s", fre_status_text(st));
+}
