@@ -5,7 +5,7 @@
 
 #include "wire_sample.h"
 
-#define JSON 17u /* behind the types */
+#define JSON FRE_WIRE_TYPES /* behind the types */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

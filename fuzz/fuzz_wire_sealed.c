@@ -36,10 +36,10 @@ static void make(genuine *g)
     must(fre_oprf_blind_input(&blind, &g->blinded, (fre_bytes){seed, sizeof seed}, &g->rng) ==
          FRE_OK);
     must(fre_tag_request_encode(&message, &g->s.w, &g->blinded) == FRE_OK);
-    must(fre_exchange_ask(&g->client, &g->request, &g->s.w, sample_view(&message), &g->rng) ==
-         FRE_OK);
-    must(fre_exchange_open(&g->server, &taken, &g->s.w, &g->s.tag, sample_view(&g->request),
-                           NULL) == FRE_OK);
+    must(fre_exchange_ask(&g->client, &g->request, &g->s.w, FRE_WIRE_TAG_REQUEST,
+                          sample_view(&message), &g->rng) == FRE_OK);
+    must(fre_exchange_open(&g->server, &taken, &g->s.w, FRE_WIRE_TAG_REQUEST, &g->s.tag,
+                           sample_view(&g->request), NULL) == FRE_OK);
     fre_buf_wipe(&message);
     must(fre_rejection_encode(&message, FRE_REJECTED_FULL) == FRE_OK);
     must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message), &g->rng) ==
@@ -90,10 +90,11 @@ static void request(genuine *g, fre_bytes in)
     fit(&plain, in, g->request.n - FRE_OHTTP_REQUEST_OVERHEAD);
     fre_buf_init(&sealed, SAMPLE_MAX);
     fre_buf_init(&out, SAMPLE_MAX);
-    fre_collection_ohttp_config(&config, &g->s.w.c);
+    fre_collection_ohttp_config(&config, &g->s.w.c, FRE_WIRE_TAG_REQUEST);
     must(fre_ohttp_request_seal(&x, &sealed, &config, g->s.w.c.aead, sample_view(&plain),
                                 &g->rng) == FRE_OK);
-    st = fre_exchange_open(&y, &out, &g->s.w, &g->s.tag, sample_view(&sealed), NULL);
+    st = fre_exchange_open(&y, &out, &g->s.w, FRE_WIRE_TAG_REQUEST, &g->s.tag, sample_view(&sealed),
+                           NULL);
     if (st == FRE_OK) {
         must(is_within(&out, &plain));
         fre_ohttp_exchange_wipe(&y);
@@ -136,7 +137,7 @@ static void raw(genuine *g, fre_bytes in)
     fre_buf out;
 
     fre_buf_init(&out, SAMPLE_MAX);
-    refused(fre_exchange_open(&x, &out, &g->s.w, &g->s.tag, in, NULL), &out);
+    refused(fre_exchange_open(&x, &out, &g->s.w, FRE_WIRE_TAG_REQUEST, &g->s.tag, in, NULL), &out);
     refused(fre_exchange_read(&g->client, &out, &g->s.w, in, NULL), &out);
     for (unsigned type = FRE_WIRE_REPORT; type <= FRE_WIRE_SHARE; type++) {
         if (fre_contribution_split(&sealed, NULL, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)

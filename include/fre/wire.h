@@ -57,8 +57,23 @@ typedef enum fre_wire_type {
     FRE_WIRE_REJECTION,  /**< version, type, code: no collection id */
     FRE_WIRE_RECEIPT,    /**< version, type: no collection id */
     FRE_WIRE_COLLECTION, /**< version, type, terms: its hash is the id */
-    FRE_WIRE_REGISTRY
+    FRE_WIRE_REGISTRY,
+    /* of the second version: */
+    FRE_WIRE_ISSUE_REQUEST,
+    FRE_WIRE_ISSUE_RESPONSE,
+    FRE_WIRE_CARRY,
+    FRE_WIRE_ADMITTED,
+    FRE_WIRE_ENTRY,
+    FRE_WIRE_COLLECTED,
+    FRE_WIRE_MIXED,
+    FRE_WIRE_VOUCH,
+    FRE_WIRE_VOUCHED,
+    FRE_WIRE_UNSEAL,
+    FRE_WIRE_SUMMED,
+    FRE_WIRE_MARK,
+    FRE_WIRE_MARKED
 } fre_wire_type;
+#define FRE_WIRE_TYPES (FRE_WIRE_MARKED + 1u) /* one more than the largest */
 
 /* ---- the collection ----------------------------------------------------------------------- */
 
@@ -190,8 +205,10 @@ typedef struct fre_collection_parts {
 FRE_API FRE_MUST_CHECK fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
                                                            const fre_collection_parts *parts,
                                                            fre_err *err);
-/** S_tag's Oblivious HTTP key configuration: its seal key, the collection's AEAD. */
-FRE_API void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c);
+/** The Oblivious HTTP key configuration of who answers `ask`: S_tag (FRE_WIRE_TAG_REQUEST) or the issuer
+ * (FRE_WIRE_ISSUE_REQUEST). */
+FRE_API void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c,
+                                         fre_wire_type ask);
 
 /* ---- what messages depend on -------------------------------------------------------------- */
 
@@ -261,19 +278,43 @@ FRE_API FRE_MUST_CHECK fre_status fre_tag_response_decode(fre_oprf_element *eval
                                                           fre_oprf_proof *proof, const fre_wire *w,
                                                           fre_bytes in, fre_err *err);
 
-/** Client: a message of its own to S_tag inside a binary HTTP request (POST /tags, no fields),
- * inside Oblivious HTTP.  Every request of a collection has one size. */
+/** What the issuer needs to know who asks: a ticket or token of the app's account system. */
+#define FRE_WIRE_CREDENTIALS_MAX 64u
+/** Client to issuer: its credentials, and the blinded ids of its cells_per_user places. */
+FRE_API FRE_MUST_CHECK fre_status fre_issue_request_encode(fre_buf *out, const fre_wire *w,
+                                                           fre_bytes credentials,
+                                                           const fre_oprf_element *blinded);
+FRE_API FRE_MUST_CHECK fre_status fre_issue_request_decode(fre_bytes *credentials,
+                                                           fre_oprf_element *blinded,
+                                                           const fre_wire *w, fre_bytes in,
+                                                           fre_err *err);
+/** As a tag response. */
+FRE_API FRE_MUST_CHECK fre_status fre_issue_response_encode(fre_buf *out, const fre_wire *w,
+                                                            const fre_oprf_element *evaluated,
+                                                            const fre_oprf_proof *proof);
+FRE_API FRE_MUST_CHECK fre_status fre_issue_response_decode(fre_oprf_element *evaluated,
+                                                            fre_oprf_proof *proof,
+                                                            const fre_wire *w, fre_bytes in,
+                                                            fre_err *err);
+
+/* An exchange: a client's message inside a binary HTTP request (POST /tags or /issue, no fields), inside
+ * Oblivious HTTP, and the answer.  ask: FRE_WIRE_TAG_REQUEST, to S_tag, or FRE_WIRE_ISSUE_REQUEST, to the
+ * issuer.  All requests of a collection and kind have one size, and so have all answers. */
+
+/** Client. */
 FRE_API FRE_MUST_CHECK fre_status fre_exchange_ask_with(fre_ohttp_exchange *x, fre_buf *out,
-                                                        const fre_wire *w, fre_bytes message,
+                                                        const fre_wire *w, fre_wire_type ask,
+                                                        fre_bytes message,
                                                         const fre_hpke_sk *ephemeral);
 FRE_API FRE_MUST_CHECK fre_status fre_exchange_ask(fre_ohttp_exchange *x, fre_buf *out,
-                                                   const fre_wire *w, fre_bytes message,
-                                                   fre_rng *r);
-/** S_tag: the message of such a request, appended to out.  key: seal keys of S_tag. */
+                                                   const fre_wire *w, fre_wire_type ask,
+                                                   fre_bytes message, fre_rng *r);
+/** Server: the message of such a request, appended to out.  key: its own seal keys. */
 FRE_API FRE_MUST_CHECK fre_status fre_exchange_open(fre_ohttp_exchange *x, fre_buf *out,
-                                                    const fre_wire *w, const fre_hpke_keypair *key,
-                                                    fre_bytes in, fre_err *err);
-/** S_tag: a tag response or a rejection back, in one size whichever it is.  nonce.n:
+                                                    const fre_wire *w, fre_wire_type ask,
+                                                    const fre_hpke_keypair *key, fre_bytes in,
+                                                    fre_err *err);
+/** Server: a response or a rejection back, in one size whichever it is.  nonce.n:
  * fre_ohttp_nonce_bytes(x). */
 FRE_API FRE_MUST_CHECK fre_status fre_exchange_answer_with(const fre_ohttp_exchange *x,
                                                            fre_buf *out, const fre_wire *w,
@@ -284,6 +325,85 @@ FRE_API FRE_MUST_CHECK fre_status fre_exchange_answer(const fre_ohttp_exchange *
 /** Client: the message of the answer, appended to out. */
 FRE_API FRE_MUST_CHECK fre_status fre_exchange_read(const fre_ohttp_exchange *x, fre_buf *out,
                                                     const fre_wire *w, fre_bytes in, fre_err *err);
+/** Bytes of every encapsulated request (0: no such ask) and answer. */
+FRE_API size_t fre_exchange_request_bytes(const fre_wire *w, fre_wire_type ask);
+FRE_API size_t fre_exchange_answer_bytes(const fre_wire *w);
+
+/** The relay's answer to who was admitted; it goes with everything that its client sends from then on. */
+typedef struct fre_admission {
+    uint8_t b[32]; /* SECRET of a client and the relay */
+} fre_admission;
+/** Client to relay: what to carry. */
+typedef struct fre_carry {
+    fre_wire_type what; /**< ISSUE_REQUEST, TAG_REQUEST (encapsulated) or ENTRY (a whole message) */
+    fre_admission token; /**< zeros with an issue request */
+    fre_bytes bytes;     /**< of the one size of its kind */
+} fre_carry;
+FRE_API FRE_MUST_CHECK fre_status fre_carry_encode(fre_buf *out, const fre_wire *w,
+                                                   const fre_carry *m);
+FRE_API FRE_MUST_CHECK fre_status fre_carry_decode(fre_carry *out, const fre_wire *w, fre_bytes in,
+                                                   fre_err *err);
+/** Relay to client: the token, and the issuer's encapsulated answer. */
+typedef struct fre_admitted {
+    fre_admission token;
+    fre_bytes answer; /**< fre_exchange_answer_bytes */
+} fre_admitted;
+FRE_API FRE_MUST_CHECK fre_status fre_admitted_encode(fre_buf *out, const fre_wire *w,
+                                                      const fre_admitted *m);
+FRE_API FRE_MUST_CHECK fre_status fre_admitted_decode(fre_admitted *out, const fre_wire *w,
+                                                      fre_bytes in, fre_err *err);
+
+/* ---- entries: what a client hands in, one a place ------------------------------------------- */
+
+/** 16 random bytes of a place, which its client alone knows until S_tag opens it. */
+typedef struct fre_place {
+    uint8_t b[16]; /* SECRET */
+} fre_place;
+/** id = SHA-256(label || collection || place)[:16]: unique to whoever knows the place. */
+FRE_API void fre_place_id(fre_report_id *out, const fre_wire *w, const fre_place *place);
+
+/** That the issuer gave this id a place, bound to one tag: HMAC-SHA-256(key, collection || tag)[:16],
+ * key = F(k_I, id), 64 bytes. */
+typedef struct fre_vouching {
+    uint8_t b[16];
+} fre_vouching;
+FRE_API void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_output *key,
+                               const fre_tag *tag);
+
+/** Seed and place sealed to S_tag, bound to collection, tag and id. */
+typedef struct fre_sealed_entry_seed {
+    uint8_t b[FRE_SHARE_SEED_BYTES + sizeof(fre_place) + FRE_HPKE_OVERHEAD];
+} fre_sealed_entry_seed;
+FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_seal_with(
+    fre_sealed_entry_seed *out, const fre_wire *w, const fre_tag *tag, const fre_report_id *id,
+    const fre_share_seed *seed, const fre_place *place, const fre_hpke_sk *ephemeral);
+/** FRE_E_REFUSED: not sealed under this tag and id, or the place is not that of the id. */
+FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_open(fre_share_seed *out, const fre_wire *w,
+                                                      const fre_hpke_keypair *key,
+                                                      const fre_tag *tag, const fre_report_id *id,
+                                                      const fre_sealed_entry_seed *sealed);
+
+/** Plaintext of an entry. */
+typedef struct fre_entry {
+    fre_report_id id;
+    fre_tag tag;
+    fre_vouching proof;
+    fre_sealed_entry_seed seed;
+    fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
+} fre_entry;
+/** Bytes of what is sealed in an entry, without its head: one number a collection; 0: bits not known. */
+FRE_API size_t fre_entry_sealed_bytes(const fre_wire *w);
+/** A whole message sealed to S_syn.  FRE_E_ARG: packed of another length; FRE_E_STATE: bits not known. */
+FRE_API FRE_MUST_CHECK fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w,
+                                                      const fre_entry *m,
+                                                      const fre_hpke_sk *ephemeral);
+/** Relay: what is sealed, without its head; its size is right, and nothing else can be told. */
+FRE_API FRE_MUST_CHECK fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w,
+                                                  fre_bytes in, fre_err *err);
+/** S_syn: as fre_contribution_open.  SECRET of its sender until counted. */
+FRE_API FRE_MUST_CHECK fre_status fre_entry_open(fre_entry *out, fre_buf *plain, const fre_wire *w,
+                                                 const fre_hpke_keypair *key, fre_bytes sealed,
+                                                 fre_err *err);
 
 /* ---- reports and shares: client to S_syn, through the relay -------------------------------- */
 
@@ -392,6 +512,107 @@ FRE_API FRE_MUST_CHECK fre_status fre_registry_encode(fre_buf *out, const fre_wi
                                                       const fre_registry *m, const fre_sign_sk *sk);
 FRE_API FRE_MUST_CHECK fre_status fre_registry_decode(fre_registry *out, const fre_wire *w,
                                                       fre_bytes in, fre_err *err);
+
+/** Sealed entries on their way: what the relay collected (to S_tag), and that mixed with padding (S_tag to
+ * S_syn, with its closed statement). */
+typedef struct fre_batch {
+    fre_part part;
+    fre_bytes closed; /**< mixed: a whole message; collected: empty */
+    fre_bytes sealed; /**< n times fre_entry_sealed_bytes(w) bytes */
+    uint32_t n;
+} fre_batch;
+/** Fewest entries in a part that is not the last. */
+#define FRE_BATCH_PART_MIN 1000u
+/** type: FRE_WIRE_COLLECTED (sk of the relay) or FRE_WIRE_MIXED (sk of S_tag). */
+FRE_API FRE_MUST_CHECK fre_status fre_batch_encode(fre_buf *out, const fre_wire *w,
+                                                   fre_wire_type type, const fre_batch *m,
+                                                   const fre_sign_sk *sk);
+/** `closed` is verified as well. */
+FRE_API FRE_MUST_CHECK fre_status fre_batch_decode(fre_batch *out, const fre_wire *w,
+                                                   fre_wire_type type, fre_bytes in, fre_err *err);
+
+/** S_tag to the relay, before it lets anything leave that it must not make twice: what, which part, its
+ * hash.  The relay's acknowledgement repeats it; it gives none for another hash of the same. */
+typedef enum fre_mark_kind { FRE_MARK_MIX = 1, FRE_MARK_SUM } fre_mark_kind;
+typedef struct fre_mark {
+    fre_mark_kind kind;
+    uint8_t hash[FRE_HASH_BYTES];
+} fre_mark;
+/** type: FRE_WIRE_MARK (sk of S_tag) or FRE_WIRE_MARKED (sk of the relay). */
+FRE_API FRE_MUST_CHECK fre_status fre_mark_encode(fre_buf *out, const fre_wire *w,
+                                                  fre_wire_type type, const fre_mark *m,
+                                                  const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_mark_decode(fre_mark *out, const fre_wire *w,
+                                                  fre_wire_type type, fre_bytes in, fre_err *err);
+
+/* Members of tags.  Over all parts the pairs (tag, id) strictly ascend; a tag that one part can't hold
+ * goes on at the start of the next. */
+
+/** S_syn to the issuer: who is said to be under each tag. */
+typedef struct fre_vouch_member {
+    fre_report_id id;
+    fre_vouching proof;
+} fre_vouch_member;
+typedef struct fre_vouch_set {
+    fre_tag tag;
+    uint32_t n;                     /**< >= 1 */
+    const fre_vouch_member *member; /**< n */
+} fre_vouch_set;
+/** A decoded message; _next goes through it. */
+typedef struct fre_tag_sets {
+    fre_part part;
+    uint32_t n;    /**< sets that are left */
+    fre_bytes raw; /* what is left of them */
+} fre_tag_sets;
+FRE_API FRE_MUST_CHECK fre_status fre_vouch_encode(fre_buf *out, const fre_wire *w, fre_part part,
+                                                   const fre_vouch_set *set, uint32_t n,
+                                                   const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_vouch_decode(fre_tag_sets *out, const fre_wire *w,
+                                                   fre_bytes in, fre_err *err);
+FRE_API bool fre_vouch_next(fre_tag_sets *s, fre_vouch_set *out);
+
+/** Issuer to S_syn: those of them that it keeps, in the same parts; a tag of which it keeps too few isn't
+ * there. */
+typedef struct fre_vouched_set {
+    fre_tag tag;
+    uint32_t n; /**< >= 1 */
+    const fre_report_id *id;
+} fre_vouched_set;
+FRE_API FRE_MUST_CHECK fre_status fre_vouched_encode(fre_buf *out, const fre_wire *w, fre_part part,
+                                                     const fre_vouched_set *set, uint32_t n,
+                                                     const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_vouched_decode(fre_tag_sets *out, const fre_wire *w,
+                                                     fre_bytes in, fre_err *err);
+FRE_API bool fre_vouched_next(fre_tag_sets *s, fre_vouched_set *out);
+
+/** S_syn to S_tag: the seeds of exactly those whom the issuer kept. */
+typedef struct fre_unseal {
+    fre_part part;
+    fre_bytes vouched;                 /**< the issuer's message of that part, whole */
+    fre_tag_sets sets;                 /**< decoded: its sets */
+    uint32_t n;                        /**< ids in it */
+    const fre_sealed_entry_seed *seed; /**< n, in the order of its ids */
+} fre_unseal;
+/** m->sets is ignored.  FRE_E_DATA: vouched is none, of another part, or has not n ids. */
+FRE_API FRE_MUST_CHECK fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w,
+                                                    const fre_unseal *m, const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_unseal_decode(fre_unseal *out, const fre_wire *w,
+                                                    fre_bytes in, fre_err *err);
+
+/** S_tag to S_syn: whose seeds it opened, and in the part where a tag ends the sum of all of them.  A tag
+ * that it refuses isn't there. */
+typedef struct fre_summed_set {
+    fre_tag tag;
+    uint32_t n; /**< 0: nobody of this part */
+    const fre_report_id *id;
+    fre_bytes packed; /**< fre_wire_share_bytes(w) bytes; empty: the tag goes on */
+} fre_summed_set;
+FRE_API FRE_MUST_CHECK fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
+                                                    const fre_summed_set *set, uint32_t n,
+                                                    const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w,
+                                                    fre_bytes in, fre_err *err);
+FRE_API bool fre_summed_next(fre_tag_sets *s, fre_summed_set *out);
 
 /** S_syn: every tag with at least tau reports, in ascending order.  Refused: a count below tau, or
  * all of them together above users * cells_per_user. */
@@ -513,14 +734,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_part_decode(fre_release_part *out,
 FRE_API void fre_release_part_at(fre_release_cell *out, float *centroid, const fre_release_part *m,
                                  uint32_t i);
 
-typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY } fre_role;
+typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY, FRE_ROLE_ISSUER } fre_role;
 typedef enum fre_cancel_reason {
     FRE_CANCEL_OPERATOR = 1,
     FRE_CANCEL_KEY_LOST, /**< S_tag restarted without its key */
     FRE_CANCEL_TOO_FEW,  /**< fewer reports than a batch may have */
     FRE_CANCEL_DISAGREE  /**< a server's statements contradict each other */
 } fre_cancel_reason;
-/** Any of the three servers: the collection is void.  What was sent is spent all the same. */
+/** Any of the servers: the collection is void.  What was sent is spent all the same. */
 typedef struct fre_cancel {
     fre_role by;
     fre_cancel_reason reason;
@@ -548,14 +769,15 @@ FRE_API FRE_MUST_CHECK fre_status fre_cancel_decode(fre_cancel *out, const fre_w
     X(FULL, 10, "full")                                                                            \
     X(DISAGREES, 11, "disagrees")                                                                  \
     X(CANCELLED, 12, "cancelled")                                                                  \
-    X(UNAVAILABLE, 13, "unavailable")
+    X(UNAVAILABLE, 13, "unavailable")                                                              \
+    X(ADMISSION, 14, "not-admitted")
 
 typedef enum fre_rejection {
 #define X(name, value, text) FRE_REJECTED_##name = (value),
     FRE_REJECTION_MAP(X)
 #undef X
 } fre_rejection;
-#define FRE_REJECTIONS 14u /* one more than the largest code: size of an array of counters */
+#define FRE_REJECTIONS 15u /* one more than the largest code: size of an array of counters */
 
 /** Static string, never NULL. */
 FRE_API const char *fre_rejection_text(fre_rejection r);

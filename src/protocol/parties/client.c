@@ -197,7 +197,8 @@ static fre_status make_exchange(const fre_client *c, fre_ohttp_exchange *x, fre_
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
     st = fre_tag_request_encode(&message, &c->terms->w, blinded);
     if (st == FRE_OK)
-        st = fre_exchange_ask_with(x, out, &c->terms->w, parties_buf_view(&message), &c->ask);
+        st = fre_exchange_ask_with(x, out, &c->terms->w, FRE_WIRE_TAG_REQUEST,
+                                   parties_buf_view(&message), &c->ask);
     fre_buf_wipe(&message);
     free(blinded);
     return st;

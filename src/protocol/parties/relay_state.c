@@ -57,7 +57,8 @@ static fre_status find_ask_bytes(size_t *out, const fre_wire *w, fre_rng *rng)
     fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
     st = fre_tag_request_encode(&message, w, blinded);
     if (st == FRE_OK)
-        st = fre_exchange_ask(&x, &sealed, w, parties_buf_view(&message), rng);
+        st =
+            fre_exchange_ask(&x, &sealed, w, FRE_WIRE_TAG_REQUEST, parties_buf_view(&message), rng);
     if (st == FRE_OK) {
         *out = sealed.n;
         fre_ohttp_exchange_wipe(&x);

@@ -141,7 +141,7 @@ static fre_status exchange(fre_tagging *x, fre_buf *reply, fre_rejection *why, f
 
     fre_buf_init(&message, FRE_BHTTP_MESSAGE_MAX);
     fre_buf_init(&back, FRE_BHTTP_MESSAGE_MAX);
-    st = fre_exchange_open(&e, &message, &x->base.w, &x->keys.seal, in, NULL);
+    st = fre_exchange_open(&e, &message, &x->base.w, FRE_WIRE_TAG_REQUEST, &x->keys.seal, in, NULL);
     if (st != FRE_OK) {
         st = parties_reject_status(&x->base, reply, why, st);
         goto out;

@@ -198,8 +198,10 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
     return FRE_OK;
 }
 
-void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c)
+void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c, fre_wire_type ask)
 {
-    *out = (fre_ohttp_config){
-        .pk = c->tag_seal, .id = FRE_COLLECTION_OHTTP_KEY_ID, .aeads = 1, .aead = {c->aead}};
+    *out = (fre_ohttp_config){.pk = ask == FRE_WIRE_ISSUE_REQUEST ? c->issuer_seal : c->tag_seal,
+                              .id = FRE_COLLECTION_OHTTP_KEY_ID,
+                              .aeads = 1,
+                              .aead = {c->aead}};
 }

@@ -23,6 +23,19 @@ static const struct {
     [FRE_WIRE_RECEIPT] = {"receipt", NULL, false},
     [FRE_WIRE_COLLECTION] = {"collection", NULL, false},
     [FRE_WIRE_REGISTRY] = {"registry", "fre/roll/v1", true},
+    [FRE_WIRE_ISSUE_REQUEST] = {"issue request", NULL, true},
+    [FRE_WIRE_ISSUE_RESPONSE] = {"issue response", NULL, true},
+    [FRE_WIRE_CARRY] = {"request to the relay", NULL, true},
+    [FRE_WIRE_ADMITTED] = {"admission", NULL, true},
+    [FRE_WIRE_ENTRY] = {"entry", NULL, true},
+    [FRE_WIRE_COLLECTED] = {"collected entries", "fre/collected/v2", true},
+    [FRE_WIRE_MIXED] = {"mixed entries", "fre/mixed/v2", true},
+    [FRE_WIRE_VOUCH] = {"vouch request", "fre/vouch/v2", true},
+    [FRE_WIRE_VOUCHED] = {"vouched members", "fre/vouched/v2", true},
+    [FRE_WIRE_UNSEAL] = {"unseal request", "fre/unseal/v2", true},
+    [FRE_WIRE_SUMMED] = {"summed members", "fre/summed/v2", true},
+    [FRE_WIRE_MARK] = {"mark", "fre/mark/v2", true},
+    [FRE_WIRE_MARKED] = {"acknowledged mark", "fre/marked/v2", true},
 };
 #define TYPES (sizeof types / sizeof types[0])
 
@@ -219,6 +232,8 @@ static const fre_sign_pk *key_of(const fre_wire *w, unsigned role)
         return &w->c.syn_sign;
     case FRE_ROLE_RELAY:
         return &w->c.relay_sign;
+    case FRE_ROLE_ISSUER:
+        return &w->c.issuer_sign;
     default:
         return NULL;
     }

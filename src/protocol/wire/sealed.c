@@ -8,20 +8,18 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#define INFO_MAX 128u
-
 static const char *const report_label = "fre/report/v1";
 static const char *const share_label = "fre/share/v1";
 static const char *const seed_label = "fre/seed/v1";
 static const char *const digest_label = "fre/mark/v1";
 
-static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char *label,
-                           const fre_tag *tag, const fre_report_id *id)
+fre_bytes wire_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const char *label,
+                    const fre_tag *tag, const fre_report_id *id, fre_bytes more)
 {
-    size_t n = strlen(label);
+    const uint8_t n = (uint8_t)strlen(label);
     uint8_t *p = out;
 
-    *p++ = (uint8_t)n;
+    *p++ = n;
     memcpy(p, label, n);
     p += n;
     memcpy(p, w->id.b, sizeof w->id.b);
@@ -31,10 +29,23 @@ static fre_bytes make_info(uint8_t out[INFO_MAX], const fre_wire *w, const char 
         p += sizeof tag->b;
         memcpy(p, id->b, sizeof id->b);
         p += sizeof id->b;
-        memcpy(p, w->list, sizeof w->list);
-        p += sizeof w->list;
+    }
+    if (more.n > 0) {
+        memcpy(p, more.p, more.n);
+        p += more.n;
     }
     return wire_view(out, (size_t)(p - out));
+}
+
+static fre_bytes seed_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const fre_tag *tag,
+                           const fre_report_id *id)
+{
+    return wire_info(out, w, seed_label, tag, id, wire_view(w->list, sizeof w->list));
+}
+
+static fre_bytes plain_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const char *label)
+{
+    return wire_info(out, w, label, NULL, NULL, wire_view(NULL, 0));
 }
 
 /* ---- seeds ------------------------------------------------------------------------------------- */
@@ -43,13 +54,13 @@ fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w, const fre
                               const fre_report_id *id, const fre_share_seed *seed,
                               const fre_hpke_sk *ephemeral)
 {
-    uint8_t info[INFO_MAX];
+    uint8_t info[WIRE_INFO_MAX];
 
     if (!out || !w || !tag || !id || !seed)
         return FRE_E_ARG;
-    return fre_hpke_seal_once_with(out->b, w->c.aead, &w->c.tag_seal,
-                                   make_info(info, w, seed_label, tag, id), wire_view(NULL, 0),
-                                   wire_view(seed->b, sizeof seed->b), ephemeral);
+    return fre_hpke_seal_once_with(out->b, w->c.aead, &w->c.tag_seal, seed_info(info, w, tag, id),
+                                   wire_view(NULL, 0), wire_view(seed->b, sizeof seed->b),
+                                   ephemeral);
 }
 
 static void draw_key(fre_hpke_sk *sk, fre_rng *r)
@@ -74,23 +85,23 @@ fre_status fre_seed_seal(fre_sealed_seed *out, const fre_wire *w, const fre_tag 
 fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w, const fre_hpke_keypair *key,
                          const fre_tag *tag, const fre_report_id *id, const fre_sealed_seed *sealed)
 {
-    uint8_t info[INFO_MAX];
+    uint8_t info[WIRE_INFO_MAX];
 
     if (!out || !w || !key || !tag || !id || !sealed)
         return FRE_E_ARG;
-    return fre_hpke_open_once(out->b, w->c.aead, key, make_info(info, w, seed_label, tag, id),
+    return fre_hpke_open_once(out->b, w->c.aead, key, seed_info(info, w, tag, id),
                               wire_view(NULL, 0), wire_view(sealed->b, sizeof sealed->b));
 }
 
 void fre_seed_digest_of(fre_seed_digest *out, const fre_wire *w, const fre_sealed_seed *seed)
 {
-    uint8_t info[INFO_MAX], hash[crypto_hash_sha256_BYTES];
+    uint8_t info[WIRE_INFO_MAX], hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state h;
     fre_bytes first;
 
     if (!out || !w || !seed)
         return;
-    first = make_info(info, w, digest_label, NULL, NULL);
+    first = plain_info(info, w, digest_label);
     (void)crypto_hash_sha256_init(&h);
     (void)crypto_hash_sha256_update(&h, first.p, first.n);
     (void)crypto_hash_sha256_update(&h, seed->b, sizeof seed->b);
@@ -159,7 +170,7 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
                                       const fre_contribution *m, const fre_hpke_sk *ephemeral,
                                       fre_rng *r)
 {
-    uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *plain = NULL, *sealed = NULL;
+    uint8_t head[FRE_WIRE_HEAD_BYTES], info[WIRE_INFO_MAX], *plain = NULL, *sealed = NULL;
     fre_seed_digest digest;
     size_t n;
     wire_out o = wire_open(out);
@@ -179,10 +190,9 @@ fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w, fre_wire_
     }
     write_plain(plain, n, w, type, m, r);
     wire_head(head, w, type);
-    wire_fail(&o, fre_hpke_seal_once_with(sealed, w->c.aead, &w->c.syn_seal,
-                                          make_info(info, w, label_of(type), NULL, NULL),
-                                          wire_view(head, sizeof head), wire_view(plain, n),
-                                          ephemeral));
+    wire_fail(&o, fre_hpke_seal_once_with(
+                      sealed, w->c.aead, &w->c.syn_seal, plain_info(info, w, label_of(type)),
+                      wire_view(head, sizeof head), wire_view(plain, n), ephemeral));
     wire_put(&o, head, sizeof head);
     if (wire_has_share(w, type)) {
         digest_plain(&digest, w, type, plain);
@@ -273,7 +283,7 @@ fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain, const fr
                                  fre_wire_type type, const fre_hpke_keypair *key, fre_bytes sealed,
                                  fre_err *err)
 {
-    uint8_t head[FRE_WIRE_HEAD_BYTES], info[INFO_MAX], *opened;
+    uint8_t head[FRE_WIRE_HEAD_BYTES], info[WIRE_INFO_MAX], *opened;
     size_t n;
     fre_status st;
 
@@ -289,7 +299,7 @@ fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain, const fr
     if (!opened)
         return FRE_E_NOMEM;
     wire_head(head, w, type);
-    st = fre_hpke_open_once(opened, w->c.aead, key, make_info(info, w, label_of(type), NULL, NULL),
+    st = fre_hpke_open_once(opened, w->c.aead, key, plain_info(info, w, label_of(type)),
                             wire_view(head, sizeof head), sealed);
     if (st == FRE_E_REFUSED)
         st = fre_fail(err, st, "%s: it is not sealed to this key under this collection",

@@ -12,12 +12,6 @@
 _Static_assert(sizeof(fre_report_id) == 16, "ids are read in place");
 _Static_assert(sizeof(fre_set_member) == 16 + sizeof(fre_sealed_seed), "members are read in place");
 
-typedef struct set_view {
-    const uint8_t *tag;
-    const uint8_t *member;
-    uint32_t n;
-} set_view;
-
 /* n items of `each` bytes; are their ids strictly ascending? */
 static bool ids_ascend(const uint8_t *member, uint32_t n, size_t each)
 {
@@ -28,8 +22,8 @@ static bool ids_ascend(const uint8_t *member, uint32_t n, size_t each)
     return true;
 }
 
-static void put_set(wire_out *o, const set_view *before, const set_view *s, size_t each,
-                    uint32_t least)
+void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t each,
+                  uint32_t least)
 {
     if (s->n < least || (s->n > 0 && !s->member)) {
         wire_fail(o, FRE_E_ARG);
@@ -43,7 +37,7 @@ static void put_set(wire_out *o, const set_view *before, const set_view *s, size
     wire_put(o, s->member, (size_t)s->n * each);
 }
 
-static bool read_set(wire_in *in, set_view *out, size_t each)
+static bool read_set(wire_in *in, wire_set *out, size_t each)
 {
     out->tag = wire_bytes(in, TAG_BYTES, "tag");
     out->n = (uint32_t)wire_uint(in, 4, "members");
@@ -52,14 +46,14 @@ static bool read_set(wire_in *in, set_view *out, size_t each)
 }
 
 /* part (8)  number of sets (4)  sets; leaves *raw = the sets, which are all checked. */
-static fre_status decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw, wire_in *body,
-                              size_t each, uint32_t least, fre_wire_type type, fre_err *err)
+fre_status wire_decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw, wire_in *body, size_t each,
+                            uint32_t least, fre_wire_type type, fre_err *err)
 {
     const uint8_t *before = NULL;
     fre_part p = wire_part(body);
     uint32_t sets = (uint32_t)wire_uint(body, 4, "sets");
     fre_bytes all = body->left;
-    set_view s;
+    wire_set s;
     fre_status st;
 
     for (uint32_t i = 0; i < sets && read_set(body, &s, each); i++) {
@@ -76,7 +70,7 @@ static fre_status decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw, wire_
     return FRE_OK;
 }
 
-static bool next_set(uint32_t *n, fre_bytes *raw, set_view *out, size_t each)
+bool wire_next_set(uint32_t *n, fre_bytes *raw, wire_set *out, size_t each)
 {
     wire_in in = {.left = *raw, .bad = NULL};
 
@@ -91,7 +85,7 @@ fre_status fre_sets_encode(fre_buf *out, const fre_wire *w, fre_part part, const
                            uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    set_view s, before;
+    wire_set s, before;
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
@@ -99,8 +93,8 @@ fre_status fre_sets_encode(fre_buf *out, const fre_wire *w, fre_part part, const
     wire_put_part(&o, part);
     wire_put_uint(&o, n, 4);
     for (uint32_t i = 0; i < n; i++) {
-        s = (set_view){set[i].tag.b, (const uint8_t *)set[i].member, set[i].n};
-        put_set(&o, i > 0 ? &before : NULL, &s, sizeof(fre_set_member), 1);
+        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].member, set[i].n};
+        wire_put_set(&o, i > 0 ? &before : NULL, &s, sizeof(fre_set_member), 1);
         before = s;
     }
     return wire_close_signed(&o, FRE_WIRE_SETS, sk);
@@ -116,8 +110,8 @@ fre_status fre_sets_decode(fre_sets *out, const fre_wire *w, fre_bytes in, fre_e
         return FRE_E_ARG;
     st = wire_begin_signed(&body, w, FRE_WIRE_SETS, &w->c.syn_sign, in, err);
     if (st == FRE_OK)
-        st = decode_sets(&m.part, &m.n, &m.raw, &body, sizeof(fre_set_member), 1, FRE_WIRE_SETS,
-                         err);
+        st = wire_decode_sets(&m.part, &m.n, &m.raw, &body, sizeof(fre_set_member), 1,
+                              FRE_WIRE_SETS, err);
     if (st == FRE_OK)
         *out = m;
     return st;
@@ -125,9 +119,9 @@ fre_status fre_sets_decode(fre_sets *out, const fre_wire *w, fre_bytes in, fre_e
 
 bool fre_sets_next(fre_sets *s, fre_set *out)
 {
-    set_view v;
+    wire_set v;
 
-    if (!next_set(&s->n, &s->raw, &v, sizeof(fre_set_member)))
+    if (!wire_next_set(&s->n, &s->raw, &v, sizeof(fre_set_member)))
         return false;
     memcpy(out->tag.b, v.tag, TAG_BYTES);
     out->n = v.n;
@@ -145,7 +139,7 @@ fre_status fre_id_sets_encode(fre_buf *out, const fre_wire *w, fre_wire_type typ
                               const fre_id_set *set, uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    set_view s, before;
+    wire_set s, before;
 
     if (!w || (n > 0 && !set) || (type != FRE_WIRE_ACCEPTED && type != FRE_WIRE_OPEN))
         return FRE_E_ARG;
@@ -153,8 +147,8 @@ fre_status fre_id_sets_encode(fre_buf *out, const fre_wire *w, fre_wire_type typ
     wire_put_part(&o, part);
     wire_put_uint(&o, n, 4);
     for (uint32_t i = 0; i < n; i++) {
-        s = (set_view){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
-        put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, least_ids(type));
+        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
+        wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, least_ids(type));
         before = s;
     }
     return wire_close_signed(&o, type, sk);
@@ -172,7 +166,7 @@ fre_status fre_id_sets_decode(fre_id_sets *out, const fre_wire *w, fre_wire_type
     st = wire_begin_signed(&body, w, type,
                            type == FRE_WIRE_ACCEPTED ? &w->c.tag_sign : &w->c.syn_sign, in, err);
     if (st == FRE_OK)
-        st = decode_sets(&m.part, &m.n, &m.raw, &body, ID_BYTES, least_ids(type), type, err);
+        st = wire_decode_sets(&m.part, &m.n, &m.raw, &body, ID_BYTES, least_ids(type), type, err);
     if (st == FRE_OK)
         *out = m;
     return st;
@@ -180,9 +174,9 @@ fre_status fre_id_sets_decode(fre_id_sets *out, const fre_wire *w, fre_wire_type
 
 bool fre_id_sets_next(fre_id_sets *s, fre_id_set *out)
 {
-    set_view v;
+    wire_set v;
 
-    if (!next_set(&s->n, &s->raw, &v, ID_BYTES))
+    if (!wire_next_set(&s->n, &s->raw, &v, ID_BYTES))
         return false;
     memcpy(out->tag.b, v.tag, TAG_BYTES);
     out->n = v.n;

@@ -77,6 +77,42 @@ size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
 FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w,
                                             fre_wire_type type, fre_bytes plain, fre_err *err);
 
+/* ---- sets.c: members by tag.  set:  tag (32)  number of members (4)  members, an id first ----- */
+
+typedef struct wire_set {
+    const uint8_t *tag;
+    const uint8_t *member;
+    uint32_t n;
+} wire_set;
+/* before: the set in front of it, NULL: the first.  each: bytes of a member.  FRE_E_ARG: fewer members than
+ * least, or an order not kept. */
+void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t each,
+                  uint32_t least);
+/* part (8)  number of sets (4)  sets: leaves *raw = the sets, which are all checked. */
+FRE_MUST_CHECK fre_status wire_decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw,
+                                           wire_in *body, size_t each, uint32_t least,
+                                           fre_wire_type type, fre_err *err);
+bool wire_next_set(uint32_t *n, fre_bytes *raw, wire_set *out, size_t each);
+
+/* ---- tags.c: elements of a request or response ------------------------------------------------- */
+
+void wire_put_elements(wire_out *o, const fre_wire *w, const fre_oprf_element *e);
+/* The caller copies them out, once the whole message has been checked. */
+fre_bytes wire_read_elements(wire_in *in, const fre_wire *w);
+void wire_copy_elements(fre_oprf_element *out, const fre_wire *w, fre_bytes raw);
+void wire_put_answer(wire_out *o, const fre_wire *w, const fre_oprf_element *evaluated,
+                     const fre_oprf_proof *proof);
+FRE_MUST_CHECK fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf_proof *proof,
+                                           const fre_wire *w, fre_wire_type type, fre_bytes in,
+                                           fre_err *err);
+
+/* ---- sealed.c: infos of seals ------------------------------------------------------------------ */
+
+#define WIRE_INFO_MAX 128u
+/* u8 length of label || label || collection id || more */
+fre_bytes wire_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const char *label,
+                    const fre_tag *tag, const fre_report_id *id, fre_bytes more);
+
 /* ---- collection_fields.c: the table of a collection's fields, in the order of the encoding ---- */
 
 typedef enum wire_kind {

@@ -133,8 +133,8 @@ void ask_begin(world *w, ask *a, fre_bytes cell)
     fre_buf_init(&a->request, SAMPLE_MAX);
     must(fre_oprf_blind_input(&a->blind, &a->blinded, cell, &w->rng) == FRE_OK);
     must(fre_tag_request_encode(&message, &w->s.w, &a->blinded) == FRE_OK);
-    must(fre_exchange_ask(&a->x, &a->request, &w->s.w, parties_buf_view(&message), &w->rng) ==
-         FRE_OK);
+    must(fre_exchange_ask(&a->x, &a->request, &w->s.w, FRE_WIRE_TAG_REQUEST,
+                          parties_buf_view(&message), &w->rng) == FRE_OK);
     fre_buf_wipe(&message);
 }
 

@@ -81,7 +81,8 @@ void small_answer(const sample *s, const fre_oprf_key *key, fre_bytes request, f
 
     must(e != NULL);
     fre_buf_init(&message, SAMPLE_MAX);
-    must(fre_exchange_open(&x, &message, &s->w, &s->tag, request, NULL) == FRE_OK);
+    must(fre_exchange_open(&x, &message, &s->w, FRE_WIRE_TAG_REQUEST, &s->tag, request, NULL) ==
+         FRE_OK);
     must(fre_tag_request_decode(e, &s->w, sample_view(&message), NULL) == FRE_OK);
     must(fre_oprf_blind_evaluate(e, &proof, key, e, n, r) == FRE_OK);
     fre_buf_wipe(&message);

@@ -1,5 +1,5 @@
 /* wire_sample.c - a collection, one example of every message, decoders with their encoders. */
-#include "wire_sample.h"
+#include "wire_sample_two.h"
 
 fre_bytes sample_view(const fre_buf *b)
 {
@@ -103,24 +103,37 @@ const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
     case FRE_WIRE_REGISTRY:
         return &s->relay_sk;
     default:
-        return &s->syn_sk;
+        return type > FRE_WIRE_REGISTRY ? sample_signer_two(s, type) : &s->syn_sk;
     }
 }
 
 bool sample_is_signed(fre_wire_type type)
 {
     return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
-           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_REGISTRY;
+           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_REGISTRY ||
+           type >= FRE_WIRE_COLLECTED;
 }
 
 static const char *sample_label(fre_wire_type type)
 {
-    static const char *const labels[] = {
-        [FRE_WIRE_CLOSED] = "fre/closed/v1",     [FRE_WIRE_FLUSH] = "fre/flush/v1",
-        [FRE_WIRE_LIST] = "fre/list/v1",         [FRE_WIRE_SETS] = "fre/sets/v1",
-        [FRE_WIRE_ACCEPTED] = "fre/accepted/v1", [FRE_WIRE_OPEN] = "fre/open/v1",
-        [FRE_WIRE_SUM] = "fre/sum/v1",           [FRE_WIRE_RELEASE] = "fre/release/v1",
-        [FRE_WIRE_CANCEL] = "fre/cancel/v1",     [FRE_WIRE_REGISTRY] = "fre/roll/v1"};
+    static const char *const labels[] = {[FRE_WIRE_CLOSED] = "fre/closed/v1",
+                                         [FRE_WIRE_FLUSH] = "fre/flush/v1",
+                                         [FRE_WIRE_LIST] = "fre/list/v1",
+                                         [FRE_WIRE_SETS] = "fre/sets/v1",
+                                         [FRE_WIRE_ACCEPTED] = "fre/accepted/v1",
+                                         [FRE_WIRE_OPEN] = "fre/open/v1",
+                                         [FRE_WIRE_SUM] = "fre/sum/v1",
+                                         [FRE_WIRE_RELEASE] = "fre/release/v1",
+                                         [FRE_WIRE_CANCEL] = "fre/cancel/v1",
+                                         [FRE_WIRE_REGISTRY] = "fre/roll/v1",
+                                         [FRE_WIRE_COLLECTED] = "fre/collected/v2",
+                                         [FRE_WIRE_MIXED] = "fre/mixed/v2",
+                                         [FRE_WIRE_VOUCH] = "fre/vouch/v2",
+                                         [FRE_WIRE_VOUCHED] = "fre/vouched/v2",
+                                         [FRE_WIRE_UNSEAL] = "fre/unseal/v2",
+                                         [FRE_WIRE_SUMMED] = "fre/summed/v2",
+                                         [FRE_WIRE_MARK] = "fre/mark/v2",
+                                         [FRE_WIRE_MARKED] = "fre/marked/v2"};
 
     return labels[type];
 }
@@ -342,7 +355,7 @@ void sample_message(const sample *s, fre_wire_type type, fre_buf *out)
         must(fre_collection_encode(out, &s->w.c, NULL) == FRE_OK);
         break;
     default:
-        abort();
+        sample_message_two(s, type, out);
     }
 }
 
@@ -502,6 +515,8 @@ static fre_status recode_cancel(const sample *s, fre_bytes in, fre_buf *out, fre
         sk = &s->tag_sk;
     else if (m.by == FRE_ROLE_RELAY)
         sk = &s->relay_sk;
+    else if (m.by == FRE_ROLE_ISSUER)
+        sk = &s->issuer_sk;
     return fre_cancel_encode(out, &s->w, &m, sk);
 }
 
@@ -531,18 +546,31 @@ static fre_status recode_collection(const sample *s, fre_bytes in, fre_buf *out,
     return st == FRE_OK ? fre_collection_encode(out, &c, err) : st;
 }
 
-sample_recoder *const sample_recoders[SAMPLE_TYPES] = {[FRE_WIRE_TAG_REQUEST] = recode_request,
-                                                       [FRE_WIRE_TAG_RESPONSE] = recode_response,
-                                                       [FRE_WIRE_CLOSED] = recode_closed,
-                                                       [FRE_WIRE_FLUSH] = recode_flush,
-                                                       [FRE_WIRE_LIST] = recode_list,
-                                                       [FRE_WIRE_SETS] = recode_sets,
-                                                       [FRE_WIRE_ACCEPTED] = recode_accepted,
-                                                       [FRE_WIRE_OPEN] = recode_open,
-                                                       [FRE_WIRE_SUM] = recode_sums,
-                                                       [FRE_WIRE_RELEASE] = recode_release,
-                                                       [FRE_WIRE_CANCEL] = recode_cancel,
-                                                       [FRE_WIRE_REJECTION] = recode_rejection,
-                                                       [FRE_WIRE_RECEIPT] = recode_receipt,
-                                                       [FRE_WIRE_COLLECTION] = recode_collection,
-                                                       [FRE_WIRE_REGISTRY] = recode_registry};
+sample_recoder *const sample_recoders[SAMPLE_TYPES] = {
+    [FRE_WIRE_TAG_REQUEST] = recode_request,
+    [FRE_WIRE_TAG_RESPONSE] = recode_response,
+    [FRE_WIRE_CLOSED] = recode_closed,
+    [FRE_WIRE_FLUSH] = recode_flush,
+    [FRE_WIRE_LIST] = recode_list,
+    [FRE_WIRE_SETS] = recode_sets,
+    [FRE_WIRE_ACCEPTED] = recode_accepted,
+    [FRE_WIRE_OPEN] = recode_open,
+    [FRE_WIRE_SUM] = recode_sums,
+    [FRE_WIRE_RELEASE] = recode_release,
+    [FRE_WIRE_CANCEL] = recode_cancel,
+    [FRE_WIRE_REJECTION] = recode_rejection,
+    [FRE_WIRE_RECEIPT] = recode_receipt,
+    [FRE_WIRE_COLLECTION] = recode_collection,
+    [FRE_WIRE_REGISTRY] = recode_registry,
+    [FRE_WIRE_ISSUE_REQUEST] = recode_issue_request,
+    [FRE_WIRE_ISSUE_RESPONSE] = recode_issue_response,
+    [FRE_WIRE_CARRY] = recode_carry,
+    [FRE_WIRE_ADMITTED] = recode_admitted,
+    [FRE_WIRE_COLLECTED] = recode_collected,
+    [FRE_WIRE_MIXED] = recode_mixed,
+    [FRE_WIRE_VOUCH] = recode_vouch,
+    [FRE_WIRE_VOUCHED] = recode_vouched,
+    [FRE_WIRE_UNSEAL] = recode_unseal,
+    [FRE_WIRE_SUMMED] = recode_summed,
+    [FRE_WIRE_MARK] = recode_mark,
+    [FRE_WIRE_MARKED] = recode_marked};

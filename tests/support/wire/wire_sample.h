@@ -43,7 +43,7 @@ void sample_message(const sample *s, fre_wire_type type, fre_buf *out);
 
 typedef fre_status sample_recoder(const sample *s, fre_bytes in, fre_buf *out, fre_err *err);
 
-#define SAMPLE_TYPES (FRE_WIRE_REGISTRY + 1u)
+#define SAMPLE_TYPES FRE_WIRE_TYPES
 /* By type; NULL: what is sealed, and no type. */
 extern sample_recoder *const sample_recoders[SAMPLE_TYPES];
 

@@ -379,7 +379,8 @@ static void test_tags_for_somebody_else(void **state)
         fre_buf_init(&reply, SAMPLE_MAX);
         must(fre_oprf_blind_input(&blind, &blinded, parties_view("guess", 5), &n.rng) == FRE_OK);
         must(fre_tag_request_encode(&message, &n.s.w, &blinded) == FRE_OK);
-        must(fre_exchange_ask(&x, &request, &n.s.w, sample_view(&message), &n.rng) == FRE_OK);
+        must(fre_exchange_ask(&x, &request, &n.s.w, FRE_WIRE_TAG_REQUEST, sample_view(&message),
+                              &n.rng) == FRE_OK);
         if (spy)
             assert_int_equal(
                 fre_tagging_exchange(n.tag, &reply, &why, sample_view(&request), n.now), FRE_OK);

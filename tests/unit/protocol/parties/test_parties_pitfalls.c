@@ -360,7 +360,8 @@ static void pitfall_17_a_request_under_another_key(void **state)
         assert_int_equal(fre_oprf_blind_input(&blind, &blinded, parties_view("cell", 4), &w.n.rng),
                          FRE_OK);
         assert_int_equal(fre_tag_request_encode(&message, &w.n.s.w, &blinded), FRE_OK);
-        assert_int_equal(fre_exchange_ask(&x, &request, &there, sample_view(&message), &w.n.rng),
+        assert_int_equal(fre_exchange_ask(&x, &request, &there, FRE_WIRE_TAG_REQUEST,
+                                          sample_view(&message), &w.n.rng),
                          FRE_OK);
         if (kind == 1)
             request.p[0]++; /* the key's id */

@@ -226,7 +226,8 @@ static fre_bytes ask(world *w)
     fre_rng_bytes(&w->rng, blinded.b, sizeof blinded.b);
     assert_int_equal(fre_tag_request_encode(&request, &w->s.w, &blinded), FRE_OK);
     fre_buf_wipe(&w->message);
-    assert_int_equal(fre_exchange_ask(&x, &w->message, &w->s.w, sample_view(&request), &w->rng),
+    assert_int_equal(fre_exchange_ask(&x, &w->message, &w->s.w, FRE_WIRE_TAG_REQUEST,
+                                      sample_view(&request), &w->rng),
                      FRE_OK);
     fre_ohttp_exchange_wipe(&x);
     fre_buf_wipe(&request);

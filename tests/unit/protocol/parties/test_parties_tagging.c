@@ -303,8 +303,9 @@ static void test_wrong_messages_inside(void **state)
         assert_int_equal(fre_tag_request_encode(&message, &from->s.w, &blinded), FRE_OK);
         if (!foreign)
             message.p[faults[i].at] ^= faults[i].flip;
-        assert_int_equal(
-            fre_exchange_ask(&x, &request, &w->s.w, parties_buf_view(&message), &w->rng), FRE_OK);
+        assert_int_equal(fre_exchange_ask(&x, &request, &w->s.w, FRE_WIRE_TAG_REQUEST,
+                                          parties_buf_view(&message), &w->rng),
+                         FRE_OK);
         assert_int_equal(exchange(w, &reply, parties_buf_view(&request), 1500),
                          foreign ? FRE_REJECTED_COLLECTION : faults[i].want);
         assert_int_equal(fre_exchange_read(&x, &back, &w->s.w, parties_buf_view(&reply), NULL),

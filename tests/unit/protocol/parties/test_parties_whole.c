@@ -536,7 +536,9 @@ static void test_key_is_gone_before_tags_are_seen(void **state)
     assert_int_equal(n.syn_before_closed, 0);
     /* Whoever holds the list and asks for a guessed cell gets no answer, now or after a restart. */
     assert_int_equal(fre_tag_request_encode(&saved, &n.s.w, seen), FRE_OK);
-    assert_int_equal(fre_exchange_ask(&x, &request, &n.s.w, sample_view(&saved), &n.rng), FRE_OK);
+    assert_int_equal(
+        fre_exchange_ask(&x, &request, &n.s.w, FRE_WIRE_TAG_REQUEST, sample_view(&saved), &n.rng),
+        FRE_OK);
     for (unsigned again = 0; again < 2; again++) {
         fre_buf_wipe(&reply);
         assert_int_equal(

@@ -342,11 +342,13 @@ static void tags_through_oblivious_http(void **state)
             assert_int_equal(fre_oprf_blind_input(&blind[i], &sent[i], input[i], &r), FRE_OK);
         }
         assert_int_equal(fre_tag_request_encode(&message, &s.w, sent), FRE_OK);
-        assert_int_equal(fre_exchange_ask(&client, &request, &s.w, sample_view(&message), &r),
+        assert_int_equal(fre_exchange_ask(&client, &request, &s.w, FRE_WIRE_TAG_REQUEST,
+                                          sample_view(&message), &r),
                          FRE_OK);
         /* S_tag */
-        assert_int_equal(
-            fre_exchange_open(&server, &inside, &s.w, &s.tag, sample_view(&request), NULL), FRE_OK);
+        assert_int_equal(fre_exchange_open(&server, &inside, &s.w, FRE_WIRE_TAG_REQUEST, &s.tag,
+                                           sample_view(&request), NULL),
+                         FRE_OK);
         assert_int_equal(fre_tag_request_decode(got, &s.w, sample_view(&inside), NULL), FRE_OK);
         assert_int_equal(fre_oprf_blind_evaluate(evaluated, &proof, &s.oprf, got, n, &r), FRE_OK);
         message.n = 0;
@@ -407,24 +409,29 @@ static void exchanges_refuse(void **state)
     fre_buf_init(&response, SAMPLE_MAX);
     fre_buf_init(&out, SAMPLE_MAX);
     /* The longest request is the collection's own; a shorter one is padded to it. */
-    assert_int_equal(fre_exchange_ask(&client, &request, &s.w, (fre_bytes){junk, 69}, &r),
-                     FRE_E_ARG);
-    assert_int_equal(fre_exchange_ask(&client, &request, &s.w, (fre_bytes){junk, 66}, &r), FRE_OK);
+    assert_int_equal(
+        fre_exchange_ask(&client, &request, &s.w, FRE_WIRE_TAG_REQUEST, (fre_bytes){junk, 69}, &r),
+        FRE_E_ARG);
+    assert_int_equal(
+        fre_exchange_ask(&client, &request, &s.w, FRE_WIRE_TAG_REQUEST, (fre_bytes){junk, 66}, &r),
+        FRE_OK);
     for (size_t n = 0; n < request.n; n++)
-        assert_int_equal(
-            fre_exchange_open(&server, &out, &s.w, &s.tag, (fre_bytes){request.p, n}, NULL),
-            FRE_E_DATA);
+        assert_int_equal(fre_exchange_open(&server, &out, &s.w, FRE_WIRE_TAG_REQUEST, &s.tag,
+                                           (fre_bytes){request.p, n}, NULL),
+                         FRE_E_DATA);
     for (size_t i = 0; i < request.n; i++) {
         request.p[i] ^= 0x10;
-        assert_int_equal(
-            fre_exchange_open(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
-            FRE_E_REFUSED);
+        assert_int_equal(fre_exchange_open(&server, &out, &s.w, FRE_WIRE_TAG_REQUEST, &s.tag,
+                                           sample_view(&request), NULL),
+                         FRE_E_REFUSED);
         request.p[i] ^= 0x10;
     }
-    assert_int_equal(fre_exchange_open(&server, &out, &s.w, &s.syn, sample_view(&request), NULL),
+    assert_int_equal(fre_exchange_open(&server, &out, &s.w, FRE_WIRE_TAG_REQUEST, &s.syn,
+                                       sample_view(&request), NULL),
                      FRE_E_REFUSED);
     assert_int_equal(out.n, 0);
-    assert_int_equal(fre_exchange_open(&server, &out, &s.w, &s.tag, sample_view(&request), NULL),
+    assert_int_equal(fre_exchange_open(&server, &out, &s.w, FRE_WIRE_TAG_REQUEST, &s.tag,
+                                       sample_view(&request), NULL),
                      FRE_OK);
     assert_int_equal(out.n, 66);
     assert_int_equal(
@@ -478,13 +485,14 @@ static void pitfall_18_a_request_carries_no_field(void **state)
         fre_buf_init(&plain, SAMPLE_MAX);
         fre_buf_init(&request, SAMPLE_MAX);
         fre_buf_init(&out, SAMPLE_MAX);
-        fre_collection_ohttp_config(&config, &s.w.c);
+        fre_collection_ohttp_config(&config, &s.w.c, FRE_WIRE_TAG_REQUEST);
         /* 1 + 5 + 6 + 1 + 6 + 1 + 2 + 68 bytes are a request of this collection. */
         assert_int_equal(fre_bhttp_encode(&plain, &m, 90), FRE_OK);
         assert_int_equal(
             fre_ohttp_request_seal(&x, &request, &config, s.w.c.aead, sample_view(&plain), &r),
             FRE_OK);
-        assert_int_equal(fre_exchange_open(&x, &out, &s.w, &s.tag, sample_view(&request), NULL),
+        assert_int_equal(fre_exchange_open(&x, &out, &s.w, FRE_WIRE_TAG_REQUEST, &s.tag,
+                                           sample_view(&request), NULL),
                          fine ? FRE_OK : FRE_E_DATA);
         assert_int_equal(out.n, fine ? sizeof content : 0);
         fre_buf_wipe(&plain);

@@ -97,12 +97,13 @@ static fre_tag make_tag(const sample *s, fre_buf *b)
 
         fre_buf_init(&sealed, SAMPLE_MAX);
         fre_buf_init(&inside, SAMPLE_MAX);
-        assert_int_equal(fre_exchange_ask_with(&client, &sealed, &s->w, sample_view(b), &ephemeral),
+        assert_int_equal(fre_exchange_ask_with(&client, &sealed, &s->w, FRE_WIRE_TAG_REQUEST,
+                                               sample_view(b), &ephemeral),
                          FRE_OK);
         note_buf("tag_request", b);
-        assert_int_equal(
-            fre_exchange_open(&server, &inside, &s->w, &s->tag, sample_view(&sealed), NULL),
-            FRE_OK);
+        assert_int_equal(fre_exchange_open(&server, &inside, &s->w, FRE_WIRE_TAG_REQUEST, &s->tag,
+                                           sample_view(&sealed), NULL),
+                         FRE_OK);
         note_buf("tag_request_sealed", &sealed);
         assert_int_equal(fre_oprf_evaluate_elements(&evaluated, &s->oprf, &blinded, 1), FRE_OK);
         assert_int_equal(fre_oprf_prove_with(&proof, &s->oprf, &blinded, &evaluated, 1, &nonce),

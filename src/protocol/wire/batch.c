@@ -1,0 +1,120 @@
+/* batch.c - sealed entries between relay, S_tag and S_syn, and the marks that S_tag leaves. */
+#include "wire_private.h"
+
+/* ---- batch:  part (8)  closed (2 + n)  number (4)  sealed entries --------------------------------- */
+
+static bool is_batch(fre_wire_type type)
+{
+    return type == FRE_WIRE_COLLECTED || type == FRE_WIRE_MIXED;
+}
+
+/* A short part in front of the last one would show by its size when it was sent. */
+static bool part_is_full(fre_part part, uint32_t n)
+{
+    return n >= FRE_BATCH_PART_MIN || part.index + 1 == part.count;
+}
+
+fre_status fre_batch_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, const fre_batch *m,
+                            const fre_sign_sk *sk)
+{
+    wire_out o = wire_open(out);
+    size_t each;
+
+    if (!w || !m || !is_batch(type) || m->closed.n > UINT16_MAX ||
+        (m->closed.n > 0) != (type == FRE_WIRE_MIXED) || !part_is_full(m->part, m->n))
+        return FRE_E_ARG;
+    each = fre_entry_sealed_bytes(w);
+    if (each == 0)
+        return FRE_E_STATE;
+    if (m->sealed.n / each != m->n || m->sealed.n % each != 0)
+        return FRE_E_ARG;
+    wire_put_head(&o, w, type);
+    wire_put_part(&o, m->part);
+    wire_put_uint(&o, m->closed.n, 2);
+    wire_put(&o, m->closed.p, m->closed.n);
+    wire_put_uint(&o, m->n, 4);
+    wire_put(&o, m->sealed.p, m->sealed.n);
+    return wire_close_signed(&o, type, sk);
+}
+
+fre_status fre_batch_decode(fre_batch *out, const fre_wire *w, fre_wire_type type, fre_bytes in,
+                            fre_err *err)
+{
+    size_t each;
+    fre_batch m;
+    fre_closed closed;
+    wire_in body;
+    fre_status st;
+
+    if (!out || !w || !is_batch(type))
+        return FRE_E_ARG;
+    each = fre_entry_sealed_bytes(w);
+    if (each == 0)
+        return fre_fail(err, FRE_E_STATE, "%s: the size of a share is not known yet",
+                        wire_name(type));
+    st = wire_begin_signed(&body, w, type,
+                           type == FRE_WIRE_COLLECTED ? &w->c.relay_sign : &w->c.tag_sign, in, err);
+    if (st != FRE_OK)
+        return st;
+    m.part = wire_part(&body);
+    m.closed = wire_items(&body, (uint32_t)wire_uint(&body, 2, "closed"), 1, "closed");
+    wire_require(&body, (m.closed.n > 0) == (type == FRE_WIRE_MIXED), "closed");
+    m.n = (uint32_t)wire_uint(&body, 4, "sealed");
+    wire_require(&body, body.bad || part_is_full(m.part, m.n), "sealed");
+    m.sealed = wire_items(&body, m.n, each, "sealed");
+    st = wire_end(&body, wire_name(type), err);
+    if (st == FRE_OK && m.closed.n > 0)
+        st = fre_closed_decode(&closed, w, m.closed, err);
+    if (st == FRE_OK)
+        *out = m;
+    return st;
+}
+
+/* ---- marks:  kind (1)  hash (32) -------------------------------------------------------------------- */
+
+static bool is_mark(fre_wire_type type)
+{
+    return type == FRE_WIRE_MARK || type == FRE_WIRE_MARKED;
+}
+
+static bool is_mark_kind(unsigned kind)
+{
+    return kind == FRE_MARK_MIX || kind == FRE_MARK_SUM;
+}
+
+fre_status fre_mark_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, const fre_mark *m,
+                           const fre_sign_sk *sk)
+{
+    wire_out o = wire_open(out);
+
+    if (!w || !m || !is_mark(type) || !is_mark_kind((unsigned)m->kind))
+        return FRE_E_ARG;
+    wire_put_head(&o, w, type);
+    wire_put_uint(&o, (uint64_t)m->kind, 1);
+    wire_put(&o, m->hash, sizeof m->hash);
+    return wire_close_signed(&o, type, sk);
+}
+
+fre_status fre_mark_decode(fre_mark *out, const fre_wire *w, fre_wire_type type, fre_bytes in,
+                           fre_err *err)
+{
+    unsigned kind;
+    fre_mark m;
+    wire_in body;
+    fre_status st;
+
+    if (!out || !w || !is_mark(type))
+        return FRE_E_ARG;
+    st = wire_begin_signed(&body, w, type,
+                           type == FRE_WIRE_MARK ? &w->c.tag_sign : &w->c.relay_sign, in, err);
+    if (st != FRE_OK)
+        return st;
+    kind = (unsigned)wire_uint(&body, 1, "kind");
+    wire_require(&body, is_mark_kind(kind), "kind");
+    m.kind = (fre_mark_kind)kind;
+    wire_copy(&body, m.hash, sizeof m.hash, "hash");
+    st = wire_end(&body, wire_name(type), err);
+    if (st == FRE_OK)
+        *out = m;
+    return st;
+}

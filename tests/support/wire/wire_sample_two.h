@@ -1,0 +1,15 @@
+/* wire_sample_two.h - samples of the second version's messages, for wire_sample.c. */
+#ifndef FRE_TEST_WIRE_SAMPLE_TWO_H
+#define FRE_TEST_WIRE_SAMPLE_TWO_H
+
+#include "wire_sample.h"
+
+void sample_message_two(const sample *s, fre_wire_type type, fre_buf *out);
+const fre_sign_sk *sample_signer_two(const sample *s, fre_wire_type type);
+void sample_entry(const sample *s, fre_buf *out);
+
+sample_recoder recode_issue_request, recode_issue_response, recode_carry, recode_admitted;
+sample_recoder recode_collected, recode_mixed, recode_mark, recode_marked;
+sample_recoder recode_vouch, recode_vouched, recode_unseal, recode_summed;
+
+#endif /* FRE_TEST_WIRE_SAMPLE_TWO_H */

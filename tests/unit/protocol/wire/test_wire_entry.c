@@ -1,0 +1,228 @@
+/* Entries: ids and proofs by an independent computation, seals that bind what they must, and the rules of
+ * the messages that carry them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "wire_sample_two.h"
+
+#include <cmocka.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+
+static void start(sample *s)
+{
+    sample_init(s);
+}
+
+/* By OpenSSL, where the code uses libsodium. */
+static void ids_and_proofs(void **state)
+{
+    static const char id_label[] = "\x09" "fre/id/v2", proof_label[] = "\x0c" "fre/proof/v2";
+    uint8_t text[128], hash[32];
+    fre_place place;
+    fre_report_id id;
+    fre_oprf_output key;
+    fre_vouching proof;
+    unsigned n = 32;
+    fre_tag tag;
+    sample s;
+
+    (void)state;
+    start(&s);
+    sample_fill(place.b, sizeof place.b, 3);
+    sample_fill(key.b, sizeof key.b, 4);
+    sample_fill(tag.b, sizeof tag.b, 5);
+    memcpy(text, id_label, 10);
+    memcpy(text + 10, s.w.id.b, 32);
+    memcpy(text + 42, place.b, 16);
+    assert_int_equal(EVP_Digest(text, 58, hash, NULL, EVP_sha256(), NULL), 1);
+    fre_place_id(&id, &s.w, &place);
+    assert_memory_equal(id.b, hash, sizeof id.b);
+    memcpy(text, proof_label, 13);
+    memcpy(text + 13, s.w.id.b, 32);
+    memcpy(text + 45, tag.b, 32);
+    assert_non_null(HMAC(EVP_sha256(), key.b, sizeof key.b, text, 77, hash, &n));
+    fre_vouching_make(&proof, &s.w, &key, &tag);
+    assert_memory_equal(proof.b, hash, sizeof proof.b);
+}
+
+static void seeds_open_in_their_place_alone(void **state)
+{
+    const fre_hpke_sk ephemeral = {{9}};
+    fre_share_seed seed, back = {{0}};
+    fre_sealed_entry_seed sealed;
+    fre_place place, other_place;
+    fre_report_id id, other_id;
+    fre_tag tag, other_tag;
+    sample s, t;
+    fre_collection c;
+
+    (void)state;
+    start(&s);
+    sample_fill(seed.b, sizeof seed.b, 1);
+    sample_fill(place.b, sizeof place.b, 2);
+    sample_fill(other_place.b, sizeof other_place.b, 7);
+    sample_fill(tag.b, sizeof tag.b, 3);
+    other_tag = tag;
+    other_tag.b[31] ^= 1;
+    fre_place_id(&id, &s.w, &place);
+    fre_place_id(&other_id, &s.w, &other_place);
+    assert_int_equal(fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &place, &ephemeral),
+                     FRE_OK);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
+    assert_memory_equal(back.b, seed.b, sizeof seed.b);
+    memset(&back, 0x5a, sizeof back);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &other_tag, &id, &sealed),
+                     FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &other_id, &sealed),
+                     FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.syn, &tag, &id, &sealed), FRE_E_REFUSED);
+    c = sample_collection(&t);
+    c.end++;
+    sample_init_from(&t, &c);
+    assert_int_equal(fre_entry_seed_open(&back, &t.w, &t.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    /* S_syn seals a seed of its own under somebody's id, whose place it does not know. */
+    assert_int_equal(
+        fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &other_place, &ephemeral),
+        FRE_OK);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    for (size_t i = 0; i < sizeof back.b; i++)
+        assert_int_equal(back.b[i], 0x5a);
+}
+
+static void entries_come_back(void **state)
+{
+    fre_buf message, plain;
+    fre_bytes sealed, junk;
+    fre_entry m, none;
+    sample s;
+
+    (void)state;
+    start(&s);
+    fre_buf_init(&message, SAMPLE_MAX);
+    fre_buf_init(&plain, SAMPLE_MAX);
+    sample_entry(&s, &message);
+    assert_int_equal(message.n, FRE_WIRE_HEAD_BYTES + fre_entry_sealed_bytes(&s.w));
+    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_OK);
+    assert_int_equal(fre_entry_open(&m, &plain, &s.w, &s.syn, sealed, NULL), FRE_OK);
+    assert_int_equal(m.tag.b[0], 0x10);
+    assert_int_equal(m.packed.n, fre_wire_share_bytes(&s.w));
+    assert_int_equal(m.packed.p[0], 0x42);
+    assert_int_equal(plain.n, 16 + 32 + 16 + 80 + m.packed.n);
+    for (size_t i = FRE_WIRE_HEAD_BYTES; i < message.n; i++) {
+        message.p[i] ^= 0x10;
+        memset(&none, 0x5a, sizeof none);
+        assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.syn, sealed, NULL), FRE_E_REFUSED);
+        assert_int_equal(((const uint8_t *)&none)[0], 0x5a);
+        message.p[i] ^= 0x10;
+    }
+    assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.tag, sealed, NULL), FRE_E_REFUSED);
+    junk = (fre_bytes){sealed.p, sealed.n - 1};
+    assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.syn, junk, NULL), FRE_E_DATA);
+    message.n--;
+    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_E_DATA);
+    s.w.share_bits = 0;
+    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_E_STATE);
+    assert_int_equal(fre_entry_sealed_bytes(&s.w), 0);
+    fre_buf_wipe(&message);
+    fre_buf_wipe(&plain);
+}
+
+/* A part that is not the last has at least a thousand entries. */
+static void short_parts_are_refused(void **state)
+{
+    const fre_wire_type type = FRE_WIRE_COLLECTED;
+    fre_batch m = {.part = {0, 2}, .n = FRE_BATCH_PART_MIN};
+    fre_batch back;
+    uint8_t *bytes;
+    size_t each;
+    fre_buf out;
+    sample s;
+
+    (void)state;
+    start(&s);
+    each = fre_entry_sealed_bytes(&s.w);
+    bytes = calloc(m.n, each);
+    assert_non_null(bytes);
+    fre_buf_init(&out, FRE_WIRE_MESSAGE_MAX);
+    m.sealed = (fre_bytes){bytes, m.n * each};
+    assert_int_equal(fre_batch_encode(&out, &s.w, type, &m, &s.relay_sk), FRE_OK);
+    assert_int_equal(fre_batch_decode(&back, &s.w, type, sample_view(&out), NULL), FRE_OK);
+    assert_int_equal(back.n, m.n);
+    out.n = 0;
+    m.n--;
+    m.sealed.n -= each;
+    assert_int_equal(fre_batch_encode(&out, &s.w, type, &m, &s.relay_sk), FRE_E_ARG);
+    m.part.index = 1;
+    assert_int_equal(fre_batch_encode(&out, &s.w, type, &m, &s.relay_sk), FRE_OK);
+    assert_int_equal(fre_batch_decode(&back, &s.w, type, sample_view(&out), NULL), FRE_OK);
+    fre_buf_wipe(&out);
+    /* The same, made by a relay that keeps no rule: index 0 of 2 in a body of its own. */
+    {
+        uint8_t body[8 + 2 + 4] = {0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0};
+
+        sample_sign(&s, type, (fre_bytes){body, sizeof body}, &out);
+        assert_int_equal(fre_batch_decode(&back, &s.w, type, sample_view(&out), NULL), FRE_E_DATA);
+    }
+    fre_buf_wipe(&out);
+    free(bytes);
+}
+
+/* Seeds for other than exactly the vouched members; another part's vouching. */
+static void unseal_is_exact(void **state)
+{
+    fre_sealed_entry_seed seed[3];
+    fre_unseal m = {.part = {0, 1}, .n = 2, .seed = seed}, back;
+    fre_buf inner, out;
+    sample s;
+
+    (void)state;
+    start(&s);
+    memset(seed, 0, sizeof seed);
+    fre_buf_init(&inner, SAMPLE_MAX);
+    fre_buf_init(&out, SAMPLE_MAX);
+    sample_message_two(&s, FRE_WIRE_VOUCHED, &inner);
+    m.vouched = sample_view(&inner);
+    assert_int_equal(fre_unseal_encode(&out, &s.w, &m, &s.syn_sk), FRE_E_DATA);
+    m.n = 3;
+    m.part.count = 2;
+    assert_int_equal(fre_unseal_encode(&out, &s.w, &m, &s.syn_sk), FRE_E_DATA);
+    m.part.count = 1;
+    assert_int_equal(fre_unseal_encode(&out, &s.w, &m, &s.syn_sk), FRE_OK);
+    assert_int_equal(fre_unseal_decode(&back, &s.w, sample_view(&out), NULL), FRE_OK);
+    assert_int_equal(back.n, 3);
+    /* What the issuer signed is looked at again, whoever signs around it. */
+    inner.p[inner.n - 1] ^= 1;
+    {
+        uint8_t *body = malloc(8 + 4 + inner.n + 4 + sizeof seed), *p = body;
+        const uint8_t part[8] = {0, 0, 0, 0, 0, 0, 0, 1}, count[4] = {0, 0, 0, 3};
+        const uint8_t length[4] = {0, 0, (uint8_t)(inner.n >> 8), (uint8_t)inner.n};
+
+        assert_non_null(body);
+        memcpy(p, part, 8);
+        memcpy(p + 8, length, 4);
+        memcpy(p + 12, inner.p, inner.n);
+        memcpy(p + 12 + inner.n, count, 4);
+        memcpy(p + 16 + inner.n, seed, sizeof seed);
+        out.n = 0;
+        sample_sign(&s, FRE_WIRE_UNSEAL, (fre_bytes){body, 16 + inner.n + sizeof seed}, &out);
+        assert_int_equal(fre_unseal_decode(&back, &s.w, sample_view(&out), NULL), FRE_E_REFUSED);
+        free(body);
+    }
+    fre_buf_wipe(&inner);
+    fre_buf_wipe(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ids_and_proofs),         cmocka_unit_test(seeds_open_in_their_place_alone),
+        cmocka_unit_test(entries_come_back),      cmocka_unit_test(short_parts_are_refused),
+        cmocka_unit_test(unseal_is_exact),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
