@@ -12,7 +12,7 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 
 def example():
     text = open(os.path.join(ROOT, "docs", "wire.md"), encoding="utf-8").read()
-    block = text[text.index("## 8. Worked example"):].split("```")[1]
+    block = text[text.index("## 9. Worked example"):].split("```")[1]
     return {k: bytes.fromhex(re.sub(r"\s", "", h))
             for k, h in re.findall(r"^(\w+) =((?:\s+[0-9a-f]+)+)$", block, re.M)}
 
