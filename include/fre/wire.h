@@ -531,8 +531,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_batch_encode(fre_buf *out, const fre_wire 
 FRE_API FRE_MUST_CHECK fre_status fre_batch_decode(fre_batch *out, const fre_wire *w,
                                                    fre_wire_type type, fre_bytes in, fre_err *err);
 
-/** S_tag to the relay, before it lets anything leave that it must not make twice: what, which part, its
- * hash.  The relay's acknowledgement repeats it; it gives none for another hash of the same. */
+/** S_tag to the relay, before it lets anything leave that it must not make twice: what, and its hash.  The relay's acknowledgement repeats it; it gives none for another hash of the same. */
 typedef enum fre_mark_kind { FRE_MARK_MIX = 1, FRE_MARK_SUM } fre_mark_kind;
 typedef struct fre_mark {
     fre_mark_kind kind;

@@ -1,0 +1,214 @@
+/** fre/server.h - the roles of a collection, second protocol, as pure state machines: client, relay,
+ * issuer, tagging server (S_tag), synthesis server (S_syn).  [Fre-E2T, Alg. 2, in one contact]
+ *
+ * Bytes in, bytes out: no socket, file, clock or thread.  One interface for all of them:
+ *
+ *     _handle    one message that came in -> an answer, or what to carry on to another role
+ *     _returned  that role's answer to it -> the answer
+ *     _tick      what is due now -> letters; the same bytes each time until they are answered
+ *     _answered  the answer to a letter, when it arrives; losing one does no harm
+ *     _restore   a machine from the rows of its store
+ *
+ * Rows.  Each call gives the rows that it changed.  A host that is to survive a crash commits them in
+ * one transaction before the answer or a letter leaves; where it cannot, it throws the machine away
+ * and restores it from what is committed.  A call's rows and time do not grow with the messages that
+ * came before, but for the ticks in which S_tag mixes, S_syn counts, the issuer vouches and S_tag
+ * sums, each of which runs once.  Rows are SECRET of their role.
+ *
+ * Answers.  _handle gives FRE_OK and an answer whatever came in: a message of wire.h or a typed
+ * rejection, which changes nothing.  Nothing at all is "malformed".  The same bytes again get an
+ * answer of the same meaning and count once.  Another status (FRE_E_NOMEM, FRE_E_INTERNAL,
+ * FRE_E_LIMIT): no answer could be made; the host says "unavailable" and throws the machine away as
+ * above.
+ *
+ * Order of a collection with one contact (two contacts: FRE_E_DATA for now):
+ *     open            clients are admitted by the issuer and get tags from S_tag, through the relay
+ *     exchange_close  ... up to here; entries go on, at times that the client's machine drew
+ *     tags_close      S_tag destroys its key and says "closed"; the relay shuffles what it collected
+ *                     and hands it to S_tag, which adds padding, mixes and hands it to S_syn
+ *     then            S_syn counts; the issuer vouches for members; S_tag opens their seeds and
+ *                     sums; S_syn releases, through the relay
+ *     end             every role forgets everything that was not published
+ *
+ * A machine goes by the latest time that it was told, in Unix seconds.  Status, where a function's own
+ * comment does not say more: FRE_E_ARG, FRE_E_DATA (rows that are no state of such a machine), FRE_E_KEY
+ * (a key that is not the collection's), FRE_E_NOMEM, FRE_E_INTERNAL.  Threads: one at a time a machine.
+ */
+#ifndef FRE_SERVER_H
+#define FRE_SERVER_H
+
+#include <fre/core.h>
+#include <fre/oprf.h>
+#include <fre/seal.h>
+#include <fre/wire.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+/** A row that a call inserted, changed or erased. */
+typedef struct fre_row {
+    uint8_t table;
+    bool erase;
+    fre_bytes key, value; /**< value: empty where erase */
+} fre_row;
+/** The rows of calls, in the order in which they apply.  Caller's storage. */
+typedef struct fre_delta {
+    fre_buf raw;
+    size_t n;
+} fre_delta;
+FRE_API void fre_delta_init(fre_delta *r);
+FRE_API void fre_delta_wipe(fre_delta *r);
+/** Goes through them; *at starts at 0.  False after the last.  Borrowed until r changes. */
+FRE_API bool fre_delta_next(const fre_delta *r, size_t *at, fre_row *out);
+
+/* ---- what calls give ------------------------------------------------------------------------ */
+
+#define FRE_ACCEPTED ((fre_rejection)0) /* no rejection */
+
+/** Of a _handle or _returned.  Caller's storage. */
+typedef struct fre_reply {
+    fre_buf message;   /**< the answer */
+    fre_role forward;  /**< 0; else message goes to that role first, and its answer to _returned */
+    fre_rejection why; /**< FRE_ACCEPTED, or the rejection that message is */
+    fre_delta rows;
+} fre_reply;
+FRE_API void fre_reply_init(fre_reply *r);
+/** Empty again, for the next call. */
+FRE_API void fre_reply_clear(fre_reply *r);
+FRE_API void fre_reply_wipe(fre_reply *r);
+
+/** A message to be carried to another role, until _answered(cookie) says that it arrived. */
+typedef struct fre_letter {
+    fre_role to;
+    uint64_t cookie;
+    fre_buf message;
+} fre_letter;
+typedef struct fre_letters {
+    fre_letter *letter;
+    size_t n, cap;
+} fre_letters;
+FRE_API void fre_letters_init(fre_letters *l);
+/** Also between two ticks: _tick appends. */
+FRE_API void fre_letters_wipe(fre_letters *l);
+
+/** Where a role is; each skips what it has no part in. */
+typedef enum fre_phase {
+    FRE_PHASE_WAITING = 1, /**< before `open` */
+    FRE_PHASE_TAKING,      /**< exchanges and entries */
+    FRE_PHASE_CLOSED,      /**< no more of them: parts are handed on */
+    FRE_PHASE_SUMMING,     /**< S_syn, issuer, S_tag: members, seeds, sums */
+    FRE_PHASE_DONE,
+    FRE_PHASE_VOID /**< cancelled, or `end` came first */
+} fre_phase;
+
+/** What came in. */
+typedef struct fre_tally {
+    uint64_t accepted;
+    uint64_t repeated;
+    uint64_t rejected[FRE_REJECTIONS]; /**< by fre_rejection */
+} fre_tally;
+
+/* ---- the terms, as all machines of a process share them ------------------------------------- */
+
+/** Terms, checked, with what follows from them.  Immutable. */
+typedef struct fre_agreement fre_agreement;
+/** FRE_E_REFUSED: the terms do not keep their claim (fre_collection_check: about a second);
+ * FRE_E_DATA: not valid, or two contacts; FRE_E_LIMIT: no share holds a cell of all records.  Owned by
+ * the caller. */
+FRE_API FRE_MUST_CHECK fre_status fre_agreement_new(fre_agreement **out, const fre_collection *c,
+                                                    fre_err *err);
+FRE_API void fre_agreement_free(fre_agreement *a);
+FRE_API const fre_wire *fre_agreement_wire(const fre_agreement *a);
+
+/* ---- machines --------------------------------------------------------------------------------- */
+
+/** A role.  Keeps its agreement. */
+typedef struct fre_server fre_server;
+
+FRE_API FRE_MUST_CHECK fre_status fre_server_handle(fre_server *x, fre_reply *out, fre_bytes in,
+                                                    int64_t now);
+/** in: what _handle was given; back: the other role's answer, empty if none came. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_returned(fre_server *x, fre_reply *out, fre_bytes in,
+                                                      fre_bytes back, int64_t now);
+/** rows: appended; NULL: not kept. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_tick(fre_server *x, fre_letters *out, fre_delta *rows,
+                                                  int64_t now);
+FRE_API FRE_MUST_CHECK fre_status fre_server_answered(fre_server *x, fre_delta *rows,
+                                                      uint64_t cookie, fre_bytes reply,
+                                                      int64_t now);
+/** The operator cancels; FRE_E_STATE: it is over already. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_cancel(fre_server *x, fre_delta *rows, int64_t now);
+/** Rows of the store into a machine that was made a moment ago and did nothing yet: each row once, in any
+ * order, then NULL.  After another status only free is left. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_restore(fre_server *x, const fre_row *row,
+                                                     fre_err *err);
+/** Wipes everything.  NULL is allowed. */
+FRE_API void fre_server_free(fre_server *x);
+
+FRE_API fre_phase fre_server_phase(const fre_server *x);
+FRE_API const fre_tally *fre_server_tally(const fre_server *x);
+/** What is published for everybody, so far as this role has it: parts of the release; 0 before it. */
+FRE_API uint32_t fre_server_release_parts(const fre_server *x);
+/** A part of it; valid until the next call that changes x. */
+FRE_API fre_bytes fre_server_release_view(const fre_server *x, uint32_t part);
+
+/** The relay.  It takes CARRY of clients (whoever they are: it asks the issuer), CLOSED and MARK of S_tag,
+ * RELEASE of S_syn, CANCEL.  sk: copied. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a,
+                                                       const fre_sign_sk *sk, fre_err *err);
+
+/** What a server besides the relay holds.  SECRET. */
+typedef struct fre_server_keys {
+    fre_hpke_keypair seal; /* SECRET */
+    fre_sign_sk sign;      /* SECRET */
+} fre_server_keys;
+
+/** Who asks?  FRE_OK and a name of its own for each person, the same each time; FRE_E_REFUSED: nobody
+ * that is admitted. */
+typedef struct fre_issuer_host {
+    void *ctx;
+    fre_status (*person)(void *ctx, uint8_t name[32], fre_bytes credentials);
+} fre_issuer_host;
+/** The issuer.  It takes encapsulated issue requests (the transport has to know that they come from the
+ * relay), VOUCH of S_syn, CANCEL.  oprf moves into locked memory: the caller's copy is wiped, on success
+ * only; NULL, for a restore: it is lost, and a collection that still needs it is void. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
+                                                        const fre_server_keys *keys,
+                                                        fre_oprf_key *oprf,
+                                                        const fre_issuer_host *host, fre_err *err);
+/** S_tag.  It takes encapsulated tag requests (from the relay alone), COLLECTED of the relay, UNSEAL of
+ * S_syn, CANCEL.  oprf as above. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
+                                                         const fre_server_keys *keys,
+                                                         fre_oprf_key *oprf, fre_err *err);
+/** S_syn.  It takes MIXED of S_tag, CANCEL.  statement: what the release says of privacy, UTF-8, copied. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_synthesis(fre_server **out,
+                                                           const fre_agreement *a,
+                                                           const fre_server_keys *keys,
+                                                           fre_bytes statement, fre_err *err);
+
+/** A user's device.  It writes to the relay alone (CARRY), at times that it draws; it takes RELEASE and
+ * CANCEL.  x: embeddings, n rows of dim floats, n <= cells_per_user, copied; a user without texts takes
+ * part too.  Of texts that share a cell the first counts.  credentials: for the issuer, copied.
+ * fresh: coins, places and times are drawn now, once; false: they are in the rows that _restore gets.
+ * FRE_E_DATA: a NaN, an infinity, a coordinate outside the grid; credentials too long. */
+typedef struct fre_client_setup {
+    const float *x;
+    uint32_t n;
+    fre_bytes credentials;
+    bool fresh;
+} fre_client_setup;
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
+                                                        const fre_client_setup *setup,
+                                                        fre_err *err);
+/** Why a client ended early: FRE_E_PROOF: a server answered with another key than the collection's;
+ * FRE_E_REFUSED: not admitted, or cancelled; FRE_E_AGAIN: too late.  FRE_OK: it did not. */
+FRE_API fre_status fre_server_client_verdict(const fre_server *x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_SERVER_H */

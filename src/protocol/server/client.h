@@ -1,0 +1,63 @@
+/* server/client.h - a user's device. */
+#ifndef FRE_SERVER_CLIENT_H
+#define FRE_SERVER_CLIENT_H
+
+#include "server_private.h"
+
+/* One of cells_per_user places.  SECRET. */
+typedef struct client_place {
+    uint8_t real;           /* 1: its coin fell on heads and it has a text of its own cell */
+    fre_place place;        /* r */
+    fre_oprf_blind blind_id, blind_cell;
+    uint8_t cell[32];       /* of its text, or random */
+} client_place;
+
+typedef struct client_entry {
+    int64_t send_at;
+    bool done;
+    fre_buf message; /* a carry */
+} client_entry;
+
+typedef enum client_stage {
+    CLIENT_NEW = 1,  /* to be admitted */
+    CLIENT_ADMITTED, /* to get tags */
+    CLIENT_SENDING,  /* entries are made */
+    CLIENT_ENDED
+} client_stage;
+
+typedef struct client {
+    fre_server base;
+    client_stage stage;
+    fre_status verdict;
+    bool kept; /* its secrets are in rows */
+    int64_t start_at;
+    fre_buf credentials;       /* SECRET */
+    float *x;                  /* SECRET: texts by row, zeros beyond */
+    client_place *place;       /* SECRET: cells_per_user, until entries are made */
+    fre_hpke_sk ask_issue, ask_tags; /* SECRET: ephemeral keys of both exchanges */
+    fre_admission token;
+    fre_oprf_output *key;      /* SECRET: F(k_I, id) */
+    client_entry *entry;       /* cells_per_user */
+    server_parts release_in;
+    server_out release;
+} client;
+
+/* client_secrets.c: coins, places, blinds, keys, the time to start: drawn once. */
+FRE_MUST_CHECK fre_status client_draw(client *c, uint32_t texts, fre_err *err);
+FRE_MUST_CHECK fre_status client_keep(client *c, fre_delta *rows);
+FRE_MUST_CHECK fre_status client_load(client *c, const fre_row *row);
+/* Gone once the entries are made, or when it ends. */
+void client_wipe_secrets(client *c);
+
+/* client_exchange.c: both requests, the same bytes each time; their answers.  FRE_E_PROOF: another key. */
+FRE_MUST_CHECK fre_status client_issue(client *c, fre_buf *out);
+FRE_MUST_CHECK fre_status client_admitted(client *c, fre_bytes reply);
+FRE_MUST_CHECK fre_status client_tags(client *c, fre_buf *out);
+FRE_MUST_CHECK fre_status client_tagged(client *c, fre_tag *tag, fre_bytes reply);
+
+/* client_entry.c: entries under these tags, with their times. */
+FRE_MUST_CHECK fre_status client_make_entries(client *c, fre_delta *rows, const fre_tag *tag);
+FRE_MUST_CHECK fre_status client_entry_done(client *c, fre_delta *rows, uint32_t i);
+FRE_MUST_CHECK fre_status client_entry_load(client *c, const fre_row *row);
+
+#endif /* FRE_SERVER_CLIENT_H */

@@ -1,0 +1,20 @@
+/* server/evaluate.h - see evaluate.c. */
+#ifndef FRE_SERVER_EVALUATE_H
+#define FRE_SERVER_EVALUATE_H
+
+#include "server_private.h"
+
+typedef struct server_key {
+    fre_oprf_key *key; /* SECRET, in locked memory; NULL: gone */
+} server_key;
+/* oprf is wiped on success; NULL: there is none.  FRE_E_KEY: not that of pub. */
+FRE_MUST_CHECK fre_status server_key_take(server_key *k, fre_oprf_key *oprf,
+                                          const fre_oprf_public *pub, fre_err *err);
+void server_key_wipe(server_key *k);
+/* The encapsulated answer to an exchange that was opened: evaluations with their proof.  request: the
+ * encapsulated one. */
+FRE_MUST_CHECK fre_status server_key_answer(fre_buf *out, const server_key *k, const fre_wire *w,
+                                            fre_wire_type ask, const fre_ohttp_exchange *x,
+                                            const fre_oprf_element *blinded, fre_bytes request);
+
+#endif /* FRE_SERVER_EVALUATE_H */

@@ -1,0 +1,270 @@
+/* server/issuer.c - the issuer's messages: admission, once a person; the vouch, once a collection. */
+#include "issuer.h"
+
+static issuer *self(fre_server *x)
+{
+    return (issuer *)x;
+}
+
+/* ---- admission ------------------------------------------------------------------------------------ */
+
+static fre_status remember(issuer *x, fre_delta *rows, const uint8_t person[SERVER_HASH_BYTES],
+                           const uint8_t request[SERVER_HASH_BYTES])
+{
+    fre_status st = fre_grow((void **)&x->request, &x->request_cap, x->requests + 1,
+                             sizeof *x->request);
+
+    if (st == FRE_OK)
+        st = server_keep_secret(&x->base, rows);
+    if (st == FRE_OK)
+        st = server_row_put(rows, SERVER_ROW_KNOWN, server_view(person, SERVER_HASH_BYTES),
+                            server_view(request, SERVER_HASH_BYTES));
+    if (st == FRE_OK)
+        st = server_table_put(&x->person, person, (uint32_t)x->requests);
+    if (st != FRE_OK)
+        return st;
+    memcpy(x->request[x->requests++], request, SERVER_HASH_BYTES);
+    return FRE_OK;
+}
+
+/* FRE_E_REFUSED: nobody, or somebody who asked for something else before. */
+static fre_status admit(issuer *x, fre_delta *rows, bool *fresh, fre_bytes credentials,
+                        fre_bytes in)
+{
+    uint8_t name[32], person[SERVER_HASH_BYTES], request[SERVER_HASH_BYTES];
+    const uint32_t *known;
+    fre_status st = x->host.person(x->host.ctx, name, credentials);
+
+    if (st != FRE_OK)
+        return st;
+    server_hash(person, &x->base, server_view(name, sizeof name));
+    server_hash(request, &x->base, in);
+    known = server_table_find(&x->person, person);
+    *fresh = !known;
+    if (known)
+        return memcmp(x->request[*known], request, sizeof request) == 0 ? FRE_OK : FRE_E_REFUSED;
+    if (x->requests >= server_wire(&x->base)->c.users)
+        return FRE_E_REFUSED;
+    return remember(x, rows, person, request);
+}
+
+/* Whatever is wrong inside, the relay learns one thing: not admitted. */
+static fre_status answer(issuer *x, fre_reply *out, const fre_ohttp_exchange *e, fre_bytes message,
+                         fre_bytes in)
+{
+    const fre_wire *w = server_wire(&x->base);
+    fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
+    fre_bytes credentials;
+    bool fresh = false;
+    fre_status st = fre_issue_request_decode(&credentials, blinded, w, message, NULL);
+
+    if (st == FRE_OK)
+        st = admit(x, &out->rows, &fresh, credentials, in);
+    if (st == FRE_OK)
+        st = server_key_answer(&out->message, &x->oprf, w, FRE_WIRE_ISSUE_REQUEST, e, blinded, in);
+    if (st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED)
+        return server_reject(&x->base, out, FRE_REJECTED_ADMISSION);
+    x->base.tally.accepted += fresh;
+    x->base.tally.repeated += !fresh;
+    return st;
+}
+
+static fre_status exchange(issuer *x, fre_reply *out, fre_bytes in)
+{
+    fre_ohttp_exchange e;
+    fre_buf message;
+    fre_status st;
+
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    st = fre_exchange_open(&e, &message, server_wire(&x->base), FRE_WIRE_ISSUE_REQUEST, &x->seal,
+                           in, NULL);
+    if (st == FRE_OK) {
+        st = answer(x, out, &e, server_buf_view(&message), in);
+        fre_ohttp_exchange_wipe(&e);
+    } else {
+        st = server_reject_status(&x->base, out, st);
+    }
+    fre_buf_wipe(&message);
+    return st;
+}
+
+/* ---- the vouch ---------------------------------------------------------------------------------------- */
+
+static fre_status vouch(issuer *x, fre_reply *out, fre_bytes in)
+{
+    fre_tag_sets sets;
+    fre_rejection why;
+    bool fresh;
+    fre_status st = fre_vouch_decode(&sets, server_wire(&x->base), in, NULL);
+
+    if (st != FRE_OK)
+        return server_reject_status(&x->base, out, st);
+    if (x->base.now < server_wire(&x->base)->c.tags_close)
+        return server_reject(&x->base, out, FRE_REJECTED_PHASE);
+    st = server_parts_take(&x->asked, sets.part, in, &out->rows, &fresh, &why);
+    if (st != FRE_OK)
+        return st;
+    if (why != FRE_ACCEPTED)
+        return server_reject(&x->base, out, why);
+    if (x->malformed)
+        return server_reject(&x->base, out, FRE_REJECTED_MALFORMED);
+    if (x->answers.count > 0) {
+        x->base.tally.repeated++;
+        return fre_buf_append(&out->message, x->answers.letter[sets.part.index].message.p,
+                              x->answers.letter[sets.part.index].message.n);
+    }
+    return server_receipt(&x->base, out, fresh);
+}
+
+static void wipe_keys(issuer *x)
+{
+    server_key_wipe(&x->oprf);
+    fre_hpke_keypair_wipe(&x->seal);
+}
+
+/* Without its key before the vouch, nothing can go on. */
+static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
+{
+    issuer *x = self(base);
+    bool ok = true;
+    fre_status st = FRE_OK;
+
+    (void)out;
+    if (base->phase == FRE_PHASE_WAITING && base->now >= server_wire(base)->c.open)
+        st = server_move(base, rows, FRE_PHASE_TAKING);
+    if (st == FRE_OK && base->phase == FRE_PHASE_TAKING &&
+        base->now >= server_wire(base)->c.exchange_close)
+        st = server_move(base, rows, FRE_PHASE_CLOSED);
+    if (st != FRE_OK || base->phase >= FRE_PHASE_DONE)
+        return st;
+    if (!x->oprf.key)
+        return server_void(base, rows, FRE_CANCEL_KEY_LOST);
+    if (!server_parts_complete(&x->asked))
+        return FRE_OK;
+    st = issuer_vouch(x, rows, &ok);
+    if (st != FRE_OK)
+        return st;
+    x->malformed = !ok;
+    if (!ok) /* S_syn broke the rules: nothing it can ask for is answered */
+        return server_void(base, rows, FRE_CANCEL_DISAGREE);
+    wipe_keys(x);
+    st = server_parts_used(&x->asked, rows);
+    return st == FRE_OK ? server_move(base, rows, FRE_PHASE_DONE) : st;
+}
+
+static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
+{
+    issuer *x = self(base);
+    const fre_collection *c = &server_wire(base)->c;
+    fre_status st = FRE_OK;
+
+    if (type == FRE_WIRE_VOUCH)
+        return vouch(x, out, in);
+    if (type != 0)
+        return server_reject(base, out, FRE_REJECTED_MALFORMED);
+    if (base->now < c->open)
+        return server_reject(base, out, FRE_REJECTED_PHASE);
+    if (base->now >= c->exchange_close || base->phase > FRE_PHASE_TAKING)
+        return server_reject(base, out, FRE_REJECTED_EXPIRED);
+    if (!x->oprf.key)
+        return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
+    st = server_move(base, &out->rows, FRE_PHASE_TAKING);
+    return st == FRE_OK ? exchange(x, out, in) : st;
+}
+
+static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
+{
+    (void)base;
+    (void)rows;
+    (void)cookie;
+    (void)reply;
+    return FRE_OK;
+}
+
+/* ---- making and unmaking --------------------------------------------------------------------------- */
+
+static void forget(fre_server *base)
+{
+    issuer *x = self(base);
+
+    wipe_keys(x);
+    server_table_wipe(&x->person);
+    fre_wipe_free(x->request, x->request_cap * sizeof *x->request);
+    x->request = NULL;
+    x->requests = x->request_cap = 0;
+    server_parts_wipe(&x->asked);
+    server_out_wipe(&x->answers);
+}
+
+static void free_issuer(fre_server *base)
+{
+    issuer *x = self(base);
+
+    forget(base);
+    server_base_wipe(base);
+    fre_wipe_free(x, sizeof *x);
+}
+
+static fre_status restore(fre_server *base, const fre_row *row)
+{
+    issuer *x = self(base);
+    fre_tag_sets sets = {.n = 0};
+    fre_status st = FRE_OK;
+
+    if (!row)
+        return FRE_OK;
+    switch (row->table) {
+    case SERVER_ROW_KNOWN:
+        if (row->key.n != SERVER_HASH_BYTES || row->value.n != SERVER_HASH_BYTES)
+            return FRE_E_DATA;
+        return remember(x, NULL, row->key.p, row->value.p);
+    case SERVER_ROW_IN:
+        if (!server_parts_is_used(row))
+            st = fre_vouch_decode(&sets, server_wire(base), row->value, NULL);
+        return st == FRE_OK ? server_parts_load(&x->asked, row, sets.part) : FRE_E_DATA;
+    case SERVER_ROW_OUT:
+        return server_out_load(&x->answers, row);
+    default:
+        return FRE_E_DATA;
+    }
+}
+
+static const server_ops ops = {.free = free_issuer,
+                               .forget = forget,
+                               .handle = handle,
+                               .tick = tick,
+                               .answered = answered,
+                               .restore = restore};
+
+fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
+                                 const fre_server_keys *keys, fre_oprf_key *oprf,
+                                 const fre_issuer_host *host, fre_err *err)
+{
+    const fre_collection *c;
+    issuer *x;
+    fre_status st;
+
+    if (!out || !a || !keys || !host || !host->person)
+        return FRE_E_ARG;
+    c = &a->w.c;
+    if (memcmp(keys->seal.pk.b, c->issuer_seal.b, sizeof c->issuer_seal.b) != 0 ||
+        memcmp(keys->sign.b + 32, c->issuer_sign.b, sizeof c->issuer_sign.b) != 0)
+        return fre_fail(err, FRE_E_KEY, "the issuer's keys are not those that the collection names");
+    x = calloc(1, sizeof *x);
+    if (!x)
+        return FRE_E_NOMEM;
+    st = server_base_init(&x->base, &ops, a, FRE_ROLE_ISSUER, &keys->sign, err);
+    x->base.ops = &ops;
+    x->asked.kind = SERVER_VOUCH;
+    x->answers = (server_out){.kind = SERVER_VOUCHED, .to = FRE_ROLE_SYN};
+    x->seal = keys->seal;
+    x->host = *host;
+    if (st == FRE_OK)
+        st = server_key_take(&x->oprf, oprf, &c->issuer_pk, err);
+    if (st != FRE_OK) {
+        free_issuer(&x->base);
+        return st;
+    }
+    *out = &x->base;
+    return FRE_OK;
+}

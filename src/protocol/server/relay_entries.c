@@ -1,0 +1,173 @@
+/* server/relay_entries.c - the entries that the relay holds, and their order when it lets them go. */
+#include "relay.h"
+
+#define PART_ENTRIES 16384u
+
+static size_t each(const relay *x)
+{
+    return fre_entry_sealed_bytes(server_wire(&x->base));
+}
+
+static uint8_t *at(const relay *x, uint32_t i)
+{
+    return x->block[i / RELAY_BLOCK] + (size_t)(i % RELAY_BLOCK) * each(x);
+}
+
+static fre_status grow(relay *x)
+{
+    uint8_t **more;
+
+    if (x->entries < x->blocks * RELAY_BLOCK)
+        return FRE_OK;
+    more = realloc(x->block, (x->blocks + 1) * sizeof *more);
+    if (!more)
+        return FRE_E_NOMEM;
+    x->block = more;
+    x->block[x->blocks] = malloc(RELAY_BLOCK * each(x));
+    if (!x->block[x->blocks])
+        return FRE_E_NOMEM;
+    x->blocks++;
+    return FRE_OK;
+}
+
+fre_status relay_entry_keep(relay *x, const uint8_t key[SERVER_HASH_BYTES], fre_bytes sealed)
+{
+    fre_status st;
+
+    if (sealed.n != each(x))
+        return FRE_E_DATA;
+    st = grow(x);
+    if (st == FRE_OK)
+        st = server_table_put(&x->known, key, x->entries);
+    if (st == FRE_OK)
+        memcpy(at(x, x->entries++), sealed.p, sealed.n);
+    return st;
+}
+
+void relay_entries_wipe(relay *x)
+{
+    for (size_t i = 0; i < x->blocks; i++)
+        fre_wipe_free(x->block[i], RELAY_BLOCK * each(x));
+    free(x->block);
+    x->block = NULL;
+    x->blocks = 0;
+    x->entries = 0;
+}
+
+/* ---- the order -------------------------------------------------------------------------------------- */
+
+typedef struct named {
+    const uint8_t *key;
+    uint32_t entry;
+} named;
+
+static int by_key(const void *a, const void *b)
+{
+    return memcmp(((const named *)a)->key, ((const named *)b)->key, SERVER_HASH_BYTES);
+}
+
+/* The same whatever the order in which they came: sorted by their keyed hashes, then shuffled. */
+static fre_status shuffle(const relay *x, named *e)
+{
+    uint32_t n = 0;
+    fre_rng r;
+    fre_status st;
+
+    for (size_t i = 0; i < x->known.map.n; i++)
+        if (x->known.value[i] < x->entries)
+            e[n++] = (named){fre_map_key(&x->known.map, (uint32_t)i), x->known.value[i]};
+    if (n != x->entries)
+        return FRE_E_INTERNAL;
+    qsort(e, n, sizeof *e, by_key);
+    st = fre_rng_init_seeded(&r, x->order, "relay/shuffle");
+    if (st != FRE_OK)
+        return st;
+    for (uint32_t i = n; i > 1; i--) {
+        const uint32_t j = (uint32_t)fre_rng_below(&r, i);
+        const named swap = e[i - 1];
+
+        e[i - 1] = e[j];
+        e[j] = swap;
+    }
+    fre_rng_wipe(&r);
+    return FRE_OK;
+}
+
+static fre_status make_part(relay *x, const named *e, uint32_t n, fre_part part)
+{
+    const size_t bytes = each(x);
+    uint8_t *sealed = malloc(n * bytes + 1);
+    fre_batch m = {.part = part, .sealed = {sealed, n * bytes}, .n = n};
+    fre_buf message;
+    fre_status st;
+
+    if (!sealed)
+        return FRE_E_NOMEM;
+    for (uint32_t i = 0; i < n; i++)
+        memcpy(sealed + i * bytes, at(x, e[i].entry), bytes);
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    st = fre_batch_encode(&message, server_wire(&x->base), FRE_WIRE_COLLECTED, &m, &x->base.sign);
+    /* No row: the entries and the order make it again. */
+    if (st == FRE_OK)
+        st = server_out_add(&x->collected, NULL, &message);
+    fre_buf_wipe(&message);
+    free(sealed);
+    return st;
+}
+
+static fre_status make_parts(relay *x)
+{
+    const uint32_t n = x->entries, fit = PART_ENTRIES;
+    const uint32_t parts = n > fit ? n / fit : 1;
+    named *e = calloc((size_t)n + 1, sizeof *e);
+    fre_status st = e ? shuffle(x, e) : FRE_E_NOMEM;
+
+    for (uint32_t i = 0; st == FRE_OK && i < parts; i++) {
+        const uint32_t from = (uint32_t)((uint64_t)n * i / parts);
+        const uint32_t to = (uint32_t)((uint64_t)n * (i + 1) / parts);
+
+        st = make_part(x, e + from, to - from, (fre_part){i, parts});
+    }
+    free(e);
+    return st;
+}
+
+fre_status relay_flush(relay *x, fre_delta *rows)
+{
+    fre_rng r;
+    fre_status st;
+
+    if (!x->shuffled) {
+        st = server_rng(&x->base, &r);
+        if (st != FRE_OK)
+            return st;
+        fre_rng_bytes(&r, x->order, sizeof x->order);
+        fre_rng_wipe(&r);
+        st = server_row_put(rows, SERVER_ROW_ORDER, server_view(NULL, 0),
+                            server_view(x->order, sizeof x->order));
+        if (st != FRE_OK)
+            return st;
+        x->shuffled = true;
+    }
+    return x->collected.count > 0 ? FRE_OK : make_parts(x);
+}
+
+fre_status relay_flushed(relay *x, fre_delta *rows)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < x->known.map.n; i++)
+        if (x->known.value[i] < x->entries)
+            st = server_row_erase(rows, SERVER_ROW_ENTRY,
+                                  server_view(fre_map_key(&x->known.map, (uint32_t)i),
+                                              SERVER_HASH_BYTES));
+    if (st == FRE_OK)
+        st = server_row_erase(rows, SERVER_ROW_ORDER, server_view(NULL, 0));
+    if (st != FRE_OK)
+        return st;
+    fre_wipe(x->order, sizeof x->order);
+    server_table_wipe(&x->known);
+    relay_entries_wipe(x);
+    server_out_wipe(&x->collected);
+    return FRE_OK;
+}

@@ -1,0 +1,230 @@
+/* Inside server: what the machines share. */
+#ifndef FRE_SERVER_PRIVATE_H
+#define FRE_SERVER_PRIVATE_H
+
+#include <fre/map.h>
+#include <fre/server.h>
+#include <fre/sharing.h>
+#include <fre/sketch.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVER_HASH_BYTES 16u
+
+static inline fre_bytes server_view(const void *p, size_t n)
+{
+    return (fre_bytes){.p = p, .n = n};
+}
+
+static inline fre_bytes server_buf_view(const fre_buf *b)
+{
+    return server_view(b->p, b->n);
+}
+
+struct fre_agreement {
+    fre_wire w; /* with the share's bits */
+    fre_mechanism m;
+    fre_share_cell cell; /* of every count but count itself */
+    fre_sketch *grid;
+    fre_rotation *rotation;
+    fre_gaussian_table *table; /* clients' noise; NULL: servers add it */
+    /* Of tests and of runs marked NOT PRIVATE: */
+    bool exact;                     /* nobody adds noise */
+    bool seeded;                    /* randomness from ... */
+    uint8_t seed[FRE_SEED_BYTES];   /* ... here */
+};
+
+/* Without the accountant. */
+FRE_MUST_CHECK fre_status server_agree(fre_agreement **out, const fre_collection *c, fre_err *err);
+
+/* ---- rows: table numbers of each role, in its own store ----------------------------------------- */
+
+enum {
+    SERVER_ROW_STATE = 1, /* one row: clock, phase, cancelled, own cancel (base.c) */
+    SERVER_ROW_SECRET,    /* one row: keys hashes */
+    SERVER_ROW_KNOWN,     /* hash of a request or message -> what the role says */
+    SERVER_ROW_ENTRY,     /* relay: hash of a message -> what is sealed in it */
+    SERVER_ROW_TOKEN,     /* relay: hash of an admission token -> what it sent */
+    SERVER_ROW_ORDER,     /* relay: seed of the shuffle */
+    SERVER_ROW_CLOSED,    /* relay: S_tag's statement */
+    SERVER_ROW_MARK,      /* relay: kind -> hash; S_tag: kind -> acknowledged hash */
+    SERVER_ROW_IN,        /* parts that came in: kind (1), index (4) -> message, or its hash */
+    SERVER_ROW_OUT,       /* parts that go out: kind (1), index (4) -> message */
+    SERVER_ROW_MEMBER,    /* S_syn: index (4) -> a member of a tag that counts */
+    SERVER_ROW_CLIENT     /* client: one row; and a row a report */
+};
+
+/* Appends; NULL: nothing is kept. */
+FRE_MUST_CHECK fre_status server_row_put(fre_delta *r, uint8_t table, fre_bytes key,
+                                         fre_bytes value);
+FRE_MUST_CHECK fre_status server_row_erase(fre_delta *r, uint8_t table, fre_bytes key);
+
+void server_sha256(uint8_t out[FRE_HASH_BYTES], fre_bytes in);
+
+/* ---- parts that come in --------------------------------------------------------------------------- */
+
+typedef struct server_parts {
+    uint8_t kind;   /* in the key of a row */
+    uint32_t count; /* 0: none came */
+    uint32_t got;
+    struct server_part *part; /* count */
+} server_parts;
+typedef struct server_part {
+    bool here;
+    uint8_t hash[FRE_HASH_BYTES];
+    fre_buf bytes; /* the message; empty once it was used */
+} server_part;
+
+/* Takes a whole message as that part.  *why FRE_ACCEPTED: *fresh, or it was here; else the
+ * rejection. */
+FRE_MUST_CHECK fre_status server_parts_take(server_parts *p, fre_part part, fre_bytes message,
+                                            fre_delta *rows, bool *fresh, fre_rejection *why);
+bool server_parts_complete(const server_parts *p);
+/* Forgets the bytes but not that they came. */
+FRE_MUST_CHECK fre_status server_parts_used(server_parts *p, fre_delta *rows);
+/* part: what the message says of itself, unless only its hash is left. */
+FRE_MUST_CHECK fre_status server_parts_load(server_parts *p, const fre_row *row, fre_part part);
+/* Is only the hash left in that row? */
+bool server_parts_is_used(const fre_row *row);
+void server_parts_wipe(server_parts *p);
+
+/* ---- parts that go out ------------------------------------------------------------------------------ */
+
+typedef struct server_out {
+    uint8_t kind; /* of the cookies and rows */
+    fre_role to;
+    bool fetch; /* each is sent once more, for its answer */
+    uint32_t count, cap;
+    uint32_t received, done;
+    struct server_letter *letter; /* count */
+} server_out;
+typedef struct server_letter {
+    bool received, done;
+    fre_buf message;
+} server_letter;
+
+/* A new part at the end; message is moved. */
+FRE_MUST_CHECK fre_status server_out_add(server_out *o, fre_delta *rows, fre_buf *message);
+FRE_MUST_CHECK fre_status server_out_post(const server_out *o, fre_letters *letters);
+bool server_out_done(const server_out *o);
+/* That part has its answer. */
+void server_out_finish(server_out *o, uint32_t index);
+FRE_MUST_CHECK fre_status server_out_load(server_out *o, const fre_row *row);
+FRE_MUST_CHECK fre_status server_out_erase(server_out *o, fre_delta *rows);
+void server_out_wipe(server_out *o);
+
+/* What an answer says. */
+typedef enum server_verdict {
+    SERVER_AGAIN,    /* no answer, or one that says to try again */
+    SERVER_RECEIVED, /* a receipt */
+    SERVER_REFUSED,  /* a final rejection */
+    SERVER_MESSAGE   /* another message: the caller decodes it */
+} server_verdict;
+server_verdict server_judge(fre_bytes reply);
+/* Receipts, for a letter of o; *v says what the caller has to look at itself. */
+bool server_out_answered(server_out *o, uint64_t cookie, fre_bytes reply, uint32_t *index,
+                         server_verdict *v);
+
+#define SERVER_COOKIE(kind, index) ((uint64_t)(kind) << 56 | (uint64_t)(index))
+#define SERVER_COOKIE_KIND(cookie) ((uint8_t)((cookie) >> 56))
+#define SERVER_COOKIE_INDEX(cookie) ((uint32_t)(cookie))
+
+/* Kinds of parts and letters. */
+enum {
+    SERVER_COLLECTED = 1,
+    SERVER_MIXED,
+    SERVER_VOUCH,
+    SERVER_VOUCHED,
+    SERVER_UNSEAL,
+    SERVER_SUMMED,
+    SERVER_RELEASE,
+    SERVER_CLOSED,
+    SERVER_MARK_MIX,
+    SERVER_MARK_SUM,
+    SERVER_CLIENT_LETTER,
+    SERVER_CANCEL = 255
+};
+
+/* ---- a machine ---------------------------------------------------------------------------------------- */
+
+typedef struct server_ops {
+    void (*free)(fre_server *x);
+    /* Everything but what is published, at `end` or by a cancel. */
+    void (*forget)(fre_server *x);
+    /* A message of another type than cancel; type 0: none of wire.h. */
+    fre_status (*handle)(fre_server *x, fre_reply *out, fre_wire_type type, fre_bytes in);
+    fre_status (*returned)(fre_server *x, fre_reply *out, fre_bytes in, fre_bytes back);
+    fre_status (*tick)(fre_server *x, fre_letters *out, fre_delta *rows);
+    fre_status (*answered)(fre_server *x, fre_delta *rows, uint64_t cookie, fre_bytes reply);
+    /* A row of another table than STATE and SECRET; NULL: the last was. */
+    fre_status (*restore)(fre_server *x, const fre_row *row);
+    const server_out *(*release)(const fre_server *x); /* may be NULL */
+} server_ops;
+
+/* First member of every machine. */
+struct fre_server {
+    const server_ops *ops;
+    const fre_agreement *a;
+    fre_role role; /* 0: a client */
+    int64_t now;   /* the latest time that it was told; INT64_MIN: none */
+    fre_phase phase;
+    fre_phase kept_phase; /* as the last row of it says */
+    bool cancelled;
+    fre_tally tally;
+    fre_sign_sk sign;               /* SECRET; zeros: a client */
+    uint8_t secret[FRE_SEED_BYTES]; /* SECRET: keys the hashes */
+    bool secret_kept;
+    uint64_t drawn; /* streams of a seeded run */
+    fre_buf cancel; /* our own */
+    uint32_t cancel_to;
+};
+
+FRE_MUST_CHECK fre_status server_base_init(fre_server *x, const server_ops *ops,
+                                           const fre_agreement *a, fre_role role,
+                                           const fre_sign_sk *sign, fre_err *err);
+void server_base_wipe(fre_server *x);
+/* Fresh randomness, drawn now. */
+FRE_MUST_CHECK fre_status server_rng(fre_server *x, fre_rng *r);
+/* A stream of a key that nobody else has, labelled by the hash of what it serves. */
+FRE_MUST_CHECK fre_status server_stream(fre_rng *r, const char *label, fre_bytes key,
+                                        fre_bytes content);
+void server_hash(uint8_t out[SERVER_HASH_BYTES], const fre_server *x, fre_bytes in);
+/* The secret's row, before the first that depends on it. */
+FRE_MUST_CHECK fre_status server_keep_secret(fre_server *x, fre_delta *rows);
+/* Moves on, with its row. */
+FRE_MUST_CHECK fre_status server_move(fre_server *x, fre_delta *rows, fre_phase phase);
+
+FRE_MUST_CHECK fre_status server_reject(fre_server *x, fre_reply *out, fre_rejection code);
+/* The rejection that a status stands for; one that is our own fault is returned as it is. */
+FRE_MUST_CHECK fre_status server_reject_status(fre_server *x, fre_reply *out, fre_status st);
+FRE_MUST_CHECK fre_status server_receipt(fre_server *x, fre_reply *out, bool fresh);
+FRE_MUST_CHECK fre_status server_post(fre_letters *l, fre_role to, uint64_t cookie,
+                                      fre_bytes message);
+/* Our own cancel: everything is forgotten but it. */
+FRE_MUST_CHECK fre_status server_void(fre_server *x, fre_delta *rows, fre_cancel_reason reason);
+
+static inline const fre_wire *server_wire(const fre_server *x)
+{
+    return &x->a->w;
+}
+
+static inline uint64_t server_records(const fre_server *x)
+{
+    return x->a->w.c.users * x->a->w.c.cells_per_user;
+}
+
+/* ---- 16 bytes -> a small number ------------------------------------------------------------------- */
+
+typedef struct server_table {
+    fre_map map;
+    uint32_t *value; /* of each key, by index */
+    size_t cap;
+} server_table;
+void server_table_wipe(server_table *t);
+/* NULL: not there.  Valid until the next put. */
+uint32_t *server_table_find(const server_table *t, const uint8_t key[SERVER_HASH_BYTES]);
+FRE_MUST_CHECK fre_status server_table_put(server_table *t, const uint8_t key[SERVER_HASH_BYTES],
+                                           uint32_t value);
+
+#endif /* FRE_SERVER_PRIVATE_H */

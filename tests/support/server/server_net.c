@@ -1,0 +1,468 @@
+/* server_net.c - see server_net.h. */
+#include "server_net.h"
+
+#include <stdio.h>
+
+/* ---- store -------------------------------------------------------------------------------------- */
+
+static int order(const net_row *r, const uint8_t *key, size_t n)
+{
+    const size_t least = r->key.n < n ? r->key.n : n;
+    const int o = memcmp(r->key.p, key, least);
+
+    return o != 0 ? o : (r->key.n > n) - (r->key.n < n);
+}
+
+static size_t place(const net_store *s, const uint8_t *key, size_t n, bool *found)
+{
+    size_t low = 0, high = s->n;
+
+    *found = false;
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        const int o = order(&s->row[mid], key, n);
+
+        if (o == 0) {
+            *found = true;
+            return mid;
+        }
+        if (o < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void row_wipe(net_row *r)
+{
+    fre_buf_wipe(&r->key);
+    fre_buf_wipe(&r->value);
+}
+
+static void apply(net_store *s, const fre_row *row)
+{
+    uint8_t key[256];
+    size_t at, n = row->key.n + 1;
+    bool found;
+
+    must(n <= sizeof key);
+    key[0] = row->table;
+    if (row->key.n > 0)
+        memcpy(key + 1, row->key.p, row->key.n);
+    at = place(s, key, n, &found);
+    if (found) {
+        row_wipe(&s->row[at]);
+        memmove(s->row + at, s->row + at + 1, (s->n - at - 1) * sizeof *s->row);
+        s->n--;
+    }
+    if (row->erase)
+        return;
+    must(fre_grow((void **)&s->row, &s->cap, s->n + 1, sizeof *s->row) == FRE_OK);
+    memmove(s->row + at + 1, s->row + at, (s->n - at) * sizeof *s->row);
+    fre_buf_init(&s->row[at].key, SIZE_MAX / 2);
+    fre_buf_init(&s->row[at].value, SIZE_MAX / 2);
+    must(fre_buf_append(&s->row[at].key, key, n) == FRE_OK);
+    must(fre_buf_append(&s->row[at].value, row->value.p, row->value.n) == FRE_OK);
+    s->n++;
+}
+
+void net_store_commit(net_store *s, const fre_delta *rows)
+{
+    size_t at = 0;
+    fre_row row;
+
+    while (fre_delta_next(rows, &at, &row))
+        apply(s, &row);
+}
+
+fre_status net_store_restore(const net_store *s, fre_server *x)
+{
+    fre_status st = FRE_OK;
+
+    /* Backwards, for the order of rows is not to count. */
+    for (size_t i = s->n; st == FRE_OK && i-- > 0;) {
+        const fre_row row = {.table = s->row[i].key.p[0],
+                             .key = {s->row[i].key.p + 1, s->row[i].key.n - 1},
+                             .value = sample_view(&s->row[i].value)};
+
+        st = fre_server_restore(x, &row, NULL);
+    }
+    return st == FRE_OK ? fre_server_restore(x, NULL, NULL) : st;
+}
+
+size_t net_store_bytes(const net_store *s)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < s->n; i++)
+        n += s->row[i].key.n + s->row[i].value.n;
+    return n;
+}
+
+void net_store_wipe(net_store *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        row_wipe(&s->row[i]);
+    free(s->row);
+    *s = (net_store){.n = 0};
+}
+
+/* ---- machines --------------------------------------------------------------------------------------- */
+
+fre_collection net_terms(sample *s)
+{
+    fre_collection c = sample_collection(s);
+
+    c.dim = NET_DIM;
+    c.proj = 6;
+    c.cell_edge = 0.5;
+    c.p32 = FRE_P_ONE;
+    c.threshold = 3;
+    c.tau = 3;
+    c.sigma = 0.02;
+    c.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    c.split = 2;
+    c.lambda16 = FRE_TSDLAP_ONE;
+    c.gamma = 2;
+    c.users = 60;
+    c.curious = 0;
+    c.dropout = 0;
+    c.one_contact = true;
+    c.server_noise = true;
+    c.epsilon = 20;
+    c.delta = 0.5;
+    c.open = 1000;
+    c.exchange_close = 1400;
+    c.tags_close = 2000;
+    c.shares_close = 2000;
+    c.end = 4000;
+    return c;
+}
+
+/* Credentials are the user's number; strangers have none here. */
+static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
+{
+    const net *n = ctx;
+    uint32_t i;
+
+    if (credentials.n != 4)
+        return FRE_E_REFUSED;
+    memcpy(&i, credentials.p, 4);
+    if (i >= n->users - n->strangers)
+        return FRE_E_REFUSED;
+    memset(name, 0, 32);
+    memcpy(name, credentials.p, 4);
+    return FRE_OK;
+}
+
+static fre_server *make(net *n, fre_role role)
+{
+    static const char statement[] = "NOT PRIVATE: a test";
+    const fre_issuer_host host = {.ctx = n, .person = who_is};
+    const fre_server_keys keys[NET_ROLES] = {
+        [FRE_ROLE_TAG] = {n->s.tag, n->s.tag_sk},
+        [FRE_ROLE_SYN] = {n->s.syn, n->s.syn_sk},
+        [FRE_ROLE_ISSUER] = {n->s.issuer, n->s.issuer_sk}};
+    fre_oprf_key tag = n->s.oprf, issuer = n->s.issuer_oprf;
+    fre_server *x = NULL;
+    fre_err err = {.text = ""};
+    fre_status st = FRE_OK;
+
+    if (role == FRE_ROLE_TAG)
+        st = fre_server_new_tagging(&x, n->a, &keys[role], &tag, &err);
+    else if (role == FRE_ROLE_SYN)
+        st = fre_server_new_synthesis(&x, n->a, &keys[role],
+                                      (fre_bytes){(const uint8_t *)statement, sizeof statement - 1},
+                                      &err);
+    else if (role == FRE_ROLE_ISSUER)
+        st = fre_server_new_issuer(&x, n->a, &keys[role], &issuer, &host, &err);
+    else
+        st = fre_server_new_relay(&x, n->a, &n->s.relay_sk, &err);
+    if (st != FRE_OK)
+        (void)fprintf(stderr, "%s\n", err.text);
+    must(st == FRE_OK);
+    return x;
+}
+
+void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
+{
+    uint8_t bytes[FRE_SEED_BYTES] = {0};
+    fre_err err = {.text = ""};
+    fre_status st;
+
+    memcpy(bytes, &seed, sizeof seed);
+    must(fre_rng_init_seeded(&n->rng, bytes, "test/net") == FRE_OK);
+    st = server_agree(&n->a, c, &err);
+    if (st != FRE_OK)
+        (void)fprintf(stderr, "%s\n", err.text);
+    must(st == FRE_OK);
+    n->s.w = *fre_agreement_wire(n->a);
+    n->a->seeded = true;
+    memcpy(n->a->seed, bytes, sizeof bytes);
+    for (unsigned role = 1; role < NET_ROLES; role++)
+        n->server[role] = make(n, (fre_role)role);
+    n->users = users;
+    n->user = calloc(users, sizeof *n->user);
+    must(n->user != NULL);
+    n->now = c->open - 1;
+    n->stride = 40;
+}
+
+void net_text(net *n, uint32_t user, uint32_t cluster)
+{
+    net_user *u = &n->user[user];
+    float *x = u->x + (size_t)u->texts++ * NET_DIM;
+
+    for (uint32_t i = 0; i < NET_DIM; i++)
+        x[i] = 1e-4f * (float)((user * 7 + i * 3) % 5);
+    x[cluster % NET_DIM] += cluster < NET_DIM ? 0.9f : -0.9f;
+}
+
+static fre_server *make_client(net *n, uint32_t i, bool fresh)
+{
+    net_user *u = &n->user[i];
+    const fre_client_setup setup = {
+        .x = u->x, .n = u->texts, .credentials = {u->credentials, 4}, .fresh = fresh};
+    fre_server *x = NULL;
+
+    /* Clients draw apart from each other. */
+    memcpy(n->a->seed + 8, &i, sizeof i);
+    must(fre_server_new_client(&x, n->a, &setup, NULL) == FRE_OK);
+    return x;
+}
+
+void net_clients(net *n)
+{
+    for (uint32_t i = 0; i < n->users; i++) {
+        memcpy(n->user[i].credentials, &i, 4);
+        n->user[i].client = make_client(n, i, true);
+    }
+}
+
+void net_end(net *n)
+{
+    for (unsigned role = 1; role < NET_ROLES; role++) {
+        fre_server_free(n->server[role]);
+        net_store_wipe(&n->store[role]);
+    }
+    for (uint32_t i = 0; i < n->users; i++) {
+        fre_server_free(n->user[i].client);
+        net_store_wipe(&n->user[i].store);
+    }
+    free(n->user);
+    fre_agreement_free(n->a);
+    fre_rng_wipe(&n->rng);
+    *n = (net){.users = 0};
+}
+
+void net_restart(net *n, fre_role role)
+{
+    fre_server_free(n->server[role]);
+    n->server[role] = make(n, role);
+    must(net_store_restore(&n->store[role], n->server[role]) == FRE_OK);
+}
+
+/* A client whose first row was not committed has sent nothing, and begins anew. */
+void net_restart_client(net *n, uint32_t i)
+{
+    net_user *u = &n->user[i];
+
+    fre_server_free(u->client);
+    u->client = make_client(n, i, u->store.n == 0);
+    if (u->store.n > 0)
+        must(net_store_restore(&u->store, u->client) == FRE_OK);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------------------ */
+
+/* True: killed before its rows were committed.  The row at which it is killed is inside of this call. */
+static bool killed(net *n, const fre_delta *rows)
+{
+    const bool again = n->kill_every > 0 && rows->n > 0 && ++n->calls % n->kill_every == 0;
+
+    n->rows += rows->n;
+    if (!again && (n->kill_at == 0 || n->rows < n->kill_at || rows->n == 0))
+        return false;
+    n->kill_at = 0;
+    n->kills++;
+    return true;
+}
+
+static bool commit(net *n, fre_role role, const fre_delta *rows)
+{
+    if (killed(n, rows)) {
+        net_restart(n, role);
+        return false;
+    }
+    net_store_commit(&n->store[role], rows);
+    return true;
+}
+
+static bool commit_client(net *n, uint32_t i, const fre_delta *rows)
+{
+    if (killed(n, rows)) {
+        net_restart_client(n, i);
+        return false;
+    }
+    net_store_commit(&n->user[i].store, rows);
+    return true;
+}
+
+static bool chance(net *n, unsigned of256)
+{
+    return of256 > 0 && fre_rng_below(&n->rng, 256) < of256;
+}
+
+/* Handled once; false: no answer. */
+static bool take(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
+{
+    fre_reply reply;
+    fre_buf back;
+    bool came, ok;
+
+    if (chance(n, n->lose))
+        return false;
+    if (n->saw)
+        n->saw(n, from, to, message);
+    fre_reply_init(&reply);
+    must(fre_server_handle(n->server[to], &reply, message, n->now) == FRE_OK);
+    ok = commit(n, to, &reply.rows);
+    if (ok && reply.forward) {
+        fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
+        came = net_send(n, to, reply.forward, sample_view(&reply.message), &back);
+        must(fre_server_returned(n->server[to], &reply, message,
+                                 came ? sample_view(&back) : (fre_bytes){NULL, 0},
+                                 n->now) == FRE_OK);
+        ok = commit(n, to, &reply.rows);
+        fre_buf_wipe(&back);
+    }
+    if (ok) {
+        fre_buf_wipe(answer);
+        must(fre_buf_append(answer, reply.message.p, reply.message.n) == FRE_OK);
+    }
+    fre_reply_wipe(&reply);
+    return ok && !chance(n, n->lose_answer);
+}
+
+bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
+{
+    fre_buf copy;
+    bool came;
+
+    fre_buf_init(&copy, FRE_WIRE_MESSAGE_MAX);
+    must(fre_buf_append(&copy, message.p, message.n) == FRE_OK);
+    if (n->change)
+        n->change(n, from, to, &copy);
+    if (chance(n, n->twice))
+        (void)take(n, from, to, sample_view(&copy), answer);
+    came = take(n, from, to, sample_view(&copy), answer);
+    fre_buf_wipe(&copy);
+    return came;
+}
+
+static void carry_client(net *n, uint32_t i, const fre_letters *letters)
+{
+    fre_delta rows;
+    fre_buf answer;
+
+    fre_delta_init(&rows);
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    for (size_t k = 0; k < letters->n; k++) {
+        const fre_letter *l = &letters->letter[k];
+
+        if (!net_send(n, (fre_role)0, l->to, sample_view(&l->message), &answer))
+            continue;
+        must(fre_server_answered(n->user[i].client, &rows, l->cookie, sample_view(&answer),
+                                 n->now) == FRE_OK);
+        (void)commit_client(n, i, &rows);
+        fre_delta_wipe(&rows);
+    }
+    fre_buf_wipe(&answer);
+}
+
+static void step_client(net *n, uint32_t i)
+{
+    fre_letters letters;
+    fre_delta rows;
+
+    fre_letters_init(&letters);
+    fre_delta_init(&rows);
+    memcpy(n->a->seed + 8, &i, sizeof i);
+    must(fre_server_tick(n->user[i].client, &letters, &rows, n->now) == FRE_OK);
+    if (commit_client(n, i, &rows))
+        carry_client(n, i, &letters);
+    fre_letters_wipe(&letters);
+    fre_delta_wipe(&rows);
+}
+
+static void step_server(net *n, fre_role role)
+{
+    fre_letters letters;
+    fre_delta rows;
+    fre_buf answer;
+
+    fre_letters_init(&letters);
+    fre_delta_init(&rows);
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    must(fre_server_tick(n->server[role], &letters, &rows, n->now) == FRE_OK);
+    if (commit(n, role, &rows)) {
+        for (size_t k = 0; k < letters.n; k++) {
+            const fre_letter *l = &letters.letter[k];
+
+            if (!net_send(n, role, l->to, sample_view(&l->message), &answer))
+                continue;
+            fre_delta_wipe(&rows);
+            must(fre_server_answered(n->server[role], &rows, l->cookie, sample_view(&answer),
+                                     n->now) == FRE_OK);
+            (void)commit(n, role, &rows);
+        }
+    }
+    fre_letters_wipe(&letters);
+    fre_delta_wipe(&rows);
+    fre_buf_wipe(&answer);
+}
+
+void net_step(net *n)
+{
+    for (uint32_t i = 0; i < n->users; i++)
+        if (n->user[i].client)
+            step_client(n, i);
+    for (unsigned role = 1; role < NET_ROLES; role++)
+        step_server(n, (fre_role)role);
+}
+
+void net_run(net *n)
+{
+    const int64_t end = n->s.w.c.end;
+
+    for (; n->now < end - 1; n->now += n->now < n->s.w.c.tags_close ? n->stride : 1) {
+        net_step(n);
+        if (fre_server_phase(n->server[FRE_ROLE_RELAY]) >= FRE_PHASE_DONE)
+            return;
+    }
+}
+
+/* ---- the release ----------------------------------------------------------------------------------------------- */
+
+int net_release(const net *n, fre_role role, uint32_t *count, float *centroid, uint32_t max)
+{
+    const fre_server *x = n->server[role];
+    uint32_t cells = 0;
+
+    if (fre_server_release_parts(x) == 0)
+        return -1;
+    for (uint32_t p = 0; p < fre_server_release_parts(x); p++) {
+        fre_release_part m;
+        fre_release_cell cell;
+
+        must(fre_release_part_decode(&m, &n->s.w, fre_server_release_view(x, p), NULL) == FRE_OK);
+        for (uint32_t i = 0; i < m.n; i++) {
+            must(cells < max);
+            fre_release_part_at(&cell, centroid + (size_t)cells * NET_DIM, &m, i);
+            must(cell.answers == cell.count);
+            count[cells++] = cell.count;
+        }
+    }
+    return (int)cells;
+}

@@ -1,0 +1,84 @@
+/* server_net.h - a whole collection in memory: machines, stores, and a driver that carries messages, loses
+ * them, says them twice and kills machines. */
+#ifndef FRE_TEST_SERVER_NET_H
+#define FRE_TEST_SERVER_NET_H
+
+#include "server_private.h"
+#include "wire_sample.h"
+
+#define NET_DIM 12u
+#define NET_ROLES 5u /* 0 a client, else its fre_role */
+
+/* ---- a store: rows by table and key; a call's rows are one transaction ------------------------- */
+
+typedef struct net_row {
+    fre_buf key; /* table first */
+    fre_buf value;
+} net_row;
+typedef struct net_store {
+    net_row *row; /* sorted */
+    size_t n, cap;
+} net_store;
+void net_store_wipe(net_store *s);
+/* All of them. */
+void net_store_commit(net_store *s, const fre_delta *rows);
+/* Into a machine that was just made. */
+fre_status net_store_restore(const net_store *s, fre_server *x);
+size_t net_store_bytes(const net_store *s);
+
+/* ---- a collection -------------------------------------------------------------------------------- */
+
+typedef struct net_user {
+    float x[FRE_COLLECTION_CELLS_MAX * NET_DIM];
+    uint32_t texts;
+    uint8_t credentials[4]; /* its number */
+    fre_server *client;
+    net_store store;
+} net_user;
+
+typedef struct net {
+    sample s;
+    fre_agreement *a;
+    fre_server *server[NET_ROLES]; /* by role */
+    net_store store[NET_ROLES];
+    net_user *user;
+    uint32_t users;
+    uint32_t strangers; /* the last so many have no account */
+    int64_t now;
+    fre_rng rng;
+    /* Of 256: messages lost on their way, answers lost, messages said twice. */
+    unsigned lose, lose_answer, twice;
+    /* Kills the machine that is to write the row of this number, before its call's rows are
+     * committed, and in every so many calls with rows the one that makes it; 0: nobody. */
+    uint64_t kill_at, kill_every;
+    uint64_t rows, calls, kills;
+    int64_t stride; /* seconds between two steps, until entries close */
+    /* What went over the links, for whoever wants to look; may be NULL. */
+    void (*saw)(struct net *n, fre_role from, fre_role to, fre_bytes message);
+    /* May change a message (of a cheating sender) before it is taken; may be NULL. */
+    void (*change)(struct net *n, fre_role from, fre_role to, fre_buf *message);
+    void *ctx;
+} net;
+
+/* Small terms with one contact; what a test may change before net_begin. */
+fre_collection net_terms(sample *s);
+void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed);
+/* A text of a cluster, near to the others of it. */
+void net_text(net *n, uint32_t user, uint32_t cluster);
+/* Makes the users' machines, after their texts. */
+void net_clients(net *n);
+void net_end(net *n);
+
+/* One message to a role, as a link would carry it: true if an answer came back. */
+bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer);
+/* Every machine once: what is due, and its answers. */
+void net_step(net *n);
+/* Until nothing changes any more, or time ends. */
+void net_run(net *n);
+/* Kills it and takes it back from its store; keys are given back. */
+void net_restart(net *n, fre_role role);
+void net_restart_client(net *n, uint32_t user);
+/* Cells of the release that S_syn has, sorted by count; centroids: n x NET_DIM.  -1: no release. */
+int net_release(const net *n, fre_role role, uint32_t *count, float *centroid, uint32_t max);
+
+#endif /* FRE_TEST_SERVER_NET_H */
