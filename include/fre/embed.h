@@ -64,6 +64,9 @@ FRE_API const fre_model_info *fre_embedder_info(const fre_embedder *e);
 /** The file it was opened from. */
 FRE_API const char *fre_embedder_path(const fre_embedder *e);
 
+/** What a sidecar says of rows that the embedder made. */
+FRE_API void fre_embedder_rows_meta(const fre_embedder *e, fre_npy_meta *out);
+
 /** Was this .npy made by this embedder, as its sidecar says?  Inverting with another gives
  * nonsense.  path: for the message.  FRE_E_DATA: no sidecar, or another's. */
 FRE_API FRE_MUST_CHECK fre_status fre_embedder_check_rows(const fre_embedder *e,

@@ -72,14 +72,6 @@ static fre_status write_header(job *j, fre_err *err)
     return FRE_OK;
 }
 
-static void meta_from(fre_npy_meta *out, const fre_model_info *info)
-{
-    memset(out, 0, sizeof *out);
-    snprintf(out->embedder, sizeof out->embedder, "%s", info->name);
-    fre_hex(out->sha256, info->sha256, FRE_HASH_BYTES);
-    out->normalised = info->normalised;
-}
-
 /* The sidecar goes first: embeddings without it would be of unknown origin.  What can fail for
  * want of space has failed before either appears. */
 static fre_status finish_files(job *j, fre_err *err)
@@ -93,7 +85,7 @@ static fre_status finish_files(job *j, fre_err *err)
     if (fflush(f) != 0 || ferror(f))
         return fre_fail(err, FRE_E_IO, "cannot write %s: %s", cli_text(j->c, "output"),
                         strerror(errno));
-    meta_from(&meta, fre_embedder_info(j->embedder));
+    fre_embedder_rows_meta(j->embedder, &meta);
     st = fre_npy_write_meta(fre_outfile_stream(j->meta), &meta, (size_t)j->n, j->dim, err);
     if (st == FRE_OK)
         st = fre_outfile_commit(j->meta, err);

@@ -228,6 +228,16 @@ const char *fre_embedder_path(const fre_embedder *e)
     return e->path;
 }
 
+void fre_embedder_rows_meta(const fre_embedder *e, fre_npy_meta *out)
+{
+    const fre_model_info *info = fre_embedder_info(e);
+
+    memset(out, 0, sizeof *out);
+    (void)snprintf(out->embedder, sizeof out->embedder, "%s", info->name);
+    fre_hex(out->sha256, info->sha256, FRE_HASH_BYTES);
+    out->normalised = info->normalised;
+}
+
 void fre_embed_get_stats(const fre_embedder *e, fre_embed_stats *out)
 {
     *out = e->stats;

@@ -80,10 +80,7 @@ void curator_embedder_meta(const curator_run *r, fre_npy_meta *out)
 {
     memset(out, 0, sizeof *out);
     if (r->embedder) {
-        const fre_model_info *info = fre_embedder_info(r->embedder);
-
-        memcpy(out->embedder, info->name, sizeof out->embedder);
-        fre_hex(out->sha256, info->sha256, FRE_HASH_BYTES);
+        fre_embedder_rows_meta(r->embedder, out);
     } else if (r->npy && fre_npy_has_meta(r->npy)) {
         *out = *fre_npy_meta_view(r->npy);
     }
