@@ -135,6 +135,7 @@ typedef struct fre_level_evaluation {
         centroid_l2; /**< mean distance of a cell's centroid and its members' mean: noise, and what
                              clipping does; NaN: no cell has a member */
     double noise_norm; /**< mean planned noise norm; NaN: no cell */
+    double member_l2;  /**< mean distance of a member and its cell's centroid; NaN: no member */
     uint64_t texts;
     double text_l2;        /**< mean distance of a cell's text and its members' mean */
     fre_level_scores text; /**< its texts alone, where there are texts */
@@ -190,6 +191,9 @@ typedef struct fre_evaluate_opts {
     double radius;          /**< r; 0: the release's, else the plan's default */
     uint64_t threshold;     /**< t; 0: the release's, else the plan's default */
     double alpha;
+    /** A release by its levels alone: cells, members, labels.  Nothing is said of frequent originals
+     * (the longest part of the work), of texts and of cells of the grid. */
+    bool levels_only;
     uint32_t threads; /**< fre_param_threads */
     const fre_progress *progress;
 } fre_evaluate_opts;

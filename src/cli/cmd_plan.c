@@ -1,4 +1,5 @@
 /* cmd_plan.c - which sampling rate, threshold and noise a budget leads to. */
+#include "forecast.h"
 #include "plan_args.h"
 #include "plan_output.h"
 
@@ -15,6 +16,8 @@ static const cli_arg args[] = {
     CLI_HEADING("Distributed mode"),
     CLI_DISTRIBUTED_ARGS("one", "1", "0.1"),
     CLI_MAX_DUMMIES,
+    CLI_HEADING("Levels tried out on public text"),
+    CLI_FORECAST_ARGS,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,
     CLI_CHOICE("multi-record", "READING", readings, .preset = "cap",
@@ -23,6 +26,7 @@ static const cli_arg args[] = {
 
 static const cli_rule rules[] = {
     CLI_DISTRIBUTED_RULES,
+    CLI_FORECAST_RULES,
     CLI_OF_DISTRIBUTED("max-dummies"),
     {"multi-record", "accountant", "joint",
      "chooses a reading of the article: it needs --accountant paper"},
@@ -56,6 +60,8 @@ static fre_status run(cli *c, fre_err *err)
 
     if (st != FRE_OK)
         return st;
+    if (cli_given(c, "public-corpus"))
+        return cli_forecast(c, &request, err);
     st = fre_plan_make(&plan, &request, err);
     if (st != FRE_OK)
         return st;
@@ -68,14 +74,19 @@ static fre_status run(cli *c, fre_err *err)
 const cli_command cli_cmd_plan = {
     .name = "plan",
     .summary = "show which sampling rate, threshold and noise a budget leads to",
-    .about = "Computes the parameters of a run for a privacy budget, without any data: the "
-             "sampling rate, the released counts' threshold, and the noise. The same computation "
-             "runs inside synthesize. With --distributed it plans a collection without a curator: "
-             "also each user's share of the noise, and the dummy reports that hide tags too rare "
-             "to be released.",
+    .about =
+        "Computes the parameters of a run for a privacy budget, without any data: the "
+        "sampling rate, the released counts' threshold, and the noise. The same computation "
+        "runs inside synthesize. With --distributed it plans a collection without a curator: "
+        "also each user's share of the noise, and the dummy reports that hide tags too rare "
+        "to be released.\n\nWith --public-corpus it also tries levels out: the grid alone and "
+        "several lists (or the one of --levels) are run on public texts as synthesize would "
+        "run them, each record taken for a user, and one is chosen. The corpus must be public: "
+        "its numbers are shown without any protection, and no ledger counts them.",
     .example = CLI_PROGRAM
     " plan --epsilon 4 --delta 1e-7 --threshold 100 --population 1000000\n" CLI_PROGRAM
-    " plan --epsilon 4 --delta 1e-7 --population 1000000 --distributed",
+    " plan --epsilon 4 --delta 1e-7 --population 1000000 --distributed\n" CLI_PROGRAM
+    " plan --epsilon 4 --population 1000000 --public-corpus public.jsonl",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
     .rules = rules,

@@ -257,6 +257,62 @@ def test_damaged(fre, tmp_path, made):
     assert done.code == 65 and "cut.gguf" in done.err and not (tmp_path / "out").exists()
 
 
+def forecast(fre, made, corpus, *more):
+    done = fre("plan", "--epsilon", "8", "--threshold", "30", "--population", "1000", "--public-corpus",
+               corpus, "--codebook", made / "c.gguf", "--json", *more)
+    assert done.code == 0, done.err
+    return done.json()
+
+
+def test_levels_tried_on_public_text(fre, tmp_path, made, labelled):
+    """Lists of the codebook's levels; what is said is what synthesize releases of the same texts."""
+    report = forecast(fre, made, labelled, "--label-field", "label")
+    told = report["forecast"]
+    assert told["records"] == 600 and told["private"] is False
+    assert [x["list"] for x in told["lists"]] == ["grid", "grid,32x4,32,8", "grid,32x4,8", "32x4,32,8"]
+    for x in told["lists"]:
+        whole = x["all_levels"]
+        left_out = (1 - whole["covered"]) * 2 ** .5
+        assert x["expected_distance"] == pytest.approx(
+            whole["covered"] * (whole["member_l2"] or 0) + left_out)
+        assert sum(y["records"] for y in x["levels"]) == whole["records"]
+    least = min(x["expected_distance"] for x in told["lists"])
+    chosen = next(x for x in told["lists"] if x["list"] == told["chosen"])
+    assert chosen["expected_distance"] <= least + .005 and chosen["all_levels"]["covered"] > .3
+    assert [x["name"] for x in report["levels"]] == told["chosen"].split(",")
+    assert told["command"] == (
+        "fre-e2t synthesize INPUT -o DIR --epsilon 8 --threshold 30 --population 1000 --levels "
+        f"{told['chosen']} --codebook {made / 'c.gguf'}")
+    _, _, lines = release(fre, tmp_path, made, told["chosen"], "--seed", "00")
+    assert len(lines) == chosen["all_levels"]["cells"]
+    assert not list((tmp_path / "tmp").iterdir()) if (tmp_path / "tmp").exists() else True
+
+
+def test_a_list_tried_on_public_text(fre, made, labelled):
+    told = forecast(fre, made, labelled, "--levels", "32,8")["forecast"]
+    assert [x["list"] for x in told["lists"]] == ["grid", "32,8"] and told["lists"][1]["levels"]
+    assert told["lists"][1]["all_levels"]["labels"] is None
+    shown = fre("plan", "--epsilon", "8", "--threshold", "30", "--population", "1000", "--levels", "32,8",
+                "--public-corpus", labelled, "--codebook", made / "c.gguf", "--label-field", "label",
+                env={"COLUMNS": "80"})
+    assert shown.code == 0 and "(chosen)" in shown.out and "--levels 32,8" in shown.out
+    table = [x for x in shown.out.splitlines() if not x.startswith("fre-e2t ")]
+    assert max(map(len, table)) <= 80
+
+
+def test_forecast_refusals(refused, made, labelled):
+    def no(code, sentence, *args):
+        refused(code, "fre-e2t plan: " + sentence, "plan", "--epsilon", "8", "--threshold", "30", "--population", "1000",
+                *args)
+    no(64, "--label-field is about --public-corpus FILE: add it", "--label-field", "label")
+    no(64, "--public-corpus tries what a curator would release: leave out --distributed",
+       "--public-corpus", labelled, "--distributed")
+    no(77, "the codebook of requests was not made without the input: of the 500 and 500 different texts "
+       "compared, 500 are the same.  What it holds can come out past all noise, so it must be public and "
+       "independent of the private texts: give another or none", "--public-corpus", made / "public.txt",
+       "--codebook", made / "c.gguf", "--levels", "32", "--quiet")
+
+
 def test_plan(fre):
     plan = fre("plan", "--epsilon", "4", "--threshold", "50", "--population", "1000000", "--levels",
                "auto", "--json").json()

@@ -67,7 +67,11 @@ static fre_status score(evaluate_run *r, fre_err *err)
 {
     const fre_evaluate_opts *o = r->opts;
     double reach = r->e.alpha * r->e.radius;
-    fre_status st = find_frequent(r, err);
+    fre_status st;
+
+    if (o->levels_only)
+        return r->has_release ? evaluate_levels(r, err) : FRE_OK;
+    st = find_frequent(r, err);
 
     /* No text at all in a release with cells: it was made without an inverter. */
     if (st == FRE_OK && (r->synthetic.place.n > 0 || r->synthetic.lines == 0))

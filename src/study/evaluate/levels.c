@@ -9,7 +9,7 @@
 
 /* What is added up over the cells and texts of a level; divided at the end. */
 typedef struct tally {
-    double centroid_l2, text_l2, noise;
+    double centroid_l2, text_l2, noise, member_l2;
     uint64_t with_members, texts_with_members;
     uint64_t labelled, of_theme;
     uint64_t with_theme, centroid_right, mean_right, texts_with_theme, texts_right;
@@ -21,6 +21,7 @@ typedef struct work {
     fre_level_evaluation *out;
     tally *tally;     /* n_levels + 1, as out */
     uint64_t *weight; /* members of each released cell */
+    double *far;      /* sum of their distances to its centroid */
     float *mean;      /* n x d, of its members; zeros where it has none */
     evaluate_themes themes;
     bool *hit; /* (n_levels + 1) x labels */
@@ -42,6 +43,8 @@ static fre_status find_means(work *w)
         if (cell == FRE_RELEASE_NONE)
             continue;
         w->weight[cell] += o->weight[i];
+        w->far[cell] += (double)o->weight[i] *
+                        sqrt(fre_dist2(o->x + i * d, w->in->release->centroid + cell * d, d));
         for (size_t j = 0; j < d; j++)
             sum[cell * d + j] += (double)o->weight[i] * (double)o->x[i * d + j];
     }
@@ -62,6 +65,7 @@ static void add_cell(work *w, size_t i, size_t at)
 
     e->cells++;
     t->noise += r->cell[i].noise_norm;
+    t->member_l2 += w->far[i];
     e->records += w->weight[i];
     e->empty += w->weight[i] == 0;
     e->rare += w->weight[i] > 0 && w->weight[i] < w->in->threshold;
@@ -167,6 +171,7 @@ static void finish(work *w, size_t at, uint64_t originals)
     e->covered = share((double)e->records, originals);
     e->centroid_l2 = share(t->centroid_l2, t->with_members);
     e->noise_norm = share(t->noise, e->cells);
+    e->member_l2 = share(t->member_l2, e->records);
     e->text_l2 = share(t->text_l2, t->texts_with_members);
     e->exact = (fre_exact_shares){
         share((double)t->exact[0], e->texts), share((double)t->exact[1], e->texts),
@@ -211,9 +216,10 @@ fre_status fre_evaluate_by_level(fre_level_evaluation *out, const fre_by_level *
 
     w.tally = calloc(levels, sizeof *w.tally);
     w.weight = calloc(n + 1, sizeof *w.weight);
+    w.far = calloc(n + 1, sizeof *w.far);
     w.mean = calloc(n * d + 1, sizeof *w.mean);
     w.hit = calloc(levels * labels + 1, sizeof *w.hit);
-    st = w.tally && w.weight && w.mean && w.hit ? find_means(&w) : FRE_E_NOMEM;
+    st = w.tally && w.weight && w.far && w.mean && w.hit ? find_means(&w) : FRE_E_NOMEM;
     if (st == FRE_OK && in->labels)
         st = evaluate_themes_find(&w.themes, in, w.mean);
     if (st == FRE_OK)
@@ -228,6 +234,7 @@ fre_status fre_evaluate_by_level(fre_level_evaluation *out, const fre_by_level *
     }
     free(w.tally);
     free(w.weight);
+    free(w.far);
     fre_wipe_free(w.mean, (n * d + 1) * sizeof *w.mean);
     free(w.hit);
     evaluate_themes_wipe(&w.themes);

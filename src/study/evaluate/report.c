@@ -63,14 +63,14 @@ static json_t *one_level_json(const fre_evaluation *e, const fre_level_evaluatio
 {
     const bool texts = e->level[e->n_levels].texts > 0;
 
-    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "level",
-                     l->name, "cells", (json_int_t)l->cells, "empty", (json_int_t)l->empty, "rare",
-                     (json_int_t)l->rare, "records", (json_int_t)l->records, "covered",
-                     number(l->covered), "centroid_l2", number(l->centroid_l2), "noise_norm",
-                     number(l->noise_norm), "texts", (json_int_t)l->texts, "text_l2",
-                     number(l->text_l2), "text", level_json(texts, &l->text), "exact",
-                     exact_json(texts && e->has_exact, &l->exact), "labels",
-                     labels_json(e->has_labels, &l->labels));
+    return json_pack(
+        "{s:s, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:I, s:o, s:o, s:o, s:o}", "level", l->name,
+        "cells", (json_int_t)l->cells, "empty", (json_int_t)l->empty, "rare", (json_int_t)l->rare,
+        "records", (json_int_t)l->records, "covered", number(l->covered), "centroid_l2",
+        number(l->centroid_l2), "noise_norm", number(l->noise_norm), "member_l2",
+        number(l->member_l2), "texts", (json_int_t)l->texts, "text_l2", number(l->text_l2), "text",
+        level_json(texts, &l->text), "exact", exact_json(texts && e->has_exact, &l->exact),
+        "labels", labels_json(e->has_labels, &l->labels));
 }
 
 static json_t *levels_json(const fre_evaluation *e)

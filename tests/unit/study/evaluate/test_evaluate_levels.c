@@ -216,6 +216,10 @@ static void test_levels(void **state)
     is_near(e[1].text_l2, at1);
     assert_true(isnan(e[2].text_l2));
     is_near(e[3].text_l2, (text0 + at1) / 2);
+    is_near(e[0].member_l2, 0.1);
+    is_near(e[1].member_l2, (sqrt(0.36 + 0.49) + sqrt(0.25 + 0.49)) / 2);
+    is_near(e[2].member_l2, (4 * sqrt(0.625) + sqrt(1.05 * 1.05 + 3.65 * 3.65)) / 5);
+    is_near(e[3].member_l2, (3 * e[0].member_l2 + 4 * e[1].member_l2 + 5 * e[2].member_l2) / 12);
     assert_int_equal(e[2].texts, 1);
     assert_int_equal(e[3].texts, 3);
 }
