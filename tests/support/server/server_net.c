@@ -354,6 +354,10 @@ bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *an
     must(fre_buf_append(&copy, message.p, message.n) == FRE_OK);
     if (n->change)
         n->change(n, from, to, &copy);
+    if (copy.n == 0 && message.n > 0) { /* it never arrives */
+        fre_buf_wipe(&copy);
+        return false;
+    }
     if (chance(n, n->twice))
         (void)take(n, from, to, sample_view(&copy), answer);
     came = take(n, from, to, sample_view(&copy), answer);
@@ -388,12 +392,14 @@ static void step_client(net *n, uint32_t i)
 
     fre_letters_init(&letters);
     fre_delta_init(&rows);
+    n->sender = i;
     memcpy(n->a->seed + 8, &i, sizeof i);
     must(fre_server_tick(n->user[i].client, &letters, &rows, n->now) == FRE_OK);
     if (commit_client(n, i, &rows))
         carry_client(n, i, &letters);
     fre_letters_wipe(&letters);
     fre_delta_wipe(&rows);
+    n->sender = UINT32_MAX;
 }
 
 static void step_server(net *n, fre_role role)

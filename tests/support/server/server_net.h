@@ -58,6 +58,7 @@ typedef struct net {
     /* May change a message (of a cheating sender) before it is taken; may be NULL. */
     void (*change)(struct net *n, fre_role from, fre_role to, fre_buf *message);
     void *ctx;
+    uint32_t sender; /* whose letters are carried; UINT32_MAX: a server's */
 } net;
 
 /* Small terms with one contact; what a test may change before net_begin. */

@@ -212,13 +212,67 @@ static void killed_again_and_again(void **state)
     }
 }
 
+/* Everything that was ever said is said again, to whom it was said, in every phase: nothing is counted
+ * twice, and what was answered is not answered otherwise. */
+typedef struct said {
+    fre_role to[4096];
+    fre_buf message[4096];
+    size_t n;
+} said;
+
+static void listen(net *n, fre_role from, fre_role to, fre_bytes message)
+{
+    said *s = n->ctx;
+
+    (void)from;
+    if (s->n == sizeof s->message / sizeof *s->message)
+        return;
+    s->to[s->n] = to;
+    fre_buf_init(&s->message[s->n], FRE_WIRE_MESSAGE_MAX);
+    assert_int_equal(fre_buf_append(&s->message[s->n++], message.p, message.n), FRE_OK);
+}
+
+static void old_messages_again(void **state)
+{
+    static said s;
+    fre_buf answer;
+    uint32_t steps = 0;
+    net n;
+
+    (void)state;
+    begin(&n, 70, true);
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    n.ctx = &s;
+    for (; fre_server_phase(n.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
+         n.now += n.now < n.s.w.c.tags_close ? n.stride : 1) {
+        n.saw = listen;
+        net_step(&n);
+        n.saw = NULL;
+        for (size_t i = 0; i < s.n; i++)
+            (void)net_send(&n, (fre_role)0, s.to[i], sample_view(&s.message[i]), &answer);
+        if (++steps % 3 == 0) /* and after a restart */
+            for (unsigned role = 1; role < NET_ROLES; role++)
+                net_restart(&n, (fre_role)role);
+    }
+    assert_true(s.n > 5 * USERS);
+    check(&n, 4 * n.a->cell.beta);
+    for (size_t i = 0; i < s.n; i++)
+        fre_buf_wipe(&s.message[i]);
+    fre_buf_wipe(&answer);
+    net_end(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_is_counted),      cmocka_unit_test(noise_is_there),
-        cmocka_unit_test(clients_noise),       cmocka_unit_test(several_places),
-        cmocka_unit_test(rough_links),         cmocka_unit_test(killed_at_every_row),
+        cmocka_unit_test(all_is_counted),
+        cmocka_unit_test(noise_is_there),
+        cmocka_unit_test(clients_noise),
+        cmocka_unit_test(several_places),
+        cmocka_unit_test(rough_links),
+        cmocka_unit_test(killed_at_every_row),
         cmocka_unit_test(killed_again_and_again),
+        cmocka_unit_test(old_messages_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
