@@ -110,6 +110,8 @@ FRE_API void fre_codebook_free(fre_codebook *c);
 FRE_API const fre_codebook_info *fre_codebook_info_view(const fre_codebook *c);
 /** level < n_levels. */
 FRE_API const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c, uint32_t level);
+/** Index of the level of that name; n_levels: there is none. */
+FRE_API uint32_t fre_codebook_find(const fre_codebook *c, const char *name);
 /** What plans, releases and terms carry of a level; level < n_levels. */
 FRE_API fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level);
 

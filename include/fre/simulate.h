@@ -55,6 +55,9 @@ typedef struct fre_simulate_opts {
     double duplicate_rate; /**< of messages that arrive twice */
     double loss_rate;      /**< of messages lost, half of them on the way back; sent again */
     bool compare;          /**< with the curator mode, and with the exact sums */
+    /** With compare: also with a curator by these levels (fre_plan_request_levels); NULL: not. */
+    const char *compare_levels;
+    const char *codebook;  /**< GGUF, of compare_levels; NULL: the embedder's */
     uint32_t threads;      /**< >= 1 */
     bool seeded;           /**< NOT PRIVATE: repeatable */
     uint8_t seed[FRE_SEED_BYTES];
@@ -107,6 +110,13 @@ typedef enum fre_simulate_step {
 /** Static string. */
 FRE_API const char *fre_simulate_step_text(fre_simulate_step step);
 
+/** What a curator by levels releases at one of them. */
+typedef struct fre_simulate_level {
+    char name[24];
+    uint64_t cells,
+        clients; /**< released cells; clients whose finest released cell is one of them */
+} fre_simulate_level;
+
 /** Two ways of doing the same with the same clients on the same grid.  Exact: without noise. */
 typedef struct fre_simulate_comparison {
     uint64_t cells; /**< with at least `threshold` clients */
@@ -123,6 +133,11 @@ typedef struct fre_simulate_comparison {
     double users_gap; /**< cells of both: mean |count/p - count'/p'| over the exact size */
     double distance;  /**< cells of both: mean distance of the centroids, ... */
     double noise_collection, noise_curator; /**< ... and means of their planned noise norms */
+    /* the curator by levels, with the same budget; 0 levels: not asked for */
+    size_t n_levels;
+    fre_simulate_level level[FRE_LEVELS_MAX + 1];
+    fre_plan by_levels;
+    uint64_t clients_here; /**< in the cells that the collection released and that are known */
 } fre_simulate_comparison;
 
 typedef struct fre_simulation {

@@ -1,4 +1,5 @@
 /* cmd_simulate.c - a whole collection, clients and servers, in one process. */
+#include "compare_levels.h"
 #include "corpus_args.h"
 #include "plan_args.h"
 #include "plan_output.h"
@@ -30,6 +31,7 @@ static const cli_arg args[] = {
     {.name = "compare",
      .kind = CLI_FLAG,
      .help = "with a curator who has the same users on the same grid, and with the exact sums"},
+    CLI_COMPARE_LEVELS_ARGS,
     {.name = "force", .kind = CLI_FLAG, .help = "replace the folder if it exists"},
     CLI_HEADING("Users and network"),
     CLI_COUNT("users", "N", fre_simulate_param_users,
@@ -65,6 +67,7 @@ static const cli_arg args[] = {
 
 static const cli_rule rules[] = {
     CLI_SEARCH_RULES,
+    CLI_COMPARE_LEVELS_RULES,
 };
 
 static cli_survey survey_of(const fre_survey_counts *n, uint64_t threshold)
@@ -115,6 +118,8 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->duplicate_rate = cli_number(c, "duplicate-rate");
     o->loss_rate = cli_number(c, "loss-rate");
     o->compare = cli_flag(c, "compare");
+    o->compare_levels = cli_text(c, "compare-levels");
+    o->codebook = cli_text(c, "codebook");
     o->threads = c->threads;
     o->seeded = cli_given(c, "seed");
     memcpy(o->seed, cli_get(c, "seed")->bytes, sizeof o->seed);
@@ -256,6 +261,7 @@ static void print_comparison(const fre_simulation *s)
     row("centroids differ", "%*.4f", WIDE, k->distance);
     row("planned noise on them", "%*.4f", WIDE, k->noise_collection);
     row("a curator's", "%*.4f", WIDE, k->noise_curator);
+    cli_compare_levels_print(stdout, s);
     putchar('\n');
 }
 
@@ -347,13 +353,14 @@ static json_t *comparison_json(const fre_simulation *s)
     if (!s->compared)
         return json_null();
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f}", "frequent_cells",
-        (json_int_t)k->cells, "collection_released", (json_int_t)s->release.n, "curator_released",
-        (json_int_t)k->curator_released, "both_released", (json_int_t)k->both, "curator_plan",
-        cli_plan_json(&k->curator), "matched", (json_int_t)k->matched, "noise_chi_square", k->noise,
-        "noise_freedom", k->freedom, "noise_z", k->noise_z, "deviation_max", k->deviation_max,
-        "users_gap", k->users_gap, "centroid_distance", k->distance, "noise_norm_collection",
-        k->noise_collection, "noise_norm_curator", k->noise_curator);
+        "{s:I, s:I, s:I, s:I, s:o, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:o}",
+        "frequent_cells", (json_int_t)k->cells, "collection_released", (json_int_t)s->release.n,
+        "curator_released", (json_int_t)k->curator_released, "both_released", (json_int_t)k->both,
+        "curator_plan", cli_plan_json(&k->curator), "matched", (json_int_t)k->matched,
+        "noise_chi_square", k->noise, "noise_freedom", k->freedom, "noise_z", k->noise_z,
+        "deviation_max", k->deviation_max, "users_gap", k->users_gap, "centroid_distance",
+        k->distance, "noise_norm_collection", k->noise_collection, "noise_norm_curator",
+        k->noise_curator, "by_levels", cli_compare_levels_json(s));
 }
 
 static json_t *private_json(const fre_simulation *s)

@@ -54,6 +54,34 @@ def test_folder_and_numbers(fre, tmp_path, corpus_file):
     assert abs(compared["noise_z"]) < 6
 
 
+def test_compared_with_a_curator_by_levels(fre, refused, corpus_file):
+    def compared(levels):
+        seen = run(fre, corpus_file, "--compare", "--compare-levels", levels, "--seed", "1", "--force")
+        return seen["not_for_publication"]["comparison"]["by_levels"]
+    told = compared("grid,2048,256")
+    assert [x["level"] for x in told["levels"]] == ["grid", "2048", "256"]
+    # What the grid releases is gone: the fifty others are too few, whatever the level.
+    assert told["levels"][0] == {"level": "grid", "cells": 3, "users": 330,
+                                 "covered": pytest.approx(330 / USERS)}
+    assert told["levels"][1]["users"] == told["levels"][2]["users"] == 0
+    assert told["users_here"] == 330 and told["covered"] == told["covered_here"]
+    assert [x["name"] for x in told["plan"]["levels"]] == ["grid", "2048", "256"]
+    # Without it they are in public cells, each with all its records.
+    told = compared("2048,256")
+    assert told["levels"][0]["cells"] == 3 and 330 <= told["levels"][0]["users"] < 340
+    shown = fre("simulate", corpus_file, "-o", "out", "--force", *BUDGET, *NO_TEXT, "--compare",
+                "--compare-levels", "2048,256", env={"COLUMNS": "80"})
+    assert shown.code == 0 and "all levels" in shown.out
+    assert max(map(len, shown.out.splitlines())) <= 80
+    plain = run(fre, corpus_file, "--compare", "--seed", "1", "--force")
+    assert plain["not_for_publication"]["comparison"]["by_levels"] is None
+    refused(64, "fre-e2t simulate: --compare-levels belongs to --compare: add it", "simulate", corpus_file,
+            "-o", "other", *BUDGET, *NO_TEXT, "--compare-levels", "256")
+    refused(64, "fre-e2t simulate: --compare-levels: the codebook has no level '77'", "simulate",
+            corpus_file, "-o", "other", *BUDGET, *NO_TEXT, "--compare", "--compare-levels", "77", "--seed",
+            "1", "--user-field", "none", "--quiet")
+
+
 def test_network_faults(fre, corpus_file):
     report = run(fre, corpus_file, "--dropout-rate", "0.05", "--loss-rate", "0.2",
                  "--duplicate-rate", "0.2", "--dropout", "0.3", "--seed", "2")

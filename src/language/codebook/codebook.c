@@ -151,6 +151,15 @@ const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c, uint32_
     return &c->level[level].view;
 }
 
+uint32_t fre_codebook_find(const fre_codebook *c, const char *name)
+{
+    uint32_t at = 0;
+
+    while (at < c->info.n_levels && strcmp(c->level[at].view.name, name) != 0)
+        at++;
+    return at;
+}
+
 fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level)
 {
     const fre_codebook_level *l = fre_codebook_level_view(c, level);

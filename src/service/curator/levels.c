@@ -33,11 +33,8 @@ static fre_status resolve(curator_run *r, fre_plan_request *q, fre_err *err)
     const fre_codebook_info *info = fre_codebook_info_view(r->codebook);
 
     for (size_t i = 0; i < q->n_levels; i++) {
-        uint32_t at = 0;
+        const uint32_t at = fre_codebook_find(r->codebook, q->level[i].name);
 
-        while (at < info->n_levels &&
-               strcmp(fre_codebook_level_view(r->codebook, at)->name, q->level[i].name) != 0)
-            at++;
         if (at == info->n_levels)
             return no_such_level(r, q->level[i].name, err);
         q->level[i].sketch = fre_codebook_sketch(r->codebook, at);

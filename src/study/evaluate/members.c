@@ -52,13 +52,9 @@ typedef struct places {
 
 static fre_status find_level(places *p, size_t level, fre_err *err)
 {
-    const uint32_t n = fre_codebook_info_view(p->codebook)->n_levels;
-    uint32_t at = 0;
+    const uint32_t at = fre_codebook_find(p->codebook, p->r->level[level].name);
 
-    while (at < n &&
-           strcmp(fre_codebook_level_view(p->codebook, at)->name, p->r->level[level].name) != 0)
-        at++;
-    if (at == n)
+    if (at == fre_codebook_info_view(p->codebook)->n_levels)
         return fre_fail(err, FRE_E_DATA,
                         "the codebook has no level '%s', which the release has: name the one that "
                         "it was made with, {codebook}",

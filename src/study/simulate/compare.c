@@ -192,6 +192,10 @@ fre_status simulate_compare(simulate_run *s, fre_err *err)
 
     if (st == FRE_OK)
         st = against_curator(s);
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the comparison failed: %s", fre_status_text(st));
+    if (s->opts->compare_levels)
+        st = simulate_compare_levels(s, err);
     s->out->compared = st == FRE_OK;
-    return st == FRE_OK ? st : fre_fail(err, st, "the comparison failed: %s", fre_status_text(st));
+    return st;
 }

@@ -381,7 +381,7 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
         return st;
     st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
     p->norm_bound = o->plan.norm_bound;
-    if (st == FRE_OK && (p->corpus || fre_inverter_writes_text(o->inverter)))
+    if (st == FRE_OK && (p->corpus || fre_inverter_writes_text(o->inverter) || o->compare_levels))
         st = open_embedder(p, embedder, o, err);
     if (st != FRE_OK || (st = open_survey(p, *embedder, o, err)) != FRE_OK)
         return st;

@@ -3,6 +3,7 @@
 #ifndef FRE_SIMULATE_PRIVATE_H
 #define FRE_SIMULATE_PRIVATE_H
 
+#include <fre/codebook.h>
 #include <fre/embed.h>
 #include <fre/map.h>
 #include <fre/linalg.h>
@@ -168,7 +169,8 @@ FRE_MUST_CHECK fre_status simulate_states_put(simulate_states *x, uint64_t i, fr
 /* Appends the state and forgets it.  Different i: from any thread. */
 FRE_MUST_CHECK fre_status simulate_states_move(simulate_states *x, fre_buf *out, uint64_t i);
 
-/* compare.c */
+/* compare.c, compare_levels.c */
 FRE_MUST_CHECK fre_status simulate_compare(simulate_run *s, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_compare_levels(simulate_run *s, fre_err *err);
 
 #endif
