@@ -45,7 +45,7 @@ typedef struct fre_audit_steps {
     /* What becomes of a record before coins are tossed. */
     fre_status (*fold)(char **out, const char *name, size_t len, fre_fold how);
     bool (*clip)(float *x, size_t dim, double bound);
-    bool (*takes)(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of);
+    bool (*takes)(uint32_t *held, uint32_t most, uint32_t text);
     fre_status (*add)(int64_t *sum, const float *x, size_t dim, uint64_t times,
                       const fre_aggregate_lattice *l);
     /** record: 0, 1, ... in a run, for each member of a cell. */
@@ -60,8 +60,8 @@ typedef struct fre_audit_steps {
     bool (*level_released)(uint64_t *shown, uint64_t count, const fre_plan_level *l,
                            fre_rng *counts);
     bool (*goes_on)(uint32_t row);
-    fre_status (*account)(fre_levels_account *out, const fre_mechanism *grid,
-                          const fre_level *level, size_t n, double epsilon, fre_err *err);
+    fre_status (*account)(fre_levels_account *out, const fre_levels *m, double epsilon,
+                          fre_err *err);
     /** Does a participant who is not sampled, or has no text, send a random tag? */
     bool (*cover)(const fre_distributed *d, bool has_text);
 } fre_audit_steps;

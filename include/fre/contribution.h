@@ -15,12 +15,16 @@
 extern "C" {
 #endif
 
-/** Does a text of a user count?  The user's first `most` distinct texts do, once in each cell; which
+/** Does a text of a user count?  The user's first `most` distinct texts do; which
  * these are does not depend on the projection, for the bound on far members adds up over records that
  * were chosen without it.  held: the user's texts so far, `most` slots, FRE_MAP_NONE where free; the
- * text is entered.  cell_of[text]; NULL: no cell is known, and each text has one of its own. */
-FRE_API bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text,
-                                     const uint32_t *cell_of);
+ * text is entered. */
+FRE_API bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text);
+/** Does a text that counts stand for its user in its cell of a level?  The first of the user's texts in
+ * that cell does, and no other, whatever became of it at a level before: so it is fixed from what the user
+ * holds alone (docs/decisions/0015).  cell_of[text * stride]: of this text and those before it. */
+FRE_API bool fre_contribution_stands(const uint32_t *held, uint32_t most, uint32_t text,
+                                     const uint32_t *cell_of, size_t stride);
 
 typedef struct fre_contributors fre_contributors;
 
@@ -43,8 +47,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_contributors_user(fre_contributors *c, uin
 FRE_API fre_status fre_contributors_too_many(uint64_t population, fre_err *err);
 /** Does the next text of this user count (fre_contribution_counts)?  Do not ask about blank ones: they use no
  * slot.  A user without a name has one record, which counts. */
-FRE_API bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text,
-                                     const uint32_t *cell_of);
+FRE_API bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text);
+/** Does one that counts stand for its user in its cell of a level (fre_contribution_stands)? */
+FRE_API bool fre_contributors_stand(const fre_contributors *c, uint32_t user, uint32_t text,
+                                    const uint32_t *cell_of, size_t stride);
 /** Those with a record so far. */
 FRE_API uint64_t fre_contributors_users(const fre_contributors *c);
 

@@ -208,7 +208,7 @@ typedef enum fre_counts { FRE_COUNTS_SAMPLED = 0, FRE_COUNTS_NOISY } fre_counts;
 
 #define FRE_LEVELS_MAX 12u
 
-/** What a level of public cells costs depends on (curator, one record a user).  Its threshold costs
+/** What a level of public cells costs depends on (curator).  Its threshold costs
  * the same whatever it is where counts are noisy. */
 typedef struct fre_level {
     fre_counts counts;
@@ -221,23 +221,35 @@ typedef struct fre_level {
                              where one record is replaced by another, 2R + beta sqrt(d) */
 } fre_level;
 
+/** A mechanism by levels, from fine to coarse.  A record that is in no released cell of a level is in the
+ * next one with fresh coins and noise, all records of a released cell leave. */
+typedef struct fre_levels {
+    const fre_mechanism
+        *grid; /**< the first level, of a curator; its adjacency and cells_per_user are not
+                                    looked at.  NULL: no grid */
+    const fre_level *level; /**< n behind it, 0..FRE_LEVELS_MAX, at least one level in all */
+    size_t n;
+    fre_adjacency adjacency;
+    uint32_t
+        cells_per_user; /**< c: records of a user, at each level at most one a cell, which of them
+                                  stands there fixed from that user's records alone; 0 is 1 */
+} fre_levels;
+
 typedef struct fre_levels_account {
     double epsilon;
-    double delta;             /**< the greater of both */
-    double addition, removal; /**< of the view with a record against that without it, and back */
-    double split;             /**< of the grid; 0: no grid */
+    double delta;
+    /** Of the view with a user's records against that without them, and back: delta is the greater.
+     * Replacement: what the two add to delta, through the view with neither. */
+    double addition, removal;
+    double split; /**< of the grid; 0: no grid */
 } fre_levels_account;
 
-/** delta(epsilon) of releasing by levels, from fine to coarse: an upper bound.  A record that is in no
- * released cell of a level is in the next one with fresh coins and noise, all records of a released cell
- * leave.  grid: the first level by the joint accountant, add or remove, one cell a user, of a curator, with far
- * members at its best split; NULL: none.  level: n behind it, 0..FRE_LEVELS_MAX, at least one level
- * in all.  Source: docs/privacy.md, "Release by levels".
- * FRE_E_USAGE: a field out of range; FRE_E_INFEASIBLE: epsilon below the grid's ln(1/(1-p)); FRE_E_NOMEM. */
-FRE_API FRE_MUST_CHECK fre_status fre_levels_delta(fre_levels_account *out,
-                                                   const fre_mechanism *grid,
-                                                   const fre_level *level, size_t n, double epsilon,
-                                                   fre_err *err);
+/** delta(epsilon): an upper bound, with far members at a good split.  Source: docs/privacy.md, "Release by
+ * levels"; docs/decisions/0015 (several records, replacement).
+ * FRE_E_USAGE: a field out of range; FRE_E_INFEASIBLE: epsilon below what removing a record costs at the
+ * grid's rate; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_levels_delta(fre_levels_account *out, const fre_levels *m,
+                                                   double epsilon, fre_err *err);
 
 /* ---- semantic support protection ---------------------------------------------------------- */
 
@@ -392,6 +404,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_re
 /** The grid as a level of sampled counts, for whoever goes over all of them; its shift is 0, since what far
  * members cost is accounted otherwise.  Not where request.no_grid. */
 FRE_API fre_plan_level fre_plan_grid_level(const fre_plan *p);
+/** The plan of a release by levels as what it is accounted as; points into the plan and into room, which
+ * becomes its public levels. */
+FRE_API fre_levels fre_plan_levels_of(const fre_plan *p, fre_level room[FRE_LEVELS_MAX]);
 /** The epsilon that a run of this plan is charged, at its delta: what the joint accountant certifies
  * (joint mode: what was asked for), and at least the claim.  INFINITY: none is certified (the
  * paper's accountant alone shows nothing), or no noise was asked for; such a run is not private. */

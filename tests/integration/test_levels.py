@@ -52,6 +52,22 @@ def sizes(lines, level):
     return {x["centre"]: x["count"] for x in lines if x["level"] == level}
 
 
+def where(fre, tmp_path, made, level, row):
+    """The public cell of one embedding."""
+    whole = (made / "private.npy").read_bytes()
+    begin = 10 + int.from_bytes(whole[8:10], "little")
+    each = (len(whole) - begin) // 600
+    head = whole[10:begin].replace(b"(600,", b"(1,").rstrip(b"\n").ljust(begin - 11) + b"\n"
+    (tmp_path / "one.npy").write_bytes(
+        whole[:10] + head + whole[begin + row * each:begin + (row + 1) * each])
+    meta = json.loads((made / "private.npy.json").read_text())
+    (tmp_path / "one.npy.json").write_text(json.dumps({**meta, "rows": 1}))
+    done = fre("synthesize", "one.npy", "-o", "one", "--force", "--levels", level, "--codebook",
+               made / "c.gguf", "--json", *EACH)
+    assert done.code == 0, done.err
+    return json.loads((tmp_path / "one/synthetic.jsonl").read_text())["centre"]
+
+
 EXACT = ["--epsilon", "inf", "--threshold", "10", "--population", "1000", "--ledger", "none", *NO_TEXT]
 EACH = ["--epsilon", "inf", "--threshold", "1", "--population", "1000", "--ledger", "none", *NO_TEXT]
 
@@ -231,13 +247,43 @@ def test_refusals(refused, fre, tmp_path, made):
        "--levels", "8,32", *book)
     no(64, "--levels: 'grid' is none: grid (as the first), a number of centres as 1024, or with codes "
        "as 4096x8", "--levels", "32,grid", *book)
-    no(64, "--levels are accounted for --max-cells-per-user 1 alone", "--levels", "32,8",
-       "--max-cells-per-user", "2", "--user-file", made / "users.txt", *book)
-    no(64, "--levels are accounted for --adjacency add-remove alone", "--levels", "grid,32",
-       "--adjacency", "replace", *book)
     no(64, "--levels: --accountant paper knows the grid alone: leave out one of them", "--levels",
        "grid,32", "--accountant", "paper", *book)
     no(64, "--codebook is for levels of public cells: add --levels auto", *book)
+
+
+def test_users_stand_once_in_a_cell(fre, tmp_path, made):
+    """Without noise: of a user's first texts the first in a public cell counts there, at each level for
+    itself, and who has left is not replaced by another of theirs."""
+    (tmp_path / "eight.txt").write_text("".join(f"u{i % 8}\n" for i in range(600)))
+    users = ["--user-file", "eight.txt", "--max-cells-per-user", "5"]
+    cells = {name: [where(fre, tmp_path, made, name, i) for i in range(40)]
+             for name in ("32", "8")}
+    held = [range(u, 40, 8) for u in range(8)]  # the first five of each user
+
+    def stand(name):
+        count = {}
+        for mine in held:
+            for c in {cells[name][i] for i in mine}:
+                count[c] = count.get(c, 0) + 1
+        return count
+
+    for name in ("32", "8"):
+        assert sizes(release(fre, tmp_path, made, name, *users, asked=EACH)[2], name) == stand(name)
+    # By both levels: cells of 32 with three users or more leave; at 8 the first of a user's texts in a cell
+    # stands there or, if it has left, nobody.
+    _, _, lines = release(fre, tmp_path, made, "32,8", *users, asked=[*EACH, "--threshold", "3"])
+    fine = {c: n for c, n in stand("32").items() if n >= 3}
+    assert fine and sizes(lines, "32") == fine
+    coarse = {}
+    for mine in held:
+        first = {}
+        for i in mine:
+            first.setdefault(cells["8"][i], i)
+        for c, i in first.items():
+            if cells["32"][i] not in fine:
+                coarse[c] = coarse.get(c, 0) + 1
+    assert sizes(lines, "8") == {c: n for c, n in coarse.items() if n >= 3}
 
 
 def test_codebook_of_the_input(refused, made):

@@ -14,20 +14,26 @@ struct fre_contributors {
     size_t cap_held;
 };
 
-bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+bool fre_contribution_counts(uint32_t *held, uint32_t most, uint32_t text)
 {
-    bool in_cell = false;
     uint32_t i = 0;
 
-    for (; i < most && held[i] != FRE_MAP_NONE; i++) {
+    for (; i < most && held[i] != FRE_MAP_NONE; i++)
         if (held[i] == text)
             return false;
-        in_cell = in_cell || (cell_of && cell_of[held[i]] == cell_of[text]);
-    }
     if (i == most)
         return false;
     held[i] = text;
-    return !in_cell;
+    return true;
+}
+
+bool fre_contribution_stands(const uint32_t *held, uint32_t most, uint32_t text,
+                             const uint32_t *cell_of, size_t stride)
+{
+    for (uint32_t i = 0; i < most && held[i] != FRE_MAP_NONE && held[i] != text; i++)
+        if (cell_of[held[i] * stride] == cell_of[text * stride])
+            return false;
+    return true;
 }
 
 fre_status fre_contributors_new(fre_contributors **out, uint32_t cells_per_user,
@@ -100,11 +106,17 @@ fre_status fre_contributors_user(fre_contributors *c, uint32_t *user, bool *is_n
                : FRE_OK;
 }
 
-bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text,
-                             const uint32_t *cell_of)
+bool fre_contributors_accept(fre_contributors *c, uint32_t user, uint32_t text)
 {
     return user == FRE_MAP_NONE ||
-           fre_contribution_counts(c->held + (size_t)user * c->most, c->most, text, cell_of);
+           fre_contribution_counts(c->held + (size_t)user * c->most, c->most, text);
+}
+
+bool fre_contributors_stand(const fre_contributors *c, uint32_t user, uint32_t text,
+                            const uint32_t *cell_of, size_t stride)
+{
+    return user == FRE_MAP_NONE || fre_contribution_stands(c->held + (size_t)user * c->most,
+                                                           c->most, text, cell_of, stride);
 }
 
 uint64_t fre_contributors_users(const fre_contributors *c)

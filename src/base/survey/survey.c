@@ -101,7 +101,7 @@ static fre_status count(fre_survey *s, fre_survey_seen *seen, fre_survey_kind ne
     s->counts.no_word += kind == FRE_SURVEY_EMPTY;
     s->counts.unknown += kind == FRE_SURVEY_UNKNOWN;
     seen->counts =
-        kind == FRE_SURVEY_WORDS && fre_contributors_accept(s->users, seen->user, seen->text, NULL);
+        kind == FRE_SURVEY_WORDS && fre_contributors_accept(s->users, seen->user, seen->text);
     s->holders[seen->text] += seen->counts;
     s->counts.counted += seen->counts;
     return FRE_OK;

@@ -33,11 +33,15 @@ static double shift(const fre_mechanism *m, double distance)
     return (distance + m->lattice_step * sqrt((double)m->dim)) / m->sigma;
 }
 
+static fre_pld_cell cell_of(const fre_mechanism *m, double mu)
+{
+    return (fre_pld_cell){.p = rate(m), .tau = (double)m->tau, .mu = mu, .adjacency = m->adjacency};
+}
+
 static fre_status losses(fre_pld *out, const fre_mechanism *m, double mu, double reach,
                          double least, fre_pld_grade grade, fre_err *err)
 {
-    const fre_pld_cell cell = {
-        .p = rate(m), .tau = (double)m->tau, .mu = mu, .adjacency = m->adjacency};
+    const fre_pld_cell cell = cell_of(m, mu);
 
     return fre_pld_compose(out, &cell, m->cells_per_user, reach, least, grade, err);
 }
@@ -131,7 +135,7 @@ static double best_estimate(double *split, const fre_compose_table *t, const fre
     return least;
 }
 
-static fre_status better_split(double *split, const fre_mechanism *m, double epsilon, fre_err *err)
+fre_status fre_compose_split(double *split, const fre_mechanism *m, double epsilon, fre_err *err)
 {
     fre_compose_table t;
     fre_status st = tabulate_distances(&t, m, epsilon, err);
@@ -145,12 +149,19 @@ static fre_status better_split(double *split, const fre_mechanism *m, double eps
 
 /* ---- what is remembered ------------------------------------------------------------------- */
 
+static void wipe(fre_compose_kept *io)
+{
+    fre_pld_wipe(&io->losses[0]);
+    fre_pld_wipe(&io->losses[1]);
+}
+
 void fre_compose_forget(fre_compose_memory *io)
 {
     size_t i;
 
-    for (i = 0; i < io->n; i++)
-        fre_pld_wipe(&io->at[i].losses);
+    for (i = 0; i < io->n; i++) {
+        wipe(&io->at[i]);
+    }
     io->n = io->next = 0;
 }
 
@@ -185,6 +196,17 @@ static fre_compose_kept *place_of(fre_compose_memory *io, double mu, fre_pld_gra
     return &io->at[io->next];
 }
 
+static fre_status fill(fre_compose_kept *io, const fre_compose_memory *memory,
+                       const fre_mechanism *m, fre_err *err)
+{
+    const fre_pld_cell cell = cell_of(m, io->mu);
+
+    if (!memory->behind)
+        return losses(&io->losses[0], m, io->mu, memory->reach, io->least, io->grade, err);
+    return fre_levels_product(io->losses, &cell, memory->behind, m->cells_per_user, memory->reach,
+                              io->least, io->grade, err);
+}
+
 /* Psi at mu; chances below `least` need not be followed. */
 static fre_status psi_at(double *out, fre_compose_memory *io, const fre_mechanism *m, double mu,
                          double epsilon, double least, fre_pld_grade grade, fre_err *err)
@@ -194,18 +216,18 @@ static fre_status psi_at(double *out, fre_compose_memory *io, const fre_mechanis
 
     if (!known || k->least > fmax(least, FRE_PLD_LEAST)) {
         const double deeper = fmax((known ? 1e-3 : 0.1) * least, FRE_PLD_LEAST);
-        fre_pld d;
-        fre_status st = losses(&d, m, mu, io->reach, deeper, grade, err);
+        fre_compose_kept made = {.mu = mu, .least = deeper, .grade = grade};
+        fre_status st = fill(&made, io, m, err);
 
         if (st != FRE_OK)
             return st;
-        if (k < io->at + io->n)
-            fre_pld_wipe(&k->losses);
-        else
+        if (k < io->at + io->n) {
+            wipe(k);
+        } else
             io->n++;
-        *k = (fre_compose_kept){mu, deeper, grade, d};
+        *k = made;
     }
-    *out = fre_pld_delta(&k->losses, epsilon);
+    *out = fre_pld_delta(&k->losses[io->removed], epsilon);
     return FRE_OK;
 }
 
@@ -311,6 +333,13 @@ static fre_status far_part(double *out, proof *w, fre_err *err)
     }
 }
 
+fre_status fre_compose_near(double *out, const fre_mechanism *m, double epsilon, double split,
+                            fre_compose_memory *memory, fre_err *err)
+{
+    remember_for(memory, m, epsilon);
+    return psi_at(out, memory, m, shift(m, split), epsilon, memory->least, FRE_PLD_FINE, err);
+}
+
 fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double epsilon,
                                 double split, fre_compose_memory *memory, fre_err *err)
 {
@@ -321,8 +350,7 @@ fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m, double 
     if (!w)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of {max_cells_per_user}");
     *w = (proof){.memory = memory, .m = m, .epsilon = epsilon, .mu = shift(m, split)};
-    remember_for(memory, m, epsilon);
-    st = psi_at(&near, memory, m, w->mu, epsilon, memory->least, FRE_PLD_FINE, err);
+    st = fre_compose_near(&near, m, epsilon, split, memory, err);
     w->near = near;
     if (st == FRE_OK && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC &&
         fre_joint_diameter(m) > split)
@@ -350,7 +378,7 @@ fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m, double e
     fre_status st = FRE_OK;
 
     if (best && m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
-        st = better_split(&split, m, epsilon, err);
+        st = fre_compose_split(&split, m, epsilon, err);
     if (st == FRE_OK)
         st = fre_compose_at_split(&a, m, epsilon, split, &memory, err);
     fre_compose_forget(&memory);

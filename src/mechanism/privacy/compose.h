@@ -4,6 +4,7 @@
 
 #include <fre/privacy.h>
 
+#include "levels.h"
 #include "pld.h"
 
 /* Is there anything to compose: several cells, a curator, a rate below 1? */
@@ -15,13 +16,15 @@ bool fre_composes(const fre_mechanism *m);
 typedef struct fre_compose_kept {
     double mu, least;
     fre_pld_grade grade;
-    fre_pld losses;
+    fre_pld losses[2]; /* the second: of records that are removed, by levels alone */
 } fre_compose_kept;
 typedef struct fre_compose_memory {
     uint64_t p32, tau;
     uint32_t cells;
     fre_adjacency adjacency;
     double reach, least;
+    const fre_level_curves *behind; /* what follows the grid by levels; NULL: nothing */
+    bool removed;                   /* by levels: which of the two directions is asked for */
     size_t n, next;
     fre_compose_kept at[FRE_COMPOSE_KEPT];
 } fre_compose_memory;
@@ -31,6 +34,12 @@ void fre_compose_forget(fre_compose_memory *io);
 FRE_MUST_CHECK fre_status fre_compose_at_split(fre_account *io, const fre_mechanism *m,
                                                double epsilon, double split,
                                                fre_compose_memory *memory, fre_err *err);
+/* Psi at the split, without far members, certified; remembered for fre_compose_at_split. */
+FRE_MUST_CHECK fre_status fre_compose_near(double *out, const fre_mechanism *m, double epsilon,
+                                           double split, fre_compose_memory *memory, fre_err *err);
+/* A good split, by estimates of the grid alone. */
+FRE_MUST_CHECK fre_status fre_compose_split(double *split, const fre_mechanism *m, double epsilon,
+                                            fre_err *err);
 /* *io, a basic account, becomes the composed one where that is less: at its own split, or (best)
  * at a better one. */
 FRE_MUST_CHECK fre_status fre_compose_improve(fre_account *io, const fre_mechanism *m,

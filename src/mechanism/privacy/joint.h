@@ -21,6 +21,8 @@ typedef struct fre_joint_step {
 FRE_MUST_CHECK fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
                                               fre_adjacency adjacency, uint32_t cells, bool group,
                                               fre_err *err);
+/* Of a record that is added, at any epsilon >= 0. */
+fre_joint_step fre_joint_step_of_addition(uint64_t p32, double epsilon);
 /* The step of a mechanism. */
 FRE_MUST_CHECK fre_status fre_joint_step_of(fre_joint_step *s, const fre_mechanism *m,
                                             double epsilon, fre_err *err);

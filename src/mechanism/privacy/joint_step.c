@@ -71,6 +71,13 @@ fre_status fre_joint_step_init(fre_joint_step *s, uint64_t p32, double epsilon,
     return FRE_OK;
 }
 
+fre_joint_step fre_joint_step_of_addition(uint64_t p32, double epsilon)
+{
+    const double p = rate(p32);
+
+    return (fre_joint_step){.p = p, .eps = log1p(expm1(epsilon) / p), .scale = 1, .weight = p};
+}
+
 double fre_joint_tau(const fre_mechanism *m)
 {
     return (double)(m->dist.on ? m->tau - m->dist.curious : m->tau);

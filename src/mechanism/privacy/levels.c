@@ -15,39 +15,12 @@ static fre_status check_grid(const fre_mechanism *m, fre_err *err)
     if (m->dist.on)
         return fre_fail(err, FRE_E_USAGE,
                         "levels: the distributed mode releases one level: leave out {distributed}");
-    if (m->adjacency != FRE_ADJACENCY_ADD_REMOVE)
-        return fre_fail(err, FRE_E_USAGE, "levels are accounted for {adjacency} add-remove alone");
-    if (m->cells_per_user > 1)
-        return fre_fail(err, FRE_E_USAGE, "levels are accounted for {max_cells_per_user} 1 alone");
     if (m->p32 >= FRE_P_ONE)
         return fre_fail(err, FRE_E_INFEASIBLE,
                         "{sampling_rate} 1 with exact counts is not private: lower it");
     if (m->tau > (uint64_t)FRE_HEAVY_TAU_MAX)
         return fre_fail(err, FRE_E_USAGE, "levels take a {tau} of the grid up to %.0f",
                         FRE_HEAVY_TAU_MAX);
-    return FRE_OK;
-}
-
-/* The split is the best for the grid alone, whose account has what its far members add: any other would
- * be as valid. */
-static fre_status first_is_grid(fre_levels_account *out, const fre_mechanism *m,
-                                const fre_level_curves *next, double epsilon, fre_err *err)
-{
-    fre_joint_noise noise;
-    fre_joint_step s;
-    fre_account alone;
-    fre_heavy h;
-    fre_status st = fre_joint_delta(&alone, m, epsilon, err); /* checks m, too */
-
-    if (st == FRE_OK)
-        st = fre_joint_step_init(&s, m->p32, epsilon, m->adjacency, 1, false, err);
-    if (st != FRE_OK)
-        return st;
-    fre_joint_noise_init(&noise, m, alone.split);
-    fre_joint_heavy(&h, NULL, &noise, &s, alone.split, FRE_CURVE_NODES);
-    out->split = alone.split;
-    out->addition = fre_level_addition(&h, alone.delta_far, &next->add, epsilon);
-    out->removal = fre_level_removal(&h, &next->remove, epsilon);
     return FRE_OK;
 }
 
@@ -76,78 +49,72 @@ static fre_status check_level(const fre_level *l, size_t i, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status check(const fre_mechanism *grid, const fre_level *level, size_t n, double epsilon,
-                        fre_err *err)
+static fre_status check(const fre_levels *m, double epsilon, fre_err *err)
 {
     fre_status st;
     size_t i;
 
-    if (n > FRE_LEVELS_MAX || (n == 0 && !grid))
+    if (m->n > FRE_LEVELS_MAX || (m->n == 0 && !m->grid))
         return fre_fail(err, FRE_E_USAGE, "levels must be 1 to %u", FRE_LEVELS_MAX);
     st = fre_param_check(&fre_param_epsilon, epsilon, err);
-    if (st == FRE_OK && grid)
-        st = check_grid(grid, err);
-    for (i = 0; i < n && st == FRE_OK; i++)
-        st = check_level(&level[i], i, err);
+    if (st == FRE_OK && m->cells_per_user > 0)
+        st = fre_param_check(&fre_param_max_cells_per_user, m->cells_per_user, err);
+    if (st == FRE_OK && m->grid)
+        st = check_grid(m->grid, err);
+    for (i = 0; i < m->n && st == FRE_OK; i++)
+        st = check_level(&m->level[i], i, err);
     return st;
 }
 
-/* curves[0] becomes that of level 0 and all behind it; curves[1] is room. */
-static fre_status fold(fre_level_curves curves[2], const fre_level *level, size_t n,
-                       double first_reach, double epsilon)
+/* One record, added or removed. */
+static fre_status one_record(fre_levels_account *io, const fre_levels *m, const fre_mechanism *grid,
+                             fre_err *err)
 {
-    double reach[FRE_LEVELS_MAX + 1] = {first_reach};
-    size_t i;
+    const fre_level_range at = {
+        io->epsilon, io->epsilon,
+        grid ? fre_joint_epsilon_floor(grid->p32, FRE_ADJACENCY_ADD_REMOVE, 1) : 0};
+    fre_level_curves *next = malloc(sizeof *next);
+    fre_joint_step s;
+    fre_status st =
+        next ? fre_levels_fold(next, m, &at, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
 
-    for (i = 0; i < n; i++)
-        reach[i + 1] = reach[i] + fre_level_reach(&level[i]);
-    curves[0].add.n = curves[0].remove.n = 0;
-    while (n-- > 0) {
-        fre_level_range range = {.eps = epsilon, .reach = reach[n]};
-
-        curves[1] = curves[0];
-        if (level[n].counts == FRE_COUNTS_NOISY) {
-            fre_status st = fre_level_noisy(&curves[0], &level[n], &curves[1], &range);
-
-            if (st != FRE_OK)
-                return st;
-        } else
-            fre_level_sampled(&curves[0], &level[n], &curves[1], &range);
+    if (st == FRE_OK && grid) {
+        st = fre_joint_step_of(&s, grid, io->epsilon, err); /* is epsilon enough? */
+        io->addition = fre_levels_grid_addition(&io->split, grid, next, io->epsilon);
+        io->removal = fre_levels_grid_removal(grid, next, io->epsilon);
+    } else if (st == FRE_OK) {
+        io->addition = next->add.at[0];
+        io->removal = next->remove.at[0];
     }
-    return FRE_OK;
+    free(next);
+    return st;
 }
 
-fre_status fre_levels_delta(fre_levels_account *out, const fre_mechanism *grid,
-                            const fre_level *level, size_t n, double epsilon, fre_err *err)
+fre_status fre_levels_delta(fre_levels_account *out, const fre_levels *m, double epsilon,
+                            fre_err *err)
 {
+    const bool replaced = m->adjacency == FRE_ADJACENCY_REPLACE;
     fre_levels_account a = {.epsilon = epsilon};
-    fre_level_curves *curves = NULL;
-    fre_status st = check(grid, level, n, epsilon, err);
+    fre_mechanism grid = {.p32 = 0};
+    fre_status st = check(m, epsilon, err);
 
     if (st != FRE_OK)
         return st;
-    curves = calloc(2, sizeof *curves);
-    if (!curves)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = fold(curves, level, n,
-              grid ? fre_joint_epsilon_floor(grid->p32, FRE_ADJACENCY_ADD_REMOVE, 1) : 0, epsilon);
-    if (st != FRE_OK) {
-        st = fre_fail(err, st, "out of memory");
-        goto out;
-    }
-    if (grid) {
-        st = first_is_grid(&a, grid, &curves[0], epsilon, err);
+    if (m->grid) {
+        grid = *m->grid;
+        grid.adjacency = FRE_ADJACENCY_ADD_REMOVE;
+        grid.cells_per_user = m->cells_per_user > 1 ? m->cells_per_user : 1;
+        st = fre_joint_check(&grid, err);
         if (st != FRE_OK)
-            goto out;
-    } else {
-        a.addition = curves[0].add.at[0];
-        a.removal = curves[0].remove.at[0];
+            return st;
     }
+    st = (replaced || m->cells_per_user > 1 ? fre_levels_of_records
+                                            : one_record)(&a, m, m->grid ? &grid : NULL, err);
+    if (st != FRE_OK)
+        return st;
     a.addition = fre_privacy_round_up(a.addition);
     a.removal = fre_privacy_round_up(a.removal);
-    a.delta = fmax(a.addition, a.removal);
+    a.delta = replaced ? fmin(1, a.addition + a.removal) : fmax(a.addition, a.removal);
     *out = a;
-out:
-    free(curves);
-    return st;
+    return FRE_OK;
 }

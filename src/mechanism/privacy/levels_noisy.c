@@ -20,7 +20,8 @@
 #define Z_LO (-12.0)
 #define Z_HI 14.0 /* above both centres */
 #define Z_STEP 0.02
-#define EPS_NODES 361u
+#define EPS_NODES 361.0
+#define WIDE_NODES 801.0 /* where a whole curve is wanted */
 #define GUARD 1e-6        /* of a piece's mass, given to its end with the larger G */
 #define CHORD_LEAST 1e-6  /* pieces on which ln t moves less are not worth a chord */
 
@@ -129,37 +130,53 @@ static double supremum(const noisy *w, const fre_curve *next, double eps, const 
     return fmax(top, fre_gauss_delta(eps, hypot(w->m0, w->m1)) + here);
 }
 
+/* G from node 0 on at eps; D: its argument falls along z, so that node 0 lies behind all others. */
+static void tabulate(noisy *w, double eps, size_t values)
+{
+    const double first = eps - (w->add ? 1 : -1) * (w->m0 * Z_LO - w->m0 * w->m0 / 2);
+    const double between = w->m0 * w->step;
+    const size_t base = w->add ? w->n - 1 : 0;
+
+    for (size_t j = 0; j < values; j++)
+        w->g[j] = fre_gauss_delta(first + between * ((double)j - (double)base), w->m1);
+}
+
+/* One table serves all epsilons, `every` places apart; each has its own where that is shorter. */
 static void fill(noisy *w, fre_curve *out, const fre_curve *next, size_t every)
 {
-    double first = out->lo - (w->add ? 1 : -1) * (w->m0 * Z_LO - w->m0 * w->m0 / 2);
-    double between = w->m0 * w->step;
-    size_t values = (out->n - 1) * every + w->n, j;
-    /* D: G's argument falls along z, so that node 0 of eps 0 lies behind all others. */
-    size_t base = w->add ? w->n - 1 : 0;
+    const size_t base = w->add ? w->n - 1 : 0;
+    const bool shared = every < w->n;
 
-    for (j = 0; j < values; j++)
-        w->g[j] = fre_gauss_delta(first + between * ((double)j - (double)base), w->m1);
-    for (j = 0; j < out->n; j++)
-        out->at[j] = fre_privacy_round_up(supremum(w, next, out->lo + out->step * (double)j,
-                                                   w->g + base + j * every, w->add ? -1 : 1));
+    if (shared)
+        tabulate(w, out->lo, (out->n - 1) * every + w->n);
+    for (size_t j = 0; j < out->n; j++) {
+        const double eps = out->lo + out->step * (double)j;
+
+        if (!shared)
+            tabulate(w, eps, w->n);
+        out->at[j] = fre_privacy_round_up(
+            supremum(w, next, eps, w->g + base + (shared ? j * every : 0), w->add ? -1 : 1));
+    }
 }
 
 static fre_status one_way(fre_curve *out, const fre_level *l, const fre_curve *next,
                           const fre_level_range *range, bool add)
 {
     noisy w = {.m0 = 1 / l->count_sigma, .m1 = l->shift / l->sigma, .add = add};
+    double *block, nodes, width;
     size_t every, values;
-    double *block;
 
     w.own = add ? w.m0 : 0;
     w.other = add ? 0 : w.m0;
     w.step = Z_STEP / fmax(1, w.m0);
     w.n = (size_t)ceil((Z_HI + w.m0 - Z_LO) / w.step) + 1;
-    every = (size_t)fmax(1, ceil(range->reach / ((EPS_NODES - 1.0) * w.m0 * w.step)));
+    nodes = range->hi > range->lo ? WIDE_NODES : EPS_NODES;
+    width = range->hi - range->lo + range->reach;
+    every = (size_t)fmax(1, ceil(width / ((nodes - 1.0) * w.m0 * w.step)));
     out->step = (double)every * w.m0 * w.step;
-    out->n = (size_t)fmin(FRE_CURVE_NODES, ceil(range->reach / out->step) + 1);
-    out->lo = add ? range->eps : range->eps - out->step * (double)(out->n - 1);
-    values = (out->n - 1) * every + w.n;
+    out->n = (size_t)fmin(FRE_CURVE_NODES, ceil(width / out->step) + 1);
+    out->lo = add ? range->lo : range->hi - out->step * (double)(out->n - 1);
+    values = every < w.n ? (out->n - 1) * every + w.n : w.n;
     block = make_room(&w, values);
     if (!block)
         return FRE_E_NOMEM;

@@ -13,6 +13,7 @@
 #include "privacy_private.h"
 
 #define EPS_NODES 481u
+#define WIDE_NODES 801u /* where a whole curve is wanted */
 #define TOLERANCE 3e-4
 #define TAIL 1e-13
 
@@ -166,7 +167,8 @@ double fre_level_removal(const fre_heavy *cell, const fre_curve *next, double ep
         top = fmax(top, rem + u * fre_level_next(s->next, s->eps - ratio(s, i.a, u)));
         up = rem + rem_growth(s, i.a, i.b) +
              u * fre_level_next(s->next, s->eps - ratio(s, i.b, unreleased(s, i.b)));
-        if (i.b - i.a < 0.5 || up <= top * (1 + TOLERANCE) || depth + 2 > PIECES_MAX) {
+        if (i.b - i.a < 0.5 || up <= top * (1 + fmax(TOLERANCE, cell->slack)) ||
+            depth + 2 > PIECES_MAX) {
             bound = fmax(bound, i.b - i.a < 0.5 ? 0 : up);
             continue;
         }
@@ -184,9 +186,11 @@ double fre_level_removal(const fre_heavy *cell, const fre_curve *next, double ep
 
 static void span(fre_curve *c, const fre_level_range *range, bool add)
 {
-    c->n = range->reach > 0 ? EPS_NODES : 1;
-    c->step = c->n > 1 ? range->reach / (double)(c->n - 1) : 1;
-    c->lo = add ? range->eps : range->eps - range->reach;
+    const double width = range->hi - range->lo + range->reach;
+
+    c->n = width <= 0 ? 1 : range->hi > range->lo ? WIDE_NODES : EPS_NODES;
+    c->step = c->n > 1 ? width / (double)(c->n - 1) : 1;
+    c->lo = add ? range->lo : range->lo - range->reach;
 }
 
 void fre_level_sampled(fre_level_curves *out, const fre_level *l, const fre_level_curves *next,

@@ -81,6 +81,14 @@ static fre_status sampled_level(fre_plan_level *out, const fre_plan_request *r,
     return FRE_OK;
 }
 
+/* How much more noise records need than one that is added or removed, by estimates. */
+static double more_than_one_record(const fre_plan_request *r)
+{
+    const double replaced = r->n_levels == 1 && r->no_grid ? M_SQRT2 : 2;
+
+    return sqrt((double)r->cells_per_user) * (r->adjacency == FRE_ADJACENCY_REPLACE ? replaced : 1);
+}
+
 static fre_status start_levels(alone *out, fre_plan *p, double share, fre_err *err)
 {
     const fre_plan_request *r = &p->request;
@@ -89,6 +97,7 @@ static fre_status start_levels(alone *out, fre_plan *p, double share, fre_err *e
 
     if (st != FRE_OK)
         return fre_fail(err, st, "{levels}: no noise is enough for {epsilon} and {delta}");
+    multiplier *= more_than_one_record(r);
     q = choose_ratio(r, 1 / multiplier);
     for (size_t i = 0; st == FRE_OK && i < r->n_levels; i++) {
         const fre_level_request *l = &r->level[i];
@@ -144,19 +153,18 @@ static fre_status scale(fre_levels_account *out, fre_plan *p, const alone *a, do
                         fre_err *err)
 {
     const fre_plan_request *r = &p->request;
-    fre_level level[FRE_LEVELS_MAX];
+    fre_level room[FRE_LEVELS_MAX];
+    fre_levels all;
 
     if (!r->no_grid) {
         p->mechanism.sigma = a->grid * factor;
         fre_plan_set_lattice(p, p->mechanism.sigma);
         fre_plan_round_sigma(p);
     }
-    for (size_t i = 0; i < r->n_levels; i++) {
+    for (size_t i = 0; i < r->n_levels; i++)
         set_level(&p->level[i], r, &r->level[i], a->sigma[i] * factor, a->count_sigma[i] * factor);
-        level[i] = p->level[i].level;
-    }
-    return fre_levels_delta(out, r->no_grid ? NULL : &p->mechanism, level, r->n_levels, r->epsilon,
-                            err);
+    all = fre_plan_levels_of(p, room);
+    return fre_levels_delta(out, &all, r->epsilon, err);
 }
 
 #define TRIES 24
@@ -258,6 +266,19 @@ void fre_plan_levels_bare(fre_plan *p)
         };
     if (r->no_grid)
         without_grid(p);
+}
+
+fre_levels fre_plan_levels_of(const fre_plan *p, fre_level room[FRE_LEVELS_MAX])
+{
+    const fre_plan_request *r = &p->request;
+
+    for (size_t i = 0; i < r->n_levels; i++)
+        room[i] = p->level[i].level;
+    return (fre_levels){.grid = r->no_grid ? NULL : &p->mechanism,
+                        .level = room,
+                        .n = r->n_levels,
+                        .adjacency = r->adjacency,
+                        .cells_per_user = r->cells_per_user};
 }
 
 fre_plan_level fre_plan_grid_level(const fre_plan *p)

@@ -88,12 +88,6 @@ static fre_status check_kinds(const fre_plan_request *r, fre_err *err)
     if (r->accountant == FRE_ACCOUNTANT_PAPER)
         return fre_fail(err, FRE_E_USAGE,
                         "{levels}: {accountant} paper knows the grid alone: leave out one of them");
-    if (r->adjacency != FRE_ADJACENCY_ADD_REMOVE)
-        return fre_fail(err, FRE_E_USAGE,
-                        "{levels} are accounted for {adjacency} add-remove alone");
-    if (r->cells_per_user > 1)
-        return fre_fail(err, FRE_E_USAGE,
-                        "{levels} are accounted for {max_cells_per_user} 1 alone");
     return FRE_OK;
 }
 

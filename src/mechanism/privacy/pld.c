@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "heavy.h"
 #include "privacy_private.h"
@@ -20,7 +21,6 @@
 #define NODES_MAX 8192u
 #define COARSE_SLACK 1e-2 /* of suprema over n */
 #define FINE_SLACK 1e-3
-#define PAST 4.0     /* losses that far above epsilon count as infinite */
 #define STEPS 4000.0 /* of losses up to there, at most */
 
 /* ---- the curve of one cell ---------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static double heavy(curve *c, double eps)
     fre_heavy h;
 
     fre_heavy_init(&h, eps, c->cell->p, c->cell->tau, c->cell->mu);
-    h.slack = fmax(h.slack, c->grade == FRE_PLD_COARSE ? COARSE_SLACK : FINE_SLACK);
+    h.slack = fmax(h.slack, fre_pld_slack(c->grade));
     h.tolerance = 0.01 * h.slack;
     if (c->grade != FRE_PLD_ESTIMATE)
         return fre_heavy_supremum(&h, &c->n);
@@ -62,45 +62,34 @@ static double curve_at(curve *c, double loss)
 
 /* ---- one cell's distribution -------------------------------------------------------------- */
 
-typedef struct node {
-    ptrdiff_t k; /* loss = k step */
-    double t, value;
-} node;
-
-typedef struct polygon {
-    node *at;
-    size_t n;
-} polygon;
-
-/* Steps such that ln(1-p), where the curve of adding a record bends, is a whole number of them;
- * rounding one loss by them moves its variance by step^2/6, so the more cells the finer. */
-static double step_for(const curve *c, uint32_t cells, double reach)
+double fre_pld_slack(fre_pld_grade grade)
 {
-    double fine = (c->grade == FRE_PLD_FINE     ? 0.016
-                   : c->grade == FRE_PLD_COARSE ? 0.04
-                                                : 0.06) /
-                  sqrt((double)cells);
-    double coarse = fmax(fine, (reach + PAST) / STEPS), least = -log1p(-c->cell->p);
-
-    if (c->cell->adjacency == FRE_ADJACENCY_REPLACE || least < coarse / 2)
-        return coarse;
-    return least / ceil(least / coarse);
+    return grade == FRE_PLD_COARSE ? COARSE_SLACK : FINE_SLACK;
 }
 
-/* Keep the lower convex hull: drop the last vertex while it lies above the chord past it.  The
- * hockey stick itself is convex and below every node, hence below the hull. */
-static void push(polygon *g, ptrdiff_t k, double t, double value)
+ptrdiff_t fre_pld_dense(fre_pld_grade grade)
 {
-    if (g->n > 0 && value > g->at[g->n - 1].value)
-        value = g->at[g->n - 1].value; /* it never grows */
-    while (g->n > 1) {
-        node a = g->at[g->n - 2], b = g->at[g->n - 1];
+    return grade == FRE_PLD_FINE ? 112 : grade == FRE_PLD_COARSE ? 32 : 16;
+}
 
-        if ((b.value - a.value) * (t - a.t) < (value - a.value) * (b.t - a.t))
-            break;
-        g->n--;
-    }
-    g->at[g->n++] = (node){k, t, value};
+/* Rounding one loss by steps moves its variance by step^2/6, so the more cells the finer. */
+double fre_pld_step(fre_pld_grade grade, uint32_t cells, double reach, double least)
+{
+    double fine = (grade == FRE_PLD_FINE     ? 0.016
+                   : grade == FRE_PLD_COARSE ? 0.04
+                                             : 0.06) /
+                  sqrt((double)cells);
+    double coarse = fmax(fine, (reach + FRE_PLD_PAST) / STEPS);
+
+    return least < coarse / 2 ? coarse : least / ceil(least / coarse);
+}
+
+/* ln(1-p) is where the curve of adding a record bends. */
+static double step_for(const curve *c, uint32_t cells, double reach)
+{
+    const bool bends = c->cell->adjacency == FRE_ADJACENCY_ADD_REMOVE;
+
+    return fre_pld_step(c->grade, cells, reach, bends ? -log1p(-c->cell->p) : 0);
 }
 
 /* Room for rounding in slopes and masses, which are accurate to 1e-11 or so of the values. */
@@ -112,31 +101,58 @@ static double up(double value)
 /* Up to 1 - p the curve is 1 - t, and from there to t = 1 below its chord.  Replaced records: the
  * chord from t = 0 to the total variation at t = 1, so that no loss is negative.  From t = 1 on
  * nodes become sparser with the loss, and end where the curve is too small to matter. */
-static void draw(polygon *g, curve *c, double step, double reach, uint32_t cells)
+static size_t draw(fre_pld_node *at, curve *c, double step, double reach, uint32_t cells)
 {
     double at_reach = 0, value = 1;
-    ptrdiff_t k, dense = c->grade == FRE_PLD_FINE     ? 112
-                         : c->grade == FRE_PLD_COARSE ? 32
-                                                      : 16; /* then every k/dense steps */
+    ptrdiff_t k, dense = fre_pld_dense(c->grade);
+    size_t n = 0;
 
-    push(g, 0, 0, 1);
     c->at_one = heavy(c, 0);
     if (c->cell->adjacency == FRE_ADJACENCY_ADD_REMOVE) {
         k = (ptrdiff_t)ceil(-log1p(-c->cell->p) / step * (1 - 1e-12));
-        push(g, -k, exp(-(double)k * step), up(-expm1(-(double)k * step)));
+        at[n++] = (fre_pld_node){-k, -expm1(-(double)k * step)};
     }
-    for (k = 0; g->n + 1 < NODES_MAX; k += 1 + k / dense) {
+    for (k = 0; n < NODES_MAX; k += 1 + k / dense) {
         double loss = (double)k * step;
 
-        value = up(curve_at(c, loss));
-        push(g, k, exp(loss), value);
+        value = curve_at(c, loss);
+        at[n++] = (fre_pld_node){k, value};
         if (loss <= reach)
             at_reach = value;
-        else if (value <= 1e-4 * at_reach / cells || loss > reach + PAST)
+        else if (value <= 1e-4 * at_reach / cells || loss > reach + FRE_PLD_PAST)
             break;
         if (value <= c->least)
             break;
     }
+    return n;
+}
+
+/* ---- the pair above a polygon ------------------------------------------------------------- */
+
+typedef struct vertex {
+    ptrdiff_t k; /* loss = k step */
+    double t, value;
+} vertex;
+
+typedef struct polygon {
+    vertex *at;
+    size_t n;
+} polygon;
+
+/* Keep the lower convex hull: drop the last vertex while it lies above the chord past it.  The
+ * hockey stick itself is convex and below every node, hence below the hull. */
+static void push(polygon *g, ptrdiff_t k, double t, double value)
+{
+    if (g->n > 0 && value > g->at[g->n - 1].value)
+        value = g->at[g->n - 1].value; /* it never grows */
+    while (g->n > 1) {
+        vertex a = g->at[g->n - 2], b = g->at[g->n - 1];
+
+        if ((b.value - a.value) * (t - a.t) < (value - a.value) * (b.t - a.t))
+            break;
+        g->n--;
+    }
+    g->at[g->n++] = (vertex){k, t, value};
 }
 
 static void masses(fre_pld *d, const polygon *g)
@@ -145,7 +161,7 @@ static void masses(fre_pld *d, const polygon *g)
     size_t i;
 
     for (i = 0; i < g->n; i++) {
-        node a = g->at[i];
+        vertex a = g->at[i];
         double slope = 0;
 
         if (i + 1 < g->n)
@@ -162,15 +178,18 @@ static fre_status no_memory(fre_err *err)
     return fre_fail(err, FRE_E_NOMEM, "out of memory for the losses of {max_cells_per_user}");
 }
 
-static fre_status one_cell(fre_pld *out, curve *c, uint32_t cells, double reach, fre_err *err)
+static fre_status one_cell(fre_pld *out, const fre_pld_node *node, size_t n, double step,
+                           fre_err *err)
 {
-    fre_pld d = {.step = step_for(c, cells, reach), .cells = 1};
-    polygon g = {.at = malloc(NODES_MAX * sizeof *g.at), .n = 0};
+    fre_pld d = {.step = step, .cells = 1};
+    polygon g = {.at = malloc((n + 1) * sizeof *g.at), .n = 0};
     fre_status st = FRE_OK;
 
     if (!g.at)
         return no_memory(err);
-    draw(&g, c, d.step, reach, cells);
+    push(&g, 0, 0, 1);
+    for (size_t i = 0; i < n; i++)
+        push(&g, node[i].k, exp((double)node[i].k * step), up(node[i].value));
     d.lo = g.at[1].k;
     d.n = (size_t)(g.at[g.n - 1].k - d.lo) + 1;
     d.mass = calloc(d.n, sizeof *d.mass);
@@ -205,6 +224,20 @@ static void trim(fre_pld *d, double least)
     while (d->n > 1 && rest + d->mass[d->n - 1] <= least)
         rest += d->mass[--d->n];
     d->infinite += rest;
+}
+
+/* The least losses become somewhat larger, likewise. */
+static void raise_least(fre_pld *d, double least)
+{
+    double rest = 0;
+    size_t cut = 0;
+
+    while (cut + 1 < d->n && rest + d->mass[cut] <= least)
+        rest += d->mass[cut++];
+    d->mass[cut] += rest;
+    memmove(d->mass, d->mass + cut, (d->n - cut) * sizeof *d->mass);
+    d->n -= cut;
+    d->lo += (ptrdiff_t)cut;
 }
 
 /* Which losses may still lead to one near `reach`. */
@@ -244,6 +277,7 @@ static fre_status convolve(fre_pld *out, const fre_pld *a, const fre_pld *b, con
             d.infinite += m * b->mass[j];
     }
     trim(&d, w->least);
+    raise_least(&d, w->least);
     *out = d;
     return FRE_OK;
 }
@@ -261,12 +295,11 @@ static fre_status multiply(fre_pld *a, const fre_pld *b, const window *w, fre_er
     return st;
 }
 
-fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
-                           double least, fre_pld_grade grade, fre_err *err)
+fre_status fre_pld_product(fre_pld *out, const fre_pld_node *node, size_t n, double step,
+                           uint32_t cells, double reach, double least, fre_err *err)
 {
-    curve c = {.cell = cell, .n = -1, .least = least, .grade = grade};
     fre_pld power, product;
-    fre_status st = one_cell(&power, &c, cells, reach, err);
+    fre_status st = one_cell(&power, node, n, step, err);
     window w;
     uint32_t left;
 
@@ -277,7 +310,7 @@ fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cell
         st = no_memory(err);
     else
         product.mass[0] = 1;
-    w = (window){cells, power.lo, (ptrdiff_t)ceil((reach + PAST) / power.step), least};
+    w = (window){cells, power.lo, (ptrdiff_t)ceil((reach + FRE_PLD_PAST) / power.step), least};
     for (left = cells; st == FRE_OK && left > 0; left /= 2) { /* square and multiply */
         if (left % 2 == 1)
             st = multiply(&product, &power, &w, err);
@@ -289,6 +322,23 @@ fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cell
         *out = product;
     else
         fre_pld_wipe(&product);
+    return st;
+}
+
+fre_status fre_pld_compose(fre_pld *out, const fre_pld_cell *cell, uint32_t cells, double reach,
+                           double least, fre_pld_grade grade, fre_err *err)
+{
+    curve c = {.cell = cell, .n = -1, .least = least, .grade = grade};
+    fre_pld_node *node = malloc(NODES_MAX * sizeof *node);
+    const double step = step_for(&c, cells, reach);
+    fre_status st;
+    size_t n;
+
+    if (!node)
+        return no_memory(err);
+    n = draw(node, &c, step, reach, cells);
+    st = fre_pld_product(out, node, n, step, cells, reach, least, err);
+    free(node);
     return st;
 }
 

@@ -63,8 +63,8 @@ static void count_level(curator_run *r, uint64_t *count, size_t at)
     for (size_t i = 0; i < r->n_texts; i++) {
         if (!fre_aggregate_goes_on(r->text_row[i]) || r->text_cell[i] == CURATOR_NONE)
             continue;
-        r->text_weight[i] =
-            fre_aggregate_level_weight(r->text_counted[i], &r->plan.level[at], &r->coins);
+        r->text_weight[i] = fre_aggregate_level_weight(r->text_counted[i * n_levels + at],
+                                                       &r->plan.level[at], &r->coins);
         count[r->text_public[i * n_levels + at]] += r->text_weight[i];
     }
 }

@@ -58,7 +58,7 @@ typedef struct curator_run {
     size_t n_texts, cap_text_cell, cap_text_mark, cap_text_weight;
     /* with levels */
     uint32_t *text_public;  /* n_levels each: its public cells */
-    uint64_t *text_counted; /* records of it that count */
+    uint64_t *text_counted; /* n_levels each: records of it that stand for their user there */
     size_t cap_text_public, cap_text_counted;
     /* one entry an occupied cell */
     fre_map cells;
@@ -123,7 +123,7 @@ bool curator_has_users(const fre_curator_opts *o);
 /* The user of a record that can be used (fre_contributors_user), for the ledger too. */
 FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t len,
                                        fre_err *err);
-/* Count text (or row) `text` of `user` once, if it counts: coin, counts. */
+/* Count text (or row) `text` of `user`, if it counts, at each level where it stands: coin, counts. */
 void curator_contribute(curator_run *r, uint32_t text, uint32_t user);
 /* Clip n embeddings to the norm bound and find their cells, in parallel.  FRE_E_DATA: strict, and one
  * is longer. */

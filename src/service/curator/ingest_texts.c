@@ -267,7 +267,8 @@ static fre_status grow_levels(curator_run *r, size_t i)
 
     if (n == 0)
         return FRE_OK;
-    st = fre_grow((void **)&r->text_counted, &r->cap_text_counted, i + 1, sizeof *r->text_counted);
+    st = fre_grow((void **)&r->text_counted, &r->cap_text_counted, (i + 1) * n,
+                  sizeof *r->text_counted);
     return st == FRE_OK ? fre_grow((void **)&r->text_public, &r->cap_text_public, (i + 1) * n,
                                    sizeof *r->text_public)
                         : st;
@@ -307,12 +308,19 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
 
 void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
 {
-    if (!fre_contributors_accept(r->users, user, text, r->text_cell))
+    const size_t n_levels = r->plan.request.n_levels;
+    bool in_grid, anywhere;
+
+    if (!fre_contributors_accept(r->users, user, text))
         return;
-    r->contributed++;
-    if (r->text_counted)
-        r->text_counted[text]++;
-    if (r->sketch && fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
+    in_grid = anywhere = r->sketch && fre_contributors_stand(r->users, user, text, r->text_cell, 1);
+    for (size_t k = 0; k < n_levels; k++)
+        if (fre_contributors_stand(r->users, user, text, r->text_public + k, n_levels)) {
+            r->text_counted[text * n_levels + k]++;
+            anywhere = true;
+        }
+    r->contributed += anywhere;
+    if (in_grid && fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
         r->text_weight[text]++;
         r->cell_count[r->text_cell[text]]++;
     }

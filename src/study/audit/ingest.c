@@ -18,7 +18,6 @@ typedef struct book {
     uint32_t held[AUDIT_MINE_MAX]; /* one text each: the attack is on a claim about one cell */
     size_t users;
     float *text[AUDIT_MINE_MAX]; /* distinct embeddings */
-    uint32_t cell_of[AUDIT_MINE_MAX];
     uint32_t texts;
 } book;
 
@@ -59,7 +58,7 @@ static uint32_t user_of(book *b, char *folded)
 }
 
 /* x becomes the book's, or is freed. */
-static uint32_t text_of(book *b, float *x, uint32_t dim, int cell)
+static uint32_t text_of(book *b, float *x, uint32_t dim)
 {
     for (uint32_t i = 0; i < b->texts; i++) {
         if (memcmp(b->text[i], x, dim * sizeof *x) == 0) {
@@ -68,7 +67,6 @@ static uint32_t text_of(book *b, float *x, uint32_t dim, int cell)
         }
     }
     b->text[b->texts] = x;
-    b->cell_of[b->texts] = (uint32_t)cell;
     return b->texts++;
 }
 
@@ -96,9 +94,9 @@ static fre_status take(audit_setup *s, unsigned world, book *b, const record *r)
         goto out;
     memcpy(own, x, s->dim * sizeof *own);
     user = user_of(b, folded);
-    text = text_of(b, x, s->dim, r->cell);
+    text = text_of(b, x, s->dim);
     x = NULL; /* handed over */
-    if (s->steps->takes(&b->held[user], 1, text, b->cell_of)) {
+    if (s->steps->takes(&b->held[user], 1, text)) {
         s->mine[world][s->n_mine[world]++] = (audit_mine){.cell = r->cell, .x = own};
         own = NULL; /* handed over */
     }

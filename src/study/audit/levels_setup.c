@@ -25,16 +25,16 @@ static fre_status claim_at(audit_levels_claims *c, size_t i, const fre_audit_opt
     const fre_plan *p = o->claimed_levels ? o->claimed_levels : o->levels;
     const fre_audit_steps *steps = o->steps ? o->steps : fre_audit_real_steps();
     const double left = 1 - (double)i / (AUDIT_CURVE_POINTS - 1);
-    fre_level level[FRE_LEVELS_MAX];
+    fre_level room[FRE_LEVELS_MAX];
+    fre_levels all = fre_plan_levels_of(p, room);
     fre_levels_account a;
     fre_status st;
 
-    for (size_t l = 0; l < p->request.n_levels; l++)
-        level[l] = p->level[l].level;
     c->epsilon[i] = o->epsilon * pow(first_epsilon(o, p) / o->epsilon, left);
     c->delta[0][i] = c->delta[1][i] = 1;
-    st = steps->account(&a, p->request.no_grid ? NULL : &p->mechanism, level, p->request.n_levels,
-                        c->epsilon[i], err);
+    all.adjacency = FRE_ADJACENCY_ADD_REMOVE; /* the attack adds or removes one record */
+    all.cells_per_user = 1;
+    st = steps->account(&a, &all, c->epsilon[i], err);
     if (st == FRE_E_INFEASIBLE) /* where removal has a cost of its own the account says nothing */
         return FRE_OK;
     if (st != FRE_OK)

@@ -33,31 +33,38 @@ static void a_users_first_distinct_texts_count(void **state)
     assert_true(is_new && a != b);
     assert_int_equal(user_of(c, "ann", &is_new), a);
     assert_false(is_new);
-    assert_true(fre_contributors_accept(c, a, 5, NULL));
-    assert_false(fre_contributors_accept(c, a, 5, NULL)); /* a copy */
-    assert_true(fre_contributors_accept(c, b, 5, NULL));  /* somebody else's */
-    assert_true(fre_contributors_accept(c, a, 0, NULL));
-    assert_false(fre_contributors_accept(c, a, 6, NULL)); /* a third */
-    assert_false(fre_contributors_accept(c, a, 0, NULL));
+    assert_true(fre_contributors_accept(c, a, 5));
+    assert_false(fre_contributors_accept(c, a, 5)); /* a copy */
+    assert_true(fre_contributors_accept(c, b, 5));  /* somebody else's */
+    assert_true(fre_contributors_accept(c, a, 0));
+    assert_false(fre_contributors_accept(c, a, 6)); /* a third */
+    assert_false(fre_contributors_accept(c, a, 0));
     assert_int_equal(fre_contributors_users(c), 2);
     fre_contributors_free(c);
 }
 
-/* Once in each cell; a text that found its cell taken has its place all the same, since which texts
- * count may not depend on the cells. */
+/* A text that found its cell taken has its place all the same, since which texts count may not depend on
+ * the cells; who stands in a cell is the first there, at each level for itself. */
 static void one_a_cell(void **state)
 {
-    static const uint32_t cell_of[] = {0, 0, 1, 1, 2};
+    static const uint32_t cell_of[][2] = {{0, 7}, {0, 8}, {1, 8}, {1, 7}, {2, 9}};
+    static const bool stands[][2] = {{true, true}, {false, true}, {true, false}};
     fre_contributors *c = NULL;
     uint32_t a;
 
     (void)state;
     assert_int_equal(fre_contributors_new(&c, 3, 0, NULL), FRE_OK);
     a = user_of(c, "ann", NULL);
-    assert_true(fre_contributors_accept(c, a, 0, cell_of));
-    assert_false(fre_contributors_accept(c, a, 1, cell_of)); /* the same cell: the second place */
-    assert_true(fre_contributors_accept(c, a, 2, cell_of));  /* the third */
-    assert_false(fre_contributors_accept(c, a, 4, cell_of)); /* a cell of its own, but no place */
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_true(fre_contributors_accept(c, a, i));
+        for (size_t level = 0; level < 2; level++)
+            assert_int_equal(fre_contributors_stand(c, a, i, cell_of[0] + level, 2),
+                             stands[i][level]);
+    }
+    assert_false(fre_contributors_accept(c, a, 4)); /* a cell of its own, but no place */
+    for (size_t level = 0; level < 2; level++)      /* whoever comes after it changes nothing */
+        assert_int_equal(fre_contributors_stand(c, a, 1, cell_of[0] + level, 2), stands[1][level]);
+    assert_true(fre_contributors_stand(c, FRE_MAP_NONE, 3, cell_of[0], 2));
     fre_contributors_free(c);
 }
 
@@ -71,7 +78,7 @@ static void nameless_records_are_users(void **state)
     for (uint64_t i = 1; i <= 3; i++) {
         assert_int_equal(user_of(c, NULL, &is_new), FRE_MAP_NONE);
         assert_true(is_new);
-        assert_true(fre_contributors_accept(c, FRE_MAP_NONE, 4, NULL));
+        assert_true(fre_contributors_accept(c, FRE_MAP_NONE, 4));
         assert_int_equal(fre_contributors_users(c), i);
     }
     assert_int_equal(user_of(c, "", &is_new), 0); /* a name of no byte is a name */

@@ -49,6 +49,12 @@ static size_t read_levels(fre_level *out, const json_t *levels)
     return n;
 }
 
+static fre_status delta_of(fre_levels_account *out, const fre_mechanism *grid,
+                           const fre_level *level, size_t n, double epsilon, fre_err *err)
+{
+    return fre_levels_delta(out, &(fre_levels){.grid = grid, .level = level, .n = n}, epsilon, err);
+}
+
 /* below, above: how far the product may be from the file, as tests/vectors/README.md explains. */
 static void check_vectors(const char *path, size_t cases, double below, double above)
 {
@@ -64,7 +70,7 @@ static void check_vectors(const char *path, size_t cases, double below, double a
         size_t n = read_levels(level, json_object_get(c, "levels"));
         fre_levels_account a;
 
-        assert_int_equal(fre_levels_delta(&a, NULL, level, n, number(c, "epsilon"), NULL), FRE_OK);
+        assert_int_equal(delta_of(&a, NULL, level, n, number(c, "epsilon"), NULL), FRE_OK);
         assert_true(a.addition >= add * (1 - below));
         assert_true(a.addition <= add * (1 + above));
         assert_true(a.removal <= remove * (1 + above) + 1e-280);
@@ -138,7 +144,7 @@ static void check_noisy(const fre_level l[2], double eps)
     fre_levels_account whole;
     int i, j, add;
 
-    assert_int_equal(fre_levels_delta(&whole, NULL, l, 2, eps, NULL), FRE_OK);
+    assert_int_equal(delta_of(&whole, NULL, l, 2, eps, NULL), FRE_OK);
     for (i = 0; i <= 24; i++) {
         for (j = 0; j <= 24; j++) {
             a[0] = -6 + 0.5 * i;
@@ -216,7 +222,7 @@ static void check_sampled(const fre_level l[2], double eps, int step)
     fre_levels_account whole;
     int n[2], add;
 
-    assert_int_equal(fre_levels_delta(&whole, NULL, l, 2, eps, NULL), FRE_OK);
+    assert_int_equal(delta_of(&whole, NULL, l, 2, eps, NULL), FRE_OK);
     for (n[0] = (int)l[0].tau - 2; n[0] < 5 * (int)l[0].tau; n[0] += step) {
         for (n[1] = (int)l[1].tau - 2; n[1] < 5 * (int)l[1].tau; n[1] += step) {
             for (add = 0; add < 2; add++) {
@@ -269,12 +275,12 @@ static void test_grid(void **state)
 
     (void)state;
     assert_int_equal(fre_joint_delta(&a, &m, 2, NULL), FRE_OK);
-    assert_int_equal(fre_levels_delta(&alone, &m, NULL, 0, 2, NULL), FRE_OK);
+    assert_int_equal(delta_of(&alone, &m, NULL, 0, 2, NULL), FRE_OK);
     assert_close(alone.addition, a.delta, 0, 1e-3);
     assert_true(alone.removal < 1e-280);
     assert_close(alone.split, a.split, 0, 0);
-    assert_int_equal(fre_levels_delta(&both, &m, &behind, 1, 2, NULL), FRE_OK);
-    assert_int_equal(fre_levels_delta(&back, NULL, &behind, 1, 2, NULL), FRE_OK);
+    assert_int_equal(delta_of(&both, &m, &behind, 1, 2, NULL), FRE_OK);
+    assert_int_equal(delta_of(&back, NULL, &behind, 1, 2, NULL), FRE_OK);
     assert_true(both.addition >= alone.addition && both.removal > alone.removal);
     assert_true(both.delta >= back.delta);
     assert_true(both.delta < alone.delta + 2 * back.delta + 1e-9);
@@ -286,7 +292,7 @@ static void refused(const fre_mechanism *m, const fre_level *l, size_t n, double
     fre_levels_account a = {.delta = 7};
     fre_err err = {0};
 
-    assert_int_equal(fre_levels_delta(&a, m, l, n, eps, &err), expected);
+    assert_int_equal(delta_of(&a, m, l, n, eps, &err), expected);
     assert_close(a.delta, 7, 0, 0);
     assert_non_null(strstr(err.text, field));
 }
@@ -319,10 +325,6 @@ static void test_refusals(void **state)
     refused(NULL, &l, 1, 1, FRE_E_USAGE, "{sampling_rate}");
     l = sampled, l.tau = 16385;
     refused(NULL, &l, 1, 1, FRE_E_USAGE, "{tau}");
-    m.adjacency = FRE_ADJACENCY_REPLACE;
-    refused(&m, &good, 1, 2, FRE_E_USAGE, "{adjacency}");
-    m = grid(), m.cells_per_user = 2;
-    refused(&m, &good, 1, 2, FRE_E_USAGE, "{max_cells_per_user}");
     m = grid(), m.p32 = FRE_P_ONE;
     refused(&m, &good, 1, 2, FRE_E_INFEASIBLE, "{sampling_rate}");
     m = grid();

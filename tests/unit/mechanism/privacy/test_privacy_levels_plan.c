@@ -28,20 +28,19 @@ static fre_plan_request asked(const char *list, double epsilon, uint64_t thresho
 
 static double again(const fre_plan *p, double factor)
 {
-    fre_level level[FRE_LEVELS_MAX];
+    fre_level room[FRE_LEVELS_MAX];
+    fre_levels all = fre_plan_levels_of(p, room);
     fre_mechanism grid = p->mechanism;
     fre_levels_account a = {.delta = 1};
     size_t i;
 
     grid.sigma *= factor;
-    for (i = 0; i < p->request.n_levels; i++) {
-        level[i] = p->level[i].level;
-        level[i].sigma *= factor;
-        level[i].count_sigma *= factor;
+    for (i = 0; i < all.n; i++) {
+        room[i].sigma *= factor;
+        room[i].count_sigma *= factor;
     }
-    assert_int_equal(fre_levels_delta(&a, p->request.no_grid ? NULL : &grid, level,
-                                      p->request.n_levels, p->request.epsilon, NULL),
-                     FRE_OK);
+    all.grid = all.grid ? &grid : NULL;
+    assert_int_equal(fre_levels_delta(&a, &all, p->request.epsilon, NULL), FRE_OK);
     return a.delta;
 }
 
@@ -88,6 +87,21 @@ static void test_plans(void **state)
     r = asked("auto", 4, 100, FRE_COUNTS_NOISY), check_plan(&r);
     r = asked("grid,1024", 4, 100, FRE_COUNTS_SAMPLED), check_plan(&r);
     r = asked("4096,256", 2, 100, FRE_COUNTS_SAMPLED), check_plan(&r);
+}
+
+static void test_plans_of_records(void **state)
+{
+    fre_plan_request r;
+
+    (void)state;
+    r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.cells_per_user = 5, check_plan(&r);
+    r = asked("4096x8,1024,256", 2, 50, FRE_COUNTS_NOISY), r.cells_per_user = 3, check_plan(&r);
+    r = asked("4096,256", 2, 100, FRE_COUNTS_SAMPLED), r.cells_per_user = 2, check_plan(&r);
+    r = asked("1024", 1, 50, FRE_COUNTS_NOISY), r.adjacency = FRE_ADJACENCY_REPLACE, check_plan(&r);
+    r = asked("4096x8,1024", 4, 50, FRE_COUNTS_NOISY), r.adjacency = FRE_ADJACENCY_REPLACE;
+    check_plan(&r);
+    r.cells_per_user = 2, check_plan(&r);
+    r = asked("grid,1024", 4, 100, FRE_COUNTS_NOISY), r.cells_per_user = 2, check_plan(&r);
 }
 
 /* One level of noisy counts is one Gaussian mechanism (docs/privacy.md). */
@@ -178,11 +192,7 @@ static void test_refusals(void **state)
     fre_plan_request r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY);
 
     (void)state;
-    r.adjacency = FRE_ADJACENCY_REPLACE;
-    refused(&r, FRE_E_USAGE, "{adjacency}");
-    r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY), r.cells_per_user = 2;
-    refused(&r, FRE_E_USAGE, "{max_cells_per_user}");
-    r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY), r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.accountant = FRE_ACCOUNTANT_PAPER;
     refused(&r, FRE_E_USAGE, "{accountant}");
     r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY), r.dist.on = true;
     refused(&r, FRE_E_USAGE, "{distributed}");
@@ -201,9 +211,9 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),         cmocka_unit_test(test_one_level),
-        cmocka_unit_test(test_without_noise), cmocka_unit_test(test_lists),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_plans),     cmocka_unit_test(test_plans_of_records),
+        cmocka_unit_test(test_one_level), cmocka_unit_test(test_without_noise),
+        cmocka_unit_test(test_lists),     cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

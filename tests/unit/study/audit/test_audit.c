@@ -424,22 +424,21 @@ static fre_status no_fold(char **out, const char *name, size_t len, fre_fold how
     return fre_fold_text(out, name, len, FRE_FOLD_NONE);
 }
 
-static bool one_more(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+static bool one_more(uint32_t *held, uint32_t most, uint32_t text)
 {
     static uint32_t wider[2]; /* of the one user there is; audits take in on one thread */
 
     if (held[0] == FRE_MAP_NONE)
         wider[0] = wider[1] = FRE_MAP_NONE;
     held[0] = text;
-    return fre_contribution_counts(wider, most + 1, text, cell_of);
+    return fre_contribution_counts(wider, most + 1, text);
 }
 
-static bool all_count(uint32_t *held, uint32_t most, uint32_t text, const uint32_t *cell_of)
+static bool all_count(uint32_t *held, uint32_t most, uint32_t text)
 {
     (void)held;
     (void)most;
     (void)text;
-    (void)cell_of;
     return true;
 }
 

@@ -190,25 +190,24 @@ static fre_status add_to_norm_bound(int64_t *sum, const float *x, size_t dim, ui
 }
 
 /* A claim that looks at records that are added alone. */
-static fre_status addition_only(fre_levels_account *out, const fre_mechanism *grid,
-                                const fre_level *level, size_t n, double epsilon, fre_err *err)
+static fre_status addition_only(fre_levels_account *out, const fre_levels *m, double epsilon,
+                                fre_err *err)
 {
-    const fre_status st = fre_levels_delta(out, grid, level, n, epsilon, err);
+    const fre_status st = fre_levels_delta(out, m, epsilon, err);
 
     out->removal = out->addition;
     return st;
 }
 
 /* A claim by which a cell that isn't released tells nothing: the costliest level is all. */
-static fre_status costliest(fre_levels_account *out, const fre_mechanism *grid,
-                            const fre_level *level, size_t n, double epsilon, fre_err *err)
+static fre_status costliest(fre_levels_account *out, const fre_levels *m, double epsilon,
+                            fre_err *err)
 {
     fre_levels_account one, most = {.epsilon = epsilon};
     fre_status st = FRE_OK;
 
-    (void)grid;
-    for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        st = fre_levels_delta(&one, NULL, &level[i], 1, epsilon, err);
+    for (size_t i = 0; st == FRE_OK && i < m->n; i++) {
+        st = fre_levels_delta(&one, &(fre_levels){.level = &m->level[i], .n = 1}, epsilon, err);
         most.addition = fmax(most.addition, one.addition);
         most.removal = fmax(most.removal, one.removal);
     }
@@ -294,7 +293,7 @@ static fre_plan telling_counts(void)
         level[i] = l->level;
     }
     p.request.epsilon = 6;
-    assert_int_equal(fre_levels_delta(&a, NULL, level, 4, 6, NULL), FRE_OK);
+    assert_int_equal(fre_levels_delta(&a, &(fre_levels){.level = level, .n = 4}, 6, NULL), FRE_OK);
     p.request.delta = a.delta;
     return p;
 }
