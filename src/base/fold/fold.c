@@ -76,3 +76,37 @@ fre_status fre_fold_words(char **out, const char *text, size_t len)
         keep_words((utf8proc_uint8_t *)*out);
     return st;
 }
+
+#define LONG 4u /* bytes of a word that is no "the" or "to" */
+#define STEM 5u /* bytes in which two words are forms of one */
+
+static size_t stem(const char *word)
+{
+    const size_t len = strcspn(word, " ");
+
+    return len < STEM ? len : STEM;
+}
+
+static bool was_said(const char *text, const char *word)
+{
+    const size_t n = stem(word);
+
+    for (const char *w = text; w < word; w += strcspn(w, " ") + 1)
+        if (stem(w) == n && memcmp(w, word, n) == 0)
+            return true;
+    return false;
+}
+
+fre_status fre_fold_said_again(size_t *n, const char *text, size_t len)
+{
+    char *words;
+    const fre_status st = fre_fold_words(&words, text, len);
+
+    *n = 0;
+    if (st != FRE_OK)
+        return st;
+    for (const char *w = words; *w; w += strcspn(w, " "), w += *w == ' ')
+        *n += strcspn(w, " ") >= LONG && was_said(words, w);
+    free(words);
+    return FRE_OK;
+}

@@ -1,21 +1,26 @@
 /* curator/members.c - texts of a public cell.  Its centroid is the mean of many wordings, and what a search
  * finds nearest to a mean is not what anybody writes.  So the inverter's decoder draws texts for it at the noise
  * that members have about their mean, beside the centroid's own; told are those that are near the centroid and
- * likely, each different from the others. */
+ * likely, each different from the others.  With a language model the best of them are read by it, and its
+ * likelihood counts in place of the decoder's, which knows the centroid and forgives it odd sentences. */
 #include "curator_private.h"
 
+#include <fre/fold.h>
 #include <fre/linalg.h>
+#include <fre/lm.h>
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Chosen on clinc-oos by the share of texts that speak of what most members want, docs/decisions/0016. */
-#define DRAWS 64u       /* of a cell */
+#define DRAWS 96u       /* of a cell */
+#define READ 16u        /* of them by a language model */
 #define BATCH 32u       /* cells */
 #define TEMPERATURE 0.8 /* of its draws */
 #define SPREAD 0.6      /* of the members about their mean: the draws' is narrower */
 #define LIKELY 0.02     /* what a natural logarithm of a word's likelihood is worth, as nearness */
+#define AGAIN 0.02      /* what a word that is said again costs, as nearness */
 #define DIFFERENT 0.9   /* cosine of two texts that are told both, at most */
 
 /* The draws of one cell. */
@@ -23,7 +28,9 @@ typedef struct members {
     const char *text[DRAWS];
     size_t len[DRAWS];
     double near[DRAWS];  /* cosine to the centroid */
-    double worth[DRAWS]; /* nearness and likelihood; -inf: told, or not to be told */
+    double logp[DRAWS];  /* the decoder's, or a language model's */
+    size_t again[DRAWS]; /* words said again */
+    double worth[DRAWS]; /* nearness, likelihood, repetition; -inf: told, or not to be told */
     size_t n;
     float *x; /* DRAWS x dim */
 } members;
@@ -105,6 +112,19 @@ static fre_status tell_best(members *m, fre_released_cell *c, size_t further, co
     return st;
 }
 
+static bool is_drawn(const members *m, const char *text)
+{
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->text[i], text) == 0)
+            return true;
+    return false;
+}
+
+static double worth_of(const members *m, size_t i)
+{
+    return m->near[i] + LIKELY * m->logp[i] / (words(m->text[i]) + 1) - AGAIN * (double)m->again[i];
+}
+
 /* What the draws are worth. */
 static fre_status judge(const curator_run *r, members *m, const fre_draw *draw, const float *mu,
                         fre_err *err)
@@ -113,17 +133,41 @@ static fre_status judge(const curator_run *r, members *m, const fre_draw *draw, 
 
     m->n = 0;
     for (size_t i = 0; i < DRAWS; i++)
-        if (draw[i].text) {
+        if (draw[i].text && !is_drawn(m, draw[i].text)) {
             m->text[m->n] = draw[i].text;
-            m->worth[m->n] = LIKELY * draw[i].logp / (words(draw[i].text) + 1);
+            m->logp[m->n] = draw[i].logp;
             m->len[m->n++] = strlen(draw[i].text);
         }
     st = m->n > 0 ? fre_embed_texts(r->embedder, m->x, m->text, m->len, m->n, err) : FRE_OK;
     for (size_t i = 0; st == FRE_OK && i < m->n; i++) {
         const float *x = m->x + i * r->dim;
 
+        st = fre_fold_said_again(&m->again[i], m->text[i], m->len[i]);
         m->near[i] = nearness(x, mu, r->dim);
-        m->worth[i] = fre_is_zero_row(x, r->dim) ? -HUGE_VAL : m->worth[i] + m->near[i];
+        m->worth[i] = fre_is_zero_row(x, r->dim) ? -HUGE_VAL : worth_of(m, i);
+    }
+    return st;
+}
+
+/* The language model reads those worth most; the others are not told. */
+static fre_status read_best(members *m, fre_lm *lm, fre_err *err)
+{
+    const char *text[READ];
+    size_t len[READ], at[READ], n = 0;
+    fre_lm_score score[READ];
+    fre_status st;
+
+    while (n < READ && (at[n] = take_best(m)) < m->n) {
+        text[n] = m->text[at[n]];
+        len[n] = m->len[at[n]];
+        n++;
+    }
+    for (size_t i = 0; i < m->n; i++)
+        m->worth[i] = -HUGE_VAL;
+    st = n > 0 ? fre_lm_score_texts(lm, score, text, len, n, NULL, err) : FRE_OK;
+    for (size_t k = 0; st == FRE_OK && k < n; k++) {
+        m->logp[at[k]] = score[k].logp;
+        m->worth[at[k]] = worth_of(m, at[k]);
     }
     return st;
 }
@@ -160,8 +204,9 @@ static void fill_batch(batch *b, const curator_run *r, const fre_release *out, s
     }
 }
 
+/* lm NULL: none. */
 static fre_status tell_batch(batch *b, const curator_run *r, fre_release *out, members *m,
-                             fre_err *err)
+                             fre_lm *lm, fre_err *err)
 {
     fre_status st = FRE_OK;
 
@@ -170,6 +215,8 @@ static fre_status tell_batch(batch *b, const curator_run *r, fre_release *out, m
         const float *mu = out->centroid + b->cell[i] * r->dim;
 
         st = judge(r, m, b->draw + i * DRAWS, mu, err);
+        if (st == FRE_OK && lm)
+            st = read_best(m, lm, err);
         if (st == FRE_OK && tell_best(m, c, r->opts->texts_per_cell, mu, r->dim) != FRE_OK)
             st = fre_fail(err, FRE_E_NOMEM, "out of memory");
     }
@@ -197,7 +244,7 @@ fre_status curator_draw_members(const curator_run *r, fre_release *out, fre_inve
         if (st == FRE_OK && b->n > 0)
             st = fre_inverter_draw(inverter, b->draw, &how, b->target, b->noise, b->n, err);
         if (st == FRE_OK)
-            st = tell_batch(b, r, out, &m, err);
+            st = tell_batch(b, r, out, &m, fre_inverter_lm(inverter), err);
     }
     free(m.x);
     if (b)

@@ -228,6 +228,30 @@ static void test_fold(void **state)
     free(out);
 }
 
+static void says_again(const char *text, size_t expected)
+{
+    size_t n = 99;
+
+    assert_int_equal(fre_fold_said_again(&n, text, strlen(text)), FRE_OK);
+    assert_int_equal(n, expected);
+}
+
+static void test_said_again(void **state)
+{
+    size_t n;
+
+    (void)state;
+    says_again("", 0);
+    says_again("?", 0);
+    says_again("Where is my card", 0);
+    says_again("A card, credit CARD; cards", 1); /* "cards" has five bytes, "card" four */
+    says_again("I reserved a reservation for a reserve", 2);
+    says_again("the one or the one", 0); /* short */
+    says_again("check the cheese", 0);
+    says_again("oil change \xc3\x89t\xc3\xa9 \xc3\xa9t\xc3\xa9", 1);
+    assert_int_equal(fre_fold_said_again(&n, "\xff", 1), FRE_E_DATA);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_corpora),
         cmocka_unit_test(test_fold),
+        cmocka_unit_test(test_said_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
