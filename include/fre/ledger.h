@@ -8,8 +8,8 @@
  * renamed, compressed, reordered, written in another format, cut or extended still is, and so are
  * the embeddings made from it.  Only an entry with a name of its own is not joined to older ones by
  * overlap alone: its user says which data it is.  Budgets add up by basic composition.  An entry is
- * written *before* the release appears (a crash between the two costs budget, never privacy); a
- * line after it says what became of the release.
+ * written *before* the noise is drawn (a crash behind it costs budget, never privacy, and nobody can
+ * choose among outcomes); a line after it says what became of the release.
  *
  * What a thief of the file learns: guesses of a text, user or embedding can be tested against the
  * sketches, which keep 16 bits each of at most 512 of them; and the texts' number, under a hash.

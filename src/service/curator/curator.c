@@ -122,6 +122,9 @@ static fre_status mechanism(curator_run *r, fre_curator_result *rel, fre_inverte
     st = curator_ledger_look(r, rel, &r->content, err);
     if (st != FRE_OK)
         return st;
+    st = curator_ledger_record(r, rel, err);
+    if (st != FRE_OK)
+        return st;
     st = curator_aggregate(r, err);
     if (st != FRE_OK)
         return st;
@@ -249,6 +252,7 @@ fre_status fre_curator_synthesize(fre_curator_result **out, const fre_curator_op
         st = mechanism(&r, rel, inverter, err);
         if (st == FRE_OK)
             st = curator_publish(&r, rel, inverter, dir, err);
+        curator_ledger_conclude(rel, st, err);
     }
     if (st != FRE_OK)
         goto out;

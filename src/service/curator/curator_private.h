@@ -164,7 +164,7 @@ FRE_MUST_CHECK fre_status curator_aggregate(curator_run *r, fre_err *err);
 
 /* ---- publish.c ------------------------------------------------------------------------------- */
 
-/* Puts the cells into words, records the release in the ledger and writes the folder. */
+/* Puts the cells into words and writes the folder. */
 FRE_MUST_CHECK fre_status curator_publish(curator_run *r, fre_curator_result *rel,
                                           fre_inverter *inverter, fre_outdir *dir, fre_err *err);
 
@@ -178,7 +178,7 @@ FRE_MUST_CHECK fre_status curator_draw_members(const curator_run *r, fre_release
 /* ---- ledger_entry.c -------------------------------------------------------------------------- */
 
 /* Check before anything is read; look with all that was read, and again when
- * it was embedded; record before anything is written; conclude after it, with the run's status.
+ * it was embedded; record before noise is drawn; conclude after all, with the run's status.
  * They leave in rel what the caller is told. */
 FRE_MUST_CHECK fre_status curator_ledger_check(curator_run *r, fre_curator_result *rel,
                                                fre_err *err);

@@ -1,8 +1,10 @@
 /* curator/ledger_entry.c - this run and the ledger.
  *
- * The entry is written when the release is computed and before its first file exists: a run that is
- * killed between the two has spent budget for nothing, and none has released anything for free.
- * What became of the release is written after it. */
+ * The entry is written when everything is read that can be refused, and before the first noise is drawn: whoever
+ * ends a run after that has spent its budget, so that nobody can look at one outcome after the other (in a
+ * debugger, by how long it takes, by what is shown of it) and keep the one they like.  A run that fails before
+ * has drawn nothing but coins that nobody saw, and is not booked.  What became of the release is written
+ * after it. */
 #include "curator_private.h"
 
 #include <errno.h>

@@ -150,8 +150,6 @@ fre_status curator_publish(curator_run *r, fre_curator_result *rel, fre_inverter
     if (st == FRE_OK && inverter)
         st = write_texts(r, &rel->release, inverter, err);
     rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
-    if (st == FRE_OK)
-        st = curator_ledger_record(r, rel, err);
     if (st != FRE_OK)
         return st;
     st = fre_release_write(dir, &rel->release,
@@ -164,6 +162,5 @@ fre_status curator_publish(curator_run *r, fre_curator_result *rel, fre_inverter
                            err);
     if (st == FRE_OK)
         st = fre_outdir_commit(dir, err);
-    curator_ledger_conclude(rel, st, err);
     return st;
 }

@@ -225,6 +225,43 @@ static void nothing_is_filled_before_the_entry(void **state)
     assert_int_equal(booked(book), 0);
 }
 
+/* ---- interruptions ----------------------------------------------------------------------------- */
+
+static void interrupt_in(void *ctx, const char *phase, uint64_t done, uint64_t total)
+{
+    (void)total;
+    if (strcmp(phase, ctx) == 0 && done == 0)
+        fre_interrupt_set();
+}
+
+/* Before the noise nothing is spent; from then on it is, and a second try is refused. */
+static void an_interrupted_run_stays_spent(void **state)
+{
+    char placing[] = "placing";
+    const fre_progress progress = {.update = interrupt_in, .ctx = placing};
+    fre_curator_opts o = options();
+    fre_curator_result *rel = NULL;
+    fre_err err = {.text = ""};
+
+    (void)state;
+    o.ledger = book;
+    o.budget_epsilon = o.plan.epsilon * 1.5;
+    fre_interrupt_set();
+    assert_int_equal(run(&rel, &o, NULL), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(booked(book), 0);
+    o.progress = &progress; /* all is read: the noise is next */
+    assert_int_equal(run(&rel, &o, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_non_null(strstr(err.text, "has already recorded epsilon"));
+    assert_int_equal(booked(book), 1);
+    assert_int_equal(last_state(book), FRE_LEDGER_FAILED);
+    assert_false(path_exists(out));
+    o.progress = NULL;
+    assert_int_equal(run(&rel, &o, NULL), FRE_E_REFUSED);
+    assert_int_equal(booked(book), 1);
+}
+
 #define KILLS 40
 
 /* Whenever it is killed: what lies there, finished or not, has its entry. */
@@ -549,6 +586,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         T(options_out_of_range_cost_nothing),
         T(nothing_is_filled_before_the_entry),
+        T(an_interrupted_run_stays_spent),
         T(whatever_is_left_is_booked),
         T(a_failed_write_tells_that_it_is_booked),
         T(every_system_call_may_be_the_last),
