@@ -416,6 +416,9 @@ FRE_API double fre_plan_certified_epsilon(const fre_plan *p);
 FRE_API FRE_MUST_CHECK fre_status fre_plan_statement(fre_buf *out, const fre_plan *p,
                                                      bool private_run);
 
+/** Of that statement what concerns parties who join each other, a sentence a line; a curator: nothing. */
+FRE_API FRE_MUST_CHECK fre_status fre_plan_parties(fre_buf *out, const fre_mechanism *m);
+
 /** The plan as one JSON object, the contract's keys (null where a key has no meaning in the
  * plan's mode), no trailing newline.  Shared by `plan --json` and release.json. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_json(fre_buf *out, const fre_plan *p);

@@ -1,6 +1,6 @@
 /* bench/protocol.c - `bench protocol`: the distributed protocol's operations, one core, each beside
  * what the paper reports for it ([Fre-E2T, appendix on costs], measured on its authors' machine). */
-#include "bench.h"
+#include "machines.h"
 
 #include <fre/oprf.h>
 #include <fre/parties.h>
@@ -426,7 +426,8 @@ static fre_status time_row(double *us, const row *r, state *s)
     return FRE_OK;
 }
 
-static void print_rows(const fre_bench_output *out, const double us[N_ROWS])
+static void print_rows(const fre_bench_output *out, const double us[N_ROWS],
+                       const bench_machines *m)
 {
     FILE *json = out->json;
 
@@ -447,8 +448,12 @@ static void print_rows(const fre_bench_output *out, const double us[N_ROWS])
         else
             bench_line(out, 6, "  %-38s %9.2f", r->name, us[i]);
     }
-    if (json)
+    if (json) {
+        bench_machines_json(json, m);
         (void)fprintf(json, "}\n");
+    } else {
+        bench_machines_lines(out, m);
+    }
 }
 
 static fre_status setup(state *s)
@@ -467,6 +472,7 @@ static fre_status setup(state *s)
 fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
 {
     double us[N_ROWS];
+    bench_machines m;
     state *s = calloc(1, sizeof *s);
     fre_status st;
 
@@ -476,7 +482,9 @@ fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
     for (size_t i = 0; i < N_ROWS && st == FRE_OK; i++)
         st = time_row(&us[i], &rows[i], s);
     if (st == FRE_OK)
-        print_rows(out, us);
+        st = bench_machines_time(&m, err);
+    if (st == FRE_OK)
+        print_rows(out, us, &m);
     else
         (void)fre_fail(err, st, "the protocol's operations could not be timed: %s",
                        fre_status_text(st));

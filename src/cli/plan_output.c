@@ -178,6 +178,26 @@ static void print_distributed(FILE *f, const fre_plan *plan)
               d->dropout);
 }
 
+/* A sentence a paragraph. */
+static void print_parties(FILE *f, const fre_mechanism *m)
+{
+    fre_buf text;
+    char *line, *end;
+
+    if (!m->dist.on)
+        return;
+    fre_buf_init(&text, 1u << 16);
+    if (fre_plan_parties(&text, m) == FRE_OK && fre_buf_append(&text, "", 1) == FRE_OK) {
+        fputc('\n', f);
+        cli_heading(f, "Who learns what by joining whom");
+        for (line = (char *)text.p; (end = strchr(line, '\n')); line = end + 1) {
+            *end = '\0';
+            cli_wrap(f, line, 0, 0);
+        }
+    }
+    fre_buf_wipe(&text);
+}
+
 void cli_plan_print(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
@@ -220,6 +240,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
         print_paper(f, plan);
     if (m->dist.on)
         print_distributed(f, plan);
+    print_parties(f, m);
     if (plan->request.n_levels > 0)
         print_levels(f, plan);
     print_summary(f, plan);

@@ -354,6 +354,8 @@ def test_distributed_for_people(fre):
                  "one server's noise", "quantisation", "curious users          1", "contacts"):
         assert part in done.out
     assert "dropout" not in done.out
+    assert "Who learns what by joining whom" in done.out
+    assert "any participant, one is enough" in " ".join(done.out.split())
     two = fre("plan", *DISTRIBUTED, *TWO).out
     assert "one user's noise" in two and "dropout" in two
     done = fre("account", "--distributed", "--lambda", "0.7", "--gamma", "12", "--sampling-rate",

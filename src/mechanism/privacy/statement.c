@@ -61,7 +61,7 @@ static fre_status parties(fre_buf *out, const fre_plan *p)
     else if (st == FRE_OK)
         st = fre_buf_printf(out, "There is no claim against the relay or a network observer, who "
                                  "can see which users were sampled.\n");
-    return st;
+    return st == FRE_OK ? fre_plan_parties(out, &p->mechanism) : st;
 }
 
 static fre_status delta_rule(fre_buf *out, const fre_plan *p)

@@ -1173,6 +1173,10 @@ static void distributed_statement(void **state)
     has(s, "do not collude");
     has(s, "who takes part is visible");
     has(s, "fails to answer depends neither on texts or coins nor on other users");
+    has(s, "by inventing tau - 1 people around them; with the relay, without inventing anybody");
+    has(s, "The synthesis server with any participant, one is enough, learns how many hold");
+    has(s, "sees single embeddings under one person's noise");
+    assert_null(strstr(s, "leaves its device"));
     has(s, "before and independently of the texts");
     has(s, "sends exactly 1 report, whatever it holds");
     assert_null(strstr(s, "on its own"));
@@ -1189,8 +1193,16 @@ static void distributed_statement(void **state)
     has(s, "up to 3 participants of a cell who pool what they know, but not if the synthesis "
            "server joins");
     has(s, "nothing is assumed of users who drop out");
+    has(s, "Every embedding leaves its device, encrypted in two parts.");
     assert_null(strstr(s, "nothing else"));
     assert_null(strstr(s, "depends neither"));
+    free(s);
+    r.dist.server_noise = true;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "sees single embeddings under one server's noise");
+    has(s, "each of the two servers adds its own to every sum");
+    has(s, "either's alone keeps the claim");
     free(s);
     r = distributed(4);
     r.cells_per_user = 2;
