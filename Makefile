@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long advice-long check-every check-long fuzz format bench install clean
+.PHONY: all commands release dev check asan ct asan-long advice-long check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -64,6 +64,10 @@ format:
 
 bench: release
 	build/fre-e2t bench
+
+# The tables of docs/results.md that set levels against the grid; DATA: a folder with the collections.
+results: release
+	tools/experiments/levels.py $(DATA) --work build/levels --docs docs/results.md
 
 install: release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -39,10 +39,10 @@ import re
 import resource
 import statistics
 import struct
-import subprocess
 import sys
 
 import text_scores
+from common import replace_section, run
 
 BEGIN = "<!-- made by tools/experiments/inversion.py -->"
 END = "<!-- end of what tools/experiments/inversion.py made -->"
@@ -85,13 +85,6 @@ def parse_set(word):
 
 
 # ---- files ----------------------------------------------------------------------------------------
-
-def run(*words):
-    done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}: exit code {done.returncode}")
-    return done.stdout.decode()
-
 
 def records(path):
     with (gzip.open if path.endswith(".gz") else open)(path, "rt", encoding="utf-8") as f:
@@ -292,17 +285,6 @@ def tables(a):
         yield "\n"
 
 
-def replace_section(path, text):
-    with open(path, encoding="utf-8") as f:
-        page = f.read()
-    before, begin, rest = page.partition(BEGIN + "\n")
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        sys.exit(f"{path}: lacks the markers\n{BEGIN}\n{END}")
-    with open(path, "w", encoding="utf-8") as f:
-        f.write(before + begin + text + end + after)
-
-
 def main():
     a = arguments()
     made = []
@@ -310,7 +292,7 @@ def main():
         made.append(part)
         print(part, end="", flush=True)
     if a.docs:
-        replace_section(a.docs, "".join(made))
+        replace_section(a.docs, BEGIN, END, "".join(made))
 
 
 if __name__ == "__main__":

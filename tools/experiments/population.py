@@ -28,23 +28,9 @@ import json
 import math
 import os
 import statistics
-import subprocess
-import sys
 import time
 
-
-INFEASIBLE = 64  # the program's exit code for a budget that can't be met
-
-
-def run(*words, may_refuse=False):
-    """Standard output; None when the budget was refused and that is expected."""
-    done = subprocess.run([str(w) for w in words], stdout=subprocess.PIPE, check=False)
-    if may_refuse and done.returncode == INFEASIBLE:
-        return None
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, words))}: exit code {done.returncode}")
-    return done.stdout
-
+from common import cell, keep, kept, run
 
 def arguments():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -101,12 +87,10 @@ def median_nll(a, path):
 
 def naturalness(a, release, varied):
     """Median NLL of the texts, their paraphrases, and real ones (scored once)."""
-    kept = os.path.join(a.work, "real-nll.json")
-    if not os.path.exists(kept):
-        with open(kept, "w", encoding="utf-8") as f:
-            json.dump(median_nll(a, real_texts(a)), f)
-    with open(kept, encoding="utf-8") as f:
-        nll = {"real": json.load(f)}
+    path = os.path.join(a.work, "real-nll.json")
+    if not os.path.exists(path):
+        keep(path, median_nll(a, real_texts(a)))
+    nll = {"real": kept(path)}
     nll["text"] = median_nll(a, os.path.join(release, "synthetic.jsonl"))
     if varied:
         with open(varied, encoding="utf-8") as f:
@@ -134,9 +118,9 @@ def once(a, x, accountant, k, epsilon, repeat):
         model = os.path.basename(a.language_model)
         name += f"-p{a.paraphrases}-t{a.temperature}-{model}"
     result = os.path.join(a.work, name + ".json")
-    if os.path.exists(result):
-        with open(result, encoding="utf-8") as f:
-            return json.load(f)
+    row = kept(result)
+    if row is not None:
+        return row
     release = os.path.join(a.work, name)
     words = [a.program, "synthesize", x, "-o", release, "--force", "--quiet", "--ledger", "none",
              "--epsilon", epsilon, "--accountant", accountant, "--projection-dim", k,
@@ -158,9 +142,7 @@ def once(a, x, accountant, k, epsilon, repeat):
            "noise": statistics.median(noise) if noise else None, "released": len(noise),
            "paraphrased": paraphrased,
            "nll": naturalness(a, release, varied) if a.score_model != "none" else None}
-    with open(result + ".partial", "w", encoding="utf-8") as f:
-        json.dump(row, f, indent=1)
-    os.replace(result + ".partial", result)
+    keep(result, row)
     return row
 
 
@@ -176,10 +158,6 @@ def mean(rows, *path):
     values = [pick(r, *path) for r in rows]
     values = [v for v in values if not math.isnan(v)]
     return statistics.fmean(values) if values else math.nan
-
-
-def cell(value, digits):
-    return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 PARAPHRASED = [
