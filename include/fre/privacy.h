@@ -250,6 +250,10 @@ typedef struct fre_levels_account {
  * grid's rate; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_levels_delta(fre_levels_account *out, const fre_levels *m,
                                                    double epsilon, fre_err *err);
+/** Least epsilon, within 1e-4 of it, with delta(epsilon) <= delta.  FRE_E_INFEASIBLE: none up to 50; else as
+ * fre_levels_delta. */
+FRE_API FRE_MUST_CHECK fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m,
+                                                     double delta, fre_err *err);
 
 /* ---- semantic support protection ---------------------------------------------------------- */
 
@@ -383,8 +387,7 @@ typedef struct fre_plan {
     /** What the joint accountant certifies for this mechanism at the same delta; joint mode:
      * epsilon; INFINITY: none up to 50. */
     double joint_epsilon;
-    /** The same with worst-case sensitivity (no condition on N or on the texts).  NaN: not computed,
-     * with a grid and levels. */
+    /** The same with worst-case sensitivity (no condition on N or on the texts). */
     double worst_case_epsilon;
     /** request.n_levels of them; `mechanism` is the grid's, and account has what it alone costs but for
      * delta, the whole's, of which delta_levels is what the levels add.  Without a grid mechanism has the
@@ -392,6 +395,9 @@ typedef struct fre_plan {
      * here. */
     fre_plan_level level[FRE_LEVELS_MAX];
     double delta_levels;
+    /** Cells that nobody is in and that are expected to be released all the same, by the noise on their
+     * counts: at most this many of all levels, were all cells empty.  0: exact counts alone. */
+    double empty_cells;
     const char *warnings[FRE_PLAN_WARNINGS_MAX]; /**< static sentences */
     size_t n_warnings;
 } fre_plan;

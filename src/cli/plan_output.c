@@ -147,6 +147,9 @@ static void print_levels(FILE *f, const fre_plan *plan)
              "A text is released at the finest level where its cell is; what is left goes on to "
              "the next. Epsilon is not added up over levels.",
              0, 0);
+    if (plan->empty_cells > 0)
+        row_up(f, "empty cells", "expected among those released, at most", 2,
+               fmax(plan->empty_cells, 1e-6));
 }
 
 static void print_distributed(FILE *f, const fre_plan *plan)
@@ -223,8 +226,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "cell edge L", "", 6, m->sketch.grid.cell_edge);
     row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
           plan->request.population);
-    if (!isnan(plan->worst_case_epsilon))
-        row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
+    row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
     if (plan->request.accountant == FRE_ACCOUNTANT_PAPER)
         row_epsilon(f, "joint epsilon", "what the joint accountant certifies", plan->joint_epsilon);
     fputc('\n', f);

@@ -207,7 +207,9 @@ static fre_status put_level(fre_buf *b, const char *name, const fre_level *l,
 static fre_status put_levels(fre_buf *b, const fre_plan *p)
 {
     const fre_plan_request *r = &p->request;
-    fre_status st = fre_buf_printf(b, ", \"delta_levels\": %.17g, \"levels\": [", p->delta_levels);
+    fre_status st =
+        fre_buf_printf(b, ", \"delta_levels\": %.17g, \"empty_cells\": %.17g, \"levels\": [",
+                       p->delta_levels, p->empty_cells);
 
     if (st == FRE_OK && !r->no_grid) {
         const fre_plan_level grid = fre_plan_grid_level(p);

@@ -165,7 +165,10 @@ static fre_status begin(records *w, const fre_levels *m, double epsilon, fre_err
                                   FRE_PLD_FINE, err);
     w->memory->behind = &w->next;
     w->memory->reach = epsilon;
-    return fre_compose_split(&w->split, w->grid, epsilon, err);
+    w->split = 2 * w->grid->norm_bound; /* worst case: there is nobody farther */
+    return w->grid->sensitivity == FRE_SENSITIVITY_WORST_CASE
+               ? FRE_OK
+               : fre_compose_split(&w->split, w->grid, epsilon, err);
 }
 
 static fre_status account(fre_levels_account *io, records *w, const fre_levels *m, fre_err *err)

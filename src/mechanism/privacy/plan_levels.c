@@ -198,6 +198,41 @@ static fre_status settle(fre_plan *p, fre_levels_account *out, const alone *a, f
     return isfinite(least) ? FRE_OK : FRE_E_INFEASIBLE;
 }
 
+static double empty_cells(const fre_plan *p)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < p->request.n_levels; i++) {
+        const fre_level *l = &p->level[i].level;
+
+        if (l->counts == FRE_COUNTS_NOISY)
+            sum += (double)p->request.level[i].sketch.codebook.cells *
+                   exp(fre_log_phi(-(double)l->tau / l->count_sigma));
+    }
+    return sum;
+}
+
+/* The grid's records as far apart as embeddings can be, and nobody far. */
+static fre_status worst_case(fre_plan *p, fre_err *err)
+{
+    const fre_plan_request *r = &p->request;
+    fre_level room[FRE_LEVELS_MAX];
+    fre_levels all = fre_plan_levels_of(p, room);
+    fre_mechanism grid = p->mechanism;
+    fre_levels_account a = {.epsilon = r->epsilon};
+    fre_status st = FRE_OK;
+
+    if (all.grid && r->sensitivity != FRE_SENSITIVITY_WORST_CASE) {
+        grid.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+        all.grid = &grid;
+        st = fre_levels_epsilon(&a, &all, r->delta, err);
+    }
+    if (st != FRE_OK && st != FRE_E_INFEASIBLE)
+        return st;
+    p->worst_case_epsilon = st == FRE_OK ? a.epsilon : HUGE_VAL;
+    return FRE_OK;
+}
+
 /* What the grid costs alone, so that it is seen what the levels add. */
 static fre_status explain(fre_plan *p, const fre_levels_account *all, fre_err *err)
 {
@@ -211,9 +246,8 @@ static fre_status explain(fre_plan *p, const fre_levels_account *all, fre_err *e
     p->delta_levels = fmax(0, all->delta - p->account.delta);
     p->account.delta = all->delta;
     p->joint_epsilon = r->epsilon;
-    p->worst_case_epsilon =
-        r->no_grid || r->sensitivity == FRE_SENSITIVITY_WORST_CASE ? r->epsilon : (double)NAN;
-    return st;
+    p->empty_cells = empty_cells(p);
+    return st == FRE_OK ? worst_case(p, err) : st;
 }
 
 /* Projection and edge of the grid that others lay over such a release, to compare. */

@@ -168,8 +168,6 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
                             "projections (%s in all).\n",
                             fre_digits_up(far, 4, p->account.split),
                             fre_digits_up(charge, 4, p->account.delta_far));
-    if (st == FRE_OK && isnan(p->worst_case_epsilon))
-        return FRE_OK; /* not computed */
     if (st == FRE_OK)
         st = fre_buf_printf(out, "Without this argument, for texts chosen by somebody who knew the "
                                  "projection, epsilon would be ");

@@ -1,4 +1,6 @@
 /* What a statement says of levels of public cells, a sentence a line. */
+#include <math.h>
+
 #include "plan.h"
 
 static fre_status one(fre_buf *out, const fre_plan *p, size_t i)
@@ -34,6 +36,7 @@ static fre_status one(fre_buf *out, const fre_plan *p, size_t i)
 
 fre_status fre_statement_levels(fre_buf *out, const fre_plan *p)
 {
+    char empty[FRE_DIGITS_BYTES];
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < p->request.n_levels; i++)
@@ -41,5 +44,10 @@ fre_status fre_statement_levels(fre_buf *out, const fre_plan *p)
     if (st == FRE_OK && p->request.n_levels > 0)
         st = fre_buf_printf(out, "All records of a released cell leave, sampled or not; the others "
                                  "go on to the next level, with fresh coins and noise.\n");
+    if (st == FRE_OK && p->empty_cells > 0)
+        st = fre_buf_printf(out,
+                            "A public cell that nobody is in may be released by the noise on its "
+                            "count: at most %s such cells are to be expected.\n",
+                            fre_digits_up(empty, 2, fmax(p->empty_cells, 1e-6)));
     return st;
 }

@@ -44,6 +44,21 @@ static double again(const fre_plan *p, double factor)
     return a.delta;
 }
 
+/* What a plan says beside its claim. */
+static void check_beside(const fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+    double empty = 0;
+
+    for (size_t i = 0; i < r->n_levels; i++)
+        if (r->level[i].counts == FRE_COUNTS_NOISY)
+            empty += (double)r->level[i].sketch.codebook.cells / 2 *
+                     erfc((double)p->level[i].level.tau / p->level[i].level.count_sigma / sqrt(2));
+    assert_close(p->empty_cells, empty, 1e-300, 1e-9);
+    assert_true(r->no_grid ? !(fabs(p->worst_case_epsilon - r->epsilon) > 0)
+                           : p->worst_case_epsilon > r->epsilon);
+}
+
 static void check_plan(const fre_plan_request *r)
 {
     fre_plan p;
@@ -53,6 +68,7 @@ static void check_plan(const fre_plan_request *r)
     assert_true(again(&p, 1) <= r->delta);
     assert_close(again(&p, 1), p.account.delta, 1e-12, 0);
     assert_true(again(&p, 0.995) > r->delta);
+    check_beside(&p);
     for (i = 0; i < r->n_levels; i++) {
         const fre_plan_level *l = &p.level[i];
         const double root = sqrt((double)r->dim);

@@ -276,6 +276,31 @@ static void test_grid(void **state)
     assert_close(a.delta, alone.delta, 1e-9, 0);
 }
 
+/* Worst case: records as far apart as embeddings can be.  The least epsilon is more than the planned one, and a
+ * delta at it is within the target; at one per cent less it is not. */
+static void test_worst_case(void **state)
+{
+    const fre_level behind = {FRE_COUNTS_NOISY, 0, 0, 9, 2, 0.6};
+
+    (void)state;
+    for (uint32_t cells = 1; cells <= 2; cells++) {
+        fre_mechanism m = grid_for(cells, FRE_ADJACENCY_ADD_REMOVE), alone;
+        const fre_levels all = {.grid = &m, .level = &behind, .n = 1, .cells_per_user = cells};
+        fre_levels_account a, less;
+        fre_account one;
+
+        m.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+        alone = m;
+        assert_int_equal(fre_joint_epsilon(&one, &alone, 1e-6, NULL), FRE_OK);
+        assert_int_equal(fre_levels_epsilon(&a, &all, 1e-6, NULL), FRE_OK);
+        assert_true(a.delta <= 1e-6);
+        assert_close(a.split, 2 * m.norm_bound, 0, cells == 1 ? 1e-9 : 0);
+        assert_true(a.epsilon >= 0.98 * one.epsilon && one.epsilon > 3);
+        assert_int_equal(fre_levels_delta(&less, &all, 0.99 * a.epsilon, NULL), FRE_OK);
+        assert_true(less.delta > 1e-6);
+    }
+}
+
 /* Replacement with a grid: as the joint accountant has it where nothing follows, but for the division. */
 static void test_grid_replaced(void **state)
 {
@@ -295,9 +320,10 @@ static void test_grid_replaced(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_noisy),   cmocka_unit_test(test_one_level),
-        cmocka_unit_test(test_sampled), cmocka_unit_test(test_one_level_replaced),
-        cmocka_unit_test(test_grid),    cmocka_unit_test(test_grid_replaced),
+        cmocka_unit_test(test_noisy),      cmocka_unit_test(test_one_level),
+        cmocka_unit_test(test_sampled),    cmocka_unit_test(test_one_level_replaced),
+        cmocka_unit_test(test_grid),       cmocka_unit_test(test_grid_replaced),
+        cmocka_unit_test(test_worst_case),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
