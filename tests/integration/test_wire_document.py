@@ -544,6 +544,54 @@ def test_signed_messages():
     assert V["rejection"] == b"\x02\x0e\x04" and V["receipt"] == b"\x02\x0f"
 
 
+def test_places_and_entries():
+    assert C["issuer_seal"] == x25519(V["issuer_seal_sk"], NINE)
+    assert C["issuer_sign"] == ed_public(V["issuer_sign_seed"])
+    assert V["entry_id"] == hashlib.sha256(info("fre/id/v2") + V["place"]).digest()[:16]
+    proof = hmac.new(V["place_key"], info("fre/proof/v2") + V["tag"], "sha256").digest()[:16]
+    assert V["entry_proof"] == proof
+    request = body("issue_request", 18)
+    assert request.take(request.number(1)) == b"ticket" and request.take(58) == bytes(58)
+    assert request.number(2) == 1 and len(request.take(32)) == 32
+    request.end()
+    response = body("issue_response", 19)
+    assert response.number(2) == 1
+    response.take(32 + 64)
+    response.end()
+    carry = body("carry", 20)
+    assert carry.number(1) == 1 and carry.take(32) == V["token"] and carry.data == V["tag_request_sealed"]
+    admitted = body("admitted", 21)
+    assert admitted.take(32) == V["token"] and admitted.data == V["tag_response_sealed"]
+    plain = Reader(hpke_open(V["syn_seal_sk"], body("entry", 22).data, info("fre/entry/v2"), head(22)))
+    assert plain.take(16 + 32 + 16) == V["entry_id"] + V["tag"] + proof
+    assert plain.take(80) == V["sealed_entry_seed"] and plain.data == V["share_packed"]
+    seed = hpke_open(V["tag_seal_sk"], V["sealed_entry_seed"],
+                     info("fre/seed/v2", V["tag"] + V["entry_id"]), b"")
+    assert seed == V["share_seed"] + V["place"]
+
+
+def test_signed_messages_of_the_second_protocol():
+    for name, kind, role, closed in (("collected", 23, "relay", b""), ("mixed", 24, "tag", V["closed"])):
+        r = body(name, kind, f"fre/{name}/v2", role + "_sign")
+        assert (r.number(4), r.number(4)) == (0, 1) and r.take(r.number(2)) == closed
+        assert r.number(4) == 1 and r.data == V["entry"][34:]
+    for name, kind, role, extra in (("vouch", 25, "syn", V["entry_proof"]), ("vouched", 26, "issuer", b"")):
+        r = body(name, kind, f"fre/{name}/v2", role + "_sign")
+        assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)
+        assert r.take(32) == V["tag"] and r.number(4) == 1 and r.data == V["entry_id"] + extra
+    r = body("unseal", 27, "fre/unseal/v2", "syn_sign")
+    assert (r.number(4), r.number(4)) == (0, 1) and r.take(r.number(4)) == V["vouched"]
+    assert r.number(4) == 1 and r.data == V["sealed_entry_seed"]
+    r = body("summed", 28, "fre/summed/v2", "tag_sign")
+    assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)
+    assert r.take(32) == V["tag"] and r.number(4) == 1 and r.take(16) == V["entry_id"]
+    assert r.take(r.number(4)) == V["seed_expanded"]
+    r.end()
+    for name, kind, role in (("mark", 29, "tag"), ("marked", 30, "relay")):
+        r = body(name, kind, f"fre/{name}/v2", role + "_sign")
+        assert r.number(1) == 2 and r.data == bytes(range(0xb0, 0xd0))
+
+
 def test_grid_stream():
     for line in open(os.path.join(ROOT, "tests", "vectors", "sketch.txt"), encoding="ascii"):
         w = line.split()

@@ -252,6 +252,168 @@ static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, 
     note_buf("receipt", b);
 }
 
+/* ---- the second protocol ------------------------------------------------------------------------- */
+
+/* Bytes that were noted before, appended. */
+static void noted(const char *name, fre_buf *out)
+{
+    const char *hex = json_string_value(json_object_get(made, name));
+    const size_t n = strlen(hex) / 2;
+    uint8_t *bytes = malloc(n);
+
+    assert_non_null(bytes);
+    assert_true(fre_unhex(bytes, n, hex));
+    assert_int_equal(fre_buf_append(out, bytes, n), FRE_OK);
+    free(bytes);
+}
+
+/* Its own keys, and the place of one entry at the issuer. */
+static void make_place(const sample *s, fre_entry *m, fre_place *place, fre_buf *b)
+{
+    uint8_t scalar[32] = {11}, seed[32];
+    fre_oprf_element blinded, evaluated;
+    fre_oprf_nonce nonce = {{13}};
+    fre_oprf_blind blind;
+    fre_oprf_output key;
+    fre_oprf_proof proof;
+
+    memset(seed, 0x24, sizeof seed);
+    NOTE("issuer_oprf_sk", s->issuer_oprf.b);
+    NOTE("issuer_seal_sk", s->issuer.sk.b);
+    NOTE("issuer_sign_seed", seed);
+    sample_fill(place->b, sizeof place->b, 0x90);
+    fre_place_id(&m->id, &s->w, place);
+    NOTE("place", place->b);
+    NOTE("entry_id", m->id.b);
+    NOTE("issue_blind", scalar);
+    NOTE("issue_proof_nonce", nonce.b);
+    assert_int_equal(fre_oprf_blind_decode(&blind, (fre_bytes){scalar, 32}), FRE_OK);
+    assert_int_equal(
+        fre_oprf_blind_input_with(&blinded, (fre_bytes){m->id.b, sizeof m->id.b}, &blind), FRE_OK);
+    assert_int_equal(
+        fre_issue_request_encode(b, &s->w, (fre_bytes){(const uint8_t *)"ticket", 6}, &blinded),
+        FRE_OK);
+    note_buf("issue_request", b);
+    assert_int_equal(fre_oprf_evaluate_elements(&evaluated, &s->issuer_oprf, &blinded, 1), FRE_OK);
+    assert_int_equal(fre_oprf_prove_with(&proof, &s->issuer_oprf, &blinded, &evaluated, 1, &nonce),
+                     FRE_OK);
+    assert_int_equal(fre_issue_response_encode(b, &s->w, &evaluated, &proof), FRE_OK);
+    note_buf("issue_response", b);
+    assert_int_equal(fre_oprf_evaluate(&key, &s->issuer_oprf, (fre_bytes){m->id.b, sizeof m->id.b}),
+                     FRE_OK);
+    NOTE("place_key", key.b);
+    fre_vouching_make(&m->proof, &s->w, &key, &m->tag);
+    NOTE("entry_proof", m->proof.b);
+}
+
+static void make_carried(const sample *s, fre_buf *b)
+{
+    fre_carry carry = {.what = FRE_WIRE_TAG_REQUEST};
+    fre_admitted admitted;
+    fre_buf bytes;
+
+    fre_buf_init(&bytes, SAMPLE_MAX);
+    sample_fill(carry.token.b, sizeof carry.token.b, 0xa0);
+    NOTE("token", carry.token.b);
+    noted("tag_request_sealed", &bytes);
+    carry.bytes = sample_view(&bytes);
+    assert_int_equal(fre_carry_encode(b, &s->w, &carry), FRE_OK);
+    note_buf("carry", b);
+    bytes.n = 0;
+    noted("tag_response_sealed", &bytes); /* answers have one size */
+    admitted = (fre_admitted){.token = carry.token, .answer = sample_view(&bytes)};
+    assert_int_equal(fre_admitted_encode(b, &s->w, &admitted), FRE_OK);
+    note_buf("admitted", b);
+    fre_buf_wipe(&bytes);
+}
+
+static void make_entry(const sample *s, fre_entry *m, const fre_place *place, fre_buf *packed,
+                       fre_buf *b)
+{
+    const fre_hpke_sk seed_key = secret(0x63), entry_key = secret(0x64);
+    fre_share_seed seed;
+
+    sample_fill(seed.b, sizeof seed.b, 0x63); /* share_seed */
+    noted("share_packed", packed);
+    m->packed = sample_view(packed);
+    NOTE("entry_seed_ephemeral_sk", seed_key.b);
+    NOTE("entry_ephemeral_sk", entry_key.b);
+    assert_int_equal(
+        fre_entry_seed_seal_with(&m->seed, &s->w, &m->tag, &m->id, &seed, place, &seed_key),
+        FRE_OK);
+    NOTE("sealed_entry_seed", m->seed.b);
+    assert_int_equal(fre_entry_seal_with(b, &s->w, m, &entry_key), FRE_OK);
+    note_buf("entry", b);
+}
+
+static void make_batches(const sample *s, fre_buf *b)
+{
+    fre_batch m = {.part = {0, 1}, .n = 1};
+    fre_buf entry, closed;
+
+    fre_buf_init(&entry, SAMPLE_MAX);
+    fre_buf_init(&closed, SAMPLE_MAX);
+    noted("entry", &entry);
+    noted("closed", &closed);
+    m.sealed = (fre_bytes){entry.p + FRE_WIRE_HEAD_BYTES, entry.n - FRE_WIRE_HEAD_BYTES};
+    assert_int_equal(fre_batch_encode(b, &s->w, FRE_WIRE_COLLECTED, &m, &s->relay_sk), FRE_OK);
+    note_buf("collected", b);
+    m.closed = sample_view(&closed);
+    assert_int_equal(fre_batch_encode(b, &s->w, FRE_WIRE_MIXED, &m, &s->tag_sk), FRE_OK);
+    note_buf("mixed", b);
+    fre_buf_wipe(&entry);
+    fre_buf_wipe(&closed);
+}
+
+static void make_members(const sample *s, const fre_entry *e, fre_buf *b)
+{
+    const fre_part part = {0, 1};
+    const fre_vouch_member member = {.id = e->id, .proof = e->proof};
+    const fre_vouch_set asked = {.tag = e->tag, .n = 1, .member = &member};
+    const fre_vouched_set kept = {.tag = e->tag, .n = 1, .id = &e->id};
+    fre_unseal unseal = {.part = part, .n = 1, .seed = &e->seed};
+    fre_summed_set sum = {.tag = e->tag, .n = 1, .id = &e->id};
+    fre_mark mark = {.kind = FRE_MARK_SUM};
+    fre_buf vouched, packed;
+
+    fre_buf_init(&vouched, SAMPLE_MAX);
+    fre_buf_init(&packed, SAMPLE_MAX);
+    assert_int_equal(fre_vouch_encode(b, &s->w, part, &asked, 1, &s->syn_sk), FRE_OK);
+    note_buf("vouch", b);
+    assert_int_equal(fre_vouched_encode(b, &s->w, part, &kept, 1, &s->issuer_sk), FRE_OK);
+    note_buf("vouched", b);
+    noted("vouched", &vouched);
+    unseal.vouched = sample_view(&vouched);
+    assert_int_equal(fre_unseal_encode(b, &s->w, &unseal, &s->syn_sk), FRE_OK);
+    note_buf("unseal", b);
+    noted("seed_expanded", &packed);
+    sum.packed = sample_view(&packed);
+    assert_int_equal(fre_summed_encode(b, &s->w, part, &sum, 1, &s->tag_sk), FRE_OK);
+    note_buf("summed", b);
+    sample_fill(mark.hash, sizeof mark.hash, 0xb0);
+    assert_int_equal(fre_mark_encode(b, &s->w, FRE_WIRE_MARK, &mark, &s->tag_sk), FRE_OK);
+    note_buf("mark", b);
+    assert_int_equal(fre_mark_encode(b, &s->w, FRE_WIRE_MARKED, &mark, &s->relay_sk), FRE_OK);
+    note_buf("marked", b);
+    fre_buf_wipe(&vouched);
+    fre_buf_wipe(&packed);
+}
+
+static void make_two(const sample *s, const fre_tag *tag, fre_buf *b)
+{
+    fre_entry m = {.tag = *tag};
+    fre_place place;
+    fre_buf packed;
+
+    fre_buf_init(&packed, SAMPLE_MAX);
+    make_place(s, &m, &place, b);
+    make_carried(s, b);
+    make_entry(s, &m, &place, &packed, b);
+    make_batches(s, b);
+    make_members(s, &m, b);
+    fre_buf_wipe(&packed);
+}
+
 static int make_all(void **state)
 {
     sample s;
@@ -273,6 +435,7 @@ static int make_all(void **state)
     (void)make_phase_one(&s, &tag, &id, &b, &list);
     make_shares(&s, &tag, &id, &b, mask);
     make_end(&s, &tag, mask, &b);
+    make_two(&s, &tag, &b);
     fre_buf_wipe(&b);
     fre_buf_wipe(&list);
     if (path)
