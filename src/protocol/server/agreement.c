@@ -29,6 +29,10 @@ fre_status server_agree(fre_agreement **out, const fre_collection *c, fre_err *e
         return fre_fail(err, FRE_E_DATA,
                         "collection: these machines run one contact with cover on: contacts must be "
                         "one and cover on");
+    if (c->curious % c->cells_per_user != 0)
+        return fre_fail(err, FRE_E_DATA,
+                        "collection: curious counts places: it must be a multiple of "
+                        "cells_per_user, since one participant has so many");
     a = calloc(1, sizeof *a);
     if (!a)
         return FRE_E_NOMEM;

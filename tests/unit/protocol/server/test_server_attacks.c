@@ -331,9 +331,9 @@ static void why_5_padding_lifts_nothing(void **state)
     net_end(&n);
 }
 
-/* ---- 6, 13: terms ------------------------------------------------------------------------------------------ */
+/* ---- 6, 12, 13: terms ------------------------------------------------------------------------------------------ */
 
-static void why_6_13_terms_that_nobody_takes(void **state)
+static void why_6_12_13_terms_that_nobody_takes(void **state)
 {
     fre_agreement *a = NULL;
     fre_collection c;
@@ -350,7 +350,15 @@ static void why_6_13_terms_that_nobody_takes(void **state)
     c = net_terms(&s);
     c.contribution[FRE_CONTRIBUTOR_TAG][0] ^= 1; /* after the commitments */
     assert_int_equal(server_agree(&a, &c, NULL), FRE_E_DATA);
+    /* 12: one name may put all its places into one cell, so w counts places. */
+    c = net_terms(&s);
+    c.cells_per_user = 2;
+    c.curious = 1;
+    assert_int_equal(server_agree(&a, &c, NULL), FRE_E_DATA);
     assert_null(a);
+    c.curious = 2;
+    assert_int_equal(server_agree(&a, &c, NULL), FRE_OK);
+    fre_agreement_free(a);
 }
 
 /* ---- 7: what a message costs ---------------------------------------------------------------------------------- */
@@ -586,8 +594,7 @@ static bool is_wiped(const fre_hpke_keypair *k)
 static bool store_holds(const net_store *s, const uint8_t *key, size_t n)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (memmem(s->row[i].value.p, s->row[i].value.n, key, n) ||
-            memmem(s->row[i].key.p, s->row[i].key.n, key, n))
+        if (s->row[i].value.n >= n && memmem(s->row[i].value.p, s->row[i].value.n, key, n))
             return true;
     return false;
 }
@@ -877,7 +884,7 @@ int main(void)
         cmocka_unit_test(why_4_names_without_an_account),
         cmocka_unit_test(why_4_entries_of_the_relays_own),
         cmocka_unit_test(why_5_padding_lifts_nothing),
-        cmocka_unit_test(why_6_13_terms_that_nobody_takes),
+        cmocka_unit_test(why_6_12_13_terms_that_nobody_takes),
         cmocka_unit_test(why_7_rows_do_not_grow),
         cmocka_unit_test(why_9_nothing_leaves_twice),
         cmocka_unit_test(why_10_padding_is_drawn_when_it_mixes),
