@@ -279,7 +279,8 @@ void net_restart_client(net *n, uint32_t i)
 /* True: killed before its rows were committed.  The row at which it is killed is inside of this call. */
 static bool killed(net *n, const fre_delta *rows)
 {
-    const bool again = n->kill_every > 0 && rows->n > 0 && ++n->calls % n->kill_every == 0;
+    const bool again =
+        n->kill_every > 0 && rows->n > 0 && fre_rng_below(&n->rng, n->kill_every) == 0;
 
     n->rows += rows->n;
     if (!again && (n->kill_at == 0 || n->rows < n->kill_at || rows->n == 0))

@@ -49,9 +49,9 @@ typedef struct net {
     /* Of 256: messages lost on their way, answers lost, messages said twice. */
     unsigned lose, lose_answer, twice;
     /* Kills the machine that is to write the row of this number, before its call's rows are
-     * committed, and in every so many calls with rows the one that makes it; 0: nobody. */
+     * committed, and whoever makes a call with rows, one in so many; 0: nobody. */
     uint64_t kill_at, kill_every;
-    uint64_t rows, calls, kills;
+    uint64_t rows, kills;
     int64_t stride; /* seconds between two steps, until entries close */
     /* What went over the links, for whoever wants to look; may be NULL. */
     void (*saw)(struct net *n, fre_role from, fre_role to, fre_bytes message);
