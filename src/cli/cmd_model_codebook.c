@@ -1,5 +1,6 @@
 /* cmd_model_codebook.c - public centres of embeddings, from fine to coarse. */
 #include "codebook_output.h"
+#include "kept_rows.h"
 #include "public_text.h"
 
 #include <fre/codebook.h>
@@ -22,6 +23,9 @@ static const cli_positional positional[] = {
 static const cli_arg args[] = {
     CLI_HEADING("Output"),
     CLI_STATISTICS_OUTPUT("codebook"),
+    {.name = "resume",
+     .kind = CLI_FLAG,
+     .help = "keep the embeddings of texts beside FILE until it is made, and go on from them"},
     CLI_HEADING("Codebook"),
     {.name = "levels",
      .metavar = "LIST",
@@ -60,6 +64,7 @@ typedef struct job {
     cli *c;
     const char *source; /* borrowed */
     fre_embedder *embedder;
+    cli_kept *kept;         /* NULL: not asked for */
     fre_overlap_set *marks; /* of what it is made of */
     fre_prior_card card;
     fre_codebook *codebook;
@@ -139,7 +144,8 @@ static fre_status add_texts(void *ctx, const char *const *text, const size_t *le
                             fre_err *err)
 {
     job *j = ctx;
-    fre_status st = fre_embed_texts(j->embedder, j->rows, text, len, n, err);
+    fre_status st = j->kept ? cli_kept_embed(j->kept, j->rows, text, len, n, err)
+                            : fre_embed_texts(j->embedder, j->rows, text, len, n, err);
 
     if (st != FRE_OK)
         return st;
@@ -275,7 +281,9 @@ static fre_status prepare(job *j, fre_err *err)
     j->rows = malloc((size_t)CLI_CHUNK_TEXTS * j->dim * sizeof *j->rows);
     if (!j->rows || fre_overlap_set_new(&j->marks) != FRE_OK)
         return fre_fail(err, FRE_E_NOMEM, "out of memory for a chunk of texts");
-    return FRE_OK;
+    return cli_flag(j->c, "resume")
+               ? cli_kept_open(&j->kept, j->embedder, cli_text(j->c, "output"), err)
+               : FRE_OK;
 }
 
 static fre_status make(job *j, fre_err *err)
@@ -337,6 +345,7 @@ out:
     fre_prior_card_wipe(&j->card);
     fre_overlap_set_free(j->marks);
     fre_codebook_free(j->codebook);
+    cli_kept_free(j->kept, st == FRE_OK);
     fre_embedder_free(j->embedder);
     fre_outfile_free(j->out);
     sample_wipe(&j->learn);

@@ -132,13 +132,19 @@ static int succeed(const cli *c, const char *name)
     return 0;
 }
 
+static bool resumes(const cli *c)
+{
+    return (c->command == &cli_cmd_synthesize || c->command == &cli_cmd_model_codebook) &&
+           cli_flag(c, "resume");
+}
+
 static int finish(const cli *c, const char *name, fre_status st, const fre_err *err)
 {
     cli_progress_end();
     if (st == FRE_OK)
         return succeed(c, name);
     if (fre_interrupted())
-        return die_of_signal(name, c->command == &cli_cmd_synthesize && cli_flag(c, "resume"));
+        return die_of_signal(name, resumes(c));
     if (st == FRE_E_IO && ferror(stdout) && reader_is_gone())
         return die_of_pipe();
     fre_outputs_abandon();

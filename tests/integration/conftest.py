@@ -7,9 +7,11 @@ import pathlib
 import pty
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import termios
+import time
 
 import pytest
 
@@ -100,6 +102,33 @@ def on_terminal(folder, *args, columns=100, typed="", **variables):
 def everything(folder):
     """Every path below a folder, hidden ones included."""
     return sorted(str(p.relative_to(folder)) for p in pathlib.Path(folder).rglob("*"))
+
+
+def start(tmp_path, *args, stdin=None):
+    env = dict(os.environ, TMPDIR=str(tmp_path / "tmp"))
+    return subprocess.Popen([PROGRAM, *args], cwd=tmp_path, env=env, text=True, stdin=stdin,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def feed(process, lines):
+    process.stdin.write("".join(t + "\n" for t in lines))
+    process.stdin.flush()
+
+
+def kill_when_kept(tmp_path, args, lines, spool, size, sig):
+    """A run with --resume on standard input gets these lines, and the signal while it waits for more and its
+    spool has more than that many bytes."""
+    process = start(tmp_path, *args, "--resume", stdin=subprocess.PIPE)
+    feed(process, lines)
+    deadline = time.monotonic() + TIMEOUT
+    while not (spool.exists() and spool.stat().st_size > size):
+        assert process.poll() is None and time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(sig)
+    _, err = process.communicate(timeout=TIMEOUT)
+    assert process.returncode == -sig
+    if sig != signal.SIGKILL:
+        assert without_progress(err).endswith("interrupted; run it again with --resume to go on\n")
 
 
 def other_embedder(folder):

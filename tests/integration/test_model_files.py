@@ -3,12 +3,13 @@ standard error, exit code 65 or 66, nothing left behind."""
 
 import gzip
 import json
+import signal
 import struct
 
 import numpy
 import pytest
 
-from conftest import BUDGET, MODELS, SEED, everything, other_embedder
+from conftest import BUDGET, MODELS, SEED, everything, kill_when_kept, other_embedder
 
 EMBEDDER = "all-minilm-l6-v2.q8_0.gguf"
 DECODER = "minilm-inverter.q8_0.gguf"
@@ -276,6 +277,29 @@ def test_codebook_of_texts(fre, tmp_path):
     data = (tmp_path / "o.gguf").read_bytes()
     assert b"reserve a table\0" in data and not any(t.encode() + b"\0" in data for t in texts)
     assert fre(*args, "n.gguf", "--medoids", "none").json()["levels"][1]["medoids"] == 0
+
+
+@pytest.mark.parametrize("sig", [signal.SIGKILL, signal.SIGINT])
+def test_codebook_goes_on(fre, tmp_path, sig):
+    """Interrupted while it waits for its second chunk of texts, it embeds none of the first again, and the file
+    is the same."""
+    texts = [f"{i} and {i * 7919 % 10007} of a line about as long as what people write"
+             for i in range(40)] * 160
+    whole = "".join(t + "\n" for t in texts)
+    args = ["model", "codebook", "-", "--format", "txt", "--levels", "4x2,2", "--rows", "256",
+            "--source", "made up", "-o", "c.gguf"]
+    spool = tmp_path / "c.gguf.resume.spool"
+    kill_when_kept(tmp_path, args, texts[:6200], spool, 4000 * 4 * DIM, sig)
+    assert not (tmp_path / "c.gguf").exists()
+    other = fre(*args, "--resume", input=whole.replace("39 and", "40 and"))
+    assert other.code == 65 and other.err.count("\n") == 1, other.err
+    assert "run without --resume, or remove c.gguf.resume.*" in other.err
+    assert spool.exists() and not (tmp_path / "c.gguf").exists()
+    assert fre(*args, "--resume", input=whole).code == 0
+    assert everything(tmp_path) == ["c.gguf", "tmp"]
+    resumed = (tmp_path / "c.gguf").read_bytes()
+    assert fre(*args, "--force", input=whole).code == 0
+    assert (tmp_path / "c.gguf").read_bytes() == resumed
 
 
 def test_codebook_refusals(fre, tmp_path, codebook):

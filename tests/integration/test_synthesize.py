@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from conftest import (BUDGET, FREQUENT, NO_TEXT, PROGRAM, SEED, TIMEOUT, everything,
-                      texts, without_progress)
+from conftest import (BUDGET, FREQUENT, NO_TEXT, PROGRAM, SEED, TIMEOUT, everything, feed,
+                      kill_when_kept, start, texts, without_progress)
 
 FILES = ["centroids.npy", "counts.npy", "release.json", "synthetic.jsonl"]
 
@@ -268,17 +268,6 @@ def test_file_size_limit(fre, tmp_path, corpus):
 
 # ---- interruption -----------------------------------------------------------------------------
 
-def start(tmp_path, *args, stdin=None):
-    env = dict(os.environ, TMPDIR=str(tmp_path / "tmp"))
-    return subprocess.Popen([PROGRAM, *args], cwd=tmp_path, env=env, text=True, stdin=stdin,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-
-
-def feed(process, lines):
-    process.stdin.write("".join(t + "\n" for t in lines))
-    process.stdin.flush()
-
-
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_while_reading(tmp_path, sig):
     (tmp_path / "tmp").mkdir()
@@ -331,19 +320,8 @@ CHUNK = 8192  # records that a run takes in at a time
 def killed_after_one_chunk(tmp_path, lines, *args, sig=signal.SIGKILL):
     """A resumable run on standard input that is killed while it waits for its second chunk."""
     spool = tmp_path / "out.resume.spool"
-    process = start(tmp_path, "synthesize", "-", "--format", "txt", "-o", "out", *BUDGET,
-                    *NO_TEXT, "--resume", *args, stdin=subprocess.PIPE)
-    feed(process, lines[:CHUNK + 100])
-    deadline = time.monotonic() + TIMEOUT
-    while not (spool.exists() and spool.stat().st_size > 150_000):
-        assert process.poll() is None and time.monotonic() < deadline
-        time.sleep(0.05)
-    process.send_signal(sig)
-    _, err = process.communicate(timeout=TIMEOUT)
-    assert process.returncode == -sig
-    if sig != signal.SIGKILL:
-        assert without_progress(err) == ("fre-e2t synthesize: interrupted; run it again with "
-                                         "--resume to go on\n")
+    kill_when_kept(tmp_path, ["synthesize", "-", "--format", "txt", "-o", "out", *BUDGET, *NO_TEXT,
+                              *args], lines[:CHUNK + 100], spool, 150_000, sig)
     assert not (tmp_path / "out").exists()
     return spool
 
