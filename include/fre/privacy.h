@@ -387,7 +387,8 @@ typedef struct fre_plan {
     /** What the joint accountant certifies for this mechanism at the same delta; joint mode:
      * epsilon; INFINITY: none up to 50. */
     double joint_epsilon;
-    /** The same with worst-case sensitivity (no condition on N or on the texts). */
+    /** The same with worst-case sensitivity (no condition on N or on the texts); by levels at most a hundredth
+     * above that. */
     double worst_case_epsilon;
     /** request.n_levels of them; `mechanism` is the grid's, and account has what it alone costs but for
      * delta, the whole's, of which delta_levels is what the levels add.  Without a grid mechanism has the

@@ -58,6 +58,11 @@ FRE_MUST_CHECK fre_status fre_levels_product(fre_pld out[2], const fre_pld_cell 
 FRE_MUST_CHECK fre_status fre_levels_of_records(fre_levels_account *io, const fre_levels *m,
                                                 const fre_mechanism *grid, fre_err *err);
 
+/* fre_levels_epsilon, to a relative `within`, where it is above `from`; 0: nothing is known. */
+FRE_MUST_CHECK fre_status fre_levels_epsilon_from(fre_levels_account *out, const fre_levels *m,
+                                                  double delta, double from, double within,
+                                                  fre_err *err);
+
 /* D at one epsilon of a level of sampled counts: cell, heavy at its amplified epsilon; far, what members
  * beyond the split add to delta. */
 double fre_level_addition(const fre_heavy *cell, double far, const fre_curve *next, double eps);

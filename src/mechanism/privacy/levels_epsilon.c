@@ -1,9 +1,8 @@
 /* Least epsilon of a mechanism by levels for a delta. */
-#include <fre/privacy.h>
+#include "levels.h"
 
 #include <math.h>
 
-#define WITHIN 1e-4
 #define TRIES 60
 
 typedef struct bracket {
@@ -33,10 +32,11 @@ static double next_of(const bracket *b, double target)
     return fmin(b->hi - 0.02 * width, fmax(b->lo + 0.02 * width, at + 1e-5 * b->hi));
 }
 
-fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m, double delta,
-                              fre_err *err)
+fre_status fre_levels_epsilon_from(fre_levels_account *out, const fre_levels *m, double delta,
+                                   double from, double within, fre_err *err)
 {
-    bracket b = {.hi = 1};
+    bracket b = {.lo = from,
+                 .hi = fmin(from > 0 ? from * (1 + within) : 1, FRE_PRIVACY_EPSILON_MAX)};
     fre_levels_account best, at;
     fre_status st = fre_param_check(&fre_param_delta, delta, err);
 
@@ -51,7 +51,7 @@ fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m, doub
         b.at_lo = log(best.delta);
     }
     b.at_hi = st == FRE_OK ? log(best.delta) : 0;
-    for (int i = 0; st == FRE_OK && i < TRIES && b.hi - b.lo > WITHIN * b.hi; i++) {
+    for (int i = 0; st == FRE_OK && i < TRIES && b.hi - b.lo > within * b.hi; i++) {
         st = look(&at, m, i % 3 == 2 ? (b.lo + b.hi) / 2 : next_of(&b, log(delta)), err);
         if (st == FRE_OK && at.delta <= delta) {
             best = at;
@@ -65,4 +65,10 @@ fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m, doub
     if (st == FRE_OK)
         *out = best;
     return st;
+}
+
+fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m, double delta,
+                              fre_err *err)
+{
+    return fre_levels_epsilon_from(out, m, delta, 0, 1e-4, err);
 }

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "approach.h"
+#include "levels.h"
 #include "plan.h"
 
 /* ---- the least error of one level ------------------------------------------------------------ */
@@ -212,7 +213,10 @@ static double empty_cells(const fre_plan *p)
     return sum;
 }
 
-/* The grid's records as far apart as embeddings can be, and nobody far. */
+#define WORST_WITHIN 0.01 /* rounded up: a number to compare, no claim */
+
+/* The grid's records as far apart as embeddings can be, and nobody far.  At such an epsilon the levels behind
+ * it add next to nothing, so the search begins with the grid alone. */
 static fre_status worst_case(fre_plan *p, fre_err *err)
 {
     const fre_plan_request *r = &p->request;
@@ -220,12 +224,15 @@ static fre_status worst_case(fre_plan *p, fre_err *err)
     fre_levels all = fre_plan_levels_of(p, room);
     fre_mechanism grid = p->mechanism;
     fre_levels_account a = {.epsilon = r->epsilon};
+    fre_account of_grid;
     fre_status st = FRE_OK;
 
     if (all.grid && r->sensitivity != FRE_SENSITIVITY_WORST_CASE) {
         grid.sensitivity = FRE_SENSITIVITY_WORST_CASE;
         all.grid = &grid;
-        st = fre_levels_epsilon(&a, &all, r->delta, err);
+        st = fre_joint_epsilon(&of_grid, &grid, r->delta, err);
+        if (st == FRE_OK)
+            st = fre_levels_epsilon_from(&a, &all, r->delta, of_grid.epsilon, WORST_WITHIN, err);
     }
     if (st != FRE_OK && st != FRE_E_INFEASIBLE)
         return st;

@@ -44,6 +44,20 @@ static double again(const fre_plan *p, double factor)
     return a.delta;
 }
 
+/* delta of the plan's mechanism where the grid's records are as far apart as can be. */
+static double worst_delta(const fre_plan *p, double epsilon)
+{
+    fre_level room[FRE_LEVELS_MAX];
+    fre_mechanism grid = p->mechanism;
+    fre_levels all = fre_plan_levels_of(p, room);
+    fre_levels_account a;
+
+    grid.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    all.grid = &grid;
+    assert_int_equal(fre_levels_delta(&a, &all, epsilon, NULL), FRE_OK);
+    return a.delta;
+}
+
 /* What a plan says beside its claim. */
 static void check_beside(const fre_plan *p)
 {
@@ -55,8 +69,15 @@ static void check_beside(const fre_plan *p)
             empty += (double)r->level[i].sketch.codebook.cells / 2 *
                      erfc((double)p->level[i].level.tau / p->level[i].level.count_sigma / sqrt(2));
     assert_close(p->empty_cells, empty, 1e-300, 1e-9);
-    assert_true(r->no_grid ? !(fabs(p->worst_case_epsilon - r->epsilon) > 0)
-                           : p->worst_case_epsilon > r->epsilon);
+    if (r->no_grid) {
+        assert_true(!(fabs(p->worst_case_epsilon - r->epsilon) > 0));
+        return;
+    }
+    assert_true(p->worst_case_epsilon > r->epsilon);
+    if (r->sensitivity == FRE_SENSITIVITY_WORST_CASE || isinf(p->worst_case_epsilon))
+        return;
+    assert_true(worst_delta(p, p->worst_case_epsilon) <= r->delta);
+    assert_true(worst_delta(p, 0.97 * p->worst_case_epsilon) > r->delta);
 }
 
 static void check_plan(const fre_plan_request *r)
