@@ -69,6 +69,10 @@ FRE_API extern const fre_param fre_param_tau;
 FRE_API extern const fre_param fre_param_sigma;
 FRE_API extern const fre_param fre_param_split;
 FRE_API extern const fre_param fre_param_lattice_step;
+/** Of a level of public cells (fre_level). */
+FRE_API extern const fre_param fre_param_level_sampling_rate;
+FRE_API extern const fre_param fre_param_level_tau;
+FRE_API extern const fre_param fre_param_level_count_sigma;
 /** Of semantic support protection, where the mechanism's don't serve. */
 FRE_API extern const fre_param fre_ssp_param_psi;
 FRE_API extern const fre_param fre_ssp_param_neighbours;
@@ -220,6 +224,10 @@ typedef struct fre_level {
         shift; /**< most that a record moves a cell's sum, > 0: noisy R + beta sqrt(d)/2; sampled,
                              where one record is replaced by another, 2R + beta sqrt(d) */
 } fre_level;
+
+/** The shift of a level of public cells of radius R > 0 whose sums carry noise sigma > 0, on the lattice
+ * that a level with this noise runs on: beta the largest power of two <= sigma / 2^20; dim: d. */
+FRE_API double fre_level_shift(fre_counts counts, double radius, double sigma, uint32_t dim);
 
 /** A mechanism by levels, from fine to coarse.  A record that is in no released cell of a level is in the
  * next one with fresh coins and noise, all records of a released cell leave. */

@@ -33,7 +33,7 @@ static fre_status check_level(const fre_level *l, size_t i, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "level %zu: {sigma} and {radius} must be above 0 and at most 1e12", i + 1);
     if (l->counts == FRE_COUNTS_NOISY) {
-        if (!(l->count_sigma >= 1e-2) || !(l->count_sigma <= 1e12))
+        if (!fre_param_holds(&fre_param_level_count_sigma, l->count_sigma))
             return fre_fail(err, FRE_E_USAGE,
                             "level %zu: the sigma of counts must be in 0.01..1e12", i + 1);
         return FRE_OK;
@@ -43,9 +43,9 @@ static fre_status check_level(const fre_level *l, size_t i, fre_err *err)
                         "level %zu: {sampling_rate} must be above 0 and below 1: exact counts of all "
                         "records are not private",
                         i + 1);
-    if (l->tau < 1 || l->tau > (uint64_t)FRE_HEAVY_TAU_MAX)
+    if (!fre_param_holds(&fre_param_level_tau, (double)l->tau))
         return fre_fail(err, FRE_E_USAGE, "level %zu: {tau} must be in 1..%.0f", i + 1,
-                        FRE_HEAVY_TAU_MAX);
+                        fre_param_level_tau.highest);
     return FRE_OK;
 }
 

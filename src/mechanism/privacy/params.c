@@ -88,6 +88,14 @@ const fre_param fre_param_split = {.name = "split", EMBEDDING, .highest = 1e12, 
 const fre_param fre_param_lattice_step = {
     .name = "lattice_step", EMBEDDING, .highest = 1e12, FRE_PARAM_PRESET(0)};
 
+const fre_param fre_param_level_sampling_rate = {
+    .name = "level_sampling_rate", .highest = 1, .above = true, .below = true};
+/* The highest is what an unreleased cell's bound is certified for: docs/decisions/0016-levels.md */
+const fre_param fre_param_level_tau = {
+    .name = "level_tau", .unit = "sampled texts", .lowest = 1, .highest = 16384, .whole = true};
+const fre_param fre_param_level_count_sigma = {
+    .name = "level_count_sigma", .unit = "records", .lowest = 0.01, .highest = 1e12};
+
 /* ---- semantic support protection ------------------------------------------------------------ */
 
 const fre_param fre_ssp_param_psi = {

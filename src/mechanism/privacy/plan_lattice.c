@@ -20,6 +20,13 @@ uint64_t fre_plan_lattice_round(double *sigma, double step)
     return (uint64_t)units;
 }
 
+double fre_level_shift(fre_counts counts, double radius, double sigma, uint32_t dim)
+{
+    const double away = radius + fre_plan_lattice_step(sigma) * sqrt((double)dim) / 2;
+
+    return (counts == FRE_COUNTS_NOISY ? 1 : 2) * away;
+}
+
 void fre_plan_set_lattice(fre_plan *p, double sigma)
 {
     p->mechanism.lattice_step = fre_plan_lattice_step(sigma);

@@ -140,8 +140,8 @@ static void set_level(fre_plan_level *out, const fre_plan_request *r, const fre_
     out->lattice_step = fre_plan_lattice_step(sigma);
     level->sigma = sigma;
     out->sigma_lattice = fre_plan_lattice_round(&level->sigma, out->lattice_step);
-    level->shift = (noisy ? 1 : 2) * (fre_sketch_reach(&l->sketch, r->norm_bound) +
-                                      out->lattice_step * sqrt((double)r->dim) / 2);
+    level->shift =
+        fre_level_shift(l->counts, fre_sketch_reach(&l->sketch, r->norm_bound), sigma, r->dim);
     if (!noisy)
         return;
     level->count_sigma = count_sigma;
