@@ -1,5 +1,5 @@
 /* cmd_account.c - what a given mechanism costs: epsilon -> delta, or delta -> epsilon. */
-#include "plan_args.h"
+#include "account_levels.h"
 
 #include <inttypes.h>
 
@@ -9,12 +9,12 @@ static const cli_arg args[] = {
     CLI_NUMBER("delta", "D", fre_param_delta, .no_preset = true, .word = "auto",
                .help = "find the least epsilon with at most this delta; auto is 1/(10 N), N "
                        "the population"),
-    CLI_HEADING("The mechanism"),
-    CLI_NUMBER("sampling-rate", "P", fre_param_sampling_rate, .required = true,
+    CLI_HEADING("The mechanism (the first three are required where there is a grid)"),
+    CLI_NUMBER("sampling-rate", "P", fre_param_sampling_rate, .no_preset = true,
                .help = "chance that a record takes part; rounded down to a multiple of 2^-32"),
-    CLI_COUNT("tau", "T", fre_param_tau, .required = true,
+    CLI_COUNT("tau", "T", fre_param_tau, .no_preset = true,
               .help = "least sampled count of a released cell"),
-    CLI_NUMBER("sigma", "S", fre_param_sigma, .required = true,
+    CLI_NUMBER("sigma", "S", fre_param_sigma, .no_preset = true,
                .help = "standard deviation of the noise on a cell's sum, a coordinate"),
     CLI_COUNT("population", "N", fre_param_population,
               .help = "public upper bound on the number of users"),
@@ -33,12 +33,13 @@ static const cli_arg args[] = {
     CLI_COUNT("max-cells-per-user", "C", fre_param_max_cells_per_user,
               .help = "cells a user may be in"),
     CLI_COUNT("dimension", "D", fre_param_dimension,
-              .help = "dimension of the embeddings; matters with --lattice-step"),
+              .help = "dimension of the embeddings; matters with --lattice-step and --levels"),
     CLI_NUMBER(
         "lattice-step", "B", fre_param_lattice_step,
         .help =
             "step of the lattice that sums lie on; 0 for exact sums, and with discrete noise for "
             "the protocol's own quantisation"),
+    CLI_ACCOUNT_LEVELS_ARGS,
     CLI_HEADING("Distributed mode"),
     CLI_DISTRIBUTED_ARGS("one", "0", "0"),
     CLI_NUMBER("lambda", "L", fre_param_lambda,
@@ -52,6 +53,7 @@ static const cli_rule rules[] = {
     CLI_DISTRIBUTED_RULES,
     CLI_OF_DISTRIBUTED("lambda"),
     CLI_OF_DISTRIBUTED("gamma"),
+    CLI_ACCOUNT_LEVELS_RULES,
 };
 
 /* The distributed mode's fields; the rest of out is there. */
@@ -209,7 +211,9 @@ static double asked_delta(const cli *c)
 static fre_status run(cli *c, fre_err *err)
 {
     bool has_epsilon = cli_given(c, "epsilon"), has_split = cli_given(c, "split");
-    double split = cli_number(c, "split"), delta = asked_delta(c);
+    double epsilon = cli_number(c, "epsilon"), split = cli_number(c, "split"),
+           delta = asked_delta(c);
+    cli_levels levels;
     fre_mechanism m;
     fre_account a;
     const char *warnings[2], *weak;
@@ -218,15 +222,19 @@ static fre_status run(cli *c, fre_err *err)
 
     if (has_epsilon && cli_given(c, "delta"))
         return fre_fail(err, FRE_E_USAGE, "give --epsilon or --delta, not both");
+    if ((st = cli_levels_from(&levels, c, err)) != FRE_OK)
+        return st;
     mechanism_from(&m, c);
-    if (m.p32 == 0)
+    if (m.p32 == 0 && !levels.request.no_grid)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
     if ((st = distributed_from(&m, c, err)) != FRE_OK)
         return st;
+    if (!cli_levels_none(&levels))
+        return cli_levels_account(c, &levels, &m, has_epsilon ? &epsilon : NULL, delta, err);
     if (has_epsilon && has_split)
-        st = fre_joint_delta_at_split(&a, &m, cli_number(c, "epsilon"), split, err);
+        st = fre_joint_delta_at_split(&a, &m, epsilon, split, err);
     else if (has_epsilon)
-        st = fre_joint_delta(&a, &m, cli_number(c, "epsilon"), err);
+        st = fre_joint_delta(&a, &m, epsilon, err);
     else if (has_split)
         st = epsilon_at_split(&a, &m, delta, split, err);
     else
@@ -249,9 +257,13 @@ const cli_command cli_cmd_account = {
     .name = "account",
     .summary = "compute delta from epsilon, or epsilon from delta, of a given mechanism",
     .about = "Computes what a mechanism with the given sampling rate, threshold and noise costs "
-             "under the joint accountant: delta at an epsilon, or the least epsilon at a delta.",
+             "under the joint accountant: delta at an epsilon, or the least epsilon at a delta.\n\n"
+             "With --levels it is a release by levels; whether the thresholds of noisy counts are "
+             "met costs nothing, so they are not asked for.",
     .example = CLI_PROGRAM " account --sampling-rate 0.8 --tau 80 --sigma 1.52 \\\n"
-                           "    --population 1000000 --projection-dim 20 --epsilon 4",
+                           "    --population 1000000 --projection-dim 20 --epsilon 4\n" CLI_PROGRAM
+                           " account --levels 4096,256 --level-sigma 0.84,1.1 \\\n"
+                           "    --level-count-sigma 4.6,6 --population 1000000",
     .args = args,
     .n_args = sizeof args / sizeof args[0],
     .rules = rules,
