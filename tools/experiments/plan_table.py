@@ -3,7 +3,7 @@
 
 usage: plan_table.py [--program build/fre-e2t] [--epsilon 1,2,4,8] [--projection-dim 20,30,40]
                      [--population 1000000,100000000] [--delta auto] [--distributed]
-                     [--paper | --before PROGRAM]
+                     [--paper | --before PROGRAM | --levels LIST...]
 
 A row is one plan, delta 1/(10 N) unless --delta says otherwise: the joint accountant at its best
 rate, and with worst-case sensitivity; with --distributed, for discrete noise with and without
@@ -14,6 +14,10 @@ up to the delta of the plan.  Seconds are those of one `plan` process by the clo
 reader only.
 
 --before PROGRAM: sigma/p of another build and of this one, curator and distributed.
+
+--levels LIST...: plans by levels, with noisy and with sampled counts: the grid's rate and sigma/p, and of
+the finest level of public cells its rate, least count, noise of a count and of a sum, and the norm of
+the noise on the mean of a cell of the least count.
 """
 import argparse
 import json
@@ -116,6 +120,34 @@ def compare(a):
                       flush=True)
 
 
+def levels_row(epsilon, names, counts, p):
+    if p is None:
+        print(f"| {epsilon} | {names} | {counts} |" + " – |" * 9, flush=True)
+        return
+    grid = [x for x in p["levels"] if x["name"] == "grid"]
+    level = p["levels"][len(grid)]
+    rate = short(grid[0]["sampling_rate"]) if grid else "–"
+    noise = short(grid[0]["sigma"] / grid[0]["sampling_rate"]) if grid else "–"
+    on_mean = level["sigma"] * p["dimension"] ** 0.5 / level["tau"]
+    print(f"| {epsilon} | {names} | {counts} | {rate} | {noise} | {short(level['sampling_rate'])} "
+          f"| {level['tau']} | {short(level['count_sigma'])} | {short(level['sigma'])} "
+          f"| {short(on_mean)} | {delta(p['delta'] - p['delta_levels'])} | {delta(p['delta_levels'])} |",
+          flush=True)
+
+
+def by_levels(a):
+    for population in numbers(a.population):
+        for k in numbers(a.projection_dim):
+            print(f"\nN = {float(population):.0e}, k = {k}\n")
+            print("| ε | levels | counts | grid's p | grid's σ/p | p | T | σ₀ | σ | σ√d/T | δ grid | δ levels |")
+            print("|--|--|--|--|--|--|--|--|--|--|--|--|", flush=True)
+            for epsilon in numbers(a.epsilon):
+                for names in a.levels:
+                    for counts in ("noisy", "sampled"):
+                        words = [*budget(a, epsilon, population, k), "--levels", names, "--counts", counts]
+                        levels_row(epsilon, names, counts, plan(a.program, words)[0])
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     p.add_argument("--program", default="build/fre-e2t")
@@ -126,9 +158,13 @@ def main():
     p.add_argument("--distributed", action="store_true")
     p.add_argument("--paper", action="store_true")
     p.add_argument("--before", metavar="PROGRAM")
+    p.add_argument("--levels", metavar="LIST", nargs="+")
     a = p.parse_args()
     if a.before:
         compare(a)
+        return
+    if a.levels:
+        by_levels(a)
         return
     for population in numbers(a.population):
         for k in numbers(a.projection_dim):
