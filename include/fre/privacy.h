@@ -139,18 +139,18 @@ typedef struct fre_distributed {
     bool one_contact; /**< shares travel with tags: sigma_local^2 = sigma^2/(tau - w) */
     bool server_noise; /**< each server adds sigma^2 to its sums and users nothing: either's noise
                             alone pays for epsilon.  Only with one contact */
-    uint32_t curious; /**< w: participants of a cell who pool what they know; < tau */
-    double dropout;   /**< share of a cell's users who may not answer, [0, 1); one contact: 0 */
-    double lambda;    /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
+    uint32_t curious;  /**< w: participants of a cell who pool what they know; < tau */
+    double dropout;    /**< share of a cell's users who may not answer, [0, 1); one contact: 0 */
+    double lambda;     /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
     uint32_t gamma;
     double phi; /**< discrete noise: failure of the bound on rounding, e.g. 1e-10 */
 } fre_distributed;
 
 typedef struct fre_mechanism {
-    uint64_t p32;        /**< sampling rate * 2^32, 1..2^32 */
-    uint64_t tau;        /**< released iff sampled count >= tau; >= 1 */
-    double sigma;        /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
-    uint64_t population; /**< N: records at most; ignored by worst-case sensitivity */
+    uint64_t p32;           /**< sampling rate * 2^32, 1..2^32 */
+    uint64_t tau;           /**< released iff sampled count >= tau; >= 1 */
+    double sigma;           /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
+    uint64_t population;    /**< N: records at most; ignored by worst-case sensitivity */
     fre_sketch_spec sketch; /**< of kind grid */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
@@ -276,8 +276,8 @@ typedef struct fre_ssp_query {
     uint64_t count;       /**< h: the cell's sampled count, >= tau */
     uint64_t tau;
     fre_sketch_grid grid; /**< for the terms of pairs */
-    uint64_t population; /**< N */
-    uint64_t cells;      /**< released cells of this count, >= 1: the whole release's bound */
+    uint64_t population;  /**< N */
+    uint64_t cells;       /**< released cells of this count, >= 1: the whole release's bound */
 } fre_ssp_query;
 
 #define FRE_SSP_COUNT_MAX UINT64_C(1000000000)
@@ -316,7 +316,7 @@ FRE_API const char *fre_delta_warning(double delta, uint64_t users);
 
 /** A level of public cells that a plan is asked for. */
 typedef struct fre_level_request {
-    char name[24];  /**< as its codebook calls it: "4096", "4096x8" (centres, and codes of each) */
+    char name[24]; /**< as its codebook calls it: "4096", "4096x8" (centres, and codes of each) */
     fre_sketch_spec sketch; /**< of kind codebook, 1..FRE_LEVEL_CELLS_MAX cells */
     fre_counts counts;
 } fre_level_request;
@@ -349,14 +349,16 @@ typedef struct fre_plan_request {
     fre_distributed dist;
     double max_dummies; /**< bound on the expected dummy reports; 0: none */
     bool no_grid;       /**< with levels: public cells alone, without the grid before them */
-    size_t n_levels;    /**< 0: the grid alone (the paper's mechanism) */
+    bool
+        grid_if_possible; /**< with levels: no_grid, and a warning, where the grid's counts cannot be had */
+    size_t n_levels;                         /**< 0: the grid alone (the paper's mechanism) */
     fre_level_request level[FRE_LEVELS_MAX]; /**< behind it, from fine to coarse */
 } fre_plan_request;
 
 FRE_API void fre_plan_request_init(fre_plan_request *r); /* the contract's defaults */
 /** Levels by a list of names separated by commas, from fine to coarse: "grid" (only as the first), numbers
- * of centres "1024", with codes "4096x8"; "auto": grid and FRE_LEVELS_AUTO.  Sets no_grid, n_levels and
- * level, each with the radius and the counts given.  FRE_E_USAGE: a name that is none, one twice, out of order
+ * of centres "1024", with codes "4096x8"; "auto": FRE_LEVELS_AUTO, and the grid if possible.  Sets
+ * no_grid, grid_if_possible, n_levels and level, each with the radius and the counts given.  FRE_E_USAGE: a name that is none, one twice, out of order
  * (each has fewer cells than the one before), more than FRE_LEVELS_MAX. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_request_levels(fre_plan_request *r, const char *list,
                                                           double radius, fre_counts counts,
@@ -370,11 +372,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_request_levels(fre_plan_request *r, c
 
 /** A level of public cells as it will run. */
 typedef struct fre_plan_level {
-    fre_level level; /**< what it was accounted as; noisy counts: tau is T, the least noisy count of a
+    fre_level
+        level; /**< what it was accounted as; noisy counts: tau is T, the least noisy count of a
                           released cell; no noise at epsilon = INFINITY: sigma and count_sigma 0 */
-    double lattice_step;           /**< beta of its sums, a power of two */
-    uint64_t sigma_lattice;        /**< sigma / lattice_step, an integer */
-    uint64_t count_sigma_lattice;  /**< noisy: count_sigma / FRE_COUNT_STEP, an integer */
+    double lattice_step;          /**< beta of its sums, a power of two */
+    uint64_t sigma_lattice;       /**< sigma / lattice_step, an integer */
+    uint64_t count_sigma_lattice; /**< noisy: count_sigma / FRE_COUNT_STEP, an integer */
 } fre_plan_level;
 
 #define FRE_PLAN_WARNINGS_MAX 16u

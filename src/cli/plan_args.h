@@ -30,14 +30,15 @@ extern const char *const cli_noise_by[];
     {                                                                                              \
         .name = "levels", .metavar = "LIST", .kind = CLI_STRING, .preset = "grid",                 \
         .help = "where texts are looked for, from fine to coarse: grid (wordings), then numbers "  \
-                "of public cells (themes) as in grid,4096x8,1024,256; auto: all there are"         \
+                "of public cells (themes) as in grid,4096x8,1024,256; auto: all there are, the "   \
+                "grid where the budget allows it"                                                  \
     }
 /* The rest of it, which has good defaults. */
 #define CLI_MECHANISM_ARGS                                                                         \
-    CLI_LEVELS_ARG, \
-    CLI_CHOICE("counts", "C", cli_counts, .preset = "noisy",                                       \
-               .help = "how levels of public cells count: noisy (every record) or sampled"),       \
-    CLI_NUMBER("radius", "R", fre_param_radius,                                                \
+    CLI_LEVELS_ARG,                                                                                \
+        CLI_CHOICE("counts", "C", cli_counts, .preset = "noisy",                                   \
+                   .help = "how levels of public cells count: noisy (every record) or sampled"),   \
+        CLI_NUMBER("radius", "R", fre_param_radius,                                                \
                    .help = "distance of embeddings that counts as similar"),                       \
         CLI_COUNT("projection-dim", "K", fre_param_projection_dim, .word = "auto",                 \
                   .help = "dimensions of the random projection; auto tries 10 to 40"),             \

@@ -47,7 +47,8 @@ TRAIN = "inverter-train.jsonl.gz"
 # What the bundled codebook's lines were drawn without (train/README.md).
 LEFT_OUT = ("clinc-oos", "rasa", "questions")
 ROWS = {"packages": 30000}
-LEVELS = "grid,4096x64,4096x8,8192,4096,2048,1024,256"
+LEVELS = "auto"
+ALL_LEVELS = "grid,4096x64,4096x8,8192,4096,2048,1024,256"
 POPULATION, THRESHOLD = 1000000, 50
 SEED = "11" * 32
 ALPHAS = ("1.5", "2")  # reach .75 and 1 at the radius .5
@@ -159,18 +160,21 @@ def real_nll(a, name):
 
 
 def once(a, name, levels, epsilon, threshold=THRESHOLD):
-    """One release and what it is worth; with --done None if it was not made."""
+    """One release and what it is worth; None if the budget can't be met, or with --done if it was not made."""
     kind = "grid" if levels == "grid" else "levels"
     file = path(a, f"{name}-{kind}-eps{epsilon}-t{threshold}")
     if os.path.exists(file + ".json"):
-        return kept(file + ".json")
+        return kept(file + ".json") or None
     if a.done:
         return None
     print(f"{name}, {kind}, epsilon {epsilon}, t {threshold}", file=sys.stderr, flush=True)
     x, label = embeddings(a, texts(a, name)), COLLECTIONS[name][1]
-    run(a.program, "synthesize", x, "-o", file, "--force", "--quiet", "--ledger", "none", "--epsilon",
-        epsilon, "--threshold", threshold, "--population", POPULATION, "--levels", levels, "--seed", SEED,
-        "--user-field", "none", "--threads", a.threads)
+    made = run(a.program, "synthesize", x, "-o", file, "--force", "--quiet", "--ledger", "none", "--epsilon",
+               epsilon, "--threshold", threshold, "--population", POPULATION, "--levels", levels, "--seed",
+               SEED, "--user-field", "none", "--threads", a.threads, may_refuse=True)
+    if made is None:
+        keep(file + ".json", {})
+        return None
     row = {"scores": [json.loads(run(a.program, "evaluate", file, texts(a, name), "--embeddings", x,
                                      "--threshold", threshold, "--alpha", alpha, "--public", "--quiet",
                                      "--json", "--threads", a.threads,
@@ -208,7 +212,9 @@ def head(a):
         keep(path(a, "begun.json"), begun)
     return (f"Begun {begun['date']}, {begun['version']} ({begun['commit']}), {begun['machine']}. δ = 1/(10·N) = 10⁻⁷, N = {POPULATION:,}, "
             f"t = {THRESHOLD}, r = .5, each record a user, one run each with the seed {SEED[:2]} × 32; "
-            f"default embedder and inverter; *levels* are `{LEVELS}` with noisy counts.\n\n")
+            f"default embedder and inverter; *levels* are `--levels auto`: `{ALL_LEVELS}` "
+            "with noisy counts, without the grid where the budget allows no exact counts; where a row of the grid "
+            "is missing, it is for the same reason.\n\n")
 
 
 def sources(a, names):
@@ -244,11 +250,12 @@ def summary(a, name, runs):
 
 def by_level(runs):
     """Cells and coverage of each level, a column each epsilon; then what its texts are worth."""
-    levels = [(epsilon, row["scores"][0]) for kind, epsilon, row in runs if kind == "levels"]
+    levels = [(epsilon, {x["level"]: x for x in row["scores"][0]["levels"]})
+              for kind, epsilon, row in runs if kind == "levels"]
     text = table_head(["level"] + [f"ε = {e}: cells, covered" for e, _ in levels])
-    for i, first in enumerate(levels[0][1]["levels"]):
-        text += table_row([first["level"]] + [
-            f"{s['levels'][i]['cells']}, {number(s['levels'][i]['covered'])}" for _, s in levels])
+    for level in ALL_LEVELS.split(","):
+        text += table_row([level] + [f"{of[level]['cells']}, {number(of[level]['covered'])}" if level in of else "-"
+                                     for _, of in levels])
     return text + "\n"
 
 

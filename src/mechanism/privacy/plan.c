@@ -98,6 +98,23 @@ static fre_status find(fre_plan *p, fre_err *err)
     return st == FRE_E_INFEASIBLE ? fre_paper_refuse(&why, err) : st;
 }
 
+static fre_status find_without_grid(fre_plan *p, fre_err *err)
+{
+    fre_plan_request r = p->request;
+    fre_status st;
+
+    r.no_grid = true;
+    st = fre_plan_begin(p, &r, err);
+    if (st == FRE_OK)
+        st = fre_plan_levels(p, err);
+    if (st == FRE_OK)
+        fre_plan_warn(p,
+                      "The grid is left out, since its exact counts alone would exceed {epsilon} "
+                      "and {delta}: frequent wordings stand in the finest cells with what is "
+                      "like them; a larger {threshold} or {epsilon} brings the grid back.");
+    return st;
+}
+
 /* Where the grid alone cannot be had either, that is what is said. */
 static fre_status find_levels(fre_plan *p, fre_err *err)
 {
@@ -106,6 +123,8 @@ static fre_status find_levels(fre_plan *p, fre_err *err)
 
     if (st != FRE_E_INFEASIBLE || p->request.no_grid)
         return st;
+    if (p->request.grid_if_possible)
+        return find_without_grid(p, err);
     grid.request.n_levels = 0;
     return find(&grid, err) == FRE_OK ? st : FRE_E_INFEASIBLE;
 }

@@ -48,12 +48,13 @@ static fre_status append_level(fre_plan_request *r, const fre_level_request *l, 
 fre_status fre_plan_request_levels(fre_plan_request *r, const char *list, double radius,
                                    fre_counts counts, fre_err *err)
 {
-    const char *const whole =
-        strcmp(list, "auto") == 0 ? "grid," FRE_LEVELS_AUTO : list; /* every name of the list */
+    const bool is_auto = strcmp(list, "auto") == 0;
+    const char *const whole = is_auto ? "grid," FRE_LEVELS_AUTO : list; /* every name of the list */
     fre_plan_request made = *r;
 
     made.n_levels = 0;
     made.no_grid = true;
+    made.grid_if_possible = is_auto;
     for (const char *s = whole; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
         const size_t len = strcspn(s, ",");
         fre_level_request l = {.sketch = {.kind = FRE_SKETCH_CODEBOOK, .codebook.radius = radius},

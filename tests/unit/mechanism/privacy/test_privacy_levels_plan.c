@@ -182,6 +182,23 @@ static void refused_list(const char *list, const char *says)
     assert_int_equal(r.n_levels, 0);
 }
 
+/* A threshold at which exact counts cannot be had: "auto" goes without the grid and says so, a list that names it
+ * is refused. */
+static void test_grid_if_possible(void **state)
+{
+    const fre_plan_request is_auto = asked("auto", 4, 20, FRE_COUNTS_NOISY);
+    const fre_plan_request named = asked("grid,1024", 4, 20, FRE_COUNTS_NOISY);
+    fre_plan p;
+
+    (void)state;
+    assert_int_equal(fre_plan_make(&p, &named, NULL), FRE_E_INFEASIBLE);
+    assert_int_equal(fre_plan_make(&p, &is_auto, NULL), FRE_OK);
+    assert_true(p.request.no_grid && p.request.n_levels == 7 && !is_auto.no_grid);
+    assert_true(p.n_warnings > 0 && strstr(p.warnings[0], "The grid is left out"));
+    assert_true(again(&p, 1) <= is_auto.delta);
+    assert_true(again(&p, 0.995) > is_auto.delta);
+}
+
 static void test_lists(void **state)
 {
     fre_plan_request r;
@@ -248,9 +265,13 @@ static void test_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_plans),     cmocka_unit_test(test_plans_of_records),
-        cmocka_unit_test(test_one_level), cmocka_unit_test(test_without_noise),
-        cmocka_unit_test(test_lists),     cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_plans),
+        cmocka_unit_test(test_plans_of_records),
+        cmocka_unit_test(test_one_level),
+        cmocka_unit_test(test_without_noise),
+        cmocka_unit_test(test_grid_if_possible),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_refusals),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
