@@ -62,7 +62,8 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
     CLI_INVERTER(", or none for centroids without texts"),
     CLI_FILE("codebook", "FILE",
-             .help = "GGUF file of public cells for --levels (default: the one beside the embedder)"),
+             .help =
+                 "GGUF file of public cells for --levels (default: the one beside the embedder)"),
     CLI_SEARCH_ARGS,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,
@@ -121,9 +122,10 @@ static bool is_blank(const char *s)
 static fre_status check_together(const cli *c, fre_err *err)
 {
     if (strcmp(cli_text(c, "output"), "-") == 0)
-        return fre_fail(err, FRE_E_USAGE,
-                        "--output is a folder, which standard output is not: name one (./- if it is "
-                        "to be called so)");
+        return fre_fail(
+            err, FRE_E_USAGE,
+            "--output is a folder, which standard output is not: name one (./- if it is "
+            "to be called so)");
     if (is_blank(cli_text(c, "data-name")))
         return fre_fail(err, FRE_E_USAGE, "--data-name is empty: give the data a name");
     if (cli_whole(c, "paraphrases") > 0 && !fre_inverter_writes_text(cli_text(c, "inverter")))
@@ -204,7 +206,8 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
 
 /* ---- warnings ------------------------------------------------------------------------------- */
 
-#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 10u)
+#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 11u)
+#define FEW 10u /* cells of a release by levels; so many are a thin one */
 
 typedef struct warnings {
     const char *text[WARNINGS_MAX];
@@ -234,7 +237,12 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
     add_warning(w, !r->release.is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
     add_warning(w, r->release.n == 0 && !r->dry_run, fre_release_no_cell(&r->release));
-    add_warning(w, r->release.n == 0 && !r->dry_run && !by_levels(c), "--levels auto finds themes too");
+    add_warning(w, r->release.n == 0 && !r->dry_run && !by_levels(c),
+                "--levels auto finds themes too");
+    add_warning(w, r->release.n > 0 && r->release.n < FEW && by_levels(c),
+                "few cells were released: a lower --threshold finds smaller groups, and a codebook "
+                "made of public text near what your users write (model codebook) finds narrower "
+                "ones");
     add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
@@ -254,8 +262,7 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
 }
 
 /* What a dry run cannot know. */
-#define LEDGER_LATER                                                                               \
-    "The ledger compares embeddings only in the run: a budget may still refuse it."
+#define LEDGER_LATER "The ledger compares embeddings only in the run: a budget may still refuse it."
 
 /* ---- results ------------------------------------------------------------------------------------------ */
 
@@ -340,8 +347,7 @@ static json_t *results_json(const cli *c, const fre_curator_result *r,
 
     return json_pack("{s:s, s:b, s:s?, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
                      cli_text(c, "output"), "dry_run", (int)r->dry_run, "dry_run_note", later,
-                     "is_private",
-                     (int)r->release.is_private, "released",
+                     "is_private", (int)r->release.is_private, "released",
                      r->dry_run ? json_null() : json_integer((json_int_t)r->release.n), "embedder",
                      r->embedder_name, "dimension", (json_int_t)r->release.grid.dim, "statement",
                      r->release.statement, "most_frequent", cli_cells_json(list, n), "plan",

@@ -146,7 +146,9 @@ static int larger_theme(const void *a, const void *b)
 {
     const theme *x = a, *y = b;
 
-    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x->first > y->first) - (x->first < y->first);
+    return x->users < y->users   ? 1
+           : x->users > y->users ? -1
+                                 : (x->first > y->first) - (x->first < y->first);
 }
 
 /* A text that is not near its centroid gives way to a public one that is near the cell's centre. */
@@ -154,11 +156,11 @@ static void print_of_theme(const fre_released_cell *cell, double users, bool any
 {
     const bool is_low = is_doubtful(cell), has_text = cell->text.text && !(is_low && cell->around);
     char whole[32] = "", own[32], similarity[SIMILARITY_BYTES], instead[400];
-    const cli_cell row[] = {{.text = whole},
-                            {.text = own},
-                            {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
-                            {.text = has_text ? cell->text.text : instead,
-                             .style = has_text ? CLI_PLAIN : CLI_DIM}};
+    const cli_cell row[] = {
+        {.text = whole},
+        {.text = own},
+        {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
+        {.text = has_text ? cell->text.text : instead, .style = has_text ? CLI_PLAIN : CLI_DIM}};
 
     if (users > 0)
         (void)snprintf(whole, sizeof whole, "%.0f", users);
@@ -195,15 +197,30 @@ static size_t group(theme *out, const fre_released_cell *const *list, size_t n)
     return themes;
 }
 
+static double users_of(const fre_release *r, size_t level)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < r->n; i++)
+        sum += r->cell[i].level == level ? r->cell[i].users : 0;
+    return sum;
+}
+
 static void print_levels(const fre_release *r)
 {
-    char line[600];
+    char line[1200];
     size_t used = (size_t)snprintf(line, sizeof line, "%zu cells released:", r->n);
 
-    for (size_t i = 0; i < r->n_levels && used < sizeof line; i++)
-        used += (size_t)snprintf(
-            line + used, sizeof line - used, "%s %zu of %s", i > 0 ? "," : "", r->level[i].cells,
-            strcmp(r->level[i].name, "grid") == 0 ? "the grid (wordings)" : r->level[i].name);
+    for (size_t i = 0; i < r->n_levels && used < sizeof line; i++) {
+        const bool grid = strcmp(r->level[i].name, "grid") == 0;
+
+        used +=
+            (size_t)snprintf(line + used, sizeof line - used, "%s %zu of %s", i > 0 ? "," : "",
+                             r->level[i].cells, grid ? "the grid (wordings)" : r->level[i].name);
+        if (r->level[i].cells > 0 && used < sizeof line)
+            used += (size_t)snprintf(line + used, sizeof line - used, " with %.0f users",
+                                     users_of(r, i));
+    }
     cli_wrap(stdout, line, 0, 0);
     putchar('\n');
 }

@@ -110,7 +110,8 @@ def test_fields(fre, tmp_path, made):
         assert isinstance(x["around"], str) or x["around"] is None
     assert any(x["around"] for x in lines)
     said = "\n".join(parameters["statement"])
-    assert "Level 2, 128 public cells (32x4): every record counts" in said
+    assert ("Levels 2 to 4, 128 public cells (32x4), 32 public cells (32) and 8 public cells (8), at each: "
+            "every record counts") in said
     assert "All records of a released cell leave" in said and "Accountant: joint, by levels" in said
     assert report["plan"]["delta"] <= report["plan"]["delta_target"]
     whole = b"".join(p.read_bytes() for p in (tmp_path / "out").iterdir())

@@ -82,7 +82,8 @@ static void low_similarity_is_marked(void **state)
 static fre_released_cell of_theme(double users, const char *words, double similarity,
                                   uint32_t level, uint32_t theme)
 {
-    fre_released_cell c = {.count = (uint64_t)users, .users = users, .level = level, .theme = theme};
+    fre_released_cell c = {
+        .count = (uint64_t)users, .users = users, .level = level, .theme = theme};
 
     c.text.text = (char *)(uintptr_t)words;
     c.text.similarity = similarity;
@@ -104,15 +105,17 @@ static void levels_are_shown_by_themes(void **state)
     char out[4000];
 
     (void)state;
-    cells[2].around = (char *)(uintptr_t)"a public text";
+    cells[2].around = (char *)(uintptr_t) "a public text";
     shown_of(out, sizeof out, &r);
-    assert_non_null(strstr(out, "5 cells released: 2 of the grid (wordings), 3 of 256\n\n"
-                                "    theme    users  similarity   text\n"
-                                "      230       80       0.500?  around: a public text\n"
-                                "                60       0.990   one of seven\n"
-                                "                50       0.990   a third\n"
-                                "                                 and 1 more\n"
-                                "       90       90       0.990   alone\n\n"));
+    assert_non_null(strstr(
+        out,
+        "5 cells released: 2 of the grid (wordings) with 170 users, 3 of 256 with 150\nusers\n\n"
+        "    theme    users  similarity   text\n"
+        "      230       80       0.500?  around: a public text\n"
+        "                60       0.990   one of seven\n"
+        "                50       0.990   a third\n"
+        "                                 and 1 more\n"
+        "       90       90       0.990   alone\n\n"));
 }
 
 static void nothing_is_noted_where_nothing_is_to_be(void **state)
