@@ -29,22 +29,23 @@ static fre_status decode_members(fre_tag_sets *out, const fre_wire *w, fre_wire_
     return st;
 }
 
+static wire_set vouch_at(const void *list, uint32_t i)
+{
+    const fre_vouch_set *s = (const fre_vouch_set *)list + i;
+
+    return (wire_set){s->tag.b, (const uint8_t *)s->member, s->n};
+}
+
 fre_status fre_vouch_encode(fre_buf *out, const fre_wire *w, fre_part part,
                             const fre_vouch_set *set, uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    wire_set s, before;
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_VOUCH);
     wire_put_part(&o, part);
-    wire_put_uint(&o, n, 4);
-    for (uint32_t i = 0; i < n && o.st == FRE_OK; i++) {
-        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].member, set[i].n};
-        wire_put_set(&o, i > 0 ? &before : NULL, &s, member_bytes(FRE_WIRE_VOUCH), 1);
-        before = s;
-    }
+    wire_put_sets(&o, set, n, vouch_at, member_bytes(FRE_WIRE_VOUCH), 1);
     return wire_close_signed(&o, FRE_WIRE_VOUCH, sk);
 }
 
@@ -67,22 +68,23 @@ bool fre_vouch_next(fre_tag_sets *s, fre_vouch_set *out)
     return true;
 }
 
+static wire_set vouched_at(const void *list, uint32_t i)
+{
+    const fre_vouched_set *s = (const fre_vouched_set *)list + i;
+
+    return (wire_set){s->tag.b, (const uint8_t *)s->id, s->n};
+}
+
 fre_status fre_vouched_encode(fre_buf *out, const fre_wire *w, fre_part part,
                               const fre_vouched_set *set, uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    wire_set s, before;
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_VOUCHED);
     wire_put_part(&o, part);
-    wire_put_uint(&o, n, 4);
-    for (uint32_t i = 0; i < n && o.st == FRE_OK; i++) {
-        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
-        wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, 1);
-        before = s;
-    }
+    wire_put_sets(&o, set, n, vouched_at, ID_BYTES, 1);
     return wire_close_signed(&o, FRE_WIRE_VOUCHED, sk);
 }
 
@@ -129,7 +131,8 @@ fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w, const fre_unseal *
     st = fre_vouched_decode(&sets, w, m->vouched, NULL);
     if (st != FRE_OK)
         return st == FRE_E_ARG ? st : FRE_E_DATA;
-    if (sets.part.index != m->part.index || sets.part.count != m->part.count || ids_in(sets) != m->n)
+    if (sets.part.index != m->part.index || sets.part.count != m->part.count ||
+        ids_in(sets) != m->n)
         return FRE_E_DATA;
     wire_put_head(&o, w, FRE_WIRE_UNSEAL);
     wire_put_part(&o, m->part);
@@ -177,9 +180,8 @@ typedef struct summed_view {
 
 static bool read_summed(wire_in *in, summed_view *out)
 {
-    out->s.tag = wire_bytes(in, TAG_BYTES, "tag");
-    out->s.n = (uint32_t)wire_uint(in, 4, "members");
-    out->s.member = wire_items(in, out->s.n, ID_BYTES, "members").p;
+    if (!wire_read_set(in, &out->s, ID_BYTES))
+        return false;
     out->packed = wire_items(in, (uint32_t)wire_uint(in, 4, "sum"), 1, "sum");
     return !in->bad;
 }
@@ -213,11 +215,8 @@ fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
 
 static bool summed_is_fine(const summed_view *v, const uint8_t *before, size_t share)
 {
-    for (uint32_t i = 1; i < v->s.n; i++) {
-        if (memcmp(v->s.member + (i - 1) * ID_BYTES, v->s.member + i * ID_BYTES, ID_BYTES) >= 0)
-            return false;
-    }
-    return (!before || memcmp(before, v->s.tag, TAG_BYTES) < 0) &&
+    return wire_ids_ascend(v->s.member, v->s.n, ID_BYTES) &&
+           (!before || memcmp(before, v->s.tag, TAG_BYTES) < 0) &&
            (v->packed.n == 0 || v->packed.n == share);
 }
 

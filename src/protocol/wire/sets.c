@@ -12,8 +12,7 @@
 _Static_assert(sizeof(fre_report_id) == 16, "ids are read in place");
 _Static_assert(sizeof(fre_set_member) == 16 + sizeof(fre_sealed_seed), "members are read in place");
 
-/* n items of `each` bytes; are their ids strictly ascending? */
-static bool ids_ascend(const uint8_t *member, uint32_t n, size_t each)
+bool wire_ids_ascend(const uint8_t *member, uint32_t n, size_t each)
 {
     for (uint32_t i = 1; i < n; i++) {
         if (memcmp(member + (size_t)(i - 1) * each, member + (size_t)i * each, ID_BYTES) >= 0)
@@ -29,7 +28,7 @@ void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t
         wire_fail(o, FRE_E_ARG);
         return;
     }
-    if (!ids_ascend(s->member, s->n, each) ||
+    if (!wire_ids_ascend(s->member, s->n, each) ||
         (before && memcmp(before->tag, s->tag, TAG_BYTES) >= 0))
         wire_fail(o, FRE_E_ARG);
     wire_put(o, s->tag, TAG_BYTES);
@@ -37,7 +36,20 @@ void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t
     wire_put(o, s->member, (size_t)s->n * each);
 }
 
-static bool read_set(wire_in *in, wire_set *out, size_t each)
+void wire_put_sets(wire_out *o, const void *list, uint32_t n, wire_set_at *at, size_t each,
+                   uint32_t least)
+{
+    wire_set s, before;
+
+    wire_put_uint(o, n, 4);
+    for (uint32_t i = 0; i < n && o->st == FRE_OK; i++) {
+        s = at(list, i);
+        wire_put_set(o, i > 0 ? &before : NULL, &s, each, least);
+        before = s;
+    }
+}
+
+bool wire_read_set(wire_in *in, wire_set *out, size_t each)
 {
     out->tag = wire_bytes(in, TAG_BYTES, "tag");
     out->n = (uint32_t)wire_uint(in, 4, "members");
@@ -56,9 +68,9 @@ fre_status wire_decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw, wire_in
     wire_set s;
     fre_status st;
 
-    for (uint32_t i = 0; i < sets && read_set(body, &s, each); i++) {
+    for (uint32_t i = 0; i < sets && wire_read_set(body, &s, each); i++) {
         wire_require(body, !before || memcmp(before, s.tag, TAG_BYTES) < 0, "tag");
-        wire_require(body, s.n >= least && ids_ascend(s.member, s.n, each), "members");
+        wire_require(body, s.n >= least && wire_ids_ascend(s.member, s.n, each), "members");
         before = s.tag;
     }
     st = wire_end(body, wire_name(type), err);
@@ -74,29 +86,30 @@ bool wire_next_set(uint32_t *n, fre_bytes *raw, wire_set *out, size_t each)
 {
     wire_in in = {.left = *raw, .bad = NULL};
 
-    if (*n == 0 || !read_set(&in, out, each))
+    if (*n == 0 || !wire_read_set(&in, out, each))
         return false;
     *n -= 1;
     *raw = in.left;
     return true;
 }
 
+static wire_set set_at(const void *list, uint32_t i)
+{
+    const fre_set *s = (const fre_set *)list + i;
+
+    return (wire_set){s->tag.b, (const uint8_t *)s->member, s->n};
+}
+
 fre_status fre_sets_encode(fre_buf *out, const fre_wire *w, fre_part part, const fre_set *set,
                            uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    wire_set s, before;
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_SETS);
     wire_put_part(&o, part);
-    wire_put_uint(&o, n, 4);
-    for (uint32_t i = 0; i < n; i++) {
-        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].member, set[i].n};
-        wire_put_set(&o, i > 0 ? &before : NULL, &s, sizeof(fre_set_member), 1);
-        before = s;
-    }
+    wire_put_sets(&o, set, n, set_at, sizeof(fre_set_member), 1);
     return wire_close_signed(&o, FRE_WIRE_SETS, sk);
 }
 
@@ -135,22 +148,23 @@ static uint32_t least_ids(fre_wire_type type)
     return type == FRE_WIRE_ACCEPTED ? 0 : 1;
 }
 
+static wire_set id_set_at(const void *list, uint32_t i)
+{
+    const fre_id_set *s = (const fre_id_set *)list + i;
+
+    return (wire_set){s->tag.b, (const uint8_t *)s->id, s->n};
+}
+
 fre_status fre_id_sets_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, fre_part part,
                               const fre_id_set *set, uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    wire_set s, before;
 
     if (!w || (n > 0 && !set) || (type != FRE_WIRE_ACCEPTED && type != FRE_WIRE_OPEN))
         return FRE_E_ARG;
     wire_put_head(&o, w, type);
     wire_put_part(&o, part);
-    wire_put_uint(&o, n, 4);
-    for (uint32_t i = 0; i < n; i++) {
-        s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
-        wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, least_ids(type));
-        before = s;
-    }
+    wire_put_sets(&o, set, n, id_set_at, ID_BYTES, least_ids(type));
     return wire_close_signed(&o, type, sk);
 }
 

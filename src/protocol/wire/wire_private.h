@@ -88,6 +88,14 @@ typedef struct wire_set {
  * least, or an order not kept. */
 void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t each,
                   uint32_t least);
+/* Number of sets (4)  sets; at: the i-th of list. */
+typedef wire_set wire_set_at(const void *list, uint32_t i);
+void wire_put_sets(wire_out *o, const void *list, uint32_t n, wire_set_at *at, size_t each,
+                   uint32_t least);
+/* n members of `each` bytes: are their ids strictly ascending? */
+bool wire_ids_ascend(const uint8_t *member, uint32_t n, size_t each);
+/* One set, not checked; false: the input is bad. */
+bool wire_read_set(wire_in *in, wire_set *out, size_t each);
 /* part (8)  number of sets (4)  sets: leaves *raw = the sets, which are all checked. */
 FRE_MUST_CHECK fre_status wire_decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw,
                                            wire_in *body, size_t each, uint32_t least,
