@@ -186,6 +186,25 @@ fre_status server_receipt(fre_server *x, fre_reply *out, bool fresh)
     return st;
 }
 
+fre_status server_take_part(server_parts *p, fre_server *x, fre_reply *out, fre_part part,
+                            fre_bytes message, bool *fresh, bool *taken)
+{
+    fre_rejection why;
+    fre_status st = server_parts_take(p, part, message, &out->rows, fresh, &why);
+
+    *taken = st == FRE_OK && why == FRE_ACCEPTED;
+    return st == FRE_OK && !*taken ? server_reject(x, out, why) : st;
+}
+
+fre_rejection server_exchange_rejected(const fre_server *x)
+{
+    const fre_collection *c = &server_wire(x)->c;
+
+    if (x->now < c->open)
+        return FRE_REJECTED_PHASE;
+    return x->now < c->exchange_close ? FRE_ACCEPTED : FRE_REJECTED_EXPIRED;
+}
+
 /* ---- cancels ----------------------------------------------------------------------------------------- */
 
 #define SERVERS                                                                                    \
@@ -294,8 +313,7 @@ fre_status fre_server_handle(fre_server *x, fre_reply *out, fre_bytes in, int64_
     if (type == FRE_WIRE_CANCEL)
         return obey(x, out, in);
     if (x->phase == FRE_PHASE_VOID)
-        return server_reject(x, out,
-                             x->cancelled ? FRE_REJECTED_CANCELLED : FRE_REJECTED_EXPIRED);
+        return server_reject(x, out, x->cancelled ? FRE_REJECTED_CANCELLED : FRE_REJECTED_EXPIRED);
     return x->ops->handle(x, out, type, in);
 }
 
@@ -381,6 +399,5 @@ fre_bytes fre_server_release_view(const fre_server *x, uint32_t part)
 {
     const server_out *o = release_of(x);
 
-    return o && part < o->count ? server_buf_view(&o->letter[part].message)
-                                : server_view(NULL, 0);
+    return o && part < o->count ? server_buf_view(&o->letter[part].message) : server_view(NULL, 0);
 }

@@ -160,21 +160,11 @@ static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, f
 
 /* ---- what is published ------------------------------------------------------------------------------------ */
 
-static fre_status publish(client *c)
-{
-    fre_status st = FRE_OK;
-
-    for (uint32_t i = 0; st == FRE_OK && i < c->release_in.count; i++)
-        st = server_out_add(&c->release, NULL, &c->release_in.part[i].bytes);
-    return st;
-}
-
 static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
 {
     client *c = self(base);
     fre_release_part m;
-    fre_rejection why;
-    bool fresh;
+    bool fresh, taken;
     fre_status st;
 
     if (type != FRE_WIRE_RELEASE)
@@ -182,13 +172,11 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
     st = fre_release_part_decode(&m, server_wire(base), in, NULL);
     if (st != FRE_OK)
         return server_reject_status(base, out, st);
-    st = server_parts_take(&c->release_in, m.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
+    st = server_take_part(&c->release_in, base, out, m.part, in, &fresh, &taken);
+    if (st != FRE_OK || !taken)
         return st;
-    if (why != FRE_ACCEPTED)
-        return server_reject(base, out, why);
     if (fresh && server_parts_complete(&c->release_in)) {
-        st = publish(c);
+        st = server_out_pass(&c->release, &c->release_in);
         if (st == FRE_OK && c->stage != CLIENT_ENDED)
             st = end(c, &out->rows, FRE_E_AGAIN);
         if (st == FRE_OK)
@@ -249,7 +237,8 @@ static fre_status settle_rows(client *c)
         return FRE_E_DATA; /* its coins are gone, and are not tossed again */
     if (c->stage >= CLIENT_SENDING)
         client_wipe_secrets(c);
-    return server_parts_complete(&c->release_in) ? publish(c) : FRE_OK;
+    return server_parts_complete(&c->release_in) ? server_out_pass(&c->release, &c->release_in)
+                                                 : FRE_OK;
 }
 
 static fre_status restore(fre_server *base, const fre_row *row)

@@ -30,6 +30,18 @@ void server_key_wipe(server_key *k)
     k->key = NULL;
 }
 
+fre_status server_key_due(const server_key *k, fre_server *x, fre_reply *out, bool *due)
+{
+    fre_rejection why = server_exchange_rejected(x);
+
+    if (why == FRE_ACCEPTED && x->phase > FRE_PHASE_TAKING)
+        why = FRE_REJECTED_EXPIRED;
+    if (why == FRE_ACCEPTED && !k->key)
+        why = FRE_REJECTED_UNAVAILABLE;
+    *due = why == FRE_ACCEPTED;
+    return *due ? server_move(x, &out->rows, FRE_PHASE_TAKING) : server_reject(x, out, why);
+}
+
 static fre_status evaluate(fre_buf *out, const server_key *k, const fre_wire *w, fre_wire_type ask,
                            const fre_oprf_element *blinded, fre_rng *r)
 {
@@ -50,8 +62,8 @@ fre_status server_key_answer(fre_buf *out, const server_key *k, const fre_wire *
 {
     fre_buf message;
     fre_rng r;
-    fre_status st = server_stream(&r, "server/answer", server_view(k->key->b, sizeof k->key->b),
-                                  request);
+    fre_status st =
+        server_stream(&r, "server/answer", server_view(k->key->b, sizeof k->key->b), request);
 
     if (st != FRE_OK)
         return st;

@@ -11,6 +11,10 @@ typedef struct server_key {
 FRE_MUST_CHECK fre_status server_key_take(server_key *k, fre_oprf_key *oprf,
                                           const fre_oprf_public *pub, fre_err *err);
 void server_key_wipe(server_key *k);
+/* A message that is to be evaluated came: while exchanges are open and the key is there x takes some
+ * (FRE_PHASE_TAKING); else *due is false, and out has the rejection. */
+FRE_MUST_CHECK fre_status server_key_due(const server_key *k, fre_server *x, fre_reply *out,
+                                         bool *due);
 /* The encapsulated answer to an exchange that was opened: evaluations with their proof.  request: the
  * encapsulated one. */
 FRE_MUST_CHECK fre_status server_key_answer(fre_buf *out, const server_key *k, const fre_wire *w,

@@ -11,8 +11,8 @@ static issuer *self(fre_server *x)
 static fre_status remember(issuer *x, fre_delta *rows, const uint8_t person[SERVER_HASH_BYTES],
                            const uint8_t request[SERVER_HASH_BYTES])
 {
-    fre_status st = fre_grow((void **)&x->request, &x->request_cap, x->requests + 1,
-                             sizeof *x->request);
+    fre_status st =
+        fre_grow((void **)&x->request, &x->request_cap, x->requests + 1, sizeof *x->request);
 
     if (st == FRE_OK)
         st = server_keep_secret(&x->base, rows);
@@ -93,19 +93,16 @@ static fre_status exchange(issuer *x, fre_reply *out, fre_bytes in)
 static fre_status vouch(issuer *x, fre_reply *out, fre_bytes in)
 {
     fre_tag_sets sets;
-    fre_rejection why;
-    bool fresh;
+    bool fresh, taken;
     fre_status st = fre_vouch_decode(&sets, server_wire(&x->base), in, NULL);
 
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
     if (x->base.now < server_wire(&x->base)->c.tags_close)
         return server_reject(&x->base, out, FRE_REJECTED_PHASE);
-    st = server_parts_take(&x->asked, sets.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
+    st = server_take_part(&x->asked, &x->base, out, sets.part, in, &fresh, &taken);
+    if (st != FRE_OK || !taken)
         return st;
-    if (why != FRE_ACCEPTED)
-        return server_reject(&x->base, out, why);
     if (x->malformed)
         return server_reject(&x->base, out, FRE_REJECTED_MALFORMED);
     if (x->answers.count > 0) {
@@ -155,21 +152,15 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
 {
     issuer *x = self(base);
-    const fre_collection *c = &server_wire(base)->c;
-    fre_status st = FRE_OK;
+    fre_status st;
+    bool due;
 
     if (type == FRE_WIRE_VOUCH)
         return vouch(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
-    if (base->now < c->open)
-        return server_reject(base, out, FRE_REJECTED_PHASE);
-    if (base->now >= c->exchange_close || base->phase > FRE_PHASE_TAKING)
-        return server_reject(base, out, FRE_REJECTED_EXPIRED);
-    if (!x->oprf.key)
-        return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
-    st = server_move(base, &out->rows, FRE_PHASE_TAKING);
-    return st == FRE_OK ? exchange(x, out, in) : st;
+    st = server_key_due(&x->oprf, base, out, &due);
+    return st == FRE_OK && due ? exchange(x, out, in) : st;
 }
 
 static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
@@ -249,7 +240,8 @@ fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
     c = &a->w.c;
     if (memcmp(keys->seal.pk.b, c->issuer_seal.b, sizeof c->issuer_seal.b) != 0 ||
         memcmp(keys->sign.b + 32, c->issuer_sign.b, sizeof c->issuer_sign.b) != 0)
-        return fre_fail(err, FRE_E_KEY, "the issuer's keys are not those that the collection names");
+        return fre_fail(err, FRE_E_KEY,
+                        "the issuer's keys are not those that the collection names");
     x = calloc(1, sizeof *x);
     if (!x)
         return FRE_E_NOMEM;

@@ -178,6 +178,15 @@ fre_status server_out_add(server_out *o, fre_delta *rows, fre_buf *message)
     return st == FRE_OK ? add(o, message) : st;
 }
 
+fre_status server_out_pass(server_out *o, server_parts *p)
+{
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; st == FRE_OK && i < p->count; i++)
+        st = server_out_add(o, NULL, &p->part[i].bytes);
+    return st;
+}
+
 /* First all of them until each is received, then, where there is an answer to fetch, all once more. */
 fre_status server_out_post(const server_out *o, fre_letters *letters)
 {

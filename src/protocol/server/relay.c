@@ -76,31 +76,19 @@ static fre_status mark_load(relay *x, const fre_row *row)
 
 /* ---- the release ---------------------------------------------------------------------------------------- */
 
-static fre_status publish(relay *x)
-{
-    fre_status st = FRE_OK;
-
-    for (uint32_t i = 0; st == FRE_OK && i < x->release_in.count; i++)
-        st = server_out_add(&x->release, NULL, &x->release_in.part[i].bytes);
-    return st;
-}
-
 static fre_status release(relay *x, fre_reply *out, fre_bytes in)
 {
     fre_release_part m;
-    fre_rejection why;
-    bool fresh;
+    bool fresh, taken;
     fre_status st = fre_release_part_decode(&m, server_wire(&x->base), in, NULL);
 
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
-    st = server_parts_take(&x->release_in, m.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
+    st = server_take_part(&x->release_in, &x->base, out, m.part, in, &fresh, &taken);
+    if (st != FRE_OK || !taken)
         return st;
-    if (why != FRE_ACCEPTED)
-        return server_reject(&x->base, out, why);
     if (fresh && server_parts_complete(&x->release_in)) {
-        st = publish(x);
+        st = server_out_pass(&x->release, &x->release_in);
         if (st == FRE_OK)
             st = server_move(&x->base, &out->rows, FRE_PHASE_DONE);
     }
@@ -203,7 +191,8 @@ static fre_status restore(fre_server *base, const fre_row *row)
     relay *x = self(base);
 
     if (!row)
-        return server_parts_complete(&x->release_in) ? publish(x) : FRE_OK;
+        return server_parts_complete(&x->release_in) ? server_out_pass(&x->release, &x->release_in)
+                                                     : FRE_OK;
     switch (row->table) {
     case SERVER_ROW_TOKEN:
         return relay_token_load(x, row);

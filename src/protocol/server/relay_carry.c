@@ -78,18 +78,9 @@ static fre_status forward(fre_reply *out, fre_role to, fre_bytes bytes)
     return fre_buf_append(&out->message, bytes.p, bytes.n);
 }
 
-static fre_rejection exchange_rejected(const relay *x)
-{
-    const fre_collection *c = &server_wire(&x->base)->c;
-
-    if (x->base.now < c->open)
-        return FRE_REJECTED_PHASE;
-    return x->base.now < c->exchange_close ? FRE_ACCEPTED : FRE_REJECTED_EXPIRED;
-}
-
 static fre_status issue(relay *x, fre_reply *out, const fre_carry *m)
 {
-    const fre_rejection why = exchange_rejected(x);
+    const fre_rejection why = server_exchange_rejected(&x->base);
 
     if (why != FRE_ACCEPTED)
         return server_reject(&x->base, out, why);
@@ -99,7 +90,7 @@ static fre_status issue(relay *x, fre_reply *out, const fre_carry *m)
 static fre_status tags(relay *x, fre_reply *out, const fre_carry *m)
 {
     const relay_sent *sent = sent_by(x, &m->token);
-    fre_rejection why = exchange_rejected(x);
+    fre_rejection why = server_exchange_rejected(&x->base);
     uint8_t key[SERVER_HASH_BYTES];
     relay_sent now;
     fre_status st;

@@ -30,9 +30,9 @@ struct fre_agreement {
     fre_rotation *rotation;
     fre_gaussian_table *table; /* clients' noise; NULL: servers add it */
     /* Of tests and of runs marked NOT PRIVATE: */
-    bool exact;                     /* nobody adds noise */
-    bool seeded;                    /* randomness from ... */
-    uint8_t seed[FRE_SEED_BYTES];   /* ... here */
+    bool exact;                   /* nobody adds noise */
+    bool seeded;                  /* randomness from ... */
+    uint8_t seed[FRE_SEED_BYTES]; /* ... here */
 };
 
 /* Without the accountant. */
@@ -106,6 +106,8 @@ typedef struct server_letter {
 
 /* A new part at the end; message is moved. */
 FRE_MUST_CHECK fre_status server_out_add(server_out *o, fre_delta *rows, fre_buf *message);
+/* All parts that came, to leave as they are; their bytes are moved. */
+FRE_MUST_CHECK fre_status server_out_pass(server_out *o, server_parts *p);
 FRE_MUST_CHECK fre_status server_out_post(const server_out *o, fre_letters *letters);
 bool server_out_done(const server_out *o);
 /* That part has its answer. */
@@ -199,6 +201,12 @@ FRE_MUST_CHECK fre_status server_reject(fre_server *x, fre_reply *out, fre_rejec
 /* The rejection that a status stands for; one that is our own fault is returned as it is. */
 FRE_MUST_CHECK fre_status server_reject_status(fre_server *x, fre_reply *out, fre_status st);
 FRE_MUST_CHECK fre_status server_receipt(fre_server *x, fre_reply *out, bool fresh);
+/* server_parts_take of a message to x; refused: *taken is false, and out has the rejection. */
+FRE_MUST_CHECK fre_status server_take_part(server_parts *p, fre_server *x, fre_reply *out,
+                                           fre_part part, fre_bytes message, bool *fresh,
+                                           bool *taken);
+/* FRE_ACCEPTED while exchanges are open. */
+fre_rejection server_exchange_rejected(const fre_server *x);
 FRE_MUST_CHECK fre_status server_post(fre_letters *l, fre_role to, uint64_t cookie,
                                       fre_bytes message);
 /* Our own cancel: everything is forgotten but it. */

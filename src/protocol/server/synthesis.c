@@ -10,8 +10,7 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
 {
     synthesis *x = self(base);
     fre_batch m;
-    fre_rejection why;
-    bool fresh;
+    bool fresh, taken = false;
     fre_status st;
 
     if (type != FRE_WIRE_MIXED)
@@ -24,10 +23,8 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
     st = server_move(base, &out->rows,
                      base->phase < FRE_PHASE_CLOSED ? FRE_PHASE_CLOSED : base->phase);
     if (st == FRE_OK)
-        st = server_parts_take(&x->mixed, m.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
-        return st;
-    return why == FRE_ACCEPTED ? server_receipt(base, out, fresh) : server_reject(base, out, why);
+        st = server_take_part(&x->mixed, base, out, m.part, in, &fresh, &taken);
+    return st == FRE_OK && taken ? server_receipt(base, out, fresh) : st;
 }
 
 static void forget_members(synthesis *x)

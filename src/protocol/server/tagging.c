@@ -82,38 +82,30 @@ out:
 static fre_status collected(tagging *x, fre_reply *out, fre_bytes in)
 {
     fre_batch m;
-    fre_rejection why;
-    bool fresh;
-    fre_status st =
-        fre_batch_decode(&m, server_wire(&x->base), FRE_WIRE_COLLECTED, in, NULL);
+    bool fresh, taken;
+    fre_status st = fre_batch_decode(&m, server_wire(&x->base), FRE_WIRE_COLLECTED, in, NULL);
 
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
     if (x->base.phase < FRE_PHASE_CLOSED)
         return server_reject(&x->base, out, FRE_REJECTED_PHASE);
-    st = server_parts_take(&x->collected, m.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
-        return st;
-    return why == FRE_ACCEPTED ? server_receipt(&x->base, out, fresh)
-                               : server_reject(&x->base, out, why);
+    st = server_take_part(&x->collected, &x->base, out, m.part, in, &fresh, &taken);
+    return st == FRE_OK && taken ? server_receipt(&x->base, out, fresh) : st;
 }
 
 static fre_status unseal(tagging *x, fre_reply *out, fre_bytes in)
 {
     fre_unseal m;
-    fre_rejection why;
-    bool fresh;
+    bool fresh, taken;
     fre_status st = fre_unseal_decode(&m, server_wire(&x->base), in, NULL);
 
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
     if (x->mixed.count == 0)
         return server_reject(&x->base, out, FRE_REJECTED_PHASE);
-    st = server_parts_take(&x->asked, m.part, in, &out->rows, &fresh, &why);
-    if (st != FRE_OK)
+    st = server_take_part(&x->asked, &x->base, out, m.part, in, &fresh, &taken);
+    if (st != FRE_OK || !taken)
         return st;
-    if (why != FRE_ACCEPTED)
-        return server_reject(&x->base, out, why);
     if (x->mark[FRE_MARK_SUM].state != TAGGING_MARK_SET)
         return server_receipt(&x->base, out, fresh);
     x->base.tally.repeated++;
@@ -124,8 +116,8 @@ static fre_status unseal(tagging *x, fre_reply *out, fre_bytes in)
 static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
 {
     tagging *x = self(base);
-    const fre_collection *c = &server_wire(base)->c;
     fre_status st;
+    bool due;
 
     if (type == FRE_WIRE_COLLECTED)
         return collected(x, out, in);
@@ -133,14 +125,8 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return unseal(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
-    if (base->now < c->open)
-        return server_reject(base, out, FRE_REJECTED_PHASE);
-    if (base->now >= c->exchange_close || base->phase > FRE_PHASE_TAKING)
-        return server_reject(base, out, FRE_REJECTED_EXPIRED);
-    if (!x->oprf.key)
-        return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
-    st = server_move(base, &out->rows, FRE_PHASE_TAKING);
-    return st == FRE_OK ? exchange(x, out, in) : st;
+    st = server_key_due(&x->oprf, base, out, &due);
+    return st == FRE_OK && due ? exchange(x, out, in) : st;
 }
 
 /* ---- what is due ----------------------------------------------------------------------------------------- */
