@@ -45,12 +45,12 @@ static void listen(net *n, fre_role from, fre_role to, fre_bytes message)
 
 static void look(script *s)
 {
-    const fre_server *syn = s->n.server[FRE_ROLE_SYN];
-    const tagging *t = (const tagging *)s->n.server[FRE_ROLE_TAG];
+    const fre_server *syn = s->n.links.server[FRE_ROLE_SYN];
+    const tagging *t = (const tagging *)s->n.links.server[FRE_ROLE_TAG];
     fre_bytes first;
 
     for (unsigned role = 1; role < NET_ROLES; role++) {
-        const fre_phase now = fre_server_phase(s->n.server[role]);
+        const fre_phase now = fre_server_phase(s->n.links.server[role]);
 
         must(now >= s->phase[role]);
         s->phase[role] = now;
@@ -72,7 +72,7 @@ static void say(script *s, fre_role to, fre_bytes message)
     fre_reply r;
 
     fre_reply_init(&r);
-    must(fre_server_handle(s->n.server[to], &r, message, s->n.now) == FRE_OK);
+    must(fre_server_handle(s->n.links.server[to], &r, message, s->n.now) == FRE_OK);
     must(r.message.n > 0);
     net_store_commit(&s->n.store[to], &r.rows);
     fre_reply_wipe(&r);

@@ -122,6 +122,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_agreement_new(fre_agreement **out, const f
                                                     fre_err *err);
 FRE_API void fre_agreement_free(fre_agreement *a);
 FRE_API const fre_wire *fre_agreement_wire(const fre_agreement *a);
+/** NOT PRIVATE, for rehearsals, before any machine of a is made: all machines draw from this seed (NULL: from
+ * the system), and, exact, nobody adds noise. */
+FRE_API void fre_agreement_rehearse(fre_agreement *a, const uint8_t *seed, bool exact);
 
 /* ---- machines --------------------------------------------------------------------------------- */
 
@@ -148,6 +151,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_restore(fre_server *x, const fre_ro
 /** Wipes everything.  NULL is allowed. */
 FRE_API void fre_server_free(fre_server *x);
 
+/** 0: a client. */
+FRE_API fre_role fre_server_role(const fre_server *x);
 FRE_API fre_phase fre_server_phase(const fre_server *x);
 FRE_API const fre_tally *fre_server_tally(const fre_server *x);
 /** What is published for everybody, so far as this role has it: parts of the release; 0 before it. */
@@ -194,12 +199,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_synthesis(fre_server **out,
  * CANCEL.  x: embeddings, n rows of dim floats, n <= cells_per_user, copied; a user without texts takes
  * part too.  Of texts that share a cell the first counts.  credentials: for the issuer, copied.
  * fresh: coins, places and times are drawn now, once; false: they are in the rows that _restore gets.
+ * number: which client of a rehearsal with a seed this is.
  * FRE_E_DATA: a NaN, an infinity, a coordinate outside the grid; credentials too long. */
 typedef struct fre_client_setup {
     const float *x;
     uint32_t n;
     fre_bytes credentials;
     bool fresh;
+    uint64_t number;
 } fre_client_setup;
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
                                                         const fre_client_setup *setup,
@@ -207,6 +214,52 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_client(fre_server **out, const 
 /** Why a client ended early: FRE_E_PROOF: a server answered with another key than the collection's;
  * FRE_E_REFUSED: not admitted, or cancelled; FRE_E_AGAIN: too late.  FRE_OK: it did not. */
 FRE_API fre_status fre_server_client_verdict(const fre_server *x);
+
+/* ---- driving machines ------------------------------------------------------------------------- */
+
+/** What surrounds machines: who keeps their rows and carries their messages. */
+typedef struct fre_host {
+    void *ctx;
+    /** Around each call of x and the keeping of its rows, where several threads drive it; may be NULL. */
+    void (*enter)(void *ctx, fre_server *x);
+    void (*leave)(void *ctx, fre_server *x);
+    /** A call's rows, in one transaction, before anything of that call leaves; NULL: rows are dropped.
+     * Where it fails nothing leaves, and whoever drives x throws it away: the driver returns the
+     * status and looks at x no more.  FRE_E_AGAIN: x is away already, and another has its place. */
+    fre_status (*keep)(void *ctx, fre_server *x, const fre_delta *rows);
+    /** Carries a message of x to a role, and brings the answer into *answer, which is empty; it stays so
+     * where the message or its answer was lost. */
+    fre_status (*carry)(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                        fre_buf *answer);
+} fre_host;
+/** A message that came in: the answer goes to *answer, which is empty.  Where the relay has to ask another
+ * role first, that is carried too, without x being entered. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_take(fre_server *x, const fre_host *h, fre_buf *answer,
+                                                  fre_bytes message, int64_t now);
+/** What is due: letters are carried and their answers taken.  *letters: how many; may be NULL. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_step(fre_server *x, const fre_host *h, size_t *letters,
+                                                  int64_t now);
+
+/** The links of roles within one process: carrying is a call.  What a link does to a message, with a
+ * probability of p / 2^32 each: it is lost, its answer is lost, it comes twice, it is late (its
+ * sender gets no answer, and it comes when the next message does).  Caller's storage. */
+typedef struct fre_links {
+    fre_host host;                           /**< carry is theirs; the rest may be set */
+    fre_server *server[FRE_ROLE_ISSUER + 1]; /**< by role; not owned */
+    int64_t now;                             /**< of whom a message comes to */
+    fre_rng *rng;                            /**< borrowed; NULL: nothing happens to any */
+    uint64_t lose, lose_answer, repeat, delay;
+    uint64_t lost, repeated, delayed; /**< messages so far */
+    fre_role late_to;
+    fre_buf late;   /* empty: none */
+    unsigned depth; /* calls within calls */
+} fre_links;
+FRE_API void fre_links_init(fre_links *l);
+FRE_API void fre_links_wipe(fre_links *l);
+/** For a carry of the caller's own, which looks at messages or changes them.  FRE_E_ARG: nobody has that
+ * role. */
+FRE_API FRE_MUST_CHECK fre_status fre_links_carry(fre_links *l, fre_role to, fre_bytes message,
+                                                  fre_buf *answer);
 
 #ifdef __cplusplus
 }

@@ -70,3 +70,11 @@ const fre_wire *fre_agreement_wire(const fre_agreement *a)
 {
     return &a->w;
 }
+
+void fre_agreement_rehearse(fre_agreement *a, const uint8_t *seed, bool exact)
+{
+    a->exact = exact;
+    a->seeded = seed != NULL;
+    if (seed)
+        memcpy(a->seed, seed, sizeof a->seed);
+}

@@ -9,8 +9,8 @@ fre_status server_rng(fre_server *x, fre_rng *r)
 
     if (!x->a->seeded)
         return fre_rng_init(r);
-    (void)snprintf(label, sizeof label, "server/%u/%llu", (unsigned)x->role,
-                   (unsigned long long)x->drawn++);
+    (void)snprintf(label, sizeof label, "server/%u/%llu/%llu", (unsigned)x->role,
+                   (unsigned long long)x->number, (unsigned long long)x->drawn++);
     return fre_rng_init_seeded(r, x->a->seed, label);
 }
 
@@ -49,7 +49,7 @@ fre_status server_keep_secret(fre_server *x, fre_delta *rows)
 /* ---- making and unmaking ------------------------------------------------------------------------- */
 
 fre_status server_base_init(fre_server *x, const server_ops *ops, const fre_agreement *a,
-                            fre_role role, const fre_sign_sk *sign, fre_err *err)
+                            fre_role role, const fre_sign_sk *sign, uint64_t number, fre_err *err)
 {
     fre_rng r;
     fre_status st;
@@ -57,6 +57,7 @@ fre_status server_base_init(fre_server *x, const server_ops *ops, const fre_agre
     *x = (fre_server){.ops = ops,
                       .a = a,
                       .role = role,
+                      .number = number,
                       .now = INT64_MIN,
                       .phase = FRE_PHASE_WAITING,
                       .kept_phase = FRE_PHASE_WAITING};
@@ -372,6 +373,11 @@ fre_status fre_server_answered(fre_server *x, fre_delta *rows, uint64_t cookie, 
 }
 
 /* ---- what it says of itself --------------------------------------------------------------------------- */
+
+fre_role fre_server_role(const fre_server *x)
+{
+    return x->role;
+}
 
 fre_phase fre_server_phase(const fre_server *x)
 {

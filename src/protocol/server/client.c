@@ -292,7 +292,7 @@ fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
     c = calloc(1, sizeof *c);
     if (!c)
         return FRE_E_NOMEM;
-    st = server_base_init(&c->base, &ops, a, (fre_role)0, NULL, err);
+    st = server_base_init(&c->base, &ops, a, (fre_role)0, NULL, setup->number, err);
     fre_buf_init(&c->credentials, FRE_WIRE_CREDENTIALS_MAX);
     c->release_in.kind = SERVER_RELEASE;
     c->release.kind = SERVER_RELEASE;

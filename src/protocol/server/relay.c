@@ -245,7 +245,7 @@ fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a, const 
     x = calloc(1, sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
-    st = server_base_init(&x->base, &ops, a, FRE_ROLE_RELAY, sk, err);
+    st = server_base_init(&x->base, &ops, a, FRE_ROLE_RELAY, sk, 0, err);
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
     x->collected = (server_out){.kind = SERVER_COLLECTED, .to = FRE_ROLE_TAG};
     x->release_in.kind = SERVER_RELEASE;

@@ -177,14 +177,14 @@ struct fre_server {
     fre_sign_sk sign;               /* SECRET; zeros: a client */
     uint8_t secret[FRE_SEED_BYTES]; /* SECRET: keys the hashes */
     bool secret_kept;
-    uint64_t drawn; /* streams of a seeded run */
+    uint64_t number, drawn; /* of a seeded run: which client; streams so far */
     fre_buf cancel; /* our own */
     uint32_t cancel_to;
 };
 
 FRE_MUST_CHECK fre_status server_base_init(fre_server *x, const server_ops *ops,
                                            const fre_agreement *a, fre_role role,
-                                           const fre_sign_sk *sign, fre_err *err);
+                                           const fre_sign_sk *sign, uint64_t number, fre_err *err);
 void server_base_wipe(fre_server *x);
 /* Fresh randomness, drawn now. */
 FRE_MUST_CHECK fre_status server_rng(fre_server *x, fre_rng *r);

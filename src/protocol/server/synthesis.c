@@ -245,7 +245,7 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
     x = calloc(1, sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
-    st = server_base_init(&x->base, &ops, a, FRE_ROLE_SYN, &keys->sign, err);
+    st = server_base_init(&x->base, &ops, a, FRE_ROLE_SYN, &keys->sign, 0, err);
     fre_buf_init(&x->statement, FRE_RELEASE_STATEMENT_MAX);
     x->mixed.kind = SERVER_MIXED;
     x->vouch = (server_out){.kind = SERVER_VOUCH, .to = FRE_ROLE_ISSUER, .fetch = true};

@@ -384,7 +384,7 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
     x = calloc(1, sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
-    st = server_base_init(&x->base, &ops, a, FRE_ROLE_TAG, &keys->sign, err);
+    st = server_base_init(&x->base, &ops, a, FRE_ROLE_TAG, &keys->sign, 0, err);
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
     x->collected.kind = SERVER_COLLECTED;
     x->asked.kind = SERVER_UNSEAL;

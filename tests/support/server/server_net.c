@@ -185,6 +185,10 @@ static fre_server *make(net *n, fre_role role)
     return x;
 }
 
+static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows);
+static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                        fre_buf *answer);
+
 void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
 {
     uint8_t bytes[FRE_SEED_BYTES] = {0};
@@ -198,10 +202,12 @@ void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
         (void)fprintf(stderr, "%s\n", err.text);
     must(st == FRE_OK);
     n->s.w = *fre_agreement_wire(n->a);
-    n->a->seeded = true;
-    memcpy(n->a->seed, bytes, sizeof bytes);
+    fre_agreement_rehearse(n->a, bytes, false);
+    fre_links_init(&n->links);
+    n->links.host = (fre_host){.ctx = n, .keep = keep, .carry = carry};
+    n->links.rng = &n->rng;
     for (unsigned role = 1; role < NET_ROLES; role++)
-        n->server[role] = make(n, (fre_role)role);
+        n->links.server[role] = make(n, (fre_role)role);
     n->users = users;
     n->user = calloc(users, sizeof *n->user);
     must(n->user != NULL);
@@ -223,11 +229,9 @@ static fre_server *make_client(net *n, uint32_t i, bool fresh)
 {
     net_user *u = &n->user[i];
     const fre_client_setup setup = {
-        .x = u->x, .n = u->texts, .credentials = {u->credentials, 4}, .fresh = fresh};
+        .x = u->x, .n = u->texts, .credentials = {u->credentials, 4}, .fresh = fresh, .number = i};
     fre_server *x = NULL;
 
-    /* Clients draw apart from each other. */
-    memcpy(n->a->seed + 8, &i, sizeof i);
     must(fre_server_new_client(&x, n->a, &setup, NULL) == FRE_OK);
     return x;
 }
@@ -243,7 +247,7 @@ void net_clients(net *n)
 void net_end(net *n)
 {
     for (unsigned role = 1; role < NET_ROLES; role++) {
-        fre_server_free(n->server[role]);
+        fre_server_free(n->links.server[role]);
         net_store_wipe(&n->store[role]);
     }
     for (uint32_t i = 0; i < n->users; i++) {
@@ -251,6 +255,7 @@ void net_end(net *n)
         net_store_wipe(&n->user[i].store);
     }
     free(n->user);
+    fre_links_wipe(&n->links);
     fre_agreement_free(n->a);
     fre_rng_wipe(&n->rng);
     *n = (net){.users = 0};
@@ -258,9 +263,9 @@ void net_end(net *n)
 
 void net_restart(net *n, fre_role role)
 {
-    fre_server_free(n->server[role]);
-    n->server[role] = make(n, role);
-    must(net_store_restore(&n->store[role], n->server[role]) == FRE_OK);
+    fre_server_free(n->links.server[role]);
+    n->links.server[role] = make(n, role);
+    must(net_store_restore(&n->store[role], n->links.server[role]) == FRE_OK);
 }
 
 /* A client whose first row was not committed has sent nothing, and begins anew. */
@@ -290,144 +295,84 @@ static bool killed(net *n, const fre_delta *rows)
     return true;
 }
 
-static bool commit(net *n, fre_role role, const fre_delta *rows)
+/* Whose machine it is: its store; a client's number. */
+static net_store *store_of(net *n, const fre_server *x, uint32_t *client)
 {
-    if (killed(n, rows)) {
+    const fre_role role = fre_server_role(x);
+
+    *client = n->sender;
+    if (role != 0)
+        return &n->store[role];
+    must(n->sender < n->users && n->user[n->sender].client == x);
+    return &n->user[n->sender].store;
+}
+
+static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows)
+{
+    net *n = ctx;
+    const fre_role role = fre_server_role(x);
+    uint32_t client;
+    net_store *store = store_of(n, x, &client);
+
+    if (!killed(n, rows)) {
+        net_store_commit(store, rows);
+        return FRE_OK;
+    }
+    if (role != 0)
         net_restart(n, role);
-        return false;
-    }
-    net_store_commit(&n->store[role], rows);
-    return true;
+    else
+        net_restart_client(n, client);
+    return FRE_E_AGAIN;
 }
 
-static bool commit_client(net *n, uint32_t i, const fre_delta *rows)
+static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                        fre_buf *answer)
 {
-    if (killed(n, rows)) {
-        net_restart_client(n, i);
-        return false;
-    }
-    net_store_commit(&n->user[i].store, rows);
-    return true;
+    return net_carry(ctx, x ? fre_server_role(x) : (fre_role)0, to, message, answer);
 }
 
-static bool chance(net *n, unsigned of256)
-{
-    return of256 > 0 && fre_rng_below(&n->rng, 256) < of256;
-}
-
-/* Handled once; false: no answer. */
-static bool take(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
-{
-    fre_reply reply;
-    fre_buf back;
-    bool came, ok;
-
-    if (chance(n, n->lose))
-        return false;
-    if (n->saw)
-        n->saw(n, from, to, message);
-    fre_reply_init(&reply);
-    must(fre_server_handle(n->server[to], &reply, message, n->now) == FRE_OK);
-    ok = commit(n, to, &reply.rows);
-    if (ok && reply.forward) {
-        fre_buf_init(&back, FRE_WIRE_MESSAGE_MAX);
-        came = net_send(n, to, reply.forward, sample_view(&reply.message), &back);
-        must(fre_server_returned(n->server[to], &reply, message,
-                                 came ? sample_view(&back) : (fre_bytes){NULL, 0},
-                                 n->now) == FRE_OK);
-        ok = commit(n, to, &reply.rows);
-        fre_buf_wipe(&back);
-    }
-    if (ok) {
-        fre_buf_wipe(answer);
-        must(fre_buf_append(answer, reply.message.p, reply.message.n) == FRE_OK);
-    }
-    fre_reply_wipe(&reply);
-    return ok && !chance(n, n->lose_answer);
-}
-
-bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
+fre_status net_carry(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
 {
     fre_buf copy;
-    bool came;
+    fre_status st = FRE_OK;
 
     fre_buf_init(&copy, FRE_WIRE_MESSAGE_MAX);
     must(fre_buf_append(&copy, message.p, message.n) == FRE_OK);
     if (n->change)
         n->change(n, from, to, &copy);
-    if (copy.n == 0 && message.n > 0) { /* it never arrives */
-        fre_buf_wipe(&copy);
-        return false;
+    if (copy.n > 0 || message.n == 0) { /* else it never arrives */
+        if (n->saw)
+            n->saw(n, from, to, sample_view(&copy));
+        n->links.now = n->now;
+        n->links.lose = (uint64_t)n->lose << 24;
+        n->links.lose_answer = (uint64_t)n->lose_answer << 24;
+        n->links.repeat = (uint64_t)n->twice << 24;
+        n->links.delay = (uint64_t)n->late << 24;
+        st = fre_links_carry(&n->links, to, sample_view(&copy), answer);
     }
-    if (chance(n, n->twice))
-        (void)take(n, from, to, sample_view(&copy), answer);
-    came = take(n, from, to, sample_view(&copy), answer);
     fre_buf_wipe(&copy);
-    return came;
+    return st;
 }
 
-static void carry_client(net *n, uint32_t i, const fre_letters *letters)
+bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
 {
-    fre_delta rows;
-    fre_buf answer;
+    fre_buf_wipe(answer);
+    must(net_carry(n, from, to, message, answer) == FRE_OK);
+    return answer->n > 0;
+}
 
-    fre_delta_init(&rows);
-    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
-    for (size_t k = 0; k < letters->n; k++) {
-        const fre_letter *l = &letters->letter[k];
+static void step(net *n, fre_server *x)
+{
+    const fre_status st = fre_server_step(x, &n->links.host, NULL, n->now);
 
-        if (!net_send(n, (fre_role)0, l->to, sample_view(&l->message), &answer))
-            continue;
-        must(fre_server_answered(n->user[i].client, &rows, l->cookie, sample_view(&answer),
-                                 n->now) == FRE_OK);
-        (void)commit_client(n, i, &rows);
-        fre_delta_wipe(&rows);
-    }
-    fre_buf_wipe(&answer);
+    must(st == FRE_OK || st == FRE_E_AGAIN);
 }
 
 static void step_client(net *n, uint32_t i)
 {
-    fre_letters letters;
-    fre_delta rows;
-
-    fre_letters_init(&letters);
-    fre_delta_init(&rows);
     n->sender = i;
-    memcpy(n->a->seed + 8, &i, sizeof i);
-    must(fre_server_tick(n->user[i].client, &letters, &rows, n->now) == FRE_OK);
-    if (commit_client(n, i, &rows))
-        carry_client(n, i, &letters);
-    fre_letters_wipe(&letters);
-    fre_delta_wipe(&rows);
+    step(n, n->user[i].client);
     n->sender = UINT32_MAX;
-}
-
-static void step_server(net *n, fre_role role)
-{
-    fre_letters letters;
-    fre_delta rows;
-    fre_buf answer;
-
-    fre_letters_init(&letters);
-    fre_delta_init(&rows);
-    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
-    must(fre_server_tick(n->server[role], &letters, &rows, n->now) == FRE_OK);
-    if (commit(n, role, &rows)) {
-        for (size_t k = 0; k < letters.n; k++) {
-            const fre_letter *l = &letters.letter[k];
-
-            if (!net_send(n, role, l->to, sample_view(&l->message), &answer))
-                continue;
-            fre_delta_wipe(&rows);
-            must(fre_server_answered(n->server[role], &rows, l->cookie, sample_view(&answer),
-                                     n->now) == FRE_OK);
-            (void)commit(n, role, &rows);
-        }
-    }
-    fre_letters_wipe(&letters);
-    fre_delta_wipe(&rows);
-    fre_buf_wipe(&answer);
 }
 
 void net_step(net *n)
@@ -436,7 +381,7 @@ void net_step(net *n)
         if (n->user[i].client)
             step_client(n, i);
     for (unsigned role = 1; role < NET_ROLES; role++)
-        step_server(n, (fre_role)role);
+        step(n, n->links.server[role]);
 }
 
 void net_run(net *n)
@@ -445,7 +390,7 @@ void net_run(net *n)
 
     for (; n->now < end - 1; n->now += n->now < n->s.w.c.tags_close ? n->stride : 1) {
         net_step(n);
-        if (fre_server_phase(n->server[FRE_ROLE_RELAY]) >= FRE_PHASE_DONE)
+        if (fre_server_phase(n->links.server[FRE_ROLE_RELAY]) >= FRE_PHASE_DONE)
             return;
     }
 }
@@ -454,7 +399,7 @@ void net_run(net *n)
 
 int net_release(const net *n, fre_role role, uint32_t *count, float *centroid, uint32_t max)
 {
-    const fre_server *x = n->server[role];
+    const fre_server *x = n->links.server[role];
     uint32_t cells = 0;
 
     if (fre_server_release_parts(x) == 0)

@@ -39,28 +39,27 @@ typedef struct net_user {
 typedef struct net {
     sample s;
     fre_agreement *a;
-    fre_server *server[NET_ROLES]; /* by role */
+    fre_links links; /* server: by role */
     net_store store[NET_ROLES];
     net_user *user;
     uint32_t users;
     uint32_t strangers; /* the last so many have no account */
     int64_t now;
     fre_rng rng;
-    /* Of 256: messages lost on their way, answers lost, messages said twice. */
-    unsigned lose, lose_answer, twice;
+    /* Of 256: messages lost on their way, answers lost, messages said twice, messages that come late. */
+    unsigned lose, lose_answer, twice, late;
     /* Kills the machine that is to write the row of this number, before its call's rows are
      * committed, and whoever makes a call with rows, one in so many; 0: nobody. */
     uint64_t kill_at, kill_every;
     uint64_t rows, kills;
     int64_t stride; /* seconds between two steps, until entries close */
-    /* What went over the links, for whoever wants to look; may be NULL. */
+    /* What goes over the links, for whoever wants to look; may be NULL. */
     void (*saw)(struct net *n, fre_role from, fre_role to, fre_bytes message);
     /* May change a message (of a cheating sender) before it is taken; may be NULL. */
     void (*change)(struct net *n, fre_role from, fre_role to, fre_buf *message);
     void *ctx;
     uint32_t sender; /* whose letters are carried; UINT32_MAX: a server's */
 } net;
-
 /* Small terms with one contact; what a test may change before net_begin. */
 fre_collection net_terms(sample *s);
 void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed);
@@ -70,6 +69,8 @@ void net_text(net *n, uint32_t user, uint32_t cluster);
 void net_clients(net *n);
 void net_end(net *n);
 
+/* The links' carry, with what looks at messages and changes them. */
+fre_status net_carry(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer);
 /* One message to a role, as a link would carry it: true if an answer came back. */
 bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer);
 /* Every machine once: what is due, and its answers. */

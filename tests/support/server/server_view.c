@@ -118,7 +118,7 @@ fre_rejection view_send(net *n, fre_role to, fre_bytes message, fre_buf *out)
     fre_rejection why;
 
     fre_reply_init(&reply);
-    must(fre_server_handle(n->server[to], &reply, message, n->now) == FRE_OK);
+    must(fre_server_handle(n->links.server[to], &reply, message, n->now) == FRE_OK);
     why = reply.why;
     net_store_commit(&n->store[to], &reply.rows);
     if (out) {

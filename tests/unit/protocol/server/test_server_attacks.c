@@ -162,7 +162,7 @@ static void to_the_vouch(net *n, view *v, const uint32_t *of, uint32_t clusters,
     n->saw = look_inside;
     n->ctx = v;
     n->change = no_vouch;
-    for (; fre_server_phase(n->server[FRE_ROLE_SYN]) < FRE_PHASE_SUMMING;
+    for (; fre_server_phase(n->links.server[FRE_ROLE_SYN]) < FRE_PHASE_SUMMING;
          n->now += n->now < n->s.w.c.tags_close ? 40 : 1)
         net_step(n);
     n->saw = NULL;
@@ -189,7 +189,8 @@ static uint32_t ask_issuer(net *n, const fre_vouch_set *set, fre_buf *answer)
     assert_int_equal(view_send(n, FRE_ROLE_ISSUER, sample_view(&m), answer), FRE_ACCEPTED);
     fre_letters_init(&none);
     fre_delta_init(&rows);
-    assert_int_equal(fre_server_tick(n->server[FRE_ROLE_ISSUER], &none, &rows, n->now), FRE_OK);
+    assert_int_equal(fre_server_tick(n->links.server[FRE_ROLE_ISSUER], &none, &rows, n->now),
+                     FRE_OK);
     fre_letters_wipe(&none);
     fre_delta_wipe(&rows);
     assert_int_equal(view_send(n, FRE_ROLE_ISSUER, sample_view(&m), answer), FRE_ACCEPTED);
@@ -388,7 +389,6 @@ static void why_7_rows_do_not_grow(void **state)
         for (uint32_t i = 0; i < n.users; i++) {
             fre_letters_init(&l);
             fre_delta_init(&rows);
-            memcpy(n.a->seed + 8, &i, sizeof i);
             assert_int_equal(fre_server_tick(n.user[i].client, &l, &rows, n.now), FRE_OK);
             for (size_t k = 0; k < l.n; k++) {
                 fre_carry m;
@@ -398,7 +398,7 @@ static void why_7_rows_do_not_grow(void **state)
                         FRE_OK &&
                     m.what == FRE_WIRE_ENTRY) {
                     fre_reply_init(&r);
-                    assert_int_equal(fre_server_handle(n.server[FRE_ROLE_RELAY], &r,
+                    assert_int_equal(fre_server_handle(n.links.server[FRE_ROLE_RELAY], &r,
                                                        sample_view(&l.letter[k].message), n.now),
                                      FRE_OK);
                     if (r.rows.n > 0) {
@@ -450,7 +450,7 @@ static void rolled_back(uint64_t seed, bool sum)
 
     begin_usual(&n, of, 1, 0, seed);
     n.a->exact = false;
-    t = (const tagging *)n.server[FRE_ROLE_TAG];
+    t = (const tagging *)n.links.server[FRE_ROLE_TAG];
     for (; t->mark[kind].state != TAGGING_MARK_SET;
          n.now += n.now < n.s.w.c.tags_close ? 40 : 1) {
         if ((sum ? t->summed.count : t->mixed.count) == 0) {
@@ -464,9 +464,10 @@ static void rolled_back(uint64_t seed, bool sum)
     n.store[FRE_ROLE_TAG] = backup;
     n.a->seed[31] ^= 1; /* its randomness is another */
     net_restart(&n, FRE_ROLE_TAG);
-    for (int i = 0; i < 6 && fre_server_phase(n.server[FRE_ROLE_TAG]) != FRE_PHASE_VOID; i++, n.now++)
+    for (int i = 0; i < 6 && fre_server_phase(n.links.server[FRE_ROLE_TAG]) != FRE_PHASE_VOID;
+         i++, n.now++)
         net_step(&n);
-    assert_int_equal(fre_server_phase(n.server[FRE_ROLE_TAG]), FRE_PHASE_VOID);
+    assert_int_equal(fre_server_phase(n.links.server[FRE_ROLE_TAG]), FRE_PHASE_VOID);
     net_end(&n);
 }
 
@@ -490,7 +491,7 @@ static void why_10_padding_is_drawn_when_it_mixes(void **state)
     (void)state;
     begin_usual(&n, of, 1, 0, 10);
     n.a->seeded = false;
-    for (; ((tagging *)n.server[FRE_ROLE_TAG])->collected.got == 0;
+    for (; ((tagging *)n.links.server[FRE_ROLE_TAG])->collected.got == 0;
          n.now += n.now < n.s.w.c.tags_close ? 40 : 1) {
         net_store_wipe(&at_close);
         net_step(&n);
@@ -505,8 +506,8 @@ static void why_10_padding_is_drawn_when_it_mixes(void **state)
         net_restart(&n, FRE_ROLE_TAG);
         fre_letters_init(&l);
         fre_delta_init(&rows);
-        assert_int_equal(fre_server_tick(n.server[FRE_ROLE_TAG], &l, &rows, n.now), FRE_OK);
-        memcpy(hash[i], ((tagging *)n.server[FRE_ROLE_TAG])->mark[FRE_MARK_MIX].hash,
+        assert_int_equal(fre_server_tick(n.links.server[FRE_ROLE_TAG], &l, &rows, n.now), FRE_OK);
+        memcpy(hash[i], ((tagging *)n.links.server[FRE_ROLE_TAG])->mark[FRE_MARK_MIX].hash,
                sizeof hash[i]);
         fre_letters_wipe(&l);
         fre_delta_wipe(&rows);
@@ -557,7 +558,7 @@ static void why_11_a_tag_goes_on_over_parts(void **state)
                 while (fre_vouched_next(&sets, &s))
                     kept += s.n;
             }
-            assert_int_equal(fre_server_tick(n.server[FRE_ROLE_ISSUER], &none, &rows, n.now),
+            assert_int_equal(fre_server_tick(n.links.server[FRE_ROLE_ISSUER], &none, &rows, n.now),
                              FRE_OK);
         }
     }
@@ -621,10 +622,10 @@ static void why_14_keys_end(void **state)
 
     (void)state;
     begin_usual(&n, of, 1, 0, 14);
-    t = (const tagging *)n.server[FRE_ROLE_TAG];
-    y = (const synthesis *)n.server[FRE_ROLE_SYN];
-    i = (const issuer *)n.server[FRE_ROLE_ISSUER];
-    for (; fre_server_phase(n.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
+    t = (const tagging *)n.links.server[FRE_ROLE_TAG];
+    y = (const synthesis *)n.links.server[FRE_ROLE_SYN];
+    i = (const issuer *)n.links.server[FRE_ROLE_ISSUER];
+    for (; fre_server_phase(n.links.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
          n.now += n.now < n.s.w.c.tags_close ? 40 : 1) {
         net_step(&n);
         no_row_holds_a_key(&n);
@@ -802,8 +803,8 @@ static void short_flush(void **state)
     for (; n.now < c.tags_close + 60; n.now += n.now < c.tags_close ? 40 : 1)
         net_step(&n);
     for (unsigned role = 1; role < NET_ROLES; role++)
-        assert_int_equal(fre_server_phase(n.server[role]), FRE_PHASE_VOID);
-    assert_int_equal(((tagging *)n.server[FRE_ROLE_TAG])->mixed.count, 0);
+        assert_int_equal(fre_server_phase(n.links.server[role]), FRE_PHASE_VOID);
+    assert_int_equal(((tagging *)n.links.server[FRE_ROLE_TAG])->mixed.count, 0);
     net_end(&n);
 }
 
@@ -845,7 +846,7 @@ static void every_message_everywhere(void **state)
 
     (void)state;
     begin_usual(&n, of, 1, 0, 28);
-    for (; fre_server_phase(n.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
+    for (; fre_server_phase(n.links.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
          n.now += n.now < n.s.w.c.tags_close ? 100 : 1) {
         for (unsigned role = 1; role < NET_ROLES; role++) {
             assert_int_equal(view_send(&n, (fre_role)role, (fre_bytes){NULL, 0}, NULL),

@@ -75,7 +75,7 @@ static void all_is_counted(void **state)
     for (uint32_t i = 0; i < n.users; i++)
         assert_int_equal(fre_server_client_verdict(n.user[i].client), FRE_OK);
     for (unsigned role = 1; role < NET_ROLES; role++)
-        assert_int_equal(fre_server_phase(n.server[role]), FRE_PHASE_DONE);
+        assert_int_equal(fre_server_phase(n.links.server[role]), FRE_PHASE_DONE);
     check(&n, 4 * n.a->cell.beta);
     net_end(&n);
 }
@@ -154,6 +154,7 @@ static void rough_links(void **state)
         begin(&n, seed, true);
         n.lose = n.lose_answer = 60;
         n.twice = 80;
+        n.late = seed % 2 ? 60 : 0;
         n.stride = 4;
         net_run(&n);
         check(&n, 4 * n.a->cell.beta);
@@ -213,7 +214,7 @@ static void killed_again_and_again(void **state)
     }
 }
 
-/* Small collections under any schedule: losses, repetitions, deaths and the length of a step are drawn.  A
+/* Small collections under any schedule: losses, repetitions, delays, deaths and the length of a step are drawn.  A
  * cell has as many as say that they were taken, neither fewer nor more. */
 static void random_schedules(void **state)
 {
@@ -237,6 +238,7 @@ static void random_schedules(void **state)
         n.lose = (unsigned)fre_rng_below(&n.rng, 120);
         n.lose_answer = (unsigned)fre_rng_below(&n.rng, 120);
         n.twice = (unsigned)fre_rng_below(&n.rng, 120);
+        n.late = (unsigned)fre_rng_below(&n.rng, 120);
         n.kill_every = fre_rng_below(&n.rng, 3) == 0 ? 0 : 2 + fre_rng_below(&n.rng, 20);
         n.stride = 4 + (int64_t)fre_rng_below(&n.rng, 80);
         net_run(&n);
@@ -286,7 +288,7 @@ static void old_messages_again(void **state)
     begin(&n, 70, true);
     fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
     n.ctx = &s;
-    for (; fre_server_phase(n.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
+    for (; fre_server_phase(n.links.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE;
          n.now += n.now < n.s.w.c.tags_close ? n.stride : 1) {
         n.saw = listen;
         net_step(&n);
