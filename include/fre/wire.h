@@ -71,9 +71,13 @@ typedef enum fre_wire_type {
     FRE_WIRE_UNSEAL,
     FRE_WIRE_SUMMED,
     FRE_WIRE_MARK,
-    FRE_WIRE_MARKED
+    FRE_WIRE_MARKED,
+    /* two contacts: */
+    FRE_WIRE_LISTED,
+    FRE_WIRE_ANSWER,
+    FRE_WIRE_GATHERED
 } fre_wire_type;
-#define FRE_WIRE_TYPES (FRE_WIRE_MARKED + 1u) /* one more than the largest */
+#define FRE_WIRE_TYPES (FRE_WIRE_GATHERED + 1u) /* one more than the largest */
 
 /* ---- the collection ----------------------------------------------------------------------- */
 
@@ -335,7 +339,8 @@ typedef struct fre_admission {
 } fre_admission;
 /** Client to relay: what to carry. */
 typedef struct fre_carry {
-    fre_wire_type what; /**< ISSUE_REQUEST, TAG_REQUEST (encapsulated) or ENTRY (a whole message) */
+    /** ISSUE_REQUEST, TAG_REQUEST (encapsulated), ENTRY or ANSWER (a whole message) */
+    fre_wire_type what;
     fre_admission token; /**< zeros with an issue request */
     fre_bytes bytes;     /**< of the one size of its kind */
 } fre_carry;
@@ -353,7 +358,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_admitted_encode(fre_buf *out, const fre_wi
 FRE_API FRE_MUST_CHECK fre_status fre_admitted_decode(fre_admitted *out, const fre_wire *w,
                                                       fre_bytes in, fre_err *err);
 
-/* ---- entries: what a client hands in, one a place ------------------------------------------- */
+/* ---- entries: what a client hands in, one a place; with two contacts answers too ------------- */
 
 /** 16 random bytes of a place, which its client alone knows until S_tag opens it. */
 typedef struct fre_place {
@@ -370,7 +375,8 @@ typedef struct fre_vouching {
 FRE_API void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_output *key,
                                const fre_tag *tag);
 
-/** Seed and place sealed to S_tag, bound to collection, tag and id. */
+/** Seed and place sealed to S_tag, bound to collection, tag and id, and with two contacts to the list that
+ * the sender saw (w->list): S_syn and issuer can't show people different counts. */
 typedef struct fre_sealed_entry_seed {
     uint8_t b[FRE_SHARE_SEED_BYTES + sizeof(fre_place) + FRE_HPKE_OVERHEAD];
 } fre_sealed_entry_seed;
@@ -383,7 +389,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_open(fre_share_seed *out, const
                                                       const fre_tag *tag, const fre_report_id *id,
                                                       const fre_sealed_entry_seed *sealed);
 
-/** Plaintext of an entry. */
+/** Plaintext of an entry or answer.  Fields that a message of its type hasn't are ignored, and come back
+ * zero: an entry has no seed and share with two contacts, an answer no proof. */
 typedef struct fre_entry {
     fre_report_id id;
     fre_tag tag;
@@ -391,19 +398,23 @@ typedef struct fre_entry {
     fre_sealed_entry_seed seed;
     fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
 } fre_entry;
-/** Bytes of what is sealed in an entry, without its head: one number a collection; 0: bits not known. */
-FRE_API size_t fre_entry_sealed_bytes(const fre_wire *w);
+/* type: FRE_WIRE_ENTRY, or with two contacts FRE_WIRE_ANSWER; else FRE_E_ARG. */
+
+/** Bytes of what is sealed in one, without its head: one number a collection and type; 0: another type, or
+ * there is a share in it and its bits are not known. */
+FRE_API size_t fre_entry_sealed_bytes(const fre_wire *w, fre_wire_type type);
 /** A whole message sealed to S_syn.  FRE_E_ARG: packed of another length; FRE_E_STATE: bits not known. */
 FRE_API FRE_MUST_CHECK fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w,
-                                                      const fre_entry *m,
+                                                      fre_wire_type type, const fre_entry *m,
                                                       const fre_hpke_sk *ephemeral);
 /** Relay: what is sealed, without its head; its size is right, and nothing else can be told. */
 FRE_API FRE_MUST_CHECK fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w,
-                                                  fre_bytes in, fre_err *err);
-/** S_syn: as fre_contribution_open.  SECRET of its sender until counted. */
+                                                  fre_wire_type type, fre_bytes in, fre_err *err);
+/** S_syn.  plain receives the plaintext (its old content is wiped) and lends m->packed.  SECRET of its
+ * sender until counted. */
 FRE_API FRE_MUST_CHECK fre_status fre_entry_open(fre_entry *out, fre_buf *plain, const fre_wire *w,
-                                                 const fre_hpke_keypair *key, fre_bytes sealed,
-                                                 fre_err *err);
+                                                 fre_wire_type type, const fre_hpke_keypair *key,
+                                                 fre_bytes sealed, fre_err *err);
 
 /* ---- reports and shares: client to S_syn, through the relay -------------------------------- */
 
@@ -514,16 +525,16 @@ FRE_API FRE_MUST_CHECK fre_status fre_registry_decode(fre_registry *out, const f
                                                       fre_bytes in, fre_err *err);
 
 /** Sealed entries on their way: what the relay collected (to S_tag), and that mixed with padding (S_tag to
- * S_syn, with its closed statement). */
+ * S_syn, with its closed statement).  Two contacts: answers that the relay gathered (to S_syn). */
 typedef struct fre_batch {
     fre_part part;
-    fre_bytes closed; /**< mixed: a whole message; collected: empty */
-    fre_bytes sealed; /**< n times fre_entry_sealed_bytes(w) bytes */
+    fre_bytes closed; /**< mixed: a whole message; else empty */
+    fre_bytes sealed; /**< n times fre_entry_sealed_bytes(w, ENTRY; gathered: ANSWER) bytes */
     uint32_t n;
 } fre_batch;
 /** Fewest entries in a part that is not the last. */
 #define FRE_BATCH_PART_MIN 1000u
-/** type: FRE_WIRE_COLLECTED (sk of the relay) or FRE_WIRE_MIXED (sk of S_tag). */
+/** type: FRE_WIRE_COLLECTED, FRE_WIRE_GATHERED (sk of the relay) or FRE_WIRE_MIXED (sk of S_tag). */
 FRE_API FRE_MUST_CHECK fre_status fre_batch_encode(fre_buf *out, const fre_wire *w,
                                                    fre_wire_type type, const fre_batch *m,
                                                    const fre_sign_sk *sk);
@@ -590,7 +601,8 @@ typedef struct fre_unseal {
     fre_bytes vouched;                 /**< the issuer's message of that part, whole */
     fre_tag_sets sets;                 /**< decoded: its sets */
     uint32_t n;                        /**< ids in it */
-    const fre_sealed_entry_seed *seed; /**< n, in the order of its ids */
+    /** n, in the order of its ids; two contacts: zeros for who did not answer */
+    const fre_sealed_entry_seed *seed;
 } fre_unseal;
 /** m->sets is ignored.  FRE_E_DATA: vouched is none, of another part, or has not n ids. */
 FRE_API FRE_MUST_CHECK fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w,
@@ -629,6 +641,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_list_encode(fre_buf *out, const fre_wire *
                                                   const fre_sign_sk *sk);
 FRE_API FRE_MUST_CHECK fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in,
                                                   fre_err *err);
+/** Two contacts: the issuer says that S_syn's list is what it vouched for; this is what is published.
+ * list: S_syn's whole message.  Decoding verifies both signatures. */
+FRE_API FRE_MUST_CHECK fre_status fre_listed_encode(fre_buf *out, const fre_wire *w, fre_bytes list,
+                                                    const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_listed_decode(fre_list *out, const fre_wire *w, fre_bytes in,
+                                                    fre_err *err);
 /** i < n. */
 FRE_API fre_list_entry fre_list_at(const fre_list *l, uint32_t i);
 /** Where a tag stands, by binary search; false, and *index untouched, if it isn't there.  Its time

@@ -234,7 +234,7 @@ static fre_status carry(fre_buf *out, const fre_wire *w, fre_wire_type what,
                         const fre_admission *token, uint64_t i)
 {
     const size_t head = what == FRE_WIRE_ENTRY ? FRE_WIRE_HEAD_BYTES : 0;
-    const size_t n = what == FRE_WIRE_ENTRY ? head + fre_entry_sealed_bytes(w)
+    const size_t n = what == FRE_WIRE_ENTRY ? head + fre_entry_sealed_bytes(w, what)
                                             : fre_exchange_request_bytes(w, what);
     uint8_t *bytes = calloc(1, n);
     fre_carry m = {.what = what, .bytes = {bytes, n}};

@@ -394,8 +394,8 @@ def body(name, kind, label=None, key=None):
     return Reader(signed[34:])
 
 
-def info(label, more=b""):
-    return bytes([len(label)]) + label.encode() + ID + more
+def info(label, more=b"", collection_id=ID):
+    return bytes([len(label)]) + label.encode() + collection_id + more
 
 
 def residues(packed, n, b):
@@ -562,19 +562,38 @@ def test_places_and_entries():
     assert carry.number(1) == 1 and carry.take(32) == V["token"] and carry.data == V["tag_request_sealed"]
     admitted = body("admitted", 21)
     assert admitted.take(32) == V["token"] and admitted.data == V["tag_response_sealed"]
-    plain = Reader(hpke_open(V["syn_seal_sk"], body("entry", 22).data, info("fre/entry/v2"), head(22)))
-    assert plain.take(16 + 32 + 16) == V["entry_id"] + V["tag"] + proof
-    assert plain.take(80) == V["sealed_entry_seed"] and plain.data == V["share_packed"]
+    plain = hpke_open(V["syn_seal_sk"], body("entry", 22).data, info("fre/entry/v2"), head(22))
+    assert plain == V["entry_id"] + V["tag"] + proof
+    plain = hpke_open(V["syn_seal_sk"], body("answer", 32).data, info("fre/answer/v2"), head(32))
+    assert plain == V["entry_id"] + V["tag"] + V["sealed_entry_seed"] + V["share_packed"]
+    entries = hashlib.sha256(V["list"][38:-64]).digest()
     seed = hpke_open(V["tag_seal_sk"], V["sealed_entry_seed"],
-                     info("fre/seed/v2", V["tag"] + V["entry_id"]), b"")
+                     info("fre/seed/v2", V["tag"] + V["entry_id"] + entries), b"")
+    assert seed == V["share_seed"] + V["place"]
+
+
+def test_entry_of_one_contact():
+    one = V["one_collection_id"]
+    assert V["one_entry_id"] == hashlib.sha256(info("fre/id/v2", collection_id=one) + V["place"]).digest()[:16]
+    assert V["one_entry"][:34] == bytes([2, 22]) + one
+    plain = Reader(hpke_open(V["syn_seal_sk"], V["one_entry"][34:], info("fre/entry/v2", collection_id=one),
+                             V["one_entry"][:34]))
+    assert plain.take(16 + 32 + 16) == V["one_entry_id"] + V["tag"] + V["one_entry_proof"]
+    assert plain.take(80) == V["one_sealed_entry_seed"] and plain.data == V["share_packed"]
+    seed = hpke_open(V["tag_seal_sk"], V["one_sealed_entry_seed"],
+                     info("fre/seed/v2", V["tag"] + V["one_entry_id"], one), b"")
     assert seed == V["share_seed"] + V["place"]
 
 
 def test_signed_messages_of_the_second_protocol():
-    for name, kind, role, closed in (("collected", 23, "relay", b""), ("mixed", 24, "tag", V["closed"])):
+    for name, kind, role, closed, held in (("collected", 23, "relay", b"", "entry"),
+                                           ("mixed", 24, "tag", V["closed"], "entry"),
+                                           ("gathered", 33, "relay", b"", "answer")):
         r = body(name, kind, f"fre/{name}/v2", role + "_sign")
         assert (r.number(4), r.number(4)) == (0, 1) and r.take(r.number(2)) == closed
-        assert r.number(4) == 1 and r.data == V["entry"][34:]
+        assert r.number(4) == 1 and r.data == V[held][34:]
+    r = body("listed", 31, "fre/listed/v2", "issuer_sign")
+    assert r.take(r.number(4)) == V["list"] and not r.data
     for name, kind, role, extra in (("vouch", 25, "syn", V["entry_proof"]), ("vouched", 26, "issuer", b"")):
         r = body(name, kind, f"fre/{name}/v2", role + "_sign")
         assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)

@@ -77,7 +77,7 @@ static fre_status seal_entry(client *c, fre_buf *out, const fre_tag *real, uint3
     if (st == FRE_OK)
         st = fre_entry_seed_seal_with(&m.seed, w, &m.tag, &m.id, &seed, &p->place, &ephemeral[0]);
     if (st == FRE_OK)
-        st = fre_entry_seal_with(out, w, &m, &ephemeral[1]);
+        st = fre_entry_seal_with(out, w, FRE_WIRE_ENTRY, &m, &ephemeral[1]);
     fre_wipe(ephemeral, sizeof ephemeral);
     fre_share_seed_wipe(&seed);
     fre_wipe(&m, sizeof m);

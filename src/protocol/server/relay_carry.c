@@ -144,7 +144,7 @@ static fre_status entry(relay *x, fre_reply *out, const fre_carry *m)
         return server_reject(&x->base, out, FRE_REJECTED_EXPIRED);
     if (!sent)
         return server_reject(&x->base, out, FRE_REJECTED_ADMISSION);
-    st = fre_entry_split(&sealed, w, m->bytes, NULL);
+    st = fre_entry_split(&sealed, w, m->what, m->bytes, NULL);
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
     server_hash(key, &x->base, sealed);

@@ -5,7 +5,7 @@
 
 static size_t each(const relay *x)
 {
-    return fre_entry_sealed_bytes(server_wire(&x->base));
+    return fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
 }
 
 static uint8_t *at(const relay *x, uint32_t i)

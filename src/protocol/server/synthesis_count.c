@@ -51,7 +51,7 @@ static fre_status add(work *all, const fre_entry *m, uint32_t part, uint32_t ent
 static fre_status open_part(synthesis *x, work *all, uint32_t part)
 {
     const fre_wire *w = server_wire(&x->base);
-    const size_t each = fre_entry_sealed_bytes(w);
+    const size_t each = fre_entry_sealed_bytes(w, FRE_WIRE_ENTRY);
     fre_batch *m = &all->batch[part];
     fre_buf plain;
     fre_entry e;
@@ -60,7 +60,7 @@ static fre_status open_part(synthesis *x, work *all, uint32_t part)
 
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
     for (uint32_t i = 0; st == FRE_OK && i < m->n; i++) {
-        st = fre_entry_open(&e, &plain, w, &x->seal,
+        st = fre_entry_open(&e, &plain, w, FRE_WIRE_ENTRY, &x->seal,
                             server_view(m->sealed.p + (size_t)i * each, each), NULL);
         if (st == FRE_OK)
             st = add(all, &e, part, i);
@@ -99,7 +99,7 @@ static fre_status keep_member(synthesis *x, fre_delta *rows, const work *k, cons
                               fre_buf *plain)
 {
     const fre_wire *w = server_wire(&x->base);
-    const size_t each = fre_entry_sealed_bytes(w);
+    const size_t each = fre_entry_sealed_bytes(w, FRE_WIRE_ENTRY);
     const uint32_t at = x->members;
     const uint8_t key[4] = {(uint8_t)(at >> 24), (uint8_t)(at >> 16), (uint8_t)(at >> 8),
                             (uint8_t)at};
@@ -107,7 +107,7 @@ static fre_status keep_member(synthesis *x, fre_delta *rows, const work *k, cons
     fre_entry e;
     fre_buf value;
     fre_status st =
-        fre_entry_open(&e, plain, w, &x->seal,
+        fre_entry_open(&e, plain, w, FRE_WIRE_ENTRY, &x->seal,
                        server_view(k->batch[r->part].sealed.p + (size_t)r->entry * each, each), NULL);
 
     if (st != FRE_OK)

@@ -13,7 +13,7 @@ typedef struct stream {
 /* Same seals count once: by a hash under our secret. */
 static fre_status gather(tagging *x, stream *s, server_table *seen, const fre_batch *m)
 {
-    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base));
+    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
     uint8_t key[SERVER_HASH_BYTES];
     fre_status st = FRE_OK;
 
@@ -50,7 +50,7 @@ static fre_status gather_all(tagging *x, stream *s)
 
 static fre_status pad_and_permute(tagging *x, stream *s)
 {
-    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base));
+    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
     fre_rng r;
     fre_status st = server_rng(&x->base, &r);
 
@@ -75,7 +75,7 @@ static fre_status pad_and_permute(tagging *x, stream *s)
 
 static fre_status make_part(tagging *x, fre_delta *rows, const stream *s, fre_part part)
 {
-    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base));
+    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
     const size_t from = s->n * part.index / part.count, to = s->n * (part.index + 1) / part.count;
     uint8_t *sealed = malloc((to - from) * each + 1);
     fre_batch m = {.part = part,

@@ -23,7 +23,7 @@ static fre_status seal_one(tagging *x, fre_buf *out, const fre_tag *tag, uint8_t
     fre_place_id(&m.id, w, &place);
     st = fre_entry_seed_seal_with(&m.seed, w, tag, &m.id, &seed, &place, &ephemeral[0]);
     if (st == FRE_OK)
-        st = fre_entry_seal_with(out, w, &m, &ephemeral[1]);
+        st = fre_entry_seal_with(out, w, FRE_WIRE_ENTRY, &m, &ephemeral[1]);
     fre_wipe(ephemeral, sizeof ephemeral);
     fre_wipe(&place, sizeof place);
     fre_share_seed_wipe(&seed);

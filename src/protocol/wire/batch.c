@@ -5,7 +5,12 @@
 
 static bool is_batch(fre_wire_type type)
 {
-    return type == FRE_WIRE_COLLECTED || type == FRE_WIRE_MIXED;
+    return type == FRE_WIRE_COLLECTED || type == FRE_WIRE_MIXED || type == FRE_WIRE_GATHERED;
+}
+
+static size_t sealed_bytes(const fre_wire *w, fre_wire_type type)
+{
+    return fre_entry_sealed_bytes(w, type == FRE_WIRE_GATHERED ? FRE_WIRE_ANSWER : FRE_WIRE_ENTRY);
 }
 
 /* A short part in front of the last one would show by its size when it was sent. */
@@ -23,7 +28,7 @@ fre_status fre_batch_encode(fre_buf *out, const fre_wire *w, fre_wire_type type,
     if (!w || !m || !is_batch(type) || m->closed.n > UINT16_MAX ||
         (m->closed.n > 0) != (type == FRE_WIRE_MIXED) || !part_is_full(m->part, m->n))
         return FRE_E_ARG;
-    each = fre_entry_sealed_bytes(w);
+    each = sealed_bytes(w, type);
     if (each == 0)
         return FRE_E_STATE;
     if (m->sealed.n / each != m->n || m->sealed.n % each != 0)
@@ -48,12 +53,12 @@ fre_status fre_batch_decode(fre_batch *out, const fre_wire *w, fre_wire_type typ
 
     if (!out || !w || !is_batch(type))
         return FRE_E_ARG;
-    each = fre_entry_sealed_bytes(w);
+    each = sealed_bytes(w, type);
     if (each == 0)
         return fre_fail(err, FRE_E_STATE, "%s: the size of a share is not known yet",
                         wire_name(type));
     st = wire_begin_signed(&body, w, type,
-                           type == FRE_WIRE_COLLECTED ? &w->c.relay_sign : &w->c.tag_sign, in, err);
+                           type == FRE_WIRE_MIXED ? &w->c.tag_sign : &w->c.relay_sign, in, err);
     if (st != FRE_OK)
         return st;
     m.part = wire_part(&body);

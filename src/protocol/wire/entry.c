@@ -1,7 +1,9 @@
 /* entry.c - what a client hands in for a place: its id, its proof, its sealed seed, the sealed whole.
  *
- * entry:  id (16)  tag (32)  proof (16)  sealed seed (80)  packed share
- * sealed seed:  HPKE to S_tag of  seed (16)  place (16) */
+ * entry, one contact:   id (16)  tag (32)  proof (16)  sealed seed (80)  packed share
+ * entry, two contacts:  id (16)  tag (32)  proof (16)
+ * answer:               id (16)  tag (32)  sealed seed (80)  packed share
+ * sealed seed:  HPKE to S_tag of  seed (16)  place (16);  two contacts: bound to the list as well */
 #include "wire_private.h"
 
 #include <sodium.h>
@@ -11,6 +13,7 @@ static const char *const id_label = "fre/id/v2";
 static const char *const proof_label = "fre/proof/v2";
 static const char *const seed_label = "fre/seed/v2";
 static const char *const entry_label = "fre/entry/v2";
+static const char *const answer_label = "fre/answer/v2";
 
 static fre_bytes nothing(void)
 {
@@ -47,6 +50,13 @@ void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_outp
 
 /* ---- seeds ------------------------------------------------------------------------------------- */
 
+static fre_bytes seed_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const fre_tag *tag,
+                           const fre_report_id *id)
+{
+    return wire_info(out, w, seed_label, tag, id,
+                     w->c.one_contact ? nothing() : wire_view(w->list, sizeof w->list));
+}
+
 fre_status fre_entry_seed_seal_with(fre_sealed_entry_seed *out, const fre_wire *w,
                                     const fre_tag *tag, const fre_report_id *id,
                                     const fre_share_seed *seed, const fre_place *place,
@@ -60,7 +70,7 @@ fre_status fre_entry_seed_seal_with(fre_sealed_entry_seed *out, const fre_wire *
     memcpy(plain, seed->b, sizeof seed->b);
     memcpy(plain + sizeof seed->b, place->b, sizeof place->b);
     st = fre_hpke_seal_once_with(out->b, w->c.aead, &w->c.tag_seal,
-                                 wire_info(info, w, seed_label, tag, id, nothing()), nothing(),
+                                 seed_info(info, w, tag, id), nothing(),
                                  wire_view(plain, sizeof plain), ephemeral);
     fre_wipe(plain, sizeof plain);
     return st;
@@ -78,7 +88,7 @@ fre_status fre_entry_seed_open(fre_share_seed *out, const fre_wire *w, const fre
     if (!out || !w || !key || !tag || !id || !sealed)
         return FRE_E_ARG;
     st = fre_hpke_open_once(plain, w->c.aead, key,
-                            wire_info(info, w, seed_label, tag, id, nothing()), nothing(),
+                            seed_info(info, w, tag, id), nothing(),
                             wire_view(sealed->b, sizeof sealed->b));
     if (st != FRE_OK)
         return st;
@@ -93,60 +103,86 @@ fre_status fre_entry_seed_open(fre_share_seed *out, const fre_wire *w, const fre
     return st;
 }
 
-/* ---- entries ----------------------------------------------------------------------------------- */
+/* ---- entries and answers ----------------------------------------------------------------------- */
 
-static size_t plain_bytes(const fre_wire *w)
+static bool is_entry(const fre_wire *w, fre_wire_type type)
 {
-    const size_t share = fre_wire_share_bytes(w);
-
-    return share > 0 ? sizeof(fre_report_id) + sizeof(fre_tag) + sizeof(fre_vouching) +
-                           sizeof(fre_sealed_entry_seed) + share
-                     : 0;
+    return w && (type == FRE_WIRE_ENTRY || (type == FRE_WIRE_ANSWER && !w->c.one_contact));
 }
 
-size_t fre_entry_sealed_bytes(const fre_wire *w)
+static bool has_share(const fre_wire *w, fre_wire_type type)
 {
-    const size_t n = plain_bytes(w);
+    return type == FRE_WIRE_ANSWER || w->c.one_contact;
+}
+
+static size_t plain_bytes(const fre_wire *w, fre_wire_type type)
+{
+    const size_t share = fre_wire_share_bytes(w);
+    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
+
+    if (type == FRE_WIRE_ENTRY)
+        n += sizeof(fre_vouching);
+    if (!has_share(w, type))
+        return n;
+    return share > 0 ? n + sizeof(fre_sealed_entry_seed) + share : 0;
+}
+
+size_t fre_entry_sealed_bytes(const fre_wire *w, fre_wire_type type)
+{
+    const size_t n = is_entry(w, type) ? plain_bytes(w, type) : 0;
 
     return n > 0 ? n + FRE_HPKE_OVERHEAD : 0;
 }
 
-static void write_plain(uint8_t *p, const fre_entry *m)
+static fre_bytes entry_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, fre_wire_type type)
 {
-    memcpy(p, m->id.b, sizeof m->id.b);
-    p += sizeof m->id.b;
-    memcpy(p, m->tag.b, sizeof m->tag.b);
-    p += sizeof m->tag.b;
-    memcpy(p, m->proof.b, sizeof m->proof.b);
-    p += sizeof m->proof.b;
-    memcpy(p, m->seed.b, sizeof m->seed.b);
-    p += sizeof m->seed.b;
-    memcpy(p, m->packed.p, m->packed.n);
+    return wire_info(out, w, type == FRE_WIRE_ENTRY ? entry_label : answer_label, NULL, NULL,
+                     nothing());
 }
 
-fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w, const fre_entry *m,
-                               const fre_hpke_sk *ephemeral)
+static uint8_t *put(uint8_t *p, const void *from, size_t n)
+{
+    memcpy(p, from, n);
+    return p + n;
+}
+
+static void write_plain(uint8_t *p, const fre_wire *w, fre_wire_type type, const fre_entry *m)
+{
+    p = put(p, m->id.b, sizeof m->id.b);
+    p = put(p, m->tag.b, sizeof m->tag.b);
+    if (type == FRE_WIRE_ENTRY)
+        p = put(p, m->proof.b, sizeof m->proof.b);
+    if (has_share(w, type)) {
+        p = put(p, m->seed.b, sizeof m->seed.b);
+        memcpy(p, m->packed.p, m->packed.n);
+    }
+}
+
+fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type type,
+                               const fre_entry *m, const fre_hpke_sk *ephemeral)
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES], info[WIRE_INFO_MAX], *plain, *sealed;
-    const size_t n = w ? plain_bytes(w) : 0;
+    size_t n;
     wire_out o = wire_open(out);
 
-    if (!out || !w || !m || !ephemeral || (n > 0 && m->packed.n != fre_wire_share_bytes(w)))
+    if (!out || !is_entry(w, type) || !m || !ephemeral)
         return FRE_E_ARG;
+    n = plain_bytes(w, type);
     if (n == 0)
         return FRE_E_STATE;
+    if (has_share(w, type) && m->packed.n != fre_wire_share_bytes(w))
+        return FRE_E_ARG;
     plain = malloc(n);
     sealed = malloc(n + FRE_HPKE_OVERHEAD);
     if (!plain || !sealed) {
         wire_fail(&o, FRE_E_NOMEM);
         goto out;
     }
-    write_plain(plain, m);
-    wire_head(head, w, FRE_WIRE_ENTRY);
+    write_plain(plain, w, type, m);
+    wire_head(head, w, type);
     wire_fail(&o, fre_hpke_seal_once_with(sealed, w->c.aead, &w->c.syn_seal,
-                                          wire_info(info, w, entry_label, NULL, NULL, nothing()),
-                                          wire_view(head, sizeof head), wire_view(plain, n),
-                                          ephemeral));
+                                          entry_info(info, w, type), wire_view(head, sizeof head),
+                                          wire_view(plain, n), ephemeral));
     wire_put(&o, head, sizeof head);
     if (o.st == FRE_OK)
         wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
@@ -156,72 +192,79 @@ out:
     return wire_close(&o);
 }
 
-fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w, fre_bytes in, fre_err *err)
+fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w, fre_wire_type type, fre_bytes in,
+                           fre_err *err)
 {
-    const size_t n = w ? fre_entry_sealed_bytes(w) : 0;
+    size_t n;
     fre_bytes p;
     wire_in body;
     fre_status st;
 
-    if (!sealed || !w)
+    if (!sealed || !is_entry(w, type))
         return FRE_E_ARG;
+    n = fre_entry_sealed_bytes(w, type);
     if (n == 0)
-        return fre_fail(err, FRE_E_STATE, "entry: its size is not known yet");
-    if ((st = wire_begin(&body, w, FRE_WIRE_ENTRY, in, err)) != FRE_OK)
+        return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
+    if ((st = wire_begin(&body, w, type, in, err)) != FRE_OK)
         return st;
     p = wire_items(&body, 1, n, "sealed");
-    st = wire_end(&body, wire_name(FRE_WIRE_ENTRY), err);
+    st = wire_end(&body, wire_name(type), err);
     if (st == FRE_OK)
         *sealed = p;
     return st;
 }
 
-static fre_status decode_plain(fre_entry *out, const fre_wire *w, fre_bytes plain, fre_err *err)
+fre_status wire_entry_decode(fre_entry *out, const fre_wire *w, fre_wire_type type, fre_bytes plain,
+                             fre_err *err)
 {
     wire_in in = {.left = plain, .bad = NULL};
-    fre_entry m;
+    fre_entry m = {.packed = {.n = 0}};
     fre_status st;
 
     wire_copy(&in, m.id.b, sizeof m.id.b, "id");
     wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
-    wire_copy(&in, m.proof.b, sizeof m.proof.b, "proof");
-    wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
-    m.packed = wire_items(&in, 1, fre_wire_share_bytes(w), "packed share");
-    st = wire_end(&in, wire_name(FRE_WIRE_ENTRY), err);
+    if (type == FRE_WIRE_ENTRY)
+        wire_copy(&in, m.proof.b, sizeof m.proof.b, "proof");
+    if (has_share(w, type)) {
+        wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
+        m.packed = wire_items(&in, 1, fre_wire_share_bytes(w), "packed share");
+    }
+    st = wire_end(&in, wire_name(type), err);
     if (st == FRE_OK)
         *out = m;
     return st;
 }
 
-fre_status fre_entry_open(fre_entry *out, fre_buf *plain, const fre_wire *w,
+fre_status fre_entry_open(fre_entry *out, fre_buf *plain, const fre_wire *w, fre_wire_type type,
                           const fre_hpke_keypair *key, fre_bytes sealed, fre_err *err)
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES], info[WIRE_INFO_MAX], *opened;
-    const size_t n = w ? plain_bytes(w) : 0;
+    size_t n;
     fre_status st;
 
-    if (!out || !plain || !w || !key)
+    if (!out || !plain || !is_entry(w, type) || !key)
         return FRE_E_ARG;
+    n = plain_bytes(w, type);
     if (n == 0)
-        return fre_fail(err, FRE_E_STATE, "entry: its size is not known yet");
+        return fre_fail(err, FRE_E_STATE, "%s: its size is not known yet", wire_name(type));
     if (sealed.n != n + FRE_HPKE_OVERHEAD)
-        return fre_fail(err, FRE_E_DATA, "entry: it has %zu bytes, not the %zu of its collection",
-                        sealed.n, n + FRE_HPKE_OVERHEAD);
+        return fre_fail(err, FRE_E_DATA, "%s: it has %zu bytes, not the %zu of its collection",
+                        wire_name(type), sealed.n, n + FRE_HPKE_OVERHEAD);
     opened = malloc(n);
     if (!opened)
         return FRE_E_NOMEM;
-    wire_head(head, w, FRE_WIRE_ENTRY);
-    st = fre_hpke_open_once(opened, w->c.aead, key,
-                            wire_info(info, w, entry_label, NULL, NULL, nothing()),
+    wire_head(head, w, type);
+    st = fre_hpke_open_once(opened, w->c.aead, key, entry_info(info, w, type),
                             wire_view(head, sizeof head), sealed);
     if (st == FRE_E_REFUSED)
-        st = fre_fail(err, st, "entry: it is not sealed to this key under this collection");
+        st = fre_fail(err, st, "%s: it is not sealed to this key under this collection",
+                      wire_name(type));
     if (st == FRE_OK) {
         fre_buf_wipe(plain);
         st = fre_buf_append(plain, opened, n);
     }
     if (st == FRE_OK)
-        st = decode_plain(out, w, wire_view(plain->p, plain->n), err);
+        st = wire_entry_decode(out, w, type, wire_view(plain->p, plain->n), err);
     fre_wipe_free(opened, n);
     return st;
 }

@@ -73,10 +73,10 @@ fre_status fre_issue_response_decode(fre_oprf_element *evaluated, fre_oprf_proof
 
 static size_t carried_bytes(const fre_wire *w, unsigned what)
 {
-    const size_t entry = fre_entry_sealed_bytes(w);
+    const size_t entry = fre_entry_sealed_bytes(w, (fre_wire_type)what);
 
-    if (what == FRE_WIRE_ENTRY)
-        return entry > 0 ? FRE_WIRE_HEAD_BYTES + entry : 0;
+    if (entry > 0)
+        return FRE_WIRE_HEAD_BYTES + entry;
     return fre_exchange_request_bytes(w, (fre_wire_type)what);
 }
 

@@ -61,6 +61,43 @@ fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_e
     return st;
 }
 
+/* ---- what is published:  S_syn's message (4 + n), under the issuer's signature -------------------- */
+
+fre_status fre_listed_encode(fre_buf *out, const fre_wire *w, fre_bytes list, const fre_sign_sk *sk)
+{
+    wire_out o = wire_open(out);
+    fre_list m;
+    fre_status st;
+
+    if (!w)
+        return FRE_E_ARG;
+    st = fre_list_decode(&m, w, list, NULL);
+    if (st != FRE_OK)
+        return st == FRE_E_ARG ? st : FRE_E_DATA;
+    wire_put_head(&o, w, FRE_WIRE_LISTED);
+    wire_put_uint(&o, list.n, 4);
+    wire_put(&o, list.p, list.n);
+    return wire_close_signed(&o, FRE_WIRE_LISTED, sk);
+}
+
+fre_status fre_listed_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_err *err)
+{
+    fre_bytes list;
+    wire_in body;
+    fre_status st;
+
+    if (!out || !w)
+        return FRE_E_ARG;
+    st = wire_begin_signed(&body, w, FRE_WIRE_LISTED, &w->c.issuer_sign, in, err);
+    if (st != FRE_OK)
+        return st;
+    list = wire_items(&body, (uint32_t)wire_uint(&body, 4, "list"), 1, "list");
+    st = wire_end(&body, wire_name(FRE_WIRE_LISTED), err);
+    return st == FRE_OK ? fre_list_decode(out, w, list, err) : st;
+}
+
+/* ---- looking up ---------------------------------------------------------------------------------- */
+
 static const uint8_t *entry_view(const fre_list *l, uint32_t i)
 {
     return l->raw.p + (size_t)i * ENTRY_BYTES;

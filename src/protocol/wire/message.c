@@ -36,6 +36,9 @@ static const struct {
     [FRE_WIRE_SUMMED] = {"summed members", "fre/summed/v2", true},
     [FRE_WIRE_MARK] = {"mark", "fre/mark/v2", true},
     [FRE_WIRE_MARKED] = {"acknowledged mark", "fre/marked/v2", true},
+    [FRE_WIRE_LISTED] = {"list of both servers", "fre/listed/v2", true},
+    [FRE_WIRE_ANSWER] = {"answer", NULL, true},
+    [FRE_WIRE_GATHERED] = {"gathered answers", "fre/gathered/v2", true},
 };
 #define TYPES (sizeof types / sizeof types[0])
 

@@ -77,6 +77,10 @@ size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
 FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w,
                                             fre_wire_type type, fre_bytes plain, fre_err *err);
 
+/* entry.c: the plaintext of an entry or answer. */
+FRE_MUST_CHECK fre_status wire_entry_decode(fre_entry *out, const fre_wire *w, fre_wire_type type,
+                                            fre_bytes plain, fre_err *err);
+
 /* ---- sets.c: members by tag.  set:  tag (32)  number of members (4)  members, an id first ----- */
 
 typedef struct wire_set {

@@ -9,7 +9,7 @@ void view_wipe(view *v)
 
 void view_batch(view *v, const net *n, fre_wire_type type, fre_bytes message)
 {
-    const size_t each = fre_entry_sealed_bytes(&n->s.w);
+    const size_t each = fre_entry_sealed_bytes(&n->s.w, FRE_WIRE_ENTRY);
     fre_batch m;
     fre_buf plain;
 
@@ -20,7 +20,7 @@ void view_batch(view *v, const net *n, fre_wire_type type, fre_bytes message)
 
         must(fre_grow((void **)&v->at, &v->cap, v->n + 1, sizeof *v->at) == FRE_OK);
         e = &v->at[v->n++];
-        must(fre_entry_open(&e->e, &plain, &n->s.w, &n->s.syn,
+        must(fre_entry_open(&e->e, &plain, &n->s.w, FRE_WIRE_ENTRY, &n->s.syn,
                             (fre_bytes){m.sealed.p + i * each, each}, NULL) == FRE_OK);
         must(e->e.packed.n <= sizeof e->packed);
         memcpy(e->packed, e->e.packed.p, e->e.packed.n);
@@ -88,7 +88,7 @@ void view_forge(net *n, const fre_tag *tag, fre_buf *sealed)
     must(fre_entry_seed_seal_with(&m.seed, &n->s.w, tag, &m.id, &seed, &place, &ephemeral[0]) ==
          FRE_OK);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    must(fre_entry_seal_with(&message, &n->s.w, &m, &ephemeral[1]) == FRE_OK);
+    must(fre_entry_seal_with(&message, &n->s.w, FRE_WIRE_ENTRY, &m, &ephemeral[1]) == FRE_OK);
     must(fre_buf_append(sealed, message.p + FRE_WIRE_HEAD_BYTES,
                         message.n - FRE_WIRE_HEAD_BYTES) == FRE_OK);
     fre_buf_wipe(&message);
@@ -99,7 +99,7 @@ void view_make_batch(net *n, fre_wire_type type, fre_bytes sealed, fre_buf *out)
     const fre_closed said = {.time = n->s.w.c.tags_close, .evaluations = 0};
     fre_batch m = {.part = {0, 1},
                    .sealed = sealed,
-                   .n = (uint32_t)(sealed.n / fre_entry_sealed_bytes(&n->s.w))};
+                   .n = (uint32_t)(sealed.n / fre_entry_sealed_bytes(&n->s.w, FRE_WIRE_ENTRY))};
     fre_buf closed;
 
     fre_buf_init(&closed, FRE_WIRE_MESSAGE_MAX);

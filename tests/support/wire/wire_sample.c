@@ -111,7 +111,7 @@ bool sample_is_signed(fre_wire_type type)
 {
     return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
            (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_REGISTRY ||
-           type >= FRE_WIRE_COLLECTED;
+           (type >= FRE_WIRE_COLLECTED && type != FRE_WIRE_ANSWER);
 }
 
 static const char *sample_label(fre_wire_type type)
@@ -128,6 +128,8 @@ static const char *sample_label(fre_wire_type type)
                                          [FRE_WIRE_REGISTRY] = "fre/roll/v1",
                                          [FRE_WIRE_COLLECTED] = "fre/collected/v2",
                                          [FRE_WIRE_MIXED] = "fre/mixed/v2",
+                                         [FRE_WIRE_LISTED] = "fre/listed/v2",
+                                         [FRE_WIRE_GATHERED] = "fre/gathered/v2",
                                          [FRE_WIRE_VOUCH] = "fre/vouch/v2",
                                          [FRE_WIRE_VOUCHED] = "fre/vouched/v2",
                                          [FRE_WIRE_UNSEAL] = "fre/unseal/v2",
@@ -573,4 +575,6 @@ sample_recoder *const sample_recoders[SAMPLE_TYPES] = {
     [FRE_WIRE_UNSEAL] = recode_unseal,
     [FRE_WIRE_SUMMED] = recode_summed,
     [FRE_WIRE_MARK] = recode_mark,
-    [FRE_WIRE_MARKED] = recode_marked};
+    [FRE_WIRE_MARKED] = recode_marked,
+    [FRE_WIRE_LISTED] = recode_listed,
+    [FRE_WIRE_GATHERED] = recode_gathered};

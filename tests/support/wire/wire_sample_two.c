@@ -63,7 +63,7 @@ static void admitted(const sample *s, fre_buf *out)
     free(bytes);
 }
 
-void sample_entry(const sample *s, fre_buf *out)
+void sample_entry(const sample *s, fre_wire_type type, fre_buf *out)
 {
     const fre_hpke_sk one = {{0x71}}, two = {{0x72}};
     const size_t n = fre_wire_share_bytes(&s->w);
@@ -82,13 +82,14 @@ void sample_entry(const sample *s, fre_buf *out)
     must(fre_oprf_evaluate(&key, &s->issuer_oprf, (fre_bytes){m.id.b, sizeof m.id.b}) == FRE_OK);
     fre_vouching_make(&m.proof, &s->w, &key, &m.tag);
     must(fre_entry_seed_seal_with(&m.seed, &s->w, &m.tag, &m.id, &seed, &place, &one) == FRE_OK);
-    must(fre_entry_seal_with(out, &s->w, &m, &two) == FRE_OK);
+    must(fre_entry_seal_with(out, &s->w, type, &m, &two) == FRE_OK);
     free(packed);
 }
 
 static void batch(const sample *s, fre_wire_type type, fre_buf *out)
 {
-    const size_t each = fre_entry_sealed_bytes(&s->w);
+    const size_t each =
+        fre_entry_sealed_bytes(&s->w, type == FRE_WIRE_GATHERED ? FRE_WIRE_ANSWER : FRE_WIRE_ENTRY);
     uint8_t *sealed = malloc(2 * each);
     fre_batch m = {.part = {4, 5}, .sealed = {sealed, 2 * each}, .n = 2};
     fre_buf closed;
@@ -103,6 +104,16 @@ static void batch(const sample *s, fre_wire_type type, fre_buf *out)
     must(fre_batch_encode(out, &s->w, type, &m, sample_signer(s, type)) == FRE_OK);
     fre_buf_wipe(&closed);
     free(sealed);
+}
+
+static void listed(const sample *s, fre_buf *out)
+{
+    fre_buf list;
+
+    fre_buf_init(&list, SAMPLE_MAX);
+    sample_list(s, &list);
+    must(fre_listed_encode(out, &s->w, sample_view(&list), &s->issuer_sk) == FRE_OK);
+    fre_buf_wipe(&list);
 }
 
 static void mark(const sample *s, fre_wire_type type, fre_buf *out)
@@ -197,8 +208,13 @@ void sample_message_two(const sample *s, fre_wire_type type, fre_buf *out)
         admitted(s, out);
         break;
     case FRE_WIRE_ENTRY:
-        sample_entry(s, out);
+    case FRE_WIRE_ANSWER:
+        sample_entry(s, type, out);
         break;
+    case FRE_WIRE_LISTED:
+        listed(s, out);
+        break;
+    case FRE_WIRE_GATHERED:
     case FRE_WIRE_COLLECTED:
     case FRE_WIRE_MIXED:
         batch(s, type, out);
@@ -228,8 +244,10 @@ const fre_sign_sk *sample_signer_two(const sample *s, fre_wire_type type)
 {
     switch ((unsigned)type) {
     case FRE_WIRE_COLLECTED:
+    case FRE_WIRE_GATHERED:
     case FRE_WIRE_MARKED:
         return &s->relay_sk;
+    case FRE_WIRE_LISTED:
     case FRE_WIRE_VOUCHED:
         return &s->issuer_sk;
     case FRE_WIRE_VOUCH:
@@ -293,6 +311,24 @@ fre_status recode_collected(const sample *s, fre_bytes in, fre_buf *out, fre_err
 fre_status recode_mixed(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     return recode_batch(s, FRE_WIRE_MIXED, in, out, err);
+}
+
+fre_status recode_gathered(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    return recode_batch(s, FRE_WIRE_GATHERED, in, out, err);
+}
+
+fre_status recode_listed(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    const size_t head = FRE_WIRE_HEAD_BYTES + 4;
+    fre_list m;
+    fre_status st = fre_listed_decode(&m, &s->w, in, err);
+
+    if (st != FRE_OK)
+        return st;
+    return fre_listed_encode(out, &s->w,
+                             (fre_bytes){in.p + head, in.n - head - FRE_WIRE_SIGNATURE_BYTES},
+                             &s->issuer_sk);
 }
 
 static fre_status recode_either_mark(const sample *s, fre_wire_type type, fre_bytes in,

@@ -252,7 +252,7 @@ static void why_4_names_without_an_account(void **state)
 /* The relay hands on one victim's entry, and entries of its own under the tag that somebody told it. */
 static void fill_up(net *n, fre_role from, fre_role to, fre_buf *message)
 {
-    const size_t each = fre_entry_sealed_bytes(&n->s.w);
+    const size_t each = fre_entry_sealed_bytes(&n->s.w, FRE_WIRE_ENTRY);
     const fre_tag tag = view_tag(n, 0);
     fre_buf sealed;
     fre_batch m;

@@ -93,42 +93,163 @@ static void seeds_open_in_their_place_alone(void **state)
         assert_int_equal(back.b[i], 0x5a);
 }
 
-static void entries_come_back(void **state)
+/* What a message of a type has, comes back; what it hasn't, is zero. */
+static void one_comes_back(sample *s, fre_wire_type type, bool proof, bool share)
 {
+    const size_t bytes = share ? fre_wire_share_bytes(&s->w) : 0;
+    const fre_entry zero = {.packed = {.n = 0}};
     fre_buf message, plain;
     fre_bytes sealed, junk;
     fre_entry m, none;
+
+    fre_buf_init(&message, SAMPLE_MAX);
+    fre_buf_init(&plain, SAMPLE_MAX);
+    sample_entry(s, type, &message);
+    assert_int_equal(message.n, FRE_WIRE_HEAD_BYTES + fre_entry_sealed_bytes(&s->w, type));
+    assert_int_equal(fre_entry_split(&sealed, &s->w, type, sample_view(&message), NULL), FRE_OK);
+    assert_int_equal(fre_entry_open(&m, &plain, &s->w, type, &s->syn, sealed, NULL), FRE_OK);
+    assert_int_equal(m.tag.b[0], 0x10);
+    assert_int_equal(plain.n, 48u + (proof ? 16u : 0u) + (share ? 80u : 0u) + bytes);
+    assert_int_equal(memcmp(&m.proof, &zero.proof, sizeof m.proof) != 0, proof);
+    assert_int_equal(memcmp(&m.seed, &zero.seed, sizeof m.seed) != 0, share);
+    assert_int_equal(m.packed.n, bytes);
+    if (share)
+        assert_int_equal(m.packed.p[0], 0x42);
+    for (size_t i = FRE_WIRE_HEAD_BYTES; i < message.n; i++) {
+        message.p[i] ^= 0x10;
+        memset(&none, 0x5a, sizeof none);
+        assert_int_equal(fre_entry_open(&none, &plain, &s->w, type, &s->syn, sealed, NULL),
+                         FRE_E_REFUSED);
+        assert_int_equal(((const uint8_t *)&none)[0], 0x5a);
+        message.p[i] ^= 0x10;
+    }
+    assert_int_equal(fre_entry_open(&none, &plain, &s->w, type, &s->tag, sealed, NULL),
+                     FRE_E_REFUSED);
+    junk = (fre_bytes){sealed.p, sealed.n - 1};
+    assert_int_equal(fre_entry_open(&none, &plain, &s->w, type, &s->syn, junk, NULL), FRE_E_DATA);
+    message.n--;
+    assert_int_equal(fre_entry_split(&sealed, &s->w, type, sample_view(&message), NULL),
+                     FRE_E_DATA);
+    s->w.share_bits = 0;
+    assert_int_equal(fre_entry_split(&sealed, &s->w, type, sample_view(&message), NULL),
+                     share ? FRE_E_STATE : FRE_E_DATA);
+    assert_int_equal(fre_entry_sealed_bytes(&s->w, type) == 0, share);
+    fre_buf_wipe(&message);
+    fre_buf_wipe(&plain);
+}
+
+static void start_one(sample *s)
+{
+    fre_collection c = sample_collection(s);
+
+    c.one_contact = true;
+    c.dropout = 0;
+    c.shares_close = c.tags_close;
+    sample_init_from(s, &c);
+}
+
+static void entries_come_back(void **state)
+{
+    sample s;
+
+    (void)state;
+    start_one(&s);
+    one_comes_back(&s, FRE_WIRE_ENTRY, true, true);
+    start(&s);
+    one_comes_back(&s, FRE_WIRE_ENTRY, true, false);
+    start(&s);
+    one_comes_back(&s, FRE_WIRE_ANSWER, false, true);
+}
+
+/* With one contact nobody answers; no other message is an entry. */
+static void other_types_are_refused(void **state)
+{
+    const fre_hpke_sk ephemeral = {{9}};
+    fre_buf message;
+    fre_bytes sealed;
+    fre_entry m = {.packed = {.n = 0}};
+    sample s;
+
+    (void)state;
+    start_one(&s);
+    fre_buf_init(&message, SAMPLE_MAX);
+    assert_int_equal(fre_entry_sealed_bytes(&s.w, FRE_WIRE_ANSWER), 0);
+    assert_int_equal(fre_entry_seal_with(&message, &s.w, FRE_WIRE_ANSWER, &m, &ephemeral),
+                     FRE_E_ARG);
+    assert_int_equal(fre_entry_split(&sealed, &s.w, FRE_WIRE_ANSWER, sealed, NULL), FRE_E_ARG);
+    assert_int_equal(fre_entry_sealed_bytes(&s.w, FRE_WIRE_MIXED), 0);
+    assert_int_equal(message.n, 0);
+}
+
+/* With two contacts a seed opens under its list alone. */
+static void seeds_are_of_one_list(void **state)
+{
+    const fre_hpke_sk ephemeral = {{9}};
+    fre_share_seed seed, back;
+    fre_sealed_entry_seed sealed;
+    fre_place place;
+    fre_report_id id;
+    fre_tag tag;
     sample s;
 
     (void)state;
     start(&s);
-    fre_buf_init(&message, SAMPLE_MAX);
-    fre_buf_init(&plain, SAMPLE_MAX);
-    sample_entry(&s, &message);
-    assert_int_equal(message.n, FRE_WIRE_HEAD_BYTES + fre_entry_sealed_bytes(&s.w));
-    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_OK);
-    assert_int_equal(fre_entry_open(&m, &plain, &s.w, &s.syn, sealed, NULL), FRE_OK);
-    assert_int_equal(m.tag.b[0], 0x10);
-    assert_int_equal(m.packed.n, fre_wire_share_bytes(&s.w));
-    assert_int_equal(m.packed.p[0], 0x42);
-    assert_int_equal(plain.n, 16 + 32 + 16 + 80 + m.packed.n);
-    for (size_t i = FRE_WIRE_HEAD_BYTES; i < message.n; i++) {
-        message.p[i] ^= 0x10;
-        memset(&none, 0x5a, sizeof none);
-        assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.syn, sealed, NULL), FRE_E_REFUSED);
-        assert_int_equal(((const uint8_t *)&none)[0], 0x5a);
-        message.p[i] ^= 0x10;
+    sample_fill(s.w.list, sizeof s.w.list, 8);
+    sample_fill(seed.b, sizeof seed.b, 1);
+    sample_fill(place.b, sizeof place.b, 2);
+    sample_fill(tag.b, sizeof tag.b, 3);
+    fre_place_id(&id, &s.w, &place);
+    assert_int_equal(fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &place, &ephemeral),
+                     FRE_OK);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
+    s.w.list[31] ^= 1;
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    /* Whoever did not answer has zeros there: no seed at all. */
+    memset(&sealed, 0, sizeof sealed);
+    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+}
+
+/* Each of both signatures counts. */
+static void lists_have_two_signatures(void **state)
+{
+    fre_buf list, out;
+    fre_list m;
+    sample s;
+
+    (void)state;
+    start(&s);
+    fre_buf_init(&list, SAMPLE_MAX);
+    fre_buf_init(&out, SAMPLE_MAX);
+    sample_list(&s, &list);
+    assert_int_equal(fre_listed_encode(&out, &s.w, sample_view(&list), &s.issuer_sk), FRE_OK);
+    assert_int_equal(fre_listed_decode(&m, &s.w, sample_view(&out), NULL), FRE_OK);
+    assert_true(m.n > 0);
+    for (size_t i = 0; i < out.n; i++) {
+        out.p[i] ^= 4;
+        assert_int_not_equal(fre_listed_decode(&m, &s.w, sample_view(&out), NULL), FRE_OK);
+        out.p[i] ^= 4;
     }
-    assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.tag, sealed, NULL), FRE_E_REFUSED);
-    junk = (fre_bytes){sealed.p, sealed.n - 1};
-    assert_int_equal(fre_entry_open(&none, &plain, &s.w, &s.syn, junk, NULL), FRE_E_DATA);
-    message.n--;
-    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_E_DATA);
-    s.w.share_bits = 0;
-    assert_int_equal(fre_entry_split(&sealed, &s.w, sample_view(&message), NULL), FRE_E_STATE);
-    assert_int_equal(fre_entry_sealed_bytes(&s.w), 0);
-    fre_buf_wipe(&message);
-    fre_buf_wipe(&plain);
+    fre_buf_wipe(&out);
+    /* S_syn in the issuer's name. */
+    assert_int_equal(fre_listed_encode(&out, &s.w, sample_view(&list), &s.syn_sk), FRE_OK);
+    assert_int_equal(fre_listed_decode(&m, &s.w, sample_view(&out), NULL), FRE_E_REFUSED);
+    fre_buf_wipe(&out);
+    /* The issuer without S_syn. */
+    list.p[list.n - 1] ^= 1;
+    assert_int_equal(fre_listed_encode(&out, &s.w, sample_view(&list), &s.issuer_sk), FRE_E_DATA);
+    {
+        uint8_t *body = malloc(4 + list.n);
+
+        assert_non_null(body);
+        for (unsigned i = 0; i < 4; i++)
+            body[i] = (uint8_t)(list.n >> (24 - 8 * i));
+        memcpy(body + 4, list.p, list.n);
+        sample_sign(&s, FRE_WIRE_LISTED, (fre_bytes){body, 4 + list.n}, &out);
+        assert_int_equal(fre_listed_decode(&m, &s.w, sample_view(&out), NULL), FRE_E_REFUSED);
+        free(body);
+    }
+    fre_buf_wipe(&out);
+    fre_buf_wipe(&list);
 }
 
 /* A part that is not the last has at least a thousand entries. */
@@ -144,7 +265,7 @@ static void short_parts_are_refused(void **state)
 
     (void)state;
     start(&s);
-    each = fre_entry_sealed_bytes(&s.w);
+    each = fre_entry_sealed_bytes(&s.w, FRE_WIRE_ENTRY);
     bytes = calloc(m.n, each);
     assert_non_null(bytes);
     fre_buf_init(&out, FRE_WIRE_MESSAGE_MAX);
@@ -221,7 +342,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_and_proofs),         cmocka_unit_test(seeds_open_in_their_place_alone),
         cmocka_unit_test(entries_come_back),      cmocka_unit_test(short_parts_are_refused),
-        cmocka_unit_test(unseal_is_exact),
+        cmocka_unit_test(unseal_is_exact),        cmocka_unit_test(other_types_are_refused),
+        cmocka_unit_test(seeds_are_of_one_list),  cmocka_unit_test(lists_have_two_signatures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,8 @@ static void change_body(const sample *s, fre_wire_type type, fre_bytes body)
         accepted += refuse_or_repeat(s, type, sample_view(&m));
         fre_buf_wipe(&m);
     }
-    assert_true(accepted > 0); /* tags and times may be any */
+    assert_true(accepted > 0 || type == FRE_WIRE_LISTED);
+    /* tags and times may be any, but in a message that is signed inside */
     free(copy);
 }
 
@@ -186,8 +187,9 @@ static void roles_are_kept_apart(void **state)
         fre_wire_type type = (fre_wire_type)t;
         fre_buf m, out;
 
-        if (!sample_is_signed(type) || type == FRE_WIRE_UNSEAL || type == FRE_WIRE_MIXED)
-            continue; /* the last two hold signed messages, which would not be made */
+        if (!sample_is_signed(type) || type == FRE_WIRE_UNSEAL || type == FRE_WIRE_MIXED ||
+            type == FRE_WIRE_LISTED)
+            continue; /* the last three hold signed messages, which would not be made */
         mixed = s;
         mixed.tag_sk = s.syn_sk;
         mixed.syn_sk = s.relay_sk;

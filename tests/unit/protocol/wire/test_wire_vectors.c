@@ -342,8 +342,41 @@ static void make_entry(const sample *s, fre_entry *m, const fre_place *place, fr
         fre_entry_seed_seal_with(&m->seed, &s->w, &m->tag, &m->id, &seed, place, &seed_key),
         FRE_OK);
     NOTE("sealed_entry_seed", m->seed.b);
-    assert_int_equal(fre_entry_seal_with(b, &s->w, m, &entry_key), FRE_OK);
+    assert_int_equal(fre_entry_seal_with(b, &s->w, FRE_WIRE_ENTRY, m, &entry_key), FRE_OK);
     note_buf("entry", b);
+    assert_int_equal(fre_entry_seal_with(b, &s->w, FRE_WIRE_ANSWER, m, &entry_key), FRE_OK);
+    note_buf("answer", b);
+}
+
+/* The same place under the same terms with one contact. */
+static void make_entry_of_one(const sample *s, const fre_entry *of, const fre_place *place,
+                              fre_buf *b)
+{
+    const fre_hpke_sk seed_key = secret(0x65), entry_key = secret(0x66);
+    fre_collection c = s->w.c;
+    fre_oprf_output key;
+    fre_share_seed seed;
+    fre_entry m = *of;
+    fre_wire w;
+
+    c.one_contact = true;
+    c.dropout = 0;
+    c.shares_close = c.tags_close;
+    assert_int_equal(fre_wire_init(&w, &c, NULL), FRE_OK);
+    assert_int_equal(fre_wire_set_share_bits(&w, s->w.share_bits), FRE_OK);
+    NOTE("one_collection_id", w.id.b);
+    fre_place_id(&m.id, &w, place);
+    NOTE("one_entry_id", m.id.b);
+    assert_int_equal(fre_oprf_evaluate(&key, &s->issuer_oprf, (fre_bytes){m.id.b, sizeof m.id.b}),
+                     FRE_OK);
+    fre_vouching_make(&m.proof, &w, &key, &m.tag);
+    NOTE("one_entry_proof", m.proof.b);
+    sample_fill(seed.b, sizeof seed.b, 0x63); /* share_seed */
+    assert_int_equal(
+        fre_entry_seed_seal_with(&m.seed, &w, &m.tag, &m.id, &seed, place, &seed_key), FRE_OK);
+    NOTE("one_sealed_entry_seed", m.seed.b);
+    assert_int_equal(fre_entry_seal_with(b, &w, FRE_WIRE_ENTRY, &m, &entry_key), FRE_OK);
+    note_buf("one_entry", b);
 }
 
 static void make_batches(const sample *s, fre_buf *b)
@@ -361,8 +394,24 @@ static void make_batches(const sample *s, fre_buf *b)
     m.closed = sample_view(&closed);
     assert_int_equal(fre_batch_encode(b, &s->w, FRE_WIRE_MIXED, &m, &s->tag_sk), FRE_OK);
     note_buf("mixed", b);
+    m.closed.n = entry.n = 0;
+    noted("answer", &entry);
+    m.sealed = (fre_bytes){entry.p + FRE_WIRE_HEAD_BYTES, entry.n - FRE_WIRE_HEAD_BYTES};
+    assert_int_equal(fre_batch_encode(b, &s->w, FRE_WIRE_GATHERED, &m, &s->relay_sk), FRE_OK);
+    note_buf("gathered", b);
     fre_buf_wipe(&entry);
     fre_buf_wipe(&closed);
+}
+
+static void make_listed(const sample *s, fre_buf *b)
+{
+    fre_buf list;
+
+    fre_buf_init(&list, SAMPLE_MAX);
+    noted("list", &list);
+    assert_int_equal(fre_listed_encode(b, &s->w, sample_view(&list), &s->issuer_sk), FRE_OK);
+    note_buf("listed", b);
+    fre_buf_wipe(&list);
 }
 
 static void make_members(const sample *s, const fre_entry *e, fre_buf *b)
@@ -409,8 +458,10 @@ static void make_two(const sample *s, const fre_tag *tag, fre_buf *b)
     make_place(s, &m, &place, b);
     make_carried(s, b);
     make_entry(s, &m, &place, &packed, b);
+    make_listed(s, b);
     make_batches(s, b);
     make_members(s, &m, b);
+    make_entry_of_one(s, &m, &place, b);
     fre_buf_wipe(&packed);
 }
 
