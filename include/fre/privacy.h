@@ -151,10 +151,11 @@ typedef struct fre_mechanism {
     uint64_t tau;           /**< released iff sampled count >= tau; >= 1 */
     double sigma;           /**< noise of a cell's sum, std a coordinate, embedding units; > 0 */
     uint64_t population;    /**< N: records at most; ignored by worst-case sensitivity */
-    fre_sketch_spec sketch; /**< of kind grid */
+    fre_sketch_spec sketch; /**< a codebook's level: exact counts of sampled records, worst case */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
-    double norm_bound;       /**< B: worst case uses 2B; 1 for normalised embeddings */
+    double norm_bound; /**< B, 1 for normalised embeddings; worst case: two records of a cell are
+                                  2B apart, in a public cell 2R */
     uint32_t dim;            /**< d, for the lattice's rounding; 0: no lattice (continuous noise) */
     double lattice_step;     /**< beta, embedding units; 0: no lattice.  Discrete noise: 0 for
                                   the protocol's rule, min(sigma_local/2, .2 split/sqrt(d)) */
@@ -414,7 +415,8 @@ typedef struct fre_plan {
     size_t n_warnings;
 } fre_plan;
 
-/** FRE_E_USAGE: a field out of range (names the parameter).  FRE_E_INFEASIBLE: the message says which
+/** Distributed: the grid, or no_grid and one level of sampled counts, which then is the mechanism's sketch.
+ * FRE_E_USAGE: a field out of range (names the parameter).  FRE_E_INFEASIBLE: the message says which
  * number to change and to what. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);

@@ -66,7 +66,7 @@ typedef struct fre_share_cell {
     uint32_t bits;           /**< b */
     uint64_t count;          /**< the cell's published count */
     uint64_t answers_needed; /**< fre_answers_needed */
-    double norm_bound;       /**< B */
+    double norm_bound;       /**< B, or R of public cells, whose offsets are what is shared */
     double sigma_local;      /**< one user's noise, or one server's, embedding units */
     double beta;             /**< the lattice step */
     /** That noise in steps, variance times 2^16, rounded up: at least (sigma_local/beta)^2,

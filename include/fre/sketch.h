@@ -45,6 +45,8 @@ typedef struct fre_sketch_codebook {
     uint32_t level;             /**< index of the level in the file; 0 where the hash is */
     uint64_t cells;             /**< K >= 1 */
     double radius;              /**< R > 0: offsets from a centre are cut to it, embedding units */
+    double gain;                /**< >= 1: undoes what that does to a mean, as public text has it; 1
+                                     where the hash is zero */
 } fre_sketch_codebook;
 
 /** Which cells a level has.  All zero: a grid of which nothing is known yet. */

@@ -105,7 +105,7 @@ static fre_status check_grid(const cli *c, bool there, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status check_levels(const cli *c, size_t n, fre_err *err)
+static fre_status check_levels(const cli *c, size_t n, bool grid, fre_err *err)
 {
     static const char *const theirs[] = {"counts",    "level-sigma",         "level-count-sigma",
                                          "level-tau", "level-sampling-rate", "radius"};
@@ -116,10 +116,10 @@ static fre_status check_levels(const cli *c, size_t n, fre_err *err)
                             "--%s is of public cells: leave it out, or name some in --levels",
                             theirs[i]);
     }
-    if (n > 0 && cli_flag(c, "distributed"))
+    if (n > 0 && cli_flag(c, "distributed") && (n > 1 || grid || !cli_choice(c, "counts")))
         return fre_fail(err, FRE_E_USAGE,
-                        "--levels: the distributed mode releases the grid alone: leave out "
-                        "--distributed or --levels");
+                        "--levels: the distributed mode releases one level, the grid or public "
+                        "cells with --counts sampled");
     if (n > 0 && cli_given(c, "split"))
         return fre_fail(err, FRE_E_USAGE,
                         "--split: a release by levels is accounted at a split of its own: leave it "
@@ -139,7 +139,7 @@ static fre_status names_from(fre_plan_request *out, const cli *c, fre_err *err)
     if (st == FRE_OK)
         st = check_grid(c, !out->no_grid, err);
     if (st == FRE_OK)
-        st = check_levels(c, out->n_levels, err);
+        st = check_levels(c, out->n_levels, !out->no_grid, err);
     return st;
 }
 
@@ -176,6 +176,17 @@ fre_status cli_levels_from(cli_levels *out, const cli *c, fre_err *err)
 bool cli_levels_none(const cli_levels *l)
 {
     return l->request.n_levels == 0;
+}
+
+void cli_levels_mechanism(fre_mechanism *io, const cli_levels *l)
+{
+    if (cli_levels_none(l))
+        return;
+    io->sketch = l->request.level[0].sketch;
+    io->sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    io->p32 = l->level[0].p32;
+    io->tau = l->level[0].tau;
+    io->sigma = l->level[0].sigma;
 }
 
 /* ---- what it costs --------------------------------------------------------------------------- */

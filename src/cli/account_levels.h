@@ -43,6 +43,8 @@ typedef struct cli_levels {
 FRE_MUST_CHECK fre_status cli_levels_from(cli_levels *out, const cli *c, fre_err *err);
 /* Is it the grid alone? */
 bool cli_levels_none(const cli_levels *l);
+/* Distributed: the one level of public cells, if any, in place of the grid. */
+void cli_levels_mechanism(fre_mechanism *io, const cli_levels *l);
 /* delta at *epsilon, or where that is NULL the least epsilon at delta; printed.  grid: of the flags. */
 FRE_MUST_CHECK fre_status cli_levels_account(const cli *c, const cli_levels *l,
                                              const fre_mechanism *grid, const double *epsilon,

@@ -57,7 +57,8 @@ static const cli_rule rules[] = {
 };
 
 /* The distributed mode's fields; the rest of out is there. */
-static fre_status distributed_from(fre_mechanism *out, const cli *c, fre_err *err)
+static fre_status distributed_from(fre_mechanism *out, const cli_levels *levels, const cli *c,
+                                   fre_err *err)
 {
     static const char *const padding[] = {"lambda", "gamma"};
     fre_status st = cli_distributed(&out->dist, &out->noise, c, err);
@@ -78,6 +79,7 @@ static fre_status distributed_from(fre_mechanism *out, const cli *c, fre_err *er
         out->dist = (fre_distributed){.on = false};
         return FRE_OK;
     }
+    cli_levels_mechanism(out, levels);
     out->dist.lambda = cli_number(c, "lambda");
     out->dist.gamma = (uint32_t)cli_whole(c, "gamma");
     if (out->noise == FRE_NOISE_DISCRETE) {
@@ -227,9 +229,9 @@ static fre_status run(cli *c, fre_err *err)
     mechanism_from(&m, c);
     if (m.p32 == 0 && !levels.request.no_grid)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
-    if ((st = distributed_from(&m, c, err)) != FRE_OK)
+    if ((st = distributed_from(&m, &levels, c, err)) != FRE_OK)
         return st;
-    if (!cli_levels_none(&levels))
+    if (!m.dist.on && !cli_levels_none(&levels))
         return cli_levels_account(c, &levels, &m, has_epsilon ? &epsilon : NULL, delta, err);
     if (has_epsilon && has_split)
         st = fre_joint_delta_at_split(&a, &m, epsilon, split, err);

@@ -46,6 +46,8 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
     }
     if (!cli_given(c, "curious-users"))
         out->dist.curious *= out->cells_per_user; /* w counts places */
+    for (size_t i = 0; out->dist.on && i < out->n_levels && !cli_given(c, "counts"); i++)
+        out->level[i].counts = FRE_COUNTS_SAMPLED; /* the only kind there */
     out->dim = (uint32_t)cli_whole(c, "dimension");
     out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     out->records = (fre_paper_records)cli_choice(c, "multi-record");

@@ -70,6 +70,7 @@ static void print_summary(FILE *f, const fre_plan *plan)
     const fre_mechanism *m = &plan->mechanism;
     double users = (double)m->tau / rate_of(m);
     double noise = m->sigma * sqrt((double)m->dim) / (double)m->tau;
+    double radius = fre_sketch_reach(&m->sketch, plan->request.radius);
     char text[800], rate[FRE_DIGITS_BYTES], norm[FRE_DIGITS_BYTES], share[FRE_DIGITS_BYTES],
         epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
 
@@ -80,8 +81,7 @@ static void print_summary(FILE *f, const fre_plan *plan)
              "proportion as a cell grows. Whoever sees the release learns of any one user at "
              "most what epsilon = %s and delta = %s allow.",
              m->cells_per_user == 1 ? "user" : "record", fre_digits_up(rate, 4, rate_of(m)), m->tau,
-             users, fre_digits_up(norm, 3, noise),
-             fre_digits_up(share, 2, noise / plan->request.radius),
+             users, fre_digits_up(norm, 3, noise), fre_digits_up(share, 2, noise / radius),
              fre_digits_up(epsilon, 10, plan->account.epsilon),
              fre_digits_up(delta, 6, plan->request.delta));
     fputc('\n', f);
@@ -201,10 +201,23 @@ static void print_parties(FILE *f, const fre_mechanism *m)
     fre_buf_wipe(&text);
 }
 
+static void print_cells(FILE *f, const fre_sketch_spec *s)
+{
+    if (s->kind == FRE_SKETCH_CODEBOOK) {
+        row_f(f, "public cells", "of one level of a codebook", "%" PRIu64, s->codebook.cells);
+        row_up(f, "offset radius R", "offsets from a cell's centre are cut to it", 6,
+               s->codebook.radius);
+        return;
+    }
+    row_f(f, "projection dim k", "", "%" PRIu32, s->grid.proj);
+    row_up(f, "cell edge L", "", 6, s->grid.cell_edge);
+}
+
 void cli_plan_print(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
     const fre_account *a = &plan->account;
+    const bool by_levels = plan->request.n_levels > 0 && !m->dist.on;
     char text[FRE_DIGITS_BYTES];
 
     cli_heading(f, "Plan");
@@ -217,13 +230,12 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "sigma / p", "what counts: noise for a cell of given size", 4, m->sigma / rate_of(m));
     row_up(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", 4,
            m->sigma * sqrt((double)m->dim) / (double)m->tau);
-    if (plan->request.no_grid) {
+    if (by_levels && plan->request.no_grid) {
         print_levels(f, plan);
         cli_print_warnings(f, plan->warnings, plan->n_warnings);
         return;
     }
-    row_f(f, "projection dim k", "", "%" PRIu32, m->sketch.grid.proj);
-    row_up(f, "cell edge L", "", 6, m->sketch.grid.cell_edge);
+    print_cells(f, &m->sketch);
     row_f(f, "population N", "an upper bound: more users are refused", "%" PRIu64,
           plan->request.population);
     row_epsilon(f, "worst-case epsilon", "whatever the texts and N", plan->worst_case_epsilon);
@@ -234,7 +246,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row_up(f, "released cells", "", 4, a->delta_released);
     row_up(f, "far members", "", 4, a->delta_far);
     row_up(f, "unreleased cells", "", 4, a->delta_unreleased);
-    if (plan->request.n_levels > 0)
+    if (by_levels)
         row_up(f, "levels of public cells", "", 4, plan->delta_levels);
     row_up(f, "split", "distance that the analysis splits at", 6, a->split);
     row_f(f, "worst cell", "other users in the worst case", "%" PRIu64, a->worst_cell);
@@ -243,7 +255,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     if (m->dist.on)
         print_distributed(f, plan);
     print_parties(f, m);
-    if (plan->request.n_levels > 0)
+    if (by_levels)
         print_levels(f, plan);
     print_summary(f, plan);
     cli_print_warnings(f, plan->warnings, plan->n_warnings);

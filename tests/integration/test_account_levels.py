@@ -172,7 +172,8 @@ GRID = {"--sampling-rate": "0.8", "--tau": "80", "--sigma": "1.5"}
     ("grid", {**GRID, "--level-sigma": "1"},
      "--level-sigma is of public cells: leave it out, or name some in --levels"),
     ("1024,256", {**NOISY, "--distributed": "--cover=on"},
-     "--levels: the distributed mode releases the grid alone: leave out --distributed or --levels"),
+     "--levels: the distributed mode releases one level, the grid or public cells with --counts "
+     "sampled"),
     ("1024,256", {**NOISY, "--accountant": "paper"},
      "unknown flag --accountant; 'fre-e2t account --help' lists them"),
     ("grid,1024,256", {**NOISY, **GRID, "--tau": "16385", "--epsilon": "4"},

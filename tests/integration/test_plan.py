@@ -1,5 +1,6 @@
 """plan and account: keys, agreement with each other, infeasible budgets."""
 
+import json
 import math
 import random
 import re
@@ -346,6 +347,26 @@ def test_distributed_plan_and_account_agree(fre, options):
     assert back["epsilon"] == pytest.approx(4, rel=2e-3)
 
 
+def test_distributed_public_cells(fre):
+    p = plan(fre, *DISTRIBUTED, "--levels", "4096")
+    assert p["delta"] <= 1e-7 and p["sensitivity"] == "worst-case" and p["split"] == 1.2
+    assert p["cell_edge"] is None and p["projection_dim"] is None
+    assert p["worst_case_epsilon"] == 4
+    (level,) = p["levels"]
+    assert (level["name"], level["counts"], level["public_cells"]) == ("4096", "sampled", 4096)
+    a = json.loads(fre("account", "--json", "--distributed", "--levels", "4096", "--counts", "sampled",
+                       "--level-sigma", repr(p["sigma"]), "--level-tau", p["tau"],
+                       "--level-sampling-rate", repr(p["sampling_rate"]), "--lambda",
+                       repr(p["lambda"]), "--gamma", p["gamma"], "--curious-users",
+                       p["curious_users"], "--phi", repr(p["phi"]), "--population", "1000000",
+                       "--epsilon", "4").out)
+    assert a["delta"] == pytest.approx(p["delta"], rel=1e-9) and a["split"] == 1.2
+    done = fre("plan", *DISTRIBUTED, "--levels", "4096")
+    assert done.code == 0 and "public cells           4096" in done.out
+    assert "offset radius R        0.6" in done.out and "cell edge" not in done.out
+    assert "one server's noise" in done.out
+
+
 def test_distributed_for_people(fre):
     done = fre("plan", *DISTRIBUTED)
     assert done.code == 0 and done.err == ""
@@ -380,7 +401,12 @@ def test_distributed_for_people(fre):
     (["--distributed", "--accountant", "paper", "--contacts", "one", "--noise-by", "servers"],
      "--noise-by servers is not in the paper: it needs --accountant joint"),
     (["--distributed", "--levels", "grid,64"],
-     "--levels: the distributed mode releases the grid alone: leave out --distributed or --levels"),
+     "--levels: the distributed mode releases one level, the grid or public cells: name one"),
+    (["--distributed", "--levels", "64,16"],
+     "--levels: the distributed mode releases one level, the grid or public cells: name one"),
+    (["--distributed", "--levels", "64", "--counts", "noisy"],
+     "--counts noisy is a curator's, who counts before the noise: the distributed mode counts "
+     "sampled records"),
     (["--multi-record", "group"],
      "--multi-record chooses a reading of the article: it needs --accountant paper"),
 ])

@@ -165,7 +165,7 @@ fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level)
     const fre_codebook_level *l = fre_codebook_level_view(c, level);
     fre_sketch_spec out = {
         .kind = FRE_SKETCH_CODEBOOK,
-        .codebook = {.level = level, .cells = l->cells, .radius = l->radius},
+        .codebook = {.level = level, .cells = l->cells, .radius = l->radius, .gain = l->gain},
     };
 
     memcpy(out.codebook.sha256, fre_codebook_info_view(c)->sha256, sizeof out.codebook.sha256);

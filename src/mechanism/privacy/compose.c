@@ -414,7 +414,7 @@ static fre_status epsilon_of_worst_case(fre_account *out, const fre_mechanism *m
                                         double least, double most, fre_err *err)
 {
     double lo = least, hi = most;
-    fre_account a = {.worst_cell = m->tau - 1, .split = 2 * m->norm_bound, .by_pld = true};
+    fre_account a = {.worst_cell = m->tau - 1, .split = fre_joint_diameter(m), .by_pld = true};
     fre_pld d;
     fre_status st =
         losses(&d, m, shift(m, a.split), most, 1e-6 * delta / m->cells_per_user, FRE_PLD_FINE, err);

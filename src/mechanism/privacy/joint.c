@@ -73,7 +73,7 @@ static fre_status basic(fre_account *out, const fre_mechanism *m, double epsilon
         (st = fre_param_check(&fre_param_epsilon, epsilon, err)) != FRE_OK)
         return st;
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
-        split = 2 * m->norm_bound;
+        split = fre_joint_diameter(m);
     if ((st = fre_param_check(&fre_param_split, split, err)) != FRE_OK)
         return st;
     st = fre_joint_step_of(&s, m, epsilon, err);
@@ -85,7 +85,7 @@ static fre_status basic(fre_account *out, const fre_mechanism *m, double epsilon
 fre_status fre_joint_basic_delta(fre_account *out, const fre_mechanism *m, double epsilon,
                                  fre_err *err)
 {
-    return basic(out, m, epsilon, 2 * m->norm_bound, err);
+    return basic(out, m, epsilon, fre_joint_diameter(m), err);
 }
 
 fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, double epsilon,

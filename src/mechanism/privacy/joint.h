@@ -64,7 +64,8 @@ double fre_joint_table_gap(const fre_mechanism *m, const fre_joint_step *s);
 double fre_joint_log_far(const fre_mechanism *m, double distance);
 /* Least distance with fre_joint_log_far <= log_far. */
 double fre_joint_split_at(const fre_mechanism *m, double log_far);
-/* Greatest distance of two embeddings, 2B; infinite where no bound is given. */
+/* Greatest distance of what two records of a cell enter its sum as, 2B or 2R; infinite where no bound is
+ * given. */
 double fre_joint_diameter(const fre_mechanism *m);
 /* Where a search ended, so that the next one starts there: the worst n of heavy, the worst n and
  * distance of far members, and the split.  {-1, -1, 0, 0}: nowhere. */

@@ -63,6 +63,13 @@ fre_status fre_joint_check(const fre_mechanism *m, fre_err *err)
                         "mode");
     if (m->dist.on && (st = check_distributed(m, err)) != FRE_OK)
         return st;
+    if (m->sketch.kind == FRE_SKETCH_CODEBOOK) {
+        if (m->sensitivity != FRE_SENSITIVITY_WORST_CASE)
+            return fre_fail(err, FRE_E_USAGE,
+                            "records of a public cell are as far apart as they can be: its "
+                            "{sensitivity} is worst-case");
+        return fre_param_check(&fre_param_clip_radius, m->sketch.codebook.radius, err);
+    }
     if (m->sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return fre_param_check(&fre_param_norm_bound, m->norm_bound, err);
     return fre_param_check_all(probabilistic, sizeof probabilistic / sizeof probabilistic[0], err);

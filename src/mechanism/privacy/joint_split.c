@@ -133,11 +133,11 @@ double fre_joint_best_split(const fre_mechanism *m, const fre_joint_step *s, fre
 double fre_joint_choose_split(const fre_mechanism *m, const fre_joint_step *s, fre_joint_place *at,
                               double *delta)
 {
-    double split = m->norm_bound > 0 ? 2 * m->norm_bound : m->sketch.grid.cell_edge;
+    double split = fre_joint_diameter(m);
 
     *delta = 1;
-    if (m->p32 >= FRE_P_ONE)
-        return split;
+    if (m->p32 >= FRE_P_ONE) /* every split is as good: a finite one */
+        return isfinite(split) ? split : m->sketch.grid.cell_edge;
     if (m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC)
         split = fre_joint_best_split(m, s, at, delta);
     else {

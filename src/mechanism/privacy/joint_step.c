@@ -124,5 +124,7 @@ double fre_joint_split_at(const fre_mechanism *m, double log_far)
 
 double fre_joint_diameter(const fre_mechanism *m)
 {
-    return m->norm_bound > 0 ? 2 * m->norm_bound : HUGE_VAL;
+    const double reach = fre_sketch_reach(&m->sketch, m->norm_bound);
+
+    return reach > 0 ? 2 * reach : HUGE_VAL;
 }

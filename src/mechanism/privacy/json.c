@@ -55,11 +55,13 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
 {
     const fre_mechanism *m = c->m;
     const fre_account *a = c->account;
+    const bool is_grid = m->sketch.kind == FRE_SKETCH_GRID;
     const field f[] = {
         {"delta", a->delta},
         {"sampling_rate", (double)m->p32 / (double)FRE_P_ONE},
         {"sigma", m->sigma},
-        {"cell_edge", m->sketch.grid.cell_edge},
+        {"cell_edge", or_null(is_grid, is_grid ? m->sketch.grid.cell_edge : 0)},
+        {"projection_dim", or_null(is_grid, is_grid ? m->sketch.grid.proj : 0)},
         {"split", or_null(a->split > 0, a->split)},
         {"delta_released", a->delta_released},
         {"delta_far", a->delta_far},
@@ -73,11 +75,11 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
         st = put_reals(b, sizeof f / sizeof *f, f);
     if (st == FRE_OK)
         st = fre_buf_printf(b,
-                            ", \"tau\": %" PRIu64 ", \"projection_dim\": %" PRIu32
-                            ", \"records_max\": %" PRIu64 ", \"population\": %" PRIu64
-                            ", \"worst_cell\": %" PRIu64 ", \"cells_per_user\": %" PRIu32,
-                            m->tau, m->sketch.grid.proj, m->population,
-                            m->population / m->cells_per_user, a->worst_cell, m->cells_per_user);
+                            ", \"tau\": %" PRIu64 ", \"records_max\": %" PRIu64
+                            ", \"population\": %" PRIu64 ", \"worst_cell\": %" PRIu64
+                            ", \"cells_per_user\": %" PRIu32,
+                            m->tau, m->population, m->population / m->cells_per_user, a->worst_cell,
+                            m->cells_per_user);
     if (st == FRE_OK)
         st = fre_buf_printf(
             b,

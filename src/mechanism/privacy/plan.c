@@ -98,6 +98,31 @@ static fre_status find(fre_plan *p, fre_err *err)
     return st == FRE_E_INFEASIBLE ? fre_paper_refuse(&why, err) : st;
 }
 
+/* Distributed, one level of public cells. */
+static fre_status find_public(fre_plan *p, fre_err *err)
+{
+    const fre_level_request *l = &p->request.level[0];
+    fre_plan_request q = fre_plan_as_grid(&p->request, l);
+    fre_plan made;
+    fre_status st = fre_plan_begin(&made, &q, err);
+
+    if (st == FRE_OK)
+        st = find(&made, err);
+    if (st != FRE_OK)
+        return st;
+    made.request = p->request;
+    made.request.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    made.mechanism.norm_bound = p->request.norm_bound;
+    made.mechanism.sketch = l->sketch;
+    made.level[0].level = (fre_level){.counts = FRE_COUNTS_SAMPLED,
+                                      .p32 = made.mechanism.p32,
+                                      .tau = made.mechanism.tau,
+                                      .sigma = made.mechanism.sigma,
+                                      .shift = made.account.split};
+    *p = made;
+    return FRE_OK;
+}
+
 static fre_status find_without_grid(fre_plan *p, fre_err *err)
 {
     fre_plan_request r = p->request;
@@ -142,10 +167,12 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
         *out = p;
         return FRE_OK;
     }
-    st = r->n_levels > 0 ? find_levels(&p, err) : find(&p, err);
+    st = r->n_levels == 0 ? find(&p, err)
+         : r->dist.on     ? find_public(&p, err)
+                          : find_levels(&p, err);
     if (st != FRE_OK)
         return st;
-    if (r->n_levels == 0)
+    if (r->n_levels == 0 || r->dist.on)
         certify(&p);
     if (r->dist.on)
         fill_distributed(&p);

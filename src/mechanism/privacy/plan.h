@@ -37,6 +37,8 @@ FRE_MUST_CHECK fre_status fre_plan_joint(fre_plan *p, fre_err *err);
  * FRE_E_INFEASIBLE. */
 FRE_MUST_CHECK fre_status fre_plan_refuse(const fre_plan_request *r, fre_err *err);
 
+/* Sampled counts of public cells, planned as a grid in which two records may be 2R apart. */
+fre_plan_request fre_plan_as_grid(const fre_plan_request *r, const fre_level_request *l);
 /* Levels of public cells: FRE_E_USAGE where the request contradicts itself. */
 FRE_MUST_CHECK fre_status fre_plan_check_levels(const fre_plan_request *r, fre_err *err);
 /* The plan of all levels, the grid's too unless there is none, so that all together cost no more than the

@@ -63,17 +63,24 @@ static fre_status sampled(fre_plan *out, const fre_plan_request *r, double share
     return st == FRE_OK ? fre_plan_joint(out, err) : st;
 }
 
-/* Sampled counts of public cells: the plan of a grid in which two records may be 2R apart. */
+fre_plan_request fre_plan_as_grid(const fre_plan_request *r, const fre_level_request *l)
+{
+    fre_plan_request q = *r;
+
+    q.n_levels = 0;
+    q.no_grid = false;
+    q.sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    q.norm_bound = fre_sketch_reach(&l->sketch, r->norm_bound);
+    return q;
+}
+
 static fre_status sampled_level(fre_plan_level *out, const fre_plan_request *r,
                                 const fre_level_request *l, double share, fre_err *err)
 {
-    fre_plan_request q = *r;
+    const fre_plan_request q = fre_plan_as_grid(r, l);
     fre_plan p;
-    fre_status st;
+    fre_status st = sampled(&p, &q, share, err);
 
-    q.sensitivity = FRE_SENSITIVITY_WORST_CASE;
-    q.norm_bound = fre_sketch_reach(&l->sketch, r->norm_bound);
-    st = sampled(&p, &q, share, err);
     if (st != FRE_OK)
         return st;
     out->level.p32 = p.mechanism.p32;

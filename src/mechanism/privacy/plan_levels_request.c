@@ -57,8 +57,9 @@ fre_status fre_plan_request_levels(fre_plan_request *r, const char *list, double
     made.grid_if_possible = is_auto;
     for (const char *s = whole; s; s = strchr(s, ',') ? strchr(s, ',') + 1 : NULL) {
         const size_t len = strcspn(s, ",");
-        fre_level_request l = {.sketch = {.kind = FRE_SKETCH_CODEBOOK, .codebook.radius = radius},
-                               .counts = counts};
+        fre_level_request l = {
+            .sketch = {.kind = FRE_SKETCH_CODEBOOK, .codebook = {.radius = radius, .gain = 1}},
+            .counts = counts};
         fre_status st;
 
         if (s == whole && len == 4 && memcmp(s, "grid", 4) == 0) {
@@ -82,10 +83,14 @@ fre_status fre_plan_request_levels(fre_plan_request *r, const char *list, double
 
 static fre_status check_kinds(const fre_plan_request *r, fre_err *err)
 {
-    if (r->dist.on)
+    if (r->dist.on && (r->n_levels > 1 || !r->no_grid))
         return fre_fail(err, FRE_E_USAGE,
-                        "{levels}: the distributed mode releases the grid alone: leave out "
-                        "{distributed} or {levels}");
+                        "{levels}: the distributed mode releases one level, the grid or public "
+                        "cells: name one");
+    if (r->dist.on && r->level[0].counts != FRE_COUNTS_SAMPLED)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{counts} noisy is a curator's, who counts before the noise: the "
+                        "distributed mode counts sampled records");
     if (r->accountant == FRE_ACCOUNTANT_PAPER)
         return fre_fail(err, FRE_E_USAGE,
                         "{levels}: {accountant} paper knows the grid alone: leave out one of them");

@@ -17,6 +17,12 @@ static const char uncertified[] =
     "NOT PRIVATE as far as anybody has shown: what follows is the paper's claim, and the joint "
     "accountant certifies nothing for it.\n";
 
+/* A curator's; the distributed mode has one level, of either kind. */
+static bool by_levels(const fre_plan *p)
+{
+    return p->request.n_levels > 0 && !p->mechanism.dist.on;
+}
+
 static fre_status claim(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
@@ -36,8 +42,8 @@ static fre_status claim(fre_buf *out, const fre_plan *p)
                    : "everybody who sees what is released",
         p->request.accountant == FRE_ACCOUNTANT_PAPER
             ? "the paper's (its known faults are among the warnings)"
-        : p->request.n_levels > 0 ? "joint, by levels"
-                                  : "joint",
+        : by_levels(p) ? "joint, by levels"
+                       : "joint",
         fre_digits_up(computed, 4, p->account.delta));
 }
 
@@ -79,7 +85,29 @@ static fre_status delta_rule(fre_buf *out, const fre_plan *p)
         fre_digits_up(some, 2, p->request.delta * users));
 }
 
-static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
+static fre_status cells(fre_buf *out, const fre_mechanism *m)
+{
+    const fre_sketch_codebook *c = &m->sketch.codebook;
+    const uint8_t *file = fre_sketch_file(&m->sketch);
+    char edge[FRE_DIGITS_BYTES], hash[2 * FRE_HASH_BYTES + 1];
+    fre_status st;
+
+    if (m->sketch.kind == FRE_SKETCH_GRID)
+        return fre_buf_printf(out, "Cells: projection to k = %u dimensions, edge L = %s.\n",
+                              m->sketch.grid.proj,
+                              fre_digits_up(edge, 6, m->sketch.grid.cell_edge));
+    st = fre_buf_printf(
+        out,
+        "Cells: %llu public cells; a record enters its cell's sum as its offset from "
+        "the cell's centre, cut to length R = %s.\n",
+        (unsigned long long)c->cells, fre_digits_up(edge, 6, c->radius));
+    if (st != FRE_OK || !file)
+        return st;
+    fre_hex(hash, file, FRE_HASH_BYTES);
+    return fre_buf_printf(out, "Codebook: level %u of the file with SHA-256 %s.\n", c->level, hash);
+}
+
+static fre_status mechanism_numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
     char rate[FRE_DIGITS_BYTES], sigma[FRE_DIGITS_BYTES], other[FRE_DIGITS_BYTES];
@@ -89,7 +117,7 @@ static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
     st = fre_buf_printf(out,
                         "%s: a record is sampled with probability p = %s; a cell is "
                         "released if its sampled count reaches tau = %llu; ",
-                        p->request.n_levels > 0 ? "Level 1, the grid" : "Mechanism",
+                        by_levels(p) ? "Level 1, the grid" : "Mechanism",
                         fre_digits_up(rate, 10, (double)m->p32 / (double)FRE_P_ONE),
                         (unsigned long long)m->tau);
     if (st != FRE_OK)
@@ -113,11 +141,9 @@ static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
                         (double)m->tau * (double)FRE_P_ONE / (double)m->p32);
     if (st != FRE_OK)
         return st;
-    st = fre_buf_printf(out,
-                        "Cells: projection to k = %u dimensions, edge L = %s.\n"
-                        "Records: at most N = %llu.\n",
-                        m->sketch.grid.proj, fre_digits_up(other, 6, m->sketch.grid.cell_edge),
-                        (unsigned long long)m->population);
+    st = cells(out, m);
+    if (st == FRE_OK)
+        st = fre_buf_printf(out, "Records: at most N = %llu.\n", (unsigned long long)m->population);
     if (st == FRE_OK && m->dist.on)
         st =
             fre_buf_printf(out,
@@ -137,9 +163,9 @@ static fre_status grid_numbers(fre_buf *out, const fre_plan *p)
 
 static fre_status numbers(fre_buf *out, const fre_plan *p)
 {
-    fre_status st = p->request.no_grid ? FRE_OK : grid_numbers(out, p);
+    fre_status st = by_levels(p) && p->request.no_grid ? FRE_OK : mechanism_numbers(out, p);
 
-    return st == FRE_OK ? fre_statement_levels(out, p) : st;
+    return st == FRE_OK && by_levels(p) ? fre_statement_levels(out, p) : st;
 }
 
 static fre_status sensitivity(fre_buf *out, const fre_plan *p)
@@ -147,8 +173,14 @@ static fre_status sensitivity(fre_buf *out, const fre_plan *p)
     char far[FRE_DIGITS_BYTES], charge[FRE_DIGITS_BYTES];
     fre_status st;
 
-    if (p->request.no_grid)
+    if (by_levels(p) && p->request.no_grid)
         return FRE_OK;
+    if (p->mechanism.sketch.kind == FRE_SKETCH_CODEBOOK)
+        return fre_buf_printf(
+            out,
+            "Sensitivity: worst case, 2R = %s, whatever the texts and however many "
+            "records there are.\n",
+            fre_digits_up(far, 6, 2 * p->mechanism.sketch.codebook.radius));
     if (p->mechanism.sensitivity == FRE_SENSITIVITY_WORST_CASE)
         return fre_buf_printf(out,
                               "Sensitivity: worst case, 2B = %s for embeddings of norm at most "

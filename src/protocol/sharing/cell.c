@@ -26,10 +26,16 @@
  * that coordinates are integers of a double. */
 #define STEPS_MAX 0x1p45
 
+/* What is shared is at most so long: B, or R of public cells. */
+static double reach_of(const fre_mechanism *m)
+{
+    return fre_sketch_reach(&m->sketch, m->norm_bound);
+}
+
 static fre_status check(const fre_mechanism *m, double split, uint64_t count, fre_err *err)
 {
     const fre_param_value fields[] = {
-        {&fre_param_dimension, m->dim},        {&fre_param_norm_bound, m->norm_bound},
+        {&fre_param_dimension, m->dim},        {&fre_param_norm_bound, reach_of(m)},
         {&fre_param_sigma, m->sigma},          {&fre_param_lattice_step, m->lattice_step},
         {&fre_param_dropout, m->dist.dropout}, {&fre_param_split, split},
     };
@@ -41,7 +47,7 @@ static fre_status check(const fre_mechanism *m, double split, uint64_t count, fr
     st = fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
     if (st != FRE_OK)
         return st;
-    if (!(m->norm_bound / split <= NORM_TO_SPLIT_MAX))
+    if (!(reach_of(m) / split <= NORM_TO_SPLIT_MAX))
         return fre_fail(err, FRE_E_USAGE,
                         "the plan's split distance must be above {norm_bound} / 4096");
     if (m->tau < 1 || count < m->tau || count > FRE_PRIVACY_POPULATION_MAX)
@@ -63,7 +69,7 @@ static double step(const fre_mechanism *m, double split, double local)
 
 static fre_status check_step(const fre_mechanism *m, double split, double beta, fre_err *err)
 {
-    if (!(m->norm_bound / beta <= STEPS_MAX))
+    if (!(reach_of(m) / beta <= STEPS_MAX))
         return fre_fail(err, FRE_E_LIMIT,
                         "an embedding is more than 2^45 lattice steps long: lower {epsilon} or "
                         "{sampling_rate}");
@@ -89,7 +95,7 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
         return st;
     c.dim = m->dim;
     c.padded = fre_hadamard_dim(m->dim);
-    c.norm_bound = m->norm_bound;
+    c.norm_bound = reach_of(m);
     c.answers_needed = fre_answers_needed(m, count);
     c.sigma_local = fre_sigma_local(m, count);
     c.beta = step(m, split, c.sigma_local);
@@ -172,7 +178,7 @@ fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m, double split, u
     log2_draws = log2_up((uint64_t)d) + log2_up(cells);
     if (log2_draws + log2_up(largest) > 59)
         return fre_fail(err, FRE_E_LIMIT, "more than 2^59 draws of noise in one collection");
-    signal = c * m->norm_bound / step(m, split, fre_sigma_local(m, largest));
+    signal = c * reach_of(m) / step(m, split, fre_sigma_local(m, largest));
     reach = sqrt(signal * signal / d + c / 4 + noise_variance(m, split, c)) *
             sqrt(2 * LN2_UP * (1 + GUARD_BITS + 1 + log2_draws));
     reach = reach * (1 + 1e-9) + 1;

@@ -117,7 +117,7 @@ static void release_block(curator_run *r, block *b)
             continue;
         centre_of(r, b->centre, c);
         fre_aggregate_from_centre(out, b->centre, r->dim,
-                                  curator_level_of_codebook(r, c->level)->gain, lattice.norm_bound);
+                                  curator_sketch(r, c->level)->codebook.gain, lattice.norm_bound);
     }
 }
 

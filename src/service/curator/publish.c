@@ -35,14 +35,13 @@ static fre_status fill_public_cell(const curator_run *r, fre_released_cell *out,
                                    const curator_cell *c, fre_err *err)
 {
     const fre_level *l = &r->plan.level[c->level - 1].level;
-    const uint32_t at = curator_sketch(r, c->level)->codebook.level;
+    const fre_sketch_codebook *of = &curator_sketch(r, c->level)->codebook;
     const double rate =
         l->counts == FRE_COUNTS_NOISY ? 1 : (double)l->p32 / (double)FRE_P_ONE;
-    const char *medoid = fre_codebook_medoid(r->codebook, at, c->cell);
+    const char *medoid = fre_codebook_medoid(r->codebook, of->level, c->cell);
 
     out->users = (double)c->count / rate;
-    out->noise_norm = curator_level_of_codebook(r, c->level)->gain * l->sigma *
-                      sqrt((double)r->dim) / (double)c->count;
+    out->noise_norm = of->gain * l->sigma * sqrt((double)r->dim) / (double)c->count;
     out->centre = c->cell;
     out->around = medoid ? strdup(medoid) : NULL;
     return medoid && !out->around ? fre_fail(err, FRE_E_NOMEM, "out of memory") : FRE_OK;
