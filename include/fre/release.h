@@ -43,7 +43,6 @@ typedef struct fre_release_level {
 
 typedef struct fre_released_cell {
     uint64_t count;     /**< sampled count, >= tau */
-    uint64_t answers;   /**< distributed: shares that the centroid is the mean of; curator: count */
     double users;       /**< count / p */
     double noise_norm;  /**< planned norm of the centroid's noise */
     uint32_t level;     /**< in fre_release.level */

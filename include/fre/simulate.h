@@ -1,11 +1,11 @@
-/** fre/simulate.h - a whole collection without a network: clients, relay and both servers of
- * parties.h in one process, every message made, sealed, sent and opened as it would be, under a
+/** fre/simulate.h - a whole collection without a network: clients, relay, issuer and both servers of
+ * server.h in one process, every message made, sealed, sent and opened as it would be, under a
  * simulated clock; from a file of texts (or of embeddings) to a folder with private texts.
  *
  * A client is a user of the input with its first cells_per_user distinct texts, or one row of it.
- * Clients are made, run and dropped; between their two contacts only their saved state is kept.
- * They work on all threads; each server, as parties.h wants it, on one at a time.  With a seed the
- * release does not depend on the number of threads.
+ * Clients are made, run and dropped, each at its own times; no machine's rows are kept.  They work on
+ * all threads; each server, as server.h wants it, on one at a time.  With a seed the release does
+ * not depend on the number of threads.
  *
  * One process holds all keys, coins and texts here: this is for studies.  The release is what a
  * collection among such users would have published.
@@ -16,12 +16,11 @@
 #include <fre/core.h>
 #include <fre/corpus.h>
 #include <fre/embed.h>
-#include <fre/release.h>
 #include <fre/invert.h>
 #include <fre/param.h>
-#include <fre/parties.h>
 #include <fre/privacy.h>
-#include <fre/sharing.h>
+#include <fre/release.h>
+#include <fre/server.h>
 #include <fre/survey.h>
 
 #ifdef __cplusplus
@@ -51,7 +50,7 @@ typedef struct fre_simulate_opts {
      * random subset; more: all of them, and then users drawn again, at random. */
     uint64_t users;
     /* Rates in [0, FRE_SIMULATE_RATE_MAX], each independent of everything else: */
-    double dropout_rate;   /**< of clients who reported and never answer; two-phase */
+    double dropout_rate;   /**< of clients who get tags and never send their entries */
     double duplicate_rate; /**< of messages that arrive twice */
     double loss_rate;      /**< of messages lost, half of them on the way back; sent again */
     bool compare;          /**< with the curator mode, and with the exact sums */
@@ -61,9 +60,8 @@ typedef struct fre_simulate_opts {
     uint32_t threads;      /**< >= 1 */
     bool seeded;           /**< NOT PRIVATE: repeatable */
     uint8_t seed[FRE_SEED_BYTES];
-    uint64_t batch_min; /**< the relay's smallest batch, clients; 0: 100 */
-    /** For tests: in place of the table's noise.  NOT PRIVATE. */
-    const fre_share_noise *noise;
+    uint64_t batch_min; /**< entries without which nothing is counted */
+    bool exact;         /**< for tests: nobody adds noise.  NOT PRIVATE */
     const fre_progress *progress;
     /** Called once the input has been read, before anything is embedded; NULL: not called. */
     void (*looked)(void *ctx, const fre_survey_counts *counts);
@@ -75,32 +73,31 @@ FRE_API void fre_simulate_opts_init(fre_simulate_opts *o);
 
 /* What clients and relay exchange, by kind. */
 #define FRE_SIMULATE_LEG_MAP(X)                                                                    \
-    X(TAGS, "tags") /* exchanges */                                                                \
-    X(REPORTS, "reports")                                                                          \
-    X(LIST, "list") /* of the second contact */                                                    \
-    X(SHARES, "shares")
+    X(ADMISSION, "admission") /* by the issuer */                                                  \
+    X(TAGS, "tags")                                                                                \
+    X(REPORTS, "reports")
 typedef enum fre_simulate_leg {
 #define X(name, text) FRE_SIMULATE_##name,
     FRE_SIMULATE_LEG_MAP(X)
 #undef X
 } fre_simulate_leg;
-#define FRE_SIMULATE_LEGS 4u
+#define FRE_SIMULATE_LEGS 3u
 /** Static string. */
 FRE_API const char *fre_simulate_leg_text(fre_simulate_leg leg);
 
 /** Messages of the protocol, without the transport's own bytes. */
 typedef struct fre_simulate_traffic {
     uint64_t clients;  /**< who had any */
-    uint64_t up, down; /**< bytes, repetitions included */
+    uint64_t up, down; /**< bytes, all attempts */
 } fre_simulate_traffic;
 
 /* Wall time of a run, in order. */
 #define FRE_SIMULATE_STEP_MAP(X)                                                                   \
     X(INPUT, "input") /* reading, embedding */                                                     \
     X(SETUP, "setup")                                                                              \
-    X(FIRST, "tags and reports")                                                                   \
-    X(COUNT, "padding and counting")                                                               \
-    X(SECOND, "shares") X(SUM, "sums") X(TEXTS, "inversion") X(COMPARE, "comparison")
+    X(CLIENTS, "tags and reports")                                                                 \
+    X(MIX, "padding and mixing")                                                                   \
+    X(COUNT, "counting") X(SUM, "sums") X(TEXTS, "inversion") X(COMPARE, "comparison")
 typedef enum fre_simulate_step {
 #define X(name, text) FRE_SIMULATE_STEP_##name,
     FRE_SIMULATE_STEP_MAP(X)
@@ -120,8 +117,8 @@ typedef struct fre_simulate_level {
 /** Two ways of doing the same with the same clients on the same grid.  Exact: without noise. */
 typedef struct fre_simulate_comparison {
     uint64_t cells; /**< with at least `threshold` clients */
-    /* the collection against the exact sums of those who answered */
-    size_t matched; /**< released cells whose members are known by their answers: all, or a fault */
+    /* the collection against the exact sums of those whose entries were taken */
+    size_t matched; /**< released cells whose members are known by their number: all, or a fault */
     double freedom; /**< d times matched */
     double noise;   /**< sum of squared deviations from the exact means, each over its planned
                             variance: chi-square with `freedom` degrees */
@@ -157,12 +154,10 @@ typedef struct fre_simulation {
     uint64_t silent;         /**< dropouts */
     uint64_t lost, repeated; /**< messages, servers' included */
     fre_simulate_traffic leg[FRE_SIMULATE_LEGS];
-    uint64_t server_messages, server_bytes; /**< between relay and servers, repetitions included */
-    fre_counters relay, tagging, synthesis;
-    fre_relay_counts relay_counts;
-    fre_tagging_counts tagging_counts;
-    fre_synthesis_counts synthesis_counts;
-    uint32_t share_bits; /**< 0: no share was made */
+    uint64_t server_messages, server_bytes; /**< between roles, all attempts */
+    uint64_t padding;                       /**< entries that S_tag added */
+    fre_tally tally[FRE_ROLE_ISSUER + 1];   /**< by role */
+    uint32_t share_bits;
     double seconds[FRE_SIMULATE_STEPS];
     uint64_t peak_kib; /**< resident memory of the process, its peak */
     bool compared;

@@ -40,7 +40,7 @@ static const cli_arg args[] = {
     CLI_CHOICE("transport", "T", transports, .preset = "memory",
                .help = "how messages travel: within this process"),
     CLI_NUMBER("dropout-rate", "R", fre_simulate_param_dropout_rate,
-               .help = "of clients who report and never answer"),
+               .help = "of clients who get tags and never send their entries"),
     CLI_NUMBER("duplicate-rate", "R", fre_simulate_param_duplicate_rate,
                .help = "of messages that arrive twice"),
     CLI_NUMBER("loss-rate", "R", fre_simulate_param_loss_rate,
@@ -55,7 +55,7 @@ static const cli_arg args[] = {
     CLI_INVERTER(", or none for centroids without texts"),
     CLI_SEARCH_ARGS,
     CLI_HEADING("Distributed mode"),
-    CLI_COLLECTION_ARGS("two", "1", "0.1"),
+    CLI_COLLECTION_ARGS("one", "1", "0.1"),
     CLI_MAX_DUMMIES,
     CLI_HEADING("Mechanism"),
     CLI_MECHANISM_ARGS,
@@ -100,6 +100,8 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
         st = cli_collection(&o->plan.dist, c, err);
     if (st != FRE_OK)
         return st;
+    if (!cli_given(c, "curious-users"))
+        o->plan.dist.curious *= o->plan.cells_per_user; /* w counts places */
     o->plan.max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
@@ -187,12 +189,12 @@ static void print_traffic(const fre_simulation *s)
                   mean_bytes(t->up, t->clients), mean_bytes(t->down, t->clients));
     }
     print_leg("all, a user", s->users, mean_bytes(up, s->users), mean_bytes(down, s->users));
-    row("between the servers", "%*" PRIu64 " messages, %.1f MiB", WIDE, s->server_messages,
+    row("between the roles", "%*" PRIu64 " messages, %.1f MiB", WIDE, s->server_messages,
         (double)s->server_bytes / 1048576);
     putchar('\n');
 }
 
-static void print_rejections(const char *role, const fre_counters *k)
+static void print_rejections(const char *role, const fre_tally *k)
 {
     for (size_t i = 1; i < FRE_REJECTIONS; i++)
         if (k->rejected[i])
@@ -202,22 +204,18 @@ static void print_rejections(const char *role, const fre_counters *k)
 
 static void print_counts(const fre_simulation *s)
 {
-    const uint64_t faults =
-        s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed;
-
     cli_heading(stdout, "Messages");
-    row("dummy reports", "%*" PRIu64 " sent; the plan expects %.0f", WIDE,
-        s->tagging_counts.padding, s->plan.expected_dummies);
+    row("dummy reports", "%*" PRIu64 " sent; the plan expects %.0f", WIDE, s->padding,
+        s->plan.expected_dummies);
     row("silent users", "%*" PRIu64, WIDE, s->silent);
     row("lost messages", "%*" PRIu64, WIDE, s->lost);
     row("repeated messages", "%*" PRIu64, WIDE, s->repeated);
-    row("cells lost for want of answers", "%*" PRIu64, WIDE, s->synthesis_counts.tags_short);
-    row("cells lost by a fault", "%*" PRIu64, WIDE, faults);
     if (s->refused)
         row("refused users", "%*" PRIu64, WIDE, s->refused);
-    print_rejections("relay", &s->relay);
-    print_rejections("tagging server", &s->tagging);
-    print_rejections("synthesis server", &s->synthesis);
+    print_rejections("relay", &s->tally[FRE_ROLE_RELAY]);
+    print_rejections("issuer", &s->tally[FRE_ROLE_ISSUER]);
+    print_rejections("tagging server", &s->tally[FRE_ROLE_TAG]);
+    print_rejections("synthesis server", &s->tally[FRE_ROLE_SYN]);
     putchar('\n');
 }
 
@@ -276,7 +274,7 @@ static void print_results(const cli *c, const fre_simulation *s,
     cli_heading(stdout, "Privacy statement");
     cli_print_statement(s->release.statement);
     cli_print_files(cli_text(c, "output"),
-                    "a line a cell: text, count, answers, users, noise_norm, similarity",
+                    "a line a cell: text, count, users, noise_norm, similarity",
                     "parameters, the collection's terms, privacy statement");
 }
 
@@ -315,8 +313,9 @@ static json_t *traffic_json(const fre_simulation *s)
     return NULL;
 }
 
-static json_t *rejections_json(const fre_counters *k)
+static json_t *rejections_json(const fre_simulation *s, fre_role role)
 {
+    const fre_tally *k = &s->tally[role];
     json_t *o = json_object();
     int bad = o ? 0 : 1;
 
@@ -367,8 +366,7 @@ static json_t *private_json(const fre_simulation *s)
 {
     return json_pack(
         "{s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:{s:I, s:f, s:f}, "
-        "s:o, s:{s:I, s:I}, s:{s:o, s:o, "
-        "s:o}, s:{s:I, s:I}, s:I, s:o, s:f, s:o}",
+        "s:o, s:{s:I, s:I}, s:{s:o, s:o, s:o, s:o}, s:I, s:o, s:f, s:o}",
         "input", cli_input_json(&s->input), "empty", (json_int_t)(s->empty + s->survey.no_word),
         "invalid", (json_int_t)s->invalid, "users", (json_int_t)s->users, "input_users",
         (json_int_t)s->input_users, "records", (json_int_t)(s->records - s->survey.no_word),
@@ -376,13 +374,11 @@ static json_t *private_json(const fre_simulation *s)
         "repeated_texts", (json_int_t)s->survey.repeated_texts, "repeated_records",
         (json_int_t)s->survey.repeated_records, "refused", (json_int_t)s->refused, "silent",
         (json_int_t)s->silent, "lost", (json_int_t)s->lost, "repeated", (json_int_t)s->repeated,
-        "dummies", "sent", (json_int_t)s->tagging_counts.padding, "expected",
-        s->plan.expected_dummies, "most", 2 * s->plan.expected_dummies, "bytes", traffic_json(s),
-        "servers", "messages", (json_int_t)s->server_messages, "bytes", (json_int_t)s->server_bytes,
-        "rejected", "relay", rejections_json(&s->relay), "tagging", rejections_json(&s->tagging),
-        "synthesis", rejections_json(&s->synthesis), "cells_lost", "too_few_answers",
-        (json_int_t)s->synthesis_counts.tags_short, "fault",
-        (json_int_t)(s->synthesis_counts.tags_disagreed + s->synthesis_counts.tags_overflowed),
+        "dummies", "sent", (json_int_t)s->padding, "expected", s->plan.expected_dummies, "most",
+        2 * s->plan.expected_dummies, "bytes", traffic_json(s), "servers", "messages",
+        (json_int_t)s->server_messages, "bytes", (json_int_t)s->server_bytes, "rejected", "relay",
+        rejections_json(s, FRE_ROLE_RELAY), "issuer", rejections_json(s, FRE_ROLE_ISSUER),
+        "tagging", rejections_json(s, FRE_ROLE_TAG), "synthesis", rejections_json(s, FRE_ROLE_SYN),
         "share_bits", (json_int_t)s->share_bits, "seconds", seconds_json(s), "peak_memory_mib",
         (double)s->peak_kib / 1024, "comparison", comparison_json(s));
 }
@@ -471,9 +467,10 @@ const cli_command cli_cmd_simulate = {
     .summary = "run a whole collection, clients and servers, in one process",
     .about =
         "The distributed mode without a network, for studies: every user of INPUT becomes a "
-        "client of its own, and the tagging server, the synthesis server and the relay run beside "
-        "them. All messages are made, sealed, sent and opened as in a real collection; only the "
-        "clock and the wires are simulated. The result is a folder like that of synthesize, with "
+        "client of its own, and the issuer, the tagging server, the synthesis server and the relay "
+        "run beside them. All messages are made, sealed, sent and opened as in a real collection; "
+        "only the clock and the wires are simulated. The result is a folder like that of "
+        "synthesize, with "
         "the statement of the distributed mode, and numbers that no party of a real collection "
         "has together.\n\n"
         "One process holds all texts, coins and keys, and nothing is recorded in a ledger: the "

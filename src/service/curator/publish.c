@@ -85,7 +85,6 @@ static fre_status fill_release(curator_run *r, fre_release *out, fre_err *err)
         fre_released_cell *c = &out->cell[i];
 
         c->count = from->count;
-        c->answers = c->count;
         c->level = level_in_release(r, from->level);
         out->level[c->level].cells++;
         st = name_cell(r, &out->cell_name[i], from, err);

@@ -246,7 +246,7 @@ static fre_status parse_place(fre_released_cell *c, fre_release *r, const json_t
 static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
 {
     fre_released_cell *c = &r->cell[i];
-    const json_t *text = json_object_get(o, "text"), *answers = json_object_get(o, "answers");
+    const json_t *text = json_object_get(o, "text");
     const json_t *similarity = json_object_get(o, "similarity");
     const json_int_t count = json_integer_value(json_object_get(o, "count"));
     fre_status st;
@@ -254,9 +254,6 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
     if (count < 1 || !(json_is_string(text) || json_is_null(text)))
         return FRE_E_DATA;
     c->count = (uint64_t)count;
-    c->answers = json_is_integer(answers) && json_integer_value(answers) > 0
-                     ? (uint64_t)json_integer_value(answers)
-                     : c->count;
     c->users = json_number_value(json_object_get(o, "users"));
     c->noise_norm = json_number_value(json_object_get(o, "noise_norm"));
     c->text.similarity = json_is_number(similarity) ? json_number_value(similarity) : (double)NAN;

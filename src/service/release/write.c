@@ -57,7 +57,7 @@ static json_t *place_json(const fre_release *r, const fre_released_cell *c)
 
 /* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
  * a later `evaluate` compares them with the noiseless ones. */
-static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
+static json_t *cell_json(const fre_release *r, size_t i)
 {
     const fre_released_cell *c = &r->cell[i];
     const bool has = c->text.text != NULL;
@@ -76,23 +76,19 @@ static json_t *cell_json(const fre_release *r, size_t i, bool is_distributed)
         fre_hex(hex, r->cell_name[i].bytes, FRE_CELL_BYTES);
         bad |= json_object_set_new(o, "cell", json_string(hex));
     }
-    if (o && is_distributed)
-        bad |= json_object_set_new(o, "answers", json_integer((json_int_t)c->answers));
     if (!bad)
         return o;
     json_decref(o);
     return NULL;
 }
 
-static fre_status write_texts(const fre_release *r, bool is_distributed, fre_outdir *dir,
-                              fre_err *err)
+static fre_status write_texts(const fre_release *r, fre_outdir *dir, fre_err *err)
 {
     FILE *f;
     fre_status st = fre_outdir_file(dir, &f, "synthetic.jsonl", err);
 
     for (size_t i = 0; st == FRE_OK && i < r->n; i++)
-        st = put_json(f, cell_json(r, i, is_distributed), JSON_COMPACT | JSON_REAL_PRECISION(9),
-                      err);
+        st = put_json(f, cell_json(r, i), JSON_COMPACT | JSON_REAL_PRECISION(9), err);
     return st;
 }
 
@@ -346,7 +342,7 @@ static fre_status write_release(const fre_release *r, const fre_release_context 
 fre_status fre_release_write(fre_outdir *dir, const fre_release *r, const fre_release_context *c,
                              fre_err *err)
 {
-    fre_status st = write_texts(r, c->plan->mechanism.dist.on, dir, err);
+    fre_status st = write_texts(r, dir, err);
 
     if (st == FRE_OK)
         st = write_centroids(r, dir, err);

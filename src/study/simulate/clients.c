@@ -1,322 +1,266 @@
-/* simulate/clients.c - each client until it has nothing more to send, on all threads. */
+/* simulate/clients.c - every client from its first message to its last, on all threads.
+ *
+ * Time goes in steps.  Clients come up one after the other in the first quarter of the time in which
+ * entries are taken, as devices do; each asks and sends when its machine says so, tries what was lost
+ * again within the step, and is gone once it has no more to send. */
 #include "simulate_private.h"
 
-#define CHUNK 16u       /* clients of one job */
-#define TRIES_MAX 2000u /* of one client's messages, before it gives up */
+#define CHUNK 16u /* clients of one job */
+#define STEPS 48u
+#define COMING (STEPS / 4)
+#define TRIES 40u /* of one step */
 
-/* One client's contact; added to the run's numbers when it is over. */
+struct simulate_client {
+    fre_server *machine; /* NULL: not there yet, or gone */
+    bool silent;         /* never sends its entries */
+    bool did[FRE_SIMULATE_LEGS];
+};
+
+/* One client's step; added to the run's numbers when it is over. */
 typedef struct contact {
     simulate_run *s;
     uint64_t index;
-    int64_t now;
-    fre_client *client;
+    fre_links links;
     fre_rng network;
     fre_simulate_traffic leg[FRE_SIMULATE_LEGS];
-    uint64_t lost, repeated;
-    float *spare;   /* rows that have to be copied */
-    size_t spare_n; /* floats */
+    uint64_t server_messages, server_bytes;
+    fre_simulate_leg now;
+    uint64_t before; /* entries that the relay had */
+    bool fresh;      /* it took this one, which was not there */
+    bool gone;       /* silent, and its time came */
 } contact;
 
 /* ---- the network ------------------------------------------------------------------------------ */
 
-/* Exchanges are Oblivious HTTP, everything else is a message of the wire. */
-static fre_simulate_leg leg_of(fre_bytes message)
+static void enter(void *ctx, fre_server *x)
 {
-    fre_wire_type type;
-    fre_collection_id id;
+    contact *c = ctx;
+    const fre_role role = fre_server_role(x);
 
-    if (fre_wire_peek(&type, &id, message) != FRE_OK)
-        return FRE_SIMULATE_TAGS;
-    return type == FRE_WIRE_REPORT ? FRE_SIMULATE_REPORTS : FRE_SIMULATE_SHARES;
+    if (role == 0)
+        return;
+    (void)pthread_mutex_lock(&c->s->role_lock[role]);
+    c->before = fre_server_tally(x)->accepted;
 }
 
-/* The relay, and behind it S_tag.  *fresh: it took a report or share that was not there before. */
-static fre_status serve(contact *c, fre_buf *reply, bool *fresh, fre_simulate_leg leg,
-                        fre_bytes message)
+static void leave(void *ctx, fre_server *x)
 {
-    simulate_run *s = c->s;
-    const fre_counters *counters = fre_relay_counters(s->relay);
-    uint8_t name[8];
-    const fre_bytes who = {name, sizeof name};
-    fre_rejection why;
-    uint64_t before;
+    contact *c = ctx;
+    const fre_role role = fre_server_role(x);
+
+    if (role == 0)
+        return;
+    if (role == FRE_ROLE_RELAY && c->now == FRE_SIMULATE_REPORTS)
+        c->fresh |= fre_server_tally(x)->accepted > c->before;
+    (void)pthread_mutex_unlock(&c->s->role_lock[role]);
+}
+
+static fre_status carry_of_client(contact *c, const fre_carry *m, fre_bytes message,
+                                  fre_buf *answer)
+{
+    fre_simulate_traffic *leg;
     fre_status st;
 
-    for (size_t i = 0; i < sizeof name; i++)
-        name[i] = (uint8_t)(c->index >> (8 * i));
-    (void)pthread_mutex_lock(&s->lock);
-    before = counters->accepted;
-    if (leg == FRE_SIMULATE_TAGS) {
-        st = fre_relay_exchange(s->relay, reply, &why, who, message, c->now);
-        if (st == FRE_OK && why == FRE_NOT_REJECTED)
-            st = fre_tagging_exchange(s->tagging, reply, &why, message, c->now);
-    } else {
-        st = fre_relay_submit(s->relay, reply, &why, who, message, c->now);
-        *fresh |= st == FRE_OK && counters->accepted > before;
-    }
-    (void)pthread_mutex_unlock(&s->lock);
-    return st;
-}
-
-/* Sends one message of the outbox over a link that loses and repeats. */
-static fre_status send_one(contact *c, const fre_outbox_item *item, fre_status *verdict)
-{
-    const fre_simulate_opts *o = c->s->opts;
-    const fre_bytes message = {item->message.p, item->message.n};
-    const fre_simulate_leg leg = leg_of(message);
-    const bool lost = simulate_chance(&c->network, o->loss_rate);
-    const bool there = lost && simulate_chance(&c->network, .5); /* only the answer is lost */
-    bool fresh = false;
-    fre_buf reply;
-    fre_status st = FRE_OK;
-
-    c->leg[leg].clients = 1;
-    c->leg[leg].up += message.n;
-    c->lost += lost;
-    if (lost && !there)
+    c->now = m->what == FRE_WIRE_ISSUE_REQUEST ? FRE_SIMULATE_ADMISSION
+             : m->what == FRE_WIRE_TAG_REQUEST ? FRE_SIMULATE_TAGS
+                                               : FRE_SIMULATE_REPORTS;
+    c->gone |= c->now == FRE_SIMULATE_REPORTS && c->s->client[c->index].silent;
+    if (c->gone)
         return FRE_OK;
-    fre_buf_init(&reply, FRE_WIRE_MESSAGE_MAX);
-    if (simulate_chance(&c->network, o->duplicate_rate)) {
-        c->repeated++;
-        c->leg[leg].up += message.n;
-        st = serve(c, &reply, &fresh, leg, message);
-        c->leg[leg].down += reply.n;
-        fre_buf_wipe(&reply);
-    }
-    if (st == FRE_OK)
-        st = serve(c, &reply, &fresh, leg, message);
-    c->leg[leg].down += reply.n;
-    if (st == FRE_OK && fresh && o->compare)
-        st = simulate_exact_add(c->s, c->index, message);
-    if (st == FRE_OK && !lost)
-        *verdict =
-            fre_client_answered(c->client, item->cookie, (fre_bytes){reply.p, reply.n}, c->now);
-    fre_buf_wipe(&reply);
-    return st;
+    leg = &c->leg[c->now];
+    leg->clients = !c->s->client[c->index].did[c->now];
+    leg->up += message.n;
+    c->fresh = false;
+    st = fre_links_carry(&c->links, FRE_ROLE_RELAY, message, answer);
+    leg->down += answer->n;
+    return st == FRE_OK && c->fresh && c->s->opts->compare
+               ? simulate_exact_add(c->s, c->index, m->bytes)
+               : st;
 }
 
-/* Until the client has nothing more to send. */
-static fre_status talk(contact *c)
+static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                        fre_buf *answer)
 {
-    fre_status st = FRE_OK, verdict = FRE_OK;
-    bool busy = true;
+    contact *c = ctx;
+    fre_carry m;
+    fre_status st;
 
-    for (uint32_t tries = 0; busy && st == FRE_OK && verdict == FRE_OK && tries < TRIES_MAX;
-         tries++) {
-        fre_outbox box;
-
-        fre_outbox_init(&box);
-        st = fre_client_tick(c->client, &box, c->now);
-        busy = box.n > 0;
-        for (size_t i = 0; i < box.n && st == FRE_OK; i++)
-            st = send_one(c, &box.item[i], &verdict);
-        fre_outbox_wipe(&box);
+    if (fre_server_role(x) == 0) {
+        st = fre_carry_decode(&m, &c->s->wire, message, NULL);
+        return st == FRE_OK ? carry_of_client(c, &m, message, answer) : FRE_E_INTERNAL;
     }
-    /* Memory apart, a server that breaks the protocol, which is our own fault here. */
-    return st == FRE_OK ? verdict : st;
+    st = fre_links_carry(&c->links, to, message, answer);
+    c->server_messages++;
+    c->server_bytes += message.n + answer->n;
+    return st;
 }
 
 /* ---- one client -------------------------------------------------------------------------------- */
 
-static fre_status texts_of(contact *c, const float **x, uint32_t *n, fre_err *err)
+/* Its texts, as rows. */
+static fre_status copy_texts(const simulate_run *s, float *x, const uint32_t *list, uint32_t n,
+                             fre_err *err)
 {
-    const simulate_population *p = &c->s->population;
-    const uint32_t *list;
-    fre_status st;
+    const uint32_t dim = s->population.dim;
+    fre_status st = FRE_OK;
 
-    *n = simulate_client_rows(p, c->index, &list);
-    c->spare_n = (size_t)*n * p->dim;
-    c->spare = malloc(c->spare_n * sizeof *c->spare + 1);
-    if (!c->spare)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for a client");
-    if (*n == 1)
-        return simulate_row(p, x, c->spare, list[0], err);
-    *x = c->spare;
-    for (uint32_t i = 0; i < *n; i++) {
-        float *to = c->spare + (size_t)i * p->dim;
+    for (uint32_t i = 0; st == FRE_OK && i < n; i++) {
+        float *to = x + (size_t)i * dim;
         const float *row;
 
-        st = simulate_row(p, &row, to, list[i], err);
-        if (st != FRE_OK)
-            return st;
-        if (row != to)
-            memcpy(to, row, p->dim * sizeof *to);
+        st = simulate_row(&s->population, &row, to, list[i], err);
+        if (st == FRE_OK && row != to)
+            memcpy(to, row, dim * sizeof *to);
     }
-    return FRE_OK;
+    return st;
 }
 
-static fre_status begin_first(contact *c, const float *x, uint32_t n, fre_err *err)
+static fre_status choose_silence(simulate_run *s, uint64_t i)
 {
     fre_rng r;
-    fre_status st = simulate_stream(c->s, &r, "client", c->index);
+    fre_status st;
 
+    if (s->opts->dropout_rate <= 0)
+        return FRE_OK;
+    st = simulate_stream(s, &r, "dropout", i);
     if (st == FRE_OK)
-        st = fre_client_new(&c->client, c->s->terms, x, n, &c->s->host, &r, err);
+        s->client[i].silent = fre_aggregate_coin(&r, fre_p32(s->opts->dropout_rate));
     fre_rng_wipe(&r);
     return st;
 }
 
-static fre_status begin_second(contact *c, const float *x, uint32_t n, fre_err *err)
+static fre_status make_client(simulate_run *s, uint64_t i, fre_err *err)
 {
-    const fre_bytes list = fre_relay_list_view(c->s->relay); /* constant from here on */
-    fre_buf state;
-    fre_status st;
+    const uint32_t *list, n = simulate_client_rows(&s->population, i, &list);
+    const size_t bytes = (size_t)n * s->population.dim * sizeof(float);
+    float *x = malloc(bytes + 1);
+    fre_client_setup setup = {.x = x, .n = n, .fresh = true, .number = i};
+    fre_status st = x ? copy_texts(s, x, list, n, err) : FRE_E_NOMEM;
 
-    fre_buf_init(&state, 1u << 20);
-    st = simulate_states_move(&c->s->states, &state, c->index);
+    setup.credentials = (fre_bytes){(const uint8_t *)&i, sizeof i};
     if (st == FRE_OK)
-        st = fre_client_load(&c->client, c->s->terms, x, n, &c->s->host,
-                             (fre_bytes){state.p, state.n}, err);
-    fre_buf_wipe(&state);
-    c->leg[FRE_SIMULATE_LIST].clients = 1;
-    c->leg[FRE_SIMULATE_LIST].down += list.n;
-    return st == FRE_OK ? fre_client_read(c->client, list, c->now, err) : st;
-}
-
-/* Under the lock: the numbers, and the state of a client that will come again. */
-static fre_status add_numbers(contact *c)
-{
-    simulate_run *s = c->s;
-    fre_simulation *out = s->out;
-    fre_buf state;
-    fre_status st = FRE_OK;
-
-    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
-        out->leg[i].clients += c->leg[i].clients;
-        out->leg[i].up += c->leg[i].up;
-        out->leg[i].down += c->leg[i].down;
-    }
-    out->lost += c->lost;
-    out->repeated += c->repeated;
-    if (fre_client_stage(c->client) == FRE_STAGE_COUNTING) {
-        fre_buf_init(&state, 1u << 20);
-        st = fre_client_save(c->client, &state);
-        if (st == FRE_OK)
-            st = simulate_states_put(&s->states, c->index, (fre_bytes){state.p, state.n});
-        fre_buf_wipe(&state);
-    } else if (fre_client_verdict(c->client) != FRE_OK ||
-               fre_client_stage(c->client) != FRE_STAGE_DONE) {
-        out->refused++;
-    }
+        st = choose_silence(s, i);
+    if (st == FRE_OK)
+        st = fre_server_new_client(&s->client[i].machine, s->agreement, &setup, err);
+    fre_wipe_free(x, bytes);
     return st;
 }
 
-static fre_status run_client(contact *c, bool second, fre_err *err)
+/* Until it has nothing more to send now. */
+static fre_status talk(contact *c)
+{
+    fre_server *x = c->s->client[c->index].machine;
+    size_t letters = 1;
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; st == FRE_OK && letters > 0 && !c->gone && i < TRIES; i++)
+        st = fre_server_step(x, &c->links.host, &letters, c->links.now);
+    return st;
+}
+
+/* Under the lock: what it did, and whether it is over. */
+static void add_numbers(contact *c)
 {
     simulate_run *s = c->s;
-    const float *x;
-    uint32_t n;
-    fre_status st = texts_of(c, &x, &n, err);
+    fre_simulation *out = s->out;
+    simulate_client *k = &s->client[c->index];
+    const bool over = fre_server_phase(k->machine) >= FRE_PHASE_CLOSED;
 
+    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
+        out->leg[i].clients += c->leg[i].clients;
+        k->did[i] |= c->leg[i].up > 0;
+        out->leg[i].up += c->leg[i].up;
+        out->leg[i].down += c->leg[i].down;
+    }
+    out->server_messages += c->server_messages;
+    out->server_bytes += c->server_bytes;
+    out->lost += c->links.lost;
+    out->repeated += c->links.repeated;
+    out->silent += c->gone;
+    out->refused += over && fre_server_client_verdict(k->machine) != FRE_OK;
+    if (!over && !c->gone)
+        return;
+    fre_server_free(k->machine);
+    k->machine = NULL;
+}
+
+static fre_status step_client(simulate_run *s, uint64_t i, uint32_t step, fre_err *err)
+{
+    contact c = {.s = s, .index = i};
+    fre_status st = FRE_OK;
+
+    if (i * COMING / s->population.clients == step)
+        st = make_client(s, i, err);
+    if (st != FRE_OK || s->client[i].machine == NULL)
+        return st;
+    simulate_link(s, &c.links);
+    c.links.host = (fre_host){.ctx = &c, .enter = enter, .leave = leave, .carry = carry};
+    c.links.rng = simulate_has_faults(s) ? &c.network : NULL;
+    if (c.links.rng)
+        st = simulate_stream(s, &c.network, "network", i * STEPS + step);
     if (st == FRE_OK)
-        st = second ? begin_second(c, x, n, err) : begin_first(c, x, n, err);
-    if (st == FRE_OK)
-        st = talk(c);
+        st = talk(&c);
     if (st == FRE_OK) {
         (void)pthread_mutex_lock(&s->lock);
-        st = add_numbers(c);
+        add_numbers(&c);
         (void)pthread_mutex_unlock(&s->lock);
     }
-    fre_client_free(c->client);
-    if (c->spare)
-        fre_wipe(c->spare, c->spare_n * sizeof *c->spare);
-    free(c->spare);
+    fre_links_wipe(&c.links);
+    fre_rng_wipe(&c.network);
     return st;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-typedef struct contacts {
+typedef struct steps {
     simulate_run *s;
-    bool second;
-    int64_t from, to; /* their times are spread evenly over this */
-} contacts;
-
-/* Drops out, or had no second contact to make. */
-static bool skips(contact *c, bool second)
-{
-    simulate_run *s = c->s;
-    fre_buf unused;
-    bool silent;
-
-    if (!second)
-        return false;
-    if (!s->states.state[c->index])
-        return true;
-    silent = simulate_chance(&c->network, s->opts->dropout_rate);
-    if (!silent)
-        return false;
-    fre_buf_init(&unused, 1u << 20);
-    if (simulate_states_move(&s->states, &unused, c->index) == FRE_OK) {
-        (void)pthread_mutex_lock(&s->lock);
-        s->out->silent++;
-        (void)pthread_mutex_unlock(&s->lock);
-    }
-    fre_buf_wipe(&unused);
-    return true;
-}
-
-static fre_status one(const contacts *w, uint64_t i, fre_err *err)
-{
-    simulate_run *s = w->s;
-    contact c = {.s = s, .index = i};
-    fre_status st;
-
-    c.now = w->from +
-            (int64_t)((double)(w->to - w->from - 1) * ((double)i / (double)s->population.clients));
-    st = simulate_stream(s, &c.network, w->second ? "network-2" : "network-1", i);
-    if (st == FRE_OK && !skips(&c, w->second))
-        st = run_client(&c, w->second, err);
-    fre_rng_wipe(&c.network);
-    return st;
-}
+    uint32_t step;
+} steps;
 
 static fre_status job(void *ctx, uint64_t chunk)
 {
-    const contacts *w = ctx;
+    const steps *w = ctx;
     simulate_run *s = w->s;
-    const uint64_t first = chunk * CHUNK;
+    const uint64_t end =
+        (chunk + 1) * CHUNK < s->population.clients ? (chunk + 1) * CHUNK : s->population.clients;
     fre_err err = {.text = ""};
-    fre_status st = FRE_OK;
-    uint64_t i = first;
+    fre_status st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted") : FRE_OK;
 
-    for (; st == FRE_OK && i < first + CHUNK && i < s->population.clients; i++)
-        st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted") : one(w, i, &err);
+    for (uint64_t i = chunk * CHUNK; st == FRE_OK && i < end; i++)
+        st = step_client(s, i, w->step, &err);
+    if (st == FRE_OK)
+        return st;
     (void)pthread_mutex_lock(&s->lock);
-    s->done += i - first;
-    if (st != FRE_OK && !s->fault.text[0])
+    if (!s->fault.text[0])
         (void)fre_fail(&s->fault, st, "%s", err.text[0] ? err.text : fre_status_text(st));
-    fre_progress_update(s->opts->progress, w->second ? "shares" : "tags and reports", s->done,
-                        s->population.clients);
     (void)pthread_mutex_unlock(&s->lock);
     return st;
 }
 
-static fre_status run_all(simulate_run *s, const contacts *w, fre_err *err)
+/* The last step is behind the last second: who is late has to end then. */
+fre_status simulate_clients(simulate_run *s, fre_err *err)
 {
-    const uint64_t n = (s->population.clients + CHUNK - 1) / CHUNK;
-    contacts mine = *w;
-    fre_status st;
+    const fre_collection *c = &s->collection;
+    const uint64_t n = s->population.clients;
+    fre_status st = FRE_OK;
 
-    s->done = 0;
-    st = fre_parallel(s->opts->threads, n, job, &mine);
-    s->now = w->to;
+    s->client = calloc(n, sizeof *s->client);
+    if (!s->client)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for the clients");
+    for (uint32_t step = 0; st == FRE_OK && step <= STEPS; step++) {
+        steps w = {.s = s, .step = step};
+
+        s->now = c->open + (c->tags_close - c->open) * step / STEPS;
+        fre_progress_update(s->opts->progress, "clients", step, STEPS);
+        st = fre_parallel(s->opts->threads, (n + CHUNK - 1) / CHUNK, job, &w);
+    }
     return st == FRE_OK ? st : fre_fail(err, st, "%s", s->fault.text);
 }
 
-fre_status simulate_first_contact(simulate_run *s, fre_err *err)
+void simulate_clients_wipe(simulate_run *s)
 {
-    const contacts w = {.s = s, .from = s->collection.open, .to = s->collection.tags_close};
-    fre_status st = simulate_states_init(&s->states, s->population.clients);
-
-    return st == FRE_OK ? run_all(s, &w, err)
-                        : fre_fail(err, st, "out of memory for the clients' states");
-}
-
-fre_status simulate_second_contact(simulate_run *s, fre_err *err)
-{
-    const contacts w = {
-        .s = s, .second = true, .from = s->collection.tags_close, .to = s->collection.shares_close};
-
-    return run_all(s, &w, err);
+    for (uint64_t i = 0; s->client && i < s->population.clients; i++)
+        fre_server_free(s->client[i].machine);
+    free(s->client);
+    s->client = NULL;
 }

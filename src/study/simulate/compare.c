@@ -11,14 +11,14 @@ static double deviation2(const simulate_run *s, const simulate_cell *cell, const
     double sum = 0;
 
     for (uint32_t i = 0; i < s->population.dim; i++) {
-        const double d = (double)centroid[i] - cell->sum[i] / (double)cell->answers;
+        const double d = (double)centroid[i] - cell->sum[i] / (double)cell->members;
 
         sum += d * d;
     }
     return sum;
 }
 
-/* Released cells come without names: the nearest cell with as many answers is meant. */
+/* Released cells come without names: the nearest cell with as many members is meant. */
 static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
 {
     const fre_released_cell *r = &s->out->release.cell[k];
@@ -28,7 +28,7 @@ static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
         simulate_cell *c = &s->exact.cell[i];
         double d;
 
-        if (c->answers != r->answers || c->released != 0)
+        if (c->members != r->count || c->released != 0)
             continue;
         d = deviation2(s, c, s->out->release.centroid + k * s->population.dim);
         if (!found || d < *best) {
@@ -39,10 +39,11 @@ static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
     return found;
 }
 
-/* Variance of one coordinate of a centroid: each answer adds its noise, and the error of rounding
- * to the lattice at random, beta^2/6 on average. */
+/* Variance of one coordinate of a centroid: noise, two servers' or every member's, and of every member
+ * the error of rounding to the lattice at random, beta^2/6 on average. */
 static fre_status planned_variance(const simulate_run *s, double *out, const fre_released_cell *r)
 {
+    const double n = (double)r->count, noisy = s->collection.server_noise ? 2 : n;
     fre_mechanism m;
     fre_share_cell cell;
     fre_status st;
@@ -50,8 +51,7 @@ static fre_status planned_variance(const simulate_run *s, double *out, const fre
     fre_collection_mechanism(&m, &s->collection);
     st = fre_share_cell_init(&cell, &m, s->collection.split, r->count, s->out->share_bits, NULL);
     if (st == FRE_OK)
-        *out =
-            cell.beta * cell.beta * ((double)cell.var16 * 0x1p-16 + 1.0 / 6) / (double)r->answers;
+        *out = cell.beta * cell.beta * (noisy * (double)cell.var16 * 0x1p-16 + n / 6) / (n * n);
     return st;
 }
 

@@ -1,5 +1,5 @@
 /* simulate/exact.c - the exact sums, known to nobody in a real collection: whoever holds all keys
- * can say which cell a tag belongs to, and who answered for it. */
+ * can say which cell a tag belongs to, and who is in it. */
 #include "simulate_private.h"
 
 #define JOB_ROWS 256u
@@ -237,7 +237,7 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
         const double scale = norm > bound ? bound / norm : 1; /* as shares are made */
 
         (void)pthread_mutex_lock(&s->lock);
-        cell->answers++;
+        cell->members++;
         for (uint32_t i = 0; i < dim; i++)
             cell->sum[i] += scale * (double)x[i];
         (void)pthread_mutex_unlock(&s->lock);
@@ -246,25 +246,21 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
     return st;
 }
 
-fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes message)
+fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes entry)
 {
-    const fre_wire_type type = s->collection.one_contact ? FRE_WIRE_REPORT : FRE_WIRE_SHARE;
     simulate_cell key, *cell;
-    fre_contribution m;
     fre_bytes sealed;
     fre_buf plain;
+    fre_entry m;
     uint32_t row;
-    fre_wire_type is;
-    fre_collection_id id;
-    fre_status st = fre_wire_peek(&is, &id, message);
+    fre_status st;
 
-    if (st != FRE_OK || is != type)
-        return st;
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
-    st = fre_contribution_split(&sealed, NULL, &s->wire, type, message, NULL);
+    st = fre_entry_split(&sealed, &s->wire, FRE_WIRE_ENTRY, entry, NULL);
     if (st == FRE_OK)
-        st = fre_contribution_open(&m, &plain, &s->wire, type, &s->syn_keys.seal, sealed, NULL);
-    if (st == FRE_OK && !m.null && s->exact.n > 0) {
+        st = fre_entry_open(&m, &plain, &s->wire, FRE_WIRE_ENTRY, &s->keys[FRE_ROLE_SYN].seal,
+                            sealed, NULL);
+    if (st == FRE_OK && s->exact.n > 0) {
         key.tag = m.tag;
         cell = bsearch(&key, s->exact.cell, s->exact.n, sizeof key, by_tag);
         if (cell && text_in(s, client, cell->id, &row))

@@ -1,137 +1,126 @@
-/* simulate/links.c - messages between relay and servers, over links that lose and repeat. */
+/* simulate/links.c - the servers among themselves, once entries are closed, and the network of everybody. */
 #include "simulate_private.h"
 
-#define ROUNDS_MAX 1000000u /* of carrying messages; in each, at least one gets through */
+#define ROUNDS_MAX 1000000u /* in each, at least one message gets through */
 
-typedef struct party {
-    fre_role role;
-    fre_status (*tick)(simulate_run *s, fre_outbox *out);
-    fre_status (*answered)(simulate_run *s, uint64_t cookie, fre_bytes reply);
-    fre_status (*handle)(simulate_run *s, fre_buf *reply, fre_rejection *why, fre_bytes in);
-} party;
-
-static fre_status tag_tick(simulate_run *s, fre_outbox *out)
+bool simulate_has_faults(const simulate_run *s)
 {
-    return fre_tagging_tick(s->tagging, out, s->now);
+    return s->opts->loss_rate > 0 || s->opts->duplicate_rate > 0;
 }
 
-static fre_status tag_answered(simulate_run *s, uint64_t cookie, fre_bytes reply)
+/* Half of what is lost is an answer. */
+void simulate_link(const simulate_run *s, fre_links *l)
 {
-    return fre_tagging_answered(s->tagging, cookie, reply, s->now);
+    const double half = s->opts->loss_rate / 2;
+
+    fre_links_init(l);
+    memcpy(l->server, s->server, sizeof l->server);
+    l->now = s->now;
+    l->lose = fre_p32(half);
+    l->lose_answer = fre_p32(half / (1 - half));
+    l->repeat = fre_p32(s->opts->duplicate_rate);
 }
 
-static fre_status tag_handle(simulate_run *s, fre_buf *reply, fre_rejection *why, fre_bytes in)
+/* ---- servers ------------------------------------------------------------------------------------ */
+
+typedef struct servers {
+    simulate_run *s;
+    fre_links links;
+    fre_rng network;
+    uint64_t collected, mixed; /* entries of the parts seen so far ... */
+    uint64_t parts[2];         /* ... which come in their order the first time */
+} servers;
+
+/* How many entries a new part has: what S_tag forgets, the network can count. */
+static fre_status look(servers *v, fre_bytes message)
 {
-    return fre_tagging_handle(s->tagging, reply, why, in, s->now);
+    fre_collection_id id;
+    fre_wire_type type;
+    fre_batch m;
+    uint64_t *parts;
+    fre_status st = fre_wire_peek(&type, &id, message);
+
+    if (st != FRE_OK || (type != FRE_WIRE_COLLECTED && type != FRE_WIRE_MIXED))
+        return st;
+    parts = &v->parts[type == FRE_WIRE_MIXED];
+    st = fre_batch_decode(&m, &v->s->wire, type, message, NULL);
+    if (st != FRE_OK || m.part.index != *parts)
+        return st;
+    ++*parts;
+    *(type == FRE_WIRE_MIXED ? &v->mixed : &v->collected) += m.n;
+    return FRE_OK;
 }
 
-static fre_status syn_tick(simulate_run *s, fre_outbox *out)
+static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                        fre_buf *answer)
 {
-    return fre_synthesis_tick(s->synthesis, out, s->now);
-}
+    servers *v = ctx;
+    fre_status st = look(v, message);
 
-static fre_status syn_answered(simulate_run *s, uint64_t cookie, fre_bytes reply)
-{
-    return fre_synthesis_answered(s->synthesis, cookie, reply, s->now);
-}
-
-static fre_status syn_handle(simulate_run *s, fre_buf *reply, fre_rejection *why, fre_bytes in)
-{
-    return fre_synthesis_handle(s->synthesis, reply, why, in, s->now);
-}
-
-static fre_status relay_tick(simulate_run *s, fre_outbox *out)
-{
-    return fre_relay_tick(s->relay, out, s->now);
-}
-
-static fre_status relay_answered(simulate_run *s, uint64_t cookie, fre_bytes reply)
-{
-    return fre_relay_answered(s->relay, cookie, reply, s->now);
-}
-
-static fre_status relay_handle(simulate_run *s, fre_buf *reply, fre_rejection *why, fre_bytes in)
-{
-    return fre_relay_handle(s->relay, reply, why, in, s->now);
-}
-
-static const party parties[] = {
-    {FRE_ROLE_TAG, tag_tick, tag_answered, tag_handle},
-    {FRE_ROLE_RELAY, relay_tick, relay_answered, relay_handle},
-    {FRE_ROLE_SYN, syn_tick, syn_answered, syn_handle},
-};
-#define PARTIES (sizeof parties / sizeof *parties)
-
-static const party *party_of(fre_role role)
-{
-    for (size_t i = 0; i < PARTIES; i++)
-        if (parties[i].role == role)
-            return &parties[i];
-    return NULL;
-}
-
-static fre_status deliver(simulate_run *s, const party *to, fre_buf *reply, fre_bytes message)
-{
-    fre_rejection why;
-    fre_status st = to->handle(s, reply, &why, message);
-
-    s->out->server_messages++;
-    s->out->server_bytes += message.n + reply->n;
-    return st;
-}
-
-/* One message; whatever is lost comes again with the next tick. */
-static fre_status carry_one(simulate_run *s, const party *from, const fre_outbox_item *item)
-{
-    const fre_simulate_opts *o = s->opts;
-    const party *to = party_of(item->to);
-    const fre_bytes message = {item->message.p, item->message.n};
-    const bool lost = simulate_chance(&s->network, o->loss_rate);
-    const bool there = lost && simulate_chance(&s->network, .5); /* only the answer is lost */
-    fre_buf reply;
-    fre_status st = FRE_OK;
-
-    if (!to)
-        return FRE_E_INTERNAL;
-    s->out->lost += lost;
-    if (lost && !there)
-        return FRE_OK;
-    fre_buf_init(&reply, FRE_WIRE_MESSAGE_MAX);
-    if (simulate_chance(&s->network, o->duplicate_rate)) {
-        s->out->repeated++;
-        st = deliver(s, to, &reply, message);
-        fre_buf_wipe(&reply);
-    }
+    (void)x;
     if (st == FRE_OK)
-        st = deliver(s, to, &reply, message);
-    if (st == FRE_OK && !lost)
-        st = from->answered(s, item->cookie, (fre_bytes){reply.p, reply.n});
-    fre_buf_wipe(&reply);
+        st = fre_links_carry(&v->links, to, message, answer);
+    v->s->out->server_messages++;
+    v->s->out->server_bytes += message.n + answer->n;
     return st;
 }
 
-fre_status simulate_carry(simulate_run *s, fre_err *err)
+static fre_simulate_step step_of(const simulate_run *s)
 {
+    const fre_phase phase = fre_server_phase(s->server[FRE_ROLE_SYN]);
+
+    return phase < FRE_PHASE_CLOSED    ? FRE_SIMULATE_STEP_MIX
+           : phase == FRE_PHASE_CLOSED ? FRE_SIMULATE_STEP_COUNT
+                                       : FRE_SIMULATE_STEP_SUM;
+}
+
+static bool is_over(const simulate_run *s)
+{
+    for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++)
+        if (fre_server_phase(s->server[role]) == FRE_PHASE_VOID)
+            return true;
+    return fre_server_phase(s->server[FRE_ROLE_RELAY]) == FRE_PHASE_DONE;
+}
+
+static fre_status round_of_all(servers *v)
+{
+    simulate_run *s = v->s;
     fre_status st = FRE_OK;
-    bool busy = true;
 
-    for (uint32_t round = 0; busy && st == FRE_OK; round++) {
-        busy = false;
-        if (fre_interrupted())
-            return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
-        if (round == ROUNDS_MAX)
-            return fre_fail(err, FRE_E_INTERNAL,
-                            "the servers never stopped sending messages to each other");
-        for (size_t i = 0; i < PARTIES && st == FRE_OK; i++) {
-            fre_outbox box;
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role <= FRE_ROLE_ISSUER; role++) {
+        const fre_simulate_step step = step_of(s);
+        const int64_t start = fre_clock_ms();
 
-            fre_outbox_init(&box);
-            st = parties[i].tick(s, &box);
-            for (size_t j = 0; j < box.n && st == FRE_OK; j++)
-                st = carry_one(s, &parties[i], &box.item[j]);
-            busy |= box.n > 0;
-            fre_outbox_wipe(&box);
-        }
+        fre_progress_update(s->opts->progress, fre_simulate_step_text(step), 0, 0);
+        st = fre_server_step(s->server[role], &v->links.host, NULL, s->now);
+        s->out->seconds[step] += (double)(fre_clock_ms() - start) / 1000;
     }
-    return st == FRE_OK ? st : fre_fail(err, st, "a server failed: %s", fre_status_text(st));
+    return st;
+}
+
+fre_status simulate_servers(simulate_run *s, fre_err *err)
+{
+    servers v = {.s = s};
+    fre_status st = simulate_stream(s, &v.network, "links", 0);
+
+    simulate_link(s, &v.links);
+    v.links.host = (fre_host){.ctx = &v, .carry = carry};
+    v.links.rng = &v.network;
+    for (uint32_t i = 0; st == FRE_OK && !is_over(s); i++) {
+        if (fre_interrupted())
+            st = FRE_E_INTERRUPTED;
+        else if (i == ROUNDS_MAX)
+            st = fre_fail(err, FRE_E_INTERNAL,
+                          "the servers never stopped sending messages to each other");
+        else
+            st = round_of_all(&v);
+    }
+    s->out->lost += v.links.lost;
+    s->out->repeated += v.links.repeated;
+    s->out->padding = v.mixed > v.collected ? v.mixed - v.collected : 0;
+    fre_links_wipe(&v.links);
+    fre_rng_wipe(&v.network);
+    return st == FRE_OK || (err && err->text[0])
+               ? st
+               : fre_fail(err, st, "a server failed: %s", fre_status_text(st));
 }

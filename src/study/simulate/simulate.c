@@ -13,33 +13,10 @@ void fre_simulate_opts_init(fre_simulate_opts *o)
     fre_plan_request_init(&o->plan);
     o->corpus.invalid = FRE_CORPUS_INVALID_SKIP;
     o->plan.noise = FRE_NOISE_DISCRETE;
-    o->plan.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
+    o->plan.dist = (fre_distributed){
+        .on = true, .cover = true, .one_contact = true, .server_noise = true, .curious = 1};
     o->threads = 1;
     o->batch_min = BATCH_MIN;
-}
-
-const char *fre_simulate_leg_text(fre_simulate_leg leg)
-{
-    switch (leg) {
-#define X(name, text)                                                                              \
-    case FRE_SIMULATE_##name:                                                                      \
-        return text;
-        FRE_SIMULATE_LEG_MAP(X)
-#undef X
-    }
-    return "?";
-}
-
-const char *fre_simulate_step_text(fre_simulate_step step)
-{
-    switch (step) {
-#define X(name, text)                                                                              \
-    case FRE_SIMULATE_STEP_##name:                                                                 \
-        return text;
-        FRE_SIMULATE_STEP_MAP(X)
-#undef X
-    }
-    return "?";
 }
 
 /* ---- options ------------------------------------------------------------------------------------ */
@@ -56,6 +33,14 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
+    if (!o->plan.dist.one_contact)
+        return fre_fail(err, FRE_E_USAGE,
+                        "the machines run collections with one contact alone so far: leave out "
+                        "{contacts} two");
+    if (!o->plan.dist.cover)
+        return fre_fail(err, FRE_E_USAGE,
+                        "with one contact every client sends its entries, sampled or not: leave "
+                        "out {cover} off");
     return fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 }
 
@@ -175,21 +160,20 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
                           const fre_release_cell *from)
 {
     const fre_mechanism *m = &s->out->plan.mechanism;
+    const double n = (double)from->count, draws = m->dist.server_noise ? 2 : n;
 
     cell->count = from->count;
-    cell->answers = from->answers;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
     cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE; /* the grid alone */
-    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(s->out->release.grid.dim) /
-                       sqrt((double)from->answers);
+    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(draws * s->out->release.grid.dim) / n;
 }
 
 static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
 {
     fre_release *out = &s->out->release;
     fre_release_part m;
-    fre_status st =
-        fre_release_part_decode(&m, &s->wire, fre_relay_release_view(s->relay, part), err);
+    fre_status st = fre_release_part_decode(
+        &m, &s->wire, fre_server_release_view(s->server[FRE_ROLE_RELAY], part), err);
 
     if (st != FRE_OK)
         return st;
@@ -218,18 +202,13 @@ static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err
     return FRE_OK;
 }
 
-static fre_status refuse_cancelled(const simulate_run *s, fre_err *err)
+static fre_status refuse_void(const simulate_run *s, fre_err *err)
 {
-    fre_cancel m;
-    fre_status st = fre_cancel_decode(&m, &s->wire, fre_relay_cancel_view(s->relay), err);
-
-    if (st != FRE_OK)
-        return st;
-    if (m.reason == FRE_CANCEL_TOO_FEW)
+    if (fre_server_phase(s->server[FRE_ROLE_SYN]) < FRE_PHASE_CLOSED)
         return fre_fail(err, FRE_E_REFUSED,
-                        "the relay cancelled the collection: fewer than %" PRIu64
-                        " clients sent something, too few to mix; use more {users}, cover "
-                        "messages, or a lower {dropout_rate}",
+                        "the tagging server cancelled the collection: fewer than %" PRIu64
+                        " entries came, too few to mix; use more {users}, or a lower "
+                        "{dropout_rate}",
                         s->opts->batch_min);
     return fre_fail(err, FRE_E_INTERNAL, "a server cancelled the collection");
 }
@@ -237,29 +216,21 @@ static fre_status refuse_cancelled(const simulate_run *s, fre_err *err)
 /* The release as every client reads it: signed, from the relay. */
 static fre_status read_release(simulate_run *s, fre_err *err)
 {
+    const uint32_t parts = fre_server_release_parts(s->server[FRE_ROLE_RELAY]);
     fre_status st = FRE_OK;
     size_t cap = 0;
 
-    if (fre_relay_cancel_view(s->relay).n > 0)
-        return refuse_cancelled(s, err);
-    if (fre_relay_release_parts(s->relay) == 0)
-        return fre_fail(err, FRE_E_INTERNAL, "the servers released nothing");
-    for (uint32_t i = 0; st == FRE_OK && i < fre_relay_release_parts(s->relay); i++)
+    if (parts == 0)
+        return refuse_void(s, err);
+    for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
         st = read_part(s, &cap, i, err);
     return st;
 }
 
-static void read_counters(simulate_run *s)
+static void read_tallies(simulate_run *s)
 {
-    fre_simulation *out = s->out;
-
-    out->relay = *fre_relay_counters(s->relay);
-    out->tagging = *fre_tagging_counters(s->tagging);
-    out->synthesis = *fre_synthesis_counters(s->synthesis);
-    fre_relay_count(&out->relay_counts, s->relay);
-    fre_tagging_count(&out->tagging_counts, s->tagging);
-    fre_synthesis_count(&out->synthesis_counts, s->synthesis);
-    out->share_bits = s->wire.share_bits;
+    for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++)
+        s->out->tally[role] = *fre_server_tally(s->server[role]);
 }
 
 static fre_status invert_cells(simulate_run *s, fre_err *err)
@@ -323,37 +294,14 @@ static fre_status timed(simulate_run *s, fre_simulate_step step,
     return st;
 }
 
-/* Is there anything that shares are asked for? */
-static fre_status learn_bits(simulate_run *s, bool *wanted, fre_err *err)
-{
-    const fre_bytes view = fre_relay_list_view(s->relay);
-    fre_list list;
-    fre_status st;
-
-    *wanted = false;
-    if (s->collection.one_contact || view.n == 0)
-        return FRE_OK;
-    st = fre_list_decode(&list, &s->wire, view, err);
-    if (st != FRE_OK || list.n == 0)
-        return st;
-    *wanted = true;
-    return fre_wire_derive_share_bits(&s->wire, &list, err);
-}
-
 static fre_status run_collection(simulate_run *s, fre_err *err)
 {
-    bool wanted = false;
-    fre_status st = timed(s, FRE_SIMULATE_STEP_FIRST, simulate_first_contact, err);
+    fre_status st = timed(s, FRE_SIMULATE_STEP_CLIENTS, simulate_clients, err);
 
-    if (st != FRE_OK || (st = timed(s, FRE_SIMULATE_STEP_COUNT, simulate_carry, err)) != FRE_OK ||
-        (st = learn_bits(s, &wanted, err)) != FRE_OK)
-        return st;
-    if (wanted &&
-        ((st = timed(s, FRE_SIMULATE_STEP_SECOND, simulate_second_contact, err)) != FRE_OK ||
-         (st = timed(s, FRE_SIMULATE_STEP_SUM, simulate_carry, err)) != FRE_OK))
-        return st;
-    read_counters(s);
-    return read_release(s, err);
+    if (st == FRE_OK)
+        st = simulate_servers(s, err);
+    read_tallies(s);
+    return st == FRE_OK ? read_release(s, err) : st;
 }
 
 /* What the plan says of a collection, behind what this one was. */
@@ -365,7 +313,7 @@ static fre_status make_statement(simulate_run *s, fre_err *err)
                                     "What follows would hold for a collection with this plan.\n";
     const fre_simulate_opts *o = s->opts;
     char *plan = NULL;
-    fre_status st = fre_release_statement(&plan, &s->out->plan, !o->seeded && !o->noise,
+    fre_status st = fre_release_statement(&plan, &s->out->plan, !o->seeded && !o->exact,
                                           simulate_has_users(o), simulate_is_strict(o), err);
     fre_buf b;
 
@@ -405,15 +353,34 @@ static fre_status finish(simulate_run *s, fre_outdir *dir, fre_err *err)
     return st == FRE_OK ? write_folder(s, dir, err) : st;
 }
 
+static fre_status make_locks(simulate_run *s, fre_err *err)
+{
+    unsigned n = 0;
+
+    while (n <= FRE_ROLE_ISSUER && pthread_mutex_init(&s->role_lock[n], NULL) == 0)
+        n++;
+    s->has_locks = n > FRE_ROLE_ISSUER && pthread_mutex_init(&s->lock, NULL) == 0;
+    if (s->has_locks)
+        return FRE_OK;
+    while (n-- > 0)
+        (void)pthread_mutex_destroy(&s->role_lock[n]);
+    return fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
+}
+
+static void drop_locks(simulate_run *s)
+{
+    for (unsigned i = 0; s->has_locks && i <= FRE_ROLE_ISSUER; i++)
+        (void)pthread_mutex_destroy(&s->role_lock[i]);
+    if (s->has_locks)
+        (void)pthread_mutex_destroy(&s->lock);
+}
+
 static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
 {
     fre_status st = open_master(s, err);
 
     if (st != FRE_OK)
         return st;
-    if (pthread_mutex_init(&s->lock, NULL) != 0)
-        return fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
-    s->has_lock = true;
     if ((st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err)) != FRE_OK ||
         (st = open_inverter(s, err)) != FRE_OK ||
         (st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err)) != FRE_OK ||
@@ -441,11 +408,12 @@ fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts, fre
     if (st != FRE_OK)
         return st;
     s.out = calloc(1, sizeof *s.out);
-    st = s.out ? run(&s, dir, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
-    if (s.has_lock)
-        (void)pthread_mutex_destroy(&s.lock);
+    st = s.out ? make_locks(&s, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (st == FRE_OK)
+        st = run(&s, dir, err);
+    drop_locks(&s);
+    simulate_clients_wipe(&s);
     simulate_world_close(&s);
-    simulate_states_wipe(&s.states, s.population.clients);
     simulate_exact_wipe(&s);
     simulate_population_wipe(&s.population);
     fre_embedder_free(s.embedder);

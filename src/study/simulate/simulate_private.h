@@ -1,4 +1,4 @@
-/* simulate_private.h - the pieces of one run: population, parties, network, clients, exact sums,
+/* simulate_private.h - the pieces of one run: population, roles, network, clients, exact sums,
  * comparison. */
 #ifndef FRE_SIMULATE_PRIVATE_H
 #define FRE_SIMULATE_PRIVATE_H
@@ -78,7 +78,7 @@ typedef struct simulate_cell {
     fre_tag tag;      /* SECRET */
     uint32_t id;      /* among all cells */
     uint64_t clients; /* with a text in it */
-    uint64_t answers; /* shares that the relay took */
+    uint64_t members; /* whose entries the relay took */
     double *sum;      /* of their embeddings; dim */
     size_t released;  /* + 1: its place in the release; 0: not there */
 } simulate_cell;
@@ -101,18 +101,13 @@ void simulate_exact_wipe(struct simulate_run *s);
 /* Cells of a client's texts, each once; out: room for FRE_COLLECTION_CELLS_MAX. */
 uint32_t simulate_client_cells(const struct simulate_run *s, uint64_t client, uint32_t *cell,
                                uint32_t *row);
-/* The relay took this message of a client.  Takes the lock. */
+/* The relay took this entry of a client.  Takes the lock. */
 FRE_MUST_CHECK fre_status simulate_exact_add(struct simulate_run *s, uint64_t client,
-                                             fre_bytes message);
+                                             fre_bytes entry);
 
 /* ---- run ------------------------------------------------------------------------------------ */
 
-/* Saved states of clients, as differences from the first of them. */
-typedef struct simulate_states {
-    uint8_t **state; /* NULL: none.  SECRET */
-    uint8_t *model;  /* of model_bytes */
-    size_t model_bytes;
-} simulate_states;
+typedef struct simulate_client simulate_client;
 
 typedef struct simulate_run {
     const fre_simulate_opts *opts;
@@ -121,53 +116,37 @@ typedef struct simulate_run {
     fre_embedder *embedder;
     fre_inverter *inverter; /* NULL: no texts */
     fre_collection collection;
-    fre_terms *terms;
-    fre_wire wire; /* with the share's bits, once they are known */
-    fre_client_host host;
-    uint8_t master[FRE_SEED_BYTES]; /* SECRET: every client's stream comes from it */
-    fre_tagging_keys tag_keys;      /* SECRET */
-    fre_synthesis_keys syn_keys;    /* SECRET */
-    fre_sign_sk relay_key;          /* SECRET */
-    fre_tagging *tagging;
-    fre_synthesis *synthesis;
-    fre_relay *relay;
-    fre_rng network; /* of the servers' links */
-    simulate_states states;
+    fre_agreement *agreement;
+    fre_wire wire;                             /* the agreement's */
+    uint8_t master[FRE_SEED_BYTES];            /* SECRET: this run's own draws come from it */
+    fre_server_keys keys[FRE_ROLE_ISSUER + 1]; /* SECRET; by role */
+    fre_server *server[FRE_ROLE_ISSUER + 1];   /* by role; 0: none */
+    simulate_client *client;
     simulate_exact exact;
-
-    /* Guards what follows, the three machines, and `exact` while clients run. */
-    pthread_mutex_t lock;
-    bool has_lock;
     int64_t now;
-    uint64_t done; /* clients of this contact */
+
+    pthread_mutex_t role_lock[FRE_ROLE_ISSUER + 1]; /* of the machines, while clients run */
+    pthread_mutex_t lock;                           /* of what they add up: *out, exact, fault */
+    bool has_locks;
     fre_err fault;
 } simulate_run;
 
 /* A stream of one purpose. */
 FRE_MUST_CHECK fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
                                           uint64_t index);
-/* True with probability `rate`. */
-bool simulate_chance(fre_rng *r, double rate);
-
-/* world.c: plan, terms, keys, machines. */
+/* world.c: plan, terms, keys, machines of the servers. */
 FRE_MUST_CHECK fre_status simulate_world_plan(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_world_open(simulate_run *s, fre_err *err);
 void simulate_world_close(simulate_run *s);
 
-/* links.c: carry what the servers have for each other, until nothing is left. */
-FRE_MUST_CHECK fre_status simulate_carry(simulate_run *s, fre_err *err);
+/* links.c: the network between all; the servers until there is a release, or none to come. */
+bool simulate_has_faults(const simulate_run *s);
+void simulate_link(const simulate_run *s, fre_links *l);
+FRE_MUST_CHECK fre_status simulate_servers(simulate_run *s, fre_err *err);
 
-/* clients.c: every client's first contact; the second of those who have one. */
-FRE_MUST_CHECK fre_status simulate_first_contact(simulate_run *s, fre_err *err);
-FRE_MUST_CHECK fre_status simulate_second_contact(simulate_run *s, fre_err *err);
-
-/* states.c */
-FRE_MUST_CHECK fre_status simulate_states_init(simulate_states *x, uint64_t n);
-void simulate_states_wipe(simulate_states *x, uint64_t n);
-/* Under the lock. */
-FRE_MUST_CHECK fre_status simulate_states_put(simulate_states *x, uint64_t i, fre_bytes state);
-/* Appends the state and forgets it.  Different i: from any thread. */
-FRE_MUST_CHECK fre_status simulate_states_move(simulate_states *x, fre_buf *out, uint64_t i);
+/* clients.c: all of them, until entries are closed. */
+FRE_MUST_CHECK fre_status simulate_clients(simulate_run *s, fre_err *err);
+void simulate_clients_wipe(simulate_run *s);
 
 /* compare.c, compare_levels.c */
 FRE_MUST_CHECK fre_status simulate_compare(simulate_run *s, fre_err *err);

@@ -1,7 +1,7 @@
-/* simulate/world.c - the plan, the collection's terms, everybody's keys, the four machines. */
+/* simulate/world.c - the plan, the collection's terms, everybody's keys, the servers' machines. */
 #include "simulate_private.h"
 
-/* Simulated Unix seconds; the collection takes three days. */
+/* Simulated Unix seconds: a day for exchanges, and another for entries. */
 #define OPEN INT64_C(2000000000)
 #define DAY INT64_C(86400)
 
@@ -11,11 +11,6 @@ fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
 
     (void)snprintf(name, sizeof name, "simulate/%s/%llu", label, (unsigned long long)index);
     return fre_rng_init_seeded(r, s->master, name);
-}
-
-bool simulate_chance(fre_rng *r, double rate)
-{
-    return rate > 0 && fre_aggregate_coin(r, fre_p32(rate));
 }
 
 fre_status simulate_world_plan(simulate_run *s, fre_err *err)
@@ -28,137 +23,140 @@ fre_status simulate_world_plan(simulate_run *s, fre_err *err)
     return fre_plan_make(&s->out->plan, &q, err);
 }
 
-/* Terms name an issuer, whom these machines do not ask: keys that nobody holds. */
-static fre_status draw_issuer(fre_collection_parts *parts, fre_rng *r)
-{
-    fre_oprf_key oprf;
-    fre_hpke_keypair seal;
-    fre_sign_sk sign;
-    fre_status st = fre_oprf_key_generate(&oprf, r);
+typedef struct oprf_keys {
+    fre_oprf_key tag, issuer;
+} oprf_keys;
 
-    if (st != FRE_OK)
-        return st;
-    parts->issuer_pk = oprf.pub;
-    fre_oprf_key_wipe(&oprf);
-    if ((st = fre_hpke_keygen(&seal, r)) != FRE_OK)
-        return st;
-    parts->issuer_seal = seal.pk;
-    fre_hpke_keypair_wipe(&seal);
-    st = fre_sign_keygen(&sign, &parts->issuer_sign, r);
-    fre_sign_sk_wipe(&sign);
-    return st;
-}
-
-static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, fre_oprf_key *oprf)
+static fre_status draw_keys(simulate_run *s, fre_collection_parts *parts, oprf_keys *oprf)
 {
+    fre_sign_pk *const sign[] = {[FRE_ROLE_TAG] = &parts->tag_sign,
+                                 [FRE_ROLE_SYN] = &parts->syn_sign,
+                                 [FRE_ROLE_RELAY] = &parts->relay_sign,
+                                 [FRE_ROLE_ISSUER] = &parts->issuer_sign};
     fre_rng r;
     fre_status st = simulate_stream(s, &r, "keys", 0);
 
     if (st != FRE_OK)
         return st;
     fre_rng_bytes(&r, parts->contribution, sizeof parts->contribution);
-    if ((st = fre_oprf_key_generate(oprf, &r)) != FRE_OK ||
-        (st = fre_hpke_keygen(&s->tag_keys.seal, &r)) != FRE_OK ||
-        (st = fre_hpke_keygen(&s->syn_keys.seal, &r)) != FRE_OK ||
-        (st = fre_sign_keygen(&s->tag_keys.sign, &parts->tag_sign, &r)) != FRE_OK ||
-        (st = fre_sign_keygen(&s->syn_keys.sign, &parts->syn_sign, &r)) != FRE_OK)
-        goto out;
-    st = fre_sign_keygen(&s->relay_key, &parts->relay_sign, &r);
+    st = fre_oprf_key_generate(&oprf->tag, &r);
     if (st == FRE_OK)
-        st = draw_issuer(parts, &r);
-out:
+        st = fre_oprf_key_generate(&oprf->issuer, &r);
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role <= FRE_ROLE_ISSUER; role++) {
+        st = fre_hpke_keygen(&s->keys[role].seal, &r);
+        if (st == FRE_OK)
+            st = fre_sign_keygen(&s->keys[role].sign, sign[role], &r);
+    }
     fre_rng_wipe(&r);
-    parts->oprf_pk = oprf->pub;
-    parts->tag_seal = s->tag_keys.seal.pk;
-    parts->syn_seal = s->syn_keys.seal.pk;
+    parts->oprf_pk = oprf->tag.pub;
+    parts->issuer_pk = oprf->issuer.pub;
+    parts->tag_seal = s->keys[FRE_ROLE_TAG].seal.pk;
+    parts->syn_seal = s->keys[FRE_ROLE_SYN].seal.pk;
+    parts->issuer_seal = s->keys[FRE_ROLE_ISSUER].seal.pk;
     return st;
 }
 
-static fre_status make_terms(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
+/* What the machines draw, they draw from a seed of their own, if there is one. */
+static fre_status agree(simulate_run *s, fre_err *err)
+{
+    const fre_simulate_opts *o = s->opts;
+    uint8_t seed[FRE_SEED_BYTES];
+    fre_rng r;
+    fre_status st = fre_agreement_new(&s->agreement, &s->collection, err);
+
+    if (st != FRE_OK)
+        return st;
+    st = simulate_stream(s, &r, "machines", 0);
+    if (st != FRE_OK)
+        return st;
+    fre_rng_bytes(&r, seed, sizeof seed);
+    fre_rng_wipe(&r);
+    fre_agreement_rehearse(s->agreement, o->seeded ? seed : NULL, o->exact);
+    fre_wipe(seed, sizeof seed);
+    s->wire = *fre_agreement_wire(s->agreement);
+    s->out->id = s->wire.id;
+    s->out->share_bits = s->wire.share_bits;
+    s->now = s->collection.open;
+    return FRE_OK;
+}
+
+static fre_status make_terms(simulate_run *s, oprf_keys *oprf, fre_err *err)
 {
     fre_collection_parts parts = {.aead = FRE_HPKE_AES_128_GCM,
-                                  .batch_min = 1, /* the relay's is asked for */
+                                  .batch_min = s->opts->batch_min,
                                   .relay_url = "http://localhost",
                                   .tag_url = "http://localhost",
                                   .syn_url = "http://localhost",
                                   .issuer_url = "http://localhost",
                                   .open = OPEN,
-                                  .exchange_close = OPEN + DAY - 1,
-                                  .tags_close = OPEN + DAY,
+                                  .exchange_close = OPEN + DAY,
+                                  .tags_close = OPEN + 2 * DAY,
                                   .shares_close = OPEN + 2 * DAY,
                                   .end = OPEN + 3 * DAY};
     fre_status st = draw_keys(s, &parts, oprf);
 
     if (st != FRE_OK)
         return fre_fail(err, st, "the keys cannot be drawn: %s", fre_status_text(st));
-    if (s->out->plan.mechanism.dist.one_contact)
-        parts.shares_close = parts.tags_close;
     if (!fre_unhex(parts.embedder, sizeof parts.embedder, s->population.embedder.sha256))
         memset(parts.embedder, 0, sizeof parts.embedder);
     st = fre_collection_from_plan(&s->collection, &s->out->plan, &parts, err);
-    if (st == FRE_OK)
-        st = fre_wire_init(&s->wire, &s->collection, err);
-    if (st == FRE_OK)
-        st = fre_terms_new(&s->terms, &s->collection, err);
-    if (st == FRE_OK) {
-        s->out->id = s->wire.id;
-        s->wire = *fre_terms_view(s->terms);
-        s->now = s->collection.open;
-    }
-    return st;
+    return st == FRE_OK ? agree(s, err) : st;
 }
 
-static fre_status make_machines(simulate_run *s, fre_oprf_key *oprf, fre_err *err)
+/* Everybody who is simulated has an account; credentials are a client's number. */
+static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
 {
-    const fre_relay_opts ro = {.batch_min = s->opts->batch_min, .part_max = 0};
+    (void)ctx;
+    if (credentials.n != sizeof(uint64_t))
+        return FRE_E_REFUSED;
+    memset(name, 0, 32);
+    memcpy(name, credentials.p, credentials.n);
+    return FRE_OK;
+}
+
+static fre_status make_machines(simulate_run *s, oprf_keys *oprf, fre_err *err)
+{
+    const fre_issuer_host host = {.person = who_is};
     const char *statement = s->out->release.statement;
     const fre_bytes text = {(const uint8_t *)statement, strlen(statement)};
-    fre_rng r;
-    fre_status st = simulate_stream(s, &r, "servers", 0);
+    const fre_agreement *a = s->agreement;
+    fre_status st =
+        fre_server_new_relay(&s->server[FRE_ROLE_RELAY], a, &s->keys[FRE_ROLE_RELAY].sign, err);
 
-    if (st != FRE_OK)
-        return st;
-    st = fre_tagging_new(&s->tagging, &s->collection, &s->tag_keys, oprf, &r, err);
     if (st == FRE_OK)
-        st = fre_synthesis_new(&s->synthesis, &s->collection, &s->syn_keys, text, &r, err);
+        st = fre_server_new_issuer(&s->server[FRE_ROLE_ISSUER], a, &s->keys[FRE_ROLE_ISSUER],
+                                   &oprf->issuer, &host, err);
     if (st == FRE_OK)
-        st = fre_relay_new(&s->relay, &s->collection, &ro, &s->relay_key, &r, err);
-    fre_rng_wipe(&r);
-    return st;
+        st = fre_server_new_tagging(&s->server[FRE_ROLE_TAG], a, &s->keys[FRE_ROLE_TAG], &oprf->tag,
+                                    err);
+    return st == FRE_OK ? fre_server_new_synthesis(&s->server[FRE_ROLE_SYN], a,
+                                                   &s->keys[FRE_ROLE_SYN], text, err)
+                        : st;
 }
 
 fre_status simulate_world_open(simulate_run *s, fre_err *err)
 {
-    fre_oprf_key oprf;
+    oprf_keys oprf;
     fre_status st;
 
     memset(&oprf, 0, sizeof oprf);
     st = make_terms(s, &oprf, err);
-    if (st != FRE_OK)
-        goto out;
-    fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
-    if (s->opts->compare && (st = simulate_exact_init(s, &oprf, err)) != FRE_OK)
-        goto out;
-    st = make_machines(s, &oprf, err);
     if (st == FRE_OK)
-        st = simulate_stream(s, &s->network, "links", 0);
-out:
-    fre_oprf_key_wipe(&oprf);
-    s->host.noise = s->opts->noise;
+        fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
+    if (st == FRE_OK && s->opts->compare)
+        st = simulate_exact_init(s, &oprf.tag, err);
+    if (st == FRE_OK)
+        st = make_machines(s, &oprf, err);
+    fre_oprf_key_wipe(&oprf.tag);
+    fre_oprf_key_wipe(&oprf.issuer);
     return st;
 }
 
 void simulate_world_close(simulate_run *s)
 {
-    fre_relay_free(s->relay);
-    fre_synthesis_free(s->synthesis);
-    fre_tagging_free(s->tagging);
-    fre_terms_free(s->terms);
-    fre_hpke_keypair_wipe(&s->tag_keys.seal);
-    fre_sign_sk_wipe(&s->tag_keys.sign);
-    fre_hpke_keypair_wipe(&s->syn_keys.seal);
-    fre_sign_sk_wipe(&s->syn_keys.sign);
-    fre_sign_sk_wipe(&s->relay_key);
-    fre_rng_wipe(&s->network);
+    for (unsigned role = 0; role <= FRE_ROLE_ISSUER; role++)
+        fre_server_free(s->server[role]);
+    fre_agreement_free(s->agreement);
+    fre_wipe(s->keys, sizeof s->keys);
     fre_wipe(s->master, sizeof s->master);
 }

@@ -88,11 +88,10 @@ static fre_release release_of(const fre_plan *plan)
     static fre_cell name[] = {{{0xab}}, {{0xcd}}};
     static fre_released_cell cell[] = {
         {.count = 90,
-         .answers = 80,
          .users = 100,
          .noise_norm = .1,
          .text = {.text = wording, .similarity = .5, .paraphrases = more, .n_paraphrases = 1}},
-        {.count = 300, .answers = 299, .users = 333, .noise_norm = .05},
+        {.count = 300, .users = 333, .noise_norm = .05},
     };
     fre_release r = {.is_private = true,
                      .users_named = true,
@@ -132,7 +131,6 @@ static void test_curator(void **state)
     (void)state;
     assert_int_equal(write_with(&r, &context), FRE_OK);
     assert_non_null(strstr(content("synthetic.jsonl"), "\"cell\":\"ab00"));
-    assert_null(strstr(content("synthetic.jsonl"), "answers"));
     assert_non_null(strstr(content("release.json"), "0123456789abcdef"));
     assert_non_null(strstr(content("release.json"), "\"second\""));
     assert_non_null(strstr(content("release.json"), "\"prior\": null"));
@@ -144,7 +142,7 @@ static void test_curator(void **state)
     assert_null(strstr(content("release.json"), "no cell was released"));
 }
 
-/* Nobody knows the cells of a collection; its terms and the answers are there instead. */
+/* Nobody knows the cells of a collection; its terms are there instead. */
 static void test_distributed(void **state)
 {
     static const char *const warning[] = {"a warning of the run"};
@@ -163,7 +161,6 @@ static void test_distributed(void **state)
     r.cell_name = NULL;
     assert_int_equal(write_with(&r, &context), FRE_OK);
     assert_null(strstr(content("synthetic.jsonl"), "\"cell\""));
-    assert_non_null(strstr(content("synthetic.jsonl"), "\"answers\":299"));
     assert_non_null(strstr(content("release.json"), "\"c0ffee\""));
     assert_non_null(strstr(content("release.json"), "a warning of the run"));
     assert_non_null(strstr(content("release.json"), "a reason"));
@@ -250,7 +247,6 @@ static void test_read(void **state)
     assert_memory_equal(back.centroid, r.centroid, 4 * sizeof(float));
     assert_memory_equal(back.cell_name, r.cell_name, 2 * sizeof(fre_cell));
     assert_int_equal(back.cell[1].count, 300);
-    assert_int_equal(back.cell[1].answers, 300); /* a curator has no other */
     assert_true(back.cell[1].users > 332.9 && back.cell[1].users < 333.1);
     assert_true(back.cell[1].noise_norm > .0499 && back.cell[1].noise_norm < .0501);
     assert_null(back.cell[1].text.text);
@@ -276,7 +272,7 @@ static void test_read_collection(void **state)
     assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
     assert_false(back.is_private);
     assert_null(back.cell_name);
-    assert_int_equal(back.cell[0].answers, 80);
+    assert_int_equal(back.cell[1].count, 300);
     fre_release_wipe(&back);
     r.n = 0;
     assert_int_equal(write_with(&r, &context), FRE_OK);

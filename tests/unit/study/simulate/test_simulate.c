@@ -1,5 +1,5 @@
-/* A few hundred users through the whole protocol: what is released agrees with the exact sums, both
- * kinds of collection, cover messages on and off, over a network that drops, loses and repeats. */
+/* A few hundred users through the whole protocol: what is released agrees with the exact sums, whoever
+ * adds the noise, over a network that drops, loses and repeats. */
 #include <fre/simulate.h>
 
 #include <math.h>
@@ -107,15 +107,6 @@ static fre_simulation *run(const fre_simulate_opts *o)
     return s;
 }
 
-static void draw_nothing(const void *ctx, fre_rng *r, int32_t *out, size_t n)
-{
-    (void)ctx;
-    (void)r;
-    memset(out, 0, n * sizeof *out);
-}
-
-static const fre_share_noise nothing = {.draw = draw_nothing};
-
 /* Everybody of a group holds one unit vector: without noise the centroid is that vector but for the
  * rounding of each answer to the lattice, of variance at most beta^2/4 a coordinate (beta^2/6 on
  * average, for which the bound on the squared norm is six times what is expected). */
@@ -137,79 +128,63 @@ static void expect_groups(const fre_simulation *s)
         seen[best] = true;
         for (size_t j = 0; j < DIM; j++)
             gap += pow((double)x[j] - (j == best), 2);
-        assert_true(gap <= beta * beta * DIM / (double)s->release.cell[i].answers);
-        assert_true(s->release.cell[i].count <= GROUP &&
-                    s->release.cell[i].answers <= s->release.cell[i].count);
+        assert_true(gap <= beta * beta * DIM / (double)s->release.cell[i].count);
+        assert_true(s->release.cell[i].count <= GROUP);
         assert_true(s->release.cell[i].count >= s->plan.mechanism.tau);
     }
 }
 
+/* Everybody was admitted, had tags, and (but for who is silent) was taken once. */
 static void expect_clean(const fre_simulation *s)
 {
     assert_int_equal(s->refused, 0);
     assert_int_equal(s->comparison.matched, s->release.n);
-    assert_int_equal(s->tagging_counts.evaluations, USERS);
-    assert_int_equal(s->relay_counts.clients, USERS);
-    assert_int_equal(s->synthesis_counts.tags_short + s->synthesis_counts.tags_disagreed +
-                         s->synthesis_counts.tags_overflowed,
-                     0);
-    for (size_t i = 1; i < FRE_REJECTIONS; i++)
-        assert_int_equal(s->relay.rejected[i] + s->tagging.rejected[i] + s->synthesis.rejected[i],
-                         0);
+    assert_int_equal(s->tally[FRE_ROLE_ISSUER].accepted, USERS + 1); /* and S_syn's request */
+    assert_int_equal(s->tally[FRE_ROLE_TAG].accepted, USERS + 2);    /* and the relay's */
+    for (size_t leg = 0; leg < FRE_SIMULATE_LEGS; leg++)
+        assert_int_equal(s->leg[leg].clients,
+                         leg == FRE_SIMULATE_REPORTS ? USERS - s->silent : USERS);
+    for (size_t role = 1; role <= FRE_ROLE_ISSUER; role++)
+        for (size_t i = 1; i < FRE_REJECTIONS; i++)
+            if (i != FRE_REJECTED_UNAVAILABLE) /* the relay, where it got no answer */
+                assert_int_equal(s->tally[role].rejected[i], 0);
 }
 
 static void test_exact_sums_without_noise(void **state)
 {
     (void)state;
-    for (unsigned kind = 0; kind < 4; kind++) {
+    for (unsigned servers = 0; servers < 2; servers++) {
         fre_simulate_opts o = options();
         fre_simulation *s;
 
-        o.noise = &nothing;
-        o.plan.dist.one_contact = (kind & 1) != 0;
-        o.plan.dist.dropout = o.plan.dist.one_contact ? 0 : .1;
-        o.plan.dist.cover = (kind & 2) == 0;
+        o.exact = true;
+        o.plan.dist.server_noise = servers == 1;
         s = run(&o);
         expect_groups(s);
         expect_clean(s);
-        for (size_t i = 0; i < s->release.n; i++)
-            assert_int_equal(s->release.cell[i].answers, s->release.cell[i].count);
-        /* Cover: everybody sends as much as everybody else, whatever the coin. */
-        if (o.plan.dist.cover)
-            assert_int_equal(s->leg[FRE_SIMULATE_REPORTS].clients, USERS);
-        else
-            assert_true(s->leg[FRE_SIMULATE_REPORTS].clients < USERS);
-        if (o.plan.dist.one_contact)
-            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, 0);
-        else if (o.plan.dist.cover)
-            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, USERS);
+        /* Everybody sends as much as everybody else, whatever the coin. */
+        for (size_t leg = 0; leg < FRE_SIMULATE_LEGS; leg++)
+            assert_int_equal(s->leg[leg].up % USERS, 0);
         fre_simulation_free(s);
     }
 }
 
 static void test_bad_network(void **state)
 {
-    (void)state;
-    for (unsigned kind = 0; kind < 2; kind++) {
-        fre_simulate_opts o = options();
-        fre_simulation *s;
+    fre_simulate_opts o = options();
+    fre_simulation *s;
 
-        o.noise = &nothing;
-        o.plan.dist.one_contact = kind == 1;
-        o.plan.dist.dropout = kind == 1 ? 0 : .3;
-        o.dropout_rate = kind == 1 ? 0 : .1;
-        o.loss_rate = .3;
-        o.duplicate_rate = .3;
-        s = run(&o);
-        expect_groups(s);
-        expect_clean(s);
-        assert_true(s->lost > 0 && s->repeated > 0 && s->relay.repeated > 0);
-        if (kind == 0) {
-            assert_true(s->silent > 0);
-            assert_int_equal(s->leg[FRE_SIMULATE_SHARES].clients, USERS - s->silent);
-        }
-        fre_simulation_free(s);
-    }
+    (void)state;
+    o.exact = true;
+    o.dropout_rate = .1;
+    o.loss_rate = .3;
+    o.duplicate_rate = .3;
+    s = run(&o);
+    expect_groups(s);
+    expect_clean(s);
+    assert_true(s->lost > 0 && s->repeated > 0 && s->tally[FRE_ROLE_RELAY].repeated > 0);
+    assert_true(s->silent > 0);
+    fre_simulation_free(s);
 }
 
 /* Reads the folder's files, and removes it. */
@@ -250,24 +225,21 @@ static void test_noise_as_planned(void **state)
     assert_int_equal(s->comparison.curator_released, GROUPS);
     assert_int_equal(s->comparison.both, GROUPS);
     /* Dummies are within what TSDLap can draw: 0 to twice the mean. */
-    assert_true((double)s->tagging_counts.padding <= 2 * s->plan.expected_dummies);
-    assert_int_equal(s->tagging_counts.padded, s->tagging_counts.padding);
+    assert_true(s->padding > 0 && (double)s->padding <= 2 * s->plan.expected_dummies);
     fre_simulation_free(s);
 }
 
-/* Threads only change who waits for whom; the seed decides the rest. */
-/* The same with dropouts, as many as planned for and none, and where shares come with the reports:
- * chi-square over all coordinates of all released cells. */
-static void test_noise_with_dropouts(void **state)
+/* The same with clients' noise, and with users who stay out of it: chi-square over all coordinates of all
+ * released cells. */
+static void test_noise_of_clients(void **state)
 {
     (void)state;
-    for (unsigned kind = 0; kind < 3; kind++) {
+    for (unsigned kind = 0; kind < 2; kind++) {
         fre_simulate_opts o = options();
         fre_simulation *s;
 
-        o.plan.dist.one_contact = kind == 2;
-        o.plan.dist.dropout = kind == 2 ? 0 : .4;
-        o.dropout_rate = kind == 1 ? .3 : 0;
+        o.plan.dist.server_noise = false;
+        o.dropout_rate = kind == 1 ? .2 : 0;
         s = run(&o);
         assert_int_equal(s->release.n, GROUPS);
         assert_int_equal(s->comparison.matched, s->release.n);
@@ -278,6 +250,7 @@ static void test_noise_with_dropouts(void **state)
     }
 }
 
+/* Threads only change who waits for whom; the seed decides the rest. */
 static void test_seed(void **state)
 {
     fre_simulate_opts o = options();
@@ -309,14 +282,14 @@ static void test_users(void **state)
     s = run(&o);
     assert_int_equal(s->users, 200);
     assert_int_equal(s->input_users, USERS);
-    assert_int_equal(s->tagging_counts.evaluations, 200);
+    assert_int_equal(s->tally[FRE_ROLE_ISSUER].accepted, 200 + 1);
     /* One process held everything: whatever the plan says of a collection, this is none. */
     assert_int_equal(strncmp(s->release.statement, "NOT PRIVATE: this is a simulation.", 34), 0);
     assert_null(strstr(s->release.statement, "a seed made this run repeatable"));
     fre_simulation_free(s);
     o.users = 400;
     s = run(&o);
-    assert_int_equal(s->tagging_counts.evaluations, 400);
+    assert_int_equal(s->tally[FRE_ROLE_ISSUER].accepted, 400 + 1);
     fre_simulation_free(s);
 }
 
@@ -359,6 +332,12 @@ static void test_refusals(void **state)
     o = good;
     o.batch_min = USERS + 1;
     expect(FRE_E_REFUSED, &o, "too few");
+    o = good;
+    o.plan.dist.one_contact = o.plan.dist.server_noise = false;
+    expect(FRE_E_USAGE, &o, "{contacts} two");
+    o = good;
+    o.plan.dist.cover = false;
+    expect(FRE_E_USAGE, &o, "{cover} off");
 }
 
 /* A row without numbers, or a giant one, is left out or cut; strict, it is found, whether the exact
@@ -394,7 +373,7 @@ int main(void)
         cmocka_unit_test(test_exact_sums_without_noise),
         cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_noise_as_planned),
-        cmocka_unit_test(test_noise_with_dropouts),
+        cmocka_unit_test(test_noise_of_clients),
         cmocka_unit_test(test_seed),
         cmocka_unit_test(test_users),
         cmocka_unit_test(test_refusals),
