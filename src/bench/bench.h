@@ -28,13 +28,29 @@ FRE_MUST_CHECK fre_status fre_bench_pipeline(const char *input_path, uint64_t ro
                                              uint32_t threads, const fre_bench_output *out,
                                              fre_err *err);
 
+/* Made embeddings into the cells of the bundled codebook, at all its levels: rows a second, and seconds
+ * without those that making them takes. */
+FRE_MUST_CHECK fre_status fre_bench_codebook(uint64_t rows, uint32_t threads,
+                                             const fre_bench_output *out, fre_err *err);
+
 /* Operations of the distributed protocol, one after the other on one core. */
 FRE_MUST_CHECK fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err);
 
 /* Draws a second of each sampler on one core, beside a peer in double precision. */
 FRE_MUST_CHECK fre_status fre_bench_sampler(const fre_bench_output *out, fre_err *err);
 
-/* For the measurements themselves: to out->lines. */
+/* For the measurements themselves.  Embeddings around a thousand centres with frequencies 1/rank: what a
+ * population looks like to the mechanism.  Public and repeatable; their quality as randomness does not
+ * matter. */
+#define BENCH_DIM 384u
+typedef struct bench_rows {
+    fre_rng rng;
+    float *centre;
+} bench_rows;
+FRE_MUST_CHECK fre_status bench_rows_init(bench_rows *r);
+void bench_row(bench_rows *r, float *x); /* BENCH_DIM numbers */
+void bench_rows_wipe(bench_rows *r);
+/* To out->lines. */
 void bench_line(const fre_bench_output *out, size_t indent, const char *fmt, ...) FRE_PRINTF(3, 4);
 /* Processor time of this process so far, in microseconds. */
 double bench_spent_us(void);

@@ -4,62 +4,28 @@
 #include <fre/curator.h>
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define DIM 384u
-#define CENTRES 1000u
-
 const fre_param fre_bench_param_rows = {
     .name = "rows", .lowest = 1, .highest = 100000000, .whole = true, FRE_PARAM_PRESET(1000000)};
 
-/* Rows around a thousand centres with frequencies 1/rank: what a population looks like to the
- * mechanism.  Public and repeatable; its quality as randomness does not matter. */
-static void make_row(fre_rng *r, float *x, const float *centre)
-{
-    uint32_t bits[DIM];
-    double norm = 0;
-
-    fre_rng_bytes(r, bits, sizeof bits);
-    for (size_t j = 0; j < DIM; j++) {
-        x[j] = centre[j] + (float)((double)bits[j] / 4294967296.0 - 0.5) * 0.002f;
-        norm += (double)x[j] * (double)x[j];
-    }
-    for (size_t j = 0; j < DIM; j++)
-        x[j] = (float)((double)x[j] / sqrt(norm));
-}
-
-static size_t zipf_rank(fre_rng *r)
-{
-    const double u = (double)fre_rng_u32(r) / 4294967296.0;
-
-    return (size_t)(pow((double)CENTRES, u) - 1); /* density 1/rank */
-}
-
 static fre_status make_rows(FILE *f, uint64_t rows, fre_err *err)
 {
-    const uint8_t seed[FRE_SEED_BYTES] = "bench pipeline";
-    float *centre = calloc(CENTRES * DIM, sizeof *centre);
-    float zero[DIM] = {0}, x[DIM];
-    fre_rng r;
-    fre_status st = centre ? fre_rng_init_seeded(&r, seed, "rows") : FRE_E_NOMEM;
+    bench_rows r;
+    float x[BENCH_DIM];
+    fre_status st = bench_rows_init(&r);
 
-    if (st != FRE_OK) {
-        free(centre);
+    if (st != FRE_OK)
         return fre_fail(err, st, "out of memory");
-    }
-    for (size_t i = 0; i < CENTRES; i++)
-        make_row(&r, centre + i * DIM, zero);
-    st = fre_npy_write_header(f, FRE_NPY_F4, rows, DIM, err);
+    st = fre_npy_write_header(f, FRE_NPY_F4, rows, BENCH_DIM, err);
     for (uint64_t i = 0; st == FRE_OK && i < rows; i++) {
-        make_row(&r, x, centre + zipf_rank(&r) * DIM);
+        bench_row(&r, x);
         if (fwrite(x, sizeof x, 1, f) != 1)
             st = fre_fail(err, FRE_E_IO, "cannot write the rows (disk full?)");
     }
-    fre_rng_wipe(&r);
-    free(centre);
+    bench_rows_wipe(&r);
     return st;
 }
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const whats[] = {"pipeline", "embed", "protocol", "sampler", NULL};
+static const char *const whats[] = {"pipeline", "embed", "protocol", "sampler", "codebook", NULL};
 
 static const cli_positional positional[] = {
     {.name = "WHAT",
@@ -14,7 +14,7 @@ static const cli_positional positional[] = {
      .help = "pipeline: embeddings to a release, without a model; embed: texts a second, and "
              "whether cells depend on threads and batches; protocol: microseconds of the "
              "distributed protocol's operations on one core; sampler: draws a second of each "
-             "sampler on one core (default: all)"},
+             "sampler on one core; codebook: embeddings into public cells (default: all)"},
 };
 
 static const cli_arg args[] = {
@@ -23,26 +23,28 @@ static const cli_arg args[] = {
              .help = "pipeline: a .npy file (default: made embeddings); embed: texts (default: the "
                      "bundled population)"),
     CLI_COUNT("rows", "N", fre_bench_param_rows,
-              .help = "pipeline: embeddings to make, of 384 dimensions"),
+              .help = "pipeline, codebook: embeddings to make, of 384 dimensions"),
     CLI_FILE("embedder", "FILE",
              .help = "embed: GGUF file (default: the bundled all-MiniLM-L6-v2)"),
 };
 
 #define CLI_OF_FILES "is read by pipeline and embed alone: leave it out"
-#define CLI_OF_PIPELINE "is about the pipeline alone: leave it out"
+#define CLI_OF_ROWS "is about pipeline and codebook alone: leave it out"
 #define CLI_OF_EMBED "is about embed alone: leave it out"
 
 static const cli_rule rules[] = {
     {"input", "WHAT", CLI_LEFT_OUT, "needs the name of a measurement"},
     {"input", "WHAT", "protocol", CLI_OF_FILES},
     {"input", "WHAT", "sampler", CLI_OF_FILES},
-    {"rows", "WHAT", "embed", CLI_OF_PIPELINE},
-    {"rows", "WHAT", "protocol", CLI_OF_PIPELINE},
-    {"rows", "WHAT", "sampler", CLI_OF_PIPELINE},
+    {"input", "WHAT", "codebook", CLI_OF_FILES},
+    {"rows", "WHAT", "embed", CLI_OF_ROWS},
+    {"rows", "WHAT", "protocol", CLI_OF_ROWS},
+    {"rows", "WHAT", "sampler", CLI_OF_ROWS},
     {"rows", "input", CLI_GIVEN, "are made where no --input gives them: leave out one of the two"},
     {"embedder", "WHAT", "pipeline", CLI_OF_EMBED},
     {"embedder", "WHAT", "protocol", CLI_OF_EMBED},
     {"embedder", "WHAT", "sampler", CLI_OF_EMBED},
+    {"embedder", "WHAT", "codebook", CLI_OF_EMBED},
 };
 
 static void print_lines(size_t indent, const char *text)
@@ -62,6 +64,8 @@ static fre_status measure(const cli *c, const char *what, const char *input, FIL
         return fre_bench_protocol(&out, err);
     if (strcmp(what, whats[3]) == 0)
         return fre_bench_sampler(&out, err);
+    if (strcmp(what, whats[4]) == 0)
+        return fre_bench_codebook(cli_whole(c, "rows"), c->threads, &out, err);
     return fre_bench_embed(input, cli_text(c, "embedder"), c->threads, &out, err);
 }
 

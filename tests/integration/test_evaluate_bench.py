@@ -83,6 +83,13 @@ def test_bench_embed(fre, tmp_path):
         assert report[company]["max_difference"] <= 1e-5
 
 
+def test_bench_codebook(fre):
+    report = fre("bench", "codebook", "--rows", "2000", "--json").json()
+    assert report["rows"] == 2000 and report["dimension"] == 384 and report["seconds"] > 0
+    assert report["levels"] == 7 and report["finest_cells"] == 4096 * 64
+    assert "into the cells of 7 levels" in fre("bench", "codebook", "--rows", "100").out
+
+
 def test_bench_protocol(fre):
     report = fre("bench", "protocol", "--json").json()
     assert {"voprf_blind", "voprf_evaluate", "voprf_evaluate_proof", "voprf_finalize",

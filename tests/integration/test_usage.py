@@ -186,7 +186,7 @@ def test_flags_that_go_together(refused, args, sentence):
      "--prior is about the inverter, which --inverter none leaves out: leave out one of them"),
     ("model verify --public-text-field t", "--public-text-field is about --public-corpus FILE: add that"),
     ("bench protocol --input t.txt", "--input is read by pipeline and embed alone: leave it out"),
-    ("bench sampler --rows 5", "--rows is about the pipeline alone: leave it out"),
+    ("bench sampler --rows 5", "--rows is about pipeline and codebook alone: leave it out"),
     ("bench pipeline --embedder e.gguf", "--embedder is about embed alone: leave it out"),
     ("bench pipeline --input x.npy --rows 5",
      "--rows are made where no --input gives them: leave out one of the two"),
