@@ -123,7 +123,8 @@ static void print_levels(FILE *f, const fre_plan *plan)
         const fre_plan_level of = is_grid ? fre_plan_grid_level(plan) : plan->level[at];
         const fre_level *l = &of.level;
         const bool noisy = l->counts == FRE_COUNTS_NOISY;
-        char cells[24] = "-", p[32], tau[24], count[32] = "-", sum[32], mean[32];
+        char cells[24] = "-", p[FRE_DIGITS_BYTES], tau[24], count[FRE_DIGITS_BYTES] = "-",
+             sum[FRE_DIGITS_BYTES], mean[FRE_DIGITS_BYTES];
         const cli_cell row[] = {{.text = is_grid ? "grid" : r->level[at].name},
                                 {.text = cells},
                                 {.text = p},
@@ -134,13 +135,12 @@ static void print_levels(FILE *f, const fre_plan *plan)
 
         if (!is_grid)
             (void)snprintf(cells, sizeof cells, "%" PRIu64, r->level[at].sketch.codebook.cells);
-        (void)snprintf(p, sizeof p, "%.4g", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE);
+        fre_digits_up(p, 4, noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE);
         (void)snprintf(tau, sizeof tau, "%" PRIu64, l->tau);
         if (noisy)
-            (void)snprintf(count, sizeof count, "%.3g", l->count_sigma);
-        (void)snprintf(sum, sizeof sum, "%.4g", l->sigma);
-        (void)snprintf(mean, sizeof mean, "%.3g",
-                       l->sigma * sqrt((double)m->dim) / (double)(l->tau ? l->tau : 1));
+            fre_digits_up(count, 3, l->count_sigma);
+        fre_digits_up(sum, 4, l->sigma);
+        fre_digits_up(mean, 3, l->sigma * sqrt((double)m->dim) / (double)(l->tau ? l->tau : 1));
         cli_table_row(f, columns, sizeof columns / sizeof *columns, row);
     }
     cli_wrap(f,

@@ -71,6 +71,21 @@ def test_plan(fre, more, extra):
         compare(rows(fre("plan", *budget, *more).out), exact.json(), PLAN + extra)
 
 
+def test_levels(fre):
+    """The row of each level: noise, as what stands above it, never less than it is."""
+    for budget in odd_budgets(2):
+        of = ["plan", *budget, "--levels", "grid,4096,256"]
+        exact = fre(*of, "--json").json()["levels"]
+        lines = fre(*of).out.split("Levels, from fine to coarse")[1].splitlines()
+        for level in exact:
+            row = next(line.split() for line in lines if line.split()[:1] == [level["name"]])
+            close(row[2], level["sampling_rate"], UP)
+            assert int(row[3]) == level["tau"]
+            if level["counts"] == "noisy":
+                close(row[4], level["count_sigma"], UP)
+            close(row[5], level["sigma"], UP)
+
+
 @pytest.mark.parametrize("question", [["--epsilon", "3.14159265358"], ["--delta", "1.23456789e-7"]])
 @pytest.mark.parametrize("more", [[], ["--distributed", "--lambda", "0.71234567", "--gamma", "14"]])
 def test_account(fre, question, more):
