@@ -39,6 +39,9 @@ extern "C" {
 
 typedef struct fre_codebook fre_codebook;
 
+/** Of lengths: .05, .25, .5, .75, .95. */
+#define FRE_CODEBOOK_QUANTILES 5u
+
 typedef struct fre_codebook_level {
     char name[24];    /**< "4096x64" (centres x codes), "4096" */
     uint32_t base;    /**< which base: levels may share one */
@@ -49,6 +52,9 @@ typedef struct fre_codebook_level {
     double gain;      /**< >= 1: undoes what clipping to R does to a mean, as public text has it */
     /** > 0: root mean squared distance of public text from the centre of its cell */
     double spread;
+    /** Of the distances of public text from the centre of its cell: at most this is each of
+     * FRE_CODEBOOK_QUANTILES shares of it; all 0: not known. */
+    double quantile[FRE_CODEBOOK_QUANTILES];
     uint32_t empty; /**< cells that none of the rows it was made of lay in; 0 also: not counted */
 } fre_codebook_level;
 
@@ -80,7 +86,8 @@ typedef struct fre_codebook_spec {
     uint32_t codes;    /**< 1..FRE_CODEBOOK_CODES_MAX */
     const float *code; /**< codes x dim; not read where codes is 1 */
     double radius, gain, spread;
-    uint32_t empty; /**< at most its cells */
+    double quantile[FRE_CODEBOOK_QUANTILES]; /**< not falling; all 0: not known */
+    uint32_t empty;                          /**< at most its cells */
     /** Of each cell: where its text begins in `text`, or FRE_CODEBOOK_NO_MEDOID; NULL: none has one. */
     const uint32_t *medoid;
 } fre_codebook_spec;
@@ -102,7 +109,7 @@ typedef struct fre_codebook_parts {
 } fre_codebook_parts;
 
 /** Copies.  FRE_E_DATA, with the reason: a centre of zeros or twice the same, a number that is not finite,
- * no centre, a radius that is not above 0, a gain below 1, levels repeated or out of order, a medoid that
+ * no centre, a radius that is not above 0, a gain below 1, quantiles that fall, levels repeated or out of order, a medoid that
  * does not begin a sentence. */
 FRE_API FRE_MUST_CHECK fre_status fre_codebook_new(fre_codebook **out,
                                                    const fre_codebook_parts *parts, fre_err *err);
@@ -171,8 +178,9 @@ typedef struct fre_codebook_make_opts {
 
 /** Of embeddings of public text, finite, not zero and in random order (a sixteenth at their end is only
  * measured on).  Levels of as many centres share them.  The same rows, options and seed give the same
- * bits whatever the threads.  source: at most 127 bytes.  FRE_E_ARG: an option out of range; FRE_E_DATA: too few
- * rows, or too much alike; FRE_E_INTERRUPTED. */
+ * bits whatever the threads.  source: at most 127 bytes.  FRE_E_USAGE: levels or a radius that cannot be;
+ * FRE_E_ARG: another option out of range; FRE_E_DATA: too few rows, or too much alike;
+ * FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_codebook_make(fre_codebook **out, fre_rows rows,
                                                     const fre_codebook_make_opts *o,
                                                     const fre_model_info *embedder,

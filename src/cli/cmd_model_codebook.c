@@ -31,7 +31,8 @@ static const cli_arg args[] = {
      .metavar = "LIST",
      .kind = CLI_STRING,
      .preset = LEVELS,
-     .help = "from fine to coarse: how many centres, and with xM how many residual codes to each"},
+     .help = "from fine to coarse, or from coarse to fine: how many centres, and with xM how many "
+             "residual codes to each"},
     CLI_NUMBER("radius", "R", fre_codebook_param_radius,
                .help = "an embedding's offset from its centre is clipped to this length"),
     CLI_COUNT("rows", "N", fre_codebook_param_rows,
@@ -227,6 +228,22 @@ static uint32_t take_number(const char **s)
     return n <= UINT32_MAX ? (uint32_t)n : 0;
 }
 
+static uint64_t cells_of(const fre_codebook_size *s)
+{
+    return (uint64_t)s->centres * s->codes;
+}
+
+/* Fine to coarse, as the library wants them, of a list that begins with its coarsest. */
+static void turn_round(fre_codebook_size *level, size_t n)
+{
+    for (size_t i = 0; cells_of(&level[0]) < cells_of(&level[n - 1]) && i < n / 2; i++) {
+        const fre_codebook_size other = level[i];
+
+        level[i] = level[n - 1 - i];
+        level[n - 1 - i] = other;
+    }
+}
+
 static fre_status parse_levels(job *j, fre_err *err)
 {
     const char *s = cli_text(j->c, "levels");
@@ -254,6 +271,7 @@ static fre_status parse_levels(job *j, fre_err *err)
                         FRE_CODEBOOK_LEVELS_MAX, LEVELS, cli_echo(echo, cli_text(j->c, "levels")));
     j->opts.level = j->level;
     j->opts.n_levels = n + 1;
+    turn_round(j->level, j->opts.n_levels);
     return FRE_OK;
 }
 

@@ -14,6 +14,16 @@ static uint32_t medoids_of(const fre_codebook *c, uint32_t level)
     return n;
 }
 
+/* Null: not known. */
+static json_t *quantiles_json(const fre_codebook_level *v)
+{
+    const double *q = v->quantile;
+
+    if (q[FRE_CODEBOOK_QUANTILES - 1] <= 0)
+        return json_null();
+    return json_pack("[f, f, f, f, f]", q[0], q[1], q[2], q[3], q[4]);
+}
+
 json_t *cli_codebook_levels_json(const fre_codebook *c)
 {
     json_t *list = json_array();
@@ -23,11 +33,11 @@ json_t *cli_codebook_levels_json(const fre_codebook *c)
         const fre_codebook_level *v = fre_codebook_level_view(c, l);
 
         bad |= json_array_append_new(
-            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f}", "name", v->name,
+            list, json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:o}", "name", v->name,
                             "centres", (json_int_t)v->centres, "codes", (json_int_t)v->codes,
                             "cells", (json_int_t)v->cells, "empty", (json_int_t)v->empty, "medoids",
                             (json_int_t)medoids_of(c, l), "radius", v->radius, "gain", v->gain,
-                            "spread", v->spread));
+                            "spread", v->spread, "quantiles", quantiles_json(v)));
     }
     if (!bad)
         return list;

@@ -241,6 +241,7 @@ def codebook(fre, tmp_path):
     assert [v["name"] for v in made["levels"]] == ["64x3", "64", "8"]
     assert [v["cells"] for v in made["levels"]] == [192, 64, 8]
     assert all(v["radius"] == 0.6 and v["gain"] >= 1 and v["medoids"] == 0
+               and v["quantiles"] == sorted(v["quantiles"]) and 0 < v["quantiles"][2] < v["spread"] * 2
                for v in made["levels"])
     shown = fre("model", "info", "c.gguf", "--json").json()
     assert shown["kind"] == "codebook" and shown["levels"] == made["levels"]
@@ -256,6 +257,8 @@ def test_codebook_in_and_out(fre, tmp_path, codebook):
     again = fre(*args, "-o", "d.gguf", "--quiet", "--threads", "1")
     assert again.code == 0 and again.out == "" and again.err == ""
     assert (tmp_path / "d.gguf").read_bytes() == codebook.read_bytes()
+    turned = fre(*args, "--levels", "8,64,64x3", "-o", "f.gguf", "--quiet")
+    assert turned.code == 0 and (tmp_path / "f.gguf").read_bytes() == codebook.read_bytes()
     assert fre(*args, "-o", "e.gguf", "--seed", "1").code == 0
     assert (tmp_path / "e.gguf").read_bytes() != codebook.read_bytes()
     refused_once(fre, tmp_path, (*args, "-o", "d.gguf"), code=(73,))
@@ -312,9 +315,9 @@ def test_codebook_refusals(fre, tmp_path, codebook):
     for levels in ("", "8,", "8x", "8x1", "0", "x8", "8;4", "8,4,2x2x2", "99999999999",
                    ",".join(str(99 - i) for i in range(17))):
         refused_once(fre, tmp_path, (*few, "--levels", levels), code=(64,), part="--levels")
-    for levels in ("4,8", "8,8", "4x2,8"):
+    for levels in ("4,8,2", "8,8", "4x2,8", "8,4,8x2"):
         refused_once(fre, tmp_path, ("model", "codebook", "p.npy", "-o", "f.gguf", "--levels",
-                                     levels), code=(64, 70), part="from fine to coarse")
+                                     levels), code=(64,), part="from fine to coarse")
     refused_once(fre, tmp_path, (*few, "--radius", "0"), code=(64,), part="--radius")
 
 

@@ -113,6 +113,19 @@ static bool is_within(double x, double least)
     return x >= least && x <= CODEBOOK_NUMBER_MAX;
 }
 
+/* Falling, or not a distance.  Where one is known, all are. */
+static bool are_quantiles(const double *q)
+{
+    double before = 0;
+
+    for (size_t i = 0; i < FRE_CODEBOOK_QUANTILES; i++) {
+        if (!is_within(q[i], before))
+            return false;
+        before = q[i];
+    }
+    return true;
+}
+
 static fre_status check_level(const fre_codebook_spec *s, const fre_codebook_parts *p, size_t i,
                               fre_err *err)
 {
@@ -134,6 +147,10 @@ static fre_status check_level(const fre_codebook_spec *s, const fre_codebook_par
         return fre_fail(err, FRE_E_DATA,
                         "level %zu of a codebook has a gain below 1, a spread not above 0, or one "
                         "above 1000",
+                        i + 1);
+    if (!are_quantiles(s->quantile))
+        return fre_fail(err, FRE_E_DATA,
+                        "the quantiles of a codebook's level %zu fall, or are not within 0 to 1000",
                         i + 1);
     return s->codes > 1 ? check_rows(s->code, s->codes, p->dim, "code", err) : FRE_OK;
 }

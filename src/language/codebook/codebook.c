@@ -52,6 +52,8 @@ static fre_status add_level(codebook_level *to, const fre_codebook_spec *s,
                               .gain = codebook_whole(s->gain),
                               .spread = codebook_whole(s->spread),
                               .empty = s->empty};
+    for (size_t q = 0; q < FRE_CODEBOOK_QUANTILES; q++)
+        v->quantile[q] = codebook_whole(s->quantile[q]);
     v->cells = v->centres * v->codes;
     if (s->codes > 1)
         (void)snprintf(v->name, sizeof v->name, "%ux%u", v->centres, v->codes);

@@ -66,8 +66,9 @@ typedef struct writing {
     char code[FRE_CODEBOOK_LEVELS_MAX][NAME_LEN], medoid[FRE_CODEBOOK_LEVELS_MAX][NAME_LEN];
     int32_t bases[FRE_CODEBOOK_BASES_MAX * BASE_NUMBERS];
     int32_t levels[FRE_CODEBOOK_LEVELS_MAX * LEVEL_NUMBERS];
+    int32_t quantiles[FRE_CODEBOOK_LEVELS_MAX * FRE_CODEBOOK_QUANTILES];
     fre_tensors_entry
-        entry[6 + 3 * FRE_CODEBOOK_BASES_MAX + 2 * FRE_CODEBOOK_LEVELS_MAX]; /* with the card's */
+        entry[7 + 3 * FRE_CODEBOOK_BASES_MAX + 2 * FRE_CODEBOOK_LEVELS_MAX]; /* with the card's */
     size_t n;
 } writing;
 
@@ -125,6 +126,24 @@ static int32_t units(double x)
     return (int32_t)lround(x / CODEBOOK_UNIT);
 }
 
+/* Those of a level that does not know them are 0. */
+static void add_quantiles(writing *w)
+{
+    const fre_codebook *c = w->c;
+    const size_t n = c->info.n_levels;
+    double most = 0;
+
+    for (size_t i = 0; i < n * FRE_CODEBOOK_QUANTILES; i++) {
+        const double q =
+            c->level[i / FRE_CODEBOOK_QUANTILES].view.quantile[i % FRE_CODEBOOK_QUANTILES];
+
+        w->quantiles[i] = units(q);
+        most = fmax(most, q);
+    }
+    if (most > 0)
+        add(w, "quantiles", w->quantiles, n, FRE_CODEBOOK_QUANTILES, FRE_TENSORS_I32);
+}
+
 static void add_levels(writing *w)
 {
     const fre_codebook *c = w->c;
@@ -148,6 +167,7 @@ static void add_levels(writing *w)
     }
     add(w, "bases", w->bases, c->info.n_bases, BASE_NUMBERS, FRE_TENSORS_I32);
     add(w, "levels", w->levels, c->info.n_levels, LEVEL_NUMBERS, FRE_TENSORS_I32);
+    add_quantiles(w);
     if (c->within) {
         const size_t d = c->info.dim;
 
@@ -310,6 +330,20 @@ static fre_status read_level(reading *r, uint32_t i, const uint32_t *numbers, fr
     return st;
 }
 
+static fre_status read_quantiles(reading *r, fre_err *err)
+{
+    const uint32_t *numbers;
+    fre_status st;
+
+    if (!fre_tensors_has(r->t, "quantiles"))
+        return FRE_OK;
+    st = read_counts(r, &numbers, "quantiles", r->n_levels, FRE_CODEBOOK_QUANTILES, err);
+    for (size_t i = 0; i < (size_t)r->n_levels * FRE_CODEBOOK_QUANTILES && st == FRE_OK; i++)
+        r->level[i / FRE_CODEBOOK_QUANTILES].quantile[i % FRE_CODEBOOK_QUANTILES] =
+            numbers[i] * CODEBOOK_UNIT;
+    return st;
+}
+
 static fre_status read_within(reading *r, fre_err *err)
 {
     const size_t d = r->parts.dim;
@@ -339,6 +373,8 @@ static fre_status read_parts(reading *r, fre_err *err)
     st = read_counts(r, &levels, "levels", r->n_levels, LEVEL_NUMBERS, err);
     for (uint32_t i = 0; i < r->n_levels && st == FRE_OK; i++)
         st = read_level(r, i, levels + i * LEVEL_NUMBERS, err);
+    if (st == FRE_OK)
+        st = read_quantiles(r, err);
     if (st == FRE_OK)
         st = read_within(r, err);
     if (st != FRE_OK || r->text_bytes == 0)

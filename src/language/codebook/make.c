@@ -28,21 +28,22 @@ static fre_status check_sizes(const fre_codebook_make_opts *o, fre_err *err)
     uint64_t before = UINT64_MAX;
 
     if (o->n_levels == 0 || o->n_levels > FRE_CODEBOOK_LEVELS_MAX)
-        return fre_fail(err, FRE_E_ARG, "{levels} must be 1 to %u levels", FRE_CODEBOOK_LEVELS_MAX);
+        return fre_fail(err, FRE_E_USAGE, "{levels} must be 1 to %u levels",
+                        FRE_CODEBOOK_LEVELS_MAX);
     for (size_t i = 0; i < o->n_levels; i++) {
         const fre_codebook_size *s = &o->level[i];
         const uint64_t cells = (uint64_t)s->centres * s->codes;
 
         if (s->centres == 0 || s->centres > FRE_CODEBOOK_CENTRES_MAX || s->codes == 0 ||
             s->codes > FRE_CODEBOOK_CODES_MAX || cells > FRE_CODEBOOK_CELLS_MAX)
-            return fre_fail(err, FRE_E_ARG,
+            return fre_fail(err, FRE_E_USAGE,
                             "a level of {levels} has 1 to %u centres, 1 to %u codes, and %u cells "
                             "at most",
                             FRE_CODEBOOK_CENTRES_MAX, FRE_CODEBOOK_CODES_MAX,
                             FRE_CODEBOOK_CELLS_MAX);
         if (cells >= before)
             return fre_fail(
-                err, FRE_E_ARG,
+                err, FRE_E_USAGE,
                 "{levels} must go from fine to coarse, each level with fewer cells than "
                 "the one before");
         before = cells;
@@ -264,8 +265,28 @@ static double bound(double x, double least)
     return fmin(fmax(x, least), CODEBOOK_NUMBER_MAX);
 }
 
-/* Spread, and the gain: one over the mean factor by which clipping shortens an offset. */
-static void measure_offsets(fre_codebook *c, const maker *m, const uint32_t *cell, float *centre)
+static int rising(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The least of n lengths, n > 0, that so large a share of them does not exceed. */
+static void set_quantiles(fre_codebook_level *v, double *length, size_t n)
+{
+    static const double share[FRE_CODEBOOK_QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
+
+    qsort(length, n, sizeof *length, rising);
+    for (size_t q = 0; q < FRE_CODEBOOK_QUANTILES; q++)
+        v->quantile[q] = codebook_whole(
+            fmin(length[(size_t)ceil(share[q] * (double)n) - 1], CODEBOOK_NUMBER_MAX));
+}
+
+/* Spread, quantiles, and the gain: one over the mean factor by which clipping shortens an offset.
+ * length: room for a number a held row. */
+static void measure_offsets(fre_codebook *c, const maker *m, const uint32_t *cell, float *centre,
+                            double *length)
 {
     const uint32_t levels = c->info.n_levels;
 
@@ -279,10 +300,12 @@ static void measure_offsets(fre_codebook *c, const maker *m, const uint32_t *cel
             fre_codebook_centre(c, l, cell[i * levels + l], centre);
             d2 = fre_dist2(m->held.x + i * m->d, centre, m->d);
             square += d2;
+            length[i] = sqrt(d2);
             kept += d2 > v->radius * v->radius ? v->radius / sqrt(d2) : 1;
         }
         v->gain = codebook_whole(bound((double)m->held.n / kept, 1));
         v->spread = codebook_whole(bound(sqrt(square / (double)m->held.n), CODEBOOK_UNIT));
+        set_quantiles(v, length, m->held.n);
     }
 }
 
@@ -314,19 +337,21 @@ static fre_status measure(fre_codebook *c, const maker *m)
     uint32_t *cell = malloc(m->all.n * levels * sizeof *cell);
     const uint32_t *held = cell ? cell + (m->all.n - m->held.n) * levels : NULL;
     float *centre = malloc(m->d * sizeof *centre);
+    double *length = malloc(m->held.n * sizeof *length);
     fre_status st = FRE_E_NOMEM;
 
     fre_progress_update(m->o->progress, "measuring", 0, 0);
-    if (cell && centre)
+    if (cell && centre && length)
         st = fre_codebook_cells(c, cell, m->all.x, m->all.n, m->o->threads);
     if (st == FRE_OK)
         st = count_empty(c, cell, m->all.n);
     if (st == FRE_OK)
-        measure_offsets(c, m, held, centre);
+        measure_offsets(c, m, held, centre, length);
     if (st == FRE_OK && m->held.n >= FRE_PRIOR_ROWS_MIN(m->d))
         st = codebook_learn_within(c, m->held, held, m->o->threads);
     free(cell);
     free(centre);
+    free(length);
     return st;
 }
 

@@ -298,6 +298,8 @@ static void bad_levels_are_refused(void **state)
     WITH(last->radius = (double)NAN, "radius of a codebook's level 4");
     WITH(last->gain = 0.9, "level 4 of a codebook has a gain");
     WITH(last->spread = 0, "level 4 of a codebook has a gain");
+    WITH(last->quantile[1] = 0.1, "the quantiles of a codebook's level 4 fall");
+    WITH(last->quantile[4] = NAN, "the quantiles of a codebook's level 4 fall");
     WITH(last->base = 2, "level 4 of a codebook stands on no base");
     WITH(last->codes = 0, "level 4 of a codebook has no codes");
     WITH(last->codes = FRE_CODEBOOK_CODES_MAX + 1, "level 4 of a codebook has no codes");

@@ -116,7 +116,8 @@ static void what_is_measured(void **state)
     fre_codebook *c = make(2);
     const fre_codebook_level *l[LEVELS];
     uint32_t *cell = malloc(N * LEVELS * sizeof *cell);
-    double kept = 0, square = 0;
+    static const double share[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+    double kept = 0, square = 0, length[N / 16];
     float centre[D];
     size_t held = N / 16;
 
@@ -137,6 +138,17 @@ static void what_is_measured(void **state)
         d = sqrt(fre_dist2(centre, row + i * D, D));
         square += d * d / (double)held;
         kept += fmin(1, 0.3 / d) / (double)held;
+        length[i - (N - held)] = d;
+    }
+    for (size_t q = 0; q < FRE_CODEBOOK_QUANTILES; q++) {
+        size_t below = 0, less = 0; /* at most the quantile; clearly below it */
+
+        for (size_t i = 0; i < held; i++) {
+            below += length[i] <= l[2]->quantile[q] + 1e-6;
+            less += length[i] < l[2]->quantile[q] - 1e-6;
+        }
+        assert_true((double)below >= share[q] * (double)held);
+        assert_true((double)less < share[q] * (double)held);
     }
     assert_true(fabs(l[2]->spread - sqrt(square)) < 1e-6);
     assert_true(fabs(l[2]->gain - 1 / kept) < 1e-6);
@@ -330,20 +342,20 @@ static void what_cannot_be_made(void **state)
     refused(639, &o, FRE_E_DATA, "160 centres need at least 640 texts, and there are 639");
     o.level = rising;
     o.n_levels = 2;
-    refused(N, &o, FRE_E_ARG, "{levels} must go from fine to coarse");
+    refused(N, &o, FRE_E_USAGE, "{levels} must go from fine to coarse");
     o.level = twice;
-    refused(N, &o, FRE_E_ARG, "{levels} must go from fine to coarse");
+    refused(N, &o, FRE_E_USAGE, "{levels} must go from fine to coarse");
     o.n_levels = 1;
     o.level = none;
-    refused(N, &o, FRE_E_ARG, "a level of {levels} has 1 to");
+    refused(N, &o, FRE_E_USAGE, "a level of {levels} has 1 to");
     o.level = many;
-    refused(N, &o, FRE_E_ARG, "a level of {levels} has 1 to");
+    refused(N, &o, FRE_E_USAGE, "a level of {levels} has 1 to");
     o = options(1);
     o.radius = 0;
     refused(N, &o, FRE_E_USAGE, "{radius}");
     o = options(1);
     o.n_levels = 0;
-    refused(N, &o, FRE_E_ARG, "{levels}");
+    refused(N, &o, FRE_E_USAGE, "{levels}");
     o = options(1);
     for (size_t i = 1; i < N; i++)
         memcpy(row + i * D, row, D * sizeof *row);
