@@ -1,4 +1,5 @@
-/** fre/evaluate.h - precision, recall, F1 and L2 of a synthetic set against the originals.
+/** fre/evaluate.h - what a synthetic set is worth, measured on the originals: precision, recall, F1 and L2,
+ * curves and distances, diversity, lengths, language, MAUVE, classification; each beside references.
  *
  * [Fre-E2T, utility metrics].  An original is *frequent* when at least t originals, itself
  * included and duplicates counted one by one, lie within L2 distance r of it.  With a reference
@@ -40,26 +41,26 @@ typedef struct fre_level_scores {
 
 /* ---- the parts ----------------------------------------------------------------------------- */
 
-/** Originals: n distinct rows of d floats, row i standing for weight[i] >= 1 texts.  Borrowed. */
+/** Originals: n distinct rows of d floats, row i standing for weight[i] texts; a row of none counts
+ * nowhere.  Borrowed. */
 typedef struct fre_originals {
     const float *x;
     const uint64_t *weight;
     size_t n, d;
 } fre_originals;
 
-/** is_frequent[i]: row i has at least `threshold` originals within `radius`.  Every pair of rows
+/** neighbours[i]: how many originals lie within `radius` of row i, itself included.  Every pair of rows
  * once, in blocks: O(n^2 d / 2).  FRE_E_ARG; FRE_E_NOMEM; FRE_E_INTERRUPTED. */
-FRE_API FRE_MUST_CHECK fre_status fre_evaluate_frequent(bool *is_frequent, const fre_originals *o,
-                                                        double radius, uint64_t threshold,
-                                                        uint32_t threads,
-                                                        const fre_progress *progress);
+FRE_API FRE_MUST_CHECK fre_status fre_evaluate_neighbours(uint64_t *neighbours,
+                                                          const fre_originals *o, double radius,
+                                                          uint32_t threads,
+                                                          const fre_progress *progress);
 
 /** Scores of m synthetic rows against frequent and all originals.  O(n m d). */
 FRE_API FRE_MUST_CHECK fre_status fre_evaluate_level(fre_level_scores *out, const float *synthetic,
                                                      size_t m, const fre_originals *o,
                                                      const bool *is_frequent, double reach,
-                                                     uint32_t threads,
-                                                     const fre_progress *progress);
+                                                     uint32_t threads);
 
 /** Cell level: released cells against the noiseless ones.  `frequent`: cells with a true count of
  * at least t; `all`: every occupied cell.  precision = share of released cells among them, recall
@@ -173,6 +174,50 @@ typedef struct fre_by_level {
 FRE_API FRE_MUST_CHECK fre_status fre_evaluate_by_level(fre_level_evaluation *out,
                                                         const fre_by_level *in);
 
+/* ---- sets: the release's own, and references ------------------------------------------------------- */
+
+/** What is set beside the originals. */
+typedef enum fre_evaluate_set {
+    FRE_SET_TEXT,        /**< the texts, one a line, without their paraphrases */
+    FRE_SET_PARAPHRASED, /**< the texts and all their paraphrases as one set, as the paper has it */
+    FRE_SET_CENTROID,    /**< the noisy centroids of a release */
+    /** References.  As many real texts, drawn without replacement from one random half of the records and
+     * set beside the other half; against the frequent ones, frequent ones are drawn. */
+    FRE_SET_HALVES,
+    FRE_SET_UNRELATED, /**< as many texts of a public corpus that has nothing to do with the originals */
+    FRE_SETS
+} fre_evaluate_set;
+
+#define FRE_EVALUATE_ALPHAS 30u /**< alpha = .1, .2, ..., 3 */
+#define FRE_EVALUATE_BINS 40u   /**< of distances, each r/10 wide */
+#define FRE_EVALUATE_GROUPS 64u /**< group g: 2^g to 2^(g+1) - 1 neighbours */
+#define FRE_EVALUATE_PSIS 15u   /**< psi = .1, .2, ..., 1.5 */
+#define FRE_EVALUATE_RARE 2u    /**< infrequent by t = 10, by t = 100 */
+
+/** By alpha: entry i is at reach (i + 1)/10 r. */
+typedef struct fre_score_curve {
+    double precision[FRE_EVALUATE_ALPHAS], recall[FRE_EVALUATE_ALPHAS], f1[FRE_EVALUATE_ALPHAS];
+} fre_score_curve;
+
+/** Distances of originals, each counted as often as it came, to the nearest member of a set. */
+typedef struct fre_distances {
+    uint64_t count[FRE_EVALUATE_BINS]; /**< i r/10 <= distance < (i + 1) r/10 */
+    uint64_t beyond;                   /**< further */
+    double mean, median;               /**< NaN: no original, or an empty set */
+} fre_distances;
+
+/** How a set lies about the originals. */
+typedef struct fre_set_place {
+    size_t members;
+    fre_level_scores scores;
+    fre_score_curve frequent_curve, all_curve;
+    fre_distances frequent, infrequent;
+    double by_neighbours[FRE_EVALUATE_GROUPS]; /**< mean distance to the set; NaN: an empty group */
+    /** Prob@psi r [Fre-E2T, semantic support protection]: share of the originals with fewer than t
+     * neighbours that have a member of the set within psi r. */
+    double ssp[FRE_EVALUATE_RARE][FRE_EVALUATE_PSIS];
+} fre_set_place;
+
 /* ---- the whole, from files ------------------------------------------------------------------ */
 
 /** Those of radius and threshold are a plan's: fre/privacy.h. */
@@ -184,7 +229,12 @@ typedef struct fre_evaluate_opts {
     const char *release;    /**< folder with release.json and centroids.npy; NULL: `synthetic` when
                                 that is a folder, else none (no centroid and cell level) */
     const char *embeddings; /**< .npy with a row for each record of `original`, as embed makes it;
-                                NULL: embed them again */
+                                NULL: embed them */
+    const char *save_embeddings; /**< such a file to make, with its sidecar; NULL: none */
+    bool force;                  /**< replace that file */
+    const char *reference;       /**< file of unrelated public texts; NULL: a bundled one */
+    const char *const *against;  /**< n_against further ones like `synthetic` */
+    size_t n_against;
     fre_corpus_opts corpus; /**< how to read the originals; label_field: what to score levels by */
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *codebook;   /**< GGUF, of a release by levels; NULL: the embedder's */
@@ -200,7 +250,16 @@ typedef struct fre_evaluate_opts {
 
 FRE_API void fre_evaluate_opts_init(fre_evaluate_opts *o); /* the contract's defaults */
 
+#define FRE_EVALUATE_MISSING_MAX 16u
+
+/** What could not be computed, and why: a sentence that names parameters in braces. */
+typedef struct fre_evaluate_missing {
+    const char *metric; /**< key of the JSON; static */
+    fre_err why;
+} fre_evaluate_missing;
+
 typedef struct fre_evaluation {
+    const char *name; /**< `synthetic`; borrowed from the options */
     double radius, alpha;
     uint64_t threshold;
     uint64_t originals, distinct;         /**< records, distinct rows; blank ones left out */
@@ -210,13 +269,17 @@ typedef struct fre_evaluation {
     uint64_t frequent, frequent_distinct; /**< the frequent ones */
     uint64_t synthetic, paraphrases;      /**< texts; their paraphrases */
     uint64_t centroids;
-    bool has_text, has_paraphrased, has_centroid, has_cell, has_exact;
+    bool has[FRE_SETS]; /**< the set is there; else its place says nothing */
+    fre_set_place place[FRE_SETS];
+    uint64_t reference_size;                     /**< members of each reference, at most */
+    char reference_source[128];                  /**< file name of the unrelated texts; "": none */
+    uint64_t by_neighbours[FRE_EVALUATE_GROUPS]; /**< originals in each group */
+    uint64_t rare[FRE_EVALUATE_RARE];            /**< originals below 10, 100 neighbours */
+    fre_evaluate_missing missing[FRE_EVALUATE_MISSING_MAX]; /**< n_missing */
+    size_t n_missing;
+    bool has_cell, has_exact;
     double release_radius;        /**< what the release was made with; 0: no release */
     uint64_t release_threshold;   /**< likewise */
-    fre_level_scores text;        /**< the texts, one a line, without their paraphrases */
-    fre_level_scores paraphrased; /**< the texts and all their paraphrases as one set, as the paper
-                                       has it; where there is a paraphrase */
-    fre_level_scores centroid;
     fre_cell_scores cell;
     fre_exact_shares exact;
     /** Levels of the release, from fine to coarse, and behind them all together; 0: no release, or
@@ -228,15 +291,16 @@ typedef struct fre_evaluation {
     double seconds_embedding, seconds_scoring;
 } fre_evaluation;
 
-/** FRE_E_NOINPUT; FRE_E_DATA: malformed file, embeddings of another model or dimension;
+/** out: 1 + n_against, of `synthetic` first.  All are measured by the radius and threshold of the first.
+ * FRE_E_NOINPUT; FRE_E_DATA: malformed file, embeddings of another model or dimension;
  * FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_evaluate_files(fre_evaluation *out,
                                                      const fre_evaluate_opts *opts, fre_err *err);
 
-/** One JSON object (no line end): keys `text`, `text_with_paraphrases`, `centroid`, `cell`, each
- * null or {frequent:{precision,recall,f1,l2}, all:{...}}, the counts above, and `levels`, null or a
- * list with `all_levels` beside it. */
-FRE_API FRE_MUST_CHECK fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e);
+/** One JSON object (no line end) of n evaluations: the first, with the others in `against`.
+ * docs/formats.md has the keys. */
+FRE_API FRE_MUST_CHECK fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e,
+                                                      size_t n);
 
 #ifdef __cplusplus
 }

@@ -188,6 +188,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *archite
  * ~/.cache/fre-e2t.  Fills path; FRE_E_NOINPUT says where it looked. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
                                                  fre_err *err);
+/** The same for bundled data, which lies beside the models: ../data, or the install prefix. */
+FRE_API FRE_MUST_CHECK fre_status fre_data_find(char *path, size_t n, const char *name,
+                                                fre_err *err);
 
 /** Which file of some kind ("prior") serves a model: path itself; path NULL: what lies beside the model
  * (model_path NULL: unknown), "dir/name.prior.gguf" for "dir/name.q8_0.gguf", written to beside (n

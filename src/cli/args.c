@@ -116,6 +116,21 @@ static fre_status unknown_flag(const cli_command *cmd, const char *flag, size_t 
                     cli_echo(shown, word), cmd->name);
 }
 
+static fre_status take_value(cli *c, size_t at, const char *value, fre_err *err)
+{
+    const cli_arg *arg = cli_arg_at(c->command, at);
+    const fre_status st = cli_parse_value(&c->value[at], arg, value, err);
+
+    if (st != FRE_OK)
+        return st;
+    c->value[at].given = true;
+    if (arg->repeats && c->n_list == CLI_LIST_MAX)
+        return fre_fail(err, FRE_E_USAGE, "--%s at most %u times", arg->name, CLI_LIST_MAX);
+    if (arg->repeats)
+        c->list[c->n_list++] = value;
+    return FRE_OK;
+}
+
 /* A token that starts with '-' and is neither "-" nor "--". */
 static fre_status parse_flag(cli *c, int argc, char *const *argv, int *i, fre_err *err)
 {
@@ -124,7 +139,6 @@ static fre_status parse_flag(cli *c, int argc, char *const *argv, int *i, fre_er
     size_t len = equals ? (size_t)(equals - token) : strlen(token);
     const cli_arg *arg;
     size_t at;
-    fre_status st;
 
     if (token[1] == '-') {
         at = find_long(c->command, token + 2, len - 2);
@@ -152,10 +166,7 @@ static fre_status parse_flag(cli *c, int argc, char *const *argv, int *i, fre_er
                             arg->metavar);
         value = argv[++*i];
     }
-    st = cli_parse_value(&c->value[at], arg, value, err);
-    if (st == FRE_OK)
-        c->value[at].given = true;
-    return st;
+    return take_value(c, at, value, err);
 }
 
 static fre_status add_positional(cli *c, const char *text, fre_err *err)
@@ -213,7 +224,8 @@ static fre_status check_complete(const cli *c, fre_err *err)
 
 static bool is_output(const cli_arg *a)
 {
-    return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0;
+    return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0 ||
+           strcmp(a->name, "save-embeddings") == 0;
 }
 
 /* ---- flags that would say nothing --------------------------------------------------------------- */
@@ -276,21 +288,27 @@ static fre_status check_rules(const cli *c, fre_err *err)
 /* --force where no file is made that could exist already. */
 static fre_status check_force(const cli *c, fre_err *err)
 {
-    const cli_arg *arg;
+    const cli_arg *output = NULL;
     bool given = false, files = false, streams = false;
 
     for (size_t i = 0; i < c->command->n_args; i++) {
-        arg = &c->command->args[i];
+        const cli_arg *arg = &c->command->args[i];
+
         if (arg->kind == CLI_FLAG && strcmp(arg->name, "force") == 0)
             given = c->value[i].given;
-        else if (arg->kind == CLI_PATH && is_output(arg) && c->value[i].set)
+        if (arg->kind != CLI_PATH || !is_output(arg))
+            continue;
+        output = output ? output : arg;
+        if (c->value[i].set)
             *(strcmp(c->value[i].text, "-") == 0 ? &streams : &files) = true;
     }
-    if (!given || files)
+    if (!given || files || !output)
         return FRE_OK;
-    return fre_fail(err, FRE_E_USAGE,
-                    streams ? "--force replaces a file, and standard output is none: leave it out"
-                            : "--force is about --output FILE: add that");
+    if (streams)
+        return fre_fail(err, FRE_E_USAGE,
+                        "--force replaces a file, and standard output is none: leave it out");
+    return fre_fail(err, FRE_E_USAGE, "--force is about --%s %s: add that", output->name,
+                    output->metavar);
 }
 
 /* ---- what can be read only once ---------------------------------------------------------------- */
@@ -315,7 +333,8 @@ static bool is_same_stream(const char *a, const char *b)
 /* Two inputs cannot come through one pipe. */
 static fre_status check_streams(const cli *c, fre_err *err)
 {
-    const char *path[CLI_POSITIONALS_MAX + CLI_ARGS_MAX], *name[CLI_POSITIONALS_MAX + CLI_ARGS_MAX];
+    enum { MOST = CLI_POSITIONALS_MAX + CLI_ARGS_MAX + CLI_LIST_MAX };
+    const char *path[MOST], *name[MOST];
     size_t n = 0;
 
     for (size_t i = 0; i < c->n_positional; i++, n++) {
@@ -327,8 +346,10 @@ static fre_status check_streams(const cli *c, fre_err *err)
 
         if (a->kind != CLI_PATH || !c->value[i].set || is_output(a))
             continue;
-        path[n] = c->value[i].text;
-        name[n++] = a->name;
+        for (size_t k = 0; k < (a->repeats ? c->n_list : 1); k++) {
+            path[n] = a->repeats ? c->list[k] : c->value[i].text;
+            name[n++] = a->name;
+        }
     }
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < i; j++)

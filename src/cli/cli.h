@@ -18,6 +18,7 @@
 #define CLI_WIDTH 80u
 #define CLI_ARGS_MAX 80u
 #define CLI_POSITIONALS_MAX 4u
+#define CLI_LIST_MAX 16u
 
 #ifndef FRE_VERSION
 #define FRE_VERSION "unversioned"
@@ -46,6 +47,7 @@ typedef struct cli_arg {
     char letter; /* one-letter name, 0: none */
     bool required;
     bool no_preset; /* the library's default is not this command's */
+    bool repeats;   /* CLI_PATH: may be given several times, cli.list; at most one in a table */
 } cli_arg;
 
 /* Entries of a table; more fields (.preset, .required, .word, .help) may follow. */
@@ -127,6 +129,8 @@ struct cli {
     cli_value value[CLI_ARGS_MAX];
     const char *positional[CLI_POSITIONALS_MAX]; /* NULL: left out */
     size_t n_positional;
+    const char *list[CLI_LIST_MAX]; /* values of the argument that repeats */
+    size_t n_list;
     bool json, quiet, help, version;
     bool refuted; /* audit: the claim does not hold; exit code 1 */
     uint32_t threads;

@@ -46,44 +46,76 @@ static fre_status try_cache(bool *is_there, char *path, size_t n, const char *na
     return FRE_OK; /* a user without such a folder has no models there */
 }
 
+/* KIND/NAME from bin/ of an installation, from build/ and build/PRESET/ of a checkout, and from the
+ * tests and examples one folder further down. */
+static bool try_beside_program(char *path, size_t n, const char *kind, const char *name)
+{
+    static const char *const up[] = {"", "../share/fre-e2t/", "../", "../../", "../../../"};
+    char dir[PATH_MAX], sub[64];
+
+    if (!program_folder(dir, sizeof dir))
+        return false;
+    for (size_t i = 0; i < sizeof up / sizeof *up; i++) {
+        (void)snprintf(sub, sizeof sub, "%s%s", up[i], kind);
+        if (try_file(path, n, dir, sub, name))
+            return true;
+    }
+    return false;
+}
+
+static fre_status copy_path(char *path, size_t n, const char *found, const char *name, fre_err *err)
+{
+    if (strlen(found) >= n)
+        return fre_fail(err, FRE_E_LIMIT, "the path of %s is too long", name);
+    memcpy(path, found, strlen(found) + 1);
+    return FRE_OK;
+}
+
 fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
 {
-    /* From bin/ of an installation, from build/ and build/PRESET/ of a checkout, and from the
-     * tests and examples one folder further down. */
-    static const char *const sub[] = {"models", "../share/fre-e2t/models", "../models",
-                                      "../../models", "../../../models"};
     const char *env = getenv("FRE_MODEL_DIR");
-    char found[PATH_MAX], dir[PATH_MAX];
-    bool have_program, is_cached;
+    char found[PATH_MAX];
+    bool is_cached;
     fre_status st;
 
     if (!path || n == 0 || !name || !name[0])
         return fre_fail(err, FRE_E_ARG, "fre_model_find needs a file name");
-    have_program = program_folder(dir, sizeof dir);
     if (env && env[0] && try_file(found, sizeof found, env, "", name))
-        goto found;
-    for (size_t i = 0; have_program && i < sizeof sub / sizeof *sub; i++)
-        if (try_file(found, sizeof found, dir, sub[i], name))
-            goto found;
+        return copy_path(path, n, found, name, err);
+    if (try_beside_program(found, sizeof found, "models", name))
+        return copy_path(path, n, found, name, err);
 #ifdef FRE_MODEL_INSTALL_DIR
     if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "", name))
-        goto found;
+        return copy_path(path, n, found, name, err);
 #endif
     st = try_cache(&is_cached, found, sizeof found, name, err);
     if (st != FRE_OK)
         return st;
     if (is_cached)
-        goto found;
+        return copy_path(path, n, found, name, err);
     return fre_fail(err, FRE_E_NOINPUT,
                     "the model %s was not found: looked in $FRE_MODEL_DIR (%s), in models folders "
                     "beside the program, in the installation and in the cache; set FRE_MODEL_DIR "
                     "or name the file",
                     name, env && env[0] ? env : "not set");
-found:
-    if (strlen(found) >= n)
-        return fre_fail(err, FRE_E_LIMIT, "the path of the model %s is too long", name);
-    memcpy(path, found, strlen(found) + 1);
-    return FRE_OK;
+}
+
+fre_status fre_data_find(char *path, size_t n, const char *name, fre_err *err)
+{
+    char found[PATH_MAX];
+
+    if (!path || n == 0 || !name || !name[0])
+        return fre_fail(err, FRE_E_ARG, "fre_data_find needs a file name");
+    if (try_beside_program(found, sizeof found, "data", name))
+        return copy_path(path, n, found, name, err);
+#ifdef FRE_MODEL_INSTALL_DIR
+    if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "../data", name))
+        return copy_path(path, n, found, name, err);
+#endif
+    return fre_fail(err, FRE_E_NOINPUT,
+                    "the bundled file %s was not found: looked in data folders beside the program "
+                    "and in the installation",
+                    name);
 }
 
 /* "q8_0", "f16", "bf16", "iq4_xs": the quantisation in a file's name. */

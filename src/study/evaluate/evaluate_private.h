@@ -111,35 +111,136 @@ const char *evaluate_synthetic_text(const evaluate_synthetic *s, size_t i);
 
 bool evaluate_is_folder(const char *path);
 
-/* ---- one run, and its inputs: files.c, originals.c, rows.c ----------------------------------------- */
+/* ---- what every evaluation of one call shares, and one of them ------------------------------------- */
+
+/* Rows, and their texts where they have any. */
+typedef struct evaluate_set {
+    const float *x; /* n x d */
+    float *own;     /* what x shows, where the set owns it */
+    size_t n;
+    const char **text; /* n, or NULL; the strings are borrowed */
+    size_t *len;
+} evaluate_set;
+
+/* Texts of a corpus that has nothing to do with the originals, in a random order. */
+typedef struct evaluate_reference {
+    evaluate_synthetic texts; /* what the set's texts stand in */
+    evaluate_set set;         /* empty: there is none */
+    bool related;             /* it has to do with them */
+} evaluate_reference;
+
+/* Records drawn from one half of the originals, by their rows. */
+typedef struct evaluate_half {
+    uint32_t *row;
+    size_t n;
+} evaluate_half;
+
+typedef struct evaluate_halves {
+    uint64_t *other; /* how many of each row's records are in the other half */
+    evaluate_half frequent, any;
+} evaluate_halves;
+
+typedef struct evaluate_base {
+    const fre_evaluate_opts *opts;
+    evaluate_distinct distinct; /* distinct originals: texts, or rows packed */
+    evaluate_labels labels;
+    size_t *first; /* texts: record in which each distinct one came first */
+    size_t cap_first;
+    uint32_t *of_record; /* where embeddings are saved: distinct original of each record */
+    size_t cap_of_record, records; /* records: with those that turn out to be blank */
+    bool from_npy;
+    char npy_sha256[65];
+    fre_embedder *embedder;
+    float *x; /* owned; NULL when the rows are in distinct */
+    fre_originals originals;
+    uint64_t *neighbours;
+    bool *is_frequent;
+    evaluate_reference reference; /* texts of an unrelated corpus */
+    fre_evaluation e;             /* what all have alike */
+} evaluate_base;
 
 typedef struct evaluate_run {
-    const fre_evaluate_opts *opts;
+    evaluate_base *base;
+    const char *path, *folder;    /* of the synthetic texts; of the release, or NULL */
     evaluate_synthetic synthetic; /* what is scored */
     bool of_release;              /* it is the release's own, cell by cell */
     fre_release release;
     bool has_release;
-    fre_codebook *codebook;     /* that the release's levels are of; NULL: it has none */
-    evaluate_distinct distinct; /* distinct originals: texts, or rows packed */
-    evaluate_labels labels;
-    size_t *first; /* texts with embeddings: record in which each distinct text came first */
-    size_t cap_first;
-    bool from_npy;
-    char npy_sha256[65];
-    fre_embedder *embedder;
-    float *x, *synthetic_x; /* owned; x is NULL when the rows are in distinct */
-    fre_originals originals;
-    bool *is_frequent;
-    uint8_t *exact; /* evaluate_exact_mark of each synthetic text; NULL: not known */
-    fre_evaluation e;
+    fre_codebook *codebook; /* that the release's levels are of; NULL: it has none */
+    float *synthetic_x;
+    uint8_t *exact; /* fre_exact_mark of each synthetic text; NULL: not known */
+    evaluate_halves halves;
+    /* As far as e->has says so; the halves' is drawn from the frequent ones, where there are any. */
+    evaluate_set set[FRE_SETS];
+    fre_evaluation *e;
 } evaluate_run;
 
+/* A metric that is left out, and why: metric is static. */
+FRE_PRINTF(3, 4)
+void evaluate_leave_out(fre_evaluation *e, const char *metric, const char *fmt, ...);
+
 /* Reads opts->original. */
-FRE_MUST_CHECK fre_status evaluate_read_originals(evaluate_run *r, fre_err *err);
-/* Embedder and codebook, as far as they are needed; they fit the release and the originals. */
-FRE_MUST_CHECK fre_status evaluate_open_models(evaluate_run *r, fre_err *err);
-/* Embeddings of originals and synthetic texts. */
-FRE_MUST_CHECK fre_status evaluate_embed(evaluate_run *r, fre_err *err);
+FRE_MUST_CHECK fre_status evaluate_read_originals(evaluate_base *b, fre_err *err);
+
+/* ---- models.c --------------------------------------------------------------------------------- */
+
+/* Hashes of two embedders, "" where they are not known: FRE_E_DATA when they differ. */
+FRE_MUST_CHECK fre_status evaluate_check_sha(const char *a, const char *what_a, const char *b,
+                                             const char *what_b, fre_err *err);
+/* The embedder, as far as it is needed; it fits all releases and the originals. */
+FRE_MUST_CHECK fre_status evaluate_open_embedder(evaluate_base *b, const evaluate_run *run,
+                                                 size_t n, fre_err *err);
+/* The codebook of a release by levels. */
+FRE_MUST_CHECK fre_status evaluate_open_codebook(evaluate_run *r, fre_err *err);
+
+/* ---- rows.c ----------------------------------------------------------------------------------- */
+
+/* Embeddings of the originals, and the file of them that was asked for. */
+FRE_MUST_CHECK fre_status evaluate_embed_originals(evaluate_base *b, fre_err *err);
+/* n x d, owned by the caller; of texts. */
+FRE_MUST_CHECK fre_status evaluate_embed_set(evaluate_base *b, float **x, const char *const *text,
+                                             const size_t *len, size_t n, fre_err *err);
+FRE_MUST_CHECK fre_status evaluate_embed_synthetic(evaluate_run *r, fre_err *err);
+
+/* ---- near.c, place.c -------------------------------------------------------------------------- */
+
+/* Distances between a set and the originals, both ways; infinite where there is nothing. */
+typedef struct evaluate_near {
+    double *of_original; /* n: to the nearest member of the set */
+    double *to_frequent,
+        *to_infrequent; /* m: to the nearest original of a kind that has a weight */
+    size_t m;
+} evaluate_near;
+
+FRE_MUST_CHECK fre_status evaluate_near_find(evaluate_near *out, fre_rows set,
+                                             const fre_originals *o, const bool *is_frequent,
+                                             uint32_t threads);
+void evaluate_near_wipe(evaluate_near *n);
+fre_level_scores evaluate_near_scores(const evaluate_near *n, const fre_originals *o,
+                                      const bool *is_frequent, double reach);
+/* All of a place but what weighs the originals alone.  NULL is allowed for neighbours: nothing of them. */
+FRE_MUST_CHECK fre_status evaluate_place_find(fre_set_place *out, const evaluate_near *n,
+                                              const evaluate_base *b, const fre_originals *o);
+/* Groups of originals, and rare ones: e->by_neighbours, e->rare. */
+void evaluate_count_groups(evaluate_base *b);
+
+/* ---- reference.c ------------------------------------------------------------------------------ */
+
+/* A stream of its own for each use and number. */
+FRE_MUST_CHECK fre_status evaluate_rng(fre_rng *r, const char *label, uint64_t number);
+/* The first k of the n become a random draw without replacement. */
+void evaluate_draw(uint32_t *list, size_t n, size_t k, fre_rng *r);
+
+/* size: of each draw, at most. */
+FRE_MUST_CHECK fre_status evaluate_halves_draw(evaluate_halves *out, const evaluate_base *b,
+                                               size_t size, uint64_t seed);
+void evaluate_halves_wipe(evaluate_halves *h);
+FRE_MUST_CHECK fre_status evaluate_set_of_originals(evaluate_set *out, const evaluate_base *b,
+                                                    const uint32_t *row, size_t n);
+void evaluate_set_free(evaluate_set *s);
+/* b->reference, of `size` texts at most; what there is to say goes to b->e. */
+FRE_MUST_CHECK fre_status evaluate_reference_open(evaluate_base *b, size_t size, fre_err *err);
+void evaluate_reference_wipe(evaluate_reference *u);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 

@@ -4,119 +4,292 @@
 #include <fre/privacy.h>
 
 #include <stdlib.h>
+#include <string.h>
+
+/* Of each reference where nothing was released. */
+#define REFERENCE_SIZE 1000u
 
 void fre_evaluate_opts_init(fre_evaluate_opts *o)
 {
     *o = (fre_evaluate_opts){.alpha = fre_evaluate_param_alpha.preset, .threads = 1};
 }
 
-/* ---- scores -------------------------------------------------------------------------------- */
+/* ---- what a release is set beside ------------------------------------------------------------ */
 
-static fre_status find_frequent(evaluate_run *r, fre_err *err)
+static fre_status find_frequent(evaluate_base *b, fre_err *err)
 {
-    const fre_evaluate_opts *o = r->opts;
+    const fre_evaluate_opts *o = b->opts;
+    const size_t n = b->originals.n;
     fre_status st;
 
-    r->is_frequent = calloc(r->originals.n + 1, sizeof *r->is_frequent);
-    if (!r->is_frequent)
+    b->is_frequent = calloc(n + 1, sizeof *b->is_frequent);
+    b->neighbours = calloc(n + 1, sizeof *b->neighbours);
+    if (!b->is_frequent || !b->neighbours)
         return evaluate_no_memory(err);
-    st = fre_evaluate_frequent(r->is_frequent, &r->originals, r->e.radius, r->e.threshold,
-                               o->threads, o->progress);
-    for (size_t i = 0; st == FRE_OK && i < r->originals.n; i++)
-        if (r->is_frequent[i]) {
-            r->e.frequent_distinct++;
-            r->e.frequent += r->originals.weight[i];
-        }
-    return st == FRE_OK ? st : evaluate_with_text(err, st);
+    st =
+        fre_evaluate_neighbours(b->neighbours, &b->originals, b->e.radius, o->threads, o->progress);
+    if (st != FRE_OK)
+        return evaluate_with_text(err, st);
+    for (size_t i = 0; i < n; i++) {
+        b->is_frequent[i] = b->neighbours[i] >= b->e.threshold;
+        b->e.frequent_distinct += b->is_frequent[i] && b->originals.weight[i] > 0;
+        b->e.frequent += b->is_frequent[i] ? b->originals.weight[i] : 0;
+    }
+    evaluate_count_groups(b);
+    return FRE_OK;
 }
 
-static fre_status score_cells(evaluate_run *r, fre_err *err)
+/* Members of each reference: as many as the release has texts, or else centroids. */
+static size_t reference_size(const evaluate_run *r)
 {
-    const fre_status st = evaluate_release_cells(&r->e, &r->release, &r->originals,
-                                                 r->opts->threads);
-
-    return st == FRE_OK ? st : evaluate_with_text(err, st);
+    return r->synthetic.n_texts > 0 ? r->synthetic.n_texts
+           : r->release.n > 0       ? r->release.n
+                                    : REFERENCE_SIZE;
 }
 
-/* The texts alone, then with their paraphrases, which stand behind them. */
-static fre_status score_texts(evaluate_run *r, double reach, fre_err *err)
+/* ---- one evaluation ---------------------------------------------------------------------------- */
+
+static fre_status set_texts(evaluate_set *s, const evaluate_run *r, size_t n)
 {
-    const fre_evaluate_opts *o = r->opts;
+    s->text = malloc((n + 1) * sizeof *s->text);
+    s->len = malloc((n + 1) * sizeof *s->len);
+    if (!s->text || !s->len)
+        return FRE_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        s->text[i] = evaluate_synthetic_text(&r->synthetic, i);
+        s->len[i] = r->synthetic.place.len[i];
+    }
+    s->x = r->synthetic_x;
+    s->n = n;
+    return FRE_OK;
+}
+
+/* Which sets are there.  No text at all in a release with cells: it was made without an inverter. */
+static void find_which(evaluate_run *r)
+{
     const evaluate_synthetic *s = &r->synthetic;
-    fre_status st = fre_evaluate_level(&r->e.text, r->synthetic_x, s->n_texts, &r->originals,
-                                       r->is_frequent, reach, o->threads, o->progress);
+    bool *has = r->e->has;
 
-    r->e.has_text = st == FRE_OK;
-    if (st == FRE_OK && s->place.n > s->n_texts) {
-        st = fre_evaluate_level(&r->e.paraphrased, r->synthetic_x, s->place.n, &r->originals,
-                                r->is_frequent, reach, o->threads, o->progress);
-        r->e.has_paraphrased = st == FRE_OK;
-    }
-    if (st == FRE_OK && !r->from_npy) {
-        r->exact = calloc(s->n_texts + 1, sizeof *r->exact);
-        st = r->exact ? evaluate_exact_marks(r->exact, s, &r->distinct, r->is_frequent)
-                      : FRE_E_NOMEM;
-        r->e.has_exact = st == FRE_OK;
-        if (st == FRE_OK)
-            r->e.exact = evaluate_exact_shares(r->exact, s->n_texts);
-    }
-    return st == FRE_OK ? st : evaluate_with_text(err, st);
+    has[FRE_SET_TEXT] = s->place.n > 0 || s->lines == 0;
+    has[FRE_SET_PARAPHRASED] = s->place.n > s->n_texts;
+    has[FRE_SET_CENTROID] = r->has_release;
+    has[FRE_SET_UNRELATED] = r->base->reference.set.n > 0;
+    has[FRE_SET_HALVES] = r->halves.any.n > 0;
 }
 
-static fre_status score(evaluate_run *r, fre_err *err)
+/* r->set, as far as the sets are there. */
+static fre_status find_sets(evaluate_run *r)
 {
-    const fre_evaluate_opts *o = r->opts;
-    double reach = r->e.alpha * r->e.radius;
-    fre_status st;
+    const size_t size = reference_size(r);
+    const evaluate_half *half;
+    fre_status st = evaluate_halves_draw(&r->halves, r->base, size, 0);
 
-    if (o->levels_only)
-        return r->has_release ? evaluate_levels(r, err) : FRE_OK;
-    st = find_frequent(r, err);
+    if (st != FRE_OK)
+        return st;
+    find_which(r);
+    r->e->reference_size = size;
+    r->set[FRE_SET_CENTROID] = (evaluate_set){.x = r->release.centroid, .n = r->release.n};
+    r->set[FRE_SET_UNRELATED] = r->base->reference.set;
+    if (r->set[FRE_SET_UNRELATED].n > size)
+        r->set[FRE_SET_UNRELATED].n = size;
+    half = r->halves.frequent.n > 0 ? &r->halves.frequent : &r->halves.any;
+    st = evaluate_set_of_originals(&r->set[FRE_SET_HALVES], r->base, half->row, half->n);
+    if (st == FRE_OK)
+        st = set_texts(&r->set[FRE_SET_TEXT], r, r->synthetic.n_texts);
+    if (st == FRE_OK)
+        st = set_texts(&r->set[FRE_SET_PARAPHRASED], r, r->synthetic.place.n);
+    return st;
+}
 
-    /* No text at all in a release with cells: it was made without an inverter. */
-    if (st == FRE_OK && (r->synthetic.place.n > 0 || r->synthetic.lines == 0))
-        st = score_texts(r, reach, err);
-    if (st == FRE_OK && r->has_release) {
-        st = fre_evaluate_level(&r->e.centroid, r->release.centroid, r->release.n, &r->originals,
-                                r->is_frequent, reach, o->threads, o->progress);
-        r->e.has_centroid = st == FRE_OK;
-        st = st == FRE_OK ? score_cells(r, err) : evaluate_with_text(err, st);
-        if (st == FRE_OK)
-            st = evaluate_levels(r, err);
+/* A set beside some originals. */
+static fre_status place_beside(fre_set_place *out, const evaluate_base *b, const evaluate_set *s,
+                               const fre_originals *o)
+{
+    evaluate_near near;
+    fre_status st =
+        evaluate_near_find(&near, (fre_rows){s->x, s->n}, o, b->is_frequent, b->opts->threads);
+
+    if (st != FRE_OK)
+        return st;
+    st = evaluate_place_find(out, &near, b, o);
+    evaluate_near_wipe(&near);
+    return st;
+}
+
+/* The frequent ones of one half beside the other, and any of them for what concerns all. */
+static fre_status place_halves(evaluate_run *r)
+{
+    const evaluate_base *b = r->base;
+    const fre_originals other = {b->originals.x, r->halves.other, b->originals.n, b->originals.d};
+    fre_set_place *p = &r->e->place[FRE_SET_HALVES], any;
+    evaluate_set s = {.n = 0};
+    fre_status st = place_beside(p, b, &r->set[FRE_SET_HALVES], &other);
+
+    if (st == FRE_OK)
+        st = evaluate_set_of_originals(&s, b, r->halves.any.row, r->halves.any.n);
+    if (st == FRE_OK)
+        st = place_beside(&any, b, &s, &other);
+    evaluate_set_free(&s);
+    if (st != FRE_OK)
+        return st;
+    p->scores.all = any.scores.all;
+    p->all_curve = any.all_curve;
+    return FRE_OK;
+}
+
+static fre_status place_all(evaluate_run *r)
+{
+    fre_status st = find_sets(r);
+
+    for (int at = 0; st == FRE_OK && at < FRE_SETS; at++) {
+        fre_progress_update(r->base->opts->progress, "scoring", (uint64_t)at, FRE_SETS);
+        if (r->e->has[at])
+            st = at == FRE_SET_HALVES
+                     ? place_halves(r)
+                     : place_beside(&r->e->place[at], r->base, &r->set[at], &r->base->originals);
     }
     return st;
 }
 
+static fre_status find_exact(evaluate_run *r)
+{
+    const evaluate_synthetic *s = &r->synthetic;
+    fre_status st;
+
+    if (r->base->from_npy || !r->e->has[FRE_SET_TEXT])
+        return FRE_OK;
+    r->exact = calloc(s->n_texts + 1, sizeof *r->exact);
+    st = r->exact ? evaluate_exact_marks(r->exact, s, &r->base->distinct, r->base->is_frequent)
+                  : FRE_E_NOMEM;
+    r->e->has_exact = st == FRE_OK;
+    if (st == FRE_OK)
+        r->e->exact = evaluate_exact_shares(r->exact, s->n_texts);
+    return st;
+}
+
+static void begin(evaluate_run *r)
+{
+    *r->e = r->base->e;
+    r->e->name = r->path;
+    r->e->exact = evaluate_exact_shares(NULL, 0);
+    r->e->synthetic = r->synthetic.n_texts;
+    r->e->paraphrases = r->synthetic.place.n - r->synthetic.n_texts;
+    r->e->centroids = r->release.n;
+    r->e->release_radius = r->release.radius;
+    r->e->release_threshold = r->release.threshold;
+}
+
+static fre_status score(evaluate_run *r, fre_err *err)
+{
+    const evaluate_base *b = r->base;
+    fre_status st = FRE_OK;
+
+    begin(r);
+    if (b->opts->levels_only)
+        return r->has_release ? evaluate_levels(r, err) : FRE_OK;
+    if (!r->has_release)
+        evaluate_leave_out(r->e, "cell", "there is no release's folder: name one, {release}");
+    st = place_all(r);
+    if (st == FRE_OK)
+        st = find_exact(r);
+    if (st == FRE_OK && r->has_release)
+        st = evaluate_release_cells(r->e, &r->release, &b->originals, b->opts->threads);
+    if (st != FRE_OK)
+        return evaluate_with_text(err, st);
+    return r->has_release ? evaluate_levels(r, err) : FRE_OK;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-static fre_status load(evaluate_run *r, fre_err *err)
+static fre_status load(evaluate_run *r, const evaluate_base *b, size_t i, fre_err *err)
 {
-    const fre_evaluate_opts *o = r->opts;
-    const char *folder = o->release                         ? o->release
-                         : evaluate_is_folder(o->synthetic) ? o->synthetic
-                                                            : NULL;
-    fre_status st = folder ? fre_release_read(&r->release, folder, err) : FRE_OK;
+    const fre_evaluate_opts *o = b->opts;
+    fre_status st = FRE_OK;
 
-    r->has_release = folder && st == FRE_OK;
-    r->of_release = folder && folder == o->synthetic;
+    r->path = i == 0 ? o->synthetic : o->against[i - 1];
+    r->folder = i == 0 && o->release ? o->release : evaluate_is_folder(r->path) ? r->path : NULL;
+    r->of_release = r->folder == r->path;
+    if (r->folder)
+        st = fre_release_read(&r->release, r->folder, err);
+    r->has_release = r->folder && st == FRE_OK;
     if (st == FRE_OK)
         st = r->of_release ? evaluate_synthetic_of(&r->synthetic, &r->release, err)
-                           : evaluate_synthetic_load(&r->synthetic, o->synthetic, err);
+                           : evaluate_synthetic_load(&r->synthetic, r->path, err);
+    return st;
+}
+
+/* What counts as near and as frequent: as asked, else as the first release has it. */
+static void set_measures(evaluate_base *b, const evaluate_run *first)
+{
+    const fre_evaluate_opts *o = b->opts;
+    const fre_release *r = first->has_release ? &first->release : NULL;
+
+    b->e.alpha = o->alpha;
+    b->e.radius = o->radius > 0.0 ? o->radius : r ? r->radius : fre_param_radius.preset;
+    b->e.threshold = o->threshold > 0 ? o->threshold
+                     : r              ? r->threshold
+                                      : (uint64_t)fre_param_threshold.preset;
+}
+
+static fre_status check_codebook(const evaluate_base *b, const evaluate_run *run, size_t n,
+                                 fre_err *err)
+{
+    if (!b->opts->codebook)
+        return FRE_OK;
+    for (size_t i = 0; i < n; i++)
+        if (run[i].has_release && evaluate_has_public_cells(&run[i].release))
+            return FRE_OK;
+    return fre_fail(err, FRE_E_USAGE,
+                    "{codebook} is for a release by levels of public cells: leave it out");
+}
+
+/* Everything that is embedded, and how near the originals are to each other. */
+static fre_status prepare(evaluate_base *b, evaluate_run *run, size_t n, fre_err *err)
+{
+    const int64_t start = fre_clock_ms();
+    size_t size = 0;
+    fre_status st = evaluate_open_embedder(b, run, n, err);
+
+    if (st == FRE_OK)
+        st = check_codebook(b, run, n, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++)
+        st = evaluate_open_codebook(&run[i], err);
+    if (st == FRE_OK)
+        st = evaluate_embed_originals(b, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        st = evaluate_embed_synthetic(&run[i], err);
+        size = reference_size(&run[i]) > size ? reference_size(&run[i]) : size;
+    }
+    if (st != FRE_OK || b->opts->levels_only)
+        return st;
+    st = evaluate_reference_open(b, size, err);
+    b->e.seconds_embedding = (double)(fre_clock_ms() - start) / 1000.0;
+    return st == FRE_OK ? find_frequent(b, err) : st;
+}
+
+static fre_status evaluate(fre_evaluation *out, evaluate_base *b, evaluate_run *run, size_t n,
+                           fre_err *err)
+{
+    fre_status st = FRE_OK;
+    int64_t start;
+
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        run[i].base = b;
+        run[i].e = &out[i];
+        st = load(&run[i], b, i, err);
+    }
     if (st != FRE_OK)
         return st;
-    r->e.synthetic = r->synthetic.n_texts;
-    r->e.paraphrases = r->synthetic.place.n - r->synthetic.n_texts;
-    r->e.centroids = r->release.n;
-    r->e.alpha = o->alpha;
-    r->e.release_radius = r->release.radius;
-    r->e.release_threshold = r->release.threshold;
-    r->e.radius = r->has_release ? r->release.radius : fre_param_radius.preset;
-    r->e.threshold = r->has_release ? r->release.threshold : (uint64_t)fre_param_threshold.preset;
-    if (o->radius > 0.0)
-        r->e.radius = o->radius;
-    if (o->threshold > 0)
-        r->e.threshold = o->threshold;
-    return evaluate_read_originals(r, err);
+    set_measures(b, &run[0]);
+    st = evaluate_read_originals(b, err);
+    start = fre_clock_ms();
+    if (st == FRE_OK)
+        st = prepare(b, run, n, err);
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        st = score(&run[i], err);
+        out[i].seconds_scoring = (double)(fre_clock_ms() - start) / 1000.0 - b->e.seconds_embedding;
+    }
+    return st;
 }
 
 static fre_status check_options(const fre_evaluate_opts *o, fre_err *err)
@@ -134,10 +307,40 @@ static fre_status check_options(const fre_evaluate_opts *o, fre_err *err)
     return st == FRE_OK ? fre_param_check_all(always, sizeof always / sizeof *always, err) : st;
 }
 
+static void wipe_run(evaluate_run *r)
+{
+    evaluate_set_free(&r->set[FRE_SET_TEXT]);
+    evaluate_set_free(&r->set[FRE_SET_PARAPHRASED]);
+    evaluate_set_free(&r->set[FRE_SET_HALVES]);
+    evaluate_halves_wipe(&r->halves);
+    free(r->synthetic_x);
+    free(r->exact);
+    fre_codebook_free(r->codebook);
+    evaluate_synthetic_wipe(&r->synthetic);
+    fre_release_wipe(&r->release);
+}
+
+static void wipe_base(evaluate_base *b)
+{
+    if (b->x)
+        fre_wipe(b->x, b->originals.n * b->originals.d * sizeof *b->x);
+    free(b->x);
+    free(b->first);
+    free(b->of_record);
+    free(b->neighbours);
+    free(b->is_frequent);
+    evaluate_reference_wipe(&b->reference);
+    evaluate_labels_wipe(&b->labels);
+    fre_embedder_free(b->embedder);
+    evaluate_distinct_wipe(&b->distinct);
+}
+
 fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts, fre_err *err)
 {
-    evaluate_run r = {.opts = opts};
-    int64_t start, embedded;
+    evaluate_base b = {.opts = opts};
+    evaluate_run *run;
+    fre_evaluation *e;
+    size_t n;
     fre_status st;
 
     if (!out || !opts || !opts->synthetic || !opts->original)
@@ -145,31 +348,16 @@ fre_status fre_evaluate_files(fre_evaluation *out, const fre_evaluate_opts *opts
     st = check_options(opts, err);
     if (st != FRE_OK)
         return st;
-    r.e.exact = evaluate_exact_shares(NULL, 0);
-    st = load(&r, err);
-    start = fre_clock_ms();
-    if (st != FRE_OK || (st = evaluate_open_models(&r, err)) != FRE_OK ||
-        (st = evaluate_embed(&r, err)) != FRE_OK)
-        goto out;
-    embedded = fre_clock_ms();
-    st = score(&r, err);
-    r.e.seconds_embedding = (double)(embedded - start) / 1000.0;
-    r.e.seconds_scoring = (double)(fre_clock_ms() - embedded) / 1000.0;
+    n = 1 + opts->n_against;
+    run = calloc(n, sizeof *run);
+    e = calloc(n, sizeof *e);
+    st = run && e ? evaluate(e, &b, run, n, err) : evaluate_no_memory(err);
     if (st == FRE_OK)
-        *out = r.e;
-out:
-    if (r.x)
-        fre_wipe(r.x, r.originals.n * r.originals.d * sizeof *r.x);
-    free(r.x);
-    free(r.first);
-    free(r.synthetic_x);
-    free(r.is_frequent);
-    free(r.exact);
-    fre_codebook_free(r.codebook);
-    evaluate_labels_wipe(&r.labels);
-    fre_embedder_free(r.embedder);
-    evaluate_distinct_wipe(&r.distinct);
-    evaluate_synthetic_wipe(&r.synthetic);
-    fre_release_wipe(&r.release);
+        memcpy(out, e, n * sizeof *e);
+    for (size_t i = 0; run && i < n; i++)
+        wipe_run(&run[i]);
+    wipe_base(&b);
+    free(run);
+    free(e);
     return st;
 }

@@ -1,31 +1,16 @@
 /* An evaluation as JSON; what is undefined is null. */
-#include "evaluate_private.h"
+#include "report.h"
 
-#include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 
 static json_t *number(double v)
 {
-    return isfinite(v) ? json_real(v) : json_null();
-}
-
-static json_t *scores_json(const fre_scores *s)
-{
-    return json_pack("{s:o, s:o, s:o, s:o}", "precision", number(s->precision), "recall",
-                     number(s->recall), "f1", number(s->f1), "l2", number(s->l2));
-}
-
-static json_t *level_json(bool has, const fre_level_scores *l)
-{
-    return has ? json_pack("{s:o, s:o}", "frequent", scores_json(&l->frequent), "all",
-                           scores_json(&l->all))
-               : json_null();
+    return evaluate_number_json(v);
 }
 
 static json_t *cell_json(const fre_evaluation *e)
 {
-    json_t *o = level_json(e->has_cell, &e->cell.scores);
+    json_t *o = evaluate_level_json(e->has_cell, &e->cell.scores);
 
     if (e->has_cell && o &&
         json_object_update_new(o, json_pack("{s:I, s:I, s:I, s:I}", "released_cells",
@@ -69,7 +54,7 @@ static json_t *one_level_json(const fre_evaluation *e, const fre_level_evaluatio
         "records", (json_int_t)l->records, "covered", number(l->covered), "centroid_l2",
         number(l->centroid_l2), "noise_norm", number(l->noise_norm), "member_l2",
         number(l->member_l2), "texts", (json_int_t)l->texts, "text_l2", number(l->text_l2), "text",
-        level_json(texts, &l->text), "exact", exact_json(texts && e->has_exact, &l->exact),
+        evaluate_level_json(texts, &l->text), "exact", exact_json(texts && e->has_exact, &l->exact),
         "labels", labels_json(e->has_labels, &l->labels));
 }
 
@@ -98,24 +83,50 @@ static int add_levels(json_t *o, const fre_evaluation *e)
     return json_object_update_new(o, more);
 }
 
-fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e)
+static json_t *set_json(const fre_evaluation *e, fre_evaluate_set at)
 {
-    json_t *o = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, s:f, "
-        "s:b}",
-        "text", level_json(e->has_text, &e->text), "text_with_paraphrases",
-        level_json(e->has_paraphrased, &e->paraphrased), "centroid",
-        level_json(e->has_centroid, &e->centroid), "cell", cell_json(e), "exact",
-        exact_json(e->has_exact, &e->exact), "radius", e->radius, "alpha", e->alpha, "threshold",
-        (json_int_t)e->threshold, "originals", (json_int_t)e->originals, "distinct",
-        (json_int_t)e->distinct, "frequent", (json_int_t)e->frequent, "frequent_distinct",
-        (json_int_t)e->frequent_distinct, "synthetic", (json_int_t)e->synthetic, "paraphrases",
-        (json_int_t)e->paraphrases, "centroids", (json_int_t)e->centroids, "seconds_embedding",
-        e->seconds_embedding, "seconds_scoring", e->seconds_scoring, "private", 0);
-    const bool good = o && add_levels(o, e) == 0;
-    char *text = good ? json_dumps(o, JSON_REAL_PRECISION(10)) : NULL;
-    fre_status st = text ? fre_buf_printf(out, "%s", text) : FRE_E_NOMEM;
+    return evaluate_level_json(e->has[at], &e->place[at].scores);
+}
 
+/* What was counted, and the main scores. */
+static json_t *main_json(const fre_evaluation *e)
+{
+    return json_pack(
+        "{s:s, s:o, s:o, s:o, s:o, s:o, s:f, s:f, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:f, "
+        "s:f, s:b}",
+        "name", e->name, "text", set_json(e, FRE_SET_TEXT), "text_with_paraphrases",
+        set_json(e, FRE_SET_PARAPHRASED), "centroid", set_json(e, FRE_SET_CENTROID), "cell",
+        cell_json(e), "exact", exact_json(e->has_exact, &e->exact), "radius", e->radius, "alpha",
+        e->alpha, "threshold", (json_int_t)e->threshold, "originals", (json_int_t)e->originals,
+        "distinct", (json_int_t)e->distinct, "frequent", (json_int_t)e->frequent,
+        "frequent_distinct", (json_int_t)e->frequent_distinct, "synthetic",
+        (json_int_t)e->synthetic, "paraphrases", (json_int_t)e->paraphrases, "centroids",
+        (json_int_t)e->centroids, "seconds_embedding", e->seconds_embedding, "seconds_scoring",
+        e->seconds_scoring, "private", 0);
+}
+
+static json_t *one_json(const fre_evaluation *e)
+{
+    json_t *o = main_json(e);
+
+    if (o && add_levels(o, e) == 0 && evaluate_sets_json(o, e) == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
+fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e, size_t n)
+{
+    json_t *o = one_json(e), *against = json_array();
+    bool good = o && against;
+    fre_status st;
+    char *text;
+
+    for (size_t i = 1; i < n; i++)
+        good = good && json_array_append_new(against, one_json(&e[i])) == 0;
+    good = json_object_set_new(o, "against", against) == 0 && good;
+    text = good ? json_dumps(o, JSON_REAL_PRECISION(10)) : NULL;
+    st = text ? fre_buf_printf(out, "%s", text) : FRE_E_NOMEM;
     free(text);
     json_decref(o);
     return st;

@@ -65,22 +65,35 @@ static double distance(const float *a, const float *b, size_t d)
 
 /* ---- frequent ------------------------------------------------------------------------------- */
 
+/* untouched on failure */
+static fre_status frequent(bool *out, const fre_originals *o, double r, uint64_t t,
+                           uint32_t threads)
+{
+    uint64_t *n = calloc(o->n + 1, sizeof *n);
+    const fre_status st = fre_evaluate_neighbours(n, o, r, threads, NULL);
+
+    for (size_t i = 0; st == FRE_OK && i < o->n; i++)
+        out[i] = n[i] >= t;
+    free(n);
+    return st;
+}
+
 static void check_frequent(const data *a, double r, uint64_t t, size_t *count)
 {
     fre_originals o = view(a);
-    bool *got = calloc(a->n, sizeof *got), *again = calloc(a->n, sizeof *again);
+    uint64_t *got = calloc(a->n, sizeof *got), *again = calloc(a->n, sizeof *again);
 
     *count = 0;
-    assert_int_equal(fre_evaluate_frequent(got, &o, r, t, 1, NULL), FRE_OK);
-    assert_int_equal(fre_evaluate_frequent(again, &o, r, t, 3, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_neighbours(got, &o, r, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_neighbours(again, &o, r, 3, NULL), FRE_OK);
     for (size_t i = 0; i < a->n; i++) {
         uint64_t support = 0;
         for (size_t j = 0; j < a->n; j++)
             if (distance(a->x + i * a->d, a->x + j * a->d, a->d) <= r)
                 support += a->weight[j];
-        assert_int_equal(got[i], support >= t);
+        assert_int_equal(got[i], support);
         assert_int_equal(again[i], got[i]);
-        *count += got[i];
+        *count += got[i] >= t;
     }
     free(got);
     free(again);
@@ -110,9 +123,9 @@ static void test_frequent_boundary(void **state)
 
     (void)state;
     /* within .5 of row 0: itself, row 1 exactly, row 3 exactly, not row 2 */
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 3, 1, NULL), FRE_OK);
+    assert_int_equal(frequent(f, &o, 0.5, 3, 1), FRE_OK);
     assert_true(f[0] && f[1] && !f[2] && !f[3]);
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 4, 1, NULL), FRE_OK);
+    assert_int_equal(frequent(f, &o, 0.5, 4, 1), FRE_OK);
     assert_false(f[0] || f[1] || f[2] || f[3]);
 }
 
@@ -125,7 +138,7 @@ static void test_frequent_weights(void **state)
     bool f[7];
 
     (void)state;
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 100, 2, NULL), FRE_OK);
+    assert_int_equal(frequent(f, &o, 0.5, 100, 2), FRE_OK);
     assert_memory_equal(f, want, sizeof want);
 }
 
@@ -137,16 +150,15 @@ static void test_frequent_refusals(void **state)
     bool f[1] = {true};
 
     (void)state;
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.0, 1, 1, NULL), FRE_E_ARG);
-    assert_int_equal(fre_evaluate_frequent(f, &o, (double)NAN, 1, 1, NULL), FRE_E_ARG);
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 0, 1, NULL), FRE_E_ARG);
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 1, 0, NULL), FRE_E_ARG);
+    assert_int_equal(frequent(f, &o, 0.0, 1, 1), FRE_E_ARG);
+    assert_int_equal(frequent(f, &o, (double)NAN, 1, 1), FRE_E_ARG);
+    assert_int_equal(frequent(f, &o, 0.5, 1, 0), FRE_E_ARG);
     fre_interrupt_set();
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 2, 1, NULL), FRE_E_INTERRUPTED);
+    assert_int_equal(frequent(f, &o, 0.5, 2, 1), FRE_E_INTERRUPTED);
     fre_interrupt_clear();
     assert_true(f[0]); /* untouched */
     o.n = 0;
-    assert_int_equal(fre_evaluate_frequent(f, &o, 0.5, 2, 1, NULL), FRE_OK);
+    assert_int_equal(frequent(f, &o, 0.5, 2, 1), FRE_OK);
 }
 
 /* ---- precision, recall, F1, L2 --------------------------------------------------------------- */
@@ -202,14 +214,14 @@ static void test_level_random(void **state)
         in[i] = a.x[i * a.d] < 0.1f && i % 5 != 0;
         all[i] = true;
     }
-    assert_int_equal(fre_evaluate_level(&got, s.x, s.n, &o, in, 0.2, 2, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&got, s.x, s.n, &o, in, 0.2, 2), FRE_OK);
     want = plain_scores(s.x, s.n, &a, in, 0.2);
     assert_true(want.precision > 0.1 && want.precision < 0.9);
     assert_true(want.recall > 0.1 && want.recall < 0.9);
     assert_scores(&got.frequent, &want);
     want = plain_scores(s.x, s.n, &a, all, 0.2);
     assert_scores(&got.all, &want);
-    assert_int_equal(fre_evaluate_level(&again, s.x, s.n, &o, in, 0.2, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&again, s.x, s.n, &o, in, 0.2, 1), FRE_OK);
     assert_memory_equal(&again, &got, sizeof got);
     free(in);
     free(all);
@@ -227,7 +239,7 @@ static void test_level_by_hand(void **state)
     fre_level_scores r;
 
     (void)state;
-    assert_int_equal(fre_evaluate_level(&r, s, 3, &o, in, 0.75, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&r, s, 3, &o, in, 0.75, 1), FRE_OK);
     assert_close(r.frequent.precision, 1.0 / 3.0, 1e-15, 0.0);
     assert_close(r.frequent.recall, 1.0, 0.0, 0.0); /* row 0 at exactly .75 */
     assert_close(r.frequent.f1, 0.5, 1e-15, 0.0);
@@ -235,9 +247,9 @@ static void test_level_by_hand(void **state)
     assert_close(r.all.precision, 1.0 / 3.0, 1e-15, 0.0);
     assert_close(r.all.recall, 0.8, 1e-15, 0.0); /* 4 of 5 texts */
     assert_close(r.all.l2, (0.25 + 1.0 + 4.0) / 3.0, 1e-12, 0.0);
-    assert_int_equal(fre_evaluate_level(&r, s, 3, &o, in, 0.7499999, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&r, s, 3, &o, in, 0.7499999, 1), FRE_OK);
     assert_close(r.frequent.recall, 0.25, 0.0, 0.0);
-    assert_int_equal(fre_evaluate_level(&r, s + 2, 1, &o, in, 0.75, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&r, s + 2, 1, &o, in, 0.75, 1), FRE_OK);
     assert_close(r.all.precision, 0.0, 0.0, 0.0);
     assert_close(r.all.f1, 0.0, 0.0, 0.0);
 }
@@ -251,18 +263,18 @@ static void test_level_undefined(void **state)
     fre_level_scores r;
 
     (void)state;
-    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, 0.75, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, 0.75, 1), FRE_OK);
     assert_true(isnan(r.frequent.precision) && isnan(r.frequent.recall));
     assert_true(isnan(r.frequent.f1) && isnan(r.frequent.l2));
     assert_close(r.all.f1, 1.0, 0.0, 0.0);
-    assert_int_equal(fre_evaluate_level(&r, NULL, 0, &o, none, 0.75, 1, NULL), FRE_OK);
+    assert_int_equal(fre_evaluate_level(&r, NULL, 0, &o, none, 0.75, 1), FRE_OK);
     assert_true(isnan(r.all.precision) && isnan(r.all.l2));
     assert_close(r.all.recall, 0.0, 0.0, 0.0);
     assert_close(r.all.f1, 0.0, 0.0, 0.0);
     r.all.f1 = 7.0;
-    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, -1.0, 1, NULL), FRE_E_ARG);
-    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, 0.75, 0, NULL), FRE_E_ARG);
-    assert_int_equal(fre_evaluate_level(&r, NULL, 1, &o, none, 0.75, 1, NULL), FRE_E_ARG);
+    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, -1.0, 1), FRE_E_ARG);
+    assert_int_equal(fre_evaluate_level(&r, s, 1, &o, none, 0.75, 0), FRE_E_ARG);
+    assert_int_equal(fre_evaluate_level(&r, NULL, 1, &o, none, 0.75, 1), FRE_E_ARG);
     assert_close(r.all.f1, 7.0, 0.0, 0.0);
 }
 

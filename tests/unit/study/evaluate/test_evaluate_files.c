@@ -212,7 +212,7 @@ static json_t *to_json(const fre_evaluation *e)
     json_t *o;
 
     fre_buf_init(&b, 1 << 16);
-    assert_int_equal(fre_evaluation_json(&b, e), FRE_OK);
+    assert_int_equal(fre_evaluation_json(&b, e, 1), FRE_OK);
     o = json_loadb((const char *)b.p, b.n, 0, NULL);
     assert_non_null(o);
     fre_buf_wipe(&b);
@@ -246,7 +246,7 @@ static void test_files(void **state)
     assert_int_equal(e.distinct, 3);
     assert_int_equal(e.frequent, 6);
     assert_int_equal(e.frequent_distinct, 2);
-    assert_true(e.has_centroid && e.has_cell && !e.has_text && !e.has_exact);
+    assert_true(e.has[FRE_SET_CENTROID] && e.has_cell && !e.has[FRE_SET_TEXT] && !e.has_exact);
     j = to_json(&e);
     assert_true(json_is_null(json_object_get(j, "text")));
     assert_true(json_is_null(json_object_get(j, "exact")));
@@ -269,7 +269,7 @@ static void test_files(void **state)
     json_decref(j);
     make_case(&t, false);
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
-    assert_true(e.has_centroid && !e.has_cell);
+    assert_true(e.has[FRE_SET_CENTROID] && !e.has_cell);
     temp_dir_remove(&t);
 }
 
@@ -358,37 +358,40 @@ static void test_texts(void **state)
     o.embedder = MODEL;
     o.threshold = 3;
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
-    assert_true(e.has_text && e.has_exact && !e.has_centroid && !e.has_cell);
+    assert_true(e.has[FRE_SET_TEXT] && e.has_exact && !e.has[FRE_SET_CENTROID] && !e.has_cell);
     assert_int_equal(e.originals, 5);
     assert_int_equal(e.distinct, 4);
     assert_int_equal(e.frequent, 3); /* the wordings about lights */
     assert_int_equal(e.frequent_distinct, 2);
-    assert_close(e.text.frequent.precision, 0.5, 0.0, 0.0);
-    assert_close(e.text.frequent.recall, 1.0, 0.0, 0.0);
-    assert_close(e.text.all.precision, 1.0, 0.0, 0.0);
-    assert_close(e.text.all.recall, 0.8, 0.0, 0.0);
+    assert_close(e.place[FRE_SET_TEXT].scores.frequent.precision, 0.5, 0.0, 0.0);
+    assert_close(e.place[FRE_SET_TEXT].scores.frequent.recall, 1.0, 0.0, 0.0);
+    assert_close(e.place[FRE_SET_TEXT].scores.all.precision, 1.0, 0.0, 0.0);
+    assert_close(e.place[FRE_SET_TEXT].scores.all.recall, 0.8, 0.0, 0.0);
     assert_close(e.exact.any, 0.5, 0.0, 0.0);
     assert_close(e.exact.frequent, 0.0, 0.0, 0.0);
     assert_close(e.exact.frequent_folded, 0.5, 0.0, 0.0);
-    assert_false(e.has_paraphrased);
+    assert_false(e.has[FRE_SET_PARAPHRASED]);
 
     /* Paraphrases change their own level and nothing else. */
     put(&t, "s.jsonl",
         "{\"text\": \"Turn off the lights\", \"paraphrases\": [\"what time is it\", \"the lights, "
         "turn them off\"]}\n{\"text\": \"my tooth hurts\", \"paraphrases\": []}\n");
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
-    assert_memory_equal(&again.text, &e.text, sizeof e.text);
+    assert_memory_equal(&again.place[FRE_SET_TEXT].scores, &e.place[FRE_SET_TEXT].scores,
+                        sizeof e.place[FRE_SET_TEXT].scores);
     assert_close(again.exact.any, e.exact.any, 0.0, 0.0);
     assert_int_equal(again.synthetic, 2);
     assert_int_equal(again.paraphrases, 2);
-    assert_true(again.has_paraphrased);
-    assert_close(again.paraphrased.frequent.precision, 0.5, 0.0, 0.0); /* 2 of 4 are of lights */
-    assert_close(again.paraphrased.all.recall, 1.0, 0.0, 0.0);
+    assert_true(again.has[FRE_SET_PARAPHRASED]);
+    assert_close(again.place[FRE_SET_PARAPHRASED].scores.frequent.precision, 0.5, 0.0,
+                 0.0); /* 2 of 4 are of lights */
+    assert_close(again.place[FRE_SET_PARAPHRASED].scores.all.recall, 1.0, 0.0, 0.0);
 
     put_embeddings(&t, 0, 0.0f);
     o.embeddings = temp_path(npy, &t, "x.npy");
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
-    assert_memory_equal(&again.text, &e.text, sizeof e.text);
+    assert_memory_equal(&again.place[FRE_SET_TEXT].scores, &e.place[FRE_SET_TEXT].scores,
+                        sizeof e.place[FRE_SET_TEXT].scores);
     put_embeddings(&t, 3, 9.0f); /* row 3 is the third distinct text's */
     assert_int_equal(fre_evaluate_files(&again, &o, &err), FRE_OK);
     assert_int_equal(again.frequent, 0);

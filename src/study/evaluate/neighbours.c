@@ -1,5 +1,5 @@
-/* Which originals are frequent, [Fre-E2T, sec. "semantic support"]: all pairs of rows by blocks
- * of float products, counted exactly. */
+/* evaluate/neighbours.c - how many originals lie near each, [Fre-E2T, sec. "semantic support"]: all pairs of
+ * rows by blocks of float products, counted exactly. */
 #include <fre/evaluate.h>
 
 #include <fre/linalg.h>
@@ -10,33 +10,19 @@
 
 #define BLOCK 512u
 
-/* Texts found near a row so far, never above the threshold. */
-typedef struct support {
-    _Atomic uint64_t n;
-} support;
-
 typedef struct count_job {
     const fre_originals *o;
     double radius;
-    uint64_t threshold;
     double *half; /* ||x_i||^2/2 - r^2/4: x_i and x_j are within r iff <x_i,x_j> >= half_i+half_j */
-    double *length;  /* ||x_i|| */
-    double rounding; /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
-    support *support;
+    double *length;          /* ||x_i|| */
+    double rounding;         /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
+    _Atomic uint64_t *found; /* originals near a row so far */
     size_t first; /* row block of this sweep; job b pairs it with the b-th block from there on */
 } count_job;
 
 static size_t block_end(const fre_originals *o, size_t from)
 {
     return o->n - from < BLOCK ? o->n : from + BLOCK;
-}
-
-static bool decided(const count_job *c, size_t from, size_t to)
-{
-    for (size_t i = from; i < to; i++)
-        if (atomic_load_explicit(&c->support[i].n, memory_order_relaxed) < c->threshold)
-            return false;
-    return true;
 }
 
 static bool is_near(const count_job *c, size_t i, size_t j, float product)
@@ -56,18 +42,17 @@ static bool is_near(const count_job *c, size_t i, size_t j, float product)
 }
 
 /* Saturating, so that no sum of weights can wrap. */
-static void add_support(support *s, uint64_t threshold, uint64_t weight)
+static void add(_Atomic uint64_t *found, uint64_t weight)
 {
-    uint64_t old = atomic_load_explicit(&s->n, memory_order_relaxed), sum;
+    uint64_t old = atomic_load_explicit(found, memory_order_relaxed), sum;
 
-    do {
-        sum = weight < threshold - (old < threshold ? old : threshold) ? old + weight : threshold;
-    } while (old < threshold && !atomic_compare_exchange_weak_explicit(
-                                    &s->n, &old, sum, memory_order_relaxed, memory_order_relaxed));
+    do
+        sum = weight < UINT64_MAX - old ? old + weight : UINT64_MAX;
+    while (!atomic_compare_exchange_weak_explicit(found, &old, sum, memory_order_relaxed,
+                                                  memory_order_relaxed));
 }
 
-/* Integers are added in any order, and a row is skipped only once it is decided: the outcome is
- * the same whatever the threads. */
+/* Integers are added in any order: the outcome is the same whatever the threads. */
 static fre_status count_block(void *ctx, uint64_t b)
 {
     const count_job *c = ctx;
@@ -77,8 +62,6 @@ static fre_status count_block(void *ctx, uint64_t b)
     float *product;
     fre_status st;
 
-    if (decided(c, i0, i1) && decided(c, j0, j1))
-        return FRE_OK;
     product = malloc((i1 - i0) * (j1 - j0) * sizeof *product);
     if (!product)
         return FRE_E_NOMEM;
@@ -86,8 +69,8 @@ static fre_status count_block(void *ctx, uint64_t b)
     for (size_t i = i0; st == FRE_OK && i < i1; i++)
         for (size_t j = b == 0 ? i + 1 : j0; j < j1; j++)
             if (is_near(c, i, j, product[(i - i0) * (j1 - j0) + (j - j0)])) {
-                add_support(&c->support[i], c->threshold, o->weight[j]);
-                add_support(&c->support[j], c->threshold, o->weight[i]);
+                add(&c->found[i], o->weight[j]);
+                add(&c->found[j], o->weight[i]);
             }
     free(product);
     return st;
@@ -99,8 +82,8 @@ static fre_status prepare(count_job *c)
 
     c->half = calloc(o->n, sizeof *c->half);
     c->length = calloc(o->n, sizeof *c->length);
-    c->support = calloc(o->n, sizeof *c->support);
-    if (!c->half || !c->length || !c->support)
+    c->found = calloc(o->n, sizeof *c->found);
+    if (!c->half || !c->length || !c->found)
         return FRE_E_NOMEM;
     /* Twice the textbook gamma_d = d u / (1 - d u), u = 2^-24 (Higham 2002, sec. 3.1). */
     c->rounding = 2.0 * ((double)o->d + 8.0) * 0x1p-24;
@@ -108,20 +91,18 @@ static fre_status prepare(count_job *c)
         double norm = fre_norm(o->x + i * o->d, o->d);
         c->length[i] = norm;
         c->half[i] = norm * norm / 2.0 - c->radius * c->radius / 4.0;
-        atomic_init(&c->support[i].n, 0);
-        add_support(&c->support[i], c->threshold, o->weight[i]);
+        atomic_init(&c->found[i], o->weight[i]);
     }
     return FRE_OK;
 }
 
-fre_status fre_evaluate_frequent(bool *is_frequent, const fre_originals *o, double radius,
-                                 uint64_t threshold, uint32_t threads, const fre_progress *progress)
+fre_status fre_evaluate_neighbours(uint64_t *neighbours, const fre_originals *o, double radius,
+                                   uint32_t threads, const fre_progress *progress)
 {
-    count_job c = {.o = o, .radius = radius, .threshold = threshold};
+    count_job c = {.o = o, .radius = radius};
     fre_status st;
 
-    if (!is_frequent || !o || o->d == 0 || !isfinite(radius) || radius <= 0.0 || threshold == 0 ||
-        threads == 0)
+    if (!neighbours || !o || o->d == 0 || !isfinite(radius) || radius <= 0.0 || threads == 0)
         return FRE_E_ARG;
     if (o->n == 0)
         return FRE_OK;
@@ -137,9 +118,9 @@ fre_status fre_evaluate_frequent(bool *is_frequent, const fre_originals *o, doub
                             (uint64_t)o->n * o->n);
     }
     for (size_t i = 0; st == FRE_OK && i < o->n; i++)
-        is_frequent[i] = atomic_load(&c.support[i].n) >= threshold;
+        neighbours[i] = atomic_load(&c.found[i]);
     free(c.half);
     free(c.length);
-    free(c.support);
+    free(c.found);
     return st;
 }

@@ -1,0 +1,306 @@
+/* evaluate_output.c - evaluations for people: numbers with their references in brackets. */
+#include "evaluate_output.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#define CELL_BYTES 40u
+
+/* Which number of a set is shown; NaN: it has none. */
+typedef double number_fn(const fre_evaluation *e, fre_evaluate_set at);
+
+/* ---- a number and its references ------------------------------------------------------------------- */
+
+/* Two digits: "1.0", ".02", "12". */
+static void put_short(char out[12], double v)
+{
+    if (!isfinite(v))
+        (void)snprintf(out, 12, "-");
+    else if (v >= 9.95 || v <= -9.95)
+        (void)snprintf(out, 12, "%.0f", v);
+    else if (v >= 0.995 || v < 0.0)
+        (void)snprintf(out, 12, "%.1f", v);
+    else
+        (void)snprintf(out, 12, ".%02d", (int)lround(100.0 * v));
+}
+
+static const char *put_plain(char out[CELL_BYTES], double v)
+{
+    if (isfinite(v))
+        (void)snprintf(out, CELL_BYTES, "%.*f", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 3, v);
+    else
+        (void)snprintf(out, CELL_BYTES, "-");
+    return out;
+}
+
+/* "0.974 [1.0 .02]": of as many real texts, of as many unrelated ones. */
+static const char *put_beside(char out[CELL_BYTES], const fre_evaluation *e, fre_evaluate_set at,
+                              number_fn *number)
+{
+    char plain[CELL_BYTES], real[12] = "-", unrelated[12] = "-";
+    const double v = e->has[at] ? number(e, at) : (double)NAN;
+
+    if (e->has[FRE_SET_HALVES])
+        put_short(real, number(e, FRE_SET_HALVES));
+    if (e->has[FRE_SET_UNRELATED])
+        put_short(unrelated, number(e, FRE_SET_UNRELATED));
+    if (isfinite(v))
+        (void)snprintf(out, CELL_BYTES, "%s [%s %s]", put_plain(plain, v), real, unrelated);
+    else
+        (void)snprintf(out, CELL_BYTES, "-");
+    return out;
+}
+
+/* ---- scores -------------------------------------------------------------------------------------------- */
+
+static double precision_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.frequent.precision;
+}
+
+static double recall_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.frequent.recall;
+}
+
+static double f1_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.frequent.f1;
+}
+
+static double l2_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.frequent.l2;
+}
+
+static double precision_all(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.all.precision;
+}
+
+static double recall_all(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.all.recall;
+}
+
+static double f1_all(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.all.f1;
+}
+
+static double l2_all(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].scores.all.l2;
+}
+
+static const cli_column score_columns[] = {{.name = "", .width = -9},
+                                           {.name = "precision", .width = -15},
+                                           {.name = "recall", .width = -15},
+                                           {.name = "F1", .width = -15},
+                                           {.name = "L2", .width = -15}};
+enum { SCORE_COLUMNS = sizeof score_columns / sizeof *score_columns };
+
+static const char *const level_names[] = {"text", "rephrased", "centroid"};
+enum { LEVELS = sizeof level_names / sizeof *level_names };
+
+static void print_cell_row(const fre_scores *s)
+{
+    const double value[] = {s->precision, s->recall, s->f1, s->l2};
+    char number[4][CELL_BYTES];
+    cli_cell cell[SCORE_COLUMNS] = {{.text = "cell"}};
+
+    for (size_t i = 0; i < 4; i++)
+        cell[i + 1].text = put_plain(number[i], value[i]);
+    cli_table_row(stdout, score_columns, SCORE_COLUMNS, cell);
+}
+
+/* number: of its four columns. */
+static void print_scores(const fre_evaluation *e, const char *title, number_fn *const number[4],
+                         const fre_scores *cell)
+{
+    fputc('\n', stdout);
+    cli_heading(stdout, title);
+    cli_table_head(stdout, score_columns, SCORE_COLUMNS);
+    for (int at = 0; at < LEVELS; at++) {
+        char text[4][CELL_BYTES];
+        cli_cell row[SCORE_COLUMNS] = {{.text = level_names[at]}};
+
+        if (!e->has[at])
+            continue;
+        for (size_t i = 0; i < 4; i++)
+            row[i + 1].text = put_beside(text[i], e, (fre_evaluate_set)at, number[i]);
+        cli_table_row(stdout, score_columns, SCORE_COLUMNS, row);
+    }
+    if (e->has_cell)
+        print_cell_row(cell);
+}
+
+/* ---- the rest ------------------------------------------------------------------------------------------- */
+
+static double near_frequent(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].frequent.mean;
+}
+
+static double near_infrequent(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].infrequent.mean;
+}
+
+static double ssp_10(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].ssp[0][9]; /* psi = 1 */
+}
+
+static double ssp_100(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->place[at].ssp[1][9];
+}
+
+static const struct {
+    const char *what;
+    number_fn *number;
+} rows[] = {
+    {"distance of a frequent original to it", near_frequent},
+    {"distance of an infrequent one to it", near_infrequent},
+    {"rare originals (t = 10) within r of it", ssp_10},
+    {"rare originals (t = 100) within r of it", ssp_100},
+};
+
+static void print_rest(const fre_evaluation *e)
+{
+    static const cli_column columns[] = {{.name = "", .width = -40},
+                                         {.name = "text", .width = -16},
+                                         {.name = "centroid", .width = -16}};
+    enum { N = sizeof columns / sizeof *columns };
+
+    if (!e->has[FRE_SET_TEXT] && !e->has[FRE_SET_CENTROID])
+        return;
+    fputc('\n', stdout);
+    cli_table_head(stdout, columns, N);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[2][CELL_BYTES];
+        const cli_cell row[N] = {
+            {.text = rows[i].what},
+            {.text = put_beside(text[0], e, FRE_SET_TEXT, rows[i].number)},
+            {.text = put_beside(text[1], e, FRE_SET_CENTROID, rows[i].number)}};
+
+        cli_table_row(stdout, columns, N, row);
+    }
+}
+
+static void print_share(const char *what, double share)
+{
+    if (isfinite(share))
+        cli_fold(stdout, 4, "  %5.1f %% %s", 100.0 * share, what);
+}
+
+static void print_exact(const fre_evaluation *e)
+{
+    if (!e->has_exact || e->synthetic == 0)
+        return;
+    printf("\nof the synthetic texts\n");
+    print_share("are a frequent text, word for word", e->exact.frequent);
+    print_share("are one but for upper and lower case", e->exact.frequent_folded);
+    print_share("are some original, word for word", e->exact.any);
+}
+
+static void print_missing(const fre_evaluation *e)
+{
+    char named[CLI_NAMED_BYTES];
+
+    if (e->n_missing == 0)
+        return;
+    fputc('\n', stdout);
+    cli_heading(stdout, "Not computed");
+    for (size_t i = 0; i < e->n_missing; i++) {
+        const int width = (int)strlen(e->missing[i].metric);
+
+        printf("  %s: ", e->missing[i].metric);
+        cli_wrap(stdout, cli_named(named, e->missing[i].why.text), 4, (size_t)width + 4);
+    }
+}
+
+/* ---- releases side by side -------------------------------------------------------------------------- */
+
+static const cli_column against_columns[] = {
+    {.name = "release", .width = -24}, {.name = "", .width = -9},
+    {.name = "number", .width = 6},    {.name = "precision", .width = 9},
+    {.name = "recall", .width = 6},    {.name = "F1", .width = 6},
+    {.name = "L2", .width = 6}};
+enum { AGAINST_COLUMNS = sizeof against_columns / sizeof *against_columns };
+
+static void print_against_row(const char *name, const char *level, const fre_set_place *p)
+{
+    const double value[] = {p->scores.frequent.precision, p->scores.frequent.recall,
+                            p->scores.frequent.f1, p->scores.frequent.l2};
+    char number[AGAINST_COLUMNS][CELL_BYTES];
+    cli_cell row[AGAINST_COLUMNS] = {{.text = name}, {.text = level}, {.text = number[2]}};
+
+    (void)snprintf(number[2], CELL_BYTES, "%zu", p->members);
+    for (size_t i = 0; i < 4; i++)
+        row[3 + i].text = put_plain(number[3 + i], value[i]);
+    cli_table_row(stdout, against_columns, AGAINST_COLUMNS, row);
+}
+
+static void print_against(const fre_evaluation *e, size_t n)
+{
+    if (n == 1)
+        return;
+    fputc('\n', stdout);
+    cli_heading(stdout, "Side by side, against the frequent originals");
+    cli_table_head(stdout, against_columns, AGAINST_COLUMNS);
+    for (size_t i = 0; i < n; i++)
+        for (int at = 0; at < LEVELS; at++)
+            if (e[i].has[at])
+                print_against_row(e[i].name, level_names[at], &e[i].place[at]);
+    if (e[0].has[FRE_SET_HALVES])
+        print_against_row("real texts", "", &e[0].place[FRE_SET_HALVES]);
+    if (e[0].has[FRE_SET_UNRELATED])
+        print_against_row("unrelated texts", "", &e[0].place[FRE_SET_UNRELATED]);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+static void print_counts(const fre_evaluation *e)
+{
+    char text[400];
+
+    (void)snprintf(text, sizeof text,
+                   "originals %" PRIu64 " (%" PRIu64 " distinct), frequent %" PRIu64 " (%" PRIu64
+                   " distinct): at least %" PRIu64 " within %g",
+                   e->originals, e->distinct, e->frequent, e->frequent_distinct, e->threshold,
+                   e->radius);
+    cli_wrap(stdout, text, 0, 0);
+    printf("synthetic texts %" PRIu64, e->synthetic);
+    if (e->paraphrases > 0)
+        printf(", paraphrases %" PRIu64, e->paraphrases);
+    printf(", centroids %" PRIu64 "\n", e->centroids);
+    (void)snprintf(text, sizeof text,
+                   "In brackets: what up to %" PRIu64
+                   " real texts of one half have beside the other "
+                   "half, and as many that have nothing to do with them%s%s.",
+                   e->reference_size, e->reference_source[0] ? ", from " : "", e->reference_source);
+    cli_wrap(stdout, text, 0, 0);
+}
+
+void cli_print_evaluation(const fre_evaluation *e, size_t n)
+{
+    static number_fn *const frequent[] = {precision_of, recall_of, f1_of, l2_of};
+    static number_fn *const all[] = {precision_all, recall_all, f1_all, l2_all};
+
+    print_counts(e);
+    print_scores(e, "Against the frequent originals", frequent, &e->cell.scores.frequent);
+    print_scores(e, "Against all originals", all, &e->cell.scores.all);
+    if (e->has_cell)
+        cli_fold(stdout, 4,
+                 "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
+                 e->cell.frequent_released, e->cell.frequent, e->cell.released);
+    print_rest(e);
+    if (e->n_levels > 0)
+        cli_print_evaluation_levels(e);
+    print_exact(e);
+    print_against(e, n);
+    print_missing(e);
+}
