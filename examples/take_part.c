@@ -1,12 +1,12 @@
-/* examples/take_part.c - a user's device in the distributed mode: the calls of fre/parties.h in their
- * order, in the functions that begin with device_.  So that it runs by itself, 280 devices, the relay
- * and both servers are in this one program, and the network is a function call: a real device has
- * post() send over HTTP instead, and asks its system for the time.
+/* examples/take_part.c - a user's device in the distributed mode: the calls of fre/server.h in their
+ * order, in the functions that begin with device_.  So that it runs by itself, 280 devices, the relay,
+ * the issuer and both servers are in this one program, and the network is a function call: a real
+ * device has device_post() send over HTTP instead, and asks its system for the time.
  *
  *   cc take_part.c $(pkg-config --cflags --libs fre-e2t) -o take_part
  *   ./take_part
  */
-#include <fre/parties.h>
+#include <fre/server.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #define GROUPS 3u    /* texts that many have ... */
 #define GROUP 80u    /* ... and how many */
 #define DEVICES 280u /* the other 40 have a text that nobody else has */
-#define STEPS 3u     /* in each phase; a device needs two of its own choosing */
+#define STEP 25      /* seconds between two looks at the clock */
 
 static void must(fre_status st, const fre_err *err)
 {
@@ -32,184 +32,208 @@ static fre_bytes view(const fre_buf *b)
     return (fre_bytes){.p = b->p, .n = b->n};
 }
 
-/* ---- the parties ------------------------------------------------------------------------------- */
+/* ---- rows on a disk --------------------------------------------------------------------------- */
 
-typedef struct servers {
-    fre_relay *relay;
-    fre_tagging *tagging;
-    fre_synthesis *synthesis;
-} servers;
+#define ROWS_MAX 8u
 
-typedef struct device {
-    uint32_t name; /* by which the relay knows it */
-    float x[DIM];  /* its text's embedding: fre_embed_texts */
-    fre_client *client;
-    fre_buf disk; /* a file of the device, readable by its owner alone */
-    double spent; /* its owner's ledger: fre/ledger.h */
-} device;
+typedef struct row {
+    uint8_t table;
+    fre_buf key, value;
+} row;
+typedef struct disk {
+    row row[ROWS_MAX];
+    size_t n;
+} disk;
+
+static void row_write(row *r, const fre_row *from)
+{
+    r->table = from->table;
+    fre_buf_init(&r->key, 64);
+    fre_buf_init(&r->value, FRE_WIRE_MESSAGE_MAX);
+    must(fre_buf_append(&r->key, from->key.p, from->key.n), NULL);
+    must(fre_buf_append(&r->value, from->value.p, from->value.n), NULL);
+}
+
+static void row_erase(disk *d, size_t i)
+{
+    fre_buf_wipe(&d->row[i].key);
+    fre_buf_wipe(&d->row[i].value);
+    d->row[i] = d->row[--d->n];
+}
+
+/* A file of the device, readable by its owner alone; all of it, or nothing. */
+static void disk_commit(disk *d, const fre_delta *rows)
+{
+    size_t at = 0;
+    fre_row r;
+
+    while (fre_delta_next(rows, &at, &r)) {
+        for (size_t i = 0; i < d->n; i++)
+            if (d->row[i].table == r.table && d->row[i].key.n == r.key.n &&
+                (r.key.n == 0 || memcmp(d->row[i].key.p, r.key.p, r.key.n) == 0))
+                row_erase(d, i);
+        if (!r.erase && d->n < ROWS_MAX)
+            row_write(&d->row[d->n++], &r);
+    }
+}
+
+static void disk_wipe(disk *d)
+{
+    while (d->n > 0)
+        row_erase(d, 0);
+}
 
 /* ---- the device ----------------------------------------------------------------------------------- */
 
+typedef struct device {
+    uint32_t name; /* its account: the issuer knows it, and nobody else */
+    float x[DIM];  /* its text's embedding: fre_embed_texts */
+    fre_server *client;
+    disk disk;
+    double spent;   /* its owner's ledger: fre/ledger.h */
+    fre_host host;  /* its disk and its network */
+    fre_links *net; /* in place of HTTP */
+} device;
+
 /* Called before anything leaves: what is not on disk then may be said otherwise after a crash. */
-static fre_status device_keep(void *ctx, fre_bytes state)
+static fre_status device_keep(void *ctx, fre_server *x, const fre_delta *rows)
 {
     device *d = ctx;
 
-    fre_buf_wipe(&d->disk);
-    return fre_buf_append(&d->disk, state.p, state.n);
+    (void)x;
+    disk_commit(&d->disk, rows);
+    return FRE_OK;
 }
 
-/* Called before the first report leaves, again after a restart; the same collection counts once. */
-static fre_status device_spend(void *ctx, const fre_collection_id *id, double epsilon, double delta)
+/* One message to the relay, to whom alone a device speaks; its answer, if one comes. */
+static fre_status device_post(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                              fre_buf *answer)
 {
-    device *d = ctx;
+    const device *d = ctx;
 
-    (void)id;
-    (void)delta;
-    if (d->spent <= 0)
-        d->spent = epsilon;
-    return d->spent <= 10 ? FRE_OK : FRE_E_REFUSED; /* the owner's budget */
+    (void)x;
+    return fre_links_carry(d->net, to, message, answer);
 }
 
-static fre_client_host device_host(device *d)
+/* fresh: coin and all other randomness are drawn here, once and for all. */
+static void device_make(device *d, const fre_agreement *terms, bool fresh)
 {
-    return (fre_client_host){.ctx = d, .keep = device_keep, .spend = device_spend};
-}
-
-/* Coin and all other randomness are drawn here, once and for all. */
-static void device_begin(device *d, const fre_client_host *host, const fre_terms *terms)
-{
+    const fre_client_setup setup = {.x = d->x,
+                                    .n = 1,
+                                    .credentials = {(const uint8_t *)&d->name, sizeof d->name},
+                                    .fresh = fresh};
     fre_err err = {.text = ""};
-    fre_rng r;
 
-    must(fre_rng_init(&r), NULL);
-    must(fre_client_new(&d->client, terms, d->x, 1, host, &r, &err), &err);
-    fre_rng_wipe(&r);
-    fre_buf_init(&d->disk, 1u << 20);
-    must(fre_client_save(d->client, &d->disk), NULL);
+    must(fre_server_new_client(&d->client, terms, &setup, &err), &err);
+}
+
+/* The budget is spent before anything is sent, whether there will be a release or not. */
+static void device_begin(device *d, const fre_agreement *terms, fre_links *net)
+{
+    const double epsilon = fre_agreement_wire(terms)->c.epsilon;
+
+    d->net = net;
+    d->host = (fre_host){.ctx = d, .keep = device_keep, .carry = device_post};
+    if (d->spent + epsilon > 10) /* the owner's budget */
+        return;
+    d->spent += epsilon;
+    device_make(d, terms, true);
 }
 
 /* The device is switched off and on again. */
-static void device_restart(device *d, const fre_client_host *host, const fre_terms *terms)
+static void device_restart(device *d, const fre_agreement *terms)
 {
     fre_err err = {.text = ""};
 
-    fre_client_free(d->client);
-    must(fre_client_load(&d->client, terms, d->x, 1, host, view(&d->disk), &err), &err);
+    if (!d->client || d->disk.n == 0)
+        return; /* it has not sent anything yet */
+    fre_server_free(d->client);
+    device_make(d, terms, false);
+    for (size_t i = 0; i < d->disk.n; i++) {
+        const row *r = &d->disk.row[i];
+        const fre_row on_disk = {.table = r->table, .key = view(&r->key), .value = view(&r->value)};
+
+        must(fre_server_restore(d->client, &on_disk, &err), &err);
+    }
+    must(fre_server_restore(d->client, NULL, &err), &err);
 }
 
-/* One message to the relay; what it answers.  An exchange goes on to S_tag. */
-static void post(servers *s, const device *d, uint64_t cookie, fre_bytes m, fre_buf *reply,
-                 int64_t now)
+/* Whenever the device is awake.  The machine says what is due now, at times that it drew; what has no
+ * answer is due again next time, byte for byte. */
+static void device_wakes(device *d, int64_t now)
 {
-    const fre_bytes name = {(const uint8_t *)&d->name, sizeof d->name};
-    fre_rejection why;
+    size_t letters = d->client ? 1 : 0; /* no budget was left for it */
 
-    if (!fre_client_is_exchange(cookie)) {
-        must(fre_relay_submit(s->relay, reply, &why, name, m, now), NULL);
-        return;
-    }
-    must(fre_relay_exchange(s->relay, reply, &why, name, m, now), NULL);
-    if (why == FRE_NOT_REJECTED)
-        must(fre_tagging_exchange(s->tagging, reply, &why, m, now), NULL);
+    for (unsigned i = 0; i < 2 && letters > 0; i++)
+        must(fre_server_step(d->client, &d->host, &letters, now), NULL);
 }
 
-/* Whenever the device is awake: read what is published, send what is due, take the answers.  What has
- * no answer is due again next time, byte for byte. */
-static void device_wakes(device *d, servers *s, int64_t now)
+/* What the relay publishes; its signature is checked here. */
+static void device_reads(device *d, fre_bytes part, int64_t now)
 {
-    const fre_bytes list = fre_relay_list_view(s->relay); /* a real one fetches it */
-    fre_err err = {.text = ""};
-    fre_outbox out;
-    fre_buf reply;
+    fre_buf answer;
 
-    if (list.n > 0 && fre_client_stage(d->client) == FRE_STAGE_COUNTING)
-        must(fre_client_read(d->client, list, now, &err), &err);
-    fre_outbox_init(&out);
-    must(fre_client_tick(d->client, &out, now), NULL);
-    for (size_t i = 0; i < out.n; i++) {
-        fre_buf_init(&reply, FRE_WIRE_MESSAGE_MAX);
-        post(s, d, out.item[i].cookie, view(&out.item[i].message), &reply, now);
-        must(fre_client_answered(d->client, out.item[i].cookie, view(&reply), now), NULL);
-        fre_buf_wipe(&reply);
-    }
-    fre_outbox_wipe(&out);
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    must(fre_server_take(d->client, &d->host, &answer, part, now), NULL);
+    fre_buf_wipe(&answer);
 }
 
 /* ---- the servers ---------------------------------------------------------------------------------- */
 
-/* A message to a server, and its answer back to the sender. */
-static void carry(servers *s, fre_role from, const fre_outbox_item *item, int64_t now)
+/* The issuer's account system: everybody with a number has an account. */
+static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
 {
-    const fre_bytes m = view(&item->message);
-    fre_rejection why;
-    fre_buf reply;
-
-    fre_buf_init(&reply, FRE_WIRE_MESSAGE_MAX);
-    if (item->to == FRE_ROLE_TAG)
-        must(fre_tagging_handle(s->tagging, &reply, &why, m, now), NULL);
-    else if (item->to == FRE_ROLE_SYN)
-        must(fre_synthesis_handle(s->synthesis, &reply, &why, m, now), NULL);
-    else
-        must(fre_relay_handle(s->relay, &reply, &why, m, now), NULL);
-    if (from == FRE_ROLE_TAG)
-        must(fre_tagging_answered(s->tagging, item->cookie, view(&reply), now), NULL);
-    else if (from == FRE_ROLE_SYN)
-        must(fre_synthesis_answered(s->synthesis, item->cookie, view(&reply), now), NULL);
-    else
-        must(fre_relay_answered(s->relay, item->cookie, view(&reply), now), NULL);
-    fre_buf_wipe(&reply);
+    (void)ctx;
+    if (credentials.n != sizeof(uint32_t))
+        return FRE_E_REFUSED;
+    memset(name, 0, 32);
+    memcpy(name, credentials.p, credentials.n);
+    return FRE_OK;
 }
 
-/* Until the servers have nothing to tell each other. */
-static void servers_talk(servers *s, int64_t now)
+/* Secrets of each role, made on its own host; only public halves meet in the terms. */
+typedef struct secrets {
+    fre_server_keys keys[FRE_ROLE_ISSUER + 1]; /* by role */
+    fre_oprf_key tag, issuer;
+} secrets;
+
+static void draw_secrets(secrets *s, fre_collection_parts *p)
 {
-    size_t said;
+    fre_sign_pk *const sign[] = {NULL, &p->tag_sign, &p->syn_sign, &p->relay_sign, &p->issuer_sign};
+    fre_rng r;
 
-    do {
-        said = 0;
-        for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_RELAY; role++) {
-            fre_outbox out;
-
-            fre_outbox_init(&out);
-            if (role == FRE_ROLE_TAG)
-                must(fre_tagging_tick(s->tagging, &out, now), NULL);
-            else if (role == FRE_ROLE_SYN)
-                must(fre_synthesis_tick(s->synthesis, &out, now), NULL);
-            else
-                must(fre_relay_tick(s->relay, &out, now), NULL);
-            for (size_t i = 0; i < out.n; i++)
-                carry(s, (fre_role)role, &out.item[i], now);
-            said += out.n;
-            fre_outbox_wipe(&out);
-        }
-    } while (said > 0);
+    must(fre_rng_init(&r), NULL);
+    fre_rng_bytes(&r, p->contribution, sizeof p->contribution);
+    must(fre_oprf_key_generate(&s->tag, &r), NULL);
+    must(fre_oprf_key_generate(&s->issuer, &r), NULL);
+    for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++) {
+        must(fre_hpke_keygen(&s->keys[role].seal, &r), NULL);
+        must(fre_sign_keygen(&s->keys[role].sign, sign[role], &r), NULL);
+    }
+    fre_rng_wipe(&r);
+    p->oprf_pk = s->tag.pub;
+    p->issuer_pk = s->issuer.pub;
+    p->tag_seal = s->keys[FRE_ROLE_TAG].seal.pk;
+    p->syn_seal = s->keys[FRE_ROLE_SYN].seal.pk;
+    p->issuer_seal = s->keys[FRE_ROLE_ISSUER].seal.pk;
 }
 
-/* Terms, keys and machines.  Each party makes its keys on its own host; only public halves meet. */
-static void servers_begin(servers *s, fre_collection *c)
+static void make_terms(fre_collection *c, secrets *s)
 {
-    static const char statement[] = "an example";
-    const fre_relay_opts relay_opts = {.batch_min = 100};
     fre_collection_parts parts = {.aead = FRE_HPKE_AES_128_GCM,
-                                  .batch_min = 1,
+                                  .batch_min = 100,
                                   .relay_url = "http://localhost:8001",
                                   .tag_url = "http://localhost:8002",
                                   .syn_url = "http://localhost:8003",
                                   .issuer_url = "http://localhost:8004",
                                   .open = 1000,
-                                  .exchange_close = 1999,
-                                  .tags_close = 2000,
+                                  .exchange_close = 2000,
+                                  .tags_close = 3000,
                                   .shares_close = 3000,
                                   .end = 4000};
     fre_plan_request q;
-    fre_tagging_keys tag;
-    fre_synthesis_keys syn;
-    fre_sign_sk relay;
-    fre_oprf_key oprf;
     fre_plan plan;
     fre_err err = {.text = ""};
-    fre_rng r;
 
     fre_plan_request_init(&q);
     q.epsilon = 8;
@@ -218,37 +242,40 @@ static void servers_begin(servers *s, fre_collection *c)
     q.population = 1000;
     q.dim = DIM;
     q.noise = FRE_NOISE_DISCRETE;
-    q.dist = (fre_distributed){.on = true, .cover = true, .curious = 1, .dropout = .1};
+    q.dist = (fre_distributed){
+        .on = true, .cover = true, .one_contact = true, .server_noise = true, .curious = 1};
     must(fre_plan_make(&plan, &q, &err), &err);
-    must(fre_rng_init(&r), NULL);
-    fre_rng_bytes(&r, parts.contribution, sizeof parts.contribution);
-    /* These machines ask no issuer: keys that nobody holds. */
-    must(fre_oprf_key_generate(&oprf, &r), NULL);
-    must(fre_hpke_keygen(&tag.seal, &r), NULL);
-    must(fre_sign_keygen(&relay, &parts.issuer_sign, &r), NULL);
-    parts.issuer_pk = oprf.pub;
-    parts.issuer_seal = tag.seal.pk;
-    must(fre_oprf_key_generate(&oprf, &r), NULL);
-    must(fre_hpke_keygen(&tag.seal, &r), NULL);
-    must(fre_hpke_keygen(&syn.seal, &r), NULL);
-    must(fre_sign_keygen(&tag.sign, &parts.tag_sign, &r), NULL);
-    must(fre_sign_keygen(&syn.sign, &parts.syn_sign, &r), NULL);
-    must(fre_sign_keygen(&relay, &parts.relay_sign, &r), NULL);
-    parts.oprf_pk = oprf.pub;
-    parts.tag_seal = tag.seal.pk;
-    parts.syn_seal = syn.seal.pk;
+    draw_secrets(s, &parts);
     must(fre_collection_from_plan(c, &plan, &parts, &err), &err);
-    must(fre_tagging_new(&s->tagging, c, &tag, &oprf, &r, &err), &err);
-    must(fre_synthesis_new(&s->synthesis, c, &syn,
-                           (fre_bytes){(const uint8_t *)statement, sizeof statement - 1}, &r, &err),
+}
+
+/* Their rows are dropped here: a real server commits them to its database. */
+static void make_servers(fre_links *net, const fre_agreement *terms, secrets *s)
+{
+    static const char statement[] = "an example";
+    const fre_issuer_host accounts = {.person = who_is};
+    fre_server **x = net->server;
+    fre_err err = {.text = ""};
+
+    must(fre_server_new_relay(&x[FRE_ROLE_RELAY], terms, &s->keys[FRE_ROLE_RELAY].sign, &err),
          &err);
-    must(fre_relay_new(&s->relay, c, &relay_opts, &relay, &r, &err), &err);
-    fre_hpke_keypair_wipe(&tag.seal);
-    fre_hpke_keypair_wipe(&syn.seal);
-    fre_sign_sk_wipe(&tag.sign);
-    fre_sign_sk_wipe(&syn.sign);
-    fre_sign_sk_wipe(&relay);
-    fre_rng_wipe(&r);
+    must(fre_server_new_issuer(&x[FRE_ROLE_ISSUER], terms, &s->keys[FRE_ROLE_ISSUER], &s->issuer,
+                               &accounts, &err),
+         &err);
+    must(fre_server_new_tagging(&x[FRE_ROLE_TAG], terms, &s->keys[FRE_ROLE_TAG], &s->tag, &err),
+         &err);
+    must(fre_server_new_synthesis(&x[FRE_ROLE_SYN], terms, &s->keys[FRE_ROLE_SYN],
+                                  (fre_bytes){(const uint8_t *)statement, sizeof statement - 1},
+                                  &err),
+         &err);
+}
+
+/* Until the release is with the relay, or nothing is to come. */
+static void servers_talk(fre_links *net)
+{
+    while (fre_server_phase(net->server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE)
+        for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++)
+            must(fre_server_step(net->server[role], &net->host, NULL, net->now), NULL);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------ */
@@ -263,64 +290,74 @@ static void embed(float x[DIM], uint32_t i)
         x[GROUPS + i % 8] = (i % 2 == 0 ? 1.0f : -1.0f) * (1 - 0.01f * (float)(i % 40));
 }
 
-static void print_release(const servers *s, const fre_wire *w)
+static void print_release(const fre_server *x, const fre_wire *w)
 {
     fre_err err = {.text = ""};
 
-    for (uint32_t part = 0; part < fre_relay_release_parts(s->relay); part++) {
+    for (uint32_t part = 0; part < fre_server_release_parts(x); part++) {
         fre_release_part m;
 
-        must(fre_release_part_decode(&m, w, fre_relay_release_view(s->relay, part), &err), &err);
+        must(fre_release_part_decode(&m, w, fre_server_release_view(x, part), &err), &err);
         (void)printf("released %" PRIu32 " cells\n", m.n);
         for (uint32_t i = 0; i < m.n; i++) {
             fre_release_cell cell;
-            float x[DIM];
+            float c[DIM];
 
-            fre_release_part_at(&cell, x, &m, i);
+            fre_release_part_at(&cell, c, &m, i);
             (void)printf("about %.0f users: %.2f %.2f %.2f ...\n",
-                         (double)cell.count * (double)FRE_P_ONE / (double)w->c.p32, (double)x[0],
-                         (double)x[1], (double)x[2]);
+                         (double)cell.count * (double)FRE_P_ONE / (double)w->c.p32, (double)c[0],
+                         (double)c[1], (double)c[2]);
         }
     }
+}
+
+static void collect(device *all, fre_links *net, const fre_agreement *terms)
+{
+    const fre_collection *c = &fre_agreement_wire(terms)->c;
+    const fre_server *relay = net->server[FRE_ROLE_RELAY];
+
+    for (net->now = c->open; net->now < c->tags_close; net->now += STEP)
+        for (uint32_t i = 0; i < DEVICES; i++) {
+            device_wakes(&all[i], net->now);
+            if ((net->now / STEP + i) % 20 == 0)
+                device_restart(&all[i], terms);
+        }
+    net->now = c->tags_close;
+    servers_talk(net);
+    for (uint32_t part = 0; part < fre_server_release_parts(relay); part++)
+        device_reads(&all[0], fre_server_release_view(relay, part), net->now);
 }
 
 int main(void)
 {
     static device devices[DEVICES];
-    static fre_client_host hosts[DEVICES];
-    servers s;
+    static secrets keys;
+    fre_links net;
     fre_collection c;
-    fre_terms *terms = NULL; /* one for all devices of a process */
+    fre_agreement *terms = NULL; /* one for all machines of a process */
     fre_err err = {.text = ""};
 
     must(fre_core_harden(), &err);
-    servers_begin(&s, &c);
-    must(fre_terms_new(&terms, &c, &err), &err); /* do the terms keep their claim? */
+    make_terms(&c, &keys);
+    must(fre_agreement_new(&terms, &c, &err), &err); /* do the terms keep their claim? */
+    fre_links_init(&net);
+    make_servers(&net, terms, &keys);
+    fre_wipe(&keys, sizeof keys);
     for (uint32_t i = 0; i < DEVICES; i++) {
         devices[i].name = i;
         embed(devices[i].x, i);
-        hosts[i] = device_host(&devices[i]);
-        device_begin(&devices[i], &hosts[i], terms);
+        device_begin(&devices[i], terms, &net);
     }
-    for (int64_t now = c.open; now < c.open + STEPS; now++)
-        for (uint32_t i = 0; i < DEVICES; i++)
-            device_wakes(&devices[i], &s, now);
-    servers_talk(&s, c.tags_close);
-    for (uint32_t i = 0; i < DEVICES; i += 7)
-        device_restart(&devices[i], &hosts[i], terms);
-    for (int64_t now = c.tags_close; now < c.tags_close + STEPS; now++)
-        for (uint32_t i = 0; i < DEVICES; i++)
-            device_wakes(&devices[i], &s, now);
-    servers_talk(&s, c.shares_close);
-    print_release(&s, fre_terms_view(terms));
+    collect(devices, &net, terms);
+    print_release(devices[0].client, fre_agreement_wire(terms));
 
     for (uint32_t i = 0; i < DEVICES; i++) {
-        fre_client_free(devices[i].client);
-        fre_buf_wipe(&devices[i].disk);
+        fre_server_free(devices[i].client);
+        disk_wipe(&devices[i].disk);
     }
-    fre_terms_free(terms);
-    fre_relay_free(s.relay);
-    fre_synthesis_free(s.synthesis);
-    fre_tagging_free(s.tagging);
+    for (unsigned role = 0; role <= FRE_ROLE_ISSUER; role++)
+        fre_server_free(net.server[role]);
+    fre_links_wipe(&net);
+    fre_agreement_free(terms);
     return 0;
 }

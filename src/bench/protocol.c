@@ -3,7 +3,6 @@
 #include "machines.h"
 
 #include <fre/oprf.h>
-#include <fre/parties.h>
 #include <fre/seal.h>
 #include <fre/sharing.h>
 
@@ -56,17 +55,10 @@ typedef struct sharing {
     fre_rng rng;
 } sharing;
 
-/* Reports as they come out of the relay: four of five alone under their tags. */
-#define REPORTS 100000u
-typedef struct counting {
-    fre_report *as_came, *counted;
-} counting;
-
 typedef struct state {
     voprf v;
     envelopes e;
     sharing s;
-    counting c;
 } state;
 
 /* One call of `once` does `per_call` operations. */
@@ -344,39 +336,6 @@ static fre_status reconstruct(state *b)
     return fre_share_open(s->centroid, s->rotation, &s->cell, sum, DIM, COUNT, NULL);
 }
 
-/* ---- counting ---------------------------------------------------------------------------- */
-
-static fre_status counting_setup(counting *c)
-{
-    fre_rng r;
-    fre_status st = fre_rng_init(&r);
-
-    if (st != FRE_OK)
-        return st;
-    c->as_came = calloc(REPORTS, sizeof *c->as_came);
-    c->counted = calloc(REPORTS, sizeof *c->counted);
-    for (uint32_t i = 0; c->as_came && i < REPORTS; i++) {
-        fre_report *p = &c->as_came[i];
-
-        fre_rng_bytes(&r, p->id.b, sizeof p->id.b);
-        if (i % 5 == 0)
-            p->tag.b[0] = (uint8_t)(i / 5 % 200); /* 200 cells of 100 */
-        else
-            fre_rng_bytes(&r, p->tag.b, sizeof p->tag.b);
-    }
-    fre_rng_wipe(&r);
-    return c->as_came && c->counted ? FRE_OK : FRE_E_NOMEM;
-}
-
-static fre_status count(state *b)
-{
-    counting *c = &b->c;
-
-    memcpy(c->counted, c->as_came, REPORTS * sizeof *c->counted);
-    return fre_parties_count(c->counted, REPORTS, 50, NULL) == REPORTS / 5 ? FRE_OK
-                                                                           : FRE_E_INTERNAL;
-}
-
 /* ---- timing ------------------------------------------------------------------------------ */
 
 static const row rows[] = {
@@ -392,7 +351,6 @@ static const row rows[] = {
     {"OHTTP: both sides, there and back", "ohttp_round_trip", 1, 0, ohttp_round},
     {"Ed25519: sign 1500 bytes", "statement_sign", 1, 0, sign},
     {"Ed25519: verify 1500 bytes", "statement_verify", 1, 0, verify},
-    {"report counted, of 100,000", "report_counted", REPORTS, 1.05, count},
     {"share made (client), d = 768", "share_made", 1, 0, share},
     {"the same, its noise's table kept", "share_made_table_kept", 1, 0, share_table_kept},
     {"share accumulated, seed expanded", "share_accumulated", 1, 10.7, accumulate},
@@ -466,7 +424,7 @@ static fre_status setup(state *s)
     if (st != FRE_OK)
         return st;
     st = envelopes_setup(s);
-    return st == FRE_OK ? counting_setup(&s->c) : st;
+    return st;
 }
 
 fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
@@ -492,8 +450,6 @@ fre_status fre_bench_protocol(const fre_bench_output *out, fre_err *err)
     fre_buf_wipe(&s->e.request);
     fre_buf_wipe(&s->e.response);
     sharing_free(&s->s);
-    free(s->c.as_came);
-    free(s->c.counted);
     fre_wipe(s, sizeof *s);
     free(s);
     return st;

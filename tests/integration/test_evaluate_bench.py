@@ -95,7 +95,7 @@ def test_bench_protocol(fre):
     assert {"voprf_blind", "voprf_evaluate", "voprf_evaluate_proof", "voprf_finalize",
             "voprf_evaluate_proof_of_ten", "voprf_finalize_of_ten",
             "hpke_seal", "hpke_open", "ohttp_round_trip", "statement_sign",
-            "statement_verify", "report_counted", "share_made", "share_made_table_kept",
+            "statement_verify", "share_made", "share_made_table_kept",
             "share_accumulated", "cell_reconstructed"} <= set(report)
     users = [report.pop(f"user_{d}") for d in (384, 768)]
     assert all(cost > 0 for user in users for cost in user.values())

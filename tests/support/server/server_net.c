@@ -156,7 +156,7 @@ static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
     return FRE_OK;
 }
 
-static fre_server *make(net *n, fre_role role)
+fre_server *net_make(net *n, fre_role role)
 {
     static const char statement[] = "NOT PRIVATE: a test";
     const fre_issuer_host host = {.ctx = n, .person = who_is};
@@ -207,7 +207,7 @@ void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
     n->links.host = (fre_host){.ctx = n, .keep = keep, .carry = carry};
     n->links.rng = &n->rng;
     for (unsigned role = 1; role < NET_ROLES; role++)
-        n->links.server[role] = make(n, (fre_role)role);
+        n->links.server[role] = net_make(n, (fre_role)role);
     n->users = users;
     n->user = calloc(users, sizeof *n->user);
     must(n->user != NULL);
@@ -225,7 +225,7 @@ void net_text(net *n, uint32_t user, uint32_t cluster)
     x[cluster % NET_DIM] += cluster < NET_DIM ? 0.9f : -0.9f;
 }
 
-static fre_server *make_client(net *n, uint32_t i, bool fresh)
+fre_server *net_make_client(net *n, uint32_t i, bool fresh)
 {
     net_user *u = &n->user[i];
     const fre_client_setup setup = {
@@ -240,7 +240,7 @@ void net_clients(net *n)
 {
     for (uint32_t i = 0; i < n->users; i++) {
         memcpy(n->user[i].credentials, &i, 4);
-        n->user[i].client = make_client(n, i, true);
+        n->user[i].client = net_make_client(n, i, true);
     }
 }
 
@@ -264,7 +264,7 @@ void net_end(net *n)
 void net_restart(net *n, fre_role role)
 {
     fre_server_free(n->links.server[role]);
-    n->links.server[role] = make(n, role);
+    n->links.server[role] = net_make(n, role);
     must(net_store_restore(&n->store[role], n->links.server[role]) == FRE_OK);
 }
 
@@ -274,7 +274,7 @@ void net_restart_client(net *n, uint32_t i)
     net_user *u = &n->user[i];
 
     fre_server_free(u->client);
-    u->client = make_client(n, i, u->store.n == 0);
+    u->client = net_make_client(n, i, u->store.n == 0);
     if (u->store.n > 0)
         must(net_store_restore(&u->store, u->client) == FRE_OK);
 }

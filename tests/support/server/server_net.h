@@ -65,6 +65,9 @@ fre_collection net_terms(sample *s);
 void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed);
 /* A text of a cluster, near to the others of it. */
 void net_text(net *n, uint32_t user, uint32_t cluster);
+/* A machine of its own: of a role; of a user, who draws anew or is to be restored. */
+fre_server *net_make(net *n, fre_role role);
+fre_server *net_make_client(net *n, uint32_t user, bool fresh);
 /* Makes the users' machines, after their texts. */
 void net_clients(net *n);
 void net_end(net *n);

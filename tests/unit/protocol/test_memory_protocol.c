@@ -1,5 +1,5 @@
-/* Memory that runs out: constructors of the floor protocol other than the parties'
- * (test_parties_memory.c), each of their allocations in turn. */
+/* Memory that runs out: constructors of the floor protocol other than the machines'
+ * (test_server_memory.c), each of their allocations in turn. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,14 +7,11 @@
 
 #include <cmocka.h>
 
-#include <fre/parties.h>
 #include <fre/sharing.h>
 
 #include "alloc_fail.h"
-#include "wire_sample.h"
 
 static const uint8_t signs[FRE_SIGN_SEED_BYTES] = {3};
-static fre_collection collection;
 
 static void turns(void *r)
 {
@@ -39,22 +36,17 @@ static void expands(void *e)
 ALLOC_CASE(fre_rotation_new, fre_rotation, fre_rotation_free, fre_rotation_new(&x, 5, signs));
 ALLOC_CASE(fre_share_expander_new, fre_share_expander, fre_share_expander_free,
            fre_share_expander_new(&x, 40, 20));
-ALLOC_CASE(fre_terms_new, fre_terms, fre_terms_free, fre_terms_new(&x, &collection, err));
 
-static void shares_and_terms(void **state)
+static void shares(void **state)
 {
-    sample keys;
-
     (void)state;
-    collection = sample_collection(&keys);
     (void)alloc_torture(&fre_rotation_new_case, turns);
     (void)alloc_torture(&fre_share_expander_new_case, expands);
-    (void)alloc_torture(&fre_terms_new_case, NULL);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shares_and_terms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shares)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Machines that are not made: each allocation of their constructors fails in turn, and nothing leaks. */
+/* Memory that runs out: each allocation of the constructors fails in turn; and in whole collections any
+ * allocation of any call.  Nothing leaks, and every member counts once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,10 +82,123 @@ static void agreements(void **state)
     (void)alloc_torture(&fre_agreement_new_case, NULL);
 }
 
+/* ---- collections ------------------------------------------------------------------------------ */
+
+#define USERS 4u
+
+/* The machine that is called has memory for so many allocations more. */
+typedef struct poor {
+    net n;
+    fre_rng rng;
+    fre_host host;
+    uint64_t failures;
+} poor;
+
+static void on_enter(void *ctx, fre_server *x)
+{
+    poor *p = ctx;
+
+    (void)x;
+    if (fre_rng_below(&p->rng, 3) == 0)
+        alloc_fail_after(fre_rng_below(&p->rng, 24));
+}
+
+static void on_leave(void *ctx, fre_server *x)
+{
+    (void)ctx;
+    (void)x;
+    (void)alloc_heal();
+}
+
+/* The store has memory. */
+static fre_status on_keep(void *ctx, fre_server *x, const fre_delta *rows)
+{
+    poor *p = ctx;
+
+    (void)alloc_heal();
+    return p->host.keep(&p->n, x, rows);
+}
+
+static fre_status on_carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
+                           fre_buf *answer)
+{
+    poor *p = ctx;
+
+    return net_carry(&p->n, fre_server_role(x), to, message, answer);
+}
+
+/* Whoever could not make an answer is thrown away, and its neighbours with it. */
+static void step(poor *p, fre_server *x)
+{
+    const fre_status st = fre_server_step(x, &p->n.links.host, NULL, p->n.now);
+
+    assert_true(st == FRE_OK || st == FRE_E_NOMEM || st == FRE_E_INTERNAL);
+    if (st == FRE_OK)
+        return;
+    p->failures++;
+    for (unsigned role = 1; role < NET_ROLES; role++)
+        net_restart(&p->n, (fre_role)role);
+    for (uint32_t i = 0; i < p->n.users; i++)
+        net_restart_client(&p->n, i);
+}
+
+static void run(poor *p)
+{
+    net *n = &p->n;
+
+    while (fre_server_phase(n->links.server[FRE_ROLE_RELAY]) < FRE_PHASE_DONE) {
+        for (uint32_t i = 0; i < n->users; i++) {
+            n->sender = i;
+            step(p, n->user[i].client);
+        }
+        n->sender = UINT32_MAX;
+        for (unsigned role = 1; role < NET_ROLES; role++)
+            step(p, n->links.server[role]);
+        n->now += n->now < n->s.w.c.tags_close ? 2 : 1;
+        assert_true(n->now < n->s.w.c.end - 1);
+    }
+}
+
+static void pitfall_20_nothing_leaks_when_memory_runs_out(void **state)
+{
+    const int64_t begun = alloc_blocks();
+    uint64_t failures = 0;
+
+    (void)state;
+    for (uint8_t seed = 1; seed <= 16; seed++) {
+        const uint8_t bytes[FRE_SEED_BYTES] = {seed};
+        float x[2 * NET_DIM];
+        uint32_t count[2] = {0};
+        fre_collection c;
+        poor p;
+
+        memset(&p, 0, sizeof p);
+        c = net_terms(&p.n.s);
+        c.gamma = 1;
+        net_begin(&p.n, &c, USERS, seed);
+        p.n.a->exact = true;
+        for (uint32_t i = 0; i < USERS; i++)
+            net_text(&p.n, i, 0);
+        net_clients(&p.n);
+        assert_int_equal(fre_rng_init_seeded(&p.rng, bytes, "test/poor"), FRE_OK);
+        p.host = p.n.links.host;
+        p.n.links.host = (fre_host){
+            .ctx = &p, .enter = on_enter, .leave = on_leave, .keep = on_keep, .carry = on_carry};
+        run(&p);
+        assert_int_equal(net_release(&p.n, FRE_ROLE_RELAY, count, x, 2), 1);
+        assert_int_equal(count[0], USERS);
+        failures += p.failures;
+        net_end(&p.n);
+    }
+    assert_true(failures > 100);
+    assert_true(alloc_blocks() == begun);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(constructors),
-                                       cmocka_unit_test(agreements)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constructors), cmocka_unit_test(agreements),
+        cmocka_unit_test(pitfall_20_nothing_leaks_when_memory_runs_out)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
