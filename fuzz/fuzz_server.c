@@ -1,4 +1,4 @@
-/* A collection of the second protocol under a script: time, losses, deaths, old messages, changed messages,
+/* A collection under a script: time, losses, deaths, old messages, changed messages,
  * bytes of nobody.  Whatever comes, every call has an answer, phases only go forwards, keys are gone when
  * their time is over, what was released stays, and every machine comes back from its rows. */
 #include "server_net.h"

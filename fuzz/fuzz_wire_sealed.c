@@ -1,9 +1,7 @@
 /* What is sealed, by the first byte: HTTP requests and responses that somebody with the right keys
  * made up, raw bytes in place of sealed ones, and genuine messages with bytes changed.  Nothing is
  * taken that is not whole; of what is refused nothing is written; a change is never overlooked. */
-#include "wire_private.h"
-
-#include "wire_sample.h"
+#include "wire_sample_two.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -12,17 +10,18 @@ typedef struct genuine {
     fre_rng rng;
     fre_ohttp_exchange client, server;
     fre_oprf_element blinded;
-    fre_buf request, response, report; /* whole messages */
+    fre_buf request, response, answer; /* whole messages */
     fre_tag tag;
     fre_report_id id;
-    fre_sealed_seed seed;
+    fre_sealed_entry_seed seed;
 } genuine;
 
 static void make(genuine *g)
 {
     const uint8_t seed[FRE_SEED_BYTES] = {9};
     const fre_share_seed share = {{3}};
-    fre_contribution m = {.null = false};
+    const fre_place place = {{4}};
+    const fre_hpke_sk ephemeral = {{5}};
     fre_oprf_blind blind;
     fre_buf message, taken;
 
@@ -30,7 +29,7 @@ static void make(genuine *g)
     must(fre_rng_init_seeded(&g->rng, seed, "fuzz/wire_sealed") == FRE_OK);
     fre_buf_init(&g->request, SAMPLE_MAX);
     fre_buf_init(&g->response, SAMPLE_MAX);
-    fre_buf_init(&g->report, SAMPLE_MAX);
+    fre_buf_init(&g->answer, SAMPLE_MAX);
     fre_buf_init(&message, SAMPLE_MAX);
     fre_buf_init(&taken, SAMPLE_MAX);
     must(fre_oprf_blind_input(&blind, &g->blinded, (fre_bytes){seed, sizeof seed}, &g->rng) ==
@@ -45,11 +44,10 @@ static void make(genuine *g)
     must(fre_exchange_answer(&g->server, &g->response, &g->s.w, sample_view(&message), &g->rng) ==
          FRE_OK);
     memset(g->tag.b, 5, sizeof g->tag.b);
-    memset(g->id.b, 6, sizeof g->id.b);
-    must(fre_seed_seal(&g->seed, &g->s.w, &g->tag, &g->id, &share, &g->rng) == FRE_OK);
-    m.tag = g->tag;
-    m.id = g->id;
-    must(fre_contribution_seal(&g->report, &g->s.w, FRE_WIRE_REPORT, &m, &g->rng) == FRE_OK);
+    fre_place_id(&g->id, &g->s.w, &place);
+    must(fre_entry_seed_seal_with(&g->seed, &g->s.w, &g->tag, &g->id, &share, &place, &ephemeral) ==
+         FRE_OK);
+    sample_entry(&g->s, FRE_WIRE_ANSWER, &g->answer);
     fre_buf_wipe(&message);
     fre_buf_wipe(&taken);
 }
@@ -132,18 +130,18 @@ static void response(genuine *g, fre_bytes in)
 static void raw(genuine *g, fre_bytes in)
 {
     fre_ohttp_exchange x;
-    fre_contribution m;
+    static const fre_wire_type types[] = {FRE_WIRE_ENTRY, FRE_WIRE_ANSWER};
+    fre_entry m;
     fre_bytes sealed;
     fre_buf out;
 
     fre_buf_init(&out, SAMPLE_MAX);
     refused(fre_exchange_open(&x, &out, &g->s.w, FRE_WIRE_TAG_REQUEST, &g->s.tag, in, NULL), &out);
     refused(fre_exchange_read(&g->client, &out, &g->s.w, in, NULL), &out);
-    for (unsigned type = FRE_WIRE_REPORT; type <= FRE_WIRE_SHARE; type++) {
-        if (fre_contribution_split(&sealed, NULL, &g->s.w, (fre_wire_type)type, in, NULL) == FRE_OK)
+    for (size_t i = 0; i < 2; i++) {
+        if (fre_entry_split(&sealed, &g->s.w, types[i], in, NULL) == FRE_OK)
             must(sealed.p >= in.p && sealed.p + sealed.n == in.p + in.n);
-        must(fre_contribution_open(&m, &out, &g->s.w, (fre_wire_type)type, &g->s.syn, in, NULL) !=
-             FRE_OK);
+        must(fre_entry_open(&m, &out, &g->s.w, types[i], &g->s.syn, in, NULL) != FRE_OK);
     }
     fre_buf_wipe(&out);
 }
@@ -162,22 +160,22 @@ static bool change(uint8_t *at, size_t n, fre_bytes by)
 
 static void changed(genuine *g, fre_bytes by)
 {
-    fre_sealed_seed seed = g->seed;
+    fre_sealed_entry_seed seed = g->seed;
     const bool other = change((uint8_t *)&seed, sizeof seed, by);
-    fre_contribution m;
+    fre_entry m;
     fre_share_seed opened;
     fre_bytes sealed;
     fre_buf message, plain;
     bool differs;
 
-    must((fre_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) == !other);
+    must((fre_entry_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) ==
+         !other);
     fre_buf_init(&plain, SAMPLE_MAX);
-    fit(&message, sample_view(&g->report), g->report.n);
+    fit(&message, sample_view(&g->answer), g->answer.n);
     differs = change(message.p, message.n, by);
-    if (fre_contribution_split(&sealed, NULL, &g->s.w, FRE_WIRE_REPORT, sample_view(&message),
-                               NULL) == FRE_OK)
-        must((fre_contribution_open(&m, &plain, &g->s.w, FRE_WIRE_REPORT, &g->s.syn, sealed,
-                                    NULL) == FRE_OK) == !differs);
+    if (fre_entry_split(&sealed, &g->s.w, FRE_WIRE_ANSWER, sample_view(&message), NULL) == FRE_OK)
+        must((fre_entry_open(&m, &plain, &g->s.w, FRE_WIRE_ANSWER, &g->s.syn, sealed, NULL) ==
+              FRE_OK) == !differs);
     else
         must(differs);
     fre_buf_wipe(&message);

@@ -1,4 +1,4 @@
-/** fre/server.h - the roles of a collection, second protocol, as pure state machines: client, relay,
+/** fre/server.h - the roles of a collection, as pure state machines: client, relay,
  * issuer, tagging server (S_tag), synthesis server (S_syn).  [Fre-E2T, Alg. 2, in one contact]
  *
  * Bytes in, bytes out: no socket, file, clock or thread.  One interface for all of them:

@@ -42,24 +42,15 @@ extern "C" {
 
 typedef enum fre_wire_type {
     FRE_WIRE_TAG_REQUEST = 1,
-    FRE_WIRE_TAG_RESPONSE,
-    FRE_WIRE_REPORT,
-    FRE_WIRE_CLOSED,
-    FRE_WIRE_FLUSH,
-    FRE_WIRE_LIST,
-    FRE_WIRE_SHARE,
-    FRE_WIRE_SETS,
-    FRE_WIRE_ACCEPTED,
-    FRE_WIRE_OPEN,
-    FRE_WIRE_SUM,
-    FRE_WIRE_RELEASE,
-    FRE_WIRE_CANCEL,
-    FRE_WIRE_REJECTION,  /**< version, type, code: no collection id */
-    FRE_WIRE_RECEIPT,    /**< version, type: no collection id */
-    FRE_WIRE_COLLECTION, /**< version, type, terms: its hash is the id */
-    FRE_WIRE_REGISTRY,
-    /* of the second version: */
-    FRE_WIRE_ISSUE_REQUEST,
+    FRE_WIRE_TAG_RESPONSE = 2,
+    FRE_WIRE_CLOSED = 4,
+    FRE_WIRE_LIST = 6, /**< two contacts */
+    FRE_WIRE_RELEASE = 12,
+    FRE_WIRE_CANCEL = 13,
+    FRE_WIRE_REJECTION = 14,  /**< version, type, code: no collection id */
+    FRE_WIRE_RECEIPT = 15,    /**< version, type: no collection id */
+    FRE_WIRE_COLLECTION = 16, /**< version, type, terms: its hash is the id */
+    FRE_WIRE_ISSUE_REQUEST = 18,
     FRE_WIRE_ISSUE_RESPONSE,
     FRE_WIRE_CARRY,
     FRE_WIRE_ADMITTED,
@@ -232,8 +223,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_wire_init(fre_wire *out, const fre_collect
                                                 fre_err *err);
 /** bits in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX, else FRE_E_ARG.  w->list stays. */
 FRE_API FRE_MUST_CHECK fre_status fre_wire_set_share_bits(fre_wire *w, uint32_t bits);
-/** The bits that everybody derives (fre_share_bits): two-phase from the published list, an empty
- * one counting as one cell of tau; one-shot, with list NULL, from the most that the terms allow,
+/** The bits that everybody derives (fre_share_bits): two contacts: from the published list, an empty
+ * one counting as one cell of tau; one, with list NULL, from the most that the terms allow,
  * one cell of all reports and as many cells as reports make.  w->list becomes the list's hash:
  * seeds sealed under another list do not open.  FRE_E_ARG: the wrong one of the two;
  * FRE_E_LIMIT: 32 bits do not suffice; FRE_E_USAGE. */
@@ -242,28 +233,19 @@ FRE_API FRE_MUST_CHECK fre_status fre_wire_derive_share_bits(fre_wire *w,
                                                              fre_err *err);
 /** Bytes of a packed share, fre_share_bytes; 0: bits not known. */
 FRE_API size_t fre_wire_share_bytes(const fre_wire *w);
-/** Bytes of what is sealed in a report or share (type), without its head: the same for all of a
- * collection.  0: another type, or share_bits is needed and not known. */
-FRE_API size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type);
-
 /** Type of a message and the collection that it names (zero for the three types without one), to
  * find out who has to decode it.  FRE_E_DATA: shorter than its head, another version, no such type;
  * FRE_E_LIMIT. */
 FRE_API FRE_MUST_CHECK fre_status fre_wire_peek(fre_wire_type *type, fre_collection_id *id,
                                                 fre_bytes in);
 
-/** A share of a cell's sum: its tag, and the 128-bit random name of one report. */
+/** The name of a cell under the tagging key; the 128-bit name of one place. */
 typedef struct fre_tag {
     uint8_t b[FRE_OPRF_TAG_BYTES];
 } fre_tag;
 typedef struct fre_report_id {
     uint8_t b[16];
 } fre_report_id;
-
-/** A seed sealed to S_tag. */
-typedef struct fre_sealed_seed {
-    uint8_t b[FRE_SHARE_SEED_BYTES + FRE_HPKE_OVERHEAD];
-} fre_sealed_seed;
 
 /* ---- tags: client and S_tag, in Oblivious HTTP -------------------------------------------- */
 
@@ -416,70 +398,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_entry_open(fre_entry *out, fre_buf *plain,
                                                  fre_wire_type type, const fre_hpke_keypair *key,
                                                  fre_bytes sealed, fre_err *err);
 
-/* ---- reports and shares: client to S_syn, through the relay -------------------------------- */
-
-/** The seed of one report's share, sealed to S_tag; bound to collection, tag, report and the list
- * that its sender saw (w->list), so that S_syn can't show clients another than S_tag. */
-FRE_API FRE_MUST_CHECK fre_status fre_seed_seal_with(fre_sealed_seed *out, const fre_wire *w,
-                                                     const fre_tag *tag, const fre_report_id *id,
-                                                     const fre_share_seed *seed,
-                                                     const fre_hpke_sk *ephemeral);
-FRE_API FRE_MUST_CHECK fre_status fre_seed_seal(fre_sealed_seed *out, const fre_wire *w,
-                                                const fre_tag *tag, const fre_report_id *id,
-                                                const fre_share_seed *seed, fre_rng *r);
-FRE_API FRE_MUST_CHECK fre_status fre_seed_open(fre_share_seed *out, const fre_wire *w,
-                                                const fre_hpke_keypair *key, const fre_tag *tag,
-                                                const fre_report_id *id,
-                                                const fre_sealed_seed *sealed);
-
-/** Of a sealed seed: a hash that every message with a share carries in the open, in front of what is
- * sealed to S_syn.  The relay tells S_tag the digests of all that it took, and S_tag opens no other
- * seed: S_syn can't make up members of a cell.  Without the sealed seed it cannot be told
- * from random bytes. */
-typedef struct fre_seed_digest {
-    uint8_t b[16];
-} fre_seed_digest;
-/** First half of a SHA-256, bound to the collection.  Any pointer NULL: nothing is written. */
-FRE_API void fre_seed_digest_of(fre_seed_digest *out, const fre_wire *w,
-                                const fre_sealed_seed *seed);
-
-/** Plaintext of a report and of a share.  One-shot reports and shares that are not null have the
- * last two fields; elsewhere they are ignored and come back empty. */
-typedef struct fre_contribution {
-    bool null; /**< a share that says nothing; never in a report */
-    fre_report_id id;
-    fre_tag tag;
-    fre_sealed_seed seed;
-    fre_bytes packed; /**< S_syn's share, fre_wire_share_bytes(w) bytes */
-} fre_contribution;
-
-/** A whole message of `type` (FRE_WIRE_REPORT or FRE_WIRE_SHARE) sealed to S_syn, with the digest of
- * its seed where it has a share.  Of a null share
- * only .null counts and the rest is random; with a packed share in it the time tells nothing of
- * .null, without one (packed.n = 0) it may.  r: used for shares only.
- * FRE_E_ARG: packed of another length; FRE_E_STATE: share_bits needed and not known. */
-FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal_with(fre_buf *out, const fre_wire *w,
-                                                             fre_wire_type type,
-                                                             const fre_contribution *m,
-                                                             const fre_hpke_sk *ephemeral,
-                                                             fre_rng *r);
-FRE_API FRE_MUST_CHECK fre_status fre_contribution_seal(fre_buf *out, const fre_wire *w,
-                                                        fre_wire_type type,
-                                                        const fre_contribution *m, fre_rng *r);
-/** Has a message of that type (either of the two) a share, and so a digest? */
-FRE_API bool fre_contribution_has_seed(const fre_wire *w, fre_wire_type type);
-/** The relay: what is sealed in a message of that type, and its digest (NULL: not wanted; zero: it has
- * none), without its head; its size is right, and nothing else can be told. */
-FRE_API FRE_MUST_CHECK fre_status fre_contribution_split(fre_bytes *sealed, fre_seed_digest *digest,
-                                                         const fre_wire *w, fre_wire_type type,
-                                                         fre_bytes in, fre_err *err);
-/** S_syn.  plain receives the plaintext (its old content is wiped) and lends m->packed.
- * SECRET of its sender until counted. */
-FRE_API FRE_MUST_CHECK fre_status fre_contribution_open(fre_contribution *out, fre_buf *plain,
-                                                        const fre_wire *w, fre_wire_type type,
-                                                        const fre_hpke_keypair *key,
-                                                        fre_bytes sealed, fre_err *err);
-
 /* ---- statements and messages between servers, all signed ---------------------------------- */
 
 /** Messages that may be long come in parts 0..count-1, count <= FRE_WIRE_PARTS_MAX. */
@@ -498,31 +416,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_closed_encode(fre_buf *out, const fre_wire
                                                     const fre_closed *m, const fre_sign_sk *sk);
 FRE_API FRE_MUST_CHECK fre_status fre_closed_decode(fre_closed *out, const fre_wire *w,
                                                     fre_bytes in, fre_err *err);
-
-/** Relay to S_syn: what it collected, in a random order. */
-typedef struct fre_flush {
-    fre_wire_type type; /**< FRE_WIRE_REPORT or FRE_WIRE_SHARE */
-    fre_part part;
-    fre_bytes closed; /**< reports: S_tag's statement, a whole message; shares: empty */
-    fre_bytes sealed; /**< n times fre_wire_sealed_bytes(w, type) bytes */
-    uint32_t n;
-} fre_flush;
-FRE_API FRE_MUST_CHECK fre_status fre_flush_encode(fre_buf *out, const fre_wire *w,
-                                                   const fre_flush *m, const fre_sign_sk *sk);
-/** `closed` is verified as well. */
-FRE_API FRE_MUST_CHECK fre_status fre_flush_decode(fre_flush *out, const fre_wire *w, fre_bytes in,
-                                                   fre_err *err);
-
-/** Relay to S_tag: the digests of all shares that it took, ascending, each once, over all parts. */
-typedef struct fre_registry {
-    fre_part part;
-    uint32_t n;
-    const fre_seed_digest *digest; /**< n */
-} fre_registry;
-FRE_API FRE_MUST_CHECK fre_status fre_registry_encode(fre_buf *out, const fre_wire *w,
-                                                      const fre_registry *m, const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_registry_decode(fre_registry *out, const fre_wire *w,
-                                                      fre_bytes in, fre_err *err);
 
 /** Sealed entries on their way: what the relay collected (to S_tag), and that mixed with padding (S_tag to
  * S_syn, with its closed statement).  Two contacts: answers that the relay gathered (to S_syn). */
@@ -649,87 +542,17 @@ FRE_API FRE_MUST_CHECK fre_status fre_listed_decode(fre_list *out, const fre_wir
                                                     fre_err *err);
 /** i < n. */
 FRE_API fre_list_entry fre_list_at(const fre_list *l, uint32_t i);
-/** Where a tag stands, by binary search; false, and *index untouched, if it isn't there.  Its time
- * depends on the place: a client scans with fre_list_scan instead. */
-FRE_API bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index);
-/** Its count, by the same search. */
+/** A tag's count, by binary search; false, and *count untouched, if it isn't there.  Its time depends on
+ * the place: a client scans with fre_list_scan instead. */
 FRE_API bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count);
 /** The count of a SECRET tag, 0 if it isn't there; reads the whole list, whatever it holds. */
 FRE_API uint32_t fre_list_scan(const fre_list *l, const fre_tag *tag);
 /** The largest count, which fixes the share's bits; 0 if the list is empty. */
 FRE_API uint32_t fre_list_largest(const fre_list *l);
 
-/** S_syn to S_tag: the shares that came, by tag.  Tags ascend, and so do the ids of each; a set
- * that one message can't hold goes on at the start of the next part, where ids go on ascending. */
-typedef struct fre_set_member {
-    fre_report_id id;
-    fre_sealed_seed seed;
-} fre_set_member;
-typedef struct fre_set {
-    fre_tag tag;
-    uint32_t n;                   /**< >= 1 */
-    const fre_set_member *member; /**< n */
-} fre_set;
-/** A decoded message; fre_sets_next goes through it. */
-typedef struct fre_sets {
-    fre_part part;
-    uint32_t n;    /**< sets that are left */
-    fre_bytes raw; /* what is left of them */
-} fre_sets;
-FRE_API FRE_MUST_CHECK fre_status fre_sets_encode(fre_buf *out, const fre_wire *w, fre_part part,
-                                                  const fre_set *set, uint32_t n,
-                                                  const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_sets_decode(fre_sets *out, const fre_wire *w, fre_bytes in,
-                                                  fre_err *err);
-/** The next set; false at the end. */
-FRE_API bool fre_sets_next(fre_sets *s, fre_set *out);
-
-/** Report ids by tag, in the same order: S_tag's answer which seeds opened (accepted: a set may be
- * empty), and S_syn's request for the sums of exactly these (open). */
-typedef struct fre_id_set {
-    fre_tag tag;
-    uint32_t n;
-    const fre_report_id *id; /**< n, ascending */
-} fre_id_set;
-typedef struct fre_id_sets {
-    fre_part part;
-    uint32_t n;
-    fre_bytes raw;
-} fre_id_sets;
-/** type: FRE_WIRE_ACCEPTED (sk of S_tag) or FRE_WIRE_OPEN (sk of S_syn). */
-FRE_API FRE_MUST_CHECK fre_status fre_id_sets_encode(fre_buf *out, const fre_wire *w,
-                                                     fre_wire_type type, fre_part part,
-                                                     const fre_id_set *set, uint32_t n,
-                                                     const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_id_sets_decode(fre_id_sets *out, const fre_wire *w,
-                                                     fre_wire_type type, fre_bytes in,
-                                                     fre_err *err);
-FRE_API bool fre_id_sets_next(fre_id_sets *s, fre_id_set *out);
-
-/** S_tag to S_syn: the sum of its expanded shares for each tag that it opened, tags ascending.  A
- * tag that it refuses isn't there. */
-typedef struct fre_sum {
-    fre_tag tag;
-    uint32_t answers; /**< shares summed, >= 1 */
-    fre_bytes packed; /**< fre_wire_share_bytes(w) bytes */
-} fre_sum;
-typedef struct fre_sums {
-    fre_part part;
-    uint32_t n;
-    fre_bytes raw;
-} fre_sums;
-FRE_API FRE_MUST_CHECK fre_status fre_sums_encode(fre_buf *out, const fre_wire *w, fre_part part,
-                                                  const fre_sum *sum, uint32_t n,
-                                                  const fre_sign_sk *sk);
-FRE_API FRE_MUST_CHECK fre_status fre_sums_decode(fre_sums *out, const fre_wire *w, fre_bytes in,
-                                                  fre_err *err);
-/** i < n. */
-FRE_API fre_sum fre_sums_at(const fre_sums *s, uint32_t i);
-
 /** S_syn: the result of the collection, for everybody.  Cells in a random order, without their tags. */
 typedef struct fre_release_cell {
     uint32_t count;        /**< >= tau */
-    uint32_t answers;      /**< 1..count */
     const float *centroid; /**< dim finite floats */
 } fre_release_cell;
 #define FRE_RELEASE_STATEMENT_MAX 65535u
@@ -738,7 +561,7 @@ typedef struct fre_release_part {
     int64_t time;
     fre_bytes statement; /**< the privacy statement, UTF-8 text, in every part */
     uint32_t n;          /**< cells of this part */
-    fre_bytes raw;       /* decoded: 8 + 4 dim bytes each */
+    fre_bytes raw;       /* decoded: 4 + 4 dim bytes each */
 } fre_release_part;
 /** m->raw is ignored. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_part_encode(fre_buf *out, const fre_wire *w,

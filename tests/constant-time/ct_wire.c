@@ -1,7 +1,6 @@
-/* What a client hides of itself, poisoned: its tag while it reads the list, what it reports, and
- * whether its share is null.  seal's own run poisons the keys. */
+/* What a client hides of itself, poisoned: its tag while it reads the list, and all that it hands in.
+ * seal's own run poisons the keys. */
 #include "ct.h"
-#include "wire_private.h"
 
 #include "wire_sample.h"
 
@@ -67,74 +66,55 @@ static void leaky_search(void)
     finish(&p);
 }
 
-/* A contribution whose secret parts are poisoned; sealed, it opens to what it was. */
-static void contribute(fre_wire_type type, bool null)
+/* An entry or answer whose parts are poisoned; sealed, it opens to what it was. */
+static void hand_in(fre_wire_type type)
 {
+    static const fre_hpke_sk ephemeral = {{7}};
     static party p;
-    fre_contribution m = {.null = null}, back;
+    fre_entry m = {.packed = {p.packed, 0}}, back;
     fre_bytes sealed;
     fre_buf plain;
 
     start(&p);
+    m.packed.n = fre_wire_share_bytes(&p.s.w);
     sample_fill(m.id.b, sizeof m.id.b, 1);
     m.tag = p.tag[0];
+    sample_fill(m.proof.b, sizeof m.proof.b, 4);
     sample_fill(m.seed.b, sizeof m.seed.b, 2);
     sample_fill(p.packed, sizeof p.packed, 3);
-    m.packed = (fre_bytes){p.packed, fre_wire_share_bytes(&p.s.w)};
-    if (type == FRE_WIRE_SHARE)
-        ct_poison(&m.null, sizeof m.null);
     ct_poison(m.tag.b, sizeof m.tag.b);
     ct_poison(m.id.b, sizeof m.id.b);
+    ct_poison(m.proof.b, sizeof m.proof.b);
     ct_poison(m.seed.b, sizeof m.seed.b);
     ct_poison(p.packed, m.packed.n);
-    ok(fre_contribution_seal(&p.out, &p.s.w, type, &m, &p.rng));
+    ok(fre_entry_seal_with(&p.out, &p.s.w, type, &m, &ephemeral));
     ct_unpoison(p.out.p, p.out.n); /* public: it is sent, sealed */
     fre_buf_init(&plain, SAMPLE_MAX);
-    ok(fre_contribution_split(&sealed, NULL, &p.s.w, type, (fre_bytes){p.out.p, p.out.n}, NULL));
-    ok(fre_contribution_open(&back, &plain, &p.s.w, type, &p.s.syn, sealed, NULL));
-    ct_require(back.null == null, "null came back otherwise");
-    ct_require(null || memcmp(back.tag.b, p.tag[0].b, sizeof back.tag.b) == 0,
+    ok(fre_entry_split(&sealed, &p.s.w, type, (fre_bytes){p.out.p, p.out.n}, NULL));
+    ok(fre_entry_open(&back, &plain, &p.s.w, type, &p.s.syn, sealed, NULL));
+    ct_require(memcmp(back.tag.b, p.tag[0].b, sizeof back.tag.b) == 0,
                "the tag came back otherwise");
     fre_buf_wipe(&plain);
     finish(&p);
 }
 
-static void report(void)
+static void entry(void)
 {
-    contribute(FRE_WIRE_REPORT, false);
+    hand_in(FRE_WIRE_ENTRY);
 }
 
-static void share(void)
+static void answer(void)
 {
-    contribute(FRE_WIRE_SHARE, false);
-}
-
-static void null_share(void)
-{
-    contribute(FRE_WIRE_SHARE, true);
-}
-
-/* Without a packed share in it, null is asked for. */
-static void leaky_null(void)
-{
-    static party p;
-    fre_contribution m = {.null = true};
-
-    start(&p);
-    ct_poison(&m.null, sizeof m.null);
-    ok(fre_contribution_seal(&p.out, &p.s.w, FRE_WIRE_SHARE, &m, &p.rng));
-    finish(&p);
+    hand_in(FRE_WIRE_ANSWER);
 }
 
 int main(void)
 {
     static const ct_case cases[] = {
         {"control: binary search for a tag", leaky_search, true},
-        {"control: a null share without a packed one", leaky_null, true},
         {"scan of the list", scan, false},
-        {"report", report, false},
-        {"share", share, false},
-        {"null share", null_share, false},
+        {"entry", entry, false},
+        {"answer", answer, false},
     };
 
     return ct_main("wire", cases, sizeof cases / sizeof *cases);

@@ -35,9 +35,7 @@ static fre_status keep_cell(synthesis *x, work *k)
     if (st == FRE_OK)
         st = fre_share_open(centroid, a->rotation, &cell, k->sum, cell.padded, k->ids, NULL);
     if (st == FRE_OK)
-        k->cell[k->n++] = (fre_release_cell){.count = (uint32_t)k->ids,
-                                             .answers = (uint32_t)k->ids,
-                                             .centroid = centroid};
+        k->cell[k->n++] = (fre_release_cell){.count = (uint32_t)k->ids, .centroid = centroid};
     else
         free(centroid);
     /* The guard of a sum: one of its shares was not made as it must be. */

@@ -54,35 +54,3 @@ size_t fre_wire_share_bytes(const fre_wire *w)
 {
     return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
 }
-
-bool wire_has_share(const fre_wire *w, fre_wire_type type)
-{
-    return type == FRE_WIRE_SHARE || w->c.one_contact;
-}
-
-bool fre_contribution_has_seed(const fre_wire *w, fre_wire_type type)
-{
-    return wire_has_share(w, type);
-}
-
-size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type)
-{
-    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
-
-    if ((type != FRE_WIRE_REPORT && type != FRE_WIRE_SHARE) ||
-        (type == FRE_WIRE_SHARE && w->c.one_contact))
-        return 0; /* a one-shot collection has no second message */
-    if (!wire_has_share(w, type))
-        return n;
-    if (w->share_bits == 0)
-        return 0;
-    n += sizeof(fre_sealed_seed) + fre_wire_share_bytes(w);
-    return type == FRE_WIRE_SHARE ? n + 1 : n;
-}
-
-size_t fre_wire_sealed_bytes(const fre_wire *w, fre_wire_type type)
-{
-    size_t n = wire_plain_bytes(w, type);
-
-    return n > 0 ? n + FRE_HPKE_OVERHEAD : 0;
-}

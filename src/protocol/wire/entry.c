@@ -15,6 +15,31 @@ static const char *const seed_label = "fre/seed/v2";
 static const char *const entry_label = "fre/entry/v2";
 static const char *const answer_label = "fre/answer/v2";
 
+/* Infos of seals, and other labelled inputs. */
+fre_bytes wire_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const char *label,
+                    const fre_tag *tag, const fre_report_id *id, fre_bytes more)
+{
+    const uint8_t n = (uint8_t)strlen(label);
+    uint8_t *p = out;
+
+    *p++ = n;
+    memcpy(p, label, n);
+    p += n;
+    memcpy(p, w->id.b, sizeof w->id.b);
+    p += sizeof w->id.b;
+    if (tag && id) {
+        memcpy(p, tag->b, sizeof tag->b);
+        p += sizeof tag->b;
+        memcpy(p, id->b, sizeof id->b);
+        p += sizeof id->b;
+    }
+    if (more.n > 0) {
+        memcpy(p, more.p, more.n);
+        p += more.n;
+    }
+    return wire_view(out, (size_t)(p - out));
+}
+
 static fre_bytes nothing(void)
 {
     return wire_view(NULL, 0);

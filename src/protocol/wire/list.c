@@ -112,7 +112,7 @@ fre_list_entry fre_list_at(const fre_list *l, uint32_t i)
     return e;
 }
 
-bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index)
+bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
 {
     uint32_t lo = 0, hi = l->n;
 
@@ -121,7 +121,7 @@ bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index)
         int order = memcmp(entry_view(l, mid), tag->b, sizeof tag->b);
 
         if (order == 0) {
-            *index = mid;
+            *count = wire_get32(entry_view(l, mid) + sizeof tag->b);
             return true;
         }
         if (order < 0)
@@ -130,16 +130,6 @@ bool fre_list_index(const fre_list *l, const fre_tag *tag, uint32_t *index)
             hi = mid;
     }
     return false;
-}
-
-bool fre_list_find(const fre_list *l, const fre_tag *tag, uint32_t *count)
-{
-    uint32_t i;
-
-    if (!fre_list_index(l, tag, &i))
-        return false;
-    *count = wire_get32(entry_view(l, i) + sizeof tag->b);
-    return true;
 }
 
 uint32_t fre_list_scan(const fre_list *l, const fre_tag *tag)

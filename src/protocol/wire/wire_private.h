@@ -65,19 +65,8 @@ const char *wire_name(fre_wire_type type);
 void wire_put_part(wire_out *o, fre_part part);
 fre_part wire_part(wire_in *in);
 
-/* ---- context.c: sizes ------------------------------------------------------------------------- */
+/* ---- entry.c: plaintexts, for the fuzz target; type: an entry or answer --------------------------- */
 
-/* Does a report or share (type) carry a sealed seed and a packed share? */
-bool wire_has_share(const fre_wire *w, fre_wire_type type);
-/* Bytes of the plaintext of a report or share; 0 as for fre_wire_sealed_bytes. */
-size_t wire_plain_bytes(const fre_wire *w, fre_wire_type type);
-
-/* ---- sealed.c: plaintexts, for the fuzz target ------------------------------------------------ */
-
-FRE_MUST_CHECK fre_status wire_plain_decode(fre_contribution *out, const fre_wire *w,
-                                            fre_wire_type type, fre_bytes plain, fre_err *err);
-
-/* entry.c: the plaintext of an entry or answer. */
 FRE_MUST_CHECK fre_status wire_entry_decode(fre_entry *out, const fre_wire *w, fre_wire_type type,
                                             fre_bytes plain, fre_err *err);
 
@@ -118,7 +107,7 @@ FRE_MUST_CHECK fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf
                                            const fre_wire *w, fre_wire_type type, fre_bytes in,
                                            fre_err *err);
 
-/* ---- sealed.c: infos of seals ------------------------------------------------------------------ */
+/* ---- entry.c: infos of seals ------------------------------------------------------------------ */
 
 #define WIRE_INFO_MAX 128u
 /* u8 length of label || label || collection id || more */

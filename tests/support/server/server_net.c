@@ -412,7 +412,6 @@ int net_release(const net *n, fre_role role, uint32_t *count, float *centroid, u
         for (uint32_t i = 0; i < m.n; i++) {
             must(cells < max);
             fre_release_part_at(&cell, centroid + (size_t)cells * NET_DIM, &m, i);
-            must(cell.answers == cell.count);
             count[cells++] = cell.count;
         }
     }

@@ -96,36 +96,24 @@ const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type)
 {
     switch ((unsigned)type) {
     case FRE_WIRE_CLOSED:
-    case FRE_WIRE_ACCEPTED:
-    case FRE_WIRE_SUM:
         return &s->tag_sk;
-    case FRE_WIRE_FLUSH:
-    case FRE_WIRE_REGISTRY:
-        return &s->relay_sk;
     default:
-        return type > FRE_WIRE_REGISTRY ? sample_signer_two(s, type) : &s->syn_sk;
+        return type > FRE_WIRE_COLLECTION ? sample_signer_two(s, type) : &s->syn_sk;
     }
 }
 
 bool sample_is_signed(fre_wire_type type)
 {
-    return type == FRE_WIRE_CLOSED || type == FRE_WIRE_FLUSH || type == FRE_WIRE_LIST ||
-           (type >= FRE_WIRE_SETS && type <= FRE_WIRE_CANCEL) || type == FRE_WIRE_REGISTRY ||
-           (type >= FRE_WIRE_COLLECTED && type != FRE_WIRE_ANSWER);
+    return type == FRE_WIRE_CLOSED || type == FRE_WIRE_LIST || type == FRE_WIRE_RELEASE ||
+           type == FRE_WIRE_CANCEL || (type >= FRE_WIRE_COLLECTED && type != FRE_WIRE_ANSWER);
 }
 
 static const char *sample_label(fre_wire_type type)
 {
     static const char *const labels[] = {[FRE_WIRE_CLOSED] = "fre/closed/v1",
-                                         [FRE_WIRE_FLUSH] = "fre/flush/v1",
                                          [FRE_WIRE_LIST] = "fre/list/v1",
-                                         [FRE_WIRE_SETS] = "fre/sets/v1",
-                                         [FRE_WIRE_ACCEPTED] = "fre/accepted/v1",
-                                         [FRE_WIRE_OPEN] = "fre/open/v1",
-                                         [FRE_WIRE_SUM] = "fre/sum/v1",
                                          [FRE_WIRE_RELEASE] = "fre/release/v1",
                                          [FRE_WIRE_CANCEL] = "fre/cancel/v1",
-                                         [FRE_WIRE_REGISTRY] = "fre/roll/v1",
                                          [FRE_WIRE_COLLECTED] = "fre/collected/v2",
                                          [FRE_WIRE_MIXED] = "fre/mixed/v2",
                                          [FRE_WIRE_LISTED] = "fre/listed/v2",
@@ -191,33 +179,6 @@ static void sample_closed(const sample *s, fre_buf *out)
     must(fre_closed_encode(out, &s->w, &m, &s->tag_sk) == FRE_OK);
 }
 
-static void sample_flush(const sample *s, fre_buf *out)
-{
-    uint8_t sealed[2 * 128];
-    size_t each = fre_wire_sealed_bytes(&s->w, FRE_WIRE_REPORT);
-    fre_flush m = {.type = FRE_WIRE_REPORT, .part = {.index = 3, .count = 5}, .n = 2};
-    fre_buf closed;
-
-    must(2 * each <= sizeof sealed);
-    sample_fill(sealed, sizeof sealed, 0x50);
-    fre_buf_init(&closed, SAMPLE_MAX);
-    sample_closed(s, &closed);
-    m.closed = sample_view(&closed);
-    m.sealed = (fre_bytes){sealed, 2 * each};
-    must(fre_flush_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
-    fre_buf_wipe(&closed);
-}
-
-static void sample_registry(const sample *s, fre_buf *out)
-{
-    fre_seed_digest digest[3];
-    const fre_registry m = {.part = {1, 3}, .n = 3, .digest = digest};
-
-    for (uint32_t i = 0; i < 3; i++)
-        sample_fill(digest[i].b, sizeof digest[i].b, (uint8_t)(0x30 + 0x10 * i));
-    must(fre_registry_encode(out, &s->w, &m, &s->relay_sk) == FRE_OK);
-}
-
 void sample_tags(fre_tag *tag, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -235,60 +196,13 @@ void sample_list(const sample *s, fre_buf *out)
     must(fre_list_encode(out, &s->w, e, 3, &s->syn_sk) == FRE_OK);
 }
 
-static void sample_sets(const sample *s, fre_buf *out)
-{
-    fre_tag tag[2];
-    fre_set_member m[3];
-    fre_set set[2];
-
-    sample_tags(tag, 2);
-    for (uint32_t i = 0; i < 3; i++) {
-        sample_fill(m[i].id.b, sizeof m[i].id.b, (uint8_t)(0x60 + i));
-        sample_fill(m[i].seed.b, sizeof m[i].seed.b, (uint8_t)(0x70 + i));
-    }
-    set[0] = (fre_set){.tag = tag[0], .n = 2, .member = m};
-    set[1] = (fre_set){.tag = tag[1], .n = 1, .member = m + 2};
-    must(fre_sets_encode(out, &s->w, (fre_part){0, 1}, set, 2, &s->syn_sk) == FRE_OK);
-}
-
-static void sample_id_sets(const sample *s, fre_wire_type type, fre_buf *out)
-{
-    fre_tag tag[2];
-    fre_report_id id[3];
-    fre_id_set set[2];
-
-    sample_tags(tag, 2);
-    for (uint32_t i = 0; i < 3; i++)
-        sample_fill(id[i].b, sizeof id[i].b, (uint8_t)(0x60 + i));
-    set[0] = (fre_id_set){.tag = tag[0], .n = 2, .id = id};
-    set[1] = (fre_id_set){.tag = tag[1], .n = type == FRE_WIRE_ACCEPTED ? 0 : 1, .id = id + 2};
-    must(fre_id_sets_encode(out, &s->w, type, (fre_part){0, 1}, set, 2, sample_signer(s, type)) ==
-         FRE_OK);
-}
-
-void sample_sums(const sample *s, fre_buf *out)
-{
-    fre_tag tag[2];
-    fre_sum sum[2];
-    size_t n = fre_wire_share_bytes(&s->w);
-    uint8_t *packed = malloc(n + 1);
-
-    must(packed != NULL);
-    sample_fill(packed, n + 1, 0x80);
-    sample_tags(tag, 2);
-    sum[0] = (fre_sum){.tag = tag[0], .answers = 80, .packed = {packed, n}};
-    sum[1] = (fre_sum){.tag = tag[1], .answers = 200, .packed = {packed + 1, n}};
-    must(fre_sums_encode(out, &s->w, (fre_part){1, 2}, sum, 2, &s->tag_sk) == FRE_OK);
-    free(packed);
-}
-
 static void sample_release(const sample *s, fre_buf *out)
 {
     static const char statement[] = "epsilon 4, delta 1e-6";
     uint32_t dim = s->w.c.dim, tau = (uint32_t)s->w.c.tau;
     float *x = calloc(dim + 1, sizeof *x);
-    const fre_release_cell cell[2] = {{.count = tau, .answers = tau - 2, .centroid = x},
-                                      {.count = tau + 300, .answers = tau, .centroid = x + 1}};
+    const fre_release_cell cell[2] = {{.count = tau, .centroid = x},
+                                      {.count = tau + 300, .centroid = x + 1}};
     const fre_release_part m = {.part = {0, 1},
                                 .time = s->w.c.end,
                                 .statement = {(const uint8_t *)statement, sizeof statement - 1},
@@ -318,24 +232,8 @@ void sample_message(const sample *s, fre_wire_type type, fre_buf *out)
     case FRE_WIRE_CLOSED:
         sample_closed(s, out);
         break;
-    case FRE_WIRE_FLUSH:
-        sample_flush(s, out);
-        break;
-    case FRE_WIRE_REGISTRY:
-        sample_registry(s, out);
-        break;
     case FRE_WIRE_LIST:
         sample_list(s, out);
-        break;
-    case FRE_WIRE_SETS:
-        sample_sets(s, out);
-        break;
-    case FRE_WIRE_ACCEPTED:
-    case FRE_WIRE_OPEN:
-        sample_id_sets(s, type, out);
-        break;
-    case FRE_WIRE_SUM:
-        sample_sums(s, out);
         break;
     case FRE_WIRE_RELEASE:
         sample_release(s, out);
@@ -388,22 +286,6 @@ static fre_status recode_closed(const sample *s, fre_bytes in, fre_buf *out, fre
     return st == FRE_OK ? fre_closed_encode(out, &s->w, &m, &s->tag_sk) : st;
 }
 
-static fre_status recode_flush(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    fre_flush m;
-    fre_status st = fre_flush_decode(&m, &s->w, in, err);
-
-    return st == FRE_OK ? fre_flush_encode(out, &s->w, &m, &s->relay_sk) : st;
-}
-
-static fre_status recode_registry(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    fre_registry m;
-    fre_status st = fre_registry_decode(&m, &s->w, in, err);
-
-    return st == FRE_OK ? fre_registry_encode(out, &s->w, &m, &s->relay_sk) : st;
-}
-
 static fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     fre_list m;
@@ -417,70 +299,6 @@ static fre_status recode_list(const sample *s, fre_bytes in, fre_buf *out, fre_e
     for (uint32_t i = 0; i < m.n; i++)
         e[i] = fre_list_at(&m, i);
     st = fre_list_encode(out, &s->w, e, m.n, &s->syn_sk);
-    free(e);
-    return st;
-}
-
-static fre_status recode_sets(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    fre_sets m;
-    fre_set *e;
-    uint32_t n = 0;
-    fre_status st = fre_sets_decode(&m, &s->w, in, err);
-
-    if (st != FRE_OK)
-        return st;
-    e = malloc((m.n + 1) * sizeof *e);
-    must(e != NULL);
-    while (fre_sets_next(&m, &e[n]))
-        n++;
-    st = fre_sets_encode(out, &s->w, m.part, e, n, &s->syn_sk);
-    free(e);
-    return st;
-}
-
-static fre_status recode_ids(const sample *s, fre_wire_type type, fre_bytes in, fre_buf *out,
-                             fre_err *err)
-{
-    fre_id_sets m;
-    fre_id_set *e;
-    uint32_t n = 0;
-    fre_status st = fre_id_sets_decode(&m, &s->w, type, in, err);
-
-    if (st != FRE_OK)
-        return st;
-    e = malloc((m.n + 1) * sizeof *e);
-    must(e != NULL);
-    while (fre_id_sets_next(&m, &e[n]))
-        n++;
-    st = fre_id_sets_encode(out, &s->w, type, m.part, e, n, sample_signer(s, type));
-    free(e);
-    return st;
-}
-
-static fre_status recode_accepted(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    return recode_ids(s, FRE_WIRE_ACCEPTED, in, out, err);
-}
-
-static fre_status recode_open(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    return recode_ids(s, FRE_WIRE_OPEN, in, out, err);
-}
-
-static fre_status recode_sums(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
-{
-    fre_sums m;
-    fre_sum *e;
-    fre_status st = fre_sums_decode(&m, &s->w, in, err);
-
-    if (st != FRE_OK)
-        return st;
-    e = malloc((m.n + 1) * sizeof *e);
-    must(e != NULL);
-    for (uint32_t i = 0; i < m.n; i++)
-        e[i] = fre_sums_at(&m, i);
-    st = fre_sums_encode(out, &s->w, m.part, e, m.n, &s->tag_sk);
     free(e);
     return st;
 }
@@ -552,18 +370,12 @@ sample_recoder *const sample_recoders[SAMPLE_TYPES] = {
     [FRE_WIRE_TAG_REQUEST] = recode_request,
     [FRE_WIRE_TAG_RESPONSE] = recode_response,
     [FRE_WIRE_CLOSED] = recode_closed,
-    [FRE_WIRE_FLUSH] = recode_flush,
     [FRE_WIRE_LIST] = recode_list,
-    [FRE_WIRE_SETS] = recode_sets,
-    [FRE_WIRE_ACCEPTED] = recode_accepted,
-    [FRE_WIRE_OPEN] = recode_open,
-    [FRE_WIRE_SUM] = recode_sums,
     [FRE_WIRE_RELEASE] = recode_release,
     [FRE_WIRE_CANCEL] = recode_cancel,
     [FRE_WIRE_REJECTION] = recode_rejection,
     [FRE_WIRE_RECEIPT] = recode_receipt,
     [FRE_WIRE_COLLECTION] = recode_collection,
-    [FRE_WIRE_REGISTRY] = recode_registry,
     [FRE_WIRE_ISSUE_REQUEST] = recode_issue_request,
     [FRE_WIRE_ISSUE_RESPONSE] = recode_issue_response,
     [FRE_WIRE_CARRY] = recode_carry,

@@ -36,7 +36,6 @@ void sample_sign(const sample *s, fre_wire_type type, fre_bytes body, fre_buf *o
 void sample_fill(void *p, size_t n, uint8_t first);
 void sample_tags(fre_tag *tag, uint32_t n);
 void sample_list(const sample *s, fre_buf *out);
-void sample_sums(const sample *s, fre_buf *out);
 void sample_message(const sample *s, fre_wire_type type, fre_buf *out);
 
 /* ---- a decoder, and its encoder on what it gave ------------------------------------------------- */

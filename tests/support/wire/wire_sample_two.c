@@ -1,4 +1,4 @@
-/* wire_sample_two.c - one example of every message of the second version, decoders with encoders. */
+/* wire_sample_two.c - one example of each message about places and entries, decoders with encoders. */
 #include "wire_sample_two.h"
 
 #include <stdlib.h>

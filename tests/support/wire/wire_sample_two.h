@@ -1,4 +1,4 @@
-/* wire_sample_two.h - samples of the second version's messages, for wire_sample.c. */
+/* wire_sample_two.h - samples of places, entries and what servers say of them, for wire_sample.c. */
 #ifndef FRE_TEST_WIRE_SAMPLE_TWO_H
 #define FRE_TEST_WIRE_SAMPLE_TWO_H
 

@@ -1,4 +1,4 @@
-/* Whole collections of the second protocol: exactly the sums that are expected, whoever is killed and
+/* Whole collections: exactly the sums that are expected, whoever is killed and
  * whatever is lost on the way. */
 #include <math.h>
 #include <setjmp.h>

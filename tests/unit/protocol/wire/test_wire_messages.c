@@ -105,7 +105,7 @@ static void change_body(const sample *s, fre_wire_type type, fre_bytes body)
 
 static bool has_id(unsigned t)
 {
-    return t < FRE_WIRE_REJECTION || t >= FRE_WIRE_REGISTRY;
+    return t < FRE_WIRE_REJECTION || t > FRE_WIRE_COLLECTION;
 }
 
 static void messages_are_exact(void **state)
@@ -233,29 +233,6 @@ static void cancels_by_every_role(void **state)
 
 /* ---- random messages --------------------------------------------------------------------------- */
 
-#define RANDOM_SETS 6
-#define RANDOM_MEMBERS 40
-
-static int by_bytes(const void *a, const void *b)
-{
-    return memcmp(a, b, sizeof(fre_report_id));
-}
-
-/* n different ones in order: the first bytes are random, and so is the order before the sort. */
-static void some_ids(fre_rng *r, fre_report_id *id, uint32_t n)
-{
-    fre_rng_bytes(r, id, n * sizeof *id);
-    qsort(id, n, sizeof *id, by_bytes);
-}
-
-static void some_tags(fre_rng *r, fre_tag *tag, uint32_t n)
-{
-    for (uint32_t i = 0; i < n; i++) {
-        fre_rng_bytes(r, tag[i].b, sizeof tag[i].b);
-        tag[i].b[0] = (uint8_t)(40 * i + fre_rng_below(r, 40));
-    }
-}
-
 static fre_part some_part(fre_rng *r)
 {
     static const uint32_t counts[] = {1, 2, 127, 128, 129, 255, 256, 257, 65535, 65536};
@@ -274,70 +251,6 @@ static uint32_t some_number(fre_rng *r, uint32_t least, uint32_t most)
     if (v < least || v > most)
         v = least + (uint32_t)fre_rng_below(r, (uint64_t)most - least + 1);
     return v;
-}
-
-static void random_sets(const sample *s, fre_rng *r)
-{
-    static fre_set_member member[RANDOM_SETS][RANDOM_MEMBERS];
-    fre_tag tag[RANDOM_SETS];
-    fre_set set[RANDOM_SETS], got;
-    fre_part part = some_part(r);
-    uint32_t n = (uint32_t)fre_rng_below(r, RANDOM_SETS + 1);
-    fre_sets back;
-    fre_buf b;
-
-    some_tags(r, tag, n);
-    for (uint32_t i = 0; i < n; i++) {
-        set[i] = (fre_set){.tag = tag[i], .member = member[i]};
-        set[i].n = 1 + (uint32_t)fre_rng_below(r, RANDOM_MEMBERS);
-        fre_rng_bytes(r, member[i], set[i].n * sizeof member[i][0]);
-        qsort(member[i], set[i].n, sizeof member[i][0], by_bytes);
-    }
-    fre_buf_init(&b, SAMPLE_MAX);
-    assert_int_equal(fre_sets_encode(&b, &s->w, part, set, n, &s->syn_sk), FRE_OK);
-    assert_int_equal(fre_sets_decode(&back, &s->w, sample_view(&b), NULL), FRE_OK);
-    assert_true(back.n == n && back.part.index == part.index && back.part.count == part.count);
-    for (uint32_t i = 0; i < n; i++) {
-        assert_true(fre_sets_next(&back, &got));
-        assert_memory_equal(got.tag.b, tag[i].b, sizeof tag[i].b);
-        assert_int_equal(got.n, set[i].n);
-        assert_memory_equal(got.member, member[i], got.n * sizeof *got.member);
-    }
-    assert_false(fre_sets_next(&back, &got));
-    fre_buf_wipe(&b);
-}
-
-static void random_ids(const sample *s, fre_rng *r, fre_wire_type type)
-{
-    static fre_report_id id[RANDOM_SETS][RANDOM_MEMBERS];
-    fre_tag tag[RANDOM_SETS];
-    fre_id_set set[RANDOM_SETS], got;
-    fre_part part = some_part(r);
-    uint32_t n = (uint32_t)fre_rng_below(r, RANDOM_SETS + 1);
-    uint32_t least = type == FRE_WIRE_ACCEPTED ? 0 : 1;
-    fre_id_sets back;
-    fre_buf b;
-
-    some_tags(r, tag, n);
-    for (uint32_t i = 0; i < n; i++) {
-        set[i] = (fre_id_set){.tag = tag[i], .id = id[i]};
-        set[i].n = least + (uint32_t)fre_rng_below(r, RANDOM_MEMBERS + 1 - least);
-        some_ids(r, id[i], set[i].n);
-    }
-    fre_buf_init(&b, SAMPLE_MAX);
-    assert_int_equal(fre_id_sets_encode(&b, &s->w, type, part, set, n, sample_signer(s, type)),
-                     FRE_OK);
-    assert_int_equal(fre_id_sets_decode(&back, &s->w, type, sample_view(&b), NULL), FRE_OK);
-    assert_true(back.n == n && back.part.index == part.index && back.part.count == part.count);
-    for (uint32_t i = 0; i < n; i++) {
-        assert_true(fre_id_sets_next(&back, &got));
-        assert_memory_equal(got.tag.b, tag[i].b, sizeof tag[i].b);
-        assert_int_equal(got.n, set[i].n);
-        if (got.n > 0)
-            assert_memory_equal(got.id, id[i], got.n * sizeof *got.id);
-    }
-    assert_false(fre_id_sets_next(&back, &got));
-    fre_buf_wipe(&b);
 }
 
 static void random_numbers(const sample *s, fre_rng *r)
@@ -365,7 +278,6 @@ static void random_numbers(const sample *s, fre_rng *r)
     assert_int_equal(fre_list_decode(&list, &s->w, sample_view(&b), NULL), FRE_OK);
     assert_int_equal(fre_list_at(&list, 0).count, entry.count);
     b.n = 0;
-    cell.answers = some_number(r, 1, cell.count);
     for (unsigned i = 0; i < 384; i++)
         x[i] = (float)(int32_t)fre_rng_u32(r) * 0x1p-31f;
     assert_int_equal(fre_release_part_encode(&b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
@@ -373,7 +285,7 @@ static void random_numbers(const sample *s, fre_rng *r)
     assert_true(release_back.time == release.time && release_back.n == 1);
     assert_true(release_back.part.index == release.part.index);
     fre_release_part_at(&cell_back, y, &release_back, 0);
-    assert_true(cell_back.count == cell.count && cell_back.answers == cell.answers);
+    assert_true(cell_back.count == cell.count);
     assert_memory_equal(cell_back.centroid, x, sizeof x);
     fre_buf_wipe(&b);
 }
@@ -390,9 +302,6 @@ static void random_messages_come_back(void **state)
     sample_init_from(&s, &c);
     assert_int_equal(fre_rng_init_seeded(&r, seed, "test/wire"), FRE_OK);
     for (int i = 0; i < 200; i++) {
-        random_sets(&s, &r);
-        random_ids(&s, &r, FRE_WIRE_ACCEPTED);
-        random_ids(&s, &r, FRE_WIRE_OPEN);
         random_numbers(&s, &r);
     }
     fre_rng_wipe(&r);
@@ -505,9 +414,9 @@ static void encoders_refuse(void **state)
     fre_buf b;
     fre_tag tag[2];
     fre_report_id id[2];
-    fre_id_set set[2];
+    fre_vouched_set set[2];
     float x[384] = {0};
-    fre_release_cell cell = {.count = 82, .answers = 82, .centroid = x};
+    fre_release_cell cell = {.count = 82, .centroid = x};
     fre_release_part r = {.part = {0, 1}, .time = 1, .n = 1};
 
     (void)state;
@@ -516,22 +425,21 @@ static void encoders_refuse(void **state)
     assert_int_equal(fre_buf_append(&b, "before", 6), FRE_OK);
     sample_tags(tag, 2);
     memset(id, 0, sizeof id);
-    set[0] = (fre_id_set){.tag = tag[0], .n = 2, .id = id};
-    set[1] = (fre_id_set){.tag = tag[0], .n = 1, .id = id};
-#define IDS(type, part, n) fre_id_sets_encode(&b, &s.w, type, part, set, n, &s.syn_sk)
-    assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){0, 1}), 1), FRE_E_ARG); /* one id twice */
+    set[0] = (fre_vouched_set){.tag = tag[0], .n = 2, .id = id};
+    set[1] = (fre_vouched_set){.tag = tag[0], .n = 1, .id = id};
+#define IDS(part, n) fre_vouched_encode(&b, &s.w, part, set, n, &s.issuer_sk)
+    assert_int_equal(IDS(((fre_part){0, 1}), 1), FRE_E_ARG); /* one id twice */
     id[1].b[15] = 1;
-    assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){0, 1}), 2), FRE_E_ARG); /* one tag twice */
+    assert_int_equal(IDS(((fre_part){0, 1}), 2), FRE_E_ARG); /* one tag twice */
     set[1].tag = tag[1];
-    assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){1, 1}), 2), FRE_E_ARG);
-    assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){0, FRE_WIRE_PARTS_MAX + 1}), 2), FRE_E_ARG);
-    assert_int_equal(IDS(FRE_WIRE_SETS, ((fre_part){0, 1}), 2), FRE_E_ARG);
+    assert_int_equal(IDS(((fre_part){1, 1}), 2), FRE_E_ARG);
+    assert_int_equal(IDS(((fre_part){0, FRE_WIRE_PARTS_MAX + 1}), 2), FRE_E_ARG);
     set[1].n = 0;
-    assert_int_equal(IDS(FRE_WIRE_OPEN, ((fre_part){0, 1}), 2), FRE_E_ARG);
+    assert_int_equal(IDS(((fre_part){0, 1}), 2), FRE_E_ARG);
 #undef IDS
-    cell.answers = 83;
+    cell.count = 81; /* below tau */
     assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
-    cell.answers = 82;
+    cell.count = 82;
     x[383] = NAN;
     assert_int_equal(fre_release_part_encode(&b, &s.w, &r, &cell, &s.syn_sk), FRE_E_ARG);
     x[383] = INFINITY;
@@ -553,29 +461,30 @@ static void shares_need_their_size(void **state)
 {
     sample s;
     fre_buf b, m;
-    fre_sums sums;
+    fre_tag_sets sums;
 
     (void)state;
     sample_init(&s);
     fre_buf_init(&b, SAMPLE_MAX);
     fre_buf_init(&m, SAMPLE_MAX);
-    sample_sums(&s, &m);
+    sample_message(&s, FRE_WIRE_SUMMED, &m);
     s.w.share_bits = 0;
     assert_int_equal(fre_wire_share_bytes(&s.w), 0);
-    assert_int_equal(fre_wire_sealed_bytes(&s.w, FRE_WIRE_SHARE), 0);
-    assert_int_equal(fre_sums_decode(&sums, &s.w, sample_view(&m), NULL), FRE_E_STATE);
-    assert_int_equal(fre_sums_encode(&b, &s.w, (fre_part){0, 1}, NULL, 0, &s.tag_sk), FRE_E_STATE);
+    assert_int_equal(fre_entry_sealed_bytes(&s.w, FRE_WIRE_ANSWER), 0);
+    assert_int_equal(fre_summed_decode(&sums, &s.w, sample_view(&m), NULL), FRE_E_STATE);
+    assert_int_equal(fre_summed_encode(&b, &s.w, (fre_part){0, 1}, NULL, 0, &s.tag_sk),
+                     FRE_E_STATE);
     assert_int_equal(fre_wire_set_share_bits(&s.w, 7), FRE_E_ARG);
     assert_int_equal(fre_wire_set_share_bits(&s.w, 33), FRE_E_ARG);
     assert_int_equal(fre_wire_set_share_bits(&s.w, 16), FRE_OK);
-    assert_int_equal(fre_sums_decode(&sums, &s.w, sample_view(&m), NULL), FRE_E_DATA);
+    assert_int_equal(fre_summed_decode(&sums, &s.w, sample_view(&m), NULL), FRE_E_DATA);
     fre_buf_wipe(&b);
     fre_buf_wipe(&m);
 }
 
 static void peeks(void **state)
 {
-    uint8_t b[FRE_WIRE_HEAD_BYTES] = {FRE_WIRE_VERSION, FRE_WIRE_REPORT};
+    uint8_t b[FRE_WIRE_HEAD_BYTES] = {FRE_WIRE_VERSION, FRE_WIRE_ENTRY};
     fre_wire_type type = FRE_WIRE_LIST;
     fre_collection_id id;
 
@@ -591,9 +500,12 @@ static void peeks(void **state)
     }
     b[0] = FRE_WIRE_VERSION;
     for (unsigned t = 0; t < 256; t++) {
+        const bool is =
+            t < SAMPLE_TYPES && (sample_recoders[t] || t == FRE_WIRE_ENTRY || t == FRE_WIRE_ANSWER);
+
         b[1] = (uint8_t)t;
         assert_int_equal(fre_wire_peek(&type, &id, (fre_bytes){b, sizeof b}),
-                         t >= FRE_WIRE_TAG_REQUEST && t < FRE_WIRE_TYPES ? FRE_OK : FRE_E_DATA);
+                         is ? FRE_OK : FRE_E_DATA);
     }
 }
 

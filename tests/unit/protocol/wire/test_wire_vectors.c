@@ -126,61 +126,33 @@ static fre_tag make_tag(const sample *s, fre_buf *b)
     return tag;
 }
 
-/* Report, closed, flush, list: the first phase. */
-static fre_list make_phase_one(sample *s, const fre_tag *tag, const fre_report_id *id, fre_buf *b,
-                               fre_buf *list)
+static void make_list(sample *s, const fre_tag *tag, fre_buf *b)
 {
-    const fre_hpke_sk ephemeral = secret(0x51);
     const fre_closed closed = {.time = s->w.c.tags_close, .evaluations = 81234};
-    fre_contribution m = {.id = *id, .tag = *tag};
-    fre_list_entry entry = {.tag = *tag, .count = 128};
-    fre_flush flush = {.type = FRE_WIRE_REPORT, .part = {0, 1}, .n = 1};
-    fre_buf report, statement;
+    const fre_list_entry entry = {.tag = *tag, .count = 128};
     fre_list l;
 
-    NOTE("report_ephemeral_sk", ephemeral.b);
-    fre_buf_init(&report, SAMPLE_MAX);
-    fre_buf_init(&statement, SAMPLE_MAX);
-    assert_int_equal(
-        fre_contribution_seal_with(&report, &s->w, FRE_WIRE_REPORT, &m, &ephemeral, NULL), FRE_OK);
-    note("report", sample_view(&report));
-    assert_int_equal(fre_closed_encode(&statement, &s->w, &closed, &s->tag_sk), FRE_OK);
-    note("closed", sample_view(&statement));
-    flush.closed = sample_view(&statement);
-    assert_int_equal(fre_contribution_split(&flush.sealed, NULL, &s->w, FRE_WIRE_REPORT,
-                                            sample_view(&report), NULL),
-                     FRE_OK);
-    assert_int_equal(fre_flush_encode(b, &s->w, &flush, &s->relay_sk), FRE_OK);
-    note_buf("flush", b);
-    assert_int_equal(fre_list_encode(list, &s->w, &entry, 1, &s->syn_sk), FRE_OK);
-    note("list", sample_view(list));
-    assert_int_equal(fre_list_decode(&l, &s->w, sample_view(list), NULL), FRE_OK);
+    assert_int_equal(fre_closed_encode(b, &s->w, &closed, &s->tag_sk), FRE_OK);
+    note_buf("closed", b);
+    assert_int_equal(fre_list_encode(b, &s->w, &entry, 1, &s->syn_sk), FRE_OK);
+    note("list", sample_view(b));
+    assert_int_equal(fre_list_decode(&l, &s->w, sample_view(b), NULL), FRE_OK);
     assert_int_equal(fre_wire_derive_share_bits(&s->w, &l, NULL), FRE_OK);
-    fre_buf_wipe(&report);
-    fre_buf_wipe(&statement);
-    return l;
+    b->n = 0;
 }
 
-static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id *id, fre_buf *b,
-                        uint32_t *mask)
+static void make_shares(const sample *s)
 {
-    const fre_hpke_sk seed_key = secret(0x61), share_key = secret(0x62);
     uint8_t packed[64], bits[1] = {(uint8_t)s->w.share_bits};
-    size_t n = fre_wire_share_bytes(&s->w);
-    uint32_t padded = fre_hadamard_dim(s->w.c.dim);
-    fre_share_seed seed;
+    const size_t n = fre_wire_share_bytes(&s->w);
+    const uint32_t padded = fre_hadamard_dim(s->w.c.dim);
+    uint32_t share[16], mask[16] = {0};
     fre_share_expander *e;
-    fre_rng r;
-    fre_contribution m = {.id = *id, .tag = *tag, .packed = {packed, n}};
-    fre_seed_digest digest;
-    uint32_t share[16];
+    fre_share_seed seed;
 
-    assert_int_equal(fre_rng_init(&r), FRE_OK); /* of a true share nothing random is left */
     NOTE("share_bits", bits);
     sample_fill(seed.b, sizeof seed.b, 0x63);
     NOTE("share_seed", seed.b);
-    NOTE("seed_ephemeral_sk", seed_key.b);
-    NOTE("share_ephemeral_sk", share_key.b);
     assert_true(n <= sizeof packed && padded <= 16);
     assert_int_equal(fre_share_expander_new(&e, padded, s->w.share_bits), FRE_OK);
     assert_int_equal(fre_share_expander_add(e, mask, &seed), FRE_OK);
@@ -192,54 +164,20 @@ static void make_shares(const sample *s, const fre_tag *tag, const fre_report_id
         share[i] = i - mask[i];
     assert_int_equal(fre_share_pack(packed, n, share, padded, s->w.share_bits), FRE_OK);
     note("share_packed", (fre_bytes){packed, n});
-    assert_int_equal(fre_seed_seal_with(&m.seed, &s->w, tag, id, &seed, &seed_key), FRE_OK);
-    NOTE("sealed_seed", m.seed.b);
-    assert_int_equal(fre_contribution_seal_with(b, &s->w, FRE_WIRE_SHARE, &m, &share_key, &r),
-                     FRE_OK);
-    fre_rng_wipe(&r);
-    note_buf("share", b);
-    fre_seed_digest_of(&digest, &s->w, &m.seed);
-    NOTE("seed_digest", digest.b);
-    {
-        const fre_set_member member = {.id = *id, .seed = m.seed};
-        const fre_set set = {.tag = *tag, .n = 1, .member = &member};
-        const fre_id_set ids = {.tag = *tag, .n = 1, .id = id};
-        const fre_part part = {0, 1};
-        const fre_registry registry = {.part = part, .n = 1, .digest = &digest};
-
-        assert_int_equal(fre_registry_encode(b, &s->w, &registry, &s->relay_sk), FRE_OK);
-        note_buf("registry", b);
-        assert_int_equal(fre_sets_encode(b, &s->w, part, &set, 1, &s->syn_sk), FRE_OK);
-        note_buf("sets", b);
-        assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_ACCEPTED, part, &ids, 1, &s->tag_sk),
-                         FRE_OK);
-        note_buf("accepted", b);
-        assert_int_equal(fre_id_sets_encode(b, &s->w, FRE_WIRE_OPEN, part, &ids, 1, &s->syn_sk),
-                         FRE_OK);
-        note_buf("open", b);
-    }
 }
 
-static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, fre_buf *b)
+static void make_end(const sample *s, fre_buf *b)
 {
     static const char text[] = "NOT PRIVATE: an example";
-    const fre_part part = {0, 1};
     float centroid[12];
-    uint8_t packed[64];
-    size_t n = fre_wire_share_bytes(&s->w);
-    const fre_sum sum = {.tag = *tag, .answers = 1, .packed = {packed, n}};
-    const fre_release_cell cell = {.count = 128, .answers = 1, .centroid = centroid};
-    const fre_release_part release = {.part = part,
+    const fre_release_cell cell = {.count = 128, .centroid = centroid};
+    const fre_release_part release = {.part = {0, 1},
                                       .time = s->w.c.shares_close + 60,
                                       .statement = {(const uint8_t *)text, sizeof text - 1},
                                       .n = 1};
     const fre_cancel cancel = {
         .by = FRE_ROLE_TAG, .reason = FRE_CANCEL_KEY_LOST, .time = s->w.c.open + 1};
 
-    assert_int_equal(fre_share_pack(packed, n, mask, fre_hadamard_dim(s->w.c.dim), s->w.share_bits),
-                     FRE_OK);
-    assert_int_equal(fre_sums_encode(b, &s->w, part, &sum, 1, &s->tag_sk), FRE_OK);
-    note_buf("sum", b);
     for (unsigned i = 0; i < 12; i++)
         centroid[i] = (float)i / 8 - 0.5f;
     assert_int_equal(fre_release_part_encode(b, &s->w, &release, &cell, &s->syn_sk), FRE_OK);
@@ -252,7 +190,7 @@ static void make_end(const sample *s, const fre_tag *tag, const uint32_t *mask, 
     note_buf("receipt", b);
 }
 
-/* ---- the second protocol ------------------------------------------------------------------------- */
+/* ---- places, entries and what servers say of them ---------------------------------------------- */
 
 /* Bytes that were noted before, appended. */
 static void noted(const char *name, fre_buf *out)
@@ -448,7 +386,7 @@ static void make_members(const sample *s, const fre_entry *e, fre_buf *b)
     fre_buf_wipe(&packed);
 }
 
-static void make_two(const sample *s, const fre_tag *tag, fre_buf *b)
+static void make_entries(const sample *s, const fre_tag *tag, fre_buf *b)
 {
     fre_entry m = {.tag = *tag};
     fre_place place;
@@ -468,9 +406,7 @@ static void make_two(const sample *s, const fre_tag *tag, fre_buf *b)
 static int make_all(void **state)
 {
     sample s;
-    fre_report_id id;
-    uint32_t mask[16] = {0};
-    fre_buf b, list;
+    fre_buf b;
     fre_tag tag;
     const char *path = getenv("FRE_WIRE_VECTORS");
 
@@ -478,17 +414,13 @@ static int make_all(void **state)
     made = json_object();
     assert_non_null(made);
     fre_buf_init(&b, SAMPLE_MAX);
-    fre_buf_init(&list, SAMPLE_MAX);
     make_collection(&s, &b);
     tag = make_tag(&s, &b);
-    sample_fill(id.b, sizeof id.b, 0x50);
-    NOTE("report_id", id.b);
-    (void)make_phase_one(&s, &tag, &id, &b, &list);
-    make_shares(&s, &tag, &id, &b, mask);
-    make_end(&s, &tag, mask, &b);
-    make_two(&s, &tag, &b);
+    make_list(&s, &tag, &b);
+    make_shares(&s);
+    make_end(&s, &b);
+    make_entries(&s, &tag, &b);
     fre_buf_wipe(&b);
-    fre_buf_wipe(&list);
     if (path)
         assert_int_equal(json_dump_file(made, path, JSON_INDENT(1)), 0);
     return 0;
