@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long advice-long check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev check asan ct asan-long advice-long check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -51,6 +51,10 @@ fuzz: commands
 advice-long: dev
 	FRE_ADVICE_REQUESTS=1000 build/dev/test_privacy_advice
 	FRE_PLAN_RATES=1 build/dev/test_privacy_plan
+
+# Reports in a headless Chromium, which is not among the packages of the tests.
+check-browser: dev
+	FRE_BROWSER=required ctest --preset dev -R '^browser-'
 
 # What `make check` takes a part of: every combination that is in these tests.
 check-every: dev

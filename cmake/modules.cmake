@@ -32,6 +32,16 @@ function(fre_module floor name uses externals)
     target_compile_options(fre-${name}-objects PRIVATE
         -include ${PROJECT_SOURCE_DIR}/src/banned.h)
     target_compile_definitions(fre-${name}-objects PRIVATE FRE_VERSION="${PROJECT_VERSION}")
+    file(GLOB template CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${floor}/${name}/template/*)
+    if(template)
+        # Compiled in, as arrays <module>_template_<ending>.
+        set(embedded ${PROJECT_BINARY_DIR}/generated/${name}_template.c)
+        add_custom_command(OUTPUT ${embedded}
+            COMMAND ${CMAKE_COMMAND} -DOUT=${embedded} "-DFILES=${template}"
+                -DPREFIX=${name}_template -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
+            DEPENDS ${template} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake VERBATIM)
+        target_sources(fre-${name}-objects PRIVATE ${embedded})
+    endif()
     if(name STREQUAL core)
         target_compile_definitions(fre-${name}-objects PRIVATE FRE_MODULE_IS_CORE)
     endif()

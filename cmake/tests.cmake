@@ -120,6 +120,9 @@ if(FRE_TESTS)
     if(TARGET test_privacy_levels)
         target_link_libraries(test_privacy_levels PRIVATE fre-ext-jansson)
     endif()
+    if(TARGET test_report)
+        target_link_libraries(test_report PRIVATE fre-ext-jansson)
+    endif()
     if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
         target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
     endif()
@@ -205,6 +208,11 @@ if(FRE_TESTS)
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
                 "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
+        # Skipped where there is no Chromium; `make check-browser` wants one.
+        add_test(NAME browser-report COMMAND ${FRE_PYTEST} -q -rs -p no:cacheprovider
+            ${PROJECT_SOURCE_DIR}/tests/browser/test_report.py)
+        set_tests_properties(browser-report PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
+            "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
     endif()
 endif()
 

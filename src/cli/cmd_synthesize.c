@@ -4,6 +4,7 @@
 #include "plan_args.h"
 #include "plan_output.h"
 #include "release.h"
+#include "report_file.h"
 #include "search_args.h"
 #include "survey.h"
 
@@ -29,7 +30,8 @@ static const cli_arg args[] = {
     CLI_BUDGET_ARGS,
     CLI_HEADING("Output"),
     {.name = "dry-run", .kind = CLI_FLAG, .help = "check and plan; write nothing"},
-    {.name = "force", .kind = CLI_FLAG, .help = "replace the folder if it exists"},
+    {.name = "force", .kind = CLI_FLAG, .help = "replace the folder, and the report, if they exist"},
+    CLI_REPORT,
     {.name = "resume",
      .kind = CLI_FLAG,
      .help = "keep an encrypted spool and its key beside DIR and go on from it"},
@@ -289,6 +291,8 @@ static void print_results(const cli *c, const fre_curator_result *r,
     }
     cli_print_files(dir, "a line a cell: text, count, users, noise_norm, similarity",
                     "parameters, privacy statement, model hashes");
+    if (cli_given(c, "report"))
+        cli_report_print(c, "report");
 }
 
 /* The ledger is the curator's own business: where it lies and what else was released. */
@@ -345,8 +349,8 @@ static json_t *results_json(const cli *c, const fre_curator_result *r,
 {
     const char *later = r->dry_run && !without_ledger(c) ? LEDGER_LATER : NULL;
 
-    return json_pack("{s:s, s:b, s:s?, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}", "output",
-                     cli_text(c, "output"), "dry_run", (int)r->dry_run, "dry_run_note", later,
+    return json_pack("{s:s, s:s?, s:b, s:s?, s:b, s:o, s:s, s:I, s:s?, s:o, s:o, s:o, s:o}",
+                     "output", cli_text(c, "output"), "report", cli_text(c, "report"), "dry_run", (int)r->dry_run, "dry_run_note", later,
                      "is_private", (int)r->release.is_private, "released",
                      r->dry_run ? json_null() : json_integer((json_int_t)r->release.n), "embedder",
                      r->embedder_name, "dimension", (json_int_t)r->release.grid.dim, "statement",
@@ -385,22 +389,39 @@ static void print_spent(const cli *c, const fre_curator_result *r)
              fre_digits_up(delta, 4, s->delta), s->releases, cli_plural(s->releases), r->ledger);
 }
 
+/* Of the folder that is complete by now, whatever becomes of its report. */
+static fre_status write_report(fre_outfile **report, const cli *c, fre_err *err)
+{
+    const fre_report_opts o = {.release = cli_text(c, "output"), .threads = c->threads};
+    const fre_status st = cli_report_write(report, NULL, c, &o, "report", err);
+
+    if (st != FRE_OK)
+        cli_warn(c, "'%s' is complete all the same", cli_text(c, "output"));
+    return st;
+}
+
 static fre_status run(cli *c, fre_err *err)
 {
     const fre_released_cell **list = NULL;
     fre_curator_opts opts;
     fre_curator_result *r = NULL;
+    fre_outfile *report = NULL;
     warnings w;
     size_t n = 0;
     fre_status st = options_from(&opts, c, err);
 
-    if (st != FRE_OK)
-        return st;
-    st = fre_curator_synthesize(&r, &opts, err);
+    if (st == FRE_OK)
+        st = cli_report_open(&report, c, "report", err);
+    if (st == FRE_OK)
+        st = fre_curator_synthesize(&r, &opts, err);
     fre_wipe(opts.seed, sizeof opts.seed);
     if (st != FRE_OK)
-        return st;
+        goto out;
     cli_progress_end();
+    if (!r->dry_run)
+        st = write_report(&report, c, err);
+    if (st != FRE_OK)
+        goto out;
     list = cli_most_frequent(&n, r->release.cell, r->release.n);
     if (!list) {
         st = fre_fail(err, FRE_E_NOMEM,
@@ -423,6 +444,7 @@ static fre_status run(cli *c, fre_err *err)
         cli_warn(c, "%s%s", i < w.n_public ? "" : "(not for publication) ", w.text[i]);
 out:
     free(list);
+    fre_outfile_free(report);
     fre_curator_result_free(r);
     return st;
 }

@@ -33,6 +33,7 @@ RUNS = {
     "score": [["corpus.jsonl", "--language-model", DECODER],
               ["corpus.jsonl", "--language-model", DECODER, "-o", "made.jsonl", "--force"]],
     "evaluate": [["release", "corpus.jsonl"], ["public.jsonl", "corpus.jsonl"]],
+    "report": [["release", "-o", "made.html", "--force"]],
     "simulate": [["corpus.jsonl", "-o", "made", "--epsilon", "8", "--threshold", "60",
                   "--population", "100000", *NO_TEXT, "--compare", "--force"]],
     "bench": [["pipeline", "--rows", "500"], ["embed", "--input", "public.jsonl"], ["sampler"],
