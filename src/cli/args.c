@@ -225,7 +225,7 @@ static fre_status check_complete(const cli *c, fre_err *err)
 static bool is_output(const cli_arg *a)
 {
     return strcmp(a->name, "output") == 0 || strcmp(a->name, "trace") == 0 ||
-           strcmp(a->name, "save-embeddings") == 0;
+           strcmp(a->name, "save-embeddings") == 0 || strcmp(a->name, "report") == 0;
 }
 
 /* ---- flags that would say nothing --------------------------------------------------------------- */

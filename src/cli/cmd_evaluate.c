@@ -1,6 +1,7 @@
 /* cmd_evaluate.c - how near a synthetic set is to the originals.  Not a private output. */
 #include "corpus_args.h"
 #include "evaluate_output.h"
+#include "report_file.h"
 
 #include <fre/privacy.h>
 
@@ -51,7 +52,8 @@ static const cli_arg args[] = {
              .help = "a row for each record of ORIGINAL, as embed made them (default: embed them)"),
     CLI_FILE("save-embeddings", "X.npy",
              .help = "make such a file, for the next evaluation; as private as the originals"),
-    {.name = "force", .kind = CLI_FLAG, .help = "replace that file if it exists"},
+    CLI_REPORT,
+    {.name = "force", .kind = CLI_FLAG, .help = "replace these files if they exist"},
     CLI_HEADING("Model"),
     CLI_EMBEDDER,
     CLI_FILE("codebook", "FILE",
@@ -102,7 +104,8 @@ static int name_flags(json_t *o)
     return bad;
 }
 
-static fre_status print_json(const fre_evaluation *e, size_t n, fre_err *err)
+/* NULL: out of memory. */
+static json_t *evaluation_json(const fre_evaluation *e, size_t n)
 {
     fre_buf text;
     json_t *o = NULL;
@@ -115,7 +118,52 @@ static fre_status print_json(const fre_evaluation *e, size_t n, fre_err *err)
         json_decref(o);
         o = NULL;
     }
-    return cli_json_print(o, err);
+    return o;
+}
+
+/* ---- the report ---------------------------------------------------------------------------------- */
+
+static const char *release_of(const cli *c)
+{
+    const char *synthetic = c->positional[0];
+    struct stat s;
+
+    if (cli_given(c, "release"))
+        return cli_text(c, "release");
+    return stat(synthetic, &s) == 0 && S_ISDIR(s.st_mode) ? synthetic : NULL;
+}
+
+static fre_status open_report(fre_outfile **report, const cli *c, fre_err *err)
+{
+    if (!cli_given(c, "report"))
+        return FRE_OK;
+    if (!release_of(c))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--report shows a release: give its folder as SYNTHETIC, or add --release "
+                        "DIR");
+    if (!cli_flag(c, "public"))
+        (void)umask(077); /* as private as the originals */
+    return cli_report_open(report, c, "report", err);
+}
+
+static fre_status write_report(fre_outfile **report, const cli *c, const json_t *evaluation,
+                               fre_err *err)
+{
+    char *text = evaluation ? json_dumps(evaluation, JSON_REAL_PRECISION(17)) : NULL;
+    fre_status st;
+
+    if (text) {
+        const fre_report_opts o = {.release = release_of(c),
+                                   .evaluation_json = {(const uint8_t *)text, strlen(text)},
+                                   .originals_public = cli_flag(c, "public"),
+                                   .threads = c->threads};
+
+        st = cli_report_write(report, NULL, c, &o, "report", err);
+    } else {
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for a report");
+    }
+    free(text);
+    return st;
 }
 
 static fre_status options(fre_evaluate_opts *o, const cli *c, fre_err *err)
@@ -154,25 +202,46 @@ static fre_status options(fre_evaluate_opts *o, const cli *c, fre_err *err)
     return st == FRE_OK ? cli_refuse_inputs(c, c->positional[1], "save-embeddings", err) : st;
 }
 
+static void tell(const cli *c, const fre_evaluation *e)
+{
+    if (!c->quiet)
+        cli_print_input(c, false, &e->input, e->originals, e->empty, e->invalid);
+    for (size_t i = 0; i <= c->n_list; i++)
+        warn_about(c, &e[i], i == 0);
+}
+
 static fre_status run(cli *c, fre_err *err)
 {
     fre_evaluate_opts o;
+    fre_outfile *report = NULL;
+    json_t *json = NULL;
     fre_evaluation *e = calloc(1 + c->n_list, sizeof *e);
     fre_status st = e ? options(&o, c, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
 
     if (st == FRE_OK)
+        st = open_report(&report, c, err);
+    if (st == FRE_OK)
         st = fre_evaluate_files(e, &o, err);
     cli_progress_end();
-    if (st == FRE_OK) {
-        if (!c->quiet)
-            cli_print_input(c, false, &e->input, e->originals, e->empty, e->invalid);
-        for (size_t i = 0; i <= c->n_list; i++)
-            warn_about(c, &e[i], i == 0);
-        if (c->json)
-            st = print_json(e, 1 + c->n_list, err);
-        else
-            cli_print_evaluation(e, 1 + c->n_list);
+    if (st != FRE_OK)
+        goto out;
+    tell(c, e);
+    json = evaluation_json(e, 1 + c->n_list);
+    if (report)
+        st = write_report(&report, c, json, err);
+    if (st != FRE_OK)
+        goto out;
+    if (c->json) {
+        st = cli_json_print(json, err);
+        json = NULL;
+        goto out;
     }
+    cli_print_evaluation(e, 1 + c->n_list);
+    if (cli_given(c, "report"))
+        cli_report_print(c, "report");
+out:
+    json_decref(json);
+    fre_outfile_free(report);
     free(e);
     return st;
 }

@@ -6,7 +6,7 @@
 fre_status cli_report_open(fre_outfile **out, const cli *c, const char *flag, fre_err *err)
 {
     const char *path = cli_text(c, flag);
-    fre_status st;
+    fre_status st = FRE_OK;
 
     if (!path)
         return FRE_OK;
@@ -15,7 +15,8 @@ fre_status cli_report_open(fre_outfile **out, const cli *c, const char *flag, fr
                         "--%s is a file, which standard output is not: name one (./- if it is to "
                         "be called so)",
                         flag);
-    st = cli_refuse_inputs(c, c->positional[0], flag, err);
+    for (size_t i = 0; st == FRE_OK && i < c->n_positional; i++)
+        st = cli_refuse_inputs(c, c->positional[i], flag, err);
     return st == FRE_OK ? fre_outfile_open(out, path, cli_flag(c, "force"), err) : st;
 }
 

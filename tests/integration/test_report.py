@@ -65,6 +65,21 @@ def test_with_synthesize(fre, tmp_path, corpus):
     assert not (tmp_path / "june.html").exists() and not [p for p in os.listdir(tmp_path) if "partial" in p]
 
 
+def test_with_evaluate(fre, tmp_path, release, corpus):
+    done = fre("evaluate", release, corpus.name, "--report", "e.html", "--json", "--quiet")
+    assert done.code == 0, done.err
+    about = data(tmp_path / "e.html", "about")
+    assert about["evaluation"] == done.json() and about["originals_public"] is False
+    assert (tmp_path / "e.html").stat().st_mode & 0o77 == 0
+    done = fre("evaluate", release, corpus.name, "--report", "e.html", "--public", "--force", "--quiet")
+    assert done.code == 0, done.err
+    assert data(tmp_path / "e.html", "about")["originals_public"] is True
+    assert fre("evaluate", "may/synthetic.jsonl", corpus.name, "--report", "x.html").err == (
+        "fre-e2t evaluate: --report shows a release: give its folder as SYNTHETIC, or add --release DIR\n")
+    done = fre("evaluate", release, corpus.name, "--report", corpus.name, "--force")
+    assert done.code == 73 and "is the input itself" in done.err
+
+
 def test_refusals(refused, fre, tmp_path, release):
     say = "fre-e2t report: "
     refused(66, say + "cannot read none/release.json: No such file or directory; is it a folder that synthesize made?",

@@ -90,12 +90,20 @@ function power(text) {
     return (parts[1] === "1" ? "" : parts[1] + " × ") + "10" + high;
 }
 
-/* Four digits, never below x: what a privacy number is rounded to. */
+/* Four digits, never below x: what a privacy number is rounded to; downward: never above, what noise is. */
 function upward(x) {
+    return safe(x, 1);
+}
+
+function downward(x) {
+    return safe(x, -1);
+}
+
+function safe(x, side) {
     if (typeof x !== "number" || x === 0)
         return general(x);
     const near = Number(x.toPrecision(4)), unit = 10 ** (Math.floor(Math.log10(Math.abs(x))) - 3);
-    return general(near >= x ? near : Number((near + unit).toPrecision(4)));
+    return general(side * near >= side * x ? near : Number((near + side * unit).toPrecision(4)));
 }
 
 function plural(n, one, many) {

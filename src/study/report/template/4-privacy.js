@@ -147,7 +147,7 @@ function deltaTerms() {
 
 function mechanism() {
     const p = parameters, paper = p.accountant === "paper", c = release.certified;
-    const rows = [["sampling rate", general(p.sampling_rate)], ["least sampled count, τ", general(p.tau)], ["noise on a sum, σ", general(p.sigma)],
+    const rows = [["sampling rate", upward(p.sampling_rate)], ["least sampled count, τ", general(p.tau)], ["noise on a sum, σ", downward(p.sigma)],
         ["threshold asked for", general(p.threshold)], ["radius", general(p.radius)],
         ["at most so many " + people, general(p.population)], ["cells of one, at most", general(p.cells_per_user)],
         ["neighbouring data", p.adjacency === "replace" ? "one replaced" : "one added or removed"],
@@ -173,7 +173,7 @@ function levelTable() {
     return el("div", { class: "block wide" }, el("h3", null, "Levels, from fine to coarse"),
         table("What each level released", ["level", "groups", people, "public cells", "counts", "least count", "noise on a sum"],
             levels.map((l, i) => [l.codebook ? clean(l.name) : "grid (wordings)", whole(l.cells), whole(users[i]), whole(l.public_cells), clean(l.counts),
-                general(l.tau), general(l.sigma)])));
+                general(l.tau), downward(l.sigma)])));
 }
 
 function showPrivacy() {

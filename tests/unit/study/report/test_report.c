@@ -42,7 +42,6 @@ static fre_release release_of(bool is_private)
     static float centroid[] = {1, 0, .98f, .1f, -1, .2f};
     static fre_released_cell cell[] = {
         {.count = 90,
-         .answers = 90,
          .users = 100,
          .noise_norm = .1,
          .theme = FRE_RELEASE_NONE,
@@ -50,7 +49,6 @@ static fre_release release_of(bool is_private)
          .centre = FRE_RELEASE_NONE,
          .text = {.text = first, .similarity = .99}},
         {.count = 80,
-         .answers = 80,
          .users = 90,
          .noise_norm = .1,
          .theme = FRE_RELEASE_NONE,
@@ -58,7 +56,6 @@ static fre_release release_of(bool is_private)
          .centre = FRE_RELEASE_NONE,
          .text = {.text = second, .similarity = .9}},
         {.count = 300,
-         .answers = 300,
          .users = 333,
          .noise_norm = .05,
          .theme = FRE_RELEASE_NONE,
