@@ -146,12 +146,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static script s;
     fre_collection c;
+    uint8_t first;
 
     memset(&s, 0, sizeof s);
     s.left = server_view(data, n);
     fre_buf_init(&s.release, FRE_WIRE_MESSAGE_MAX);
-    c = net_terms(&s.n.s);
-    net_begin(&s.n, &c, USERS, next(&s));
+    first = next(&s);
+    c = first % 4 == 3 ? net_terms_two(&s.n.s) : net_terms(&s.n.s);
+    net_begin(&s.n, &c, USERS, first);
     s.n.a->exact = true;
     for (uint32_t i = 0; i < USERS; i++)
         net_text(&s.n, i, 0);

@@ -1,5 +1,5 @@
 /** fre/server.h - the roles of a collection, as pure state machines: client, relay,
- * issuer, tagging server (S_tag), synthesis server (S_syn).  [Fre-E2T, Alg. 2, in one contact]
+ * issuer, tagging server (S_tag), synthesis server (S_syn).  [Fre-E2T, Alg. 2, in one contact or two]
  *
  * Bytes in, bytes out: no socket, file, clock or thread.  One interface for all of them:
  *
@@ -13,7 +13,9 @@
  * one transaction before the answer or a letter leaves; where it cannot, it throws the machine away
  * and restores it from what is committed.  A call's rows and time do not grow with the messages that
  * came before, but for the ticks in which S_tag mixes, S_syn counts, the issuer vouches and S_tag
- * sums, each of which runs once.  Rows are SECRET of their role.
+ * sums, each of which runs once.  Rows are SECRET of their role.  A machine that is void has forgotten
+ * everything, and its rows in the store are of no use to anybody but an attacker: the host drops them
+ * all but the last, of the state, and so it does with what a release does not need after `end`.
  *
  * Answers.  _handle gives FRE_OK and an answer whatever came in: a message of wire.h or a typed
  * rejection, which changes nothing.  Nothing at all is "malformed".  The same bytes again get an
@@ -21,7 +23,7 @@
  * FRE_E_LIMIT): no answer could be made; the host says "unavailable" and throws the machine away as
  * above.
  *
- * Order of a collection with one contact (two contacts: FRE_E_DATA for now):
+ * Order of a collection with one contact:
  *     open            clients are admitted by the issuer and get tags from S_tag, through the relay
  *     exchange_close  ... up to here; entries go on, at times that the client's machine drew
  *     tags_close      S_tag destroys its key and says "closed"; the relay shuffles what it collected
@@ -29,6 +31,12 @@
  *     then            S_syn counts; the issuer vouches for members; S_tag opens their seeds and
  *                     sums; S_syn releases, through the relay
  *     end             every role forgets everything that was not published
+ * With two contacts entries have no shares; after the vouch
+ *     the list        S_syn lists tags and counts, the issuer signs as well, the relay publishes it
+ *                     (_list_view) and hosts of clients hand it to their machines, which answer it, at
+ *                     times that they draw
+ *     shares_close    the relay shuffles the answers and hands them to S_syn; seeds, sums and release as
+ *                     above
  *
  * A machine goes by the latest time that it was told, in Unix seconds.  Status, where a function's own
  * comment does not say more: FRE_E_ARG, FRE_E_DATA (rows that are no state of such a machine), FRE_E_KEY
@@ -99,7 +107,8 @@ typedef enum fre_phase {
     FRE_PHASE_WAITING = 1, /**< before `open` */
     FRE_PHASE_TAKING,      /**< exchanges and entries */
     FRE_PHASE_CLOSED,      /**< no more of them: parts are handed on */
-    FRE_PHASE_SUMMING,     /**< S_syn, issuer, S_tag: members, seeds, sums */
+    FRE_PHASE_ANSWERING,   /**< two contacts, relay and client: the list, answers */
+    FRE_PHASE_SUMMING, /**< S_syn, issuer, S_tag: members, seeds, sums; who waits for the release */
     FRE_PHASE_DONE,
     FRE_PHASE_VOID /**< cancelled, or `end` came first */
 } fre_phase;
@@ -116,8 +125,7 @@ typedef struct fre_tally {
 /** Terms, checked, with what follows from them.  Immutable. */
 typedef struct fre_agreement fre_agreement;
 /** FRE_E_REFUSED: the terms do not keep their claim (fre_collection_check: about a second);
- * FRE_E_DATA: not valid, or two contacts; FRE_E_LIMIT: no share holds a cell of all records.  Owned by
- * the caller. */
+ * FRE_E_DATA: not valid; FRE_E_LIMIT: no share holds a cell of all records.  Owned by the caller. */
 FRE_API FRE_MUST_CHECK fre_status fre_agreement_new(fre_agreement **out, const fre_collection *c,
                                                     fre_err *err);
 FRE_API void fre_agreement_free(fre_agreement *a);
@@ -157,11 +165,14 @@ FRE_API fre_phase fre_server_phase(const fre_server *x);
 FRE_API const fre_tally *fre_server_tally(const fre_server *x);
 /** What is published for everybody, so far as this role has it: parts of the release; 0 before it. */
 FRE_API uint32_t fre_server_release_parts(const fre_server *x);
+/** Two contacts: the list, for everybody, so far as this role has it (a client does not keep it); empty before
+ * it. */
+FRE_API fre_bytes fre_server_list_view(const fre_server *x);
 /** A part of it; valid until the next call that changes x. */
 FRE_API fre_bytes fre_server_release_view(const fre_server *x, uint32_t part);
 
 /** The relay.  It takes CARRY of clients (whoever they are: it asks the issuer), CLOSED and MARK of S_tag,
- * RELEASE of S_syn, CANCEL.  sk: copied. */
+ * LISTED and RELEASE of S_syn, CANCEL.  sk: copied. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a,
                                                        const fre_sign_sk *sk, fre_err *err);
 
@@ -178,25 +189,25 @@ typedef struct fre_issuer_host {
     fre_status (*person)(void *ctx, uint8_t name[32], fre_bytes credentials);
 } fre_issuer_host;
 /** The issuer.  It takes encapsulated issue requests (the transport has to know that they come from the
- * relay), VOUCH of S_syn, CANCEL.  oprf moves into locked memory: the caller's copy is wiped, on success
+ * relay), VOUCH and LIST of S_syn, CANCEL.  oprf moves into locked memory: the caller's copy is wiped, on success
  * only; NULL, for a restore: it is lost, and a collection that still needs it is void. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
                                                         const fre_server_keys *keys,
                                                         fre_oprf_key *oprf,
                                                         const fre_issuer_host *host, fre_err *err);
-/** S_tag.  It takes encapsulated tag requests (from the relay alone), COLLECTED of the relay, UNSEAL of
- * S_syn, CANCEL.  oprf as above. */
+/** S_tag.  It takes encapsulated tag requests (from the relay alone), COLLECTED of the relay, LISTED and
+ * UNSEAL of S_syn, CANCEL.  oprf as above. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
                                                          const fre_server_keys *keys,
                                                          fre_oprf_key *oprf, fre_err *err);
-/** S_syn.  It takes MIXED of S_tag, CANCEL.  statement: what the release says of privacy, UTF-8, copied. */
+/** S_syn.  It takes MIXED of S_tag, GATHERED of the relay, CANCEL.  statement: what the release says of privacy, UTF-8, copied. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_synthesis(fre_server **out,
                                                            const fre_agreement *a,
                                                            const fre_server_keys *keys,
                                                            fre_bytes statement, fre_err *err);
 
-/** A user's device.  It writes to the relay alone (CARRY), at times that it draws; it takes RELEASE and
- * CANCEL.  x: embeddings, n rows of dim floats, n <= cells_per_user, copied; a user without texts takes
+/** A user's device.  It writes to the relay alone (CARRY), at times that it draws; it takes LISTED, RELEASE
+ * and CANCEL.  x: embeddings, n rows of dim floats, n <= cells_per_user, copied; a user without texts takes
  * part too.  Of texts that share a cell the first counts.  credentials: for the issuer, copied.
  * fresh: coins, places and times are drawn now, once; false: they are in the rows that _restore gets.
  * number: which client of a rehearsal with a seed this is.

@@ -168,6 +168,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_open(float *centroid, const fre_rota
                                                  const fre_share_cell *cell, const uint32_t *sum,
                                                  size_t n, uint64_t answers, fre_err *err);
 
+/** Two contacts: rounds it to multiples of the least power of two that is at least 8 beta / answers_needed,
+ * coordinate by coordinate.  Without it the lattice of the sums, which has steps of beta / answers, tells
+ * how many answered, and so to whoever keeps one back that it counted. */
+FRE_API void fre_share_hide_answers(float *centroid, const fre_share_cell *cell);
+
 #ifdef __cplusplus
 }
 #endif

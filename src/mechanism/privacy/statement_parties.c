@@ -3,6 +3,12 @@
 
 fre_status fre_plan_parties(fre_buf *out, const fre_mechanism *m)
 {
+    static const char one[] = "Every embedding leaves its device, encrypted in two parts.\n";
+    static const char two[] = "An embedding leaves its device, encrypted in two parts, only once "
+                              "its cell is listed.  A user "
+                              "whose share is missing from a released cell is not protected "
+                              "towards whoever knows that it is "
+                              "missing.\n";
     static const char people[] =
         "Whoever decides who is a person can learn whether a person of its choice holds a text "
         "that it guesses, by inventing tau - 1 people around them; with the relay, without "
@@ -21,8 +27,8 @@ fre_status fre_plan_parties(fre_buf *out, const fre_mechanism *m)
                         "The synthesis server with whoever decides who is a person sees single "
                         "embeddings under %s; both servers together see all but names.\n",
                         of_whom);
-    if (st == FRE_OK && m->dist.one_contact)
-        st = fre_buf_printf(out,
-                            "Every embedding leaves its device, encrypted in two parts.\n");
-    return st;
+    if (st != FRE_OK)
+        return st;
+    return m->dist.one_contact ? fre_buf_append(out, one, sizeof one - 1)
+                               : fre_buf_append(out, two, sizeof two - 1);
 }

@@ -75,6 +75,7 @@ fre_status server_base_init(fre_server *x, const server_ops *ops, const fre_agre
 void server_base_wipe(fre_server *x)
 {
     fre_buf_wipe(&x->cancel);
+    server_list_free(x->list);
     fre_wipe(x, sizeof *x);
 }
 
@@ -136,7 +137,9 @@ fre_status fre_server_restore(fre_server *x, const fre_row *row, fre_err *err)
 
     if (!x || (row && row->erase))
         return FRE_E_ARG;
-    if (!row || (row->table != SERVER_ROW_STATE && row->table != SERVER_ROW_SECRET))
+    if (row && row->table == SERVER_ROW_LIST && x->role != 0)
+        st = x->list ? FRE_E_DATA : server_list_keep(x, NULL, row->value);
+    else if (!row || (row->table != SERVER_ROW_STATE && row->table != SERVER_ROW_SECRET))
         st = x->ops->restore(x, row);
     else if (row->table == SERVER_ROW_STATE)
         st = load_state(x, row->value);
@@ -195,6 +198,22 @@ fre_status server_take_part(server_parts *p, fre_server *x, fre_reply *out, fre_
 
     *taken = st == FRE_OK && why == FRE_ACCEPTED;
     return st == FRE_OK && !*taken ? server_reject(x, out, why) : st;
+}
+
+/* Another one, signed by both, is no junk: somebody shows people different lists. */
+fre_status server_take_list(fre_server *x, fre_reply *out, fre_bytes in, bool *fresh, bool *taken)
+{
+    fre_list other;
+    fre_status st;
+
+    *fresh = !x->list;
+    *taken = false;
+    st = *fresh ? server_list_keep(x, &out->rows, in)
+                : fre_listed_decode(&other, &x->a->w, in, NULL);
+    if (st != FRE_OK)
+        return server_reject_status(x, out, st);
+    *taken = x->list->message.n == in.n && memcmp(x->list->message.p, in.p, in.n) == 0;
+    return *taken ? FRE_OK : server_reject(x, out, FRE_REJECTED_REPLAYED);
 }
 
 fre_rejection server_exchange_rejected(const fre_server *x)

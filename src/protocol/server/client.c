@@ -1,7 +1,7 @@
 /* server/client.c - a client's phases. */
 #include "client.h"
 
-enum { LETTER_ISSUE, LETTER_TAGS, LETTER_ENTRY };
+enum { LETTER_ISSUE, LETTER_TAGS, LETTER_ENTRY, LETTER_ANSWER = 256 };
 
 static client *self(fre_server *x)
 {
@@ -19,7 +19,8 @@ static fre_status end(client *c, fre_delta *rows, fre_status verdict)
     c->verdict = verdict;
     c->stage = CLIENT_ENDED;
     client_wipe_secrets(c);
-    return server_move(&c->base, rows, FRE_PHASE_CLOSED);
+    return server_move(&c->base, rows,
+                       server_wire(&c->base)->c.one_contact ? FRE_PHASE_CLOSED : FRE_PHASE_SUMMING);
 }
 
 static bool all_done(const client *c)
@@ -30,14 +31,17 @@ static bool all_done(const client *c)
     return true;
 }
 
+/* Entries, or answers. */
 static fre_status post_entries(client *c, fre_letters *out)
 {
+    const uint32_t first = c->stage == CLIENT_ANSWERING ? LETTER_ANSWER : LETTER_ENTRY;
     fre_status st = FRE_OK;
 
+    if (c->stage == CLIENT_SENDING && c->base.now >= server_wire(&c->base)->c.tags_close)
+        return FRE_OK; /* what has not arrived is not in the list */
     for (uint32_t i = 0; st == FRE_OK && i < places(c); i++)
         if (!c->entry[i].done && c->base.now >= c->entry[i].send_at)
-            st = server_post(out, FRE_ROLE_RELAY,
-                             SERVER_COOKIE(SERVER_CLIENT_LETTER, LETTER_ENTRY + i),
+            st = server_post(out, FRE_ROLE_RELAY, SERVER_COOKIE(SERVER_CLIENT_LETTER, first + i),
                              server_buf_view(&c->entry[i].message));
     return st;
 }
@@ -62,7 +66,7 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 {
     client *c = self(base);
     const fre_collection *t = &server_wire(base)->c;
-    const int64_t close = c->stage < CLIENT_SENDING ? t->exchange_close : t->tags_close;
+    const int64_t close = c->stage < CLIENT_SENDING ? t->exchange_close : t->shares_close;
     fre_status st;
 
     if (c->stage == CLIENT_ENDED || base->now < t->open)
@@ -71,12 +75,12 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
         return end(c, rows, FRE_E_AGAIN);
     if (base->now < c->start_at && c->stage == CLIENT_NEW)
         return FRE_OK;
+    if (c->stage >= CLIENT_SENDING)
+        return post_entries(c, out);
     st = server_move(base, rows, FRE_PHASE_TAKING);
-    if (st == FRE_OK && c->stage < CLIENT_SENDING)
+    if (st == FRE_OK)
         st = client_keep(c, rows);
-    if (st != FRE_OK)
-        return st;
-    return c->stage == CLIENT_SENDING ? post_entries(c, out) : post_request(c, out);
+    return st == FRE_OK ? post_request(c, out) : st;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------ */
@@ -117,17 +121,20 @@ static fre_status issue_answered(client *c, fre_delta *rows, fre_bytes reply)
 
 static fre_status tags_answered(client *c, fre_delta *rows, fre_bytes reply)
 {
-    fre_tag tag[FRE_COLLECTION_CELLS_MAX];
     fre_status st;
 
     if (c->stage != CLIENT_ADMITTED)
         return FRE_OK;
     if (reply.n != fre_exchange_answer_bytes(server_wire(&c->base)))
         return rejected(c, rows, reply);
-    st = client_tagged(c, tag, reply);
-    st = st == FRE_OK ? client_make_entries(c, rows, tag) : settle(c, rows, st);
-    fre_wipe(tag, sizeof tag);
-    return st;
+    st = client_tagged(c, reply);
+    return st == FRE_OK ? client_make_entries(c, rows) : settle(c, rows, st);
+}
+
+/* Entries of one contact and answers are the last that a client says. */
+static bool is_last(const client *c)
+{
+    return c->stage == CLIENT_ANSWERING || server_wire(&c->base)->c.one_contact;
 }
 
 static fre_status entry_answered(client *c, fre_delta *rows, uint32_t i, fre_bytes reply)
@@ -135,14 +142,15 @@ static fre_status entry_answered(client *c, fre_delta *rows, uint32_t i, fre_byt
     const server_verdict v = server_judge(reply);
     fre_status st;
 
-    if (c->stage != CLIENT_SENDING || i >= places(c) || c->entry[i].done)
+    if (i >= places(c) || c->entry[i].done)
         return FRE_OK;
-    if (v == SERVER_REFUSED)
+    /* An entry that came too late is not in the list; its owner answers all the same. */
+    if (v == SERVER_REFUSED && is_last(c))
         return rejected(c, rows, reply);
     if (v != SERVER_RECEIVED)
         return FRE_OK;
     st = client_entry_done(c, rows, i);
-    return st == FRE_OK && all_done(c) ? end(c, rows, FRE_OK) : st;
+    return st == FRE_OK && is_last(c) && all_done(c) ? end(c, rows, FRE_OK) : st;
 }
 
 static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
@@ -154,21 +162,48 @@ static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, f
         return FRE_OK;
     if (i == LETTER_ISSUE)
         return issue_answered(c, rows, reply);
-    return i == LETTER_TAGS ? tags_answered(c, rows, reply)
-                            : entry_answered(c, rows, i - LETTER_ENTRY, reply);
+    if (i == LETTER_TAGS)
+        return tags_answered(c, rows, reply);
+    if (i < LETTER_ANSWER)
+        return c->stage == CLIENT_SENDING ? entry_answered(c, rows, i - LETTER_ENTRY, reply)
+                                          : FRE_OK;
+    return c->stage == CLIENT_ANSWERING ? entry_answered(c, rows, i - LETTER_ANSWER, reply)
+                                        : FRE_OK;
 }
 
 /* ---- what is published ------------------------------------------------------------------------------------ */
 
-static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
+/* The list is answered once; another one later is somebody's who shows people different ones. */
+static fre_status listed(client *c, fre_reply *out, fre_bytes in)
 {
-    client *c = self(base);
+    server_list *l = NULL;
+    fre_status st = server_list_read(&l, &c->base, in);
+
+    if (st != FRE_OK)
+        return server_reject_status(&c->base, out, st);
+    if (c->stage == CLIENT_SENDING) {
+        st = client_make_answers(c, &out->rows, l);
+        if (st == FRE_OK)
+            st = server_move(&c->base, &out->rows, FRE_PHASE_ANSWERING);
+        if (st == FRE_OK && all_done(c)) /* cover = off, and nothing to say */
+            st = end(c, &out->rows, FRE_OK);
+        if (st == FRE_OK)
+            st = server_receipt(&c->base, out, true);
+    } else if (c->stage < CLIENT_SENDING || memcmp(c->list, l->w.list, sizeof c->list) == 0)
+        st = server_receipt(&c->base, out, false);
+    else
+        st = server_reject(&c->base, out, FRE_REJECTED_REPLAYED);
+    server_list_free(l);
+    return st;
+}
+
+static fre_status release(client *c, fre_reply *out, fre_bytes in)
+{
+    fre_server *base = &c->base;
     fre_release_part m;
     bool fresh, taken;
     fre_status st;
 
-    if (type != FRE_WIRE_RELEASE)
-        return server_reject(base, out, FRE_REJECTED_MALFORMED);
     st = fre_release_part_decode(&m, server_wire(base), in, NULL);
     if (st != FRE_OK)
         return server_reject_status(base, out, st);
@@ -183,6 +218,17 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
             st = server_move(base, &out->rows, FRE_PHASE_DONE);
     }
     return st == FRE_OK ? server_receipt(base, out, fresh) : st;
+}
+
+static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
+{
+    client *c = self(base);
+
+    if (type == FRE_WIRE_RELEASE)
+        return release(c, out, in);
+    if (type == FRE_WIRE_LISTED && !server_wire(base)->c.one_contact)
+        return listed(c, out, in);
+    return server_reject(base, out, FRE_REJECTED_MALFORMED);
 }
 
 static const server_out *published(const fre_server *base)
@@ -217,25 +263,17 @@ static void free_client(fre_server *base)
     fre_wipe_free(c, sizeof *c);
 }
 
-static fre_status load_release(client *c, const fre_row *row)
-{
-    fre_release_part m = {.part = {0, 0}};
-    fre_status st = fre_release_part_decode(&m, server_wire(&c->base), row->value, NULL);
-
-    return st == FRE_OK ? server_parts_load(&c->release_in, row, m.part) : FRE_E_DATA;
-}
-
 static fre_status settle_rows(client *c)
 {
-    if (c->stage == CLIENT_SENDING && all_done(c))
+    if (c->stage >= CLIENT_SENDING && is_last(c) && all_done(c))
         c->stage = CLIENT_ENDED;
-    else if (c->base.phase >= FRE_PHASE_CLOSED) {
+    else if (c->base.phase == FRE_PHASE_CLOSED || c->base.phase >= FRE_PHASE_SUMMING) {
         c->stage = CLIENT_ENDED;
         c->verdict = FRE_E_AGAIN;
     }
     if (c->stage == CLIENT_NEW && !c->kept)
         return FRE_E_DATA; /* its coins are gone, and are not tossed again */
-    if (c->stage >= CLIENT_SENDING)
+    if (c->stage > CLIENT_SENDING || (c->stage == CLIENT_SENDING && is_last(c)))
         client_wipe_secrets(c);
     return server_parts_complete(&c->release_in) ? server_out_pass(&c->release, &c->release_in)
                                                  : FRE_OK;
@@ -248,9 +286,16 @@ static fre_status restore(fre_server *base, const fre_row *row)
     if (!row)
         return settle_rows(c);
     if (row->table == SERVER_ROW_IN)
-        return load_release(c, row);
+        return server_parts_load(&c->release_in, row, FRE_WIRE_RELEASE);
+    if (row->table == SERVER_ROW_LIST && row->value.n == sizeof c->list) {
+        memcpy(c->list, row->value.p, sizeof c->list);
+        c->stage = CLIENT_ANSWERING;
+        return FRE_OK;
+    }
     if (row->table != SERVER_ROW_CLIENT || row->key.n == 0)
         return FRE_E_DATA;
+    if (row->key.p[0] == 2)
+        return client_places_load(c, row);
     return row->key.p[0] == 0 ? client_load(c, row) : client_entry_load(c, row);
 }
 

@@ -10,6 +10,7 @@ typedef struct client_place {
     fre_place place;        /* r */
     fre_oprf_blind blind_id, blind_cell;
     uint8_t cell[32];       /* of its text, or random */
+    fre_tag tag;            /* of that cell: two contacts, until it answers */
 } client_place;
 
 typedef struct client_entry {
@@ -19,9 +20,10 @@ typedef struct client_entry {
 } client_entry;
 
 typedef enum client_stage {
-    CLIENT_NEW = 1,  /* to be admitted */
-    CLIENT_ADMITTED, /* to get tags */
-    CLIENT_SENDING,  /* entries are made */
+    CLIENT_NEW = 1,   /* to be admitted */
+    CLIENT_ADMITTED,  /* to get tags */
+    CLIENT_SENDING,   /* entries are made; two contacts: and the list isn't there */
+    CLIENT_ANSWERING, /* two contacts: answers are made */
     CLIENT_ENDED
 } client_stage;
 
@@ -37,7 +39,8 @@ typedef struct client {
     fre_hpke_sk ask_issue, ask_tags; /* SECRET: ephemeral keys of both exchanges */
     fre_admission token;
     fre_oprf_output *key;      /* SECRET: F(k_I, id) */
-    client_entry *entry;       /* cells_per_user */
+    client_entry *entry;       /* cells_per_user; later the answers */
+    uint8_t list[FRE_HASH_BYTES]; /* of the list that it answers */
     server_parts release_in;
     server_out release;
 } client;
@@ -46,17 +49,22 @@ typedef struct client {
 FRE_MUST_CHECK fre_status client_draw(client *c, uint32_t texts, fre_err *err);
 FRE_MUST_CHECK fre_status client_keep(client *c, fre_delta *rows);
 FRE_MUST_CHECK fre_status client_load(client *c, const fre_row *row);
-/* Gone once the entries are made, or when it ends. */
+/* Two contacts: what is left of them once the entries are made, with its row. */
+FRE_MUST_CHECK fre_status client_keep_places(client *c, fre_delta *rows);
+FRE_MUST_CHECK fre_status client_places_load(client *c, const fre_row *row);
+/* Gone once the entries are made (two contacts: the answers), or when it ends. */
 void client_wipe_secrets(client *c);
 
 /* client_exchange.c: both requests, the same bytes each time; their answers.  FRE_E_PROOF: another key. */
 FRE_MUST_CHECK fre_status client_issue(client *c, fre_buf *out);
 FRE_MUST_CHECK fre_status client_admitted(client *c, fre_bytes reply);
 FRE_MUST_CHECK fre_status client_tags(client *c, fre_buf *out);
-FRE_MUST_CHECK fre_status client_tagged(client *c, fre_tag *tag, fre_bytes reply);
+FRE_MUST_CHECK fre_status client_tagged(client *c, fre_bytes reply);
 
-/* client_entry.c: entries under these tags, with their times. */
-FRE_MUST_CHECK fre_status client_make_entries(client *c, fre_delta *rows, const fre_tag *tag);
+/* client_entry.c: entries under the places' tags, with their times. */
+FRE_MUST_CHECK fre_status client_make_entries(client *c, fre_delta *rows);
+/* The same for answers to a list, in place of the entries. */
+FRE_MUST_CHECK fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l);
 FRE_MUST_CHECK fre_status client_entry_done(client *c, fre_delta *rows, uint32_t i);
 FRE_MUST_CHECK fre_status client_entry_load(client *c, const fre_row *row);
 

@@ -156,14 +156,14 @@ fre_status client_admitted(client *c, fre_bytes reply)
     return FRE_OK;
 }
 
-fre_status client_tagged(client *c, fre_tag *tag, fre_bytes reply)
+fre_status client_tagged(client *c, fre_bytes reply)
 {
     const uint32_t n = server_wire(&c->base)->c.cells_per_user;
     fre_oprf_output *out = calloc(n, sizeof *out);
     fre_status st = out ? finalize(c, out, FRE_WIRE_TAG_REQUEST, reply) : FRE_E_NOMEM;
 
     for (uint32_t i = 0; st == FRE_OK && i < n; i++)
-        memcpy(tag[i].b, out[i].b, sizeof tag[i].b);
+        memcpy(c->place[i].tag.b, out[i].b, sizeof c->place[i].tag.b);
     fre_wipe_free(out, n * sizeof *out);
     return st;
 }

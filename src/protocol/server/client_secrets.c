@@ -1,13 +1,17 @@
 /* server/client_secrets.c - what a client draws, once and before it sends anything, and its row.
  *
  * Row CLIENT, key 0:  start_at (8)  both ephemeral keys (32 each)  then a place each:
- * real (1)  r (16)  blind of its id (32)  blind of its cell (32)  cell (32) */
+ * real (1)  r (16)  blind of its id (32)  blind of its cell (32)  cell (32)
+ * Row CLIENT, key 2, in place of it once the entries are made, with two contacts: the token (32)  a place each:
+ * real (1)  r (16)  tag (32) */
 #include "client.h"
 
 #include <fre/aggregate.h>
 
 #define HEAD_BYTES (8 + 64)
 #define PLACE_BYTES (1 + 16 + 32 + 32 + 32)
+#define TOKEN_BYTES sizeof(fre_admission)
+#define KEPT_BYTES (1 + 16 + 32)
 
 static uint32_t places(const client *c)
 {
@@ -168,6 +172,75 @@ fre_status client_load(client *c, const fre_row *row)
         memcpy(c->place[i].cell, p + 81, 32);
     }
     c->kept = true;
+    return FRE_OK;
+}
+
+/* ---- two contacts: what the answers need ----------------------------------------------------------- */
+
+static void wipe_exchanges(client *c)
+{
+    for (uint32_t i = 0; i < places(c); i++) {
+        fre_oprf_blind_wipe(&c->place[i].blind_id);
+        fre_oprf_blind_wipe(&c->place[i].blind_cell);
+        fre_wipe(c->place[i].cell, sizeof c->place[i].cell);
+    }
+    fre_wipe_free(c->key, places(c) * sizeof *c->key);
+    c->key = NULL;
+    fre_hpke_sk_wipe(&c->ask_issue);
+    fre_hpke_sk_wipe(&c->ask_tags);
+    fre_buf_wipe(&c->credentials);
+}
+
+static fre_status put_places(const client *c, fre_delta *rows)
+{
+    const size_t n = TOKEN_BYTES + (size_t)places(c) * KEPT_BYTES;
+    const uint8_t key = 2;
+    uint8_t *value = malloc(n), *p = value;
+    fre_status st;
+
+    if (!value)
+        return FRE_E_NOMEM;
+    memcpy(p, c->token.b, TOKEN_BYTES);
+    p += TOKEN_BYTES;
+    for (uint32_t i = 0; i < places(c); i++, p += KEPT_BYTES) {
+        p[0] = c->place[i].real;
+        memcpy(p + 1, c->place[i].place.b, 16);
+        memcpy(p + 17, c->place[i].tag.b, 32);
+    }
+    st = server_row_put(rows, SERVER_ROW_CLIENT, server_view(&key, 1), server_view(value, n));
+    fre_wipe_free(value, n);
+    return st;
+}
+
+fre_status client_keep_places(client *c, fre_delta *rows)
+{
+    const uint8_t key = 0;
+    fre_status st = server_row_erase(rows, SERVER_ROW_CLIENT, server_view(&key, 1));
+
+    if (st != FRE_OK)
+        return st;
+    if (server_wire(&c->base)->c.one_contact)
+        client_wipe_secrets(c);
+    else {
+        st = put_places(c, rows);
+        wipe_exchanges(c);
+    }
+    return st;
+}
+
+fre_status client_places_load(client *c, const fre_row *row)
+{
+    const uint8_t *p = row->value.p;
+
+    if (row->value.n != TOKEN_BYTES + (size_t)places(c) * KEPT_BYTES)
+        return FRE_E_DATA;
+    memcpy(c->token.b, p, TOKEN_BYTES);
+    p += TOKEN_BYTES;
+    for (uint32_t i = 0; i < places(c); i++, p += KEPT_BYTES) {
+        c->place[i].real = p[0] & 1;
+        memcpy(c->place[i].place.b, p + 1, 16);
+        memcpy(c->place[i].tag.b, p + 17, 32);
+    }
     return FRE_OK;
 }
 

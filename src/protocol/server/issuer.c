@@ -157,6 +157,8 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
 
     if (type == FRE_WIRE_VOUCH)
         return vouch(x, out, in);
+    if (type == FRE_WIRE_LIST && !server_wire(base)->c.one_contact)
+        return issuer_list(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
     st = server_key_due(&x->oprf, base, out, &due);
@@ -199,8 +201,6 @@ static void free_issuer(fre_server *base)
 static fre_status restore(fre_server *base, const fre_row *row)
 {
     issuer *x = self(base);
-    fre_tag_sets sets = {.n = 0};
-    fre_status st = FRE_OK;
 
     if (!row)
         return FRE_OK;
@@ -210,9 +210,7 @@ static fre_status restore(fre_server *base, const fre_row *row)
             return FRE_E_DATA;
         return remember(x, NULL, row->key.p, row->value.p);
     case SERVER_ROW_IN:
-        if (!server_parts_is_used(row))
-            st = fre_vouch_decode(&sets, server_wire(base), row->value, NULL);
-        return st == FRE_OK ? server_parts_load(&x->asked, row, sets.part) : FRE_E_DATA;
+        return server_parts_load(&x->asked, row, FRE_WIRE_VOUCH);
     case SERVER_ROW_OUT:
         return server_out_load(&x->answers, row);
     default:

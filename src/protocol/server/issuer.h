@@ -21,4 +21,7 @@ typedef struct issuer {
  * order over parts was not kept. */
 FRE_MUST_CHECK fre_status issuer_vouch(issuer *x, fre_delta *rows, bool *ok);
 
+/* issuer_list.c: two contacts: S_syn's list, signed too if it is what was vouched for. */
+FRE_MUST_CHECK fre_status issuer_list(issuer *x, fre_reply *out, fre_bytes in);
+
 #endif /* FRE_SERVER_ISSUER_H */

@@ -112,21 +112,39 @@ static uint32_t get32(const uint8_t *p)
     return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-bool server_parts_is_used(const fre_row *row)
+bool server_parts_are_used(const server_parts *p)
 {
-    return row->value.n == USED_BYTES;
+    return p->count > 0 && p->part[0].here && p->part[0].bytes.n == 0;
 }
 
-fre_status server_parts_load(server_parts *p, const fre_row *row, fre_part part)
+/* A message of that type, by its head and the number of its part, which is first in its body: what else is in
+ * it was looked at before it became a row. */
+static bool read_part(fre_part *out, fre_bytes message, fre_wire_type type)
+{
+    const uint8_t *body = message.p + FRE_WIRE_HEAD_BYTES;
+    fre_collection_id id;
+    fre_wire_type found;
+
+    if (fre_wire_peek(&found, &id, message) != FRE_OK || found != type ||
+        message.n < FRE_WIRE_HEAD_BYTES + 8)
+        return false;
+    *out = (fre_part){get32(body), get32(body + 4)};
+    return true;
+}
+
+fre_status server_parts_load(server_parts *p, const fre_row *row, fre_wire_type type)
 {
     uint8_t hash[FRE_HASH_BYTES];
-    const bool used = server_parts_is_used(row);
+    const bool used = row->value.n == USED_BYTES;
+    fre_part part;
     fre_status st;
 
-    if (row->key.n != 5)
+    if (row->key.n != 5 || row->key.p[0] != p->kind)
         return FRE_E_DATA;
     if (used)
         part = (fre_part){get32(row->key.p + 1), get32(row->value.p + FRE_HASH_BYTES)};
+    else if (!read_part(&part, row->value, type))
+        return FRE_E_DATA;
     if (part.index != get32(row->key.p + 1) || part.count > FRE_WIRE_PARTS_MAX ||
         part.index >= part.count || (p->count > 0 && part.count != p->count))
         return FRE_E_DATA;

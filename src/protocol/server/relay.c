@@ -36,6 +36,27 @@ static fre_status closed(relay *x, fre_reply *out, fre_bytes in)
     return st == FRE_OK ? server_receipt(&x->base, out, true) : st;
 }
 
+/* ---- two contacts: the list ------------------------------------------------------------------------------- */
+
+/* Whoever has the list had all entries: the last receipts were lost. */
+static fre_status listed(relay *x, fre_reply *out, fre_bytes in)
+{
+    bool fresh, taken;
+    fre_status st;
+
+    if (x->base.phase < FRE_PHASE_CLOSED)
+        return server_reject(&x->base, out, FRE_REJECTED_PHASE);
+    st = server_take_list(&x->base, out, in, &fresh, &taken);
+    if (st != FRE_OK || !taken)
+        return st;
+    if (x->base.phase == FRE_PHASE_CLOSED) {
+        st = relay_flushed(x, &out->rows);
+        if (st == FRE_OK)
+            st = server_move(&x->base, &out->rows, FRE_PHASE_ANSWERING);
+    }
+    return st == FRE_OK ? server_receipt(&x->base, out, fresh) : st;
+}
+
 /* ---- marks -------------------------------------------------------------------------------------------- */
 
 static fre_status mark(relay *x, fre_reply *out, fre_bytes in)
@@ -111,6 +132,9 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return relay_carry(x, out, in);
     case FRE_WIRE_CLOSED:
         return closed(x, out, in);
+    case FRE_WIRE_LISTED:
+        return server_wire(base)->c.one_contact ? server_reject(base, out, FRE_REJECTED_MALFORMED)
+                                                : listed(x, out, in);
     case FRE_WIRE_MARK:
         return mark(x, out, in);
     case FRE_WIRE_RELEASE:
@@ -120,6 +144,13 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
     }
 }
 
+static fre_status hand_on(relay *x, fre_letters *out, fre_delta *rows, server_out *what)
+{
+    const fre_status st = relay_flush(x, rows, what);
+
+    return st == FRE_OK ? server_out_post(what, out) : st;
+}
+
 static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 {
     relay *x = self(base);
@@ -127,27 +158,37 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 
     if (base->phase == FRE_PHASE_WAITING && base->now >= server_wire(base)->c.open)
         st = server_move(base, rows, FRE_PHASE_TAKING);
-    if (st != FRE_OK || base->phase != FRE_PHASE_CLOSED)
+    if (st != FRE_OK)
         return st;
-    st = relay_flush(x, rows);
-    return st == FRE_OK ? server_out_post(&x->collected, out) : st;
+    if (base->phase == FRE_PHASE_CLOSED)
+        return hand_on(x, out, rows, &x->collected);
+    if (base->phase == FRE_PHASE_ANSWERING && base->list &&
+        base->now >= server_wire(base)->c.shares_close)
+        return hand_on(x, out, rows, &x->gathered);
+    return FRE_OK;
 }
 
 static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
 {
     relay *x = self(base);
+    const bool entries = base->phase == FRE_PHASE_CLOSED;
+    server_out *o = entries ? &x->collected : &x->gathered;
     uint32_t index;
     server_verdict v;
     fre_status st;
 
-    if (!server_out_answered(&x->collected, cookie, reply, &index, &v))
+    if (!server_out_answered(o, cookie, reply, &index, &v))
         return FRE_OK;
     if (v == SERVER_REFUSED || v == SERVER_MESSAGE)
         return server_void(base, rows, FRE_CANCEL_DISAGREE);
-    if (!server_out_done(&x->collected))
+    if (!server_out_done(o))
         return FRE_OK;
     st = relay_flushed(x, rows);
-    return st == FRE_OK ? server_move(base, rows, FRE_PHASE_SUMMING) : st;
+    if (st != FRE_OK)
+        return st;
+    return server_move(base, rows,
+                       entries && !server_wire(base)->c.one_contact ? FRE_PHASE_ANSWERING
+                                                                    : FRE_PHASE_SUMMING);
 }
 
 /* ---- making and unmaking ------------------------------------------------------------------------------------ */
@@ -164,6 +205,7 @@ static void forget(fre_server *base)
     relay_entries_wipe(x);
     fre_wipe(x->order, sizeof x->order);
     server_out_wipe(&x->collected);
+    server_out_wipe(&x->gathered);
 }
 
 static void free_relay(fre_server *base)
@@ -176,14 +218,6 @@ static void free_relay(fre_server *base)
     server_out_wipe(&x->release);
     server_base_wipe(base);
     fre_wipe_free(x, sizeof *x);
-}
-
-static fre_status load_release(relay *x, const fre_row *row)
-{
-    fre_release_part m = {.part = {0, 0}};
-    fre_status st = fre_release_part_decode(&m, server_wire(&x->base), row->value, NULL);
-
-    return st == FRE_OK ? server_parts_load(&x->release_in, row, m.part) : FRE_E_DATA;
 }
 
 static fre_status restore(fre_server *base, const fre_row *row)
@@ -212,7 +246,7 @@ static fre_status restore(fre_server *base, const fre_row *row)
     case SERVER_ROW_MARK:
         return mark_load(x, row);
     case SERVER_ROW_IN:
-        return load_release(x, row);
+        return server_parts_load(&x->release_in, row, FRE_WIRE_RELEASE);
     default:
         return FRE_E_DATA;
     }
@@ -248,6 +282,7 @@ fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a, const 
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_RELAY, sk, 0, err);
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
     x->collected = (server_out){.kind = SERVER_COLLECTED, .to = FRE_ROLE_TAG};
+    x->gathered = (server_out){.kind = SERVER_GATHERED, .to = FRE_ROLE_SYN};
     x->release_in.kind = SERVER_RELEASE;
     x->release.kind = SERVER_RELEASE;
     if (st != FRE_OK) {

@@ -1,4 +1,5 @@
-/* server/relay.h - the relay: carries exchanges, collects entries, hands them on in a random order. */
+/* server/relay.h - the relay: carries exchanges, collects entries, hands them on in a random order; with two
+ * contacts publishes the list, and does the same for answers. */
 #ifndef FRE_SERVER_RELAY_H
 #define FRE_SERVER_RELAY_H
 
@@ -6,7 +7,7 @@
 
 /* What the holder of a token sent. */
 typedef struct relay_sent {
-    uint32_t entries;
+    uint32_t entries, answers;
     bool exchanged;
 } relay_sent;
 
@@ -18,14 +19,15 @@ typedef struct relay {
     relay_sent *sent;   /* ... what its holder sent */
     size_t tokens, token_cap;
     server_table known; /* hash of a message -> index of its entry; UINT32_MAX - 1: an exchange */
-    uint8_t **block;    /* sealed entries, one size, RELAY_BLOCK in each */
+    uint8_t **block;    /* sealed entries, later answers, RELAY_BLOCK in each */
+    size_t each;        /* of one size; 0: none is there */
     size_t blocks;
     uint32_t entries;
     uint64_t exchanges;
     fre_buf closed;                /* S_tag's statement */
     bool shuffled;
     uint8_t order[FRE_SEED_BYTES]; /* SECRET: of the shuffle */
-    server_out collected;
+    server_out collected, gathered;
     struct relay_mark {
         bool set;
         uint8_t hash[FRE_HASH_BYTES];
@@ -38,9 +40,9 @@ typedef struct relay {
 FRE_MUST_CHECK fre_status relay_entry_keep(relay *x, const uint8_t key[SERVER_HASH_BYTES],
                                            fre_bytes sealed);
 void relay_entries_wipe(relay *x);
-/* Draws the order, if it isn't there, and makes the parts. */
-FRE_MUST_CHECK fre_status relay_flush(relay *x, fre_delta *rows);
-/* All parts have arrived: entries are erased. */
+/* Draws the order, if it isn't there, and makes the parts; to: collected or gathered. */
+FRE_MUST_CHECK fre_status relay_flush(relay *x, fre_delta *rows, server_out *to);
+/* All parts have arrived: entries, or answers, are erased. */
 FRE_MUST_CHECK fre_status relay_flushed(relay *x, fre_delta *rows);
 
 /* relay_carry.c: messages of clients. */

@@ -1,5 +1,5 @@
 /* server/relay_carry.c - what clients send: an issue request, which admits; then, under the token that it
- * gave, one tag request and cells_per_user entries.
+ * gave, one tag request and cells_per_user entries; with two contacts as many answers.
  *
  * Counts are by token, and one set holds the hashes of all messages; nothing joins the two.  A token is a
  * hash of the issue request under the relay's secret: a retry gets the same, and nothing is stored
@@ -42,10 +42,10 @@ static fre_status add_token(relay *x, const uint8_t key[SERVER_HASH_BYTES], rela
     return st;
 }
 
-/* Value:  exchanged (1)  entries (1) */
+/* Value:  exchanged (1)  entries (1)  answers (1) */
 static fre_status keep_token(relay *x, fre_delta *rows, const fre_admission *token, relay_sent sent)
 {
-    const uint8_t value[2] = {sent.exchanged, (uint8_t)sent.entries};
+    const uint8_t value[3] = {sent.exchanged, (uint8_t)sent.entries, (uint8_t)sent.answers};
     uint8_t key[SERVER_HASH_BYTES];
     relay_sent *old = sent_by(x, token);
     fre_status st = server_keep_secret(&x->base, rows);
@@ -63,11 +63,13 @@ static fre_status keep_token(relay *x, fre_delta *rows, const fre_admission *tok
 
 fre_status relay_token_load(relay *x, const fre_row *row)
 {
-    if (row->key.n != SERVER_HASH_BYTES || row->value.n != 2 || row->value.p[0] > 1 ||
-        row->value.p[1] > FRE_COLLECTION_CELLS_MAX)
+    if (row->key.n != SERVER_HASH_BYTES || row->value.n != 3 || row->value.p[0] > 1 ||
+        row->value.p[1] > FRE_COLLECTION_CELLS_MAX || row->value.p[2] > FRE_COLLECTION_CELLS_MAX)
         return FRE_E_DATA;
     return add_token(x, row->key.p,
-                     (relay_sent){.exchanged = row->value.p[0] == 1, .entries = row->value.p[1]});
+                     (relay_sent){.exchanged = row->value.p[0] == 1,
+                                  .entries = row->value.p[1],
+                                  .answers = row->value.p[2]});
 }
 
 /* ---- exchanges -------------------------------------------------------------------------------------- */
@@ -129,7 +131,16 @@ fre_status relay_known_load(relay *x, const fre_row *row)
     return server_table_put(&x->known, row->key.p, EXCHANGE);
 }
 
-/* ---- entries -------------------------------------------------------------------------------------------- */
+/* ---- entries and answers --------------------------------------------------------------------------------- */
+
+static bool is_late(const relay *x, fre_wire_type what)
+{
+    const fre_collection *c = &server_wire(&x->base)->c;
+
+    if (what == FRE_WIRE_ENTRY)
+        return x->base.now >= c->tags_close || x->base.phase > FRE_PHASE_TAKING;
+    return x->base.now >= c->shares_close || x->base.phase > FRE_PHASE_ANSWERING;
+}
 
 static fre_status entry(relay *x, fre_reply *out, const fre_carry *m)
 {
@@ -138,9 +149,10 @@ static fre_status entry(relay *x, fre_reply *out, const fre_carry *m)
     uint8_t key[SERVER_HASH_BYTES];
     fre_bytes sealed;
     relay_sent now;
+    uint32_t *n = m->what == FRE_WIRE_ENTRY ? &now.entries : &now.answers;
     fre_status st;
 
-    if (x->base.now >= w->c.tags_close || x->base.phase > FRE_PHASE_TAKING)
+    if (is_late(x, m->what))
         return server_reject(&x->base, out, FRE_REJECTED_EXPIRED);
     if (!sent)
         return server_reject(&x->base, out, FRE_REJECTED_ADMISSION);
@@ -150,10 +162,10 @@ static fre_status entry(relay *x, fre_reply *out, const fre_carry *m)
     server_hash(key, &x->base, sealed);
     if (server_table_find(&x->known, key))
         return server_receipt(&x->base, out, false);
-    if (sent->entries >= w->c.cells_per_user)
-        return server_reject(&x->base, out, FRE_REJECTED_REPLAYED);
     now = *sent;
-    now.entries++;
+    if (*n >= w->c.cells_per_user)
+        return server_reject(&x->base, out, FRE_REJECTED_REPLAYED);
+    *n += 1;
     st = keep_token(x, &out->rows, &m->token, now);
     if (st == FRE_OK)
         st = server_row_put(&out->rows, SERVER_ROW_ENTRY, server_view(key, sizeof key), sealed);
@@ -197,7 +209,8 @@ fre_status relay_returned(fre_server *base, fre_reply *out, fre_bytes in, fre_by
     fre_rejection why = FRE_REJECTED_UNAVAILABLE;
     fre_carry m;
 
-    if (fre_carry_decode(&m, server_wire(base), in, NULL) != FRE_OK || m.what == FRE_WIRE_ENTRY)
+    if (fre_carry_decode(&m, server_wire(base), in, NULL) != FRE_OK || m.what == FRE_WIRE_ENTRY ||
+        m.what == FRE_WIRE_ANSWER)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
     if (back.n != fre_exchange_answer_bytes(server_wire(base))) {
         if (fre_rejection_decode(&why, back, NULL) != FRE_OK)

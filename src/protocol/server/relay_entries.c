@@ -1,16 +1,12 @@
-/* server/relay_entries.c - the entries that the relay holds, and their order when it lets them go. */
+/* server/relay_entries.c - the entries that the relay holds, and later the answers, and their order when it
+ * lets them go. */
 #include "relay.h"
 
 #define PART_ENTRIES 16384u
 
-static size_t each(const relay *x)
-{
-    return fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
-}
-
 static uint8_t *at(const relay *x, uint32_t i)
 {
-    return x->block[i / RELAY_BLOCK] + (size_t)(i % RELAY_BLOCK) * each(x);
+    return x->block[i / RELAY_BLOCK] + (size_t)(i % RELAY_BLOCK) * x->each;
 }
 
 static fre_status grow(relay *x)
@@ -23,7 +19,7 @@ static fre_status grow(relay *x)
     if (!more)
         return FRE_E_NOMEM;
     x->block = more;
-    x->block[x->blocks] = malloc(RELAY_BLOCK * each(x));
+    x->block[x->blocks] = malloc(RELAY_BLOCK * x->each);
     if (!x->block[x->blocks])
         return FRE_E_NOMEM;
     x->blocks++;
@@ -34,7 +30,9 @@ fre_status relay_entry_keep(relay *x, const uint8_t key[SERVER_HASH_BYTES], fre_
 {
     fre_status st;
 
-    if (sealed.n != each(x))
+    if (x->each == 0)
+        x->each = sealed.n;
+    if (sealed.n == 0 || sealed.n != x->each)
         return FRE_E_DATA;
     st = grow(x);
     if (st == FRE_OK)
@@ -47,10 +45,10 @@ fre_status relay_entry_keep(relay *x, const uint8_t key[SERVER_HASH_BYTES], fre_
 void relay_entries_wipe(relay *x)
 {
     for (size_t i = 0; i < x->blocks; i++)
-        fre_wipe_free(x->block[i], RELAY_BLOCK * each(x));
+        fre_wipe_free(x->block[i], RELAY_BLOCK * x->each);
     free(x->block);
     x->block = NULL;
-    x->blocks = 0;
+    x->blocks = x->each = 0;
     x->entries = 0;
 }
 
@@ -93,9 +91,10 @@ static fre_status shuffle(const relay *x, named *e)
     return FRE_OK;
 }
 
-static fre_status make_part(relay *x, const named *e, uint32_t n, fre_part part)
+static fre_status make_part(relay *x, server_out *to, const named *e, uint32_t n, fre_part part)
 {
-    const size_t bytes = each(x);
+    const fre_wire_type type = to == &x->collected ? FRE_WIRE_COLLECTED : FRE_WIRE_GATHERED;
+    const size_t bytes = x->each;
     uint8_t *sealed = malloc(n * bytes + 1);
     fre_batch m = {.part = part, .sealed = {sealed, n * bytes}, .n = n};
     fre_buf message;
@@ -106,16 +105,16 @@ static fre_status make_part(relay *x, const named *e, uint32_t n, fre_part part)
     for (uint32_t i = 0; i < n; i++)
         memcpy(sealed + i * bytes, at(x, e[i].entry), bytes);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    st = fre_batch_encode(&message, server_wire(&x->base), FRE_WIRE_COLLECTED, &m, &x->base.sign);
+    st = fre_batch_encode(&message, server_wire(&x->base), type, &m, &x->base.sign);
     /* No row: the entries and the order make it again. */
     if (st == FRE_OK)
-        st = server_out_add(&x->collected, NULL, &message);
+        st = server_out_add(to, NULL, &message);
     fre_buf_wipe(&message);
     free(sealed);
     return st;
 }
 
-static fre_status make_parts(relay *x)
+static fre_status make_parts(relay *x, server_out *to)
 {
     const uint32_t n = x->entries, fit = PART_ENTRIES;
     const uint32_t parts = n > fit ? n / fit : 1;
@@ -124,15 +123,15 @@ static fre_status make_parts(relay *x)
 
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++) {
         const uint32_t from = (uint32_t)((uint64_t)n * i / parts);
-        const uint32_t to = (uint32_t)((uint64_t)n * (i + 1) / parts);
+        const uint32_t end = (uint32_t)((uint64_t)n * (i + 1) / parts);
 
-        st = make_part(x, e + from, to - from, (fre_part){i, parts});
+        st = make_part(x, to, e + from, end - from, (fre_part){i, parts});
     }
     free(e);
     return st;
 }
 
-fre_status relay_flush(relay *x, fre_delta *rows)
+fre_status relay_flush(relay *x, fre_delta *rows, server_out *to)
 {
     fre_rng r;
     fre_status st;
@@ -149,7 +148,7 @@ fre_status relay_flush(relay *x, fre_delta *rows)
             return st;
         x->shuffled = true;
     }
-    return x->collected.count > 0 ? FRE_OK : make_parts(x);
+    return to->count > 0 ? FRE_OK : make_parts(x, to);
 }
 
 fre_status relay_flushed(relay *x, fre_delta *rows)
@@ -166,8 +165,10 @@ fre_status relay_flushed(relay *x, fre_delta *rows)
     if (st != FRE_OK)
         return st;
     fre_wipe(x->order, sizeof x->order);
+    x->shuffled = false;
     server_table_wipe(&x->known);
     relay_entries_wipe(x);
     server_out_wipe(&x->collected);
+    server_out_wipe(&x->gathered);
     return FRE_OK;
 }

@@ -23,12 +23,13 @@ static inline fre_bytes server_buf_view(const fre_buf *b)
 }
 
 struct fre_agreement {
-    fre_wire w; /* with the share's bits */
+    fre_wire w; /* one contact: with the share's bits */
     fre_mechanism m;
-    fre_share_cell cell; /* of every count but count itself */
+    fre_share_cell
+        cell; /* one contact: of every count but count itself; two: of tau, without bits */
     fre_sketch *grid;
     fre_rotation *rotation;
-    fre_gaussian_table *table; /* clients' noise; NULL: servers add it */
+    fre_gaussian_table *table; /* one contact, clients' noise; else NULL */
     /* Of tests and of runs marked NOT PRIVATE: */
     bool exact;                   /* nobody adds noise */
     bool seeded;                  /* randomness from ... */
@@ -52,7 +53,8 @@ enum {
     SERVER_ROW_IN,        /* parts that came in: kind (1), index (4) -> message, or its hash */
     SERVER_ROW_OUT,       /* parts that go out: kind (1), index (4) -> message */
     SERVER_ROW_MEMBER,    /* S_syn: index (4) -> a member of a tag that counts */
-    SERVER_ROW_CLIENT     /* client: one row; and a row a report */
+    SERVER_ROW_CLIENT,    /* client: what it drew; and a row a place */
+    SERVER_ROW_LIST       /* two contacts, one row: the list as it is published; client: its hash */
 };
 
 /* Appends; NULL: nothing is kept. */
@@ -83,10 +85,11 @@ FRE_MUST_CHECK fre_status server_parts_take(server_parts *p, fre_part part, fre_
 bool server_parts_complete(const server_parts *p);
 /* Forgets the bytes but not that they came. */
 FRE_MUST_CHECK fre_status server_parts_used(server_parts *p, fre_delta *rows);
-/* part: what the message says of itself, unless only its hash is left. */
-FRE_MUST_CHECK fre_status server_parts_load(server_parts *p, const fre_row *row, fre_part part);
-/* Is only the hash left in that row? */
-bool server_parts_is_used(const fre_row *row);
+/* Are only the hashes left? */
+bool server_parts_are_used(const server_parts *p);
+/* type: of the messages, all of which say first of which part they are. */
+FRE_MUST_CHECK fre_status server_parts_load(server_parts *p, const fre_row *row,
+                                            fre_wire_type type);
 void server_parts_wipe(server_parts *p);
 
 /* ---- parts that go out ------------------------------------------------------------------------------ */
@@ -145,6 +148,9 @@ enum {
     SERVER_MARK_MIX,
     SERVER_MARK_SUM,
     SERVER_CLIENT_LETTER,
+    SERVER_LIST,   /* S_syn to the issuer */
+    SERVER_LISTED, /* index: to that role */
+    SERVER_GATHERED,
     SERVER_CANCEL = 255
 };
 
@@ -164,6 +170,13 @@ typedef struct server_ops {
     const server_out *(*release)(const fre_server *x); /* may be NULL */
 } server_ops;
 
+/* Two contacts: the list, of whoever has it. */
+typedef struct server_list {
+    fre_buf message; /* as it is published */
+    fre_list list;   /* in it */
+    fre_wire w;      /* the terms, with the list's hash and the bits of a share */
+} server_list;
+
 /* First member of every machine. */
 struct fre_server {
     const server_ops *ops;
@@ -180,6 +193,7 @@ struct fre_server {
     uint64_t number, drawn; /* of a seeded run: which client; streams so far */
     fre_buf cancel; /* our own */
     uint32_t cancel_to;
+    server_list *list; /* NULL: not there */
 };
 
 FRE_MUST_CHECK fre_status server_base_init(fre_server *x, const server_ops *ops,
@@ -205,6 +219,9 @@ FRE_MUST_CHECK fre_status server_receipt(fre_server *x, fre_reply *out, bool fre
 FRE_MUST_CHECK fre_status server_take_part(server_parts *p, fre_server *x, fre_reply *out,
                                            fre_part part, fre_bytes message, bool *fresh,
                                            bool *taken);
+/* The list, that came in: refused unless it is the one that is here; *taken: out has no rejection. */
+FRE_MUST_CHECK fre_status server_take_list(fre_server *x, fre_reply *out, fre_bytes in, bool *fresh,
+                                           bool *taken);
 /* FRE_ACCEPTED while exchanges are open. */
 fre_rejection server_exchange_rejected(const fre_server *x);
 FRE_MUST_CHECK fre_status server_post(fre_letters *l, fre_role to, uint64_t cookie,
@@ -212,15 +229,33 @@ FRE_MUST_CHECK fre_status server_post(fre_letters *l, fre_role to, uint64_t cook
 /* Our own cancel: everything is forgotten but it. */
 FRE_MUST_CHECK fre_status server_void(fre_server *x, fre_delta *rows, fre_cancel_reason reason);
 
+/* Sizes of what holds a share are known with the list, with two contacts. */
 static inline const fre_wire *server_wire(const fre_server *x)
 {
-    return &x->a->w;
+    return x->list ? &x->list->w : &x->a->w;
 }
 
 static inline uint64_t server_records(const fre_server *x)
 {
     return x->a->w.c.users * x->a->w.c.cells_per_user;
 }
+
+/* ---- list.c: the published list, with two contacts ----------------------------------------------- */
+
+/* *out: both signatures hold, with what follows from it.  As fre_listed_decode; FRE_E_LIMIT: no share holds its
+ * largest cell. */
+FRE_MUST_CHECK fre_status server_list_read(server_list **out, const fre_server *x, fre_bytes in);
+void server_list_free(server_list *l);
+/* The first time, with its row. */
+FRE_MUST_CHECK fre_status server_list_keep(fre_server *x, fre_delta *rows, fre_bytes in);
+/* The parameters of a cell; count: one contact: not looked at. */
+FRE_MUST_CHECK fre_status server_cell(fre_share_cell *out, const fre_agreement *a,
+                                      const fre_wire *w, uint64_t count);
+/* Ids without which a tag is not opened: tau, or what its count in the list asks for; UINT64_MAX: not
+ * listed. */
+uint64_t server_ids_needed(const fre_server *x, const fre_tag *tag);
+/* The count that is released for a tag of which so many ids were summed. */
+uint64_t server_count(const fre_server *x, const fre_tag *tag, uint64_t ids);
 
 /* ---- 16 bytes -> a small number ------------------------------------------------------------------- */
 

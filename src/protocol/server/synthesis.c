@@ -6,40 +6,85 @@ static synthesis *self(fre_server *x)
     return (synthesis *)x;
 }
 
+/* Mixed entries of S_tag, or with two contacts answers of the relay; at: from when on. */
+static fre_status batch(synthesis *x, fre_reply *out, fre_wire_type type, fre_bytes in, int64_t at)
+{
+    server_parts *to = type == FRE_WIRE_MIXED ? &x->mixed : &x->gathered;
+    fre_batch m;
+    bool fresh, taken;
+    fre_status st = fre_batch_decode(&m, server_wire(&x->base), type, in, NULL);
+
+    if (st != FRE_OK)
+        return server_reject_status(&x->base, out, st);
+    if (x->base.now < at)
+        return server_reject(&x->base, out, FRE_REJECTED_PHASE);
+    if (x->base.phase < FRE_PHASE_CLOSED)
+        st = server_move(&x->base, &out->rows, FRE_PHASE_CLOSED);
+    if (st == FRE_OK)
+        st = server_take_part(to, &x->base, out, m.part, in, &fresh, &taken);
+    return st == FRE_OK && taken ? server_receipt(&x->base, out, fresh) : st;
+}
+
 static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
 {
-    synthesis *x = self(base);
-    fre_batch m;
-    bool fresh, taken = false;
-    fre_status st;
+    const fre_collection *c = &server_wire(base)->c;
 
-    if (type != FRE_WIRE_MIXED)
+    if (type == FRE_WIRE_MIXED)
+        return batch(self(base), out, type, in, c->tags_close);
+    if (type != FRE_WIRE_GATHERED || c->one_contact)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
-    st = fre_batch_decode(&m, server_wire(base), type, in, NULL);
-    if (st != FRE_OK)
-        return server_reject_status(base, out, st);
-    if (base->now < server_wire(base)->c.tags_close)
+    if (!base->list)
         return server_reject(base, out, FRE_REJECTED_PHASE);
-    st = server_move(base, &out->rows,
-                     base->phase < FRE_PHASE_CLOSED ? FRE_PHASE_CLOSED : base->phase);
-    if (st == FRE_OK)
-        st = server_take_part(&x->mixed, base, out, m.part, in, &fresh, &taken);
-    return st == FRE_OK && taken ? server_receipt(base, out, fresh) : st;
+    return batch(self(base), out, type, in, c->shares_close);
 }
 
 static void forget_members(synthesis *x)
 {
     fre_wipe_free(x->member, x->member_cap * sizeof *x->member);
-    fre_wipe_free(x->share, x->share_cap * fre_wire_share_bytes(server_wire(&x->base)));
+    fre_wipe_free(x->share, x->share_cap * x->each);
     x->member = NULL;
     x->share = NULL;
+    x->each = 0;
     x->members = x->member_cap = x->share_cap = 0;
+}
+
+/* The published list to one role. */
+static fre_status post_list(const synthesis *x, fre_letters *out, fre_role to, bool arrived)
+{
+    return arrived ? FRE_OK
+                   : server_post(out, to, SERVER_COOKIE(SERVER_LISTED, to),
+                                 server_buf_view(&x->base.list->message));
+}
+
+/* Two contacts, between the vouch and unseal; *done: answers are counted. */
+static fre_status tick_answers(synthesis *x, fre_letters *out, fre_delta *rows, bool *done)
+{
+    fre_status st = FRE_OK;
+
+    *done = server_parts_are_used(&x->gathered);
+    if (*done)
+        return FRE_OK;
+    if (x->list.count == 0)
+        st = syn_make_list(x, rows);
+    if (st != FRE_OK)
+        return st;
+    if (!x->base.list)
+        return server_out_post(&x->list, out);
+    st = post_list(x, out, FRE_ROLE_TAG, x->list_at_tag);
+    if (st == FRE_OK)
+        st = post_list(x, out, FRE_ROLE_RELAY, x->list_at_relay);
+    if (st != FRE_OK || !server_parts_complete(&x->gathered))
+        return st;
+    st = syn_count_answers(x, rows);
+    *done = st == FRE_OK;
+    return st;
 }
 
 /* One thing after the other; what is made is there before it leaves. */
 static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 {
     synthesis *x = self(base);
+    bool answered = server_wire(base)->c.one_contact;
     fre_status st = FRE_OK;
 
     if (base->phase == FRE_PHASE_DONE)
@@ -50,6 +95,10 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
         return st;
     if (!server_parts_complete(&x->vouched))
         return server_out_post(&x->vouch, out);
+    if (!answered)
+        st = tick_answers(x, out, rows, &answered);
+    if (st != FRE_OK || !answered)
+        return st;
     if (x->unseal.count == 0)
         st = syn_make_unseal(x, rows);
     if (st != FRE_OK)
@@ -108,6 +157,35 @@ static fre_status take_summed(synthesis *x, fre_delta *rows, uint32_t index, fre
     return st;
 }
 
+/* The issuer signed our list: this is published. */
+static fre_status take_listed(synthesis *x, fre_delta *rows, fre_bytes reply)
+{
+    const fre_buf *ours = &x->list.letter[0].message;
+    fre_status st;
+
+    /* The list in it, behind its length, is ours byte for byte. */
+    if (x->base.list || reply.n != FRE_WIRE_HEAD_BYTES + 4 + ours->n + FRE_WIRE_SIGNATURE_BYTES ||
+        memcmp(reply.p + FRE_WIRE_HEAD_BYTES + 4, ours->p, ours->n) != 0)
+        return FRE_OK;
+    st = server_list_keep(&x->base, rows, reply);
+    if (st == FRE_E_LIMIT) /* no share holds its largest cell */
+        return server_void(&x->base, rows, FRE_CANCEL_OPERATOR);
+    if (st == FRE_OK)
+        server_out_finish(&x->list, 0);
+    return st == FRE_E_NOMEM || st == FRE_E_INTERNAL ? st : FRE_OK;
+}
+
+static fre_status list_arrived(synthesis *x, fre_delta *rows, uint32_t at, fre_bytes reply)
+{
+    const server_verdict v = server_judge(reply);
+
+    if (v == SERVER_REFUSED)
+        return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
+    x->list_at_tag = x->list_at_tag || (v == SERVER_RECEIVED && at == FRE_ROLE_TAG);
+    x->list_at_relay = x->list_at_relay || (v == SERVER_RECEIVED && at == FRE_ROLE_RELAY);
+    return FRE_OK;
+}
+
 static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
 {
     synthesis *x = self(base);
@@ -115,11 +193,16 @@ static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, f
     server_verdict v = SERVER_AGAIN;
     const bool vouch = server_out_answered(&x->vouch, cookie, reply, &index, &v);
     const bool unseal = !vouch && server_out_answered(&x->unseal, cookie, reply, &index, &v);
+    const bool list = !vouch && !unseal && server_out_answered(&x->list, cookie, reply, &index, &v);
 
-    if (!vouch && !unseal)
+    if (SERVER_COOKIE_KIND(cookie) == SERVER_LISTED)
+        return list_arrived(x, rows, SERVER_COOKIE_INDEX(cookie), reply);
+    if (!vouch && !unseal && !list)
         (void)server_out_answered(&x->release, cookie, reply, &index, &v);
-    if (v == SERVER_REFUSED && (vouch || unseal))
+    if (v == SERVER_REFUSED && (vouch || unseal || list))
         return server_void(base, rows, FRE_CANCEL_DISAGREE);
+    if (v == SERVER_MESSAGE && list)
+        return take_listed(x, rows, reply);
     if (v == SERVER_MESSAGE && vouch)
         return take_vouched(x, rows, index, reply);
     if (v == SERVER_MESSAGE && unseal)
@@ -138,6 +221,8 @@ static void forget(fre_server *base)
     forget_members(x);
     server_out_wipe(&x->vouch);
     server_parts_wipe(&x->vouched);
+    server_out_wipe(&x->list);
+    server_parts_wipe(&x->gathered);
     server_out_wipe(&x->unseal);
     server_parts_wipe(&x->summed);
 }
@@ -155,26 +240,16 @@ static void free_synthesis(fre_server *base)
 
 static fre_status load_in(synthesis *x, const fre_row *row)
 {
-    const fre_wire *w = server_wire(&x->base);
-    const uint8_t kind = row->key.n > 0 ? row->key.p[0] : 0;
-    fre_batch batch = {.n = 0};
-    fre_tag_sets sets = {.n = 0};
-    server_parts *to = kind == SERVER_MIXED ? &x->mixed : &x->vouched;
-    fre_part part;
-    fre_status st = FRE_OK;
-
-    if (kind == SERVER_SUMMED)
-        to = &x->summed;
-    if (server_parts_is_used(row))
-        return server_parts_load(to, row, (fre_part){0, 0});
-    if (kind == SERVER_MIXED)
-        st = fre_batch_decode(&batch, w, FRE_WIRE_MIXED, row->value, NULL);
-    else if (kind == SERVER_SUMMED)
-        st = fre_summed_decode(&sets, w, row->value, NULL);
-    else
-        st = fre_vouched_decode(&sets, w, row->value, NULL);
-    part = kind == SERVER_MIXED ? batch.part : sets.part;
-    return st == FRE_OK ? server_parts_load(to, row, part) : FRE_E_DATA;
+    switch (row->key.n > 0 ? row->key.p[0] : 0) {
+    case SERVER_MIXED:
+        return server_parts_load(&x->mixed, row, FRE_WIRE_MIXED);
+    case SERVER_VOUCHED:
+        return server_parts_load(&x->vouched, row, FRE_WIRE_VOUCHED);
+    case SERVER_GATHERED:
+        return server_parts_load(&x->gathered, row, FRE_WIRE_GATHERED);
+    default:
+        return server_parts_load(&x->summed, row, FRE_WIRE_SUMMED);
+    }
 }
 
 static fre_status load_out(synthesis *x, const fre_row *row)
@@ -182,6 +257,8 @@ static fre_status load_out(synthesis *x, const fre_row *row)
     switch (row->key.n > 0 ? row->key.p[0] : 0) {
     case SERVER_VOUCH:
         return server_out_load(&x->vouch, row);
+    case SERVER_LIST:
+        return server_out_load(&x->list, row);
     case SERVER_UNSEAL:
         return server_out_load(&x->unseal, row);
     case SERVER_RELEASE:
@@ -197,7 +274,7 @@ static fre_status restore(fre_server *base, const fre_row *row)
 
     if (!row) {
         x->counted = base->phase >= FRE_PHASE_SUMMING && base->phase != FRE_PHASE_VOID;
-        if (x->counted)
+        if (x->counted && (server_wire(base)->c.one_contact || server_parts_are_used(&x->gathered)))
             fre_hpke_keypair_wipe(&x->seal);
         return FRE_OK;
     }
@@ -250,6 +327,8 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
     x->mixed.kind = SERVER_MIXED;
     x->vouch = (server_out){.kind = SERVER_VOUCH, .to = FRE_ROLE_ISSUER, .fetch = true};
     x->vouched.kind = SERVER_VOUCHED;
+    x->list = (server_out){.kind = SERVER_LIST, .to = FRE_ROLE_ISSUER};
+    x->gathered.kind = SERVER_GATHERED;
     x->unseal = (server_out){.kind = SERVER_UNSEAL, .to = FRE_ROLE_TAG, .fetch = true};
     x->summed.kind = SERVER_SUMMED;
     x->release = (server_out){.kind = SERVER_RELEASE, .to = FRE_ROLE_RELAY};

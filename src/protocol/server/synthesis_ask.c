@@ -58,11 +58,31 @@ bool syn_knows(const synthesis *x, const fre_tag *tag, const fre_report_id *id, 
     return true;
 }
 
+/* Two contacts: did enough of that tag answer?  Members under it lie side by side. */
+static bool has_answers(const synthesis *x, const fre_tag *tag)
+{
+    static const fre_report_id least;
+    static const fre_sealed_entry_seed none;
+    uint64_t n = 0;
+
+    for (uint32_t i = syn_first(x, tag, &least);
+         i < x->members && memcmp(x->member[i].tag.b, tag->b, sizeof tag->b) == 0; i++)
+        n += memcmp(x->member[i].seed.b, none.b, sizeof none.b) != 0;
+    return n >= server_ids_needed(&x->base, tag);
+}
+
+static const fre_sealed_entry_seed *seed_of(const synthesis *x, const fre_tag *tag,
+                                            const fre_report_id *id)
+{
+    return &x->member[syn_find(x, tag, id)].seed;
+}
+
 static fre_status unseal_part(synthesis *x, fre_delta *rows, uint32_t part)
 {
     const fre_wire *w = server_wire(&x->base);
     fre_unseal m = {.part = {part, x->vouched.count},
                     .vouched = server_buf_view(&x->vouched.part[part].bytes)};
+    static const fre_sealed_entry_seed none;
     fre_sealed_entry_seed *seed = NULL;
     fre_vouched_set s;
     fre_tag_sets sets;
@@ -71,9 +91,11 @@ static fre_status unseal_part(synthesis *x, fre_delta *rows, uint32_t part)
     fre_status st = fre_vouched_decode(&sets, w, m.vouched, NULL);
 
     while (st == FRE_OK && fre_vouched_next(&sets, &s)) {
+        const bool asked = w->c.one_contact || has_answers(x, &s.tag);
+
         st = fre_grow((void **)&seed, &cap, (size_t)m.n + s.n, sizeof *seed);
         for (uint32_t i = 0; st == FRE_OK && i < s.n; i++)
-            seed[m.n++] = x->member[syn_find(x, &s.tag, &s.id[i])].seed;
+            seed[m.n++] = asked ? *seed_of(x, &s.tag, &s.id[i]) : none;
     }
     m.seed = seed;
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);

@@ -1,19 +1,20 @@
-/* server/syn_count.c - which entries count: of one id's the one of least (tag, hash of the seed), and
- * only under tags with at least tau of them.  Everything else is deleted with the key that opened it. */
+/* server/synthesis_count.c - which entries count: of one id's the one of least (tag, hash of seed and
+ * proof), and only under tags with at least tau of them.  Everything else is deleted
+ * with the key that opened it. */
 #include "synthesis.h"
 
 /* An opened entry without its share. */
 typedef struct record {
     fre_report_id id;
     fre_tag tag;
-    uint8_t hash[SERVER_HASH_BYTES]; /* of the sealed seed */
+    uint8_t hash[SERVER_HASH_BYTES]; /* of sealed seed and proof */
     uint32_t part, entry;
 } record;
 
 _Static_assert(sizeof(record) == 72, "ids, tags and hashes lie side by side");
 
 typedef struct work {
-    fre_batch *batch; /* by part */
+    synthesis_opening *opening; /* by part */
     record *r;
     size_t n, cap;
 } work;
@@ -35,6 +36,7 @@ static int by_tag(const void *a, const void *b)
 static fre_status add(work *all, const fre_entry *m, uint32_t part, uint32_t entry)
 {
     uint8_t hash[FRE_HASH_BYTES];
+    fre_sha256 h;
     record *r;
     fre_status st = fre_grow((void **)&all->r, &all->cap, all->n + 1, sizeof *all->r);
 
@@ -42,32 +44,67 @@ static fre_status add(work *all, const fre_entry *m, uint32_t part, uint32_t ent
         return st;
     r = &all->r[all->n++];
     *r = (record){.id = m->id, .tag = m->tag, .part = part, .entry = entry};
-    server_sha256(hash, server_view(m->seed.b, sizeof m->seed.b));
+    fre_sha256_begin(&h, server_view(m->seed.b, sizeof m->seed.b));
+    fre_sha256_add(&h, m->proof.b, sizeof m->proof.b);
+    fre_sha256_end(hash, &h);
     memcpy(r->hash, hash, sizeof r->hash);
     return FRE_OK;
 }
 
-/* Entries that do not open are junk of somebody, and leave no trace. */
-static fre_status open_part(synthesis *x, work *all, uint32_t part)
+/* ---- a batch, opened ------------------------------------------------------------------------------- */
+
+fre_status syn_opening(synthesis_opening *o, const synthesis *x, const server_part *part,
+                       fre_wire_type type)
+{
+    *o = (synthesis_opening){.type = type};
+    fre_buf_init(&o->plain, FRE_WIRE_MESSAGE_MAX);
+    return fre_batch_decode(&o->batch, server_wire(&x->base),
+                            type == FRE_WIRE_ENTRY ? FRE_WIRE_MIXED : FRE_WIRE_GATHERED,
+                            server_buf_view(&part->bytes), NULL);
+}
+
+fre_status syn_open_at(synthesis_opening *o, const synthesis *x, fre_entry *out, uint32_t i)
 {
     const fre_wire *w = server_wire(&x->base);
-    const size_t each = fre_entry_sealed_bytes(w, FRE_WIRE_ENTRY);
-    fre_batch *m = &all->batch[part];
-    fre_buf plain;
-    fre_entry e;
-    fre_status st = fre_batch_decode(m, w, FRE_WIRE_MIXED,
-                                     server_buf_view(&x->mixed.part[part].bytes), NULL);
+    const size_t each = fre_entry_sealed_bytes(w, o->type);
 
-    fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
-    for (uint32_t i = 0; st == FRE_OK && i < m->n; i++) {
-        st = fre_entry_open(&e, &plain, w, FRE_WIRE_ENTRY, &x->seal,
-                            server_view(m->sealed.p + (size_t)i * each, each), NULL);
-        if (st == FRE_OK)
-            st = add(all, &e, part, i);
-        else if (st == FRE_E_REFUSED || st == FRE_E_DATA)
-            st = FRE_OK;
+    return fre_entry_open(out, &o->plain, w, o->type, &x->seal,
+                          server_view(o->batch.sealed.p + (size_t)i * each, each), NULL);
+}
+
+/* What does not open is junk of somebody, and leaves no trace. */
+fre_status syn_open_next(synthesis_opening *o, const synthesis *x, fre_entry *out, bool *more)
+{
+    *more = false;
+    while (o->next < o->batch.n) {
+        const fre_status st = syn_open_at(o, x, out, o->next++);
+
+        *more = st == FRE_OK;
+        if (st != FRE_E_REFUSED && st != FRE_E_DATA)
+            return st;
     }
-    fre_buf_wipe(&plain);
+    return FRE_OK;
+}
+
+void syn_opening_wipe(synthesis_opening *o)
+{
+    fre_buf_wipe(&o->plain);
+}
+
+/* ---- who counts ------------------------------------------------------------------------------------ */
+
+static fre_status open_part(synthesis *x, work *all, uint32_t part)
+{
+    synthesis_opening *o = &all->opening[part];
+    fre_entry e;
+    bool more = true;
+    fre_status st = syn_opening(o, x, &x->mixed.part[part], FRE_WIRE_ENTRY);
+
+    while (st == FRE_OK && more) {
+        st = syn_open_next(o, x, &e, &more);
+        if (st == FRE_OK && more)
+            st = add(all, &e, part, o->next - 1);
+    }
     return st;
 }
 
@@ -95,66 +132,50 @@ static void choose(work *all, uint64_t tau)
 
 /* ---- members --------------------------------------------------------------------------------------- */
 
-static fre_status keep_member(synthesis *x, fre_delta *rows, const work *k, const record *r,
-                              fre_buf *plain)
+static fre_status keep_member(synthesis *x, fre_delta *rows, const work *k, const record *r)
 {
-    const fre_wire *w = server_wire(&x->base);
-    const size_t each = fre_entry_sealed_bytes(w, FRE_WIRE_ENTRY);
-    const uint32_t at = x->members;
-    const uint8_t key[4] = {(uint8_t)(at >> 24), (uint8_t)(at >> 16), (uint8_t)(at >> 8),
-                            (uint8_t)at};
     synthesis_member m;
     fre_entry e;
-    fre_buf value;
-    fre_status st =
-        fre_entry_open(&e, plain, w, FRE_WIRE_ENTRY, &x->seal,
-                       server_view(k->batch[r->part].sealed.p + (size_t)r->entry * each, each), NULL);
+    fre_status st = syn_open_at(&k->opening[r->part], x, &e, r->entry);
 
     if (st != FRE_OK)
         return st;
     m = (synthesis_member){.tag = e.tag, .id = e.id, .proof = e.proof, .seed = e.seed};
-    fre_buf_init(&value, FRE_WIRE_MESSAGE_MAX);
-    st = fre_buf_append(&value, &m, sizeof m);
-    if (st == FRE_OK)
-        st = fre_buf_append(&value, e.packed.p, e.packed.n);
-    if (st == FRE_OK)
-        st = server_row_put(rows, SERVER_ROW_MEMBER, server_view(key, sizeof key),
-                            server_buf_view(&value));
-    if (st == FRE_OK)
-        st = syn_member_set(x, at, server_buf_view(&value));
-    fre_buf_wipe(&value);
-    return st;
+    return syn_member_keep(x, rows, x->members, &m, e.packed);
 }
 
-static fre_status keep_members(synthesis *x, fre_delta *rows, const work *k)
+static void work_wipe(work *k, uint32_t parts)
 {
-    fre_buf plain;
-    fre_status st = FRE_OK;
+    for (uint32_t i = 0; k->opening && i < parts; i++)
+        syn_opening_wipe(&k->opening[i]);
+    free(k->opening);
+    fre_wipe_free(k->r, k->cap * sizeof *k->r);
+}
 
-    fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
-    for (size_t i = 0; st == FRE_OK && i < k->n; i++)
-        st = keep_member(x, rows, k, &k->r[i], &plain);
-    fre_buf_wipe(&plain);
-    return st;
+/* One contact: its last use is over. */
+static void wipe_seal(synthesis *x)
+{
+    if (server_wire(&x->base)->c.one_contact)
+        fre_hpke_keypair_wipe(&x->seal);
 }
 
 fre_status syn_count(synthesis *x, fre_delta *rows)
 {
-    work k = {.batch = calloc(x->mixed.count, sizeof *k.batch)};
-    fre_status st = k.batch ? FRE_OK : FRE_E_NOMEM;
+    const uint32_t parts = x->mixed.count;
+    work k = {.opening = calloc(parts, sizeof *k.opening)};
+    fre_status st = k.opening ? FRE_OK : FRE_E_NOMEM;
 
-    for (uint32_t i = 0; st == FRE_OK && i < x->mixed.count; i++)
+    for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
         st = open_part(x, &k, i);
-    if (st == FRE_OK) {
+    if (st == FRE_OK)
         choose(&k, server_wire(&x->base)->c.tau);
-        st = keep_members(x, rows, &k);
-    }
-    fre_wipe_free(k.r, k.cap * sizeof *k.r);
-    free(k.batch);
+    for (size_t i = 0; st == FRE_OK && i < k.n; i++)
+        st = keep_member(x, rows, &k, &k.r[i]);
+    work_wipe(&k, parts);
     if (st != FRE_OK)
         return st;
     x->counted = true;
-    fre_hpke_keypair_wipe(&x->seal);
+    wipe_seal(x);
     st = server_parts_used(&x->mixed, rows);
     if (st == FRE_OK)
         st = syn_make_vouch(x, rows);

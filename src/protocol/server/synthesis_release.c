@@ -23,19 +23,31 @@ static void work_wipe(work *k, const synthesis *x)
     fre_rng_wipe(&k->rng);
 }
 
+static fre_status open_cell(float *centroid, const synthesis *x, const work *k, uint64_t count)
+{
+    const fre_agreement *a = x->base.a;
+    fre_share_cell cell;
+    fre_status st = server_cell(&cell, a, server_wire(&x->base), count);
+
+    if (st == FRE_OK)
+        st = fre_share_open(centroid, a->rotation, &cell, k->sum, cell.padded, k->ids, NULL);
+    if (st == FRE_OK && !a->w.c.one_contact)
+        fre_share_hide_answers(centroid, &cell);
+    return st;
+}
+
 static fre_status keep_cell(synthesis *x, work *k)
 {
     const fre_agreement *a = x->base.a;
-    fre_share_cell cell = a->cell;
+    const uint64_t count = server_count(&x->base, &k->tag, k->ids);
     float *centroid = malloc(a->w.c.dim * sizeof *centroid);
     fre_status st =
         centroid ? fre_grow((void **)&k->cell, &k->cap, k->n + 1, sizeof *k->cell) : FRE_E_NOMEM;
 
-    cell.count = k->ids;
     if (st == FRE_OK)
-        st = fre_share_open(centroid, a->rotation, &cell, k->sum, cell.padded, k->ids, NULL);
+        st = open_cell(centroid, x, k, count);
     if (st == FRE_OK)
-        k->cell[k->n++] = (fre_release_cell){.count = (uint32_t)k->ids, .centroid = centroid};
+        k->cell[k->n++] = (fre_release_cell){.count = (uint32_t)count, .centroid = centroid};
     else
         free(centroid);
     /* The guard of a sum: one of its shares was not made as it must be. */
@@ -44,14 +56,13 @@ static fre_status keep_cell(synthesis *x, work *k)
 
 static fre_status add_ids(synthesis *x, work *k, const fre_summed_set *s)
 {
-    const fre_share_cell *cell = &x->base.a->cell;
-    const size_t bytes = fre_wire_share_bytes(server_wire(&x->base));
+    const uint32_t bits = server_wire(&x->base)->share_bits;
     fre_status st = FRE_OK;
 
     for (uint32_t i = 0; st == FRE_OK && i < s->n; i++)
-        st = fre_share_add(k->sum, cell->padded, cell->bits,
-                           server_view(x->share + bytes * syn_find(x, &s->tag, &s->id[i]),
-                                       bytes));
+        st = fre_share_add(
+            k->sum, x->base.a->cell.padded, bits,
+            server_view(x->share + x->each * syn_find(x, &s->tag, &s->id[i]), x->each));
     k->ids += s->n;
     return st;
 }
@@ -71,12 +82,12 @@ static fre_status add_set(synthesis *x, work *k, const fre_summed_set *s)
     }
     st = add_ids(x, k, s);
     if (st == FRE_OK && s->packed.n > 0)
-        st = fre_share_add(k->sum, a->cell.padded, a->cell.bits, s->packed);
+        st = fre_share_add(k->sum, a->cell.padded, server_wire(&x->base)->share_bits, s->packed);
     if (st == FRE_E_DATA) { /* a share with bits beyond its end spoils its cell, not the run */
         k->bad = true;
         st = FRE_OK;
     }
-    if (st != FRE_OK || s->packed.n == 0 || k->bad || k->ids < a->w.c.tau)
+    if (st != FRE_OK || s->packed.n == 0 || k->bad || k->ids < server_ids_needed(&x->base, &s->tag))
         return st;
     if (a->w.c.server_noise && !a->exact)
         fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
@@ -150,9 +161,12 @@ static fre_status erase_members(synthesis *x, fre_delta *rows)
     if (st == FRE_OK)
         st = server_out_erase(&x->vouch, rows);
     if (st == FRE_OK)
-        st = server_out_erase(&x->unseal, rows);
+        st = server_out_erase(&x->list, rows);
     if (st == FRE_OK)
-        st = server_parts_used(&x->vouched, rows);
+        st = server_out_erase(&x->unseal, rows);
+    if (st != FRE_OK)
+        return st;
+    st = server_parts_used(&x->vouched, rows);
     return st == FRE_OK ? server_parts_used(&x->summed, rows) : st;
 }
 

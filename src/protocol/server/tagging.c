@@ -101,7 +101,7 @@ static fre_status unseal(tagging *x, fre_reply *out, fre_bytes in)
 
     if (st != FRE_OK)
         return server_reject_status(&x->base, out, st);
-    if (x->mixed.count == 0)
+    if (x->mixed.count == 0 || (!server_wire(&x->base)->c.one_contact && !x->base.list))
         return server_reject(&x->base, out, FRE_REJECTED_PHASE);
     st = server_take_part(&x->asked, &x->base, out, m.part, in, &fresh, &taken);
     if (st != FRE_OK || !taken)
@@ -113,12 +113,25 @@ static fre_status unseal(tagging *x, fre_reply *out, fre_bytes in)
                           x->summed.letter[m.part.index].message.n);
 }
 
+static fre_status listed(tagging *x, fre_reply *out, fre_bytes in)
+{
+    bool fresh, taken;
+    fre_status st;
+
+    if (x->mixed.count == 0)
+        return server_reject(&x->base, out, FRE_REJECTED_PHASE);
+    st = server_take_list(&x->base, out, in, &fresh, &taken);
+    return st == FRE_OK && taken ? server_receipt(&x->base, out, fresh) : st;
+}
+
 static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, fre_bytes in)
 {
     tagging *x = self(base);
     fre_status st;
     bool due;
 
+    if (type == FRE_WIRE_LISTED && !server_wire(base)->c.one_contact)
+        return listed(x, out, in);
     if (type == FRE_WIRE_COLLECTED)
         return collected(x, out, in);
     if (type == FRE_WIRE_UNSEAL)
@@ -292,21 +305,9 @@ static void free_tagging(fre_server *base)
 
 static fre_status load_part(tagging *x, const fre_row *row)
 {
-    const fre_wire *w = server_wire(&x->base);
-    const bool used = server_parts_is_used(row);
-    const uint8_t kind = row->key.n > 0 ? row->key.p[0] : 0;
-    fre_batch batch = {.n = 0};
-    fre_unseal m = {.n = 0};
-    fre_status st = FRE_OK;
-
-    if (kind == SERVER_COLLECTED) {
-        if (!used)
-            st = fre_batch_decode(&batch, w, FRE_WIRE_COLLECTED, row->value, NULL);
-        return st == FRE_OK ? server_parts_load(&x->collected, row, batch.part) : FRE_E_DATA;
-    }
-    if (!used)
-        st = fre_unseal_decode(&m, w, row->value, NULL);
-    return st == FRE_OK ? server_parts_load(&x->asked, row, m.part) : FRE_E_DATA;
+    if (row->key.n > 0 && row->key.p[0] == SERVER_COLLECTED)
+        return server_parts_load(&x->collected, row, FRE_WIRE_COLLECTED);
+    return server_parts_load(&x->asked, row, FRE_WIRE_UNSEAL);
 }
 
 static fre_status load_mark(tagging *x, const fre_row *row)

@@ -10,18 +10,19 @@ static fre_status seal_one(tagging *x, fre_buf *out, const fre_tag *tag, uint8_t
 {
     const fre_wire *w = server_wire(&x->base);
     fre_entry m = {.tag = *tag, .packed = {packed, bytes}};
-    fre_share_seed seed;
+    fre_share_seed seed = {{0}};
     fre_hpke_sk ephemeral[2];
     fre_place place;
-    fre_status st = fre_share_random(packed, bytes, &seed, w->c.dim, w->share_bits, r);
+    fre_status st = FRE_OK;
 
-    if (st != FRE_OK)
-        return st;
     fre_rng_bytes(r, place.b, sizeof place.b);
     fre_rng_bytes(r, m.proof.b, sizeof m.proof.b);
     fre_rng_bytes(r, ephemeral, sizeof ephemeral);
     fre_place_id(&m.id, w, &place);
-    st = fre_entry_seed_seal_with(&m.seed, w, tag, &m.id, &seed, &place, &ephemeral[0]);
+    if (w->c.one_contact)
+        st = fre_share_random(packed, bytes, &seed, w->c.dim, w->share_bits, r);
+    if (st == FRE_OK && w->c.one_contact)
+        st = fre_entry_seed_seal_with(&m.seed, w, tag, &m.id, &seed, &place, &ephemeral[0]);
     if (st == FRE_OK)
         st = fre_entry_seal_with(out, w, FRE_WIRE_ENTRY, &m, &ephemeral[1]);
     fre_wipe(ephemeral, sizeof ephemeral);
@@ -64,7 +65,7 @@ fre_status tagging_padding(tagging *x, fre_buf *out, fre_rng *r)
 {
     const uint64_t tau = server_wire(&x->base)->c.tau;
     uint32_t *dummies = calloc((size_t)tau, sizeof *dummies);
-    uint8_t *packed = malloc(fre_wire_share_bytes(server_wire(&x->base)));
+    uint8_t *packed = malloc(fre_wire_share_bytes(server_wire(&x->base)) + 1); /* maybe none */
     fre_status st = dummies && packed
                         ? fre_aggregate_padding(dummies, tau, r, &x->base.a->m.dist)
                         : FRE_E_NOMEM;

@@ -1,6 +1,7 @@
 /* server/tagging_sum.c - opens the seeds of exactly those whom the issuer kept, and sums what they expand
  * to, with this server's noise where servers add it.  Each tag and each id once; a tag with fewer than
- * tau opened seeds is not there.  A tag may go on over parts. */
+ * tau opened seeds is not there, nor with two contacts one that the list counts otherwise than the issuer
+ * vouches, or of which too few answered.  A tag may go on over parts. */
 #include "tagging.h"
 
 typedef struct opened_set {
@@ -15,7 +16,8 @@ typedef struct work {
     fre_tag tag;
     fre_report_id id; /* the last member of all */
     size_t first;     /* the tag's first set */
-    uint64_t opened;  /* of the tag so far */
+    uint64_t vouched; /* ids of the tag so far */
+    uint64_t opened;  /* of these */
     uint32_t *sum;    /* of the tag so far; D words */
     fre_share_expander *expander;
     fre_rng rng; /* this server's noise */
@@ -25,13 +27,14 @@ typedef struct work {
 static fre_status work_init(work *k, tagging *x)
 {
     const fre_share_cell *cell = &x->base.a->cell;
+    const uint32_t bits = server_wire(&x->base)->share_bits;
     fre_status st = server_rng(&x->base, &k->rng);
 
     if (st != FRE_OK)
         return st;
     k->ok = true;
     k->sum = calloc(cell->padded, sizeof *k->sum);
-    return k->sum ? fre_share_expander_new(&k->expander, cell->padded, cell->bits) : FRE_E_NOMEM;
+    return k->sum ? fre_share_expander_new(&k->expander, cell->padded, bits) : FRE_E_NOMEM;
 }
 
 static void work_wipe(work *k, const tagging *x)
@@ -51,8 +54,10 @@ static void work_wipe(work *k, const tagging *x)
 static fre_status close_tag(tagging *x, work *k)
 {
     const fre_agreement *a = x->base.a;
-    const size_t bytes = fre_wire_share_bytes(&a->w);
-    const bool enough = k->opened >= a->w.c.tau;
+    const fre_wire *w = server_wire(&x->base);
+    const size_t bytes = fre_wire_share_bytes(w);
+    const bool enough = k->opened >= server_ids_needed(&x->base, &k->tag) &&
+                        k->vouched == server_count(&x->base, &k->tag, k->vouched);
     uint8_t *packed = NULL;
     fre_status st = FRE_OK;
 
@@ -62,13 +67,13 @@ static fre_status close_tag(tagging *x, work *k)
         if (a->w.c.server_noise && !a->exact)
             fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
         packed = malloc(bytes);
-        st = packed ? fre_share_pack(packed, bytes, k->sum, a->cell.padded, a->cell.bits)
+        st = packed ? fre_share_pack(packed, bytes, k->sum, a->cell.padded, w->share_bits)
                     : FRE_E_NOMEM;
         k->set[k->n - 1].set.packed = server_view(packed, bytes);
     }
     fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
     k->first = k->n;
-    k->opened = 0;
+    k->vouched = k->opened = 0;
     return st;
 }
 
@@ -115,6 +120,7 @@ static fre_status open_set(tagging *x, work *k, const fre_vouched_set *asked,
         return st;
     }
     k->set[k->n++] = (opened_set){.part = part, .set = {.tag = asked->tag, .n = n, .id = id}};
+    k->vouched += asked->n;
     k->opened += n;
     return FRE_OK;
 }

@@ -2,6 +2,7 @@
  * sum with its noise is what is released. */
 #include "sharing_private.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 int64_t sharing_lift(uint32_t word, uint32_t bits)
@@ -53,4 +54,17 @@ fre_status fre_share_open(float *centroid, const fre_rotation *rot, const fre_sh
         centroid[i] = (float)(y[i] * factor);
     free(y);
     return FRE_OK;
+}
+
+/* Powers of two: every party gets the same floats, and rounding is exact. */
+void fre_share_hide_answers(float *centroid, const fre_share_cell *cell)
+{
+    const double least = 8 * cell->beta / (double)cell->answers_needed;
+    int exponent;
+    double step;
+
+    step = frexp(least, &exponent); /* least = step 2^exponent, step in [.5, 1) */
+    step = ldexp(1, step > 0.5 ? exponent : exponent - 1);
+    for (uint32_t i = 0; i < cell->dim; i++)
+        centroid[i] = (float)(nearbyint((double)centroid[i] / step) * step);
 }

@@ -140,6 +140,16 @@ fre_collection net_terms(sample *s)
     return c;
 }
 
+fre_collection net_terms_two(sample *s)
+{
+    fre_collection c = net_terms(s);
+
+    c.one_contact = false;
+    c.server_noise = false;
+    c.shares_close = 2600;
+    return c;
+}
+
 /* Credentials are the user's number; strangers have none here. */
 static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
 {
@@ -263,7 +273,10 @@ void net_end(net *n)
 
 void net_restart(net *n, fre_role role)
 {
-    fre_server_free(n->links.server[role]);
+    if (n->links.server[role] == n->stepping)
+        n->fallen = n->stepping;
+    else
+        fre_server_free(n->links.server[role]);
     n->links.server[role] = net_make(n, role);
     must(net_store_restore(&n->store[role], n->links.server[role]) == FRE_OK);
 }
@@ -314,6 +327,8 @@ static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows)
     uint32_t client;
     net_store *store = store_of(n, x, &client);
 
+    if (role != 0 && x != n->links.server[role])
+        return FRE_E_AGAIN; /* it is dead */
     if (!killed(n, rows)) {
         net_store_commit(store, rows);
         return FRE_OK;
@@ -363,15 +378,37 @@ bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *an
 
 static void step(net *n, fre_server *x)
 {
-    const fre_status st = fre_server_step(x, &n->links.host, NULL, n->now);
+    fre_status st;
 
+    n->stepping = x;
+    st = fre_server_step(x, &n->links.host, NULL, n->now);
+    n->stepping = NULL;
+    fre_server_free(n->fallen);
+    n->fallen = NULL;
     must(st == FRE_OK || st == FRE_E_AGAIN);
+}
+
+/* Two contacts: a client without the list asks for it. */
+static void fetch_list(net *n, fre_server *client)
+{
+    const fre_bytes list = fre_server_list_view(n->links.server[FRE_ROLE_RELAY]);
+    fre_status st = FRE_OK;
+    fre_buf answer;
+
+    if (list.n == 0 || fre_server_phase(client) != FRE_PHASE_TAKING ||
+        fre_rng_below(&n->rng, 256) < n->lose)
+        return;
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    st = fre_server_take(client, &n->links.host, &answer, list, n->now);
+    must(st == FRE_OK || st == FRE_E_AGAIN);
+    fre_buf_wipe(&answer);
 }
 
 static void step_client(net *n, uint32_t i)
 {
     n->sender = i;
     step(n, n->user[i].client);
+    fetch_list(n, n->user[i].client);
     n->sender = UINT32_MAX;
 }
 
@@ -386,9 +423,11 @@ void net_step(net *n)
 
 void net_run(net *n)
 {
-    const int64_t end = n->s.w.c.end;
+    const fre_collection *c = &n->s.w.c;
 
-    for (; n->now < end - 1; n->now += n->now < n->s.w.c.tags_close ? n->stride : 1) {
+    for (; n->now < c->end - 1; n->now += n->now < c->tags_close     ? n->stride
+                                          : n->now < c->shares_close ? 8
+                                                                     : 1) {
         net_step(n);
         if (fre_server_phase(n->links.server[FRE_ROLE_RELAY]) >= FRE_PHASE_DONE)
             return;

@@ -58,10 +58,15 @@ typedef struct net {
     /* May change a message (of a cheating sender) before it is taken; may be NULL. */
     void (*change)(struct net *n, fre_role from, fre_role to, fre_buf *message);
     void *ctx;
+    /* Whose letters are under way; when it is killed by a message that comes meanwhile, it stays until they
+     * are, though another machine has its place. */
+    fre_server *stepping, *fallen;
     uint32_t sender; /* whose letters are carried; UINT32_MAX: a server's */
 } net;
 /* Small terms with one contact; what a test may change before net_begin. */
 fre_collection net_terms(sample *s);
+/* The same with two. */
+fre_collection net_terms_two(sample *s);
 void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed);
 /* A text of a cluster, near to the others of it. */
 void net_text(net *n, uint32_t user, uint32_t cluster);

@@ -1176,7 +1176,8 @@ static void distributed_statement(void **state)
     has(s, "by inventing tau - 1 people around them; with the relay, without inventing anybody");
     has(s, "The synthesis server with any participant, one is enough, learns how many hold");
     has(s, "sees single embeddings under one person's noise");
-    assert_null(strstr(s, "leaves its device"));
+    has(s, "An embedding leaves its device, encrypted in two parts, only once its cell is listed.");
+    has(s, "whose share is missing from a released cell is not protected towards whoever knows that");
     has(s, "before and independently of the texts");
     has(s, "sends exactly 1 report, whatever it holds");
     assert_null(strstr(s, "on its own"));

@@ -571,6 +571,65 @@ static void guard_edge(void **state)
 
 /* Honest sums pass; a share without its partner, a random one, or a modulus three bits too small
  * for what the clients hold in common, does not. */
+/* How far a times the centroid is from the lattice of the sums, on average over its coordinates. */
+static double misfit(const fre_rotation *rot, const fre_share_cell *cell, const float *centroid,
+                     double a)
+{
+    double y[384], all = 0;
+
+    fre_rotation_apply(rot, y, centroid);
+    for (uint32_t i = 0; i < cell->padded; i++)
+        all += fabs(y[i] * a / cell->beta - nearbyint(y[i] * a / cell->beta));
+    return all / cell->padded;
+}
+
+/* Which of 15..20 answers fits a centroid best. */
+static uint32_t guess(const fre_rotation *rot, const fre_share_cell *cell, const float *centroid)
+{
+    uint32_t best = 15;
+
+    for (uint32_t a = 16; a <= 20; a++)
+        if (misfit(rot, cell, centroid, a) < misfit(rot, cell, centroid, best))
+            best = a;
+    return best;
+}
+
+/* A centroid as it is names the number of answers each time; one that is rounded, as often as chance. */
+static void answers_are_hidden(void **state)
+{
+    fre_mechanism m = a_mechanism(384);
+    uint32_t raw = 0, hidden = 0, sum[384];
+    double step = 1;
+    float centroid[384];
+    fre_share_cell cell;
+    fre_rotation *rot = a_rotation(384, 27);
+    fre_rng r;
+
+    (void)state;
+    m.dist.dropout = 0.25;
+    cell = a_cell(&m, 20);
+    assert_int_equal(cell.answers_needed, 15);
+    while (step / 2 >= 8 * cell.beta / 15)
+        step /= 2;
+    law_seeded(&r, 28);
+    for (uint32_t trial = 0; trial < 120; trial++) {
+        const uint32_t answers = 15 + trial % 6;
+
+        for (uint32_t i = 0; i < 384; i++)
+            sum[i] = (uint32_t)fre_rng_below(&r, 101) - 50u;
+        assert_int_equal(fre_share_open(centroid, rot, &cell, sum, 384, answers, NULL), FRE_OK);
+        raw += guess(rot, &cell, centroid) == answers;
+        fre_share_hide_answers(centroid, &cell);
+        hidden += guess(rot, &cell, centroid) == answers;
+        for (uint32_t i = 0; i < 384; i++)
+            assert_close((double)centroid[i] / step, nearbyint((double)centroid[i] / step), 0, 0);
+    }
+    assert_int_equal(raw, 120);
+    assert_true(hidden < 40); /* 20 expected, standard deviation 4 */
+    fre_rotation_free(rot);
+    fre_rng_wipe(&r);
+}
+
 static void pitfall_19_a_sum_that_wraps_is_noticed(void **state)
 {
     setting *s = set_up(300);
@@ -668,6 +727,7 @@ int main(void)
         cmocka_unit_test(long_vectors_are_scaled),
         cmocka_unit_test(open_refuses),
         cmocka_unit_test(guard_edge),
+        cmocka_unit_test(answers_are_hidden),
         cmocka_unit_test(pitfall_19_a_sum_that_wraps_is_noticed),
         cmocka_unit_test(pitfall_19_noise_beyond_the_modulus),
     };

@@ -1,0 +1,147 @@
+/* server/synthesis_answers.c - two contacts: the list of what the issuer vouched for, and the answers to it:
+ * of one member's the one whose sealed seed has the least hash.  All others say nothing, or are junk. */
+#include "synthesis.h"
+
+/* ---- the list ----------------------------------------------------------------------------------------- */
+
+typedef struct counts {
+    fre_list_entry *e;
+    size_t n, cap;
+} counts;
+
+static fre_status count_set(counts *k, const fre_vouched_set *s)
+{
+    fre_status st;
+
+    if (k->n > 0 && memcmp(k->e[k->n - 1].tag.b, s->tag.b, sizeof s->tag.b) == 0) {
+        k->e[k->n - 1].count += s->n;
+        return FRE_OK;
+    }
+    st = fre_grow((void **)&k->e, &k->cap, k->n + 1, sizeof *k->e);
+    if (st == FRE_OK)
+        k->e[k->n++] = (fre_list_entry){.tag = s->tag, .count = s->n};
+    return st;
+}
+
+static fre_status count_vouched(counts *k, const synthesis *x)
+{
+    fre_status st = FRE_OK;
+    fre_tag_sets sets;
+    fre_vouched_set s;
+
+    for (uint32_t i = 0; st == FRE_OK && i < x->vouched.count; i++) {
+        st = fre_vouched_decode(&sets, server_wire(&x->base),
+                                server_buf_view(&x->vouched.part[i].bytes), NULL);
+        while (st == FRE_OK && fre_vouched_next(&sets, &s))
+            st = count_set(k, &s);
+    }
+    return st;
+}
+
+fre_status syn_make_list(synthesis *x, fre_delta *rows)
+{
+    counts k = {.n = 0};
+    fre_buf message;
+    fre_status st = count_vouched(&k, x);
+
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    if (st == FRE_OK)
+        st = fre_list_encode(&message, server_wire(&x->base), k.e, (uint32_t)k.n, &x->base.sign);
+    if (st == FRE_OK)
+        st = server_out_add(&x->list, rows, &message);
+    fre_buf_wipe(&message);
+    free(k.e);
+    return st;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------- */
+
+/* Of a member. */
+typedef struct best {
+    bool vouched, any;
+    uint8_t hash[FRE_HASH_BYTES];
+    uint32_t part, entry;
+} best;
+
+static void compare(best *b, const fre_entry *e, uint32_t part, uint32_t entry)
+{
+    best other = {.vouched = true, .any = true, .part = part, .entry = entry};
+
+    server_sha256(other.hash, server_view(e->seed.b, sizeof e->seed.b));
+    if (!b->any || memcmp(other.hash, b->hash, sizeof other.hash) < 0)
+        *b = other;
+}
+
+static fre_status mark_vouched(best *b, const synthesis *x)
+{
+    fre_status st = FRE_OK;
+    fre_tag_sets sets;
+    fre_vouched_set s;
+
+    for (uint32_t i = 0; st == FRE_OK && i < x->vouched.count; i++) {
+        st = fre_vouched_decode(&sets, server_wire(&x->base),
+                                server_buf_view(&x->vouched.part[i].bytes), NULL);
+        while (st == FRE_OK && fre_vouched_next(&sets, &s))
+            for (uint32_t k = 0; k < s.n; k++)
+                b[syn_find(x, &s.tag, &s.id[k])].vouched = true;
+    }
+    return st;
+}
+
+static fre_status choose_in(const synthesis *x, best *b, synthesis_opening *o, uint32_t part)
+{
+    fre_status st = syn_opening(o, x, &x->gathered.part[part], FRE_WIRE_ANSWER);
+    bool more = true;
+    fre_entry e;
+
+    while (st == FRE_OK && more) {
+        uint32_t at;
+
+        st = syn_open_next(o, x, &e, &more);
+        at = st == FRE_OK && more ? syn_find(x, &e.tag, &e.id) : UINT32_MAX;
+        if (at != UINT32_MAX && b[at].vouched)
+            compare(&b[at], &e, part, o->next - 1);
+    }
+    return st;
+}
+
+static fre_status keep_all(synthesis *x, fre_delta *rows, const best *b, synthesis_opening *o)
+{
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; st == FRE_OK && i < x->members; i++) {
+        synthesis_member m = x->member[i];
+        fre_entry e;
+
+        if (!b[i].any)
+            continue;
+        st = syn_open_at(&o[b[i].part], x, &e, b[i].entry);
+        m.seed = e.seed;
+        if (st == FRE_OK)
+            st = syn_member_keep(x, rows, i, &m, e.packed);
+    }
+    return st;
+}
+
+fre_status syn_count_answers(synthesis *x, fre_delta *rows)
+{
+    const uint32_t parts = x->gathered.count;
+    best *b = calloc((size_t)x->members + 1, sizeof *b);
+    synthesis_opening *o = calloc(parts, sizeof *o);
+    fre_status st = b && o ? FRE_OK : FRE_E_NOMEM;
+
+    if (st == FRE_OK)
+        st = mark_vouched(b, x);
+    for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
+        st = choose_in(x, b, &o[i], i);
+    if (st == FRE_OK)
+        st = keep_all(x, rows, b, o);
+    for (uint32_t i = 0; o && i < parts; i++)
+        syn_opening_wipe(&o[i]);
+    free(o);
+    free(b);
+    if (st != FRE_OK)
+        return st;
+    fre_hpke_keypair_wipe(&x->seal);
+    return server_parts_used(&x->gathered, rows);
+}
