@@ -210,7 +210,7 @@ if(FRE_TESTS)
         endforeach()
         # Skipped where there is no Chromium; `make check-browser` wants one.
         add_test(NAME browser-report COMMAND ${FRE_PYTEST} -q -rs -p no:cacheprovider
-            ${PROJECT_SOURCE_DIR}/tests/browser/test_report.py)
+            ${PROJECT_SOURCE_DIR}/tests/browser/test_page.py)
         set_tests_properties(browser-report PROPERTIES TIMEOUT 1800 COST 1000 ENVIRONMENT
             "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;PYTHONDONTWRITEBYTECODE=1")
     endif()

@@ -72,7 +72,7 @@ static json_t *release_of(const json_t *about)
 {
     static const char *const keys[] = {"format",       "version",        "private",    "certified",
                                        "statement",    "released_cells", "parameters", "warnings",
-                                       "privacy_unit", "strict_intake"};
+                                       "privacy_unit", "strict_intake",  "left_out"};
     json_t *o = COPY_OF(about, keys);
 
     if (o && json_object_set_new(o, "models", models_of(about)) != 0) {
@@ -153,8 +153,9 @@ static json_t *cell_json(const report_input *in, const layout *l, size_t i)
     return NULL;
 }
 
-static fre_status lay_out(layout *l, const fre_release *r, uint32_t threads)
+static fre_status lay_out(layout *l, const report_input *in, uint32_t threads)
 {
+    const fre_release *r = &in->release;
     report_near near = {.n = 0};
     fre_status st = FRE_OK;
 
@@ -165,7 +166,7 @@ static fre_status lay_out(layout *l, const fre_release *r, uint32_t threads)
         return FRE_E_NOMEM;
     st = report_near_find(&near, r, threads);
     if (st == FRE_OK)
-        st = report_groups(l->group, r, &near);
+        st = report_groups(l->group, in, &near);
     if (st == FRE_OK)
         st = report_parents(l->parent, r);
     if (st == FRE_OK)
@@ -178,7 +179,7 @@ fre_status report_cells(fre_buf *out, const report_input *in, uint32_t threads)
 {
     layout l = {.group = NULL};
     json_t *list = json_array();
-    fre_status st = list ? lay_out(&l, &in->release, threads) : FRE_E_NOMEM;
+    fre_status st = list ? lay_out(&l, in, threads) : FRE_E_NOMEM;
 
     for (size_t i = 0; st == FRE_OK && i < in->release.n; i++)
         if (json_array_append_new(list, cell_json(in, &l, i)) != 0)

@@ -43,12 +43,37 @@ static void join(uint32_t *group, const fre_release *r, const report_near *near,
     }
 }
 
-fre_status report_groups(uint32_t *group, const fre_release *r, const report_near *near)
+/* As the lines say; false: not all of them do. */
+static bool take_stated(uint32_t *group, const report_input *in, uint32_t *leader)
 {
-    ranked *order = calloc(r->n + 1, sizeof *order);
+    const fre_release *r = &in->release;
 
-    if (!order)
-        return FRE_E_NOMEM;
+    for (size_t i = 0; i < r->n; i++) {
+        const json_t *number = json_object_get(in->line[i], "group");
+        const json_int_t g = json_integer_value(number);
+
+        if (!json_is_integer(number) || g < 0 || (uint64_t)g >= r->n)
+            return false;
+        group[i] = (uint32_t)g;
+        if (leader[g] == FRE_RELEASE_NONE || r->cell[i].users > r->cell[leader[g]].users)
+            leader[g] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        group[i] = leader[group[i]];
+    return true;
+}
+
+fre_status report_groups(uint32_t *group, const report_input *in, const report_near *near)
+{
+    const fre_release *r = &in->release;
+    ranked *order = calloc(r->n + 1, sizeof *order);
+    uint32_t *leader = calloc(r->n + 1, sizeof *leader);
+    fre_status st = order && leader ? FRE_OK : FRE_E_NOMEM;
+
+    for (size_t i = 0; st == FRE_OK && i < r->n; i++)
+        leader[i] = FRE_RELEASE_NONE;
+    if (st != FRE_OK || take_stated(group, in, leader))
+        goto out;
     for (size_t i = 0; i < r->n; i++) {
         order[i] = (ranked){.users = r->cell[i].users, .cell = (uint32_t)i};
         group[i] = FRE_RELEASE_NONE;
@@ -56,8 +81,10 @@ fre_status report_groups(uint32_t *group, const fre_release *r, const report_nea
     qsort(order, r->n, sizeof *order, most_users_first);
     for (size_t i = 0; i < r->n; i++)
         join(group, r, near, order[i].cell);
+out:
     free(order);
-    return FRE_OK;
+    free(leader);
+    return st;
 }
 
 /* ---- the tree ------------------------------------------------------------------------------------- */

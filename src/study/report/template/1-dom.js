@@ -29,6 +29,15 @@ function el(name, attributes, ...children) {
     return fill(document.createElement(name), attributes, children);
 }
 
+/* A part of the page; where the file holds something else than is expected, a sentence in its place. */
+function attempt(make) {
+    try {
+        return make();
+    } catch (error) {
+        return el("p", { class: "notice" }, "A part cannot be drawn here: the file holds something that this version does not expect.");
+    }
+}
+
 function svg(name, attributes, ...children) {
     return fill(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
 }

@@ -14,15 +14,17 @@ function figure(value, name, note, reference) {
             note ? el("span", { class: "note" }, note) : null));
 }
 
-/* The one number that says most of what the evaluation found, beside its reference. */
+/* The one number that says most of what the evaluation found, beside its reference: wordings are held against
+ * frequent originals, themes, of which nobody's wording need be frequent, against all. */
 function qualityFigure() {
+    const kind = byThemes ? "all" : "frequent";
     const set = evaluation && (evaluation.text || evaluation.centroid);
     const halves = evaluation && evaluation.reference && evaluation.reference.halves;
-    if (set && set.frequent && typeof set.frequent.f1 === "number")
-        return figure(decimals(set.frequent.f1), "F1 of " + (evaluation.text ? "texts" : "centroids"),
-            "found and right, against what at least " + whole(evaluation.threshold) + " wrote" +
+    if (set && set[kind] && typeof set[kind].f1 === "number")
+        return figure(decimals(set[kind].f1), "F1 of " + (evaluation.text ? "texts" : "centroids"),
+            "found and right, against " + (byThemes ? "all originals" : "what at least " + whole(evaluation.threshold) + " wrote") +
                 (halves ? "; in brackets: real texts in their place" : ""),
-            halves ? " [" + decimals(halves.frequent.f1) + "]" : null);
+            halves ? " [" + decimals(halves[kind].f1) + "]" : null);
     const graded = cells.map(trust).filter(t => t !== null);
     if (graded.length === 0 || (byThemes && !hasConfidence))
         return null;
@@ -63,7 +65,7 @@ function promise() {
             " was part of the data. Who thought it ", el("b", null, claim.beliefs[0][0]), " likely before may afterwards be at most ",
             el("b", null, claim.beliefs[0][1]), " sure; who thought it ", el("b", null, claim.beliefs[2][0]), " likely, at most ",
             el("b", null, claim.beliefs[2][1]), "."),
-        el("p", null, "That is ε = " + claim.epsilon + ". The promise may fail altogether with a chance of at most δ = " + power(claim.delta) +
+        el("p", null, "That is ε\u00a0=\u00a0" + claim.epsilon + ". The promise may fail altogether with a chance of at most δ\u00a0=\u00a0" + power(claim.delta) +
             (claim.one_in ? ", 1 in " + whole(claim.one_in) : "") +
             (claim.fails ? ": of " + whole(parameters.population) + " " + people + " at most, for " + claim.fails + " of one in expectation" : "") + "."),
     ];
@@ -71,6 +73,9 @@ function promise() {
 
 function notices() {
     const list = (release.warnings || []).map(w => el("p", { class: "notice" }, el("strong", null, "Warning. "), clean(w)));
+    if (release.left_out)
+        list.push(el("p", { class: "notice" }, plural(release.left_out.cells, "released group is", "released groups are") +
+            " not here: the confidence of the text is below " + general(release.left_out.min_confidence) + "."));
     if (evaluation && !about.originals_public)
         list.push(el("p", { class: "notice" }, el("strong", null, "Not for publication. "),
             "The figures of quality come from the originals without noise. fre-e2t report --public leaves them out."));
@@ -89,7 +94,7 @@ function showOverview() {
             figure(share === null ? whole(cells.reduce((s, c) => s + c.users, 0)) : percent(share), share === null ? people + " in them" : "of all originals in them",
                 share === null ? "an estimate, from sampled or noisy counts" : "about " + whole(cells.reduce((s, c) => s + c.users, 0)) + " " + people),
             claim ? figure("ε " + claim.epsilon, "privacy budget", "δ " + power(claim.delta) + ", about one " + (people === "people" ? "person" : "record")) : figure("none", "privacy"),
-            qualityFigure()),
+            attempt(qualityFigure)),
         el("div", { class: "promises" }, el("div", { class: "promise" }, promise(), notices()), claim ? beliefChart() : null));
 }
 
@@ -180,8 +185,8 @@ function showPrivacy() {
     add("privacy", heading(2, "privacy-title", "Privacy"),
         el("div", { class: "columns" },
             el("div", { class: "prose" }, claim ? null : promise(), statement()),
-            el("div", { class: "blocks" }, claim ? beliefs() : null, deltaTerms(), mechanism())),
-        levelTable());
+            el("div", { class: "blocks" }, claim ? beliefs() : null, attempt(deltaTerms), attempt(mechanism))),
+        attempt(levelTable));
 }
 
 /* ---- how it was made ------------------------------------------------------------------------------------ */

@@ -177,7 +177,7 @@ function showQuality() {
     add("quality", heading(2, "quality-title", "Quality"),
         el("p", { class: "lead" }, plural(evaluation.synthetic, "text", "texts") + " against " + plural(evaluation.originals, "original", "originals") + " (" + whole(evaluation.distinct) +
             " distinct), of which " + whole(evaluation.frequent) + " (" + whole(evaluation.frequent_distinct) + " distinct) are frequent."),
-        scores(), levelScores(), comparison(), curves(), distances(), neighbours(), ssp(), setTables(), classification(), missing(),
+        [scores, levelScores, comparison, curves, distances, neighbours, ssp, setTables, classification, missing].map(attempt),
         el("details", { class: "whole" }, el("summary", null, "Everything that was measured"),
             table("The evaluation as it was written", ["key", "value"], flat(evaluation, ""), { class: "plain" })));
 }

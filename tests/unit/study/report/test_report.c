@@ -269,33 +269,56 @@ static void test_beliefs(void **state)
 
 static void test_groups(void **state)
 {
-    fre_release r = release_of(true);
+    json_t *line[3] = {NULL};
+    report_input in = {.release = release_of(true), .line = line};
+    fre_release *r = &in.release;
     report_near near = {.n = 0};
-    uint32_t group[3], parent[3];
+    uint32_t group[3];
 
     (void)state;
-    assert_int_equal(report_near_find(&near, &r, 1), FRE_OK);
+    assert_int_equal(report_near_find(&near, r, 1), FRE_OK);
     assert_int_equal(near.k, 2);
     assert_int_equal(near.index[0], 1);
     assert_int_equal(near.index[2 * 2], 1); /* .98, .1 is nearer to it than 1, 0 */
-    assert_int_equal(report_groups(group, &r, &near), FRE_OK);
+    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[0], 0);
     assert_int_equal(group[1], 0);
     assert_int_equal(group[2], 2);
-    r.radius = .01; /* the noise is taken off the distance: 0.0104 - 0.02 */
-    assert_int_equal(report_groups(group, &r, &near), FRE_OK);
+    r->radius = .01; /* the noise is taken off the distance: 0.0104 - 0.02 */
+    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[1], 0);
-    r.cell[0].noise_norm = r.cell[1].noise_norm = 0;
-    assert_int_equal(report_groups(group, &r, &near), FRE_OK);
+    r->cell[0].noise_norm = r->cell[1].noise_norm = 0;
+    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[1], 1);
-    r.radius = .5;
-    r.cell[1].theme = 7; /* never across themes */
-    assert_int_equal(report_groups(group, &r, &near), FRE_OK);
+    r->radius = .5;
+    r->cell[1].theme = 7; /* never across themes */
+    assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[1], 1);
-    r.cell[1].theme = FRE_RELEASE_NONE;
-    r.cell[0].noise_norm = r.cell[1].noise_norm = .1;
-    assert_int_equal(report_parents(parent, &r), FRE_OK);
-    assert_int_equal(parent[0], FRE_RELEASE_NONE);
+    r->cell[1].theme = FRE_RELEASE_NONE;
+    r->cell[0].noise_norm = r->cell[1].noise_norm = .1;
+    report_near_wipe(&near);
+}
+
+/* What the lines say counts more; the one with the most users leads. */
+static void test_stated_groups(void **state)
+{
+    static const json_int_t stated[][3] = {{1, 0, 1}, {0, 0, 3}, {0, -1, 1}};
+    static const uint32_t leads[][3] = {{2, 1, 2}, {0, 0, 2}, {0, 0, 2}};
+    json_t *line[3];
+    report_input in = {.release = release_of(true), .line = line};
+    report_near near = {.n = 0};
+    uint32_t group[3];
+
+    (void)state;
+    assert_int_equal(report_near_find(&near, &in.release, 1), FRE_OK);
+    for (size_t k = 0; k < 3; k++) { /* the last two are no numbers of groups */
+        for (size_t i = 0; i < 3; i++)
+            line[i] = json_pack("{s:I}", "group", stated[k][i]);
+        assert_int_equal(report_groups(group, &in, &near), FRE_OK);
+        assert_memory_equal(group, leads[k], sizeof group);
+        for (size_t i = 0; i < 3; i++)
+            json_decref(line[i]);
+    }
     report_near_wipe(&near);
 }
 
@@ -388,15 +411,17 @@ static void test_few(void **state)
 
     (void)state;
     for (size_t n = 0; n <= 3; n++) {
+        json_t *line[3] = {NULL};
         const fre_release r = {
             .cell = cell, .n = n, .centroid = x, .grid = {.dim = 2}, .n_levels = 1};
         report_near near = {.n = 0};
         int32_t place[6];
+        const report_input in = {.release = r, .line = line};
         uint32_t group[3];
 
         assert_int_equal(report_near_find(&near, &r, 1), FRE_OK);
         assert_int_equal(near.k, n < 2 ? 0 : n - 1);
-        assert_int_equal(report_groups(group, &r, &near), FRE_OK);
+        assert_int_equal(report_groups(group, &in, &near), FRE_OK);
         assert_int_equal(report_map(place, &r, &near), FRE_OK);
         for (size_t i = 0; i < 2 * n; i++)
             assert_in_range(place[i], 0, REPORT_MAP_SIDE);
@@ -407,11 +432,11 @@ static void test_few(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),      cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_beliefs),
-        cmocka_unit_test(test_groups),    cmocka_unit_test(test_parents),
-        cmocka_unit_test(test_principal), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_few),
+        cmocka_unit_test(test_page),     cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_beliefs),
+        cmocka_unit_test(test_groups),   cmocka_unit_test(test_stated_groups),
+        cmocka_unit_test(test_parents),  cmocka_unit_test(test_principal),
+        cmocka_unit_test(test_map),      cmocka_unit_test(test_few),
     };
 
     return cmocka_run_group_tests(tests, make_plan, test_dir_remove);

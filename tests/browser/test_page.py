@@ -173,7 +173,7 @@ def test_numbers_are_the_evaluation_s(browser, tmp_path):
     assert table("Mean distance")[3][1] == "–"
     assert table("Accuracy")[-1][1] == f"{e['classification']['linear']['real']['mean']:.3f} ± {e['classification']['linear']['real']['sd']:.3f}"
     assert table("Side by side")[1][2] == f"{e['against'][0]['text']['frequent']['precision']:.3f}"
-    assert f"[{e['reference']['halves']['frequent']['f1']:.3f}]" in browser.run("document.querySelector('#overview').textContent")
+    assert f"[{e['reference']['halves']['all']['f1']:.3f}]" in browser.run("document.querySelector('#overview').textContent")
     # Whatever else there is, known or not, stands in the table of everything.
     rows = dict(map(tuple, table("The evaluation as it was written")))
     assert rows["mauve.text.seeds"] == ", ".join(map(str, e["mauve"]["text"]["seeds"]))
@@ -182,6 +182,29 @@ def test_numbers_are_the_evaluation_s(browser, tmp_path):
     # The curves end where the numbers do: the last point of F1 on a scale from 0 to 1.
     path = browser.run("[...document.querySelectorAll('#quality figure')].find(f => f.textContent.startsWith('F1, frequent')).querySelector('path.main').getAttribute('d')")
     assert float(path.split()[-1]) == pytest.approx(210 - 34 - e["curves"]["text"]["frequent"]["f1"][-1] * (210 - 10 - 34), abs=0.06)
+
+
+def test_an_evaluation_of_another_shape(browser, tmp_path):
+    """Whatever stands under a key, the rest is drawn, and nothing is thrown."""
+    lines = themes()
+    folder = made.release(tmp_path / "release", lines)
+    whole = made.evaluation(lines)
+    keys = [k for k in whole if k not in ("originals", "synthetic", "levels", "centroids")]
+    browser.size(1600)
+    for i, junk in enumerate(({"frequent": 7, "all": "x", "halves": [], "at": [{}], "text": 5}, [None, "<b>"], "words", -1, None)):
+        (tmp_path / "e.json").write_text(json.dumps({**whole, **{k: junk for k in keys}}))
+        path = report(folder, "--evaluation", tmp_path / "e.json", name=f"{i}.html")
+        browser.open(path)
+        unfold(browser)
+        is_silent(browser, path)
+        assert browser.run("document.querySelectorAll('details.leaf').length") == len(lines)
+        assert "δ, term by term" in browser.run("document.body.innerText") and browser.run("!document.getElementById('quality').hidden")
+
+
+def test_left_out_is_said(browser, tmp_path):
+    browser.size(1600)
+    browser.open(report(made.release(tmp_path / "release", themes(), left_out={"min_confidence": 0.9, "cells": 17})))
+    assert "17 released groups are not here: the confidence of the text is below 0.9" in browser.run("document.querySelector('#overview').innerText")
 
 
 def test_privacy_numbers(browser, tmp_path):
