@@ -218,6 +218,49 @@ typedef struct fre_set_place {
     double ssp[FRE_EVALUATE_RARE][FRE_EVALUATE_PSIS];
 } fre_set_place;
 
+#define FRE_EVALUATE_DISTINCT 3u /**< n-grams of 1, 2, 3 words */
+#define FRE_EVALUATE_SEEDS 5u    /**< of MAUVE */
+
+/** Words are runs of letters, marks and digits in lower case; a wide letter is a word by itself, and so is
+ * every other sign that is no space. */
+typedef struct fre_diversity {
+    uint64_t texts;
+    /** Mean over the texts that have a word of their BLEU with all others of them as references: geometric mean
+     * of the shares of n-grams that some other text has (as often), n = 1..4, or as many as the text has
+     * words; a share of nothing counts a tenth of an n-gram; times the penalty of a text that is shorter than
+     * the one of the others whose length is nearest.  0..1, lower: more diverse; NaN below two texts. */
+    double self_bleu;
+    double distinct
+        [FRE_EVALUATE_DISTINCT]; /**< different n-grams of all n-grams; NaN: there is none */
+    double duplicates, duplicates_folded; /**< share of texts that came before; but for case */
+} fre_diversity;
+
+typedef struct fre_lengths {
+    double mean, sd;         /**< NaN: no text; below two texts */
+    double p10, median, p90; /**< least length that so many texts do not exceed */
+} fre_lengths;
+
+/** Of 1,000 texts of the set at most, drawn; see fre_lm_summary. */
+typedef struct fre_language {
+    uint64_t texts, scored;
+    double median_nll, mean_nll, median_perplexity, mean_perplexity, natural;
+} fre_language;
+
+/** MAUVE of a set and as many real records of the other half (frequent ones, where there are any), over k-means
+ * clusters of their embeddings, a tenth as many as rows on a side (2..500), ten rounds; scale 5, 25 mixtures. */
+typedef struct fre_mauve {
+    uint64_t size;   /**< rows on each side; 0: fewer than 20, nothing is told */
+    double mean, sd; /**< over the seeds, which decide both the draw and the clusters */
+    double seed[FRE_EVALUATE_SEEDS];
+} fre_mauve;
+
+/** Of a set's texts. */
+typedef struct fre_set_texts {
+    fre_diversity diversity;
+    fre_lengths words, characters;
+    fre_language language; /**< where there is a language model */
+} fre_set_texts;
+
 /* ---- the whole, from files ------------------------------------------------------------------ */
 
 /** Those of radius and threshold are a plan's: fre/privacy.h. */
@@ -233,6 +276,7 @@ typedef struct fre_evaluate_opts {
     const char *save_embeddings; /**< such a file to make, with its sidecar; NULL: none */
     bool force;                  /**< replace that file */
     const char *reference;       /**< file of unrelated public texts; NULL: a bundled one */
+    const char *language_model;  /**< GGUF, or "default"; NULL: nothing is told of the language */
     const char *const *against;  /**< n_against further ones like `synthetic` */
     size_t n_against;
     fre_corpus_opts corpus; /**< how to read the originals; label_field: what to score levels by */
@@ -271,9 +315,20 @@ typedef struct fre_evaluation {
     uint64_t centroids;
     bool has[FRE_SETS]; /**< the set is there; else its place says nothing */
     fre_set_place place[FRE_SETS];
+    bool has_texts[FRE_SETS]; /**< the set's texts are known */
+    fre_set_texts texts[FRE_SETS];
+    fre_mauve mauve[FRE_SETS];
+    double
+        self_bleu_within; /**< of a text and its paraphrases, mean over the texts that have some */
+    bool has_language;
+    char language_model[128];
     uint64_t reference_size;                     /**< members of each reference, at most */
     char reference_source[128];                  /**< file name of the unrelated texts; "": none */
     uint64_t by_neighbours[FRE_EVALUATE_GROUPS]; /**< originals in each group */
+    /** Bounds, docs/privacy.md section 5, by psi, for centroids: of the whole release, and of its cell of the
+     * least count, under the condition that is named there.  NaN: vacuous, or psi is above 1. */
+    double ssp_bound[FRE_EVALUATE_RARE][FRE_EVALUATE_PSIS];
+    double ssp_bound_cell[FRE_EVALUATE_RARE][FRE_EVALUATE_PSIS];
     uint64_t rare[FRE_EVALUATE_RARE];            /**< originals below 10, 100 neighbours */
     fre_evaluate_missing missing[FRE_EVALUATE_MISSING_MAX]; /**< n_missing */
     size_t n_missing;

@@ -61,6 +61,9 @@ typedef struct fre_release {
     fre_sketch_params grid;
     uint64_t threshold; /**< t of the request, >= 1 */
     double radius;      /**< r of the request, > 0 */
+    /** Of the grid's counts and sums, and the most records there may have been; 0: not said. */
+    double sampling_rate, sigma;
+    uint64_t tau, records_max;
     double norm_bound;  /**< B: longer embeddings were cut to it; 0: not said (an older release) */
     fre_release_level level[FRE_LEVELS_MAX + 1]; /**< n_levels, at least one */
     size_t n_levels;

@@ -3,6 +3,7 @@
 #include "evaluate_output.h"
 #include "report_file.h"
 
+#include <fre/lm.h>
 #include <fre/privacy.h>
 
 #include <inttypes.h>
@@ -56,6 +57,9 @@ static const cli_arg args[] = {
     {.name = "force", .kind = CLI_FLAG, .help = "replace these files if they exist"},
     CLI_HEADING("Model"),
     CLI_EMBEDDER,
+    CLI_FILE("language-model", "FILE",
+             .help = "GGUF file of a causal language model, for NLL and perplexity; \"default\": "
+                     "SmolLM2-135M-Instruct, obtained by " FRE_LM_SCRIPT),
     CLI_FILE("codebook", "FILE",
              .help = "public cells of a release by levels (default: the embedder's)"),
 };
@@ -178,6 +182,7 @@ static fre_status options(fre_evaluate_opts *o, const cli *c, fre_err *err)
     o->save_embeddings = cli_text(c, "save-embeddings");
     o->force = cli_flag(c, "force");
     o->reference = cli_text(c, "reference");
+    o->language_model = cli_text(c, "language-model");
     o->against = c->list;
     o->n_against = c->n_list;
     st = cli_corpus_opts(&o->corpus, c, err);

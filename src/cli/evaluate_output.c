@@ -158,6 +158,67 @@ static double ssp_100(const fre_evaluation *e, fre_evaluate_set at)
     return e->place[at].ssp[1][9];
 }
 
+static double self_bleu(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].diversity.self_bleu : (double)NAN;
+}
+
+static double distinct_1(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].diversity.distinct[0] : (double)NAN;
+}
+
+static double distinct_2(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].diversity.distinct[1] : (double)NAN;
+}
+
+static double distinct_3(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].diversity.distinct[2] : (double)NAN;
+}
+
+static double duplicates(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].diversity.duplicates_folded : (double)NAN;
+}
+
+static double words_mean(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].words.mean : (double)NAN;
+}
+
+static double words_sd(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_texts[at] ? e->texts[at].words.sd : (double)NAN;
+}
+
+static double mauve_mean(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->mauve[at].size > 0 ? e->mauve[at].mean : (double)NAN;
+}
+
+static double mauve_sd(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->mauve[at].size > 0 ? e->mauve[at].sd : (double)NAN;
+}
+
+static double median_nll(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_language && e->has_texts[at] ? e->texts[at].language.median_nll : (double)NAN;
+}
+
+static double natural(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_language && e->has_texts[at] ? e->texts[at].language.natural : (double)NAN;
+}
+
+static double mean_perplexity(const fre_evaluation *e, fre_evaluate_set at)
+{
+    return e->has_language && e->has_texts[at] ? e->texts[at].language.mean_perplexity
+                                               : (double)NAN;
+}
+
 static const struct {
     const char *what;
     number_fn *number;
@@ -166,13 +227,28 @@ static const struct {
     {"distance of an infrequent one to it", near_infrequent},
     {"rare originals (t = 10) within r of it", ssp_10},
     {"rare originals (t = 100) within r of it", ssp_100},
+    {"MAUVE", mauve_mean},
+    {"MAUVE, deviation over seeds", mauve_sd},
+    {"Self-BLEU", self_bleu},
+    {"distinct words", distinct_1},
+    {"distinct pairs of words", distinct_2},
+    {"distinct triples of words", distinct_3},
+    {"duplicates but for case", duplicates},
+    {"words a text", words_mean},
+    {"words a text, deviation", words_sd},
+    {"median NLL a token", median_nll},
+    {"texts of NLL at most 6", natural},
+    {"mean perplexity", mean_perplexity},
 };
 
+/* Two sets side by side: the texts, and their paraphrases with them or else the centroids. */
 static void print_rest(const fre_evaluation *e)
 {
-    static const cli_column columns[] = {{.name = "", .width = -40},
-                                         {.name = "text", .width = -16},
-                                         {.name = "centroid", .width = -16}};
+    const fre_evaluate_set second =
+        e->has[FRE_SET_PARAPHRASED] ? FRE_SET_PARAPHRASED : FRE_SET_CENTROID;
+    const cli_column columns[] = {{.name = "", .width = -40},
+                                  {.name = "text", .width = -16},
+                                  {.name = level_names[second], .width = -16}};
     enum { N = sizeof columns / sizeof *columns };
 
     if (!e->has[FRE_SET_TEXT] && !e->has[FRE_SET_CENTROID])
@@ -181,12 +257,12 @@ static void print_rest(const fre_evaluation *e)
     cli_table_head(stdout, columns, N);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[2][CELL_BYTES];
-        const cli_cell row[N] = {
-            {.text = rows[i].what},
-            {.text = put_beside(text[0], e, FRE_SET_TEXT, rows[i].number)},
-            {.text = put_beside(text[1], e, FRE_SET_CENTROID, rows[i].number)}};
+        const cli_cell row[N] = {{.text = rows[i].what},
+                                 {.text = put_beside(text[0], e, FRE_SET_TEXT, rows[i].number)},
+                                 {.text = put_beside(text[1], e, second, rows[i].number)}};
 
-        cli_table_row(stdout, columns, N, row);
+        if (strcmp(text[0], "-") != 0 || strcmp(text[1], "-") != 0)
+            cli_table_row(stdout, columns, N, row);
     }
 }
 

@@ -251,3 +251,31 @@ def test_labels_that_are_not_there(fre, tmp_path, made):
         assert got["text"] == report["text"] and got["labels"] is None
         why = [m["why"] for m in got["missing"] if m["metric"] == "labels"]
         assert len(why) == 1 and "topic" in why[0]
+
+
+def test_bound_beside_rare_originals(fre, corpus):
+    """The bounds are those of ssp for the release's own numbers."""
+    assert fre("synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--quiet").code == 0
+    got = fre("evaluate", "out", corpus.name, "--public", "--json", "--reference", "none").json()
+    made = json.loads((corpus.parent / "out" / "release.json").read_text())["parameters"]
+    counts = [json.loads(line)["count"] for line in
+              (corpus.parent / "out" / "synthetic.jsonl").read_text().splitlines()]
+    for at in got["ssp"]["at"]:
+        assert at["bound_cell"][10:] == [None] * 5  # psi above 1
+        for psi in (0.2, 0.6, 1.0):
+            done = fre("ssp", "--neighbours", at["t"] - 1, "--psi", psi, "--sampling-rate",
+                       repr(made["sampling_rate"]), "--sigma", repr(made["sigma"]), "--threshold",
+                       made["threshold"], "--dimension", made["dimension"], "--projection-dim",
+                       made["projection_dim"], "--cell-edge", repr(made["cell_edge"]),
+                       "--population", made["population"], "--count", min(counts), "--cells", 1,
+                       "--json")
+            assert done.code == 0, done.err
+            one, i = done.json(), round(psi * 10) - 1
+            if one["bound"] < 1:
+                assert at["bound_cell"][i] == pytest.approx(one["bound"], rel=1e-6)
+                assert at["centroid"][i] <= at["bound_cell"][i] * len(counts)
+            else:
+                assert at["bound_cell"][i] is None
+            if one["bound_pairs"] + one["bound"] >= 1:
+                assert at["bound"][i] is None
+    assert got["ssp"]["at"][0]["bound_cell"][3] is not None  # or nothing was compared

@@ -37,6 +37,10 @@ void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *g
     memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
     r->threshold = plan->request.threshold;
     r->radius = plan->request.radius;
+    r->sampling_rate = (double)m->p32 / (double)FRE_P_ONE;
+    r->sigma = m->sigma;
+    r->tau = m->tau;
+    r->records_max = m->population;
     r->norm_bound = plan->request.norm_bound;
     set_levels(r, plan);
 }

@@ -59,6 +59,19 @@ static bool parse_sketch(fre_sketch_spec *out, const fre_sketch_grid *grid, cons
            fre_unhex(out->codebook.sha256, sizeof out->codebook.sha256, file);
 }
 
+/* 0 where a release does not say it, or a distributed one says it otherwise. */
+static void parse_mechanism(fre_release *r, const json_t *o)
+{
+    const json_t *p = json_object_get(o, "parameters");
+    const json_int_t tau = json_integer_value(json_object_get(p, "tau"));
+    const json_int_t records = json_integer_value(json_object_get(p, "records_max"));
+
+    r->sampling_rate = json_number_value(json_object_get(p, "sampling_rate"));
+    r->sigma = json_number_value(json_object_get(p, "sigma"));
+    r->tau = tau > 0 ? (uint64_t)tau : 0;
+    r->records_max = records > 0 ? (uint64_t)records : 0;
+}
+
 /* Those of a release that was made before there were levels: the grid alone. */
 static bool parse_levels(fre_release *r, const json_t *o)
 {
@@ -140,6 +153,7 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
     unit = json_string_value(json_object_get(o, "privacy_unit"));
     r->users_named = unit && strcmp(unit, "user") == 0;
     parse_embedder(r, o);
+    parse_mechanism(r, o);
     if (!parse_parameters(r, o))
         st = fre_fail(err, FRE_E_DATA,
                       "%.300s: \"parameters\" lacks a valid grid_seed, projection_dim, dimension, "

@@ -6,6 +6,8 @@
 
 #include <fre/codebook.h>
 #include <fre/embed.h>
+#include <fre/linalg.h>
+#include <fre/lm.h>
 #include <fre/map.h>
 #include <fre/release.h>
 
@@ -90,6 +92,7 @@ void evaluate_themes_wipe(evaluate_themes *t);
 /* Places of texts in an arena. */
 typedef struct evaluate_places {
     size_t *offset, *len;
+    size_t *owner; /* the text that it is a paraphrase of, or SIZE_MAX; of a text itself */
     size_t n, cap;
 } evaluate_places;
 
@@ -151,6 +154,7 @@ typedef struct evaluate_base {
     bool from_npy;
     char npy_sha256[65];
     fre_embedder *embedder;
+    fre_lm *lm; /* NULL: none is asked for, or it could not be had */
     float *x; /* owned; NULL when the rows are in distinct */
     fre_originals originals;
     uint64_t *neighbours;
@@ -224,6 +228,14 @@ FRE_MUST_CHECK fre_status evaluate_place_find(fre_set_place *out, const evaluate
 /* Groups of originals, and rare ones: e->by_neighbours, e->rare. */
 void evaluate_count_groups(evaluate_base *b);
 
+/* Fewer neighbours than this many make a rare original. */
+uint64_t evaluate_rare_below(size_t i);
+
+/* ---- bound.c ---------------------------------------------------------------------------------- */
+
+/* e->ssp_bound and e->ssp_bound_cell. */
+FRE_MUST_CHECK fre_status evaluate_bound_find(evaluate_run *r);
+
 /* ---- reference.c ------------------------------------------------------------------------------ */
 
 /* A stream of its own for each use and number. */
@@ -231,6 +243,11 @@ FRE_MUST_CHECK fre_status evaluate_rng(fre_rng *r, const char *label, uint64_t n
 /* The first k of the n become a random draw without replacement. */
 void evaluate_draw(uint32_t *list, size_t n, size_t k, fre_rng *r);
 
+/* Fair coins, one a record: how many of n fall on the first side. */
+uint64_t evaluate_half_of(uint64_t n, fre_rng *r);
+/* All records of the other half, or its frequent ones. */
+FRE_MUST_CHECK fre_status evaluate_half_list(evaluate_half *out, const evaluate_base *b,
+                                             const uint64_t *other, bool frequent);
 /* size: of each draw, at most. */
 FRE_MUST_CHECK fre_status evaluate_halves_draw(evaluate_halves *out, const evaluate_base *b,
                                                size_t size, uint64_t seed);
@@ -241,6 +258,39 @@ void evaluate_set_free(evaluate_set *s);
 /* b->reference, of `size` texts at most; what there is to say goes to b->e. */
 FRE_MUST_CHECK fre_status evaluate_reference_open(evaluate_base *b, size_t size, fre_err *err);
 void evaluate_reference_wipe(evaluate_reference *u);
+
+/* ---- words.c, diversity.c, mauve.c, language.c, texts.c ---------------------------------------- */
+
+/* Texts as numbers of words, of which equal ones are equal. */
+typedef struct evaluate_words {
+    uint32_t *word;     /* n_words, text after text */
+    size_t *start;      /* n + 1 */
+    size_t *characters; /* code points of each text */
+    size_t n, n_words;
+} evaluate_words;
+
+FRE_MUST_CHECK fre_status evaluate_words_read(evaluate_words *out, const evaluate_set *s);
+void evaluate_words_wipe(evaluate_words *w);
+/* w: of the set. */
+FRE_MUST_CHECK fre_status evaluate_diversity_find(fre_diversity *out, const evaluate_set *s,
+                                                  const evaluate_words *w);
+/* Mean Self-BLEU of a text and its paraphrases; owner: as in evaluate_places. */
+FRE_MUST_CHECK fre_status evaluate_self_bleu_within(double *out, const evaluate_words *w,
+                                                    const size_t *owner, size_t n_texts);
+FRE_MUST_CHECK fre_status evaluate_lengths_find(fre_lengths *words, fre_lengths *characters,
+                                                const evaluate_words *w);
+/* Area under the divergence curve of two histograms over k clusters. */
+double evaluate_mauve_area(const uint64_t *p, const uint64_t *q, size_t k);
+size_t evaluate_mauve_buckets(size_t n);
+/* size: rows on a side, at most. */
+FRE_MUST_CHECK fre_status evaluate_mauve_find(fre_mauve *out, const evaluate_base *b,
+                                              const evaluate_set *s, const evaluate_half *real,
+                                              size_t size);
+FRE_MUST_CHECK fre_status evaluate_language_find(fre_language *out, fre_lm *lm,
+                                                 const evaluate_base *b, const evaluate_set *set,
+                                                 fre_err *err);
+/* All of that, of every set. */
+FRE_MUST_CHECK fre_status evaluate_texts_find(evaluate_run *r, fre_err *err);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 

@@ -191,11 +191,16 @@ static fre_status score(evaluate_run *r, fre_err *err)
         evaluate_leave_out(r->e, "cell", "there is no release's folder: name one, {release}");
     st = place_all(r);
     if (st == FRE_OK)
+        st = evaluate_bound_find(r);
+    if (st == FRE_OK)
         st = find_exact(r);
     if (st == FRE_OK && r->has_release)
         st = evaluate_release_cells(r->e, &r->release, &b->originals, b->opts->threads);
     if (st != FRE_OK)
         return evaluate_with_text(err, st);
+    st = evaluate_texts_find(r, err);
+    if (st != FRE_OK)
+        return st;
     return r->has_release ? evaluate_levels(r, err) : FRE_OK;
 }
 
@@ -332,6 +337,7 @@ static void wipe_base(evaluate_base *b)
     evaluate_reference_wipe(&b->reference);
     evaluate_labels_wipe(&b->labels);
     fre_embedder_free(b->embedder);
+    fre_lm_free(b->lm);
     evaluate_distinct_wipe(&b->distinct);
 }
 

@@ -5,7 +5,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const uint64_t rare_below[FRE_EVALUATE_RARE] = {10, 100};
+uint64_t evaluate_rare_below(size_t i)
+{
+    return i == 0 ? 10 : 100;
+}
 
 /* ---- curves ----------------------------------------------------------------------------------- */
 
@@ -147,7 +150,7 @@ static void find_rare(fre_set_place *p, const evaluate_near *n, const evaluate_b
         double all = 0.0, found[FRE_EVALUATE_PSIS] = {0.0};
 
         for (size_t i = 0; i < o->n; i++) {
-            if (b->neighbours[i] >= rare_below[t])
+            if (b->neighbours[i] >= evaluate_rare_below(t))
                 continue;
             all += (double)o->weight[i];
             for (size_t k = 0; k < FRE_EVALUATE_PSIS; k++)
@@ -182,7 +185,7 @@ void evaluate_count_groups(evaluate_base *b)
             continue;
         b->e.by_neighbours[group_of(b->neighbours[i])] += b->originals.weight[i];
         for (size_t t = 0; t < FRE_EVALUATE_RARE; t++)
-            if (b->neighbours[i] < rare_below[t])
+            if (b->neighbours[i] < evaluate_rare_below(t))
                 b->e.rare[t] += b->originals.weight[i];
     }
 }

@@ -34,8 +34,7 @@ void evaluate_draw(uint32_t *list, size_t n, size_t k, fre_rng *r)
 
 /* ---- real texts ------------------------------------------------------------------------------------ */
 
-/* Fair coins, one a record: how many of n fall on the first side. */
-static uint64_t half_of(uint64_t n, fre_rng *r)
+uint64_t evaluate_half_of(uint64_t n, fre_rng *r)
 {
     uint64_t first = 0;
 
@@ -72,6 +71,22 @@ static fre_status draw_half(evaluate_half *out, const evaluate_base *b, const ui
     return FRE_OK;
 }
 
+fre_status evaluate_half_list(evaluate_half *out, const evaluate_base *b, const uint64_t *other,
+                              bool frequent)
+{
+    uint32_t *list = malloc((b->e.originals + 1) * sizeof *list);
+    size_t n = 0;
+
+    if (!list)
+        return FRE_E_NOMEM;
+    for (size_t i = 0; i < b->originals.n; i++)
+        for (uint64_t k = 0; k < other[i]; k++)
+            if (!frequent || b->is_frequent[i])
+                list[n++] = (uint32_t)i;
+    *out = (evaluate_half){.row = list, .n = n};
+    return FRE_OK;
+}
+
 void evaluate_halves_wipe(evaluate_halves *h)
 {
     free(h->other);
@@ -89,7 +104,7 @@ fre_status evaluate_halves_draw(evaluate_halves *out, const evaluate_base *b, si
 
     if (st == FRE_OK) {
         for (size_t i = 0; i < b->originals.n; i++)
-            h.other[i] = half_of(b->originals.weight[i], &r);
+            h.other[i] = evaluate_half_of(b->originals.weight[i], &r);
         st = draw_half(&h.frequent, b, h.other, true, size, &r);
         if (st == FRE_OK)
             st = draw_half(&h.any, b, h.other, false, size, &r);

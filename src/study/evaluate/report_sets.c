@@ -164,7 +164,9 @@ static json_t *rare_100(const fre_evaluation *e, fre_evaluate_set at)
 static json_t *rare_json(const fre_evaluation *e, size_t at)
 {
     json_t *o =
-        json_pack("{s:i, s:I}", "t", at == 0 ? 10 : 100, "infrequent", (json_int_t)e->rare[at]);
+        json_pack("{s:I, s:I, s:o, s:o}", "t", (json_int_t)evaluate_rare_below(at), "infrequent",
+                  (json_int_t)e->rare[at], "bound", numbers(e->ssp_bound[at], FRE_EVALUATE_PSIS),
+                  "bound_cell", numbers(e->ssp_bound_cell[at], FRE_EVALUATE_PSIS));
 
     if (add_sets(o, e, at == 0 ? rare_10 : rare_100) == 0)
         return o;
@@ -176,6 +178,79 @@ static json_t *ssp_json(const fre_evaluation *e)
 {
     return json_pack("{s:o, s:[o, o]}", "psi", steps(1.0, 1, FRE_EVALUATE_PSIS), "at",
                      rare_json(e, 0), rare_json(e, 1));
+}
+
+static json_t *diversity_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    const fre_diversity *d = &e->texts[at].diversity;
+
+    if (!e->has_texts[at])
+        return json_null();
+    return json_pack("{s:I, s:o, s:o, s:o, s:o}", "texts", (json_int_t)d->texts, "self_bleu",
+                     evaluate_number_json(d->self_bleu), "distinct",
+                     numbers(d->distinct, FRE_EVALUATE_DISTINCT), "duplicates",
+                     evaluate_number_json(d->duplicates), "duplicates_case_blind",
+                     evaluate_number_json(d->duplicates_folded));
+}
+
+static json_t *length_json(const fre_lengths *l)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "mean", evaluate_number_json(l->mean), "sd",
+                     evaluate_number_json(l->sd), "p10", evaluate_number_json(l->p10), "median",
+                     evaluate_number_json(l->median), "p90", evaluate_number_json(l->p90));
+}
+
+static json_t *lengths_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    if (!e->has_texts[at])
+        return json_null();
+    return json_pack("{s:o, s:o}", "words", length_json(&e->texts[at].words), "characters",
+                     length_json(&e->texts[at].characters));
+}
+
+static json_t *mauve_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    const fre_mauve *m = &e->mauve[at];
+
+    if (m->size == 0)
+        return json_null();
+    return json_pack("{s:I, s:o, s:o, s:o}", "size", (json_int_t)m->size, "mean",
+                     evaluate_number_json(m->mean), "sd", evaluate_number_json(m->sd), "seeds",
+                     numbers(m->seed, FRE_EVALUATE_SEEDS));
+}
+
+static json_t *language_of(const fre_evaluation *e, fre_evaluate_set at)
+{
+    const fre_language *l = &e->texts[at].language;
+
+    if (!e->has_texts[at])
+        return json_null();
+    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "texts", (json_int_t)l->texts, "scored",
+                     (json_int_t)l->scored, "median_nll", evaluate_number_json(l->median_nll),
+                     "mean_nll", evaluate_number_json(l->mean_nll), "median_perplexity",
+                     evaluate_number_json(l->median_perplexity), "mean_perplexity",
+                     evaluate_number_json(l->mean_perplexity), "share_nll_at_most_6",
+                     evaluate_number_json(l->natural));
+}
+
+/* Diversity, lengths, MAUVE, language: into o. */
+static int add_texts(json_t *o, const fre_evaluation *e)
+{
+    json_t *diversity =
+        json_pack("{s:o}", "self_bleu_within", evaluate_number_json(e->self_bleu_within));
+    json_t *lengths = json_object(), *mauve = json_object();
+    json_t *language =
+        e->has_language ? json_pack("{s:s}", "model", e->language_model) : json_null();
+    int bad = add_sets(diversity, e, diversity_of) | add_sets(lengths, e, lengths_of) |
+              add_sets(mauve, e, mauve_of);
+
+    if (e->has_language)
+        bad |= add_sets(language, e, language_of);
+    bad |= json_object_set_new(o, "diversity", diversity);
+    bad |= json_object_set_new(o, "lengths", lengths);
+    bad |= json_object_set_new(o, "mauve", mauve);
+    bad |= json_object_set_new(o, "language", language);
+    return bad;
 }
 
 static json_t *missing_json(const fre_evaluation *e)
@@ -203,6 +278,7 @@ int evaluate_sets_json(json_t *o, const fre_evaluation *e)
     bad |= json_object_set_new(o, "distances", distances);
     bad |= json_object_set_new(o, "neighbours", neighbours_json(e));
     bad |= json_object_set_new(o, "ssp", ssp_json(e));
+    bad |= add_texts(o, e);
     bad |= json_object_set_new(o, "missing", missing_json(e));
     return bad;
 }

@@ -28,14 +28,15 @@ void evaluate_synthetic_wipe(evaluate_synthetic *s)
     fre_buf_wipe(&s->arena);
     free(s->place.offset);
     free(s->place.len);
+    free(s->place.owner);
     *s = (evaluate_synthetic){.n_texts = 0};
 }
 
-static fre_status add_place(evaluate_places *p, size_t offset, size_t len)
+static fre_status add_place(evaluate_places *p, size_t offset, size_t len, size_t owner)
 {
     if (p->n == p->cap) {
         size_t cap = p->cap ? 2 * p->cap : 256;
-        size_t *offsets = realloc(p->offset, cap * sizeof *offsets), *lens;
+        size_t *offsets = realloc(p->offset, cap * sizeof *offsets), *lens, *owners;
         if (!offsets)
             return FRE_E_NOMEM;
         p->offset = offsets;
@@ -43,9 +44,14 @@ static fre_status add_place(evaluate_places *p, size_t offset, size_t len)
         if (!lens)
             return FRE_E_NOMEM;
         p->len = lens;
+        owners = realloc(p->owner, cap * sizeof *owners);
+        if (!owners)
+            return FRE_E_NOMEM;
+        p->owner = owners;
         p->cap = cap;
     }
     p->offset[p->n] = offset;
+    p->owner[p->n] = owner;
     p->len[p->n++] = len;
     return FRE_OK;
 }
@@ -71,14 +77,14 @@ static bool is_blank(const char *text, size_t len)
 
 /* Into the arena, its place into `places`. */
 static fre_status add_text(evaluate_synthetic *s, evaluate_places *places, const char *text,
-                           size_t len)
+                           size_t len, size_t owner)
 {
     size_t offset = s->arena.n;
     fre_status st = fre_buf_append(&s->arena, text, len);
 
     if (st == FRE_OK)
         st = fre_buf_append(&s->arena, "", 1);
-    return st == FRE_OK ? add_place(places, offset, len) : st;
+    return st == FRE_OK ? add_place(places, offset, len, owner) : st;
 }
 
 static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_places *more)
@@ -87,13 +93,13 @@ static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_place
 
     s->n_texts = s->place.n;
     for (size_t i = 0; st == FRE_OK && i < more->n; i++)
-        st = add_place(&s->place, more->offset[i], more->len[i]);
+        st = add_place(&s->place, more->offset[i], more->len[i], more->owner[i]);
     return st;
 }
 
 /* The strings of a list that are not blank. */
 static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
-                                  const fre_json_want *list)
+                                  const fre_json_want *list, size_t owner)
 {
     json_t *o = json_loadb((const char *)list->p, list->n, JSON_DECODE_INT_AS_REAL, NULL), *item;
     fre_status st = FRE_OK;
@@ -105,7 +111,7 @@ static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
          * none is simply not there. */
         if (st == FRE_OK && json_is_string(item) &&
             !is_blank(json_string_value(item), json_string_length(item)))
-            st = add_text(s, more, json_string_value(item), json_string_length(item));
+            st = add_text(s, more, json_string_value(item), json_string_length(item), owner);
     }
     json_decref(o);
     return st;
@@ -121,11 +127,11 @@ static fre_status add_record(evaluate_synthetic *s, evaluate_places *more, const
 
     s->lines++;
     if (rec->text)
-        st = add_text(s, &s->place, rec->text, rec->text_len);
+        st = add_text(s, &s->place, rec->text, rec->text_len, s->place.n);
     if (st == FRE_OK && rec->json &&
         !fre_json_scan((uint8_t *)rec->json, rec->json_len, &want, 1, &at) &&
         want.kind == FRE_JSON_ARRAY)
-        st = add_paraphrases(s, more, &want);
+        st = add_paraphrases(s, more, &want, rec->text ? s->place.n - 1 : SIZE_MAX);
     return st == FRE_OK ? st : fre_fail(err, st, NO_MEMORY);
 }
 
@@ -149,6 +155,7 @@ static fre_status load(evaluate_synthetic *s, const char *path, fre_err *err)
         st = fre_fail(&why, FRE_E_NOMEM, NO_MEMORY);
     free(more.offset);
     free(more.len);
+    free(more.owner);
     fre_corpus_free(c);
     return st == FRE_OK ? st : fre_fail(err, st, "%s", why.text);
 }
@@ -164,15 +171,17 @@ fre_status evaluate_synthetic_of(evaluate_synthetic *out, const fre_release *r, 
         const fre_inversion *v = &r->cell[i].text;
 
         if (v->text)
-            st = add_text(&s, &s.place, v->text, strlen(v->text));
+            st = add_text(&s, &s.place, v->text, strlen(v->text), s.place.n);
         for (size_t j = 0; st == FRE_OK && j < v->n_paraphrases; j++)
             if (!is_blank(v->paraphrases[j], strlen(v->paraphrases[j])))
-                st = add_text(&s, &more, v->paraphrases[j], strlen(v->paraphrases[j]));
+                st = add_text(&s, &more, v->paraphrases[j], strlen(v->paraphrases[j]),
+                              v->text ? s.place.n - 1 : SIZE_MAX);
     }
     if (st == FRE_OK)
         st = append_paraphrases(&s, &more);
     free(more.offset);
     free(more.len);
+    free(more.owner);
     if (st != FRE_OK) {
         evaluate_synthetic_wipe(&s);
         return fre_fail(err, st, NO_MEMORY);
