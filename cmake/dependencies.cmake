@@ -45,6 +45,23 @@ if(missing)
         "docs/building.md has the names of other systems.")
 endif()
 
+# Optional: the linear classifiers of `evaluate`.  Debian's package has no pkg-config file.
+option(FRE_LINEAR "linear classifiers by liblinear, where it is installed" ON)
+add_library(fre-ext-linear INTERFACE)
+set(FRE_LINEAR_LIBS "")
+if(FRE_LINEAR)
+    find_path(FRE_LINEAR_INCLUDE linear.h PATH_SUFFIXES liblinear)
+    find_library(FRE_LINEAR_LIBRARY linear)
+    if(FRE_LINEAR_INCLUDE AND FRE_LINEAR_LIBRARY)
+        target_include_directories(fre-ext-linear SYSTEM INTERFACE ${FRE_LINEAR_INCLUDE})
+        target_link_libraries(fre-ext-linear INTERFACE ${FRE_LINEAR_LIBRARY})
+        target_compile_definitions(fre-ext-linear INTERFACE FRE_HAVE_LIBLINEAR)
+        set(FRE_LINEAR_LIBS "-llinear")
+    else()
+        message(STATUS "liblinear is not installed: evaluate trains no linear classifiers")
+    endif()
+endif()
+
 # llama.cpp: a prefix named by the user; else an installed package that has every call that the
 # adapter makes (its API moves quickly); else the copy that tools/bootstrap-llama built.
 set(FRE_LLAMA_PREFIX "$ENV{FRE_LLAMA_PREFIX}" CACHE PATH

@@ -254,6 +254,29 @@ typedef struct fre_mauve {
     double seed[FRE_EVALUATE_SEEDS];
 } fre_mauve;
 
+#define FRE_EVALUATE_KS 4u     /**< votes of 1, 5, 10, 20 centroids */
+#define FRE_EVALUATE_TRIALS 3u /**< halves of the records, drawn anew */
+
+typedef struct fre_mean_sd {
+    double mean, sd;
+} fre_mean_sd;
+
+/** What a release is worth to a classifier of the originals' labels: accuracies over trials.  In one half of the
+ * labelled records each synthetic text and each centroid finds the label of the nearest; on records of the other
+ * half classifiers are tested. */
+typedef struct fre_classification {
+    uint64_t labels, test; /**< different ones; records of the other half */
+    fre_mean_sd majority;  /**< the most frequent label, always */
+    uint64_t k[FRE_EVALUATE_KS];
+    bool has_nearest[FRE_EVALUATE_KS];    /**< there are k centroids */
+    fre_mean_sd nearest[FRE_EVALUATE_KS]; /**< vote of the k nearest centroids */
+    bool has_linear;                      /**< built with liblinear */
+    /** Logistic regression of embeddings, tested on 10,000 records at most: trained on the synthetic texts (with
+     * their paraphrases), on as many real records, on 5,000 of them at most (or as many as there are texts). */
+    fre_mean_sd linear[3];
+    uint64_t trained[3];
+} fre_classification;
+
 /** Of a set's texts. */
 typedef struct fre_set_texts {
     fre_diversity diversity;
@@ -320,6 +343,8 @@ typedef struct fre_evaluation {
     fre_mauve mauve[FRE_SETS];
     double
         self_bleu_within; /**< of a text and its paraphrases, mean over the texts that have some */
+    bool has_classification;
+    fre_classification classification;
     bool has_language;
     char language_model[128];
     uint64_t reference_size;                     /**< members of each reference, at most */

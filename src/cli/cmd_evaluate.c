@@ -48,7 +48,7 @@ static const cli_arg args[] = {
      .metavar = "F",
      .kind = CLI_STRING,
      .help = "key or column with a record's label (its topic, say): how purely the released cells "
-             "hold one, level by level"},
+             "hold one, level by level, and what the release is worth to a classifier of it"},
     CLI_FILE("embeddings", "X.npy",
              .help = "a row for each record of ORIGINAL, as embed made them (default: embed them)"),
     CLI_FILE("save-embeddings", "X.npy",

@@ -266,6 +266,39 @@ static void print_rest(const fre_evaluation *e)
     }
 }
 
+static void print_accuracy(const char *what, uint64_t n, const fre_mean_sd *m)
+{
+    char name[64];
+
+    if (!isfinite(m->mean))
+        return;
+    (void)snprintf(name, sizeof name, "%s%" PRIu64, what, n);
+    cli_fold(stdout, 4, "  %-40s%.3f +- %.3f", n > 0 ? name : what, m->mean, m->sd);
+}
+
+static void print_classification(const fre_evaluation *e)
+{
+    static const char *const trained[] = {
+        "linear, trained on synthetic texts: ", "linear, on as many real texts: ",
+        "linear, on real texts: "};
+    const fre_classification *c = &e->classification;
+    char title[120];
+
+    if (!e->has_classification)
+        return;
+    fputc('\n', stdout);
+    (void)snprintf(title, sizeof title, "Accuracy on %" PRIu64 " labels, over %u halves", c->labels,
+                   FRE_EVALUATE_TRIALS);
+    cli_heading(stdout, title);
+    print_accuracy("the most frequent label, always", 0, &c->majority);
+    for (size_t i = 0; i < FRE_EVALUATE_KS; i++)
+        if (c->has_nearest[i])
+            print_accuracy("vote of the nearest centroids: ", c->k[i], &c->nearest[i]);
+    for (size_t i = 0; i < 3; i++)
+        if (c->has_linear && c->trained[i] > 0)
+            print_accuracy(trained[i], c->trained[i], &c->linear[i]);
+}
+
 static void print_share(const char *what, double share)
 {
     if (isfinite(share))
@@ -374,6 +407,7 @@ void cli_print_evaluation(const fre_evaluation *e, size_t n)
                  "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",
                  e->cell.frequent_released, e->cell.frequent, e->cell.released);
     print_rest(e);
+    print_classification(e);
     if (e->n_levels > 0)
         cli_print_evaluation_levels(e);
     print_exact(e);

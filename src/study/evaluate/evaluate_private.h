@@ -292,6 +292,11 @@ FRE_MUST_CHECK fre_status evaluate_language_find(fre_language *out, fre_lm *lm,
 /* All of that, of every set. */
 FRE_MUST_CHECK fre_status evaluate_texts_find(evaluate_run *r, fre_err *err);
 
+/* ---- classify.c ------------------------------------------------------------------------------- */
+
+/* By the labels of the originals, where they have some. */
+FRE_MUST_CHECK fre_status evaluate_classify(evaluate_run *r, fre_err *err);
+
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 
 /* Which original a synthetic text is (paraphrases aside), s->n_texts of fre_exact_mark. */

@@ -179,29 +179,37 @@ static void begin(evaluate_run *r)
     r->e->release_threshold = r->release.threshold;
 }
 
-static fre_status score(evaluate_run *r, fre_err *err)
+/* Sets beside the originals. */
+static fre_status score_rows(evaluate_run *r)
 {
     const evaluate_base *b = r->base;
-    fre_status st = FRE_OK;
+    fre_status st = place_all(r);
 
-    begin(r);
-    if (b->opts->levels_only)
-        return r->has_release ? evaluate_levels(r, err) : FRE_OK;
-    if (!r->has_release)
-        evaluate_leave_out(r->e, "cell", "there is no release's folder: name one, {release}");
-    st = place_all(r);
     if (st == FRE_OK)
         st = evaluate_bound_find(r);
     if (st == FRE_OK)
         st = find_exact(r);
     if (st == FRE_OK && r->has_release)
         st = evaluate_release_cells(r->e, &r->release, &b->originals, b->opts->threads);
+    return st;
+}
+
+static fre_status score(evaluate_run *r, fre_err *err)
+{
+    fre_status st;
+
+    begin(r);
+    if (r->base->opts->levels_only)
+        return r->has_release ? evaluate_levels(r, err) : FRE_OK;
+    if (!r->has_release)
+        evaluate_leave_out(r->e, "cell", "there is no release's folder: name one, {release}");
+    st = score_rows(r);
     if (st != FRE_OK)
         return evaluate_with_text(err, st);
     st = evaluate_texts_find(r, err);
-    if (st != FRE_OK)
-        return st;
-    return r->has_release ? evaluate_levels(r, err) : FRE_OK;
+    if (st == FRE_OK)
+        st = evaluate_classify(r, err);
+    return st == FRE_OK && r->has_release ? evaluate_levels(r, err) : st;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */

@@ -253,6 +253,55 @@ static int add_texts(json_t *o, const fre_evaluation *e)
     return bad;
 }
 
+static json_t *mean_json(const fre_mean_sd *m)
+{
+    return json_pack("{s:o, s:o}", "mean", evaluate_number_json(m->mean), "sd",
+                     evaluate_number_json(m->sd));
+}
+
+/* Votes of k centroids; null where there is none. */
+static json_t *nearest_json(const fre_classification *c)
+{
+    json_t *list = c->has_nearest[0] ? json_array() : json_null();
+    int bad = list ? 0 : -1;
+
+    for (size_t i = 0; i < FRE_EVALUATE_KS && c->has_nearest[i]; i++)
+        bad |=
+            json_array_append_new(list, json_pack("{s:I, s:o, s:o}", "k", (json_int_t)c->k[i],
+                                                  "mean", evaluate_number_json(c->nearest[i].mean),
+                                                  "sd", evaluate_number_json(c->nearest[i].sd)));
+    if (!bad)
+        return list;
+    json_decref(list);
+    return NULL;
+}
+
+static json_t *trained_json(const fre_classification *c, size_t i)
+{
+    if (c->trained[i] == 0)
+        return json_null();
+    return json_pack("{s:I, s:o, s:o}", "train", (json_int_t)c->trained[i], "mean",
+                     evaluate_number_json(c->linear[i].mean), "sd",
+                     evaluate_number_json(c->linear[i].sd));
+}
+
+static json_t *classification_json(const fre_evaluation *e)
+{
+    const fre_classification *c = &e->classification;
+    json_t *linear;
+
+    if (!e->has_classification)
+        return json_null();
+    linear = !c->has_linear
+                 ? json_null()
+                 : json_pack("{s:o, s:o, s:o}", "synthetic", trained_json(c, 0), "real_same_size",
+                             trained_json(c, 1), "real", trained_json(c, 2));
+    return json_pack("{s:I, s:I, s:i, s:o, s:o, s:o}", "labels", (json_int_t)c->labels, "test",
+                     (json_int_t)c->test, "seeds", (int)FRE_EVALUATE_TRIALS, "majority",
+                     mean_json(&c->majority), "nearest_centroid", nearest_json(c), "linear",
+                     linear);
+}
+
 static json_t *missing_json(const fre_evaluation *e)
 {
     json_t *list = json_array();
@@ -279,6 +328,7 @@ int evaluate_sets_json(json_t *o, const fre_evaluation *e)
     bad |= json_object_set_new(o, "neighbours", neighbours_json(e));
     bad |= json_object_set_new(o, "ssp", ssp_json(e));
     bad |= add_texts(o, e);
+    bad |= json_object_set_new(o, "classification", classification_json(e));
     bad |= json_object_set_new(o, "missing", missing_json(e));
     return bad;
 }
