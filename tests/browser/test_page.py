@@ -201,6 +201,15 @@ def test_an_evaluation_of_another_shape(browser, tmp_path):
         assert "δ, term by term" in browser.run("document.body.innerText") and browser.run("!document.getElementById('quality').hidden")
 
 
+def test_not_private_is_said(browser, tmp_path):
+    browser.size(1600)
+    without = {"epsilon": None}
+    for i, (about, said) in enumerate([({"private": False, "certified": None}, "Not private."),
+                                       ({"certified": None, "parameters": without}, "release.json states no ε and δ")]):
+        browser.open(report(made.release(tmp_path / f"release{i}", themes(), **about), name=f"{i}.html"))
+        assert said in browser.run("document.querySelector('#overview').innerText")
+
+
 def test_left_out_is_said(browser, tmp_path):
     browser.size(1600)
     browser.open(report(made.release(tmp_path / "release", themes(), left_out={"min_confidence": 0.9, "cells": 17})))

@@ -57,6 +57,8 @@ function beliefChart() {
 }
 
 function promise() {
+    if (!claim && release.private)
+        return el("p", { class: "notice bad" }, "release.json states no ε and δ that could be put into words: see the statement.");
     if (!claim)
         return el("p", { class: "notice bad" }, el("strong", null, "Not private. "),
             "This release was made without noise, or so that its noise can be taken off. It must not be published.");
@@ -93,7 +95,7 @@ function showOverview() {
                 "of about " + whole(fewest) + " " + people + " or more each"),
             figure(share === null ? whole(cells.reduce((s, c) => s + c.users, 0)) : percent(share), share === null ? people + " in them" : "of all originals in them",
                 share === null ? "an estimate, from sampled or noisy counts" : "about " + whole(cells.reduce((s, c) => s + c.users, 0)) + " " + people),
-            claim ? figure("ε " + claim.epsilon, "privacy budget", "δ " + power(claim.delta) + ", about one " + (people === "people" ? "person" : "record")) : figure("none", "privacy"),
+            claim ? figure("ε " + claim.epsilon, "privacy budget", "δ " + power(claim.delta) + ", about one " + (people === "people" ? "person" : "record")) : figure(release.private ? "not stated" : "none", "privacy budget"),
             attempt(qualityFigure)),
         el("div", { class: "promises" }, el("div", { class: "promise" }, promise(), notices()), claim ? beliefChart() : null));
 }
