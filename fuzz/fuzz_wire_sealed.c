@@ -20,7 +20,7 @@ static void make(genuine *g)
 {
     const uint8_t seed[FRE_SEED_BYTES] = {9};
     const fre_share_seed share = {{3}};
-    const fre_place place = {{4}};
+    const fre_place place = {.b = {4}};
     const fre_hpke_sk ephemeral = {{5}};
     fre_oprf_blind blind;
     fre_buf message, taken;
@@ -164,12 +164,13 @@ static void changed(genuine *g, fre_bytes by)
     const bool other = change((uint8_t *)&seed, sizeof seed, by);
     fre_entry m;
     fre_share_seed opened;
+    fre_place place;
     fre_bytes sealed;
     fre_buf message, plain;
     bool differs;
 
-    must((fre_entry_seed_open(&opened, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) == FRE_OK) ==
-         !other);
+    must((fre_entry_seed_open(&opened, &place, &g->s.w, &g->s.tag, &g->tag, &g->id, &seed) ==
+          FRE_OK) == !other);
     fre_buf_init(&plain, SAMPLE_MAX);
     fit(&message, sample_view(&g->answer), g->answer.n);
     differs = change(message.p, message.n, by);

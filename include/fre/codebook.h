@@ -121,6 +121,9 @@ FRE_API const fre_codebook_level *fre_codebook_level_view(const fre_codebook *c,
 FRE_API uint32_t fre_codebook_find(const fre_codebook *c, const char *name);
 /** What plans, releases and terms carry of a level; level < n_levels. */
 FRE_API fre_sketch_spec fre_codebook_sketch(const fre_codebook *c, uint32_t level);
+/** The level as a sketch, which borrows the codebook; level < n_levels.  FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_sketch_open(fre_sketch **out, const fre_codebook *c,
+                                                           uint32_t level);
 
 /** Cells of n embeddings (n x dim) at every level: cell is n x n_levels.  A row's cells depend on nothing
  * but the row.  FRE_E_DATA: a NaN or an infinity. */

@@ -48,6 +48,7 @@
 #include <fre/core.h>
 #include <fre/oprf.h>
 #include <fre/seal.h>
+#include <fre/sketch.h>
 #include <fre/wire.h>
 
 #ifdef __cplusplus
@@ -130,6 +131,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_agreement_new(fre_agreement **out, const f
                                                     fre_err *err);
 FRE_API void fre_agreement_free(fre_agreement *a);
 FRE_API const fre_wire *fre_agreement_wire(const fre_agreement *a);
+/** Of a collection of public cells, before a client or S_syn is made (else FRE_E_STATE there): its level of
+ * the codebook, borrowed while a lives (fre_codebook_sketch_open).  FRE_E_DATA: another than the terms'. */
+FRE_API FRE_MUST_CHECK fre_status fre_agreement_set_cells(fre_agreement *a, const fre_sketch *cells,
+                                                          fre_err *err);
 /** NOT PRIVATE, for rehearsals, before any machine of a is made: all machines draw from this seed (NULL: from
  * the system), and, exact, nobody adds noise. */
 FRE_API void fre_agreement_rehearse(fre_agreement *a, const uint8_t *seed, bool exact);

@@ -6,7 +6,8 @@
  * dimension are not in it: a plan is made before the seed is drawn, and one dimension serves all levels.
  *
  * Kind `codebook`: the cell is a public centre c_j, and a record enters its sum as clip(x - c_j, R).  Which
- * one an embedding has is the codebook's own search (codebook.h), for all levels at once.
+ * one an embedding has is the codebook's own search (codebook.h: fre_codebook_sketch_open makes a fre_sketch
+ * of a level, for those who know no codebooks; fre_codebook_cells finds all levels at once).
  *
  * Kind `grid`, the paper's: y_i = <g_i, x>/sqrt(k), c_i = floor((y_i + b_i)/L), i = 0..k-1,
  * g_i ~ N(0, I_d) and b_i ~ U[0, L) expanded from one public 32-byte seed with integers only:
@@ -81,9 +82,30 @@ typedef struct fre_sketch fre_sketch;
 /** Expand a grid: O(k d) once.  FRE_E_ARG: a field out of range; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_new(fre_sketch **out, const fre_sketch_params *p);
 FRE_API void fre_sketch_free(fre_sketch *s);
+/** Of a grid; NULL: public cells. */
 FRE_API const fre_sketch_params *fre_sketch_params_view(const fre_sketch *s);
+FRE_API const fre_sketch_spec *fre_sketch_spec_view(const fre_sketch *s);
+FRE_API uint32_t fre_sketch_dim(const fre_sketch *s);
 
-/** Cell of one embedding, O(k d), no allocation.  x: n floats, n = d.
+/** Who knows the centres of public cells; any thread may call. */
+typedef struct fre_sketch_centres {
+    const void *ctx; /**< borrowed while the sketch lives */
+    /** The cell of x at a level, dim finite floats.  FRE_E_NOMEM. */
+    fre_status (*nearest)(const void *ctx, uint32_t level, uint32_t *cell, const float *x);
+    /** dim floats; cell is one of the level's. */
+    void (*centre)(const void *ctx, uint32_t level, uint32_t cell, float *out);
+} fre_sketch_centres;
+/** One level of public cells.  FRE_E_ARG: spec of another kind, dim out of range; FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_sketch_new_public(fre_sketch **out,
+                                                        const fre_sketch_spec *spec, uint32_t dim,
+                                                        const fre_sketch_centres *of);
+/** Index of the public cell of x, n = dim floats.  FRE_E_ARG: a grid, another n, a NaN or an infinity. */
+FRE_API FRE_MUST_CHECK fre_status fre_sketch_nearest(const fre_sketch *s, uint32_t *cell,
+                                                     const float *x, size_t n);
+/** Its centre, dim floats.  FRE_E_ARG: a grid, or no such cell. */
+FRE_API FRE_MUST_CHECK fre_status fre_sketch_centre(const fre_sketch *s, float *out, uint32_t cell);
+
+/** Cell of one embedding; a grid: O(k d), no allocation.  x: n floats, n = d.
  * FRE_E_ARG: n != d, or x holds a NaN or an infinity.
  * FRE_E_LIMIT: a coordinate beyond int32 (embedding and L in different units?). */
 FRE_API FRE_MUST_CHECK fre_status fre_sketch_cell(const fre_sketch *s, fre_cell *out,

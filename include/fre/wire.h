@@ -104,13 +104,13 @@ typedef struct fre_collection {
     uint8_t commitment[FRE_CONTRIBUTORS][FRE_HASH_BYTES];
     uint8_t grid_seed[FRE_SEED_BYTES]; /**< projection and offsets: fre_sketch_params.seed */
     uint8_t sign_seed[FRE_SEED_BYTES]; /**< signs of the rotation */
-    uint32_t proj;                     /**< k, 1..FRE_PRIVACY_K_MAX */
-    double cell_edge;                  /**< L, embedding units */
+    fre_sketch_spec
+        sketch; /**< a grid, k at most FRE_PRIVACY_K_MAX; or a level of a codebook's file */
     uint64_t p32;                      /**< sampling rate * 2^32, 1..2^32 */
     uint64_t threshold;                /**< t */
     uint64_t tau;                      /**< fre_tau(p32, t), at least 2 */
     double sigma;                      /**< of a cell's sum, a coordinate, embedding units */
-    double split;                      /**< Delta of the analysis; it also sets the quantisation */
+    double split; /**< Delta of the analysis, 2R of public cells; it also sets the quantisation */
     double norm_bound;                 /**< B: embeddings of honest clients are no longer */
     uint64_t lambda16;                 /**< padding: lambda * 2^16, 1..2^32 */
     uint32_t gamma;                    /**< padding, 0..FRE_TSDLAP_GAMMA_MAX */
@@ -342,10 +342,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_admitted_decode(fre_admitted *out, const f
 
 /* ---- entries: what a client hands in, one a place; with two contacts answers too ------------- */
 
-/** 16 random bytes of a place, which its client alone knows until S_tag opens it. */
+/** What a client alone knows of a place until S_tag opens it. */
 typedef struct fre_place {
-    uint8_t b[16]; /* SECRET */
+    uint8_t b[16]; /* SECRET: random */
+    uint32_t cell; /* SECRET: index of its text's public cell; a grid, or nothing in it: 0 */
 } fre_place;
+#define FRE_PLACE_BYTES 20u /* sealed */
 /** id = SHA-256(label || collection || place)[:16]: unique to whoever knows the place. */
 FRE_API void fre_place_id(fre_report_id *out, const fre_wire *w, const fre_place *place);
 
@@ -357,16 +359,18 @@ typedef struct fre_vouching {
 FRE_API void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_output *key,
                                const fre_tag *tag);
 
-/** Seed and place sealed to S_tag, bound to collection, tag and id, and with two contacts to the list that
+/** Seed and place (its cell too) sealed to S_tag, bound to collection, tag and id, and with two contacts to the list that
  * the sender saw (w->list): S_syn and issuer can't show people different counts. */
 typedef struct fre_sealed_entry_seed {
-    uint8_t b[FRE_SHARE_SEED_BYTES + sizeof(fre_place) + FRE_HPKE_OVERHEAD];
+    uint8_t b[FRE_SHARE_SEED_BYTES + FRE_PLACE_BYTES + FRE_HPKE_OVERHEAD];
 } fre_sealed_entry_seed;
 FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_seal_with(
     fre_sealed_entry_seed *out, const fre_wire *w, const fre_tag *tag, const fre_report_id *id,
     const fre_share_seed *seed, const fre_place *place, const fre_hpke_sk *ephemeral);
-/** FRE_E_REFUSED: not sealed under this tag and id, or the place is not that of the id. */
-FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_open(fre_share_seed *out, const fre_wire *w,
+/** FRE_E_REFUSED: not sealed under this tag and id, the place is not that of the id, or the collection has
+ * no such cell. */
+FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_open(fre_share_seed *out, fre_place *place,
+                                                      const fre_wire *w,
                                                       const fre_hpke_keypair *key,
                                                       const fre_tag *tag, const fre_report_id *id,
                                                       const fre_sealed_entry_seed *sealed);
@@ -510,6 +514,7 @@ typedef struct fre_summed_set {
     uint32_t n; /**< 0: nobody of this part */
     const fre_report_id *id;
     fre_bytes packed; /**< fre_wire_share_bytes(w) bytes; empty: the tag goes on */
+    uint32_t cell;    /**< with packed: the public cell that most of its seeds came with; else 0 */
 } fre_summed_set;
 FRE_API FRE_MUST_CHECK fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
                                                     const fre_summed_set *set, uint32_t n,
@@ -553,6 +558,7 @@ FRE_API uint32_t fre_list_largest(const fre_list *l);
 /** S_syn: the result of the collection, for everybody.  Cells in a random order, without their tags. */
 typedef struct fre_release_cell {
     uint32_t count;        /**< >= tau */
+    uint32_t cell;         /**< index of the public cell; 0 with a grid */
     const float *centroid; /**< dim finite floats */
 } fre_release_cell;
 #define FRE_RELEASE_STATEMENT_MAX 65535u
@@ -561,7 +567,7 @@ typedef struct fre_release_part {
     int64_t time;
     fre_bytes statement; /**< the privacy statement, UTF-8 text, in every part */
     uint32_t n;          /**< cells of this part */
-    fre_bytes raw;       /* decoded: 4 + 4 dim bytes each */
+    fre_bytes raw;       /* decoded: 8 + 4 dim bytes each */
 } fre_release_part;
 /** m->raw is ignored. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_part_encode(fre_buf *out, const fre_wire *w,

@@ -17,8 +17,7 @@ static void terms(fre_collection *c, bool servers)
 
     *c = sample_collection(&s);
     c->dim = DIM;
-    c->proj = 6;
-    c->cell_edge = 0.5;
+    c->sketch = (fre_sketch_spec){.grid = {6, 0.5}};
     c->p32 = FRE_P_ONE / 2;
     c->threshold = 20;
     c->tau = 10;

@@ -333,8 +333,10 @@ def normal(s):
 OPERATORS = ("relay", "tag", "syn", "issuer")
 FIELDS = [("embedder", "32s"), ("dim", "I"),
           *[(o + kind, "32s") for o in OPERATORS for kind in ("_contribution", "_commitment")],
-          ("grid_seed", "32s"), ("sign_seed", "32s"), ("proj", "I"),
-          ("cell_edge", "d"), ("p32", "Q"), ("threshold", "Q"), ("tau", "Q"), ("sigma", "d"), ("split", "d"),
+          ("grid_seed", "32s"), ("sign_seed", "32s"), ("sketch", "B"), ("grid:proj", "I"),
+          ("grid:cell_edge", "d"), ("codebook:codebook", "32s"), ("codebook:codebook_level", "I"),
+          ("codebook:public_cells", "Q"), ("codebook:clip_radius", "d"), ("codebook:gain", "d"),
+          ("p32", "Q"), ("threshold", "Q"), ("tau", "Q"), ("sigma", "d"), ("split", "d"),
           ("norm_bound", "d"), ("lambda16", "Q"), ("gamma", "I"), ("users", "Q"), ("batch_min", "Q"),
           ("curious", "I"), ("dropout", "d"), ("cover", "B"), ("contacts", "B"), ("noise_by", "B"),
           ("adjacency", "B"), ("sensitivity", "B"),
@@ -362,10 +364,13 @@ class Reader:
         assert self.data == b""
 
 
-def collection():
-    r, c = Reader(V["collection"]), {}
+def collection(which="collection"):
+    r, c = Reader(V[which]), {}
     assert r.take(2) == b"\x02\x10"
     for name, form in FIELDS:
+        kind, _, name = name.rpartition(":")
+        if kind and kind != ("grid", "codebook")[c["sketch"]]:
+            continue
         if form == "url":
             c[name] = r.take(r.number(1)).decode("ascii")
         else:
@@ -423,6 +428,16 @@ def test_collection():
     assert C["syn_seal"] == x25519(V["syn_seal_sk"], NINE)
     for role in ("tag", "syn", "relay"):
         assert C[role + "_sign"] == ed_public(V[role + "_sign_seed"])
+
+
+def test_collection_of_public_cells():
+    c = collection("collection_of_public_cells")
+    assert hashlib.sha256(V["collection_of_public_cells"]).digest() == V["id_of_public_cells"]
+    assert c["codebook"] == bytes(range(0xc0, 0xe0)) and c["codebook_level"] == 3
+    assert (c["public_cells"], c["clip_radius"], c["gain"]) == (4096, 0.6, 1.3)
+    assert c["sensitivity"] == 1 and c["split"] == 2 * c["clip_radius"]
+    assert {k: v for k, v in c.items() if k in C and k not in ("sketch", "sensitivity", "split")} == {
+        k: v for k, v in C.items() if k not in ("sketch", "proj", "cell_edge", "sensitivity", "split")}
 
 
 def test_tags_through_oblivious_http():
@@ -500,7 +515,7 @@ def test_signed_messages():
     r = body("release", 12, "fre/release/v1", "syn_sign")
     assert (r.number(4), r.number(4), r.number(8)) == (0, 1, C["shares_close"] + 60)
     assert r.take(r.number(2)) == b"NOT PRIVATE: an example"
-    assert (r.number(4), r.number(4)) == (1, 128)
+    assert (r.number(4), r.number(4), r.number(4)) == (1, 128, 0)
     assert struct.unpack(">12f", r.take(48)) == tuple(i / 8 - 0.5 for i in range(12))
     r.end()
     r = body("cancel", 13, "fre/cancel/v1", "tag_sign")
@@ -534,7 +549,7 @@ def test_places_and_entries():
     entries = hashlib.sha256(V["list"][38:-64]).digest()
     seed = hpke_open(V["tag_seal_sk"], V["sealed_entry_seed"],
                      info("fre/seed/v2", V["tag"] + V["entry_id"] + entries), b"")
-    assert seed == V["share_seed"] + V["place"]
+    assert seed == V["share_seed"] + V["place"] + bytes(4)
 
 
 def test_entry_of_one_contact():
@@ -544,10 +559,10 @@ def test_entry_of_one_contact():
     plain = Reader(hpke_open(V["syn_seal_sk"], V["one_entry"][34:], info("fre/entry/v2", collection_id=one),
                              V["one_entry"][:34]))
     assert plain.take(16 + 32 + 16) == V["one_entry_id"] + V["tag"] + V["one_entry_proof"]
-    assert plain.take(80) == V["one_sealed_entry_seed"] and plain.data == V["share_packed"]
+    assert plain.take(84) == V["one_sealed_entry_seed"] and plain.data == V["share_packed"]
     seed = hpke_open(V["tag_seal_sk"], V["one_sealed_entry_seed"],
                      info("fre/seed/v2", V["tag"] + V["one_entry_id"], one), b"")
-    assert seed == V["share_seed"] + V["place"]
+    assert seed == V["share_seed"] + V["place"] + bytes(4)
 
 
 def test_batches_and_members():
@@ -569,7 +584,7 @@ def test_batches_and_members():
     r = body("summed", 28, "fre/summed/v2", "tag_sign")
     assert (r.number(4), r.number(4), r.number(4)) == (0, 1, 1)
     assert r.take(32) == V["tag"] and r.number(4) == 1 and r.take(16) == V["entry_id"]
-    assert r.take(r.number(4)) == V["seed_expanded"]
+    assert r.take(r.number(4)) == V["seed_expanded"] and r.number(4) == 0
     r.end()
     for name, kind, role in (("mark", 29, "tag"), ("marked", 30, "relay")):
         r = body(name, kind, f"fre/{name}/v2", role + "_sign")

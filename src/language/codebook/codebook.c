@@ -244,6 +244,43 @@ static fre_status cells_of_base(const fre_codebook *c, uint32_t base, uint32_t *
     return st;
 }
 
+/* One row at one level. */
+static fre_status nearest(const void *ctx, uint32_t level, uint32_t *cell, const float *x)
+{
+    const fre_codebook *c = ctx;
+    const codebook_level *l = &c->level[level];
+    const codebook_base *b = &c->base[l->view.base];
+    const size_t d = c->info.dim;
+    float *offset = l->search ? malloc(d * sizeof *offset) : NULL;
+    uint32_t centre, code = 0;
+    fre_status st = l->search && !offset
+                        ? FRE_E_NOMEM
+                        : fre_grouped_nearest(b->search, &centre, NULL, (fre_rows){x, 1}, 1);
+
+    if (st == FRE_OK && offset) {
+        take_offsets(offset, b, &centre, x, 1, d);
+        st = fre_grouped_nearest(l->search, &code, NULL, (fre_rows){offset, 1}, 1);
+    }
+    if (offset)
+        fre_wipe_free(offset, d * sizeof *offset);
+    if (st == FRE_OK)
+        *cell = centre * l->view.codes + code;
+    return st;
+}
+
+static void centre_of(const void *ctx, uint32_t level, uint32_t cell, float *out)
+{
+    fre_codebook_centre(ctx, level, cell, out);
+}
+
+fre_status fre_codebook_sketch_open(fre_sketch **out, const fre_codebook *c, uint32_t level)
+{
+    const fre_sketch_spec spec = fre_codebook_sketch(c, level);
+    const fre_sketch_centres of = {.ctx = c, .nearest = nearest, .centre = centre_of};
+
+    return fre_sketch_new_public(out, &spec, c->info.dim, &of);
+}
+
 fre_status fre_codebook_cells(const fre_codebook *c, uint32_t *cell, const float *x, size_t n,
                               uint32_t threads)
 {

@@ -21,6 +21,14 @@ typedef struct fre_grid {
 FRE_MUST_CHECK fre_status fre_grid_init(fre_grid *g, const fre_sketch_params *p);
 void fre_grid_wipe(fre_grid *g);
 
+struct fre_sketch {
+    fre_sketch_spec spec;
+    uint32_t dim;
+    fre_sketch_params params; /* of a grid, and the grid */
+    fre_grid grid;
+    fre_sketch_centres of; /* of public cells */
+};
+
 /* Coordinates of one finite x of g->dim floats; c has g->proj places and is written on success. */
 FRE_MUST_CHECK fre_status fre_grid_coords(const fre_grid *g, int32_t *c, const float *x);
 

@@ -307,9 +307,10 @@ static const server_ops ops = {.free = free_client,
                                .restore = restore,
                                .release = published};
 
-static fre_status allocate(client *c, const fre_client_setup *setup)
+static fre_status allocate(client *c, const fre_client_setup *setup, fre_err *err)
 {
     const uint32_t dim = server_wire(&c->base)->c.dim;
+    fre_status st;
 
     c->place = calloc(places(c), sizeof *c->place);
     c->entry = calloc(places(c), sizeof *c->entry);
@@ -320,7 +321,8 @@ static fre_status allocate(client *c, const fre_client_setup *setup)
         memcpy(c->x, setup->x, (size_t)setup->n * dim * sizeof *c->x);
     for (uint32_t i = 0; i < places(c); i++)
         fre_buf_init(&c->entry[i].message, FRE_WIRE_MESSAGE_MAX);
-    return fre_buf_append(&c->credentials, setup->credentials.p, setup->credentials.n);
+    st = fre_buf_append(&c->credentials, setup->credentials.p, setup->credentials.n);
+    return st == FRE_OK ? client_take_texts(c, setup->n, err) : st;
 }
 
 fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
@@ -343,7 +345,7 @@ fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
     c->release.kind = SERVER_RELEASE;
     c->stage = CLIENT_NEW;
     if (st == FRE_OK)
-        st = allocate(c, setup);
+        st = allocate(c, setup, err);
     if (st == FRE_OK && setup->fresh)
         st = client_draw(c, setup->n, err);
     if (st != FRE_OK) {

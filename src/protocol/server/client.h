@@ -7,7 +7,7 @@
 /* One of cells_per_user places.  SECRET. */
 typedef struct client_place {
     uint8_t real;           /* 1: its coin fell on heads and it has a text of its own cell */
-    fre_place place;        /* r */
+    fre_place place;        /* r, and the public cell of its text */
     fre_oprf_blind blind_id, blind_cell;
     uint8_t cell[32];       /* of its text, or random */
     fre_tag tag;            /* of that cell: two contacts, until it answers */
@@ -34,7 +34,7 @@ typedef struct client {
     bool kept; /* its secrets are in rows */
     int64_t start_at;
     fre_buf credentials;       /* SECRET */
-    float *x;                  /* SECRET: texts by row, zeros beyond */
+    float *x;                  /* SECRET: what texts are shared as, by row; zeros beyond */
     client_place *place;       /* SECRET: cells_per_user, until entries are made */
     fre_hpke_sk ask_issue, ask_tags; /* SECRET: ephemeral keys of both exchanges */
     fre_admission token;
@@ -45,6 +45,8 @@ typedef struct client {
     server_out release;
 } client;
 
+/* client_secrets.c: the first n rows of x become what is shared of them. */
+FRE_MUST_CHECK fre_status client_take_texts(client *c, uint32_t n, fre_err *err);
 /* client_secrets.c: coins, places, blinds, keys, the time to start: drawn once. */
 FRE_MUST_CHECK fre_status client_draw(client *c, uint32_t texts, fre_err *err);
 FRE_MUST_CHECK fre_status client_keep(client *c, fre_delta *rows);

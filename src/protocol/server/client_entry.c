@@ -97,6 +97,7 @@ static fre_status seal(client *c, fre_buf *out, const fre_wire *w, const content
     choose(m.tag.b, p->tag.b, sizeof m.tag.b, k->mask, r);
     /* An entry has its place's own id; so has an answer that says something, and no other. */
     choose(place.b, p->place.b, sizeof place.b, entry ? 0xff : k->mask, r);
+    place.cell = p->place.cell & (0u - (k->mask & 1u));
     fre_place_id(&m.id, w, &place);
     if (entry)
         fre_vouching_make(&m.proof, w, &c->key[k->i], &m.tag);

@@ -29,6 +29,45 @@ static uint8_t is_first(const client *c, uint32_t i)
     return first;
 }
 
+/* The offset from the nearest public centre, cut to R; of a grid the embedding itself. */
+static fre_status take_offset(client *c, float *centre, uint32_t i)
+{
+    const fre_agreement *a = c->base.a;
+    const uint32_t dim = a->w.c.dim;
+    uint32_t *cell = &c->place[i].place.cell;
+    float *x = c->x + (size_t)i * dim;
+    fre_status st = fre_aggregate_clip(x, dim, a->w.c.norm_bound)
+                        ? fre_sketch_nearest(a->cells, cell, x, dim)
+                        : FRE_E_DATA;
+
+    if (st == FRE_OK)
+        st = fre_sketch_centre(a->cells, centre, *cell);
+    if (st == FRE_OK)
+        fre_aggregate_offset(x, centre, dim, a->w.c.sketch.codebook.radius);
+    return st;
+}
+
+fre_status client_take_texts(client *c, uint32_t n, fre_err *err)
+{
+    const fre_agreement *a = c->base.a;
+    const size_t bytes = a->w.c.dim * sizeof(float);
+    float *centre;
+    fre_status st = server_need_cells(a, err);
+
+    if (st != FRE_OK || a->w.c.sketch.kind == FRE_SKETCH_GRID)
+        return st;
+    centre = malloc(bytes);
+    if (!centre)
+        return FRE_E_NOMEM;
+    for (uint32_t i = 0; st == FRE_OK && i < n; i++) {
+        st = take_offset(c, centre, i);
+        if (st == FRE_E_DATA)
+            (void)fre_fail(err, st, "text %u: its embedding is not finite", i + 1);
+    }
+    fre_wipe_free(centre, bytes);
+    return st;
+}
+
 static fre_status draw_cell(client *c, uint32_t i, bool text, fre_rng *r, fre_err *err)
 {
     const fre_agreement *a = c->base.a;
@@ -39,7 +78,9 @@ static fre_status draw_cell(client *c, uint32_t i, bool text, fre_rng *r, fre_er
     fre_rng_bytes(r, c->place[i].cell, sizeof c->place[i].cell);
     if (!text)
         return FRE_OK;
-    st = fre_sketch_cell(a->grid, &cell, c->x + (size_t)i * dim, dim);
+    st = a->w.c.sketch.kind == FRE_SKETCH_GRID
+             ? fre_sketch_cell(a->cells, &cell, c->x + (size_t)i * dim, dim)
+             : fre_sketch_public_cell(&cell, &a->w.c.sketch, c->place[i].place.cell);
     if (st != FRE_OK)
         return fre_fail(err, FRE_E_DATA,
                         "text %u: its embedding is not finite, or outside the grid", i + 1);

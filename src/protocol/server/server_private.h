@@ -27,7 +27,8 @@ struct fre_agreement {
     fre_mechanism m;
     fre_share_cell
         cell; /* one contact: of every count but count itself; two: of tau, without bits */
-    fre_sketch *grid;
+    const fre_sketch *cells; /* NULL: a codebook's, and nobody has brought it */
+    fre_sketch *grid;        /* owned: they are a grid's */
     fre_rotation *rotation;
     fre_gaussian_table *table; /* one contact, clients' noise; else NULL */
     /* Of tests and of runs marked NOT PRIVATE: */
@@ -36,6 +37,8 @@ struct fre_agreement {
     uint8_t seed[FRE_SEED_BYTES]; /* ... here */
 };
 
+/* FRE_E_STATE: the codebook has not been brought. */
+FRE_MUST_CHECK fre_status server_need_cells(const fre_agreement *a, fre_err *err);
 /* Without the accountant. */
 FRE_MUST_CHECK fre_status server_agree(fre_agreement **out, const fre_collection *c, fre_err *err);
 

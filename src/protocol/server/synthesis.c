@@ -315,6 +315,8 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
     if (statement.n > FRE_RELEASE_STATEMENT_MAX)
         return fre_fail(err, FRE_E_LIMIT, "the statement has more than %u bytes",
                         FRE_RELEASE_STATEMENT_MAX);
+    if ((st = server_need_cells(a, err)) != FRE_OK)
+        return st;
     c = &a->w.c;
     if (memcmp(keys->seal.pk.b, c->syn_seal.b, sizeof c->syn_seal.b) != 0 ||
         memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)

@@ -2,6 +2,8 @@
  * the number of ids that were summed and their noisy mean, and nothing else. */
 #include "synthesis.h"
 
+#include <fre/aggregate.h>
+
 #define PART_BYTES (8u << 20)
 
 typedef struct work {
@@ -36,7 +38,24 @@ static fre_status open_cell(float *centroid, const synthesis *x, const work *k, 
     return st;
 }
 
-static fre_status keep_cell(synthesis *x, work *k)
+/* From the mean of offsets to the centroid, as a curator does. */
+static fre_status add_centre(const fre_agreement *a, float *mean, uint32_t cell)
+{
+    const fre_sketch_codebook *c = &a->w.c.sketch.codebook;
+    float *centre;
+    fre_status st;
+
+    if (a->w.c.sketch.kind == FRE_SKETCH_GRID)
+        return FRE_OK;
+    centre = malloc(a->w.c.dim * sizeof *centre);
+    st = centre ? fre_sketch_centre(a->cells, centre, cell) : FRE_E_NOMEM;
+    if (st == FRE_OK)
+        fre_aggregate_from_centre(mean, centre, a->w.c.dim, c->gain, c->radius);
+    free(centre);
+    return st;
+}
+
+static fre_status keep_cell(synthesis *x, work *k, uint32_t of)
 {
     const fre_agreement *a = x->base.a;
     const uint64_t count = server_count(&x->base, &k->tag, k->ids);
@@ -47,7 +66,10 @@ static fre_status keep_cell(synthesis *x, work *k)
     if (st == FRE_OK)
         st = open_cell(centroid, x, k, count);
     if (st == FRE_OK)
-        k->cell[k->n++] = (fre_release_cell){.count = (uint32_t)count, .centroid = centroid};
+        st = add_centre(a, centroid, of);
+    if (st == FRE_OK)
+        k->cell[k->n++] =
+            (fre_release_cell){.count = (uint32_t)count, .cell = of, .centroid = centroid};
     else
         free(centroid);
     /* The guard of a sum: one of its shares was not made as it must be. */
@@ -91,7 +113,7 @@ static fre_status add_set(synthesis *x, work *k, const fre_summed_set *s)
         return st;
     if (a->w.c.server_noise && !a->exact)
         fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
-    return keep_cell(x, k);
+    return keep_cell(x, k, s->cell);
 }
 
 static fre_status read_part(synthesis *x, work *k, uint32_t part)

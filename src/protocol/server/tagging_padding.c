@@ -12,7 +12,7 @@ static fre_status seal_one(tagging *x, fre_buf *out, const fre_tag *tag, uint8_t
     fre_entry m = {.tag = *tag, .packed = {packed, bytes}};
     fre_share_seed seed = {{0}};
     fre_hpke_sk ephemeral[2];
-    fre_place place;
+    fre_place place = {.cell = 0};
     fre_status st = FRE_OK;
 
     fre_rng_bytes(r, place.b, sizeof place.b);

@@ -18,6 +18,8 @@ typedef struct work {
     size_t first;     /* the tag's first set */
     uint64_t vouched; /* ids of the tag so far */
     uint64_t opened;  /* of these */
+    uint32_t cell;    /* that most of them name ... */
+    uint64_t votes;   /* ... by so many more than others */
     uint32_t *sum;    /* of the tag so far; D words */
     fre_share_expander *expander;
     fre_rng rng; /* this server's noise */
@@ -70,11 +72,20 @@ static fre_status close_tag(tagging *x, work *k)
         st = packed ? fre_share_pack(packed, bytes, k->sum, a->cell.padded, w->share_bits)
                     : FRE_E_NOMEM;
         k->set[k->n - 1].set.packed = server_view(packed, bytes);
+        k->set[k->n - 1].set.cell = k->cell;
     }
     fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
     k->first = k->n;
-    k->vouched = k->opened = 0;
+    k->vouched = k->opened = k->votes = 0;
     return st;
+}
+
+/* Boyer and Moore's majority: all honest members of a tag name one cell. */
+static void vote(work *k, uint32_t cell)
+{
+    if (k->votes == 0)
+        k->cell = cell;
+    k->votes = k->cell == cell ? k->votes + 1 : k->votes - 1;
 }
 
 static fre_status open_one(bool *yes, tagging *x, work *k, const fre_tag *tag,
@@ -82,13 +93,14 @@ static fre_status open_one(bool *yes, tagging *x, work *k, const fre_tag *tag,
 {
     uint8_t name[SERVER_HASH_BYTES];
     fre_share_seed seed;
+    fre_place place;
     fre_status st;
 
     *yes = false;
     server_hash(name, &x->base, server_view(id->b, sizeof id->b));
     if (server_table_find(&k->seen, name))
         return FRE_OK;
-    st = fre_entry_seed_open(&seed, server_wire(&x->base), &x->seal, tag, id, sealed);
+    st = fre_entry_seed_open(&seed, &place, server_wire(&x->base), &x->seal, tag, id, sealed);
     if (st == FRE_E_REFUSED || st == FRE_E_DATA)
         return FRE_OK;
     if (st == FRE_OK)
@@ -97,6 +109,9 @@ static fre_status open_one(bool *yes, tagging *x, work *k, const fre_tag *tag,
         st = fre_share_expander_add(k->expander, k->sum, &seed);
     fre_share_seed_wipe(&seed);
     *yes = st == FRE_OK;
+    if (*yes)
+        vote(k, place.cell);
+    fre_wipe(&place, sizeof place);
     return st;
 }
 

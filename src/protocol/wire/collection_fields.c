@@ -10,6 +10,8 @@ static const wire_choice adjacencies[] = {
 static const wire_choice sensitivities[] = {{FRE_SENSITIVITY_PROBABILISTIC, "probabilistic"},
                                             {FRE_SENSITIVITY_WORST_CASE, "worst-case"},
                                             {0, NULL}};
+static const wire_choice sketches[] = {
+    {FRE_SKETCH_GRID, "grid"}, {FRE_SKETCH_CODEBOOK, "codebook"}, {0, NULL}};
 static const wire_choice aeads[] = {{FRE_HPKE_AES_128_GCM, "aes-128-gcm"},
                                     {FRE_HPKE_CHACHA20_POLY1305, "chacha20-poly1305"},
                                     {0, NULL}};
@@ -19,19 +21,25 @@ static const wire_choice noise_by[] = {{false, "clients"}, {true, "servers"}, {0
 
 _Static_assert(sizeof(fre_adjacency) == sizeof(unsigned) &&
                    sizeof(fre_sensitivity) == sizeof(unsigned) &&
+                   sizeof(fre_sketch_kind) == sizeof(unsigned) &&
                    sizeof(fre_hpke_aead) == sizeof(unsigned),
                "enumerations are read as unsigned");
 _Static_assert(sizeof(double) == 8, "doubles travel as IEEE 754 binary64");
 
 #define FIELD(name, kind, size, choices)                                                           \
     {                                                                                              \
-#name, kind, offsetof(fre_collection, name), size, choices                                 \
+#name, kind, offsetof(fre_collection, name), size, choices, WIRE_ALL                       \
     }
 
 /* A field with another name than its member. */
 #define NAMED(name, member, kind, size, choices)                                                   \
     {                                                                                              \
-        name, kind, offsetof(fre_collection, member), size, choices                                \
+        name, kind, offsetof(fre_collection, member), size, choices, WIRE_ALL                      \
+    }
+/* A field of one kind of sketch. */
+#define SKETCHED(name, member, kind, size, sketch_kind)                                            \
+    {                                                                                              \
+        name, kind, offsetof(fre_collection, sketch.member), size, NULL, sketch_kind               \
     }
 #define OF_CONTRIBUTOR(name, who)                                                                  \
     NAMED(name "_contribution", contribution[who], WIRE_BYTES, 32, NULL),                          \
@@ -46,8 +54,14 @@ const wire_field wire_collection_fields[] = {
     OF_CONTRIBUTOR("issuer", FRE_CONTRIBUTOR_ISSUER),
     FIELD(grid_seed, WIRE_BYTES, 32, NULL),
     FIELD(sign_seed, WIRE_BYTES, 32, NULL),
-    FIELD(proj, WIRE_U32, 4, NULL),
-    FIELD(cell_edge, WIRE_DOUBLE, 8, NULL),
+    NAMED("sketch", sketch.kind, WIRE_ENUM, 1, sketches),
+    SKETCHED("proj", grid.proj, WIRE_U32, 4, FRE_SKETCH_GRID),
+    SKETCHED("cell_edge", grid.cell_edge, WIRE_DOUBLE, 8, FRE_SKETCH_GRID),
+    SKETCHED("codebook", codebook.sha256, WIRE_BYTES, 32, FRE_SKETCH_CODEBOOK),
+    SKETCHED("codebook_level", codebook.level, WIRE_U32, 4, FRE_SKETCH_CODEBOOK),
+    SKETCHED("public_cells", codebook.cells, WIRE_U64, 8, FRE_SKETCH_CODEBOOK),
+    SKETCHED("clip_radius", codebook.radius, WIRE_DOUBLE, 8, FRE_SKETCH_CODEBOOK),
+    SKETCHED("gain", codebook.gain, WIRE_DOUBLE, 8, FRE_SKETCH_CODEBOOK),
     FIELD(p32, WIRE_U64, 8, NULL),
     FIELD(threshold, WIRE_U64, 8, NULL),
     FIELD(tau, WIRE_U64, 8, NULL),
@@ -102,6 +116,11 @@ const size_t wire_collection_field_count =
 static const uint8_t *at(const fre_collection *c, const wire_field *f)
 {
     return (const uint8_t *)c + f->offset;
+}
+
+bool wire_field_of(const fre_collection *c, const wire_field *f)
+{
+    return f->of == WIRE_ALL || f->of == (int)c->sketch.kind;
 }
 
 unsigned wire_enum_get(const fre_collection *c, const wire_field *f)
@@ -175,7 +194,8 @@ fre_status fre_collection_encode(fre_buf *out, const fre_collection *c, fre_err 
     wire_put_uint(&o, FRE_WIRE_VERSION, 1);
     wire_put_uint(&o, FRE_WIRE_COLLECTION, 1);
     for (size_t i = 0; i < wire_collection_field_count; i++)
-        put_field(&o, c, &wire_collection_fields[i]);
+        if (wire_field_of(c, &wire_collection_fields[i]))
+            put_field(&o, c, &wire_collection_fields[i]);
     return wire_close(&o);
 }
 
@@ -238,7 +258,8 @@ static void check_urls(wire_in *in, const fre_collection *c, fre_bytes whole)
     for (size_t i = 0; i < wire_collection_field_count; i++) {
         const wire_field *f = &wire_collection_fields[i];
 
-        n += f->kind == WIRE_URL ? 1 + strlen((const char *)at(c, f)) : f->size;
+        if (wire_field_of(c, f))
+            n += f->kind == WIRE_URL ? 1 + strlen((const char *)at(c, f)) : f->size;
     }
     wire_require(in, n == whole.n, "url");
 }
@@ -263,7 +284,8 @@ fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err
     memset(&c, 0, sizeof c);
     body = (wire_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
     for (size_t i = 0; i < wire_collection_field_count; i++)
-        read_field(&body, &c, &wire_collection_fields[i]);
+        if (wire_field_of(&c, &wire_collection_fields[i]))
+            read_field(&body, &c, &wire_collection_fields[i]);
     if (!body.bad && body.left.n == 0)
         check_urls(&body, &c, in);
     st = wire_end(&body, wire_name(FRE_WIRE_COLLECTION), err);

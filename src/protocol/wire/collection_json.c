@@ -84,7 +84,7 @@ fre_status fre_collection_to_json(fre_buf *out, const fre_collection *c, fre_err
     for (size_t i = 0; ok && i < wire_collection_field_count; i++) {
         const wire_field *f = &wire_collection_fields[i];
 
-        ok = json_object_set_new(root, f->name, to_value(c, f)) == 0;
+        ok = !wire_field_of(c, f) || json_object_set_new(root, f->name, to_value(c, f)) == 0;
     }
     /* 17 digits read back to the same double. */
     ok = ok &&
@@ -180,6 +180,13 @@ static fre_status read_fields(fre_collection *c, const json_t *root, fre_err *er
         const wire_field *f = &wire_collection_fields[i];
         const json_t *v = json_object_get(root, f->name);
 
+        if (!wire_field_of(c, f)) {
+            if (v)
+                return fre_fail(
+                    err, FRE_E_DATA,
+                    "collection: %s is of another kind of sketch than it has: remove it", f->name);
+            continue;
+        }
         if (!v)
             return fre_fail(err, FRE_E_DATA, "collection: the key %s is missing", f->name);
         if (!from_value(c, f, v))

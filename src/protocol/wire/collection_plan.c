@@ -18,8 +18,7 @@ static void copy_plan(fre_collection *c, const fre_plan *p)
     const fre_mechanism *m = &p->mechanism;
 
     c->dim = m->dim;
-    c->proj = m->sketch.grid.proj;
-    c->cell_edge = m->sketch.grid.cell_edge;
+    c->sketch = m->sketch;
     c->p32 = m->p32;
     c->threshold = p->request.threshold;
     c->tau = m->tau;
@@ -74,6 +73,9 @@ fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
         return fre_fail(err, FRE_E_USAGE,
                         "a collection needs a plan with {distributed}, discrete noise and a finite "
                         "{epsilon}");
+    if (p->mechanism.sketch.kind == FRE_SKETCH_CODEBOOK && !fre_sketch_file(&p->mechanism.sketch))
+        return fre_fail(err, FRE_E_USAGE,
+                        "a collection needs a plan whose {levels} are those of a codebook's file");
     memset(&c, 0, sizeof c);
     copy_plan(&c, p);
     memcpy(c.embedder, parts->embedder, sizeof c.embedder);

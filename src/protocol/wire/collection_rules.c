@@ -23,12 +23,31 @@ static bool is_length(double x)
     return x > 0 && x <= 1e12;
 }
 
+static fre_status check_sketch(const fre_collection *c, fre_err *err)
+{
+    const bool public = c->sketch.kind == FRE_SKETCH_CODEBOOK;
+    const fre_sketch_grid g = public ? (fre_sketch_grid){1, 1} : c->sketch.grid;
+    const fre_sketch_codebook b =
+        public ? c->sketch.codebook : (fre_sketch_codebook){.cells = 1, .radius = 1, .gain = 1};
+    const wire_rule rules[] = {
+        {public || c->sketch.kind == FRE_SKETCH_GRID, "sketch", "grid or codebook"},
+        {g.proj >= 1 && g.proj <= FRE_PRIVACY_K_MAX, "proj", "in 1..64"},
+        {is_length(g.cell_edge), "cell_edge", "above 0 and at most 1e12"},
+        {!public || fre_sketch_file(&c->sketch), "codebook", "the SHA-256 of a file, not zeros"},
+        {b.cells >= 1 && b.cells <= FRE_LEVEL_CELLS_MAX, "public_cells", "in 1..2^32-1"},
+        {is_length(b.radius), "clip_radius", "above 0 and at most 1e12"},
+        {b.gain >= 1 && b.gain <= 1e6, "gain", "from 1 to 1e6"},
+        {!public || c->sensitivity == FRE_SENSITIVITY_WORST_CASE, "sensitivity",
+         "worst-case with a codebook"},
+    };
+
+    return WIRE_APPLY(rules, err);
+}
+
 static fre_status check_cells(const fre_collection *c, fre_err *err)
 {
     const wire_rule rules[] = {
         {c->dim >= 1 && c->dim <= FRE_COLLECTION_DIM_MAX, "dim", "in 1..8192"},
-        {c->proj >= 1 && c->proj <= FRE_PRIVACY_K_MAX, "proj", "in 1..64"},
-        {is_length(c->cell_edge), "cell_edge", "above 0 and at most 1e12"},
         {c->p32 >= 1 && c->p32 <= FRE_P_ONE, "p32", "in 1..2^32"},
         {c->threshold >= 1 && c->threshold <= FRE_PRIVACY_POPULATION_MAX, "threshold",
          "in 1..10^12"},
@@ -49,13 +68,14 @@ static fre_status check_cells(const fre_collection *c, fre_err *err)
 
 static fre_status check_privacy(const fre_collection *c, fre_err *err)
 {
-    bool worst = c->sensitivity == FRE_SENSITIVITY_WORST_CASE;
+    const bool worst = c->sensitivity == FRE_SENSITIVITY_WORST_CASE;
+    const double most = 2 * fre_sketch_reach(&c->sketch, c->norm_bound);
     const wire_rule rules[] = {
         {is_length(c->sigma), "sigma", "above 0 and at most 1e12"},
         {is_length(c->split), "split", "above 0 and at most 1e12"},
         {is_length(c->norm_bound), "norm_bound", "above 0 and at most 1e12"},
-        {!worst || (c->split >= 2 * c->norm_bound && c->split <= 2 * c->norm_bound), "split",
-         "2 norm_bound with worst-case sensitivity"},
+        {!worst || (c->split >= most && c->split <= most), "split",
+         "2 norm_bound with worst-case sensitivity, and 2 clip_radius with a codebook"},
         {c->lambda16 >= 1 && c->lambda16 <= FRE_P_ONE, "lambda16", "in 1..2^32"},
         {c->gamma <= FRE_TSDLAP_GAMMA_MAX, "gamma", "at most 2^24"},
         {c->curious < c->tau, "curious", "below tau"},
@@ -123,7 +143,7 @@ static fre_status check_times(const fre_collection *c, fre_err *err)
 fre_status fre_collection_validate(const fre_collection *c, fre_err *err)
 {
     static fre_status (*const checks[])(const fre_collection *, fre_err *) = {
-        check_cells, check_privacy, check_users, wire_check_parties, check_times};
+        check_sketch, check_cells, check_privacy, check_users, wire_check_parties, check_times};
 
     if (!c)
         return FRE_E_ARG;
@@ -145,8 +165,7 @@ void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c)
         .tau = c->tau,
         .sigma = c->sigma,
         .population = c->users * c->cells_per_user,
-        .sketch.grid.proj = c->proj,
-        .sketch.grid.cell_edge = c->cell_edge,
+        .sketch = c->sketch,
         .adjacency = c->adjacency,
         .sensitivity = c->sensitivity,
         .norm_bound = c->norm_bound,

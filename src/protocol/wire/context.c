@@ -54,3 +54,10 @@ size_t fre_wire_share_bytes(const fre_wire *w)
 {
     return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
 }
+
+bool wire_is_cell(const fre_wire *w, uint32_t cell)
+{
+    const fre_sketch_spec *s = &w->c.sketch;
+
+    return s->kind == FRE_SKETCH_CODEBOOK ? cell < s->codebook.cells : cell == 0;
+}

@@ -1,9 +1,9 @@
 /* entry.c - what a client hands in for a place: its id, its proof, its sealed seed, the sealed whole.
  *
- * entry, one contact:   id (16)  tag (32)  proof (16)  sealed seed (80)  packed share
+ * entry, one contact:   id (16)  tag (32)  proof (16)  sealed seed (84)  packed share
  * entry, two contacts:  id (16)  tag (32)  proof (16)
- * answer:               id (16)  tag (32)  sealed seed (80)  packed share
- * sealed seed:  HPKE to S_tag of  seed (16)  place (16);  two contacts: bound to the list as well */
+ * answer:               id (16)  tag (32)  sealed seed (84)  packed share
+ * sealed seed:  HPKE to S_tag of  seed (16)  place (16)  cell (4);  two contacts: bound to the list as well */
 #include "wire_private.h"
 
 #include <sodium.h>
@@ -87,13 +87,14 @@ fre_status fre_entry_seed_seal_with(fre_sealed_entry_seed *out, const fre_wire *
                                     const fre_share_seed *seed, const fre_place *place,
                                     const fre_hpke_sk *ephemeral)
 {
-    uint8_t info[WIRE_INFO_MAX], plain[sizeof seed->b + sizeof place->b];
+    uint8_t info[WIRE_INFO_MAX], plain[FRE_SHARE_SEED_BYTES + FRE_PLACE_BYTES];
     fre_status st;
 
     if (!out || !w || !tag || !id || !seed || !place || !ephemeral)
         return FRE_E_ARG;
     memcpy(plain, seed->b, sizeof seed->b);
     memcpy(plain + sizeof seed->b, place->b, sizeof place->b);
+    wire_set32(plain + sizeof seed->b + sizeof place->b, place->cell);
     st = fre_hpke_seal_once_with(out->b, w->c.aead, &w->c.tag_seal,
                                  seed_info(info, w, tag, id), nothing(),
                                  wire_view(plain, sizeof plain), ephemeral);
@@ -101,30 +102,33 @@ fre_status fre_entry_seed_seal_with(fre_sealed_entry_seed *out, const fre_wire *
     return st;
 }
 
-fre_status fre_entry_seed_open(fre_share_seed *out, const fre_wire *w, const fre_hpke_keypair *key,
-                               const fre_tag *tag, const fre_report_id *id,
-                               const fre_sealed_entry_seed *sealed)
+fre_status fre_entry_seed_open(fre_share_seed *out, fre_place *place, const fre_wire *w,
+                               const fre_hpke_keypair *key, const fre_tag *tag,
+                               const fre_report_id *id, const fre_sealed_entry_seed *sealed)
 {
-    uint8_t info[WIRE_INFO_MAX], plain[sizeof out->b + sizeof(fre_place)];
+    uint8_t info[WIRE_INFO_MAX], plain[FRE_SHARE_SEED_BYTES + FRE_PLACE_BYTES];
     fre_report_id is;
-    fre_place place;
+    fre_place p;
     fre_status st;
 
-    if (!out || !w || !key || !tag || !id || !sealed)
+    if (!out || !place || !w || !key || !tag || !id || !sealed)
         return FRE_E_ARG;
     st = fre_hpke_open_once(plain, w->c.aead, key,
                             seed_info(info, w, tag, id), nothing(),
                             wire_view(sealed->b, sizeof sealed->b));
     if (st != FRE_OK)
         return st;
-    memcpy(place.b, plain + sizeof out->b, sizeof place.b);
-    fre_place_id(&is, w, &place);
-    if (memcmp(is.b, id->b, sizeof is.b) == 0)
+    memcpy(p.b, plain + sizeof out->b, sizeof p.b);
+    p.cell = wire_get32(plain + sizeof out->b + sizeof p.b);
+    fre_place_id(&is, w, &p);
+    if (memcmp(is.b, id->b, sizeof is.b) == 0 && wire_is_cell(w, p.cell)) {
         memcpy(out->b, plain, sizeof out->b);
-    else
+        *place = p;
+    } else {
         st = FRE_E_REFUSED;
+    }
     fre_wipe(plain, sizeof plain);
-    fre_wipe(&place, sizeof place);
+    fre_wipe(&p, sizeof p);
     return st;
 }
 

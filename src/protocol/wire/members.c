@@ -6,7 +6,7 @@
 #define ID_BYTES sizeof(fre_report_id)
 
 _Static_assert(sizeof(fre_vouch_member) == 32, "members are read in place");
-_Static_assert(sizeof(fre_sealed_entry_seed) == 80, "sealed seeds are read in place");
+_Static_assert(sizeof(fre_sealed_entry_seed) == 84, "sealed seeds are read in place");
 
 /* ---- vouch, vouched:  part (8)  number of sets (4)  sets --------------------------------------- */
 
@@ -171,18 +171,27 @@ fre_status fre_unseal_decode(fre_unseal *out, const fre_wire *w, fre_bytes in, f
     return st;
 }
 
-/* ---- summed:  part (8)  number of sets (4)  sets:  tag (32)  ids (4 + 16 n)  packed (4 + n) ---- */
+/* ---- summed:  part (8)  number of sets (4)  sets:  tag (32)  ids (4 + 16 n)  packed (4 + n)
+ * cell (4) ---- */
 
 typedef struct summed_view {
     wire_set s;
     fre_bytes packed;
+    uint32_t cell;
 } summed_view;
+
+/* The cell comes with the sum. */
+static bool sum_is_fine(const fre_wire *w, const fre_bytes *packed, uint32_t cell, size_t share)
+{
+    return packed->n == 0 ? cell == 0 : packed->n == share && wire_is_cell(w, cell);
+}
 
 static bool read_summed(wire_in *in, summed_view *out)
 {
     if (!wire_read_set(in, &out->s, ID_BYTES))
         return false;
     out->packed = wire_items(in, (uint32_t)wire_uint(in, 4, "sum"), 1, "sum");
+    out->cell = (uint32_t)wire_uint(in, 4, "cell");
     return !in->bad;
 }
 
@@ -203,21 +212,23 @@ fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
     wire_put_uint(&o, n, 4);
     for (uint32_t i = 0; i < n && o.st == FRE_OK; i++) {
         s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
-        if (set[i].packed.n != 0 && set[i].packed.n != share)
+        if (!sum_is_fine(w, &set[i].packed, set[i].cell, share))
             wire_fail(&o, FRE_E_ARG);
         wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, 0);
         wire_put_uint(&o, set[i].packed.n, 4);
         wire_put(&o, set[i].packed.p, set[i].packed.n);
+        wire_put_uint(&o, set[i].cell, 4);
         before = s;
     }
     return wire_close_signed(&o, FRE_WIRE_SUMMED, sk);
 }
 
-static bool summed_is_fine(const summed_view *v, const uint8_t *before, size_t share)
+static bool summed_is_fine(const fre_wire *w, const summed_view *v, const uint8_t *before,
+                           size_t share)
 {
     return wire_ids_ascend(v->s.member, v->s.n, ID_BYTES) &&
            (!before || memcmp(before, v->s.tag, TAG_BYTES) < 0) &&
-           (v->packed.n == 0 || v->packed.n == share);
+           sum_is_fine(w, &v->packed, v->cell, share);
 }
 
 fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in, fre_err *err)
@@ -241,7 +252,7 @@ fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in,
     m.n = (uint32_t)wire_uint(&body, 4, "sets");
     m.raw = body.left;
     for (uint32_t i = 0; i < m.n && read_summed(&body, &v); i++) {
-        wire_require(&body, summed_is_fine(&v, before, share), "members");
+        wire_require(&body, summed_is_fine(w, &v, before, share), "members");
         before = v.s.tag;
     }
     st = wire_end(&body, wire_name(FRE_WIRE_SUMMED), err);
@@ -263,5 +274,6 @@ bool fre_summed_next(fre_tag_sets *s, fre_summed_set *out)
     out->n = v.s.n;
     out->id = (const fre_report_id *)v.s.member;
     out->packed = v.packed;
+    out->cell = v.cell;
     return true;
 }

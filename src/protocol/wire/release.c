@@ -19,9 +19,11 @@ static float bits_float(uint32_t u)
     return x;
 }
 
+#define CELL_HEAD_BYTES 8u /* count, cell */
+
 static size_t cell_bytes(const fre_wire *w)
 {
-    return 4 + 4 * (size_t)w->c.dim;
+    return CELL_HEAD_BYTES + 4 * (size_t)w->c.dim;
 }
 
 static bool count_is_fine(const fre_wire *w, uint32_t count)
@@ -44,11 +46,13 @@ fre_status fre_release_part_encode(fre_buf *out, const fre_wire *w, const fre_re
     wire_put(&o, m->statement.p, m->statement.n);
     wire_put_uint(&o, m->n, 4);
     for (uint32_t i = 0; i < m->n && o.st == FRE_OK; i++) {
-        if (!cell[i].centroid || !count_is_fine(w, cell[i].count)) {
+        if (!cell[i].centroid || !count_is_fine(w, cell[i].count) ||
+            !wire_is_cell(w, cell[i].cell)) {
             wire_fail(&o, FRE_E_ARG);
             break;
         }
         wire_put_uint(&o, cell[i].count, 4);
+        wire_put_uint(&o, cell[i].cell, 4);
         for (uint32_t j = 0; j < w->c.dim; j++) {
             if (!isfinite(cell[i].centroid[j]))
                 wire_fail(&o, FRE_E_ARG);
@@ -84,8 +88,10 @@ fre_status fre_release_part_decode(fre_release_part *out, const fre_wire *w, fre
         const uint8_t *e = m.raw.p + i * each;
 
         wire_require(&body, count_is_fine(w, wire_get32(e)), "count");
+        wire_require(&body, wire_is_cell(w, wire_get32(e + 4)), "cell");
         for (uint32_t j = 0; j < w->c.dim; j++)
-            wire_require(&body, isfinite(bits_float(wire_get32(e + 4 + 4 * (size_t)j))),
+            wire_require(&body,
+                         isfinite(bits_float(wire_get32(e + CELL_HEAD_BYTES + 4 * (size_t)j))),
                          "centroid");
     }
     st = wire_end(&body, wire_name(FRE_WIRE_RELEASE), err);
@@ -97,10 +103,11 @@ fre_status fre_release_part_decode(fre_release_part *out, const fre_wire *w, fre
 void fre_release_part_at(fre_release_cell *out, float *centroid, const fre_release_part *m,
                          uint32_t i)
 {
-    size_t each = m->raw.n / m->n, dim = (each - 4) / 4;
+    size_t each = m->raw.n / m->n, dim = (each - CELL_HEAD_BYTES) / 4;
     const uint8_t *e = m->raw.p + i * each;
 
     for (size_t j = 0; j < dim; j++)
-        centroid[j] = bits_float(wire_get32(e + 4 + 4 * j));
-    *out = (fre_release_cell){.count = wire_get32(e), .centroid = centroid};
+        centroid[j] = bits_float(wire_get32(e + CELL_HEAD_BYTES + 4 * j));
+    *out =
+        (fre_release_cell){.count = wire_get32(e), .cell = wire_get32(e + 4), .centroid = centroid};
 }

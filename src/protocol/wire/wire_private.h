@@ -138,11 +138,17 @@ typedef struct wire_field {
     wire_kind kind;
     size_t offset, size;
     const wire_choice *choices;
+    int of; /* a collection with this kind of sketch has it, or WIRE_ALL */
 } wire_field;
+#define WIRE_ALL (-1)
 
 extern const wire_field wire_collection_fields[];
 extern const size_t wire_collection_field_count;
 
+/* Has this collection the field?  Its sketch's kind has to be there already. */
+bool wire_field_of(const fre_collection *c, const wire_field *f);
+/* May the index stand for a cell?  A grid's cells have none: 0. */
+bool wire_is_cell(const fre_wire *w, uint32_t cell);
 /* An enumeration's value as a number, and back. */
 unsigned wire_enum_get(const fre_collection *c, const wire_field *f);
 void wire_enum_set(fre_collection *c, const wire_field *f, unsigned v);

@@ -167,7 +167,7 @@ static fre_status curator_plan(simulate_run *s, fre_err *err)
 fre_status simulate_exact_init(simulate_run *s, const fre_oprf_key *key, fre_err *err)
 {
     const fre_collection *c = &s->collection;
-    fre_sketch_params grid = {.dim = c->dim, .grid = {c->proj, c->cell_edge}};
+    fre_sketch_params grid = {.dim = c->dim, .grid = c->sketch.grid};
     placing p = {.s = s, .key = key};
     fre_sketch *sketch = NULL;
     uint64_t least;

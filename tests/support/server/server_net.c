@@ -115,8 +115,7 @@ fre_collection net_terms(sample *s)
     fre_collection c = sample_collection(s);
 
     c.dim = NET_DIM;
-    c.proj = 6;
-    c.cell_edge = 0.5;
+    c.sketch = (fre_sketch_spec){.grid = {6, 0.5}};
     c.p32 = FRE_P_ONE;
     c.threshold = 3;
     c.tau = 3;
@@ -211,6 +210,7 @@ void net_begin(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
     if (st != FRE_OK)
         (void)fprintf(stderr, "%s\n", err.text);
     must(st == FRE_OK);
+    must(!n->cells || fre_agreement_set_cells(n->a, n->cells, NULL) == FRE_OK);
     n->s.w = *fre_agreement_wire(n->a);
     fre_agreement_rehearse(n->a, bytes, false);
     fre_links_init(&n->links);

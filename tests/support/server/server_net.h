@@ -39,6 +39,7 @@ typedef struct net_user {
 typedef struct net {
     sample s;
     fre_agreement *a;
+    const fre_sketch *cells; /* of public cells, before net_begin; NULL: a grid */
     fre_links links; /* server: by role */
     net_store store[NET_ROLES];
     net_user *user;

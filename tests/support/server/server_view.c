@@ -76,7 +76,7 @@ void view_forge(net *n, const fre_tag *tag, fre_buf *sealed)
     fre_entry m = {.tag = *tag, .packed = {packed, bytes}};
     fre_share_seed seed;
     fre_hpke_sk ephemeral[2];
-    fre_place place;
+    fre_place place = {.cell = 0};
     fre_buf message;
 
     must(bytes <= sizeof packed);

@@ -20,8 +20,7 @@ fre_collection sample_collection(sample *s)
     fre_collection_draw(&c);
     /* plan --distributed --epsilon 4 --population 100000 */
     c.dim = 384;
-    c.proj = 40;
-    c.cell_edge = 0.15811388300841897;
+    c.sketch = (fre_sketch_spec){.grid = {40, 0.15811388300841897}};
     c.p32 = 3521873182;
     c.threshold = 100;
     c.tau = 82;
@@ -77,6 +76,16 @@ fre_collection sample_collection(sample *s)
     c.shares_close = 1900172800;
     c.end = 1900259200;
     return c;
+}
+
+void sample_public_cells(fre_collection *c)
+{
+    c->sketch =
+        (fre_sketch_spec){.kind = FRE_SKETCH_CODEBOOK,
+                          .codebook = {.level = 3, .cells = 4096, .radius = 0.6, .gain = 1.3}};
+    sample_fill(c->sketch.codebook.sha256, sizeof c->sketch.codebook.sha256, 0xc0);
+    c->sensitivity = FRE_SENSITIVITY_WORST_CASE;
+    c->split = 1.2;
 }
 
 void sample_init_from(sample *s, const fre_collection *c)

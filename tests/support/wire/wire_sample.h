@@ -24,6 +24,8 @@ typedef struct sample {
 fre_bytes sample_view(const fre_buf *b);
 /* What tests may change before sample_init_from. */
 fre_collection sample_collection(sample *s);
+/* A level of a codebook in place of the grid. */
+void sample_public_cells(fre_collection *c);
 void sample_init_from(sample *s, const fre_collection *c);
 void sample_init(sample *s);
 const fre_sign_sk *sample_signer(const sample *s, fre_wire_type type);

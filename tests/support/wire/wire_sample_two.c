@@ -70,7 +70,7 @@ void sample_entry(const sample *s, fre_wire_type type, fre_buf *out)
     uint8_t *packed = malloc(n);
     fre_oprf_output key;
     fre_share_seed seed;
-    fre_place place;
+    fre_place place = {.cell = 0};
     fre_entry m = {.packed = {packed, n}};
 
     must(packed != NULL);

@@ -342,9 +342,50 @@ static void bad_levels_are_refused(void **state)
     refused(&p, "medoid of cell 5");
 }
 
+/* A level as a sketch finds the cells that the codebook finds, and says the same centres. */
+static void a_level_as_a_sketch(void **state)
+{
+    fre_codebook *c = make();
+    uint32_t cell[LEVELS];
+    float a[D], b[D], bad[D] = {NAN};
+
+    (void)state;
+    for (uint32_t level = 0; level < LEVELS; level++) {
+        const fre_sketch_spec spec = fre_codebook_sketch(c, level);
+        fre_sketch *s = NULL;
+        fre_cell name, same;
+        uint32_t at;
+
+        assert_int_equal(fre_codebook_sketch_open(&s, c, level), FRE_OK);
+        assert_int_equal(fre_sketch_dim(s), D);
+        assert_null(fre_sketch_params_view(s));
+        assert_memory_equal(&fre_sketch_spec_view(s)->codebook, &spec.codebook,
+                            sizeof spec.codebook.sha256);
+        assert_true(fabs(spec.codebook.gain - fre_codebook_level_view(c, level)->gain) <= 0);
+        for (size_t i = 0; i < N; i++) {
+            assert_int_equal(fre_codebook_cells(c, cell, x + i * D, 1, 1), FRE_OK);
+            assert_int_equal(fre_sketch_nearest(s, &at, x + i * D, D), FRE_OK);
+            assert_int_equal(at, cell[level]);
+        }
+        assert_int_equal(fre_sketch_cell(s, &name, x + (N - 1) * D, D), FRE_OK);
+        assert_int_equal(fre_sketch_public_cell(&same, &spec, at), FRE_OK);
+        assert_memory_equal(&name, &same, sizeof name);
+        assert_int_equal(fre_sketch_centre(s, a, at), FRE_OK);
+        fre_codebook_centre(c, level, at, b);
+        assert_memory_equal(a, b, sizeof a);
+        assert_int_equal(fre_sketch_centre(s, a, (uint32_t)spec.codebook.cells), FRE_E_ARG);
+        assert_int_equal(fre_sketch_nearest(s, &at, x, D - 1), FRE_E_ARG);
+        assert_int_equal(fre_sketch_nearest(s, &at, bad, D), FRE_E_ARG);
+        assert_int_equal(fre_sketch_coords(s, (int32_t[64]){0}, x, D), FRE_E_ARG);
+        fre_sketch_free(s);
+    }
+    fre_codebook_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_level_as_a_sketch),
         cmocka_unit_test(cells_follow_their_definition),
         cmocka_unit_test(cuts_and_threads_do_not_matter),
         cmocka_unit_test(what_it_holds),

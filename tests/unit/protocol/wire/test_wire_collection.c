@@ -135,11 +135,11 @@ CHANGE(commitment_other, c->commitment[FRE_CONTRIBUTOR_SYN][31] ^= 1)
 CHANGE(contribution_late, c->contribution[FRE_CONTRIBUTOR_ISSUER][0] ^= 1)
 CHANGE(contribution_copied, memcpy(c->contribution[2], c->contribution[1], 32);
        fre_collection_draw(c))
-CHANGE(proj_0, c->proj = 0)
-CHANGE(proj_big, c->proj = FRE_PRIVACY_K_MAX + 1)
-CHANGE(edge_0, c->cell_edge = 0)
-CHANGE(edge_nan, c->cell_edge = NAN)
-CHANGE(edge_inf, c->cell_edge = INFINITY)
+CHANGE(proj_0, c->sketch.grid.proj = 0)
+CHANGE(proj_big, c->sketch.grid.proj = FRE_PRIVACY_K_MAX + 1)
+CHANGE(edge_0, c->sketch.grid.cell_edge = 0)
+CHANGE(edge_nan, c->sketch.grid.cell_edge = NAN)
+CHANGE(edge_inf, c->sketch.grid.cell_edge = INFINITY)
 CHANGE(p_0, c->p32 = 0)
 CHANGE(p_big, c->p32 = FRE_P_ONE + 1)
 CHANGE(threshold_0, c->threshold = 0)
@@ -203,7 +203,33 @@ CHANGE(shares_late, c->shares_close = c->end)
 CHANGE(end_far, c->end = FRE_COLLECTION_TIME_MAX + 1)
 CHANGE(one_shot_shares, c->one_contact = true; c->dropout = 0)
 
+CHANGE(public_cells, sample_public_cells(c))
+CHANGE(sketch_kind, c->sketch.kind = (fre_sketch_kind)2)
+CHANGE(codebook_zero, public_cells(c); memset(c->sketch.codebook.sha256, 0, 32))
+CHANGE(public_cells_0, public_cells(c); c->sketch.codebook.cells = 0)
+CHANGE(cells_many, public_cells(c); c->sketch.codebook.cells = UINT64_C(1) << 32)
+CHANGE(clip_0, public_cells(c); c->sketch.codebook.radius = 0; c->split = 0)
+CHANGE(clip_negative, public_cells(c); c->sketch.codebook.radius = -0.6; c->split = -1.2)
+CHANGE(clip_nan, public_cells(c); c->sketch.codebook.radius = NAN)
+CHANGE(gain_below_1, public_cells(c); c->sketch.codebook.gain = 0.99)
+CHANGE(gain_nan, public_cells(c); c->sketch.codebook.gain = NAN)
+CHANGE(public_probable, public_cells(c); c->sensitivity = FRE_SENSITIVITY_PROBABILISTIC)
+CHANGE(public_short_split, public_cells(c); c->split = 0.6)
+CHANGE(public_split_2b, public_cells(c); c->split = 2)
+
 static const bad bads[] = {
+    {sketch_kind, "sketch"},
+    {codebook_zero, "codebook"},
+    {public_cells_0, "public_cells"},
+    {cells_many, "public_cells"},
+    {clip_0, "clip_radius"},
+    {clip_negative, "clip_radius"},
+    {clip_nan, "clip_radius"},
+    {gain_below_1, "gain"},
+    {gain_nan, "gain"},
+    {public_probable, "sensitivity"},
+    {public_short_split, "split"},
+    {public_split_2b, "split"},
     {dim_0, "dim"},
     {dim_big, "dim"},
     {grid_chosen, "grid_seed"},
@@ -419,7 +445,16 @@ static void json_keeps_the_id(void **state)
         fre_collection_draw(&c);
         c.sigma = some_double(&r, 1e12);
         c.split = some_double(&r, 1e-9);
-        c.cell_edge = some_double(&r, 1);
+        c.sensitivity = FRE_SENSITIVITY_PROBABILISTIC;
+        c.sketch = (fre_sketch_spec){.grid = {40, some_double(&r, 1)}};
+        if (i % 3 == 0) {
+            sample_public_cells(&c);
+            c.sketch.codebook.radius = some_double(&r, 1);
+            c.split = 2 * c.sketch.codebook.radius;
+            c.sketch.codebook.gain = 1 + some_double(&r, 0.5);
+            c.sketch.codebook.cells = 1 + fre_rng_below(&r, UINT32_MAX);
+            c.sketch.codebook.level = fre_rng_u32(&r);
+        }
         c.dropout = some_double(&r, 0.9);
         c.delta = some_double(&r, 1e-30);
         c.phi = i % 2 == 0 ? 0 : some_double(&r, 1e-200);
@@ -467,6 +502,11 @@ static void json_is_strict(void **state)
     fre_collection back;
 
     (void)state;
+    /* A grid has no codebook. */
+    must_refuse_json("\"proj\": 40", "\"proj\": 40, \"clip_radius\": 0.6", "clip_radius");
+    must_refuse_json("\"sketch\": \"grid\"", "\"sketch\": \"codebook\"", "proj");
+    must_refuse_json("\"sketch\": \"grid\"", "\"sketch\": \"levels\"", "sketch");
+    must_refuse_json("\"proj\": 40,", "", "proj");
     must_refuse_json("\"dim\": 384", "\"dim\": 385", "id"); /* a field changed under its id */
     must_refuse_json("\"dim\": 384", "\"dim\": \"384\"", "dim");
     must_refuse_json("\"dim\": 384", "\"dim\": 384.0", "dim");
@@ -503,7 +543,7 @@ CHANGE(little_padding, c->gamma = 2)
 CHANGE(narrow_padding, c->lambda16 = 1000)
 CHANGE(wide_padding, c->lambda16 = FRE_P_ONE)
 CHANGE(many_users, c->users *= 1000)
-CHANGE(few_projections, c->proj = 20)
+CHANGE(few_projections, c->sketch.grid.proj = 20)
 /* A small split is charged its far members, 97 per cent of this delta of 3.604e-6. */
 CHANGE(small_split, c->split = 0.0785; c->sigma = 0.3; c->delta = 3.55e-6)
 CHANGE(small_split_paid, c->split = 0.0785; c->sigma = 0.3; c->delta = 3.62e-6)

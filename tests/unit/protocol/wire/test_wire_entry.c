@@ -54,7 +54,7 @@ static void seeds_open_in_their_place_alone(void **state)
     const fre_hpke_sk ephemeral = {{9}};
     fre_share_seed seed, back = {{0}};
     fre_sealed_entry_seed sealed;
-    fre_place place, other_place;
+    fre_place place = {.cell = 0}, other_place = {.cell = 0}, opened;
     fre_report_id id, other_id;
     fre_tag tag, other_tag;
     sample s, t;
@@ -72,23 +72,27 @@ static void seeds_open_in_their_place_alone(void **state)
     fre_place_id(&other_id, &s.w, &other_place);
     assert_int_equal(fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &place, &ephemeral),
                      FRE_OK);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
     assert_memory_equal(back.b, seed.b, sizeof seed.b);
+    assert_memory_equal(opened.b, place.b, sizeof place.b);
     memset(&back, 0x5a, sizeof back);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &other_tag, &id, &sealed),
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &other_tag, &id, &sealed),
                      FRE_E_REFUSED);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &other_id, &sealed),
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &other_id, &sealed),
                      FRE_E_REFUSED);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.syn, &tag, &id, &sealed), FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.syn, &tag, &id, &sealed),
+                     FRE_E_REFUSED);
     c = sample_collection(&t);
     c.end++;
     sample_init_from(&t, &c);
-    assert_int_equal(fre_entry_seed_open(&back, &t.w, &t.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &t.w, &t.tag, &tag, &id, &sealed),
+                     FRE_E_REFUSED);
     /* S_syn seals a seed of its own under somebody's id, whose place it does not know. */
     assert_int_equal(
         fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &other_place, &ephemeral),
         FRE_OK);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed),
+                     FRE_E_REFUSED);
     for (size_t i = 0; i < sizeof back.b; i++)
         assert_int_equal(back.b[i], 0x5a);
 }
@@ -109,7 +113,7 @@ static void one_comes_back(sample *s, fre_wire_type type, bool proof, bool share
     assert_int_equal(fre_entry_split(&sealed, &s->w, type, sample_view(&message), NULL), FRE_OK);
     assert_int_equal(fre_entry_open(&m, &plain, &s->w, type, &s->syn, sealed, NULL), FRE_OK);
     assert_int_equal(m.tag.b[0], 0x10);
-    assert_int_equal(plain.n, 48u + (proof ? 16u : 0u) + (share ? 80u : 0u) + bytes);
+    assert_int_equal(plain.n, 48u + (proof ? 16u : 0u) + (share ? 84u : 0u) + bytes);
     assert_int_equal(memcmp(&m.proof, &zero.proof, sizeof m.proof) != 0, proof);
     assert_int_equal(memcmp(&m.seed, &zero.seed, sizeof m.seed) != 0, share);
     assert_int_equal(m.packed.n, bytes);
@@ -182,12 +186,49 @@ static void other_types_are_refused(void **state)
 }
 
 /* With two contacts a seed opens under its list alone. */
+/* The cell comes back if the collection has it; a grid's cells have no index. */
+static void cells_are_of_the_collection(void **state)
+{
+    static const struct {
+        uint32_t cell;
+        bool public;
+        fre_status want;
+    } cases[] = {{0, false, FRE_OK},          {1, false, FRE_E_REFUSED},
+                 {0, true, FRE_OK},           {4095, true, FRE_OK},
+                 {4096, true, FRE_E_REFUSED}, {UINT32_MAX, true, FRE_E_REFUSED}};
+    const fre_hpke_sk ephemeral = {{9}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fre_share_seed seed, back;
+        fre_place place = {.cell = cases[i].cell}, opened = {.cell = 77};
+        fre_sealed_entry_seed sealed;
+        fre_report_id id;
+        fre_tag tag;
+        sample s;
+        fre_collection c = sample_collection(&s);
+
+        if (cases[i].public)
+            sample_public_cells(&c);
+        sample_init_from(&s, &c);
+        sample_fill(seed.b, sizeof seed.b, 1);
+        sample_fill(place.b, sizeof place.b, 2);
+        sample_fill(tag.b, sizeof tag.b, 3);
+        fre_place_id(&id, &s.w, &place);
+        assert_int_equal(
+            fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &place, &ephemeral), FRE_OK);
+        assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed),
+                         cases[i].want);
+        assert_int_equal(opened.cell, cases[i].want == FRE_OK ? cases[i].cell : 77);
+    }
+}
+
 static void seeds_are_of_one_list(void **state)
 {
     const fre_hpke_sk ephemeral = {{9}};
     fre_share_seed seed, back;
     fre_sealed_entry_seed sealed;
-    fre_place place;
+    fre_place place = {.cell = 0}, opened;
     fre_report_id id;
     fre_tag tag;
     sample s;
@@ -201,12 +242,14 @@ static void seeds_are_of_one_list(void **state)
     fre_place_id(&id, &s.w, &place);
     assert_int_equal(fre_entry_seed_seal_with(&sealed, &s.w, &tag, &id, &seed, &place, &ephemeral),
                      FRE_OK);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed), FRE_OK);
     s.w.list[31] ^= 1;
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed),
+                     FRE_E_REFUSED);
     /* Whoever did not answer has zeros there: no seed at all. */
     memset(&sealed, 0, sizeof sealed);
-    assert_int_equal(fre_entry_seed_open(&back, &s.w, &s.tag, &tag, &id, &sealed), FRE_E_REFUSED);
+    assert_int_equal(fre_entry_seed_open(&back, &opened, &s.w, &s.tag, &tag, &id, &sealed),
+                     FRE_E_REFUSED);
 }
 
 /* Each of both signatures counts. */
@@ -340,10 +383,15 @@ static void unseal_is_exact(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_and_proofs),         cmocka_unit_test(seeds_open_in_their_place_alone),
-        cmocka_unit_test(entries_come_back),      cmocka_unit_test(short_parts_are_refused),
-        cmocka_unit_test(unseal_is_exact),        cmocka_unit_test(other_types_are_refused),
-        cmocka_unit_test(seeds_are_of_one_list),  cmocka_unit_test(lists_have_two_signatures),
+        cmocka_unit_test(ids_and_proofs),
+        cmocka_unit_test(seeds_open_in_their_place_alone),
+        cmocka_unit_test(entries_come_back),
+        cmocka_unit_test(short_parts_are_refused),
+        cmocka_unit_test(unseal_is_exact),
+        cmocka_unit_test(other_types_are_refused),
+        cmocka_unit_test(seeds_are_of_one_list),
+        cmocka_unit_test(cells_are_of_the_collection),
+        cmocka_unit_test(lists_have_two_signatures),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

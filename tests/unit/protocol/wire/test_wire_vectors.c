@@ -69,6 +69,19 @@ static void make_collection(sample *s, fre_buf *b)
     NOTE("collection_id", s->w.id.b);
 }
 
+/* The same with public cells in place of the grid. */
+static void make_public_collection(const sample *s, fre_buf *b)
+{
+    fre_collection c = s->w.c;
+    fre_collection_id id;
+
+    sample_public_cells(&c);
+    assert_int_equal(fre_collection_encode(b, &c, NULL), FRE_OK);
+    note_buf("collection_of_public_cells", b);
+    assert_int_equal(fre_collection_identify(&id, &c, NULL), FRE_OK);
+    NOTE("id_of_public_cells", id.b);
+}
+
 static fre_tag make_tag(const sample *s, fre_buf *b)
 {
     const fre_hpke_sk ephemeral = secret(0x41);
@@ -389,7 +402,7 @@ static void make_members(const sample *s, const fre_entry *e, fre_buf *b)
 static void make_entries(const sample *s, const fre_tag *tag, fre_buf *b)
 {
     fre_entry m = {.tag = *tag};
-    fre_place place;
+    fre_place place = {.cell = 0};
     fre_buf packed;
 
     fre_buf_init(&packed, SAMPLE_MAX);
@@ -420,6 +433,7 @@ static int make_all(void **state)
     make_shares(&s);
     make_end(&s, &b);
     make_entries(&s, &tag, &b);
+    make_public_collection(&s, &b);
     fre_buf_wipe(&b);
     if (path)
         assert_int_equal(json_dump_file(made, path, JSON_INDENT(1)), 0);
