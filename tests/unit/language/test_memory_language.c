@@ -250,6 +250,17 @@ static void codebook_has_levels(void *c)
 }
 
 ALLOC_CASE(fre_codebook_new, fre_codebook, fre_codebook_free, fre_codebook_new(&x, &parts, err));
+static fre_codebook *lent; /* to sketches */
+
+static void sketch_tells_a_cell(void *s)
+{
+    uint32_t cell;
+
+    assert_int_equal(fre_sketch_nearest(s, &cell, public_rows, fre_sketch_dim(s)), FRE_OK);
+}
+
+ALLOC_CASE(fre_codebook_sketch_open, fre_sketch, fre_sketch_free,
+           fre_codebook_sketch_open(&x, lent, 0));
 ALLOC_CASE(fre_codebook_make, fre_codebook, fre_codebook_free,
            fre_codebook_make(&x, (fre_rows){public_rows, ROWS}, &making, &whole, "", err));
 ALLOC_CASE(fre_codebook_open, fre_codebook, fre_codebook_free,
@@ -285,6 +296,9 @@ static void codebooks(void **state)
     (void)alloc_torture(&fre_codebook_open_for_case, codebook_has_levels);
     medoids_without_memory();
     (void)alloc_torture(&fre_codebook_new_case, codebook_tells_cells);
+    assert_int_equal(fre_codebook_new(&lent, &parts, NULL), FRE_OK);
+    (void)alloc_torture(&fre_codebook_sketch_open_case, sketch_tells_a_cell);
+    fre_codebook_free(lent);
 }
 
 static void priors_and_bridges(void **state)

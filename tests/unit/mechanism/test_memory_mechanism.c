@@ -43,7 +43,38 @@ static void draws(void *t)
     assert_true(sum > 0);
 }
 
+static fre_status nearest(const void *ctx, uint32_t level, uint32_t *cell, const float *x)
+{
+    (void)ctx;
+    *cell = level + (x[0] > 0);
+    return FRE_OK;
+}
+
+static void centre_of(const void *ctx, uint32_t level, uint32_t cell, float *out)
+{
+    (void)ctx;
+    out[0] = out[1] = out[2] = (float)(level + cell);
+}
+
+static const fre_sketch_centres centres = {NULL, nearest, centre_of};
+static const fre_sketch_spec public_spec = {.kind = FRE_SKETCH_CODEBOOK,
+                                            .codebook = {.cells = 2, .radius = 1, .gain = 1}};
+
+static void has_a_centre(void *s)
+{
+    const float x[3] = {1};
+    float centre[3];
+    uint32_t cell;
+
+    assert_int_equal(fre_sketch_nearest(s, &cell, x, 3), FRE_OK);
+    assert_int_equal(cell, 1);
+    assert_int_equal(fre_sketch_centre(s, centre, cell), FRE_OK);
+    assert_true(centre[2] > 0.5f);
+}
+
 ALLOC_CASE(fre_sketch_new, fre_sketch, fre_sketch_free, fre_sketch_new(&x, &grid));
+ALLOC_CASE(fre_sketch_new_public, fre_sketch, fre_sketch_free,
+           fre_sketch_new_public(&x, &public_spec, 3, &centres));
 ALLOC_CASE(fre_gaussian_table_new, fre_gaussian_table, fre_gaussian_table_free,
            fre_gaussian_table_new(&x, 9 * FRE_VARIANCE_ONE));
 
@@ -51,6 +82,7 @@ static void grids_and_tables(void **state)
 {
     (void)state;
     (void)alloc_torture(&fre_sketch_new_case, has_cells);
+    (void)alloc_torture(&fre_sketch_new_public_case, has_a_centre);
     (void)alloc_torture(&fre_gaussian_table_new_case, draws);
 }
 
