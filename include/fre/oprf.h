@@ -131,6 +131,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_oprf_key_derive(fre_oprf_key *out,
 FRE_API FRE_MUST_CHECK fre_status fre_oprf_blind_input(fre_oprf_blind *blind,
                                                        fre_oprf_element *blinded, fre_bytes input,
                                                        fre_rng *r);
+/** Draws a blind for later. */
+FRE_API void fre_oprf_blind_draw(fre_oprf_blind *blind, fre_rng *r);
 /** The same with a blind of the caller. */
 FRE_API FRE_MUST_CHECK fre_status fre_oprf_blind_input_with(fre_oprf_element *blinded,
                                                             fre_bytes input,

@@ -94,6 +94,11 @@ fre_status fre_oprf_blind_input_with(fre_oprf_element *blinded, fre_bytes input,
     return st;
 }
 
+void fre_oprf_blind_draw(fre_oprf_blind *blind, fre_rng *r)
+{
+    fre_oprf_scalar_draw(blind->b, r);
+}
+
 fre_status fre_oprf_blind_input(fre_oprf_blind *blind, fre_oprf_element *blinded, fre_bytes input,
                                 fre_rng *r)
 {

@@ -13,6 +13,13 @@ typedef struct client_place {
     fre_tag tag;            /* of that cell: two contacts, until it answers */
 } client_place;
 
+/* An exchange under way: what its answer is read with.  Where it is gone it is made again. */
+typedef struct client_asked {
+    fre_wire_type what;
+    fre_ohttp_exchange x; /* SECRET */
+    fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
+} client_asked;
+
 typedef struct client_entry {
     int64_t send_at;
     bool done;
@@ -37,6 +44,7 @@ typedef struct client {
     float *x;                  /* SECRET: what texts are shared as, by row; zeros beyond */
     client_place *place;       /* SECRET: cells_per_user, until entries are made */
     fre_hpke_sk ask_issue, ask_tags; /* SECRET: ephemeral keys of both exchanges */
+    client_asked *asked;             /* NULL: none */
     fre_admission token;
     fre_oprf_output *key;      /* SECRET: F(k_I, id) */
     client_entry *entry;       /* cells_per_user; later the answers */
@@ -62,6 +70,8 @@ FRE_MUST_CHECK fre_status client_issue(client *c, fre_buf *out);
 FRE_MUST_CHECK fre_status client_admitted(client *c, fre_bytes reply);
 FRE_MUST_CHECK fre_status client_tags(client *c, fre_buf *out);
 FRE_MUST_CHECK fre_status client_tagged(client *c, fre_bytes reply);
+
+void client_forget_asked(client *c);
 
 /* client_entry.c: entries under the places' tags, with their times. */
 FRE_MUST_CHECK fre_status client_make_entries(client *c, fre_delta *rows);

@@ -5,67 +5,82 @@ typedef struct inputs {
     fre_bytes input[FRE_COLLECTION_CELLS_MAX];
     fre_report_id id[FRE_COLLECTION_CELLS_MAX];
     fre_oprf_blind blind[FRE_COLLECTION_CELLS_MAX];
-    fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
     uint32_t n;
 } inputs;
 
-static fre_status blind_all(inputs *k, const client *c, fre_wire_type ask)
+static void gather(inputs *k, const client *c, fre_wire_type ask)
 {
     const fre_wire *w = server_wire(&c->base);
-    fre_status st = FRE_OK;
 
     k->n = w->c.cells_per_user;
-    for (uint32_t i = 0; st == FRE_OK && i < k->n; i++) {
+    for (uint32_t i = 0; i < k->n; i++) {
         const client_place *p = &c->place[i];
 
         fre_place_id(&k->id[i], w, &p->place);
         k->input[i] = ask == FRE_WIRE_ISSUE_REQUEST ? server_view(k->id[i].b, sizeof k->id[i].b)
                                                     : server_view(p->cell, sizeof p->cell);
         k->blind[i] = ask == FRE_WIRE_ISSUE_REQUEST ? p->blind_id : p->blind_cell;
-        st = fre_oprf_blind_input_with(&k->blinded[i], k->input[i], &k->blind[i]);
     }
+}
+
+static fre_status encapsulate(client_asked *a, fre_buf *out, const client *c, const inputs *k)
+{
+    const fre_wire *w = server_wire(&c->base);
+    const bool issue = a->what == FRE_WIRE_ISSUE_REQUEST;
+    fre_buf message;
+    fre_status st = FRE_OK;
+
+    for (uint32_t i = 0; st == FRE_OK && i < k->n; i++)
+        st = fre_oprf_blind_input_with(&a->blinded[i], k->input[i], &k->blind[i]);
+    if (st != FRE_OK)
+        return st;
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    st = issue ? fre_issue_request_encode(&message, w, server_buf_view(&c->credentials), a->blinded)
+               : fre_tag_request_encode(&message, w, a->blinded);
+    if (st == FRE_OK)
+        st = fre_exchange_ask_with(&a->x, out, w, a->what, server_buf_view(&message),
+                                   issue ? &c->ask_issue : &c->ask_tags);
+    fre_buf_wipe(&message);
     return st;
 }
 
-static const fre_hpke_sk *ephemeral(const client *c, fre_wire_type ask)
+void client_forget_asked(client *c)
 {
-    return ask == FRE_WIRE_ISSUE_REQUEST ? &c->ask_issue : &c->ask_tags;
+    fre_wipe_free(c->asked, sizeof *c->asked);
+    c->asked = NULL;
 }
 
-static fre_status encapsulate(fre_ohttp_exchange *x, fre_buf *out, const client *c,
-                              fre_wire_type ask, const inputs *k)
+/* The exchange, the same each time, and what is to be sent: appended to sealed. */
+static fre_status make(client *c, fre_buf *sealed, fre_wire_type ask, const inputs *k)
 {
-    const fre_wire *w = server_wire(&c->base);
-    fre_buf message;
     fre_status st;
 
-    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    st = ask == FRE_WIRE_ISSUE_REQUEST
-             ? fre_issue_request_encode(&message, w, server_buf_view(&c->credentials), k->blinded)
-             : fre_tag_request_encode(&message, w, k->blinded);
-    if (st == FRE_OK)
-        st = fre_exchange_ask_with(x, out, w, ask, server_buf_view(&message), ephemeral(c, ask));
-    fre_buf_wipe(&message);
+    client_forget_asked(c);
+    c->asked = calloc(1, sizeof *c->asked);
+    if (!c->asked)
+        return FRE_E_NOMEM;
+    c->asked->what = ask;
+    st = encapsulate(c->asked, sealed, c, k);
+    if (st != FRE_OK)
+        client_forget_asked(c);
     return st;
 }
 
 static fre_status request(client *c, fre_buf *out, fre_wire_type ask)
 {
     fre_carry m = {.what = ask};
-    fre_ohttp_exchange x;
     fre_buf sealed;
     inputs k;
-    fre_status st = blind_all(&k, c, ask);
+    fre_status st;
 
+    gather(&k, c, ask);
     fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
-    if (st == FRE_OK)
-        st = encapsulate(&x, &sealed, c, ask, &k);
+    st = make(c, &sealed, ask, &k);
     if (st == FRE_OK) {
         if (ask == FRE_WIRE_TAG_REQUEST)
             m.token = c->token;
         m.bytes = server_buf_view(&sealed);
         st = fre_carry_encode(out, server_wire(&c->base), &m);
-        fre_ohttp_exchange_wipe(&x);
     }
     fre_buf_wipe(&sealed);
     fre_wipe(&k, sizeof k);
@@ -82,30 +97,11 @@ fre_status client_tags(client *c, fre_buf *out)
     return request(c, out, FRE_WIRE_TAG_REQUEST);
 }
 
-/* The message in an encapsulated answer. */
-static fre_status read_answer(const client *c, fre_buf *message, fre_wire_type ask,
-                              const inputs *k, fre_bytes answer)
-{
-    fre_ohttp_exchange x;
-    fre_buf sealed;
-    fre_status st;
-
-    fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
-    st = encapsulate(&x, &sealed, c, ask, k);
-    if (st == FRE_OK) {
-        st = fre_exchange_read(&x, message, server_wire(&c->base), answer, NULL);
-        fre_ohttp_exchange_wipe(&x);
-    }
-    fre_buf_wipe(&sealed);
-    return st;
-}
-
-static fre_status unblind(const client *c, fre_oprf_output *out, fre_wire_type ask,
-                          const inputs *k, fre_bytes message)
+static fre_status unblind(const client *c, fre_oprf_output *out, const inputs *k, fre_bytes message)
 {
     const fre_wire *w = server_wire(&c->base);
-    const bool issue = ask == FRE_WIRE_ISSUE_REQUEST;
-    const fre_oprf_request sent = {k->input, k->blind, k->blinded, k->n};
+    const bool issue = c->asked->what == FRE_WIRE_ISSUE_REQUEST;
+    const fre_oprf_request sent = {k->input, k->blind, c->asked->blinded, k->n};
     fre_oprf_element evaluated[FRE_COLLECTION_CELLS_MAX];
     fre_oprf_proof proof;
     fre_status st = issue ? fre_issue_response_decode(evaluated, &proof, w, message, NULL)
@@ -117,18 +113,35 @@ static fre_status unblind(const client *c, fre_oprf_output *out, fre_wire_type a
                              &proof);
 }
 
+static fre_status remake(client *c, fre_wire_type ask, const inputs *k)
+{
+    fre_buf sealed;
+    fre_status st;
+
+    if (c->asked && c->asked->what == ask)
+        return FRE_OK;
+    fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
+    st = make(c, &sealed, ask, k);
+    fre_buf_wipe(&sealed);
+    return st;
+}
+
 /* FRE_E_PROOF, FRE_E_DATA: what a server that keeps the rules does not send. */
 static fre_status finalize(client *c, fre_oprf_output *out, fre_wire_type ask, fre_bytes answer)
 {
     fre_buf message;
     inputs k;
-    fre_status st = blind_all(&k, c, ask);
+    fre_status st;
 
+    gather(&k, c, ask);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    st = remake(c, ask, &k);
     if (st == FRE_OK)
-        st = read_answer(c, &message, ask, &k, answer);
+        st = fre_exchange_read(&c->asked->x, &message, server_wire(&c->base), answer, NULL);
     if (st == FRE_OK)
-        st = unblind(c, out, ask, &k, server_buf_view(&message));
+        st = unblind(c, out, &k, server_buf_view(&message));
+    if (st == FRE_OK)
+        client_forget_asked(c);
     fre_buf_wipe(&message);
     fre_wipe(&k, sizeof k);
     return st;

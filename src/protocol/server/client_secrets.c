@@ -103,13 +103,6 @@ static void empty_repeated(client *c, uint32_t i, fre_rng *r)
     fre_wipe(other, sizeof other);
 }
 
-static fre_status draw_blind(fre_oprf_blind *out, fre_rng *r)
-{
-    fre_oprf_element unused;
-
-    return fre_oprf_blind_input(out, &unused, server_view("", 0), r);
-}
-
 static void draw_start(client *c, fre_rng *r)
 {
     const fre_collection *t = &server_wire(&c->base)->c;
@@ -136,10 +129,8 @@ fre_status client_draw(client *c, uint32_t texts, fre_err *err)
         st = draw_cell(c, i, i < texts, &r, err);
         if (st == FRE_OK)
             empty_repeated(c, i, &r);
-        if (st == FRE_OK)
-            st = draw_blind(&p->blind_id, &r);
-        if (st == FRE_OK)
-            st = draw_blind(&p->blind_cell, &r);
+        fre_oprf_blind_draw(&p->blind_id, &r);
+        fre_oprf_blind_draw(&p->blind_cell, &r);
     }
     fre_rng_bytes(&r, c->ask_issue.b, sizeof c->ask_issue.b);
     fre_rng_bytes(&r, c->ask_tags.b, sizeof c->ask_tags.b);
@@ -227,6 +218,7 @@ static void wipe_exchanges(client *c)
     }
     fre_wipe_free(c->key, places(c) * sizeof *c->key);
     c->key = NULL;
+    client_forget_asked(c);
     fre_hpke_sk_wipe(&c->ask_issue);
     fre_hpke_sk_wipe(&c->ask_tags);
     fre_buf_wipe(&c->credentials);
@@ -293,6 +285,7 @@ void client_wipe_secrets(client *c)
     c->place = NULL;
     c->key = NULL;
     c->x = NULL;
+    client_forget_asked(c);
     fre_hpke_sk_wipe(&c->ask_issue);
     fre_hpke_sk_wipe(&c->ask_tags);
     fre_buf_wipe(&c->credentials);
