@@ -2,8 +2,6 @@
  * Key of a row:  kind (1)  index (4). */
 #include "server_private.h"
 
-#define WINDOW 4u /* parts under way at once */
-
 static void set32(uint8_t *p, uint32_t v)
 {
     for (unsigned i = 0; i < 4; i++)
@@ -196,6 +194,28 @@ fre_status server_out_add(server_out *o, fre_delta *rows, fre_buf *message)
     return st == FRE_OK ? add(o, message) : st;
 }
 
+fre_status server_out_reserve(server_out *o, uint32_t count)
+{
+    fre_status st = FRE_OK;
+    fre_buf none;
+
+    while (st == FRE_OK && o->count < count) {
+        fre_buf_init(&none, FRE_WIRE_MESSAGE_MAX);
+        st = add(o, &none);
+    }
+    return st;
+}
+
+/* First all of them until each is received, then, where there is an answer to fetch, all once more. */
+uint32_t server_out_due(const server_out *o, uint32_t from)
+{
+    const bool again = o->received == o->count;
+
+    while (from < o->count && (again ? o->letter[from].done : o->letter[from].received))
+        from++;
+    return from;
+}
+
 fre_status server_out_pass(server_out *o, server_parts *p)
 {
     fre_status st = FRE_OK;
@@ -205,20 +225,15 @@ fre_status server_out_pass(server_out *o, server_parts *p)
     return st;
 }
 
-/* First all of them until each is received, then, where there is an answer to fetch, all once more. */
 fre_status server_out_post(const server_out *o, fre_letters *letters)
 {
-    const bool again = o->received == o->count;
-    uint32_t posted = 0;
+    uint32_t i = server_out_due(o, 0);
     fre_status st = FRE_OK;
 
-    for (uint32_t i = 0; st == FRE_OK && i < o->count && posted < WINDOW; i++) {
-        const server_letter *l = &o->letter[i];
-
-        if (again ? l->done : l->received)
-            continue;
-        st = server_post(letters, o->to, SERVER_COOKIE(o->kind, i), server_buf_view(&l->message));
-        posted++;
+    for (uint32_t n = 0; st == FRE_OK && i < o->count && n < SERVER_WINDOW; n++) {
+        st = server_post(letters, o->to, SERVER_COOKIE(o->kind, i),
+                         server_buf_view(&o->letter[i].message));
+        i = server_out_due(o, i + 1);
     }
     return st;
 }
@@ -239,6 +254,8 @@ static void finish(server_out *o, server_letter *l)
     receive(o, l);
     o->done += !l->done;
     l->done = true;
+    if (o->light)
+        fre_buf_wipe(&l->message);
 }
 
 bool server_out_answered(server_out *o, uint64_t cookie, fre_bytes reply, uint32_t *index,
@@ -298,7 +315,7 @@ void server_out_wipe(server_out *o)
     for (uint32_t i = 0; i < o->count; i++)
         fre_buf_wipe(&o->letter[i].message);
     free(o->letter);
-    *o = (server_out){.kind = o->kind, .to = o->to, .fetch = o->fetch};
+    *o = (server_out){.kind = o->kind, .to = o->to, .fetch = o->fetch, .light = o->light};
 }
 
 server_verdict server_judge(fre_bytes reply)

@@ -281,8 +281,8 @@ fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a, const 
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_RELAY, sk, 0, err);
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
-    x->collected = (server_out){.kind = SERVER_COLLECTED, .to = FRE_ROLE_TAG};
-    x->gathered = (server_out){.kind = SERVER_GATHERED, .to = FRE_ROLE_SYN};
+    x->collected = (server_out){.kind = SERVER_COLLECTED, .to = FRE_ROLE_TAG, .light = true};
+    x->gathered = (server_out){.kind = SERVER_GATHERED, .to = FRE_ROLE_SYN, .light = true};
     x->release_in.kind = SERVER_RELEASE;
     x->release.kind = SERVER_RELEASE;
     if (st != FRE_OK) {

@@ -27,6 +27,7 @@ typedef struct relay {
     fre_buf closed;                /* S_tag's statement */
     bool shuffled;
     uint8_t order[FRE_SEED_BYTES]; /* SECRET: of the shuffle */
+    uint32_t *shuffle;             /* SECRET: entries in that order; NULL: not made */
     server_out collected, gathered;
     struct relay_mark {
         bool set;
@@ -40,7 +41,7 @@ typedef struct relay {
 FRE_MUST_CHECK fre_status relay_entry_keep(relay *x, const uint8_t key[SERVER_HASH_BYTES],
                                            fre_bytes sealed);
 void relay_entries_wipe(relay *x);
-/* Draws the order, if it isn't there, and makes the parts; to: collected or gathered. */
+/* Draws the order, if it isn't there, and makes the parts that are due; to: collected or gathered. */
 FRE_MUST_CHECK fre_status relay_flush(relay *x, fre_delta *rows, server_out *to);
 /* All parts have arrived: entries, or answers, are erased. */
 FRE_MUST_CHECK fre_status relay_flushed(relay *x, fre_delta *rows);

@@ -48,6 +48,8 @@ void relay_entries_wipe(relay *x)
         fre_wipe_free(x->block[i], RELAY_BLOCK * x->each);
     free(x->block);
     x->block = NULL;
+    fre_wipe_free(x->shuffle, x->entries * sizeof *x->shuffle);
+    x->shuffle = NULL;
     x->blocks = x->each = 0;
     x->entries = 0;
 }
@@ -65,11 +67,9 @@ static int by_key(const void *a, const void *b)
 }
 
 /* The same whatever the order in which they came: sorted by their keyed hashes, then shuffled. */
-static fre_status shuffle(const relay *x, named *e)
+static fre_status sort(const relay *x, named *e)
 {
     uint32_t n = 0;
-    fre_rng r;
-    fre_status st;
 
     for (size_t i = 0; i < x->known.map.n; i++)
         if (x->known.value[i] < x->entries)
@@ -77,57 +77,73 @@ static fre_status shuffle(const relay *x, named *e)
     if (n != x->entries)
         return FRE_E_INTERNAL;
     qsort(e, n, sizeof *e, by_key);
-    st = fre_rng_init_seeded(&r, x->order, "relay/shuffle");
-    if (st != FRE_OK)
-        return st;
-    for (uint32_t i = n; i > 1; i--) {
-        const uint32_t j = (uint32_t)fre_rng_below(&r, i);
-        const named swap = e[i - 1];
-
-        e[i - 1] = e[j];
-        e[j] = swap;
-    }
-    fre_rng_wipe(&r);
     return FRE_OK;
 }
 
-static fre_status make_part(relay *x, server_out *to, const named *e, uint32_t n, fre_part part)
+static fre_status shuffle(relay *x)
+{
+    const uint32_t n = x->entries;
+    named *e = calloc((size_t)n + 1, sizeof *e);
+    fre_rng r;
+    fre_status st = e ? sort(x, e) : FRE_E_NOMEM;
+
+    if (st == FRE_OK)
+        st = fre_rng_init_seeded(&r, x->order, "relay/shuffle");
+    x->shuffle = st == FRE_OK ? calloc((size_t)n + 1, sizeof *x->shuffle) : NULL;
+    if (st == FRE_OK && !x->shuffle)
+        st = FRE_E_NOMEM;
+    for (uint32_t i = 0; st == FRE_OK && i < n; i++)
+        x->shuffle[i] = e[i].entry;
+    free(e);
+    for (uint32_t i = n; st == FRE_OK && i > 1; i--) {
+        const uint32_t j = (uint32_t)fre_rng_below(&r, i);
+        const uint32_t swap = x->shuffle[i - 1];
+
+        x->shuffle[i - 1] = x->shuffle[j];
+        x->shuffle[j] = swap;
+    }
+    fre_rng_wipe(&r);
+    return st;
+}
+
+/* No row: the entries and the order make it again. */
+static fre_status make_part(relay *x, server_out *to, uint32_t part)
 {
     const fre_wire_type type = to == &x->collected ? FRE_WIRE_COLLECTED : FRE_WIRE_GATHERED;
+    const uint32_t from = (uint32_t)((uint64_t)x->entries * part / to->count);
+    const uint32_t end = (uint32_t)((uint64_t)x->entries * (part + 1) / to->count);
     const size_t bytes = x->each;
-    uint8_t *sealed = malloc(n * bytes + 1);
-    fre_batch m = {.part = part, .sealed = {sealed, n * bytes}, .n = n};
-    fre_buf message;
+    uint8_t *sealed = malloc((end - from) * bytes + 1);
+    fre_batch m = {
+        .part = {part, to->count}, .sealed = {sealed, (end - from) * bytes}, .n = end - from};
     fre_status st;
 
     if (!sealed)
         return FRE_E_NOMEM;
-    for (uint32_t i = 0; i < n; i++)
-        memcpy(sealed + i * bytes, at(x, e[i].entry), bytes);
-    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    st = fre_batch_encode(&message, server_wire(&x->base), type, &m, &x->base.sign);
-    /* No row: the entries and the order make it again. */
-    if (st == FRE_OK)
-        st = server_out_add(to, NULL, &message);
-    fre_buf_wipe(&message);
+    for (uint32_t i = from; i < end; i++)
+        memcpy(sealed + (i - from) * bytes, at(x, x->shuffle[i]), bytes);
+    st =
+        fre_batch_encode(&to->letter[part].message, server_wire(&x->base), type, &m, &x->base.sign);
     free(sealed);
     return st;
 }
 
-static fre_status make_parts(relay *x, server_out *to)
+/* Parts that are due, and only those: all of them at once are the entries once more. */
+static fre_status make_due_parts(relay *x, server_out *to)
 {
-    const uint32_t n = x->entries, fit = PART_ENTRIES;
-    const uint32_t parts = n > fit ? n / fit : 1;
-    named *e = calloc((size_t)n + 1, sizeof *e);
-    fre_status st = e ? shuffle(x, e) : FRE_E_NOMEM;
+    fre_status st = FRE_OK;
+    uint32_t i;
 
-    for (uint32_t i = 0; st == FRE_OK && i < parts; i++) {
-        const uint32_t from = (uint32_t)((uint64_t)n * i / parts);
-        const uint32_t end = (uint32_t)((uint64_t)n * (i + 1) / parts);
-
-        st = make_part(x, to, e + from, end - from, (fre_part){i, parts});
+    if (to->count == 0)
+        st = server_out_reserve(to, x->entries > PART_ENTRIES ? x->entries / PART_ENTRIES : 1);
+    if (st == FRE_OK && !x->shuffle)
+        st = shuffle(x);
+    i = server_out_due(to, 0);
+    for (uint32_t n = 0; st == FRE_OK && i < to->count && n < SERVER_WINDOW; n++) {
+        if (to->letter[i].message.n == 0)
+            st = make_part(x, to, i);
+        i = server_out_due(to, i + 1);
     }
-    free(e);
     return st;
 }
 
@@ -148,7 +164,7 @@ fre_status relay_flush(relay *x, fre_delta *rows, server_out *to)
             return st;
         x->shuffled = true;
     }
-    return to->count > 0 ? FRE_OK : make_parts(x, to);
+    return make_due_parts(x, to);
 }
 
 fre_status relay_flushed(relay *x, fre_delta *rows)

@@ -101,6 +101,7 @@ typedef struct server_out {
     uint8_t kind; /* of the cookies and rows */
     fre_role to;
     bool fetch; /* each is sent once more, for its answer */
+    bool light; /* a message goes once it is done: nobody looks at it any more */
     uint32_t count, cap;
     uint32_t received, done;
     struct server_letter *letter; /* count */
@@ -112,6 +113,11 @@ typedef struct server_letter {
 
 /* A new part at the end; message is moved. */
 FRE_MUST_CHECK fre_status server_out_add(server_out *o, fre_delta *rows, fre_buf *message);
+/* So many, empty: who posts them makes them when they are due. */
+FRE_MUST_CHECK fre_status server_out_reserve(server_out *o, uint32_t count);
+/* Those that are due are at most so many; the first at or behind `from`, count: none. */
+#define SERVER_WINDOW 4u
+uint32_t server_out_due(const server_out *o, uint32_t from);
 /* All parts that came, to leave as they are; their bytes are moved. */
 FRE_MUST_CHECK fre_status server_out_pass(server_out *o, server_parts *p);
 FRE_MUST_CHECK fre_status server_out_post(const server_out *o, fre_letters *letters);

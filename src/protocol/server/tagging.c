@@ -389,7 +389,7 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
     x->collected.kind = SERVER_COLLECTED;
     x->asked.kind = SERVER_UNSEAL;
-    x->mixed = (server_out){.kind = SERVER_MIXED, .to = FRE_ROLE_SYN};
+    x->mixed = (server_out){.kind = SERVER_MIXED, .to = FRE_ROLE_SYN, .light = true};
     x->summed = (server_out){.kind = SERVER_SUMMED, .to = FRE_ROLE_SYN};
     x->seal = keys->seal;
     if (st == FRE_OK)

@@ -73,7 +73,7 @@ fre_status fre_listed_encode(fre_buf *out, const fre_wire *w, fre_bytes list, co
         return FRE_E_ARG;
     st = fre_list_decode(&m, w, list, NULL);
     if (st != FRE_OK)
-        return st == FRE_E_ARG ? st : FRE_E_DATA;
+        return st == FRE_E_REFUSED || st == FRE_E_KEY ? FRE_E_DATA : st;
     wire_put_head(&o, w, FRE_WIRE_LISTED);
     wire_put_uint(&o, list.n, 4);
     wire_put(&o, list.p, list.n);

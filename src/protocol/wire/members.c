@@ -130,7 +130,7 @@ fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w, const fre_unseal *
         return FRE_E_ARG;
     st = fre_vouched_decode(&sets, w, m->vouched, NULL);
     if (st != FRE_OK)
-        return st == FRE_E_ARG ? st : FRE_E_DATA;
+        return st == FRE_E_REFUSED || st == FRE_E_KEY ? FRE_E_DATA : st;
     if (sets.part.index != m->part.index || sets.part.count != m->part.count ||
         ids_in(sets) != m->n)
         return FRE_E_DATA;

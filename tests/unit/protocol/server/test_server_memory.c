@@ -130,9 +130,11 @@ static fre_status on_carry(void *ctx, const fre_server *x, fre_role to, fre_byte
 /* Whoever could not make an answer is thrown away, and its neighbours with it. */
 static void step(poor *p, fre_server *x)
 {
+    const fre_role who = fre_server_role(x);
     const fre_status st = fre_server_step(x, &p->n.links.host, NULL, p->n.now);
 
-    assert_true(st == FRE_OK || st == FRE_E_NOMEM || st == FRE_E_INTERNAL);
+    if (st != FRE_OK && st != FRE_E_NOMEM && st != FRE_E_INTERNAL)
+        fail_msg("role %d: %s", (int)who, fre_status_text(st));
     if (st == FRE_OK)
         return;
     p->failures++;
