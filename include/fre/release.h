@@ -86,9 +86,18 @@ FRE_API void fre_release_wipe(fre_release *r);
 /** SHA-256 of the codebook of its public cells; NULL: it has none. */
 FRE_API const uint8_t *fre_release_codebook(const fre_release *r);
 
+/** A release that another method made, in the same folder. */
+typedef struct fre_release_method {
+    const char *name;
+    const char *parameters; /**< a JSON object, without what the release itself holds */
+    double epsilon, delta;  /**< its claim, where the release is private, ... */
+    const char *accountant; /**< ... and what certifies it */
+} fre_release_method;
+
 /** What release.json says beside the release.  Everything is borrowed for the call. */
 typedef struct fre_release_context {
-    const fre_plan *plan;
+    const fre_plan *plan;             /**< NULL: of ... */
+    const fre_release_method *method; /**< ... another method; NULL: the plan's */
     fre_inverter_parts inverter; /**< all zero: none */
     const char *ledger_entry;    /**< id; NULL: not recorded, and ... */
     const char *ledger_reason;   /**< ... why */

@@ -23,6 +23,10 @@ FRE_API bool fre_sample_coin(fre_rng *r, uint64_t p32);
 /** Pr = exactly num/den; 0 <= num <= den, den >= 1. */
 FRE_API bool fre_sample_bernoulli(fre_rng *r, uint64_t num, uint64_t den);
 
+/** Heads among n tosses of fre_sample_coin(p32), exact: n uniform numbers are compared with p32 digit by
+ * digit, all at once, which takes 2 n random bits.  n below 2^40. */
+FRE_API uint64_t fre_sample_binomial(fre_rng *r, uint64_t n, uint64_t p32);
+
 /** round(scale * Z), Z an exact standard normal deviate, ties impossible; scale in
  * 1..FRE_SAMPLER_SCALE_MAX.  Digits of Z are drawn until the rounding is certain. */
 FRE_API int64_t fre_sample_rounded_gaussian(fre_rng *r, uint64_t scale);

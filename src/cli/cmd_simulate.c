@@ -108,7 +108,7 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->force = cli_flag(c, "force");
     st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
-        st = cli_user_opts(&o->corpus, c, err);
+        st = cli_user_opts(&o->corpus, c, cli_whole(c, "max-cells-per-user"), err);
     o->user_file = cli_text(c, "user-file");
     if (st != FRE_OK)
         return st;

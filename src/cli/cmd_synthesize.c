@@ -176,7 +176,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     o->output = cli_text(c, "output");
     st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
-        st = cli_user_opts(&o->corpus, c, err);
+        st = cli_user_opts(&o->corpus, c, cli_whole(c, "max-cells-per-user"), err);
     o->user_file = cli_text(c, "user-file");
     if (st != FRE_OK)
         return st;

@@ -14,6 +14,7 @@ static const cli_command *const commands[] = {
     &cli_cmd_evaluate,
     &cli_cmd_report,
     &cli_cmd_simulate,
+    &cli_cmd_baseline,
     &cli_cmd_bench,
     &cli_cmd_model_list,
     &cli_cmd_model_info,

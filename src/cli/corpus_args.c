@@ -59,7 +59,7 @@ bool cli_names_users(const cli *c)
     return cli_given(c, "user-field") || cli_given(c, "user-file");
 }
 
-fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
+fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, uint64_t cells, fre_err *err)
 {
     const char *field = cli_text(c, "user-field");
 
@@ -69,7 +69,7 @@ fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "--user-fold needs --user-field F, or --user-file FILE for a .npy: nobody "
                         "is named");
-    if (cli_whole(c, "max-cells-per-user") > 1 && !o->user_field && !cli_given(c, "user-file"))
+    if (cells > 1 && !o->user_field && !cli_given(c, "user-file"))
         return fre_fail(
             err, FRE_E_USAGE,
             "--max-cells-per-user needs --user-field F, or --user-file FILE for a .npy: "

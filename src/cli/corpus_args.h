@@ -74,8 +74,10 @@ extern const char *const cli_formats[], *const cli_invalids[], *const cli_folds[
 FRE_MUST_CHECK fre_status cli_corpus_opts(fre_corpus_opts *out, const cli *c, fre_err *err);
 /* Whether the arguments say who a user is, or that a record is one. */
 bool cli_names_users(const cli *c);
-/* Who wrote a record, by CLI_USER_FIELD, CLI_USER_ARGS and --max-cells-per-user.  FRE_E_USAGE. */
-FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, fre_err *err);
+/* Who wrote a record, by CLI_USER_FIELD and CLI_USER_ARGS; cells: what --max-cells-per-user says.
+ * FRE_E_USAGE. */
+FRE_MUST_CHECK fre_status cli_user_opts(fre_corpus_opts *o, const cli *c, uint64_t cells,
+                                        fre_err *err);
 
 /* On standard error when --verbose is given, or always; that records could not be used, unless --quiet. */
 void cli_print_input(const cli *c, bool always, const fre_corpus_about *about, uint64_t records,

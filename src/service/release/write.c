@@ -157,25 +157,34 @@ static int add_to_levels(const json_t *parameters, const fre_release *r)
     return bad;
 }
 
-/* The accountant's own JSON, and what a later `evaluate` needs to lay the same grid. */
-static json_t *parameters_json(const fre_release *r, const fre_plan *plan)
+/* The accountant's own JSON. */
+static json_t *plan_json(const fre_plan *plan)
 {
-    const fre_plan_request *q = &plan->request;
-    char seed[65];
     fre_buf text;
     json_t *p = NULL;
 
     fre_buf_init(&text, 1u << 16);
-    fre_hex(seed, r->grid.seed, 32);
     if (fre_plan_json(&text, plan) == FRE_OK)
         p = json_loadb((const char *)text.p, text.n, JSON_ALLOW_NUL, NULL);
     fre_buf_wipe(&text);
+    return p;
+}
+
+/* What it was made with, and what a later `evaluate` needs to lay the same grid. */
+static json_t *parameters_json(const fre_release *r, const fre_release_context *c)
+{
+    json_t *p = c->plan ? plan_json(c->plan)
+                        : json_loads(c->method->parameters, JSON_REJECT_DUPLICATES, NULL);
+    const uint32_t cells_per_user = c->plan ? c->plan->request.cells_per_user : 1;
+    char seed[65];
+
+    fre_hex(seed, r->grid.seed, 32);
     if (p && (add_to_levels(p, r) != 0 ||
-              json_object_update_new(
-                  p, json_pack("{s:I, s:f, s:f, s:i, s:s, s:i}", "threshold",
-                               (json_int_t)r->threshold, "radius", r->radius, "norm_bound",
-                               r->norm_bound, "dimension", (int)r->grid.dim, "grid_seed", seed,
-                               "cells_per_user", (int)q->cells_per_user)) != 0)) {
+              json_object_update_new(p, json_pack("{s:I, s:f, s:f, s:i, s:s, s:i}", "threshold",
+                                                  (json_int_t)r->threshold, "radius", r->radius,
+                                                  "norm_bound", r->norm_bound, "dimension",
+                                                  (int)r->grid.dim, "grid_seed", seed,
+                                                  "cells_per_user", (int)cells_per_user)) != 0)) {
         json_decref(p);
         p = NULL;
     }
@@ -206,7 +215,7 @@ static json_t *warnings_json(const fre_release_context *c, const fre_release *r)
     json_t *a = json_array();
     int bad = a ? 0 : 1;
 
-    for (size_t i = 0; !bad && i < c->plan->n_warnings; i++)
+    for (size_t i = 0; !bad && c->plan && i < c->plan->n_warnings; i++)
         bad = json_array_append_new(a, warning_json(c->plan->warnings[i]));
     for (size_t i = 0; !bad && i < c->n_warnings; i++)
         bad = json_array_append_new(a, warning_json(c->warning[i]));
@@ -301,10 +310,17 @@ static json_t *search_json(const fre_inverter_parts *p)
 }
 
 /* The paper's claim is its own; this is what a proof stands behind.  null: nothing does. */
-static json_t *certified_json(const fre_release *r, const fre_plan *plan)
+static json_t *certified_json(const fre_release *r, const fre_release_context *c)
 {
-    return r->is_private ? json_pack("{s:s, s:f, s:f}", "accountant", "joint", "epsilon",
-                                     fre_plan_certified_epsilon(plan), "delta", plan->request.delta)
+    const fre_release_method joint = {
+        .accountant = "joint",
+        .epsilon = c->plan ? fre_plan_certified_epsilon(c->plan) : 0,
+        .delta = c->plan ? c->plan->request.delta : 0,
+    };
+    const fre_release_method *m = c->plan ? &joint : c->method;
+
+    return r->is_private ? json_pack("{s:s, s:f, s:f}", "accountant", m->accountant, "epsilon",
+                                     m->epsilon, "delta", m->delta)
                          : json_null();
 }
 
@@ -312,11 +328,10 @@ static json_t *release_json(const fre_release *r, const fre_release_context *c)
 {
     return json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:b}", "format",
                      "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
-                     "certified", certified_json(r, c->plan), "statement",
-                     statement_json(r->statement), "released_cells", (json_int_t)r->n, "parameters",
-                     parameters_json(r, c->plan), "models", models_json(r, &c->inverter), "search",
-                     search_json(&c->inverter), "ledger", ledger_json(c), "warnings",
-                     warnings_json(c, r), "privacy_unit",
+                     "certified", certified_json(r, c), "statement", statement_json(r->statement),
+                     "released_cells", (json_int_t)r->n, "parameters", parameters_json(r, c),
+                     "models", models_json(r, &c->inverter), "search", search_json(&c->inverter),
+                     "ledger", ledger_json(c), "warnings", warnings_json(c, r), "privacy_unit",
                      r->users_named ? "user" : "record", "strict_intake", (int)r->strict);
 }
 
@@ -330,6 +345,10 @@ static fre_status write_release(const fre_release *r, const fre_release_context 
     if (st != FRE_OK)
         return st;
     obj = release_json(r, c);
+    if (obj && !c->plan && json_object_set_new(obj, "method", json_string(c->method->name)) != 0) {
+        json_decref(obj);
+        obj = NULL;
+    }
     st = obj ? add_collection(obj, c->collection, err) : FRE_OK;
     if (st != FRE_OK) {
         json_decref(obj);

@@ -240,6 +240,35 @@ static void bernoulli_small_rationals(void **state)
     assert_false(fre_sample_bernoulli(&r, 0, UINT64_MAX));
 }
 
+/* Against products, and where a digit decides: p32 of one digit, of all, none and more than there are. */
+static void binomial_law(void **state)
+{
+    const uint64_t rates[] = {1, FRE_P_ONE / 2, FRE_P_ONE / 3, FRE_P_ONE - 1, FRE_P_ONE / 10};
+    fre_rng r;
+
+    (void)state;
+    law_seeded(&r, 12);
+    for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+        const double p = (double)rates[k] * 0x1p-32;
+        double seen[14] = {0}, mass[14], choose = 1;
+
+        for (int j = 0; j <= 13; j++) {
+            mass[j] = choose * pow(p, j) * pow(1 - p, 13 - j);
+            choose *= (13.0 - j) / (j + 1);
+        }
+        for (int i = 0; i < 40000; i++)
+            seen[fre_sample_binomial(&r, 13, rates[k])] += 1;
+        assert_true(law_misfit(seen, mass, 14) <= 1);
+    }
+    assert_int_equal(fre_sample_binomial(&r, 1000, 0), 0);
+    assert_int_equal(fre_sample_binomial(&r, 1000, FRE_P_ONE), 1000);
+    assert_int_equal(fre_sample_binomial(&r, 0, FRE_P_ONE / 2), 0);
+    /* many at once: more bits than are drawn at a time */
+    assert_close((double)fre_sample_binomial(&r, 1000003, FRE_P_ONE / 5), 1000003 / 5.0,
+                 5 * sqrt(1000003 * 0.16), 0);
+    fre_rng_wipe(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +281,7 @@ int main(void)
         cmocka_unit_test(pitfall_21_coins_turn_at_whole_numbers),
         cmocka_unit_test(coin_rate),
         cmocka_unit_test(bernoulli_small_rationals),
+        cmocka_unit_test(binomial_law),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
