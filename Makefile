@@ -69,9 +69,10 @@ format:
 bench: release
 	build/fre-e2t bench
 
-# The tables of docs/results.md that set levels against the grid; DATA: a folder with the collections.
+# Tables of docs/results.md: levels against the grid (DATA: a folder with the collections), and by method.
 results: release
 	tools/experiments/levels.py $(DATA) --work build/levels --docs docs/results.md
+	tools/experiments/tables.py experiments/clusters.json --work build/experiments --docs docs/results.md
 
 install: release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"

@@ -15,6 +15,7 @@ static const cli_command *const commands[] = {
     &cli_cmd_report,
     &cli_cmd_simulate,
     &cli_cmd_baseline,
+    &cli_cmd_experiment,
     &cli_cmd_bench,
     &cli_cmd_model_list,
     &cli_cmd_model_info,

@@ -41,6 +41,7 @@ RUNS = {
                   "--force"],
                  ["ldp-embedding", "x.npy", "-o", "made", *BUDGET, *NO_TEXT, "--force"],
                  ["central-dp", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--dry-run", "--force"]],
+    "experiment": [["grid.json", "-o", "many"]],
     "bench": [["pipeline", "--rows", "500"], ["embed", "--input", "public.jsonl"], ["sampler"],
               ["protocol"]],
     "model list": [[]],
@@ -83,6 +84,10 @@ def a_folder(folder):
     (folder / "public.jsonl").write_text("".join(json.dumps({"text": t}) + "\n" for t in lines))
     for name, n in (("few", 100), ("some", 1600), ("many", 3100)):  # what a prior and a bridge need
         (folder / f"{name}.txt").write_text("".join(f"text number {i}\n" for i in range(n)))
+    (folder / "grid.json").write_text(json.dumps({
+        "format": "fre-e2t-experiment/1", "name": "grid", "input": "corpus.jsonl",
+        "set": {"inverter": "none", "threshold": 40, "population": 100000},
+        "grid": {"seed": [1], "epsilon": [8]}}))
     other_embedder(folder)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
                  ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",

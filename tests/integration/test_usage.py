@@ -11,7 +11,7 @@ import pytest
 from conftest import PROGRAM
 
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
-            "evaluate", "simulate", "baseline", "bench", "model list", "model info", "model prior",
+            "evaluate", "simulate", "baseline", "experiment", "bench", "model list", "model info", "model prior",
             "model bridge", "model codebook", "model verify", "ledger show", "completion", "help", "version"]
 
 

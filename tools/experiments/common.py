@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import platform
 import subprocess
 import sys
 
@@ -55,3 +56,10 @@ def replace_section(path, begin, end, text):
         sys.exit(f"{path}: lacks the markers\n{begin}\n{end}")
     with open(path, "w", encoding="utf-8") as f:
         f.write(before + begin + "\n" + text + end + after)
+
+
+def machine():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")),
+                     platform.machine())
+    return f"{model}, {os.cpu_count()} processors"

@@ -20,12 +20,11 @@ import hashlib
 import itertools
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 
-from common import cell, keep, kept, replace_section, run, table_head, table_row
+from common import cell, keep, kept, machine, replace_section, run, table_head, table_row
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "train"))
@@ -193,13 +192,6 @@ def once(a, name, levels, epsilon, threshold=THRESHOLD):
 def number(value, digits=3):
     text = cell(value, digits)
     return text[1:] if text.startswith("0.") else text
-
-
-def machine():
-    with open("/proc/cpuinfo", encoding="utf-8") as f:
-        model = next((line.split(":", 1)[1].strip() for line in f if line.startswith("model name")),
-                     platform.machine())
-    return f"{model}, {os.cpu_count()} processors"
 
 
 def head(a):
