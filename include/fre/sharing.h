@@ -172,6 +172,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_open(float *centroid, const fre_rota
  * coordinate by coordinate.  Without it the lattice of the sums, which has steps of beta / answers, tells
  * how many answered, and so to whoever keeps one back that it counted. */
 FRE_API void fre_share_hide_answers(float *centroid, const fre_share_cell *cell);
+/** That power of two. */
+FRE_API double fre_share_hidden_step(const fre_share_cell *cell);
 
 #ifdef __cplusplus
 }

@@ -75,13 +75,14 @@ FRE_API void fre_simulate_opts_init(fre_simulate_opts *o);
 #define FRE_SIMULATE_LEG_MAP(X)                                                                    \
     X(ADMISSION, "admission") /* by the issuer */                                                  \
     X(TAGS, "tags")                                                                                \
-    X(REPORTS, "reports")
+    X(REPORTS, "reports")                                                                          \
+    X(ANSWERS, "answers") /* two contacts */
 typedef enum fre_simulate_leg {
 #define X(name, text) FRE_SIMULATE_##name,
     FRE_SIMULATE_LEG_MAP(X)
 #undef X
 } fre_simulate_leg;
-#define FRE_SIMULATE_LEGS 3u
+#define FRE_SIMULATE_LEGS 4u
 /** Static string. */
 FRE_API const char *fre_simulate_leg_text(fre_simulate_leg leg);
 

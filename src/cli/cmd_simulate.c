@@ -40,7 +40,9 @@ static const cli_arg args[] = {
     CLI_CHOICE("transport", "T", transports, .preset = "memory",
                .help = "how messages travel: within this process"),
     CLI_NUMBER("dropout-rate", "R", fre_simulate_param_dropout_rate,
-               .help = "of clients who get tags and never send their entries"),
+               .help =
+                   "of clients who get tags and never send their entries; --contacts two: who are "
+                   "listed and never answer"),
     CLI_NUMBER("duplicate-rate", "R", fre_simulate_param_duplicate_rate,
                .help = "of messages that arrive twice"),
     CLI_NUMBER("loss-rate", "R", fre_simulate_param_loss_rate,
@@ -171,6 +173,12 @@ static void print_leg(const char *name, uint64_t clients, double up, double down
     cli_table_row(stdout, legs, LEGS, cell);
 }
 
+/* With one contact nobody answers. */
+static size_t legs_of(const fre_simulation *s)
+{
+    return s->plan.mechanism.dist.one_contact ? FRE_SIMULATE_ANSWERS : FRE_SIMULATE_LEGS;
+}
+
 static void print_traffic(const fre_simulation *s)
 {
     uint64_t up = 0, down = 0;
@@ -180,7 +188,7 @@ static void print_traffic(const fre_simulation *s)
                    s->users, cli_plural(s->users));
     cli_message(stdout, CLI_BOLD, "Bytes a user", what);
     cli_table_head(stdout, legs, LEGS);
-    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
+    for (size_t i = 0; i < legs_of(s); i++) {
         const fre_simulate_traffic *t = &s->leg[i];
 
         up += t->up;
@@ -297,7 +305,7 @@ static json_t *traffic_json(const fre_simulation *s)
     json_t *o = json_object();
     int bad = o ? 0 : 1;
 
-    for (size_t i = 0; !bad && i < FRE_SIMULATE_LEGS; i++) {
+    for (size_t i = 0; !bad && i < legs_of(s); i++) {
         const fre_simulate_traffic *t = &s->leg[i];
 
         bad = json_object_set_new(o, fre_simulate_leg_text((fre_simulate_leg)i),

@@ -54,6 +54,20 @@ def test_folder_and_numbers(fre, tmp_path, corpus_file):
     assert abs(compared["noise_z"]) < 6
 
 
+def test_two_contacts(fre, tmp_path, corpus_file):
+    report = run(fre, corpus_file, "--compare", "--seed", "1", "--contacts", "two", "--dropout-rate", "0.02")
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert "not protected towards whoever knows that it is missing" in " ".join(release["statement"])
+    seen = report["not_for_publication"]
+    assert seen["rejected"] == {"relay": {}, "issuer": {}, "tagging": {}, "synthesis": {}}
+    for leg in ["admission", "tags", "reports", "answers"]:
+        assert seen["bytes"][leg]["users"] == USERS - (seen["silent"] if leg == "answers" else 0)
+    assert seen["silent"] > 0
+    compared = seen["comparison"]
+    assert compared["matched"] == report["released"] == len(FREQUENT)
+    assert abs(compared["noise_z"]) < 6
+
+
 def test_compared_with_a_curator_by_levels(fre, refused, corpus_file):
     def compared(levels):
         seen = run(fre, corpus_file, "--compare", "--compare-levels", levels, "--seed", "1", "--force")
@@ -141,7 +155,6 @@ PREFIX = "fre-e2t simulate: "
     (64, "--loss-rate must be", ["--loss-rate", "1"]),
     (64, "--transport", ["--transport", "pigeon"]),
     (64, "--users must be a whole number from 1", ["--users", "0"]),
-    (64, "leave out --contacts two", ["--contacts", "two"]),
     (64, "leave out --cover off", ["--cover", "off"]),
     (64, "--contacts one asks for no second answer", ["--contacts", "one", "--dropout", "0.1"]),
     (64, "--max-cells-per-user needs --user-field", ["--max-cells-per-user", "2"]),

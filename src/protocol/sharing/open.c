@@ -56,15 +56,20 @@ fre_status fre_share_open(float *centroid, const fre_rotation *rot, const fre_sh
     return FRE_OK;
 }
 
-/* Powers of two: every party gets the same floats, and rounding is exact. */
+double fre_share_hidden_step(const fre_share_cell *cell)
+{
+    int exponent;
+    /* least = fraction 2^exponent, fraction in [.5, 1) */
+    const double fraction = frexp(8 * cell->beta / (double)cell->answers_needed, &exponent);
+
+    return ldexp(1, fraction > 0.5 ? exponent : exponent - 1);
+}
+
+/* With a power of two rounding is exact, and the same everywhere. */
 void fre_share_hide_answers(float *centroid, const fre_share_cell *cell)
 {
-    const double least = 8 * cell->beta / (double)cell->answers_needed;
-    int exponent;
-    double step;
+    const double step = fre_share_hidden_step(cell);
 
-    step = frexp(least, &exponent); /* least = step 2^exponent, step in [.5, 1) */
-    step = ldexp(1, step > 0.5 ? exponent : exponent - 1);
     for (uint32_t i = 0; i < cell->dim; i++)
         centroid[i] = (float)(nearbyint((double)centroid[i] / step) * step);
 }

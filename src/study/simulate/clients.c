@@ -12,7 +12,7 @@
 
 struct simulate_client {
     fre_server *machine; /* NULL: not there yet, or gone */
-    bool silent;         /* never sends its entries */
+    bool silent;         /* never sends its entries; with two contacts, its answers */
     bool did[FRE_SIMULATE_LEGS];
 };
 
@@ -25,7 +25,7 @@ typedef struct contact {
     fre_simulate_traffic leg[FRE_SIMULATE_LEGS];
     uint64_t server_messages, server_bytes;
     fre_simulate_leg now;
-    uint64_t before; /* entries that the relay had */
+    uint64_t before; /* entries and answers that the relay had */
     bool fresh;      /* it took this one, which was not there */
     bool gone;       /* silent, and its time came */
 } contact;
@@ -50,9 +50,14 @@ static void leave(void *ctx, fre_server *x)
 
     if (role == 0)
         return;
-    if (role == FRE_ROLE_RELAY && c->now == FRE_SIMULATE_REPORTS)
+    if (role == FRE_ROLE_RELAY && c->now >= FRE_SIMULATE_REPORTS)
         c->fresh |= fre_server_tally(x)->accepted > c->before;
     (void)pthread_mutex_unlock(&c->s->role_lock[role]);
+}
+
+static fre_simulate_leg last_leg(const simulate_run *s)
+{
+    return s->collection.one_contact ? FRE_SIMULATE_REPORTS : FRE_SIMULATE_ANSWERS;
 }
 
 static fre_status carry_of_client(contact *c, const fre_carry *m, fre_bytes message,
@@ -63,8 +68,9 @@ static fre_status carry_of_client(contact *c, const fre_carry *m, fre_bytes mess
 
     c->now = m->what == FRE_WIRE_ISSUE_REQUEST ? FRE_SIMULATE_ADMISSION
              : m->what == FRE_WIRE_TAG_REQUEST ? FRE_SIMULATE_TAGS
-                                               : FRE_SIMULATE_REPORTS;
-    c->gone |= c->now == FRE_SIMULATE_REPORTS && c->s->client[c->index].silent;
+             : m->what == FRE_WIRE_ENTRY       ? FRE_SIMULATE_REPORTS
+                                               : FRE_SIMULATE_ANSWERS;
+    c->gone |= c->now == last_leg(c->s) && c->s->client[c->index].silent;
     if (c->gone)
         return FRE_OK;
     leg = &c->leg[c->now];
@@ -74,7 +80,7 @@ static fre_status carry_of_client(contact *c, const fre_carry *m, fre_bytes mess
     st = fre_links_carry(&c->links, FRE_ROLE_RELAY, message, answer);
     leg->down += answer->n;
     return st == FRE_OK && c->fresh && c->s->opts->compare
-               ? simulate_exact_add(c->s, c->index, m->bytes)
+               ? simulate_exact_add(c->s, c->index, m->what, m->bytes)
                : st;
 }
 
@@ -158,13 +164,31 @@ static fre_status talk(contact *c)
     return st;
 }
 
+/* Two contacts: the list, once. */
+static fre_status fetch_list(contact *c)
+{
+    fre_server *x = c->s->client[c->index].machine;
+    const fre_bytes list = fre_server_list_view(c->s->server[FRE_ROLE_RELAY]);
+    fre_buf answer;
+    fre_status st;
+
+    if (list.n == 0 || fre_server_phase(x) != FRE_PHASE_TAKING)
+        return FRE_OK;
+    c->leg[FRE_SIMULATE_ANSWERS].down += list.n;
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    st = fre_server_take(x, &c->links.host, &answer, list, c->links.now);
+    fre_buf_wipe(&answer);
+    return st;
+}
+
 /* Under the lock: what it did, and whether it is over. */
 static void add_numbers(contact *c)
 {
     simulate_run *s = c->s;
     fre_simulation *out = s->out;
     simulate_client *k = &s->client[c->index];
-    const bool over = fre_server_phase(k->machine) >= FRE_PHASE_CLOSED;
+    const fre_phase phase = fre_server_phase(k->machine);
+    const bool over = phase >= FRE_PHASE_CLOSED && phase != FRE_PHASE_ANSWERING;
 
     for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
         out->leg[i].clients += c->leg[i].clients;
@@ -189,6 +213,7 @@ static fre_status step_client(simulate_run *s, uint64_t i, uint32_t step, fre_er
     contact c = {.s = s, .index = i};
     fre_status st = FRE_OK;
 
+    /* Steps of the answers go on behind those of the entries. */
     if (i * COMING / s->population.clients == step)
         st = make_client(s, i, err);
     if (st != FRE_OK || s->client[i].machine == NULL)
@@ -197,7 +222,9 @@ static fre_status step_client(simulate_run *s, uint64_t i, uint32_t step, fre_er
     c.links.host = (fre_host){.ctx = &c, .enter = enter, .leave = leave, .carry = carry};
     c.links.rng = simulate_has_faults(s) ? &c.network : NULL;
     if (c.links.rng)
-        st = simulate_stream(s, &c.network, "network", i * STEPS + step);
+        st = simulate_stream(s, &c.network, "network", i * 2 * (STEPS + 1) + step);
+    if (st == FRE_OK)
+        st = fetch_list(&c);
     if (st == FRE_OK)
         st = talk(&c);
     if (st == FRE_OK) {
@@ -238,23 +265,45 @@ static fre_status job(void *ctx, uint64_t chunk)
 }
 
 /* The last step is behind the last second: who is late has to end then. */
-fre_status simulate_clients(simulate_run *s, fre_err *err)
+static fre_status take_steps(simulate_run *s, uint32_t first, int64_t from, int64_t to,
+                             fre_err *err)
 {
-    const fre_collection *c = &s->collection;
     const uint64_t n = s->population.clients;
     fre_status st = FRE_OK;
 
-    s->client = calloc(n, sizeof *s->client);
-    if (!s->client)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory for the clients");
     for (uint32_t step = 0; st == FRE_OK && step <= STEPS; step++) {
-        steps w = {.s = s, .step = step};
+        steps w = {.s = s, .step = first + step};
 
-        s->now = c->open + (c->tags_close - c->open) * step / STEPS;
-        fre_progress_update(s->opts->progress, "clients", step, STEPS);
+        s->now = from + (to - from) * step / STEPS;
+        fre_progress_update(s->opts->progress, first == 0 ? "clients" : "answers", step, STEPS);
         st = fre_parallel(s->opts->threads, (n + CHUNK - 1) / CHUNK, job, &w);
     }
     return st == FRE_OK ? st : fre_fail(err, st, "%s", s->fault.text);
+}
+
+fre_status simulate_clients(simulate_run *s, fre_err *err)
+{
+    s->client = calloc(s->population.clients, sizeof *s->client);
+    if (!s->client)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory for the clients");
+    return take_steps(s, 0, s->collection.open, s->collection.tags_close, err);
+}
+
+fre_status simulate_answers(simulate_run *s, fre_err *err)
+{
+    const fre_bytes published = fre_server_list_view(s->server[FRE_ROLE_RELAY]);
+    fre_list list;
+    fre_status st;
+
+    if (published.n == 0)
+        return FRE_OK; /* the collection is void */
+    st = fre_listed_decode(&list, &s->wire, published, err);
+    if (st == FRE_OK)
+        st = fre_wire_derive_share_bits(&s->wire, &list, err);
+    s->out->share_bits = s->wire.share_bits;
+    return st == FRE_OK
+               ? take_steps(s, STEPS + 1, s->collection.tags_close, s->collection.shares_close, err)
+               : st;
 }
 
 void simulate_clients_wipe(simulate_run *s)

@@ -11,7 +11,7 @@ static double deviation2(const simulate_run *s, const simulate_cell *cell, const
     double sum = 0;
 
     for (uint32_t i = 0; i < s->population.dim; i++) {
-        const double d = (double)centroid[i] - cell->sum[i] / (double)cell->members;
+        const double d = (double)centroid[i] - cell->sum[i] / (double)cell->answers;
 
         sum += d * d;
     }
@@ -28,7 +28,7 @@ static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
         simulate_cell *c = &s->exact.cell[i];
         double d;
 
-        if (c->members != r->count || c->released != 0)
+        if (c->members != r->count || c->answers == 0 || c->released != 0)
             continue;
         d = deviation2(s, c, s->out->release.centroid + k * s->population.dim);
         if (!found || d < *best) {
@@ -39,20 +39,25 @@ static simulate_cell *find_exact(simulate_run *s, size_t k, double *best)
     return found;
 }
 
-/* Variance of one coordinate of a centroid: noise, two servers' or every member's, and of every member
- * the error of rounding to the lattice at random, beta^2/6 on average. */
-static fre_status planned_variance(const simulate_run *s, double *out, const fre_released_cell *r)
+/* Variance of one coordinate of a centroid: noise, two servers' or everybody's who was summed, and of each of
+ * these the error of rounding to the lattice at random, beta^2/6 on average; with two contacts that of
+ * rounding to a public grid too. */
+static fre_status planned_variance(const simulate_run *s, double *out, const fre_released_cell *r,
+                                   const simulate_cell *exact)
 {
-    const double n = (double)r->count, noisy = s->collection.server_noise ? 2 : n;
+    const double n = (double)exact->answers, noisy = s->collection.server_noise ? 2 : n;
     fre_mechanism m;
     fre_share_cell cell;
     fre_status st;
 
     fre_collection_mechanism(&m, &s->collection);
     st = fre_share_cell_init(&cell, &m, s->collection.split, r->count, s->out->share_bits, NULL);
-    if (st == FRE_OK)
-        *out = cell.beta * cell.beta * (noisy * (double)cell.var16 * 0x1p-16 + n / 6) / (n * n);
-    return st;
+    if (st != FRE_OK)
+        return st;
+    *out = cell.beta * cell.beta * (noisy * (double)cell.var16 * 0x1p-16 + n / 6) / (n * n);
+    if (!s->collection.one_contact)
+        *out += pow(fre_share_hidden_step(&cell), 2) / 12;
+    return FRE_OK;
 }
 
 static fre_status against_exact(simulate_run *s)
@@ -67,7 +72,7 @@ static fre_status against_exact(simulate_run *s)
 
         if (!cell)
             continue;
-        st = planned_variance(s, &variance, &s->out->release.cell[k]);
+        st = planned_variance(s, &variance, &s->out->release.cell[k], cell);
         if (st != FRE_OK)
             return st;
         cell->released = k + 1;

@@ -237,7 +237,7 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
         const double scale = norm > bound ? bound / norm : 1; /* as shares are made */
 
         (void)pthread_mutex_lock(&s->lock);
-        cell->members++;
+        cell->answers++;
         for (uint32_t i = 0; i < dim; i++)
             cell->sum[i] += scale * (double)x[i];
         (void)pthread_mutex_unlock(&s->lock);
@@ -246,7 +246,14 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
     return st;
 }
 
-fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes entry)
+static void add_member(simulate_run *s, simulate_cell *cell)
+{
+    (void)pthread_mutex_lock(&s->lock);
+    cell->members++;
+    (void)pthread_mutex_unlock(&s->lock);
+}
+
+fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_wire_type type, fre_bytes entry)
 {
     simulate_cell key, *cell;
     fre_bytes sealed;
@@ -256,14 +263,17 @@ fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_bytes entry)
     fre_status st;
 
     fre_buf_init(&plain, FRE_WIRE_MESSAGE_MAX);
-    st = fre_entry_split(&sealed, &s->wire, FRE_WIRE_ENTRY, entry, NULL);
+    st = fre_entry_split(&sealed, &s->wire, type, entry, NULL);
     if (st == FRE_OK)
-        st = fre_entry_open(&m, &plain, &s->wire, FRE_WIRE_ENTRY, &s->keys[FRE_ROLE_SYN].seal,
-                            sealed, NULL);
+        st = fre_entry_open(&m, &plain, &s->wire, type, &s->keys[FRE_ROLE_SYN].seal, sealed, NULL);
     if (st == FRE_OK && s->exact.n > 0) {
         key.tag = m.tag;
         cell = bsearch(&key, s->exact.cell, s->exact.n, sizeof key, by_tag);
-        if (cell && text_in(s, client, cell->id, &row))
+        if (cell && !text_in(s, client, cell->id, &row))
+            cell = NULL;
+        if (cell && type == FRE_WIRE_ENTRY)
+            add_member(s, cell);
+        if (cell && (type == FRE_WIRE_ANSWER || s->collection.one_contact))
             st = add_row(s, cell, row);
     }
     fre_buf_wipe(&plain);

@@ -74,8 +74,12 @@ static fre_simulate_step step_of(const simulate_run *s)
                                        : FRE_SIMULATE_STEP_SUM;
 }
 
+/* Nothing goes on without the clients: with two contacts, once there is a list. */
 static bool is_over(const simulate_run *s)
 {
+    if (!s->collection.one_contact && s->now < s->collection.shares_close &&
+        fre_server_list_view(s->server[FRE_ROLE_RELAY]).n > 0)
+        return true;
     for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++)
         if (fre_server_phase(s->server[role]) == FRE_PHASE_VOID)
             return true;
@@ -101,7 +105,7 @@ static fre_status round_of_all(servers *v)
 fre_status simulate_servers(simulate_run *s, fre_err *err)
 {
     servers v = {.s = s};
-    fre_status st = simulate_stream(s, &v.network, "links", 0);
+    fre_status st = simulate_stream(s, &v.network, "links", (uint64_t)s->now);
 
     simulate_link(s, &v.links);
     v.links.host = (fre_host){.ctx = &v, .carry = carry};
@@ -117,7 +121,7 @@ fre_status simulate_servers(simulate_run *s, fre_err *err)
     }
     s->out->lost += v.links.lost;
     s->out->repeated += v.links.repeated;
-    s->out->padding = v.mixed > v.collected ? v.mixed - v.collected : 0;
+    s->out->padding += v.mixed > v.collected ? v.mixed - v.collected : 0;
     fre_links_wipe(&v.links);
     fre_rng_wipe(&v.network);
     return st == FRE_OK || (err && err->text[0])

@@ -33,11 +33,7 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
-    if (!o->plan.dist.one_contact)
-        return fre_fail(err, FRE_E_USAGE,
-                        "the machines run collections with one contact alone so far: leave out "
-                        "{contacts} two");
-    if (!o->plan.dist.cover)
+    if (o->plan.dist.one_contact && !o->plan.dist.cover)
         return fre_fail(err, FRE_E_USAGE,
                         "with one contact every client sends its entries, sampled or not: leave "
                         "out {cover} off");
@@ -160,7 +156,10 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
                           const fre_release_cell *from)
 {
     const fre_mechanism *m = &s->out->plan.mechanism;
-    const double n = (double)from->count, draws = m->dist.server_noise ? 2 : n;
+    /* Two contacts: no fewer answered, and how many did is nobody's to know. */
+    const double n =
+        m->dist.one_contact ? (double)from->count : (double)fre_answers_needed(m, from->count);
+    const double draws = m->dist.server_noise ? 2 : n;
 
     cell->count = from->count;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
@@ -294,12 +293,21 @@ static fre_status timed(simulate_run *s, fre_simulate_step step,
     return st;
 }
 
+static fre_status answer_and_sum(simulate_run *s, fre_err *err)
+{
+    const fre_status st = timed(s, FRE_SIMULATE_STEP_CLIENTS, simulate_answers, err);
+
+    return st == FRE_OK ? simulate_servers(s, err) : st;
+}
+
 static fre_status run_collection(simulate_run *s, fre_err *err)
 {
     fre_status st = timed(s, FRE_SIMULATE_STEP_CLIENTS, simulate_clients, err);
 
     if (st == FRE_OK)
         st = simulate_servers(s, err);
+    if (st == FRE_OK && !s->collection.one_contact)
+        st = answer_and_sum(s, err);
     read_tallies(s);
     return st == FRE_OK ? read_release(s, err) : st;
 }

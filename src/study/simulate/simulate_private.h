@@ -79,6 +79,7 @@ typedef struct simulate_cell {
     uint32_t id;      /* among all cells */
     uint64_t clients; /* with a text in it */
     uint64_t members; /* whose entries the relay took */
+    uint64_t answers; /* those whose shares it took: with two contacts, who answered */
     double *sum;      /* of their embeddings; dim */
     size_t released;  /* + 1: its place in the release; 0: not there */
 } simulate_cell;
@@ -101,9 +102,9 @@ void simulate_exact_wipe(struct simulate_run *s);
 /* Cells of a client's texts, each once; out: room for FRE_COLLECTION_CELLS_MAX. */
 uint32_t simulate_client_cells(const struct simulate_run *s, uint64_t client, uint32_t *cell,
                                uint32_t *row);
-/* The relay took this entry of a client.  Takes the lock. */
+/* The relay took this entry or answer (type) of a client.  Takes the lock. */
 FRE_MUST_CHECK fre_status simulate_exact_add(struct simulate_run *s, uint64_t client,
-                                             fre_bytes entry);
+                                             fre_wire_type type, fre_bytes entry);
 
 /* ---- run ------------------------------------------------------------------------------------ */
 
@@ -117,7 +118,7 @@ typedef struct simulate_run {
     fre_inverter *inverter; /* NULL: no texts */
     fre_collection collection;
     fre_agreement *agreement;
-    fre_wire wire;                             /* the agreement's */
+    fre_wire wire;                             /* the agreement's; then with the list's sizes */
     uint8_t master[FRE_SEED_BYTES];            /* SECRET: this run's own draws come from it */
     fre_server_keys keys[FRE_ROLE_ISSUER + 1]; /* SECRET; by role */
     fre_server *server[FRE_ROLE_ISSUER + 1];   /* by role; 0: none */
@@ -139,13 +140,14 @@ FRE_MUST_CHECK fre_status simulate_world_plan(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_world_open(simulate_run *s, fre_err *err);
 void simulate_world_close(simulate_run *s);
 
-/* links.c: the network between all; the servers until there is a release, or none to come. */
+/* links.c: the network between all; the servers until there is a list, a release, or none to come. */
 bool simulate_has_faults(const simulate_run *s);
 void simulate_link(const simulate_run *s, fre_links *l);
 FRE_MUST_CHECK fre_status simulate_servers(simulate_run *s, fre_err *err);
 
-/* clients.c: all of them, until entries are closed. */
+/* clients.c: all of them, until entries are closed; with two contacts, until answers are. */
 FRE_MUST_CHECK fre_status simulate_clients(simulate_run *s, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_answers(simulate_run *s, fre_err *err);
 void simulate_clients_wipe(simulate_run *s);
 
 /* compare.c, compare_levels.c */

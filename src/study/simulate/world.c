@@ -1,7 +1,7 @@
 /* simulate/world.c - the plan, the collection's terms, everybody's keys, the servers' machines. */
 #include "simulate_private.h"
 
-/* Simulated Unix seconds: a day for exchanges, and another for entries. */
+/* Simulated Unix seconds: a day for exchanges, another for entries, with two contacts one for answers. */
 #define OPEN INT64_C(2000000000)
 #define DAY INT64_C(86400)
 
@@ -82,6 +82,7 @@ static fre_status agree(simulate_run *s, fre_err *err)
 
 static fre_status make_terms(simulate_run *s, oprf_keys *oprf, fre_err *err)
 {
+    const bool one = s->out->plan.mechanism.dist.one_contact;
     fre_collection_parts parts = {.aead = FRE_HPKE_AES_128_GCM,
                                   .batch_min = s->opts->batch_min,
                                   .relay_url = "http://localhost",
@@ -91,8 +92,8 @@ static fre_status make_terms(simulate_run *s, oprf_keys *oprf, fre_err *err)
                                   .open = OPEN,
                                   .exchange_close = OPEN + DAY,
                                   .tags_close = OPEN + 2 * DAY,
-                                  .shares_close = OPEN + 2 * DAY,
-                                  .end = OPEN + 3 * DAY};
+                                  .shares_close = OPEN + (one ? 2 : 3) * DAY,
+                                  .end = OPEN + 4 * DAY};
     fre_status st = draw_keys(s, &parts, oprf);
 
     if (st != FRE_OK)

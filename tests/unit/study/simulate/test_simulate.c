@@ -107,6 +107,15 @@ static fre_simulation *run(const fre_simulate_opts *o)
     return s;
 }
 
+/* In beta^2, a coordinate: of each share, and with two contacts of the public grid, whose step is below
+ * 16 beta / n(c), half of which rounding takes away at most. */
+static double rounding(const fre_simulation *s, double count)
+{
+    const double needed = (1 - s->plan.mechanism.dist.dropout) * count;
+
+    return s->plan.mechanism.dist.one_contact ? 1 / count : 1 / needed + 64 / (needed * needed);
+}
+
 /* Everybody of a group holds one unit vector: without noise the centroid is that vector but for the
  * rounding of each answer to the lattice, of variance at most beta^2/4 a coordinate (beta^2/6 on
  * average, for which the bound on the squared norm is six times what is expected). */
@@ -128,7 +137,7 @@ static void expect_groups(const fre_simulation *s)
         seen[best] = true;
         for (size_t j = 0; j < DIM; j++)
             gap += pow((double)x[j] - (j == best), 2);
-        assert_true(gap <= beta * beta * DIM / (double)s->release.cell[i].count);
+        assert_true(gap <= beta * beta * DIM * rounding(s, (double)s->release.cell[i].count));
         assert_true(s->release.cell[i].count <= GROUP);
         assert_true(s->release.cell[i].count >= s->plan.mechanism.tau);
     }
@@ -137,13 +146,17 @@ static void expect_groups(const fre_simulation *s)
 /* Everybody was admitted, had tags, and (but for who is silent) was taken once. */
 static void expect_clean(const fre_simulation *s)
 {
+    const bool one = s->plan.mechanism.dist.one_contact;
+    const size_t last = one ? FRE_SIMULATE_REPORTS : FRE_SIMULATE_ANSWERS;
+
     assert_int_equal(s->refused, 0);
     assert_int_equal(s->comparison.matched, s->release.n);
-    assert_int_equal(s->tally[FRE_ROLE_ISSUER].accepted, USERS + 1); /* and S_syn's request */
-    assert_int_equal(s->tally[FRE_ROLE_TAG].accepted, USERS + 2);    /* and the relay's */
-    for (size_t leg = 0; leg < FRE_SIMULATE_LEGS; leg++)
-        assert_int_equal(s->leg[leg].clients,
-                         leg == FRE_SIMULATE_REPORTS ? USERS - s->silent : USERS);
+    /* S_syn's request and the relay's; with two contacts the list. */
+    assert_int_equal(s->tally[FRE_ROLE_ISSUER].accepted, USERS + 1 + !one);
+    assert_int_equal(s->tally[FRE_ROLE_TAG].accepted, USERS + 2 + !one);
+    for (size_t leg = 0; leg < last; leg++)
+        assert_int_equal(s->leg[leg].clients, USERS);
+    assert_int_equal(s->leg[last].clients, USERS - s->silent);
     for (size_t role = 1; role <= FRE_ROLE_ISSUER; role++)
         for (size_t i = 1; i < FRE_REJECTIONS; i++)
             if (i != FRE_REJECTED_UNAVAILABLE) /* the relay, where it got no answer */
@@ -184,6 +197,69 @@ static void test_bad_network(void **state)
     expect_clean(s);
     assert_true(s->lost > 0 && s->repeated > 0 && s->tally[FRE_ROLE_RELAY].repeated > 0);
     assert_true(s->silent > 0);
+    fre_simulation_free(s);
+}
+
+static fre_simulate_opts two_contacts(void)
+{
+    fre_simulate_opts o = options();
+
+    o.plan.dist.one_contact = o.plan.dist.server_noise = false;
+    o.plan.dist.dropout = .2;
+    return o;
+}
+
+/* Some of those who are listed never answer; the network is bad too. */
+static void test_two_contacts(void **state)
+{
+    fre_simulate_opts o = two_contacts();
+    fre_simulation *s;
+
+    (void)state;
+    o.exact = true;
+    s = run(&o);
+    expect_groups(s);
+    expect_clean(s);
+    fre_simulation_free(s);
+    o.dropout_rate = .05;
+    o.loss_rate = .3;
+    o.duplicate_rate = .3;
+    s = run(&o);
+    expect_groups(s);
+    expect_clean(s);
+    assert_true(s->silent > 0 && s->lost > 0);
+    fre_simulation_free(s);
+}
+
+/* Without cover who holds nothing sends nothing. */
+static void test_two_contacts_without_cover(void **state)
+{
+    fre_simulate_opts o = two_contacts();
+    fre_simulation *s;
+
+    (void)state;
+    o.exact = true;
+    o.plan.dist.cover = false;
+    s = run(&o);
+    expect_groups(s);
+    assert_int_equal(s->refused, 0);
+    assert_true(s->leg[FRE_SIMULATE_REPORTS].clients < USERS);
+    assert_true(s->leg[FRE_SIMULATE_ANSWERS].up > 0);
+    fre_simulation_free(s);
+}
+
+/* The noise of two contacts, as that of one below. */
+static void test_noise_of_two_contacts(void **state)
+{
+    fre_simulate_opts o = two_contacts();
+    fre_simulation *s;
+
+    (void)state;
+    o.dropout_rate = .05;
+    s = run(&o);
+    assert_int_equal(s->comparison.matched, s->release.n);
+    assert_true(s->release.n > 0);
+    assert_true(fabs(s->comparison.noise_z) < 6);
     fre_simulation_free(s);
 }
 
@@ -333,9 +409,6 @@ static void test_refusals(void **state)
     o.batch_min = USERS + 1;
     expect(FRE_E_REFUSED, &o, "too few");
     o = good;
-    o.plan.dist.one_contact = o.plan.dist.server_noise = false;
-    expect(FRE_E_USAGE, &o, "{contacts} two");
-    o = good;
     o.plan.dist.cover = false;
     expect(FRE_E_USAGE, &o, "{cover} off");
 }
@@ -372,6 +445,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact_sums_without_noise),
         cmocka_unit_test(test_bad_network),
+        cmocka_unit_test(test_two_contacts),
+        cmocka_unit_test(test_two_contacts_without_cover),
+        cmocka_unit_test(test_noise_of_two_contacts),
         cmocka_unit_test(test_noise_as_planned),
         cmocka_unit_test(test_noise_of_clients),
         cmocka_unit_test(test_seed),
