@@ -7,15 +7,28 @@
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BLOCK 512u
+/* Rows of at least twice as many numbers are looked at by so many first: what is apart in them is apart. */
+#define PREFIX 128u
+/* More pairs of a block than one in so many that are not sorted out so: the block goes the long way. */
+#define SURVIVE_ONE_IN 16u
+
+/* Rows, or the first numbers of them. */
+typedef struct view {
+    const float *x;
+    float *own; /* what x shows, where it is a copy */
+    size_t d;
+    double *half; /* ||x_i||^2/2 - r^2/4: x_i and x_j are within r iff <x_i,x_j> >= half_i+half_j */
+    double *length;  /* ||x_i|| */
+    double rounding; /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
+} view;
 
 typedef struct count_job {
     const fre_originals *o;
     double radius;
-    double *half; /* ||x_i||^2/2 - r^2/4: x_i and x_j are within r iff <x_i,x_j> >= half_i+half_j */
-    double *length;          /* ||x_i|| */
-    double rounding;         /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
+    view whole, prefix;      /* prefix.x NULL: there is none */
     _Atomic uint64_t *found; /* originals near a row so far */
     size_t first; /* row block of this sweep; job b pairs it with the b-th block from there on */
 } count_job;
@@ -25,20 +38,33 @@ static size_t block_end(const fre_originals *o, size_t from)
     return o->n - from < BLOCK ? o->n : from + BLOCK;
 }
 
+/* Lengths whose product floats cannot hold decide nothing. */
+static double slack_of(const view *v, size_t i, size_t j)
+{
+    const double lengths = v->length[i] * v->length[j];
+
+    return lengths < 1e30 ? v->rounding * lengths : (double)INFINITY;
+}
+
+static double gap_of(const view *v, size_t i, size_t j, float product)
+{
+    return (double)product - (v->half[i] + v->half[j]);
+}
+
+static bool is_within(const count_job *c, size_t i, size_t j)
+{
+    const size_t d = c->o->d;
+
+    return sqrt(fre_dist2(c->o->x + i * d, c->o->x + j * d, d)) <= c->radius;
+}
+
 static bool is_near(const count_job *c, size_t i, size_t j, float product)
 {
-    const float *x = c->o->x;
-    size_t d = c->o->d;
-    double lengths = c->length[i] * c->length[j];
-    double gap = (double)product - (c->half[i] + c->half[j]);
-    /* Lengths whose product floats cannot hold: always the exact way. */
-    double slack = lengths < 1e30 ? c->rounding * lengths : (double)INFINITY;
+    const double gap = gap_of(&c->whole, i, j, product), slack = slack_of(&c->whole, i, j);
 
     if (gap > slack)
         return true;
-    if (gap < -slack)
-        return false;
-    return sqrt(fre_dist2(x + i * d, x + j * d, d)) <= c->radius;
+    return gap >= -slack && is_within(c, i, j);
 }
 
 /* Saturating, so that no sum of weights can wrap. */
@@ -52,48 +78,132 @@ static void add(_Atomic uint64_t *found, uint64_t weight)
                                                   memory_order_relaxed));
 }
 
+/* Two blocks of rows; a block with itself gives each pair once. */
+typedef struct blocks {
+    size_t i0, i1, j0, j1;
+} blocks;
+
+static size_t first_of(const blocks *b, size_t i)
+{
+    return b->i0 == b->j0 ? i + 1 : b->j0;
+}
+
+static void note(const count_job *c, size_t i, size_t j)
+{
+    add(&c->found[i], c->o->weight[j]);
+    add(&c->found[j], c->o->weight[i]);
+}
+
+static fre_status multiply(float *product, const view *v, const blocks *b)
+{
+    return fre_products(product, v->x + b->i0 * v->d, b->i1 - b->i0, v->x + b->j0 * v->d,
+                        b->j1 - b->j0, v->d, 1);
+}
+
+static fre_status count_whole(const count_job *c, const blocks *b, float *product)
+{
+    const fre_status st = multiply(product, &c->whole, b);
+
+    for (size_t i = b->i0; st == FRE_OK && i < b->i1; i++)
+        for (size_t j = first_of(b, i); j < b->j1; j++)
+            if (is_near(c, i, j, product[(i - b->i0) * (b->j1 - b->j0) + (j - b->j0)]))
+                note(c, i, j);
+    return st;
+}
+
+/* How many pairs the first numbers leave; the places of as many as there is room for. */
+static size_t survivors(uint32_t *place, size_t room, const view *v, const blocks *b,
+                        const float *product)
+{
+    const size_t width = b->j1 - b->j0;
+    size_t n = 0;
+
+    for (size_t i = b->i0; i < b->i1 && n <= room; i++)
+        for (size_t j = first_of(b, i); j < b->j1; j++) {
+            const size_t at = (i - b->i0) * width + (j - b->j0);
+
+            if (gap_of(v, i, j, product[at]) < -slack_of(v, i, j))
+                continue;
+            if (n < room)
+                place[n] = (uint32_t)at;
+            n++;
+        }
+    return n;
+}
+
 /* Integers are added in any order: the outcome is the same whatever the threads. */
-static fre_status count_block(void *ctx, uint64_t b)
+static fre_status count_block(void *ctx, uint64_t index)
 {
     const count_job *c = ctx;
-    const fre_originals *o = c->o;
-    size_t i0 = c->first, i1 = block_end(o, i0);
-    size_t j0 = i0 + (size_t)b * BLOCK, j1 = block_end(o, j0);
-    float *product;
-    fre_status st;
+    const size_t j0 = c->first + (size_t)index * BLOCK;
+    const blocks b = {c->first, block_end(c->o, c->first), j0, block_end(c->o, j0)};
+    const size_t width = b.j1 - b.j0, pairs = (b.i1 - b.i0) * width, room = pairs / SURVIVE_ONE_IN;
+    float *product = malloc(pairs * sizeof *product);
+    uint32_t *place = malloc((room + 1) * sizeof *place);
+    fre_status st = product && place ? FRE_OK : FRE_E_NOMEM;
+    size_t n = room + 1;
 
-    product = malloc((i1 - i0) * (j1 - j0) * sizeof *product);
-    if (!product)
-        return FRE_E_NOMEM;
-    st = fre_products(product, o->x + i0 * o->d, i1 - i0, o->x + j0 * o->d, j1 - j0, o->d, 1);
-    for (size_t i = i0; st == FRE_OK && i < i1; i++)
-        for (size_t j = b == 0 ? i + 1 : j0; j < j1; j++)
-            if (is_near(c, i, j, product[(i - i0) * (j1 - j0) + (j - j0)])) {
-                add(&c->found[i], o->weight[j]);
-                add(&c->found[j], o->weight[i]);
-            }
+    if (st == FRE_OK && c->prefix.x) {
+        st = multiply(product, &c->prefix, &b);
+        n = st == FRE_OK ? survivors(place, room, &c->prefix, &b, product) : 0;
+    }
+    if (st == FRE_OK && n > room)
+        st = count_whole(c, &b, product);
+    else
+        for (size_t k = 0; k < n && st == FRE_OK; k++)
+            if (is_within(c, b.i0 + place[k] / width, b.j0 + place[k] % width))
+                note(c, b.i0 + place[k] / width, b.j0 + place[k] % width);
     free(product);
+    free(place);
     return st;
+}
+
+static void view_free(view *v)
+{
+    free(v->own);
+    free(v->half);
+    free(v->length);
+}
+
+/* Of n rows of x, d numbers apart, the first v->d. */
+static fre_status view_make(view *v, const float *x, size_t n, size_t d, double radius)
+{
+    v->half = calloc(n, sizeof *v->half);
+    v->length = calloc(n, sizeof *v->length);
+    if (v->d < d)
+        v->own = malloc(n * v->d * sizeof *v->own);
+    if (!v->half || !v->length || (v->d < d && !v->own))
+        return FRE_E_NOMEM;
+    /* Twice the textbook gamma_d = d u / (1 - d u), u = 2^-24 (Higham 2002, sec. 3.1). */
+    v->rounding = 2.0 * ((double)v->d + 8.0) * 0x1p-24;
+    for (size_t i = 0; i < n; i++) {
+        const double norm = fre_norm(x + i * d, v->d);
+
+        if (v->own)
+            memcpy(v->own + i * v->d, x + i * d, v->d * sizeof *x);
+        v->length[i] = norm;
+        v->half[i] = norm * norm / 2.0 - radius * radius / 4.0;
+    }
+    v->x = v->own ? v->own : x;
+    return FRE_OK;
 }
 
 static fre_status prepare(count_job *c)
 {
     const fre_originals *o = c->o;
+    fre_status st;
 
-    c->half = calloc(o->n, sizeof *c->half);
-    c->length = calloc(o->n, sizeof *c->length);
     c->found = calloc(o->n, sizeof *c->found);
-    if (!c->half || !c->length || !c->found)
+    if (!c->found)
         return FRE_E_NOMEM;
-    /* Twice the textbook gamma_d = d u / (1 - d u), u = 2^-24 (Higham 2002, sec. 3.1). */
-    c->rounding = 2.0 * ((double)o->d + 8.0) * 0x1p-24;
-    for (size_t i = 0; i < o->n; i++) {
-        double norm = fre_norm(o->x + i * o->d, o->d);
-        c->length[i] = norm;
-        c->half[i] = norm * norm / 2.0 - c->radius * c->radius / 4.0;
+    for (size_t i = 0; i < o->n; i++)
         atomic_init(&c->found[i], o->weight[i]);
-    }
-    return FRE_OK;
+    c->whole.d = o->d;
+    c->prefix.d = PREFIX;
+    st = view_make(&c->whole, o->x, o->n, o->d, c->radius);
+    if (st == FRE_OK && o->d >= 2 * PREFIX)
+        st = view_make(&c->prefix, o->x, o->n, o->d, c->radius);
+    return st;
 }
 
 fre_status fre_evaluate_neighbours(uint64_t *neighbours, const fre_originals *o, double radius,
@@ -119,8 +229,10 @@ fre_status fre_evaluate_neighbours(uint64_t *neighbours, const fre_originals *o,
     }
     for (size_t i = 0; st == FRE_OK && i < o->n; i++)
         neighbours[i] = atomic_load(&c.found[i]);
-    free(c.half);
-    free(c.length);
+    view_free(&c.whole);
+    if (c.prefix.own)
+        fre_wipe(c.prefix.own, o->n * c.prefix.d * sizeof *c.prefix.own);
+    view_free(&c.prefix);
     free(c.found);
     return st;
 }

@@ -110,6 +110,12 @@ static void test_frequent_random(void **state)
     assert_in_range(some, 100, 1200); /* or the test would show nothing */
     assert_in_range(few, 20, 1200);
     free_data(&a);
+    a = make_data(7, 700, 300); /* looked at by their first numbers first */
+    check_frequent(&a, 2.3, 100, &some);
+    check_frequent(&a, 0.9, 100, &few);
+    assert_in_range(some, 50, 690);
+    assert_in_range(few, 10, 690);
+    free_data(&a);
 }
 
 /* 1000 away from the origin a float product is off by more than the whole radius squared. */
