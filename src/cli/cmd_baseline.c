@@ -11,7 +11,7 @@
 #include <string.h>
 
 /* In the order of fre_baseline_method. */
-static const char *const methods[] = {"ldp-embedding", "ldp-oue", "central-dp", NULL};
+static const char *const methods[] = {"ldp-embedding", "ldp-oue", "central-dp", "aug-pe", NULL};
 
 static const cli_positional positional[] = {
     {.name = "METHOD", .help = "what to compare with", .choices = methods},
@@ -30,6 +30,9 @@ static const cli_arg args[] = {
     CLI_HEADING("Output"),
     {.name = "dry-run", .kind = CLI_FLAG, .help = "check and plan; write nothing"},
     {.name = "force", .kind = CLI_FLAG, .help = "replace the folder if it exists"},
+    {.name = "resume",
+     .kind = CLI_FLAG,
+     .help = "aug-pe: keep what was kept of each round beside DIR, and go on from it"},
     CLI_HEADING("Input"),
     CLI_FORMAT_ARGS,
     CLI_USER_ARGS,
@@ -37,6 +40,20 @@ static const cli_arg args[] = {
     CLI_EMBEDDER,
     CLI_INVERTER(", or none for centroids without texts"),
     CLI_SEARCH_ARGS,
+    CLI_HEADING("Private evolution (aug-pe, by --language-model)"),
+    CLI_COUNT("samples", "N", fre_baseline_param_samples, .help = "texts that are kept"),
+    CLI_COUNT("rounds", "T", fre_baseline_param_rounds, .help = "votes, which share the budget"),
+    CLI_COUNT("variations", "N", fre_baseline_param_variations,
+              .help = "that the language model writes of each kept text, each round"),
+    CLI_COUNT("look-ahead", "K", fre_baseline_param_look_ahead,
+              .help = "variations by whose mean a text is judged; 0: by itself"),
+    CLI_NUMBER("temperature", "T", fre_baseline_param_temperature,
+               .help = "of the language model's sampling"),
+    {.name = "prompt",
+     .metavar = "TEXT",
+     .kind = CLI_STRING,
+     .help = "what the first texts are to be, of what anyone may know (default: messages about "
+             "everyday topics)"},
     CLI_HEADING("Mechanism"),
     CLI_NUMBER("count-share", "S", fre_baseline_param_count_share, .word = "auto",
                .help =
@@ -62,10 +79,27 @@ static const cli_arg args[] = {
      .help = "1 to 64 hexadecimal digits; makes the run repeatable and NOT PRIVATE"},
 };
 
+#define OF_AUG_PE(flag)                                                                            \
+    {flag, "METHOD", "ldp-embedding", "is about aug-pe"},                                          \
+        {flag, "METHOD", "ldp-oue", "is about aug-pe"},                                            \
+    {                                                                                              \
+        flag, "METHOD", "central-dp", "is about aug-pe"                                            \
+    }
+
 static const cli_rule rules[] = {
     CLI_SEARCH_RULES,
+    OF_AUG_PE("resume"),
+    OF_AUG_PE("samples"),
+    OF_AUG_PE("rounds"),
+    OF_AUG_PE("variations"),
+    OF_AUG_PE("look-ahead"),
+    OF_AUG_PE("temperature"),
+    OF_AUG_PE("prompt"),
     {"domain", "METHOD", "ldp-embedding", "is about ldp-oue"},
     {"domain", "METHOD", "central-dp", "is about ldp-oue"},
+    {"domain", "METHOD", "aug-pe", "is about ldp-oue"},
+    {"count-share", "METHOD", "aug-pe", "divides a budget that aug-pe spends on votes alone"},
+    {"inverter", "METHOD", "aug-pe", "has no meaning here: a language model writes the texts"},
     {"count-share", "METHOD", "ldp-embedding", "divides a budget that ldp-embedding spends once"},
     {"adjacency", "METHOD", "ldp-embedding",
      "has no meaning here: a local report is protected whatever it is replaced by"},
@@ -107,6 +141,13 @@ static fre_status options_from(fre_baseline_opts *o, cli *c, fre_err *err)
                         "is to be called so)");
     o->force = cli_flag(c, "force");
     o->dry_run = cli_flag(c, "dry-run");
+    o->resume = cli_flag(c, "resume");
+    o->evolution = (fre_evolution_opts){.samples = (uint32_t)cli_whole(c, "samples"),
+                                        .rounds = (uint32_t)cli_whole(c, "rounds"),
+                                        .variations = (uint32_t)cli_whole(c, "variations"),
+                                        .look_ahead = (uint32_t)cli_whole(c, "look-ahead"),
+                                        .temperature = cli_number(c, "temperature"),
+                                        .prompt = cli_text(c, "prompt")};
     st = cli_corpus_opts(&o->corpus, c, err);
     if (st == FRE_OK)
         st = cli_user_opts(&o->corpus, c, 1, err);
@@ -229,7 +270,8 @@ const cli_command cli_cmd_baseline = {
         "ldp-embedding: every user adds noise to their own embedding, and nobody need be trusted. "
         "ldp-oue: every user reports a cell by optimised unary encoding, and cells that seem "
         "frequent get a noisy sum. central-dp: a trusted curator adds noise to the count and the "
-        "sum of every cell.\n\n"
+        "sum of every cell. aug-pe: a language model writes texts, users vote for the nearest, and "
+        "what gets most votes, with noise, is varied and voted on again.\n\n"
         "release.json has the method's name and its own privacy statement. A baseline is a study: "
         "nothing is recorded in a ledger.",
     .example = CLI_PROGRAM " baseline central-dp texts.jsonl -o central --epsilon 4 \\\n"

@@ -40,6 +40,8 @@ RUNS = {
                  ["ldp-oue", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--domain", "public.jsonl",
                   "--force"],
                  ["ldp-embedding", "x.npy", "-o", "made", *BUDGET, *NO_TEXT, "--force"],
+                 ["aug-pe", "corpus.jsonl", "-o", "made", *BUDGET, "--language-model", DECODER, "--samples",
+                  "4", "--temperature", "3", "--rounds", "1", "--force"],
                  ["central-dp", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--dry-run", "--force"]],
     "experiment": [["grid.json", "-o", "many"]],
     "bench": [["pipeline", "--rows", "500"], ["embed", "--input", "public.jsonl"], ["sampler"],

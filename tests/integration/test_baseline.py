@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import BUDGET, FREQUENT, NO_TEXT, SEED, write_corpus
+from conftest import BUDGET, FREQUENT, MODELS, NO_TEXT, SEED, write_corpus
 
 METHODS = ("central-dp", "ldp-oue", "ldp-embedding")
 QUIET = ["--quiet", "--json"]
@@ -75,6 +75,21 @@ def test_dry_run(fre, tmp_path, corpus):
     assert done.code == 0, done.err
     assert done.json()["dry_run"] and done.json()["plan"]["sigma"] > 0 and done.json()["released"] is None
     assert not (tmp_path / "out").exists()
+
+
+def test_private_evolution(fre, tmp_path, corpus):
+    args = ("baseline", "aug-pe", corpus, "-o", "out", *BUDGET, *SEED, "--language-model",
+            MODELS / "minilm-inverter.q8_0.gguf", "--samples", "4", "--rounds", "2", "--temperature", "3", *QUIET)
+    done = fre(*args)
+    assert done.code == 0, done.err
+    assert done.json()["released"] == 4 and done.json()["plan"]["count_sigma"] > 0
+    kept = described(tmp_path)
+    assert kept["method"] == "aug-pe" and kept["parameters"]["evolution"]["rounds"] == 2
+    assert kept["models"]["language_model"] and not kept["models"]["inverter"]
+    first = (tmp_path / "out" / "synthetic.jsonl").read_bytes()
+    assert fre(*args, "--force").code == 0 and (tmp_path / "out" / "synthetic.jsonl").read_bytes() == first
+    shown = fre("evaluate", "out", corpus, *QUIET)
+    assert shown.code == 0 and shown.json()["text"] and not shown.json()["cell"]
 
 
 def test_refusals(refused, fre, tmp_path, corpus):

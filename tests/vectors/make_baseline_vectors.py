@@ -73,3 +73,7 @@ for adjacency in ("add-remove", "replace"):
                                              ("1", "1e-6", 100, "0.5"), ("16", "1e-6", 20, "0.8")):
         found = central(adjacency, mp.mpf(epsilon), mp.mpf(delta), threshold, mp.mpf(share))
         show("central-dp", adjacency, epsilon, delta, threshold, share, *found, "-")
+for epsilon, delta in (("0.5", "1e-6"), ("4", "1e-8"), ("16", "1e-6")):
+    mu = largest_mu(mp.mpf(epsilon), mp.mpf(delta))
+    for adjacency, changed in (("add-remove", 1), ("replace", 2)):  # of the votes of 5 rounds
+        show("aug-pe", adjacency, epsilon, delta, 100, "0.5", mp.sqrt(5 * changed) / mu, "-", "-")

@@ -119,6 +119,22 @@ static double share_of(const fre_baseline_opts *o)
                                                : CENTRAL_SHARE;
 }
 
+/* `rounds` Gaussians, each of a count that one vote moves by 1, or two by 1 each: mu^2 adds up
+ * [Dong, Roth, Su 2022, cor. 3.3]. */
+static fre_status votes(fre_baseline_plan *p, const fre_baseline_opts *o, fre_err *err)
+{
+    const double changed = o->plan.adjacency == FRE_ADJACENCY_REPLACE ? 2 : 1;
+    double m;
+
+    if (fre_gauss_multiplier(&m, p->epsilon, p->delta, FRE_GAUSSIAN_ANALYTIC) != FRE_OK)
+        return fre_fail(err, FRE_E_INFEASIBLE, "no noise meets this budget: raise {epsilon}");
+    m *= sqrt(changed * o->evolution.rounds);
+    p->count_sigma_lattice = (uint64_t)ceil(m / FRE_COUNT_STEP);
+    p->count_sigma = (double)p->count_sigma_lattice * FRE_COUNT_STEP;
+    p->shift = 1;
+    return FRE_OK;
+}
+
 static fre_status check(const fre_baseline_opts *o, double share, uint32_t dim, fre_err *err)
 {
     const fre_plan_request *q = &o->plan;
@@ -132,6 +148,11 @@ static fre_status check(const fre_baseline_opts *o, double share, uint32_t dim, 
         {&fre_param_norm_bound, q->norm_bound},
         {&fre_param_dimension, dim},
         {&fre_baseline_param_count_share, share},
+        {&fre_baseline_param_samples, o->evolution.samples},
+        {&fre_baseline_param_rounds, o->evolution.rounds},
+        {&fre_baseline_param_variations, o->evolution.variations},
+        {&fre_baseline_param_look_ahead, o->evolution.look_ahead},
+        {&fre_baseline_param_temperature, o->evolution.temperature},
         {&fre_param_threads, o->threads},
     };
     fre_status st = fre_param_check_all(value, sizeof value / sizeof *value, err);
@@ -163,6 +184,9 @@ fre_status fre_baseline_plan_make(fre_baseline_plan *out, const fre_baseline_opt
         break;
     case FRE_BASELINE_CENTRAL_DP:
         st = central(&p, q, share, dim, err);
+        break;
+    case FRE_BASELINE_AUG_PE:
+        st = votes(&p, o, err);
         break;
     }
     if (st == FRE_OK)

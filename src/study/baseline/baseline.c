@@ -82,6 +82,55 @@ static fre_inverter_opts inverter_opts(const baseline_run *r)
                                .progress = r->opts->progress};
 }
 
+/* What a run goes on from must be of the same arguments, models and seed. */
+static void identify(baseline_run *r)
+{
+    const fre_baseline_opts *o = r->opts;
+    const fre_evolution_opts *e = &o->evolution;
+    const uint32_t whole[] = {e->samples, e->rounds, e->variations, e->look_ahead};
+    uint8_t sha[FRE_HASH_BYTES];
+    fre_sha256 h;
+
+    fre_sha256_begin(&h, (fre_bytes){fre_lm_info(r->lm)->sha256, FRE_HASH_BYTES});
+    fre_sha256_add(&h, fre_embedder_info(r->embedder)->sha256, FRE_HASH_BYTES);
+    fre_sha256_add(&h, whole, sizeof whole);
+    fre_sha256_add(&h, &e->temperature, sizeof e->temperature);
+    fre_sha256_add(&h, &r->plan.count_sigma, sizeof r->plan.count_sigma);
+    fre_sha256_add(&h, o->seed, o->seeded ? sizeof o->seed : 0);
+    if (e->prompt)
+        fre_sha256_add(&h, e->prompt, strlen(e->prompt));
+    fre_sha256_end(sha, &h);
+    fre_hex(r->evolution_id, sha, sizeof sha);
+}
+
+static fre_status open_writer(baseline_run *r, fre_err *err)
+{
+    const char *path = r->opts->search.language_model;
+    const fre_lm_opts lo = {.path = path && strcmp(path, "default") != 0 ? path : NULL,
+                            .threads = r->opts->threads,
+                            .parts = FRE_LM_WHOLE};
+    fre_status st = fre_lm_open(&r->lm, &lo, err);
+
+    if (st == FRE_OK)
+        identify(r);
+    return st;
+}
+
+/* By the method. */
+static fre_status make(baseline_run *r, fre_err *err)
+{
+    switch (r->opts->method) {
+    case FRE_BASELINE_LDP_EMBEDDING:
+        return baseline_local(r, err);
+    case FRE_BASELINE_AUG_PE:
+        return baseline_evolve(r, err);
+    case FRE_BASELINE_LDP_OUE:
+    case FRE_BASELINE_CENTRAL_DP:
+        break;
+    }
+    return baseline_central(r, err);
+}
+
 static fre_status prepare(baseline_run *r, fre_err *err)
 {
     fre_inverter_opts io;
@@ -93,8 +142,10 @@ static fre_status prepare(baseline_run *r, fre_err *err)
         st = lay_grid(r, err);
     if (st == FRE_OK)
         st = describe(r, err);
+    if (st != FRE_OK || r->opts->method == FRE_BASELINE_AUG_PE)
+        return st == FRE_OK ? open_writer(r, err) : st;
     io = inverter_opts(r);
-    return st == FRE_OK && fre_inverter_writes_text(r->opts->inverter)
+    return fre_inverter_writes_text(r->opts->inverter)
                ? fre_inverter_new(&r->inverter, r->embedder, &io, err)
                : st;
 }
@@ -126,8 +177,7 @@ static fre_status run(baseline_run *r, fre_outdir *dir, fre_err *err)
         st = check_sources(r, err);
     at[1] = fre_clock_ms();
     if (st == FRE_OK)
-        st = r->opts->method == FRE_BASELINE_LDP_EMBEDDING ? baseline_local(r, err)
-                                                           : baseline_central(r, err);
+        st = make(r, err);
     at[2] = fre_clock_ms();
     if (st == FRE_OK)
         st = baseline_publish(r, dir, err);
@@ -140,6 +190,7 @@ static fre_status run(baseline_run *r, fre_outdir *dir, fre_err *err)
 static void run_wipe(baseline_run *r)
 {
     fre_inverter_free(r->inverter); /* before the embedder it borrows */
+    fre_lm_free(r->lm);
     fre_embedder_free(r->embedder);
     fre_sketch_free(r->sketch);
     fre_rng_wipe(&r->counts);

@@ -4,6 +4,7 @@
 
 #include <fre/aggregate.h>
 #include <fre/baseline.h>
+#include <fre/lm.h>
 #include <fre/map.h>
 #include <fre/sketch.h>
 
@@ -27,8 +28,10 @@ typedef struct baseline_run {
     const fre_baseline_opts *opts;
     fre_baseline_plan plan;
     baseline_people people;
-    fre_embedder *embedder; /* NULL: rows without inversion */
-    fre_inverter *inverter; /* NULL: none */
+    fre_embedder *embedder;                    /* NULL: rows without inversion */
+    fre_inverter *inverter;                    /* NULL: none */
+    fre_lm *lm;                                /* aug-pe: that writes */
+    char evolution_id[2 * FRE_HASH_BYTES + 1]; /* aug-pe: of what a run can go on from */
     fre_sketch *sketch;
     fre_rng counts, noise, order; /* SECRET */
     uint64_t writer_seed;
@@ -84,6 +87,20 @@ bool baseline_oue_released(uint64_t *count, uint64_t ones, uint64_t users, uint6
                            uint64_t threshold);
 /* Bits set for a cell that `in` of `users` are in. */
 uint64_t baseline_oue_ones(fre_rng *reports, uint64_t in, uint64_t users, uint64_t flip32);
+
+/* ---- evolve.c, write.c: aug-pe ------------------------------------------------------------------- */
+
+FRE_MUST_CHECK fre_status baseline_evolve(baseline_run *r, fre_err *err);
+/* The run is published: what it could have gone on from goes. */
+void baseline_evolved(const baseline_run *r);
+/* n random texts, NULL where none came; n variations of one. */
+FRE_MUST_CHECK fre_status baseline_write(baseline_run *r, char **text, size_t n, fre_err *err);
+FRE_MUST_CHECK fre_status baseline_vary(baseline_run *r, char **text, size_t n, const char *source,
+                                        uint64_t number, fre_err *err);
+#define BASELINE_TEXTS 256u /* at once */
+/* x: n rows of zeros or embeddings. */
+FRE_MUST_CHECK fre_status baseline_embed(baseline_run *r, float *x, char *const *text, size_t n,
+                                         fre_err *err);
 
 /* ---- statement.c, publish.c ---------------------------------------------------------------------- */
 

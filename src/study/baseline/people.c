@@ -83,7 +83,8 @@ fre_status baseline_people_open(baseline_run *r, fre_err *err)
         return st;
     p->norm_bound = o->plan.norm_bound;
     st = fre_input_is_npy(in, &o->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
-    if (st == FRE_OK && (p->corpus || o->domain || fre_inverter_writes_text(o->inverter)))
+    if (st == FRE_OK && (p->corpus || o->domain || o->method == FRE_BASELINE_AUG_PE ||
+                         fre_inverter_writes_text(o->inverter)))
         st = open_embedder(r, err);
     if (st != FRE_OK)
         return st;

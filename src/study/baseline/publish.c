@@ -25,14 +25,22 @@ static json_t *number_or_null(double x)
     return x > 0 ? json_real(x) : json_null();
 }
 
+static json_t *evolution_json(const fre_evolution_opts *e)
+{
+    return json_pack("{s:i, s:i, s:i, s:i, s:f, s:s?}", "samples", (int)e->samples, "rounds",
+                     (int)e->rounds, "variations", (int)e->variations, "look_ahead",
+                     (int)e->look_ahead, "temperature", e->temperature, "prompt", e->prompt);
+}
+
 /* What it ran with, as text; free() it.  NULL: out of memory. */
 static char *parameters(const baseline_run *r)
 {
     const fre_baseline_opts *o = r->opts;
     const fre_baseline_plan *p = &r->plan;
     const bool unary = o->method == FRE_BASELINE_LDP_OUE;
+    const bool evolution = o->method == FRE_BASELINE_AUG_PE;
     json_t *j = json_pack(
-        "{s:f, s:f, s:I, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o}", "epsilon",
+        "{s:f, s:f, s:I, s:s, s:i, s:f, s:f, s:f, s:f, s:o, s:o, s:o, s:o, s:o, s:o}", "epsilon",
         p->epsilon, "delta", p->delta, "population", (json_int_t)o->plan.population, "adjacency",
         o->method == FRE_BASELINE_LDP_EMBEDDING || o->plan.adjacency == FRE_ADJACENCY_REPLACE
             ? "replace"
@@ -42,7 +50,8 @@ static char *parameters(const baseline_run *r)
         "shift", p->shift, "count_sigma", number_or_null(p->count_sigma), "count_epsilon",
         number_or_null(p->count_epsilon), "flip", number_or_null((double)p->flip32 * 0x1p-32),
         "delta_empty", number_or_null(p->delta_empty), "domain",
-        unary ? json_string(o->domain ? "public" : "input") : json_null());
+        unary ? json_string(o->domain ? "public" : "input") : json_null(), "evolution",
+        evolution ? evolution_json(&o->evolution) : json_null());
     char *text = j ? json_dumps(j, JSON_REAL_PRECISION(17)) : NULL;
 
     json_decref(j);
@@ -55,6 +64,7 @@ fre_status baseline_publish(baseline_run *r, fre_outdir *dir, fre_err *err)
                                  .epsilon = r->plan.epsilon,
                                  .delta = r->plan.delta,
                                  .accountant = "analytic gaussian"};
+    fre_inverter_parts parts = fre_inverter_parts_of(r->inverter);
     char *text = NULL;
     fre_status st = r->inverter ? put_into_words(r, err) : FRE_OK;
 
@@ -63,11 +73,17 @@ fre_status baseline_publish(baseline_run *r, fre_outdir *dir, fre_err *err)
     method.parameters = text = parameters(r);
     if (!text)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (r->lm)
+        parts.language_model = fre_lm_info(r->lm)->sha256;
     st = fre_release_write(dir, &r->result->release,
                            &(fre_release_context){.method = &method,
-                                                  .inverter = fre_inverter_parts_of(r->inverter),
+                                                  .inverter = parts,
                                                   .ledger_reason = "baselines are not recorded"},
                            err);
     free(text);
-    return st == FRE_OK ? fre_outdir_commit(dir, err) : st;
+    if (st == FRE_OK)
+        st = fre_outdir_commit(dir, err);
+    if (st == FRE_OK)
+        baseline_evolved(r);
+    return st;
 }

@@ -54,6 +54,18 @@ static fre_status say_central(fre_buf *b, const fre_baseline_opts *o, const fre_
         (unsigned long long)o->plan.threshold);
 }
 
+static fre_status say_votes(fre_buf *b, const fre_baseline_opts *o, const fre_baseline_plan *p)
+{
+    char sigma[FRE_DIGITS_BYTES];
+
+    return fre_buf_printf(
+        b,
+        "A trusted curator lets every user vote, %u times, for the nearest of texts that a public "
+        "language model wrote; the counts of votes carry Gaussian noise of standard deviation %s. "
+        "The language model sees nothing but these texts and which of them were kept.\n",
+        (unsigned)o->evolution.rounds, fre_digits_down(sigma, 4, p->count_sigma));
+}
+
 static fre_status say_method(fre_buf *b, const fre_baseline_opts *o, const fre_baseline_plan *p)
 {
     switch (o->method) {
@@ -61,6 +73,8 @@ static fre_status say_method(fre_buf *b, const fre_baseline_opts *o, const fre_b
         return say_local(b, p);
     case FRE_BASELINE_LDP_OUE:
         return say_unary(b, o, p);
+    case FRE_BASELINE_AUG_PE:
+        return say_votes(b, o, p);
     case FRE_BASELINE_CENTRAL_DP:
         break;
     }
