@@ -108,7 +108,9 @@ static fre_status say_rest(fre_buf *b, const fre_baseline_opts *o)
     const fre_status st =
         fre_buf_printf(b,
                        "The noise suffices whatever the texts are: embeddings are cut to the norm "
-                       "bound. Nothing is claimed about texts that few hold beyond that.\n%s",
+                       "bound. Nothing is claimed about texts that few hold beyond that.\n"
+                       "It is in no ledger: published beside a release of the same texts, both "
+                       "budgets are spent.\n%s",
                        o->seeded ? "NOT PRIVATE: a seed makes the noise repeatable, and whoever "
                                    "knows it can undo it.\n"
                                  : "");
