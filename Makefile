@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long advice-long check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev check asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -56,12 +56,17 @@ advice-long: dev
 check-browser: dev
 	FRE_BROWSER=required ctest --preset dev -R '^browser-'
 
+# A million schedules of the protocol, over numbers in the place of curves.
+schedules: dev
+	seq 0 50000 450000 | xargs -P $(J) -I{} env FRE_SCHEDULES=50000 FRE_SCHEDULES_FIRST={} \
+		build/dev/schedules-numbers
+
 # What `make check` takes a part of: every combination that is in these tests.
 check-every: dev
 	FRE_LONG_TESTS=1 ctest --preset dev -j $(J) \
 		-R '^(test_privacy_(plan|paper|joint|distributed)|test_audit|integration-(audit|few_files|inputs|languages|plan|printed_numbers|terminal))$$'
 
-check-long: check check-every advice-long asan-long fuzz
+check-long: check check-every advice-long schedules asan-long fuzz
 
 format:
 	tools/format

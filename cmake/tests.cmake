@@ -76,7 +76,7 @@ if(FRE_TESTS)
     # sanitizers, test_corpus every way of reading.
     set(same_integration test_locale test_pipes)
     # Begun first, the longest ahead, so that none is left alone at the end.
-    set(first_units test_invert test_audit_levels)
+    set(first_units test_invert test_audit_levels test_server_schedules)
     set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
         test_model_files test_few_files test_paraphrase test_locale test_synthesize test_simulate)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
@@ -125,6 +125,15 @@ if(FRE_TESTS)
     endif()
     if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
         target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
+    endif()
+    if(TARGET test_server_schedules) # by the hundred thousand, over numbers in the place of curves
+        fre_add_program(schedules-numbers
+            "tests/unit/protocol/server/test_server_schedules.c;tests/numbers/numbers.c" server
+            fre-server fre-ext-cmocka fre-ext-sodium)
+        target_compile_definitions(schedules-numbers PRIVATE FRE_NUMBERS)
+        add_test(NAME schedules-numbers COMMAND schedules-numbers)
+        set_tests_properties(schedules-numbers PROPERTIES TIMEOUT 1800
+            ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
     endif()
     if(TARGET test_map) # its allocator fails when it is told to
         target_link_options(test_map PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc)

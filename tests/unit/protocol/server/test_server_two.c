@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "client.h"
-#include "long_tests.h"
 #include "server_view.h"
 #include "synthesis.h"
 #include "tagging.h"
@@ -218,50 +217,6 @@ static void killed_again_and_again(void **state)
         net_run(&n);
         assert_true(n.kills > 5);
         check(&n, 0);
-        net_end(&n);
-    }
-}
-
-/* Losses, repetitions, deaths and the length of a step are drawn: a cell has as many as were listed, or, where
- * too few answered, is not there. */
-static void random_schedules(void **state)
-{
-    const uint64_t runs = long_tests() ? 5000 : 100;
-
-    (void)state;
-    for (uint64_t seed = 1000; seed < 1000 + runs; seed++) {
-        static float centroid[MAX * NET_DIM];
-        uint32_t count[MAX], taken = 0;
-        fre_collection c;
-        net n = {.users = 0};
-        int cells;
-
-        c = net_terms_two(&n.s);
-        c.gamma = 1;
-        c.dropout = 0.4;
-        net_begin(&n, &c, 5, seed);
-        n.a->exact = true;
-        for (uint32_t i = 0; i < 5; i++)
-            net_text(&n, i, 0);
-        net_clients(&n);
-        n.lose = (unsigned)fre_rng_below(&n.rng, 120);
-        n.lose_answer = (unsigned)fre_rng_below(&n.rng, 120);
-        n.twice = (unsigned)fre_rng_below(&n.rng, 120);
-        n.late = (unsigned)fre_rng_below(&n.rng, 80);
-        n.kill_every = fre_rng_below(&n.rng, 3) == 0 ? 0 : 2 + fre_rng_below(&n.rng, 20);
-        n.stride = 4 + (int64_t)fre_rng_below(&n.rng, 80);
-        net_run(&n);
-        cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
-        for (uint32_t i = 0; i < 5; i++)
-            taken += fre_server_client_verdict(n.user[i].client) == FRE_OK;
-        if (cells > 1 || (cells <= 0 && taken > 3))
-            fail_msg("seed %llu: %d cells", (unsigned long long)seed, cells);
-        if (cells == 1) {
-            assert_true(count[0] >= 3 && count[0] <= 5);
-            for (uint32_t j = 1; j < NET_DIM; j++)
-                assert_true(fabs((double)centroid[j]) < 0.1);
-            assert_true(fabs((double)centroid[0] - 0.9) < 0.1);
-        }
         net_end(&n);
     }
 }
@@ -872,7 +827,6 @@ int main(void)
         cmocka_unit_test(rough_links),
         cmocka_unit_test(killed_at_every_row),
         cmocka_unit_test(killed_again_and_again),
-        cmocka_unit_test(random_schedules),
         cmocka_unit_test(old_messages_again),
         cmocka_unit_test(who_has_nothing_to_say_cannot_be_linked),
         cmocka_unit_test(cover_off),

@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "long_tests.h"
 #include "server_net.h"
 
 #include <cmocka.h>
@@ -214,49 +213,6 @@ static void killed_again_and_again(void **state)
     }
 }
 
-/* Small collections under any schedule: losses, repetitions, delays, deaths and the length of a step are drawn.  A
- * cell has as many as say that they were taken, neither fewer nor more. */
-static void random_schedules(void **state)
-{
-    const uint64_t runs = long_tests() ? 10000 : 150;
-
-    (void)state;
-    for (uint64_t seed = 1000; seed < 1000 + runs; seed++) {
-        static float centroid[CELLS_MAX * NET_DIM];
-        uint32_t count[CELLS_MAX], taken = 0;
-        fre_collection c;
-        net n = {.users = 0};
-        int cells;
-
-        c = net_terms(&n.s);
-        c.gamma = 1;
-        net_begin(&n, &c, 5, seed);
-        n.a->exact = true;
-        for (uint32_t i = 0; i < 5; i++)
-            net_text(&n, i, 0);
-        net_clients(&n);
-        n.lose = (unsigned)fre_rng_below(&n.rng, 120);
-        n.lose_answer = (unsigned)fre_rng_below(&n.rng, 120);
-        n.twice = (unsigned)fre_rng_below(&n.rng, 120);
-        n.late = (unsigned)fre_rng_below(&n.rng, 120);
-        n.kill_every = fre_rng_below(&n.rng, 3) == 0 ? 0 : 2 + fre_rng_below(&n.rng, 20);
-        n.stride = 4 + (int64_t)fre_rng_below(&n.rng, 80);
-        net_run(&n);
-        cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, CELLS_MAX);
-        for (uint32_t i = 0; i < 5; i++)
-            taken += fre_server_client_verdict(n.user[i].client) == FRE_OK;
-        if (cells > 1 || (cells < 0 && taken > 0))
-            fail_msg("seed %llu: %d cells", (unsigned long long)seed, cells);
-        /* No release: not one entry arrived, fewer than a batch may have. */
-        /* One whose last answer was lost may have been taken without knowing it. */
-        if (cells <= 0)
-            assert_true(taken < 3);
-        else
-            assert_true(count[0] >= taken && count[0] >= 3 && count[0] <= 5);
-        net_end(&n);
-    }
-}
-
 /* Everything that was ever said is said again, to whom it was said, in every phase: nothing is counted
  * twice, and what was answered is not answered otherwise. */
 typedef struct said {
@@ -317,7 +273,6 @@ int main(void)
         cmocka_unit_test(rough_links),
         cmocka_unit_test(killed_at_every_row),
         cmocka_unit_test(killed_again_and_again),
-        cmocka_unit_test(random_schedules),
         cmocka_unit_test(old_messages_again),
     };
 
