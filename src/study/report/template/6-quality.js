@@ -81,7 +81,7 @@ function neighbours() {
     if (!n || !Array.isArray(n.from))
         return null;
     const x = n.from.map((f, i) => i + 1 < n.from.length ? n.from[i + 1] - 1 > f ? whole(f) + "–" + whole(n.from[i + 1] - 1) : whole(f) : whole(f) + "+");
-    return chartBlock("neighbours", "The more people write it, the nearer it is",
+    return chartBlock("neighbours", "Distance by how many write it",
         "Mean distance from an original to the nearest released one, by how many originals lie near it: it should fall where texts are shared by many, and only there.",
         [{ title: "Mean distance", x: x, xName: "originals within the radius", low: 0, series: seriesOf(n, set => set) }]);
 }
@@ -90,8 +90,8 @@ function ssp() {
     const s = evaluation.ssp;
     if (!s || !Array.isArray(s.at))
         return null;
-    return chartBlock("ssp", "What few people wrote stays away",
-        "Share of originals with fewer than t neighbours that have a released one within ψ times the radius; below the bound where one is proved, and no higher than for real or unrelated texts in its place.",
+    return chartBlock("ssp", "How near it comes to what few people wrote",
+        "Share of originals with fewer than t neighbours that have a released one within ψ times the radius, the lower the better; beside it the bound, where one is proved, and what real and unrelated texts in its place have.",
         s.at.map(at => ({ title: "t = " + whole(at.t) + " (" + plural(at.infrequent, "original", "originals") + ")", x: s.psi, xName: "ψ", low: 0, high: 1,
             series: [...seriesOf(at, set => set), ...[["bound", "bound"], ["bound_cell", "bound of one cell"]]
                 .filter(([key]) => Array.isArray(at[key]) && at[key].some(isNumber))
@@ -118,7 +118,7 @@ function lengthsText(l) {
 function setTables() {
     const e = evaluation, within = e.diversity && e.diversity.self_bleu_within;
     return [
-        setTable("mauve", "Like the originals as a whole", "MAUVE compares two sets of texts by what they are about: 1 is indistinguishable, and the spread is over seeds.",
+        setTable("mauve", "How like the originals as a whole", "MAUVE compares two sets of texts by what they are about: 1 is indistinguishable, and the spread is over seeds.",
             "MAUVE" + (e.mauve ? " over " + whole(e.mauve.buckets) + " clusters, " + whole(e.mauve.size) + " texts a side" : ""), e.mauve, [["mean ± sd", spread]]),
         setTable("diversity", "Variety", "Self-BLEU is how much of a text is in the others (lower is more varied), distinct-n how many of the runs of n words are different." +
             (isNumber(within) ? " Among a line's own wordings, Self-BLEU is " + decimals(within) + "." : ""), "Diversity", e.diversity,
@@ -140,7 +140,7 @@ function classification() {
     const linear = c.linear || {};
     const trained = [["synthetic", "linear, trained on the release"], ["real_same_size", "[linear, on as many real texts]"], ["real", "[linear, on all real texts]"]]
         .filter(([key]) => linear[key]).map(([key, name]) => [name, spread(linear[key]), whole(linear[key].train)]);
-    return el("section", { class: "chart-block", "aria-labelledby": "classification" }, heading(3, "classification", "Good for a classifier"),
+    return el("section", { class: "chart-block", "aria-labelledby": "classification" }, heading(3, "classification", "What a classifier learns from it"),
         el("p", null, "Accuracy on " + plural(c.test, "held-out original", "held-out originals") + " with " + whole(c.labels) + " labels, mean and standard deviation over " + plural(c.seeds, "seed", "seeds") + "."),
         table("Accuracy", ["classifier", "accuracy", "trained on"], [["[always the commonest label]", spread(c.majority), dash],
             ...(c.nearest_centroid || []).map(k => [plural(k.k, "nearest centroid", "nearest centroids"), spread(k), dash]), ...trained]));
