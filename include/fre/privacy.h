@@ -424,6 +424,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_re
 /** The grid as a level of sampled counts, for whoever goes over all of them; its shift is 0, since what far
  * members cost is accounted otherwise.  Not where request.no_grid. */
 FRE_API fre_plan_level fre_plan_grid_level(const fre_plan *p);
+/** Its grid; of public cells alone the one that others lay over a release to compare, which the mechanism
+ * has no part in. */
+FRE_API fre_sketch_grid fre_plan_compare_grid(const fre_plan *p);
 /** The plan of a release by levels as what it is accounted as; points into the plan and into room, which
  * becomes its public levels. */
 FRE_API fre_levels fre_plan_levels_of(const fre_plan *p, fre_level room[FRE_LEVELS_MAX]);

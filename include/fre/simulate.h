@@ -42,7 +42,8 @@ typedef struct fre_simulate_opts {
     fre_corpus_opts corpus; /**< user_field: its texts are one client's; NULL: a record is a user.
                                  invalid: as for a curator */
     const char *user_file;  /**< who the rows of a .npy belong to; NULL: a row is a user */
-    fre_plan_request plan;  /**< dim is set from the input; made distributed, noise discrete */
+    fre_plan_request plan; /**< dim is set from the input; made distributed, noise discrete.  Public
+                                 cells: one level by its name, and not with compare */
     const char *embedder;   /**< GGUF; NULL: bundled */
     const char *inverter;   /**< GGUF; NULL: bundled; "none": centroids only; "search": none */
     fre_search_opts search; /**< of the inverter */
@@ -56,7 +57,8 @@ typedef struct fre_simulate_opts {
     bool compare;          /**< with the curator mode, and with the exact sums */
     /** With compare: also with a curator by these levels (fre_plan_request_levels); NULL: not. */
     const char *compare_levels;
-    const char *codebook;  /**< GGUF, of compare_levels; NULL: the embedder's */
+    /** GGUF, of compare_levels and of the plan's level of public cells; NULL: the embedder's. */
+    const char *codebook;
     uint32_t threads;      /**< >= 1 */
     bool seeded;           /**< NOT PRIVATE: repeatable */
     uint8_t seed[FRE_SEED_BYTES];

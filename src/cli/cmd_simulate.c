@@ -104,6 +104,8 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
         return st;
     if (!cli_given(c, "curious-users"))
         o->plan.dist.curious *= o->plan.cells_per_user; /* w counts places */
+    for (size_t i = 0; i < o->plan.n_levels && !cli_given(c, "counts"); i++)
+        o->plan.level[i].counts = FRE_COUNTS_SAMPLED;   /* the only kind there */
     o->plan.max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
@@ -122,6 +124,10 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     o->duplicate_rate = cli_number(c, "duplicate-rate");
     o->loss_rate = cli_number(c, "loss-rate");
     o->compare = cli_flag(c, "compare");
+    if (cli_given(c, "codebook") && o->plan.n_levels == 0 && !cli_given(c, "compare-levels"))
+        return fre_fail(err, FRE_E_USAGE,
+                        "--codebook has the public cells of --levels or of --compare-levels: add "
+                        "one of them");
     o->compare_levels = cli_text(c, "compare-levels");
     o->codebook = cli_text(c, "codebook");
     o->threads = c->threads;

@@ -12,11 +12,10 @@
      .kind = CLI_STRING,                                                                           \
      .help = "with --compare: also with a curator who releases by these levels (as synthesize "    \
              "--levels has them): cells and users of each"},                                       \
-        CLI_FILE("codebook", "FILE", .help = "their public cells (default: the embedder's)")
+        CLI_FILE("codebook", "FILE", .help = "public cells of levels (default: the embedder's)")
 #define CLI_COMPARE_LEVELS_RULES                                                                   \
-    {"compare-levels", "compare", CLI_LEFT_OUT, "belongs to --compare: add it"},                   \
     {                                                                                              \
-        "codebook", "compare-levels", CLI_LEFT_OUT, "belongs to --compare-levels LIST: add it"     \
+        "compare-levels", "compare", CLI_LEFT_OUT, "belongs to --compare: add it"                  \
     }
 
 /* Nothing where they were not asked for. */

@@ -350,7 +350,6 @@ def test_distributed_plan_and_account_agree(fre, options):
 def test_distributed_public_cells(fre):
     p = plan(fre, *DISTRIBUTED, "--levels", "4096")
     assert p["delta"] <= 1e-7 and p["sensitivity"] == "worst-case" and p["split"] == 1.2
-    assert p["cell_edge"] is None and p["projection_dim"] is None
     assert p["worst_case_epsilon"] == 4
     (level,) = p["levels"]
     assert (level["name"], level["counts"], level["public_cells"]) == ("4096", "sampled", 4096)
@@ -361,6 +360,7 @@ def test_distributed_public_cells(fre):
                        p["curious_users"], "--phi", repr(p["phi"]), "--population", "1000000",
                        "--epsilon", "4").out)
     assert a["delta"] == pytest.approx(p["delta"], rel=1e-9) and a["split"] == 1.2
+    assert a["cell_edge"] is None and a["projection_dim"] is None
     done = fre("plan", *DISTRIBUTED, "--levels", "4096")
     assert done.code == 0 and "public cells           4096" in done.out
     assert "offset radius R        0.6" in done.out and "cell edge" not in done.out

@@ -188,3 +188,31 @@ def test_numbers_stand_in_columns(fre, corpus):
         assert len(numbers) >= 4, part
         ends[part] = {len(r.group(0)) for r in numbers}
     assert all(e == {49} for e in ends.values()), ends
+
+
+def test_public_cells(fre, refused, tmp_path, corpus_file):
+    """One level of the bundled codebook, in place of the grid."""
+    report = run(fre, corpus_file, "--levels", "1024", "--seed", "1")
+    out = tmp_path / "out"
+    release = json.loads((out / "release.json").read_text())
+    terms = release["collection"]
+    (level,) = release["parameters"]["levels"]
+    assert terms["sketch"] == "codebook" and terms["public_cells"] == 1024
+    assert terms["codebook"] == level["codebook"] and terms["sensitivity"] == "worst-case"
+    assert terms["split"] == 2 * terms["clip_radius"] == 2 * level["radius"]
+    assert "proj" not in terms and terms["gain"] >= 1
+    assert "Cells: 1024 public cells" in " ".join(release["statement"])
+    cells = [json.loads(line) for line in (out / "synthetic.jsonl").read_text().splitlines()]
+    # Texts that share a theme share a cell; everybody who was sampled is in one.
+    assert 0 < len(cells) == report["released"] <= len(FREQUENT)
+    assert all(c["level"] == "1024" and c["count"] >= release["parameters"]["tau"] for c in cells)
+    seen = report["not_for_publication"]
+    assert seen["rejected"] == {"relay": {}, "issuer": {}, "tagging": {}, "synthesis": {}}
+    base = ["simulate", corpus_file, "-o", "more", *BUDGET, *NO_TEXT]
+    refused(64, "fre-e2t simulate: --levels: the codebook has no level '77'", *base, "--levels", "77")
+    refused(64, "fre-e2t simulate: --compare lays a curator's grid over the collection's: leave it out, "
+            "or --levels", *base, "--levels", "1024", "--compare")
+    refused(64, "fre-e2t simulate: --levels: a collection releases one level, the grid or public cells: "
+            "name one", *base, "--levels", "1024,256")
+    refused(64, "fre-e2t simulate: --codebook has the public cells of --levels or of --compare-levels: "
+            "add one of them", *base, "--codebook", "x.gguf")

@@ -55,13 +55,16 @@ static fre_status put_mechanism(fre_buf *b, const content *c)
 {
     const fre_mechanism *m = c->m;
     const fre_account *a = c->account;
-    const bool is_grid = m->sketch.kind == FRE_SKETCH_GRID;
+    const bool is_grid = c->plan || m->sketch.kind == FRE_SKETCH_GRID;
+    const fre_sketch_grid grid = c->plan   ? fre_plan_compare_grid(c->plan)
+                                 : is_grid ? m->sketch.grid
+                                           : (fre_sketch_grid){.proj = 0};
     const field f[] = {
         {"delta", a->delta},
         {"sampling_rate", (double)m->p32 / (double)FRE_P_ONE},
         {"sigma", m->sigma},
-        {"cell_edge", or_null(is_grid, is_grid ? m->sketch.grid.cell_edge : 0)},
-        {"projection_dim", or_null(is_grid, is_grid ? m->sketch.grid.proj : 0)},
+        {"cell_edge", or_null(is_grid, grid.cell_edge)},
+        {"projection_dim", or_null(is_grid, grid.proj)},
         {"split", or_null(a->split > 0, a->split)},
         {"delta_released", a->delta_released},
         {"delta_far", a->delta_far},

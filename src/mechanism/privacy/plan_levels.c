@@ -329,6 +329,15 @@ fre_levels fre_plan_levels_of(const fre_plan *p, fre_level room[FRE_LEVELS_MAX])
                         .cells_per_user = r->cells_per_user};
 }
 
+fre_sketch_grid fre_plan_compare_grid(const fre_plan *p)
+{
+    const fre_plan_request *r = &p->request;
+
+    return p->mechanism.sketch.kind == FRE_SKETCH_GRID
+               ? p->mechanism.sketch.grid
+               : fre_plan_grid(r, r->proj > 0 ? r->proj : 20);
+}
+
 fre_plan_level fre_plan_grid_level(const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;

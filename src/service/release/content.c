@@ -33,7 +33,7 @@ void fre_release_set_plan(fre_release *r, const fre_plan *plan, const uint8_t *g
 {
     const fre_mechanism *m = &plan->mechanism;
 
-    r->grid = (fre_sketch_params){.dim = plan->request.dim, .grid = m->sketch.grid};
+    r->grid = (fre_sketch_params){.dim = plan->request.dim, .grid = fre_plan_compare_grid(plan)};
     memcpy(r->grid.seed, grid_seed, sizeof r->grid.seed);
     r->threshold = plan->request.threshold;
     r->radius = plan->request.radius;

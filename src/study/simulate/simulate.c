@@ -37,6 +37,14 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "with one contact every client sends its entries, sampled or not: leave "
                         "out {cover} off");
+    if (o->compare && o->plan.n_levels > 0)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{compare} lays a curator's grid over the collection's: leave it out, or "
+                        "{levels}");
+    if (o->plan.n_levels > 1 || (o->plan.n_levels == 1 && !o->plan.no_grid))
+        return fre_fail(err, FRE_E_USAGE,
+                        "{levels}: a collection releases one level, the grid or public cells: name "
+                        "one");
     return fre_param_check_all(fields, sizeof fields / sizeof fields[0], err);
 }
 
@@ -152,8 +160,8 @@ static fre_status read_population(simulate_run *s, fre_err *err)
 
 /* ---- after --------------------------------------------------------------------------------------- */
 
-static void describe_cell(const simulate_run *s, fre_released_cell *cell,
-                          const fre_release_cell *from)
+static fre_status describe_cell(const simulate_run *s, fre_released_cell *cell,
+                                const fre_release_cell *from)
 {
     const fre_mechanism *m = &s->out->plan.mechanism;
     /* Two contacts: no fewer answered, and how many did is nobody's to know. */
@@ -163,8 +171,9 @@ static void describe_cell(const simulate_run *s, fre_released_cell *cell,
 
     cell->count = from->count;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
-    cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE; /* the grid alone */
+    cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE;
     cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(draws * s->out->release.grid.dim) / n;
+    return s->codebook ? simulate_describe_public(s, cell, from->cell) : FRE_OK;
 }
 
 static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
@@ -190,15 +199,16 @@ static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err
             return fre_fail(err, FRE_E_NOMEM, "out of memory for the release");
         *cap = want;
     }
-    for (uint32_t i = 0; i < m.n; i++) {
+    for (uint32_t i = 0; st == FRE_OK && i < m.n; i++) {
         fre_release_cell from;
 
         fre_release_part_at(&from, out->centroid + out->n * out->grid.dim, &m, i);
         memset(&out->cell[out->n], 0, sizeof out->cell[out->n]);
-        describe_cell(s, &out->cell[out->n], &from);
+        st = describe_cell(s, &out->cell[out->n], &from);
+        out->level[0].cells++;
         out->n++;
     }
-    return FRE_OK;
+    return st == FRE_OK ? st : fre_fail(err, st, "out of memory for the release");
 }
 
 static fre_status refuse_void(const simulate_run *s, fre_err *err)
@@ -390,7 +400,7 @@ static fre_status run(simulate_run *s, fre_outdir *dir, fre_err *err)
     if (st != FRE_OK)
         return st;
     if ((st = timed(s, FRE_SIMULATE_STEP_INPUT, open_input, err)) != FRE_OK ||
-        (st = open_inverter(s, err)) != FRE_OK ||
+        (st = open_inverter(s, err)) != FRE_OK || (st = simulate_open_codebook(s, err)) != FRE_OK ||
         (st = timed(s, FRE_SIMULATE_STEP_INPUT, read_population, err)) != FRE_OK ||
         (st = make_plan(s, err)) != FRE_OK || (st = open_corpus(s, err)) != FRE_OK ||
         (st = timed(s, FRE_SIMULATE_STEP_SETUP, simulate_world_open, err)) != FRE_OK ||
@@ -425,6 +435,8 @@ fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts, fre
     simulate_exact_wipe(&s);
     simulate_population_wipe(&s.population);
     fre_embedder_free(s.embedder);
+    fre_sketch_free(s.cells);
+    fre_codebook_free(s.codebook);
     fre_outdir_free(dir);
     if (st == FRE_OK) {
         *out = s.out;

@@ -116,6 +116,8 @@ typedef struct simulate_run {
     simulate_population population;
     fre_embedder *embedder;
     fre_inverter *inverter; /* NULL: no texts */
+    fre_codebook *codebook; /* of the plan's level; NULL: a grid */
+    fre_sketch *cells;      /* that level */
     fre_collection collection;
     fre_agreement *agreement;
     fre_wire wire;                             /* the agreement's; then with the list's sizes */
@@ -135,6 +137,13 @@ typedef struct simulate_run {
 /* A stream of one purpose. */
 FRE_MUST_CHECK fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
                                           uint64_t index);
+/* public_cells.c: the codebook of the plan's level, if it has one ... */
+FRE_MUST_CHECK fre_status simulate_open_codebook(simulate_run *s, fre_err *err);
+/* ... and, once the input has been read, whether it is made of that or for others. */
+FRE_MUST_CHECK fre_status simulate_check_codebook(const simulate_run *s, fre_err *err);
+/* What the release says of one of its cells. */
+FRE_MUST_CHECK fre_status simulate_describe_public(const simulate_run *s, fre_released_cell *io,
+                                                   uint32_t cell);
 /* world.c: plan, terms, keys, machines of the servers. */
 FRE_MUST_CHECK fre_status simulate_world_plan(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_world_open(simulate_run *s, fre_err *err);

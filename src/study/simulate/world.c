@@ -16,11 +16,15 @@ fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label,
 fre_status simulate_world_plan(simulate_run *s, fre_err *err)
 {
     fre_plan_request q = s->opts->plan;
+    fre_status st;
 
     q.dim = s->population.dim;
     q.dist.on = true;
     q.noise = FRE_NOISE_DISCRETE;
-    return fre_plan_make(&s->out->plan, &q, err);
+    st = simulate_check_codebook(s, err);
+    if (s->cells)
+        q.level[0].sketch = *fre_sketch_spec_view(s->cells);
+    return st == FRE_OK ? fre_plan_make(&s->out->plan, &q, err) : st;
 }
 
 typedef struct oprf_keys {
@@ -64,6 +68,8 @@ static fre_status agree(simulate_run *s, fre_err *err)
     fre_rng r;
     fre_status st = fre_agreement_new(&s->agreement, &s->collection, err);
 
+    if (st == FRE_OK && s->cells)
+        st = fre_agreement_set_cells(s->agreement, s->cells, err);
     if (st != FRE_OK)
         return st;
     st = simulate_stream(s, &r, "machines", 0);
