@@ -42,6 +42,8 @@ typedef struct fre_curator_stats {
 FRE_API extern const fre_param fre_curator_param_paraphrases;
 
 FRE_API extern const fre_param fre_curator_param_texts;
+/** Of opts->min_confidence, where it is not 0. */
+FRE_API extern const fre_param fre_curator_param_confidence;
 
 typedef struct fre_curator_opts {
     const char *input;  /**< texts (corpus.h), "-", or a .npy of embeddings */
@@ -64,6 +66,9 @@ typedef struct fre_curator_opts {
     double temperature;     /**< of their sampling (paraphrase.h); 0: default */
     double paraphrase_distance; /**< 0: default */
     uint32_t texts_per_cell;    /**< further texts of a public cell: fre_curator_param_texts */
+    /** Cells whose text is less sure (fre_release_keep) are left out, fre_curator_param_confidence; 0: none is.
+     * FRE_E_USAGE where nothing is known of what the inverter writes. */
+    double min_confidence;
     uint32_t threads;           /**< fre_param_threads */
     bool resume, dry_run, force;
     const char *ledger;    /**< NULL: none */

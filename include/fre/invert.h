@@ -113,6 +113,13 @@ typedef struct fre_inverter_opts {
 /** The row is zeros, which fre_embed_texts writes for a text without a word. */
 #define FRE_UNREADABLE_BLANK "a row of zeros, which stands for no text"
 
+/** Chances, as far as public text tells; fre_release_weigh (release.h) sets them. */
+typedef struct fre_confidence {
+    bool known;
+    double same;  /**< that it says what somebody said whose texts the point is the mean of, 0..1 */
+    double exact; /**< that somebody said it word for word, case and punctuation aside, 0..1 */
+} fre_confidence;
+
 typedef struct fre_inversion {
     char *text; /**< owned; NUL-terminated; NULL: there is none, and `unreadable` says why */
     /** Static: why the point is not put into words (FRE_UNREADABLE_ LANGUAGE, UNKNOWN, FAR, BLANK); NULL: it
@@ -122,7 +129,11 @@ typedef struct fre_inversion {
     double similarity; /**< cosine of mu and E(text) */
     double distance;   /**< ||mu - E(text)|| */
     double score;
-    char **paraphrases; /**< owned, n_paraphrases; none from here (paraphrase.h) */
+    double
+        share; /**< the told text's part of what all that were tried for the point weigh, by their
+                       scores, 0..1: the larger, the less is there that could be meant instead */
+    fre_confidence confidence; /**< not known from here */
+    char **paraphrases;        /**< owned, n_paraphrases; none from here (paraphrase.h) */
     size_t n_paraphrases;
 } fre_inversion;
 

@@ -51,8 +51,11 @@ typedef struct fre_released_cell {
                              FRE_RELEASE_NONE: there is no such level */
     uint32_t theme;     /**< public cell of the coarsest level, likewise */
     char *around;       /**< a public text near the centre; NULL: none is known.  Owned */
-    char **texts;       /**< n_texts further ones, typical of a public cell, the best first; owned */
+    fre_inversion
+        *texts; /**< n_texts further ones, typical of a public cell, the best first; owned */
     size_t n_texts;
+    uint32_t
+        group; /**< of lines that say nearly the same (fre_release_group); FRE_RELEASE_NONE: not known */
     fre_inversion text; /**< text NULL without an inverter; owned */
 } fre_released_cell;
 
@@ -69,6 +72,8 @@ typedef struct fre_release {
     size_t n_levels;
     bool is_private;
     bool users_named;        /**< false: each record counted as a user */
+    double min_confidence;   /**< cells were left out whose text had less (fre_release_keep) ... */
+    size_t left_out;         /**< ... and how many those are */
     bool strict;             /**< a record that cannot be used would have ended the run */
     char *statement;         /**< a sentence a line; owned */
     fre_released_cell *cell; /**< n, in a random order; owned */
@@ -133,6 +138,18 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_statement(char **out, const fre_pl
 FRE_API FRE_MUST_CHECK fre_status fre_release_invert(fre_release *r, fre_inverter *inverter,
                                                      const double *noise_std,
                                                      const fre_progress *progress, fre_err *err);
+/** Whether the chances of texts are known that these models wrote: of the bundled inverter's, with its own
+ * embedder and no language model, for which they were fitted on public text (docs/inversion.md). */
+FRE_API bool fre_release_can_weigh(const fre_inverter_parts *by);
+/** Sets the confidence of all texts from what the release holds; by: who wrote them.  Leaves it unknown
+ * where that cannot be. */
+FRE_API void fre_release_weigh(fre_release *r, const fre_inverter_parts *by);
+/** Leaves out the cells whose text has a confidence (`same`) below `least` (0..1), an unknown one, or that have
+ * none; the others keep their order. */
+FRE_API void fre_release_keep(fre_release *r, double least);
+/** Numbers the groups of lines that say nearly the same, the one with the most users first: the same words,
+ * or centroids within the radius of that of the group's largest line, as far as their noise lets see. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_group(fre_release *r, fre_err *err);
 /** Paraphrases of the cells' texts, near their centroids too. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_paraphrase(fre_release *r,
                                                          fre_paraphraser *paraphraser,

@@ -288,7 +288,7 @@ static void print_results(const cli *c, const fre_simulation *s,
     cli_heading(stdout, "Privacy statement");
     cli_print_statement(s->release.statement);
     cli_print_files(cli_text(c, "output"),
-                    "a line a cell: text, count, users, noise_norm, similarity",
+                    "a line a cell: text, count, users, confidence, group",
                     "parameters, the collection's terms, privacy statement");
 }
 

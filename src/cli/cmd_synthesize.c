@@ -56,6 +56,8 @@ static const cli_arg args[] = {
     CLI_HEADING("Paraphrases"),
     CLI_COUNT("texts-per-cell", "N", fre_curator_param_texts,
               .help = "with --levels: further texts typical of a public cell, at most"),
+    CLI_NUMBER("min-confidence", "C", fre_curator_param_confidence,
+               .help = "leave out the cells whose text is less sure to say what somebody said"),
     CLI_COUNT("paraphrases", "N", fre_curator_param_paraphrases,
               .help = "further texts for each cell, at most"),
     CLI_PARAPHRASE_TEMPERATURE,
@@ -185,6 +187,7 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
     o->codebook = cli_text(c, "codebook");
     o->search = cli_search_opts(c);
     o->texts_per_cell = (uint32_t)cli_whole(c, "texts-per-cell");
+    o->min_confidence = cli_given(c, "min-confidence") ? cli_number(c, "min-confidence") : 0;
     o->paraphrases = paraphrases.paraphrases;
     o->temperature = paraphrases.temperature;
     o->paraphrase_distance = paraphrases.distance;
@@ -208,14 +211,14 @@ static fre_status options_from(fre_curator_opts *o, cli *c, fre_err *err)
 
 /* ---- warnings ------------------------------------------------------------------------------- */
 
-#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 11u)
+#define WARNINGS_MAX (FRE_PLAN_WARNINGS_MAX + 12u)
 #define FEW 10u /* cells of a release by levels; so many are a thin one */
 
 typedef struct warnings {
     const char *text[WARNINGS_MAX];
     size_t n, n_public, n_shown; /* those from n_public on tell something of the input; those from
                                     n_shown on were said before the budget was spent */
-    char leftover[FRE_ERR_BYTES];
+    char leftover[FRE_ERR_BYTES], left_out[FRE_ERR_BYTES];
 } warnings;
 
 static void add_warning(warnings *w, bool applies, const char *text)
@@ -228,6 +231,8 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
 {
     const fre_curator_stats *s = &r->stats;
     const cli_survey looked = survey_of(c, s);
+    const size_t released = r->release.n + r->release.left_out;
+    const bool nothing = released == 0;
     bool no_noise = cli_get(c, "epsilon")->is_word;
 
     w->n = 0;
@@ -238,13 +243,18 @@ static void collect_warnings(warnings *w, const cli *c, const fre_curator_result
                 "--sensitivity-ratio, or leave out --accountant paper");
     add_warning(w, !r->release.is_private && cli_given(c, "seed"),
                 "NOT PRIVATE: with --seed whoever knows the seed can undo the noise");
-    add_warning(w, r->release.n == 0 && !r->dry_run, fre_release_no_cell(&r->release));
-    add_warning(w, r->release.n == 0 && !r->dry_run && !by_levels(c),
-                "--levels auto finds themes too");
-    add_warning(w, r->release.n > 0 && r->release.n < FEW && by_levels(c),
+    add_warning(w, nothing && !r->dry_run, fre_release_no_cell(&r->release));
+    add_warning(w, nothing && !r->dry_run && !by_levels(c), "--levels auto finds themes too");
+    add_warning(w, released > 0 && released < FEW && by_levels(c),
                 "few cells were released: a lower --threshold finds smaller groups, and a codebook "
                 "made of public text near what your users write (model codebook) finds narrower "
                 "ones");
+    if (r->release.left_out > 0)
+        (void)snprintf(w->left_out, sizeof w->left_out,
+                       "%zu of %zu released cells are left out: their texts have a confidence "
+                       "below --min-confidence",
+                       r->release.left_out, released);
+    add_warning(w, r->release.left_out > 0, w->left_out);
     add_warning(w, !cli_names_users(c), CLI_RECORDS_ARE_USERS);
     add_warning(w, r->ledger_warning[0] != '\0' && !r->dry_run, r->ledger_warning);
     if (r->resume_left)
@@ -289,7 +299,7 @@ static void print_results(const cli *c, const fre_curator_result *r,
             puts(LEDGER_LATER);
         return;
     }
-    cli_print_files(dir, "a line a cell: text, count, users, noise_norm, similarity",
+    cli_print_files(dir, "a line a cell: text, count, users, confidence, group",
                     "parameters, privacy statement, model hashes");
     if (cli_given(c, "report"))
         cli_report_print(c, "report");

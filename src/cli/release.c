@@ -5,20 +5,14 @@
 #include <string.h>
 
 #define SHOWN_TEXTS 20u
-/* Of 144 texts that were read beside their originals, those below were wrong in 28 of 33 cases, those
- * above in 3 of 111. */
-#define SIMILARITY_LOW 0.98
-#define THEME_SIMILARITY_LOW 0.6
+#define SHOWN_GROUPS 12u
+#define SHOWN_OF_GROUP 3u
+#define WEAK 0.5      /* a text below is likelier wrong than right */
 #define TEXT_LEAST 24 /* columns; shorter would not be recognised */
 
-static const cli_column with_texts[] = {{.name = "count", .width = 6},
-                                        {.name = "users", .width = 8},
-                                        {.name = "similarity ", .width = 11},
-                                        {.name = "text", .width = -TEXT_LEAST, .rest = true}};
 static const cli_column without[] = {{.name = "count", .width = 6},
                                      {.name = "users", .width = 8},
                                      {.name = "text", .width = -15, .rest = true}};
-#define WITH_TEXTS (sizeof with_texts / sizeof with_texts[0])
 #define WITHOUT (sizeof without / sizeof without[0])
 
 static int larger_count(const void *a, const void *b)
@@ -53,148 +47,169 @@ static void without_text(char *out, size_t cap, const fre_released_cell *cell, b
                                          : "centroid only");
 }
 
-/* The text of a public cell is one of many wordings: it is near their mean, and never the same. */
-static bool is_doubtful(const fre_released_cell *cell)
+static bool is_weak(const fre_released_cell *cell)
 {
-    const double low = cell->texts ? THEME_SIMILARITY_LOW : SIMILARITY_LOW;
-
-    return cell->text.text != NULL && !(cell->text.similarity >= low);
+    return cell->text.text && cell->text.confidence.known && cell->text.confidence.same < WEAK;
 }
 
-#define SIMILARITY_BYTES 24
+/* ---- without texts ----------------------------------------------------------------------------- */
 
-static void print_similarity(char out[SIMILARITY_BYTES], const fre_released_cell *cell)
+static void print_bare(const fre_released_cell *cell)
 {
-    if (cell->text.text)
-        (void)snprintf(out, SIMILARITY_BYTES, "%.3f%c", cell->text.similarity,
-                       is_doubtful(cell) ? '?' : ' ');
-    else
-        (void)snprintf(out, SIMILARITY_BYTES, "- ");
-}
-
-/* One of the list, its text or what stands in its place; returns whether it is marked. */
-static bool print_cell(const fre_released_cell *cell, bool any_text)
-{
-    const bool has_text = cell->text.text != NULL, is_low = is_doubtful(cell);
-    char count[24], users[32], similarity[SIMILARITY_BYTES], instead[64];
-    const cli_cell row[] = {
-        {.text = count},
-        {.text = users},
-        {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
-        {.text = has_text ? cell->text.text : instead, .style = has_text ? CLI_PLAIN : CLI_DIM}};
-    const cli_cell bare[] = {row[0], row[1], row[3]};
+    char count[24], users[32], instead[64];
+    const cli_cell row[] = {{.text = count}, {.text = users}, {.text = instead, .style = CLI_DIM}};
 
     (void)snprintf(count, sizeof count, "%" PRIu64, cell->count);
     (void)snprintf(users, sizeof users, "%.0f", cell->users);
-    print_similarity(similarity, cell);
-    without_text(instead, sizeof instead, cell, any_text);
-    if (any_text)
-        cli_table_row(stdout, with_texts, WITH_TEXTS, row);
-    else
-        cli_table_row(stdout, without, WITHOUT, bare);
-    return is_low;
+    without_text(instead, sizeof instead, cell, false);
+    cli_table_row(stdout, without, WITHOUT, row);
 }
 
-static void print_notes(size_t texts, size_t marked)
-{
-    char text[200];
+/* ---- by groups or themes ------------------------------------------------------------------------- */
 
-    if (marked > 0) {
-        (void)snprintf(text, sizeof text,
-                       "? may be wrong: the text's embedding is not near the released mean, or the "
-                       "noise on it is large (similarity below %g).",
-                       SIMILARITY_LOW);
-        cli_wrap(stdout, text, 0, 0);
-    }
-    if (texts > 1)
-        cli_wrap(stdout,
-                 "A line is a wording or a few close ones: what people want may be spread over "
-                 "several lines, so that no single count is all of it.",
-                 0, 0);
-    if (marked > 0 || texts > 1)
-        putchar('\n');
-}
-
-/* ---- by themes --------------------------------------------------------------------------------- */
-
-#define SHOWN_THEMES 12u
-#define SHOWN_OF_THEME 3u
-
-static const cli_column of_themes[] = {{.name = "theme", .width = 7},
-                                       {.name = "users", .width = 7},
-                                       {.name = "similarity ", .width = 11},
-                                       {.name = "text", .width = -TEXT_LEAST, .rest = true}};
-#define OF_THEMES (sizeof of_themes / sizeof of_themes[0])
-
-typedef struct theme {
+/* Cells that belong together: a theme of a release by levels, else a group of near wordings. */
+typedef struct group {
     double users;
-    size_t first, n; /* in the list sorted by themes */
-} theme;
+    size_t first, n; /* in the list sorted by groups */
+} group;
 
-/* Themes together, in each the most frequent first. */
+static bool is_by_levels(const fre_release *r)
+{
+    return r->n_levels > 1 || fre_release_codebook(r);
+}
+
+/* In each group the most frequent first. */
+static int compare_users(const fre_released_cell *x, const fre_released_cell *y)
+{
+    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x > y) - (x < y);
+}
+
 static int by_theme(const void *a, const void *b)
 {
     const fre_released_cell *x = *(const fre_released_cell *const *)a;
     const fre_released_cell *y = *(const fre_released_cell *const *)b;
 
-    if (x->theme != y->theme)
-        return x->theme < y->theme ? -1 : 1;
-    return x->users < y->users ? 1 : x->users > y->users ? -1 : (x > y) - (x < y);
+    return x->theme != y->theme ? (x->theme < y->theme ? -1 : 1) : compare_users(x, y);
 }
 
-static int larger_theme(const void *a, const void *b)
+static int by_group(const void *a, const void *b)
 {
-    const theme *x = a, *y = b;
+    const fre_released_cell *x = *(const fre_released_cell *const *)a;
+    const fre_released_cell *y = *(const fre_released_cell *const *)b;
+
+    return x->group != y->group ? (x->group < y->group ? -1 : 1) : compare_users(x, y);
+}
+
+static int larger_group(const void *a, const void *b)
+{
+    const group *x = a, *y = b;
 
     return x->users < y->users   ? 1
            : x->users > y->users ? -1
                                  : (x->first > y->first) - (x->first < y->first);
 }
 
-/* A text that is not near its centroid gives way to a public one that is near the cell's centre. */
-static void print_of_theme(const fre_released_cell *cell, double users, bool any_text)
+#define CONFIDENCE_BYTES 24
+
+static void print_confidence(char out[CONFIDENCE_BYTES], const fre_released_cell *cell)
 {
-    const bool is_low = is_doubtful(cell), has_text = cell->text.text && !(is_low && cell->around);
-    char whole[32] = "", own[32], similarity[SIMILARITY_BYTES], instead[400];
-    const cli_cell row[] = {
-        {.text = whole},
-        {.text = own},
-        {.text = similarity, .style = is_low ? CLI_YELLOW : CLI_PLAIN},
-        {.text = has_text ? cell->text.text : instead, .style = has_text ? CLI_PLAIN : CLI_DIM}};
+    if (cell->text.text && cell->text.confidence.known)
+        (void)snprintf(out, CONFIDENCE_BYTES, "%.2f%c", cell->text.confidence.same,
+                       is_weak(cell) ? '?' : ' ');
+    else
+        (void)snprintf(out, CONFIDENCE_BYTES, "- ");
+}
+
+/* A line of a group, its users before the first (else 0).  A text that is likely wrong gives way to a public
+ * one that is near the cell's centre.  Returns whether it is marked. */
+static bool print_line(const cli_column *columns, size_t n, const fre_released_cell *cell,
+                       double users, bool any_text)
+{
+    const bool weak = is_weak(cell), has_text = cell->text.text && !(weak && cell->around);
+    char whole[32] = "", own[32], confidence[CONFIDENCE_BYTES], instead[400];
+    const cli_cell row[] = {{.text = whole},
+                            {.text = own},
+                            {.text = confidence, .style = weak ? CLI_DIM : CLI_PLAIN},
+                            {.text = has_text ? cell->text.text : instead,
+                             .style = has_text && !weak ? CLI_PLAIN : CLI_DIM}};
 
     if (users > 0)
         (void)snprintf(whole, sizeof whole, "%.0f", users);
     (void)snprintf(own, sizeof own, "%.0f", cell->users);
-    print_similarity(similarity, cell);
+    print_confidence(confidence, cell);
     if (cell->around)
         (void)snprintf(instead, sizeof instead, "around: %s", cell->around);
     else
         without_text(instead, sizeof instead, cell, any_text);
-    cli_table_row(stdout, of_themes, OF_THEMES, row);
+    cli_table_row(stdout, columns, n, row);
+    return weak;
 }
 
-static void print_theme(const fre_released_cell *const *list, const theme *t, bool any_text)
+static bool has_texts(const fre_release *r)
 {
-    const size_t shown = t->n < SHOWN_OF_THEME ? t->n : SHOWN_OF_THEME;
-
-    for (size_t i = 0; i < shown; i++)
-        print_of_theme(list[t->first + i], i == 0 ? t->users : 0, any_text);
-    if (t->n > shown)
-        printf("%*s  and %zu more\n", 31, "", t->n - shown);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->cell[i].text.text || r->cell[i].text.unreadable)
+            return true;
+    return false;
 }
 
-static size_t group(theme *out, const fre_released_cell *const *list, size_t n)
+/* Returns how many of the lines are marked. */
+static size_t print_groups(const fre_release *r, const fre_released_cell *const *list,
+                           const group *groups, size_t n)
 {
-    size_t themes = 0;
+    const bool themes = is_by_levels(r);
+    const cli_column columns[] = {{.name = themes ? "theme" : "group", .width = 7},
+                                  {.name = "users", .width = 7},
+                                  {.name = "confidence ", .width = 11},
+                                  {.name = "text", .width = -TEXT_LEAST, .rest = true}};
+    const size_t n_columns = sizeof columns / sizeof columns[0];
+    const bool any_text = has_texts(r);
+    size_t marked = 0;
 
-    for (size_t i = 0; i < n; i++) {
-        if (i == 0 || list[i]->theme != list[i - 1]->theme)
-            out[themes++] = (theme){.first = i};
-        out[themes - 1].users += list[i]->users;
-        out[themes - 1].n++;
+    cli_table_head(stdout, columns, n_columns);
+    for (size_t g = 0; g < n && g < SHOWN_GROUPS; g++) {
+        const size_t shown = groups[g].n < SHOWN_OF_GROUP ? groups[g].n : SHOWN_OF_GROUP;
+
+        for (size_t i = 0; i < shown; i++)
+            marked += print_line(columns, n_columns, list[groups[g].first + i],
+                                 i == 0 ? groups[g].users : 0, any_text);
+        if (groups[g].n > shown)
+            printf("%*s  and %zu more\n", 31, "", groups[g].n - shown);
     }
-    qsort(out, themes, sizeof *out, larger_theme);
-    return themes;
+    if (n > SHOWN_GROUPS)
+        printf("\nand %zu smaller %s\n", n - SHOWN_GROUPS, themes ? "themes" : "groups");
+    putchar('\n');
+    return marked;
+}
+
+static size_t find_groups(group *out, const fre_release *r, const fre_released_cell *const *list)
+{
+    const bool themes = is_by_levels(r);
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        if (i == 0 ||
+            (themes ? list[i]->theme != list[i - 1]->theme : list[i]->group != list[i - 1]->group))
+            out[n++] = (group){.first = i};
+        out[n - 1].users += list[i]->users;
+        out[n - 1].n++;
+    }
+    qsort(out, n, sizeof *out, larger_group);
+    return n;
+}
+
+static void print_notes(const fre_release *r, size_t marked)
+{
+    if (marked > 0)
+        cli_wrap(stdout, "? more likely wrong than right (confidence below .5).", 0, 0);
+    cli_wrap(stdout,
+             is_by_levels(r)
+                 ? "A line is what so many users write, as near to each other as the levels found "
+                   "them; lines of one theme stand together."
+                 : "A line is a wording or a few close ones; near wordings stand together, their "
+                   "users added up in the first column.",
+             0, 0);
+    putchar('\n');
 }
 
 static double users_of(const fre_release *r, size_t level)
@@ -225,75 +240,64 @@ static void print_levels(const fre_release *r)
     putchar('\n');
 }
 
-static void print_themes(const fre_release *r, const fre_released_cell *const *all)
+static void print_grouped(const fre_release *r, const fre_released_cell *const *all)
 {
     const fre_released_cell **list = malloc((r->n + 1) * sizeof *list);
-    theme *themes = calloc(r->n + 1, sizeof *themes);
-    bool any_text = false;
-    size_t n = 0;
+    group *groups = calloc(r->n + 1, sizeof *groups);
 
-    print_levels(r);
-    if (!list || !themes || r->n == 0)
-        goto out;
-    for (size_t i = 0; i < r->n; i++) {
-        list[i] = all[i];
-        any_text = any_text || all[i]->text.text;
+    if (list && groups && r->n > 0) {
+        memcpy(list, all, r->n * sizeof *list);
+        qsort(list, r->n, sizeof(const fre_released_cell *), is_by_levels(r) ? by_theme : by_group);
+        print_notes(r, print_groups(r, list, groups, find_groups(groups, r, list)));
     }
-    qsort(list, r->n, sizeof(const fre_released_cell *), by_theme);
-    n = group(themes, list, r->n);
-    cli_table_head(stdout, of_themes, OF_THEMES);
-    for (size_t i = 0; i < n && i < SHOWN_THEMES; i++)
-        print_theme(list, &themes[i], any_text);
-    if (n > SHOWN_THEMES)
-        printf("\nand %zu smaller themes\n", n - SHOWN_THEMES);
-    putchar('\n');
-    cli_wrap(stdout,
-             "A line is what so many users write, as near to each other as the levels found them; "
-             "lines of one theme stand together.",
-             0, 0);
-    putchar('\n');
-out:
     free(list);
-    free(themes);
+    free(groups);
 }
-
-/* ---- by counts --------------------------------------------------------------------------------- */
 
 void cli_print_cells(const fre_release *r, const fre_released_cell *const *list, size_t shown)
 {
     const size_t n = r->n;
-    size_t marked = 0, texts = 0;
+    const bool any_text = has_texts(r);
 
-    if (r->n_levels > 1 || fre_release_codebook(r)) {
-        print_themes(r, list);
+    if (is_by_levels(r)) {
+        print_levels(r);
+        print_grouped(r, list);
         return;
     }
-
     printf("%zu %s released%s\n\n", n, n == 1 ? "cell" : "cells",
-           n > shown   ? "; the most frequent:"
-           : shown > 0 ? ":"
+           any_text    ? "; groups of near wordings, the largest first:"
+           : n > shown ? "; the most frequent:"
+           : n > 0     ? ":"
                        : "");
-    if (shown == 0)
+    if (any_text) {
+        print_grouped(r, list);
         return;
+    }
+    if (n == 0)
+        return;
+    cli_table_head(stdout, without, WITHOUT);
     for (size_t i = 0; i < shown; i++)
-        texts += list[i]->text.text != NULL;
-    if (texts > 0)
-        cli_table_head(stdout, with_texts, WITH_TEXTS);
-    else
-        cli_table_head(stdout, without, WITHOUT);
-    for (size_t i = 0; i < shown; i++)
-        marked += print_cell(list[i], texts > 0);
+        print_bare(list[i]);
     putchar('\n');
-    print_notes(texts, marked);
+}
+
+static json_t *confidence_json(const fre_confidence *c, double value)
+{
+    return c->known ? cli_json_real(value) : json_null();
 }
 
 static json_t *cell_json(const fre_released_cell *cell)
 {
-    return json_pack("{s:s?, s:s*, s:I, s:o, s:o, s:o}", "text", cell->text.text, "unreadable",
-                     cell->text.unreadable, "count", (json_int_t)cell->count, "users",
-                     cli_json_real(cell->users), "noise_norm", cli_json_real(cell->noise_norm),
-                     "similarity",
-                     cell->text.text ? cli_json_real(cell->text.similarity) : json_null());
+    const fre_confidence *sure = &cell->text.confidence;
+
+    return json_pack(
+        "{s:s?, s:s*, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "text", cell->text.text, "unreadable",
+        cell->text.unreadable, "count", (json_int_t)cell->count, "users",
+        cli_json_real(cell->users), "noise_norm", cli_json_real(cell->noise_norm), "similarity",
+        cell->text.text ? cli_json_real(cell->text.similarity) : json_null(), "confidence",
+        confidence_json(sure, sure->same), "confidence_exact", confidence_json(sure, sure->exact),
+        "group",
+        cell->group == FRE_RELEASE_NONE ? json_null() : json_integer((json_int_t)cell->group));
 }
 
 json_t *cli_cells_json(const fre_released_cell *const *list, size_t shown)

@@ -64,10 +64,39 @@ def test_texts_are_written(fre, tmp_path, corpus):
     assert all(isinstance(c["text"], str) and c["text"] for c in cells)
     shown = done.out
     assert max(map(len, shown.splitlines())) <= 80
-    assert "3 cells released:" in shown and "Privacy statement" in shown
+    assert "3 cells released; groups of near wordings" in shown and "Privacy statement" in shown
+    assert all(0 <= c["confidence_exact"] <= c["confidence"] <= 1 for c in cells)
+    assert all(0 < c["share"] <= 1 for c in cells)
+    assert {c["group"] for c in cells} == set(range(len({c["group"] for c in cells})))
     assert "Files in out" in shown
     assert "Not for publication: 410 records of 410 users, " in done.err
     assert "Not for publication: 410 records read" in done.err
+
+
+def test_texts_that_are_not_sure_enough_are_left_out(fre, tmp_path, corpus):
+    """Of the same run (texts depend on the seed alone) the lines that are sure enough, in all files."""
+    def release(*more):
+        done = fre("synthesize", corpus.name, "-o", "out", *BUDGET, "--effort", "1", "--force", "--ledger",
+                   "none", *SEED, "--json", *more)
+        assert done.code == 0, done.err
+        lines = (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines], json.loads((tmp_path / "out" / "release.json").read_text())
+
+    whole, _ = release()
+    least = sorted(c["confidence"] for c in whole)[1]
+    kept, about = release("--min-confidence", str(least - 1e-6))
+    assert [c["text"] for c in kept] == [c["text"] for c in whole if c["confidence"] >= least]
+    assert len(kept) == 2 and about["released_cells"] == 2
+    assert about["left_out"] == {"min_confidence": pytest.approx(least - 1e-6), "cells": 1}
+
+
+def test_confidence_is_not_known_of_everything(refused, corpus):
+    refused(64, "fre-e2t synthesize: --min-confidence needs texts of the bundled inverter, for its own embedder and "
+            "without --language-model: how sure others are is not known",
+            "synthesize", corpus.name, "-o", "out", *BUDGET, *NO_TEXT, "--ledger", "none", "--quiet",
+            "--min-confidence", "0.5")
+    refused(64, "fre-e2t synthesize: --min-confidence must be a number above 0 and at most 1, not '0'",
+            "synthesize", corpus.name, "-o", "out", *BUDGET, "--min-confidence", "0")
 
 
 def test_quiet_says_nothing(fre, corpus):

@@ -103,6 +103,8 @@ bool inv_is_native(const inv_vocabulary *v, const char *text);
  * about something else is marked as unreadable; inv_judge withholds it (tell.c). */
 FRE_MUST_CHECK fre_status inv_tell(fre_inverter *v, fre_inversion *out, inv_others *others,
                                    const inv_state *s, fre_err *err);
+/* A candidate's part of the posterior weight of all. */
+double inv_share(const inv_pool *p, size_t candidate);
 /* A row without a text, and why. */
 void inv_tell_nothing(fre_inversion *out, const char *why);
 /* Squared distance to the text beyond what the noise accounts for. */

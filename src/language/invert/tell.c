@@ -102,6 +102,19 @@ static void capitalise(char *text)
     text[0] = (char)toupper((unsigned char)text[0]);
 }
 
+/* Scores are logarithms of a posterior (invert.h).  The language model reads the best alone, so a later one may
+ * have the highest. */
+double inv_share(const inv_pool *p, size_t candidate)
+{
+    double best = p->cand[candidate].score, all = 0;
+
+    for (size_t i = 0; i < p->scored; i++)
+        best = fmax(best, p->cand[i].score);
+    for (size_t i = 0; i < p->scored; i++)
+        all += exp(p->cand[i].score - best);
+    return exp(p->cand[candidate].score - best) / all;
+}
+
 static fre_status result_of(fre_inverter *v, fre_inversion *out, const inv_state *s,
                             size_t candidate, fre_err *err)
 {
@@ -130,6 +143,7 @@ static fre_status result_of(fre_inverter *v, fre_inversion *out, const inv_state
     out->similarity = norms > 0 ? fre_dot(s->mu, x, p->dim) / norms : 0; /* 0: of a blank text */
     out->distance = sqrt(fre_dist2(s->mu, x, p->dim));
     out->score = c->score;
+    out->share = inv_share(p, candidate);
     out->unreadable = !c->told && is_another(v, out, s->noise_std) ? FRE_UNREADABLE_FAR : NULL;
     if (p->vocabulary)
         capitalise(out->text);
@@ -144,6 +158,7 @@ void inv_tell_nothing(fre_inversion *out, const char *why)
     out->text = NULL;
     out->unreadable = why;
     out->similarity = out->distance = out->score = NAN;
+    out->share = 0;
 }
 
 /* The texts, with their numbers, that are nearly as good as the one that is told. */

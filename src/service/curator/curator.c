@@ -150,9 +150,20 @@ static fre_status open_inverter(curator_run *r, fre_inverter **out, fre_err *err
 {
     const fre_inverter_opts io = inverter_opts(r);
 
-    return fre_inverter_writes_text(r->opts->inverter)
-               ? fre_inverter_new(out, r->embedder, &io, err)
-               : FRE_OK;
+    fre_inverter_parts parts;
+    fre_status st = fre_inverter_writes_text(r->opts->inverter)
+                        ? fre_inverter_new(out, r->embedder, &io, err)
+                        : FRE_OK;
+
+    if (st != FRE_OK || r->opts->min_confidence <= 0)
+        return st;
+    parts = fre_inverter_parts_of(*out);
+    return fre_release_can_weigh(&parts)
+               ? FRE_OK
+               : fre_fail(err, FRE_E_USAGE,
+                          "{min_confidence} needs texts of the bundled inverter, for its own "
+                          "embedder and without {language_model}: how sure others are is not "
+                          "known");
 }
 
 static fre_status open_corpus(curator_run *r, fre_inverter *inverter, fre_err *err)

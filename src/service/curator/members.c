@@ -72,20 +72,28 @@ static bool is_repeated(const float *x, const float *told, size_t n, size_t dim)
     return false;
 }
 
+/* Part of the draws that say nearly the same: that would not be told beside it. */
+static double share_of(const members *m, size_t i, size_t dim)
+{
+    size_t same = 0;
+
+    for (size_t k = 0; k < m->n; k++)
+        same += fre_dot(m->x + i * dim, m->x + k * dim, dim) > DIFFERENT;
+    return (double)same / (double)m->n;
+}
+
 /* The first is the cell's text, the others its further ones. */
 static fre_status tell(members *m, fre_released_cell *c, size_t i, const float *mu, size_t dim)
 {
-    char *text = strdup(m->text[i]);
+    fre_inversion *told = c->text.text ? &c->texts[c->n_texts] : &c->text;
 
-    if (!text)
+    told->text = strdup(m->text[i]);
+    if (!told->text)
         return FRE_E_NOMEM;
-    if (c->text.text) {
-        c->texts[c->n_texts++] = text;
-        return FRE_OK;
-    }
-    c->text.text = text;
-    c->text.similarity = m->near[i];
-    c->text.distance = sqrt(fre_dist2(m->x + i * dim, mu, dim));
+    c->n_texts += told != &c->text;
+    told->similarity = m->near[i];
+    told->distance = sqrt(fre_dist2(m->x + i * dim, mu, dim));
+    told->share = share_of(m, i, dim);
     return FRE_OK;
 }
 

@@ -17,6 +17,9 @@ const fre_param fre_curator_param_texts = {.name = "texts_per_cell",
                                            .whole = true,
                                            FRE_PARAM_PRESET(3)};
 
+const fre_param fre_curator_param_confidence = {
+    .name = "min_confidence", .unit = "0..1", .above = true, .highest = 1};
+
 void fre_curator_opts_init(fre_curator_opts *o)
 {
     memset(o, 0, sizeof *o);
@@ -37,6 +40,7 @@ fre_status curator_check_options(const fre_curator_opts *o, fre_err *err)
     const fre_param_value given[] = {
         {&fre_paraphrase_param_temperature, o->temperature},
         {&fre_paraphrase_param_distance, o->paraphrase_distance},
+        {&fre_curator_param_confidence, o->min_confidence},
         {&fre_ledger_param_budget_epsilon, o->budget_epsilon <= 0 ? 0 : o->budget_epsilon},
         {&fre_ledger_param_budget_delta, o->budget_delta <= 0 ? 0 : o->budget_delta},
     };

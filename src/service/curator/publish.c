@@ -139,21 +139,34 @@ static fre_status write_texts(const curator_run *r, fre_release *out, fre_invert
     return st;
 }
 
+/* How sure the texts are, which are left out for that, and which belong together. */
+static fre_status judge_texts(const curator_run *r, fre_release *out,
+                              const fre_inverter_parts *parts, fre_err *err)
+{
+    fre_release_weigh(out, parts);
+    if (r->opts->min_confidence > 0)
+        fre_release_keep(out, r->opts->min_confidence);
+    return fre_release_group(out, err);
+}
+
 fre_status curator_publish(curator_run *r, fre_curator_result *rel, fre_inverter *inverter,
                            fre_outdir *dir, fre_err *err)
 {
     const int64_t start = fre_clock_ms();
+    const fre_inverter_parts parts = fre_inverter_parts_of(inverter);
     fre_status st = fill_release(r, &rel->release, err);
 
     if (st == FRE_OK && inverter)
         st = write_texts(r, &rel->release, inverter, err);
+    if (st == FRE_OK)
+        st = judge_texts(r, &rel->release, &parts, err);
     rel->seconds[2] = (double)(fre_clock_ms() - start) / 1000;
     if (st != FRE_OK)
         return st;
     st = fre_release_write(dir, &rel->release,
                            &(fre_release_context){
                                .plan = &r->plan,
-                               .inverter = fre_inverter_parts_of(inverter),
+                               .inverter = parts,
                                .ledger_entry = rel->recorded ? rel->receipt.id : NULL,
                                .ledger_reason = rel->ledger_reason,
                            },

@@ -56,7 +56,7 @@ static void wipe_cell(fre_released_cell *c)
     fre_inversion_wipe(&c->text);
     free(c->around);
     for (size_t i = 0; i < c->n_texts; i++)
-        free(c->texts[i]);
+        fre_inversion_wipe(&c->texts[i]);
     free(c->texts);
 }
 
@@ -163,6 +163,33 @@ fre_status fre_release_invert(fre_release *r, fre_inverter *inverter, const doub
     free(mu);
     free(std);
     return st;
+}
+
+static bool is_kept(const fre_released_cell *c, double least)
+{
+    return c->text.confidence.known && c->text.confidence.same >= least;
+}
+
+void fre_release_keep(fre_release *r, double least)
+{
+    const size_t dim = r->grid.dim;
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->n; i++) {
+        if (!is_kept(&r->cell[i], least)) {
+            r->level[r->cell[i].level].cells--;
+            wipe_cell(&r->cell[i]);
+            continue;
+        }
+        r->cell[n] = r->cell[i];
+        memmove(r->centroid + n * dim, r->centroid + i * dim, dim * sizeof *r->centroid);
+        if (r->cell_name)
+            r->cell_name[n] = r->cell_name[i];
+        n++;
+    }
+    r->min_confidence = least;
+    r->left_out += r->n - n;
+    r->n = n;
 }
 
 fre_status fre_release_paraphrase(fre_release *r, fre_paraphraser *paraphraser,

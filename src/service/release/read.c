@@ -133,6 +133,14 @@ static void parse_embedder(fre_release *r, const json_t *o)
         (void)snprintf(r->embedder.embedder, sizeof r->embedder.embedder, "%s", name);
 }
 
+static void parse_left_out(fre_release *r, const json_t *o)
+{
+    const json_int_t cells = json_integer_value(json_object_get(o, "cells"));
+
+    r->min_confidence = json_number_value(json_object_get(o, "min_confidence"));
+    r->left_out = cells > 0 ? (size_t)cells : 0;
+}
+
 /* *cells: how many it says there are. */
 static fre_status parse_release(fre_release *r, json_int_t *cells, const char *path, fre_err *err)
 {
@@ -152,6 +160,7 @@ static fre_status parse_release(fre_release *r, json_int_t *cells, const char *p
     r->strict = json_is_true(json_object_get(o, "strict_intake"));
     unit = json_string_value(json_object_get(o, "privacy_unit"));
     r->users_named = unit && strcmp(unit, "user") == 0;
+    parse_left_out(r, json_object_get(o, "left_out"));
     parse_embedder(r, o);
     parse_mechanism(r, o);
     if (!parse_parameters(r, o))
@@ -218,6 +227,42 @@ static fre_status copy_texts(char ***out, size_t *n, const json_t *list)
     return FRE_OK;
 }
 
+static fre_confidence confidence_of(const json_t *same, const json_t *exact)
+{
+    return json_is_number(same) && json_is_number(exact)
+               ? (fre_confidence){true, json_number_value(same), json_number_value(exact)}
+               : (fre_confidence){.known = false};
+}
+
+/* The further texts of a public cell. */
+static fre_status parse_texts(fre_released_cell *c, const json_t *o)
+{
+    const json_t *list = json_object_get(o, "texts"), *item;
+    const json_t *same = json_object_get(o, "texts_confidence");
+    const json_t *exact = json_object_get(o, "texts_confidence_exact");
+    size_t i;
+
+    c->texts = calloc(json_array_size(list) + 1, sizeof *c->texts);
+    if (!c->texts)
+        return FRE_E_NOMEM;
+    json_array_foreach(list, i, item)
+    {
+        fre_inversion *v = &c->texts[c->n_texts];
+
+        if (!json_is_string(item))
+            continue;
+        *v = (fre_inversion){.text = strdup(json_string_value(item)),
+                             .similarity = (double)NAN,
+                             .distance = (double)NAN,
+                             .confidence =
+                                 confidence_of(json_array_get(same, i), json_array_get(exact, i))};
+        if (!v->text)
+            return FRE_E_NOMEM;
+        c->n_texts++;
+    }
+    return FRE_OK;
+}
+
 /* All lines name their cell, or none does. */
 static fre_status copy_name(fre_release *r, size_t i, const char *hex)
 {
@@ -277,9 +322,13 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
         if (!c->text.text)
             return FRE_E_NOMEM;
     }
+    c->text.confidence =
+        confidence_of(json_object_get(o, "confidence"), json_object_get(o, "confidence_exact"));
+    c->text.share = json_number_value(json_object_get(o, "share"));
+    c->group = public_cell(o, "group");
     st = parse_place(c, r, o);
     if (st == FRE_OK)
-        st = copy_texts(&c->texts, &c->n_texts, json_object_get(o, "texts"));
+        st = parse_texts(c, o);
     if (st == FRE_OK)
         st = copy_texts(&c->text.paraphrases, &c->text.n_paraphrases,
                         json_object_get(o, "paraphrases"));

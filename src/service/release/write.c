@@ -41,18 +41,57 @@ static json_t *texts_json(char *const *text, size_t n)
     return a;
 }
 
+/* A list of one thing of each text. */
+static json_t *further_json(const fre_inversion *text, size_t n,
+                            json_t *(*of)(const fre_inversion *))
+{
+    json_t *a = json_array();
+
+    for (size_t i = 0; a && i < n; i++)
+        if (json_array_append_new(a, of(&text[i])) != 0) {
+            json_decref(a);
+            return NULL;
+        }
+    return a;
+}
+
+static json_t *text_json(const fre_inversion *v)
+{
+    return json_string(v->text);
+}
+
+static json_t *same_json(const fre_inversion *v)
+{
+    return v->confidence.known ? json_real(v->confidence.same) : json_null();
+}
+
+static json_t *exact_json(const fre_inversion *v)
+{
+    return v->confidence.known ? json_real(v->confidence.exact) : json_null();
+}
+
 static json_t *public_cell(uint32_t cell)
 {
     return cell == FRE_RELEASE_NONE ? json_null() : json_integer(cell);
 }
 
+/* How sure the line's texts are, and with which others it belongs together. */
+static json_t *trust_json(const fre_released_cell *c)
+{
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "confidence", same_json(&c->text),
+                     "confidence_exact", exact_json(&c->text), "texts_confidence",
+                     further_json(c->texts, c->n_texts, same_json), "texts_confidence_exact",
+                     further_json(c->texts, c->n_texts, exact_json), "group", public_cell(c->group),
+                     "share", c->text.text ? json_real(c->text.share) : json_null());
+}
+
 /* Where in the tree of levels. */
 static json_t *place_json(const fre_release *r, const fre_released_cell *c)
 {
-    return json_pack("{s:s, s:o, s:o, s:o, s:s?, s:o}", "level", r->level[c->level].name,
-                     "centre", public_cell(c->centre), "parent", public_cell(c->parent), "theme",
+    return json_pack("{s:s, s:o, s:o, s:o, s:s?, s:o}", "level", r->level[c->level].name, "centre",
+                     public_cell(c->centre), "parent", public_cell(c->parent), "theme",
                      public_cell(c->theme), "around", c->around, "texts",
-                     texts_json(c->texts, c->n_texts));
+                     further_json(c->texts, c->n_texts, text_json));
 }
 
 /* `cell` names the cell by its hash: the accountant's view holds which cells were released, and
@@ -71,7 +110,8 @@ static json_t *cell_json(const fre_release *r, size_t i)
     if (o && c->text.unreadable)
         bad |= json_object_set_new(o, "unreadable", json_string(c->text.unreadable));
     if (o)
-        bad |= json_object_update_new(o, place_json(r, c));
+        bad |=
+            json_object_update_new(o, trust_json(c)) | json_object_update_new(o, place_json(r, c));
     if (o && r->cell_name) {
         fre_hex(hex, r->cell_name[i].bytes, FRE_CELL_BYTES);
         bad |= json_object_set_new(o, "cell", json_string(hex));
@@ -219,7 +259,7 @@ static json_t *warnings_json(const fre_release_context *c, const fre_release *r)
         bad = json_array_append_new(a, warning_json(c->plan->warnings[i]));
     for (size_t i = 0; !bad && i < c->n_warnings; i++)
         bad = json_array_append_new(a, warning_json(c->warning[i]));
-    if (!bad && r->n == 0)
+    if (!bad && r->n + r->left_out == 0)
         bad = json_array_append_new(a, warning_json(fre_release_no_cell(r)));
     if (!bad)
         return a;
@@ -309,6 +349,14 @@ static json_t *search_json(const fre_inverter_parts *p)
                                       model_json(NULL, p->public_corpus));
 }
 
+/* Cells that were released and are not here, for their texts' sake; null: none was asked to be. */
+static json_t *left_out_json(const fre_release *r)
+{
+    return r->min_confidence > 0 ? json_pack("{s:f, s:I}", "min_confidence", r->min_confidence,
+                                             "cells", (json_int_t)r->left_out)
+                                 : json_null();
+}
+
 /* The paper's claim is its own; this is what a proof stands behind.  null: nothing does. */
 static json_t *certified_json(const fre_release *r, const fre_release_context *c)
 {
@@ -326,12 +374,13 @@ static json_t *certified_json(const fre_release *r, const fre_release_context *c
 
 static json_t *release_json(const fre_release *r, const fre_release_context *c)
 {
-    return json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:s, s:b}", "format",
-                     "fre-e2t-release/1", "version", FRE_VERSION, "private", (int)r->is_private,
-                     "certified", certified_json(r, c), "statement", statement_json(r->statement),
-                     "released_cells", (json_int_t)r->n, "parameters", parameters_json(r, c),
-                     "models", models_json(r, &c->inverter), "search", search_json(&c->inverter),
-                     "ledger", ledger_json(c), "warnings", warnings_json(c, r), "privacy_unit",
+    return json_pack("{s:s, s:s, s:b, s:o, s:o, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:b}",
+                     "format", "fre-e2t-release/1", "version", FRE_VERSION, "private",
+                     (int)r->is_private, "certified", certified_json(r, c), "statement",
+                     statement_json(r->statement), "released_cells", (json_int_t)r->n, "left_out",
+                     left_out_json(r), "parameters", parameters_json(r, c), "models",
+                     models_json(r, &c->inverter), "search", search_json(&c->inverter), "ledger",
+                     ledger_json(c), "warnings", warnings_json(c, r), "privacy_unit",
                      r->users_named ? "user" : "record", "strict_intake", (int)r->strict);
 }
 

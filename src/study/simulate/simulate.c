@@ -245,18 +245,20 @@ static void read_tallies(simulate_run *s)
 static fre_status invert_cells(simulate_run *s, fre_err *err)
 {
     fre_release *r = &s->out->release;
+    const fre_inverter_parts parts = fre_inverter_parts_of(s->inverter);
     double *std = s->inverter ? malloc(r->n * sizeof *std + 1) : NULL;
     fre_status st = FRE_OK;
 
     if (!s->inverter)
-        return FRE_OK;
+        return fre_release_group(r, err);
     if (!std)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     for (size_t i = 0; i < r->n; i++)
         std[i] = r->cell[i].noise_norm / sqrt(r->grid.dim);
     st = fre_release_invert(r, s->inverter, std, s->opts->progress, err);
     free(std);
-    return st;
+    fre_release_weigh(r, &parts);
+    return st == FRE_OK ? fre_release_group(r, err) : st;
 }
 
 static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)

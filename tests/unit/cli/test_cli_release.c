@@ -47,55 +47,84 @@ static void shown(char *out, size_t size, const fre_released_cell *cell, size_t 
     shown_of(out, size, &r);
 }
 
-static char text[3][400]; /* of a cell */
-
-static fre_released_cell cell(uint64_t count, const char *words, double similarity)
+static fre_released_cell cell(double users, const char *words, double confidence, uint32_t group)
 {
-    static size_t at;
-    fre_released_cell c = {.count = count, .users = 2.0 * (double)count};
+    fre_released_cell c = {.count = (uint64_t)users / 2, .users = users, .group = group};
 
-    if (words) {
-        (void)snprintf(text[at % 3], sizeof text[0], "%s", words);
-        c.text.text = text[at++ % 3];
-        c.text.similarity = similarity;
-    }
+    c.text.text = (char *)(uintptr_t)words;
+    c.text.confidence = (fre_confidence){words != NULL, confidence, 0};
     return c;
 }
 
-static void low_similarity_is_marked(void **state)
+/* Groups by size, three lines of each; what is likelier wrong than right is marked. */
+static void near_wordings_stand_together(void **state)
 {
-    const fre_released_cell cells[] = {cell(40, "a true one", 0.98),
-                                       cell(60, "a wrong one", 0.9799), cell(50, NULL, 0)};
+    fre_released_cell cells[] = {
+        cell(40, "a third", 0.51, 1),   cell(90, "alone", 0.5, 0),
+        cell(60, "the first", 0.93, 1), cell(50, "a wrong one", 0.49, 1),
+        cell(10, "a fourth", 1, 1),     cell(5, NULL, 0, 2),
+    };
     char out[4000];
 
     (void)state;
-    shown(out, sizeof out, cells, 3);
-    assert_non_null(strstr(out, "3 cells released:\n\n"
-                                "   count     users  similarity   text\n"
-                                "      60       120       0.980?  a wrong one\n"
-                                "      50       100           -   (no text was found)\n"
-                                "      40        80       0.980   a true one\n"));
-    assert_non_null(strstr(out, "\n? may be wrong: "));
+    cells[5].text.unreadable = FRE_UNREADABLE_FAR;
+    shown(out, sizeof out, cells, 6);
+    assert_non_null(strstr(out, "6 cells released; groups of near wordings, the largest first:\n\n"
+                                "    group    users  confidence   text\n"
+                                "      160       60        0.93   the first\n"
+                                "                50        0.49?  a wrong one\n"
+                                "                40        0.51   a third\n"
+                                "                                 and 1 more\n"
+                                "       90       90        0.50   alone\n"
+                                "        5        5           -   (no text near it was found)\n\n"
+                                "? more likely wrong than right"));
     assert_non_null(strstr(out, "\nA line is a wording or a few close ones"));
 }
 
-static fre_released_cell of_theme(double users, const char *words, double similarity,
+/* Of an inverter that nothing is known of: no mark. */
+static void unknown_confidence_is_no_mark(void **state)
+{
+    fre_released_cell one = cell(40, "a text", 0, 0);
+    char out[4000];
+
+    (void)state;
+    one.text.confidence.known = false;
+    shown(out, sizeof out, &one, 1);
+    assert_non_null(strstr(out, "       40       40           -   a text\n"));
+    assert_null(strstr(out, "?"));
+}
+
+/* Where there is colour, weak lines are dim. */
+static void weak_lines_are_dimmed(void **state)
+{
+    const fre_released_cell cells[] = {cell(90, "a true one", 0.9, 0),
+                                       cell(60, "a wrong one", 0.1, 1)};
+    char out[4000];
+
+    (void)state;
+    assert_int_equal(setenv("CLICOLOR_FORCE", "1", 1), 0);
+    shown(out, sizeof out, cells, 2);
+    assert_int_equal(unsetenv("CLICOLOR_FORCE"), 0);
+    assert_non_null(strstr(out, "\033[2ma wrong one\033[0m"));
+    assert_non_null(strstr(out, "  a true one\n"));
+}
+
+static fre_released_cell of_theme(double users, const char *words, double confidence,
                                   uint32_t level, uint32_t theme)
 {
-    fre_released_cell c = {
-        .count = (uint64_t)users, .users = users, .level = level, .theme = theme};
+    fre_released_cell c = cell(users, words, confidence, 0);
 
-    c.text.text = (char *)(uintptr_t)words;
-    c.text.similarity = similarity;
+    c.level = level;
+    c.theme = theme;
     return c;
 }
 
-/* Themes by size, three lines of each; a doubtful text gives way to the public one. */
+/* Themes by size, three lines of each; a text that is likely wrong gives way to the public one. */
 static void levels_are_shown_by_themes(void **state)
 {
     fre_released_cell cells[] = {
         of_theme(60, "one of seven", 0.99, 1, 7),  of_theme(90, "alone", 0.99, 0, 3),
-        of_theme(80, "first of seven", 0.5, 0, 7), of_theme(50, "a third", 0.99, 1, 7),
+        of_theme(80, "first of seven", 0.2, 0, 7), of_theme(50, "a third", 0.99, 1, 7),
         of_theme(40, "a fourth", 0.99, 1, 7),
     };
     const fre_release r = {.cell = cells,
@@ -110,23 +139,20 @@ static void levels_are_shown_by_themes(void **state)
     assert_non_null(strstr(
         out,
         "5 cells released: 2 of the grid (wordings) with 170 users, 3 of 256 with 150\nusers\n\n"
-        "    theme    users  similarity   text\n"
-        "      230       80       0.500?  around: a public text\n"
-        "                60       0.990   one of seven\n"
-        "                50       0.990   a third\n"
+        "    theme    users  confidence   text\n"
+        "      230       80        0.20?  around: a public text\n"
+        "                60        0.99   one of seven\n"
+        "                50        0.99   a third\n"
         "                                 and 1 more\n"
-        "       90       90       0.990   alone\n\n"));
+        "       90       90        0.99   alone\n\n"));
 }
 
-static void nothing_is_noted_where_nothing_is_to_be(void **state)
+static void without_texts_there_are_counts(void **state)
 {
-    const fre_released_cell good = cell(40, "a true one", 0.99), bare = cell(40, NULL, 0);
+    const fre_released_cell bare = cell(80, NULL, 0, 0);
     char out[4000];
 
     (void)state;
-    shown(out, sizeof out, &good, 1);
-    assert_string_equal(out, "1 cell released:\n\n   count     users  similarity   text\n"
-                             "      40        80       0.990   a true one\n\n");
     shown(out, sizeof out, &bare, 1);
     assert_string_equal(out, "1 cell released:\n\n   count     users  text\n"
                              "      40        80  (centroid only)\n\n");
@@ -144,7 +170,7 @@ static void texts_fit_the_width(void **state)
     memset(words, 'x', sizeof words - 1);
     words[0] = '\n';
     words[sizeof words - 1] = '\0';
-    one = cell(40, words, 1);
+    one = cell(40, words, 1, 0);
     for (size_t width = 60; width <= 140; width += 40) {
         char number[16];
         const char *line;
@@ -162,9 +188,11 @@ static void texts_fit_the_width(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(low_similarity_is_marked),
+        cmocka_unit_test(near_wordings_stand_together),
+        cmocka_unit_test(unknown_confidence_is_no_mark),
+        cmocka_unit_test(weak_lines_are_dimmed),
         cmocka_unit_test(levels_are_shown_by_themes),
-        cmocka_unit_test(nothing_is_noted_where_nothing_is_to_be),
+        cmocka_unit_test(without_texts_there_are_counts),
         cmocka_unit_test(texts_fit_the_width),
     };
 

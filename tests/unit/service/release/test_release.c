@@ -11,6 +11,8 @@
 
 #include <cmocka.h>
 
+#include "confidence_table.h"
+
 static char *folder; /* a fresh one for each test */
 
 static int make_place(void **state)
@@ -83,6 +85,8 @@ static const uint8_t grid_seed[32] = {1, 2, 3};
 static fre_release release_of(const fre_plan *plan)
 {
     static char statement[] = "first\nsecond\n", wording[] = "a wording", other[] = "another";
+    static char further[] = "a further one";
+    static fre_inversion texts[] = {{.text = further, .confidence = {true, .25, .125}}};
     static char *more[] = {other};
     static float centroid[] = {.5f, -.25f, 1, 0};
     static fre_cell name[] = {{{0xab}}, {{0xcd}}};
@@ -90,7 +94,15 @@ static fre_release release_of(const fre_plan *plan)
         {.count = 90,
          .users = 100,
          .noise_norm = .1,
-         .text = {.text = wording, .similarity = .5, .paraphrases = more, .n_paraphrases = 1}},
+         .group = 1,
+         .texts = texts,
+         .n_texts = 1,
+         .text = {.text = wording,
+                  .similarity = .5,
+                  .share = .75,
+                  .confidence = {true, .875, .5},
+                  .paraphrases = more,
+                  .n_paraphrases = 1}},
         {.count = 300, .users = 333, .noise_norm = .05},
     };
     fre_release r = {.is_private = true,
@@ -220,6 +232,13 @@ static void test_statement(void **state)
     free(without);
 }
 
+static void assert_trusted(const fre_inversion *v, double same, double exact, double within)
+{
+    assert_true(v->confidence.known);
+    assert_true(fabs(v->confidence.same - same) < within);
+    assert_true(fabs(v->confidence.exact - exact) < within);
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* What was written comes back. */
@@ -255,6 +274,14 @@ static void test_read(void **state)
     assert_int_equal(back.cell[0].text.n_paraphrases, 1);
     assert_string_equal(back.cell[0].text.paraphrases[0], "another");
     assert_null(back.cell[1].text.paraphrases);
+    assert_trusted(&back.cell[0].text, .875, .5, 1e-9);
+    assert_int_equal(back.cell[0].n_texts, 1);
+    assert_string_equal(back.cell[0].texts[0].text, "a further one");
+    assert_trusted(&back.cell[0].texts[0], .25, .125, 1e-9);
+    assert_false(back.cell[1].text.confidence.known);
+    assert_int_equal(back.cell[0].group, 1);
+    assert_int_equal(back.cell[1].group, 0);
+    assert_int_equal(back.left_out, 0);
     fre_release_wipe(&back);
     fre_release_wipe(&back); /* twice is once */
 }
@@ -279,6 +306,191 @@ static void test_read_collection(void **state)
     assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
     assert_int_equal(back.n, 0);
     fre_release_wipe(&back);
+}
+
+/* How sure a line is stands there, and what that was made of; a line without a text has neither. */
+static void test_trust_is_written(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    const fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+
+    (void)state;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_non_null(strstr(content("synthetic.jsonl"),
+                           "\"confidence\":0.875,\"confidence_exact\":0.5,\"texts_confidence\":["
+                           "0.25],\"texts_confidence_exact\":[0.125],\"group\":1,\"share\":0.75"));
+    assert_non_null(strstr(content("synthetic.jsonl"),
+                           "\"confidence\":null,\"confidence_exact\":null,\"texts_confidence\":[],"
+                           "\"texts_confidence_exact\":[],\"group\":0,\"share\":null"));
+    assert_non_null(strstr(content("release.json"), "\"left_out\": null"));
+}
+
+/* ---- what is sure enough ------------------------------------------------------------------------ */
+
+/* Owned, so that cells can be left out: n of dimension 2. */
+static fre_release owned(const fre_plan *plan, size_t n)
+{
+    fre_release r = {.n = n};
+
+    r.cell = calloc(n, sizeof *r.cell);
+    r.centroid = calloc(2 * n, sizeof *r.centroid);
+    r.cell_name = calloc(n, sizeof *r.cell_name);
+    r.statement = strdup("a sentence\n");
+    assert_true(r.cell && r.centroid && r.cell_name && r.statement);
+    fre_release_set_plan(&r, plan, grid_seed);
+    r.level[0].cells = n;
+    return r;
+}
+
+static void put_line(fre_release *r, size_t i, const char *text, double users, float x)
+{
+    r->cell[i].text.text = text ? strdup(text) : NULL;
+    r->cell[i].users = users;
+    r->cell[i].count = (uint64_t)users;
+    r->centroid[2 * i] = x;
+    r->cell_name[i].bytes[0] = (uint8_t)(i + 1);
+}
+
+static void test_keep(void **state)
+{
+    static const double same[] = {.2, .9, .899, .95};
+    const fre_plan plan = plan_of(false);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    fre_release r = owned(&plan, 6), back;
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++) {
+        put_line(&r, i, i < 5 ? "text" : NULL, 10, (float)i);
+        if (i < 4)
+            r.cell[i].text.confidence = (fre_confidence){true, same[i], 0};
+    }
+    fre_release_keep(&r, .9);
+    assert_int_equal(r.n, 2);
+    assert_int_equal(r.left_out, 4);
+    assert_int_equal(r.level[0].cells, 2);
+    assert_true(fabsf(r.centroid[0] - 1) + fabsf(r.centroid[2] - 3) < 1e-6f);
+    assert_int_equal(r.cell_name[0].bytes[0], 2);
+    assert_int_equal(r.cell_name[1].bytes[0], 4);
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_int_equal(fre_release_read(&back, folder, NULL), FRE_OK);
+    assert_int_equal(back.left_out, 4);
+    assert_true(fabs(back.min_confidence - .9) < 1e-12);
+    fre_release_wipe(&back);
+    fre_release_keep(
+        &r, 1); /* nothing is left, though cells were released: no advice to find smaller groups */
+    assert_int_equal(r.n, 0);
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    assert_null(strstr(content("release.json"), "no cell was released"));
+    fre_release_wipe(&r);
+}
+
+/* What nobody fitted a table for has no confidence. */
+static void test_weigh_knows_one_inverter(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    const uint8_t other[FRE_HASH_BYTES] = {1};
+    fre_inverter_parts parts = {.decoder = NULL};
+    fre_release r = owned(&plan, 1);
+
+    (void)state;
+    put_line(&r, 0, "text", 10, 1);
+    assert_false(fre_release_can_weigh(&parts));
+    parts.decoder = other;
+    assert_false(fre_release_can_weigh(&parts));
+    fre_release_weigh(&r, &parts);
+    assert_false(r.cell[0].text.confidence.known);
+    fre_release_wipe(&r);
+}
+
+static double logistic_of(const double *c, double far, double similarity, double noise,
+                          double share, double words)
+{
+    return 1 / (1 + exp(-c[0] - c[1] * noise - c[2] * far - c[3] * sqrt(fmax(far, 0)) -
+                        c[4] * (1 - similarity) - c[5] * log(share) - c[6] * log(words)));
+}
+
+/* The table's function of what the line holds; exact is never likelier than the same. */
+static void test_weigh(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    uint8_t decoder[FRE_HASH_BYTES];
+    const fre_inverter_parts parts = {.decoder = decoder};
+    fre_release r = owned(&plan, 2);
+    double exact;
+
+    (void)state;
+    assert_true(fre_unhex(decoder, sizeof decoder, CONFIDENCE_DECODER));
+    assert_true(fre_release_can_weigh(&parts));
+    put_line(&r, 0, "three short words", 10, .8f); /* a centroid of norm .8 */
+    put_line(&r, 1, NULL, 10, 1);
+    r.cell[0].noise_norm = .3;
+    r.cell[0].text.similarity = .9;
+    r.cell[0].text.share = .5;
+    fre_release_weigh(&r, &parts);
+    exact = logistic_of(confidence_exact, .64 + 1 - 1.44 - .09, .9, .3, .5, 3);
+    assert_trusted(&r.cell[0].text, logistic_of(confidence_same, .11, .9, .3, .5, 3), exact, 1e-7);
+    assert_false(r.cell[1].text.confidence.known);
+    fre_release_wipe(&r);
+}
+
+/* ---- groups -------------------------------------------------------------------------------------- */
+
+/* Near is within the radius of the group's largest line, not of any; the same words are near anyhow. */
+static void test_groups(void **state)
+{
+    const fre_plan plan = plan_of(false);
+    fre_release r = owned(&plan, 6);
+
+    (void)state;
+    assert_true(fabs(r.radius - .5) < 1e-12);
+    put_line(&r, 0, "largest but alone", 100, 9);
+    put_line(&r, 1, "one", 90, 0);
+    put_line(&r, 2, "another", 80, .49f);
+    put_line(&r, 3, "a chain's end", 70, .98f); /* near the second, not the first */
+    put_line(&r, 4, "ONE!", 60, 5);
+    put_line(&r, 5, NULL, 10, .1f);
+    assert_int_equal(fre_release_group(&r, NULL), FRE_OK);
+    assert_int_equal(r.cell[1].group, 0); /* 90 + 80 + 60 + 10 users */
+    assert_int_equal(r.cell[2].group, 0);
+    assert_int_equal(r.cell[4].group, 0);
+    assert_int_equal(r.cell[5].group, 0);
+    assert_int_equal(r.cell[0].group, 1);
+    assert_int_equal(r.cell[3].group, 2);
+    fre_release_wipe(&r);
+}
+
+#define WIDE 200u /* numbers: over as many the length of noise varies little */
+
+/* Of two lines at a distance, the second's group; each with noise of that norm. */
+static uint32_t group_at(const fre_plan *plan, double distance, double noise)
+{
+    fre_release r = owned(plan, 2);
+    uint32_t group;
+
+    free(r.centroid);
+    r.centroid = calloc(2 * (size_t)WIDE, sizeof *r.centroid);
+    assert_non_null(r.centroid);
+    r.grid.dim = WIDE;
+    r.cell[0].users = 2;
+    r.centroid[WIDE] = (float)distance;
+    r.cell[0].noise_norm = r.cell[1].noise_norm = noise;
+    assert_int_equal(fre_release_group(&r, NULL), FRE_OK);
+    group = r.cell[1].group;
+    fre_release_wipe(&r);
+    return group;
+}
+
+/* Noise makes centroids seem farther apart, which is taken off; large noise joins nothing that may be apart. */
+static void test_noise_in_groups(void **state)
+{
+    const fre_plan plan = plan_of(false);
+
+    (void)state;
+    assert_int_equal(group_at(&plan, .6, 0), 1);
+    assert_int_equal(group_at(&plan, .6, .3), 0);  /* .36 - .18 + .018 */
+    assert_int_equal(group_at(&plan, 1.45, 1), 1); /* 2.10 - 2 + .2 */
+    assert_int_equal(group_at(&plan, 1.42, 1), 0); /* 2.02 - 2 + .2 */
 }
 
 /* A file of the release with other content; the release as written is there again with the next. */
@@ -343,10 +555,20 @@ static void test_read_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_curator),       TEST(test_distributed),
-        TEST(test_empty_release), TEST(test_terms_that_are_no_object),
-        TEST(test_read),          TEST(test_read_collection),
-        TEST(test_read_refusals), cmocka_unit_test(test_statement),
+        TEST(test_curator),
+        TEST(test_distributed),
+        TEST(test_empty_release),
+        TEST(test_terms_that_are_no_object),
+        TEST(test_read),
+        TEST(test_read_collection),
+        TEST(test_trust_is_written),
+        TEST(test_keep),
+        TEST(test_weigh_knows_one_inverter),
+        TEST(test_weigh),
+        TEST(test_groups),
+        TEST(test_noise_in_groups),
+        TEST(test_read_refusals),
+        cmocka_unit_test(test_statement),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
