@@ -70,6 +70,8 @@ fre_status baseline_publish(baseline_run *r, fre_outdir *dir, fre_err *err)
 
     if (st != FRE_OK)
         return st;
+    for (size_t i = 0; i < r->result->release.n; i++)
+        r->result->release.cell[i].group = FRE_RELEASE_NONE;
     method.parameters = text = parameters(r);
     if (!text)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
