@@ -136,6 +136,14 @@ static fre_status take_vouched(synthesis *x, fre_delta *rows, uint32_t index, fr
     return st;
 }
 
+static bool have_shares(const synthesis *x, const fre_summed_set *s)
+{
+    for (uint32_t i = 0; i < s->n; i++)
+        if (syn_share(x, &s->tag, &s->id[i]).n == 0)
+            return false;
+    return true;
+}
+
 static fre_status take_summed(synthesis *x, fre_delta *rows, uint32_t index, fre_bytes reply)
 {
     fre_tag_sets sets, all;
@@ -149,7 +157,7 @@ static fre_status take_summed(synthesis *x, fre_delta *rows, uint32_t index, fre
     if (sets.part.index != index || sets.part.count != x->unseal.count)
         return FRE_OK;
     for (all = sets; fre_summed_next(&all, &s);)
-        if (!syn_knows(x, &s.tag, s.id, s.n))
+        if (!have_shares(x, &s))
             return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
     st = server_parts_take(&x->summed, sets.part, reply, rows, &fresh, &why);
     if (st == FRE_OK && why == FRE_ACCEPTED)

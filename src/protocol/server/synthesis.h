@@ -66,6 +66,9 @@ uint32_t syn_first(const synthesis *x, const fre_tag *tag, const fre_report_id *
 /* Index of a member; UINT32_MAX: none. */
 uint32_t syn_find(const synthesis *x, const fre_tag *tag, const fre_report_id *id);
 
+/* The share of a member; empty: it has none, or there is no such member. */
+fre_bytes syn_share(const synthesis *x, const fre_tag *tag, const fre_report_id *id);
+
 /* synthesis_ask.c */
 FRE_MUST_CHECK fre_status syn_make_vouch(synthesis *x, fre_delta *rows);
 /* All answers of the issuer are there. */

@@ -81,9 +81,12 @@ static fre_status mark_vouched(best *b, const synthesis *x)
     for (uint32_t i = 0; st == FRE_OK && i < x->vouched.count; i++) {
         st = fre_vouched_decode(&sets, server_wire(&x->base),
                                 server_buf_view(&x->vouched.part[i].bytes), NULL);
-        while (st == FRE_OK && fre_vouched_next(&sets, &s))
+        while (st == FRE_OK && fre_vouched_next(&sets, &s)) {
+            if (!syn_knows(x, &s.tag, s.id, s.n))
+                return FRE_E_DATA; /* rows of members are missing */
             for (uint32_t k = 0; k < s.n; k++)
                 b[syn_find(x, &s.tag, &s.id[k])].vouched = true;
+        }
     }
     return st;
 }

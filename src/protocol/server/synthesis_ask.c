@@ -71,10 +71,21 @@ static bool has_answers(const synthesis *x, const fre_tag *tag)
     return n >= server_ids_needed(&x->base, tag);
 }
 
-static const fre_sealed_entry_seed *seed_of(const synthesis *x, const fre_tag *tag,
-                                            const fre_report_id *id)
+/* Of members of a set, or zeros.  FRE_E_DATA: rows of members are missing. */
+static fre_status put_seeds(fre_sealed_entry_seed *out, const synthesis *x,
+                            const fre_vouched_set *s, bool asked)
 {
-    return &x->member[syn_find(x, tag, id)].seed;
+    for (uint32_t i = 0; i < s->n; i++) {
+        const uint32_t at = syn_find(x, &s->tag, &s->id[i]);
+
+        if (at == UINT32_MAX)
+            return FRE_E_DATA;
+        if (asked)
+            out[i] = x->member[at].seed;
+        else
+            memset(out[i].b, 0, sizeof out[i].b);
+    }
+    return FRE_OK;
 }
 
 static fre_status unseal_part(synthesis *x, fre_delta *rows, uint32_t part)
@@ -82,7 +93,6 @@ static fre_status unseal_part(synthesis *x, fre_delta *rows, uint32_t part)
     const fre_wire *w = server_wire(&x->base);
     fre_unseal m = {.part = {part, x->vouched.count},
                     .vouched = server_buf_view(&x->vouched.part[part].bytes)};
-    static const fre_sealed_entry_seed none;
     fre_sealed_entry_seed *seed = NULL;
     fre_vouched_set s;
     fre_tag_sets sets;
@@ -94,8 +104,9 @@ static fre_status unseal_part(synthesis *x, fre_delta *rows, uint32_t part)
         const bool asked = w->c.one_contact || has_answers(x, &s.tag);
 
         st = fre_grow((void **)&seed, &cap, (size_t)m.n + s.n, sizeof *seed);
-        for (uint32_t i = 0; st == FRE_OK && i < s.n; i++)
-            seed[m.n++] = asked ? *seed_of(x, &s.tag, &s.id[i]) : none;
+        if (st == FRE_OK)
+            st = put_seeds(seed + m.n, x, &s, asked);
+        m.n += s.n;
     }
     m.seed = seed;
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);

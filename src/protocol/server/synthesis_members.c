@@ -96,3 +96,14 @@ uint32_t syn_find(const synthesis *x, const fre_tag *tag, const fre_report_id *i
 
     return i < x->members && order(&x->member[i], tag, id) == 0 ? i : UINT32_MAX;
 }
+
+fre_bytes syn_share(const synthesis *x, const fre_tag *tag, const fre_report_id *id)
+{
+    static const fre_sealed_entry_seed none;
+    const uint32_t i = syn_find(x, tag, id);
+
+    if (i == UINT32_MAX || i >= x->share_cap ||
+        memcmp(x->member[i].seed.b, none.b, sizeof none.b) == 0)
+        return server_view(NULL, 0);
+    return server_view(x->share + i * x->each, x->each);
+}

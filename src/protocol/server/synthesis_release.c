@@ -82,9 +82,7 @@ static fre_status add_ids(synthesis *x, work *k, const fre_summed_set *s)
     fre_status st = FRE_OK;
 
     for (uint32_t i = 0; st == FRE_OK && i < s->n; i++)
-        st = fre_share_add(
-            k->sum, x->base.a->cell.padded, bits,
-            server_view(x->share + x->each * syn_find(x, &s->tag, &s->id[i]), x->each));
+        st = fre_share_add(k->sum, x->base.a->cell.padded, bits, syn_share(x, &s->tag, &s->id[i]));
     k->ids += s->n;
     return st;
 }

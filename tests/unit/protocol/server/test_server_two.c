@@ -503,6 +503,51 @@ static void one_seed_is_not_summed(void **state)
     net_end(&n);
 }
 
+static void lose_unseal(net *n, fre_role from, fre_role to, fre_buf *message)
+{
+    drop_answers(n, from, to, message);
+    if (from == FRE_ROLE_SYN && to == FRE_ROLE_TAG &&
+        type_of(sample_view(message)) == FRE_WIRE_UNSEAL)
+        message->n = 0;
+}
+
+/* S_tag says that it opened the seed of somebody who did not answer: S_syn has no share to add. */
+static void who_did_not_answer_is_not_summed(void **state)
+{
+    const synthesis *x;
+    fre_summed_set set = {.n = 0};
+    uint8_t packed[8 * NET_DIM] = {0};
+    fre_tag_sets sets;
+    fre_vouched_set v;
+    fre_buf message;
+    net n;
+
+    (void)state;
+    begin_dropping(&n, 16, 0, 1);
+    n.change = lose_unseal;
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    for (; n.now < 3000; n.now += 8)
+        net_step(&n);
+    x = (const synthesis *)n.links.server[FRE_ROLE_SYN];
+    assert_true(x->unseal.count == 1 && x->base.phase < FRE_PHASE_DONE);
+    must(fre_vouched_decode(&sets, &n.s.w, sample_view(&x->vouched.part[0].bytes), NULL) == FRE_OK);
+    while (fre_vouched_next(&sets, &v))
+        if (v.n == 5)
+            set = (fre_summed_set){.tag = v.tag, .n = v.n, .id = v.id};
+    assert_int_equal(set.n, 5);
+    set.packed = (fre_bytes){packed, fre_wire_share_bytes(&x->base.list->w)};
+    assert_true(set.packed.n <= sizeof packed);
+    must(fre_summed_encode(&message, &x->base.list->w, (fre_part){0, 1}, &set, 1, &n.s.tag_sk) ==
+         FRE_OK);
+    assert_int_equal(fre_server_answered(n.links.server[FRE_ROLE_SYN], NULL,
+                                         SERVER_COOKIE(SERVER_UNSEAL, 0), sample_view(&message),
+                                         n.now),
+                     FRE_OK);
+    assert_int_equal(fre_server_phase(n.links.server[FRE_ROLE_SYN]), FRE_PHASE_VOID);
+    fre_buf_wipe(&message);
+    net_end(&n);
+}
+
 /* ---- lists ------------------------------------------------------------------------------------------ */
 
 /* The list that is published, with d more under its i-th tag, signed again. */
@@ -833,6 +878,7 @@ int main(void)
         cmocka_unit_test(a_missing_answer_is_not_counted_out),
         cmocka_unit_test(too_few_answers_open_nothing),
         cmocka_unit_test(one_seed_is_not_summed),
+        cmocka_unit_test(who_did_not_answer_is_not_summed),
         cmocka_unit_test(one_list_for_everybody),
         cmocka_unit_test(the_issuer_signs_what_it_vouched_for),
         cmocka_unit_test(another_list_opens_nothing),
