@@ -446,6 +446,143 @@ static void discrete_noise_is_covered(void **state)
     }
 }
 
+/* ---- what the machines do, whole: rounded at random, summed, noise on top ------------------------ */
+
+/* One coordinate, lattice step 1: c of n members at `from`, and with the record c - 1 of them and itself at
+ * `to`, each rounded at random to a neighbour; then noise of `honest` draws of deviation s. */
+typedef struct rounded {
+    int n, tau, curious;
+    double from, to, p;
+    bool servers;
+} rounded;
+
+static void add_rounded(double law[LATTICE], double at)
+{
+    const double low = floor(at), up = at - low;
+    double next[LATTICE] = {0};
+
+    for (int i = 0; i < LATTICE; i++) {
+        const int j = i + (int)low;
+
+        if (j >= 0 && j + 1 < LATTICE) {
+            next[j] += law[i] * (1 - up);
+            next[j + 1] += law[i] * up;
+        }
+    }
+    memcpy(law, next, sizeof next);
+}
+
+/* The record, or a member in its place; what the others add is the same in both. */
+static void sum_of(double out[LATTICE], const double noise[LATTICE], const rounded *v, int members,
+                   double last)
+{
+    memcpy(out, noise, LATTICE * sizeof *out);
+    for (int i = 1; i < members; i++)
+        add_rounded(out, v->from);
+    add_rounded(out, last);
+}
+
+/* p times the hockey stick of the view with the record against that without, to somebody who knows w members
+ * and, of servers' noise, the other server's. */
+static double rounded_truth(const rounded *v, const fre_mechanism *m, double epsilon)
+{
+    const double factor = 1 + expm1(epsilon) / v->p;
+    double total = 0, noise[LATTICE], with[LATTICE], without[LATTICE];
+
+    for (int c = v->tau; c <= v->n + v->curious + 1; c++) {
+        const int others = c - v->curious; /* sampled, the record among them */
+        const double a = binomial(v->n, others - 1, v->p), b = binomial(v->n, others, v->p);
+
+        if (m->sigma > 0) {
+            noise_of(noise, v->servers ? 1 : others, fre_sigma_local(m, (uint64_t)c));
+        } else {
+            memset(noise, 0, sizeof noise);
+            noise[LATTICE / 2] = 1;
+        }
+        sum_of(with, noise, v, others, v->to);
+        sum_of(without, noise, v, others, v->from);
+        for (int i = 0; i < LATTICE; i++)
+            total += fmax(0, a * with[i] - factor * b * without[i]);
+    }
+    return v->p * total;
+}
+
+static fre_mechanism rounding(const rounded *v, double sigma)
+{
+    return (fre_mechanism){.p32 = fre_p32(v->p),
+                           .tau = (uint64_t)v->tau,
+                           .sigma = sigma,
+                           .population = (uint64_t)(v->n + v->curious + 1),
+                           .sensitivity = FRE_SENSITIVITY_WORST_CASE,
+                           .norm_bound = fabs(v->to - v->from) / 2,
+                           .dim = 1,
+                           .lattice_step = 1,
+                           .noise = FRE_NOISE_DISCRETE,
+                           .cells_per_user = 1,
+                           .dist = {.on = true,
+                                    .one_contact = true,
+                                    .server_noise = v->servers,
+                                    .curious = (uint32_t)v->curious,
+                                    .lambda = 5,
+                                    .gamma = 200}};
+}
+
+static double claimed(const fre_mechanism *m, double epsilon)
+{
+    fre_account a = {.delta = -1};
+
+    assert_int_equal(fre_joint_delta(&a, m, epsilon, NULL), FRE_OK);
+    return a.delta_released;
+}
+
+static void rounded_sums_are_covered(void **state)
+{
+    static const rounded v[] = {
+        {8, 4, 0, 0, 2.5, 0.5, true},     {8, 4, 0, 0.5, 1, 0.5, true},
+        {10, 5, 2, 0.25, 3.5, 0.6, true}, {6, 3, 1, 0.9, 1.1, 0.4, true},
+        {8, 4, 0, 0, 2.5, 0.5, false},    {10, 5, 2, 0.25, 3.5, 0.6, false},
+        {6, 3, 1, 0.5, 0.75, 0.4, false}, {12, 6, 3, 0, 1.5, 0.7, false},
+    };
+    static const double sigma[] = {4, 8}, more[] = {0.2, 1.2};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof v / sizeof v[0]; i++)
+        for (size_t k = 0; k < 2; k++)
+            for (size_t j = 0; j < 2; j++) {
+                const fre_mechanism m = rounding(&v[i], sigma[k]);
+                const double epsilon = more[j] - log1p(-v[i].p);
+
+                if (!v[i].servers && fre_sigma_local(&m, m.tau) < 1.5)
+                    continue; /* too few steps for kappa to be small */
+                assert_true(claimed(&m, epsilon) >= rounded_truth(&v[i], &m, epsilon));
+            }
+}
+
+/* Each of these is a mechanism that its claim does not cover, so a claim that leaves it out is refuted. */
+static void defects_are_not_covered(void **state)
+{
+    const rounded servers = {8, 4, 0, 0, 3, 0.5, true}, curious = {1, 4, 3, 0, 3, 0.5, true},
+                  clients = {1, 4, 3, 0, 3, 0.5, false};
+    const double epsilon = 0.6 - log1p(-0.5);
+    fre_mechanism m = rounding(&servers, 6), without;
+
+    (void)state;
+    /* The other server adds none, and one's own noise is known. */
+    without = m;
+    without.sigma = 0;
+    assert_true(rounded_truth(&servers, &without, epsilon) > claimed(&m, epsilon));
+    /* w ignored: participants know their coins, and of their own noise what they added. */
+    for (int i = 0; i < 2; i++) {
+        const rounded *v = i == 0 ? &curious : &clients;
+
+        m = rounding(v, 6);
+        without = m;
+        without.dist.curious = 0;
+        assert_true(rounded_truth(v, &without, epsilon) > claimed(&without, epsilon));
+        assert_true(rounded_truth(v, &m, epsilon) <= claimed(&m, epsilon));
+    }
+}
+
 /* ---- the account's parts ------------------------------------------------------------------ */
 
 static fre_mechanism usual(void)
@@ -756,6 +893,8 @@ int main(void)
         cmocka_unit_test(curve_is_convex_and_falls),
         cmocka_unit_test(supremum_holds_with_a_curve),
         cmocka_unit_test(discrete_noise_is_covered),
+        cmocka_unit_test(rounded_sums_are_covered),
+        cmocka_unit_test(defects_are_not_covered),
         cmocka_unit_test(no_noise_is_no_privacy),
         cmocka_unit_test(curious_users_lower_the_threshold),
         cmocka_unit_test(slips_are_charged),
