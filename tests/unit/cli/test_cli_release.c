@@ -94,6 +94,19 @@ static void unknown_confidence_is_no_mark(void **state)
     assert_null(strstr(out, "?"));
 }
 
+/* Lines of which nobody said what they are near to stand by themselves. */
+static void lines_without_groups_are_not_joined(void **state)
+{
+    const fre_released_cell cells[] = {cell(60, "one", 1, FRE_RELEASE_NONE),
+                                       cell(90, "two", 1, FRE_RELEASE_NONE)};
+    char out[4000];
+
+    (void)state;
+    shown(out, sizeof out, cells, 2);
+    assert_non_null(strstr(out, "       90       90        1.00   two\n"
+                                "       60       60        1.00   one\n"));
+}
+
 /* Where there is colour, weak lines are dim. */
 static void weak_lines_are_dimmed(void **state)
 {
@@ -190,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(near_wordings_stand_together),
         cmocka_unit_test(unknown_confidence_is_no_mark),
+        cmocka_unit_test(lines_without_groups_are_not_joined),
         cmocka_unit_test(weak_lines_are_dimmed),
         cmocka_unit_test(levels_are_shown_by_themes),
         cmocka_unit_test(without_texts_there_are_counts),
