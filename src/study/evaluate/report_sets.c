@@ -233,22 +233,40 @@ static json_t *language_of(const fre_evaluation *e, fre_evaluate_set at)
                      evaluate_number_json(l->natural));
 }
 
+/* Rows on a side and clusters, of the first set that has them; null: none has. */
+static json_t *mauve_json(const fre_evaluation *e)
+{
+    json_t *o;
+    int at = 0;
+
+    while (at < FRE_SETS && e->mauve[at].size == 0)
+        at++;
+    if (at == FRE_SETS)
+        return json_null();
+    o = json_pack("{s:I, s:I}", "buckets",
+                  (json_int_t)evaluate_mauve_buckets((size_t)e->mauve[at].size), "size",
+                  (json_int_t)e->mauve[at].size);
+    if (add_sets(o, e, mauve_of) == 0)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 /* Diversity, lengths, MAUVE, language: into o. */
 static int add_texts(json_t *o, const fre_evaluation *e)
 {
     json_t *diversity =
         json_pack("{s:o}", "self_bleu_within", evaluate_number_json(e->self_bleu_within));
-    json_t *lengths = json_object(), *mauve = json_object();
+    json_t *lengths = json_object();
     json_t *language =
         e->has_language ? json_pack("{s:s}", "model", e->language_model) : json_null();
-    int bad = add_sets(diversity, e, diversity_of) | add_sets(lengths, e, lengths_of) |
-              add_sets(mauve, e, mauve_of);
+    int bad = add_sets(diversity, e, diversity_of) | add_sets(lengths, e, lengths_of);
 
     if (e->has_language)
         bad |= add_sets(language, e, language_of);
     bad |= json_object_set_new(o, "diversity", diversity);
     bad |= json_object_set_new(o, "lengths", lengths);
-    bad |= json_object_set_new(o, "mauve", mauve);
+    bad |= json_object_set_new(o, "mauve", mauve_json(e));
     bad |= json_object_set_new(o, "language", language);
     return bad;
 }
