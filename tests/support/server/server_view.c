@@ -23,7 +23,8 @@ void view_batch(view *v, const net *n, fre_wire_type type, fre_bytes message)
         must(fre_entry_open(&e->e, &plain, &n->s.w, FRE_WIRE_ENTRY, &n->s.syn,
                             (fre_bytes){m.sealed.p + i * each, each}, NULL) == FRE_OK);
         must(e->e.packed.n <= sizeof e->packed);
-        memcpy(e->packed, e->e.packed.p, e->e.packed.n);
+        if (e->e.packed.n > 0)
+            memcpy(e->packed, e->e.packed.p, e->e.packed.n);
     }
     fre_buf_wipe(&plain);
 }
