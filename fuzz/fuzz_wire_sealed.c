@@ -63,12 +63,14 @@ static void fit(fre_buf *out, fre_bytes in, size_t n)
         must(fre_buf_append(out, zero, 1) == FRE_OK);
 }
 
+/* All bytes of a part, in their order: content may come in chunks, with their lengths between them. */
 static bool is_within(const fre_buf *part, const fre_buf *whole)
 {
-    for (size_t i = 0; part->n > 0 && i + part->n <= whole->n; i++)
-        if (memcmp(whole->p + i, part->p, part->n) == 0)
-            return true;
-    return part->n == 0;
+    size_t found = 0;
+
+    for (size_t i = 0; found < part->n && i < whole->n; i++)
+        found += whole->p[i] == part->p[found];
+    return found == part->n;
 }
 
 static void refused(fre_status st, const fre_buf *out)

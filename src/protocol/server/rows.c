@@ -63,11 +63,12 @@ fre_status server_row_erase(fre_delta *r, uint8_t table, fre_bytes key)
 
 bool fre_delta_next(const fre_delta *r, size_t *at, fre_row *out)
 {
-    const uint8_t *p = r->raw.p + *at;
+    const uint8_t *p;
     size_t key, value;
 
     if (*at >= r->raw.n)
         return false;
+    p = r->raw.p + *at;
     key = get32(p + 2);
     value = get32(p + 6);
     *out = (fre_row){.table = p[0],
