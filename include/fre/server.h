@@ -206,8 +206,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_tagging(fre_server **out, const
                                                          const fre_server_keys *keys,
                                                          fre_oprf_key *oprf, fre_err *err);
 /** S_syn.  It takes MIXED of S_tag, GATHERED of the relay, CANCEL.  statement: what the release says of privacy, UTF-8, copied. */
-FRE_API FRE_MUST_CHECK fre_status fre_server_new_synthesis(fre_server **out,
-                                                           const fre_agreement *a,
+FRE_API FRE_MUST_CHECK fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
                                                            const fre_server_keys *keys,
                                                            fre_bytes statement, fre_err *err);
 
@@ -228,7 +227,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_client(fre_server **out, const 
                                                         const fre_client_setup *setup,
                                                         fre_err *err);
 /** Why a client ended early: FRE_E_PROOF: a server answered with another key than the collection's;
- * FRE_E_REFUSED: not admitted, or cancelled; FRE_E_AGAIN: too late.  FRE_OK: it did not. */
+ * FRE_E_REFUSED: not admitted, or cancelled; FRE_E_AGAIN: too late, or, with two contacts, an entry had no
+ * receipt before the list came and may not be in it.  FRE_OK: all was taken, or it has not ended. */
 FRE_API fre_status fre_server_client_verdict(const fre_server *x);
 
 /* ---- driving machines ------------------------------------------------------------------------- */

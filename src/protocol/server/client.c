@@ -31,6 +31,12 @@ static bool all_done(const client *c)
     return true;
 }
 
+/* Of one that said all it had to say. */
+static fre_status verdict_of(const client *c)
+{
+    return c->list[FRE_HASH_BYTES] ? FRE_E_AGAIN : FRE_OK;
+}
+
 /* Entries, or answers. */
 static fre_status post_entries(client *c, fre_letters *out)
 {
@@ -150,7 +156,7 @@ static fre_status entry_answered(client *c, fre_delta *rows, uint32_t i, fre_byt
     if (v != SERVER_RECEIVED)
         return FRE_OK;
     st = client_entry_done(c, rows, i);
-    return st == FRE_OK && is_last(c) && all_done(c) ? end(c, rows, FRE_OK) : st;
+    return st == FRE_OK && is_last(c) && all_done(c) ? end(c, rows, verdict_of(c)) : st;
 }
 
 static fre_status answered(fre_server *base, fre_delta *rows, uint64_t cookie, fre_bytes reply)
@@ -182,14 +188,14 @@ static fre_status listed(client *c, fre_reply *out, fre_bytes in)
     if (st != FRE_OK)
         return server_reject_status(&c->base, out, st);
     if (c->stage == CLIENT_SENDING) {
-        st = client_make_answers(c, &out->rows, l);
+        st = client_make_answers(c, &out->rows, l, !all_done(c));
         if (st == FRE_OK)
             st = server_move(&c->base, &out->rows, FRE_PHASE_ANSWERING);
         if (st == FRE_OK && all_done(c)) /* cover = off, and nothing to say */
-            st = end(c, &out->rows, FRE_OK);
+            st = end(c, &out->rows, verdict_of(c));
         if (st == FRE_OK)
             st = server_receipt(&c->base, out, true);
-    } else if (c->stage < CLIENT_SENDING || memcmp(c->list, l->w.list, sizeof c->list) == 0)
+    } else if (c->stage < CLIENT_SENDING || memcmp(c->list, l->w.list, FRE_HASH_BYTES) == 0)
         st = server_receipt(&c->base, out, false);
     else
         st = server_reject(&c->base, out, FRE_REJECTED_REPLAYED);
@@ -265,9 +271,10 @@ static void free_client(fre_server *base)
 
 static fre_status settle_rows(client *c)
 {
-    if (c->stage >= CLIENT_SENDING && is_last(c) && all_done(c))
+    if (c->stage >= CLIENT_SENDING && is_last(c) && all_done(c)) {
         c->stage = CLIENT_ENDED;
-    else if (c->base.phase == FRE_PHASE_CLOSED || c->base.phase >= FRE_PHASE_SUMMING) {
+        c->verdict = verdict_of(c);
+    } else if (c->base.phase == FRE_PHASE_CLOSED || c->base.phase >= FRE_PHASE_SUMMING) {
         c->stage = CLIENT_ENDED;
         c->verdict = FRE_E_AGAIN;
     }

@@ -6,11 +6,11 @@
 
 /* One of cells_per_user places.  SECRET. */
 typedef struct client_place {
-    uint8_t real;           /* 1: its coin fell on heads and it has a text of its own cell */
-    fre_place place;        /* r, and the public cell of its text */
+    uint8_t real;    /* 1: its coin fell on heads and it has a text of its own cell */
+    fre_place place; /* r, and the public cell of its text */
     fre_oprf_blind blind_id, blind_cell;
-    uint8_t cell[32];       /* of its text, or random */
-    fre_tag tag;            /* of that cell: two contacts, until it answers */
+    uint8_t cell[32]; /* of its text, or random */
+    fre_tag tag;      /* of that cell: two contacts, until it answers */
 } client_place;
 
 /* An exchange under way: what its answer is read with.  Where it is gone it is made again. */
@@ -40,15 +40,16 @@ typedef struct client {
     fre_status verdict;
     bool kept; /* its secrets are in rows */
     int64_t start_at;
-    fre_buf credentials;       /* SECRET */
-    float *x;                  /* SECRET: what texts are shared as, by row; zeros beyond */
-    client_place *place;       /* SECRET: cells_per_user, until entries are made */
+    fre_buf credentials;             /* SECRET */
+    float *x;                        /* SECRET: what texts are shared as, by row; zeros beyond */
+    client_place *place;             /* SECRET: cells_per_user, until entries are made */
     fre_hpke_sk ask_issue, ask_tags; /* SECRET: ephemeral keys of both exchanges */
     client_asked *asked;             /* NULL: none */
     fre_admission token;
-    fre_oprf_output *key;      /* SECRET: F(k_I, id) */
-    client_entry *entry;       /* cells_per_user; later the answers */
-    uint8_t list[FRE_HASH_BYTES]; /* of the list that it answers */
+    fre_oprf_output *key; /* SECRET: F(k_I, id) */
+    client_entry *entry;  /* cells_per_user; later the answers */
+    /* Of the list that it answers, and behind it 1: an entry had no receipt by then. */
+    uint8_t list[FRE_HASH_BYTES + 1];
     server_parts release_in;
     server_out release;
 } client;
@@ -75,8 +76,9 @@ void client_forget_asked(client *c);
 
 /* client_entry.c: entries under the places' tags, with their times. */
 FRE_MUST_CHECK fre_status client_make_entries(client *c, fre_delta *rows);
-/* The same for answers to a list, in place of the entries. */
-FRE_MUST_CHECK fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l);
+/* The same for answers to a list, in place of the entries.  late: an entry may have missed it. */
+FRE_MUST_CHECK fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l,
+                                              bool late);
 FRE_MUST_CHECK fre_status client_entry_done(client *c, fre_delta *rows, uint32_t i);
 FRE_MUST_CHECK fre_status client_entry_load(client *c, const fre_row *row);
 

@@ -227,7 +227,7 @@ fre_status client_make_entries(client *c, fre_delta *rows)
     return st;
 }
 
-fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l)
+fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l, bool late)
 {
     const uint8_t places_key = 2;
     fre_rng r;
@@ -251,7 +251,8 @@ fre_status client_make_answers(client *c, fre_delta *rows, const server_list *l)
         st = keep_all(c, rows);
     if (st != FRE_OK)
         return st;
-    memcpy(c->list, l->w.list, sizeof c->list);
+    memcpy(c->list, l->w.list, FRE_HASH_BYTES);
+    c->list[FRE_HASH_BYTES] = late;
     st = server_row_put(rows, SERVER_ROW_LIST, server_view(NULL, 0),
                         server_view(c->list, sizeof c->list));
     if (st == FRE_OK)

@@ -285,8 +285,8 @@ static bool is_carried(const net *n, fre_bytes message, fre_wire_type what)
 
     if (n->links.server[FRE_ROLE_RELAY]->list)
         w = n->links.server[FRE_ROLE_RELAY]->list->w;
-    return type_of(message) == FRE_WIRE_CARRY && fre_carry_decode(&m, &w, message, NULL) == FRE_OK &&
-           m.what == what;
+    return type_of(message) == FRE_WIRE_CARRY &&
+           fre_carry_decode(&m, &w, message, NULL) == FRE_OK && m.what == what;
 }
 
 /* Entries as S_syn opens them, and answers. */
@@ -388,6 +388,14 @@ static void cover_off(void **state)
 
 static uint32_t dropped_from, dropped_to; /* users */
 
+static void drop_entries(net *n, fre_role from, fre_role to, fre_buf *message)
+{
+    (void)to;
+    if (from == 0 && n->sender >= dropped_from && n->sender < dropped_to &&
+        is_carried(n, sample_view(message), FRE_WIRE_ENTRY))
+        message->n = 0;
+}
+
 static void drop_answers(net *n, fre_role from, fre_role to, fre_buf *message)
 {
     (void)to;
@@ -407,6 +415,32 @@ static void begin_dropping(net *n, uint64_t seed, uint32_t from, uint32_t to)
     dropped_from = from;
     dropped_to = to;
     n->change = drop_answers;
+}
+
+/* Whose entry never arrived answers the list all the same, and knows that it came too late, after a restart
+ * too. */
+static void a_missing_entry_is_known(void **state)
+{
+    static float centroid[MAX * NET_DIM];
+    uint32_t count[MAX], at;
+    net n;
+    int cells;
+
+    (void)state;
+    begin_dropping(&n, 9, 0, 1);
+    n.change = drop_entries;
+    net_run(&n);
+    cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
+    at = place_of(centroid, cells, 0);
+    assert_true(at < MAX);
+    assert_int_equal(count[at], 4);
+    assert_int_equal(fre_server_client_verdict(n.user[0].client), FRE_E_AGAIN);
+    assert_int_equal(fre_server_client_verdict(n.user[1].client), FRE_OK);
+    net_restart_client(&n, 0);
+    assert_int_equal(fre_server_client_verdict(n.user[0].client), FRE_E_AGAIN);
+    net_restart_client(&n, 1);
+    assert_int_equal(fre_server_client_verdict(n.user[1].client), FRE_OK);
+    net_end(&n);
 }
 
 /* The count is the list's, and so is what stands where the first version said how many answered. */
@@ -480,8 +514,8 @@ static uint32_t tags_summed(const net *n)
         fre_tag_sets sets;
         fre_summed_set s;
 
-        must(fre_summed_decode(&sets, &t->base.list->w,
-                               sample_view(&t->summed.letter[i].message), NULL) == FRE_OK);
+        must(fre_summed_decode(&sets, &t->base.list->w, sample_view(&t->summed.letter[i].message),
+                               NULL) == FRE_OK);
         while (fre_summed_next(&sets, &s))
             tags++;
     }
@@ -771,8 +805,8 @@ static void answers_are_counted(void **state)
     assert_int_equal(view_send(&n, FRE_ROLE_RELAY, sample_view(&message), NULL),
                      FRE_REJECTED_ADMISSION);
     {
-        const fre_bytes genuine = sample_view(
-            &((const client *)n.user[0].client)->entry[0].message);
+        const fre_bytes genuine =
+            sample_view(&((const client *)n.user[0].client)->entry[0].message);
 
         must(fre_carry_decode(&m, &w, genuine, NULL) == FRE_OK);
         assert_int_equal(view_send(&n, FRE_ROLE_RELAY, genuine, NULL), FRE_ACCEPTED);
@@ -875,6 +909,7 @@ int main(void)
         cmocka_unit_test(old_messages_again),
         cmocka_unit_test(who_has_nothing_to_say_cannot_be_linked),
         cmocka_unit_test(cover_off),
+        cmocka_unit_test(a_missing_entry_is_known),
         cmocka_unit_test(a_missing_answer_is_not_counted_out),
         cmocka_unit_test(too_few_answers_open_nothing),
         cmocka_unit_test(one_seed_is_not_summed),
