@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 static const cli_positional positional[] = {
-    {.name = "FILE", .help = "the grid: JSON, as docs/formats.md has it"},
+    {.name = "FILE", .help = "the grid, a JSON file (in a checkout: docs/formats.md)"},
 };
 
 static const cli_arg args[] = {
@@ -22,10 +22,12 @@ static const cli_arg args[] = {
 
 static void print_result(const fre_experiment_result *r)
 {
-    printf("%" PRIu64 " run%s: %" PRIu64 " done before, %" PRIu64
-           " with a budget that cannot be met, "
-           "%" PRIu64 " failed.\nRows: ",
-           r->runs, cli_plural(r->runs), r->kept, r->refused, r->failed);
+    cli_fold(stdout, 0,
+             "%" PRIu64 " run%s: %" PRIu64 " done before, %" PRIu64
+             " with a budget that cannot be met, "
+             "%" PRIu64 " failed.",
+             r->runs, cli_plural(r->runs), r->kept, r->refused, r->failed);
+    (void)fputs("Rows: ", stdout);
     cli_print_safe(stdout, r->csv, 0);
     putchar('\n');
 }

@@ -265,11 +265,11 @@ void cli_print_cells(const fre_release *r, const fre_released_cell *const *list,
         print_grouped(r, list);
         return;
     }
-    printf("%zu %s released%s\n\n", n, n == 1 ? "cell" : "cells",
-           any_text    ? "; groups of near wordings, the largest first:"
-           : n > shown ? "; the most frequent:"
-           : n > 0     ? ":"
-                       : "");
+    cli_fold(stdout, 0, "%zu %s released%s\n", n, n == 1 ? "cell" : "cells",
+             any_text    ? "; groups of near wordings, the largest first:"
+             : n > shown ? "; the most frequent:"
+             : n > 0     ? ":"
+                         : "");
     if (any_text) {
         print_grouped(r, list);
         return;
