@@ -120,12 +120,16 @@ static void print_confidence(char out[CONFIDENCE_BYTES], const fre_released_cell
         (void)snprintf(out, CONFIDENCE_BYTES, "- ");
 }
 
-/* A line of a group, its users before the first (else 0).  A text that is likely wrong gives way to a public
- * one that is near the cell's centre.  Returns whether it is marked. */
+#define AROUND_BELOW 0.6 /* similarity: docs/decisions/0028 */
+
+/* A line of a group, its users before the first (else 0).  A text far from what it was written for gives way
+ * to a public one that is near the cell's centre.  Returns whether it is marked. */
 static bool print_line(const cli_column *columns, size_t n, const fre_released_cell *cell,
                        double users, bool any_text)
 {
-    const bool weak = is_weak(cell), has_text = cell->text.text && !(weak && cell->around);
+    const bool weak = is_weak(cell),
+               has_text =
+                   cell->text.text && !(cell->text.similarity < AROUND_BELOW && cell->around);
     char whole[32] = "", own[32], confidence[CONFIDENCE_BYTES], instead[400];
     const cli_cell row[] = {{.text = whole},
                             {.text = own},

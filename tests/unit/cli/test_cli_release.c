@@ -132,7 +132,8 @@ static fre_released_cell of_theme(double users, const char *words, double confid
     return c;
 }
 
-/* Themes by size, three lines of each; a text that is likely wrong gives way to the public one. */
+/* Themes by size, three lines of each; a text far from its cell gives way to the public one, a
+ * doubtful one does not. */
 static void levels_are_shown_by_themes(void **state)
 {
     fre_released_cell cells[] = {
@@ -147,7 +148,10 @@ static void levels_are_shown_by_themes(void **state)
     char out[4000];
 
     (void)state;
-    cells[2].around = (char *)(uintptr_t) "a public text";
+    cells[2].around = cells[1].around = (char *)(uintptr_t) "a public text";
+    cells[2].text.similarity = 0.5;
+    cells[1].text.similarity = 0.7;
+    cells[1].text.confidence.same = 0.1;
     shown_of(out, sizeof out, &r);
     assert_non_null(strstr(
         out,
@@ -157,7 +161,7 @@ static void levels_are_shown_by_themes(void **state)
         "                60        0.99   one of seven\n"
         "                50        0.99   a third\n"
         "                                 and 1 more\n"
-        "       90       90        0.99   alone\n\n"));
+        "       90       90        0.10?  alone\n\n"));
 }
 
 static void without_texts_there_are_counts(void **state)

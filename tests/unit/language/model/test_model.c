@@ -841,13 +841,15 @@ static void bundled_models_are_found(void **state)
     assert_int_equal(fre_model_find(found, 8, "minilm-inverter.q8_0.gguf", &err), FRE_E_LIMIT);
     assert_string_equal(found, "kept");
     assert_int_equal(fre_model_find(found, sizeof found, "nonesuch.gguf", &err), FRE_E_NOINPUT);
-    assert_int_equal(fre_data_find(found, sizeof found, "nonesuch.gz", &err), FRE_E_NOINPUT);
-    assert_int_equal(fre_data_find(found, 8, "role-prompts.jsonl.gz", &err), FRE_E_LIMIT);
-    assert_int_equal(fre_data_find(found, sizeof found, "role-prompts.jsonl.gz", &err), FRE_OK);
-    assert_int_equal(access(found, R_OK), 0);
     assert_non_null(strstr(err.text, "nonesuch.gguf"));
     assert_non_null(strstr(err.text, FRE_SOURCE_DIR "/models"));
     assert_string_equal(found, "kept");
+    assert_int_equal(fre_data_find(found, sizeof found, "nonesuch.gz", &err), FRE_E_NOINPUT);
+    assert_non_null(strstr(err.text, "nonesuch.gz"));
+    assert_int_equal(fre_data_find(found, 8, "role-prompts.jsonl.gz", &err), FRE_E_LIMIT);
+    assert_string_equal(found, "kept");
+    assert_int_equal(fre_data_find(found, sizeof found, "role-prompts.jsonl.gz", &err), FRE_OK);
+    assert_int_equal(access(found, R_OK), 0);
     assert_int_equal(fre_model_find(found, sizeof found, "minilm-inverter.q8_0.gguf", &err),
                      FRE_OK);
     assert_string_equal(found, DECODER);

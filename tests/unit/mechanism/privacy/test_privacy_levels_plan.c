@@ -249,7 +249,7 @@ static void test_refusals(void **state)
     r.accountant = FRE_ACCOUNTANT_PAPER;
     refused(&r, FRE_E_USAGE, "{accountant}");
     r = asked("grid,1024", 4, 50, FRE_COUNTS_NOISY), r.dist.on = true;
-    refused(&r, FRE_E_USAGE, "{distributed}");
+    refused(&r, FRE_E_USAGE, "{levels}: the distributed mode releases one level");
     r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].sketch.codebook.radius = 0;
     refused(&r, FRE_E_USAGE, "radius of level 1");
     r = asked("1024", 4, 50, FRE_COUNTS_NOISY), r.level[0].sketch.codebook.radius = (double)NAN;
