@@ -63,13 +63,14 @@ static void run(net *n, const fre_collection *c, uint64_t seed)
     net_run(n);
 }
 
-/* Users who know that they were taken. */
+/* Users who know that they were taken; one who is not at its end knows nothing. */
 static uint32_t taken_of(const net *n)
 {
     uint32_t taken = 0;
 
     for (uint32_t i = 0; i < USERS; i++)
-        taken += fre_server_client_verdict(n->user[i].client) == FRE_OK;
+        taken += fre_server_phase(n->user[i].client) > FRE_PHASE_TAKING &&
+                 fre_server_client_verdict(n->user[i].client) == FRE_OK;
     return taken;
 }
 
