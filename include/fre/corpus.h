@@ -229,6 +229,22 @@ FRE_API const float *fre_npy_row_view(const fre_npy *f, size_t i);
 FRE_API void fre_npy_release_before(const fre_npy *f, size_t i);
 FRE_API void fre_npy_free(fre_npy *f);
 
+/* ---- inputs of users: rows with a file that says whose they are, or texts with a field ------------ */
+
+/** Of an open input, which is owned from here on.  user_file: NULL: a row is a user.  Options but the text
+ * field are about user_file, if there is one.  FRE_E_USAGE also: a user field without user_file. */
+FRE_API FRE_MUST_CHECK fre_status fre_npy_open_users(fre_npy **out, fre_input *in,
+                                                     const fre_corpus_opts *opts,
+                                                     const char *user_file, fre_err *err);
+/** Whose rows they are; user_file NULL: *out stays as it is.  FRE_E_DATA also: another number of them. */
+FRE_API FRE_MUST_CHECK fre_status fre_names_open_rows(fre_names **out, const fre_npy *rows,
+                                                      const char *user_file,
+                                                      const fre_corpus_opts *opts, fre_err *err);
+/** Texts, likewise.  FRE_E_USAGE also: a user_file, for they have a field. */
+FRE_API FRE_MUST_CHECK fre_status fre_corpus_open_users(fre_corpus **out, fre_input *in,
+                                                        const fre_corpus_opts *opts,
+                                                        const char *user_file, fre_err *err);
+
 /** Streaming writer: the header (version 1.0, a multiple of 64 bytes) first, then the caller writes
  * the numbers, little-endian: float32 or int64. */
 typedef enum fre_npy_dtype { FRE_NPY_F4, FRE_NPY_I8 } fre_npy_dtype;

@@ -16,41 +16,16 @@ static fre_status open_embedder(curator_run *r, fre_err *err)
 /* Takes ownership of in. */
 static fre_status open_rows(curator_run *r, fre_input *in, fre_err *err)
 {
-    const fre_corpus_opts *o = &r->opts->corpus;
-    fre_status st;
+    const fre_curator_opts *o = r->opts;
+    fre_status st = fre_npy_open_users(&r->npy, in, &o->corpus, o->user_file, err);
 
-    if (r->opts->corpus.user_field && !r->opts->user_file) {
-        fre_input_free(in);
-        return fre_fail(
-            err, FRE_E_USAGE,
-            "a .npy file has no fields: name the file with its users, {user_file} FILE");
-    }
-    /* The other options are about the file with the users, if there is one. */
-    st = fre_npy_open_input(
-        &r->npy, in, r->opts->user_file ? &(fre_corpus_opts){.text_field = o->text_field} : o, err);
     if (st != FRE_OK)
         return st;
     r->dim = (uint32_t)fre_npy_dim(r->npy);
     if (r->dim > FRE_SKETCH_DIM_MAX)
-        return fre_fail(err, FRE_E_DATA, "%s has more than %u columns", r->opts->input,
+        return fre_fail(err, FRE_E_DATA, "%s has more than %u columns", o->input,
                         FRE_SKETCH_DIM_MAX);
-    if (r->opts->user_file)
-        st = fre_names_open(&r->names, r->opts->user_file, &r->opts->corpus, err);
-    if (st == FRE_OK && r->names)
-        st = fre_names_check(r->names, fre_npy_rows(r->npy), err);
-    return st;
-}
-
-/* Takes ownership of in. */
-static fre_status open_texts(curator_run *r, fre_input *in, fre_err *err)
-{
-    if (r->opts->user_file) {
-        fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE,
-                        "{user_file} is for a .npy file: texts have a field with their user, "
-                        "{user_field} F");
-    }
-    return fre_corpus_open_input(&r->corpus, in, &r->opts->corpus, err);
+    return fre_names_open_rows(&r->names, r->npy, o->user_file, &o->corpus, err);
 }
 
 fre_status curator_open_inputs(curator_run *r, fre_err *err)
@@ -61,7 +36,9 @@ fre_status curator_open_inputs(curator_run *r, fre_err *err)
 
     if (st != FRE_OK)
         return st;
-    st = fre_input_is_npy(in, &r->opts->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
+    st = fre_input_is_npy(in, &r->opts->corpus)
+             ? open_rows(r, in, err)
+             : fre_corpus_open_users(&r->corpus, in, &r->opts->corpus, r->opts->user_file, err);
     if (st != FRE_OK)
         return st;
     if (r->npy && !r->names && fre_npy_rows(r->npy) > r->opts->plan.population)

@@ -23,36 +23,12 @@ static fre_status open_rows(baseline_run *r, fre_input *in, fre_err *err)
 {
     const fre_baseline_opts *o = r->opts;
     baseline_people *p = &r->people;
-    fre_status st;
+    fre_status st = fre_npy_open_users(&p->npy, in, &o->corpus, o->user_file, err);
 
-    if (o->corpus.user_field && !o->user_file) {
-        fre_input_free(in);
-        return fre_fail(
-            err, FRE_E_USAGE,
-            "a .npy file has no fields: name the file with its users, {user_file} FILE");
-    }
-    /* The other options are about the file with the users, if there is one. */
-    st = fre_npy_open_input(
-        &p->npy, in,
-        o->user_file ? &(fre_corpus_opts){.text_field = o->corpus.text_field} : &o->corpus, err);
     if (st != FRE_OK)
         return st;
     p->dim = (uint32_t)fre_npy_dim(p->npy);
-    if (o->user_file)
-        st = fre_names_open(&p->names, o->user_file, &o->corpus, err);
-    return st == FRE_OK && p->names ? fre_names_check(p->names, fre_npy_rows(p->npy), err) : st;
-}
-
-/* Takes in over. */
-static fre_status open_texts(baseline_run *r, fre_input *in, fre_err *err)
-{
-    if (r->opts->user_file) {
-        fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE,
-                        "{user_file} is for a .npy file: texts have a field with their user, "
-                        "{user_field} F");
-    }
-    return fre_corpus_open_input(&r->people.corpus, in, &r->opts->corpus, err);
+    return fre_names_open_rows(&p->names, p->npy, o->user_file, &o->corpus, err);
 }
 
 static fre_status open_embedder(baseline_run *r, fre_err *err)
@@ -82,7 +58,10 @@ fre_status baseline_people_open(baseline_run *r, fre_err *err)
     if (st != FRE_OK)
         return st;
     p->norm_bound = o->plan.norm_bound;
-    st = fre_input_is_npy(in, &o->corpus) ? open_rows(r, in, err) : open_texts(r, in, err);
+    st = fre_input_is_npy(in, &o->corpus)
+             ? open_rows(r, in, err)
+             : fre_corpus_open_users(&r->people.corpus, in, &r->opts->corpus, r->opts->user_file,
+                                     err);
     if (st == FRE_OK && (p->corpus || o->domain || o->method == FRE_BASELINE_AUG_PE ||
                          fre_inverter_writes_text(o->inverter)))
         st = open_embedder(r, err);

@@ -324,40 +324,15 @@ static fre_status open_embedder(simulate_population *p, fre_embedder **out,
 static fre_status open_rows(simulate_population *p, fre_input *in, const fre_simulate_opts *o,
                             fre_err *err)
 {
-    fre_status st;
+    fre_status st = fre_npy_open_users(&p->npy, in, &o->corpus, o->user_file, err);
 
-    if (o->corpus.user_field && !o->user_file) {
-        fre_input_free(in);
-        return fre_fail(
-            err, FRE_E_USAGE,
-            "a .npy file has no fields: name the file with its users, {user_file} FILE");
-    }
-    /* The other options are about the file with the users, if there is one. */
-    st = fre_npy_open_input(
-        &p->npy, in,
-        o->user_file ? &(fre_corpus_opts){.text_field = o->corpus.text_field} : &o->corpus, err);
     if (st != FRE_OK)
         return st;
     p->rows = fre_npy_rows(p->npy);
     p->dim = (uint32_t)fre_npy_dim(p->npy);
     if (fre_npy_has_meta(p->npy))
         p->embedder = *fre_npy_meta_view(p->npy);
-    if (o->user_file)
-        st = fre_names_open(&p->names, o->user_file, &o->corpus, err);
-    return st == FRE_OK && p->names ? fre_names_check(p->names, p->rows, err) : st;
-}
-
-/* Takes in over. */
-static fre_status open_texts(simulate_population *p, fre_input *in, const fre_simulate_opts *o,
-                             fre_err *err)
-{
-    if (o->user_file) {
-        fre_input_free(in);
-        return fre_fail(err, FRE_E_USAGE,
-                        "{user_file} is for a .npy file: texts have a field with their user, "
-                        "{user_field} F");
-    }
-    return fre_corpus_open_input(&p->corpus, in, &o->corpus, err);
+    return fre_names_open_rows(&p->names, p->npy, o->user_file, &o->corpus, err);
 }
 
 static fre_status open_survey(simulate_population *p, fre_embedder *e, const fre_simulate_opts *o,
@@ -379,7 +354,9 @@ fre_status simulate_population_open(simulate_population *p, fre_embedder **embed
 
     if (st != FRE_OK)
         return st;
-    st = fre_input_is_npy(in, &o->corpus) ? open_rows(p, in, o, err) : open_texts(p, in, o, err);
+    st = fre_input_is_npy(in, &o->corpus)
+             ? open_rows(p, in, o, err)
+             : fre_corpus_open_users(&p->corpus, in, &o->corpus, o->user_file, err);
     p->norm_bound = o->plan.norm_bound;
     if (st == FRE_OK && (p->corpus || fre_inverter_writes_text(o->inverter) || o->compare_levels))
         st = open_embedder(p, embedder, o, err);

@@ -16,7 +16,8 @@
 #include "npy_file.h"
 #include "temp_dir.h"
 
-static char jsonl[512], csv[512], names[512], npy[512], numbers[512], out_dir[512], out_file[512];
+static char jsonl[512], csv[512], names[512], npy[512], two[512], numbers[512], out_dir[512],
+    out_file[512];
 
 static int make_files(void **state)
 {
@@ -29,6 +30,7 @@ static int make_files(void **state)
     write_file(temp_path(csv, &test_dir, "x.csv"), table, sizeof table - 1);
     write_file(temp_path(names, &test_dir, "who.txt"), "anna\nben\n", 9);
     write_rows(temp_path(npy, &test_dir, "x.npy"), rows, 3, 2, false);
+    write_rows(temp_path(two, &test_dir, "two.npy"), rows, 2, 2, false);
     write_rows(temp_path(numbers, &test_dir, "n.npy"), rows, 6, 1, false);
     (void)temp_path(out_dir, &test_dir, "out");
     (void)temp_path(out_file, &test_dir, "out.jsonl");
@@ -101,6 +103,22 @@ static fre_status open_corpus_input(fre_corpus **out, fre_err *err)
     return st == FRE_OK ? fre_corpus_open_input(out, in, NULL, err) : st;
 }
 
+static fre_status open_corpus_users(fre_corpus **out, fre_err *err)
+{
+    fre_input *in = NULL;
+    const fre_status st = fre_input_open(&in, input, true, err);
+
+    return st == FRE_OK ? fre_corpus_open_users(out, in, &(fre_corpus_opts){0}, NULL, err) : st;
+}
+
+static fre_status open_npy_users(fre_npy **out, fre_err *err)
+{
+    fre_input *in = NULL;
+    const fre_status st = fre_input_open(&in, npy, true, err);
+
+    return st == FRE_OK ? fre_npy_open_users(out, in, &(fre_corpus_opts){0}, names, err) : st;
+}
+
 static fre_status open_npy_input(fre_npy **out, fre_err *err)
 {
     fre_input *in = NULL;
@@ -138,6 +156,7 @@ static void can_be_read_again(void *in)
 
 static const fre_corpus_opts plain;
 static fre_bytes npy_bytes;
+static fre_npy *named_rows;
 
 ALLOC_CASE(fre_input_open, fre_input, fre_input_free, fre_input_open(&x, input, true, err));
 ALLOC_CASE(fre_corpus_open, fre_corpus, fre_corpus_free, fre_corpus_open(&x, input, NULL, err));
@@ -145,6 +164,10 @@ ALLOC_CASE(fre_corpus_open_input, fre_corpus, fre_corpus_free, open_corpus_input
 ALLOC_CASE(fre_corpus_open_memory, fre_corpus, fre_corpus_free,
            fre_corpus_open_memory(&x, (fre_bytes){(const uint8_t *)"one\ntwo\n", 8}, NULL, err));
 ALLOC_CASE(fre_names_open, fre_names, fre_names_free, fre_names_open(&x, names, &plain, err));
+ALLOC_CASE(fre_names_open_rows, fre_names, fre_names_free,
+           fre_names_open_rows(&x, named_rows, names, &plain, err));
+ALLOC_CASE(fre_corpus_open_users, fre_corpus, fre_corpus_free, open_corpus_users(&x, err));
+ALLOC_CASE(fre_npy_open_users, fre_npy, fre_npy_free, open_npy_users(&x, err));
 ALLOC_CASE(fre_npy_open, fre_npy, fre_npy_free, fre_npy_open(&x, npy, err));
 ALLOC_CASE(fre_npy_open_input, fre_npy, fre_npy_free, open_npy_input(&x, err));
 ALLOC_CASE(fre_npy_open_numbers, fre_npy, fre_npy_free, fre_npy_open_numbers(&x, numbers, err));
@@ -161,11 +184,16 @@ static void inputs(void **state)
         (void)alloc_torture(&fre_input_open_case, can_be_read_again);
         (void)alloc_torture(&fre_corpus_open_case, has_a_record);
         (void)alloc_torture(&fre_corpus_open_input_case, has_a_record);
+        (void)alloc_torture(&fre_corpus_open_users_case, has_a_record);
     }
     (void)alloc_torture(&fre_corpus_open_memory_case, has_a_record);
     (void)alloc_torture(&fre_names_open_case, has_names);
     (void)alloc_torture(&fre_npy_open_case, has_rows);
     (void)alloc_torture(&fre_npy_open_input_case, has_rows);
+    (void)alloc_torture(&fre_npy_open_users_case, has_rows);
+    assert_int_equal(fre_npy_open(&named_rows, two, NULL), FRE_OK);
+    (void)alloc_torture(&fre_names_open_rows_case, has_names);
+    fre_npy_free(named_rows);
     (void)alloc_torture(&fre_npy_open_numbers_case, NULL);
     npy_bytes = (fre_bytes){bytes, (size_t)read_file(npy, bytes, sizeof bytes)};
     (void)alloc_torture(&fre_npy_open_memory_case, has_rows);
