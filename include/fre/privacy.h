@@ -171,6 +171,10 @@ FRE_API uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count);
  * the curious participants.  0: nobody left to carry noise.  Servers' noise: sigma, one server's,
  * whatever the count. */
 FRE_API double fre_sigma_local(const fre_mechanism *m, uint64_t count);
+/** Noise of what is published of a cell of sampled count c >= tau, std a coordinate of its sum, embedding
+ * units, if everybody answers: a curator's sigma; sqrt 2 sigma where both servers add theirs; sqrt(c)
+ * sigma_local of users, sigma_local as in that cell. */
+FRE_API double fre_sigma_published(const fre_mechanism *m, double sigma_local, uint64_t count);
 /** The protocol's quantisation for a user's noise and the plan's split: min(sigma_local/2,
  * 0.2 split/sqrt(d)), d = dim after padding. */
 FRE_API double fre_quantisation(double sigma_local, double split, uint32_t dim);

@@ -65,11 +65,49 @@ static void row_epsilon(FILE *f, const char *name, const char *note, double epsi
         row(f, name, "above 50", note);
 }
 
+/* On a cell's sum. */
+static double published(const fre_plan *plan)
+{
+    return fre_sigma_published(&plan->mechanism, plan->sigma_local, plan->mechanism.tau);
+}
+
+/* Norm on the mean of the smallest cell. */
+static double at_threshold(const fre_plan *plan, double sigma)
+{
+    return sigma * sqrt((double)plan->mechanism.dim) / (double)plan->mechanism.tau;
+}
+
+/* What keeps the claim, and what there is of it in a release. */
+static void print_noise(FILE *f, const fre_plan *plan)
+{
+    const fre_mechanism *m = &plan->mechanism;
+    const bool servers = m->dist.on && m->dist.server_noise;
+
+    row_up(f, "noise sigma",
+           servers       ? "one server's on a cell's sum, a coordinate: it keeps the claim"
+           : m->dist.on ? "users' on a cell's sum, a coordinate, curious ones' left out"
+                         : "on a cell's sum, a coordinate",
+           6, m->sigma);
+    if (m->dist.on)
+        row_up(f, "published noise",
+               servers ? "both servers' on that sum, a coordinate"
+                       : "all users' on that sum at count tau, a coordinate",
+               6, published(plan));
+    row_up(f, "sigma / p", "what counts: noise for a cell of given size", 4, m->sigma / rate_of(m));
+    row_up(f, "noise at threshold",
+           m->dist.on ? "norm on a mean: published noise sqrt(d) / tau"
+                      : "norm on a mean: sigma sqrt(d) / tau",
+           4, at_threshold(plan, published(plan)));
+    if (servers)
+        row_up(f, "of one server's", "what the other server meets: sigma sqrt(d) / tau", 4,
+               at_threshold(plan, m->sigma));
+}
+
 static void print_summary(FILE *f, const fre_plan *plan)
 {
     const fre_mechanism *m = &plan->mechanism;
     double users = (double)m->tau / rate_of(m);
-    double noise = m->sigma * sqrt((double)m->dim) / (double)m->tau;
+    double noise = at_threshold(plan, published(plan));
     double radius = fre_sketch_reach(&m->sketch, plan->request.radius);
     char text[800], rate[FRE_DIGITS_BYTES], norm[FRE_DIGITS_BYTES], share[FRE_DIGITS_BYTES],
         epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES];
@@ -226,10 +264,7 @@ void cli_plan_print(FILE *f, const fre_plan *plan)
     row(f, "accountant", cli_accountants[plan->request.accountant], "");
     row(f, "sampling rate p", rate_text(text, m), "a multiple of 2^-32");
     row_f(f, "threshold tau", "least sampled count of a released cell", "%" PRIu64, m->tau);
-    row_up(f, "noise sigma", "on a cell's sum, a coordinate", 6, m->sigma);
-    row_up(f, "sigma / p", "what counts: noise for a cell of given size", 4, m->sigma / rate_of(m));
-    row_up(f, "noise at threshold", "norm on a mean: sigma sqrt(d) / tau", 4,
-           m->sigma * sqrt((double)m->dim) / (double)m->tau);
+    print_noise(f, plan);
     if (by_levels && plan->request.no_grid) {
         print_levels(f, plan);
         cli_print_warnings(f, plan->warnings, plan->n_warnings);

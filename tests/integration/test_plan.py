@@ -11,7 +11,7 @@ from conftest import LONG
 
 KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
 accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
-expected_dummies warnings distributed cover contacts noise_by curious_users dropout sigma_local quantisation
+expected_dummies warnings distributed cover contacts noise_by curious_users dropout sigma_local sigma_published quantisation
 phi rho kappa delta2 composition sensitivity cells_per_user lattice_step records_max""".split()
 PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u epsilon_unre delta_unre".split()
 
@@ -45,6 +45,7 @@ def test_plan_and_account_agree(fre, epsilon, adjacency):
     assert p["sampling_rate"] * 2**32 == int(p["sampling_rate"] * 2**32)
     assert p["tau"] == math.ceil(p["sampling_rate"] * 100 - 1e-9)
     assert p["cell_edge"] == pytest.approx(1 / math.sqrt(40), rel=1e-12)
+    assert p["sigma_published"] == p["sigma"] and p["sigma_local"] is None
     a = account_of(fre, p, "--epsilon", epsilon)
     assert set(KEYS) <= set(a)
     assert a["delta"] <= 1e-6
@@ -332,6 +333,9 @@ def test_distributed_plan_and_account_agree(fre, options):
                else math.ceil((1 - p["dropout"]) * p["tau"] - 1e-9))
     carriers = 1 if p["noise_by"] == "servers" else answers - p["curious_users"]
     assert p["sigma_local"] == pytest.approx(p["sigma"] / math.sqrt(carriers))
+    # what the public meets: both servers' noise, or that of everybody in the cell
+    assert p["sigma_published"] == pytest.approx(
+        p["sigma_local"] * math.sqrt(2 if p["noise_by"] == "servers" else p["tau"]))
     if p["noise"] == "discrete":
         assert p["quantisation"] == pytest.approx(
             min(p["sigma_local"] / 2, 0.2 * p["split"] / math.sqrt(384)))
@@ -340,6 +344,7 @@ def test_distributed_plan_and_account_agree(fre, options):
         assert p["rho"] is None and "idealisation" in p["warnings"][0]
     a = distributed_account(fre, p, "--epsilon", "4")
     assert set(KEYS) <= set(a)
+    assert a["sigma_published"] == pytest.approx(p["sigma_published"])
     assert a["delta"] <= 1e-7  # at a split of its own
     fixed = distributed_account(fre, p, "--epsilon", "4", "--split", repr(p["split"]))
     assert fixed["delta"] == pytest.approx(p["delta"], rel=1e-9)
@@ -375,9 +380,15 @@ def test_distributed_for_people(fre):
                  "one server's noise", "quantisation", "curious users          1", "contacts"):
         assert part in done.out
     assert "dropout" not in done.out
+    exact = plan(fre, *DISTRIBUTED)
+    for row, sigma in (("noise at threshold", "sigma_published"), ("of one server's", "sigma")):
+        shown = float(re.search(row + r" +(\S+)", done.out).group(1))
+        assert shown == pytest.approx(exact[sigma] * math.sqrt(384) / exact["tau"], rel=1e-3)
+    assert "one server's on a cell's sum" in done.out and "both servers' on that sum" in done.out
     assert "Who learns what by joining whom" in done.out
     assert "any participant, one is enough" in " ".join(done.out.split())
     two = fre("plan", *DISTRIBUTED, *TWO).out
+    assert "all users' on that sum" in two and "of one server's" not in two
     assert "one user's noise" in two and "dropout" in two
     done = fre("account", "--distributed", "--lambda", "0.7", "--gamma", "12", "--sampling-rate",
                "0.8", "--tau", "80", "--sigma", "1.2", "--epsilon", "4")

@@ -46,7 +46,7 @@ PAPER = [("joint epsilon", "joint_epsilon", UP), ("epsilon_fre", "epsilon_fre", 
          ("delta_fre", "delta_fre", UP), ("delta_sens", "delta_sens", UP),
          ("epsilon_agg", "epsilon_agg", UP), ("delta_agg", "delta_agg", UP)]
 DISTRIBUTED = [("padding lambda", "lambda", UP), ("dummy reports", "expected_dummies", UP),
-               ("quantisation", "quantisation", UP)]
+               ("quantisation", "quantisation", UP), ("published noise", "sigma_published", UP)]
 BY_SERVERS = DISTRIBUTED + [("one server's noise", "sigma_local", UP)]
 BY_CLIENTS = DISTRIBUTED + [("one user's noise", "sigma_local", UP)]
 

@@ -69,6 +69,13 @@ double fre_sigma_local(const fre_mechanism *m, uint64_t count)
     return m->sigma / sqrt((double)(answers - m->dist.curious));
 }
 
+double fre_sigma_published(const fre_mechanism *m, double sigma_local, uint64_t count)
+{
+    if (!m->dist.on)
+        return m->sigma;
+    return sigma_local * sqrt(m->dist.server_noise ? 2 : (double)count);
+}
+
 double fre_quantisation(double sigma_local, double split, uint32_t dim)
 {
     return fmin(sigma_local / 2, 0.2 * split / sqrt((double)fre_hadamard_dim(dim)));

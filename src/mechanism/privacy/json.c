@@ -112,6 +112,7 @@ static fre_status put_distributed(fre_buf *b, const content *c)
         {"curious_users", or_null(on, d->curious)},
         {"dropout", or_null(on, d->dropout)},
         {"sigma_local", or_null(on, c->sigma_local)},
+        {"sigma_published", fre_sigma_published(m, c->sigma_local, m->tau)},
         {"quantisation", or_null(discrete, c->beta)},
         {"phi", or_null(discrete, c->ddg.phi)},
         {"rho", or_null(discrete, c->ddg.rho)},

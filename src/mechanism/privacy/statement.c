@@ -155,7 +155,8 @@ static fre_status mechanism_numbers(fre_buf *out, const fre_plan *p)
                                  "deviation"
                                : "every user who answers adds a share of it, of standard deviation",
                            fre_digits_down(sigma, 6, p->sigma_local),
-                           m->dist.server_noise ? "; either's alone keeps the claim"
+                           m->dist.server_noise ? "; either's alone keeps the claim, and what is "
+                                   "released carries both, sqrt 2 of it"
                                                 : " where the sampled count is tau",
                            fre_digits_down(other, 6, m->dist.lambda), m->dist.gamma);
     return st;
