@@ -111,6 +111,9 @@ FRE_API void fre_buf_init(fre_buf *b, size_t max);
 FRE_API void fre_buf_wipe(fre_buf *b);
 /** FRE_E_LIMIT beyond max, FRE_E_NOMEM; the buffer is unchanged on failure. */
 FRE_API FRE_MUST_CHECK fre_status fre_buf_append(fre_buf *b, const void *p, size_t n);
+/** Room for n more bytes, no more than that where b is empty: of what is large, or kept in numbers, the size
+ * of which is known.  Errors as above; appending as much cannot fail then. */
+FRE_API FRE_MUST_CHECK fre_status fre_buf_reserve(fre_buf *b, size_t n);
 FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...) FRE_PRINTF(2, 3);
 
 /** Zero n bytes in a way the compiler keeps. */

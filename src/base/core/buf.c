@@ -45,11 +45,11 @@ static fre_status reserve(fre_buf *b, size_t n, uint8_t **old, size_t *old_cap)
     need = b->n + n + 1;
     if (need <= b->cap)
         return FRE_OK;
-    cap = b->cap < 64 ? 64 : b->cap;
-    while (cap < need)
-        cap = cap > SIZE_MAX / 2 ? need : 2 * cap;
+    cap = b->cap > SIZE_MAX / 2 ? need : 2 * b->cap;
     if (cap > b->max + 1)
         cap = b->max + 1;
+    if (cap < need) /* what is appended at once, or to nothing, takes no more than its room */
+        cap = need < 64 && b->max >= 63 ? 64 : need;
     /* Not realloc: it could leave a copy of the content in memory that nobody wipes. */
     p = malloc(cap);
     if (!p)
@@ -68,6 +68,17 @@ static void release(uint8_t *old, size_t old_cap)
     if (old)
         fre_wipe(old, old_cap);
     free(old);
+}
+
+fre_status fre_buf_reserve(fre_buf *b, size_t n)
+{
+    uint8_t *old;
+    size_t old_cap;
+    fre_status st = reserve(b, n, &old, &old_cap);
+
+    if (st == FRE_OK)
+        release(old, old_cap);
+    return st;
 }
 
 fre_status fre_buf_append(fre_buf *b, const void *p, size_t n)

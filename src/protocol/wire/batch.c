@@ -33,6 +33,8 @@ fre_status fre_batch_encode(fre_buf *out, const fre_wire *w, fre_wire_type type,
         return FRE_E_STATE;
     if (m->sealed.n / each != m->n || m->sealed.n % each != 0)
         return FRE_E_ARG;
+    wire_reserve(&o, FRE_WIRE_HEAD_BYTES + 8 + 2 + m->closed.n + 4 + m->sealed.n +
+                         FRE_WIRE_SIGNATURE_BYTES);
     wire_put_head(&o, w, type);
     wire_put_part(&o, m->part);
     wire_put_uint(&o, m->closed.n, 2);

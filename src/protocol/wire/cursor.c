@@ -68,6 +68,12 @@ wire_out wire_open(fre_buf *b)
     return (wire_out){.b = b, .start = b ? b->n : 0, .st = b ? FRE_OK : FRE_E_ARG};
 }
 
+void wire_reserve(wire_out *o, size_t n)
+{
+    if (o->st == FRE_OK)
+        o->st = fre_buf_reserve(o->b, n);
+}
+
 void wire_put(wire_out *o, const void *p, size_t n)
 {
     if (o->st == FRE_OK && n > 0)

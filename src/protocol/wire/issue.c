@@ -86,6 +86,7 @@ fre_status fre_carry_encode(fre_buf *out, const fre_wire *w, const fre_carry *m)
 
     if (!w || !m || m->bytes.n == 0 || m->bytes.n != carried_bytes(w, (unsigned)m->what))
         return FRE_E_ARG;
+    wire_reserve(&o, FRE_WIRE_HEAD_BYTES + 1 + sizeof m->token.b + m->bytes.n);
     wire_put_head(&o, w, FRE_WIRE_CARRY);
     wire_put_uint(&o, (uint64_t)m->what, 1);
     wire_put(&o, m->token.b, sizeof m->token.b);

@@ -39,6 +39,8 @@ typedef struct wire_out {
 } wire_out;
 
 wire_out wire_open(fre_buf *b);
+/* Room for a message of a known size, where it is large or one of many. */
+void wire_reserve(wire_out *o, size_t n);
 void wire_put(wire_out *o, const void *p, size_t n);
 void wire_put_uint(wire_out *o, uint64_t v, unsigned bytes);
 void wire_fail(wire_out *o, fre_status st);

@@ -162,6 +162,31 @@ static void buffer_grows_to_its_limit_only(void **state)
     fre_buf_wipe(&b);
 }
 
+static void buffer_takes_the_room_it_was_asked_for(void **state)
+{
+    static const uint8_t block[5000];
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, 6000);
+    assert_int_equal(fre_buf_reserve(&b, 6001), FRE_E_LIMIT);
+    assert_int_equal(fre_buf_reserve(&b, SIZE_MAX), FRE_E_LIMIT);
+    assert_null(b.p);
+    assert_int_equal(fre_buf_reserve(&b, 5000), FRE_OK);
+    assert_int_equal(b.n, 0);
+    assert_int_equal(b.cap, 5001);
+    for (size_t i = 0; i < 5000; i++) {
+        const uint8_t *was = b.p;
+
+        assert_int_equal(fre_buf_append(&b, block, 1), FRE_OK);
+        assert_ptr_equal(b.p, was);
+    }
+    fre_buf_wipe(&b);
+    assert_int_equal(fre_buf_append(&b, block, sizeof block), FRE_OK);
+    assert_int_equal(b.cap, sizeof block + 1);
+    fre_buf_wipe(&b);
+}
+
 static void buffer_can_append_from_itself(void **state)
 {
     fre_buf b;
@@ -742,6 +767,7 @@ int main(void)
         cmocka_unit_test(errors_name_parameters),
         cmocka_unit_test(digits_keep_their_side),
         cmocka_unit_test(buffer_grows_to_its_limit_only),
+        cmocka_unit_test(buffer_takes_the_room_it_was_asked_for),
         cmocka_unit_test(buffer_can_append_from_itself),
         cmocka_unit_test(buffer_printf_counts_and_limits),
         cmocka_unit_test(wipe_and_compare),
