@@ -62,6 +62,25 @@ if(FRE_LINEAR)
     endif()
 endif()
 
+# Optional: the databases in which servers keep their rows; without one of them the module store is left out.
+option(FRE_SERVERS "what servers of the distributed mode need, where it is installed" ON)
+if(FRE_SERVERS)
+    foreach(pair sqlite:sqlite3 pq:libpq)
+        string(REPLACE ":" ";" pair ${pair})
+        list(GET pair 0 name)
+        list(GET pair 1 module)
+        pkg_check_modules(ext_${name} QUIET IMPORTED_TARGET ${module})
+        if(ext_${name}_FOUND)
+            add_library(fre-ext-${name} INTERFACE)
+            target_link_libraries(fre-ext-${name} INTERFACE PkgConfig::ext_${name})
+        endif()
+    endforeach()
+endif()
+set(FRE_STORE_REQUIRES "")
+if(TARGET fre-ext-sqlite AND TARGET fre-ext-pq)
+    set(FRE_STORE_REQUIRES "sqlite3 libpq")
+endif()
+
 # llama.cpp: a prefix named by the user; else an installed package that has every call that the
 # adapter makes (its API moves quickly); else the copy that tools/bootstrap-llama built.
 set(FRE_LLAMA_PREFIX "$ENV{FRE_LLAMA_PREFIX}" CACHE PATH

@@ -135,6 +135,10 @@ if(FRE_TESTS)
         set_tests_properties(schedules-numbers PROPERTIES TIMEOUT 1800
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT}")
     endif()
+    if(TARGET test_store) # it also does what somebody with the database could
+        target_link_libraries(test_store PRIVATE fre-ext-sqlite fre-ext-pq)
+        target_include_directories(test_store PRIVATE ${PROJECT_SOURCE_DIR}/src/protocol/server)
+    endif()
     if(TARGET test_map) # its allocator fails when it is told to
         target_link_options(test_map PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc)
     endif()
@@ -197,6 +201,10 @@ if(FRE_TESTS)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")
+        set(store "FRE_TEST_STORE=")
+        if(TARGET test_store)
+            set(store "FRE_TEST_STORE=$<TARGET_FILE:test_store>")
+        endif()
         # A file a test, so that they share the processors.
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
@@ -215,7 +223,7 @@ if(FRE_TESTS)
                 math(EXPR cost "1900 - ${place}")
             endif()
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.

@@ -20,8 +20,8 @@
  * Answers.  _handle gives FRE_OK and an answer whatever came in: a message of wire.h or a typed
  * rejection, which changes nothing.  Nothing at all is "malformed".  The same bytes again get an
  * answer of the same meaning and count once.  Another status (FRE_E_NOMEM, FRE_E_INTERNAL,
- * FRE_E_LIMIT): no answer could be made; the host says "unavailable" and throws the machine away as
- * above.
+ * FRE_E_LIMIT), of whichever call: no answer could be made; the host says "unavailable" and throws the
+ * machine away as above.
  *
  * Order of a collection with one contact:
  *     open            clients are admitted by the issuer and get tags from S_tag, through the relay
@@ -70,6 +70,8 @@ typedef struct fre_delta {
 } fre_delta;
 FRE_API void fre_delta_init(fre_delta *r);
 FRE_API void fre_delta_wipe(fre_delta *r);
+/** One more, copied, as a call of a machine appends it: for hosts that make rows of their own. */
+FRE_API FRE_MUST_CHECK fre_status fre_delta_add(fre_delta *r, const fre_row *row);
 /** Goes through them; *at starts at 0.  False after the last.  Borrowed until r changes. */
 FRE_API bool fre_delta_next(const fre_delta *r, size_t *at, fre_row *out);
 

@@ -29,14 +29,12 @@ static size_t get32(const uint8_t *p)
     return (size_t)p[0] << 24 | (size_t)p[1] << 16 | (size_t)p[2] << 8 | p[3];
 }
 
-static fre_status append(fre_delta *r, const fre_row *row)
+fre_status fre_delta_add(fre_delta *r, const fre_row *row)
 {
-    const size_t start = r ? r->raw.n : 0;
+    const size_t start = r->raw.n;
     uint8_t head[HEAD] = {row->table, row->erase};
     fre_status st;
 
-    if (!r)
-        return FRE_OK;
     set32(head + 2, row->key.n);
     set32(head + 6, row->value.n);
     st = fre_buf_append(&r->raw, head, sizeof head);
@@ -53,12 +51,12 @@ static fre_status append(fre_delta *r, const fre_row *row)
 
 fre_status server_row_put(fre_delta *r, uint8_t table, fre_bytes key, fre_bytes value)
 {
-    return append(r, &(fre_row){.table = table, .key = key, .value = value});
+    return r ? fre_delta_add(r, &(fre_row){.table = table, .key = key, .value = value}) : FRE_OK;
 }
 
 fre_status server_row_erase(fre_delta *r, uint8_t table, fre_bytes key)
 {
-    return append(r, &(fre_row){.table = table, .erase = true, .key = key});
+    return r ? fre_delta_add(r, &(fre_row){.table = table, .erase = true, .key = key}) : FRE_OK;
 }
 
 bool fre_delta_next(const fre_delta *r, size_t *at, fre_row *out)

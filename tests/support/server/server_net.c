@@ -278,7 +278,8 @@ void net_restart(net *n, fre_role role)
     else
         fre_server_free(n->links.server[role]);
     n->links.server[role] = net_make(n, role);
-    must(net_store_restore(&n->store[role], n->links.server[role]) == FRE_OK);
+    must((n->restore ? n->restore(n, role, n->links.server[role])
+                     : net_store_restore(&n->store[role], n->links.server[role])) == FRE_OK);
 }
 
 /* A client whose first row was not committed has sent nothing, and begins anew. */
@@ -331,6 +332,8 @@ static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows)
         return FRE_E_AGAIN; /* it is dead */
     if (!killed(n, rows)) {
         net_store_commit(store, rows);
+        if (n->kept && role != 0)
+            n->kept(n, role, rows);
         return FRE_OK;
     }
     if (role != 0)

@@ -58,6 +58,9 @@ typedef struct net {
     void (*saw)(struct net *n, fre_role from, fre_role to, fre_bytes message);
     /* May change a message (of a cheating sender) before it is taken; may be NULL. */
     void (*change)(struct net *n, fre_role from, fre_role to, fre_buf *message);
+    /* A role's rows go here as well, and come from there; may be NULL. */
+    void (*kept)(struct net *n, fre_role role, const fre_delta *rows);
+    fre_status (*restore)(struct net *n, fre_role role, fre_server *x);
     void *ctx;
     /* Whose letters are under way; when it is killed by a message that comes meanwhile, it stays until they
      * are, though another machine has its place. */
