@@ -43,6 +43,14 @@ typedef struct fre_rows {
 FRE_API FRE_MUST_CHECK fre_status fre_nearest(uint32_t *index, double *dist, fre_rows query,
                                               fre_rows base, size_t d, size_t k, uint32_t threads);
 
+/** The nearest distances between two sets of rows, both ways in one pass: to_b (a.n) and to_a (b.n) are
+ * lowered to the *squared* distance (fre_dist2) of each row of a to the nearest row of b, and of each row of
+ * b to the nearest of a.  What stands there already and is less stays, so that sets can come in parts; begin
+ * with INFINITY.  The same bits whatever the parts and threads.  Memory O(b.n * d + threads * b.n): let b be
+ * the smaller part.  FRE_E_ARG; FRE_E_NOMEM: some may be lowered already. */
+FRE_API FRE_MUST_CHECK fre_status fre_nearest_both(double *to_b, double *to_a, fre_rows a,
+                                                   fre_rows b, size_t d, uint32_t threads);
+
 /** Rows in groups, for a search in two steps: the `probes` groups whose means are nearest to a query
  * (ties to the lower group), and of their rows the nearest (ties to the lower index).  Exact by
  * fre_dist2 in both steps, so the answer is a definition and not an approximation that depends on

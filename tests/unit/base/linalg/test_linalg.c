@@ -384,6 +384,119 @@ static void nearest_checks_arguments(void **state)
     assert_int_equal(index[2], 2);
 }
 
+/* ---- both ways ------------------------------------------------------------------------------------- */
+
+/* Both lists are those of fre_nearest to the bit, whatever the parts that b comes in. */
+static void assert_both(const float *a, size_t na, const float *b, size_t nb, size_t d, size_t part,
+                        uint32_t threads)
+{
+    double *to_b = malloc(na * sizeof *to_b), *to_a = malloc(nb * sizeof *to_a);
+
+    assert_non_null(to_b);
+    assert_non_null(to_a);
+    for (size_t i = 0; i < na; i++)
+        to_b[i] = (double)INFINITY;
+    for (size_t j = 0; j < nb; j++)
+        to_a[j] = (double)INFINITY;
+    for (size_t at = 0; at < nb; at += part) {
+        const fre_rows some = {b + at * d, nb - at < part ? nb - at : part};
+
+        assert_int_equal((fre_nearest_both(to_b, to_a + at, (fre_rows){a, na}, some, d, threads)),
+                         FRE_OK);
+    }
+    for (size_t i = 0; i < na; i++) {
+        double least = (double)INFINITY;
+
+        for (size_t j = 0; j < nb; j++)
+            least = fmin(least, fre_dist2(a + i * d, b + j * d, d));
+        assert_close(to_b[i], least, 0, 0);
+    }
+    for (size_t j = 0; j < nb; j++) {
+        double least = (double)INFINITY;
+
+        for (size_t i = 0; i < na; i++)
+            least = fmin(least, fre_dist2(a + i * d, b + j * d, d));
+        assert_close(to_a[j], least, 0, 0);
+    }
+    free(to_b);
+    free(to_a);
+}
+
+static void both_ways_are_exact(void **state)
+{
+    static const size_t shapes[][4] = {/* na, nb, d, rows of b at once */
+                                       {1, 1, 1, 1},        {3, 50, 20, 50},    {50, 3, 20, 2},
+                                       {300, 40, 384, 17},  {20, 700, 33, 700}, {500, 333, 5, 100},
+                                       {241, 161, 384, 161}};
+
+    (void)state;
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
+        const size_t *n = shapes[s];
+        float *a = make_rows(n[0] * n[2]), *b = make_rows(n[1] * n[2]);
+
+        for (uint32_t threads = 1; threads <= 4; threads += 3)
+            assert_both(a, n[0], b, n[1], n[2], n[3], threads);
+        free(a);
+        free(b);
+    }
+}
+
+/* Where floats tell nothing, or overflow: rows that differ in their last bits far from the origin, huge and
+ * tiny ones, equal ones. */
+static void both_ways_survive_extreme_sizes(void **state)
+{
+    static const float scale[] = {1e-22f, 1e-19f, 1, 1e10f, 3e18f, 1e38f};
+    enum { NA = 120, NB = 70, D = 48 };
+
+    (void)state;
+    for (size_t s = 0; s < sizeof scale / sizeof *scale; s++)
+        for (int spread = 0; spread < 2; spread++) {
+            float *a = make_rows(NA * D), *b = make_rows(NB * D);
+
+            for (size_t i = 0; i < NA * D; i++)
+                a[i] = scale[s] * (spread ? a[i] / 20 : 1 + a[i] * 1e-6f);
+            for (size_t i = 0; i < NB * D; i++)
+                b[i] = scale[s] * (spread ? b[i] / 20 : 1 + b[i] * 1e-6f);
+            memcpy(b, a + 5 * D, D * sizeof *b);
+            memcpy(a + 7 * D, a + 5 * D, D * sizeof *b);
+            a[9 * D] *= 1e-3f;
+            assert_both(a, NA, b, NB, D, 16, 1);
+            assert_both(a, NA, b, NB, D, NB, 3);
+            free(a);
+            free(b);
+        }
+}
+
+static void both_ways_lower_what_is_there(void **state)
+{
+    const float a[] = {0, 0, 3, 4}, b[] = {0, 1};
+    double to_b[] = {.5, 100}, to_a[] = {.25};
+
+    (void)state;
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 2)),
+                     FRE_OK);
+    assert_close(to_b[0], .5, 0, 0); /* less than 1 */
+    assert_close(to_b[1], 18, 0, 0);
+    assert_close(to_a[0], .25, 0, 0);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 0}, (fre_rows){b, 1}, 2, 2)),
+                     FRE_OK);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){b, 0}, 2, 2)),
+                     FRE_OK);
+    assert_close(to_b[1], 18, 0, 0);
+    assert_int_equal((fre_nearest_both(NULL, to_a, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 2)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest_both(to_b, NULL, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 2)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){NULL, 2}, (fre_rows){b, 1}, 2, 2)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){NULL, 1}, 2, 2)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){b, 1}, 0, 2)),
+                     FRE_E_ARG);
+    assert_int_equal((fre_nearest_both(to_b, to_a, (fre_rows){a, 2}, (fre_rows){b, 1}, 2, 0)),
+                     FRE_E_ARG);
+}
+
 static void hadamard_dimension_is_the_least_that_fits(void **state)
 {
     static const uint32_t want[][2] = {
@@ -411,6 +524,9 @@ int main(void)
         cmocka_unit_test(nearest_takes_the_lower_index_of_equals),
         cmocka_unit_test(nearest_survives_extreme_sizes),
         cmocka_unit_test(nearest_checks_arguments),
+        cmocka_unit_test(both_ways_are_exact),
+        cmocka_unit_test(both_ways_survive_extreme_sizes),
+        cmocka_unit_test(both_ways_lower_what_is_there),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
