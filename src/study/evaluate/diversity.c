@@ -21,7 +21,7 @@ typedef struct gram_count {
 /* n-grams of one order. */
 typedef struct grams {
     size_t order;
-    fre_map map;
+    fre_text_map map;
     gram_count *count;
     size_t cap_count;
     uint32_t *id; /* of the text that is looked at */
@@ -55,13 +55,12 @@ static fre_status read_ids(grams *g, const evaluate_words *w, size_t text)
     fre_status st = fre_grow((void **)&g->id, &g->cap_id, n + 1, sizeof *g->id);
 
     for (size_t i = 0; st == FRE_OK && i < n; i++) {
-        uint32_t key[ORDERS] = {0};
+        const uint32_t *gram = w->word + w->start[text] + i;
         bool added;
 
-        memcpy(key, w->word + w->start[text] + i, g->order * sizeof *key);
-        st = fre_map_put(&g->map, &g->id[i], &added, (const uint8_t *)key);
+        st = fre_text_map_put(&g->map, &g->id[i], &added, gram, g->order * sizeof *gram);
         if (st == FRE_OK && added) {
-            st = fre_grow((void **)&g->count, &g->cap_count, g->map.n, sizeof *g->count);
+            st = fre_grow((void **)&g->count, &g->cap_count, g->map.map.n, sizeof *g->count);
             if (st == FRE_OK)
                 g->count[g->id[i]] = (gram_count){.in = SIZE_MAX};
         }
@@ -117,7 +116,7 @@ static fre_status match_text(size_t *matches, grams *g, const evaluate_words *w,
 static void wipe_grams(grams g[ORDERS])
 {
     for (size_t k = 0; k < ORDERS; k++) {
-        fre_map_wipe(&g[k].map);
+        fre_text_map_wipe(&g[k].map);
         free(g[k].count);
         free(g[k].id);
     }
@@ -128,10 +127,10 @@ static fre_status count_grams(grams g[ORDERS], const evaluate_words *w, const si
 {
     fre_status st = FRE_OK;
 
-    for (size_t k = 0; k < ORDERS; k++) {
+    for (size_t k = 0; k < ORDERS; k++)
         g[k] = (grams){.order = k + 1};
-        fre_map_init(&g[k].map, ORDERS * sizeof(uint32_t));
-    }
+    for (size_t k = 0; k < ORDERS && st == FRE_OK; k++)
+        st = fre_text_map_init(&g[k].map);
     for (size_t k = 0; k < ORDERS; k++)
         for (size_t i = 0; st == FRE_OK && i < n; i++)
             st = count_text(&g[k], w, text[i]);
@@ -288,7 +287,7 @@ fre_status evaluate_diversity_find(fre_diversity *out, const evaluate_set *s,
     if (st == FRE_OK)
         st = self_bleu(&d.self_bleu, g, w, list, n);
     for (size_t k = 0; k < FRE_EVALUATE_DISTINCT; k++)
-        d.distinct[k] = g[k].all > 0 ? (double)g[k].map.n / (double)g[k].all : (double)NAN;
+        d.distinct[k] = g[k].all > 0 ? (double)g[k].map.map.n / (double)g[k].all : (double)NAN;
     wipe_grams(g);
     free(list);
     if (st == FRE_OK)

@@ -22,15 +22,14 @@ double evaluate_f1(double precision, double recall)
 /* ---- distances ------------------------------------------------------------------------------ */
 
 typedef struct sweep {
-    evaluate_near *out;
+    evaluate_near *out; /* squares until all are found */
     fre_rows set;
     const fre_originals *o;
     uint32_t threads;
     float *block;  /* originals of one kind, ... */
     uint32_t *row; /* ... which they are, ... */
     size_t rows;   /* ... and how many */
-    uint32_t *index;
-    double *dist;
+    double *dist2; /* of each to the set */
 } sweep;
 
 static fre_status take_block(sweep *s, double *nearest)
@@ -38,14 +37,11 @@ static fre_status take_block(sweep *s, double *nearest)
     const fre_rows block = {s->block, s->rows};
     fre_status st;
 
-    st = fre_nearest(s->index, s->dist, s->set, block, s->o->d, 1, s->threads);
-    if (st != FRE_OK)
-        return st;
-    for (size_t i = 0; i < s->set.n; i++)
-        nearest[i] = fmin(nearest[i], s->dist[i]);
-    st = fre_nearest(s->index, s->dist, block, s->set, s->o->d, 1, s->threads);
+    for (size_t i = 0; i < s->rows; i++)
+        s->dist2[i] = (double)INFINITY;
+    st = fre_nearest_both(nearest, s->dist2, s->set, block, s->o->d, s->threads);
     for (size_t i = 0; st == FRE_OK && i < s->rows; i++)
-        s->out->of_original[s->row[i]] = s->dist[i];
+        s->out->of_original[s->row[i]] = s->dist2[i];
     s->rows = 0;
     return st;
 }
@@ -65,6 +61,12 @@ static fre_status take_kind(sweep *s, double *nearest, const bool *is_frequent, 
             st = fre_interrupted() ? FRE_E_INTERRUPTED : take_block(s, nearest);
     }
     return st == FRE_OK && s->rows > 0 ? take_block(s, nearest) : st;
+}
+
+static void take_roots(double *x, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = sqrt(x[i]);
 }
 
 static double *infinities(size_t n)
@@ -87,16 +89,14 @@ void evaluate_near_wipe(evaluate_near *n)
 fre_status evaluate_near_find(evaluate_near *out, fre_rows set, const fre_originals *o,
                               const bool *is_frequent, uint32_t threads)
 {
-    const size_t longest = set.n > BLOCK ? set.n : BLOCK;
     evaluate_near n = {infinities(o->n), infinities(set.n), infinities(set.n), set.n};
     sweep s = {.out = &n, .set = set, .o = o, .threads = threads};
     fre_status st;
 
     s.block = malloc((size_t)BLOCK * o->d * sizeof *s.block);
     s.row = malloc(BLOCK * sizeof *s.row);
-    s.index = malloc(longest * sizeof *s.index);
-    s.dist = malloc(longest * sizeof *s.dist);
-    st = n.of_original && n.to_frequent && n.to_infrequent && s.block && s.row && s.index && s.dist
+    s.dist2 = malloc(BLOCK * sizeof *s.dist2);
+    st = n.of_original && n.to_frequent && n.to_infrequent && s.block && s.row && s.dist2
              ? FRE_OK
              : FRE_E_NOMEM;
     if (st == FRE_OK && set.n > 0)
@@ -107,12 +107,15 @@ fre_status evaluate_near_find(evaluate_near *out, fre_rows set, const fre_origin
         fre_wipe(s.block, (size_t)BLOCK * o->d * sizeof *s.block);
     free(s.block);
     free(s.row);
-    free(s.index);
-    free(s.dist);
-    if (st == FRE_OK)
+    free(s.dist2);
+    if (st == FRE_OK) {
+        take_roots(n.of_original, o->n);
+        take_roots(n.to_frequent, n.m);
+        take_roots(n.to_infrequent, n.m);
         *out = n;
-    else
+    } else {
         evaluate_near_wipe(&n);
+    }
     return st;
 }
 

@@ -14,6 +14,7 @@
 #define PREFIX 128u
 /* More pairs of a block than one in so many that are not sorted out so: the block goes the long way. */
 #define SURVIVE_ONE_IN 16u
+#define LANES 16u /* pairs that are ruled out together */
 
 /* Rows, or the first numbers of them. */
 typedef struct view {
@@ -21,8 +22,10 @@ typedef struct view {
     float *own; /* what x shows, where it is a copy */
     size_t d;
     double *half; /* ||x_i||^2/2 - r^2/4: x_i and x_j are within r iff <x_i,x_j> >= half_i+half_j */
-    double *length;  /* ||x_i|| */
-    double rounding; /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
+    float *in_float;         /* half */
+    double *length;          /* ||x_i|| */
+    double longest, largest; /* of the lengths; of the halves' sizes */
+    double rounding;         /* |float product - product| <= rounding * ||x_i|| ||x_j|| */
 } view;
 
 typedef struct count_job {
@@ -36,6 +39,50 @@ typedef struct count_job {
 static size_t block_end(const fre_originals *o, size_t from)
 {
     return o->n - from < BLOCK ? o->n : from + BLOCK;
+}
+
+/* What <x_i,x_j> - half_j is at least where the two are within r, less what floats may be wrong by: the
+ * product, half_j and the difference. */
+static double least_of(const view *v, size_t i)
+{
+    const double lengths = v->length[i] * v->longest, size = fabs(v->half[i]) + v->largest;
+
+    if (!(lengths < 1e30) || !(size < 1e30))
+        return -(double)INFINITY;
+    return v->half[i] - v->rounding * lengths - 0x1p-21 * (size + lengths) - 0x1p-120;
+}
+
+/* None of sixteen pairs is near: <x_i,x_j> - half_j is below `least` for all of them. */
+static bool rules_out(const float *product, const float *half, double least)
+{
+    float most[LANES];
+
+    for (size_t j = 0; j < LANES; j++)
+        most[j] = product[j] - half[j];
+    for (size_t n = LANES / 2; n > 0; n /= 2)
+        for (size_t j = 0; j < n; j++)
+            most[j] = most[j] > most[j + n] ? most[j] : most[j + n];
+    return (double)most[0] < least;
+}
+
+/* The first j of `from` to `end` whose pair floats do not rule out; end: there is none.  product: that of
+ * row `from`, and on. */
+static size_t next_pair(const view *v, size_t from, size_t end, const float *product, double least)
+{
+    size_t j = from;
+
+    while (j < end) {
+        const size_t stop = end - j < LANES ? end : j + LANES;
+
+        if (stop - j == LANES && rules_out(product + (j - from), v->in_float + j, least)) {
+            j = stop;
+            continue;
+        }
+        for (; j < stop; j++)
+            if (!((double)(product[j - from] - v->in_float[j]) < least))
+                return j;
+    }
+    return end;
 }
 
 /* Lengths whose product floats cannot hold decide nothing. */
@@ -102,12 +149,19 @@ static fre_status multiply(float *product, const view *v, const blocks *b)
 
 static fre_status count_whole(const count_job *c, const blocks *b, float *product)
 {
+    const size_t width = b->j1 - b->j0;
     const fre_status st = multiply(product, &c->whole, b);
 
-    for (size_t i = b->i0; st == FRE_OK && i < b->i1; i++)
-        for (size_t j = first_of(b, i); j < b->j1; j++)
-            if (is_near(c, i, j, product[(i - b->i0) * (b->j1 - b->j0) + (j - b->j0)]))
+    for (size_t i = b->i0; st == FRE_OK && i < b->i1; i++) {
+        const float *row = product + (i - b->i0) * width;
+        const double least = least_of(&c->whole, i);
+
+        for (size_t j = first_of(b, i); j < b->j1; j++) {
+            j = next_pair(&c->whole, j, b->j1, row + (j - b->j0), least);
+            if (j < b->j1 && is_near(c, i, j, row[j - b->j0]))
                 note(c, i, j);
+        }
+    }
     return st;
 }
 
@@ -118,16 +172,19 @@ static size_t survivors(uint32_t *place, size_t room, const view *v, const block
     const size_t width = b->j1 - b->j0;
     size_t n = 0;
 
-    for (size_t i = b->i0; i < b->i1 && n <= room; i++)
-        for (size_t j = first_of(b, i); j < b->j1; j++) {
-            const size_t at = (i - b->i0) * width + (j - b->j0);
+    for (size_t i = b->i0; i < b->i1 && n <= room; i++) {
+        const size_t row = (i - b->i0) * width;
+        const double least = least_of(v, i);
 
-            if (gap_of(v, i, j, product[at]) < -slack_of(v, i, j))
-                continue;
+        for (size_t j = first_of(b, i); j < b->j1; j++) {
+            j = next_pair(v, j, b->j1, product + row + (j - b->j0), least);
+            if (j == b->j1)
+                break;
             if (n < room)
-                place[n] = (uint32_t)at;
+                place[n] = (uint32_t)(row + (j - b->j0));
             n++;
         }
+    }
     return n;
 }
 
@@ -162,6 +219,7 @@ static void view_free(view *v)
 {
     free(v->own);
     free(v->half);
+    free(v->in_float);
     free(v->length);
 }
 
@@ -169,10 +227,11 @@ static void view_free(view *v)
 static fre_status view_make(view *v, const float *x, size_t n, size_t d, double radius)
 {
     v->half = calloc(n, sizeof *v->half);
+    v->in_float = calloc(n, sizeof *v->in_float);
     v->length = calloc(n, sizeof *v->length);
     if (v->d < d)
         v->own = malloc(n * v->d * sizeof *v->own);
-    if (!v->half || !v->length || (v->d < d && !v->own))
+    if (!v->half || !v->in_float || !v->length || (v->d < d && !v->own))
         return FRE_E_NOMEM;
     /* Twice the textbook gamma_d = d u / (1 - d u), u = 2^-24 (Higham 2002, sec. 3.1). */
     v->rounding = 2.0 * ((double)v->d + 8.0) * 0x1p-24;
@@ -183,6 +242,9 @@ static fre_status view_make(view *v, const float *x, size_t n, size_t d, double 
             memcpy(v->own + i * v->d, x + i * d, v->d * sizeof *x);
         v->length[i] = norm;
         v->half[i] = norm * norm / 2.0 - radius * radius / 4.0;
+        v->in_float[i] = (float)v->half[i];
+        v->longest = fmax(v->longest, norm);
+        v->largest = fmax(v->largest, fabs(v->half[i]));
     }
     v->x = v->own ? v->own : x;
     return FRE_OK;
