@@ -128,6 +128,20 @@ FRE_API FRE_MUST_CHECK fre_status fre_lm_sample(fre_lm *lm, char **out, size_t n
                                                 const char *prompt, size_t len,
                                                 const fre_lm_sampling *sampling, fre_err *err);
 
+/** A prompt of its own, and the stream of its text. */
+typedef struct fre_lm_prompt {
+    const char *text; /**< UTF-8, `len` bytes; borrowed */
+    size_t len;
+    uint64_t seed, number;
+} fre_lm_prompt;
+
+/** A text of each of n prompts: what fre_lm_sample gives as its text `number` with the prompt and its `seed`
+ * in the place of that of `sampling`, whatever the prompts beside it.  They step side by side, so many at a
+ * time take a fraction of the time that they would take one after the other.  The same statuses. */
+FRE_API FRE_MUST_CHECK fre_status fre_lm_sample_each(fre_lm *lm, char **out, size_t n,
+                                                     const fre_lm_prompt *prompt,
+                                                     const fre_lm_sampling *sampling, fre_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,5 @@
-/* Texts drawn from the model: the prompt is run once a workspace, then its samples step side by
- * side.  Top-k sampling: Fan, Lewis, Dauphin, ACL 2018.  ChatML: each turn of a dialogue stands
+/* Texts drawn from the model: what the prompts of a workspace begin with alike is run once, then they step
+ * side by side, each through the rest of its prompt and on.  Top-k sampling: Fan, Lewis, Dauphin, ACL 2018.  ChatML: each turn of a dialogue stands
  * between <|im_start|>ROLE and <|im_end|>. */
 #include "lm_private.h"
 
@@ -11,12 +11,21 @@
 #define TOP_K_MAX 1024u
 #define TEXT_MAX (1u << 20) /* bytes of one text */
 
+#define TOKENS_MAX (SIDE_BY_SIDE * 512u) /* of one workspace, prompts and texts */
+
+/* What one text goes on from, and its stream of random numbers. */
+typedef struct question {
+    const int32_t *ids;
+    uint32_t n;
+    uint64_t seed, number;
+    size_t at; /* in out */
+} question;
+
 typedef struct call {
     fre_lm *lm;
     const fre_lm_sampling *how;
-    const int32_t *prompt;
-    uint32_t n_prompt;
-    size_t n, each; /* samples in all, and of one job */
+    question *question;
+    size_t n, each; /* texts in all, and of one job */
     char **out;
     fre_err err; /* of the first job that failed, guarded by lm->lock */
     bool failed;
@@ -24,9 +33,11 @@ typedef struct call {
 
 /* One sample. */
 typedef struct line {
+    const question *from;
     fre_rng rng;
     fre_buf text;
     int32_t last;
+    uint32_t drawn; /* tokens */
     bool done;
 } line;
 
@@ -91,16 +102,16 @@ static int32_t draw(fre_rng *r, choice *room, const float *logits, uint32_t voca
 
 /* ---- one text ------------------------------------------------------------------------------ */
 
-static fre_status start(line *x, const call *c, size_t i)
+static fre_status start(line *x, const question *from)
 {
     uint8_t seed[FRE_SEED_BYTES] = {0};
 
     for (unsigned b = 0; b < 8; b++) {
-        seed[b] = (uint8_t)(c->how->seed >> (8 * b));
-        seed[8 + b] = (uint8_t)((uint64_t)i >> (8 * b));
+        seed[b] = (uint8_t)(from->seed >> (8 * b));
+        seed[8 + b] = (uint8_t)(from->number >> (8 * b));
     }
     fre_buf_init(&x->text, TEXT_MAX);
-    x->last = c->prompt[c->n_prompt - 1];
+    x->from = from;
     return fre_rng_init_seeded(&x->rng, seed, "fre-e2t lm sample");
 }
 
@@ -111,6 +122,7 @@ static fre_status extend(line *x, const call *c, choice *room, const float *logi
     size_t before = x->text.n;
     fre_status st;
 
+    x->done = ++x->drawn == c->how->max_new;
     x->last = draw(&x->rng, room, logits, fre_model_info_view(m)->vocab, c->how);
     if (x->last < 0)
         return FRE_E_MODEL;
@@ -158,30 +170,57 @@ static fre_status finish(char **out, const line *x)
 
 /* ---- many ---------------------------------------------------------------------------------- */
 
-/* All tokens of the prompt but the last stand in front of every text. */
+/* How many tokens stand in front of every text: what all prompts begin with, but no prompt's last. */
+static uint32_t in_front(const line *lines, uint32_t n)
+{
+    const question *first = lines[0].from;
+    uint32_t common = first->n - 1;
+
+    for (uint32_t i = 1; i < n; i++) {
+        const question *q = lines[i].from;
+        uint32_t k = 0;
+
+        while (k < common && k + 1 < q->n && q->ids[k] == first->ids[k])
+            k++;
+        common = k;
+    }
+    return common;
+}
+
+/* The token of each text that goes on at a position; returns how many do. */
+static uint32_t tokens_at(int32_t *ids, uint32_t *seq, const line *lines, uint32_t n, uint32_t pos)
+{
+    uint32_t going = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const question *q = lines[i].from;
+
+        if (lines[i].done)
+            continue;
+        ids[going] = pos < q->n ? q->ids[pos] : lines[i].last;
+        seq[going++] = i;
+    }
+    return going;
+}
+
 static fre_status step_all(const call *c, fre_model_ctx *x, line *lines, uint32_t n, choice *room,
                            float *logits, fre_err *err)
 {
-    uint32_t vocab = fre_model_info_view(c->lm->model)->vocab, before = c->n_prompt - 1;
+    const uint32_t vocab = fre_model_info_view(c->lm->model)->vocab, before = in_front(lines, n);
+    int32_t ids[SIDE_BY_SIDE];
+    uint32_t seq[SIDE_BY_SIDE], going;
     fre_status st = FRE_OK;
 
     if (before > 0)
-        st = fre_model_prefix_tokens(x, NULL, 0, c->prompt, before, n, err);
-    for (uint32_t t = 0; t < c->how->max_new && st == FRE_OK; t++) {
-        int32_t ids[SIDE_BY_SIDE];
-        uint32_t seq[SIDE_BY_SIDE], going = 0;
-
-        for (uint32_t i = 0; i < n; i++) {
-            if (!lines[i].done) {
-                ids[going] = lines[i].last;
-                seq[going++] = i;
-            }
-        }
+        st = fre_model_prefix_tokens(x, NULL, 0, lines[0].from->ids, before, n, err);
+    for (uint32_t pos = before; st == FRE_OK; pos++) {
+        going = tokens_at(ids, seq, lines, n, pos);
         if (going == 0)
             break;
-        st = fre_model_step(x, logits, ids, seq, going, before + t, err);
+        st = fre_model_step(x, logits, ids, seq, going, pos, err);
         for (uint32_t i = 0; i < going && st == FRE_OK; i++)
-            st = extend(&lines[seq[i]], c, room, logits + (size_t)i * vocab);
+            if (pos + 1 >= lines[seq[i]].from->n)
+                st = extend(&lines[seq[i]], c, room, logits + (size_t)i * vocab);
     }
     return st;
 }
@@ -201,7 +240,7 @@ static fre_status run_some(void *ctx, uint64_t at)
     call *c = ctx;
     size_t first = (size_t)at * c->each;
     uint32_t n = (uint32_t)(c->n - first < c->each ? c->n - first : c->each);
-    uint32_t vocab = fre_model_info_view(c->lm->model)->vocab;
+    uint32_t vocab = fre_model_info_view(c->lm->model)->vocab, longest = 0;
     fre_model_ctx *x = NULL;
     line *lines = calloc(n, sizeof *lines);
     choice *room = calloc(c->how->top_k + 1, sizeof *room);
@@ -209,14 +248,16 @@ static fre_status run_some(void *ctx, uint64_t at)
     fre_err err = {.text = ""};
     fre_status st = FRE_E_NOMEM;
 
+    for (uint32_t i = 0; i < n; i++)
+        longest = c->question[first + i].n > longest ? c->question[first + i].n : longest;
     if (lines && room && logits)
-        st = fre_model_ctx_new(&x, c->lm->model, c->n_prompt + c->how->max_new, n, &err);
+        st = fre_model_ctx_new(&x, c->lm->model, longest + c->how->max_new, n, &err);
     for (uint32_t i = 0; i < n && st == FRE_OK; i++)
-        st = start(&lines[i], c, first + i);
+        st = start(&lines[i], &c->question[first + i]);
     if (st == FRE_OK)
         st = step_all(c, x, lines, n, room, logits, &err);
     for (uint32_t i = 0; i < n && st == FRE_OK; i++)
-        st = finish(&c->out[first + i], &lines[i]);
+        st = finish(&c->out[lines[i].from->at], &lines[i]);
     if (st != FRE_OK) {
         if (!err.text[0])
             (void)fre_fail(&err, st, "%s drawing texts from the language model",
@@ -237,12 +278,18 @@ static fre_status run_some(void *ctx, uint64_t at)
 
 static fre_status run(call *c, fre_err *err)
 {
-    uint32_t threads = c->lm->threads;
+    uint32_t threads = c->lm->threads, longest = 1;
     fre_status st;
 
+    for (size_t i = 0; i < c->n; i++)
+        longest = c->question[i].n > longest ? c->question[i].n : longest;
     c->each = (c->n + threads - 1) / threads;
     if (c->each > SIDE_BY_SIDE)
         c->each = SIDE_BY_SIDE;
+    if (c->each > TOKENS_MAX / (longest + c->how->max_new))
+        c->each = TOKENS_MAX / (longest + c->how->max_new);
+    if (c->each == 0)
+        c->each = 1;
     st = fre_parallel(threads, (c->n + c->each - 1) / c->each, run_some, c);
     return st == FRE_OK ? st
                         : fre_fail(err, st, "%s", c->failed ? c->err.text : fre_status_text(st));
@@ -332,17 +379,11 @@ static fre_status check(const fre_lm *lm, const fre_lm_sampling *s, fre_err *err
     return FRE_OK;
 }
 
-/* The tokens of the prompt, which leave room for a text. */
-static fre_status set_prompt(call *c, ids *to, const char *prompt, size_t len, fre_err *err)
+/* The tokens of a prompt, which leave room for a text. */
+static fre_status set_prompt(ids *to, const call *c, const char *prompt, size_t len, fre_err *err)
 {
-    fre_status st = FRE_E_NOMEM;
+    const fre_status st = make_prompt(c->lm, to, prompt, len, c->how->chat);
 
-    to->cap = fre_lm_info(c->lm)->context - c->how->max_new;
-    to->p = malloc(to->cap * sizeof *to->p);
-    if (to->p)
-        st = make_prompt(c->lm, to, prompt, len, c->how->chat);
-    c->prompt = to->p;
-    c->n_prompt = (uint32_t)to->n;
     if (st == FRE_OK)
         return st;
     return fre_fail(err, st, "the prompt %s",
@@ -351,30 +392,87 @@ static fre_status set_prompt(call *c, ids *to, const char *prompt, size_t len, f
                                        : fre_status_text(st));
 }
 
-fre_status fre_lm_sample(fre_lm *lm, char **out, size_t n, const char *prompt, size_t len,
+/* Prompts that begin alike come after each other. */
+static int by_prompt(const void *a, const void *b)
+{
+    const question *x = a, *y = b;
+
+    for (uint32_t i = 0; i < x->n && i < y->n; i++)
+        if (x->ids[i] != y->ids[i])
+            return x->ids[i] < y->ids[i] ? -1 : 1;
+    return x->n != y->n ? (x->n < y->n ? -1 : 1) : (x->at > y->at) - (x->at < y->at);
+}
+
+/* Texts of one prompt, or (one false) of n. */
+static fre_status ask(call *c, const fre_lm_prompt *prompt, bool one, fre_err *err)
+{
+    const size_t n_prompts = one ? 1 : c->n;
+    ids *p = calloc(n_prompts, sizeof *p);
+    fre_status st;
+
+    c->question = calloc(c->n, sizeof *c->question);
+    c->out = calloc(c->n, sizeof(char *));
+    st = p && c->question && c->out ? FRE_OK : FRE_E_NOMEM;
+    for (size_t i = 0; st == FRE_OK && i < n_prompts; i++) {
+        p[i].cap = fre_lm_info(c->lm)->context - c->how->max_new;
+        p[i].p = malloc(p[i].cap * sizeof *p[i].p);
+        st = p[i].p ? set_prompt(&p[i], c, prompt[i].text, prompt[i].len, err) : FRE_E_NOMEM;
+    }
+    for (size_t i = 0; st == FRE_OK && i < c->n; i++)
+        c->question[i] =
+            one ? (question){p->p, (uint32_t)p->n, prompt->seed, i, i}
+                : (question){p[i].p, (uint32_t)p[i].n, prompt[i].seed, prompt[i].number, i};
+    if (st == FRE_OK && !one)
+        qsort(c->question, c->n, sizeof *c->question, by_prompt);
+    if (st == FRE_OK)
+        st = run(c, err);
+    else if (st == FRE_E_NOMEM)
+        st = fre_fail(err, st, "out of memory drawing texts");
+    for (size_t i = 0; p && i < n_prompts; i++)
+        if (p[i].p) {
+            fre_wipe(p[i].p, p[i].cap * sizeof *p[i].p);
+            free(p[i].p);
+        }
+    free(p);
+    free(c->question);
+    return st;
+}
+
+static fre_status sample(fre_lm *lm, char **out, size_t n, const fre_lm_prompt *prompt, bool one,
                          const fre_lm_sampling *sampling, fre_err *err)
 {
     call c = {.lm = lm, .how = sampling, .n = n};
-    ids p = {0};
-    fre_status st;
+    fre_status st = check(lm, sampling, err);
 
-    if (!lm || (n > 0 && !out) || (!prompt && len > 0) || !sampling)
-        return fre_fail(err, FRE_E_ARG, "fre_lm_sample needs a prompt and room for texts");
-    st = check(lm, sampling, err);
     if (st != FRE_OK || n == 0)
         return st;
-    c.out = calloc(n, sizeof(char *));
-    st = c.out ? set_prompt(&c, &p, prompt, len, err)
-               : fre_fail(err, FRE_E_NOMEM, "out of memory drawing texts");
-    if (st == FRE_OK)
-        st = run(&c, err);
+    st = ask(&c, prompt, one, err);
     if (st == FRE_OK)
         memcpy(out, c.out, n * sizeof *out);
     for (size_t i = 0; c.out && st != FRE_OK && i < n; i++)
         free(c.out[i]);
     free(c.out);
-    if (p.p)
-        fre_wipe(p.p, p.cap * sizeof *p.p);
-    free(p.p);
     return st;
+}
+
+fre_status fre_lm_sample(fre_lm *lm, char **out, size_t n, const char *prompt, size_t len,
+                         const fre_lm_sampling *sampling, fre_err *err)
+{
+    fre_lm_prompt p = {.text = prompt, .len = len};
+
+    if (!lm || (n > 0 && !out) || (!prompt && len > 0) || !sampling)
+        return fre_fail(err, FRE_E_ARG, "fre_lm_sample needs a prompt and room for texts");
+    p.seed = sampling->seed;
+    return sample(lm, out, n, &p, true, sampling, err);
+}
+
+fre_status fre_lm_sample_each(fre_lm *lm, char **out, size_t n, const fre_lm_prompt *prompt,
+                              const fre_lm_sampling *sampling, fre_err *err)
+{
+    if (!lm || (n > 0 && (!out || !prompt)) || !sampling)
+        return fre_fail(err, FRE_E_ARG, "fre_lm_sample_each needs prompts and room for texts");
+    for (size_t i = 0; i < n; i++)
+        if (!prompt[i].text && prompt[i].len > 0)
+            return fre_fail(err, FRE_E_ARG, "fre_lm_sample_each needs prompts and room for texts");
+    return sample(lm, out, n, prompt, false, sampling, err);
 }

@@ -283,6 +283,67 @@ static void a_sample_depends_on_its_number_alone(void **state)
     }
 }
 
+/* Each of many prompts has the text that it has alone, whatever is beside it. */
+static void texts_of_many_prompts_are_those_of_each(void **state)
+{
+    static const char *const said[] = {"a b", "a b c d", "h", "a b", "", "a b c", "z y x w v", "a"};
+    enum { PROMPTS = sizeof said / sizeof *said, N = 70 };
+
+    (void)state;
+    for (uint32_t dim = 32; dim <= 64; dim += 32) {
+        const tiny_lm m = {.dim = dim, .scale = 3, .context = 40, .bytes = 256};
+        fre_lm_sampling how = {.temperature = 1, .top_k = 40, .max_new = 12, .seed = 9};
+        fre_lm_prompt prompt[N];
+        char *text[N], *alone[4];
+        size_t some = 0;
+
+        for (size_t i = 0; i < N; i++) {
+            const char *p = said[i % PROMPTS];
+
+            prompt[i] = (fre_lm_prompt){p, strlen(p), i / PROMPTS, i % 4};
+        }
+        for (uint32_t threads = 1; threads <= 3; threads++) {
+            fre_lm *lm = must_open(&m, threads);
+
+            how.seed = 9; /* has no say */
+            assert_int_equal(fre_lm_sample_each(lm, text, N, prompt, &how, NULL), FRE_OK);
+            for (size_t i = 0; i < N; i++) {
+                how.seed = prompt[i].seed;
+                assert_int_equal(
+                    fre_lm_sample(lm, alone, 4, prompt[i].text, prompt[i].len, &how, NULL), FRE_OK);
+                assert_true((text[i] == NULL) == (alone[i % 4] == NULL));
+                if (text[i])
+                    assert_string_equal(text[i], alone[i % 4]);
+                some += text[i] != NULL;
+                free_all(alone, 4);
+            }
+            free_all(text, N);
+            fre_lm_free(lm);
+        }
+        assert_true(some > N);
+    }
+}
+
+static void many_prompts_check_their_arguments(void **state)
+{
+    const fre_lm_sampling how = {.temperature = 1, .max_new = 4};
+    fre_lm_prompt prompt[] = {{"a", 1, 0, 0}, {"\xff", 1, 0, 0}};
+    char *out[2] = {NULL, NULL};
+    fre_lm *lm = must_open(&usual, 1);
+
+    (void)state;
+    assert_int_equal(fre_lm_sample_each(lm, out, 2, prompt, &how, NULL), FRE_E_DATA);
+    assert_int_equal(fre_lm_sample_each(lm, NULL, 2, prompt, &how, NULL), FRE_E_ARG);
+    assert_int_equal(fre_lm_sample_each(lm, out, 2, NULL, &how, NULL), FRE_E_ARG);
+    assert_int_equal(fre_lm_sample_each(lm, out, 2, prompt, NULL, NULL), FRE_E_ARG);
+    prompt[1].text = NULL;
+    assert_int_equal(fre_lm_sample_each(lm, out, 2, prompt, &how, NULL), FRE_E_ARG);
+    assert_int_equal(fre_lm_sample_each(lm, NULL, 0, NULL, &how, NULL), FRE_OK);
+    assert_null(out[0]);
+    assert_null(out[1]);
+    fre_lm_free(lm);
+}
+
 /* top-k 1: each word the one that the table prefers behind the last. */
 static void the_likeliest_text_is_the_tables(void **state)
 {
@@ -391,6 +452,8 @@ int main(void)
         cmocka_unit_test(logits_that_are_not_finite_are_an_error),
         cmocka_unit_test(samples_follow_the_probabilities),
         cmocka_unit_test(a_sample_depends_on_its_number_alone),
+        cmocka_unit_test(texts_of_many_prompts_are_those_of_each),
+        cmocka_unit_test(many_prompts_check_their_arguments),
         cmocka_unit_test(the_likeliest_text_is_the_tables),
         cmocka_unit_test(sampling_checks_its_arguments),
         cmocka_unit_test(refuses_damaged_files_and_encoders),
