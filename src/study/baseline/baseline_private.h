@@ -93,10 +93,12 @@ uint64_t baseline_oue_ones(fre_rng *reports, uint64_t in, uint64_t users, uint64
 FRE_MUST_CHECK fre_status baseline_evolve(baseline_run *r, fre_err *err);
 /* The run is published: what it could have gone on from goes. */
 void baseline_evolved(const baseline_run *r);
-/* n random texts, NULL where none came; n variations of one. */
+/* n random texts, NULL where none came; `each` variations of each of n sources, one source's after the other's,
+ * the source itself where none came.  On failure some may be there: the caller frees them. */
 FRE_MUST_CHECK fre_status baseline_write(baseline_run *r, char **text, size_t n, fre_err *err);
-FRE_MUST_CHECK fre_status baseline_vary(baseline_run *r, char **text, size_t n, const char *source,
-                                        uint64_t number, fre_err *err);
+FRE_MUST_CHECK fre_status baseline_vary(baseline_run *r, char **text, size_t each,
+                                        char *const *source, size_t n, uint64_t number,
+                                        fre_err *err);
 #define BASELINE_TEXTS 256u /* at once */
 /* x: n rows of zeros or embeddings. */
 FRE_MUST_CHECK fre_status baseline_embed(baseline_run *r, float *x, char *const *text, size_t n,

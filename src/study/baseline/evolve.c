@@ -187,40 +187,83 @@ static fre_status own_points(baseline_run *r, const generation *g, float *x, fre
     return st;
 }
 
-/* x: the mean of n variations of a text; room: n x dim. */
-static fre_status look_ahead(baseline_run *r, float *x, float *room, const candidate *c,
-                             uint32_t round, fre_err *err)
+/* Sources whose variations are asked for together, so that they step side by side. */
+static size_t at_once(size_t each)
 {
-    const size_t n = r->opts->evolution.look_ahead, dim = r->people.dim;
-    char **text = calloc(n, sizeof *text);
-    fre_status st = text ? baseline_vary(r, text, n, c->text, 2 * round + 1, err) : no_memory(err);
+    return each > 0 && each < BASELINE_TEXTS ? BASELINE_TEXTS / each : 1;
+}
 
+static void sources_of(char **source, const generation *g, size_t from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        source[i] = g->c[from + i].text;
+}
+
+static void free_texts(char **text, size_t n)
+{
+    for (size_t i = 0; text && i < n; i++) {
+        free(text[i]);
+        text[i] = NULL;
+    }
+}
+
+/* What is asked for together, and where it goes. */
+typedef struct some {
+    char **source, **text; /* at_once(each), and so many times each */
+    float *room;           /* of the texts' embeddings */
+    size_t each;
+} some;
+
+static void some_free(some *s)
+{
+    free(s->source);
+    free(s->text);
+    free(s->room);
+}
+
+static fre_status some_new(some *s, size_t each, size_t dim, fre_err *err)
+{
+    const size_t n = at_once(each) * each;
+
+    *s = (some){.source = calloc(at_once(each), sizeof *s->source),
+                .text = calloc(n + 1, sizeof *s->text),
+                .room = calloc(n * dim + 1, sizeof *s->room),
+                .each = each};
+    return s->source && s->text && s->room ? FRE_OK : no_memory(err);
+}
+
+/* x: of n candidates from `from` on, the means of their variations. */
+static fre_status look_ahead(baseline_run *r, float *x, const some *s, const generation *g,
+                             size_t from, size_t n, fre_err *err)
+{
+    const size_t each = s->each, dim = r->people.dim;
+    fre_status st;
+
+    sources_of(s->source, g, from, n);
+    st = baseline_vary(r, s->text, each, s->source, n, 2 * g->round + 1, err);
     if (st == FRE_OK)
-        st = baseline_embed(r, room, text, n, err);
-    for (size_t k = 0; st == FRE_OK && k < n * dim; k++)
-        x[k % dim] += room[k] / (float)n;
-    for (size_t k = 0; text && k < n; k++)
-        free(text[k]);
-    free(text);
+        st = baseline_embed(r, s->room, s->text, n * each, err);
+    for (size_t k = 0; st == FRE_OK && k < n * each * dim; k++)
+        x[(from + k / (each * dim)) * dim + k % dim] += s->room[k] / (float)each;
+    free_texts(s->text, n * each);
     return st;
 }
 
 /* The candidates themselves, or the means of their variations.  x: zeros. */
 static fre_status points(baseline_run *r, const generation *g, float *x, fre_err *err)
 {
-    const size_t dim = r->people.dim;
-    float *room;
+    const size_t each = r->opts->evolution.look_ahead, step = at_once(each);
+    some s;
     fre_status st;
 
-    if (r->opts->evolution.look_ahead == 0)
+    if (each == 0)
         return own_points(r, g, x, err);
-    room = calloc(r->opts->evolution.look_ahead * dim, sizeof *room);
-    st = room ? FRE_OK : no_memory(err);
-    for (size_t i = 0; st == FRE_OK && i < g->n; i++) {
+    st = some_new(&s, each, r->people.dim, err);
+    for (size_t i = 0; st == FRE_OK && i < g->n; i += step) {
         fre_progress_update(r->opts->progress, "looking ahead", i, g->n);
-        st = look_ahead(r, x + i * dim, room, &g->c[i], g->round, err);
+        st = look_ahead(r, x, &s, g, i, g->n - i < step ? g->n - i : step, err);
     }
-    free(room);
+    some_free(&s);
     return st;
 }
 
@@ -263,23 +306,33 @@ static fre_status begin(baseline_run *r, generation *g, fre_err *err)
                : st;
 }
 
+/* The variations of n candidates from `from` on join the others. */
+static fre_status vary(baseline_run *r, generation *g, const some *s, size_t from, size_t n,
+                       fre_err *err)
+{
+    fre_status st;
+
+    sources_of(s->source, g, from, n);
+    st = baseline_vary(r, s->text, s->each, s->source, n, 2 * g->round, err);
+    for (size_t k = 0; st == FRE_OK && k < n * s->each; k++) {
+        st = add(g, s->text[k], err);
+        s->text[k] = NULL;
+    }
+    free_texts(s->text, n * s->each);
+    return st;
+}
+
 static fre_status multiply(baseline_run *r, generation *g, fre_err *err)
 {
-    const size_t n = r->opts->evolution.variations, kept = g->n;
-    char **text = calloc(n + 1, sizeof *text);
-    fre_status st = text ? FRE_OK : no_memory(err);
+    const size_t each = r->opts->evolution.variations, kept = g->n, step = at_once(each);
+    some s;
+    fre_status st = some_new(&s, each, 0, err);
 
-    for (size_t i = 0; st == FRE_OK && i < kept && n > 0; i++) {
+    for (size_t i = 0; st == FRE_OK && i < kept && each > 0; i += step) {
         fre_progress_update(r->opts->progress, "varying", i, kept);
-        st = baseline_vary(r, text, n, g->c[i].text, 2 * g->round, err);
-        for (size_t k = 0; st == FRE_OK && k < n; k++) {
-            st = add(g, text[k], err);
-            text[k] = NULL;
-        }
+        st = vary(r, g, &s, i, kept - i < step ? kept - i : step, err);
     }
-    for (size_t k = 0; text && k < n; k++)
-        free(text[k]);
-    free(text);
+    some_free(&s);
     return st;
 }
 

@@ -36,16 +36,21 @@ static uint64_t seed_of(const baseline_run *r, const char *about, uint64_t numbe
     return seed;
 }
 
+static fre_lm_sampling sampling_of(const baseline_run *r)
+{
+    return (fre_lm_sampling){.temperature = r->opts->evolution.temperature,
+                             .top_k = 64,
+                             .max_new = NEW_TOKENS,
+                             .stop_at_newline = true,
+                             .chat = fre_lm_can_chat(r->lm)};
+}
+
 static fre_status ask(baseline_run *r, char **text, size_t n, const char *prompt, uint64_t seed,
                       fre_err *err)
 {
-    const fre_lm_sampling how = {.temperature = r->opts->evolution.temperature,
-                                 .top_k = 64,
-                                 .max_new = NEW_TOKENS,
-                                 .stop_at_newline = true,
-                                 .chat = fre_lm_can_chat(r->lm),
-                                 .seed = seed};
+    fre_lm_sampling how = sampling_of(r);
 
+    how.seed = seed;
     return fre_lm_sample(r->lm, text, n, prompt, strlen(prompt), &how, err);
 }
 
@@ -72,22 +77,55 @@ fre_status baseline_write(baseline_run *r, char **text, size_t n, fre_err *err)
     return st;
 }
 
-/* n texts; the source itself where the model wrote none. */
-fre_status baseline_vary(baseline_run *r, char **text, size_t n, const char *source,
-                         uint64_t number, fre_err *err)
+/* What is asked about one source, `each` times; prompt: to be freed. */
+static fre_status make_questions(const baseline_run *r, fre_lm_prompt *question, char **prompt,
+                                 size_t each, const char *source, uint64_t number)
 {
     const uint64_t seed = seed_of(r, source, number + 1000);
-    char *prompt = NULL;
-    fre_status st;
 
-    if (asprintf(&prompt, "%s Answer with the sentence only.\n\n%s", manners[seed % MANNERS],
-                 source) < 0)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    st = ask(r, text, n, prompt, seed, err);
-    free(prompt);
+    if (asprintf(prompt, "%s Answer with the sentence only.\n\n%s", manners[seed % MANNERS],
+                 source) < 0) {
+        *prompt = NULL;
+        return FRE_E_NOMEM;
+    }
+    for (size_t k = 0; k < each; k++)
+        question[k] = (fre_lm_prompt){*prompt, strlen(*prompt), seed, k};
+    return FRE_OK;
+}
+
+/* The source itself where the model wrote nothing. */
+static fre_status fill_gaps(char **text, size_t each, char *const *source, size_t n)
+{
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; i < n * each; i++)
+        if (!text[i] && !(text[i] = strdup(source[i / each])))
+            st = FRE_E_NOMEM;
+    return st;
+}
+
+fre_status baseline_vary(baseline_run *r, char **text, size_t each, char *const *source, size_t n,
+                         uint64_t number, fre_err *err)
+{
+    const fre_lm_sampling how = sampling_of(r);
+    fre_lm_prompt *question = calloc(n * each + 1, sizeof *question);
+    char **prompt = calloc(n + 1, sizeof *prompt);
+    fre_status st = question && prompt ? FRE_OK : FRE_E_NOMEM;
+
     for (size_t i = 0; st == FRE_OK && i < n; i++)
-        if (!text[i] && !(text[i] = strdup(source)))
-            st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        st = make_questions(r, question + i * each, &prompt[i], each, source[i], number);
+    if (st != FRE_OK) {
+        st = fre_fail(err, st, "out of memory");
+        goto out;
+    }
+    st = fre_lm_sample_each(r->lm, text, n * each, question, &how, err);
+    if (st == FRE_OK && fill_gaps(text, each, source, n) != FRE_OK)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+out:
+    for (size_t i = 0; prompt && i < n; i++)
+        free(prompt[i]);
+    free(prompt);
+    free(question);
     return st;
 }
 
