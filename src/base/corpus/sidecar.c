@@ -43,6 +43,10 @@ static fre_status sidecar_load(json_t **out, const char *path, const char *name,
         goto out;
     }
     j = json_loadb(text, n, JSON_REJECT_DUPLICATES, &je);
+    if (!j && je.line < 0) { /* nothing was read wrong */
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+        goto out;
+    }
     if (!j) {
         st = fre_fail(err, FRE_E_DATA,
                       "%s.json: line %d: not valid JSON; delete it or embed the texts again", name,

@@ -338,6 +338,7 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
 static fre_status read_line(fre_release *r, size_t i, const fre_record *rec, const char *path,
                             fre_err *err)
 {
+    json_error_t where = {.line = 0};
     json_t *o;
     fre_status st;
 
@@ -346,9 +347,12 @@ static fre_status read_line(fre_release *r, size_t i, const fre_record *rec, con
                         "%.300s has more lines than centroids.npy has rows (%zu): the files are "
                         "not of one release",
                         path, r->n);
-    o = rec->json ? json_loadb((const char *)rec->json, rec->json_len, JSON_REJECT_DUPLICATES, NULL)
-                  : NULL;
-    st = json_is_object(o) ? parse_cell(r, i, o) : FRE_E_DATA;
+    o = rec->json
+            ? json_loadb((const char *)rec->json, rec->json_len, JSON_REJECT_DUPLICATES, &where)
+            : NULL;
+    st = json_is_object(o)      ? parse_cell(r, i, o)
+         : !o && where.line < 0 ? FRE_E_NOMEM /* nothing was read wrong */
+                                : FRE_E_DATA;
     json_decref(o);
     return st == FRE_E_DATA ? fre_fail(err, st,
                                        "%.300s, line %" PRIu64

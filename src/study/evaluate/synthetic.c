@@ -101,8 +101,9 @@ static fre_status append_paraphrases(evaluate_synthetic *s, const evaluate_place
 static fre_status add_paraphrases(evaluate_synthetic *s, evaluate_places *more,
                                   const fre_json_want *list, size_t owner)
 {
-    json_t *o = json_loadb((const char *)list->p, list->n, JSON_DECODE_INT_AS_REAL, NULL), *item;
-    fre_status st = FRE_OK;
+    json_error_t where = {.line = 0};
+    json_t *o = json_loadb((const char *)list->p, list->n, JSON_DECODE_INT_AS_REAL, &where), *item;
+    fre_status st = !o && where.line < 0 ? FRE_E_NOMEM : FRE_OK;
     size_t i;
 
     json_array_foreach(o, i, item)
