@@ -192,9 +192,10 @@ static size_t find_groups(group *out, const fre_release *r, const fre_released_c
     size_t n = 0;
 
     for (size_t i = 0; i < r->n; i++) {
-        if (i == 0 ||
-            (themes ? list[i]->theme != list[i - 1]->theme
-                    : list[i]->group == FRE_RELEASE_NONE || list[i]->group != list[i - 1]->group))
+        const uint32_t own = themes ? list[i]->theme : list[i]->group;
+
+        if (i == 0 || own == FRE_RELEASE_NONE ||
+            own != (themes ? list[i - 1]->theme : list[i - 1]->group))
             out[n++] = (group){.first = i};
         out[n - 1].users += list[i]->users;
         out[n - 1].n++;

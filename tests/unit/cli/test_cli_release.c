@@ -164,6 +164,25 @@ static void levels_are_shown_by_themes(void **state)
         "       90       90        0.10?  alone\n\n"));
 }
 
+/* A line without a theme stands by itself. */
+static void lines_without_themes_are_not_joined(void **state)
+{
+    fre_released_cell cells[] = {
+        of_theme(60, "one", 0.99, 1, FRE_RELEASE_NONE),
+        of_theme(90, "two", 0.99, 0, FRE_RELEASE_NONE),
+    };
+    const fre_release r = {.cell = cells,
+                           .n = 2,
+                           .level = {{.name = "grid", .cells = 1}, {.name = "256", .cells = 1}},
+                           .n_levels = 2};
+    char out[4000];
+
+    (void)state;
+    shown_of(out, sizeof out, &r);
+    assert_non_null(strstr(out, "       90       90        0.99   two\n"
+                                "       60       60        0.99   one\n"));
+}
+
 static void without_texts_there_are_counts(void **state)
 {
     const fre_released_cell bare = cell(80, NULL, 0, 0);
@@ -210,6 +229,7 @@ int main(void)
         cmocka_unit_test(lines_without_groups_are_not_joined),
         cmocka_unit_test(weak_lines_are_dimmed),
         cmocka_unit_test(levels_are_shown_by_themes),
+        cmocka_unit_test(lines_without_themes_are_not_joined),
         cmocka_unit_test(without_texts_there_are_counts),
         cmocka_unit_test(texts_fit_the_width),
     };

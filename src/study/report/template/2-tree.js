@@ -39,6 +39,24 @@ function gradeName(grade) {
 
 /* ---- who stands below whom ---------------------------------------------------------------------- */
 
+/* A theme is the lines of one `theme`, here as on the terminal; one without stands by itself. */
+function themeOf(i) {
+    if (!byThemes)
+        return "all";
+    return cells[i].theme === null || cells[i].theme === undefined ? "of itself " + i : cells[i].theme;
+}
+
+/* Of each line the one with the most users among the near wordings of its theme. */
+const leaders = (() => {
+    const first = new Map(), keys = cells.map((cell, i) => themeOf(i) + " " + cell.group);
+    cells.forEach((cell, i) => {
+        const other = first.get(keys[i]);
+        if (other === undefined || cell.users > cells[other].users)
+            first.set(keys[i], i);
+    });
+    return keys.map(key => first.get(key));
+})();
+
 const containers = new Array(cells.length).fill(-1);
 
 function reaches(from, to) {
@@ -49,12 +67,12 @@ function reaches(from, to) {
 }
 
 cells.forEach((cell, i) => {
-    if (cell.group !== i)
-        containers[i] = cell.group;
+    if (leaders[i] !== i)
+        containers[i] = leaders[i];
 });
 cells.forEach((cell, i) => {
-    const holder = containers[i] < 0 && cell.parent !== null ? cells[cell.parent].group : -1;
-    if (holder >= 0 && !reaches(holder, i))
+    const holder = containers[i] < 0 && cell.parent !== null ? leaders[cell.parent] : -1;
+    if (holder >= 0 && themeOf(holder) === themeOf(i) && !reaches(holder, i))
         containers[i] = holder;
 });
 
@@ -101,7 +119,7 @@ function buildRoots() {
     cells.forEach((cell, i) => {
         if (containers[i] >= 0)
             return;
-        const key = cell.theme === null || !byThemes ? "of itself " + i : cell.theme;
+        const key = byThemes ? themeOf(i) : i;
         if (!themes.has(key))
             themes.set(key, []);
         themes.get(key).push(i);
