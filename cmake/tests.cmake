@@ -120,6 +120,10 @@ if(FRE_TESTS)
     if(TARGET test_privacy_levels)
         target_link_libraries(test_privacy_levels PRIVATE fre-ext-jansson)
     endif()
+    if(TARGET test_evaluate_without_linear) # compiled once more, as where liblinear is not installed
+        target_sources(test_evaluate_without_linear PRIVATE
+            ${PROJECT_SOURCE_DIR}/src/study/evaluate/classifier.c)
+    endif()
     if(TARGET test_report)
         target_link_libraries(test_report PRIVATE fre-ext-jansson)
     endif()

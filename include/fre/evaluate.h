@@ -187,6 +187,9 @@ typedef enum fre_evaluate_set {
     FRE_SET_UNRELATED, /**< as many texts of a public corpus that has nothing to do with the originals */
     FRE_SETS
 } fre_evaluate_set;
+/** The references among them, and which one a set is. */
+#define FRE_EVALUATE_REFERENCES 2u
+#define FRE_EVALUATE_REFERENCE(set) ((size_t)((set)-FRE_SET_HALVES))
 
 #define FRE_EVALUATE_ALPHAS 30u /**< alpha = .1, .2, ..., 3 */
 #define FRE_EVALUATE_BINS 40u   /**< of distances, each r/10 wide */
@@ -327,6 +330,7 @@ typedef struct fre_evaluate_missing {
 
 typedef struct fre_evaluation {
     const char *name; /**< `synthetic`; borrowed from the options */
+    char release_sha256[2 * FRE_HASH_BYTES + 1]; /**< fre_release_sha256 in hex; "": no release */
     double radius, alpha;
     uint64_t threshold;
     uint64_t originals, distinct;         /**< records, distinct rows; blank ones left out */
@@ -357,6 +361,10 @@ typedef struct fre_evaluation {
     uint64_t rare[FRE_EVALUATE_RARE];            /**< originals below 10, 100 neighbours */
     fre_evaluate_missing missing[FRE_EVALUATE_MISSING_MAX]; /**< n_missing */
     size_t n_missing;
+    /** What the cells stand beside: the occupied cells of one half of the records with at least half of the
+     * threshold, their means as centroids, beside those of the other half; and the cells that the unrelated texts
+     * lie in.  Where has_cell and the reference's set are. */
+    fre_cell_scores cell_reference[FRE_EVALUATE_REFERENCES];
     bool has_cell, has_exact;
     double release_radius;        /**< what the release was made with; 0: no release */
     uint64_t release_threshold;   /**< likewise */
@@ -366,6 +374,12 @@ typedef struct fre_evaluation {
      * one that does not name its cells.  Texts are scored where `synthetic` is the release. */
     size_t n_levels;
     fre_level_evaluation level[FRE_LEVELS_MAX + 2];
+    /** What the levels stand beside, where the reference's set is.  Halves: each cell's centroid is the mean of its
+     * members in one half, its text one of these, drawn, and both are measured on the other half; a cell without
+     * members in the one is none.  Unrelated: centroid and text of each cell are an unrelated text; covered says
+     * nothing there. */
+    bool has_level_reference[FRE_EVALUATE_REFERENCES];
+    fre_level_evaluation level_reference[FRE_EVALUATE_REFERENCES][FRE_LEVELS_MAX + 2];
     bool has_labels;
     uint64_t labels, frequent_labels; /**< different ones; those of at least `threshold` records */
     double seconds_embedding, seconds_scoring;

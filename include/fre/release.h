@@ -128,6 +128,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_write(fre_outdir *dir, const fre_r
  * together; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_read(fre_release *out, const char *folder,
                                                    fre_err *err);
+/** What names a release that is read from a folder: SHA-256 of its release.json, synthetic.jsonl and centroids.npy,
+ * one after the other.  FRE_E_NOINPUT: no such folder; FRE_E_IO: one cannot be read; FRE_E_INTERRUPTED. */
+FRE_API FRE_MUST_CHECK fre_status fre_release_sha256(uint8_t out[FRE_HASH_BYTES],
+                                                     const char *folder, fre_err *err);
 /** The plan's statement as a string, what a user was taken to be, and on what of the texts it depends
  * that there is a release; *out: free() it. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_statement(char **out, const fre_plan *plan,

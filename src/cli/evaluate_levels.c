@@ -4,90 +4,190 @@
 #include <inttypes.h>
 #include <math.h>
 
-#define CELL_BYTES 16u
+#define COLUMNS_MAX 4u /* beside the level and a count */
 
-static const char *put_number(char out[CELL_BYTES], double v)
+/* A number of a level; NaN: it has none. */
+typedef double number_fn(const fre_level_evaluation *l);
+
+static double covered(const fre_level_evaluation *l)
 {
-    (void)snprintf(out, CELL_BYTES, isfinite(v) ? "%.3f" : "-", v);
-    return out;
+    return l->covered;
 }
 
-static const char *put_count(char out[CELL_BYTES], uint64_t n)
+static double centroid(const fre_level_evaluation *l)
 {
-    (void)snprintf(out, CELL_BYTES, "%" PRIu64, n);
-    return out;
+    return l->centroid_l2;
 }
+
+static double text(const fre_level_evaluation *l)
+{
+    return l->text_l2;
+}
+
+static double exact(const fre_level_evaluation *l)
+{
+    return l->exact.any_folded;
+}
+
+static double precision(const fre_level_evaluation *l)
+{
+    return l->texts > 0 ? l->text.frequent.precision : (double)NAN;
+}
+
+static double recall(const fre_level_evaluation *l)
+{
+    return l->text.frequent.recall;
+}
+
+static double f1(const fre_level_evaluation *l)
+{
+    return l->text.frequent.f1;
+}
+
+static double label_precision(const fre_level_evaluation *l)
+{
+    return l->labels.precision;
+}
+
+static double label_recall(const fre_level_evaluation *l)
+{
+    return l->labels.recall;
+}
+
+static double purity(const fre_level_evaluation *l)
+{
+    return l->labels.purity;
+}
+
+static double nearest_text(const fre_level_evaluation *l)
+{
+    return l->labels.nearest_text;
+}
+
+static double nearest_centroid(const fre_level_evaluation *l)
+{
+    return l->labels.nearest_centroid;
+}
+
+static double nearest_mean(const fre_level_evaluation *l)
+{
+    return l->labels.nearest_mean;
+}
+
+static uint64_t cells_of(const fre_level_evaluation *l)
+{
+    return l->cells;
+}
+
+static uint64_t hits_of(const fre_level_evaluation *l)
+{
+    return l->labels.hit;
+}
+
+/* Columns: a count, where there is room for one, and numbers beside their references. */
+typedef struct table {
+    const char *counted; /* NULL: no count */
+    uint64_t (*count)(const fre_level_evaluation *l);
+    struct {
+        const char *name;
+        number_fn *number;
+        bool unrelated; /* says nothing of unrelated texts where false */
+    } column[COLUMNS_MAX];
+    size_t n;
+} table;
+
+static void print_row(const fre_evaluation *e, const table *t, const cli_column *heads, size_t at)
+{
+    const size_t first = t->counted ? 2 : 1;
+    char count[24], number[COLUMNS_MAX][CLI_BESIDE_BYTES];
+    cli_cell row[COLUMNS_MAX + 2] = {{.text = e->level[at].name}, {.text = count}};
+
+    if (t->counted)
+        (void)snprintf(count, sizeof count, "%" PRIu64, t->count(&e->level[at]));
+    for (size_t i = 0; i < t->n; i++) {
+        double of[FRE_EVALUATE_REFERENCES];
+        const double *beside[FRE_EVALUATE_REFERENCES] = {NULL};
+
+        for (size_t k = 0; k < FRE_EVALUATE_REFERENCES; k++) {
+            const bool is_unrelated = k == FRE_EVALUATE_REFERENCE(FRE_SET_UNRELATED);
+
+            if (!e->has_level_reference[k] || (is_unrelated && !t->column[i].unrelated))
+                continue;
+            of[k] = t->column[i].number(&e->level_reference[k][at]);
+            beside[k] = &of[k];
+        }
+        row[i + first].text = cli_put_beside(number[i], t->column[i].number(&e->level[at]), beside);
+    }
+    cli_table_row(stdout, heads, t->n + first, row);
+}
+
+static void print_table(const fre_evaluation *e, const table *t, const char *about)
+{
+    const size_t first = t->counted ? 2 : 1;
+    cli_column heads[COLUMNS_MAX + 2] = {{.name = "level", .width = -8},
+                                         {.name = t->counted, .width = 6}};
+
+    for (size_t i = 0; i < t->n; i++)
+        heads[i + first] = (cli_column){.name = t->column[i].name, .width = -15};
+    fputc('\n', stdout);
+    cli_wrap(stdout, about, 0, 0);
+    cli_table_head(stdout, heads, t->n + first);
+    for (size_t at = 0; at <= e->n_levels; at++)
+        print_row(e, t, heads, at);
+}
+
+static const table of_cells = {
+    "cells",
+    cells_of,
+    {{"covered", covered, false}, {"centroid", centroid, true}, {"text", text, true}},
+    3};
+static const table of_texts = {NULL,
+                               NULL,
+                               {{"exact", exact, true},
+                                {"precision", precision, true},
+                                {"recall", recall, true},
+                                {"F1", f1, true}},
+                               4};
+static const table of_labels = {"labels",
+                                hits_of,
+                                {{"precision", label_precision, true},
+                                 {"recall", label_recall, true},
+                                 {"purity", purity, true}},
+                                3};
+static const table of_nearest = {"labels",
+                                 hits_of,
+                                 {{"text", nearest_text, true},
+                                  {"centroid", nearest_centroid, true},
+                                  {"mean", nearest_mean, true}},
+                                 3};
 
 static void print_labels(const fre_evaluation *e)
 {
-    static const cli_column heads[] = {
-        {.name = "level", .width = -8},    {.name = "labels", .width = 6},
-        {.name = "precision", .width = 9}, {.name = "recall", .width = 6},
-        {.name = "purity", .width = 6},    {.name = "text", .width = 6},
-        {.name = "centroid", .width = 8},  {.name = "mean", .width = 6}};
-    enum { N = sizeof heads / sizeof *heads };
-    char text[500];
+    char about[400];
 
-    (void)snprintf(text, sizeof text,
+    (void)snprintf(about, sizeof about,
                    "Labels: %" PRIu64 ", of them %" PRIu64 " with at least %" PRIu64
-                   " originals. How many are more than half of a cell; share of cells that "
-                   "have one such, and of labels that are; share of originals with their cell's "
-                   "most frequent label; share of cells whose text, centroid and mean of originals "
-                   "lie nearest to that label's mean.",
+                   " originals. How many are more than half of a cell; share of cells that have "
+                   "one such, and of labels that are; share of originals with their cell's most "
+                   "frequent label.",
                    e->labels, e->frequent_labels, e->threshold);
-    fputc('\n', stdout);
-    cli_wrap(stdout, text, 0, 0);
-    cli_table_head(stdout, heads, N);
-    for (size_t i = 0; i <= e->n_levels; i++) {
-        const fre_label_scores *l = &e->level[i].labels;
-        char of[N][CELL_BYTES];
-        const cli_cell row[N] = {{.text = e->level[i].name},
-                                 {.text = put_count(of[1], l->hit)},
-                                 {.text = put_number(of[2], l->precision)},
-                                 {.text = put_number(of[3], l->recall)},
-                                 {.text = put_number(of[4], l->purity)},
-                                 {.text = put_number(of[5], l->nearest_text)},
-                                 {.text = put_number(of[6], l->nearest_centroid)},
-                                 {.text = put_number(of[7], l->nearest_mean)}};
-
-        cli_table_row(stdout, heads, N, row);
-    }
+    print_table(e, &of_labels, about);
+    print_table(e, &of_nearest,
+                "Share of cells whose text, centroid and mean of originals lie nearest to the mean "
+                "of their most frequent label.");
 }
 
 void cli_print_evaluation_levels(const fre_evaluation *e)
 {
-    static const cli_column heads[] = {
-        {.name = "level", .width = -8},  {.name = "cells", .width = 6},
-        {.name = "covered", .width = 8}, {.name = "centroid", .width = 8},
-        {.name = "text", .width = 6},    {.name = "exact", .width = 6},
-        {.name = "P", .width = 6},       {.name = "R", .width = 6},
-        {.name = "F1", .width = 6}};
-    enum { N = sizeof heads / sizeof *heads };
-
-    fputc('\n', stdout);
-    cli_wrap(stdout,
-             "By level: share of the originals in its cells; mean distance of centroid and text "
-             "to the mean of their cell's originals; share of texts that are an original but for "
-             "upper and lower case; its texts against the frequent originals.",
-             0, 0);
-    cli_table_head(stdout, heads, N);
-    for (size_t i = 0; i <= e->n_levels; i++) {
-        const fre_level_evaluation *l = &e->level[i];
-        const fre_scores none = {(double)NAN, (double)NAN, (double)NAN, (double)NAN};
-        const fre_scores *s = e->level[e->n_levels].texts > 0 ? &l->text.frequent : &none;
-        char of[N][CELL_BYTES];
-        const cli_cell row[N] = {{.text = l->name},
-                                 {.text = put_count(of[1], l->cells)},
-                                 {.text = put_number(of[2], l->covered)},
-                                 {.text = put_number(of[3], l->centroid_l2)},
-                                 {.text = put_number(of[4], l->text_l2)},
-                                 {.text = put_number(of[5], l->exact.any_folded)},
-                                 {.text = put_number(of[6], s->precision)},
-                                 {.text = put_number(of[7], s->recall)},
-                                 {.text = put_number(of[8], s->f1)}};
-
-        cli_table_row(stdout, heads, N, row);
-    }
+    print_table(e, &of_cells,
+                "By level: share of the originals in its cells; mean distance of centroid and text "
+                "to the mean of their cell's originals. In brackets: of each cell the mean of its "
+                "originals in one half, and one of these, beside those of the other half; and "
+                "unrelated texts in their place.");
+    if (e->level[e->n_levels].texts > 0)
+        print_table(e, &of_texts,
+                    "By level: share of its texts that are an original but for upper and lower "
+                    "case; they against the frequent originals.");
     if (e->has_labels)
         print_labels(e);
 }

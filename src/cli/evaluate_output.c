@@ -5,51 +5,30 @@
 #include <math.h>
 #include <string.h>
 
-#define CELL_BYTES 40u
+#define CELL_BYTES CLI_BESIDE_BYTES
 
 /* Which number of a set is shown; NaN: it has none. */
 typedef double number_fn(const fre_evaluation *e, fre_evaluate_set at);
 
 /* ---- a number and its references ------------------------------------------------------------------- */
 
-/* Two digits: "1.0", ".02", "12". */
-static void put_short(char out[12], double v)
-{
-    if (!isfinite(v))
-        (void)snprintf(out, 12, "-");
-    else if (v >= 9.95 || v <= -9.95)
-        (void)snprintf(out, 12, "%.0f", v);
-    else if (v >= 0.995 || v < 0.0)
-        (void)snprintf(out, 12, "%.1f", v);
-    else
-        (void)snprintf(out, 12, ".%02d", (int)lround(100.0 * v));
-}
-
-static const char *put_plain(char out[CELL_BYTES], double v)
-{
-    if (isfinite(v))
-        (void)snprintf(out, CELL_BYTES, "%.*f", v >= 99.95 ? 0 : v >= 9.995 ? 1 : 3, v);
-    else
-        (void)snprintf(out, CELL_BYTES, "-");
-    return out;
-}
-
-/* "0.974 [1.0 .02]": of as many real texts, of as many unrelated ones. */
+/* Of as many real texts, of as many unrelated ones. */
 static const char *put_beside(char out[CELL_BYTES], const fre_evaluation *e, fre_evaluate_set at,
                               number_fn *number)
 {
-    char plain[CELL_BYTES], real[12] = "-", unrelated[12] = "-";
     const double v = e->has[at] ? number(e, at) : (double)NAN;
+    double of[FRE_EVALUATE_REFERENCES];
+    const double *beside[FRE_EVALUATE_REFERENCES] = {NULL};
 
-    if (e->has[FRE_SET_HALVES])
-        put_short(real, number(e, FRE_SET_HALVES));
-    if (e->has[FRE_SET_UNRELATED])
-        put_short(unrelated, number(e, FRE_SET_UNRELATED));
-    if (isfinite(v))
-        (void)snprintf(out, CELL_BYTES, "%s [%s %s]", put_plain(plain, v), real, unrelated);
-    else
-        (void)snprintf(out, CELL_BYTES, "-");
-    return out;
+    for (fre_evaluate_set set = FRE_SET_HALVES; set <= FRE_SET_UNRELATED; set++) {
+        const size_t i = FRE_EVALUATE_REFERENCE(set);
+
+        if (!e->has[set])
+            continue;
+        of[i] = number(e, set);
+        beside[i] = &of[i];
+    }
+    return cli_put_beside(out, v, beside);
 }
 
 /* ---- scores -------------------------------------------------------------------------------------------- */
@@ -104,20 +83,39 @@ enum { SCORE_COLUMNS = sizeof score_columns / sizeof *score_columns };
 static const char *const level_names[] = {"text", "rephrased", "centroid"};
 enum { LEVELS = sizeof level_names / sizeof *level_names };
 
-static void print_cell_row(const fre_scores *s)
+static const fre_scores *cell_scores(const fre_cell_scores *c, bool frequent)
 {
-    const double value[] = {s->precision, s->recall, s->f1, s->l2};
+    return frequent ? &c->scores.frequent : &c->scores.all;
+}
+
+/* i: precision, recall, F1, L2. */
+static const double *score_at(const fre_scores *s, size_t i)
+{
+    const double *const at[] = {&s->precision, &s->recall, &s->f1, &s->l2};
+
+    return at[i];
+}
+
+static void print_cell_row(const fre_evaluation *e, bool frequent)
+{
     char number[4][CELL_BYTES];
     cli_cell cell[SCORE_COLUMNS] = {{.text = "cell"}};
 
-    for (size_t i = 0; i < 4; i++)
-        cell[i + 1].text = put_plain(number[i], value[i]);
+    for (size_t i = 0; i < 4; i++) {
+        const double *beside[FRE_EVALUATE_REFERENCES] = {NULL};
+
+        for (size_t k = 0; k < FRE_EVALUATE_REFERENCES; k++)
+            if (e->has[FRE_SET_HALVES + (int)k])
+                beside[k] = score_at(cell_scores(&e->cell_reference[k], frequent), i);
+        cell[i + 1].text =
+            cli_put_beside(number[i], *score_at(cell_scores(&e->cell, frequent), i), beside);
+    }
     cli_table_row(stdout, score_columns, SCORE_COLUMNS, cell);
 }
 
 /* number: of its four columns. */
 static void print_scores(const fre_evaluation *e, const char *title, number_fn *const number[4],
-                         const fre_scores *cell)
+                         bool frequent)
 {
     fputc('\n', stdout);
     cli_heading(stdout, title);
@@ -133,7 +131,7 @@ static void print_scores(const fre_evaluation *e, const char *title, number_fn *
         cli_table_row(stdout, score_columns, SCORE_COLUMNS, row);
     }
     if (e->has_cell)
-        print_cell_row(cell);
+        print_cell_row(e, frequent);
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------------- */
@@ -349,7 +347,7 @@ static void print_against_row(const char *name, const char *level, const fre_set
 
     (void)snprintf(number[2], CELL_BYTES, "%zu", p->members);
     for (size_t i = 0; i < 4; i++)
-        row[3 + i].text = put_plain(number[3 + i], value[i]);
+        row[3 + i].text = cli_put_plain(number[3 + i], value[i]);
     cli_table_row(stdout, against_columns, AGAINST_COLUMNS, row);
 }
 
@@ -400,8 +398,8 @@ void cli_print_evaluation(const fre_evaluation *e, size_t n)
     static number_fn *const all[] = {precision_all, recall_all, f1_all, l2_all};
 
     print_counts(e);
-    print_scores(e, "Against the frequent originals", frequent, &e->cell.scores.frequent);
-    print_scores(e, "Against all originals", all, &e->cell.scores.all);
+    print_scores(e, "Against the frequent originals", frequent, true);
+    print_scores(e, "Against all originals", all, false);
     if (e->has_cell)
         cli_fold(stdout, 4,
                  "\ncells: %" PRIu64 " of %" PRIu64 " frequent ones among %" PRIu64 " released",

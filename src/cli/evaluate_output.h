@@ -6,6 +6,12 @@
 
 #include <fre/evaluate.h>
 
+#define CLI_BESIDE_BYTES 40u
+/* "0.974"; "-": no number. */
+const char *cli_put_plain(char out[CLI_BESIDE_BYTES], double v);
+/* "0.974 [1.0 .02]": a number and the same of the references, of which NULL is not there; "-": no number. */
+const char *cli_put_beside(char out[CLI_BESIDE_BYTES], double v,
+                           const double *const beside[FRE_EVALUATE_REFERENCES]);
 /* All of the first, and the others beside it; on standard output. */
 void cli_print_evaluation(const fre_evaluation *e, size_t n);
 /* Where there are levels. */

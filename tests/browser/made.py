@@ -122,7 +122,9 @@ def evaluation(lines, numbers=None, name="release", against=()):
         "precision", "recall", "purity", "nearest_text", "nearest_centroid", "nearest_mean")}}
     one = lambda called: {"level": called, "cells": sum(entry["level"] == called for entry in lines), "empty": n.count(), "rare": n.count(), "records": n.count(),
                           "covered": n.share(), "centroid_l2": n.share(), "noise_norm": n.share(), "member_l2": n.share(), "texts": n.count(), "text_l2": n.share(),
-                          "text": both(), "exact": {k: n.share() for k in ("frequent", "frequent_case_blind", "any", "any_case_blind")}, "labels": labels()}
+                          "text": both(), "exact": {k: n.share() for k in ("frequent", "frequent_case_blind", "any", "any_case_blind")}, "labels": labels(),
+                          "reference": {k: {"covered": n.share() if k == "halves" else None, "centroid_l2": n.share(), "text_l2": n.share(), "text": both(), "labels": labels(),
+                                            "exact": {k: n.share() for k in ("frequent", "frequent_case_blind", "any", "any_case_blind")}} for k in ("halves", "unrelated")}}
     alpha = [round(0.1 * i, 1) for i in range(1, 31)]
     return {
         "name": name, "text": both(), "text_with_paraphrases": both(), "centroid": both(), "cell": both(),
@@ -130,7 +132,7 @@ def evaluation(lines, numbers=None, name="release", against=()):
         "originals": n.count(), "distinct": n.count(), "frequent": n.count(), "frequent_distinct": n.count(), "synthetic": n.count(), "paraphrases": n.count(),
         "centroids": len(lines), "seconds_embedding": n.share(), "seconds_scoring": n.share(), "private": False,
         "levels": [one(called) for called in names], "all_levels": one("all"), "labels": {"all": n.count(), "frequent": n.count()},
-        "reference": {"size": n.count(), "halves": both(), "unrelated": {"source": "SECRET-CORPUS.jsonl", **both()}},
+        "reference": {"size": n.count(), "halves": {**both(), "cell": both()}, "unrelated": {"source": "SECRET-CORPUS.jsonl", **both(), "cell": both()}},
         "curves": {"alpha": alpha, **of_sets(lambda: {k: {m: rising(30) for m in ("precision", "recall", "f1")} for k in ("frequent", "all")})},
         "distances": {"edges": [round(0.05 * i, 2) for i in range(41)], **of_sets(lambda: {"frequent": hist(), "infrequent": hist()})},
         "neighbours": {"from": [2 ** i for i in range(10)], "originals": [n.count() for _ in range(10)],

@@ -2,6 +2,7 @@
 alone, and harmless whatever the texts are.  Skipped where there is no Chromium; FRE_BROWSER=required
 (`make check-browser`) fails there.  FRE_SCREENSHOTS=FOLDER keeps what was looked at."""
 
+import hashlib
 import json
 import os
 import pathlib
@@ -154,6 +155,34 @@ def test_tree(browser, tmp_path):
     assert "level64" in browser.run("document.querySelector('#tree').textContent")
 
 
+@pytest.mark.parametrize("stated", [False, True])
+def test_themes_are_those_of_the_lines(browser, tmp_path, stated):
+    """As many as the terminal counts: near wordings and parents of another theme don't join what `theme` parts."""
+    lines = themes() + [made.line("book us a table", 50, centre=None, parent=5, theme=3), made.line("a table for us", 45, centre=None, parent=5, theme=3),
+                        made.line("of no theme", 40), made.line("of none either", 30)]
+    if stated:  # all of a group say nearly the same
+        lines = [{**line, "group": group} for line, group in zip(lines, [0, 0, 1, 2, 3, 4, 0, 0, 5, 6])]
+    near = [0, 0, 2, 3, 4, 5, 0, 0, 8, 9]
+    browser.size(1600)
+    browser.open(report(made.release(tmp_path / "release", lines, near=near)))
+    assert "groups in 5 themes" in browser.run("document.querySelector('#overview').innerText")
+    heads = browser.run("[...document.querySelectorAll('#tree > li > details > summary .text')].map(t => t.textContent)")
+    assert heads == ["book a table4 lines", "tell a joke2 lines", "book us a table2 lines", "of no theme", "of none either"]
+
+
+def test_whose_evaluation_it_is(browser, tmp_path):
+    """One that names its release is just shown; of an older one it is said that nobody knows."""
+    lines = themes()
+    folder = made.release(tmp_path / "release", lines)
+    browser.size(1600)
+    names = [folder / name for name in ("release.json", "synthetic.jsonl", "centroids.npy")]
+    own = hashlib.sha256(b"".join(path.read_bytes() for path in names)).hexdigest()
+    for sha, said in ((own, False), (None, True)):
+        (tmp_path / "e.json").write_text(json.dumps({**made.evaluation(lines), "release_sha256": sha}))
+        browser.open(report(folder, "--evaluation", tmp_path / "e.json", name=f"{said}.html"))
+        assert ("Perhaps of another release." in browser.run("document.body.innerText")) is said
+
+
 def test_numbers_are_the_evaluation_s(browser, tmp_path):
     lines = themes()
     e = made.evaluation(lines, against=[made.evaluation(lines, name="other")])
@@ -167,7 +196,15 @@ def test_numbers_are_the_evaluation_s(browser, tmp_path):
         halves, unrelated = e["reference"]["halves"][kind], e["reference"]["unrelated"][kind]
         rows = table(caption)
         assert rows[0] == ["texts"] + [f"{e['text'][kind][m]:.3f} [{halves[m]:.3f} · {unrelated[m]:.3f}]" for m in ("precision", "recall", "f1", "l2")]
-        assert rows[3] == ["cells"] + [f"{e['cell'][kind][m]:.3f}" for m in ("precision", "recall", "f1", "l2")]
+        halves, unrelated = e["reference"]["halves"]["cell"][kind], e["reference"]["unrelated"]["cell"][kind]
+        assert rows[3] == ["cells"] + [f"{e['cell'][kind][m]:.3f} [{halves[m]:.3f} · {unrelated[m]:.3f}]" for m in ("precision", "recall", "f1", "l2")]
+    for row, level in zip(table("Cells and distances"), e["levels"] + [e["all_levels"]]):
+        beside = level["reference"]["halves"], level["reference"]["unrelated"]
+        assert row[4] == f"{level['covered']:.3f} [{beside[0]['covered']:.3f} · –]"
+        assert row[7] == f"{level['text_l2']:.3f} [{beside[0]['text_l2']:.3f} · {beside[1]['text_l2']:.3f}]"
+        assert row[9] == f"{level['text']['frequent']['f1']:.3f} [{beside[0]['text']['frequent']['f1']:.3f} · {beside[1]['text']['frequent']['f1']:.3f}]"
+    for row, level in zip(table("Labels by level"), e["levels"]):
+        assert row[4] == f"{level['labels']['purity']:.3f} [{' · '.join(format(level['reference'][k]['labels']['purity'], '.3f') for k in ('halves', 'unrelated'))}]"
     assert table("F1, frequent")[4][1] == f"{e['curves']['text']['frequent']['f1'][4]:.4g}"
     assert table("t = 10 ")[2][-1] == f"{e['ssp']['at'][0]['bound_cell'][2]:.4g}"
     assert table("Mean distance")[3][1] == "–"

@@ -1,6 +1,7 @@
 """Release by levels: public cells behind the grid, what is in the folder, what is refused."""
 
 import json
+import re
 
 import pytest
 
@@ -214,16 +215,32 @@ def test_evaluate_finds_the_members(fre, tmp_path, made, labelled):
 
 def test_evaluate_texts_by_level(fre, tmp_path, made, labelled):
     release(fre, tmp_path, made, "32,8", *SEED, asked=ASKED[:-len(NO_TEXT)])
-    report = evaluate(fre, made, labelled, "--label-field", "label")
+    (tmp_path / "other.txt").write_text("".join(f"the {a} of a {b} is no proof\n" for a in ("root", "sum", "limit", "angle")
+                                                for b in ("matrix", "prime", "circle", "field")))
+    more = "--reference", "other.txt"
+    report = evaluate(fre, made, labelled, "--label-field", "label", *more)
     whole = report["all_levels"]
     assert whole["texts"] == report["synthetic"] == sum(x["texts"] for x in report["levels"]) > 0
     assert whole["text"] == report["text"] and whole["exact"] == report["exact"]
     assert 0 < whole["text_l2"] < 1.2 and 0 < whole["noise_norm"]
     assert 0 <= whole["labels"]["nearest_text"] <= 1
+    for x in report["levels"] + [whole]:
+        halves, unrelated = x["reference"]["halves"], x["reference"]["unrelated"]
+        assert set(halves) == set(unrelated) == {"covered", "centroid_l2", "text_l2", "text", "exact", "labels"}
+        # Real texts of a cell lie nearer to its mean than texts that have nothing to do with it.
+        if x["covered"] and halves["text_l2"] is not None:
+            assert halves["covered"] == pytest.approx(x["covered"], abs=0.1)
+            assert halves["centroid_l2"] < unrelated["centroid_l2"] and halves["text_l2"] < unrelated["text_l2"]
+            assert halves["text"]["all"]["precision"] > 0.5
+        assert unrelated["covered"] is None and not any((unrelated["exact"] or {}).values())
+    if whole["texts"] <= 16:  # the same texts, once by levels and once as a set
+        assert whole["reference"]["unrelated"]["text"] == {k: report["reference"]["unrelated"][k] for k in ("frequent", "all")}
     shown = fre("evaluate", "out", labelled, "--codebook", made / "c.gguf", "--label-field", "label",
-                "--public", env={"COLUMNS": "80"})
+                "--public", *more, env={"COLUMNS": "80"})
     assert shown.code == 0 and "By level: " in shown.out and "Labels: 6, of them 6" in shown.out
     assert max(map(len, shown.out.splitlines())) <= 80
+    rows = [line for line in shown.out.splitlines() if line.startswith("  all ")]
+    assert len(rows) == 4 and all(len(re.findall(r"\d\.\d+ \[\S+ \S+\]", row)) >= 3 for row in rows)
 
 
 def test_evaluate_refusals(fre, refused, tmp_path, made, labelled):

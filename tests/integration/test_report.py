@@ -1,5 +1,6 @@
 """fre-e2t report, and --report of the commands that have it: what is written, and what is refused."""
 
+import hashlib
 import json
 import os
 import re
@@ -48,6 +49,29 @@ def test_evaluation_stays_private(fre, tmp_path, release, corpus):
     assert done.code == 0 and "which are not private" in done.err
     assert (tmp_path / "e.html").stat().st_mode & 0o77 == 0
     assert data(tmp_path / "e.html", "about")["evaluation"] == measured.json()
+
+
+def test_evaluation_of_another_release(refused, fre, tmp_path, release, corpus):
+    """It names its release, so one with the same numbers is not taken for it."""
+    measured = fre("evaluate", release, corpus.name, "--json", "--quiet", "--public")
+    assert measured.code == 0, measured.err
+    names = ("release.json", "synthetic.jsonl", "centroids.npy")
+    sha = hashlib.sha256(b"".join((tmp_path / release / name).read_bytes() for name in names)).hexdigest()
+    assert measured.json()["release_sha256"] == sha
+    (tmp_path / "e.json").write_text(measured.out)
+    text = tmp_path / release / "synthetic.jsonl"
+    text.write_text(text.read_text().replace('"count"', '"count" ', 1))
+    other = hashlib.sha256(b"".join((tmp_path / release / name).read_bytes() for name in names)).hexdigest()
+    refused(65, "fre-e2t report: e.json is of another release, or of this one before it was changed: it names sha256 "
+            f"{sha[:12]}..., this one has {other[:12]}...; evaluate this release again",
+            "report", release, "--evaluation", "e.json", "-o", "x.html")
+    # Of an earlier version, which named none.
+    (tmp_path / "old.json").write_text(json.dumps({k: v for k, v in measured.json().items() if k != "release_sha256"}))
+    done = fre("report", release, "--evaluation", "old.json", "-o", "old.html")
+    assert done.code == 0, done.err
+    assert data(tmp_path / "old.html", "about")["evaluation_named"] is False
+    alone = fre("evaluate", f"{release}/synthetic.jsonl", corpus.name, "--json", "--quiet", "--public")
+    assert alone.code == 0 and alone.json()["release_sha256"] is None
 
 
 def test_with_synthesize(fre, tmp_path, corpus):

@@ -68,21 +68,45 @@ static uint64_t run_weight(const fre_originals *o, const placed *p, size_t from,
     return w;
 }
 
-/* Distance between a centroid and the mean of the rows from..to-1, in row order. */
+/* The rows from..to-1 added up, each by its weight, in row order. */
+static void add_up(double *sum, const fre_originals *o, const placed *p, size_t from, size_t to)
+{
+    memset(sum, 0, o->d * sizeof *sum);
+    for (size_t i = from; i < to; i++)
+        for (size_t j = 0; j < o->d; j++)
+            sum[j] += (double)o->weight[p[i].row] * (double)o->x[p[i].row * o->d + j];
+}
+
+/* Distance between a centroid and the mean of the rows from..to-1. */
 static double distance_to_mean(const fre_originals *o, const placed *p, size_t from, size_t to,
                                const float *centroid, double *mean)
 {
     double weight = (double)run_weight(o, p, from, to), sum = 0.0;
 
-    memset(mean, 0, o->d * sizeof *mean);
-    for (size_t i = from; i < to; i++)
-        for (size_t j = 0; j < o->d; j++)
-            mean[j] += (double)o->weight[p[i].row] * (double)o->x[p[i].row * o->d + j];
+    add_up(mean, o, p, from, to);
     for (size_t j = 0; j < o->d; j++) {
         double e = mean[j] / weight - (double)centroid[j];
         sum += e * e;
     }
     return sqrt(sum);
+}
+
+/* *out: the originals by their cells, o->n, to be freed. */
+static fre_status place_all(placed **out, const fre_sketch *s, const fre_originals *o,
+                            uint32_t threads)
+{
+    place_job job = {s, o, calloc(o->n + 1, sizeof *job.placed)};
+    const fre_status st = job.placed
+                              ? fre_parallel(threads, (o->n + BLOCK - 1) / BLOCK, place_block, &job)
+                              : FRE_E_NOMEM;
+
+    if (st != FRE_OK) {
+        free(job.placed);
+        return st;
+    }
+    qsort(job.placed, o->n, sizeof *job.placed, compare_placed);
+    *out = job.placed;
+    return FRE_OK;
 }
 
 static fre_scores cell_score(uint64_t right, uint64_t released, uint64_t wanted, double l2_sum)
@@ -120,6 +144,8 @@ static void match_cell(fre_cell_scores *r, match_sums *sums, const fre_originals
     while (from > 0 && compare_cell(cell, &p[from - 1]) == 0)
         from--;
     to = run_end(p, o->n, from);
+    if (run_weight(o, p, from, to) == 0)
+        return;
     distance = distance_to_mean(o, p, from, to, centroid, mean);
     sums->occupied++;
     sums->l2_all += distance;
@@ -135,35 +161,75 @@ fre_status fre_evaluate_cells(fre_cell_scores *out, const fre_sketch *s, const f
 {
     fre_cell_scores r = {.released = m};
     match_sums sums = {0, 0.0, 0.0};
-    place_job job = {s, o, NULL};
+    placed *p = NULL;
     double *mean = NULL;
     fre_status st;
 
     if (!out || !s || !o || threshold == 0 || (m && (!cell || !centroid)) || threads == 0 ||
         fre_sketch_params_view(s)->dim != o->d)
         return FRE_E_ARG;
-    job.placed = calloc(o->n + 1, sizeof *job.placed);
     mean = calloc(o->d, sizeof *mean);
-    if (!job.placed || !mean) {
-        st = FRE_E_NOMEM;
-        goto out;
-    }
-    st = fre_parallel(threads, (o->n + BLOCK - 1) / BLOCK, place_block, &job);
+    st = mean ? place_all(&p, s, o, threads) : FRE_E_NOMEM;
     if (st != FRE_OK)
         goto out;
-    qsort(job.placed, o->n, sizeof *job.placed, compare_placed);
     for (size_t i = 0, e; i < o->n; i = e) {
-        e = run_end(job.placed, o->n, i);
-        r.occupied++;
-        r.frequent += run_weight(o, job.placed, i, e) >= threshold;
+        e = run_end(p, o->n, i);
+        r.occupied += run_weight(o, p, i, e) > 0;
+        r.frequent += run_weight(o, p, i, e) >= threshold;
     }
     for (size_t c = 0; c < m; c++)
-        match_cell(&r, &sums, o, job.placed, threshold, &cell[c], centroid + c * o->d, mean);
+        match_cell(&r, &sums, o, p, threshold, &cell[c], centroid + c * o->d, mean);
     r.scores.frequent = cell_score(r.frequent_released, m, r.frequent, sums.l2_frequent);
     r.scores.all = cell_score(sums.occupied, m, r.occupied, sums.l2_all);
     *out = r;
 out:
-    free(job.placed);
+    free(p);
     free(mean);
     return st;
+}
+
+fre_status evaluate_heavy_cells(fre_cell **cell, float **mean, size_t *n, const fre_sketch *s,
+                                const fre_originals *o, uint64_t threshold, uint32_t threads)
+{
+    placed *p = NULL;
+    double *sum = calloc(o->d, sizeof *sum);
+    fre_cell *name = NULL;
+    float *x = NULL;
+    size_t heavy = 0;
+    fre_status st = sum ? place_all(&p, s, o, threads) : FRE_E_NOMEM;
+
+    if (st != FRE_OK)
+        goto out;
+    for (size_t i = 0, e; i < o->n; i = e) {
+        e = run_end(p, o->n, i);
+        heavy += run_weight(o, p, i, e) >= threshold;
+    }
+    name = malloc((heavy + 1) * sizeof *name);
+    x = malloc((heavy * o->d + 1) * sizeof *x);
+    st = name && x ? FRE_OK : FRE_E_NOMEM;
+    heavy = 0;
+    for (size_t i = 0, e; st == FRE_OK && i < o->n; i = e) {
+        uint64_t weight;
+
+        e = run_end(p, o->n, i);
+        weight = run_weight(o, p, i, e);
+        if (weight < threshold)
+            continue;
+        add_up(sum, o, p, i, e);
+        for (size_t j = 0; j < o->d; j++)
+            x[heavy * o->d + j] = (float)(sum[j] / (double)weight);
+        name[heavy++] = p[i].cell;
+    }
+out:
+    free(p);
+    free(sum);
+    if (st != FRE_OK) {
+        free(name);
+        free(x);
+        return st;
+    }
+    *cell = name;
+    *mean = x;
+    *n = heavy;
+    return FRE_OK;
 }

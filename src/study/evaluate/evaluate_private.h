@@ -170,6 +170,7 @@ typedef struct evaluate_run {
     bool of_release;              /* it is the release's own, cell by cell */
     fre_release release;
     bool has_release;
+    char sha256[2 * FRE_HASH_BYTES + 1]; /* of it, hex; "": none */
     fre_codebook *codebook; /* that the release's levels are of; NULL: it has none */
     float *synthetic_x;
     uint8_t *exact; /* fre_exact_mark of each synthetic text; NULL: not known */
@@ -299,19 +300,25 @@ FRE_MUST_CHECK fre_status evaluate_classify(evaluate_run *r, fre_err *err);
 
 /* ---- exact.c ---------------------------------------------------------------------------------- */
 
-/* Which original a synthetic text is (paraphrases aside), s->n_texts of fre_exact_mark. */
-FRE_MUST_CHECK fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_synthetic *s,
+/* Which original a text is, s->n of fre_exact_mark; weight: those without one are none, NULL: all are. */
+FRE_MUST_CHECK fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_set *s,
                                                const evaluate_distinct *originals,
-                                               const bool *is_frequent);
+                                               const bool *is_frequent, const uint64_t *weight);
 /* Their shares. */
 fre_exact_shares evaluate_exact_shares(const uint8_t *mark, size_t n);
 
 /* ---- release_cells.c ------------------------------------------------------------------------ */
 
-/* e->cell of a release that names its cells; of one by levels, of the cells of its grid, which comes first.
- * e->has_cell stays false where there is none. */
-FRE_MUST_CHECK fre_status evaluate_release_cells(fre_evaluation *e, const fre_release *from,
-                                                 const fre_originals *originals, uint32_t threads);
+/* e->cell of a release that names its cells, and e->cell_reference; of one by levels, of the cells of its grid,
+ * which comes first.  e->has_cell stays false where there is none. */
+FRE_MUST_CHECK fre_status evaluate_release_cells(evaluate_run *r);
+
+/* ---- cells.c ---------------------------------------------------------------------------------- */
+
+/* The cells that hold at least `threshold` originals, and the mean of each; to be freed. */
+FRE_MUST_CHECK fre_status evaluate_heavy_cells(fre_cell **cell, float **mean, size_t *n,
+                                               const fre_sketch *s, const fre_originals *o,
+                                               uint64_t threshold, uint32_t threads);
 
 /* ---- members.c -------------------------------------------------------------------------------- */
 
@@ -322,6 +329,8 @@ bool evaluate_has_public_cells(const fre_release *r);
 
 /* ---- levels.c --------------------------------------------------------------------------------- */
 
+/* e->level_reference; in: of the release itself. */
+FRE_MUST_CHECK fre_status evaluate_levels_beside(evaluate_run *r, const fre_by_level *in);
 /* e->level and what belongs to it, of a release that names its cells. */
 FRE_MUST_CHECK fre_status evaluate_levels(evaluate_run *r, fre_err *err);
 

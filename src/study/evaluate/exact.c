@@ -18,15 +18,24 @@ static fre_status fold(char **out, const char *text, size_t len)
     return FRE_OK;
 }
 
+static bool counts(const uint64_t *weight, size_t i)
+{
+    return !weight || weight[i] > 0;
+}
+
 /* The originals, folded; frequent[i]: some frequent original folds to entry i. */
 static fre_status fold_originals(evaluate_distinct *folded, bool *frequent,
-                                 const evaluate_distinct *originals, const bool *is_frequent)
+                                 const evaluate_distinct *originals, const bool *is_frequent,
+                                 const uint64_t *weight)
 {
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < originals->n; i++) {
         char *key;
         size_t at;
+
+        if (!counts(weight, i))
+            continue;
         st = fold(&key, evaluate_distinct_text(originals, i), originals->entry[i].len);
         if (st != FRE_OK || !key)
             continue;
@@ -39,24 +48,24 @@ static fre_status fold_originals(evaluate_distinct *folded, bool *frequent,
     return st;
 }
 
-fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_synthetic *s,
-                                const evaluate_distinct *originals, const bool *is_frequent)
+fre_status evaluate_exact_marks(uint8_t *mark, const evaluate_set *s,
+                                const evaluate_distinct *originals, const bool *is_frequent,
+                                const uint64_t *weight)
 {
     bool *folded_frequent = calloc(originals->n + 1, sizeof *folded_frequent);
     evaluate_distinct folded = {.n = 0};
     fre_status st = folded_frequent ? evaluate_distinct_init(&folded, false) : FRE_E_NOMEM;
 
     if (st == FRE_OK)
-        st = fold_originals(&folded, folded_frequent, originals, is_frequent);
-    for (size_t i = 0; st == FRE_OK && i < s->n_texts; i++) {
-        const char *text = evaluate_synthetic_text(s, i);
-        size_t at = evaluate_distinct_find(originals, text, s->place.len[i]);
+        st = fold_originals(&folded, folded_frequent, originals, is_frequent, weight);
+    for (size_t i = 0; st == FRE_OK && i < s->n; i++) {
+        size_t at = evaluate_distinct_find(originals, s->text[i], s->len[i]);
         char *key;
 
         mark[i] = 0;
-        if (at != EVALUATE_DISTINCT_NONE)
+        if (at != EVALUATE_DISTINCT_NONE && counts(weight, at))
             mark[i] |= (uint8_t)(FRE_EXACT_ANY | (is_frequent[at] ? FRE_EXACT_FREQUENT : 0));
-        st = fold(&key, text, s->place.len[i]);
+        st = fold(&key, s->text[i], s->len[i]);
         if (st != FRE_OK || !key)
             continue;
         at = evaluate_distinct_find(&folded, key, strlen(key));

@@ -159,7 +159,8 @@ static fre_status find_exact(evaluate_run *r)
     if (r->base->from_npy || !r->e->has[FRE_SET_TEXT])
         return FRE_OK;
     r->exact = calloc(s->n_texts + 1, sizeof *r->exact);
-    st = r->exact ? evaluate_exact_marks(r->exact, s, &r->base->distinct, r->base->is_frequent)
+    st = r->exact ? evaluate_exact_marks(r->exact, &r->set[FRE_SET_TEXT], &r->base->distinct,
+                                         r->base->is_frequent, NULL)
                   : FRE_E_NOMEM;
     r->e->has_exact = st == FRE_OK;
     if (st == FRE_OK)
@@ -171,6 +172,7 @@ static void begin(evaluate_run *r)
 {
     *r->e = r->base->e;
     r->e->name = r->path;
+    memcpy(r->e->release_sha256, r->sha256, sizeof r->sha256);
     r->e->exact = evaluate_exact_shares(NULL, 0);
     r->e->synthetic = r->synthetic.n_texts;
     r->e->paraphrases = r->synthetic.place.n - r->synthetic.n_texts;
@@ -182,16 +184,13 @@ static void begin(evaluate_run *r)
 /* Sets beside the originals. */
 static fre_status score_rows(evaluate_run *r)
 {
-    const evaluate_base *b = r->base;
     fre_status st = place_all(r);
 
     if (st == FRE_OK)
         st = evaluate_bound_find(r);
     if (st == FRE_OK)
         st = find_exact(r);
-    if (st == FRE_OK && r->has_release)
-        st = evaluate_release_cells(r->e, &r->release, &b->originals, b->opts->threads);
-    return st;
+    return st == FRE_OK && r->has_release ? evaluate_release_cells(r) : st;
 }
 
 static fre_status score(evaluate_run *r, fre_err *err)
@@ -214,6 +213,20 @@ static fre_status score(evaluate_run *r, fre_err *err)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
+static fre_status load_release(evaluate_run *r, fre_err *err)
+{
+    uint8_t sha[FRE_HASH_BYTES];
+    fre_status st = fre_release_read(&r->release, r->folder, err);
+
+    if (st == FRE_OK)
+        st = fre_release_sha256(sha, r->folder, err);
+    if (st != FRE_OK)
+        return st;
+    fre_hex(r->sha256, sha, sizeof sha);
+    r->has_release = true;
+    return FRE_OK;
+}
+
 static fre_status load(evaluate_run *r, const evaluate_base *b, size_t i, fre_err *err)
 {
     const fre_evaluate_opts *o = b->opts;
@@ -223,8 +236,7 @@ static fre_status load(evaluate_run *r, const evaluate_base *b, size_t i, fre_er
     r->folder = i == 0 && o->release ? o->release : evaluate_is_folder(r->path) ? r->path : NULL;
     r->of_release = r->folder == r->path;
     if (r->folder)
-        st = fre_release_read(&r->release, r->folder, err);
-    r->has_release = r->folder && st == FRE_OK;
+        st = load_release(r, err);
     if (st == FRE_OK)
         st = r->of_release ? evaluate_synthetic_of(&r->synthetic, &r->release, err)
                            : evaluate_synthetic_load(&r->synthetic, r->path, err);

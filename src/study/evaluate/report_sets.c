@@ -25,6 +25,22 @@ json_t *evaluate_level_json(bool has, const fre_level_scores *l)
                : json_null();
 }
 
+json_t *evaluate_cell_json(bool has, const fre_cell_scores *c)
+{
+    json_t *o = evaluate_level_json(has, &c->scores);
+
+    if (has && o &&
+        json_object_update_new(o, json_pack("{s:I, s:I, s:I, s:I}", "released_cells",
+                                            (json_int_t)c->released, "frequent_cells",
+                                            (json_int_t)c->frequent, "frequent_released",
+                                            (json_int_t)c->frequent_released, "occupied_cells",
+                                            (json_int_t)c->occupied)) != 0) {
+        json_decref(o);
+        o = NULL;
+    }
+    return o;
+}
+
 static json_t *numbers(const double *x, size_t n)
 {
     json_t *list = json_array();
@@ -80,19 +96,30 @@ static int add_sets(json_t *section, const fre_evaluation *e, part_fn *part)
 
 /* ---- sections ------------------------------------------------------------------------------------ */
 
+/* Its scores, those of cells, and where it comes from. */
+static json_t *one_reference_json(const fre_evaluation *e, fre_evaluate_set at)
+{
+    const bool has = e->has[at];
+    json_t *o = evaluate_level_json(has, &e->place[at].scores);
+    int bad = o ? 0 : -1;
+
+    if (!bad && has)
+        bad = json_object_set_new(
+            o, "cell",
+            evaluate_cell_json(e->has_cell, &e->cell_reference[FRE_EVALUATE_REFERENCE(at)]));
+    if (!bad && has && at == FRE_SET_UNRELATED)
+        bad = json_object_set_new(o, "source", json_string(e->reference_source));
+    if (!bad)
+        return o;
+    json_decref(o);
+    return NULL;
+}
+
 static json_t *reference_json(const fre_evaluation *e)
 {
-    json_t *unrelated =
-        evaluate_level_json(e->has[FRE_SET_UNRELATED], &e->place[FRE_SET_UNRELATED].scores);
-
-    if (e->has[FRE_SET_UNRELATED] &&
-        json_object_set_new(unrelated, "source", json_string(e->reference_source)) != 0) {
-        json_decref(unrelated);
-        return NULL;
-    }
     return json_pack("{s:I, s:o, s:o}", "size", (json_int_t)e->reference_size, "halves",
-                     evaluate_level_json(e->has[FRE_SET_HALVES], &e->place[FRE_SET_HALVES].scores),
-                     "unrelated", unrelated);
+                     one_reference_json(e, FRE_SET_HALVES), "unrelated",
+                     one_reference_json(e, FRE_SET_UNRELATED));
 }
 
 static json_t *curve(const fre_score_curve *c)

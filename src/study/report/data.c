@@ -109,10 +109,11 @@ static json_t *or_null(json_t *value)
 
 fre_status report_about(fre_buf *out, const report_input *in, const fre_report_opts *o)
 {
-    json_t *about = json_pack("{s:b, s:b, s:o, s:o, s:o, s:o}", "public", (int)o->is_public,
-                              "originals_public", (int)o->originals_public, "name", name_of(o),
-                              "release", release_of(in->about), "claim", or_null(report_claim(in)),
-                              "evaluation", or_null(json_incref(in->evaluation)));
+    json_t *about =
+        json_pack("{s:b, s:b, s:o, s:o, s:o, s:o, s:b}", "public", (int)o->is_public,
+                  "originals_public", (int)o->originals_public, "name", name_of(o), "release",
+                  release_of(in->about), "claim", or_null(report_claim(in)), "evaluation",
+                  or_null(json_incref(in->evaluation)), "evaluation_named", (int)in->is_named);
     fre_status st = report_script_json(out, about, 17);
 
     json_decref(about);

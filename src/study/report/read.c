@@ -36,6 +36,7 @@ static fre_status load_file(json_t **out, const char *path, const char *advice, 
 static fre_status load_lines(report_input *in, const char *path, fre_err *err)
 {
     const fre_corpus_opts opts = {.keep_json = true, .empty_ok = true};
+    json_error_t where = {.line = 0};
     fre_corpus *c = NULL;
     fre_record rec;
     bool go_on = true;
@@ -46,8 +47,10 @@ static fre_status load_lines(report_input *in, const char *path, fre_err *err)
         if (st != FRE_OK || !go_on)
             break;
         if (i < in->release.n)
-            in->line[i] = json_loadb((const char *)rec.json, rec.json_len, 0, NULL);
-        if (i >= in->release.n || !in->line[i])
+            in->line[i] = json_loadb((const char *)rec.json, rec.json_len, 0, &where);
+        if (i < in->release.n && !in->line[i] && where.line < 0)
+            st = fre_fail(err, FRE_E_NOMEM, "out of memory for a report");
+        else if (i >= in->release.n || !in->line[i])
             st = fre_fail(err, FRE_E_AGAIN, "%.300s changed while it was read: try again", path);
     }
     fre_corpus_free(c);
@@ -79,7 +82,33 @@ static fre_status load_release(report_input *in, const char *folder, fre_err *er
 
 #define EVALUATION_ADVICE "an evaluation is what evaluate prints as JSON"
 
-/* What an evaluation says of the release that it was made of, and what this release says. */
+#define EVALUATE_AGAIN "evaluate this release again"
+
+/* An evaluation names the release that it was made of, unless an earlier version made it or it is of texts
+ * alone. */
+static fre_status check_named(report_input *in, const char *folder, const char *name, fre_err *err)
+{
+    const char *stated = json_string_value(json_object_get(in->evaluation, "release_sha256"));
+    uint8_t sha[FRE_HASH_BYTES];
+    char hex[2 * FRE_HASH_BYTES + 1];
+    fre_status st;
+
+    in->is_named = stated != NULL;
+    if (!stated)
+        return FRE_OK;
+    st = fre_release_sha256(sha, folder, err);
+    if (st != FRE_OK)
+        return st;
+    fre_hex(hex, sha, sizeof sha);
+    if (strcmp(hex, stated) == 0)
+        return FRE_OK;
+    return fre_fail(err, FRE_E_DATA,
+                    "%.300s is of another release, or of this one before it was changed: it names "
+                    "sha256 %.12s..., this one has %.12s...; " EVALUATE_AGAIN,
+                    name, stated, hex);
+}
+
+/* What else it says of the release, and what this release says. */
 static fre_status check_same(const report_input *in, const char *name, fre_err *err)
 {
     const fre_release *r = &in->release;
@@ -102,22 +131,25 @@ static fre_status check_same(const report_input *in, const char *name, fre_err *
         return FRE_OK;
     return fre_fail(err, FRE_E_DATA,
                     "%.300s is of another release: it counts other cells than the %zu of this "
-                    "one; evaluate this release again",
+                    "one; " EVALUATE_AGAIN,
                     name, r->n);
 }
 
 static fre_status load_evaluation(report_input *in, const fre_report_opts *o, fre_err *err)
 {
     const char *name = o->evaluation ? o->evaluation : "the evaluation";
+    json_error_t where = {.line = 0};
     fre_status st = FRE_OK;
 
     if (o->evaluation)
         st = load_file(&in->evaluation, name, EVALUATION_ADVICE, err);
     else if (o->evaluation_json.n > 0)
         in->evaluation = json_loadb((const char *)o->evaluation_json.p, o->evaluation_json.n,
-                                    JSON_REJECT_DUPLICATES, NULL);
+                                    JSON_REJECT_DUPLICATES, &where);
     else
         return FRE_OK;
+    if (st == FRE_OK && !in->evaluation && where.line < 0)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory for a report");
     if (st != FRE_OK)
         return st;
     if (!json_is_integer(json_object_get(in->evaluation, "originals")) ||
@@ -126,7 +158,8 @@ static fre_status load_evaluation(report_input *in, const fre_report_opts *o, fr
             err, FRE_E_DATA,
             "%.300s has no whole numbers \"originals\" and \"synthetic\": " EVALUATION_ADVICE,
             name);
-    return check_same(in, name, err);
+    st = check_same(in, name, err);
+    return st == FRE_OK ? check_named(in, o->release, name, err) : st;
 }
 
 fre_status report_read(report_input *out, const fre_report_opts *o, fre_err *err)

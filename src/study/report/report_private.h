@@ -14,6 +14,7 @@ typedef struct report_input {
     json_t *about;      /* release.json */
     json_t **line;      /* release.n, of synthetic.jsonl */
     json_t *evaluation; /* NULL: none */
+    bool is_named;      /* it names this release by its hash */
 } report_input;
 
 fre_status report_read(report_input *out, const fre_report_opts *o, fre_err *err);

@@ -81,6 +81,9 @@ function notices() {
     if (evaluation && !about.originals_public)
         list.push(el("p", { class: "notice" }, el("strong", null, "Not for publication. "),
             "The figures of quality come from the originals without noise. fre-e2t report --public leaves them out."));
+    if (evaluation && !about.evaluation_named)
+        list.push(el("p", { class: "notice" }, el("strong", null, "Perhaps of another release. "),
+            "The figures of quality don't name the release that they are of; they count as many cells as this one has."));
     return list;
 }
 

@@ -2,8 +2,8 @@
 
 /* "0.983 [0.991 · 0.120]" */
 function scored(value, references) {
-    const beside = references.filter(r => r !== null);
-    return [decimals(value), beside.length > 0 ? el("span", { class: "reference" }, " [" + beside.map(r => decimals(r)).join(" · ") + "]") : null];
+    const some = references.some(isNumber);
+    return [decimals(value), some ? el("span", { class: "reference" }, " [" + references.map(r => decimals(r)).join(" · ") + "]") : null];
 }
 
 function referenceOf(kind, key) {
@@ -11,12 +11,23 @@ function referenceOf(kind, key) {
     return ["halves", "unrelated"].map(name => r[name] && r[name][kind] ? r[name][kind][key] : null);
 }
 
+function cellReference(kind, key) {
+    const r = evaluation.reference || {};
+    return ["halves", "unrelated"].map(name => r[name] && r[name].cell && r[name].cell[kind] && isNumber(r[name].cell[kind][key]) ? r[name].cell[kind][key] : null);
+}
+
+/* What stands beside a number of a level: the same key of the same level. */
+function besideLevel(level, ...keys) {
+    return ["halves", "unrelated"].map(name => keys.reduce((o, k) => o === null || o === undefined ? null : o[k],
+        level.reference ? level.reference[name] : null)).map(v => isNumber(v) ? v : null);
+}
+
 function scoreTable(kind, caption) {
     const sets = [["text", "texts"], ["text_with_paraphrases", "texts and paraphrases"], ["centroid", "centroids"], ["cell", "cells"]]
         .filter(([key]) => evaluation[key] && evaluation[key][kind]);
     return sets.length === 0 ? null : table(caption, ["", "precision", "recall", "F1", "distance"],
         sets.map(([key, name]) => [name, ...["precision", "recall", "f1", "l2"].map(m =>
-            scored(evaluation[key][kind][m], key === "cell" ? [] : referenceOf(kind, m)))]));
+            scored(evaluation[key][kind][m], key === "cell" ? cellReference(kind, m) : referenceOf(kind, m)))]));
 }
 
 function scores() {
@@ -40,14 +51,17 @@ function levelScores() {
         return null;
     const labels = list.some(l => l.labels);
     return el("section", { class: "chart-block", "aria-labelledby": "by-level" }, heading(3, "by-level", "Level by level"),
-        el("p", null, "Covered is the share of the originals in the released cells; centroid and text are mean distances to the true mean of their cell; rare cells have fewer originals than the threshold, empty ones none."),
+        el("p", null, "Covered is the share of the originals in the released cells; centroid and text are mean distances to the true mean of their cell; rare cells have fewer originals than the threshold, empty ones none. " +
+            (list.some(l => l.reference) ? "In brackets: of each cell the mean of its originals in one half, and one of these, beside those of the other half; then unrelated texts in their place." : "")),
         table("Cells and distances by level", ["level", "cells", "rare", "empty", "covered", "noise", "centroid", "text", "word for word", "F1 of texts"],
-            list.map(l => [clean(l.level), whole(l.cells), whole(l.rare), whole(l.empty), decimals(l.covered), decimals(l.noise_norm), decimals(l.centroid_l2),
-                decimals(l.text_l2), decimals(l.exact && l.exact.any_case_blind), decimals(l.text && l.text.frequent && l.text.frequent.f1)])),
+            list.map(l => [clean(l.level), whole(l.cells), whole(l.rare), whole(l.empty), scored(l.covered, besideLevel(l, "covered")), decimals(l.noise_norm),
+                scored(l.centroid_l2, besideLevel(l, "centroid_l2")), scored(l.text_l2, besideLevel(l, "text_l2")),
+                scored(l.exact && l.exact.any_case_blind, besideLevel(l, "exact", "any_case_blind")),
+                scored(l.text && l.text.frequent && l.text.frequent.f1, besideLevel(l, "text", "frequent", "f1"))])),
         labels ? [el("p", null, "Labels: how many are more than half of a cell, as shares of cells (precision) and of labels (recall); purity is the share of originals with their cell's commonest label; the last three, how often that label's mean is the nearest to text, centroid and true mean."),
             table("Labels by level", ["level", "labels", "precision", "recall", "purity", "text", "centroid", "mean"],
                 list.filter(l => l.labels).map(l => [clean(l.level), whole(l.labels.hit), ...["precision", "recall", "purity", "nearest_text", "nearest_centroid", "nearest_mean"]
-                    .map(k => decimals(l.labels[k]))]))] : null);
+                    .map(k => scored(l.labels[k], besideLevel(l, "labels", k)))]))] : null);
 }
 
 /* ---- curves -------------------------------------------------------------------------------------------- */

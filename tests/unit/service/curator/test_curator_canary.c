@@ -1,7 +1,8 @@
 /* tests/unit/service/curator/test_curator_canary.c
  * What may never come out, over many runs of the curator: planted among real texts, unique strings and groups too
  * small, with the grid and by levels; and a target around whom somebody puts fake users, the attack that
- * k-anonymous clusters fell to.  No texts are written: what a text is made of is the released centroid. */
+ * k-anonymous clusters fell to.  But for one
+ * run no texts are written: what a text is made of is the released centroid. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "long_tests.h"
 #include "npy_file.h"
@@ -35,18 +37,18 @@
 
 /* What only one or a few people say; a group is nearly the same in their wordings. */
 static const struct {
-    const char *text;
+    const char *text, *word; /* word: that nobody else says */
     uint32_t people;
 } canaries[] = {
-    {"my card number is 4929 1180 3355 7721 and the code is 640", 1},
-    {"tell Zvonimir Aguirrezabala that the biopsy came back positive", 1},
-    {"the key to the cabin on Quennell Lake is under the third heron", 1},
-    {"password for the vault is ostrich-marimba-77-kelp", 1},
-    {"cancel my session with the addiction counsellor in Trondheim", 1},
-    {"wire nine thousand to Ottoline before the hearing on Thursday", 1},
-    {"who else was in the hotel room in Split with the deputy mayor", 3},
-    {"how long does tramadol show in a test for the ferry company", 5},
-    {"file the complaint against surgeon Brandvold of ward eleven", 9},
+    {"my card number is 4929 1180 3355 7721 and the code is 640", "4929", 1},
+    {"tell Zvonimir Aguirrezabala that the biopsy came back positive", "Aguirrezabala", 1},
+    {"the key to the cabin on Quennell Lake is under the third heron", "Quennell", 1},
+    {"password for the vault is ostrich-marimba-77-kelp", "ostrich", 1},
+    {"cancel my session with the addiction counsellor in Trondheim", "Trondheim", 1},
+    {"wire nine thousand to Ottoline before the hearing on Thursday", "Ottoline", 1},
+    {"who else was in the hotel room in Split with the deputy mayor", "deputy mayor", 3},
+    {"how long does tramadol show in a test for the ferry company", "tramadol", 5},
+    {"file the complaint against surgeon Brandvold of ward eleven", "Brandvold", 9},
 };
 #define CANARIES (sizeof canaries / sizeof canaries[0])
 
@@ -212,13 +214,17 @@ static fre_curator_result *run(const fre_curator_opts *o)
 
 /* ---- canaries ------------------------------------------------------------------------------------ */
 
-/* No released centroid is near a canary, be it by the noise that was drawn. */
-static void check_far(const fre_release *r)
+/* Judges: how often a release gives a canary away.  What they notice is tested below, by releases that do. */
+
+/* Released centroids near a canary, be it by the noise that was drawn. */
+static size_t near_canaries(const fre_release *r)
 {
+    size_t n = 0;
+
     for (size_t i = 0; i < r->n; i++)
         for (size_t k = 0; k < CANARIES; k++)
-            assert_true(sqrt(fre_dist2(r->centroid + i * DIM, planted + k * DIM, DIM)) >
-                        r->radius / 2);
+            n += sqrt(fre_dist2(r->centroid + i * DIM, planted + k * DIM, DIM)) <= r->radius / 2;
+    return n;
 }
 
 /* People of whom some say what was planted, and how many do, in the public cell. */
@@ -238,11 +244,11 @@ static bool is_cell_of(const fre_sketch *s, const fre_cell *name, const float *x
     return memcmp(&own, name, sizeof own) == 0;
 }
 
-/* A canary's cell of the grid is released only if enough others are in it. */
-static void check_grid(const fre_curator_result *rel)
+/* Canaries whose cell of the grid is released without so many others in it. */
+static size_t alone_on_the_grid(const fre_release *r, uint64_t tau)
 {
-    const fre_release *r = &rel->release;
     fre_sketch *s = NULL;
+    size_t n = 0;
 
     ok(fre_sketch_new(&s, &r->grid));
     for (size_t i = 0; i < r->n; i++)
@@ -254,15 +260,16 @@ static void check_grid(const fre_curator_result *rel)
                 continue;
             for (size_t row = 0; row < REAL; row++)
                 others += TIMES * is_cell_of(s, &r->cell_name[i], rows + row * DIM);
-            assert_true(others >= rel->plan.mechanism.tau);
+            n += others < tau;
         }
     fre_sketch_free(s);
+    return n;
 }
 
-/* A public cell is never released for what was planted in it: without that it has as many. */
-static void check_levels(const fre_curator_result *rel)
+/* Public cells that are released for what was planted in them: without that they have not as many. */
+static size_t planted_levels(const fre_release *r)
 {
-    const fre_release *r = &rel->release;
+    size_t n = 0;
 
     for (size_t i = 0; i < r->n; i++) {
         size_t real, fake;
@@ -270,8 +277,30 @@ static void check_levels(const fre_curator_result *rel)
         if (r->level[r->cell[i].level].sketch.kind != FRE_SKETCH_CODEBOOK)
             continue;
         count_in(r->cell[i].centre, &real, &fake);
-        assert_true(fake <= real);
+        n += fake > real;
     }
+    return n;
+}
+
+/* Texts that hold a canary's own word, or lie near a canary. */
+static size_t texts_of_canaries(const fre_release *r)
+{
+    char **text = calloc(r->n + 1, sizeof *text);
+    float *x = calloc((r->n + 1) * DIM, sizeof *x);
+    size_t n = 0, given = 0;
+
+    assert_true(text && x);
+    for (size_t i = 0; i < r->n; i++)
+        if (r->cell[i].text.text)
+            text[n++] = r->cell[i].text.text;
+    embed(x, text, n);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < CANARIES; k++)
+            given += strcasestr(text[i], canaries[k].word) ||
+                     sqrt(fre_dist2(x + i * DIM, planted + k * DIM, DIM)) <= r->radius / 2;
+    free(text);
+    free(x);
+    return given;
 }
 
 static void grid_holds_canaries_back(void **state)
@@ -284,8 +313,8 @@ static void grid_holds_canaries_back(void **state)
         const fre_curator_opts o = options("x.npy", NULL, seed);
         fre_curator_result *rel = run(&o);
 
-        check_grid(rel);
-        check_far(&rel->release);
+        assert_int_equal(alone_on_the_grid(&rel->release, rel->plan.mechanism.tau), 0);
+        assert_int_equal(near_canaries(&rel->release), 0);
         released += rel->release.n;
         fre_curator_result_free(rel);
     }
@@ -302,12 +331,109 @@ static void levels_hold_canaries_back(void **state)
         const fre_curator_opts o = options("x.npy", LEVEL, seed);
         fre_curator_result *rel = run(&o);
 
-        check_levels(rel);
-        check_far(&rel->release);
+        assert_int_equal(planted_levels(&rel->release), 0);
+        assert_int_equal(near_canaries(&rel->release), 0);
         released += rel->release.n;
         fre_curator_result_free(rel);
     }
     assert_true(released >= runs);
+}
+
+/* With texts, once: they are made of the same centroids. */
+static void texts_hold_canaries_back(void **state)
+{
+    const uint32_t runs = long_tests() ? 20 : 1;
+    size_t texts = 0;
+
+    (void)state;
+    for (uint32_t seed = 1; seed <= runs; seed++) {
+        fre_curator_opts o = options("x.npy", NULL, seed);
+        fre_curator_result *rel;
+
+        o.inverter = NULL; /* the bundled one */
+        rel = run(&o);
+        for (size_t i = 0; i < rel->release.n; i++)
+            texts += rel->release.cell[i].text.text != NULL;
+        assert_int_equal(texts_of_canaries(&rel->release), 0);
+        fre_curator_result_free(rel);
+    }
+    assert_true(texts >= runs);
+}
+
+/* ---- what the judges notice ----------------------------------------------------------------------- */
+
+/* A release as if the threshold's test and the noise had been left out: every cell that somebody is in. */
+static fre_curator_result *leaky(const char *levels)
+{
+    fre_curator_opts o = options("x.npy", NULL, 1);
+
+    o.plan.epsilon = (double)INFINITY;
+    o.plan.sampling_rate = 1;
+    o.plan.threshold = 1;
+    o.codebook = levels ? CODEBOOK : NULL;
+    if (levels)
+        ok(fre_plan_request_levels(&o.plan, levels, 0, FRE_COUNTS_SAMPLED, NULL));
+    return run(&o);
+}
+
+static void judges_notice_a_threshold_left_out(void **state)
+{
+    fre_curator_result *rel = leaky(NULL);
+    const size_t n = rel->release.n;
+
+    (void)state;
+    assert_true(n > 40);
+    assert_int_equal(alone_on_the_grid(&rel->release, THRESHOLD), CANARIES);
+    assert_int_equal(near_canaries(&rel->release), CANARIES);
+    /* Noise alone would hide that from the one judge, and not from the other. */
+    for (size_t i = 0; i < n * DIM; i++)
+        rel->release.centroid[i] += i % 2 ? .1f : -.1f;
+    assert_int_equal(near_canaries(&rel->release), 0);
+    assert_int_equal(alone_on_the_grid(&rel->release, THRESHOLD), CANARIES);
+    fre_curator_result_free(rel);
+}
+
+/* Of one whose cell is its own: a canary's level is as coarse as a theme, and most are in others'. */
+static void judges_notice_a_level_s_threshold_left_out(void **state)
+{
+    fre_curator_result *rel = leaky(LEVEL);
+    size_t own = 0;
+
+    (void)state;
+    for (size_t k = 0; k < CANARIES; k++) {
+        size_t real, fake;
+
+        count_in(cells[(n_rows + k) * LEVELS + LEVELS - 1], &real, &fake);
+        own += fake > real;
+    }
+    assert_true(own > 0);
+    assert_true(planted_levels(&rel->release) > 0);
+    fre_curator_result_free(rel);
+}
+
+/* Word for word, in other letters, with a word alone, or said otherwise: each in a release that is sound. */
+static void judges_notice_a_text_that_was_copied(void **state)
+{
+    static const char *const said[] = {
+        "my card number is 4929 1180 3355 7721 and the code is 640",
+        "TELL ZVONIMIR AGUIRREZABALA that the biopsy came back positive",
+        "what is the weather like for Ottoline",
+        "how long does tramadol show up in the ferry company's test",
+        "please file that complaint against surgeon Brandvold of ward eleven"};
+    const fre_curator_opts o = options("x.npy", NULL, 1);
+    fre_curator_result *rel = run(&o);
+
+    (void)state;
+    assert_true(rel->release.n > 0);
+    assert_int_equal(texts_of_canaries(&rel->release), 0);
+    for (size_t i = 0; i < sizeof said / sizeof *said; i++) {
+        char **text = &rel->release.cell[rel->release.n - 1].text.text;
+
+        free(*text);
+        *text = copy(said[i]);
+        assert_true(texts_of_canaries(&rel->release) > 0);
+    }
+    fre_curator_result_free(rel);
 }
 
 /* ---- fake users around a target ------------------------------------------------------------------ */
@@ -463,6 +589,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(grid_holds_canaries_back),
         cmocka_unit_test(levels_hold_canaries_back),
+        cmocka_unit_test(texts_hold_canaries_back),
+        cmocka_unit_test(judges_notice_a_threshold_left_out),
+        cmocka_unit_test(judges_notice_a_level_s_threshold_left_out),
+        cmocka_unit_test(judges_notice_a_text_that_was_copied),
         cmocka_unit_test(fakes_on_the_grid),
         cmocka_unit_test(fakes_by_levels),
     };

@@ -550,6 +550,57 @@ static void test_read_refusals(void **state)
     assert_int_equal(fre_release_read(&back, folder, NULL), FRE_E_NOINPUT);
 }
 
+/* The hash is that of the three files one after the other, and changes with each of them alone. */
+static void test_hash(void **state)
+{
+    static const char *const file[] = {"release.json", "synthetic.jsonl", "centroids.npy"};
+    const fre_plan plan = plan_of(false);
+    const fre_release r = release_of(&plan);
+    const fre_release_context context = {.plan = &plan, .ledger_reason = ""};
+    const fre_bytes none = {.p = NULL, .n = 0};
+    uint8_t got[FRE_HASH_BYTES], expected[FRE_HASH_BYTES], other[FRE_HASH_BYTES];
+    fre_err err = {.text = ""};
+    char path[300];
+    fre_sha256 h;
+
+    (void)state;
+    assert_int_equal(write_with(&r, &context), FRE_OK);
+    fre_sha256_begin(&h, none);
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t block[4096];
+        size_t n;
+        FILE *f;
+
+        path_in(path, sizeof path, file[i]);
+        f = fopen(path, "rb");
+        assert_non_null(f);
+        while ((n = fread(block, 1, sizeof block, f)) > 0)
+            fre_sha256_add(&h, block, n);
+        assert_int_equal(fclose(f), 0);
+    }
+    fre_sha256_end(expected, &h);
+    assert_int_equal(fre_release_sha256(got, folder, &err), FRE_OK);
+    assert_memory_equal(got, expected, sizeof got);
+    for (size_t i = 0; i < 3; i++) {
+        FILE *f;
+
+        assert_int_equal(write_with(&r, &context), FRE_OK);
+        path_in(path, sizeof path, file[i]);
+        f = fopen(path, "ab");
+        assert_non_null(f);
+        assert_int_equal(fputc('\n', f), '\n');
+        assert_int_equal(fclose(f), 0);
+        assert_int_equal(fre_release_sha256(other, folder, &err), FRE_OK);
+        assert_memory_not_equal(other, expected, sizeof other);
+    }
+    assert_int_equal(unlink(path), 0);
+    memset(other, 7, sizeof other);
+    memcpy(got, other, sizeof got);
+    assert_int_equal(fre_release_sha256(other, folder, &err), FRE_E_IO);
+    assert_memory_equal(got, other, sizeof got);
+    assert_non_null(strstr(err.text, "No such file"));
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, make_place, drop_place)
 
 int main(void)
@@ -568,6 +619,7 @@ int main(void)
         TEST(test_groups),
         TEST(test_noise_in_groups),
         TEST(test_read_refusals),
+        TEST(test_hash),
         cmocka_unit_test(test_statement),
     };
 

@@ -145,8 +145,11 @@ static void test_exact(void **state)
     const bool frequent[] = {true, false, false, true};
     temp_dir t;
     char path[512];
+    const uint64_t other[] = {2, 0, 0, 1};
+    const char *text[8];
     evaluate_distinct originals;
     evaluate_synthetic s;
+    evaluate_set set = {.text = text};
     fre_exact_shares exact;
     uint8_t mark[8];
     fre_err err;
@@ -163,12 +166,22 @@ static void test_exact(void **state)
         "{\"text\": \"CAFE\\u0301\"}\n{\"text\": \"play MUSIC\"}\n{\"text\": \"else\"}\n"
         "{\"text\": \"RARE\"}\n{\"text\": \"\"}\n");
     assert_int_equal(evaluate_synthetic_load(&s, temp_path(path, &t, "made.jsonl"), &err), FRE_OK);
-    assert_int_equal(evaluate_exact_marks(mark, &s, &originals, frequent), FRE_OK);
+    assert_int_equal(s.n_texts, 8);
+    for (size_t i = 0; i < 8; i++)
+        text[i] = evaluate_synthetic_text(&s, i);
+    set.n = 8;
+    set.len = s.place.len;
+    assert_int_equal(evaluate_exact_marks(mark, &set, &originals, frequent, NULL), FRE_OK);
     exact = evaluate_exact_shares(mark, s.n_texts);
     assert_close(exact.frequent, 1.0 / 8.0, 0.0, 0.0);
     assert_close(exact.any, 3.0 / 8.0, 0.0, 0.0);
     assert_close(exact.frequent_folded, 4.0 / 8.0, 0.0, 0.0);
     assert_close(exact.any_folded, 6.0 / 8.0, 0.0, 0.0);
+    /* Without "play MUSIC" and "Rare": */
+    assert_int_equal(evaluate_exact_marks(mark, &set, &originals, frequent, other), FRE_OK);
+    exact = evaluate_exact_shares(mark, s.n_texts);
+    assert_close(exact.any, 1.0 / 8.0, 0.0, 0.0);
+    assert_close(exact.any_folded, 4.0 / 8.0, 0.0, 0.0);
     evaluate_synthetic_wipe(&s);
     exact = evaluate_exact_shares(mark, 0);
     assert_true(isnan(exact.any) && isnan(exact.frequent_folded));
@@ -270,6 +283,67 @@ static void test_files(void **state)
     make_case(&t, false);
     assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
     assert_true(e.has[FRE_SET_CENTROID] && !e.has_cell);
+    temp_dir_remove(&t);
+}
+
+/* Many who say the same in three places: what one half would release is what the other holds, to the bit. */
+static void test_cells_beside_halves(void **state)
+{
+    static const float place[] = {0, 1e-30f, 4, 4, 8, 8};
+    enum { EACH = 60 };
+    float x[3 * EACH * 2];
+    temp_dir t;
+    char npy[512];
+    fre_evaluate_opts o;
+    fre_evaluation e;
+    fre_err err;
+    json_t *j, *level;
+
+    (void)state;
+    temp_dir_make(&t);
+    make_case(&t, true);
+    for (size_t i = 0; i < 3 * EACH; i++)
+        memcpy(x + 2 * i, place + 2 * (i % 3), 2 * sizeof *x);
+    put_npy(&t, "many.npy", x, 3 * EACH, 2, SHA_A);
+    fre_evaluate_opts_init(&o);
+    o.synthetic = t.path;
+    o.original = temp_path(npy, &t, "many.npy");
+    o.threshold = 20;
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    assert_true(e.has_cell && e.has[FRE_SET_HALVES] && !e.has[FRE_SET_UNRELATED]);
+    assert_int_equal(e.cell_reference[0].frequent, 3); /* at least 10 in the half */
+    assert_int_equal(e.cell_reference[0].released, 3);
+    assert_close(e.cell_reference[0].scores.frequent.precision, 1, 0, 0);
+    assert_close(e.cell_reference[0].scores.frequent.recall, 1, 0, 0);
+    assert_close(e.cell_reference[0].scores.frequent.l2, 0, 1e-6, 0);
+    assert_true(e.has_level_reference[0] && !e.has_level_reference[1]);
+    assert_int_equal(e.n_levels, 1);
+    for (size_t at = 0; at < 2; at++) {
+        const fre_level_evaluation *l = &e.level_reference[0][at];
+
+        assert_int_equal(l->cells, 2);
+        assert_true(l->records > 30 && l->records < 90); /* of 120, by coins */
+        assert_true(l->covered > .5 && l->covered < .8);
+        assert_close(l->centroid_l2, 0, 1e-6, 0);
+    }
+    j = to_json(&e);
+    assert_close(
+        json_number_value(json_object_get(
+            json_object_get(
+                json_object_get(json_object_get(json_object_get(j, "reference"), "halves"), "cell"),
+                "frequent"),
+            "recall")),
+        1, 0, 0);
+    level = json_array_get(json_object_get(j, "levels"), 0);
+    assert_true(json_is_null(json_object_get(json_object_get(level, "reference"), "unrelated")));
+    assert_close(json_number_value(json_object_get(
+                     json_object_get(json_object_get(level, "reference"), "halves"), "covered")),
+                 e.level_reference[0][0].covered, 1e-9, 0);
+    json_decref(j);
+    o.threshold = 200; /* nothing in either half */
+    assert_int_equal(fre_evaluate_files(&e, &o, &err), FRE_OK);
+    assert_int_equal(e.cell_reference[0].released, 0);
+    assert_true(isnan(e.cell_reference[0].scores.frequent.recall));
     temp_dir_remove(&t);
 }
 
@@ -410,9 +484,13 @@ static void test_texts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_synthetic),      cmocka_unit_test(test_synthetic_refusals),
-        cmocka_unit_test(test_exact),          cmocka_unit_test(test_files),
-        cmocka_unit_test(test_files_refusals), cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_synthetic),
+        cmocka_unit_test(test_synthetic_refusals),
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files_refusals),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_cells_beside_halves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -212,6 +212,45 @@ static void test_evaluation(void **state)
     free(public);
 }
 
+/* An evaluation that names its release: of this one, of another, of this one as it was. */
+static void test_evaluation_of_which_release(void **state)
+{
+    char folder[512], path[600], hex[2 * FRE_HASH_BYTES + 1], text[400];
+    uint8_t sha[FRE_HASH_BYTES];
+    fre_report_opts o = {.release = folder_of(folder, "named", true), .threads = 1};
+    json_t *about;
+    char *page;
+    FILE *f;
+
+    (void)state;
+    assert_int_equal(fre_release_sha256(sha, folder, NULL), FRE_OK);
+    fre_hex(hex, sha, sizeof sha);
+    (void)snprintf(text, sizeof text,
+                   "{\"originals\": 1, \"synthetic\": 3, \"release_sha256\": \"%s\"}", hex);
+    o.evaluation_json = (fre_bytes){(const uint8_t *)text, strlen(text)};
+    page = page_of(&o);
+    about = data_of(page, "about");
+    assert_true(json_is_true(json_object_get(about, "evaluation_named")));
+    json_decref(about);
+    free(page);
+
+    (void)snprintf(path, sizeof path, "%s/synthetic.jsonl", folder);
+    f = fopen(path, "ab");
+    assert_non_null(f);
+    assert_int_equal(fputc('\n', f), '\n');
+    assert_int_equal(fclose(f), 0);
+    is_refused(&o, FRE_E_DATA, "or of this one before it was changed: it names sha256 ");
+
+    (void)snprintf(text, sizeof text,
+                   "{\"originals\": 1, \"synthetic\": 3, \"release_sha256\": null}");
+    o.evaluation_json.n = strlen(text);
+    page = page_of(&o);
+    about = data_of(page, "about");
+    assert_true(json_is_false(json_object_get(about, "evaluation_named")));
+    json_decref(about);
+    free(page);
+}
+
 static void test_refusals(void **state)
 {
     static const char *const bad[][2] = {
@@ -432,11 +471,17 @@ static void test_few(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_page),     cmocka_unit_test(test_evaluation),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_beliefs),
-        cmocka_unit_test(test_groups),   cmocka_unit_test(test_stated_groups),
-        cmocka_unit_test(test_parents),  cmocka_unit_test(test_principal),
-        cmocka_unit_test(test_map),      cmocka_unit_test(test_few),
+        cmocka_unit_test(test_page),
+        cmocka_unit_test(test_evaluation),
+        cmocka_unit_test(test_evaluation_of_which_release),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_beliefs),
+        cmocka_unit_test(test_groups),
+        cmocka_unit_test(test_stated_groups),
+        cmocka_unit_test(test_parents),
+        cmocka_unit_test(test_principal),
+        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_few),
     };
 
     return cmocka_run_group_tests(tests, make_plan, test_dir_remove);
