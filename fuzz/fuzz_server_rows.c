@@ -8,20 +8,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
-static net stopped[3]; /* collections, left in three phases */
+#define STOPPED 7u
+static net stopped[STOPPED]; /* collections, left in three phases with one contact and in four with two */
 
 static void start(void)
 {
-    static const int64_t until[] = {1500, 2002, 2020};
+    static const int64_t until[STOPPED] = {1500, 2002, 2020, 1500, 2020, 2300, 2610};
 
-    for (size_t i = 0; i < 3; i++) {
-        fre_collection c = net_terms(&stopped[i].s);
+    for (size_t i = 0; i < STOPPED; i++) {
+        fre_collection c = i < 3 ? net_terms(&stopped[i].s) : net_terms_two(&stopped[i].s);
 
         net_begin(&stopped[i], &c, USERS, i);
         for (uint32_t k = 0; k < USERS; k++)
             net_text(&stopped[i], k, 0);
         net_clients(&stopped[i]);
-        for (; stopped[i].now < until[i]; stopped[i].now += stopped[i].now < 2000 ? 50 : 1)
+        for (; stopped[i].now < until[i];
+             stopped[i].now += stopped[i].now < 2000 || (i > 4 && stopped[i].now < 2600) ? 50 : 1)
             net_step(&stopped[i]);
     }
 }
@@ -98,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 
     if (!stopped[0].a)
         start();
-    of = &stopped[next(&in) % 3];
+    of = &stopped[next(&in) % STOPPED];
     role = next(&in) % NET_ROLES;
     s = role == 0 ? &of->user[0].store : &of->store[role];
     x = role == 0 ? net_make_client(of, 0, false) : net_make(of, (fre_role)role);

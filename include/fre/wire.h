@@ -359,6 +359,12 @@ typedef struct fre_vouching {
 FRE_API void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_output *key,
                                const fre_tag *tag);
 
+/** Two contacts: what a place's answer is called, SHA-256(label || collection || id || proof)[:16].
+ * Whoever has the entry knows it, and to everybody else it is a random number: S_syn finds the answers of those whose
+ * entries it has, and does not see whose the others are, or of which tag. */
+FRE_API void fre_answer_name(fre_report_id *out, const fre_wire *w, const fre_report_id *id,
+                             const fre_vouching *proof);
+
 /** Seed and place (its cell too) sealed to S_tag, bound to collection, tag and id, and with two contacts to the list that
  * the sender saw (w->list): S_syn and issuer can't show people different counts. */
 typedef struct fre_sealed_entry_seed {
@@ -376,9 +382,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_entry_seed_open(fre_share_seed *out, fre_p
                                                       const fre_sealed_entry_seed *sealed);
 
 /** Plaintext of an entry or answer.  Fields that a message of its type hasn't are ignored, and come back
- * zero: an entry has no seed and share with two contacts, an answer no proof. */
+ * zero: an entry has no seed and share with two contacts, an answer no tag and proof. */
 typedef struct fre_entry {
-    fre_report_id id;
+    fre_report_id id; /**< an answer's: its name */
     fre_tag tag;
     fre_vouching proof;
     fre_sealed_entry_seed seed;

@@ -92,7 +92,7 @@ static void hand_in(fre_wire_type type)
     fre_buf_init(&plain, SAMPLE_MAX);
     ok(fre_entry_split(&sealed, &p.s.w, type, (fre_bytes){p.out.p, p.out.n}, NULL));
     ok(fre_entry_open(&back, &plain, &p.s.w, type, &p.s.syn, sealed, NULL));
-    ct_require(memcmp(back.tag.b, p.tag[0].b, sizeof back.tag.b) == 0,
+    ct_require(type == FRE_WIRE_ANSWER || memcmp(back.tag.b, p.tag[0].b, sizeof back.tag.b) == 0,
                "the tag came back otherwise");
     fre_buf_wipe(&plain);
     finish(&p);

@@ -545,8 +545,9 @@ def test_places_and_entries():
     plain = hpke_open(V["syn_seal_sk"], body("entry", 22).data, info("fre/entry/v2"), head(22))
     assert plain == V["entry_id"] + V["tag"] + proof
     plain = hpke_open(V["syn_seal_sk"], body("answer", 32).data, info("fre/answer/v2"), head(32))
-    assert plain == V["entry_id"] + V["tag"] + V["sealed_entry_seed"] + V["share_packed"]
+    assert plain == V["answer_name"] + V["sealed_entry_seed"] + V["share_packed"]
     entries = hashlib.sha256(V["list"][38:-64]).digest()
+    assert V["answer_name"] == hashlib.sha256(info("fre/name/v2") + V["entry_id"] + V["entry_proof"]).digest()[:16]
     seed = hpke_open(V["tag_seal_sk"], V["sealed_entry_seed"],
                      info("fre/seed/v2", V["tag"] + V["entry_id"] + entries), b"")
     assert seed == V["share_seed"] + V["place"] + bytes(4)

@@ -10,7 +10,8 @@ typedef struct client_place {
     fre_place place; /* r, and the public cell of its text */
     fre_oprf_blind blind_id, blind_cell;
     uint8_t cell[32]; /* of its text, or random */
-    fre_tag tag;      /* of that cell: two contacts, until it answers */
+    fre_tag tag;      /* of that cell: two contacts, until it answers ... */
+    fre_report_id name; /* ... under this name */
 } client_place;
 
 /* An exchange under way: what its answer is read with.  Where it is gone it is made again. */

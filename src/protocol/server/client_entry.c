@@ -86,7 +86,7 @@ static fre_status add_share(client *c, fre_entry *m, uint8_t *packed, const fre_
 static fre_status seal(client *c, fre_buf *out, const fre_wire *w, const content *k, fre_rng *r)
 {
     const bool entry = k->type == FRE_WIRE_ENTRY;
-    const client_place *p = &c->place[k->i];
+    client_place *p = &c->place[k->i];
     const size_t bytes = fre_wire_share_bytes(w);
     uint8_t *packed = malloc(bytes + 1); /* maybe none */
     fre_entry m = {.packed = {.n = 0}};
@@ -99,10 +99,14 @@ static fre_status seal(client *c, fre_buf *out, const fre_wire *w, const content
     choose(place.b, p->place.b, sizeof place.b, entry ? 0xff : k->mask, r);
     place.cell = p->place.cell & (0u - (k->mask & 1u));
     fre_place_id(&m.id, w, &place);
-    if (entry)
+    if (entry) {
         fre_vouching_make(&m.proof, w, &c->key[k->i], &m.tag);
+        fre_answer_name(&p->name, w, &m.id, &m.proof);
+    }
     if (st == FRE_OK && (w->c.one_contact || !entry))
         st = add_share(c, &m, packed, w, k, &place, r);
+    if (!entry) /* of one that says nothing, or whose entry S_syn has not, it is as good as random */
+        choose(m.id.b, p->name.b, sizeof m.id.b, k->mask, r);
     fre_rng_bytes(r, &ephemeral, sizeof ephemeral);
     if (st == FRE_OK)
         st = fre_entry_seal_with(out, w, k->type, &m, &ephemeral);

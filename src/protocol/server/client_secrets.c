@@ -3,7 +3,7 @@
  * Row CLIENT, key 0:  start_at (8)  both ephemeral keys (32 each)  then a place each:
  * real (1)  r (16)  blind of its id (32)  blind of its cell (32)  cell (32)
  * Row CLIENT, key 2, in place of it once the entries are made, with two contacts: the token (32)  a place each:
- * real (1)  r (16)  tag (32) */
+ * real (1)  r (16)  tag (32)  name (16) */
 #include "client.h"
 
 #include <fre/aggregate.h>
@@ -11,7 +11,7 @@
 #define HEAD_BYTES (8 + 64)
 #define PLACE_BYTES (1 + 16 + 32 + 32 + 32)
 #define TOKEN_BYTES sizeof(fre_admission)
-#define KEPT_BYTES (1 + 16 + 32)
+#define KEPT_BYTES (1 + 16 + 32 + 16)
 
 static uint32_t places(const client *c)
 {
@@ -239,6 +239,7 @@ static fre_status put_places(const client *c, fre_delta *rows)
         p[0] = c->place[i].real;
         memcpy(p + 1, c->place[i].place.b, 16);
         memcpy(p + 17, c->place[i].tag.b, 32);
+        memcpy(p + 49, c->place[i].name.b, 16);
     }
     st = server_row_put(rows, SERVER_ROW_CLIENT, server_view(&key, 1), server_view(value, n));
     fre_wipe_free(value, n);
@@ -273,6 +274,7 @@ fre_status client_places_load(client *c, const fre_row *row)
         c->place[i].real = p[0] & 1;
         memcpy(c->place[i].place.b, p + 1, 16);
         memcpy(c->place[i].tag.b, p + 17, 32);
+        memcpy(c->place[i].name.b, p + 49, 16);
     }
     return FRE_OK;
 }

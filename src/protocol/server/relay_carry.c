@@ -133,10 +133,13 @@ fre_status relay_known_load(relay *x, const fre_row *row)
 
 /* ---- entries and answers --------------------------------------------------------------------------------- */
 
+/* What is handed on stays as it is, whatever a clock says. */
 static bool is_late(const relay *x, fre_wire_type what)
 {
     const fre_collection *c = &server_wire(&x->base)->c;
 
+    if (x->shuffled)
+        return true;
     if (what == FRE_WIRE_ENTRY)
         return x->base.now >= c->tags_close || x->base.phase > FRE_PHASE_TAKING;
     return x->base.now >= c->shares_close || x->base.phase > FRE_PHASE_ANSWERING;

@@ -1,5 +1,6 @@
 /* server/synthesis_answers.c - two contacts: the list of what the issuer vouched for, and the answers to it:
- * of one member's the one whose sealed seed has the least hash.  All others say nothing, or are junk. */
+ * of one member's the one whose sealed seed has the least hash.  All others say nothing, are of somebody whose
+ * entry never came, which nobody can tell, or are junk. */
 #include "synthesis.h"
 
 /* ---- the list ----------------------------------------------------------------------------------------- */
@@ -58,21 +59,53 @@ fre_status syn_make_list(synthesis *x, fre_delta *rows)
 
 /* Of a member. */
 typedef struct best {
-    bool vouched, any;
+    bool any;
     uint8_t hash[FRE_HASH_BYTES];
     uint32_t part, entry;
 } best;
 
+/* What the answer of a member is called whom the issuer vouched for. */
+typedef struct called {
+    fre_report_id name;
+    uint32_t member;
+} called;
+typedef struct names {
+    called *at; /* sorted */
+    size_t n;
+} names;
+
+static int by_name(const void *a, const void *b)
+{
+    const called *x = a, *y = b;
+
+    return memcmp(x->name.b, y->name.b, sizeof x->name.b);
+}
+
 static void compare(best *b, const fre_entry *e, uint32_t part, uint32_t entry)
 {
-    best other = {.vouched = true, .any = true, .part = part, .entry = entry};
+    best other = {.any = true, .part = part, .entry = entry};
 
     server_sha256(other.hash, server_view(e->seed.b, sizeof e->seed.b));
     if (!b->any || memcmp(other.hash, b->hash, sizeof other.hash) < 0)
         *b = other;
 }
 
-static fre_status mark_vouched(best *b, const synthesis *x)
+/* FRE_E_DATA: rows of members are missing.  An issuer that vouches for somebody twice is stopped by S_tag. */
+static fre_status name_set(names *k, const synthesis *x, const fre_vouched_set *s)
+{
+    for (uint32_t i = 0; i < s->n && k->n < x->members; i++) {
+        const uint32_t at = syn_find(x, &s->tag, &s->id[i]);
+
+        if (at == UINT32_MAX)
+            return FRE_E_DATA;
+        fre_answer_name(&k->at[k->n].name, server_wire(&x->base), &s->id[i],
+                        &x->member[at].proof);
+        k->at[k->n++].member = at;
+    }
+    return FRE_OK;
+}
+
+static fre_status name_vouched(names *k, const synthesis *x)
 {
     fre_status st = FRE_OK;
     fre_tag_sets sets;
@@ -81,29 +114,28 @@ static fre_status mark_vouched(best *b, const synthesis *x)
     for (uint32_t i = 0; st == FRE_OK && i < x->vouched.count; i++) {
         st = fre_vouched_decode(&sets, server_wire(&x->base),
                                 server_buf_view(&x->vouched.part[i].bytes), NULL);
-        while (st == FRE_OK && fre_vouched_next(&sets, &s)) {
-            if (!syn_knows(x, &s.tag, s.id, s.n))
-                return FRE_E_DATA; /* rows of members are missing */
-            for (uint32_t k = 0; k < s.n; k++)
-                b[syn_find(x, &s.tag, &s.id[k])].vouched = true;
-        }
+        while (st == FRE_OK && fre_vouched_next(&sets, &s))
+            st = name_set(k, x, &s);
     }
+    qsort(k->at, k->n, sizeof *k->at, by_name);
     return st;
 }
 
-static fre_status choose_in(const synthesis *x, best *b, synthesis_opening *o, uint32_t part)
+static fre_status choose_in(const synthesis *x, best *b, const names *k, synthesis_opening *o,
+                            uint32_t part)
 {
     fre_status st = syn_opening(o, x, &x->gathered.part[part], FRE_WIRE_ANSWER);
     bool more = true;
     fre_entry e;
 
     while (st == FRE_OK && more) {
-        uint32_t at;
+        const called *found = NULL;
 
         st = syn_open_next(o, x, &e, &more);
-        at = st == FRE_OK && more ? syn_find(x, &e.tag, &e.id) : UINT32_MAX;
-        if (at != UINT32_MAX && b[at].vouched)
-            compare(&b[at], &e, part, o->next - 1);
+        if (st == FRE_OK && more)
+            found = bsearch(&(called){.name = e.id}, k->at, k->n, sizeof *k->at, by_name);
+        if (found)
+            compare(&b[found->member], &e, part, o->next - 1);
     }
     return st;
 }
@@ -126,22 +158,27 @@ static fre_status keep_all(synthesis *x, fre_delta *rows, const best *b, synthes
     return st;
 }
 
+static fre_status choose_all(synthesis *x, fre_delta *rows, best *b, names *k, synthesis_opening *o)
+{
+    fre_status st = name_vouched(k, x);
+
+    for (uint32_t i = 0; st == FRE_OK && i < x->gathered.count; i++)
+        st = choose_in(x, b, k, &o[i], i);
+    return st == FRE_OK ? keep_all(x, rows, b, o) : st;
+}
+
 fre_status syn_count_answers(synthesis *x, fre_delta *rows)
 {
     const uint32_t parts = x->gathered.count;
     best *b = calloc((size_t)x->members + 1, sizeof *b);
+    names k = {.at = calloc((size_t)x->members + 1, sizeof *k.at)};
     synthesis_opening *o = calloc(parts, sizeof *o);
-    fre_status st = b && o ? FRE_OK : FRE_E_NOMEM;
+    fre_status st = b && k.at && o ? choose_all(x, rows, b, &k, o) : FRE_E_NOMEM;
 
-    if (st == FRE_OK)
-        st = mark_vouched(b, x);
-    for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
-        st = choose_in(x, b, &o[i], i);
-    if (st == FRE_OK)
-        st = keep_all(x, rows, b, o);
     for (uint32_t i = 0; o && i < parts; i++)
         syn_opening_wipe(&o[i]);
     free(o);
+    free(k.at);
     free(b);
     if (st != FRE_OK)
         return st;

@@ -2,7 +2,7 @@
  *
  * entry, one contact:   id (16)  tag (32)  proof (16)  sealed seed (84)  packed share
  * entry, two contacts:  id (16)  tag (32)  proof (16)
- * answer:               id (16)  tag (32)  sealed seed (84)  packed share
+ * answer:               name (16)  sealed seed (84)  packed share
  * sealed seed:  HPKE to S_tag of  seed (16)  place (16)  cell (4);  two contacts: bound to the list as well */
 #include "wire_private.h"
 
@@ -14,6 +14,7 @@ static const char *const proof_label = "fre/proof/v2";
 static const char *const seed_label = "fre/seed/v2";
 static const char *const entry_label = "fre/entry/v2";
 static const char *const answer_label = "fre/answer/v2";
+static const char *const name_label = "fre/name/v2";
 
 /* Infos of seals, and other labelled inputs. */
 fre_bytes wire_info(uint8_t out[WIRE_INFO_MAX], const fre_wire *w, const char *label,
@@ -71,6 +72,20 @@ void fre_vouching_make(fre_vouching *out, const fre_wire *w, const fre_oprf_outp
     memcpy(out->b, mac, sizeof out->b);
     fre_wipe(&s, sizeof s);
     fre_wipe(mac, sizeof mac);
+}
+
+void fre_answer_name(fre_report_id *out, const fre_wire *w, const fre_report_id *id,
+                     const fre_vouching *proof)
+{
+    uint8_t info[WIRE_INFO_MAX], hash[FRE_HASH_BYTES];
+    fre_sha256 h;
+
+    fre_sha256_begin(&h, wire_info(info, w, name_label, NULL, NULL, nothing()));
+    fre_sha256_add(&h, id->b, sizeof id->b);
+    fre_sha256_add(&h, proof->b, sizeof proof->b);
+    fre_sha256_end(hash, &h);
+    memcpy(out->b, hash, sizeof out->b);
+    fre_wipe(hash, sizeof hash);
 }
 
 /* ---- seeds ------------------------------------------------------------------------------------- */
@@ -147,10 +162,10 @@ static bool has_share(const fre_wire *w, fre_wire_type type)
 static size_t plain_bytes(const fre_wire *w, fre_wire_type type)
 {
     const size_t share = fre_wire_share_bytes(w);
-    size_t n = sizeof(fre_report_id) + sizeof(fre_tag);
+    size_t n = sizeof(fre_report_id);
 
     if (type == FRE_WIRE_ENTRY)
-        n += sizeof(fre_vouching);
+        n += sizeof(fre_tag) + sizeof(fre_vouching);
     if (!has_share(w, type))
         return n;
     return share > 0 ? n + sizeof(fre_sealed_entry_seed) + share : 0;
@@ -178,9 +193,10 @@ static uint8_t *put(uint8_t *p, const void *from, size_t n)
 static void write_plain(uint8_t *p, const fre_wire *w, fre_wire_type type, const fre_entry *m)
 {
     p = put(p, m->id.b, sizeof m->id.b);
-    p = put(p, m->tag.b, sizeof m->tag.b);
-    if (type == FRE_WIRE_ENTRY)
+    if (type == FRE_WIRE_ENTRY) {
+        p = put(p, m->tag.b, sizeof m->tag.b);
         p = put(p, m->proof.b, sizeof m->proof.b);
+    }
     if (has_share(w, type)) {
         p = put(p, m->seed.b, sizeof m->seed.b);
         memcpy(p, m->packed.p, m->packed.n);
@@ -251,9 +267,10 @@ fre_status wire_entry_decode(fre_entry *out, const fre_wire *w, fre_wire_type ty
     fre_status st;
 
     wire_copy(&in, m.id.b, sizeof m.id.b, "id");
-    wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
-    if (type == FRE_WIRE_ENTRY)
+    if (type == FRE_WIRE_ENTRY) {
+        wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
         wire_copy(&in, m.proof.b, sizeof m.proof.b, "proof");
+    }
     if (has_share(w, type)) {
         wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
         m.packed = wire_items(&in, 1, fre_wire_share_bytes(w), "packed share");

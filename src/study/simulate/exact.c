@@ -207,6 +207,7 @@ void simulate_exact_wipe(simulate_run *s)
         fre_wipe(s->exact.cell, s->exact.n * sizeof *s->exact.cell);
     free(s->exact.cell);
     free(s->exact.sums);
+    free(s->exact.member);
     s->exact = (simulate_exact){.n = 0};
 }
 
@@ -246,16 +247,75 @@ static fre_status add_row(simulate_run *s, simulate_cell *cell, uint32_t row)
     return st;
 }
 
-static void add_member(simulate_run *s, simulate_cell *cell)
+/* The entry of a member; with two contacts its answer comes later. */
+static fre_status add_member(simulate_run *s, simulate_cell *cell, uint64_t client,
+                             const fre_entry *m)
 {
+    simulate_exact *e = &s->exact;
+    fre_status st = FRE_OK;
+
     (void)pthread_mutex_lock(&s->lock);
     cell->members++;
+    if (!s->collection.one_contact)
+        st = fre_grow((void **)&e->member, &e->member_cap, e->members + 1, sizeof *e->member);
+    if (st == FRE_OK && !s->collection.one_contact) {
+        e->member[e->members] =
+            (simulate_member){.client = client, .cell = (size_t)(cell - e->cell)};
+        fre_answer_name(&e->member[e->members++].answer, &s->wire, &m->id, &m->proof);
+    }
     (void)pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+static int by_client(const void *a, const void *b)
+{
+    const simulate_member *x = a, *y = b;
+
+    return (x->client > y->client) - (x->client < y->client);
+}
+
+static size_t first_of(const simulate_exact *e, uint64_t client)
+{
+    size_t low = 0, high = e->members;
+
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+
+        if (e->member[mid].client < client)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* The cell that an answer belongs to; NULL: it says nothing, or its entry was not taken.  Entries are over. */
+static simulate_cell *answered_cell(simulate_run *s, uint64_t client, const fre_report_id *name)
+{
+    simulate_exact *e = &s->exact;
+
+    (void)pthread_mutex_lock(&s->lock);
+    if (!e->sorted && e->members > 0)
+        qsort(e->member, e->members, sizeof *e->member, by_client);
+    e->sorted = true;
+    (void)pthread_mutex_unlock(&s->lock);
+    for (size_t i = first_of(e, client); i < e->members && e->member[i].client == client; i++)
+        if (memcmp(e->member[i].answer.b, name->b, sizeof name->b) == 0)
+            return &e->cell[e->member[i].cell];
+    return NULL;
+}
+
+/* The cell of an entry's tag; NULL: too small, or a random one. */
+static simulate_cell *tagged_cell(simulate_run *s, const fre_tag *tag)
+{
+    const simulate_cell key = {.tag = *tag};
+
+    return bsearch(&key, s->exact.cell, s->exact.n, sizeof key, by_tag);
 }
 
 fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_wire_type type, fre_bytes entry)
 {
-    simulate_cell key, *cell;
+    simulate_cell *cell;
     fre_bytes sealed;
     fre_buf plain;
     fre_entry m;
@@ -267,13 +327,12 @@ fre_status simulate_exact_add(simulate_run *s, uint64_t client, fre_wire_type ty
     if (st == FRE_OK)
         st = fre_entry_open(&m, &plain, &s->wire, type, &s->keys[FRE_ROLE_SYN].seal, sealed, NULL);
     if (st == FRE_OK && s->exact.n > 0) {
-        key.tag = m.tag;
-        cell = bsearch(&key, s->exact.cell, s->exact.n, sizeof key, by_tag);
+        cell = type == FRE_WIRE_ENTRY ? tagged_cell(s, &m.tag) : answered_cell(s, client, &m.id);
         if (cell && !text_in(s, client, cell->id, &row))
             cell = NULL;
         if (cell && type == FRE_WIRE_ENTRY)
-            add_member(s, cell);
-        if (cell && (type == FRE_WIRE_ANSWER || s->collection.one_contact))
+            st = add_member(s, cell, client, &m);
+        if (st == FRE_OK && cell && (type == FRE_WIRE_ANSWER || s->collection.one_contact))
             st = add_row(s, cell, row);
     }
     fre_buf_wipe(&plain);

@@ -84,6 +84,13 @@ typedef struct simulate_cell {
     size_t released;  /* + 1: its place in the release; 0: not there */
 } simulate_cell;
 
+/* Two contacts: an entry that the relay took, by which its answer is known. */
+typedef struct simulate_member {
+    uint64_t client;
+    size_t cell; /* place in `cell` below */
+    fre_report_id answer; /* its name */
+} simulate_member;
+
 typedef struct simulate_exact {
     uint32_t *row_cell; /* id of each row's cell; SECRET */
     uint32_t *place;    /* of a cell's id: place in `cell` + 1; 0: too small */
@@ -92,6 +99,9 @@ typedef struct simulate_exact {
     simulate_cell *cell; /* by tag */
     size_t n;
     double *sums; /* n x dim */
+    simulate_member *member;
+    size_t members, member_cap;
+    bool sorted; /* members, by client: no more come */
 } simulate_exact;
 
 struct simulate_run;

@@ -82,6 +82,8 @@ void sample_entry(const sample *s, fre_wire_type type, fre_buf *out)
     must(fre_oprf_evaluate(&key, &s->issuer_oprf, (fre_bytes){m.id.b, sizeof m.id.b}) == FRE_OK);
     fre_vouching_make(&m.proof, &s->w, &key, &m.tag);
     must(fre_entry_seed_seal_with(&m.seed, &s->w, &m.tag, &m.id, &seed, &place, &one) == FRE_OK);
+    if (type == FRE_WIRE_ANSWER)
+        fre_answer_name(&m.id, &s->w, &m.id, &m.proof);
     must(fre_entry_seal_with(out, &s->w, type, &m, &two) == FRE_OK);
     free(packed);
 }

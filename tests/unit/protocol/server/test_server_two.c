@@ -323,8 +323,21 @@ static void look(net *n, fre_role from, fre_role to, fre_bytes message)
     fre_buf_wipe(&plain);
 }
 
-/* Everybody answers once a place.  Members of listed cells do so under their ids; nobody else's answer names
- * an entry by id or tag: S_syn could tell users from padding by it. */
+/* The entry whose owner's answer this is, by all that S_syn knows; MAX: none. */
+static size_t entry_of(const seen *s, const fre_server *syn, const fre_entry *answer)
+{
+    for (size_t k = 0; k < s->entries.n; k++) {
+        fre_report_id name;
+
+        fre_answer_name(&name, &syn->list->w, &s->entries.at[k].e.id, &s->entries.at[k].e.proof);
+        if (memcmp(answer->id.b, name.b, sizeof name.b) == 0)
+            return k;
+    }
+    return MAX;
+}
+
+/* Everybody answers once a place.  Members of listed cells do so under a name that their entries give; no other
+ * answer belongs to an entry: S_syn could tell users from padding by it. */
 static void who_has_nothing_to_say_cannot_be_linked(void **state)
 {
     static seen s;
@@ -340,21 +353,15 @@ static void who_has_nothing_to_say_cannot_be_linked(void **state)
     assert_int_equal(s.entries.n, USERS);
     assert_int_equal(s.answers, USERS);
     assert_int_equal(s.carried, USERS);
-    for (uint32_t i = 0; i < s.answers; i++)
-        for (size_t k = 0; k < s.entries.n; k++) {
-            const bool id = memcmp(s.answer[i].id.b, s.entries.at[k].e.id.b, 16) == 0;
-            const bool tag = memcmp(s.answer[i].tag.b, s.entries.at[k].e.tag.b, 32) == 0;
+    for (uint32_t i = 0; i < s.answers; i++) {
+        const fre_server *syn = n.links.server[FRE_ROLE_SYN];
+        const size_t k = entry_of(&s, syn, &s.answer[i]);
+        uint32_t count;
 
-            if (id)
-                assert_true(tag);
-            linked += id;
-            if (tag) { /* then of a listed cell */
-                uint32_t count;
-
-                assert_true(fre_list_find(&n.links.server[FRE_ROLE_SYN]->list->list,
-                                          &s.answer[i].tag, &count));
-            }
-        }
+        linked += k < MAX;
+        if (k < MAX)
+            assert_true(fre_list_find(&syn->list->list, &s.entries.at[k].e.tag, &count));
+    }
     assert_int_equal(linked, 5 + 4 + 3);
     view_wipe(&s.entries);
     net_end(&n);
@@ -441,6 +448,65 @@ static void a_missing_entry_is_known(void **state)
     net_restart_client(&n, 1);
     assert_int_equal(fre_server_client_verdict(n.user[1].client), FRE_OK);
     net_end(&n);
+}
+
+static void lose_one(net *n, fre_role from, fre_role to, fre_buf *message)
+{
+    (void)n;
+    (void)from;
+    (void)to;
+    if (type_of(sample_view(message)) == FRE_WIRE_COLLECTED) { /* the relay's last entry is not there */
+        const size_t each = fre_entry_sealed_bytes(&n->s.w, FRE_WIRE_ENTRY);
+        fre_batch m;
+        fre_buf made;
+
+        must(fre_batch_decode(&m, &n->s.w, FRE_WIRE_COLLECTED, sample_view(message), NULL) ==
+             FRE_OK);
+        m.n--;
+        m.sealed.n -= each;
+        fre_buf_init(&made, FRE_WIRE_MESSAGE_MAX);
+        must(fre_batch_encode(&made, &n->s.w, FRE_WIRE_COLLECTED, &m, &n->s.relay_sk) == FRE_OK);
+        message->n = 0;
+        must(fre_buf_append(message, made.p, made.n) == FRE_OK);
+        fre_buf_wipe(&made);
+    }
+}
+
+/* Somebody of a listed cell whose entry was lost, or left out behind its receipt, is not in the list and answers
+ * all the same.  S_syn must not see it: one more of that cell, and with certainty, is what neither sampling
+ * nor threshold hides.  The answer names nothing but an entry that S_syn has not. */
+static void left_out(bool behind_its_receipt)
+{
+    static seen s;
+    uint32_t members = 0;
+    net n;
+
+    s = (seen){.answers = 0};
+    begin_dropping(&n, 9, 0, behind_its_receipt ? 0 : 1);
+    n.change = behind_its_receipt ? lose_one : drop_entries;
+    n.saw = look;
+    n.ctx = &s;
+    net_run(&n);
+    assert_int_equal(s.entries.n, USERS - 1);
+    assert_int_equal(s.answers, USERS);
+    for (uint32_t i = 0; i < s.answers; i++) {
+        const fre_server *syn = n.links.server[FRE_ROLE_SYN];
+        const fre_entry *a = &s.answer[i];
+        uint32_t count;
+
+        assert_false(fre_list_find(&syn->list->list, &a->tag, &count)); /* there is none in it */
+        members += entry_of(&s, syn, a) < MAX;
+    }
+    assert_true(members <= 5 + 4 + 3 && members >= 5 + 4 + 3 - 1);
+    view_wipe(&s.entries);
+    net_end(&n);
+}
+
+static void who_was_left_out_is_not_seen(void **state)
+{
+    (void)state;
+    left_out(false);
+    left_out(true);
 }
 
 /* The count is the list's, and so is what stands where the first version said how many answered. */
@@ -827,6 +893,46 @@ static void answers_are_counted(void **state)
     net_end(&n);
 }
 
+static fre_buf kept_back; /* the first user's answer */
+
+/* It never arrives, and the relay's parts do not either. */
+static void keep_back(net *n, fre_role from, fre_role to, fre_buf *message)
+{
+    (void)to;
+    if (from == 0 && n->sender == 0 && kept_back.n == 0 &&
+        is_carried(n, sample_view(message), FRE_WIRE_ANSWER))
+        must(fre_buf_append(&kept_back, message->p, message->n) == FRE_OK);
+    drop_answers(n, from, to, message);
+    if (type_of(sample_view(message)) == FRE_WIRE_GATHERED)
+        message->n = 0;
+}
+
+/* The relay has begun to hand on, and comes back with a clock that is behind: another answer would be other parts
+ * under the same numbers, and void the run. */
+static void nothing_joins_what_is_handed_on(void **state)
+{
+    net n;
+
+    (void)state;
+    begin_dropping(&n, 14, 0, 1);
+    fre_buf_init(&kept_back, FRE_WIRE_MESSAGE_MAX);
+    n.change = keep_back;
+    for (; n.now < 2610; n.now += n.now < 2000 ? 40 : 5)
+        net_step(&n);
+    assert_true(kept_back.n > 0);
+    assert_int_equal(fre_server_phase(n.links.server[FRE_ROLE_RELAY]), FRE_PHASE_ANSWERING);
+    n.change = NULL;
+    n.now = 2590;
+    net_restart(&n, FRE_ROLE_RELAY);
+    assert_int_equal(view_send(&n, FRE_ROLE_RELAY, sample_view(&kept_back), NULL),
+                     FRE_REJECTED_EXPIRED);
+    for (n.now = 2610; n.now < n.s.w.c.end - 1; n.now += 4)
+        net_step(&n);
+    assert_int_equal(fre_server_phase(n.links.server[FRE_ROLE_RELAY]), FRE_PHASE_DONE);
+    fre_buf_wipe(&kept_back);
+    net_end(&n);
+}
+
 static bool is_zero(const void *p, size_t n)
 {
     const uint8_t *b = p;
@@ -910,6 +1016,7 @@ int main(void)
         cmocka_unit_test(who_has_nothing_to_say_cannot_be_linked),
         cmocka_unit_test(cover_off),
         cmocka_unit_test(a_missing_entry_is_known),
+        cmocka_unit_test(who_was_left_out_is_not_seen),
         cmocka_unit_test(a_missing_answer_is_not_counted_out),
         cmocka_unit_test(too_few_answers_open_nothing),
         cmocka_unit_test(one_seed_is_not_summed),
@@ -919,6 +1026,7 @@ int main(void)
         cmocka_unit_test(another_list_opens_nothing),
         cmocka_unit_test(a_list_counts_what_is_vouched),
         cmocka_unit_test(answers_are_counted),
+        cmocka_unit_test(nothing_joins_what_is_handed_on),
         cmocka_unit_test(keys_and_secrets_end),
         cmocka_unit_test(one_contact_has_no_list),
     };

@@ -283,6 +283,7 @@ static void make_entry(const sample *s, fre_entry *m, const fre_place *place, fr
 {
     const fre_hpke_sk seed_key = secret(0x63), entry_key = secret(0x64);
     fre_share_seed seed;
+    fre_entry answer;
 
     sample_fill(seed.b, sizeof seed.b, 0x63); /* share_seed */
     noted("share_packed", packed);
@@ -295,7 +296,10 @@ static void make_entry(const sample *s, fre_entry *m, const fre_place *place, fr
     NOTE("sealed_entry_seed", m->seed.b);
     assert_int_equal(fre_entry_seal_with(b, &s->w, FRE_WIRE_ENTRY, m, &entry_key), FRE_OK);
     note_buf("entry", b);
-    assert_int_equal(fre_entry_seal_with(b, &s->w, FRE_WIRE_ANSWER, m, &entry_key), FRE_OK);
+    answer = *m;
+    fre_answer_name(&answer.id, &s->w, &m->id, &m->proof);
+    NOTE("answer_name", answer.id.b);
+    assert_int_equal(fre_entry_seal_with(b, &s->w, FRE_WIRE_ANSWER, &answer, &entry_key), FRE_OK);
     note_buf("answer", b);
 }
 
