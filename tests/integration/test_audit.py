@@ -17,7 +17,7 @@ def audit(fre, code, *args):
 
 PLANS = [[], ["--adjacency", "replace"], ["--distributed"]]
 if LONG:
-    PLANS += [["--distributed", "--cover", "off"], ["--sensitivity", "worst-case"],
+    PLANS += [["--distributed", "--contacts", "two", "--cover", "off"], ["--sensitivity", "worst-case"],
               ["--accountant", "paper"]]
 
 

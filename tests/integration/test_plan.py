@@ -315,7 +315,7 @@ def distributed_account(fre, p, *question):
 TWO = ["--contacts", "two"]
 
 
-@pytest.mark.parametrize("options", [[], TWO, ["--cover", "off"], ["--noise-by", "clients"],
+@pytest.mark.parametrize("options", [[], TWO, [*TWO, "--cover", "off"], ["--noise-by", "clients"],
                                      ["--noise", "continuous"], [*TWO, "--adjacency", "replace"],
                                      [*TWO, "--curious-users", "5", "--dropout", "0.3"],
                                      ["--max-dummies", "9000"]][::1 if LONG else 2])
@@ -407,10 +407,14 @@ def test_distributed_for_people(fre):
      "--distributed: a curator's noise is continuous, exactly rounded"),
     (["--distributed", "--contacts", "one", "--dropout", "0.1"],
      "--contacts one asks for no second answer that could stay out: leave out --dropout"),
+    (["--distributed", "--cover", "off"],
+     "with --contacts one everybody sends, sampled or not: leave out --cover off"),
     (["--distributed", "--contacts", "two", "--noise-by", "servers"],
      "--noise-by servers needs --contacts one: with two, users add the noise"),
     (["--distributed", "--accountant", "paper", "--contacts", "one", "--noise-by", "servers"],
      "--noise-by servers is not in the paper: it needs --accountant joint"),
+    (["--distributed", "--accountant", "paper", "--contacts", "one"],
+     "--contacts one is not in the paper: it needs --accountant joint"),
     (["--distributed", "--levels", "grid,64"],
      "--levels: the distributed mode releases one level, the grid or public cells: name one"),
     (["--distributed", "--levels", "64,16"],

@@ -22,6 +22,9 @@ static fre_status check_distributed(const fre_mechanism *m, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "with {contacts} one there is no second answer to wait for: leave out "
                         "{dropout}");
+    if (d->one_contact && !d->cover)
+        return fre_fail(err, FRE_E_USAGE,
+                        "with {contacts} one everybody sends, sampled or not: leave out {cover} off");
     if (d->server_noise && !d->one_contact)
         return fre_fail(err, FRE_E_USAGE,
                         "{noise_by} servers needs {contacts} one: with two, users add the noise");

@@ -172,7 +172,6 @@ static void fill_distributed(fre_plan *p)
     p->mechanism.noise = p->request.noise;
     p->mechanism.dist = (fre_distributed){
         .on = true,
-        .one_contact = asked->one_contact,
         .phi = asked->phi > 0 ? asked->phi : PHI,
     };
 }

@@ -72,12 +72,18 @@ static fre_status check_contacts(const fre_plan_request *r, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "{contacts} one asks for no second answer that could stay out: leave "
                         "out {dropout}");
+    if (d->one_contact && !d->cover)
+        return fre_fail(err, FRE_E_USAGE,
+                        "with {contacts} one everybody sends, sampled or not: leave out {cover} off");
     if (d->server_noise && !d->one_contact)
         return fre_fail(err, FRE_E_USAGE,
                         "{noise_by} servers needs {contacts} one: with two, users add the noise");
     if (d->server_noise && r->accountant == FRE_ACCOUNTANT_PAPER)
         return fre_fail(err, FRE_E_USAGE,
                         "{noise_by} servers is not in the paper: it needs {accountant} joint");
+    if (d->one_contact && r->accountant == FRE_ACCOUNTANT_PAPER) /* nor has it cover messages */
+        return fre_fail(err, FRE_E_USAGE,
+                        "{contacts} one is not in the paper: it needs {accountant} joint");
     return FRE_OK;
 }
 

@@ -53,8 +53,6 @@ fre_status server_agree(fre_agreement **out, const fre_collection *c, fre_err *e
     fre_agreement *a;
     fre_status st;
 
-    if (c->one_contact && !c->cover)
-        return fre_fail(err, FRE_E_DATA, "collection: cover must be on with one contact");
     if (c->curious % c->cells_per_user != 0)
         return fre_fail(err, FRE_E_DATA,
                         "collection: curious counts places: it must be a multiple of "

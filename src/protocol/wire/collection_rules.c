@@ -81,6 +81,7 @@ static fre_status check_privacy(const fre_collection *c, fre_err *err)
         {c->curious < c->tau, "curious", "below tau"},
         {is_share(c->dropout), "dropout", "from 0 and below 1"},
         {!c->one_contact || !(c->dropout > 0), "dropout", "0 with one contact"},
+        {!c->one_contact || c->cover, "cover", "on with one contact"},
         {!c->server_noise || c->one_contact, "noise_by", "clients with two contacts"},
         {c->adjacency == FRE_ADJACENCY_ADD_REMOVE || c->adjacency == FRE_ADJACENCY_REPLACE,
          "adjacency", "add-remove or replace"},

@@ -33,10 +33,6 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
-    if (o->plan.dist.one_contact && !o->plan.dist.cover)
-        return fre_fail(err, FRE_E_USAGE,
-                        "with one contact every client sends its entries, sampled or not: leave "
-                        "out {cover} off");
     if (o->compare && o->plan.n_levels > 0)
         return fre_fail(err, FRE_E_USAGE,
                         "{compare} lays a curator's grid over the collection's: leave it out, or "

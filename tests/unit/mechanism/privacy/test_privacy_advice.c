@@ -56,8 +56,8 @@ static fre_plan_request random_request(void)
     if (chance(0.4)) {
         r.dist.on = true;
         r.noise = chance(0.7) ? FRE_NOISE_DISCRETE : FRE_NOISE_CONTINUOUS;
-        r.dist.cover = chance(0.7);
         r.dist.one_contact = chance(0.2);
+        r.dist.cover = r.dist.one_contact || chance(0.7);
         r.dist.dropout = r.dist.one_contact ? 0 : 0.5 * draw();
         r.dist.curious = chance(0.3) ? (uint32_t)log_draw(2, 1000) : 1;
         r.max_dummies = chance(0.4) ? log_draw(1, 1e7) : 0;

@@ -431,6 +431,7 @@ static void discrete_noise_is_covered(void **state)
                            .noise = FRE_NOISE_DISCRETE,
                            .cells_per_user = 1,
                            .dist = {.on = true,
+                                    .cover = v[i].one_contact,
                                     .one_contact = v[i].one_contact,
                                     .server_noise = v[i].servers,
                                     .curious = (uint32_t)v[i].curious,
@@ -520,6 +521,7 @@ static fre_mechanism rounding(const rounded *v, double sigma)
                            .noise = FRE_NOISE_DISCRETE,
                            .cells_per_user = 1,
                            .dist = {.on = true,
+                                    .cover = true,
                                     .one_contact = true,
                                     .server_noise = v->servers,
                                     .curious = (uint32_t)v->curious,
@@ -712,7 +714,7 @@ static void delta_is_monotone(void **state)
 
         if (!long_tests() && i % 2 == i / 2)
             continue;
-        m.dist.cover = i % 2;
+        m.dist.cover = i > 0;
         m.dist.one_contact = i / 2;
         m.dist.server_noise = i == 3;
         m.dist.dropout = i / 2 ? 0 : 0.1;
@@ -864,6 +866,11 @@ static void bad_input_is_refused(void **state)
     m = usual();
     m.dist.one_contact = true;
     refused(&m, "with {contacts} one there is no second answer to wait for");
+    m = usual();
+    m.dist.one_contact = true;
+    m.dist.cover = false;
+    m.dist.dropout = 0;
+    refused(&m, "with {contacts} one everybody sends, sampled or not: leave out {cover} off");
     m = usual();
     m.dist.server_noise = true;
     refused(&m, "{noise_by} servers needs {contacts} one: with two, users add the noise");

@@ -932,8 +932,8 @@ static void distributed_targets_are_met(void **state)
         r.population = i % 2 ? 100000 : 100000000;
         r.delta = i % 4 < 2 ? 1e-6 : 1e-8;
         r.threshold = i % 5 ? 150 : 400;
-        r.dist.cover = i % 3 != 1;
         r.dist.one_contact = i % 4 == 3;
+        r.dist.cover = i % 3 != 1 || r.dist.one_contact;
         r.dist.dropout = r.dist.one_contact ? 0 : (double[]){0, 0.1, 0.4}[i % 3];
         r.dist.curious = (uint32_t)(i % 4);
         r.adjacency = i % 6 == 5 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
@@ -1185,12 +1185,17 @@ static void distributed_statement(void **state)
     assert_null(strstr(s, "no claim"));
     free(s);
     r.dist.cover = false;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "There is no claim against the relay or a network observer");
+    free(s);
+    r.dist.cover = true;
     r.dist.one_contact = true;
     r.dist.dropout = 0;
     r.dist.curious = 3;
     p = plan_of(&r);
     s = statement(&p, true);
-    has(s, "There is no claim against the relay or a network observer");
+    assert_null(strstr(s, "no claim"));
     has(s, "up to 3 participants of a cell who pool what they know, but not if the synthesis "
            "server joins");
     has(s, "nothing is assumed of users who drop out");

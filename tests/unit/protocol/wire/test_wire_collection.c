@@ -161,6 +161,8 @@ CHANGE(dropout_1, c->dropout = 1)
 CHANGE(dropout_nan, c->dropout = NAN)
 CHANGE(dropout_minus_0, c->dropout = -0.0)
 CHANGE(dropout_one_shot, c->one_contact = true; c->shares_close = c->tags_close)
+CHANGE(cover_off_one_contact, c->one_contact = true; c->dropout = 0; c->cover = false;
+       c->shares_close = c->tags_close)
 CHANGE(adjacency_2, c->adjacency = (fre_adjacency)2)
 CHANGE(sensitivity_2, c->sensitivity = (fre_sensitivity)2)
 CHANGE(epsilon_0, c->epsilon = 0)
@@ -274,6 +276,7 @@ static const bad bads[] = {
     {dropout_nan, "dropout"},
     {dropout_minus_0, "dropout"},
     {dropout_one_shot, "dropout"},
+    {cover_off_one_contact, "cover"},
     {adjacency_2, "adjacency"},
     {sensitivity_2, "sensitivity"},
     {epsilon_0, "epsilon"},
@@ -668,7 +671,7 @@ static void plans_become_collections(void **state)
         fre_err err = {.text = ""};
 
         fre_plan_request_init(&r);
-        r.dist.cover = i % 2 == 0;
+        r.dist.cover = i % 2 == 0 || i % 4 >= 2;
         r.dist.one_contact = i % 4 >= 2;
         r.dist.dropout = r.dist.one_contact ? 0 : 0.1;
         r.cells_per_user = i < 4 ? 1 : 2;
