@@ -1,6 +1,7 @@
 """experiment: a grid from a file, resumable, one CSV."""
 
 import csv
+import fcntl
 import json
 import os
 import signal
@@ -85,6 +86,18 @@ def test_a_killed_experiment_goes_on(fre, tmp_path, grid):
     done = fre("experiment", grid, "-o", "out", "--json", "--quiet")
     assert done.code == 0, done.err
     assert 1 <= done.json()["kept"] <= 4 and len(rows(tmp_path)) == 4
+
+
+def test_one_at_a_time(fre, tmp_path, grid):
+    """Two in one folder would take each other's files."""
+    write(tmp_path, {**GRID, "grid": {"seed": [1], "epsilon": [8]}})
+    assert fre("experiment", grid, "-o", "out", "--quiet").code == 0
+    fd = os.open(tmp_path / "out", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
+    done = fre("experiment", grid, "-o", "out", "--quiet")
+    assert done.code == 75 and PREFIX + "another experiment is at work in out" in done.err
+    os.close(fd)
+    assert fre("experiment", grid, "-o", "out", "--json", "--quiet").json()["kept"] == 1
 
 
 def test_a_run_that_fails_is_tried_again(fre, tmp_path, grid):

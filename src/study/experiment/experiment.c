@@ -24,7 +24,7 @@ static fre_status write_csv(const experiment *x, const char *path, fre_status be
 fre_status fre_experiment_run(fre_experiment_result *out, const fre_experiment_opts *o,
                               fre_err *err)
 {
-    experiment x = {.opts = o};
+    experiment x = {.opts = o, .folder = -1};
     fre_experiment_result r = {.runs = 0};
     fre_status st = check(o, err);
 

@@ -21,6 +21,7 @@ typedef struct experiment {
     json_t *file;
     char *input; /* path of the collection */
     char input_sha256[65];
+    int folder; /* the output's, locked; -1: not open */
     experiment_one *run;
     size_t n, cap;
 } experiment;

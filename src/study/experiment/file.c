@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FORMAT "fre-e2t-experiment/1"
 #define RUNS_MAX 100000u
@@ -17,7 +18,9 @@ void experiment_wipe(experiment *x)
     free(x->run);
     free(x->input);
     json_decref(x->file);
-    *x = (experiment){.n = 0};
+    if (x->folder >= 0)
+        (void)close(x->folder);
+    *x = (experiment){.folder = -1};
 }
 
 /* ---- the collection ------------------------------------------------------------------------------ */

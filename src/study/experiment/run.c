@@ -2,8 +2,10 @@
 #include "experiment_private.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -51,6 +53,22 @@ static fre_status make_folder(char *path, fre_err *err)
     return st;
 }
 
+/* Runs of two at once would take each other's files.  The lock ends with this process; a file system without
+ * locks has none. */
+static fre_status lock_folder(experiment *x, fre_err *err)
+{
+    x->folder = open(x->opts->output, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (x->folder < 0)
+        return fre_open_failed(err, errno, FRE_E_IO, FRE_CHECK_PATH, "cannot open %.300s",
+                               x->opts->output);
+    if (flock(x->folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return fre_fail(err, FRE_E_AGAIN,
+                        "another experiment is at work in %.300s: wait for its end, or name "
+                        "another folder",
+                        x->opts->output);
+    return FRE_OK;
+}
+
 /* The folder is this experiment's, or new. */
 static fre_status open_folder(experiment *x, fre_err *err)
 {
@@ -66,6 +84,8 @@ static fre_status open_folder(experiment *x, fre_err *err)
                         x->opts->output);
     if (st == FRE_OK && !is_ours)
         st = make_folder(strdup(x->opts->output), err);
+    if (st == FRE_OK)
+        st = lock_folder(x, err);
     for (size_t i = 0; st == FRE_OK && i < sizeof inside / sizeof *inside; i++)
         st = make_folder(experiment_path(x, "", inside[i], ""), err);
     return st;
