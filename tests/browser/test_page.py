@@ -238,6 +238,34 @@ def test_an_evaluation_of_another_shape(browser, tmp_path):
         assert "δ, term by term" in browser.run("document.body.innerText") and browser.run("!document.getElementById('quality').hidden")
 
 
+def test_a_release_of_another_shape(browser, tmp_path):
+    """A folder that somebody made: nothing is thrown, and what can be drawn is."""
+    keys = ("statement", "warnings", "models", "left_out", "certified", "version", "privacy_unit")
+    browser.size(1600)
+    for i, junk in enumerate(({"sha256": 7, "cells": "x"}, [None, 5, {"a": []}], "words", -1, 1e300, True)):
+        folder = made.release(tmp_path / f"release{i}", themes(), **{k: junk for k in keys})
+        page = report(folder, name=f"{i}.html")
+        browser.open(page)
+        unfold(browser)
+        is_silent(browser, page)
+        assert browser.run("document.querySelectorAll('details.leaf').length") == len(themes())
+        assert "All parameters" in browser.run("document.getElementById('making').textContent")
+
+
+def test_a_tree_without_end(browser, tmp_path):
+    """Each line's public cell says the same as the next line, whose own says the same as the one behind it."""
+    lines, n = [], 8000
+    for i in range(n):
+        lines += [made.line(f"wording {i}", 2 * n - i, level="64", centre=i, parent=i, group=i),
+                  made.line(f"theme {i}", 1, level="8", centre=i, group=i + 1 if i + 1 < n else 0)]
+    folder = made.release(tmp_path / "release", lines, levels=["64", "8"])
+    page = report(folder)
+    browser.size(1600)
+    browser.open(page)
+    is_silent(browser, page)
+    assert browser.run("document.querySelectorAll('#tree > li').length") > 0
+
+
 def test_not_private_is_said(browser, tmp_path):
     browser.size(1600)
     without = {"epsilon": None}

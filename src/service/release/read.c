@@ -302,6 +302,24 @@ static fre_status parse_place(fre_released_cell *c, fre_release *r, const json_t
     return around && !c->around ? FRE_E_NOMEM : FRE_OK;
 }
 
+/* Where these are, they are of their kind. */
+static bool is_well_typed(const json_t *o)
+{
+    static const char *const numbers[] = {"users", "noise_norm"}, *const lists[] = {"texts",
+                                                                                    "paraphrases"};
+    const json_t *v;
+
+    for (size_t i = 0; i < 2; i++) {
+        v = json_object_get(o, numbers[i]);
+        if (v && !(json_is_number(v) && json_number_value(v) >= 0))
+            return false;
+        v = json_object_get(o, lists[i]);
+        if (v && !json_is_null(v) && !json_is_array(v))
+            return false;
+    }
+    return true;
+}
+
 static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
 {
     fre_released_cell *c = &r->cell[i];
@@ -310,7 +328,7 @@ static fre_status parse_cell(fre_release *r, size_t i, const json_t *o)
     const json_int_t count = json_integer_value(json_object_get(o, "count"));
     fre_status st;
 
-    if (count < 1 || !(json_is_string(text) || json_is_null(text)))
+    if (count < 1 || !(json_is_string(text) || json_is_null(text)) || !is_well_typed(o))
         return FRE_E_DATA;
     c->count = (uint64_t)count;
     c->users = json_number_value(json_object_get(o, "users"));

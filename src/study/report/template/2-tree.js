@@ -76,6 +76,16 @@ cells.forEach((cell, i) => {
         containers[i] = holder;
 });
 
+/* Far deeper than levels and wordings go: a folder that somebody made up. */
+const DEEPEST = 64;
+cells.forEach((cell, i) => {
+    for (let at = i, steps = 0; at >= 0; at = containers[at])
+        if (++steps > DEEPEST) {
+            containers[i] = -1;
+            return;
+        }
+});
+
 const below = cells.map(() => []);
 cells.forEach((cell, i) => {
     if (containers[i] >= 0)

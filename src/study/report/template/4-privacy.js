@@ -74,7 +74,7 @@ function promise() {
 }
 
 function notices() {
-    const list = (release.warnings || []).map(w => el("p", { class: "notice" }, el("strong", null, "Warning. "), clean(w)));
+    const list = (Array.isArray(release.warnings) ? release.warnings : []).map(w => el("p", { class: "notice" }, el("strong", null, "Warning. "), clean(w)));
     if (release.left_out)
         list.push(el("p", { class: "notice" }, plural(release.left_out.cells, "released group is", "released groups are") +
             " not here: the confidence of the text is below " + general(release.left_out.min_confidence) + "."));
@@ -109,7 +109,7 @@ function showOverview() {
 function statement() {
     const out = [];
     let list = null;
-    for (const sentence of release.statement || []) {
+    for (const sentence of (Array.isArray(release.statement) ? release.statement : []).filter(s => typeof s === "string")) {
         const begins = sentence.startsWith("Conditions: ");
         if (begins)
             out.push(el("h3", null, "Conditions"), list = el("ul", { class: "conditions" }));

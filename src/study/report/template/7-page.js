@@ -6,9 +6,7 @@ function showContents() {
     document.getElementById("contents").append(el("ul", null, entries.map(([id, name]) => el("li", null, el("a", { href: "#" + id }, name)))));
 }
 
-showOverview();
-showTexts();
-showPrivacy();
-showQuality();
-showMaking();
+/* One that cannot be drawn takes no other with it. */
+for (const [id, show] of [["overview", showOverview], ["texts", showTexts], ["privacy", showPrivacy], ["quality", showQuality], ["making", showMaking]])
+    add(id, attempt(show));
 showContents();

@@ -525,6 +525,11 @@ static void refuse_file(const char *name, const char *text, const char *message)
 
 static void test_read_refusals(void **state)
 {
+    static const char *const kinds[] = {
+        "\"users\": \"many\"", "\"users\": -1",       "\"users\": null",
+        "\"noise_norm\": []",    "\"texts\": \"a\"",   "\"texts\": {}",
+        "\"paraphrases\": 5",    "\"noise_norm\": -0.5",
+    };
     fre_release back;
     char path[300];
 
@@ -545,6 +550,12 @@ static void test_read_refusals(void **state)
                 "line 2: not a line that");
     refuse_file("synthetic.jsonl", "{\"text\": null, \"count\": 3, \"cell\": \"12\"}\n" LINE,
                 "line 1: not a line that");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        char text[200];
+
+        (void)snprintf(text, sizeof text, LINE "{\"text\": null, \"count\": 3, %s}\n", kinds[i]);
+        refuse_file("synthetic.jsonl", text, "line 2: not a line that");
+    }
     path_in(path, sizeof path, "centroids.npy");
     assert_int_equal(unlink(path), 0);
     assert_int_equal(fre_release_read(&back, folder, NULL), FRE_E_NOINPUT);
