@@ -4,7 +4,7 @@
 #include "server_net.h"
 #include "tagging.h"
 
-#define USERS 4u
+#define USERS 6u
 #define STEPS 40u
 #define SAID_MAX 64u
 
@@ -153,6 +153,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     fre_buf_init(&s.release, FRE_WIRE_MESSAGE_MAX);
     first = next(&s);
     c = first % 4 == 3 ? net_terms_two(&s.n.s) : net_terms(&s.n.s);
+    if (first & 4) { /* six are cut into thirds */
+        c.splits = true;
+        c.threshold = c.tau = 2;
+    }
     net_begin(&s.n, &c, USERS, first);
     s.n.a->exact = true;
     for (uint32_t i = 0; i < USERS; i++)

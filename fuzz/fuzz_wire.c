@@ -65,8 +65,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     fre_wire_type type;
     fre_bytes in;
 
-    if (!ready)
+    if (!ready) {
         sample_init(&s);
+        s.w.c.splits = true; /* the id stays: it is not made again */
+    }
     ready = true;
     if (n == 0 || n > SAMPLE_MAX / 2)
         return 0;

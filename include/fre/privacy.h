@@ -139,6 +139,8 @@ typedef struct fre_distributed {
     bool one_contact; /**< shares travel with tags: sigma_local^2 = sigma^2/(tau - w) */
     bool server_noise; /**< each server adds sigma^2 to its sums and users nothing: either's noise
                             alone pays for epsilon.  Only with one contact */
+    bool splits;       /**< large cells are summed in thirds, each with all of sigma, of which the
+                            median is released */
     uint32_t curious;  /**< w: participants of a cell who pool what they know; < tau */
     double dropout;    /**< share of a cell's users who may not answer, [0, 1); one contact: 0 */
     double lambda;     /**< padding of each multiplicity 1..tau-1: TSDLap(lambda, gamma) tags */
@@ -167,7 +169,12 @@ typedef struct fre_mechanism {
 /** Answers without which a tag of sampled count c is not opened: ceil((1 - dropout) c), at least
  * 1; one contact: tau, since a share comes with each report. */
 FRE_API uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count);
-/** Noise of one user when a cell has sampled count c >= tau: sigma/sqrt(answers needed - w), w
+/** Sums of a cell of that count: 3 with splits where each third of those who are needed (one contact: of
+ * the count) has tau or more; else 1. */
+FRE_API uint32_t fre_cell_sums(const fre_mechanism *m, uint64_t count);
+/** Answers that each of these has at least, which carry its noise; one contact: tau. */
+FRE_API uint64_t fre_sum_answers(const fre_mechanism *m, uint64_t count);
+/** Noise of one user when a cell has sampled count c >= tau: sigma/sqrt(answers of a sum - w), w
  * the curious participants.  0: nobody left to carry noise.  Servers' noise: sigma, one server's,
  * whatever the count. */
 FRE_API double fre_sigma_local(const fre_mechanism *m, uint64_t count);

@@ -65,7 +65,7 @@ typedef struct fre_share_cell {
     uint32_t dim, padded;    /**< d, D */
     uint32_t bits;           /**< b */
     uint64_t count;          /**< the cell's published count */
-    uint64_t answers_needed; /**< fre_answers_needed */
+    uint64_t answers_needed; /**< of a sum: fre_sum_answers */
     double norm_bound;       /**< B, or R of public cells, whose offsets are what is shared */
     double sigma_local;      /**< one user's noise, or one server's, embedding units */
     double beta;             /**< the lattice step */
@@ -82,11 +82,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_cell_init(fre_share_cell *out, const
                                                       double split, uint64_t count, uint32_t bits,
                                                       fre_err *err);
 /** b for a whole collection: the least in FRE_SHARING_BITS_MIN..FRE_SHARING_BITS_MAX with which,
- * whatever honest clients hold, any sum of any of `cells` cells of tau <= count <= largest leaves
+ * whatever honest clients hold, any of `cells` sums over cells of tau <= count <= largest leaves
  * the guarded range (fre_share_open) with probability at most 2^-40 altogether.  Two-phase: largest
- * and cells are those of the published list.  One contact: shares leave before counts are known, so
- * largest is the collection's bound on one cell's reports (N where it has none) and cells is
- * N/tau.  FRE_E_USAGE: a field out of range.  FRE_E_LIMIT: 32 bits do not suffice. */
+ * and cells are those of the published list, with splits three for each.  One contact: shares leave
+ * before counts are known, so largest is the collection's bound on one cell's reports (N where it has
+ * none) and cells is N/tau.  FRE_E_USAGE: a field out of range.  FRE_E_LIMIT: 32 bits do not suffice. */
 FRE_API FRE_MUST_CHECK fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m,
                                                  double split, uint64_t largest, uint64_t cells,
                                                  fre_err *err);
@@ -167,6 +167,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_share_expander_add(fre_share_expander *e, 
 FRE_API FRE_MUST_CHECK fre_status fre_share_open(float *centroid, const fre_rotation *rot,
                                                  const fre_share_cell *cell, const uint32_t *sum,
                                                  size_t n, uint64_t answers, fre_err *err);
+
+/** Splits: the geometric median of the centroids of a cell's thirds, as many as could be opened: of 3; of 2
+ * their middle; of 1 itself.  centroid: n rows of dim entries.  One of three that is wrong moves it by no
+ * more than 1.155 times the larger distance of the other two from the truth [Minsker 2015, lemma 2.1]. */
+FRE_API void fre_share_median(float *out, const float *centroid, size_t n, uint32_t dim);
 
 /** Two contacts: rounds it to multiples of the least power of two that is at least 8 beta / answers_needed,
  * coordinate by coordinate.  Without it the lattice of the sums, which has steps of beta / answers, tells

@@ -121,6 +121,7 @@ typedef struct fre_collection {
     bool cover;                        /**< everybody sends; off: no claim against the relay */
     bool one_contact;                  /**< shares travel with tags */
     bool server_noise;                 /**< servers add the noise, not clients; one contact only */
+    bool splits; /**< large cells are summed in thirds (fre_cell_sums) */
     fre_adjacency adjacency;
     fre_sensitivity sensitivity;
     uint32_t cells_per_user; /**< 1..FRE_COLLECTION_CELLS_MAX: tags and reports of each client */
@@ -513,13 +514,25 @@ FRE_API FRE_MUST_CHECK fre_status fre_unseal_encode(fre_buf *out, const fre_wire
 FRE_API FRE_MUST_CHECK fre_status fre_unseal_decode(fre_unseal *out, const fre_wire *w,
                                                     fre_bytes in, fre_err *err);
 
-/** S_tag to S_syn: whose seeds it opened, and in the part where a tag ends the sum of all of them.  A tag
- * that it refuses isn't there. */
+/** Splits: what cuts the ids of a tag, drawn by S_tag once they are opened. */
+typedef struct fre_split_seed {
+    uint8_t b[16];
+} fre_split_seed;
+/** third[i]: of id[i], 0 to 2.  Ids sorted by SHA-256(label || collection || seed || id) are cut into thirds, of
+ * which the first n mod 3 have one more. */
+FRE_API FRE_MUST_CHECK fre_status fre_split_ids(uint8_t *third, const fre_wire *w,
+                                                const fre_split_seed *seed,
+                                                const fre_report_id *id, size_t n);
+/** Bytes of a tag's sums, 1 or 3 (fre_cell_sums): one share, or seed and three of them; 0: bits not known. */
+FRE_API size_t fre_wire_sums_bytes(const fre_wire *w, uint32_t sums);
+
+/** S_tag to S_syn: whose seeds it opened, and in the part where a tag ends the sum of all of them, or the sums
+ * of their thirds.  A tag that it refuses isn't there. */
 typedef struct fre_summed_set {
     fre_tag tag;
     uint32_t n; /**< 0: nobody of this part */
     const fre_report_id *id;
-    fre_bytes packed; /**< fre_wire_share_bytes(w) bytes; empty: the tag goes on */
+    fre_bytes packed; /**< fre_wire_sums_bytes(w, 1) bytes, with splits or of 3; empty: the tag goes on */
     uint32_t cell;    /**< with packed: the public cell that most of its seeds came with; else 0 */
 } fre_summed_set;
 FRE_API FRE_MUST_CHECK fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,

@@ -5,6 +5,7 @@
 #include <fre/oprf.h>
 #include <fre/seal.h>
 #include <fre/sharing.h>
+#include <fre/wire.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,9 @@ typedef struct sharing {
     uint32_t sum[2][DIM]; /* of either server */
     float x[DIM], centroid[DIM];
     fre_rng rng;
+    fre_wire wire; /* of a cell that is cut: an id alone counts */
+    fre_report_id id[COUNT];
+    uint8_t third[COUNT];
 } sharing;
 
 typedef struct state {
@@ -274,6 +278,7 @@ static fre_status sharing_setup(sharing *s)
         s->x[i] = 1 / 27.8F; /* of norm 1 nearly */
     if (st != FRE_OK)
         return st;
+    fre_rng_bytes(&s->rng, s->id, sizeof s->id);
     st = fre_share_bits(&bits, &m, SPLIT, COUNT, 1000, NULL);
     if (st != FRE_OK)
         return st;
@@ -336,6 +341,15 @@ static fre_status reconstruct(state *b)
     return fre_share_open(s->centroid, s->rotation, &s->cell, sum, DIM, COUNT, NULL);
 }
 
+/* Which of COUNT ids is in which third. */
+static fre_status cut(state *b)
+{
+    static const fre_split_seed seed = {{1}};
+    sharing *s = &b->s;
+
+    return fre_split_ids(s->third, &s->wire, &seed, s->id, COUNT);
+}
+
 /* ---- timing ------------------------------------------------------------------------------ */
 
 static const row rows[] = {
@@ -355,6 +369,7 @@ static const row rows[] = {
     {"the same, its noise's table kept", "share_made_table_kept", 1, 0, share_table_kept},
     {"share accumulated, seed expanded", "share_accumulated", 1, 10.7, accumulate},
     {"cell reconstructed", "cell_reconstructed", 1, 60.5, reconstruct},
+    {"splits: an id's third", "split_id", COUNT, 0, cut},
 };
 #define N_ROWS (sizeof rows / sizeof *rows)
 

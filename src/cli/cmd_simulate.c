@@ -265,8 +265,10 @@ static void print_comparison(const fre_simulation *s)
     row("released by both", "%*zu", WIDE, k->both);
     print_mechanism("plan here", &s->plan.mechanism);
     print_mechanism("curator's plan", &k->curator.mechanism);
-    row("squared noise, all matched cells", "%*.4f of the plan, z = %.2f", WIDE,
-        k->freedom > 0 ? k->noise / k->freedom : 0, k->noise_z);
+    row(s->plan.mechanism.dist.splits ? "squared noise, cells of one sum"
+                                      : "squared noise, all matched cells",
+        "%*.4f of the plan, z = %.2f", WIDE, k->freedom > 0 ? k->noise / k->freedom : 0,
+        k->noise_z);
     row("cells matched with exact ones", "%*zu", WIDE, k->matched);
     row("largest noise on one of them", "%*.4f of the plan", WIDE, k->deviation_max);
     row("users differ, cells of both", "%*.4f of the exact number", WIDE, k->users_gap);

@@ -87,6 +87,7 @@ fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err)
                              .cover = cli_choice(c, "cover") == 0,
                              .one_contact = one_contact,
                              .server_noise = servers,
+                             .splits = cli_flag(c, "splits"),
                              .curious = (uint32_t)cli_whole(c, "curious-users"),
                              .dropout = one_contact ? 0 : cli_number(c, "dropout")};
     return FRE_OK;

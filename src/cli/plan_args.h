@@ -79,7 +79,12 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
                            " cells alone, once the list is out"),                                  \
         CLI_CHOICE("noise-by", "WHO", cli_noise_by,                                                \
                    .help = "who adds it: servers (each one's alone pays for epsilon) or clients "  \
-                           "(default: servers with one contact, clients with two)")
+                           "(default: servers with one contact, clients with two)"),              \
+    {                                                                                              \
+        .name = "splits", .kind = CLI_FLAG,                                                        \
+        .help = "sum large cells in thirds and release their median: bears one false embedding, "  \
+                "with more noise"                                                                  \
+    }
 #define CLI_MAX_DUMMIES                                                                            \
     CLI_NUMBER("max-dummies", "M", fre_param_max_dummies,                                          \
                .help = "bound on the expected dummy reports (default: none)")
@@ -102,7 +107,7 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
 #define CLI_DISTRIBUTED_RULES                                                                      \
     CLI_OF_DISTRIBUTED("cover"), CLI_OF_DISTRIBUTED("curious-users"),                              \
         CLI_OF_DISTRIBUTED("dropout"), CLI_OF_DISTRIBUTED("contacts"),                             \
-        CLI_OF_DISTRIBUTED("noise-by")
+        CLI_OF_DISTRIBUTED("noise-by"), CLI_OF_DISTRIBUTED("splits")
 
 /* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
  * other. */

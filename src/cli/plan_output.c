@@ -214,6 +214,9 @@ static void print_distributed(FILE *f, const fre_plan *plan)
           d->curious);
     row(f, "contacts", d->one_contact ? "one" : "two",
         d->one_contact ? "shares travel with the tags" : "shares come once the list is out");
+    if (d->splits)
+        row_f(f, "splits", "cells of so many answers: median of three sums", "%" PRIu64,
+              3 * m->tau);
     if (!d->one_contact)
         row_f(f, "dropout", "may stay out; if more do, a cell stays closed", "%.4g of c",
               d->dropout);

@@ -96,7 +96,7 @@ def test_bench_protocol(fre):
             "voprf_evaluate_proof_of_ten", "voprf_finalize_of_ten",
             "hpke_seal", "hpke_open", "ohttp_round_trip", "statement_sign",
             "statement_verify", "share_made", "share_made_table_kept",
-            "share_accumulated", "cell_reconstructed"} <= set(report)
+            "share_accumulated", "cell_reconstructed", "split_id"} <= set(report)
     users = [report.pop(f"user_{d}") for d in (384, 768)]
     assert all(cost > 0 for user in users for cost in user.values())
     relay = [report[f"relay_{n}"] for n in (10000, 100000, 1000000)]

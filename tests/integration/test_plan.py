@@ -11,7 +11,7 @@ from conftest import LONG
 
 KEYS = """epsilon delta sampling_rate tau sigma cell_edge projection_dim split population adjacency
 accountant noise delta_released delta_far delta_unreleased worst_cell lambda gamma
-expected_dummies warnings distributed cover contacts noise_by curious_users dropout sigma_local sigma_published quantisation
+expected_dummies warnings distributed cover contacts noise_by splits curious_users dropout sigma_local sigma_published quantisation
 phi rho kappa delta2 composition sensitivity cells_per_user lattice_step records_max""".split()
 PAPER_KEYS = "epsilon_fre delta_fre delta_sens epsilon_agg delta_agg multiplier v u epsilon_unre delta_unre".split()
 
@@ -415,6 +415,9 @@ def test_distributed_for_people(fre):
      "--noise-by servers is not in the paper: it needs --accountant joint"),
     (["--distributed", "--accountant", "paper", "--contacts", "one"],
      "--contacts one is not in the paper: it needs --accountant joint"),
+    (["--distributed", "--accountant", "paper", "--splits"],
+     "--splits are not in the paper: they need --accountant joint"),
+    (["--splits"], "--splits belongs to --distributed"),
     (["--distributed", "--levels", "grid,64"],
      "--levels: the distributed mode releases one level, the grid or public cells: name one"),
     (["--distributed", "--levels", "64,16"],

@@ -68,6 +68,22 @@ def test_two_contacts(fre, tmp_path, corpus_file):
     assert abs(compared["noise_z"]) < 6
 
 
+def test_splits(fre, tmp_path, corpus_file):
+    report = run(fre, corpus_file, "--users", "800", "--splits", "--compare", "--seed", "1")
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert release["collection"]["splits"] is True and report["plan"]["splits"] is True
+    assert "the cell is summed in thirds" in " ".join(release["statement"])
+    tau = report["plan"]["tau"]
+    assert report["released"] == len(FREQUENT)
+    cells = [json.loads(line) for line in (tmp_path / "out" / "synthetic.jsonl").read_text().splitlines()]
+    for c in cells:  # three sums, each with both servers' noise, and their median
+        assert c["count"] >= 3 * tau
+        assert c["noise_norm"] == pytest.approx(
+            report["plan"]["sigma"] * (2 * 3 * report["dimension"])**0.5 / c["count"], rel=1e-5)
+    seen = report["not_for_publication"]["comparison"]
+    assert seen["matched"] == len(FREQUENT) and seen["noise_freedom"] == 0
+
+
 def test_compared_with_a_curator_by_levels(fre, refused, corpus_file):
     def compared(levels):
         seen = run(fre, corpus_file, "--compare", "--compare-levels", levels, "--seed", "1", "--force")

@@ -339,6 +339,7 @@ FIELDS = [("embedder", "32s"), ("dim", "I"),
           ("p32", "Q"), ("threshold", "Q"), ("tau", "Q"), ("sigma", "d"), ("split", "d"),
           ("norm_bound", "d"), ("lambda16", "Q"), ("gamma", "I"), ("users", "Q"), ("batch_min", "Q"),
           ("curious", "I"), ("dropout", "d"), ("cover", "B"), ("contacts", "B"), ("noise_by", "B"),
+          ("splits", "B"),
           ("adjacency", "B"), ("sensitivity", "B"),
           ("cells_per_user", "I"), ("epsilon", "d"), ("delta", "d"), ("phi", "d"), ("aead", "H"),
           ("oprf_pk", "32s"), ("issuer_pk", "32s"), ("tag_seal", "32s"), ("syn_seal", "32s"),
@@ -590,6 +591,13 @@ def test_batches_and_members():
     for name, kind, role in (("mark", 29, "tag"), ("marked", 30, "relay")):
         r = body(name, kind, f"fre/{name}/v2", role + "_sign")
         assert r.number(1) == 2 and r.data == bytes(range(0xb0, 0xd0))
+
+
+def test_thirds():
+    ids = [V["split_ids"][i:i + 16] for i in range(0, 160, 16)]
+    ranked = sorted(ids, key=lambda i: hashlib.sha256(info("fre/split/v2") + V["split_seed"] + i).digest())
+    thirds = [ranked[:4], ranked[4:7], ranked[7:]]  # ten: the first has one more
+    assert [next(t for t in range(3) if i in thirds[t]) for i in ids] == list(V["split_thirds"])
 
 
 def test_grid_stream():

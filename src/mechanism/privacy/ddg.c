@@ -58,9 +58,24 @@ uint64_t fre_answers_needed(const fre_mechanism *m, uint64_t count)
     return answers > 1 ? (uint64_t)answers : 1;
 }
 
+/* What decides is public: with two contacts those who are needed, not those who came. */
+uint32_t fre_cell_sums(const fre_mechanism *m, uint64_t count)
+{
+    const uint64_t members = m->dist.one_contact ? count : fre_answers_needed(m, count);
+
+    return m->dist.splits && members / 3 >= m->tau ? 3 : 1;
+}
+
+uint64_t fre_sum_answers(const fre_mechanism *m, uint64_t count)
+{
+    const uint64_t answers = fre_answers_needed(m, count);
+
+    return m->dist.one_contact ? answers : answers / fre_cell_sums(m, count);
+}
+
 double fre_sigma_local(const fre_mechanism *m, uint64_t count)
 {
-    uint64_t answers = fre_answers_needed(m, count);
+    const uint64_t answers = fre_sum_answers(m, count);
 
     if (m->dist.server_noise)
         return m->sigma;

@@ -15,9 +15,11 @@ void fre_joint_ddg(fre_ddg *out, double *beta, const fre_mechanism *m, double sp
     const uint64_t most = m->population > m->tau ? m->population : m->tau;
     const uint64_t users = m->dist.server_noise ? 1 : most;
     double local = fre_sigma_local(m, m->tau);
+    fre_mechanism whole = *m;
 
+    whole.dist.splits = false; /* users of a third add more each */
     *beta = m->lattice_step > 0 ? m->lattice_step : fre_quantisation(local, split, m->dim);
-    local = m->lattice_step > 0 ? fre_sigma_local(m, users) : 2 * *beta;
+    local = m->lattice_step > 0 ? fre_sigma_local(&whole, users) : 2 * *beta;
     fre_ddg_account(out, split, m->sigma, local, *beta, fre_hadamard_dim(m->dim), users,
                     m->dist.phi);
 }

@@ -122,14 +122,15 @@ static fre_status put_distributed(fre_buf *b, const content *c)
     fre_status st = fre_buf_printf(
         b,
         ", \"distributed\": %s, \"noise\": \"%s\", \"cover\": %s, \"contacts\": %s, "
-        "\"noise_by\": %s",
+        "\"noise_by\": %s, \"splits\": %s",
         truth(on), discrete ? "discrete" : "continuous", on ? truth(d->cover) : "null",
         !on              ? "null"
         : d->one_contact ? "\"one\""
                          : "\"two\"",
         !on               ? "null"
         : d->server_noise ? "\"servers\""
-                          : "\"clients\"");
+                          : "\"clients\"",
+        on ? truth(d->splits) : "null");
 
     return st == FRE_OK ? put_reals(b, sizeof f / sizeof *f, f) : st;
 }

@@ -84,6 +84,9 @@ static fre_status check_contacts(const fre_plan_request *r, fre_err *err)
     if (d->one_contact && r->accountant == FRE_ACCOUNTANT_PAPER) /* nor has it cover messages */
         return fre_fail(err, FRE_E_USAGE,
                         "{contacts} one is not in the paper: it needs {accountant} joint");
+    if (d->splits && r->accountant == FRE_ACCOUNTANT_PAPER)
+        return fre_fail(err, FRE_E_USAGE,
+                        "{splits} are not in the paper: they need {accountant} joint");
     return FRE_OK;
 }
 

@@ -107,6 +107,11 @@ static fre_status cells(fre_buf *out, const fre_mechanism *m)
     return fre_buf_printf(out, "Codebook: level %u of the file with SHA-256 %s.\n", c->level, hash);
 }
 
+static const char thirds[] =
+    "Splits: where each third of a cell's records has tau or more, the cell is summed in thirds, each "
+    "with noise of its own of that size; the median of their means is released.  A record is in one "
+    "third.\n";
+
 static fre_status mechanism_numbers(fre_buf *out, const fre_plan *p)
 {
     const fre_mechanism *m = &p->mechanism;
@@ -159,6 +164,8 @@ static fre_status mechanism_numbers(fre_buf *out, const fre_plan *p)
                                    "released carries both, sqrt 2 of it"
                                                 : " where the sampled count is tau",
                            fre_digits_down(other, 6, m->dist.lambda), m->dist.gamma);
+    if (st == FRE_OK && m->dist.splits)
+        st = fre_buf_append(out, thirds, sizeof thirds - 1);
     return st;
 }
 

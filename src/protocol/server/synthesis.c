@@ -80,6 +80,21 @@ static fre_status tick_answers(synthesis *x, fre_letters *out, fre_delta *rows, 
     return st;
 }
 
+static fre_status make_release(synthesis *x, fre_delta *rows)
+{
+    bool fine;
+    fre_status st = syn_check_sums(x, &fine);
+
+    if (st == FRE_OK && !fine)
+        return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
+    if (st == FRE_OK)
+        st = syn_make_release(x, rows);
+    if (st != FRE_OK)
+        return st;
+    forget_members(x);
+    return server_move(&x->base, rows, FRE_PHASE_DONE);
+}
+
 /* One thing after the other; what is made is there before it leaves. */
 static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 {
@@ -105,11 +120,7 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
         return st;
     if (!server_parts_complete(&x->summed))
         return server_out_post(&x->unseal, out);
-    st = syn_make_release(x, rows);
-    if (st != FRE_OK)
-        return st;
-    forget_members(x);
-    return server_move(base, rows, FRE_PHASE_DONE);
+    return make_release(x, rows);
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------ */

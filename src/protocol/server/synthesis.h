@@ -76,7 +76,9 @@ FRE_MUST_CHECK fre_status syn_make_unseal(synthesis *x, fre_delta *rows);
 /* Are these members of ours, in order? */
 bool syn_knows(const synthesis *x, const fre_tag *tag, const fre_report_id *id, uint32_t n);
 
-/* synthesis_release.c: all sums are there. */
+/* synthesis_release.c: all sums are there.  *fine: over all parts members strictly ascend, and nothing of a tag
+ * follows its sum: else S_tag could have a cell released twice, under two draws of this server's noise. */
+FRE_MUST_CHECK fre_status syn_check_sums(const synthesis *x, bool *fine);
 FRE_MUST_CHECK fre_status syn_make_release(synthesis *x, fre_delta *rows);
 
 #endif /* FRE_SERVER_SYNTHESIS_H */

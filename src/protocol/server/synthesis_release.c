@@ -1,5 +1,6 @@
 /* server/synthesis_release.c - from both servers' sums to what is released: cells in a random order, with
- * the number of ids that were summed and their noisy mean, and nothing else. */
+ * the number of ids that were summed and their noisy mean, and nothing else.  Splits: the median of the means
+ * of thirds, which S_tag cut and this server cuts in the same way. */
 #include "synthesis.h"
 
 #include <fre/aggregate.h>
@@ -9,10 +10,11 @@
 typedef struct work {
     fre_release_cell *cell; /* centroids: owned */
     size_t n, cap;
-    uint32_t *sum; /* of the tag so far */
-    uint64_t ids;
+    uint32_t *sum;
+    fre_report_id *id; /* of the tag so far */
+    size_t ids, id_cap;
     fre_tag tag;
-    bool any, bad;
+    bool any;
     fre_rng rng;
 } work;
 
@@ -21,20 +23,81 @@ static void work_wipe(work *k, const synthesis *x)
     for (size_t i = 0; i < k->n; i++)
         free((void *)(uintptr_t)k->cell[i].centroid);
     free(k->cell);
+    free(k->id);
     fre_wipe_free(k->sum, x->base.a->cell.padded * sizeof *k->sum);
     fre_rng_wipe(&k->rng);
 }
 
-static fre_status open_cell(float *centroid, const synthesis *x, const work *k, uint64_t count)
+/* What S_tag says of a tag that is over. */
+typedef struct tag_sums {
+    uint64_t count; /* to be released */
+    uint32_t sums;
+    uint8_t *third;       /* of each id; NULL: one sum */
+    const uint8_t *packed; /* S_tag's sums, behind each other */
+} tag_sums;
+
+/* Adds up the shares of a third, or of all, with S_tag's sum and this server's noise; *n: how many. */
+static fre_status add_up(const synthesis *x, work *k, const tag_sums *t, uint32_t which,
+                         uint64_t *n)
+{
+    const fre_agreement *a = x->base.a;
+    const fre_wire *w = server_wire(&x->base);
+    const size_t bytes = fre_wire_share_bytes(w);
+    fre_status st;
+
+    fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
+    *n = 0;
+    st = fre_share_add(k->sum, a->cell.padded, w->share_bits,
+                       server_view(t->packed + which * bytes, bytes));
+    for (size_t i = 0; st == FRE_OK && i < k->ids; i++) {
+        if (t->third && t->third[i] != which)
+            continue;
+        st = fre_share_add(k->sum, a->cell.padded, w->share_bits,
+                           syn_share(x, &k->tag, &k->id[i]));
+        *n += 1;
+    }
+    if (st == FRE_OK && a->w.c.server_noise && !a->exact)
+        fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
+    return st;
+}
+
+/* FRE_E_DATA, FRE_E_REFUSED: one of its shares was not made as it must be, or too few are there. */
+static fre_status open_sum(float *centroid, const synthesis *x, work *k, const tag_sums *t,
+                           uint32_t which)
 {
     const fre_agreement *a = x->base.a;
     fre_share_cell cell;
-    fre_status st = server_cell(&cell, a, server_wire(&x->base), count);
+    uint64_t n;
+    fre_status st = server_cell(&cell, a, server_wire(&x->base), t->count);
 
     if (st == FRE_OK)
-        st = fre_share_open(centroid, a->rotation, &cell, k->sum, cell.padded, k->ids, NULL);
+        st = add_up(x, k, t, which, &n);
+    if (st == FRE_OK)
+        st = fre_share_open(centroid, a->rotation, &cell, k->sum, cell.padded, n, NULL);
     if (st == FRE_OK && !a->w.c.one_contact)
         fre_share_hide_answers(centroid, &cell);
+    return st;
+}
+
+/* A sum that cannot be opened spoils its cell, or its third: the other two are enough. */
+static fre_status open_cell(float *centroid, const synthesis *x, work *k, const tag_sums *t)
+{
+    const uint32_t dim = x->base.a->w.c.dim, least = t->sums == 1 ? 1 : 2;
+    float *mean = malloc(t->sums * dim * sizeof *mean);
+    fre_status st = mean ? FRE_OK : FRE_E_NOMEM;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; st == FRE_OK && i < t->sums; i++) {
+        st = open_sum(mean + (size_t)n * dim, x, k, t, i);
+        n += st == FRE_OK;
+        if (st == FRE_E_DATA || st == FRE_E_REFUSED)
+            st = FRE_OK;
+    }
+    if (st == FRE_OK && n < least)
+        st = FRE_E_REFUSED;
+    if (st == FRE_OK)
+        fre_share_median(centroid, mean, n, dim);
+    free(mean);
     return st;
 }
 
@@ -55,63 +118,75 @@ static fre_status add_centre(const fre_agreement *a, float *mean, uint32_t cell)
     return st;
 }
 
-static fre_status keep_cell(synthesis *x, work *k, uint32_t of)
+static fre_status keep_cell(synthesis *x, work *k, const tag_sums *t, uint32_t of)
 {
     const fre_agreement *a = x->base.a;
-    const uint64_t count = server_count(&x->base, &k->tag, k->ids);
     float *centroid = malloc(a->w.c.dim * sizeof *centroid);
     fre_status st =
         centroid ? fre_grow((void **)&k->cell, &k->cap, k->n + 1, sizeof *k->cell) : FRE_E_NOMEM;
 
     if (st == FRE_OK)
-        st = open_cell(centroid, x, k, count);
+        st = open_cell(centroid, x, k, t);
     if (st == FRE_OK)
         st = add_centre(a, centroid, of);
     if (st == FRE_OK)
         k->cell[k->n++] =
-            (fre_release_cell){.count = (uint32_t)count, .cell = of, .centroid = centroid};
+            (fre_release_cell){.count = (uint32_t)t->count, .cell = of, .centroid = centroid};
     else
         free(centroid);
-    /* The guard of a sum: one of its shares was not made as it must be. */
+    /* Too many of its sums cannot be opened. */
     return st == FRE_E_DATA || st == FRE_E_REFUSED ? FRE_OK : st;
 }
 
-static fre_status add_ids(synthesis *x, work *k, const fre_summed_set *s)
+static fre_status cut(const synthesis *x, const work *k, tag_sums *t)
 {
-    const uint32_t bits = server_wire(&x->base)->share_bits;
-    fre_status st = FRE_OK;
+    fre_split_seed seed;
 
-    for (uint32_t i = 0; st == FRE_OK && i < s->n; i++)
-        st = fre_share_add(k->sum, x->base.a->cell.padded, bits, syn_share(x, &s->tag, &s->id[i]));
-    k->ids += s->n;
+    if (t->sums == 1)
+        return FRE_OK;
+    t->third = malloc(k->ids);
+    if (!t->third)
+        return FRE_E_NOMEM;
+    memcpy(&seed, t->packed, sizeof seed);
+    t->packed += sizeof seed;
+    return fre_split_ids(t->third, server_wire(&x->base), &seed, k->id, k->ids);
+}
+
+/* Of a tag that is over.  Sums of another number than its count has are nobody's. */
+static fre_status release_tag(synthesis *x, work *k, const fre_summed_set *s)
+{
+    tag_sums t = {.count = server_count(&x->base, &s->tag, k->ids), .packed = s->packed.p};
+    fre_status st;
+
+    if (k->ids < server_ids_needed(&x->base, &s->tag))
+        return FRE_OK;
+    t.sums = fre_cell_sums(&x->base.a->m, t.count);
+    if (s->packed.n != fre_wire_sums_bytes(server_wire(&x->base), t.sums))
+        return FRE_OK;
+    st = cut(x, k, &t);
+    if (st == FRE_OK)
+        st = keep_cell(x, k, &t, s->cell);
+    free(t.third);
     return st;
 }
 
-/* A set of S_tag; with the tag's last one comes its sum. */
+/* A set of S_tag; with the tag's last one come its sums. */
 static fre_status add_set(synthesis *x, work *k, const fre_summed_set *s)
 {
-    const fre_agreement *a = x->base.a;
     fre_status st;
 
     if (!k->any || memcmp(k->tag.b, s->tag.b, sizeof s->tag.b) != 0) {
-        fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
         k->ids = 0;
         k->tag = s->tag;
         k->any = true;
-        k->bad = false;
     }
-    st = add_ids(x, k, s);
-    if (st == FRE_OK && s->packed.n > 0)
-        st = fre_share_add(k->sum, a->cell.padded, server_wire(&x->base)->share_bits, s->packed);
-    if (st == FRE_E_DATA) { /* a share with bits beyond its end spoils its cell, not the run */
-        k->bad = true;
-        st = FRE_OK;
-    }
-    if (st != FRE_OK || s->packed.n == 0 || k->bad || k->ids < server_ids_needed(&x->base, &s->tag))
+    st = fre_grow((void **)&k->id, &k->id_cap, k->ids + s->n, sizeof *k->id);
+    if (st != FRE_OK)
         return st;
-    if (a->w.c.server_noise && !a->exact)
-        fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
-    return keep_cell(x, k, s->cell);
+    if (s->n > 0)
+        memcpy(k->id + k->ids, s->id, s->n * sizeof *k->id);
+    k->ids += s->n;
+    return s->packed.n > 0 ? release_tag(x, k, s) : FRE_OK;
 }
 
 static fre_status read_part(synthesis *x, work *k, uint32_t part)
@@ -123,6 +198,43 @@ static fre_status read_part(synthesis *x, work *k, uint32_t part)
 
     while (st == FRE_OK && fre_summed_next(&sets, &s))
         st = add_set(x, k, &s);
+    return st;
+}
+
+typedef struct last_member {
+    fre_tag tag;
+    fre_report_id id; /* zeros: none yet */
+    bool any, over;
+} last_member;
+
+static bool follows(last_member *l, const fre_summed_set *s)
+{
+    const int order = l->any ? memcmp(l->tag.b, s->tag.b, sizeof s->tag.b) : -1;
+    const bool fine = order < 0 || (order == 0 && !l->over &&
+                                    (s->n == 0 || memcmp(l->id.b, s->id[0].b, sizeof l->id.b) < 0));
+
+    if (order != 0)
+        *l = (last_member){.tag = s->tag, .any = true};
+    if (s->n > 0)
+        l->id = s->id[s->n - 1];
+    l->over = s->packed.n > 0;
+    return fine;
+}
+
+fre_status syn_check_sums(const synthesis *x, bool *fine)
+{
+    last_member last = {.any = false};
+    fre_status st = FRE_OK;
+    fre_tag_sets sets;
+    fre_summed_set s;
+
+    *fine = true;
+    for (uint32_t i = 0; st == FRE_OK && i < x->summed.count; i++) {
+        st = fre_summed_decode(&sets, server_wire(&x->base),
+                               server_buf_view(&x->summed.part[i].bytes), NULL);
+        while (st == FRE_OK && fre_summed_next(&sets, &s))
+            *fine = follows(&last, &s) && *fine;
+    }
     return st;
 }
 

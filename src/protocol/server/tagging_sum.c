@@ -1,7 +1,8 @@
 /* server/tagging_sum.c - opens the seeds of exactly those whom the issuer kept, and sums what they expand
  * to, with this server's noise where servers add it.  Each tag and each id once; a tag with fewer than
  * tau opened seeds is not there, nor with two contacts one that the list counts otherwise than the issuer
- * vouches, or of which too few answered.  A tag may go on over parts. */
+ * vouches, or of which too few answered.  A tag may go on over parts.  Splits: those who were opened are cut
+ * into thirds, by a seed drawn then, and each has its sum and noise. */
 #include "tagging.h"
 
 typedef struct opened_set {
@@ -16,11 +17,13 @@ typedef struct work {
     fre_tag tag;
     fre_report_id id; /* the last member of all */
     size_t first;     /* the tag's first set */
-    uint64_t vouched; /* ids of the tag so far */
-    uint64_t opened;  /* of these */
+    uint64_t vouched; /* ids of the tag so far; of these ... */
+    fre_report_id *who;   /* ... opened */
+    fre_share_seed *seed; /* SECRET; theirs */
+    size_t opened, who_cap, seed_cap;
     uint32_t cell;    /* that most of them name ... */
     uint64_t votes;   /* ... by so many more than others */
-    uint32_t *sum;    /* of the tag so far; D words */
+    uint32_t *sum;    /* D words */
     fre_share_expander *expander;
     fre_rng rng; /* this server's noise */
     bool any, ok;
@@ -46,37 +49,81 @@ static void work_wipe(work *k, const tagging *x)
         free((void *)(uintptr_t)k->set[i].set.packed.p);
     }
     free(k->set);
+    free(k->who);
+    fre_wipe_free(k->seed, k->seed_cap * sizeof *k->seed);
     server_table_wipe(&k->seen);
     fre_wipe_free(k->sum, x->base.a->cell.padded * sizeof *k->sum);
     fre_share_expander_free(k->expander);
     fre_rng_wipe(&k->rng);
 }
 
-/* The tag is over: its sum goes with its last set, or none of it is there. */
-static fre_status close_tag(tagging *x, work *k)
+/* Of those in a third, or third NULL of all, with noise. */
+static fre_status pack_sum(uint8_t *out, const tagging *x, work *k, const uint8_t *third,
+                           unsigned which)
 {
     const fre_agreement *a = x->base.a;
     const fre_wire *w = server_wire(&x->base);
-    const size_t bytes = fre_wire_share_bytes(w);
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < k->opened; i++)
+        if (!third || third[i] == which)
+            st = fre_share_expander_add(k->expander, k->sum, &k->seed[i]);
+    if (a->w.c.server_noise && !a->exact)
+        fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
+    if (st == FRE_OK)
+        st = fre_share_pack(out, fre_wire_share_bytes(w), k->sum, a->cell.padded, w->share_bits);
+    fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
+    return st;
+}
+
+/* What cuts them is drawn now that all of them are opened. */
+static fre_status pack_thirds(uint8_t *out, const tagging *x, work *k)
+{
+    const fre_wire *w = server_wire(&x->base);
+    uint8_t *third = malloc(k->opened);
+    fre_split_seed seed;
+    fre_status st = third ? FRE_OK : FRE_E_NOMEM;
+
+    fre_rng_bytes(&k->rng, &seed, sizeof seed);
+    memcpy(out, &seed, sizeof seed);
+    if (st == FRE_OK)
+        st = fre_split_ids(third, w, &seed, k->who, k->opened);
+    for (unsigned i = 0; st == FRE_OK && i < 3; i++)
+        st = pack_sum(out + sizeof seed + i * fre_wire_share_bytes(w), x, k, third, i);
+    free(third);
+    return st;
+}
+
+static fre_status pack(tagging *x, work *k, fre_summed_set *last)
+{
+    const uint32_t sums =
+        fre_cell_sums(&x->base.a->m, server_count(&x->base, &k->tag, k->opened));
+    const size_t bytes = fre_wire_sums_bytes(server_wire(&x->base), sums);
+    uint8_t *packed = malloc(bytes);
+
+    if (!packed)
+        return FRE_E_NOMEM;
+    last->packed = server_view(packed, bytes);
+    last->cell = k->cell;
+    return sums == 1 ? pack_sum(packed, x, k, NULL, 0) : pack_thirds(packed, x, k);
+}
+
+/* The tag is over: its sum goes with its last set, or none of it is there. */
+static fre_status close_tag(tagging *x, work *k)
+{
     const bool enough = k->opened >= server_ids_needed(&x->base, &k->tag) &&
                         k->vouched == server_count(&x->base, &k->tag, k->vouched);
-    uint8_t *packed = NULL;
     fre_status st = FRE_OK;
 
     for (size_t i = k->first; i < k->n && !enough; i++)
         k->set[i].part = UINT32_MAX;
-    if (enough) {
-        if (a->w.c.server_noise && !a->exact)
-            fre_share_add_noise(k->sum, a->cell.padded, &a->cell, &k->rng);
-        packed = malloc(bytes);
-        st = packed ? fre_share_pack(packed, bytes, k->sum, a->cell.padded, w->share_bits)
-                    : FRE_E_NOMEM;
-        k->set[k->n - 1].set.packed = server_view(packed, bytes);
-        k->set[k->n - 1].set.cell = k->cell;
-    }
-    fre_wipe(k->sum, a->cell.padded * sizeof *k->sum);
+    if (enough)
+        st = pack(x, k, &k->set[k->n - 1].set);
+    if (k->seed)
+        fre_wipe(k->seed, k->opened * sizeof *k->seed);
     k->first = k->n;
-    k->vouched = k->opened = k->votes = 0;
+    k->vouched = k->votes = 0;
+    k->opened = 0;
     return st;
 }
 
@@ -86,6 +133,19 @@ static void vote(work *k, uint32_t cell)
     if (k->votes == 0)
         k->cell = cell;
     k->votes = k->cell == cell ? k->votes + 1 : k->votes - 1;
+}
+
+static fre_status keep_opened(work *k, const fre_report_id *id, const fre_share_seed *seed)
+{
+    fre_status st = fre_grow((void **)&k->who, &k->who_cap, k->opened + 1, sizeof *k->who);
+
+    if (st == FRE_OK)
+        st = fre_grow((void **)&k->seed, &k->seed_cap, k->opened + 1, sizeof *k->seed);
+    if (st != FRE_OK)
+        return st;
+    k->who[k->opened] = *id;
+    k->seed[k->opened++] = *seed;
+    return FRE_OK;
 }
 
 static fre_status open_one(bool *yes, tagging *x, work *k, const fre_tag *tag,
@@ -106,7 +166,7 @@ static fre_status open_one(bool *yes, tagging *x, work *k, const fre_tag *tag,
     if (st == FRE_OK)
         st = server_table_put(&k->seen, name, 0);
     if (st == FRE_OK)
-        st = fre_share_expander_add(k->expander, k->sum, &seed);
+        st = keep_opened(k, id, &seed);
     fre_share_seed_wipe(&seed);
     *yes = st == FRE_OK;
     if (*yes)
@@ -136,7 +196,6 @@ static fre_status open_set(tagging *x, work *k, const fre_vouched_set *asked,
     }
     k->set[k->n++] = (opened_set){.part = part, .set = {.tag = asked->tag, .n = n, .id = id}};
     k->vouched += asked->n;
-    k->opened += n;
     return FRE_OK;
 }
 

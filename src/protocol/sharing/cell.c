@@ -96,7 +96,7 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
     c.dim = m->dim;
     c.padded = fre_hadamard_dim(m->dim);
     c.norm_bound = reach_of(m);
-    c.answers_needed = fre_answers_needed(m, count);
+    c.answers_needed = fre_sum_answers(m, count);
     c.sigma_local = fre_sigma_local(m, count);
     c.beta = step(m, split, c.sigma_local);
     st = check_step(m, split, c.beta, err);
@@ -124,7 +124,12 @@ fre_status fre_share_cell_init(fre_share_cell *out, const fre_mechanism *m, doub
  * which falls with n and n grows with count.  One-shot: n = tau, so it grows with count.  By the
  * protocol's rule beta is sigma_local/2 or a constant, whichever is less: r^2 is 4 or
  * (sigma_local/constant)^2, whichever is more.  Servers' noise: two draws of sigma, whatever the
- * count. */
+ * count.
+ *
+ * A third of a cell that is summed in thirds has fewer summands, and one-shot or by servers no more noise.
+ * Two-phase: with k = floor(n/3) >= tau answers needed in a third it has at most (count + 2)/3 <=
+ * (k + 4/3)/(1 - dropout), of sigma^2/(k - w) each: (k + 4/3)/(k - w) falls with k, and at tau it is at most
+ * (1 + 2/tau) n(tau)/(n(tau) - w). */
 static double noise_variance(const fre_mechanism *m, double split, double largest)
 {
     const double n = (double)fre_answers_needed(m, m->tau);
@@ -133,7 +138,8 @@ static double noise_variance(const fre_mechanism *m, double split, double larges
     const double users = m->dist.server_noise ? 2
                          : m->dist.one_contact
                              ? largest
-                             : n / (1 - m->dist.dropout) * (1 + 4e-12); /* fre_answers_needed's */
+                             : n / (1 - m->dist.dropout) * (1 + 4e-12) * /* fre_answers_needed's */
+                                   (m->dist.splits ? 1 + 2 / (double)m->tau : 1);
     const double likely = users * (local / constant) * (local / constant);
     const double least = m->lattice_step > 0 ? 0 : 4 * (m->dist.server_noise ? 2 : largest);
 
@@ -166,6 +172,7 @@ fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m, double split, u
                           uint64_t cells, fre_err *err)
 {
     double c = (double)largest, signal, reach, d;
+    fre_mechanism whole;
     uint32_t b, log2_draws;
     fre_status st;
 
@@ -178,7 +185,9 @@ fre_status fre_share_bits(uint32_t *out, const fre_mechanism *m, double split, u
     log2_draws = log2_up((uint64_t)d) + log2_up(cells);
     if (log2_draws + log2_up(largest) > 59)
         return fre_fail(err, FRE_E_LIMIT, "more than 2^59 draws of noise in one collection");
-    signal = c * reach_of(m) / step(m, split, fre_sigma_local(m, largest));
+    whole = *m; /* has the finer steps, and more to add up, than a third */
+    whole.dist.splits = false;
+    signal = c * reach_of(m) / step(m, split, fre_sigma_local(&whole, largest));
     reach = sqrt(signal * signal / d + c / 4 + noise_variance(m, split, c)) *
             sqrt(2 * LN2_UP * (1 + GUARD_BITS + 1 + log2_draws));
     reach = reach * (1 + 1e-9) + 1;

@@ -77,6 +77,7 @@ const wire_field wire_collection_fields[] = {
     FIELD(cover, WIRE_BOOL, 1, NULL),
     NAMED("contacts", one_contact, WIRE_CHOICE, 1, contacts),
     NAMED("noise_by", server_noise, WIRE_CHOICE, 1, noise_by),
+    FIELD(splits, WIRE_BOOL, 1, NULL),
     FIELD(adjacency, WIRE_ENUM, 1, adjacencies),
     FIELD(sensitivity, WIRE_ENUM, 1, sensitivities),
     FIELD(cells_per_user, WIRE_U32, 4, NULL),

@@ -34,6 +34,7 @@ static void copy_plan(fre_collection *c, const fre_plan *p)
     c->cover = m->dist.cover;
     c->one_contact = m->dist.one_contact;
     c->server_noise = m->dist.server_noise;
+    c->splits = m->dist.splits;
     c->adjacency = m->adjacency;
     c->sensitivity = m->sensitivity;
     c->cells_per_user = m->cells_per_user;

@@ -178,6 +178,7 @@ void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c)
                  .cover = c->cover,
                  .one_contact = c->one_contact,
                  .server_noise = c->server_noise,
+                 .splits = c->splits,
                  .curious = c->curious,
                  .dropout = c->dropout,
                  .lambda = (double)c->lambda16 / (double)FRE_TSDLAP_ONE,

@@ -38,7 +38,7 @@ fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err
     cells = largest / m.tau;
     if (list) {
         largest = list->n > 0 ? fre_list_largest(list) : m.tau;
-        cells = list->n > 0 ? list->n : 1;
+        cells = (list->n > 0 ? list->n : 1) * (m.dist.splits ? 3u : 1u);
     }
     st = fre_share_bits(&bits, &m, w->c.split, largest, cells, err);
     if (st != FRE_OK)
@@ -53,6 +53,13 @@ fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err
 size_t fre_wire_share_bytes(const fre_wire *w)
 {
     return w->share_bits > 0 ? fre_share_bytes(w->c.dim, w->share_bits) : 0;
+}
+
+size_t fre_wire_sums_bytes(const fre_wire *w, uint32_t sums)
+{
+    const size_t share = fre_wire_share_bytes(w);
+
+    return sums == 3 && share > 0 ? sizeof(fre_split_seed) + 3 * share : share;
 }
 
 bool wire_is_cell(const fre_wire *w, uint32_t cell)

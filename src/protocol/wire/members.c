@@ -180,10 +180,14 @@ typedef struct summed_view {
     uint32_t cell;
 } summed_view;
 
-/* The cell comes with the sum. */
-static bool sum_is_fine(const fre_wire *w, const fre_bytes *packed, uint32_t cell, size_t share)
+/* The cell comes with the sum, or the three. */
+static bool sum_is_fine(const fre_wire *w, const fre_bytes *packed, uint32_t cell)
 {
-    return packed->n == 0 ? cell == 0 : packed->n == share && wire_is_cell(w, cell);
+    if (packed->n == 0)
+        return cell == 0;
+    return (packed->n == fre_wire_sums_bytes(w, 1) ||
+            (w->c.splits && packed->n == fre_wire_sums_bytes(w, 3))) &&
+           wire_is_cell(w, cell);
 }
 
 static bool read_summed(wire_in *in, summed_view *out)
@@ -199,20 +203,18 @@ fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
                              const fre_summed_set *set, uint32_t n, const fre_sign_sk *sk)
 {
     wire_out o = wire_open(out);
-    size_t share;
     wire_set s, before;
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
-    share = fre_wire_share_bytes(w);
-    if (share == 0)
+    if (fre_wire_share_bytes(w) == 0)
         return FRE_E_STATE;
     wire_put_head(&o, w, FRE_WIRE_SUMMED);
     wire_put_part(&o, part);
     wire_put_uint(&o, n, 4);
     for (uint32_t i = 0; i < n && o.st == FRE_OK; i++) {
         s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
-        if (!sum_is_fine(w, &set[i].packed, set[i].cell, share))
+        if (!sum_is_fine(w, &set[i].packed, set[i].cell))
             wire_fail(&o, FRE_E_ARG);
         wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, 0);
         wire_put_uint(&o, set[i].packed.n, 4);
@@ -223,27 +225,24 @@ fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
     return wire_close_signed(&o, FRE_WIRE_SUMMED, sk);
 }
 
-static bool summed_is_fine(const fre_wire *w, const summed_view *v, const uint8_t *before,
-                           size_t share)
+static bool summed_is_fine(const fre_wire *w, const summed_view *v, const uint8_t *before)
 {
     return wire_ids_ascend(v->s.member, v->s.n, ID_BYTES) &&
            (!before || memcmp(before, v->s.tag, TAG_BYTES) < 0) &&
-           sum_is_fine(w, &v->packed, v->cell, share);
+           sum_is_fine(w, &v->packed, v->cell);
 }
 
 fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in, fre_err *err)
 {
     const uint8_t *before = NULL;
     fre_tag_sets m;
-    size_t share;
     summed_view v;
     wire_in body;
     fre_status st;
 
     if (!out || !w)
         return FRE_E_ARG;
-    share = fre_wire_share_bytes(w);
-    if (share == 0)
+    if (fre_wire_share_bytes(w) == 0)
         return fre_fail(err, FRE_E_STATE, "summed members: the size of a share is not known yet");
     st = wire_begin_signed(&body, w, FRE_WIRE_SUMMED, &w->c.tag_sign, in, err);
     if (st != FRE_OK)
@@ -252,7 +251,7 @@ fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in,
     m.n = (uint32_t)wire_uint(&body, 4, "sets");
     m.raw = body.left;
     for (uint32_t i = 0; i < m.n && read_summed(&body, &v); i++) {
-        wire_require(&body, summed_is_fine(w, &v, before, share), "members");
+        wire_require(&body, summed_is_fine(w, &v, before), "members");
         before = v.s.tag;
     }
     st = wire_end(&body, wire_name(FRE_WIRE_SUMMED), err);

@@ -160,15 +160,18 @@ static fre_status describe_cell(const simulate_run *s, fre_released_cell *cell,
                                 const fre_release_cell *from)
 {
     const fre_mechanism *m = &s->out->plan.mechanism;
-    /* Two contacts: no fewer answered, and how many did is nobody's to know. */
-    const double n =
-        m->dist.one_contact ? (double)from->count : (double)fre_answers_needed(m, from->count);
+    const double sums = fre_cell_sums(m, from->count);
+    /* Of each.  Two contacts: no fewer answered, and how many did is nobody's to know. */
+    const double n = m->dist.one_contact ? (double)from->count / sums
+                                         : (double)fre_sum_answers(m, from->count);
     const double draws = m->dist.server_noise ? 2 : n;
 
     cell->count = from->count;
     cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
     cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE;
-    cell->noise_norm = fre_sigma_local(m, from->count) * sqrt(draws * s->out->release.grid.dim) / n;
+    /* The median of thirds is nearly their mean in many dimensions. */
+    cell->noise_norm =
+        fre_sigma_local(m, from->count) * sqrt(draws * s->out->release.grid.dim / sums) / n;
     return s->codebook ? simulate_describe_public(s, cell, from->cell) : FRE_OK;
 }
 

@@ -212,6 +212,20 @@ static void shares_add_up(void **state)
         assert_true(honest * pow(fre_sigma_local(&m, c), 2) >= 2.25 * (1 - 1e-12));
         assert_true(fre_sigma_local(&m, c) <= fre_sigma_local(&m, 80));
     }
+    m.dist.splits = true;
+    for (c = 80; c < 2000; c++) {
+        const bool cut = fre_answers_needed(&m, c) >= 3 * m.tau;
+        const double honest = (double)(fre_sum_answers(&m, c) - m.dist.curious);
+
+        assert_int_equal(fre_cell_sums(&m, c), cut ? 3 : 1);
+        assert_true(!cut || fre_sum_answers(&m, c) >= m.tau);
+        assert_true(honest * pow(fre_sigma_local(&m, c), 2) >= 2.25 * (1 - 1e-12));
+        assert_true(fre_sigma_local(&m, c) <= fre_sigma_local(&m, 80));
+    }
+    assert_close(fre_sigma_local(&m, 266), 1.5 / sqrt(77), 0, 1e-15); /* 240 are needed */
+    assert_close(fre_sigma_local(&m, 265), 1.5 / sqrt(236), 0, 1e-15);
+    m.dist.splits = false;
+    assert_int_equal(fre_cell_sums(&m, 1000), 1);
     m.dist.curious = 72;
     assert_close(fre_sigma_local(&m, 80), 0, 0, 0);
     m.dist.one_contact = true;

@@ -1208,7 +1208,13 @@ static void distributed_statement(void **state)
     s = statement(&p, true);
     has(s, "sees single embeddings under one server's noise");
     has(s, "each of the two servers adds its own to every sum");
+    assert_null(strstr(s, "third"));
     has(s, "either's alone keeps the claim");
+    free(s);
+    r.dist.splits = true;
+    p = plan_of(&r);
+    s = statement(&p, true);
+    has(s, "the cell is summed in thirds, each with noise of its own of that size; the median");
     free(s);
     r = distributed(4);
     r.cells_per_user = 2;

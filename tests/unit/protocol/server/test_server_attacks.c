@@ -440,15 +440,18 @@ static void copy_store(net_store *to, const net_store *from)
 
 /* S_tag from the last backup in which what it mixes, or sums, is not yet made, with everything else gone on
  * until it had left. */
-static void rolled_back(uint64_t seed, bool sum)
+static void rolled_back(uint64_t seed, bool sum, bool splits)
 {
-    static const uint32_t of[] = {4};
+    const uint32_t of[] = {splits ? 9 : 4};
     const fre_mark_kind kind = sum ? FRE_MARK_SUM : FRE_MARK_MIX;
     net_store backup = {.n = 0};
     const tagging *t;
-    net n;
+    fre_collection c;
+    net n = {.users = 0};
 
-    begin_usual(&n, of, 1, 0, seed);
+    c = net_terms(&n.s);
+    c.splits = splits;
+    begin(&n, &c, of, 1, 0, seed);
     n.a->exact = false;
     t = (const tagging *)n.links.server[FRE_ROLE_TAG];
     for (; t->mark[kind].state != TAGGING_MARK_SET;
@@ -474,8 +477,9 @@ static void rolled_back(uint64_t seed, bool sum)
 static void why_9_nothing_leaves_twice(void **state)
 {
     (void)state;
-    rolled_back(8, false);
-    rolled_back(9, true);
+    rolled_back(8, false, false);
+    rolled_back(9, true, false);
+    rolled_back(10, true, true);
 }
 
 /* ---- 10: padding from birth ----------------------------------------------------------------------------------------- */

@@ -84,7 +84,7 @@ static void agreements(void **state)
 
 /* ---- collections ------------------------------------------------------------------------------ */
 
-#define USERS 4u
+#define USERS 6u
 
 /* The machine that is called has memory for so many allocations more. */
 typedef struct poor {
@@ -177,6 +177,8 @@ static void pitfall_20_nothing_leaks_when_memory_runs_out(void **state)
         memset(&p, 0, sizeof p);
         c = net_terms(&p.n.s);
         c.gamma = 1;
+        c.threshold = c.tau = 2;
+        c.splits = seed % 2; /* six are cut */
         net_begin(&p.n, &c, USERS, seed);
         p.n.a->exact = true;
         for (uint32_t i = 0; i < USERS; i++)

@@ -47,11 +47,11 @@ static uint64_t last(void)
 }
 
 /* All have a text of one cell. */
-static void run(net *n, const fre_collection *c, uint64_t seed)
+static void run(net *n, const fre_collection *c, uint32_t users, uint64_t seed)
 {
-    net_begin(n, c, USERS, seed);
+    net_begin(n, c, users, seed);
     n->a->exact = true;
-    for (uint32_t i = 0; i < USERS; i++)
+    for (uint32_t i = 0; i < users; i++)
         net_text(n, i, 0);
     net_clients(n);
     n->lose = (unsigned)fre_rng_below(&n->rng, 120);
@@ -68,7 +68,7 @@ static uint32_t taken_of(const net *n)
 {
     uint32_t taken = 0;
 
-    for (uint32_t i = 0; i < USERS; i++)
+    for (uint32_t i = 0; i < n->users; i++)
         taken += fre_server_phase(n->user[i].client) > FRE_PHASE_TAKING &&
                  fre_server_client_verdict(n->user[i].client) == FRE_OK;
     return taken;
@@ -87,7 +87,7 @@ static void one_contact(void **state)
         int cells;
 
         c.gamma = 1;
-        run(&n, &c, seed);
+        run(&n, &c, USERS, seed);
         cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
         taken = taken_of(&n);
         if (cells > 1 || (cells < 0 && taken > 0) || (cells == 0 && taken >= TAU) ||
@@ -112,7 +112,7 @@ static void two_contacts(void **state)
 
         c.gamma = 1;
         c.dropout = 0.4;
-        run(&n, &c, seed);
+        run(&n, &c, USERS, seed);
         cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
         taken = taken_of(&n);
         for (uint32_t j = 0; cells == 1 && j < NET_DIM; j++)
@@ -124,11 +124,43 @@ static void two_contacts(void **state)
     }
 }
 
+#define SPLIT_USERS 7u /* six are cut, at a tau of two */
+
+/* Either number of contacts: whether there is one sum or three, it is that of who was counted. */
+static void splits(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first(); seed < first() + (last() - first()) / 4; seed++) {
+        static float centroid[MAX * NET_DIM];
+        uint32_t count[MAX], taken;
+        net n = {.users = 0};
+        fre_collection c = seed % 2 ? net_terms(&n.s) : net_terms_two(&n.s);
+        bool near = true;
+        int cells;
+
+        c.gamma = 1;
+        c.splits = true;
+        c.threshold = c.tau = 2;
+        run(&n, &c, SPLIT_USERS, seed);
+        cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
+        taken = taken_of(&n);
+        for (uint32_t j = 0; cells == 1 && j < NET_DIM; j++)
+            near = near && fabs((double)centroid[j] - (j == 0 ? 0.9 : 0)) < 0.1;
+        if (cells > 1 || (cells <= 0 && c.one_contact && taken >= c.tau) ||
+            (cells <= 0 && taken == SPLIT_USERS) || !near ||
+            (cells == 1 && (count[0] < c.tau || count[0] > SPLIT_USERS ||
+                            (c.one_contact && count[0] < taken))))
+            fail_msg("schedule %llu: %d cells, %u taken", (unsigned long long)seed, cells, taken);
+        net_end(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_contact),
         cmocka_unit_test(two_contacts),
+        cmocka_unit_test(splits),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

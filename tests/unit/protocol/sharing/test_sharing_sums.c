@@ -712,6 +712,99 @@ static void pitfall_19_noise_beyond_the_modulus(void **state)
     }
 }
 
+/* ---- the median of thirds ------------------------------------------------------------------- */
+
+static double from(const float *x, const float *point, uint32_t dim)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < dim; i++)
+        sum += pow((double)x[i] - (double)point[i], 2);
+    return sqrt(sum);
+}
+
+static double to_all(const float *x, const float *point, uint32_t dim)
+{
+    return from(x, point, dim) + from(x, point + dim, dim) + from(x, point + 2 * dim, dim);
+}
+
+static double a_number(fre_rng *r)
+{
+    return (double)fre_rng_u32(r) / 4294967296.0 - 0.5;
+}
+
+/* No point near it, nor any of the three or their mean, has a smaller sum of distances. */
+static void median_is_the_least(void **state)
+{
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, (const uint8_t[FRE_SEED_BYTES]){7}, "median"), FRE_OK);
+    for (uint32_t k = 0; k < 400; k++) {
+        const uint32_t dim = 2 + k % 20;
+        float point[3 * 24], median[24], other[24];
+        double least;
+
+        for (uint32_t i = 0; i < 3 * dim; i++)
+            point[i] = (float)a_number(&r);
+        for (uint32_t i = 0; i < dim && k % 4 == 0; i++) /* nearly on a line: an angle above 120 degrees */
+            point[2 * dim + i] = (point[i] + point[dim + i]) / 2 + 0.01f * (float)a_number(&r);
+        fre_share_median(median, point, 3, dim);
+        least = to_all(median, point, dim);
+        for (uint32_t i = 0; i < 3; i++)
+            assert_true(least <= to_all(point + i * dim, point, dim) + 1e-6);
+        for (uint32_t again = 0; again < 40; again++) {
+            for (uint32_t i = 0; i < dim; i++)
+                other[i] = median[i] + (float)(pow(10, -(double)(again % 4)) * a_number(&r));
+            assert_true(least <= to_all(other, point, dim) + 1e-6);
+        }
+    }
+}
+
+/* Wherever one of three is, the median is within 2/sqrt(3) of the farther of the other two's distances from
+ * anything [Minsker 2015]. */
+static void median_bears_one(void **state)
+{
+    static const double far[] = {0, 1, 10, 1e4, 1e9};
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_seeded(&r, (const uint8_t[FRE_SEED_BYTES]){8}, "median"), FRE_OK);
+    for (uint32_t k = 0; k < 2000; k++) {
+        const uint32_t dim = 2 + k % 20, liar = k % 3;
+        float point[3 * 24], median[24], truth[24] = {0};
+        double good = 0;
+
+        for (uint32_t i = 0; i < 3 * dim; i++)
+            point[i] = (float)(a_number(&r) * (i / dim == liar ? far[k % 5] : 1));
+        for (uint32_t i = 0; i < 3; i++)
+            good = i == liar ? good : fmax(good, from(truth, point + i * dim, dim));
+        fre_share_median(median, point, 3, dim);
+        assert_true(from(truth, median, dim) <= 2 / sqrt(3) * good + 1e-5);
+    }
+}
+
+static void median_of_few(void **state)
+{
+    static const float a[] = {1, 2, 5, -2, 5, -2}, b[] = {1, 2, 1, 2, 1, 2},
+                       line[] = {0, 0, 10, 0, 4, 0}, even[] = {0, 0, 1, 0, 0.5f, 0.8660254f};
+    float x[2];
+
+    (void)state;
+    fre_share_median(x, a, 1, 2);
+    assert_true(from(x, a, 2) <= 0);
+    fre_share_median(x, a, 2, 2);
+    assert_true(from(x, (const float[]){3, 0}, 2) <= 0);
+    fre_share_median(x, a, 3, 2); /* two are one point */
+    assert_true(from(x, a + 2, 2) <= 0);
+    fre_share_median(x, b, 3, 2);
+    assert_true(from(x, b, 2) <= 0);
+    fre_share_median(x, line, 3, 2);
+    assert_true(from(x, line + 4, 2) <= 0);
+    fre_share_median(x, even, 3, 2);
+    assert_true(from(x, (const float[]){0.5f, 0.2886751f}, 2) <= 1e-6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -728,6 +821,9 @@ int main(void)
         cmocka_unit_test(open_refuses),
         cmocka_unit_test(guard_edge),
         cmocka_unit_test(answers_are_hidden),
+        cmocka_unit_test(median_is_the_least),
+        cmocka_unit_test(median_bears_one),
+        cmocka_unit_test(median_of_few),
         cmocka_unit_test(pitfall_19_a_sum_that_wraps_is_noticed),
         cmocka_unit_test(pitfall_19_noise_beyond_the_modulus),
     };

@@ -482,6 +482,72 @@ static void shares_need_their_size(void **state)
     fre_buf_wipe(&m);
 }
 
+/* With splits a tag's sums are one share, or seed and three; without, one. */
+static void sums_are_one_or_three(void **state)
+{
+    sample s;
+    fre_buf b;
+    fre_tag_sets sums;
+    uint8_t packed[16 + 4 * 4 * 384] = {0};
+    fre_report_id id = {{1}};
+    fre_summed_set set = {.n = 1, .id = &id, .packed = {packed, 0}};
+
+    (void)state;
+    sample_init(&s);
+    fre_buf_init(&b, SAMPLE_MAX);
+    for (unsigned splits = 0; splits < 2; splits++) {
+        s.w.c.splits = splits == 1;
+        assert_int_equal(fre_wire_sums_bytes(&s.w, 1), fre_wire_share_bytes(&s.w));
+        assert_int_equal(fre_wire_sums_bytes(&s.w, 3), 16 + 3 * fre_wire_share_bytes(&s.w));
+        for (size_t n = 0; n <= 16 + 3 * fre_wire_share_bytes(&s.w) + 1; n++) {
+            const bool is = n == 0 || n == fre_wire_share_bytes(&s.w) ||
+                            (splits == 1 && n == 16 + 3 * fre_wire_share_bytes(&s.w));
+
+            set.packed.n = n;
+            assert_int_equal(fre_summed_encode(&b, &s.w, (fre_part){0, 1}, &set, 1, &s.tag_sk),
+                             is ? FRE_OK : FRE_E_ARG);
+            if (is && n > 0) { /* what one kind of terms allows is read under it alone */
+                assert_int_equal(fre_summed_decode(&sums, &s.w, sample_view(&b), NULL), FRE_OK);
+                s.w.c.splits = false;
+                assert_int_equal(fre_summed_decode(&sums, &s.w, sample_view(&b), NULL),
+                                 n == fre_wire_share_bytes(&s.w) ? FRE_OK : FRE_E_DATA);
+                s.w.c.splits = splits == 1;
+            }
+            fre_buf_wipe(&b);
+        }
+    }
+}
+
+/* Each third has its number whatever the ids; another seed is another cut. */
+static void ids_are_cut_in_thirds(void **state)
+{
+    static fre_report_id id[200];
+    const fre_split_seed seed[2] = {{{1}}, {{2}}};
+    uint8_t third[200], other[200];
+    sample s;
+
+    (void)state;
+    sample_init(&s);
+    for (size_t i = 0; i < 200; i++)
+        id[i].b[i % 16] = (uint8_t)(1 + i);
+    for (size_t n = 0; n <= 200; n++) {
+        size_t in[3] = {0}, same = 0;
+
+        assert_int_equal(fre_split_ids(third, &s.w, &seed[0], id, n), FRE_OK);
+        assert_int_equal(fre_split_ids(other, &s.w, &seed[1], id, n), FRE_OK);
+        for (size_t i = 0; i < n; i++) {
+            assert_true(third[i] < 3);
+            in[third[i]]++;
+            same += third[i] == other[i];
+        }
+        for (size_t k = 0; k < 3; k++)
+            assert_int_equal(in[k], n / 3 + (k < n % 3));
+        assert_true(n < 100 || (same > n / 6 && same < n / 2));
+    }
+    assert_int_equal(fre_split_ids(NULL, &s.w, &seed[0], id, 1), FRE_E_ARG);
+    assert_int_equal(fre_split_ids(third, NULL, &seed[0], id, 1), FRE_E_ARG);
+}
+
 static void peeks(void **state)
 {
     uint8_t b[FRE_WIRE_HEAD_BYTES] = {FRE_WIRE_VERSION, FRE_WIRE_ENTRY};
@@ -534,6 +600,7 @@ int main(void)
         cmocka_unit_test(roles_are_kept_apart),      cmocka_unit_test(cancels_by_every_role),
         cmocka_unit_test(lists_keep_their_rules),    cmocka_unit_test(lists_are_searched),
         cmocka_unit_test(encoders_refuse),           cmocka_unit_test(shares_need_their_size),
+        cmocka_unit_test(sums_are_one_or_three),     cmocka_unit_test(ids_are_cut_in_thirds),
         cmocka_unit_test(random_messages_come_back), cmocka_unit_test(peeks),
         cmocka_unit_test(rejections_have_names),
     };

@@ -420,6 +420,22 @@ static void make_entries(const sample *s, const fre_tag *tag, fre_buf *b)
     fre_buf_wipe(&packed);
 }
 
+/* Ten ids under a seed, each with its third. */
+static void make_split(const sample *s)
+{
+    fre_report_id id[10];
+    fre_split_seed seed;
+    uint8_t third[10];
+
+    for (uint32_t i = 0; i < 10; i++)
+        sample_fill(id[i].b, sizeof id[i].b, (uint8_t)(17 * i));
+    sample_fill(seed.b, sizeof seed.b, 0x70);
+    assert_int_equal(fre_split_ids(third, &s->w, &seed, id, 10), FRE_OK);
+    NOTE("split_seed", seed.b);
+    note("split_ids", (fre_bytes){(const uint8_t *)id, sizeof id});
+    NOTE("split_thirds", third);
+}
+
 static int make_all(void **state)
 {
     sample s;
@@ -438,6 +454,7 @@ static int make_all(void **state)
     make_end(&s, &b);
     make_entries(&s, &tag, &b);
     make_public_collection(&s, &b);
+    make_split(&s);
     fre_buf_wipe(&b);
     if (path)
         assert_int_equal(json_dump_file(made, path, JSON_INDENT(1)), 0);

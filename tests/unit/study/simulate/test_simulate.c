@@ -263,6 +263,37 @@ static void test_noise_of_two_contacts(void **state)
     fre_simulation_free(s);
 }
 
+/* Groups are more than three times tau. */
+static void test_splits(void **state)
+{
+    (void)state;
+    for (unsigned two = 0; two < 2; two++) {
+        fre_simulate_opts o = two ? two_contacts() : options();
+        fre_simulation *whole, *s;
+
+        o.plan.delta = 0.05;
+        o.plan.threshold = 15;
+        o.exact = true;
+        o.plan.dist.splits = true;
+        s = run(&o);
+        for (size_t i = 0; i < s->release.n; i++)
+            assert_int_equal(
+                fre_cell_sums(&s->plan.mechanism, s->release.cell[i].count), 3);
+        expect_groups(s);
+        expect_clean(s);
+        assert_true(s->comparison.freedom <= 0);
+        o.plan.dist.splits = false;
+        whole = run(&o);
+        assert_true(whole->comparison.freedom > 0);
+        for (size_t i = 0; !two && i < s->release.n; i++)
+            assert_true(fabs(s->release.cell[i].noise_norm * (double)s->release.cell[i].count -
+                             sqrt(3) * whole->release.cell[0].noise_norm *
+                                 (double)whole->release.cell[0].count) < 1e-9);
+        fre_simulation_free(whole);
+        fre_simulation_free(s);
+    }
+}
+
 /* Reads the folder's files, and removes it. */
 static void expect_folder(const char *folder)
 {
@@ -446,6 +477,7 @@ int main(void)
         cmocka_unit_test(test_exact_sums_without_noise),
         cmocka_unit_test(test_bad_network),
         cmocka_unit_test(test_two_contacts),
+        cmocka_unit_test(test_splits),
         cmocka_unit_test(test_two_contacts_without_cover),
         cmocka_unit_test(test_noise_of_two_contacts),
         cmocka_unit_test(test_noise_as_planned),
