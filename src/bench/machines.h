@@ -7,7 +7,7 @@
 #define BENCH_DIMS 2u
 #define BENCH_FILLS 3u
 
-/* One user's messages, and what they cost. */
+/* One user's messages, and what they cost.  Two contacts: down is without the list. */
 typedef struct bench_user {
     uint32_t dim;
     size_t up, down; /* bytes */
@@ -19,9 +19,18 @@ typedef struct bench_relay {
     double us;
     size_t rows; /* bytes, of an entry */
 } bench_relay;
+/* The same at issuer and S_tag, a request, with so many there; rows of one. */
+typedef struct bench_asked {
+    uint64_t requests;
+    double issuer_us, tagging_us;
+    size_t issuer_rows, tagging_rows;
+} bench_asked;
 typedef struct bench_machines {
-    bench_user user[BENCH_DIMS];
+    bench_user user[BENCH_DIMS]; /* one contact, servers' noise */
+    bench_user two[BENCH_DIMS];  /* two contacts, clients' noise */
+    size_t list_cell;            /* bytes of the list, a cell */
     bench_relay relay[BENCH_FILLS];
+    bench_asked asked[BENCH_FILLS];
 } bench_machines;
 
 /* 0.5 GB of memory, for the relay with a million entries of 32 dimensions. */

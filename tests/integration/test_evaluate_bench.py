@@ -97,10 +97,13 @@ def test_bench_protocol(fre):
             "hpke_seal", "hpke_open", "ohttp_round_trip", "statement_sign",
             "statement_verify", "share_made", "share_made_table_kept",
             "share_accumulated", "cell_reconstructed", "split_id"} <= set(report)
-    users = [report.pop(f"user_{d}") for d in (384, 768)]
+    users = [report.pop(f"user_{d}{how}") for d in (384, 768) for how in ("", "_two", "_first_version")]
+    users.append(report.pop("user_768_paper"))
     assert all(cost > 0 for user in users for cost in user.values())
-    relay = [report[f"relay_{n}"] for n in (10000, 100000, 1000000)]
-    assert relay[0]["row_bytes"] == relay[1]["row_bytes"] == relay[2]["row_bytes"] > 0
+    assert report.pop("list_cell")["bytes"] >= 36
+    for role in ("relay", "issuer", "tagging"):
+        first, second, third = [report[f"{role}_{n}"] for n in (10000, 100000, 1000000)]
+        assert first["row_bytes"] == second["row_bytes"] == third["row_bytes"] > 0
     assert all(row["us"] > 0 for row in report.values())
     assert report["voprf_evaluate"]["paper_us"] == 89.5
 
