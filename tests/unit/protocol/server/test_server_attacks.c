@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "client.h"
 #include "issuer.h"
 #include "server_view.h"
 #include "synthesis.h"
@@ -644,6 +645,92 @@ static void why_14_keys_end(void **state)
     net_end(&n);
 }
 
+/* ---- junk under a popular tag ------------------------------------------------------------------ */
+
+#define JUNK 40u
+
+typedef struct junk {
+    fre_buf forged;
+    bool spoilt[MAX]; /* users whose place is another one than the issuer gave a key for */
+} junk;
+
+/* The relay's own, under the tags of clusters 0 and 1, behind all honest ones. */
+static void add_junk(net *n, fre_role from, fre_role to, fre_buf *message)
+{
+    junk *j = n->ctx;
+    fre_buf sealed;
+    fre_batch m;
+
+    (void)to;
+    if (from != FRE_ROLE_RELAY || type_of(sample_view(message)) != FRE_WIRE_COLLECTED)
+        return;
+    for (uint32_t i = 0; i < 2 * JUNK && j->forged.n < 2 * JUNK * fre_entry_sealed_bytes(&n->s.w, FRE_WIRE_ENTRY); i++) {
+        const fre_tag tag = view_tag(n, i % 2); /* the same each time it is sent */
+
+        view_forge(n, &tag, &j->forged);
+    }
+    must(fre_batch_decode(&m, &n->s.w, FRE_WIRE_COLLECTED, sample_view(message), NULL) == FRE_OK);
+    fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
+    must(fre_buf_append(&sealed, m.sealed.p, m.sealed.n) == FRE_OK);
+    must(fre_buf_append(&sealed, j->forged.p, j->forged.n) == FRE_OK);
+    view_make_batch(n, FRE_WIRE_COLLECTED, sample_view(&sealed), message);
+    fre_buf_wipe(&sealed);
+}
+
+/* The last two of cluster 0 have accounts, and send a proof that is of another id. */
+static void spoil_places(net *n, fre_role from, fre_role to, fre_bytes message)
+{
+    junk *j = n->ctx;
+    client *c;
+
+    (void)to;
+    (void)message;
+    if (from != 0 || n->sender < 5 || n->sender > 6 || j->spoilt[n->sender])
+        return;
+    c = (client *)n->user[n->sender].client;
+    if (c->stage != CLIENT_ADMITTED)
+        return;
+    c->place[0].place.b[0] ^= 1;
+    j->spoilt[n->sender] = true;
+}
+
+/* Whatever anybody sends under a popular tag, it is released with its honest members, their mean unmoved; and
+ * no junk lifts one that is not. */
+static void junk_under_a_popular_tag(void **state)
+{
+    static const uint32_t of[] = {7, 2}, honest[] = {5};
+    static float with[MAX * NET_DIM], without[MAX * NET_DIM];
+    uint32_t count[MAX];
+    junk j = {.spoilt = {false}};
+    net n, m;
+
+    (void)state;
+    {
+        fre_collection c;
+
+        n = (net){.users = 0};
+        c = net_terms(&n.s);
+        c.users = 200;
+        begin(&n, &c, of, 2, 0, 30);
+    }
+    fre_buf_init(&j.forged, FRE_WIRE_MESSAGE_MAX);
+    n.ctx = &j;
+    n.change = add_junk;
+    n.saw = spoil_places;
+    net_run(&n);
+    assert_true(j.forged.n > 0 && j.spoilt[5] && j.spoilt[6]);
+    assert_int_equal(released(&n, count, with), 1);
+    assert_int_equal(count[0], 5);
+    begin_usual(&m, honest, 1, 0, 30);
+    net_run(&m);
+    assert_int_equal(released(&m, count, without), 1);
+    for (uint32_t k = 0; k < NET_DIM; k++)
+        assert_true(fabs((double)(with[k] - without[k])) <= 4 * n.a->cell.beta);
+    fre_buf_wipe(&j.forged);
+    net_end(&n);
+    net_end(&m);
+}
+
 /* ---- liars at the new steps --------------------------------------------------------------------------------------------- */
 
 /* Two proofs, or an id under a second tag: neither is kept. */
@@ -895,6 +982,7 @@ int main(void)
         cmocka_unit_test(why_10_padding_is_drawn_when_it_mixes),
         cmocka_unit_test(why_11_a_tag_goes_on_over_parts),
         cmocka_unit_test(why_14_keys_end),
+        cmocka_unit_test(junk_under_a_popular_tag),
         cmocka_unit_test(proofs_are_of_one_id_and_tag),
         cmocka_unit_test(seeds_are_of_one_member),
         cmocka_unit_test(another_key_is_noticed),

@@ -68,23 +68,23 @@ static fre_sketch *cells_of(const fre_sketch_spec *s, uint32_t dim)
     return out;
 }
 
-static fre_collection terms(sample *s)
+static fre_collection terms(sample *s, bool one_contact)
 {
-    fre_collection c = net_terms(s);
+    fre_collection c = one_contact ? net_terms(s) : net_terms_two(s);
 
     c.sketch = spec();
     c.split = 2 * R;
     return c;
 }
 
-static void begin(net *n, fre_sketch **cells, uint64_t seed, uint64_t p32)
+static void begin_with(net *n, fre_sketch **cells, uint64_t seed, uint64_t p32, bool one_contact)
 {
     const fre_sketch_spec s = spec();
     fre_collection c;
     uint32_t user = 0;
 
     *n = (net){.users = 0};
-    c = terms(&n->s);
+    c = terms(&n->s, one_contact);
     c.p32 = p32;
     c.threshold = p32 == FRE_P_ONE ? 3 : 6;
     *cells = cells_of(&s, NET_DIM);
@@ -98,6 +98,11 @@ static void begin(net *n, fre_sketch **cells, uint64_t seed, uint64_t p32)
             n->user[user].x[(k + 3) % NET_DIM] += 0.12f * (float)(i + 1);
         }
     net_clients(n);
+}
+
+static void begin(net *n, fre_sketch **cells, uint64_t seed, uint64_t p32)
+{
+    begin_with(n, cells, seed, p32, true);
 }
 
 /* Where the mean of these users' offsets leads. */
@@ -139,6 +144,19 @@ static bool released(fre_release_cell *out, float *centroid, const net *n, uint3
     return false;
 }
 
+/* How far roundings may take a coordinate: of shares, and with two contacts of the mean that is released. */
+static double slack(const net *n, uint64_t count)
+{
+    fre_share_cell cell = n->a->cell;
+
+    if (n->s.w.c.one_contact)
+        return 6 * cell.beta;
+    assert_int_equal(
+        fre_share_cell_init(&cell, &n->a->m, n->s.w.c.split, count, FRE_SHARING_BITS_MAX, NULL),
+        FRE_OK);
+    return 6 * cell.beta + GAIN * 16 * cell.beta / (double)cell.answers_needed;
+}
+
 static void check_cell(const net *n, uint32_t k)
 {
     float want[NET_DIM], centroid[NET_DIM];
@@ -151,7 +169,7 @@ static void check_cell(const net *n, uint32_t k)
     assert_int_equal(cell.count, sizes[k - 1]);
     expect(want, n, k, from, sizes[k - 1]);
     for (uint32_t j = 0; j < NET_DIM; j++)
-        assert_true(fabs((double)(centroid[j] - want[j])) <= 6 * n->a->cell.beta);
+        assert_true(fabs((double)(centroid[j] - want[j])) <= slack(n, sizes[k - 1]));
 }
 
 static void finish(net *n, fre_sketch *cells)
@@ -194,6 +212,32 @@ static void whoever_dies(void **state)
         assert_true(n.kills > 3);
         for (uint32_t k = 1; k <= 3; k++)
             check_cell(&n, k);
+        finish(&n, cells);
+    }
+}
+
+/* The index of a cell and its share come with the second contact. */
+static void two_contacts(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        float centroid[NET_DIM];
+        fre_release_cell cell;
+        fre_sketch *cells;
+        net n;
+
+        begin_with(&n, &cells, seed, FRE_P_ONE, false);
+        if (seed > 1) { /* whoever dies, whatever is lost */
+            n.kill_every = 3 + seed;
+            n.lose = n.lose_answer = 30;
+            n.stride = 4;
+        }
+        net_run(&n);
+        assert_true(seed == 1 || n.kills > 3);
+        for (uint32_t k = 1; k <= 3; k++)
+            check_cell(&n, k);
+        assert_false(released(&cell, centroid, &n, 4)); /* two are too few */
+        assert_false(released(&cell, centroid, &n, 0));
         finish(&n, cells);
     }
 }
@@ -333,7 +377,7 @@ static void another_codebook(void **state)
     sample of_terms;
 
     (void)state;
-    c = terms(&of_terms);
+    c = terms(&of_terms, true);
     assert_int_equal(server_agree(&a, &c, NULL), FRE_OK);
     s = good;
     s.codebook.sha256[31] ^= 1;
@@ -372,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_are_exact),     cmocka_unit_test(whoever_dies),
+        cmocka_unit_test(two_contacts),
         cmocka_unit_test(liars_about_cells),  cmocka_unit_test(whoever_does_not_clip),
         cmocka_unit_test(tails_have_no_cell), cmocka_unit_test(another_codebook),
     };
