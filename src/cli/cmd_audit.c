@@ -13,7 +13,8 @@ static const cli_arg args[] = {
     CLI_NUMBER("epsilon", "E", fre_param_epsilon, .required = true, .help = "claimed epsilon"),
     CLI_BUDGET_ARGS,
     CLI_COUNT("max-cells-per-user", "C", fre_param_max_cells_per_user,
-              .help = "cells a user may be in; one of them is attacked"),
+              .help = "cells a user may be in; one of them is attacked, with --distributed all at "
+                      "once"),
     CLI_COUNT("dimension", "D", fre_param_dimension, .help = "dimension of the embeddings"),
     CLI_HEADING("The attack"),
     CLI_COUNT("runs", "R", fre_audit_param_runs,
@@ -79,7 +80,7 @@ static fre_status from_plan(fre_audit_opts *o, fre_plan *plan, const cli *c, fre
     o->mechanism = plan->mechanism;
     o->delta = plan->request.delta;
     o->split = plan->account.split;
-    if (plan->request.n_levels > 0)
+    if (plan->request.n_levels > 0 && !plan->mechanism.dist.on) /* there a level is the mechanism's cells */
         o->levels = plan;
     return FRE_OK;
 }
@@ -126,6 +127,7 @@ static fre_status padding_from(fre_distributed *d, const cli *c, fre_err *err)
     d->lambda = ceil(cli_number(c, "lambda") * (double)FRE_TSDLAP_ONE) / (double)FRE_TSDLAP_ONE;
     d->gamma = (uint32_t)cli_whole(c, "gamma");
     d->curious = cli_given(c, "curious-users") ? d->curious : 0;
+    d->phi = fre_param_phi.preset;
     return FRE_OK;
 }
 
@@ -156,6 +158,10 @@ static fre_status from_numbers(fre_audit_opts *o, const cli *c, fre_err *err)
     if (m->p32 == 0)
         return fre_fail(err, FRE_E_USAGE, "--sampling-rate must be at least 2^-32");
     st = cli_distributed(&m->dist, &m->noise, c, err);
+    if (m->dist.on) {
+        m->cells_per_user = (uint32_t)cli_whole(c, "max-cells-per-user");
+        m->population *= m->cells_per_user; /* of records */
+    }
     return st == FRE_OK ? padding_from(&m->dist, c, err) : st;
 }
 
@@ -187,7 +193,17 @@ static json_t *scenario_json(const fre_audit_scenario *s)
                      "curve", curve_json(s));
 }
 
-static json_t *mechanism_json(const fre_mechanism *m)
+/* Null: one Gaussian stands in for the noise of many. */
+static json_t *shares_json(const fre_audit *a)
+{
+    const fre_share_cell *s = &a->shares;
+
+    return s->beta > 0 ? json_pack("{s:f, s:f, s:I}", "quantisation", s->beta, "sigma_local",
+                                   s->sigma_local, "numbers", (json_int_t)s->padded)
+                       : json_null();
+}
+
+static json_t *mechanism_json(const fre_audit *a, const fre_mechanism *m)
 {
     json_t *o = json_pack("{s:f, s:I, s:f, s:s, s:b}", "sampling_rate", (double)m->p32 * 0x1p-32,
                           "tau", (json_int_t)m->tau, "sigma", m->sigma, "adjacency",
@@ -196,7 +212,12 @@ static json_t *mechanism_json(const fre_mechanism *m)
     if (!o || !m->dist.on)
         return o;
     if (json_object_set_new(o, "lambda", json_real(m->dist.lambda)) != 0 ||
-        json_object_set_new(o, "gamma", json_integer((json_int_t)m->dist.gamma)) != 0) {
+        json_object_set_new(o, "gamma", json_integer((json_int_t)m->dist.gamma)) != 0 ||
+        json_object_set_new(o, "contacts", json_string(m->dist.one_contact ? "one" : "two")) != 0 ||
+        json_object_set_new(o, "noise_by",
+                            json_string(m->dist.server_noise ? "servers" : "clients")) != 0 ||
+        json_object_set_new(o, "cells_per_user", json_integer(m->cells_per_user)) != 0 ||
+        json_object_set_new(o, "shares", shares_json(a)) != 0) {
         json_decref(o);
         return NULL;
     }
@@ -234,7 +255,7 @@ static json_t *audit_json(const fre_audit *a, const fre_audit_opts *o, const cha
                      "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
                      a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
                      "curve", curve_json(&a->scenario[a->curve_worst]), "verdict",
-                     a->refuted ? "refuted" : "not refuted", "mechanism", mechanism_json(m),
+                     a->refuted ? "refuted" : "not refuted", "mechanism", mechanism_json(a, m),
                      "levels", levels_json(o->levels), "warnings", cli_warning_json(weak), "scenarios", list);
 }
 
@@ -257,6 +278,33 @@ static void print_levels(FILE *f, const fre_plan *p)
     }
 }
 
+/* Of the distributed mode: what stood for what. */
+static void print_attacked(FILE *f, const fre_audit *a, const fre_mechanism *m)
+{
+    const fre_share_cell *s = &a->shares;
+    char step[FRE_DIGITS_BYTES], noise[FRE_DIGITS_BYTES], cells[60] = "", text[500];
+
+    if (!m->dist.on)
+        return;
+    if (m->cells_per_user > 1)
+        (void)snprintf(cells, sizeof cells, "; a user's %" PRIu32 " cells at once",
+                       m->cells_per_user);
+    if (s->beta > 0)
+        (void)snprintf(text, sizeof text,
+                       "sums of a collection, %s: clients' shares of %" PRIu32
+                       " numbers, rounded to steps of %s, masked and packed; discrete noise of "
+                       "%s%s%s%s",
+                       m->dist.one_contact ? "one contact" : "two contacts", s->padded,
+                       fre_digits_down(step, 4, s->beta),
+                       m->dist.server_noise ? "each server, " : "every client, ",
+                       fre_digits_down(noise, 6, s->sigma_local),
+                       m->dist.server_noise ? ", which takes its own off" : " at count tau", cells);
+    else
+        (void)snprintf(text, sizeof text, "one Gaussian in place of users' discrete noise");
+    fputs("  attacked    ", f);
+    cli_wrap(f, text, 14, 14);
+}
+
 static void print_mechanism(FILE *f, const fre_audit *a, const fre_audit_opts *o, const cli *c)
 {
     const fre_mechanism *m = &o->mechanism;
@@ -273,6 +321,7 @@ static void print_mechanism(FILE *f, const fre_audit *a, const fre_audit_opts *o
                  fre_digits_up(x, 6, (double)m->p32 * 0x1p-32), m->tau,
                  fre_digits_down(y, 6, m->sigma), padding);
     print_levels(f, o->levels);
+    print_attacked(f, a, m);
     audit_defect_print(f, c);
     cli_fold(f, 6, "  runs        %" PRIu64 " of each input of a scenario", a->runs);
     if (a->split > 0)
@@ -442,7 +491,9 @@ const cli_command cli_cmd_audit = {
         "proves a claim.\n\n"
         "Without --tau and --sigma the plan for the budget is audited. With them, and with "
         "--sampling-rate, the mechanism is taken as it is given, whatever it is worth. A plan "
-        "with --levels is attacked at all of them, a record in cells of every size.\n\n"
+        "with --levels is attacked at all of them, a record in cells of every size. With "
+        "--distributed the sums are those of a collection, of shares as clients make them, seen by "
+        "each server without its own noise.\n\n"
         "Events of chance delta are never seen, so the claim is attacked along its whole curve "
         "too: at a small epsilon the account allows a delta that runs can measure. The factors "
         "at the end run a mechanism that is worse than the claimed one: what would be caught?",

@@ -162,7 +162,7 @@ static fre_status run_scenario(fre_audit *all, size_t index, const fre_audit_opt
                            .simulate = audit_simulate,
                            .setup = &setup,
                            .points = claims->n};
-    fre_status st = audit_setup_init(&setup, o, scenario, (uint32_t)index, err);
+    fre_status st = audit_setup_init(&setup, o, scenario, claims->split, (uint32_t)index, err);
 
     if (st != FRE_OK)
         return st;
@@ -240,6 +240,7 @@ static void conclude(fre_audit *a)
 typedef struct everything {
     audit_scenarios grid; /* none: a plan without one */
     audit_claims claims;
+    audit_claims group; /* of all records of a user */
     audit_by_levels *levels; /* NULL: none; owned */
     double split;
 } everything;
@@ -251,7 +252,8 @@ static fre_status run_all(fre_audit *a, const everything *e, const fre_audit_opt
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < e->grid.n; i++)
-        st = run_scenario(a, i, o, &e->grid, &e->claims, alpha, err);
+        st = run_scenario(a, i, o, &e->grid,
+                          e->grid.at[i].cells > 1 ? &e->group : &e->claims, alpha, err);
     for (size_t i = e->grid.n; st == FRE_OK && i < a->n; i++) {
         audit_attack attack;
 
@@ -263,17 +265,26 @@ static fre_status run_all(fre_audit *a, const everything *e, const fre_audit_opt
     return st;
 }
 
+/* All but the levels: with a grid, or a collection's public cells. */
+static fre_status choose_cells(everything *e, const fre_audit_opts *o, fre_err *err)
+{
+    fre_status st = check_mechanism(&o->mechanism, err);
+
+    if (st == FRE_OK)
+        st = audit_scenarios_choose(&e->grid, &e->split, o, err);
+    if (st == FRE_OK)
+        st = audit_claims_make(&e->claims, o, e->split, false, err);
+    if (st != FRE_OK || !audit_has_shares(&o->mechanism))
+        return st;
+    return audit_claims_make(&e->group, o, e->split, true, err);
+}
+
 static fre_status choose_all(everything *e, const fre_audit_opts *o, fre_err *err)
 {
     fre_status st = FRE_OK;
 
-    if (!o->levels || !o->levels->request.no_grid) {
-        st = check_mechanism(&o->mechanism, err);
-        if (st == FRE_OK)
-            st = audit_scenarios_choose(&e->grid, &e->split, o, err);
-        if (st == FRE_OK)
-            st = audit_claims_make(&e->claims, o, e->split, err);
-    }
+    if (!o->levels || !o->levels->request.no_grid)
+        st = choose_cells(e, o, err);
     if (st == FRE_OK && o->levels)
         st = audit_by_levels_new(&e->levels, o, err);
     return st;
@@ -303,6 +314,9 @@ fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *e
                      .n = e.grid.n + audit_by_levels_count(e.levels)};
     a->scenario = calloc(a->n, sizeof *a->scenario);
     st = a->scenario ? run_all(a, &e, opts, err) : fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (st == FRE_OK && e.grid.n > 0 && audit_has_shares(&opts->mechanism))
+        st = audit_shares_cell(&a->shares, &opts->mechanism, e.split, opts->mechanism.tau,
+                               opts->mechanism.tau, err);
     audit_by_levels_free(e.levels);
     if (st == FRE_OK) {
         *out = a;

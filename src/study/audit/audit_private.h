@@ -4,6 +4,7 @@
 #define FRE_AUDIT_PRIVATE_H
 
 #include <fre/audit.h>
+#include <fre/sharing.h>
 
 #define AUDIT_GROUPS_MAX 8u
 #define AUDIT_NOWHERE (-1)
@@ -14,6 +15,10 @@ typedef struct audit_extra {
     double position; /* along the scenario's line; ignored with far groups */
 } audit_extra;
 
+/* Who looks at a collection: a server knows what noise it added itself and takes it off.  S_syn sees all
+ * tags besides, S_tag those that were vouched for. */
+typedef enum audit_viewer { AUDIT_SYN = 0, AUDIT_TAG } audit_viewer;
+
 /* What a scenario is. */
 typedef struct audit_scenario {
     char name[96];
@@ -23,9 +28,12 @@ typedef struct audit_scenario {
     uint32_t groups;      /* of far members, others[0] each, near cell 0 by chance only */
     double far;           /* their distance; cell 0 has no other members then */
     bool odd;             /* the record of V' is one of several that a user has in every disorder */
+    uint32_t cells;       /* above 1: as many cells as cell 0, and in V' a record of one user in each */
+    bool between;         /* shares: the record lies half a step off the others' lattice points */
+    audit_viewer viewer;  /* shares */
 } audit_scenario;
 
-#define AUDIT_SCENARIOS_MAX 12u
+#define AUDIT_SCENARIOS_MAX 16u
 typedef struct audit_scenarios {
     audit_scenario at[AUDIT_SCENARIOS_MAX];
     size_t n;
@@ -38,6 +46,18 @@ typedef struct audit_mine {
     float *x; /* dim; owned */
 } audit_mine;
 
+/* Discrete noise: how the sums of a collection come about.  Immutable while runs share it. */
+typedef struct audit_shares {
+    fre_share_cell *cell;       /* [n], by count - tau; one contact: one of all counts */
+    fre_gaussian_table **table; /* [n]; NULL: clients add no noise */
+    size_t n;
+    fre_rotation *rotation;
+    size_t bytes;     /* of a packed share */
+    double *others;   /* D: rotated and cut to the norm, embedding units */
+    double *extra[2]; /* D each */
+    float *centre;    /* of a public cell: zeros */
+} audit_shares;
+
 /* Everything that runs share; immutable while they run. */
 typedef struct audit_setup {
     const fre_audit_opts *opts;
@@ -48,7 +68,8 @@ typedef struct audit_setup {
     uint64_t sigma_lattice;
     double sigma; /* what the lattice makes of it */
     double p;
-    uint32_t dim;
+    uint32_t dim;         /* numbers of a sum: of shares D */
+    audit_shares *shares; /* NULL: sums on the curator's lattice, and one Gaussian */
     uint32_t lines;                     /* groups, or 1 */
     float *others;                      /* lines x dim */
     float *extra[2];                    /* dim each */
@@ -66,7 +87,10 @@ typedef struct audit_setup {
 typedef struct audit_view {
     bool released[2];
     uint64_t count[2];
+    uint64_t answers[2]; /* shares in the sum, of members who aren't curious; too few: not opened */
+    bool opened[2];
     double along[2];    /* <sum - count others, direction>, embedding units */
+    double fit[2][2];   /* shares, by cell and input: ln of how much likelier the sum is with that record */
     uint32_t groups;    /* far groups in cell 0: the projection is public */
     uint32_t *tags;     /* distributed: tags of multiplicity 1..tau-1, dummies included */
     uint8_t digest[16]; /* of every number seen, or of what two sums don't share */
@@ -78,10 +102,18 @@ typedef struct audit_trace {
     uint64_t exact, coarse; /* names of the view, whole and rounded */
 } audit_trace;
 
+/* Scratch for a cell's shares. */
+typedef struct audit_hands {
+    uint32_t *sum[2], *before; /* D; of S_tag and S_syn */
+    uint8_t *packed;
+    fre_share_expander *expander;
+} audit_hands;
+
 /* Scratch of one thread's chunk of runs. */
 typedef struct audit_actor {
     const audit_setup *setup;
-    fre_rng coins, noise, padding, grid;
+    fre_rng coins, noise, padding, grid, shares;
+    audit_hands hands;
     int64_t *sum[2];
     int64_t *difference;
     uint64_t *sizes; /* dim: of the noise in each coordinate */
@@ -94,15 +126,46 @@ static inline bool audit_bounded(const fre_mechanism *m)
     return m->sensitivity == FRE_SENSITIVITY_PROBABILISTIC;
 }
 
+/* Does whoever looks see tags that are not released? */
+static inline bool audit_sees_tags(const audit_setup *s)
+{
+    return s->opts->mechanism.dist.on && s->scenario.viewer == AUDIT_SYN;
+}
+
+/* Two records are at most twice this apart; what is shared or added up is at most so long. */
+static inline double audit_reach(const fre_mechanism *m)
+{
+    return fre_sketch_reach(&m->sketch, m->norm_bound > 0 ? m->norm_bound : 1);
+}
+
 /* scenarios.c: those that attack the claim; *split: how far apart their records are. */
 FRE_MUST_CHECK fre_status audit_scenarios_choose(audit_scenarios *out, double *split,
                                                  const fre_audit_opts *o, fre_err *err);
 
-/* setup.c */
+/* setup.c; split: of the claim. */
 FRE_MUST_CHECK fre_status audit_setup_init(audit_setup *s, const fre_audit_opts *opts,
-                                           const audit_scenario *scenario, uint32_t index,
-                                           fre_err *err);
+                                           const audit_scenario *scenario, double split,
+                                           uint32_t index, fre_err *err);
 void audit_setup_wipe(audit_setup *s);
+
+/* shares_setup.c: where discrete noise is made of shares.  Fills s->shares and all that hangs on where
+ * records lie, s->mine included. */
+static inline bool audit_has_shares(const fre_mechanism *m)
+{
+    return m->dist.on && m->noise == FRE_NOISE_DISCRETE;
+}
+FRE_MUST_CHECK fre_status audit_shares_init(audit_setup *s, double split, fre_err *err);
+void audit_shares_free(audit_shares *h); /* NULL is allowed */
+/* Parameters of one cell's shares, with residues wide enough for `largest` members. */
+FRE_MUST_CHECK fre_status audit_shares_cell(fre_share_cell *out, const fre_mechanism *m, double split,
+                                            uint64_t count, uint64_t largest, fre_err *err);
+
+/* shares.c: the sum of a released cell, over `others` honest members and perhaps the user in whom the
+ * inputs differ; what is seen of it into a->sum[cell] and a->view. */
+FRE_MUST_CHECK fre_status audit_hands_init(audit_hands *out, const audit_setup *s);
+void audit_hands_wipe(audit_hands *h);
+FRE_MUST_CHECK fre_status audit_shares_sum(audit_actor *a, unsigned cell, uint64_t others, bool mine,
+                                           unsigned world);
 
 /* ingest.c: fills s->mine, by the steps a curator takes. */
 FRE_MUST_CHECK fre_status audit_ingest(audit_setup *s);
@@ -127,7 +190,7 @@ FRE_MUST_CHECK audit_simulate_fn audit_simulate;
 
 /* law.c */
 double audit_llr(const audit_setup *s, const audit_view *v);
-/* Of what is released of cell 0 alone. */
+/* Of what is released of cell 0 alone, tags apart. */
 double audit_llr_of_cell(const audit_setup *s, const audit_view *v);
 /* ln(e^a + e^b); either may be -infinity. */
 double audit_log_add(double a, double b);
@@ -146,8 +209,9 @@ typedef struct audit_claims {
     double any[AUDIT_CURVE_POINTS];        /* delta of any members, over projections */
 } audit_claims;
 
+/* group: of all records of a user, else of one. */
 FRE_MUST_CHECK fre_status audit_claims_make(audit_claims *out, const fre_audit_opts *opts,
-                                            double split, fre_err *err);
+                                            double split, bool group, fre_err *err);
 /* delta[i]: what the claim allows a scenario's inputs at epsilon[i], i < n. */
 void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
                      const audit_scenario *scenario, bool backward);

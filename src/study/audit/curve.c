@@ -18,12 +18,13 @@ static bool meets(const fre_mechanism *m, const fre_audit_opts *o)
 }
 
 /* The mechanism that the claim was made for, if there is one: *out is it. */
-static bool find_claimed(fre_mechanism *out, const fre_audit_opts *o)
+static bool find_claimed(fre_mechanism *out, const fre_audit_opts *o, bool group)
 {
     double lo, hi;
 
     *out = o->claimed ? *o->claimed : o->mechanism;
-    out->cells_per_user = 1; /* the attack moves one record in one cell */
+    if (!group)
+        out->cells_per_user = 1; /* the attack moves one record in one cell */
     if (o->claimed || meets(out, o))
         return true;
     lo = out->sigma;
@@ -84,12 +85,12 @@ static fre_status claim_at(audit_claims *c, double epsilon, fre_err *err)
 #define FIRST_SHARE (1 / 16.) /* of the claimed epsilon: where the curve begins */
 
 fre_status audit_claims_make(audit_claims *out, const fre_audit_opts *opts, double split,
-                             fre_err *err)
+                             bool group, fre_err *err)
 {
     audit_claims c = {.split = split};
     fre_status st = FRE_OK;
 
-    if (!find_claimed(&c.mechanism, opts)) {
+    if (!find_claimed(&c.mechanism, opts, group)) {
         *out = c;
         return FRE_OK;
     }
@@ -130,21 +131,22 @@ static double of_copies(const audit_claims *c, uint64_t n, double epsilon)
 
 static bool is_copies(const audit_scenario *scenario)
 {
-    return scenario->groups == 0 && scenario->extra[0].cell == AUDIT_NOWHERE;
+    return scenario->groups == 0 && scenario->cells <= 1 && scenario->extra[0].cell == AUDIT_NOWHERE;
 }
 
 void audit_claims_of(double delta[AUDIT_CURVE_POINTS], const audit_claims *c,
                      const audit_scenario *scenario, bool backward)
 {
     const fre_mechanism *m = &c->mechanism;
-    const bool one_record = m->adjacency == FRE_ADJACENCY_ADD_REMOVE && m->p32 < FRE_P_ONE;
-    const bool exact = one_record && is_copies(scenario) && m->noise != FRE_NOISE_DISCRETE &&
+    const double absent = pow(1 - rate(m), fmax(1, scenario->cells)); /* none of V's records is sampled */
+    const bool adds = m->adjacency == FRE_ADJACENCY_ADD_REMOVE && m->p32 < FRE_P_ONE;
+    const bool exact = adds && is_copies(scenario) && m->noise != FRE_NOISE_DISCRETE &&
                        scenario->others[0] <= COPIES_MOST;
 
     for (size_t i = 0; i < c->n; i++) {
         delta[i] = scenario->groups > 0 ? c->any[i] : c->near[i];
-        if (backward && one_record) /* P <= M(V') / (1-p) pointwise */
-            delta[i] = fmax(0, 1 - exp(c->epsilon[i]) * (1 - rate(m))) * (1 + 1e-12);
+        if (backward && adds) /* P <= M(V') / (1-p)^c pointwise */
+            delta[i] = fmax(0, 1 - exp(c->epsilon[i]) * absent) * (1 + 1e-12);
         else if (exact)
             delta[i] =
                 fmin(delta[i], of_copies(c, scenario->others[0], c->epsilon[i]) + c->unreleased[i]);

@@ -39,25 +39,33 @@ static int64_t curious(const audit_setup *s, unsigned cell)
     return cell == 0 ? (int64_t)s->opts->mechanism.dist.curious : 0;
 }
 
-/* A released cell's count and sum, with the record in it or not. */
-static double log_released(const audit_setup *s, const audit_view *v, unsigned cell, bool extra,
-                           double offset)
-{
-    const int64_t others = (int64_t)v->count[cell] - curious(s, cell) - extra;
+#define NOBODY (-1) /* in place of the input whose record is in the cell */
 
-    return log_mass(s, cell, others) + log_gauss(v->along[cell] - (extra ? offset : 0), s->sigma);
+/* The sum, but for what doesn't hang on the record. */
+static double log_sum(const audit_setup *s, const audit_view *v, unsigned cell, int world)
+{
+    if (s->shares)
+        return world == NOBODY ? 0 : v->fit[cell][world];
+    return log_gauss(v->along[cell] - (world == NOBODY ? 0 : s->offset[world]), s->sigma);
+}
+
+/* A released cell's count and sum, with the record of an input in it, or nobody. */
+static double log_released(const audit_setup *s, const audit_view *v, unsigned cell, int world)
+{
+    const int64_t others = (int64_t)v->count[cell] - curious(s, cell) - (world != NOBODY);
+
+    return log_mass(s, cell, others) + log_sum(s, v, cell, world);
 }
 
 /* ---- curator --------------------------------------------------------------------------------- */
 
-static double log_cell(const audit_setup *s, const audit_view *v, unsigned cell, bool extra,
-                       double offset)
+static double log_cell(const audit_setup *s, const audit_view *v, unsigned cell, int world)
 {
     const int64_t tau = (int64_t)s->opts->mechanism.tau;
 
     if (v->released[cell])
-        return log_released(s, v, cell, extra, offset);
-    return log_below(s, cell, tau - curious(s, cell) - extra);
+        return log_released(s, v, cell, world);
+    return log_below(s, cell, tau - curious(s, cell) - (world != NOBODY));
 }
 
 /* ---- distributed ----------------------------------------------------------------------------- */
@@ -112,24 +120,27 @@ static double log_tags(const fre_mechanism *m, const audit_view *v, const crowd 
     return impossible > 0 ? -HUGE_VAL : l + all->sum;
 }
 
-/* Cell 1 holds at most the record, whose tag is a single then. */
-static double log_view(const audit_setup *s, const audit_view *v, const crowd *all, int extra,
-                       double offset)
+/* Cell 1 holds at most the record, whose tag is a single then, or others alone, and is released.  The
+ * record of an input is in the cell where that has it, or nobody's. */
+static double log_view(const audit_setup *s, const audit_view *v, const crowd *all, int world)
 {
     const fre_mechanism *m = &s->opts->mechanism;
     const int64_t n = (int64_t)s->scenario.others[0], tau = (int64_t)m->tau, w = curious(s, 0);
-    const int64_t in = extra == 0, alone = extra == 1;
+    const int cell = world == NOBODY ? AUDIT_NOWHERE : s->scenario.extra[world].cell;
+    const int64_t in = cell == 0, alone = cell == 1;
     const int64_t cover = m->dist.cover;
+    const int64_t company = v->released[1] ? (int64_t)(s->scenario.others[1] - v->count[1]) : 0;
     double l = -HUGE_VAL;
 
     if (v->released[0]) {
         const int64_t sampled = (int64_t)v->count[0] - w - in;
-        const int64_t covers = cover * (n - sampled + (1 - in - alone));
+        const int64_t covers = cover * (n - sampled + company + (1 - in - alone));
 
-        return log_released(s, v, 0, in, offset) + log_tags(m, v, all, tau, covers + alone);
+        return log_released(s, v, 0, in ? world : NOBODY) +
+               log_tags(m, v, all, tau, covers + alone);
     }
     for (int64_t j = 0; j <= n && j + w + in < tau; j++) {
-        const int64_t covers = cover * (n - j + (1 - in - alone));
+        const int64_t covers = cover * (n - j + company + (1 - in - alone));
 
         l = audit_log_add(l, log_mass(s, 0, j) + log_tags(m, v, all, j + w + in, covers + alone));
     }
@@ -138,12 +149,14 @@ static double log_view(const audit_setup *s, const audit_view *v, const crowd *a
 
 /* ---- the ratio ------------------------------------------------------------------------------- */
 
-static double log_given(const audit_setup *s, const audit_view *v, const crowd *all, int extra,
-                        double offset)
+static double log_given(const audit_setup *s, const audit_view *v, const crowd *all, int world)
 {
-    if (s->opts->mechanism.dist.on)
-        return log_view(s, v, all, extra, offset);
-    return log_cell(s, v, 0, extra == 0, offset) + log_cell(s, v, 1, extra == 1, offset);
+    const int cell = world == NOBODY ? AUDIT_NOWHERE : s->scenario.extra[world].cell;
+
+    if (audit_sees_tags(s))
+        return log_view(s, v, all, world);
+    return log_cell(s, v, 0, cell == 0 ? world : NOBODY) +
+           log_cell(s, v, 1, cell == 1 ? world : NOBODY);
 }
 
 /* ln((1-p) P + p Q), Q: the record is sampled. */
@@ -162,9 +175,9 @@ static double ratio(double with0, double with1)
 
 static double llr_of_second(const audit_setup *s, const audit_view *v)
 {
-    const double absent = log_cell(s, v, 1, false, 0);
+    const double absent = log_cell(s, v, 1, NOBODY);
 
-    return ratio(absent, log_mixture(s, absent, log_cell(s, v, 1, true, s->offset[1])));
+    return ratio(absent, log_mixture(s, absent, log_cell(s, v, 1, 1)));
 }
 
 double audit_llr(const audit_setup *s, const audit_view *v)
@@ -174,15 +187,17 @@ double audit_llr(const audit_setup *s, const audit_view *v)
 
     if (s->scenario.groups > 0 && v->groups != 1)
         return 0; /* nobody is near, or so rarely several groups that their law is not worth it */
-    if (s->opts->mechanism.dist.on)
+    if (audit_sees_tags(s) && s->scenario.others[1] > 0 && !v->released[1])
+        return 0; /* so rare that its law is not worth it */
+    if (audit_sees_tags(s))
         all = count_crowd(&s->opts->mechanism, v);
-    absent = log_given(s, v, &all, AUDIT_NOWHERE, 0);
+    absent = log_given(s, v, &all, NOBODY);
     for (unsigned w = 0; w < 2; w++) {
         const int cell = s->scenario.extra[w].cell;
 
         with[w] = cell == AUDIT_NOWHERE
                       ? absent
-                      : log_mixture(s, absent, log_given(s, v, &all, cell, s->offset[w]));
+                      : log_mixture(s, absent, log_given(s, v, &all, (int)w));
     }
     if (s->scenario
             .odd) /* looks at both cells, though the second has none of the record if all is right */
@@ -192,13 +207,13 @@ double audit_llr(const audit_setup *s, const audit_view *v)
 
 double audit_llr_of_cell(const audit_setup *s, const audit_view *v)
 {
-    const double absent = log_cell(s, v, 0, false, 0);
+    const double absent = log_cell(s, v, 0, NOBODY);
     double with[2];
 
     for (unsigned w = 0; w < 2; w++)
         with[w] = s->scenario.extra[w].cell != 0
                       ? absent
-                      : log_mixture(s, absent, log_cell(s, v, 0, true, s->offset[w]));
+                      : log_mixture(s, absent, log_cell(s, v, 0, (int)w));
     return ratio(with[0], with[1]);
 }
 

@@ -109,6 +109,29 @@ static double along(const audit_setup *s, const int64_t *sum, uint64_t count, ui
     return t * s->lattice.step;
 }
 
+/* A released cell, as its parties make it. */
+static fre_status see_sum(audit_actor *a, const hidden *b, unsigned cell, unsigned world,
+                          uint32_t line)
+{
+    const audit_setup *s = a->setup;
+    audit_view *v = &a->view;
+    uint64_t mine = 0;
+    fre_status st;
+
+    if (s->shares) {
+        for (unsigned k = 0; k < s->n_mine[world]; k++)
+            mine += s->mine[world][k].cell == (int)cell && (b->mine >> k & 1);
+        return audit_shares_sum(a, cell, cell == 0 ? b->sampled[0] : b->other_cell, mine > 0, world);
+    }
+    st = release(a, b, cell, world);
+    if (st != FRE_OK)
+        return st;
+    v->opened[cell] = true;
+    v->answers[cell] = v->count[cell];
+    v->along[cell] = along(s, a->sum[cell], v->count[cell], line);
+    return FRE_OK;
+}
+
 static fre_status see_cells(audit_actor *a, const hidden *b, const bool in[AUDIT_GROUPS_MAX],
                             unsigned world)
 {
@@ -127,32 +150,36 @@ static fre_status see_cells(audit_actor *a, const hidden *b, const bool in[AUDIT
         v->count[s->mine[world][k].cell] += b->mine >> k & 1;
     for (unsigned k = 0; k < 2; k++) {
         v->released[k] = s->steps->released(v->count[k], tau);
+        v->answers[k] = 0;
+        v->opened[k] = false;
         if (v->released[k]) {
-            const fre_status st = release(a, b, k, world);
+            const fre_status st = see_sum(a, b, k, world, k == 0 ? line : 0);
 
             if (st != FRE_OK)
                 return st;
-            v->along[k] = along(s, a->sum[k], v->count[k], k == 0 ? line : 0);
         }
     }
     return FRE_OK;
 }
 
-/* Unreleased tags of S_syn's view: how many appear m times. */
-static fre_status see_tags(audit_actor *a, const hidden *b)
+/* Unreleased tags of S_syn's view: how many appear m times.  Dummies first, then those of a run's cells. */
+static fre_status see_padding(audit_actor *a)
+{
+    const fre_mechanism *m = &a->setup->opts->mechanism;
+
+    return a->setup->steps->padding(a->view.tags, m->tau, &a->padding, &m->dist);
+}
+
+static void see_tags(audit_actor *a, const hidden *b)
 {
     const fre_mechanism *m = &a->setup->opts->mechanism;
     audit_view *v = &a->view;
-    fre_status st = a->setup->steps->padding(v->tags, m->tau, &a->padding, &m->dist);
 
-    if (st != FRE_OK)
-        return st;
     for (unsigned k = 0; k < 2; k++) {
         if (!v->released[k] && v->count[k] >= 1 && v->count[k] < m->tau)
             v->tags[v->count[k] - 1]++;
     }
     v->tags[0] += (uint32_t)b->covers;
-    return FRE_OK;
 }
 
 /* ---- names of views -------------------------------------------------------------------------- */
@@ -184,12 +211,13 @@ static uint64_t name_sums(audit_actor *a, uint64_t h)
     if (v->released[0] && v->released[1]) {
         for (uint32_t j = 0; j < s->dim; j++)
             a->difference[j] = a->sum[0][j] - a->sum[1][j] -
-                               ((int64_t)v->count[0] - (int64_t)v->count[1]) * s->lattice_others[j];
+                               ((int64_t)v->answers[0] - (int64_t)v->answers[1]) *
+                                   s->lattice_others[j];
         return mix_bytes(h, a->difference, bytes);
     }
     for (unsigned k = 0; k < 2; k++) {
         if (v->released[k])
-            h = mix_bytes(mix(h, v->count[k]), a->sum[k], bytes);
+            h = mix_bytes(mix(mix(h, v->count[k]), v->answers[k]), a->sum[k], bytes);
     }
     return h;
 }
@@ -201,7 +229,7 @@ static uint64_t name_exactly(audit_actor *a)
     uint64_t h = mix(1, (uint64_t)v->released[0] * 2 + v->released[1]);
 
     h = name_sums(a, mix(h, v->groups));
-    if (m->dist.on)
+    if (audit_sees_tags(a->setup) && !(v->released[0] && v->released[1])) /* else the sums' own name */
         h = mix_bytes(h, v->tags, (size_t)(m->tau - 1) * sizeof *v->tags);
     return h | 1;
 }
@@ -290,7 +318,8 @@ static uint64_t name_pattern(audit_actor *a)
 {
     pattern p[2];
 
-    if (!a->view.released[0] || a->setup->scenario.groups > 0 || a->setup->dim < PATTERN_DIM)
+    if (!a->view.released[0] || a->setup->scenario.groups > 0 || a->setup->dim < PATTERN_DIM ||
+        a->setup->shares) /* whose noise is of so few steps that it repeats by chance */
         return 0;
     for (unsigned w = 0; w < 2; w++)
         p[w] = pattern_of(a, w);
@@ -298,22 +327,74 @@ static uint64_t name_pattern(audit_actor *a)
            9 * order(p[0].one_sided, p[1].one_sided);
 }
 
+/* How much likelier the sum alone makes that cell 0 has the record of V' rather than V's, whatever the count
+ * says: what too little noise shows in, though the law knows nothing of it. */
+static double lean(const audit_setup *s, const audit_view *v)
+{
+    double likelier[2];
+
+    for (unsigned w = 0; w < 2; w++)
+        likelier[w] = s->scenario.extra[w].cell != 0 || !v->released[0]
+                          ? 0
+                          : audit_log_add(log1p(-fmin(s->p, 1 - 1e-12)), log(s->p) + v->fit[0][w]);
+    return likelier[1] - likelier[0];
+}
+
 static uint64_t name_roughly(audit_actor *a)
 {
     const uint64_t h = mix(mix(mix(2, a->view.groups), a->view.released[0]), name_pattern(a));
 
-    return (a->setup->opts->mechanism.dist.on ? name_tags(a, h) : name_cells(a, h)) | 1;
+    if (a->setup->shares && a->view.released[0])
+        return mix(5, bin(lean(a->setup, &a->view), .125)) | 1;
+    return (audit_sees_tags(a->setup) ? name_tags(a, h) : name_cells(a, h)) | 1;
 }
 
 /* ---- a chunk --------------------------------------------------------------------------------- */
 
 static fre_status open_streams(audit_actor *a, unsigned world, uint64_t chunk)
 {
-    static const char *const kinds[] = {"coins", "noise", "padding", "grid"};
-    fre_rng *const streams[] = {&a->coins, &a->noise, &a->padding, &a->grid};
+    static const char *const kinds[] = {"coins", "noise", "padding", "grid", "shares"};
+    fre_rng *const streams[] = {&a->coins, &a->noise, &a->padding, &a->grid, &a->shares};
 
-    return audit_open_streams(streams, kinds, 4, a->setup->opts,
+    return audit_open_streams(streams, kinds, 5, a->setup->opts,
                               &(audit_chunk){"audit", a->setup->index, world, chunk});
+}
+
+/* Several cells, and in V' a record of one user in each: their sums' laws multiply; what tags show of it is
+ * left to the learned test. */
+static fre_status run_group(audit_trace *out, audit_actor *a, unsigned world)
+{
+    static const bool in[AUDIT_GROUPS_MAX] = {true};
+    const audit_setup *s = a->setup;
+    uint64_t exact = 3, coarse = 4, open = 0;
+    double leans = 0;
+    fre_status st = audit_sees_tags(s) ? see_padding(a) : FRE_OK;
+
+    out->llr = 0;
+    for (uint32_t i = 0; st == FRE_OK && i < s->scenario.cells; i++) {
+        hidden b = {.covers = 0};
+
+        toss(&b, a, in, world);
+        st = see_cells(a, &b, in, world);
+        if (st != FRE_OK)
+            return st;
+        if (audit_sees_tags(s))
+            see_tags(a, &b);
+        out->llr += audit_llr_of_cell(s, &a->view);
+        leans += lean(s, &a->view);
+        open += a->view.released[0];
+        exact = name_sums(a, mix(exact, a->view.released[0]));
+    }
+    if (st == FRE_OK && audit_sees_tags(s))
+        exact = mix_bytes(exact, a->view.tags,
+                          (size_t)(s->opts->mechanism.tau - 1) * sizeof *a->view.tags);
+    if (st != FRE_OK)
+        return st;
+    out->exact = exact | 1;
+    coarse = mix(coarse, bin(leans, .125));
+    a->view.released[0] = false; /* what is left to name is the tags */
+    out->coarse = (audit_sees_tags(s) && open == 0 ? name_tags(a, coarse) : coarse) | 1;
+    return FRE_OK;
 }
 
 static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
@@ -323,6 +404,8 @@ static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
     hidden b = {.covers = 0};
     fre_status st = FRE_OK;
 
+    if (s->scenario.cells > 1)
+        return run_group(out, a, world);
     if (s->scenario.groups > 0)
         st = fall(in, a);
     a->view.groups = 0;
@@ -332,10 +415,12 @@ static fre_status run_once(audit_trace *out, audit_actor *a, unsigned world)
         return st;
     toss(&b, a, in, world);
     st = see_cells(a, &b, in, world);
-    if (st == FRE_OK && s->opts->mechanism.dist.on)
-        st = see_tags(a, &b);
+    if (st == FRE_OK && audit_sees_tags(s))
+        st = see_padding(a);
     if (st != FRE_OK)
         return st;
+    if (audit_sees_tags(s))
+        see_tags(a, &b);
     out->llr = audit_llr(s, &a->view);
     out->exact = name_exactly(a);
     out->coarse = name_roughly(a);
@@ -359,6 +444,8 @@ fre_status audit_simulate(audit_trace *out, size_t n, const void *setup, unsigne
     if (!a.sum[0] || !a.sum[1] || !a.difference || !a.sizes ||
         (s->opts->mechanism.dist.on && !a.view.tags))
         st = FRE_E_NOMEM;
+    if (st == FRE_OK && s->shares)
+        st = audit_hands_init(&a.hands, s);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         st = run_once(&out[i], &a, world);
     free(a.sum[0]);
@@ -366,9 +453,11 @@ fre_status audit_simulate(audit_trace *out, size_t n, const void *setup, unsigne
     free(a.difference);
     free(a.sizes);
     free(a.view.tags);
+    audit_hands_wipe(&a.hands);
     fre_rng_wipe(&a.coins);
     fre_rng_wipe(&a.noise);
     fre_rng_wipe(&a.padding);
     fre_rng_wipe(&a.grid);
+    fre_rng_wipe(&a.shares);
     return st;
 }

@@ -24,7 +24,7 @@ static double rate(const fre_mechanism *m)
  * would cost all of delta if each cost 1. */
 static double default_split(const fre_mechanism *m, const fre_audit_opts *o, uint64_t tau)
 {
-    const double most = 2 * (m->norm_bound > 0 ? m->norm_bound : 1);
+    const double most = 2 * audit_reach(m);
     const double chance = fmin(.5, o->delta * (double)tau / (rate(m) * (double)m->population));
     double lo = 0, hi = most;
     fre_account a;
@@ -72,7 +72,7 @@ static numbers choose_numbers(const fre_audit_opts *o)
 {
     const fre_mechanism *m = o->claimed ? o->claimed : &o->mechanism;
     numbers k = {.tau = m->tau - m->dist.curious, .curious = m->dist.curious};
-    const double norm = m->norm_bound > 0 ? m->norm_bound : 1, tau = (double)k.tau;
+    const double norm = audit_reach(m), tau = (double)k.tau;
 
     k.split = fmin(o->split > 0 ? o->split : default_split(m, o, k.tau), 2 * norm);
     k.crowded = (uint64_t)ceil((tau + 4 * sqrt(tau)) / rate(m));
@@ -105,11 +105,8 @@ static bool has_others(const audit_scenarios *g, uint64_t others)
 static void add_copies(audit_scenarios *g, const numbers *k, uint64_t others, const char *why)
 {
     char known[32] = "";
-    audit_scenario *p;
+    audit_scenario *p = add_scenario(g);
 
-    if (has_others(g, others))
-        return;
-    p = add_scenario(g);
     if (k->curious > 0)
         (void)snprintf(known, sizeof known, " and %" PRIu32 " curious", k->curious);
     (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " %s%s%s", others,
@@ -144,6 +141,37 @@ static void add_odd(audit_scenarios *g, const numbers *k, double bound)
     p->position = bound - k->split;
     p->extra[1] = (audit_extra){.cell = 0, .position = 1000 * bound};
     p->odd = true;
+}
+
+/* What only shares show.  The record half a step beside the others' points of the lattice; each server's
+ * view where two cells are released; and of a user of several cells a record in all of them, each beside so
+ * many copies as are worst, or beside one. */
+static void add_shares(audit_scenarios *g, const numbers *k, const fre_mechanism *m)
+{
+    audit_scenario *p;
+
+    for (unsigned viewer = AUDIT_SYN; viewer <= AUDIT_TAG; viewer++) {
+        if (viewer == AUDIT_TAG && !m->dist.server_noise)
+            break; /* what S_syn sees has all of it */
+        add_company(g, k);
+        p = &g->at[g->n - 1];
+        p->viewer = viewer;
+        (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 ", beside %" PRIu64 ", seen by %s",
+                       k->crowded, k->crowded, viewer == AUDIT_TAG ? "S_tag" : "S_syn");
+    }
+    add_copies(g, k, k->worst, "");
+    p = &g->at[g->n - 1];
+    p->between = true;
+    (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 " copies, between lattice points",
+                   k->worst);
+    for (unsigned i = 0; i < 2 && m->cells_per_user > 1; i++) {
+        add_copies(g, k, i == 0 ? k->worst : 1, "");
+        p = &g->at[g->n - 1];
+        p->cells = m->cells_per_user;
+        (void)snprintf(p->name, sizeof p->name,
+                       "%" PRIu32 " records of one user, each added to %" PRIu64 "%s", p->cells,
+                       p->others[0], i == 0 ? " copies" : "");
+    }
 }
 
 /* As far as members can be and still be seen to share the record's cell now and then. */
@@ -205,17 +233,27 @@ static void add_turn(audit_scenarios *g, const numbers *k, uint64_t others)
     p->extra[1] = (audit_extra){.cell = 0, .position = k->split};
 }
 
+/* Of every size once. */
+static void add_size(audit_scenarios *g, const numbers *k, uint64_t others, const char *why)
+{
+    if (!has_others(g, others))
+        add_copies(g, k, others, why);
+}
+
 static void add_or_remove(audit_scenarios *g, const numbers *k, const fre_audit_opts *o)
 {
-    add_copies(g, k, k->worst, " (the account's worst)");
-    add_copies(g, k, k->tau - 1, " (tau - 1)");
+    add_size(g, k, k->worst, " (the account's worst)");
+    add_size(g, k, k->tau - 1, " (tau - 1)");
     if (k->tau >= 2)
-        add_copies(g, k, k->tau - 2, " (tau - 2)");
+        add_size(g, k, k->tau - 2, " (tau - 2)");
     if (o->mechanism.dist.on) {
-        add_copies(g, k, 0, " (alone)");
-        add_copies(g, k, 1, "");
-        add_copies(g, k, 2, "");
-        add_copies(g, k, k->crowded, " (surely released)");
+        add_size(g, k, 0, " (alone)");
+        add_size(g, k, 1, "");
+        add_size(g, k, 2, "");
+        if (audit_has_shares(&o->mechanism))
+            add_shares(g, k, &o->mechanism);
+        else
+            add_size(g, k, k->crowded, " (surely released)");
         return;
     }
     add_company(g, k);
@@ -246,7 +284,8 @@ static void keep_to_population(audit_scenarios *g, const fre_mechanism *m)
         const audit_scenario *p = &g->at[i];
         const uint64_t lines = p->groups > 0 ? p->groups : 1;
         const uint64_t records =
-            p->others[0] * lines + p->others[1] + m->dist.curious + (p->odd ? AUDIT_MINE_MAX : 1);
+            (p->cells > 1 ? p->cells : 1) *
+            (p->others[0] * lines + p->others[1] + m->dist.curious + (p->odd ? AUDIT_MINE_MAX : 1));
 
         if (!audit_bounded(m) || records <= m->population)
             g->at[n++] = *p;

@@ -1,6 +1,8 @@
 /* audit/setup.c - the embeddings and tables of a scenario. */
 #include "audit_private.h"
 
+#include <fre/linalg.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -122,27 +124,44 @@ static fre_status make_lattice(audit_setup *s, const fre_mechanism *m, fre_err *
     s->sigma = scale * step;
     s->lattice = (fre_aggregate_lattice){
         .step = step,
-        .norm_bound = m->norm_bound > 0 ? m->norm_bound : 1,
+        .norm_bound = audit_reach(m),
         .points = s->scenario.others[0] * s->lines + s->scenario.others[1] + m->dist.curious + 1 +
                   AUDIT_MINE_MAX,
     };
     return FRE_OK;
 }
 
+/* Everything that hangs on where the records lie. */
+static fre_status place(audit_setup *s, double split, fre_err *err)
+{
+    fre_status st;
+
+    if (audit_has_shares(&s->opts->mechanism))
+        return audit_shares_init(s, split, err);
+    if (s->scenario.groups > 0)
+        place_on_axes(s);
+    else
+        place_on_line(s);
+    st = quantise(s, err);
+    return st == FRE_OK ? audit_ingest(s) : st;
+}
+
 fre_status audit_setup_init(audit_setup *s, const fre_audit_opts *opts,
-                            const audit_scenario *scenario, uint32_t index, fre_err *err)
+                            const audit_scenario *scenario, double split, uint32_t index,
+                            fre_err *err)
 {
     const fre_mechanism *m = &opts->mechanism;
-    fre_status st;
+    fre_status st = FRE_OK;
 
     *s = (audit_setup){.opts = opts,
                        .steps = opts->steps ? opts->steps : fre_audit_real_steps(),
                        .scenario = *scenario,
                        .index = index,
                        .p = (double)m->p32 / (double)FRE_P_ONE,
-                       .dim = m->dim,
+                       .dim = audit_has_shares(m) ? fre_hadamard_dim(m->dim) : m->dim,
                        .lines = scenario->groups > 0 ? scenario->groups : 1};
-    st = make_lattice(s, m, err);
+    if (!audit_has_shares(m))
+        st = make_lattice(s, m, err);
     if (st != FRE_OK)
         return st;
     s->others = calloc((size_t)s->lines * s->dim, sizeof *s->others);
@@ -157,13 +176,7 @@ fre_status audit_setup_init(audit_setup *s, const fre_audit_opts *opts,
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
         goto out;
     }
-    if (scenario->groups > 0)
-        place_on_axes(s);
-    else
-        place_on_line(s);
-    st = quantise(s, err);
-    if (st == FRE_OK)
-        st = audit_ingest(s);
+    st = place(s, split, err);
 out:
     if (st != FRE_OK)
         audit_setup_wipe(s);
@@ -172,6 +185,7 @@ out:
 
 void audit_setup_wipe(audit_setup *s)
 {
+    audit_shares_free(s->shares);
     free(s->others);
     free(s->direction);
     free(s->lattice_others);

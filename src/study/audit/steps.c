@@ -7,6 +7,14 @@ static bool real_coin(fre_rng *coins, uint64_t p32, uint64_t record)
     return fre_aggregate_coin(coins, p32);
 }
 
+static void real_server_noise(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
+                              unsigned server, unsigned released)
+{
+    (void)server;
+    (void)released;
+    fre_share_add_noise(sum, n, cell, noise);
+}
+
 static bool real_cover(const fre_distributed *d, bool has_text)
 {
     (void)has_text;
@@ -22,6 +30,8 @@ const fre_audit_steps *fre_audit_real_steps(void)
                                           .coin = real_coin,
                                           .released = fre_aggregate_released,
                                           .noise = fre_aggregate_noise,
+                                          .share = fre_share_make_with,
+                                          .server_noise = real_server_noise,
                                           .padding = fre_aggregate_padding,
                                           .cover = real_cover,
                                           .offset = fre_aggregate_offset,

@@ -154,7 +154,7 @@ static void check_ratio(const fre_audit_opts *o, const audit_scenario *plan, dou
     audit_setup s;
     double mean = 0, square = 0, inverse = 0, inverse_square = 0;
 
-    assert_int_equal(audit_setup_init(&s, o, plan, 0, NULL), FRE_OK);
+    assert_int_equal(audit_setup_init(&s, o, plan, 1, 0, NULL), FRE_OK);
     for (unsigned w = 0; w < 2; w++)
         assert_int_equal(audit_simulate(trace[w], N, &s, w, 0), FRE_OK);
     for (size_t i = 0; i < N; i++) {
@@ -195,6 +195,34 @@ static void ratios_have_mean_one(void **state)
                 check_ratio(&o, &p, 1 - pow(.4, 4)); /* all four sampled: in V' only */
             }
         }
+    }
+}
+
+/* Whole vectors of sums, of servers' noise or clients', from everybody or not; on lattice points and between. */
+static void ratios_of_shares_have_mean_one(void **state)
+{
+    (void)state;
+    for (unsigned mode = 0; mode < 4; mode++) {
+        fre_audit_opts o = small(true, true, mode == 1 ? 0 : 1);
+        fre_mechanism *m = &o.mechanism;
+        audit_scenario p = {.others = {16, 0},
+                            .position = -.5,
+                            .viewer = mode == 0 ? AUDIT_TAG : AUDIT_SYN,
+                            .extra = {{.cell = AUDIT_NOWHERE}, {.cell = 0, .position = .5}}};
+
+        m->noise = FRE_NOISE_DISCRETE;
+        m->population = 1000;
+        m->lattice_step = mode == 1 ? .8 : 0; /* coarse */
+        m->dist.one_contact = mode < 3;
+        m->dist.server_noise = mode < 2;
+        m->dist.dropout = mode == 3 ? .3 : 0;
+        m->dist.phi = 1e-10;
+        check_ratio(&o, &p, 1);
+        p.between = true;
+        check_ratio(&o, &p, 1);
+        p.between = false;
+        p.extra[0] = (audit_extra){.cell = 0, .position = -.9};
+        check_ratio(&o, &p, 1); /* turned */
     }
 }
 
@@ -322,6 +350,7 @@ int main(void)
         cmocka_unit_test(intervals_are_those_of_clopper_and_pearson),
         cmocka_unit_test(bounds_approach_the_truth_from_below),
         cmocka_unit_test(ratios_have_mean_one),
+        cmocka_unit_test(ratios_of_shares_have_mean_one),
         cmocka_unit_test(the_same_seed_gives_the_same_audit),
         cmocka_unit_test(bad_numbers_are_refused),
         cmocka_unit_test(the_population_is_kept),
