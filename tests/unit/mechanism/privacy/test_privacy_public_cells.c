@@ -132,6 +132,7 @@ static void refusals(void **state)
     refused(&r, "radius of level 1 must be above 0");
     r = asked("4096", 0.6);
     r.accountant = FRE_ACCOUNTANT_PAPER;
+    r.dist.one_contact = false;
     r.dist.server_noise = false;
     refused(&r, "knows the grid alone");
     r = asked("4096", 0.6);
