@@ -178,6 +178,17 @@ static fre_status scale(fre_levels_account *out, fre_plan *p, const alone *a, do
 #define TRIES 24
 #define FACTOR_MOST 64.0
 
+/* Sampled counts cost what they cost: is there any noise that is enough beside them? */
+static fre_status reachable(bool *yes, const fre_plan *p, const alone *a, fre_err *err)
+{
+    fre_plan most = *p;
+    fre_levels_account now;
+    fre_status st = scale(&now, &most, a, FACTOR_MOST, err);
+
+    *yes = st == FRE_OK && now.delta <= p->request.delta;
+    return st;
+}
+
 /* The least factor within half a per cent of delta, or where it steps, the last that holds. */
 static fre_status settle(fre_plan *p, fre_levels_account *out, const alone *a, fre_err *err)
 {
@@ -189,9 +200,12 @@ static fre_status settle(fre_plan *p, fre_levels_account *out, const alone *a, f
     for (int i = 0; i < TRIES; i++) {
         fre_levels_account now;
         fre_status st = scale(&now, &at, a, exp(x), err);
+        bool goes_on = true;
 
-        if (st != FRE_OK)
-            return st;
+        if (st == FRE_OK && i == 0 && now.delta > target)
+            st = reachable(&goes_on, p, a, err);
+        if (st != FRE_OK || !goes_on)
+            return st == FRE_OK ? FRE_E_INFEASIBLE : st;
         if (now.delta <= target && x < least) {
             *p = at;
             *out = now;
