@@ -314,6 +314,8 @@ typedef struct fre_evaluate_opts {
     /** A release by its levels alone: cells, members, labels.  Nothing is said of frequent originals
      * (the longest part of the work), of texts and of cells of the grid. */
     bool levels_only;
+    bool no_classifiers; /**< labels score the cells alone: training takes longer than all the rest where there
+                              are many labels */
     uint32_t threads; /**< fre_param_threads */
     const fre_progress *progress;
 } fre_evaluate_opts;

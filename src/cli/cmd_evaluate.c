@@ -49,6 +49,9 @@ static const cli_arg args[] = {
      .kind = CLI_STRING,
      .help = "key or column with a record's label (its topic, say): how purely the released cells "
              "hold one, level by level, and what the release is worth to a classifier of it"},
+    {.name = "no-classifiers",
+     .kind = CLI_FLAG,
+     .help = "with --label-field: train none, which takes long where there are many labels"},
     CLI_FILE("embeddings", "X.npy",
              .help = "a row for each record of ORIGINAL, as embed made them (default: embed them)"),
     CLI_FILE("save-embeddings", "X.npy",
@@ -189,6 +192,7 @@ static fre_status options(fre_evaluate_opts *o, const cli *c, fre_err *err)
     if (st != FRE_OK)
         return st;
     o->corpus.label_field = cli_text(c, "label-field");
+    o->no_classifiers = cli_flag(c, "no-classifiers");
     o->embedder = cli_text(c, "embedder");
     o->codebook = cli_text(c, "codebook");
     o->radius = cli_given(c, "radius") ? cli_number(c, "radius") : 0.0;

@@ -107,6 +107,13 @@ def test_accuracies(fre, tmp_path, made):
     assert linear["real"]["train"] > 1000 and linear["real"]["mean"] > 0.9
 
 
+def test_not_asked_for(fre, made):
+    report = run(fre, "--label-field", "topic", "--no-classifiers")
+    assert report["classification"] is None
+    assert "--no-classifiers" in str(report["missing"])
+    assert report["labels"] is not None
+
+
 def test_shown(fre, made):
     shown = fre("evaluate", "s.txt", "o.jsonl", "--release", "out", "--public", "--label-field", "topic")
     assert shown.code == 0, shown.err

@@ -50,7 +50,7 @@ LEVELS = "auto"
 ALL_LEVELS = "grid,4096x64,4096x8,8192,4096,2048,1024,256"
 POPULATION, THRESHOLD = 1000000, 50
 SEED = "11" * 32
-ALPHAS = ("1.5", "2")  # reach .75 and 1 at the radius .5
+ALPHAS = (1.5, 2.0)  # reach .75 and 1 at the radius .5
 REFERENCE = 2000       # originals whose naturalness is measured
 
 
@@ -174,11 +174,10 @@ def once(a, name, levels, epsilon, threshold=THRESHOLD):
     if made is None:
         keep(file + ".json", {})
         return None
-    row = {"scores": [json.loads(run(a.program, "evaluate", file, texts(a, name), "--embeddings", x,
-                                     "--threshold", threshold, "--alpha", alpha, "--public", "--quiet",
-                                     "--json", "--threads", a.threads,
-                                     *(["--label-field", label] if label else [])))
-                      for alpha in ALPHAS],
+    row = {"scores": json.loads(run(a.program, "evaluate", file, texts(a, name), "--embeddings", x,
+                                    "--threshold", threshold, "--public", "--quiet", "--json", "--threads",
+                                    a.threads, "--reference", "none",
+                                    *(["--label-field", label, "--no-classifiers"] if label else []))),
            "nll": nll(a, os.path.join(file, "synthetic.jsonl"))}
     with open(os.path.join(file, "synthetic.jsonl"), encoding="utf-8") as f:
         norms = [json.loads(line)["noise_norm"] for line in f]
@@ -188,6 +187,14 @@ def once(a, name, levels, epsilon, threshold=THRESHOLD):
 
 
 # ---- the page ---------------------------------------------------------------------------------------------
+
+def at_alpha(scores, alpha):
+    """Precision, recall and F1 of the texts, from the curves."""
+    curves = scores["curves"] or {}
+    found = (curves.get("text") or {}).get("frequent")
+    i = min(range(len(curves["alpha"])), key=lambda j: abs(curves["alpha"][j] - alpha)) if found else None
+    return [found[key][i] if found else None for key in ("precision", "recall", "f1")]
+
 
 def number(value, digits=3):
     text = cell(value, digits)
@@ -225,24 +232,23 @@ def summary(a, name, runs):
     names += ["noise", "centroid off", "text off", ".75: P", "R", "F1", "1: P", "R", "F1", "exact", "NLL"]
     text = table_head(names)
     for kind, epsilon, row in runs:
-        whole = row["scores"][0]["all_levels"]
+        whole = row["scores"]["all_levels"]
         cells = [kind, epsilon, str(whole["cells"]), number(whole["covered"])]
         if labelled:
             of = whole["labels"]
             cells += [str(of["hit"])] + [number(of[key]) for key in (
                 "precision", "recall", "purity", "nearest_text", "nearest_centroid", "nearest_mean")]
         cells += [number(row["noise"]), number(whole["centroid_l2"]), number(whole["text_l2"])]
-        for scores in row["scores"]:
-            found = (scores["text"] or {"frequent": {}})["frequent"]
-            cells += [number(found.get(key)) for key in ("precision", "recall", "f1")]
-        exact = row["scores"][0]["exact"] or {}
+        for alpha in ALPHAS:
+            cells += [number(v) for v in at_alpha(row["scores"], alpha)]
+        exact = row["scores"]["exact"] or {}
         text += table_row(cells + [number(exact.get("any_case_blind")), number(row["nll"], 2)])
     return text + "\n"
 
 
 def by_level(runs):
     """Cells and coverage of each level, a column each epsilon; then what its texts are worth."""
-    levels = [(epsilon, {x["level"]: x for x in row["scores"][0]["levels"]})
+    levels = [(epsilon, {x["level"]: x for x in row["scores"]["levels"]})
               for kind, epsilon, row in runs if kind == "levels"]
     text = table_head(["level"] + [f"ε = {e}: cells, covered" for e, _ in levels])
     for level in ALL_LEVELS.split(","):
@@ -255,7 +261,7 @@ def of_each_level(row, labelled):
     names = ["level", "cells", "covered"] + (["labels", "P", "purity", "nearest: text", "centroid"]
                                              if labelled else [])
     text = table_head(names + ["noise", "centroid off", "text off", ".75: P", "R", "exact"])
-    for x in row["scores"][0]["levels"] + [row["scores"][0]["all_levels"]]:
+    for x in row["scores"]["levels"] + [row["scores"]["all_levels"]]:
         cells = [x["level"], str(x["cells"]), number(x["covered"])]
         if labelled:
             of = x["labels"]
@@ -278,7 +284,7 @@ def aim(what, got, least):
 
 def aims(a, names, all_runs):
     """What was aimed at, and whether it was reached; at epsilon 4."""
-    at4 = {(name, kind): row["scores"][0] for name in names for kind, epsilon, row in all_runs[name]
+    at4 = {(name, kind): row["scores"] for name in names for kind, epsilon, row in all_runs[name]
            if epsilon == "4"}
     text = table_head(["aim, ε = 4", "at least", "got", "reached"])
     for name in names:
@@ -289,7 +295,7 @@ def aims(a, names, all_runs):
         at20 = once(a, "clinc-oos", LEVELS, "4", 20)
         text += aim("clinc-oos: labels of 151 hit", labels["hit"], 100)
         text += aim("clinc-oos, t = 20: labels of 151 hit",
-                    at20 and at20["scores"][0]["all_levels"]["labels"]["hit"], 130)
+                    at20 and at20["scores"]["all_levels"]["labels"]["hit"], 130)
         text += aim("clinc-oos: the text's nearest intent is its cell's", labels["nearest_text"], .8)
     if ("bundled", "grid") in at4:
         found = at4["bundled", "grid"]["text"]["frequent"]
@@ -309,7 +315,7 @@ def main():
     names = [name for name in names if all_runs[name]]
     page = head(a) + sources(a, names) + aims(a, names, all_runs)
     for name in names:
-        frequent = all_runs[name][0][2]["scores"][0]
+        frequent = all_runs[name][0][2]["scores"]
         page += (f"**{name}**: {frequent['originals']:,} texts, {frequent['frequent']:,} of them frequent "
                  f"(at least {THRESHOLD} within .5); NLL of "
                  f"{min(REFERENCE, frequent['originals']):,} of them {number(real_nll(a, name), 2)}.\n\n")

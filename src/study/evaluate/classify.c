@@ -372,6 +372,10 @@ fre_status evaluate_classify(evaluate_run *r, fre_err *err)
                                : "no label of the originals is named: {label_field}");
         return FRE_OK;
     }
+    if (b->opts->no_classifiers) {
+        evaluate_leave_out(r->e, "classification", "it was not asked for: {no_classifiers}");
+        return FRE_OK;
+    }
     st = evaluate_labels_view(&b->labels, &labels, &b->originals);
     if (st == FRE_OK && labels.n < 2) {
         evaluate_leave_out(
