@@ -26,9 +26,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     must(fre_log_read(&again, (fre_bytes){first.p, first.n}, &pk, NULL) == FRE_OK);
     must(fre_log_write(&second, again, NULL) == FRE_OK);
     must(first.n == second.n && memcmp(first.p, second.p, first.n) == 0);
-    (void)fre_log_trusts(
-        &head, l, &id,
-        &(fre_log_trust){.witness = &other, .n = 1, .need = 1, .now = 1, .max_age = 1}, NULL);
+    must(fre_log_trusts(
+             &head, l, &id,
+             &(fre_log_trust){.witness = &other, .n = 1, .need = 1, .now = 1, .max_age = 1},
+             NULL) != FRE_OK);
     must(!fre_log_last_head(l, &head) || fre_log_begins_with(l, &head));
     fre_buf_wipe(&first);
     fre_buf_wipe(&second);

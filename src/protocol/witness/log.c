@@ -228,8 +228,11 @@ bool fre_log_begins_with(const fre_log *l, const fre_log_head *seen)
     return memcmp(root, seen->root, sizeof root) == 0;
 }
 
-static bool are_different(const fre_log *l, const fre_log_trust *t)
+/* Witnesses are different, and none is the log itself. */
+static bool is_fit(const fre_log *l, const fre_log_trust *t)
 {
+    if (!t->witness || t->need < 1 || t->need > t->n || t->max_age < 1)
+        return false;
     for (size_t i = 0; i < t->n; i++) {
         if (memcmp(t->witness[i].b, l->key.b, sizeof l->key.b) == 0)
             return false;
@@ -267,6 +270,18 @@ static fre_status trusted(const fre_log_head **out, const fre_log *l, uint64_t s
     return FRE_OK;
 }
 
+/* In the log, and nothing there says that it is over. */
+static fre_status is_open(const fre_log *l, const fre_collection_id *id, fre_err *err)
+{
+    if (find(l, id, FRE_LOG_COLLECTION) == FRE_MAP_NONE)
+        return fre_fail(err, FRE_E_REFUSED, "the collection is not in the log");
+    for (unsigned kind = FRE_LOG_CLOSED; kind <= FRE_LOG_RELEASE; kind++)
+        if (find(l, id, (fre_log_kind)kind) != FRE_MAP_NONE)
+            return fre_fail(err, FRE_E_REFUSED,
+                            "the collection is over: the log has its entry '%s'", log_kinds[kind]);
+    return FRE_OK;
+}
+
 fre_status fre_log_trusts(fre_log_head *out, const fre_log *l, const fre_collection_id *id,
                           const fre_log_trust *t, fre_err *err)
 {
@@ -274,8 +289,7 @@ fre_status fre_log_trusts(fre_log_head *out, const fre_log *l, const fre_collect
     uint32_t at;
     fre_status st;
 
-    if (!out || !l || !id || !t || !t->witness || t->need < 1 || t->need > t->n || t->max_age < 1 ||
-        !are_different(l, t))
+    if (!out || !l || !id || !t || !is_fit(l, t))
         return FRE_E_ARG;
     if (t->seen && !fre_log_begins_with(l, t->seen))
         return fre_fail(
@@ -283,12 +297,9 @@ fre_status fre_log_trusts(fre_log_head *out, const fre_log *l, const fre_collect
             "the log is not the one of before: its operator shows people different logs, or "
             "has lost entries");
     at = find(l, id, FRE_LOG_COLLECTION);
-    if (at == FRE_MAP_NONE)
-        return fre_fail(err, FRE_E_REFUSED, "the collection is not in the log");
-    for (unsigned kind = FRE_LOG_CLOSED; kind <= FRE_LOG_RELEASE; kind++)
-        if (find(l, id, (fre_log_kind)kind) != FRE_MAP_NONE)
-            return fre_fail(err, FRE_E_REFUSED,
-                            "the collection is over: the log has its entry '%s'", log_kinds[kind]);
+    st = is_open(l, id, err);
+    if (st != FRE_OK)
+        return st;
     st = trusted(&h, l, (uint64_t)at + 1, t);
     if (st != FRE_OK)
         return fre_fail(err, st, "out of memory for the log");

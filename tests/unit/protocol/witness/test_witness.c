@@ -236,7 +236,7 @@ static void a_file_that_was_changed(void **state)
     (void)state;
     file_of(&file, l);
     for (size_t i = 0; i < file.n; i++)
-        for (unsigned bit = 0; bit < 8; bit += i % 3 + 1) {
+        for (unsigned bit = 0; bit < 8; bit += 1 + (unsigned)(i % 3)) {
             file.p[i] ^= (uint8_t)(1u << bit);
             if (read_bytes(&again, &file, NULL) == FRE_OK) {
                 (void)fprintf(stderr, "byte %zu bit %u\n", i, bit);
