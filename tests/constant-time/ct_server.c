@@ -86,9 +86,10 @@ static void answers(void)
         ct_poison(&k->place[i].real, 1);
         ct_poison(&k->place[i].place, sizeof k->place[i].place);
         ct_poison(&k->place[i].tag, sizeof k->place[i].tag);
+        ct_poison(&k->place[i].name, sizeof k->place[i].name);
     }
     ct_poison(k->x, 2 * DIM * sizeof *k->x);
-    ok(client_make_answers(k, NULL, l));
+    ok(client_make_answers(k, NULL, l, false));
     take_messages(k);
     server_list_free(l);
     fre_server_free(made);
