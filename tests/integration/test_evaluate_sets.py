@@ -224,6 +224,20 @@ def test_threshold_is_the_release_s(fre, corpus):
     assert done.json()["threshold"] == 50 and "was made with --radius" in done.err
 
 
+def test_originals_far_outside_the_grid(fre, tmp_path):
+    """They have no cells; the rest goes on."""
+    rows = np.repeat(np.eye(3, 8, dtype="f4"), 400, 0)
+    np.save(tmp_path / "x.npy", rows)
+    np.save(tmp_path / "far.npy", rows * np.float32(1e38))
+    made = fre("synthesize", "x.npy", "-o", "out", *BUDGET, *NO_TEXT, "--user-field", "none", "--quiet")
+    assert made.code == 0, made.err
+    done = fre("evaluate", "out", "far.npy", "--json")
+    assert done.code == 0, done.err
+    assert done.json()["cell"] is None and done.json()["centroid"]["all"]["recall"] == 0
+    why, = (m["why"] for m in done.json()["missing"] if m["metric"] == "cell")
+    assert "far outside the release's grid" in why
+
+
 def test_a_release_without_a_cell(fre, tmp_path):
     (tmp_path / "few.txt").write_text("".join(f"a request about item {i}\n" for i in range(9)))
     assert fre("synthesize", "few.txt", "-o", "out", *BUDGET, *NO_TEXT, "--quiet").code == 0

@@ -105,5 +105,9 @@ fre_status evaluate_release_cells(evaluate_run *r)
         st = unrelated(r, s);
     fre_sketch_free(s);
     r->e->has_cell = st == FRE_OK;
-    return st;
+    if (st != FRE_E_DATA)
+        return st;
+    evaluate_leave_out(r->e, "cell", "an embedding of the originals lies far outside the release's grid, so "
+                                     "that it has no cell there; is it of the release's embedder?");
+    return FRE_OK;
 }
