@@ -497,7 +497,9 @@ static void left_out(bool behind_its_receipt)
         assert_false(fre_list_find(&syn->list->list, &a->tag, &count)); /* there is none in it */
         members += entry_of(&s, syn, a) < MAX;
     }
-    assert_true(members <= 5 + 4 + 3 && members >= 5 + 4 + 3 - 1);
+    /* One was of no cell that is listed, of one of them, or of the one with just tau. */
+    if (members != 5 + 4 + 3 && members != 5 + 4 + 3 - 1 && members != 5 + 4)
+        fail_msg("%u", members);
     view_wipe(&s.entries);
     net_end(&n);
 }
