@@ -157,6 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         c.splits = true;
         c.threshold = c.tau = 2;
     }
+    s.n.masked = (first & 8) != 0;
     net_begin(&s.n, &c, USERS, first);
     s.n.a->exact = true;
     for (uint32_t i = 0; i < USERS; i++)

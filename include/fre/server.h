@@ -183,9 +183,14 @@ FRE_API fre_bytes fre_server_release_view(const fre_server *x, uint32_t part);
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a,
                                                        const fre_sign_sk *sk, fre_err *err);
 
+/* Keys at rest.  A collection's seal and VOPRF keys live in memory, and in rows only under a mask that
+ * another role has in its memory (docs/decisions/0023): a host keeps them nowhere else, and makes a
+ * machine that it restores without them.  It calls _restore(NULL) at every start but the very first, even
+ * where there was no row: a role that comes back holds no masks for others, and says so. */
+
 /** What a server besides the relay holds.  SECRET. */
 typedef struct fre_server_keys {
-    fre_hpke_keypair seal; /* SECRET */
+    fre_hpke_keypair seal; /* SECRET; zeros, for a restore: it comes back from under its mask, or is lost */
     fre_sign_sk sign;      /* SECRET */
 } fre_server_keys;
 
@@ -197,7 +202,7 @@ typedef struct fre_issuer_host {
 } fre_issuer_host;
 /** The issuer.  It takes encapsulated issue requests (the transport has to know that they come from the
  * relay), VOUCH and LIST of S_syn, CANCEL.  oprf moves into locked memory: the caller's copy is wiped, on success
- * only; NULL, for a restore: it is lost, and a collection that still needs it is void. */
+ * only; NULL, for a restore: as seal.  A key that is lost while the collection needs it voids it. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
                                                         const fre_server_keys *keys,
                                                         fre_oprf_key *oprf,

@@ -66,9 +66,13 @@ typedef enum fre_wire_type {
     /* two contacts: */
     FRE_WIRE_LISTED,
     FRE_WIRE_ANSWER,
-    FRE_WIRE_GATHERED
+    FRE_WIRE_GATHERED,
+    /* masks of keys: */
+    FRE_WIRE_MASK_PUT,
+    FRE_WIRE_MASK_GET,
+    FRE_WIRE_MASK_WIPE
 } fre_wire_type;
-#define FRE_WIRE_TYPES (FRE_WIRE_GATHERED + 1u) /* one more than the largest */
+#define FRE_WIRE_TYPES (FRE_WIRE_MASK_WIPE + 1u) /* one more than the largest */
 
 /* ---- the collection ----------------------------------------------------------------------- */
 
@@ -617,6 +621,39 @@ FRE_API FRE_MUST_CHECK fre_status fre_cancel_encode(fre_buf *out, const fre_wire
                                                     const fre_cancel *m, const fre_sign_sk *sk);
 FRE_API FRE_MUST_CHECK fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w,
                                                     fre_bytes in, fre_err *err);
+
+/* ---- masks: what keys are masked with at rest, in another role's memory ------------------- */
+
+/** What is masked; the role that holds the mask. */
+typedef enum fre_mask_key {
+    FRE_MASK_TAG_OPRF = 1, /**< S_tag's k_T; the relay */
+    FRE_MASK_TAG_SEAL,     /**< S_tag's seal key; the relay */
+    FRE_MASK_ISSUER,       /**< k_I and the issuer's seal key; the relay */
+    FRE_MASK_SYN_SEAL      /**< S_syn's seal key; the issuer */
+} fre_mask_key;
+#define FRE_MASK_KEYS 5u /* one more than the largest */
+/** 0: no such key. */
+FRE_API fre_role fre_mask_owner(fre_mask_key key);
+FRE_API fre_role fre_mask_holder(fre_mask_key key);
+/** The holder forgets the mask at this time, whoever asks. */
+FRE_API int64_t fre_mask_end(const fre_collection *c, fre_mask_key key);
+
+#define FRE_MASK_BYTES 64u
+/** put: the mask, of the owner, or the holder's answer to a get.  get: of the owner, the mask's SHA-256 and 32 random
+ * bytes of this question; of the holder, who has none to give, the SHA-256 of the get that it answered, or
+ * zeros, and zeros.  wipe: of the owner, the SHA-256 of the mask before which all go, or zeros: all go; and
+ * zeros. */
+typedef struct fre_mask {
+    fre_mask_key key;
+    fre_role by; /**< owner or holder; whose signature it is */
+    uint8_t b[FRE_MASK_BYTES]; /* SECRET: put */
+} fre_mask;
+/** type: FRE_WIRE_MASK_PUT, _GET or _WIPE.  sk: of m->by. */
+FRE_API FRE_MUST_CHECK fre_status fre_mask_encode(fre_buf *out, const fre_wire *w,
+                                                  fre_wire_type type, const fre_mask *m,
+                                                  const fre_sign_sk *sk);
+FRE_API FRE_MUST_CHECK fre_status fre_mask_decode(fre_mask *out, const fre_wire *w,
+                                                  fre_wire_type type, fre_bytes in, fre_err *err);
 
 /* ---- answers ------------------------------------------------------------------------------ */
 

@@ -600,6 +600,20 @@ def test_thirds():
     assert [next(t for t in range(3) if i in thirds[t]) for i in ids] == list(V["split_thirds"])
 
 
+def test_masks():
+    r = body("mask_put", 34, "fre/mask-put/v2", "tag_sign")
+    assert (r.number(1), r.number(1)) == (1, 1)
+    mask = r.take(64)
+    r.end()
+    assert bytes(a ^ b for a, b in zip(V["masked_oprf_sk"], mask)) == V["oprf_sk"]
+    r = body("mask_get", 35, "fre/mask-get/v2", "tag_sign")
+    assert (r.number(1), r.number(1)) == (1, 1) and r.take(32) == hashlib.sha256(mask).digest()
+    assert len(r.data) == 32
+    r = body("mask_wipe", 36, "fre/mask-wipe/v2", "tag_sign")
+    assert (r.number(1), r.number(1)) == (1, 1) and r.take(32) == hashlib.sha256(mask).digest()
+    assert r.data == bytes(32)
+
+
 def test_grid_stream():
     for line in open(os.path.join(ROOT, "tests", "vectors", "sketch.txt"), encoding="ascii"):
         w = line.split()

@@ -64,6 +64,9 @@ fre_status server_base_init(fre_server *x, const server_ops *ops, const fre_agre
     fre_buf_init(&x->cancel, FRE_WIRE_MESSAGE_MAX);
     if (sign)
         x->sign = *sign;
+    st = server_masks_init(x);
+    if (st != FRE_OK)
+        return st;
     st = server_rng(x, &r);
     if (st != FRE_OK)
         return fre_fail(err, st, "the system gives no randomness");
@@ -76,6 +79,7 @@ void server_base_wipe(fre_server *x)
 {
     fre_buf_wipe(&x->cancel);
     server_list_free(x->list);
+    server_masks_wipe(x);
     fre_wipe(x, sizeof *x);
 }
 
@@ -83,6 +87,12 @@ void fre_server_free(fre_server *x)
 {
     if (x)
         x->ops->free(x);
+}
+
+static void forget(fre_server *x)
+{
+    x->ops->forget(x);
+    server_masks_forget(x);
 }
 
 /* ---- the row of the state:  phase (1)  cancelled (1)  now (8)  cancel_to (1)  cancel ------------- */
@@ -139,6 +149,8 @@ fre_status fre_server_restore(fre_server *x, const fre_row *row, fre_err *err)
         return FRE_E_ARG;
     if (row && row->table == SERVER_ROW_LIST && x->role != 0)
         st = x->list ? FRE_E_DATA : server_list_keep(x, NULL, row->value);
+    else if (row && row->table == SERVER_ROW_MASKED)
+        st = x->ops->masks ? x->ops->masks->restore(x, row) : FRE_E_DATA;
     else if (!row || (row->table != SERVER_ROW_STATE && row->table != SERVER_ROW_SECRET))
         st = x->ops->restore(x, row);
     else if (row->table == SERVER_ROW_STATE)
@@ -149,6 +161,8 @@ fre_status fre_server_restore(fre_server *x, const fre_row *row, fre_err *err)
         memcpy(x->secret, row->value.p, sizeof x->secret);
         x->secret_kept = true;
     }
+    if (st == FRE_OK && !row && x->ops->masks)
+        st = x->ops->masks->restore(x, NULL);
     if (st == FRE_E_DATA)
         return fre_fail(err, st, "the store's rows are no state of this role and collection");
     return st;
@@ -240,7 +254,7 @@ fre_status server_void(fre_server *x, fre_delta *rows, fre_cancel_reason reason)
     x->cancel_to = SERVERS & ~(1u << x->role);
     x->cancelled = true;
     x->phase = FRE_PHASE_VOID;
-    x->ops->forget(x);
+    forget(x);
     return keep_state(x, rows);
 }
 
@@ -269,7 +283,7 @@ static fre_status obey(fre_server *x, fre_reply *out, fre_bytes in)
         return server_reject(x, out, FRE_REJECTED_EXPIRED);
     x->phase = FRE_PHASE_VOID;
     x->cancelled = true;
-    x->ops->forget(x);
+    forget(x);
     st = keep_state(x, &out->rows);
     return st == FRE_OK ? server_receipt(x, out, true) : st;
 }
@@ -292,10 +306,11 @@ static fre_status clock_to(fre_server *x, fre_delta *rows, int64_t now)
 {
     if (now > x->now)
         x->now = now;
+    server_masks_expire(x);
     if (x->now < x->a->w.c.end || x->phase == FRE_PHASE_VOID || x->phase == FRE_PHASE_DONE)
         return FRE_OK;
     x->phase = FRE_PHASE_VOID;
-    x->ops->forget(x);
+    forget(x);
     return keep_state(x, rows);
 }
 
@@ -334,6 +349,8 @@ fre_status fre_server_handle(fre_server *x, fre_reply *out, fre_bytes in, int64_
         return obey(x, out, in);
     if (x->phase == FRE_PHASE_VOID)
         return server_reject(x, out, x->cancelled ? FRE_REJECTED_CANCELLED : FRE_REJECTED_EXPIRED);
+    if (x->ops->masks && type >= FRE_WIRE_MASK_PUT && type <= FRE_WIRE_MASK_WIPE)
+        return x->ops->masks->handle(x, out, type, in);
     return x->ops->handle(x, out, type, in);
 }
 
@@ -362,7 +379,10 @@ fre_status fre_server_tick(fre_server *x, fre_letters *out, fre_delta *rows, int
     st = clock_to(x, rows, now);
     if (st != FRE_OK)
         return st;
-    return x->phase == FRE_PHASE_VOID ? post_cancel(x, out) : x->ops->tick(x, out, rows);
+    if (x->phase == FRE_PHASE_VOID)
+        return post_cancel(x, out);
+    st = x->ops->tick(x, out, rows);
+    return st == FRE_OK && x->ops->masks ? x->ops->masks->tick(x, out, rows) : st;
 }
 
 static fre_status cancel_answered(fre_server *x, fre_delta *rows, uint64_t cookie, fre_bytes reply)
@@ -388,7 +408,11 @@ fre_status fre_server_answered(fre_server *x, fre_delta *rows, uint64_t cookie, 
         return st;
     if (SERVER_COOKIE_KIND(cookie) == SERVER_CANCEL)
         return cancel_answered(x, rows, cookie, reply);
-    return x->phase == FRE_PHASE_VOID ? FRE_OK : x->ops->answered(x, rows, cookie, reply);
+    if (x->phase == FRE_PHASE_VOID)
+        return FRE_OK;
+    if (x->ops->masks && SERVER_COOKIE_KIND(cookie) == SERVER_MASK)
+        return x->ops->masks->answered(x, rows, SERVER_COOKIE_INDEX(cookie), reply);
+    return x->ops->answered(x, rows, cookie, reply);
 }
 
 /* ---- what it says of itself --------------------------------------------------------------------------- */

@@ -21,6 +21,18 @@ fre_status server_key_take(server_key *k, fre_oprf_key *oprf, const fre_oprf_pub
     return FRE_OK;
 }
 
+fre_status server_key_back(server_key *k, const uint8_t in[32], const fre_oprf_public *pub)
+{
+    fre_oprf_key key;
+    fre_status st = fre_oprf_key_decode(&key, server_view(in, sizeof key.b));
+
+    if (st != FRE_OK)
+        return st == FRE_E_DATA ? FRE_E_KEY : st;
+    st = server_key_take(k, &key, pub, NULL);
+    fre_oprf_key_wipe(&key);
+    return st;
+}
+
 void server_key_wipe(server_key *k)
 {
     if (k->key) {

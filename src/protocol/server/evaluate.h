@@ -11,6 +11,9 @@ typedef struct server_key {
 FRE_MUST_CHECK fre_status server_key_take(server_key *k, fre_oprf_key *oprf,
                                           const fre_oprf_public *pub, fre_err *err);
 void server_key_wipe(server_key *k);
+/* From 32 bytes that were masked.  FRE_E_KEY. */
+FRE_MUST_CHECK fre_status server_key_back(server_key *k, const uint8_t in[32],
+                                          const fre_oprf_public *pub);
 /* A message that is to be evaluated came: while exchanges are open and the key is there x takes some
  * (FRE_PHASE_TAKING); else *due is false, and out has the rejection. */
 FRE_MUST_CHECK fre_status server_key_due(const server_key *k, fre_server *x, fre_reply *out,

@@ -119,7 +119,6 @@ static void wipe_keys(issuer *x)
     fre_hpke_keypair_wipe(&x->seal);
 }
 
-/* Without its key before the vouch, nothing can go on. */
 static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 {
     issuer *x = self(base);
@@ -134,9 +133,7 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
         st = server_move(base, rows, FRE_PHASE_CLOSED);
     if (st != FRE_OK || base->phase >= FRE_PHASE_DONE)
         return st;
-    if (!x->oprf.key)
-        return server_void(base, rows, FRE_CANCEL_KEY_LOST);
-    if (!server_parts_complete(&x->asked))
+    if (!x->oprf.key || !server_parts_complete(&x->asked))
         return FRE_OK;
     st = issuer_vouch(x, rows, &ok);
     if (st != FRE_OK)
@@ -161,6 +158,8 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return issuer_list(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
+    if (x->oprf.key && !server_has_seal(&x->seal)) /* it is asked for */
+        return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
     st = server_key_due(&x->oprf, base, out, &due);
     return st == FRE_OK && due ? exchange(x, out, in) : st;
 }
@@ -218,12 +217,47 @@ static fre_status restore(fre_server *base, const fre_row *row)
     }
 }
 
-static const server_ops ops = {.free = free_issuer,
+/* ---- its keys at rest:  k_I (32)  seal (32) ----------------------------------------------------------- */
+
+static bool key_over(const fre_server *base, fre_mask_key key)
+{
+    (void)key;
+    return base->phase >= FRE_PHASE_DONE;
+}
+
+static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+{
+    const issuer *x = (const issuer *)base;
+
+    (void)key;
+    if (!x->oprf.key || !server_has_seal(&x->seal))
+        return 0;
+    memcpy(out, x->oprf.key->b, 32);
+    memcpy(out + 32, x->seal.sk.b, 32);
+    return 64;
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+{
+    issuer *x = self(base);
+    const fre_collection *c = &server_wire(base)->c;
+    fre_status st = server_seal_back(&x->seal, in + 32, &c->issuer_seal);
+
+    (void)key;
+    server_key_wipe(&x->oprf);
+    return st == FRE_OK ? server_key_back(&x->oprf, in, &c->issuer_pk) : st;
+}
+
+static const server_ops ops = {.masks = &server_masks,
+                               .free = free_issuer,
                                .forget = forget,
                                .handle = handle,
                                .tick = tick,
                                .answered = answered,
-                               .restore = restore};
+                               .restore = restore,
+                               .key_over = key_over,
+                               .key_view = key_view,
+                               .key_back = key_back};
 
 fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
                                  const fre_server_keys *keys, fre_oprf_key *oprf,
@@ -236,7 +270,7 @@ fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
     if (!out || !a || !keys || !host || !host->person)
         return FRE_E_ARG;
     c = &a->w.c;
-    if (memcmp(keys->seal.pk.b, c->issuer_seal.b, sizeof c->issuer_seal.b) != 0 ||
+    if (server_check_seal(&keys->seal, &c->issuer_seal) != FRE_OK ||
         memcmp(keys->sign.b + 32, c->issuer_sign.b, sizeof c->issuer_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY,
                         "the issuer's keys are not those that the collection names");

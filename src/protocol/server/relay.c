@@ -257,7 +257,8 @@ static const server_out *published(const fre_server *base)
     return &((const relay *)base)->release;
 }
 
-static const server_ops ops = {.free = free_relay,
+static const server_ops ops = {.masks = &server_masks,
+                               .free = free_relay,
                                .forget = forget,
                                .handle = handle,
                                .returned = relay_returned,

@@ -57,7 +57,8 @@ enum {
     SERVER_ROW_OUT,       /* parts that go out: kind (1), index (4) -> message */
     SERVER_ROW_MEMBER,    /* S_syn: index (4) -> a member of a tag that counts */
     SERVER_ROW_CLIENT,    /* client: what it drew; and a row a place */
-    SERVER_ROW_LIST       /* two contacts, one row: the list as it is published; client: its hash */
+    SERVER_ROW_LIST,      /* two contacts, one row: the list as it is published; client: its hash */
+    SERVER_ROW_MASKED     /* fre_mask_key -> that key of ours under a mask (masks.c) */
 };
 
 /* Appends; NULL: nothing is kept. */
@@ -160,12 +161,25 @@ enum {
     SERVER_LIST,   /* S_syn to the issuer */
     SERVER_LISTED, /* index: to that role */
     SERVER_GATHERED,
+    SERVER_MASK, /* index: type of the message, fre_mask_key */
     SERVER_CANCEL = 255
 };
 
 /* ---- a machine ---------------------------------------------------------------------------------------- */
 
+/* Masks of keys: of every role, none of a client. */
+typedef struct server_masks_ops {
+    /* A mask message; out: the answer. */
+    fre_status (*handle)(fre_server *x, fre_reply *out, fre_wire_type type, fre_bytes in);
+    /* What is due.  rows NULL: the host keeps none, and nothing is masked. */
+    fre_status (*tick)(fre_server *x, fre_letters *out, fre_delta *rows);
+    fre_status (*answered)(fre_server *x, fre_delta *rows, uint32_t index, fre_bytes reply);
+    /* NULL: the last row was. */
+    fre_status (*restore)(fre_server *x, const fre_row *row);
+} server_masks_ops;
+
 typedef struct server_ops {
+    const server_masks_ops *masks; /* NULL: a client */
     void (*free)(fre_server *x);
     /* Everything but what is published, at `end` or by a cancel. */
     void (*forget)(fre_server *x);
@@ -177,6 +191,11 @@ typedef struct server_ops {
     /* A row of another table than STATE and SECRET; NULL: the last was. */
     fre_status (*restore)(fre_server *x, const fre_row *row);
     const server_out *(*release)(const fre_server *x); /* may be NULL */
+    /* Masks, of roles with keys: is it no more needed?  Its bytes, how many: 0: it is not here.  And back:
+     * FRE_E_KEY: another than the collection's. */
+    bool (*key_over)(const fre_server *x, fre_mask_key key);
+    size_t (*key_view)(const fre_server *x, fre_mask_key key, uint8_t out[FRE_MASK_BYTES]);
+    fre_status (*key_back)(fre_server *x, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES]);
 } server_ops;
 
 /* Two contacts: the list, of whoever has it. */
@@ -203,6 +222,7 @@ struct fre_server {
     fre_buf cancel; /* our own */
     uint32_t cancel_to;
     server_list *list; /* NULL: not there */
+    struct server_masks_memory *masks; /* locked; NULL: a client */
 };
 
 FRE_MUST_CHECK fre_status server_base_init(fre_server *x, const server_ops *ops,
@@ -265,6 +285,23 @@ FRE_MUST_CHECK fre_status server_cell(fre_share_cell *out, const fre_agreement *
 uint64_t server_ids_needed(const fre_server *x, const fre_tag *tag);
 /* The count that is released for a tag of which so many ids were summed. */
 uint64_t server_count(const fre_server *x, const fre_tag *tag, uint64_t ids);
+
+/* ---- masks.c: keys that survive a crash ------------------------------------------------------------ */
+
+FRE_MUST_CHECK fre_status server_masks_init(fre_server *x);
+void server_masks_wipe(fre_server *x);
+/* All of them, our own and others': the collection is void. */
+void server_masks_forget(fre_server *x);
+/* What roles do with them, for their server_ops. */
+extern const server_masks_ops server_masks;
+/* Is this key in our memory? */
+bool server_has_seal(const fre_hpke_keypair *k);
+/* Of a constructor: FRE_OK: it is pk's, or not there; FRE_E_KEY.  And of a mask. */
+FRE_MUST_CHECK fre_status server_check_seal(const fre_hpke_keypair *k, const fre_hpke_pk *pk);
+FRE_MUST_CHECK fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t sk[32],
+                                           const fre_hpke_pk *pk);
+/* What is held for others, by the clock. */
+void server_masks_expire(fre_server *x);
 
 /* ---- 16 bytes -> a small number ------------------------------------------------------------------- */
 

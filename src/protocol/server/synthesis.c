@@ -73,7 +73,7 @@ static fre_status tick_answers(synthesis *x, fre_letters *out, fre_delta *rows, 
     st = post_list(x, out, FRE_ROLE_TAG, x->list_at_tag);
     if (st == FRE_OK)
         st = post_list(x, out, FRE_ROLE_RELAY, x->list_at_relay);
-    if (st != FRE_OK || !server_parts_complete(&x->gathered))
+    if (st != FRE_OK || !server_parts_complete(&x->gathered) || !server_has_seal(&x->seal))
         return st;
     st = syn_count_answers(x, rows);
     *done = st == FRE_OK;
@@ -104,7 +104,7 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 
     if (base->phase == FRE_PHASE_DONE)
         return server_out_done(&x->release) ? FRE_OK : server_out_post(&x->release, out);
-    if (!x->counted && server_parts_complete(&x->mixed))
+    if (!x->counted && server_parts_complete(&x->mixed) && server_has_seal(&x->seal))
         st = syn_count(x, rows);
     if (st != FRE_OK || !x->counted)
         return st;
@@ -314,13 +314,43 @@ static const server_out *published(const fre_server *base)
     return &((const synthesis *)base)->release;
 }
 
-static const server_ops ops = {.free = free_synthesis,
+static bool key_over(const fre_server *base, fre_mask_key key)
+{
+    const synthesis *x = (const synthesis *)base;
+
+    (void)key;
+    return x->counted &&
+           (server_wire(base)->c.one_contact || server_parts_are_used(&x->gathered));
+}
+
+static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+{
+    const synthesis *x = (const synthesis *)base;
+
+    (void)key;
+    if (!server_has_seal(&x->seal))
+        return 0;
+    memcpy(out, x->seal.sk.b, 32);
+    return 32;
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+{
+    (void)key;
+    return server_seal_back(&self(base)->seal, in, &server_wire(base)->c.syn_seal);
+}
+
+static const server_ops ops = {.masks = &server_masks,
+                               .free = free_synthesis,
                                .forget = forget,
                                .handle = handle,
                                .tick = tick,
                                .answered = answered,
                                .restore = restore,
-                               .release = published};
+                               .release = published,
+                               .key_over = key_over,
+                               .key_view = key_view,
+                               .key_back = key_back};
 
 fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
                                     const fre_server_keys *keys, fre_bytes statement, fre_err *err)
@@ -337,7 +367,7 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
     if ((st = server_need_cells(a, err)) != FRE_OK)
         return st;
     c = &a->w.c;
-    if (memcmp(keys->seal.pk.b, c->syn_seal.b, sizeof c->syn_seal.b) != 0 ||
+    if (server_check_seal(&keys->seal, &c->syn_seal) != FRE_OK ||
         memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY, "S_syn's keys are not those that the collection names");
     x = calloc(1, sizeof *x);

@@ -138,6 +138,8 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return unseal(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
+    if (x->oprf.key && !server_has_seal(&x->seal)) /* it is asked for */
+        return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
     st = server_key_due(&x->oprf, base, out, &due);
     return st == FRE_OK && due ? exchange(x, out, in) : st;
 }
@@ -208,7 +210,8 @@ static fre_status tick_mixed(tagging *x, fre_letters *out, fre_delta *rows)
         return post_mark(x, out, FRE_MARK_MIX);
     if (!server_out_done(&x->mixed))
         st = server_out_post(&x->mixed, out);
-    if (st == FRE_OK && x->summed.count == 0 && server_parts_complete(&x->asked))
+    if (st == FRE_OK && x->summed.count == 0 && server_parts_complete(&x->asked) &&
+        server_has_seal(&x->seal))
         st = sum(x, rows);
     if (st == FRE_OK && x->mark[FRE_MARK_SUM].state == TAGGING_MARK_ASKED)
         st = post_mark(x, out, FRE_MARK_SUM);
@@ -222,8 +225,6 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
 
     if (base->phase <= FRE_PHASE_TAKING && base->now >= server_wire(base)->c.tags_close)
         st = close_exchanges(x, rows);
-    else if (base->phase <= FRE_PHASE_TAKING && !x->oprf.key)
-        return server_void(base, rows, FRE_CANCEL_KEY_LOST);
     if (st != FRE_OK || base->phase < FRE_PHASE_CLOSED || base->phase == FRE_PHASE_DONE)
         return st;
     st = say_closed(x);
@@ -362,12 +363,45 @@ static fre_status restore(fre_server *base, const fre_row *row)
     }
 }
 
-static const server_ops ops = {.free = free_tagging,
+/* ---- its keys at rest ------------------------------------------------------------------------------------ */
+
+static bool key_over(const fre_server *base, fre_mask_key key)
+{
+    const tagging *x = (const tagging *)base;
+
+    return key == FRE_MASK_TAG_OPRF ? base->phase >= FRE_PHASE_CLOSED : x->summed.count > 0;
+}
+
+static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+{
+    const tagging *x = (const tagging *)base;
+    const bool oprf = key == FRE_MASK_TAG_OPRF;
+
+    if (oprf ? !x->oprf.key : !server_has_seal(&x->seal))
+        return 0;
+    memcpy(out, oprf ? x->oprf.key->b : x->seal.sk.b, 32);
+    return 32;
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+{
+    tagging *x = self(base);
+    const fre_collection *c = &server_wire(base)->c;
+
+    return key == FRE_MASK_TAG_OPRF ? server_key_back(&x->oprf, in, &c->oprf_pk)
+                                    : server_seal_back(&x->seal, in, &c->tag_seal);
+}
+
+static const server_ops ops = {.masks = &server_masks,
+                               .free = free_tagging,
                                .forget = forget,
                                .handle = handle,
                                .tick = tick,
                                .answered = answered,
-                               .restore = restore};
+                               .restore = restore,
+                               .key_over = key_over,
+                               .key_view = key_view,
+                               .key_back = key_back};
 
 fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
                                   const fre_server_keys *keys, fre_oprf_key *oprf, fre_err *err)
@@ -379,7 +413,7 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
     if (!out || !a || !keys)
         return FRE_E_ARG;
     c = &a->w.c;
-    if (memcmp(keys->seal.pk.b, c->tag_seal.b, sizeof c->tag_seal.b) != 0 ||
+    if (server_check_seal(&keys->seal, &c->tag_seal) != FRE_OK ||
         memcmp(keys->sign.b + 32, c->tag_sign.b, sizeof c->tag_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY, "S_tag's keys are not those that the collection names");
     x = calloc(1, sizeof *x);

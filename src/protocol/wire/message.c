@@ -31,6 +31,9 @@ static const struct {
     [FRE_WIRE_LISTED] = {"list of both servers", "fre/listed/v2", true},
     [FRE_WIRE_ANSWER] = {"answer", NULL, true},
     [FRE_WIRE_GATHERED] = {"gathered answers", "fre/gathered/v2", true},
+    [FRE_WIRE_MASK_PUT] = {"mask", "fre/mask-put/v2", true},
+    [FRE_WIRE_MASK_GET] = {"request for a mask", "fre/mask-get/v2", true},
+    [FRE_WIRE_MASK_WIPE] = {"end of a mask", "fre/mask-wipe/v2", true},
 };
 #define TYPES (sizeof types / sizeof types[0])
 
@@ -218,7 +221,7 @@ fre_status fre_closed_decode(fre_closed *out, const fre_wire *w, fre_bytes in, f
 
 /* ---- cancel ----------------------------------------------------------------------------------- */
 
-static const fre_sign_pk *key_of(const fre_wire *w, unsigned role)
+const fre_sign_pk *wire_key_of(const fre_wire *w, unsigned role)
 {
     switch (role) {
     case FRE_ROLE_TAG:
@@ -244,7 +247,7 @@ fre_status fre_cancel_encode(fre_buf *out, const fre_wire *w, const fre_cancel *
 {
     wire_out o = wire_open(out);
 
-    if (!w || !m || !key_of(w, (unsigned)m->by) || !reason_is_fine((unsigned)m->reason) ||
+    if (!w || !m || !wire_key_of(w, (unsigned)m->by) || !reason_is_fine((unsigned)m->reason) ||
         !time_is_fine(m->time))
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_CANCEL);
@@ -269,7 +272,7 @@ fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w, fre_bytes in, f
     if (st != FRE_OK)
         return st;
     /* The role tells whose signature it has to be; nothing else is looked at before. */
-    pk = key_of(w, (unsigned)wire_uint(&body, 1, "by"));
+    pk = wire_key_of(w, (unsigned)wire_uint(&body, 1, "by"));
     wire_require(&body, pk != NULL, "by");
     if (!pk)
         return wire_end(&body, name, err);

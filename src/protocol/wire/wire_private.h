@@ -64,6 +64,9 @@ FRE_MUST_CHECK fre_status wire_close_signed(wire_out *o, fre_wire_type type, con
 /* Name of a type in messages to people; "message" for no type. */
 const char *wire_name(fre_wire_type type);
 
+/* A role's signing key; NULL: no role. */
+const fre_sign_pk *wire_key_of(const fre_wire *w, unsigned role);
+
 void wire_put_part(wire_out *o, fre_part part);
 fre_part wire_part(wire_in *in);
 

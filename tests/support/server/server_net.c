@@ -165,33 +165,40 @@ static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
     return FRE_OK;
 }
 
-fre_server *net_make(net *n, fre_role role)
+/* Seal and VOPRF keys of zeros where they are not given. */
+static fre_server *make(net *n, fre_role role, bool with_keys)
 {
     static const char statement[] = "NOT PRIVATE: a test";
     const fre_issuer_host host = {.ctx = n, .person = who_is};
+    const fre_hpke_keypair none = {.pk = {{0}}};
     const fre_server_keys keys[NET_ROLES] = {
-        [FRE_ROLE_TAG] = {n->s.tag, n->s.tag_sk},
-        [FRE_ROLE_SYN] = {n->s.syn, n->s.syn_sk},
-        [FRE_ROLE_ISSUER] = {n->s.issuer, n->s.issuer_sk}};
+        [FRE_ROLE_TAG] = {with_keys ? n->s.tag : none, n->s.tag_sk},
+        [FRE_ROLE_SYN] = {with_keys ? n->s.syn : none, n->s.syn_sk},
+        [FRE_ROLE_ISSUER] = {with_keys ? n->s.issuer : none, n->s.issuer_sk}};
     fre_oprf_key tag = n->s.oprf, issuer = n->s.issuer_oprf;
     fre_server *x = NULL;
     fre_err err = {.text = ""};
     fre_status st = FRE_OK;
 
     if (role == FRE_ROLE_TAG)
-        st = fre_server_new_tagging(&x, n->a, &keys[role], &tag, &err);
+        st = fre_server_new_tagging(&x, n->a, &keys[role], with_keys ? &tag : NULL, &err);
     else if (role == FRE_ROLE_SYN)
         st = fre_server_new_synthesis(&x, n->a, &keys[role],
                                       (fre_bytes){(const uint8_t *)statement, sizeof statement - 1},
                                       &err);
     else if (role == FRE_ROLE_ISSUER)
-        st = fre_server_new_issuer(&x, n->a, &keys[role], &issuer, &host, &err);
+        st = fre_server_new_issuer(&x, n->a, &keys[role], with_keys ? &issuer : NULL, &host, &err);
     else
         st = fre_server_new_relay(&x, n->a, &n->s.relay_sk, &err);
     if (st != FRE_OK)
         (void)fprintf(stderr, "%s\n", err.text);
     must(st == FRE_OK);
     return x;
+}
+
+fre_server *net_make(net *n, fre_role role)
+{
+    return make(n, role, true);
 }
 
 static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows);
@@ -277,7 +284,7 @@ void net_restart(net *n, fre_role role)
         n->fallen = n->stepping;
     else
         fre_server_free(n->links.server[role]);
-    n->links.server[role] = net_make(n, role);
+    n->links.server[role] = make(n, role, !n->masked);
     must((n->restore ? n->restore(n, role, n->links.server[role])
                      : net_store_restore(&n->store[role], n->links.server[role])) == FRE_OK);
 }
@@ -296,10 +303,10 @@ void net_restart_client(net *n, uint32_t i)
 /* ---- calls ------------------------------------------------------------------------------------------------ */
 
 /* True: killed before its rows were committed.  The row at which it is killed is inside of this call. */
-static bool killed(net *n, const fre_delta *rows)
+static bool killed(net *n, fre_role role, const fre_delta *rows)
 {
     const bool again =
-        n->kill_every > 0 && rows->n > 0 && fre_rng_below(&n->rng, n->kill_every) == 0;
+        (n->kill_only == 0 || n->kill_only == role) && n->kill_every > 0 && rows->n > 0 && fre_rng_below(&n->rng, n->kill_every) == 0;
 
     n->rows += rows->n;
     if (!again && (n->kill_at == 0 || n->rows < n->kill_at || rows->n == 0))
@@ -330,7 +337,7 @@ static fre_status keep(void *ctx, fre_server *x, const fre_delta *rows)
 
     if (role != 0 && x != n->links.server[role])
         return FRE_E_AGAIN; /* it is dead */
-    if (!killed(n, rows)) {
+    if (!killed(n, role, rows)) {
         net_store_commit(store, rows);
         if (n->kept && role != 0)
             n->kept(n, role, rows);

@@ -52,6 +52,8 @@ typedef struct net {
     /* Kills the machine that is to write the row of this number, before its call's rows are
      * committed, and whoever makes a call with rows, one in so many; 0: nobody. */
     uint64_t kill_at, kill_every;
+    fre_role kill_only; /* of these, a machine of this role alone; 0: any */
+    bool masked;        /* who is restarted has no keys but those that come back from under masks */
     uint64_t rows, kills;
     int64_t stride; /* seconds between two steps, until entries close */
     /* What goes over the links, for whoever wants to look; may be NULL. */
@@ -89,7 +91,7 @@ bool net_send(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *an
 void net_step(net *n);
 /* Until nothing changes any more, or time ends. */
 void net_run(net *n);
-/* Kills it and takes it back from its store; keys are given back. */
+/* Kills it and takes it back from its store; keys are given back, unless they are masked. */
 void net_restart(net *n, fre_role role);
 void net_restart_client(net *n, uint32_t user);
 /* Cells of the release that S_syn has, sorted by count; centroids: n x NET_DIM.  -1: no release. */

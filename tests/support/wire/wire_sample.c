@@ -132,7 +132,10 @@ static const char *sample_label(fre_wire_type type)
                                          [FRE_WIRE_UNSEAL] = "fre/unseal/v2",
                                          [FRE_WIRE_SUMMED] = "fre/summed/v2",
                                          [FRE_WIRE_MARK] = "fre/mark/v2",
-                                         [FRE_WIRE_MARKED] = "fre/marked/v2"};
+                                         [FRE_WIRE_MARKED] = "fre/marked/v2",
+                                         [FRE_WIRE_MASK_PUT] = "fre/mask-put/v2",
+                                         [FRE_WIRE_MASK_GET] = "fre/mask-get/v2",
+                                         [FRE_WIRE_MASK_WIPE] = "fre/mask-wipe/v2"};
 
     return labels[type];
 }
@@ -398,4 +401,7 @@ sample_recoder *const sample_recoders[SAMPLE_TYPES] = {
     [FRE_WIRE_MARK] = recode_mark,
     [FRE_WIRE_MARKED] = recode_marked,
     [FRE_WIRE_LISTED] = recode_listed,
-    [FRE_WIRE_GATHERED] = recode_gathered};
+    [FRE_WIRE_GATHERED] = recode_gathered,
+    [FRE_WIRE_MASK_PUT] = recode_mask_put,
+    [FRE_WIRE_MASK_GET] = recode_mask_get,
+    [FRE_WIRE_MASK_WIPE] = recode_mask_wipe};

@@ -196,6 +196,15 @@ static void summed(const sample *s, fre_buf *out)
     free(packed);
 }
 
+/* Of S_tag to the relay. */
+static void mask(const sample *s, fre_wire_type type, fre_buf *out)
+{
+    fre_mask m = {.key = FRE_MASK_TAG_SEAL, .by = FRE_ROLE_TAG};
+
+    sample_fill(m.b, type == FRE_WIRE_MASK_WIPE ? sizeof m.b / 2 : sizeof m.b, 0x90);
+    must(fre_mask_encode(out, &s->w, type, &m, &s->tag_sk) == FRE_OK);
+}
+
 void sample_message_two(const sample *s, fre_wire_type type, fre_buf *out)
 {
     switch ((unsigned)type) {
@@ -236,6 +245,11 @@ void sample_message_two(const sample *s, fre_wire_type type, fre_buf *out)
     case FRE_WIRE_MARK:
     case FRE_WIRE_MARKED:
         mark(s, type, out);
+        break;
+    case FRE_WIRE_MASK_PUT:
+    case FRE_WIRE_MASK_GET:
+    case FRE_WIRE_MASK_WIPE:
+        mask(s, type, out);
         break;
     default:
         abort();
@@ -350,6 +364,31 @@ fre_status recode_mark(const sample *s, fre_bytes in, fre_buf *out, fre_err *err
 fre_status recode_marked(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
 {
     return recode_either_mark(s, FRE_WIRE_MARKED, in, out, err);
+}
+
+static fre_status recode_mask(const sample *s, fre_wire_type type, fre_bytes in, fre_buf *out,
+                              fre_err *err)
+{
+    const fre_sign_sk *const sk[] = {NULL, &s->tag_sk, &s->syn_sk, &s->relay_sk, &s->issuer_sk};
+    fre_mask m;
+    fre_status st = fre_mask_decode(&m, &s->w, type, in, err);
+
+    return st == FRE_OK ? fre_mask_encode(out, &s->w, type, &m, sk[m.by]) : st;
+}
+
+fre_status recode_mask_put(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    return recode_mask(s, FRE_WIRE_MASK_PUT, in, out, err);
+}
+
+fre_status recode_mask_get(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    return recode_mask(s, FRE_WIRE_MASK_GET, in, out, err);
+}
+
+fre_status recode_mask_wipe(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)
+{
+    return recode_mask(s, FRE_WIRE_MASK_WIPE, in, out, err);
 }
 
 fre_status recode_vouch(const sample *s, fre_bytes in, fre_buf *out, fre_err *err)

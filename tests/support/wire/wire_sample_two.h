@@ -13,5 +13,6 @@ sample_recoder recode_issue_request, recode_issue_response, recode_carry, recode
 sample_recoder recode_collected, recode_mixed, recode_mark, recode_marked;
 sample_recoder recode_listed, recode_gathered;
 sample_recoder recode_vouch, recode_vouched, recode_unseal, recode_summed;
+sample_recoder recode_mask_put, recode_mask_get, recode_mask_wipe;
 
 #endif /* FRE_TEST_WIRE_SAMPLE_TWO_H */

@@ -105,7 +105,7 @@ static void count_all(net *n, fre_role from, fre_role to, fre_bytes message)
     fre_carry m;
     fre_batch b;
 
-    if (from == FRE_ROLE_TAG && to == FRE_ROLE_RELAY)
+    if (from == FRE_ROLE_TAG && to == FRE_ROLE_RELAY && type_of(message) < FRE_WIRE_MASK_PUT)
         k->to_relay += type_of(message) != FRE_WIRE_CLOSED && type_of(message) != FRE_WIRE_MARK;
     if (to == FRE_ROLE_RELAY && type_of(message) == FRE_WIRE_CARRY &&
         fre_carry_decode(&m, &n->s.w, message, NULL) == FRE_OK)

@@ -155,12 +155,37 @@ static void splits(void **state)
     }
 }
 
+/* Who dies comes back with its keys from under their masks alone: where two do at once the collection may be
+ * over, and otherwise it is as ever. */
+static void masked(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first(); seed < first() + (last() - first()) / 2; seed++) {
+        static float centroid[MAX * NET_DIM];
+        uint32_t count[MAX], taken;
+        net n = {.users = 0};
+        fre_collection c = seed % 2 ? net_terms(&n.s) : net_terms_two(&n.s);
+        int cells;
+
+        c.gamma = 1;
+        n.masked = true;
+        run(&n, &c, USERS, seed);
+        cells = net_release(&n, FRE_ROLE_RELAY, count, centroid, MAX);
+        taken = taken_of(&n);
+        if (cells > 1 || (cells == 1 && (count[0] < TAU || count[0] > USERS)) ||
+            (cells < 0 && taken == USERS && n.kills == 0))
+            fail_msg("schedule %llu: %d cells, %u taken", (unsigned long long)seed, cells, taken);
+        net_end(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_contact),
         cmocka_unit_test(two_contacts),
         cmocka_unit_test(splits),
+        cmocka_unit_test(masked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

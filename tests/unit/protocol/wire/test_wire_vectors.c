@@ -420,6 +420,28 @@ static void make_entries(const sample *s, const fre_tag *tag, fre_buf *b)
     fre_buf_wipe(&packed);
 }
 
+static void make_masks(const sample *s, fre_buf *b)
+{
+    fre_mask m = {.key = FRE_MASK_TAG_OPRF, .by = FRE_ROLE_TAG};
+    uint8_t masked[sizeof s->oprf.b];
+    fre_sha256 h;
+
+    sample_fill(m.b, sizeof m.b, 0x10);
+    for (size_t i = 0; i < sizeof masked; i++)
+        masked[i] = s->oprf.b[i] ^ m.b[i];
+    NOTE("masked_oprf_sk", masked);
+    assert_int_equal(fre_mask_encode(b, &s->w, FRE_WIRE_MASK_PUT, &m, &s->tag_sk), FRE_OK);
+    note_buf("mask_put", b);
+    fre_sha256_begin(&h, (fre_bytes){m.b, sizeof m.b});
+    fre_sha256_end(m.b, &h);
+    sample_fill(m.b + FRE_HASH_BYTES, FRE_HASH_BYTES, 0x50);
+    assert_int_equal(fre_mask_encode(b, &s->w, FRE_WIRE_MASK_GET, &m, &s->tag_sk), FRE_OK);
+    note_buf("mask_get", b);
+    memset(m.b + FRE_HASH_BYTES, 0, FRE_HASH_BYTES);
+    assert_int_equal(fre_mask_encode(b, &s->w, FRE_WIRE_MASK_WIPE, &m, &s->tag_sk), FRE_OK);
+    note_buf("mask_wipe", b);
+}
+
 /* Ten ids under a seed, each with its third. */
 static void make_split(const sample *s)
 {
@@ -455,6 +477,7 @@ static int make_all(void **state)
     make_entries(&s, &tag, &b);
     make_public_collection(&s, &b);
     make_split(&s);
+    make_masks(&s, &b);
     fre_buf_wipe(&b);
     if (path)
         assert_int_equal(json_dump_file(made, path, JSON_INDENT(1)), 0);
