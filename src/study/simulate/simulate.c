@@ -33,6 +33,10 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
 
     if (!o->input || o->threads < 1)
         return fre_fail(err, FRE_E_ARG, "a simulation needs an input and at least one thread");
+    /* The plan says so too, but only once the input was read. */
+    if (o->plan.dist.one_contact && !o->plan.dist.cover)
+        return fre_fail(err, FRE_E_USAGE,
+                        "with {contacts} one everybody sends, sampled or not: leave out {cover} off");
     if (o->compare && o->plan.n_levels > 0)
         return fre_fail(err, FRE_E_USAGE,
                         "{compare} lays a curator's grid over the collection's: leave it out, or "
