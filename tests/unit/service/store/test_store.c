@@ -745,6 +745,7 @@ static int write_rows_of(uint32_t n)
         put(&d, 1, i % ROWS_MAX, &value, 8);
         if (fre_store_commit(s, &one, 1, &err) != FRE_OK) {
             (void)fprintf(stderr, "%s\n", err.text);
+            fre_delta_wipe(&d);
             fre_store_close(s);
             return 75;
         }
