@@ -21,9 +21,9 @@ typedef struct world {
     fre_server_keys keys[FRE_ROLE_ISSUER + 1]; /* SECRET; by role */
     fre_reply reply, back;
     fre_letters letters;
-    size_t up, down;            /* bytes of one user */
-    size_t listed;              /* of the list, a cell */
-    double client, admit, tags; /* microseconds */
+    size_t up, down;                  /* bytes of one user */
+    size_t listed;                    /* of the list, a cell */
+    double client, admit, tags;       /* microseconds */
     size_t rows[FRE_ROLE_ISSUER + 1]; /* bytes that issuer and S_tag keep */
 } world;
 
@@ -85,7 +85,7 @@ static fre_status terms(world *w, uint32_t dim, bool one_contact, const fre_coll
     return st == FRE_OK ? fre_agreement_new(&w->a, &w->c, err) : st;
 }
 
-static fre_status open_world(world *w, uint32_t dim, bool one_contact, fre_err *err)
+static fre_status fill_world(world *w, uint32_t dim, bool one_contact, fre_err *err)
 {
     const fre_issuer_host host = {.person = everybody};
     fre_collection_parts p = {.aead = FRE_HPKE_AES_128_GCM,
@@ -113,14 +113,16 @@ static fre_status open_world(world *w, uint32_t dim, bool one_contact, fre_err *
         return st;
     st = fre_server_new_relay(&w->relay, w->a, &w->keys[FRE_ROLE_RELAY].sign, err);
     if (st == FRE_OK)
-        st = fre_server_new_issuer(&w->issuer, w->a, &w->keys[FRE_ROLE_ISSUER], &issuer, &host, err);
-    return st == FRE_OK
-               ? fre_server_new_tagging(&w->tag, w->a, &w->keys[FRE_ROLE_TAG], &oprf, err)
-               : st;
+        st =
+            fre_server_new_issuer(&w->issuer, w->a, &w->keys[FRE_ROLE_ISSUER], &issuer, &host, err);
+    return st == FRE_OK ? fre_server_new_tagging(&w->tag, w->a, &w->keys[FRE_ROLE_TAG], &oprf, err)
+                        : st;
 }
 
 static void close_world(world *w)
 {
+    if (!w)
+        return;
     fre_server_free(w->relay);
     fre_server_free(w->issuer);
     fre_server_free(w->tag);
@@ -128,7 +130,20 @@ static void close_world(world *w)
     fre_letters_wipe(&w->letters);
     fre_reply_wipe(&w->reply);
     fre_reply_wipe(&w->back);
-    fre_wipe(w, sizeof *w);
+    fre_wipe_free(w, sizeof *w);
+}
+
+/* *out: to be closed, whatever comes back; NULL: there was no memory. */
+static fre_status open_world(world **out, uint32_t dim, bool one_contact, fre_err *err)
+{
+    world *w = calloc(1, sizeof *w);
+
+    *out = w;
+    if (!w)
+        return FRE_E_NOMEM;
+    fre_reply_init(&w->reply);
+    fre_reply_init(&w->back);
+    return fill_world(w, dim, one_contact, err);
 }
 
 static fre_bytes view(const fre_buf *b)
@@ -292,14 +307,11 @@ static fre_status time_clients(bench_user *out, size_t *list_cell, uint32_t dim,
                                fre_err *err)
 {
     fre_server *client[CLIENTS] = {NULL};
-    world *w = calloc(1, sizeof *w);
-    fre_status st;
+    world *w;
+    fre_status st = open_world(&w, dim, one_contact, err);
 
     if (!w)
-        return FRE_E_NOMEM;
-    fre_reply_init(&w->reply);
-    fre_reply_init(&w->back);
-    st = open_world(w, dim, one_contact, err);
+        return st;
     if (st == FRE_OK)
         st = all_clients(w, client);
     for (uint32_t i = 0; i < CLIENTS; i++)
@@ -312,7 +324,6 @@ static fre_status time_clients(bench_user *out, size_t *list_cell, uint32_t dim,
                         .tagging_us = w->tags / CLIENTS};
     *list_cell = w->listed;
     close_world(w);
-    free(w);
     return st;
 }
 
@@ -397,15 +408,12 @@ static fre_status fill(world *w, bench_relay *out, fre_bytes answer)
 
 static fre_status time_relay(bench_relay *out, fre_err *err)
 {
-    world *w = calloc(1, sizeof *w);
+    world *w;
     uint8_t *answer = NULL;
-    fre_status st;
+    fre_status st = open_world(&w, FILL_DIM, true, err);
 
     if (!w)
-        return FRE_E_NOMEM;
-    fre_reply_init(&w->reply);
-    fre_reply_init(&w->back);
-    st = open_world(w, FILL_DIM, true, err);
+        return st;
     if (st == FRE_OK) {
         const size_t n = fre_exchange_answer_bytes(fre_agreement_wire(w->a));
 
@@ -414,7 +422,6 @@ static fre_status time_relay(bench_relay *out, fre_err *err)
     }
     free(answer);
     close_world(w);
-    free(w);
     return st;
 }
 
@@ -446,7 +453,8 @@ static fre_status kept_of(kept *out, const fre_delta *rows)
 static fre_status stuff(fre_server *x, const kept *like, uint64_t n, fre_rng *r)
 {
     uint8_t key[ROW_MAX], value[ROW_MAX];
-    const fre_row row = {.table = like->table, .key = {key, like->key}, .value = {value, like->value}};
+    const fre_row row = {
+        .table = like->table, .key = {key, like->key}, .value = {value, like->value}};
     fre_status st = FRE_OK;
 
     for (uint64_t i = 0; st == FRE_OK && i < n; i++) {
@@ -490,14 +498,11 @@ static fre_status full(world *w, uint64_t requests, const kept *like, fre_rng *r
 static fre_status with_requests(bench_asked *out, uint64_t requests, kept *like, fre_rng *r,
                                 fre_err *err)
 {
-    world *w = calloc(1, sizeof *w);
-    fre_status st;
+    world *w;
+    fre_status st = open_world(&w, FILL_DIM, true, err);
 
     if (!w)
-        return FRE_E_NOMEM;
-    fre_reply_init(&w->reply);
-    fre_reply_init(&w->back);
-    st = open_world(w, FILL_DIM, true, err);
+        return st;
     if (st == FRE_OK)
         st = requests == 0 ? exchanges(w, 1, like) : full(w, requests, like, r);
     if (requests > 0)
@@ -507,7 +512,6 @@ static fre_status with_requests(bench_asked *out, uint64_t requests, kept *like,
                              .issuer_rows = w->rows[FRE_ROLE_ISSUER] / CLIENTS,
                              .tagging_rows = w->rows[FRE_ROLE_TAG] / CLIENTS};
     close_world(w);
-    free(w);
     return st;
 }
 
@@ -607,11 +611,13 @@ static void user_line(const fre_bench_output *out, const bench_user *u)
 
 static void earlier_lines(const fre_bench_output *out)
 {
-    bench_line(out, 4, "[the first version, two contacts, down with a list of one cell; the paper]");
+    bench_line(out, 4,
+               "[the first version, two contacts, down with a list of one cell; the paper]");
     for (size_t i = 0; i < BENCH_DIMS; i++) {
         const before *b = &earlier[i];
 
-        bench_line(out, 6, "  d = %u: [%zu bytes up, %zu down; client %.0f us, no issuer, S_tag %.0f]",
+        bench_line(out, 6,
+                   "  d = %u: [%zu bytes up, %zu down; client %.0f us, no issuer, S_tag %.0f]",
                    b->dim, b->first_up, b->first_down, b->first_us, b->first_tagging_us);
         if (b->paper_up > 0)
             bench_line(out, 6, "  d = %u: [%zu bytes up, %zu down; client %.0f us]", b->dim,
@@ -624,19 +630,23 @@ void bench_machines_lines(const fre_bench_output *out, const bench_machines *m)
     bench_line(out, 4, "one contact, servers' noise: one user of a million, one place");
     for (size_t i = 0; i < BENCH_DIMS; i++)
         user_line(out, &m->user[i]);
-    bench_line(out, 4, "two contacts, clients' noise; down without the list, %zu bytes a listed cell",
+    bench_line(out, 4,
+               "two contacts, clients' noise; down without the list, %zu bytes a listed cell",
                m->list_cell);
     for (size_t i = 0; i < BENCH_DIMS; i++)
         user_line(out, &m->two[i]);
     earlier_lines(out);
     for (size_t i = 0; i < BENCH_FILLS; i++)
-        bench_line(out, 6, "  relay, d = 32, %llu entries there: %.2f us a user, %zu bytes of rows an entry",
-                   (unsigned long long)m->relay[i].entries, m->relay[i].us, m->relay[i].rows);
+        bench_line(
+            out, 6,
+            "  relay, d = 32, %llu entries there: %.2f us a user, %zu bytes of rows an entry",
+            (unsigned long long)m->relay[i].entries, m->relay[i].us, m->relay[i].rows);
     for (size_t i = 0; i < BENCH_FILLS; i++) {
         const bench_asked *a = &m->asked[i];
 
         bench_line(out, 6,
-                   "  %llu requests there: issuer %.0f us and %zu bytes of rows a request, S_tag %.0f us and %zu",
+                   "  %llu requests there: issuer %.0f us and %zu bytes of rows a request, S_tag "
+                   "%.0f us and %zu",
                    (unsigned long long)a->requests, a->issuer_us, a->issuer_rows, a->tagging_us,
                    a->tagging_rows);
     }
