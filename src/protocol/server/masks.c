@@ -20,16 +20,9 @@ static bool is_here(const fre_server *x, fre_mask_key key)
     return here;
 }
 
-static bool is_zero(const uint8_t b[FRE_HASH_BYTES])
-{
-    static const uint8_t zero[FRE_HASH_BYTES];
-
-    return memcmp(b, zero, sizeof zero) == 0;
-}
-
 bool server_has_seal(const fre_hpke_keypair *k)
 {
-    return !is_zero(k->pk.b);
+    return !mask_is_zero(k->pk.b);
 }
 
 fre_status server_check_seal(const fre_hpke_keypair *k, const fre_hpke_pk *pk)
@@ -99,7 +92,8 @@ static fre_status draw(fre_server *x, fre_mask_key key)
 {
     mask_own *o = own(x, key);
     fre_rng r;
-    fre_status st = fre_rng_init(&r); /* whatever a rehearsal draws from: these bytes change nothing */
+    fre_status st =
+        fre_rng_init(&r); /* whatever a rehearsal draws from: these bytes change nothing */
 
     if (st != FRE_OK)
         return st;
@@ -168,7 +162,7 @@ static fre_status ask(fre_server *x, fre_letters *out, fre_delta *rows, fre_mask
 
     if (!o->has_row)
         return server_void(x, rows, FRE_CANCEL_KEY_LOST);
-    if (is_zero(o->row.nonce)) {
+    if (mask_is_zero(o->row.nonce)) {
         st = fre_rng_init(&r);
         if (st != FRE_OK)
             return st;
@@ -282,12 +276,12 @@ static fre_status hear(fre_server *x, fre_reply *out, const fre_mask *m)
     st = hash_question(mine, x, m->key);
     if (st != FRE_OK)
         return st;
-    if (!is_zero(m->b) && memcmp(m->b, mine, sizeof mine) != 0 &&
+    if (!mask_is_zero(m->b) && memcmp(m->b, mine, sizeof mine) != 0 &&
         memcmp(m->b, o->row.asked, sizeof mine) != 0) {
         st = server_void(x, &out->rows, FRE_CANCEL_DISAGREE);
         return st == FRE_OK ? fre_receipt_encode(&out->message) : st;
     }
-    if (is_here(x, m->key) && is_zero(m->b) && o->state != MASK_PUT)
+    if (is_here(x, m->key) && mask_is_zero(m->b) && o->state != MASK_PUT)
         o->state = MASK_NONE;
     return fre_receipt_encode(&out->message);
 }

@@ -51,6 +51,14 @@ typedef struct server_masks_memory {
     bool restored; /* its holders may have what it put before */
 } mask_memory;
 
+/* A hash, nonce or key that is not there. */
+static inline bool mask_is_zero(const uint8_t b[FRE_HASH_BYTES])
+{
+    static const uint8_t zero[FRE_HASH_BYTES];
+
+    return memcmp(b, zero, sizeof zero) == 0;
+}
+
 /* masks_held.c: the holder's side. */
 FRE_MUST_CHECK fre_status masks_take(fre_server *x, fre_reply *out, fre_wire_type type,
                                      const fre_mask *m, fre_bytes in);

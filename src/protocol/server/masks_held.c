@@ -9,13 +9,6 @@ static mask_holding *holding(const fre_server *x, fre_mask_key key)
     return &x->masks->held[key];
 }
 
-static bool is_zero(const uint8_t b[FRE_HASH_BYTES])
-{
-    static const uint8_t zero[FRE_HASH_BYTES];
-
-    return memcmp(b, zero, sizeof zero) == 0;
-}
-
 static mask_held *find(mask_holding *h, const uint8_t id[FRE_HASH_BYTES])
 {
     for (uint32_t i = 0; i < h->n; i++)
@@ -57,7 +50,7 @@ static fre_status get(fre_server *x, fre_reply *out, const fre_mask *m, fre_byte
     server_sha256(question, in);
     if (!held)
         return server_reject(x, out, FRE_REJECTED_KEY);
-    if (is_zero(held->given)) {
+    if (mask_is_zero(held->given)) {
         memcpy(held->given, question, sizeof question);
         memcpy(h->given, question, sizeof question);
         h->tell = true;
@@ -77,7 +70,7 @@ static fre_status wipe(fre_server *x, fre_reply *out, const fre_mask *m)
     const mask_held *keep = find(h, m->b);
     const uint32_t from = keep ? (uint32_t)(keep - h->at) : 0;
 
-    if (is_zero(m->b)) {
+    if (mask_is_zero(m->b)) {
         *h = (mask_holding){.over = true};
     } else if (from > 0) {
         memmove(h->at, h->at + from, (h->n - from) * sizeof *h->at);
