@@ -71,6 +71,12 @@ class Postgres:
         self.process.send_signal(how)
         self.process.wait(60)
 
+    def clear(self):
+        """No rows, and no schema."""
+        subprocess.run([self.bin / "psql", "-q", self.where, "-c",
+                        "DROP TABLE IF EXISTS fre_store_row; DROP TABLE IF EXISTS fre_store_schema"], check=True,
+                       stderr=subprocess.DEVNULL)
+
     def end(self):
         if self.process.poll() is None:
             self.stop()
@@ -94,9 +100,7 @@ def where(request, tmp_path):
     if request.param == "sqlite":
         return f"sqlite:{tmp_path}/rows"
     server = request.getfixturevalue("postgres")
-    subprocess.run([server.bin / "psql", "-q", server.where, "-c",
-                    "DROP TABLE IF EXISTS fre_store_row; DROP TABLE IF EXISTS fre_store_schema"], check=True,
-                   stderr=subprocess.DEVNULL)
+    server.clear()
     return server.where
 
 
@@ -137,9 +141,7 @@ def test_what_was_answered_survives_a_kill(where):
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT])
 def test_a_database_that_restarts(postgres, how):
-    subprocess.run([postgres.bin / "psql", "-q", postgres.where, "-c",
-                    "DROP TABLE IF EXISTS fre_store_row; DROP TABLE IF EXISTS fre_store_schema"], check=True,
-                   stderr=subprocess.DEVNULL)
+    postgres.clear()
     writer = subprocess.Popen([PROGRAM, "write", postgres.where, "1000000"], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True)
     seen = [writer.stdout.readline() for _ in range(200)]

@@ -12,9 +12,25 @@ typedef struct changes {
     size_t n, cap;
 } changes;
 
+/* Where a sentence goes that may be asked for: err, or where there is none, mine. */
+static fre_err *blank(fre_err *err, fre_err *mine)
+{
+    fre_err *to = err ? err : mine;
+
+    to->text[0] = '\0';
+    return to;
+}
+
 static fre_status says(fre_err *err, fre_status st)
 {
-    return err && err->text[0] ? st : fre_fail(err, st, "the store: %s", fre_status_text(st));
+    return err->text[0] ? st : fre_fail(err, st, "the store: %s", fre_status_text(st));
+}
+
+static fre_status usable(const fre_store *s, fre_err *err)
+{
+    return s->broken
+               ? fre_fail(err, FRE_E_STATE, "the store failed before and has to be opened anew")
+               : FRE_OK;
 }
 
 /* ---- opening ------------------------------------------------------------------------------------- */
@@ -35,16 +51,14 @@ static fre_status open_kind(fre_store **out, const fre_store_opts *o, fre_err *e
 
 fre_status fre_store_open(fre_store **out, const fre_store_opts *o, fre_err *err)
 {
-    fre_err mine = {.text = ""};
+    fre_err mine;
     fre_store *s = NULL;
     fre_status st;
 
     if (!out || !o || !o->where || !o->collection || !o->key || o->role < FRE_ROLE_TAG ||
         o->role > FRE_ROLE_ISSUER)
         return FRE_E_ARG;
-    if (!err)
-        err = &mine;
-    err->text[0] = '\0';
+    err = blank(err, &mine);
     st = open_kind(&s, o, err);
     if (st != FRE_OK)
         return says(err, st);
@@ -152,17 +166,16 @@ static fre_status transaction(fre_store *s, const changes *c, bool all, fre_err 
 static fre_status change_all(fre_store *s, const fre_delta *const *d, size_t n, bool all,
                              fre_err *err)
 {
-    fre_err mine = {.text = ""};
+    fre_err mine;
     changes c = {.n = 0};
     fre_status st = FRE_OK;
 
     if (!s || (n > 0 && !d))
         return FRE_E_ARG;
-    if (s->broken)
-        return fre_fail(err, FRE_E_STATE, "the store failed before and has to be opened anew");
-    if (!err)
-        err = &mine;
-    err->text[0] = '\0';
+    st = usable(s, err);
+    if (st != FRE_OK)
+        return st;
+    err = blank(err, &mine);
     for (size_t i = 0; st == FRE_OK && i < n; i++)
         st = d[i] ? gather(&c, s, d[i]) : FRE_E_ARG;
     merge(&c);
@@ -208,17 +221,16 @@ static fre_status seen(void *ctx, fre_bytes id, fre_bytes sealed)
 fre_status fre_store_load(fre_store *s, fre_status (*fn)(void *ctx, const fre_row *row), void *ctx,
                           fre_err *err)
 {
-    fre_err mine = {.text = ""};
+    fre_err mine;
     reading r = {.s = s, .fn = fn, .ctx = ctx};
     fre_status st;
 
     if (!s || !fn)
         return FRE_E_ARG;
-    if (s->broken)
-        return fre_fail(err, FRE_E_STATE, "the store failed before and has to be opened anew");
-    if (!err)
-        err = &mine;
-    err->text[0] = '\0';
+    st = usable(s, err);
+    if (st != FRE_OK)
+        return st;
+    err = blank(err, &mine);
     fre_buf_init(&r.plain, SIZE_MAX / 2);
     st = s->ops->load(s, seen, &r, err);
     fre_buf_wipe(&r.plain);
@@ -233,14 +245,12 @@ fre_status fre_store_load(fre_store *s, fre_status (*fn)(void *ctx, const fre_ro
 
 fre_status fre_store_destroy(fre_store *s, fre_err *err)
 {
-    fre_err mine = {.text = ""};
+    fre_err mine;
     fre_status st;
 
     if (!s)
         return FRE_E_ARG;
-    if (!err)
-        err = &mine;
-    err->text[0] = '\0';
+    err = blank(err, &mine);
     st = s->ops->destroy(s, err);
     fre_store_close(s);
     return st == FRE_OK ? st : says(err, st);

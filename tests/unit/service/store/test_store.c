@@ -80,6 +80,18 @@ static void commit(fre_store *s, fre_delta *d)
     fre_delta_init(d);
 }
 
+/* Rows 0 to n-1 of table 1, in one commit. */
+static void fill(fre_store *s, uint32_t n)
+{
+    const uint64_t value = 5;
+    fre_delta d;
+
+    fre_delta_init(&d);
+    for (uint32_t i = 0; i < n; i++)
+        put(&d, 1, i, &value, 8);
+    commit(s, &d);
+}
+
 /* ---- what is there, by (table 1, number) ----------------------------------------------------------- */
 
 typedef struct found {
@@ -322,9 +334,7 @@ static void all_is_replaced(void **state)
     NEEDS_DATABASE;
     fre_delta_init(&d);
     s = store_opened();
-    for (uint32_t i = 0; i < 100; i++)
-        put(&d, 1, i, &value, 8);
-    commit(s, &d);
+    fill(s, 100);
     put(&d, 1, 7, &value, 8);
     put(&d, 1, 1000, &value, 8);
     assert_int_equal(fre_store_replace(s, &d, NULL), FRE_OK);
@@ -478,17 +488,12 @@ static fre_status stop(void *ctx, const fre_row *row)
 
 static void whoever_reads_may_stop(void **state)
 {
-    const uint64_t value = 5;
     int n = 0;
     fre_store *s;
-    fre_delta d;
 
     NEEDS_DATABASE;
-    fre_delta_init(&d);
     s = store_opened();
-    for (uint32_t i = 0; i < 100; i++)
-        put(&d, 1, i, &value, 8);
-    commit(s, &d);
+    fill(s, 100);
     assert_int_equal(fre_store_load(s, stop, &n, NULL), FRE_E_INTERRUPTED);
     assert_int_equal(n, 3);
     fre_store_close(s);
