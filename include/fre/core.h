@@ -252,6 +252,28 @@ FRE_API FRE_MUST_CHECK fre_status fre_user_folder(char **out, fre_user_dir which
 /** Make the folders of a file's path that are missing, for this user alone (0700).  0 or an errno. */
 FRE_API FRE_MUST_CHECK int fre_make_parents(const char *path);
 
+/* ---- private files ----------------------------------------------------------------------- */
+
+/** A file with secrets: this user's, regular, readable and writable by nobody else, and no link; opened to
+ * read and write.  fresh: made (0600) where it is missing, *fresh says so; NULL: it has to be there.
+ * FRE_E_REFUSED: another kind of file; FRE_E_NOINPUT (FRE_E_IO where fresh): it cannot be opened. */
+FRE_API FRE_MUST_CHECK fre_status fre_private_open(int *fd, bool *fresh, const char *path,
+                                                   fre_err *err);
+/** All of it, appended; give out a limit.  FRE_E_LIMIT: it is longer. */
+FRE_API FRE_MUST_CHECK fre_status fre_private_read(fre_buf *out, const char *path, fre_err *err);
+/** The same of any regular file, whoever's it is. */
+FRE_API FRE_MUST_CHECK fre_status fre_file_read(fre_buf *out, const char *path, fre_err *err);
+/** A new file (0600), there whole and synced or not at all.  replace: in the place of one that is there, and as
+ * private.  FRE_E_EXISTS: a file is there; FRE_E_IO. */
+FRE_API FRE_MUST_CHECK fre_status fre_private_write(const char *path, fre_bytes bytes, bool replace,
+                                                    fre_err *err);
+/** Overwrites and removes such a file, and syncs its folder.  *was (may be NULL): it was there.  What a file
+ * system, a disk or a backup copied earlier is not reached. */
+FRE_API FRE_MUST_CHECK fre_status fre_private_erase(const char *path, bool *was, fre_err *err);
+/** A folder of this user that nobody else can write to.  make: made, with its parents (0700), if it is missing.
+ * FRE_E_REFUSED: it is another's, or others can; FRE_E_EXISTS (FRE_E_NOINPUT where !make). */
+FRE_API FRE_MUST_CHECK fre_status fre_private_folder(const char *path, bool make, fre_err *err);
+
 /* ---- output directory -------------------------------------------------------------------- */
 
 /** A directory that appears whole or not at all: files are made in a hidden sibling

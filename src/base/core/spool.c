@@ -115,33 +115,6 @@ static fre_status open_anonymous(fre_spool *s, fre_err *err)
                            "cannot create a temporary file in '%.200s'", s->folder);
 }
 
-/* Opens PATH.key or PATH.spool.  *fresh: it was made just now. */
-static fre_status open_private(int *fd, bool *fresh, const char *path, fre_err *err)
-{
-    struct stat st;
-
-    *fresh = false;
-    *fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (*fd < 0 && errno == ENOENT) {
-        *fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-        *fresh = *fd >= 0;
-    }
-    if (*fd < 0 && errno == ELOOP)
-        return fre_fail(err, FRE_E_REFUSED, "'%.300s' is a symbolic link; remove it", path);
-    if (*fd < 0)
-        return fre_open_failed(err, errno, FRE_E_IO, NULL, "cannot open '%.300s'", path);
-    if (fstat(*fd, &st) != 0)
-        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path,
-                        fre_core_errno_text(errno));
-    if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077) != 0)
-        return fre_fail(err, FRE_E_REFUSED,
-                        "'%.300s' must be a file of yours that nobody else can read; "
-                        "set its mode to 600 or remove it; a file system that keeps no modes is no "
-                        "place for {resume}",
-                        path);
-    return FRE_OK;
-}
-
 static fre_status load_key(fre_spool *s, fre_err *err)
 {
     size_t got = 0;
@@ -149,7 +122,7 @@ static fre_status load_key(fre_spool *s, fre_err *err)
     fre_status st;
     int fd = -1, e;
 
-    st = open_private(&fd, &fresh, s->key_path, err);
+    st = fre_private_open(&fd, &fresh, s->key_path, err);
     if (st != FRE_OK)
         goto out;
     if (fresh) {
@@ -262,7 +235,7 @@ static fre_status open_resumable(fre_spool *s, fre_err *err)
     status = load_key(s, err);
     if (status != FRE_OK)
         return status;
-    status = open_private(&s->fd, &fresh, s->data_path, err);
+    status = fre_private_open(&s->fd, &fresh, s->data_path, err);
     if (status != FRE_OK)
         return status;
     if (flock(s->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)

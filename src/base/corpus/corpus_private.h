@@ -19,19 +19,6 @@ void fre_utf8_trim(uint8_t **p, size_t *n);
 /* UTF-8 of a scalar value; returns its 1 to 4 bytes. */
 size_t fre_utf8_put(uint8_t out[4], uint32_t c);
 
-/* ---- JSON -------------------------------------------------------------------------------- */
-
-/* Told of a member: its key as it is written, the start of its value.  false: stop. */
-typedef bool fre_json_member_fn(void *ctx, const uint8_t *key, size_t n, const uint8_t *value);
-
-/* As fre_json_scan, telling fn of each member at the top level; what follows the object is left
- * alone.  *at: where the scan ended. */
-const char *fre_json_members(uint8_t *p, size_t n, fre_json_member_fn *fn, void *ctx, size_t *at);
-/* One value of any kind at p; *at: where it ends. */
-const char *fre_json_value(uint8_t *p, size_t n, size_t *at);
-/* A scanned key, its escapes decoded, is name. */
-bool fre_json_key_is(const uint8_t *key, size_t n, const char *name);
-
 /* ---- CSV, TSV ---------------------------------------------------------------------------- */
 
 typedef enum fre_csv_state {

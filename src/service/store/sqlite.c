@@ -4,9 +4,7 @@
 #include "store_private.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define APPLICATION "1179800884" /* "FRE4": of this table */
@@ -178,25 +176,18 @@ static fre_status name_file(char **out, const char *folder,
 /* For its owner alone, before SQLite opens it: its log gets the same mode. */
 static fre_status make_file(const char *path, fre_err *err)
 {
-    struct stat found;
-    int fd = fre_make_parents(path), e;
+    const int e = fre_make_parents(path);
+    bool fresh = false;
+    fre_status st;
+    int fd = -1;
 
-    if (fd != 0)
-        return fre_open_failed(err, fd, FRE_E_EXISTS, FRE_CHECK_PATH,
-                               "cannot make the folder of the store '%.300s'", path);
-    fd = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return fre_open_failed(err, errno, FRE_E_EXISTS, FRE_CHECK_PATH,
-                               "cannot open the store '%.300s'", path);
-    e = fstat(fd, &found) != 0 ? errno : 0;
-    (void)close(fd);
     if (e != 0)
-        return fre_open_failed(err, e, FRE_E_IO, NULL, "cannot look at the store '%.300s'", path);
-    if (found.st_uid != geteuid() || (found.st_mode & 077) != 0)
-        return fre_fail(
-            err, FRE_E_REFUSED,
-            "the store '%.300s' can be read by others: it must be its owner's alone (0600)", path);
-    return FRE_OK;
+        return fre_open_failed(err, e, FRE_E_EXISTS, FRE_CHECK_PATH,
+                               "cannot make the folder of the store '%.300s'", path);
+    st = fre_private_open(&fd, &fresh, path, err);
+    if (st == FRE_OK)
+        (void)close(fd);
+    return st;
 }
 
 /* Version 0 is a new file, whatever else is in it is refused. */

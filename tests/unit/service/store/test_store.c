@@ -617,7 +617,7 @@ static void files_of_others_are_refused(void **state)
     (void)snprintf(target, sizeof target, "%s/other", folder.path);
     assert_int_equal(rename(lite_path(), target), 0);
     assert_int_equal(symlink(target, lite_path()), 0);
-    assert_int_equal(fre_store_open(&s, &o, &err), FRE_E_EXISTS);
+    assert_int_equal(fre_store_open(&s, &o, &err), FRE_E_REFUSED);
     assert_int_equal(unlink(lite_path()), 0);
     write_file(lite_path(), "this is a letter, and no database at all", 40);
     assert_int_equal(chmod(lite_path(), 0600), 0);
