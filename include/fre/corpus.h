@@ -282,6 +282,16 @@ typedef struct fre_json_want {
  * of any size).  NULL on success; else a static reason and its offset in *at.  Changes no byte. */
 FRE_API const char *fre_json_scan(uint8_t *p, size_t n, fre_json_want *want, size_t wants,
                                   size_t *at);
+/** Told of a member: its key as it is written, the start of its value.  false: stop. */
+typedef bool fre_json_member_fn(void *ctx, const uint8_t *key, size_t n, const uint8_t *value);
+/** As fre_json_scan, telling fn of each member at the top level; what follows the object is left
+ * alone.  *at: where the scan ended. */
+FRE_API const char *fre_json_members(uint8_t *p, size_t n, fre_json_member_fn *fn, void *ctx,
+                                     size_t *at);
+/** One value of any kind at p; *at: where it ends. */
+FRE_API const char *fre_json_value(uint8_t *p, size_t n, size_t *at);
+/** A scanned key, its escapes decoded, is name. */
+FRE_API bool fre_json_key_is(const uint8_t *key, size_t n, const char *name);
 /** Decode the escapes of a scanned string in place; returns the new length.  U+0000 and lone
  * surrogates become U+FFFD and set *bad. */
 FRE_API size_t fre_json_unescape(uint8_t *p, size_t n, bool *bad);

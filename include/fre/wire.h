@@ -157,6 +157,8 @@ FRE_API void fre_collection_draw(fre_collection *c);
 /** The commitment to one contribution, which its operator shows before its contribution. */
 FRE_API void fre_collection_commit(uint8_t out[FRE_HASH_BYTES], fre_contributor who,
                                    const uint8_t contribution[FRE_SEED_BYTES]);
+/** Is it an address that terms may have, and with this pin (FRE_HASH_BYTES)? */
+FRE_API bool fre_collection_url_fits(const char *url, const uint8_t pin[FRE_HASH_BYTES]);
 /** Every range of the fields, and how they fit together; no accounting.  FRE_E_DATA: err names the
  * field and what it may be. */
 FRE_API FRE_MUST_CHECK fre_status fre_collection_validate(const fre_collection *c, fre_err *err);

@@ -197,6 +197,12 @@ static bool is_url(const char *s)
     return true;
 }
 
+bool fre_collection_url_fits(const char *url, const uint8_t pin[FRE_HASH_BYTES])
+{
+    return url && pin && strnlen(url, FRE_COLLECTION_URL_MAX + 1) <= FRE_COLLECTION_URL_MAX &&
+           is_url(url) && is_zero(pin) == (strncmp(url, "http://", 7) == 0);
+}
+
 static fre_status check_urls(const fre_collection *c, fre_err *err)
 {
     const char *urls[] = {c->relay_url, c->tag_url, c->syn_url, c->issuer_url};

@@ -1,0 +1,122 @@
+/* terms.c - files of terms, one or a folder of them. */
+#include "config_private.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+
+fre_status fre_terms_read(fre_collection *out, const char *path, fre_err *err)
+{
+    fre_err why = {.text = ""};
+    fre_buf text;
+    fre_status st;
+
+    if (!out || !path)
+        return FRE_E_ARG;
+    fre_buf_init(&text, FRE_CONFIG_FILE_MAX);
+    st = fre_file_read(&text, path, err);
+    if (st == FRE_OK) {
+        st = fre_collection_from_json(out, (fre_bytes){text.p, text.n}, &why);
+        if (st != FRE_OK)
+            (void)fre_fail(err, st, "'%.200s': %.280s", path,
+                           why.text[0] ? why.text : fre_status_text(st));
+    }
+    fre_buf_wipe(&text);
+    return st;
+}
+
+void fre_terms_list_free(fre_terms_list *l)
+{
+    if (!l)
+        return;
+    for (size_t i = 0; i < l->n; i++)
+        free(l->at[i].path);
+    free(l->at);
+    free(l);
+}
+
+static bool is_terms(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+
+    return name[0] != '.' && dot && strcmp(dot, ".json") == 0;
+}
+
+static fre_status add(fre_terms_list *l, size_t *cap, const char *folder, const char *name,
+                      fre_err *err)
+{
+    fre_terms *t;
+    fre_status st = fre_grow((void **)&l->at, cap, l->n + 1, sizeof *l->at);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "out of memory");
+    t = &l->at[l->n];
+    if (asprintf(&t->path, "%s/%s", folder, name) < 0) {
+        t->path = NULL;
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    }
+    l->n++;
+    st = fre_terms_read(&t->c, t->path, err);
+    return st == FRE_OK ? fre_collection_identify(&t->id, &t->c, err) : st;
+}
+
+static fre_status add_all(fre_terms_list *l, const char *folder, DIR *d, fre_err *err)
+{
+    const struct dirent *e;
+    fre_status st = FRE_OK;
+    size_t cap = 0;
+
+    while (st == FRE_OK && (errno = 0, e = readdir(d)) != NULL)
+        if (is_terms(e->d_name))
+            st = add(l, &cap, folder, e->d_name, err);
+    return st == FRE_OK && errno != 0 ? fre_open_failed(err, errno, FRE_E_IO, NULL,
+                                                        "cannot read the folder '%.300s'", folder)
+                                      : st;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const fre_terms *x = a, *y = b;
+
+    return memcmp(x->id.b, y->id.b, sizeof x->id.b);
+}
+
+static fre_status sort(fre_terms_list *l, fre_err *err)
+{
+    if (l->n > 1)
+        qsort(l->at, l->n, sizeof *l->at, by_id);
+    for (size_t i = 1; i < l->n; i++)
+        if (by_id(&l->at[i - 1], &l->at[i]) == 0)
+            return fre_fail(err, FRE_E_DATA,
+                            "'%.200s' and '%.200s' are the same collection: remove one",
+                            l->at[i - 1].path, l->at[i].path);
+    return FRE_OK;
+}
+
+fre_status fre_terms_list_read(fre_terms_list **out, const char *folder, fre_err *err)
+{
+    fre_terms_list *l;
+    fre_status st;
+    DIR *d;
+
+    if (!out || !folder)
+        return FRE_E_ARG;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    d = opendir(folder);
+    if (!d) {
+        st = fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH,
+                             "cannot open the folder '%.300s'", folder);
+    } else {
+        st = add_all(l, folder, d, err);
+        (void)closedir(d);
+    }
+    if (st == FRE_OK)
+        st = sort(l, err);
+    if (st == FRE_OK)
+        *out = l;
+    else
+        fre_terms_list_free(l);
+    return st;
+}
