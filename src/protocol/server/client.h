@@ -14,9 +14,11 @@ typedef struct client_place {
     fre_report_id name; /* ... under this name */
 } client_place;
 
-/* An exchange under way: what its answer is read with.  Where it is gone it is made again. */
+/* An exchange under way: what is sent until there is an answer, and what that is read with.  Where it is gone
+ * it is made again, the same. */
 typedef struct client_asked {
     fre_wire_type what;
+    fre_buf sealed;
     fre_ohttp_exchange x; /* SECRET */
     fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
 } client_asked;

@@ -23,7 +23,7 @@ static void gather(inputs *k, const client *c, fre_wire_type ask)
     }
 }
 
-static fre_status encapsulate(client_asked *a, fre_buf *out, const client *c, const inputs *k)
+static fre_status encapsulate(client_asked *a, const client *c, const inputs *k)
 {
     const fre_wire *w = server_wire(&c->base);
     const bool issue = a->what == FRE_WIRE_ISSUE_REQUEST;
@@ -38,7 +38,7 @@ static fre_status encapsulate(client_asked *a, fre_buf *out, const client *c, co
     st = issue ? fre_issue_request_encode(&message, w, server_buf_view(&c->credentials), a->blinded)
                : fre_tag_request_encode(&message, w, a->blinded);
     if (st == FRE_OK)
-        st = fre_exchange_ask_with(&a->x, out, w, a->what, server_buf_view(&message),
+        st = fre_exchange_ask_with(&a->x, &a->sealed, w, a->what, server_buf_view(&message),
                                    issue ? &c->ask_issue : &c->ask_tags);
     fre_buf_wipe(&message);
     return st;
@@ -46,21 +46,26 @@ static fre_status encapsulate(client_asked *a, fre_buf *out, const client *c, co
 
 void client_forget_asked(client *c)
 {
+    if (c->asked)
+        fre_buf_wipe(&c->asked->sealed);
     fre_wipe_free(c->asked, sizeof *c->asked);
     c->asked = NULL;
 }
 
-/* The exchange, the same each time, and what is to be sent: appended to sealed. */
-static fre_status make(client *c, fre_buf *sealed, fre_wire_type ask, const inputs *k)
+/* The exchange is there. */
+static fre_status ask_for(client *c, fre_wire_type ask, const inputs *k)
 {
     fre_status st;
 
+    if (c->asked && c->asked->what == ask)
+        return FRE_OK;
     client_forget_asked(c);
     c->asked = calloc(1, sizeof *c->asked);
     if (!c->asked)
         return FRE_E_NOMEM;
     c->asked->what = ask;
-    st = encapsulate(c->asked, sealed, c, k);
+    fre_buf_init(&c->asked->sealed, FRE_WIRE_MESSAGE_MAX);
+    st = encapsulate(c->asked, c, k);
     if (st != FRE_OK)
         client_forget_asked(c);
     return st;
@@ -69,20 +74,17 @@ static fre_status make(client *c, fre_buf *sealed, fre_wire_type ask, const inpu
 static fre_status request(client *c, fre_buf *out, fre_wire_type ask)
 {
     fre_carry m = {.what = ask};
-    fre_buf sealed;
     inputs k;
     fre_status st;
 
     gather(&k, c, ask);
-    fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
-    st = make(c, &sealed, ask, &k);
+    st = ask_for(c, ask, &k);
     if (st == FRE_OK) {
         if (ask == FRE_WIRE_TAG_REQUEST)
             m.token = c->token;
-        m.bytes = server_buf_view(&sealed);
+        m.bytes = server_buf_view(&c->asked->sealed);
         st = fre_carry_encode(out, server_wire(&c->base), &m);
     }
-    fre_buf_wipe(&sealed);
     fre_wipe(&k, sizeof k);
     return st;
 }
@@ -113,19 +115,6 @@ static fre_status unblind(const client *c, fre_oprf_output *out, const inputs *k
                              &proof);
 }
 
-static fre_status remake(client *c, fre_wire_type ask, const inputs *k)
-{
-    fre_buf sealed;
-    fre_status st;
-
-    if (c->asked && c->asked->what == ask)
-        return FRE_OK;
-    fre_buf_init(&sealed, FRE_WIRE_MESSAGE_MAX);
-    st = make(c, &sealed, ask, k);
-    fre_buf_wipe(&sealed);
-    return st;
-}
-
 /* FRE_E_PROOF, FRE_E_DATA: what a server that keeps the rules does not send. */
 static fre_status finalize(client *c, fre_oprf_output *out, fre_wire_type ask, fre_bytes answer)
 {
@@ -135,7 +124,7 @@ static fre_status finalize(client *c, fre_oprf_output *out, fre_wire_type ask, f
 
     gather(&k, c, ask);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    st = remake(c, ask, &k);
+    st = ask_for(c, ask, &k);
     if (st == FRE_OK)
         st = fre_exchange_read(&c->asked->x, &message, server_wire(&c->base), answer, NULL);
     if (st == FRE_OK)
