@@ -130,7 +130,13 @@ if(FRE_TESTS)
     if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
         target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
     endif()
-    if(TARGET test_server_schedules) # by the hundred thousand, over numbers in the place of curves
+    if(TARGET test_server_schedules) # in halves, which two processors share
+        set_tests_properties(test_server_schedules PROPERTIES
+            ENVIRONMENT "${FRE_TEST_ENVIRONMENT};FRE_SCHEDULES_HALF=1")
+        add_test(NAME test_server_schedules_second COMMAND test_server_schedules)
+        set_tests_properties(test_server_schedules_second PROPERTIES TIMEOUT 1800 COST 2000
+            ENVIRONMENT "${FRE_TEST_ENVIRONMENT};FRE_SCHEDULES_HALF=2")
+        # By the hundred thousand, over numbers in the place of curves.
         fre_add_program(schedules-numbers
             "tests/unit/protocol/server/test_server_schedules.c;tests/numbers/numbers.c" server
             fre-server fre-ext-cmocka fre-ext-sodium)

@@ -1,7 +1,8 @@
 /* Small collections under any schedule: losses, repetitions, delays, deaths and the length of a step are
  * drawn.  A cell has as many as say that they were taken, neither fewer nor more.  Built twice: as it is,
  * and as schedules-numbers over numbers in the place of curves (tests/numbers), for very many of them.
- * FRE_SCHEDULES: how many of each kind; FRE_SCHEDULES_FIRST: the first one's number. */
+ * FRE_SCHEDULES: how many of each kind; FRE_SCHEDULES_FIRST: the first one's number; FRE_SCHEDULES_HALF: 1 or 2,
+ * of these the first or second half alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,14 +37,20 @@ static uint64_t number_of(const char *name, uint64_t other)
     return text ? strtoull(text, NULL, 10) : other;
 }
 
-static uint64_t first(void)
-{
-    return number_of("FRE_SCHEDULES_FIRST", 1000);
-}
+/* Schedules of a kind, one of so many of all numbers. */
+typedef struct numbers {
+    uint64_t first, end;
+} numbers;
 
-static uint64_t last(void)
+static numbers numbers_of(uint64_t part)
 {
-    return first() + number_of("FRE_SCHEDULES", long_tests() ? LONG : SHORT);
+    const uint64_t n = number_of("FRE_SCHEDULES", long_tests() ? LONG : SHORT) / part;
+    const uint64_t half = number_of("FRE_SCHEDULES_HALF", 0);
+    numbers k = {.first = number_of("FRE_SCHEDULES_FIRST", 1000)};
+
+    k.end = k.first + (half == 1 ? n / 2 : n);
+    k.first += half == 2 ? n / 2 : 0;
+    return k;
 }
 
 /* All have a text of one cell. */
@@ -78,8 +85,10 @@ static uint32_t taken_of(const net *n)
  * been taken without knowing it. */
 static void one_contact(void **state)
 {
+    const numbers all = numbers_of(1);
+
     (void)state;
-    for (uint64_t seed = first(); seed < last(); seed++) {
+    for (uint64_t seed = all.first; seed < all.end; seed++) {
         static float centroid[MAX * NET_DIM];
         uint32_t count[MAX], taken;
         net n = {.users = 0};
@@ -101,8 +110,10 @@ static void one_contact(void **state)
  * there. */
 static void two_contacts(void **state)
 {
+    const numbers all = numbers_of(1);
+
     (void)state;
-    for (uint64_t seed = first(); seed < last(); seed++) {
+    for (uint64_t seed = all.first; seed < all.end; seed++) {
         static float centroid[MAX * NET_DIM];
         uint32_t count[MAX], taken;
         net n = {.users = 0};
@@ -129,8 +140,10 @@ static void two_contacts(void **state)
 /* Either number of contacts: whether there is one sum or three, it is that of who was counted. */
 static void splits(void **state)
 {
+    const numbers all = numbers_of(4);
+
     (void)state;
-    for (uint64_t seed = first(); seed < first() + (last() - first()) / 4; seed++) {
+    for (uint64_t seed = all.first; seed < all.end; seed++) {
         static float centroid[MAX * NET_DIM];
         uint32_t count[MAX], taken;
         net n = {.users = 0};
@@ -159,8 +172,10 @@ static void splits(void **state)
  * over, and otherwise it is as ever. */
 static void masked(void **state)
 {
+    const numbers all = numbers_of(2);
+
     (void)state;
-    for (uint64_t seed = first(); seed < first() + (last() - first()) / 2; seed++) {
+    for (uint64_t seed = all.first; seed < all.end; seed++) {
         static float centroid[MAX * NET_DIM];
         uint32_t count[MAX], taken;
         net n = {.users = 0};
