@@ -13,6 +13,7 @@ static void recode(const sample *s, fre_wire_type type, fre_bytes in)
 {
     fre_buf message, again;
     fre_bytes whole = in;
+    uint64_t items;
     fre_err err;
     fre_status st;
 
@@ -23,8 +24,9 @@ static void recode(const sample *s, fre_wire_type type, fre_bytes in)
         whole = sample_view(&message);
     }
     st = sample_recoders[type](s, whole, &again, &err);
+    items = fre_wire_items(whole);
     if (st == FRE_OK)
-        must(again.n == whole.n && memcmp(again.p, whole.p, whole.n) == 0);
+        must(again.n == whole.n && memcmp(again.p, whole.p, whole.n) == 0 && items <= whole.n);
     else
         must(st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED);
     fre_buf_wipe(&message);

@@ -84,6 +84,9 @@ FRE_API void fre_aggregate_mean(float *mean, const int64_t *sum, size_t dim, dou
  * of 2^-16 from 2^-16 to 2^16; gamma at most FRE_TSDLAP_GAMMA_MAX. */
 FRE_API FRE_MUST_CHECK fre_status fre_aggregate_padding(uint32_t *tags, uint64_t tau,
                                                         fre_rng *padding, const fre_distributed *d);
+/** Dummies in all that this can give, 2 gamma tags of each multiplicity: gamma tau (tau - 1);
+ * UINT64_MAX: as many or more. */
+FRE_API uint64_t fre_aggregate_padding_most(uint64_t tau, const fre_distributed *d);
 
 #ifdef __cplusplus
 }

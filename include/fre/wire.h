@@ -422,6 +422,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_entry_open(fre_entry *out, fre_buf *plain,
 typedef struct fre_part {
     uint32_t index, count;
 } fre_part;
+/** What is in a message that a decoder took, of a kind that comes in parts: entries or answers of a batch,
+ * members of a vouch, of its answer and of an unseal request, cells of a release.  0: another kind, or cut
+ * short.  Neither signature nor order is looked at. */
+FRE_API uint64_t fre_wire_items(fre_bytes message);
 
 /** S_tag: no more evaluations, the key is destroyed.  It doesn't carry the number of padding
  * reports, which would undo them. */

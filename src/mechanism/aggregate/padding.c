@@ -25,3 +25,11 @@ fre_status fre_aggregate_padding(uint32_t *tags, uint64_t tau, fre_rng *padding,
         tags[m - 1] = fre_sample_tsdlap(padding, lambda16, d->gamma);
     return FRE_OK;
 }
+
+/* TSDLap ends at 2 gamma; the sum of 1..tau-1 is half of this. */
+uint64_t fre_aggregate_padding_most(uint64_t tau, const fre_distributed *d)
+{
+    const uint64_t twice = tau <= UINT32_MAX ? tau * (tau - (tau > 0)) : UINT64_MAX;
+
+    return d->gamma > 0 && twice > UINT64_MAX / d->gamma ? UINT64_MAX : twice * d->gamma;
+}

@@ -348,7 +348,7 @@ fre_status fre_server_new_client(fre_server **out, const fre_agreement *a,
         return FRE_E_NOMEM;
     st = server_base_init(&c->base, &ops, a, (fre_role)0, NULL, setup->number, err);
     fre_buf_init(&c->credentials, FRE_WIRE_CREDENTIALS_MAX);
-    c->release_in.kind = SERVER_RELEASE;
+    c->release_in = server_parts_of_release(&c->base);
     c->release.kind = SERVER_RELEASE;
     c->stage = CLIENT_NEW;
     if (st == FRE_OK)

@@ -279,7 +279,7 @@ fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_ISSUER, &keys->sign, 0, err);
     x->base.ops = &ops;
-    x->asked.kind = SERVER_VOUCH;
+    x->asked = (server_parts){.kind = SERVER_VOUCH, .most = server_records(&x->base)};
     x->answers = (server_out){.kind = SERVER_VOUCHED, .to = FRE_ROLE_SYN};
     x->seal = keys->seal;
     x->host = *host;

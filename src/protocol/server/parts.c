@@ -45,10 +45,18 @@ static fre_status keep(server_parts *p, uint32_t index, const uint8_t hash[FRE_H
 
     if (st != FRE_OK)
         return st;
+    p->items += fre_wire_items(message);
     memcpy(part->hash, hash, FRE_HASH_BYTES);
     part->here = true;
     p->got++;
     return FRE_OK;
+}
+
+/* Together with what came before, is this part what the terms allow? */
+static bool fits(const server_parts *p, fre_part part, fre_bytes message)
+{
+    return (p->parts_most == 0 || part.count <= p->parts_most) &&
+           fre_wire_items(message) <= p->most - p->items;
 }
 
 fre_status server_parts_take(server_parts *p, fre_part part, fre_bytes message, fre_delta *rows,
@@ -67,6 +75,10 @@ fre_status server_parts_take(server_parts *p, fre_part part, fre_bytes message, 
     if (p->count > 0 && p->part[part.index].here) {
         if (memcmp(hash, p->part[part.index].hash, sizeof hash) != 0)
             *why = FRE_REJECTED_REPLAYED;
+        return FRE_OK;
+    }
+    if (!fits(p, part, message)) {
+        *why = FRE_REJECTED_SIZE;
         return FRE_OK;
     }
     st = begin(p, part.count);
@@ -149,7 +161,7 @@ fre_status server_parts_load(server_parts *p, const fre_row *row, fre_wire_type 
     st = begin(p, part.count);
     if (st != FRE_OK)
         return st;
-    if (p->part[part.index].here)
+    if (p->part[part.index].here || (!used && !fits(p, part, row->value)))
         return FRE_E_DATA;
     if (used) {
         memcpy(hash, row->value.p, sizeof hash);
@@ -164,7 +176,29 @@ void server_parts_wipe(server_parts *p)
     for (uint32_t i = 0; i < p->count; i++)
         fre_buf_wipe(&p->part[i].bytes);
     free(p->part);
-    *p = (server_parts){.kind = p->kind};
+    *p = (server_parts){.kind = p->kind, .most = p->most, .parts_most = p->parts_most};
+}
+
+/* ---- a release ---------------------------------------------------------------------------------- */
+
+#define RELEASE_PART_BYTES (8u << 20)
+
+uint32_t server_release_parts(const fre_wire *w, uint64_t cells)
+{
+    const uint64_t fit = RELEASE_PART_BYTES / (8 + 4 * (uint64_t)w->c.dim);
+    const uint64_t parts = cells > fit ? (cells + fit - 1) / fit : 1;
+
+    return parts < FRE_WIRE_PARTS_MAX ? (uint32_t)parts : FRE_WIRE_PARTS_MAX;
+}
+
+/* A cell has tau members, and nobody is in two. */
+server_parts server_parts_of_release(const fre_server *x)
+{
+    const uint64_t cells = server_records(x) / x->a->w.c.tau;
+
+    return (server_parts){.kind = SERVER_RELEASE,
+                          .most = cells,
+                          .parts_most = server_release_parts(&x->a->w, cells)};
 }
 
 /* ---- out ---------------------------------------------------------------------------------------- */

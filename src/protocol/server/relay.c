@@ -284,7 +284,7 @@ fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a, const 
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
     x->collected = (server_out){.kind = SERVER_COLLECTED, .to = FRE_ROLE_TAG, .light = true};
     x->gathered = (server_out){.kind = SERVER_GATHERED, .to = FRE_ROLE_SYN, .light = true};
-    x->release_in.kind = SERVER_RELEASE;
+    x->release_in = server_parts_of_release(&x->base);
     x->release.kind = SERVER_RELEASE;
     if (st != FRE_OK) {
         free_relay(&x->base);

@@ -195,9 +195,15 @@ static fre_status admitted(relay *x, fre_reply *out, const fre_carry *asked, fre
 {
     fre_admitted m = {.answer = back};
     fre_status st = FRE_OK;
+    bool known;
 
     token_of(&m.token, x, asked->bytes);
-    if (!sent_by(x, &m.token))
+    known = sent_by(x, &m.token) != NULL;
+    if (!known && x->tokens >= server_wire(&x->base)->c.users) { /* whoever the issuer invents */
+        fre_wipe(&m.token, sizeof m.token);
+        return server_reject(&x->base, out, FRE_REJECTED_FULL);
+    }
+    if (!known)
         st = keep_token(x, &out->rows, &m.token, (relay_sent){.entries = 0});
     if (st == FRE_OK)
         st = fre_admitted_encode(&out->message, server_wire(&x->base), &m);

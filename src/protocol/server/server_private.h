@@ -71,9 +71,12 @@ void server_sha256(uint8_t out[FRE_HASH_BYTES], fre_bytes in);
 /* ---- parts that come in --------------------------------------------------------------------------- */
 
 typedef struct server_parts {
-    uint8_t kind;   /* in the key of a row */
-    uint32_t count; /* 0: none came */
+    uint8_t kind;        /* in the key of a row */
+    uint64_t most;       /* items in all parts together (fre_wire_items): what the terms allow */
+    uint32_t parts_most; /* 0: as many as the wire has */
+    uint32_t count;      /* 0: none came */
     uint32_t got;
+    uint64_t items;           /* in what came */
     struct server_part *part; /* count */
 } server_parts;
 typedef struct server_part {
@@ -83,10 +86,14 @@ typedef struct server_part {
 } server_part;
 
 /* Takes a whole message as that part.  *why FRE_ACCEPTED: *fresh, or it was here; else the
- * rejection. */
+ * rejection: one with which there would be more than `most` is too large. */
 FRE_MUST_CHECK fre_status server_parts_take(server_parts *p, fre_part part, fre_bytes message,
                                             fre_delta *rows, bool *fresh, fre_rejection *why);
 bool server_parts_complete(const server_parts *p);
+/* Parts in which so many cells are released. */
+uint32_t server_release_parts(const fre_wire *w, uint64_t cells);
+/* Of a release that comes in. */
+server_parts server_parts_of_release(const fre_server *x);
 /* Forgets the bytes but not that they came. */
 FRE_MUST_CHECK fre_status server_parts_used(server_parts *p, fre_delta *rows);
 /* Are only the hashes left? */

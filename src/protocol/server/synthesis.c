@@ -1,6 +1,8 @@
 /* server/synthesis.c - S_syn's messages and phases. */
 #include "synthesis.h"
 
+#include <fre/aggregate.h>
+
 static synthesis *self(fre_server *x)
 {
     return (synthesis *)x;
@@ -141,35 +143,60 @@ static fre_status take_vouched(synthesis *x, fre_delta *rows, uint32_t index, fr
     for (all = sets; fre_vouched_next(&all, &s);)
         if (!syn_knows(x, &s.tag, s.id, s.n))
             return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
+    if (fre_wire_items(reply) > fre_wire_items(server_buf_view(&x->vouch.letter[index].message)))
+        return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
     st = server_parts_take(&x->vouched, sets.part, reply, rows, &fresh, &why);
     if (st == FRE_OK && why == FRE_ACCEPTED)
         server_out_finish(&x->vouch, index);
     return st;
 }
 
-static bool have_shares(const synthesis *x, const fre_summed_set *s)
+/* Every set one of those that were asked for, whose members it names at most. */
+static bool is_of(fre_tag_sets said, fre_tag_sets asked)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        if (syn_share(x, &s->tag, &s->id[i]).n == 0)
-            return false;
+    fre_vouched_set of = {.n = 0};
+    fre_summed_set s;
+    bool fine = true;
+
+    while (fine && fre_summed_next(&said, &s)) {
+        int order = 1;
+
+        while (order > 0 && fre_vouched_next(&asked, &of))
+            order = memcmp(s.tag.b, of.tag.b, sizeof s.tag.b);
+        fine = order == 0 && s.n <= of.n;
+    }
+    return fine;
+}
+
+static bool have_shares(const synthesis *x, fre_tag_sets said)
+{
+    fre_summed_set s;
+
+    while (fre_summed_next(&said, &s))
+        for (uint32_t i = 0; i < s.n; i++)
+            if (syn_share(x, &s.tag, &s.id[i]).n == 0)
+                return false;
     return true;
 }
 
 static fre_status take_summed(synthesis *x, fre_delta *rows, uint32_t index, fre_bytes reply)
 {
-    fre_tag_sets sets, all;
-    fre_summed_set s;
+    fre_tag_sets sets, asked;
     fre_rejection why;
     bool fresh;
     fre_status st = fre_summed_decode(&sets, server_wire(&x->base), reply, NULL);
 
     if (st != FRE_OK)
         return st == FRE_E_NOMEM || st == FRE_E_INTERNAL ? st : FRE_OK;
-    if (sets.part.index != index || sets.part.count != x->unseal.count)
+    if (sets.part.index != index || sets.part.count != x->unseal.count ||
+        index >= x->vouched.count)
         return FRE_OK;
-    for (all = sets; fre_summed_next(&all, &s);)
-        if (!have_shares(x, &s))
-            return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
+    st = fre_vouched_decode(&asked, server_wire(&x->base),
+                            server_buf_view(&x->vouched.part[index].bytes), NULL);
+    if (st != FRE_OK)
+        return st;
+    if (!is_of(sets, asked) || !have_shares(x, sets))
+        return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
     st = server_parts_take(&x->summed, sets.part, reply, rows, &fresh, &why);
     if (st == FRE_OK && why == FRE_ACCEPTED)
         server_out_finish(&x->unseal, index);
@@ -352,6 +379,15 @@ static const server_ops ops = {.masks = &server_masks,
                                .key_view = key_view,
                                .key_back = key_back};
 
+/* All entries, and the most padding that the terms can give. */
+static uint64_t most_mixed(const fre_server *x)
+{
+    const uint64_t dummies = fre_aggregate_padding_most(x->a->w.c.tau, &x->a->m.dist);
+    const uint64_t entries = server_records(x);
+
+    return dummies < UINT64_MAX - entries ? entries + dummies : UINT64_MAX;
+}
+
 fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
                                     const fre_server_keys *keys, fre_bytes statement, fre_err *err)
 {
@@ -375,13 +411,13 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_SYN, &keys->sign, 0, err);
     fre_buf_init(&x->statement, FRE_RELEASE_STATEMENT_MAX);
-    x->mixed.kind = SERVER_MIXED;
+    x->mixed = (server_parts){.kind = SERVER_MIXED, .most = most_mixed(&x->base)};
     x->vouch = (server_out){.kind = SERVER_VOUCH, .to = FRE_ROLE_ISSUER, .fetch = true};
-    x->vouched.kind = SERVER_VOUCHED;
+    x->vouched = (server_parts){.kind = SERVER_VOUCHED, .most = server_records(&x->base)};
     x->list = (server_out){.kind = SERVER_LIST, .to = FRE_ROLE_ISSUER};
-    x->gathered.kind = SERVER_GATHERED;
+    x->gathered = (server_parts){.kind = SERVER_GATHERED, .most = server_records(&x->base)};
     x->unseal = (server_out){.kind = SERVER_UNSEAL, .to = FRE_ROLE_TAG, .fetch = true};
-    x->summed.kind = SERVER_SUMMED;
+    x->summed = (server_parts){.kind = SERVER_SUMMED}; /* held to what was asked */
     x->release = (server_out){.kind = SERVER_RELEASE, .to = FRE_ROLE_RELAY};
     x->seal = keys->seal;
     if (st == FRE_OK)

@@ -34,7 +34,7 @@ typedef struct synthesis {
 } synthesis;
 
 /* synthesis_count.c: all parts are there: opens them, keeps the members of tags with tau of them, makes
- * the vouch requests. */
+ * the vouch requests; more members than there can be entries: void. */
 FRE_MUST_CHECK fre_status syn_count(synthesis *x, fre_delta *rows);
 /* Opens what of a batch opens, one after the other: *at starts at 0; *more: *out is one, of that place. */
 typedef struct synthesis_opening {

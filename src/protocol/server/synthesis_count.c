@@ -164,16 +164,20 @@ fre_status syn_count(synthesis *x, fre_delta *rows)
     const uint32_t parts = x->mixed.count;
     work k = {.opening = calloc(parts, sizeof *k.opening)};
     fre_status st = k.opening ? FRE_OK : FRE_E_NOMEM;
+    bool lifted;
 
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
         st = open_part(x, &k, i);
     if (st == FRE_OK)
         choose(&k, server_wire(&x->base)->c.tau);
-    for (size_t i = 0; st == FRE_OK && i < k.n; i++)
+    lifted = k.n > server_records(&x->base); /* dummies have fewer than tau a tag */
+    for (size_t i = 0; st == FRE_OK && !lifted && i < k.n; i++)
         st = keep_member(x, rows, &k, &k.r[i]);
     work_wipe(&k, parts);
     if (st != FRE_OK)
         return st;
+    if (lifted)
+        return server_void(&x->base, rows, FRE_CANCEL_DISAGREE);
     x->counted = true;
     wipe_seal(x);
     st = server_parts_used(&x->mixed, rows);

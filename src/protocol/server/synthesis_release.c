@@ -5,8 +5,6 @@
 
 #include <fre/aggregate.h>
 
-#define PART_BYTES (8u << 20)
-
 typedef struct work {
     fre_release_cell *cell; /* centroids: owned */
     size_t n, cap;
@@ -270,8 +268,7 @@ static fre_status make_part(synthesis *x, fre_delta *rows, const work *k, fre_pa
 
 static fre_status make_parts(synthesis *x, fre_delta *rows, const work *k)
 {
-    const size_t fit = PART_BYTES / (8 + 4 * (size_t)server_wire(&x->base)->c.dim);
-    const uint32_t parts = k->n > fit ? (uint32_t)((k->n + fit - 1) / fit) : 1;
+    const uint32_t parts = server_release_parts(server_wire(&x->base), k->n);
     fre_status st = FRE_OK;
 
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++)

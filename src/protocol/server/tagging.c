@@ -179,11 +179,11 @@ static fre_status post_mark(tagging *x, fre_letters *out, fre_mark_kind kind)
 
 static fre_status mix(tagging *x, fre_delta *rows)
 {
-    unsigned why;
-    fre_status st = tagging_mix(x, rows, &why);
+    bool enough;
+    fre_status st = tagging_mix(x, rows, &enough);
 
-    if (st == FRE_OK && why != 0)
-        st = server_void(&x->base, rows, (fre_cancel_reason)why);
+    if (st == FRE_OK && !enough)
+        st = server_void(&x->base, rows, FRE_CANCEL_TOO_FEW);
     return st;
 }
 
@@ -421,8 +421,8 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_TAG, &keys->sign, 0, err);
     fre_buf_init(&x->closed, FRE_WIRE_MESSAGE_MAX);
-    x->collected.kind = SERVER_COLLECTED;
-    x->asked.kind = SERVER_UNSEAL;
+    x->collected = (server_parts){.kind = SERVER_COLLECTED, .most = server_records(&x->base)};
+    x->asked = (server_parts){.kind = SERVER_UNSEAL, .most = server_records(&x->base)};
     x->mixed = (server_out){.kind = SERVER_MIXED, .to = FRE_ROLE_SYN, .light = true};
     x->summed = (server_out){.kind = SERVER_SUMMED, .to = FRE_ROLE_SYN};
     x->seal = keys->seal;

@@ -27,8 +27,8 @@ typedef struct tagging {
 } tagging;
 
 /* tagging_mix.c: all parts of the relay are there: padding is drawn, everything permuted, in place of
- * what came in.  *why FRE_CANCEL_*: it can't be; 0: it is done. */
-FRE_MUST_CHECK fre_status tagging_mix(tagging *x, fre_delta *rows, unsigned *why);
+ * what came in.  *enough: false: there are fewer than a batch may have. */
+FRE_MUST_CHECK fre_status tagging_mix(tagging *x, fre_delta *rows, bool *enough);
 /* Of what is there and has not left: the mark to ask for, the hash of all its parts. */
 void tagging_marks(tagging *x, fre_mark_kind kind, const server_out *o);
 /* tagging_padding.c: sealed padding entries, appended to out. */

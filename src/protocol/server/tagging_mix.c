@@ -151,22 +151,15 @@ static fre_status make_parts(tagging *x, fre_delta *rows, stream *s)
     return st;
 }
 
-static unsigned is_unfit(const tagging *x, const stream *s)
-{
-    if (s->n < server_wire(&x->base)->c.batch_min)
-        return FRE_CANCEL_TOO_FEW;
-    return s->n > server_records(&x->base) ? FRE_CANCEL_DISAGREE : 0;
-}
-
-fre_status tagging_mix(tagging *x, fre_delta *rows, unsigned *why)
+fre_status tagging_mix(tagging *x, fre_delta *rows, bool *enough)
 {
     stream s = {.n = 0};
     fre_status st;
 
     fre_buf_init(&s.padding, SIZE_MAX / 2);
     st = gather_all(x, &s);
-    *why = is_unfit(x, &s);
-    if (st == FRE_OK && *why == 0) {
+    *enough = s.n >= server_wire(&x->base)->c.batch_min;
+    if (st == FRE_OK && *enough) {
         st = pad_and_permute(x, &s);
         if (st == FRE_OK)
             st = make_parts(x, rows, &s);

@@ -199,6 +199,28 @@ static void padding_has_its_law_for_each_multiplicity(void **state)
     fre_rng_wipe(&r);
 }
 
+/* Where every draw is the largest there are as many dummies as there can be. */
+static void padding_has_a_most(void **state)
+{
+    const uint64_t large[] = {UINT32_MAX, UINT64_C(1) << 32, UINT64_C(1000000000000), UINT64_MAX};
+    fre_distributed d = {.on = true, .lambda = 65536, .gamma = 3};
+
+    (void)state;
+    for (uint64_t tau = 0; tau < 200; tau++) {
+        uint64_t sum = 0;
+
+        for (uint64_t m = 1; m < tau; m++)
+            sum += m * 2 * d.gamma;
+        assert_int_equal(fre_aggregate_padding_most(tau, &d), sum);
+    }
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        d.gamma = FRE_TSDLAP_GAMMA_MAX;
+        assert_true(fre_aggregate_padding_most(large[i], &d) == UINT64_MAX);
+        d.gamma = 0;
+        assert_int_equal(fre_aggregate_padding_most(large[i], &d), 0);
+    }
+}
+
 static void padding_refuses_what_it_cannot_draw(void **state)
 {
     const double bad[] = {0, -1, NAN, INFINITY, 1. / 3, 0x1p-17, 65537};
@@ -379,6 +401,7 @@ int main(void)
         cmocka_unit_test(offsets_lead_back_to_their_place),
         cmocka_unit_test(levels_count_and_release),
         cmocka_unit_test(padding_has_its_law_for_each_multiplicity),
+        cmocka_unit_test(padding_has_a_most),
         cmocka_unit_test(padding_refuses_what_it_cannot_draw),
     };
 
