@@ -62,10 +62,11 @@ if(FRE_LINEAR)
     endif()
 endif()
 
-# Optional: the databases in which servers keep their rows; without one of them the module store is left out.
+# Optional: the databases in which servers keep their rows, and what carries their messages; without one of
+# these the module store, or net, is left out.
 option(FRE_SERVERS "what servers of the distributed mode need, where it is installed" ON)
 if(FRE_SERVERS)
-    foreach(pair sqlite:sqlite3 pq:libpq)
+    foreach(pair sqlite:sqlite3 pq:libpq microhttpd:libmicrohttpd gnutls:gnutls curl:libcurl)
         string(REPLACE ":" ";" pair ${pair})
         list(GET pair 0 name)
         list(GET pair 1 module)
@@ -79,6 +80,10 @@ endif()
 set(FRE_STORE_REQUIRES "")
 if(TARGET fre-ext-sqlite AND TARGET fre-ext-pq)
     set(FRE_STORE_REQUIRES "sqlite3 libpq")
+endif()
+set(FRE_NET_REQUIRES "")
+if(TARGET fre-ext-microhttpd AND TARGET fre-ext-gnutls AND TARGET fre-ext-curl)
+    set(FRE_NET_REQUIRES "libmicrohttpd gnutls libcurl")
 endif()
 
 # llama.cpp: a prefix named by the user; else an installed package that has every call that the

@@ -149,6 +149,12 @@ if(FRE_TESTS)
         target_link_libraries(test_store PRIVATE fre-ext-sqlite fre-ext-pq)
         target_include_directories(test_store PRIVATE ${PROJECT_SOURCE_DIR}/src/protocol/server)
     endif()
+    if(TARGET test_net_tls) # it also does what somebody with certificates of their own could
+        target_link_libraries(test_net_tls PRIVATE fre-ext-gnutls)
+    endif()
+    if(TARGET test_net) # its private header
+        target_link_libraries(test_net PRIVATE fre-ext-gnutls fre-ext-microhttpd)
+    endif()
     if(TARGET test_map) # its allocator fails when it is told to
         target_link_options(test_map PRIVATE -Wl,--wrap=malloc -Wl,--wrap=calloc)
     endif()
