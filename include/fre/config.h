@@ -23,6 +23,7 @@
 
 #include <fre/core.h>
 #include <fre/oprf.h>
+#include <fre/param.h>
 #include <fre/seal.h>
 #include <fre/server.h>
 #include <fre/wire.h>
@@ -38,6 +39,10 @@ extern "C" {
 FRE_API const char *fre_role_name(fre_role role);
 /** False: no such role. */
 FRE_API bool fre_role_of(fre_role *out, const char *name);
+#define FRE_KEYS_NAME_BYTES 20u
+/** What the files of a key are called: "relay-1a2b3c4d".  Returns out. */
+FRE_API const char *fre_keys_name(char out[FRE_KEYS_NAME_BYTES], fre_role role,
+                                  const fre_sign_pk *pk);
 /** Whose contribution a role's is. */
 FRE_API fre_contributor fre_role_contributor(fre_role role);
 
@@ -93,6 +98,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_reveal_read(fre_reveal *out, const char *p
 FRE_API FRE_MUST_CHECK fre_status fre_keys_commit(fre_buf *out, const char *secret,
                                                   const fre_half half[FRE_CONTRIBUTORS],
                                                   fre_err *err);
+/** Entries without which nothing is counted: fre_collection_parts.batch_min. */
+FRE_API extern const fre_param fre_config_param_batch_min;
 /** Keys, addresses, pins and contributions of terms; *parts borrows the addresses.  The halves and the
  * contributions in any order.  FRE_E_DATA: not the four roles, not their contributions, or operators who saw different
  * commitments. */

@@ -432,6 +432,11 @@ typedef struct fre_plan {
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
 
+/** The plan that a mechanism is which others made, as terms of a collection have it: account a of m, with request
+ * r's targets; what stands beside the claim, and the warnings, as fre_plan_make has them. */
+FRE_API void fre_plan_from_mechanism(fre_plan *out, const fre_plan_request *r,
+                                     const fre_mechanism *m, const fre_account *a);
+
 /** The grid as a level of sampled counts, for whoever goes over all of them; its shift is 0, since what far
  * members cost is accounted otherwise.  Not where request.no_grid. */
 FRE_API fre_plan_level fre_plan_grid_level(const fre_plan *p);

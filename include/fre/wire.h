@@ -207,6 +207,13 @@ typedef struct fre_collection_parts {
 FRE_API FRE_MUST_CHECK fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
                                                            const fre_collection_parts *parts,
                                                            fre_err *err);
+/** The plan that terms describe, whoever made them, with its account (fre_collection_check: its errors).  What
+ * terms do not hold is as a plan of the defaults has it: the radius of a grid is that of cells of scale 1. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_plan(fre_plan *out, const fre_collection *c,
+                                                      fre_err *err);
+/** What a release of the collection says of privacy (fre_plan_statement of that plan); appended. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_statement(fre_buf *out, const fre_collection *c,
+                                                           fre_err *err);
 /** The Oblivious HTTP key configuration of who answers `ask`: S_tag (FRE_WIRE_TAG_REQUEST) or the issuer
  * (FRE_WIRE_ISSUE_REQUEST). */
 FRE_API void fre_collection_ohttp_config(fre_ohttp_config *out, const fre_collection *c,

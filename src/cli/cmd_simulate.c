@@ -97,16 +97,9 @@ static fre_status options_from(fre_simulate_opts *o, cli *c, fre_err *err)
     fre_status st;
 
     fre_simulate_opts_init(o);
-    st = cli_plan_request(&o->plan, c, err);
-    if (st == FRE_OK)
-        st = cli_collection(&o->plan.dist, c, err);
+    st = cli_collection_request(&o->plan, c, err);
     if (st != FRE_OK)
         return st;
-    if (!cli_given(c, "curious-users"))
-        o->plan.dist.curious *= o->plan.cells_per_user; /* w counts places */
-    for (size_t i = 0; i < o->plan.n_levels && !cli_given(c, "counts"); i++)
-        o->plan.level[i].counts = FRE_COUNTS_SAMPLED;   /* the only kind there */
-    o->plan.max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     o->input = c->positional[0];
     o->output = cli_text(c, "output");
     o->force = cli_flag(c, "force");

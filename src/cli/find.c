@@ -22,7 +22,7 @@ bool cli_is_group(const cli_program *p, const char *word)
 
 static fre_status refuse_group(const cli_program *p, const char *word, fre_err *err)
 {
-    char list[120] = "";
+    char list[400] = "";
     size_t used = 0;
 
     for (size_t i = 0; i < p->n; i++) {

@@ -142,7 +142,7 @@ static void print_command(FILE *f, const cli_command *cmd)
 {
     const size_t column = (size_t)fprintf(f, "  %s", cmd->name);
 
-    cli_wrap(f, cmd->summary, 18, column);
+    cli_wrap(f, cmd->summary, 22, column);
 }
 
 void cli_print_group(FILE *f, const cli_program *p, const char *word)

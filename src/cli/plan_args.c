@@ -113,3 +113,20 @@ fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
     *out = d;
     return FRE_OK;
 }
+
+fre_status cli_collection_request(fre_plan_request *out, const cli *c, fre_err *err)
+{
+    fre_status st = cli_plan_request(out, c, err);
+
+    if (st == FRE_OK)
+        st = cli_collection(&out->dist, c, err);
+    if (st != FRE_OK)
+        return st;
+    out->noise = FRE_NOISE_DISCRETE;
+    if (!cli_given(c, "curious-users"))
+        out->dist.curious *= out->cells_per_user; /* w counts places */
+    for (size_t i = 0; i < out->n_levels && !cli_given(c, "counts"); i++)
+        out->level[i].counts = FRE_COUNTS_SAMPLED;   /* the only kind there */
+    out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
+    return st;
+}

@@ -112,6 +112,9 @@ FRE_MUST_CHECK fre_status cli_plan_request(fre_plan_request *out, const cli *c, 
 /* CLI_COLLECTION_ARGS into a distributed mode that is on.  FRE_E_USAGE where they contradict each
  * other. */
 FRE_MUST_CHECK fre_status cli_collection(fre_distributed *out, const cli *c, fre_err *err);
+/* The plan of a collection: CLI_BUDGET_ARGS, CLI_MECHANISM_ARGS, CLI_COLLECTION_ARGS, CLI_MAX_DUMMIES, --epsilon and
+ * --max-cells-per-user. */
+FRE_MUST_CHECK fre_status cli_collection_request(fre_plan_request *out, const cli *c, fre_err *err);
 /* --noise and the distributed mode; FRE_E_USAGE where they contradict each other.  The padding is
  * the caller's. */
 FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,

@@ -13,6 +13,10 @@ NO_LEDGER = ["--ledger", "none"]
 OWN = ["--sampling-rate", "0.8", "--tau", "80", "--sigma", "1.52", "--population", "1000000"]
 SEARCH = ["--inverter", "search", "--public-corpus", "public.jsonl", "--effort", "1"]
 
+ROLES = ["relay", "tagging", "synthesis", "issuer"]
+HALVES = [f"{r}.half.json" for r in ROLES]
+SHOWN = [word for r in ROLES for word in ("--contribution", f"{r}.contribution.json")]
+
 # By the command's name: lists of arguments, with the files of a_folder().  FORCE: writes a file.
 RUNS = {
     "synthesize": [["corpus.jsonl", "-o", "made", *BUDGET, *NO_LEDGER, "--force"],
@@ -36,6 +40,11 @@ RUNS = {
     "report": [["release", "-o", "made.html", "--force"]],
     "simulate": [["corpus.jsonl", "-o", "made", "--epsilon", "8", "--threshold", "60",
                   "--population", "100000", *NO_TEXT, "--compare", "--force"]],
+    "collection keygen": [["relay", "--url", "http://localhost", "-o", "keys"], ["log", "-o", "keys"]],
+    "collection commit": [["--secret", "relay.secret.json", *HALVES, "-o", "made.json", "--force"]],
+    "collection new": [[*HALVES, *SHOWN, "--epsilon", "4", "-o", "made.json", "--force"]],
+    "collection show": [["terms.json"]],
+    "collection check": [["terms.json"], ["terms.json", "--secret", "relay.secret.json"]],
     "baseline": [["central-dp", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--force"],
                  ["ldp-oue", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--domain", "public.jsonl",
                   "--force"],
@@ -76,6 +85,21 @@ def label(run):
     return " ".join(map(str, [run[0], *(run[1] or ["?"])])).replace(str(MODELS) + "/", "")
 
 
+def four_roles(folder, url="http://localhost"):
+    """Keys of four roles, their contributions, and terms; each file under its role's name."""
+    def command(*args):
+        subprocess.run([PROGRAM, "collection", *args, "--quiet"], cwd=folder, check=True, timeout=TIMEOUT,
+                       stdout=subprocess.DEVNULL)
+
+    for role in ROLES:
+        command("keygen", role, "--url", url, "-o", "keys")
+        for made in (folder / "keys").glob(f"{role}-*"):
+            made.rename(folder / (role + "." + made.name.split(".", 1)[1]))
+    for role in ROLES:
+        command("commit", "--secret", f"{role}.secret.json", *HALVES)
+    command("new", *HALVES, *SHOWN, "--epsilon", "4", "-o", "terms.json")
+
+
 def a_folder(folder):
     """What the runs need, in an empty folder."""
     write_corpus(folder / "corpus.jsonl")
@@ -91,6 +115,7 @@ def a_folder(folder):
         "set": {"inverter": "none", "threshold": 40, "population": 100000},
         "grid": {"seed": [1], "epsilon": [8]}}))
     other_embedder(folder)
+    four_roles(folder)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
                  ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",
                   "book.json"]):

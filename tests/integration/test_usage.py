@@ -11,7 +11,8 @@ import pytest
 from conftest import PROGRAM
 
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
-            "evaluate", "simulate", "baseline", "experiment", "bench", "model list", "model info", "model prior",
+            "evaluate", "simulate", "collection keygen", "collection commit", "collection new",
+            "collection show", "collection check", "baseline", "experiment", "bench", "model list", "model info", "model prior",
             "model bridge", "model codebook", "model verify", "ledger show", "completion", "help", "version"]
 
 
@@ -40,7 +41,7 @@ def test_help(fre, name):
     assert "\nExample:\n  " in done.out
 
 
-@pytest.mark.parametrize("word", ["model", "ledger"])
+@pytest.mark.parametrize("word", ["model", "ledger", "collection"])
 def test_help_of_a_group(fre, word):
     """The first word of commands of two: the list of them, with what each does."""
     shown = fre("help", word)

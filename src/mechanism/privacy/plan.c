@@ -1,6 +1,7 @@
 /* The planner: from a target to a mechanism whose account, recomputed for the mechanism exactly
  * as it will run, is within the target. */
 #include <math.h>
+#include <string.h>
 
 #include "paper.h"
 #include "plan.h"
@@ -98,6 +99,18 @@ static fre_status find(fre_plan *p, fre_err *err)
     return st == FRE_E_INFEASIBLE ? fre_paper_refuse(&why, err) : st;
 }
 
+/* The one level of public cells that a collection may have. */
+static void set_public_level(fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+
+    p->level[0].level = (fre_level){.counts = FRE_COUNTS_SAMPLED,
+                                    .p32 = m->p32,
+                                    .tau = m->tau,
+                                    .sigma = m->sigma,
+                                    .shift = p->account.split};
+}
+
 /* Distributed, one level of public cells. */
 static fre_status find_public(fre_plan *p, fre_err *err)
 {
@@ -114,11 +127,7 @@ static fre_status find_public(fre_plan *p, fre_err *err)
     made.request.sensitivity = FRE_SENSITIVITY_WORST_CASE;
     made.mechanism.norm_bound = p->request.norm_bound;
     made.mechanism.sketch = l->sketch;
-    made.level[0].level = (fre_level){.counts = FRE_COUNTS_SAMPLED,
-                                      .p32 = made.mechanism.p32,
-                                      .tau = made.mechanism.tau,
-                                      .sigma = made.mechanism.sigma,
-                                      .shift = made.account.split};
+    set_public_level(&made);
     *p = made;
     return FRE_OK;
 }
@@ -179,4 +188,22 @@ fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err)
     common_warnings(&p);
     *out = p;
     return FRE_OK;
+}
+
+void fre_plan_from_mechanism(fre_plan *out, const fre_plan_request *r, const fre_mechanism *m,
+                             const fre_account *a)
+{
+    fre_plan p;
+
+    memset(&p, 0, sizeof p);
+    p.request = *r;
+    p.mechanism = *m;
+    p.account = *a;
+    if (r->n_levels > 0)
+        set_public_level(&p);
+    certify(&p);
+    if (m->dist.on)
+        fill_distributed(&p);
+    common_warnings(&p);
+    *out = p;
 }

@@ -1,4 +1,4 @@
-/* collection_plan.c - a collection's terms from a plan. */
+/* collection_plan.c - a collection's terms from a plan, and the plan behind terms. */
 #include "wire_private.h"
 
 #include <math.h>
@@ -97,4 +97,61 @@ fre_status fre_collection_from_plan(fre_collection *out, const fre_plan *p,
     if (st == FRE_OK)
         memcpy(out, &c, sizeof c);
     return st;
+}
+
+static fre_plan_request request_of(const fre_collection *c, const fre_mechanism *m)
+{
+    const bool grid = c->sketch.kind == FRE_SKETCH_GRID;
+    fre_plan_request r;
+
+    fre_plan_request_init(&r);
+    r.epsilon = c->epsilon;
+    r.delta = c->delta;
+    r.threshold = c->threshold;
+    r.population = c->users;
+    r.adjacency = c->adjacency;
+    r.sensitivity = c->sensitivity;
+    r.norm_bound = c->norm_bound;
+    r.dim = c->dim;
+    r.cells_per_user = c->cells_per_user;
+    r.noise = FRE_NOISE_DISCRETE;
+    r.dist = m->dist;
+    if (grid) {
+        r.proj = c->sketch.grid.proj;
+        r.cell_edge = c->sketch.grid.cell_edge;
+        r.radius = r.cell_edge * sqrt((double)r.proj) / 2;
+        return r;
+    }
+    r.no_grid = true;
+    r.n_levels = 1;
+    r.level[0] = (fre_level_request){.sketch = c->sketch, .counts = FRE_COUNTS_SAMPLED};
+    (void)snprintf(r.level[0].name, sizeof r.level[0].name, "%llu",
+                   (unsigned long long)c->sketch.codebook.cells);
+    return r;
+}
+
+fre_status fre_collection_plan(fre_plan *out, const fre_collection *c, fre_err *err)
+{
+    fre_plan_request r;
+    fre_mechanism m;
+    fre_account a;
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    st = fre_collection_check(&a, c, err);
+    if (st != FRE_OK)
+        return st;
+    fre_collection_mechanism(&m, c);
+    r = request_of(c, &m);
+    fre_plan_from_mechanism(out, &r, &m, &a);
+    return FRE_OK;
+}
+
+fre_status fre_collection_statement(fre_buf *out, const fre_collection *c, fre_err *err)
+{
+    fre_plan p;
+    fre_status st = out ? fre_collection_plan(&p, c, err) : FRE_E_ARG;
+
+    return st == FRE_OK ? fre_plan_statement(out, &p, true) : st;
 }

@@ -1,6 +1,13 @@
 /* commit.c - commitments first, contributions then, and terms of both. */
 #include "config_private.h"
 
+const fre_param fre_config_param_batch_min = {.name = "batch_min",
+                                              .unit = "entries",
+                                              .lowest = 1,
+                                              .highest = (double)FRE_COLLECTION_RECORDS_MAX,
+                                              .whole = true,
+                                              FRE_PARAM_PRESET(100)};
+
 /* ---- commit, then reveal ----------------------------------------------------------------------- */
 
 /* Notes what was shown, the first time; afterwards it has to be the same. */

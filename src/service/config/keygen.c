@@ -4,17 +4,31 @@
 #include <stdio.h>
 #include <unistd.h>
 
-char *config_path(const char *folder, const char *name, const fre_sign_pk *pk, const char *ending)
+static void name_of(char out[FRE_KEYS_NAME_BYTES], const char *what, const fre_sign_pk *pk)
 {
     uint8_t hash[FRE_HASH_BYTES];
     char digits[2 * 4 + 1];
-    char *path = NULL;
     fre_sha256 h;
 
     fre_sha256_begin(&h, (fre_bytes){pk->b, sizeof pk->b});
     fre_sha256_end(hash, &h);
     fre_hex(digits, hash, 4);
-    return asprintf(&path, "%s/%s-%s%s", folder, name, digits, ending) < 0 ? NULL : path;
+    (void)snprintf(out, FRE_KEYS_NAME_BYTES, "%s-%s", what, digits);
+}
+
+const char *fre_keys_name(char out[FRE_KEYS_NAME_BYTES], fre_role role, const fre_sign_pk *pk)
+{
+    name_of(out, fre_role_name(role), pk);
+    return out;
+}
+
+char *config_path(const char *folder, const char *name, const fre_sign_pk *pk, const char *ending)
+{
+    char file[FRE_KEYS_NAME_BYTES];
+    char *path = NULL;
+
+    name_of(file, name, pk);
+    return asprintf(&path, "%s/%s%s", folder, file, ending) < 0 ? NULL : path;
 }
 
 char *config_folder_of(const char *path)
@@ -172,7 +186,7 @@ static fre_status check(const fre_keygen_opts *o, fre_err *err)
     if (!fre_collection_url_fits(o->url, o->pin ? o->pin : none))
         return fre_fail(
             err, FRE_E_USAGE,
-            "the address (url) must be https://host[:port] with a certificate, or http:// of this "
+            "{url} must be https://host[:port] with a certificate, or http:// of this "
             "machine (localhost, 127.0.0.1, [::1]) or of an .onion service without one");
     return FRE_OK;
 }

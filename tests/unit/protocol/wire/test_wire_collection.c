@@ -657,6 +657,30 @@ static fre_collection_parts parts_of(const fre_collection *c)
     return parts;
 }
 
+/* Whoever has the terms alone has the statement, and the plan's numbers. */
+static void terms_say_what_the_plan_says(const fre_collection *c, const fre_plan *p)
+{
+    fre_plan back;
+    fre_err err = {.text = ""};
+    fre_buf a, b;
+
+    fre_buf_init(&a, 1u << 16);
+    fre_buf_init(&b, 1u << 16);
+    if (fre_collection_plan(&back, c, &err) != FRE_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(fre_plan_statement(&a, p, true), FRE_OK);
+    assert_int_equal(fre_collection_statement(&b, c, &err), FRE_OK);
+    assert_int_equal(a.n, b.n);
+    assert_memory_equal(a.p, b.p, a.n);
+    assert_true(fabs(back.request.radius - p->request.radius) < 1e-12);
+    a.n = b.n = 0;
+    assert_int_equal(fre_plan_json(&a, p), FRE_OK);
+    assert_int_equal(fre_plan_json(&b, &back), FRE_OK);
+    assert_true(strstr((char *)a.p, "\"warnings\"") && strstr((char *)b.p, "\"warnings\""));
+    fre_buf_wipe(&a);
+    fre_buf_wipe(&b);
+}
+
 static void plans_become_collections(void **state)
 {
     const fre_collection base = good();
@@ -687,6 +711,7 @@ static void plans_become_collections(void **state)
         assert_memory_equal(&m.dist.lambda, &p.mechanism.dist.lambda, sizeof m.dist.lambda);
         assert_true(m.dist.gamma == p.mechanism.dist.gamma && m.dist.cover == r.dist.cover);
         assert_true(c.one_contact == r.dist.one_contact && c.cells_per_user == r.cells_per_user);
+        terms_say_what_the_plan_says(&c, &p);
     }
 }
 

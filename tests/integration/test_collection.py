@@ -1,0 +1,282 @@
+"""A collection before it is served: keys, commitments, contributions, terms."""
+
+import json
+import os
+import re
+import stat
+import subprocess
+import time
+
+import pytest
+
+from conftest import everything
+from every_command import HALVES, ROLES, SHOWN, four_roles
+
+BUDGET = ["--epsilon", "4", "--population", "100000"]
+
+
+@pytest.fixture
+def roles(tmp_path):
+    four_roles(tmp_path)
+    return tmp_path
+
+
+def secret_of(role):
+    return ["--secret", f"{role}.secret.json"]
+
+
+def numbers(path):
+    return json.loads(path.read_text())
+
+
+def epoch(text):
+    return int(time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ")) - time.timezone)
+
+
+# ---- keygen ------------------------------------------------------------------------------------------
+
+def test_keygen_says_what_it_made(fre, tmp_path):
+    made = fre("collection", "keygen", "issuer", "--url", "http://localhost:80", "-o", "keys", "--once", "ram",
+               "--json").json()
+    assert made["role"] == "issuer"
+    for key, mode in (("half", 0o644), ("secret", 0o600), ("once", 0o600)):
+        path = tmp_path / made[key]
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert made["once"].startswith("ram/issuer-")
+    assert "certificate" not in made or made["certificate"] is None
+    text = fre("collection", "keygen", "relay", "--url", "http://127.0.0.1", "-o", "keys").out
+    assert re.search(r"keys/relay-[0-9a-f]{8}\.half\.json", text) and "No backup" in text
+    assert stat.S_IMODE((tmp_path / "keys").stat().st_mode) == 0o700
+
+
+def test_keygen_prints_no_secret(fre, tmp_path):
+    done = fre("collection", "keygen", "tagging", "--url", "http://localhost", "-o", "keys")
+    for name in ("secret", "once"):
+        path, = (tmp_path / "keys").glob(f"*.{name}.json")
+        digits = re.findall(r'"([0-9a-f]{64})"', path.read_text())
+        half, = (tmp_path / "keys").glob("*.half.json")
+        secrets = [d for d in digits if d not in half.read_text()]
+        assert len(secrets) >= 2
+        assert not any(d in done.out + done.err for d in secrets)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o077])
+def test_modes_do_not_depend_on_the_mask(fre, tmp_path, umask):
+    fre("collection", "keygen", "log", "-o", "keys", preexec_fn=lambda: os.umask(umask))
+    secret, = (tmp_path / "keys").glob("*.secret.json")
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("args, says", [
+    (["relay", "-o", "keys"], "--url URL is required"),
+    (["relay", "--url", "http://example.org", "-o", "keys"], "--url must be https://"),
+    (["relay", "--url", "ftp://localhost", "-o", "keys"], "--url must be https://"),
+    (["relay", "--url", "http://localhost", "--certificate", "x", "-o", "keys"], "--certificate belongs to"),
+    (["log", "--url", "http://localhost", "-o", "keys"], "--url belongs to the roles"),
+    (["witness", "--once", "x", "-o", "keys"], "--once belongs to the roles"),
+    (["king", "-o", "keys"], "ROLE must be relay, tagging"),
+    (["relay", "--url", "http://localhost"], "--output DIR is required"),
+])
+def test_keygen_refuses(fre, tmp_path, args, says):
+    before = everything(tmp_path)
+    done = fre("collection", "keygen", *args)
+    assert done.code == 64 and says in done.err
+    assert everything(tmp_path) == before
+
+
+def test_a_folder_of_others_is_refused(fre, tmp_path):
+    (tmp_path / "keys").mkdir()
+    (tmp_path / "keys").chmod(0o777)
+    done = fre("collection", "keygen", "relay", "--url", "http://localhost", "-o", "keys")
+    assert done.code == 77 and "0700" in done.err
+    assert list((tmp_path / "keys").iterdir()) == []
+
+
+# ---- commit ------------------------------------------------------------------------------------------
+
+def test_commit_notes_four_commitments(fre, roles):
+    seen = numbers(roles / "relay.secret.json")["commitments"]
+    assert seen == {r: numbers(roles / f"{r}.half.json")["commitment"] for r in ROLES}
+    for role in ROLES:
+        shown = numbers(roles / f"{role}.contribution.json")
+        assert shown["commitments"] == seen
+    again = fre("collection", "commit", *secret_of("issuer"), *reversed(HALVES), "-o", "-")
+    assert again.code == 0 and again.out == (roles / "issuer.contribution.json").read_text()
+
+
+def test_commit_refuses_other_halves(fre, roles, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    four_roles(other)
+    before = (roles / "relay.secret.json").read_text()
+    done = fre("collection", "commit", *secret_of("relay"), HALVES[0], other / HALVES[1], *HALVES[2:], "-o", "x")
+    assert done.code == 77 and "has committed to other halves" in done.err
+    done = fre("collection", "commit", *secret_of("relay"), *(other / h for h in HALVES), "-o", "x")
+    assert done.code == 77 and "is not that of" in done.err
+    done = fre("collection", "commit", *secret_of("relay"), HALVES[0], HALVES[0], *HALVES[2:], "-o", "x")
+    assert done.code == 65 and "two of the four halves" in done.err
+    done = fre("collection", "commit", *secret_of("relay"), *HALVES[:3], "-o", "x")
+    assert done.code == 64 and "HALF4 is missing" in done.err
+    done = fre("collection", "commit", *secret_of("relay"), *HALVES)
+    assert done.code == 73 and "exists" in done.err
+    assert not (roles / "x").exists() and (roles / "relay.secret.json").read_text() == before
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_secrets_that_others_can_read_are_refused(fre, roles, mode):
+    (roles / "relay.secret.json").chmod(mode)
+    for args in (["commit", *secret_of("relay"), *HALVES, "-o", "x"],
+                 ["check", "terms.json", *secret_of("relay")]):
+        done = fre("collection", *args)
+        assert done.code == 77 and "0600" in done.err
+    assert not (roles / "x").exists()
+
+
+# ---- new ---------------------------------------------------------------------------------------------
+
+def test_terms_have_the_plan_and_the_parties(fre, roles):
+    made = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--open", "2030-01-01T00:00:00Z", "--exchange-close",
+               "+36h", "--tags-close", "2030-01-03T00:00:00+01:00", "--end", "+2w", "--batch-min", "7", "--aead",
+               "chacha20-poly1305", "-o", "own.json", "--json").json()
+    terms = numbers(roles / "own.json")
+    assert terms == made["terms"] and terms["id"] == made["id"]
+    assert terms["open"] == epoch("2030-01-01T00:00:00Z")
+    assert terms["exchange_close"] == terms["open"] + 36 * 3600
+    assert terms["tags_close"] == terms["shares_close"] == epoch("2030-01-02T23:00:00Z")
+    assert terms["end"] == terms["tags_close"] + 14 * 86400
+    assert (terms["batch_min"], terms["aead"], terms["contacts"]) == (7, "chacha20-poly1305", "one")
+    for role, short in zip(ROLES, ("relay", "tag", "syn", "issuer")):
+        half = numbers(roles / f"{role}.half.json")
+        assert terms[f"{short}_sign"] == half["sign"] and terms[f"{short}_url"] == half["url"]
+        assert terms[f"{short}_commitment"] == half["commitment"]
+        assert terms[f"{short}_contribution"] == numbers(roles / f"{role}.contribution.json")["contribution"]
+    plan = fre("plan", "--distributed", *BUDGET, "--json").json()
+    assert terms["sigma"] == plan["sigma"] and terms["tau"] == plan["tau"]
+    assert made["plan"]["sigma"] == plan["sigma"] and "Claim:" in made["statement"]
+
+
+def test_two_contacts_and_public_cells(fre, roles):
+    done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--contacts", "two", "--shares-close", "+2h", "-o", "2.json")
+    assert done.code == 0
+    terms = numbers(roles / "2.json")
+    assert terms["shares_close"] == terms["tags_close"] + 7200 and terms["noise_by"] == "clients"
+    done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--levels", "1024", "-o", "3.json")
+    assert done.code == 0, done.err
+    terms = numbers(roles / "3.json")
+    assert terms["sketch"] == "codebook" and terms["public_cells"] == 1024
+    shown = fre("collection", "show", "3.json")
+    assert shown.code == 0 and "1024 public ones" in shown.out
+
+
+@pytest.mark.parametrize("args, code, says", [
+    (["--open", "yesterday"], 64, "--open must be a time as"),
+    (["--open", "2030-02-30T00:00:00Z"], 64, "--open must be a time as"),
+    (["--open", "2030-01-01T00:00:00"], 64, "--open must be a time as"),
+    (["--open", "+0s"], 64, "--open must be a time as"),
+    (["--open", "+99999999999d"], 64, "--open must be a time as"),
+    (["--open", "2020-01-01T00:00:00Z"], 64, "--open must be later than now"),
+    (["--exchange-close", "2020-01-01T00:00:00Z"], 64, "--exchange-close must be later"),
+    (["--tags-close", "2020-01-01T00:00:00Z"], 64, "--tags-close must be later"),
+    (["--end", "2020-01-01T00:00:00Z"], 64, "--end must be later"),
+    (["--shares-close", "+1d"], 64, "--shares-close belongs to --contacts two"),
+    (["--batch-min", "0"], 64, "--batch-min must be"),
+    (["--batch-min", "100001"], 65, "batch_min"),
+    (["--levels", "grid,1024"], 64, "a collection releases one level"),
+    (["--levels", "1023"], 64, "the codebook has no level"),
+    (["--codebook", "x"], 64, "add that"),
+    (["--cover", "off"], 64, "--cover"),
+    (["--contribution", "relay.contribution.json"], 64, "four times"),
+    (["--embedder", "nowhere.gguf"], 66, "nowhere.gguf"),
+])
+def test_new_refuses(fre, roles, args, code, says):
+    done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "-o", "own.json", *args)
+    assert (done.code, says in done.err) == (code, True), done.err
+    assert len(done.err.splitlines()) == 1
+    assert not (roles / "own.json").exists()
+
+
+def test_contributions_have_to_fit(fre, roles, tmp_path_factory):
+    other = tmp_path_factory.mktemp("other")
+    four_roles(other)
+    mixed = [*SHOWN[:2], "--contribution", other / "tagging.contribution.json", *SHOWN[4:]]
+    done = fre("collection", "new", *HALVES, *mixed, *BUDGET, "-o", "own.json")
+    assert done.code == 65 and "different keys" in done.err
+    twice = [*SHOWN[:6], *SHOWN[:2]]
+    done = fre("collection", "new", *HALVES, *twice, *BUDGET, "-o", "own.json")
+    assert done.code == 65 and "issuer is missing" in done.err
+    done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "-o", "terms.json")
+    assert done.code == 73
+    text = (roles / "relay.half.json").read_text()
+    (roles / "relay.half.json").write_text(text.replace("localhost", "127.0.0.1"))
+    done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "-o", "own.json")
+    assert done.code == 65 and "signature does not hold" in done.err
+
+
+# ---- show and check ------------------------------------------------------------------------------------
+
+def test_show_says_what_people_ask(fre, roles):
+    shown = fre("collection", "show", "terms.json")
+    assert shown.code == 0 and shown.err == ""
+    for word in (numbers(roles / "terms.json")["id"], "What is asked", "Who runs it", "When", "Privacy statement",
+                 "Claim:", "entries until"):
+        assert word in shown.out
+    told = fre("collection", "show", "terms.json", "--json").json()
+    assert told["id"] == told["terms"]["id"] and told["plan"]["distributed"] is True
+
+
+def test_check_says_whose_they_are(fre, roles, tmp_path_factory):
+    for role in ROLES:
+        told = fre("collection", "check", "terms.json", *secret_of(role), "--json").json()
+        assert told["keys_checked"] is True and told["delta"] <= 1e-5
+    other = tmp_path_factory.mktemp("other")
+    four_roles(other)
+    done = fre("collection", "check", other / "terms.json", *secret_of("relay"))
+    assert done.code == 77 and "another signing key" in done.err
+    assert fre("collection", "check", other / "terms.json").code == 0
+
+
+@pytest.mark.parametrize("change, code, says", [
+    (lambda t: t.update(sigma=t["sigma"] / 2), 77, "claim"),
+    (lambda t: t.update(lambda16=t["lambda16"] * 2), 77, "claim"),
+    (lambda t: t.update(end=t["open"]), 65, "end"),
+    (lambda t: t.update(tags_close=t["open"]), 65, "tags_close"),
+    (lambda t: t.update(relay_url="http://example.org"), 65, "relay_url"),
+    (lambda t: t.update(oprf_pk="00" * 32), 65, "oprf_pk"),
+    (lambda t: t.update(grid_seed="11" * 32), 65, "grid_seed"),
+    (lambda t: t.update(extra=1), 65, "key"),
+    (lambda t: t.pop("tau"), 65, "tau"),
+])
+def test_changed_terms_are_refused(fre, roles, change, code, says):
+    terms = numbers(roles / "terms.json")
+    terms.pop("id")
+    change(terms)
+    (roles / "bad.json").write_text(json.dumps(terms))
+    for name in ("show", "check"):
+        done = fre("collection", name, "bad.json")
+        assert done.code == code and says in done.err, done.err
+
+
+def test_terms_are_no_other_file(fre, roles):
+    for path, code in ((roles / "relay.half.json", 65), (roles / "nothing", 66), ("/dev/null", 66), (roles, 66)):
+        assert fre("collection", "show", path).code == code
+
+
+# ---- https --------------------------------------------------------------------------------------------
+
+def test_https_has_a_certificate(fre, tmp_path):
+    done = fre("collection", "keygen", "relay", "--url", "https://relay.example:8443", "-o", "keys", "--json")
+    if "built without" in done.err:
+        pytest.skip("no module net in this build")
+    made = done.json()
+    assert stat.S_IMODE((tmp_path / made["private_key"]).stat().st_mode) == 0o600
+    assert "PRIVATE" not in (tmp_path / made["certificate"]).read_text()
+    pin = numbers(tmp_path / made["half"])["pin"]
+    assert pin != "00" * 32
+    der = subprocess.run("openssl x509 -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum", shell=True,
+                         stdin=(tmp_path / made["certificate"]).open(), capture_output=True, text=True, check=True)
+    assert der.stdout.split()[0] == pin
+    own = fre("collection", "keygen", "issuer", "--url", "https://issuer.example", "-o", "keys", "--certificate",
+              made["certificate"], "--json").json()
+    assert numbers(tmp_path / own["half"])["pin"] == pin and own["certificate"] is None
+    done = fre("collection", "keygen", "issuer", "--url", "https://issuer.example", "-o", "none", "--certificate",
+               made["half"])
+    assert done.code == 65 and not (tmp_path / "none").exists()
