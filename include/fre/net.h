@@ -92,7 +92,8 @@ typedef struct fre_http_opts {
      * KiB. */
     unsigned body_seconds;
     /** Requests a minute of one address (IPv4) or /56 (IPv6), more are 429; counted in memory under a keyed
-     * hash, in a table of fixed size.  0: not counted. */
+     * hash, in a table of fixed size.  Of four times as many connections, more are closed at once.  0: not
+     * counted. */
     unsigned requests_a_minute;
 } fre_http_opts;
 
@@ -140,7 +141,9 @@ FRE_API void fre_http_client_free(fre_http_client *c);
  * not, and *retry_after (NULL: not wanted) its Retry-After in seconds, 0: none.
  *
  * FRE_E_IO: not reached, no TLS, went away, or took too long: it may have been handled; try again later.
- * FRE_E_KEY: the server's key is not the pin's.  FRE_E_LIMIT: the answer is too long.  FRE_E_DATA: no HTTP.  FRE_E_ARG: a path that no server of ours serves; answer not empty.  FRE_E_NOMEM. */
+ * FRE_E_KEY: the server's key is not the pin's.  FRE_E_LIMIT: the answer is too long.  FRE_E_DATA: no HTTP, or an
+ * answer without Content-Length, whose end nobody could tell from a broken connection.  FRE_E_ARG: a path that
+ * no server of ours serves; answer not empty.  FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_http_post(fre_http_client *c, fre_buf *answer,
                                                 unsigned *status, unsigned *retry_after,
                                                 const char *path, fre_bytes body, fre_err *err);

@@ -90,26 +90,42 @@ int net_session_peer(gnutls_session_t session, const uint8_t (*pins)[FRE_NET_PIN
     return -1;
 }
 
+/* FRE_E_KEY: no pair. */
+static fre_status pair_status(gnutls_x509_crt_t c, gnutls_x509_privkey_t k,
+                              const gnutls_datum_t *c_text, const gnutls_datum_t *k_text)
+{
+    uint8_t of_c[FRE_HASH_BYTES], of_k[FRE_HASH_BYTES];
+    size_t c_bytes = sizeof of_c, k_bytes = sizeof of_k;
+
+    if (gnutls_x509_crt_import(c, c_text, GNUTLS_X509_FMT_PEM) < 0 ||
+        gnutls_x509_privkey_import2(k, k_text, GNUTLS_X509_FMT_PEM, NULL, 0) < 0 ||
+        gnutls_x509_crt_get_key_id(c, GNUTLS_KEYID_USE_SHA256, of_c, &c_bytes) < 0 ||
+        gnutls_x509_privkey_get_key_id(k, GNUTLS_KEYID_USE_SHA256, of_k, &k_bytes) < 0)
+        return FRE_E_DATA;
+    return c_bytes == k_bytes && memcmp(of_c, of_k, c_bytes) == 0 ? FRE_OK : FRE_E_KEY;
+}
+
 fre_status net_pair_check(fre_bytes certificate_pem, fre_bytes key_pem, fre_err *err)
 {
-    const gnutls_datum_t certificate = datum(certificate_pem), key = datum(key_pem);
-    gnutls_certificate_credentials_t c = NULL;
-    int e;
+    const gnutls_datum_t c_text = datum(certificate_pem), k_text = datum(key_pem);
+    gnutls_x509_crt_t c = NULL;
+    gnutls_x509_privkey_t k = NULL;
+    fre_status st = FRE_E_NOMEM;
 
     if (!pem_size_ok(certificate_pem) || !pem_size_ok(key_pem))
         return fre_fail(err, FRE_E_DATA, "a certificate and its key are needed, both in PEM");
-    if (gnutls_certificate_allocate_credentials(&c) < 0)
-        return FRE_E_NOMEM;
-    e = gnutls_certificate_set_x509_key_mem(c, &certificate, &key, GNUTLS_X509_FMT_PEM);
-    gnutls_certificate_free_credentials(c);
-    if (e >= 0)
-        return FRE_OK;
-    if (e == GNUTLS_E_MEMORY_ERROR)
-        return FRE_E_NOMEM;
-    return e == GNUTLS_E_CERTIFICATE_KEY_MISMATCH
-               ? fre_fail(err, FRE_E_DATA,
-                          "certificate and key do not belong to each other: give both of one pair")
-               : fre_fail(err, FRE_E_DATA, "certificate or key is no PEM text that can be read");
+    if (gnutls_x509_crt_init(&c) == 0 && gnutls_x509_privkey_init(&k) == 0)
+        st = pair_status(c, k, &c_text, &k_text);
+    if (c)
+        gnutls_x509_crt_deinit(c);
+    if (k)
+        gnutls_x509_privkey_deinit(k);
+    if (st == FRE_E_KEY)
+        return fre_fail(err, FRE_E_DATA,
+                        "certificate and key do not belong to each other: give both of one pair");
+    return st == FRE_E_DATA
+               ? fre_fail(err, st, "certificate or key is no PEM text that can be read")
+               : st;
 }
 
 /* ---- making -------------------------------------------------------------------------------------- */

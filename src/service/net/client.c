@@ -177,6 +177,7 @@ void fre_http_client_free(fre_http_client *c)
 typedef struct exchange {
     fre_buf *answer;
     size_t limit, headers;
+    bool whole_head;
     fre_status st; /* of what came */
 } exchange;
 
@@ -193,7 +194,8 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
 {
     exchange *x = ctx;
 
-    (void)p;
+    /* An empty line ends a head, that of a 100 too. */
+    x->whole_head = size * n <= 2 && (p[0] == '\r' || p[0] == '\n');
     x->headers += size * n;
     if (x->headers <= HEADERS_MAX)
         return size * n;
@@ -332,6 +334,18 @@ static CURLcode perform(CURL *h)
     return e;
 }
 
+/* libcurl takes a head that breaks off, and a body that ends with its connection, for whole ones: whoever can
+ * break a connection could shorten an answer. */
+static fre_status check_whole(CURL *h, const exchange *x, fre_err *err)
+{
+    curl_off_t length = -1;
+
+    if (!x->whole_head)
+        return fre_fail(err, FRE_E_IO, "the server went away: try again later");
+    (void)curl_easy_getinfo(h, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    return length >= 0 ? FRE_OK : fre_fail(err, FRE_E_DATA, "the server's answer has no length");
+}
+
 static void tell(CURL *h, unsigned *status, unsigned *retry_after)
 {
     long code = 0;
@@ -354,6 +368,8 @@ static fre_status ask(fre_http_client *c, CURL *h, fre_buf *answer, unsigned *st
     if (!set_way(h, c) || (c->pin[0] && !set_tls(h, c)) || !set_request(h, c, url, body, &x))
         return FRE_E_NOMEM;
     st = failed(perform(h), &x, err);
+    if (st == FRE_OK)
+        st = check_whole(h, &x, err);
     if (st == FRE_OK)
         tell(h, status, retry_after);
     else

@@ -2,6 +2,7 @@
 #include "net_private.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
@@ -135,12 +136,24 @@ static fre_status open_socket(fre_http *h, fre_err *err)
 
 /* ---- life ---------------------------------------------------------------------------------------- */
 
+/* Handshakes cost more than requests, and who makes nothing of them is never told 429. */
+static fre_status start_rates(fre_http *h)
+{
+    const unsigned n = h->opts.requests_a_minute;
+    fre_status st;
+
+    if (n == 0)
+        return FRE_OK;
+    st = net_rate_new(&h->rate, n);
+    return st == FRE_OK ? net_rate_new(&h->arrivals, n < UINT_MAX / 4 ? 4 * n : UINT_MAX) : st;
+}
+
 static fre_status start(fre_http *h, fre_err *err)
 {
     fre_status st = copy_secrets(h);
 
-    if (st == FRE_OK && h->opts.requests_a_minute > 0)
-        st = net_rate_new(&h->rate, h->opts.requests_a_minute);
+    if (st == FRE_OK)
+        st = start_rates(h);
     if (st == FRE_OK)
         st = open_socket(h, err);
     if (st != FRE_OK)
@@ -237,6 +250,7 @@ void fre_http_close(fre_http *h)
     if (h->fd >= 0)
         (void)close(h->fd);
     net_rate_free(h->rate);
+    net_rate_free(h->arrivals);
     fre_wipe_free(h->key, h->key_bytes);
     free(h->certificate);
     free(h->pins);

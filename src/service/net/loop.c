@@ -142,7 +142,8 @@ static bool accept_one(net_loop *l, int *fd)
     *fd = accept4(h->fd, (struct sockaddr *)&from, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (*fd < 0)
         return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
-    if (atomic_load(&h->connections) >= h->opts.max_connections)
+    if (atomic_load(&h->connections) >= h->opts.max_connections ||
+        !net_rate_take(h->arrivals, (struct sockaddr *)&from))
         (void)close(*fd);
     else /* the descriptor is the daemon's from here on, whatever it returns */
         (void)MHD_add_connection(l->daemon, *fd, (struct sockaddr *)&from, n);

@@ -113,7 +113,7 @@ struct fre_http {
     size_t key_bytes;
     int fd; /* listens */
     uint16_t port;
-    net_rate *rate;
+    net_rate *rate, *arrivals; /* of requests; of connections */
     net_queue queue;
     net_loop *loop;
     unsigned loops; /* that run */

@@ -14,6 +14,7 @@
 #include <signal.h>
 
 #include <stdio.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static const fre_http_opts plain = {.address = "127.0.0.1"};
@@ -336,6 +337,31 @@ static void a_listener_counts_requests_of_an_address(void **state)
     fre_http_close(h);
 }
 
+/* Who only connects is counted too. */
+static void a_listener_counts_connections_of_an_address(void **state)
+{
+    const fre_http_opts o = {.requests_a_minute = 5};
+    fre_http *h;
+    char heard[10];
+    bool closed;
+
+    (void)state;
+    minute_of_the_test = 9;
+    fre_clock_set_source(clock_of_the_test);
+    h = served(&o);
+    for (unsigned i = 0; i < 21; i++) {
+        const int fd = raw_connect(fre_http_port(h));
+
+        closed = false;
+        if (i == 20)
+            assert_int_equal(raw_hear(fd, heard, sizeof heard, 5, &closed), 0);
+        assert_int_equal(closed, i == 20);
+        (void)close(fd);
+    }
+    fre_http_close(h);
+    fre_clock_set_source(NULL);
+}
+
 static void an_answer_has_a_limit_at_the_client(void **state)
 {
     fre_http *h = served(&plain);
@@ -352,6 +378,7 @@ static void an_answer_has_a_limit_at_the_client(void **state)
     assert_int_equal(a.n, 0);
     assert_int_equal(asked(c, &a, "/terms", NULL, NULL), 200);
     fre_http_client_free(c);
+    fre_buf_wipe(&a);
     fre_buf_init(&a, 5); /* the buffer's own */
     c = plain_client(fre_http_port(h));
     assert_int_equal(asked(c, &a, "/terms", NULL, NULL), -(int)FRE_E_LIMIT);
@@ -419,6 +446,51 @@ static void a_proxy_that_is_named_is_never_passed_over(void **state)
     fre_http_close(h);
 }
 
+static void both_kinds_of_addresses_are_listened_on(void **state)
+{
+    const int v6 = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct sockaddr_in6 here = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    const bool has_v6 = v6 >= 0 && bind(v6, (const struct sockaddr *)&here, sizeof here) == 0;
+    const fre_http_opts o = {.address = has_v6 ? "::1" : "127.0.0.1", .requests_a_minute = 10};
+    fre_http *h = served(&o);
+    char url[64];
+    const fre_http_client_opts to = {.url = url};
+    fre_http_client *c = NULL;
+    fre_buf a;
+
+    (void)state;
+    if (!has_v6)
+        print_message("no IPv6 here: IPv4 alone\n");
+    (void)snprintf(url, sizeof url, "http://%s:%u", has_v6 ? "[::1]" : "127.0.0.1",
+                   (unsigned)fre_http_port(h));
+    must(fre_http_client_new(&c, &to, NULL) == FRE_OK);
+    fre_buf_init(&a, 100);
+    assert_int_equal(asked(c, &a, "/terms", NULL, NULL), 200);
+    fre_buf_wipe(&a);
+    fre_http_client_free(c);
+    fre_http_close(h);
+    if (v6 >= 0)
+        (void)close(v6);
+}
+
+static void what_the_system_does_not_give_is_said(void **state)
+{
+    static const fre_http_handler handler = {
+        .admit = (unsigned (*)(void *, const fre_http_request *, uint64_t, size_t *))abort,
+        .serve = (void (*)(void *, const fre_http_request *, fre_http_reply *))abort};
+    fre_http *h = served(&plain), *other = NULL;
+    const fre_http_opts taken = {.port = fre_http_port(h)}, many = {.max_connections = 1u << 20};
+    const struct rlimit few = {1000, 1000};
+    fre_err err;
+
+    (void)state;
+    assert_int_equal(fre_http_listen(&other, &taken, &handler, &err), FRE_E_IO);
+    must(setrlimit(RLIMIT_NOFILE, &few) == 0);
+    assert_int_equal(fre_http_listen(&other, &many, &handler, &err), FRE_E_LIMIT);
+    assert_null(other);
+    fre_http_close(h);
+}
+
 static void options_out_of_range_are_refused(void **state)
 {
     static const uint8_t pin[1][FRE_NET_PIN_BYTES];
@@ -462,6 +534,9 @@ int main(void)
         cmocka_unit_test(a_client_that_went_away_does_no_harm),
         cmocka_unit_test(too_many_of_one_network_in_a_minute_are_refused),
         cmocka_unit_test(a_listener_counts_requests_of_an_address),
+        cmocka_unit_test(a_listener_counts_connections_of_an_address),
+        cmocka_unit_test(both_kinds_of_addresses_are_listened_on),
+        cmocka_unit_test(what_the_system_does_not_give_is_said),
         cmocka_unit_test(an_answer_has_a_limit_at_the_client),
         cmocka_unit_test(who_cannot_be_reached_is_said_so),
         cmocka_unit_test(proxies_of_the_environment_are_not_asked),

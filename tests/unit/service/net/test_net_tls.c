@@ -66,7 +66,8 @@ static fre_http *guarded(void)
                                    .key_pem = bytes_of(&server.key),
                                    .pins = (const uint8_t(*)[FRE_NET_PIN_BYTES])pins,
                                    .n_pins = 2,
-                                   .head_seconds = 2});
+                                   .head_seconds = 2,
+                                   .body_seconds = 1});
 }
 
 static fre_http *open_to_all(fre_bytes certificate, fre_bytes key)
@@ -393,6 +394,23 @@ static void who_says_nothing_is_cut_off(void **state)
     fre_http_close(h);
 }
 
+static void a_slow_body_over_tls_is_408(void **state)
+{
+    static const char post[] = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Type: " FRE_NET_TYPE
+                               "\r\nContent-Length: 5\r\n\r\nhell";
+    fre_http *h = guarded();
+    char heard[1000];
+    tls t;
+
+    (void)state;
+    tls_open(&t, fre_http_port(h), MODERN, &first.certificate, &first.key);
+    assert_true(tls_ask(&t, post, heard, sizeof heard, 10) >= 10);
+    assert_int_equal(raw_status(heard), 408);
+    tls_close(&t);
+    assert_int_equal(served_count(), 0);
+    fre_http_close(h);
+}
+
 /* ---- texts --------------------------------------------------------------------------------------- */
 
 static void texts_that_are_no_certificates_are_refused(void **state)
@@ -501,6 +519,7 @@ int main(void)
         cmocka_unit_test(a_client_cannot_renegotiate),
         cmocka_unit_test(a_connection_of_a_known_client_carries_many_requests),
         cmocka_unit_test(who_says_nothing_is_cut_off),
+        cmocka_unit_test(a_slow_body_over_tls_is_408),
         cmocka_unit_test(texts_that_are_no_certificates_are_refused),
         cmocka_unit_test(certificates_are_for_hosts),
     };
