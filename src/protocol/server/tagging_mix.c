@@ -18,7 +18,7 @@ typedef struct stream {
 static fre_status gather(tagging *x, stream *s, server_table *seen, const fre_batch *m,
                          server_part *part)
 {
-    uint8_t *first = part->bytes.p + (m->sealed.p - part->bytes.p);
+    uint8_t *first = m->n > 0 ? part->bytes.p + (m->sealed.p - part->bytes.p) : NULL;
     const size_t each = fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
     uint8_t key[SERVER_HASH_BYTES];
     fre_status st = FRE_OK;
