@@ -173,6 +173,10 @@ foreach(file IN LISTS fuzz_files)
     if(FRE_FUZZ)
         fre_add_program(${target} ${file} "${module}" ${libs})
         target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+        if(module STREQUAL server) # what is looked for are orders of messages: numbers in the place of curves
+            target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests/numbers/numbers.c)
+            target_link_libraries(${target} PRIVATE fre-ext-sodium)
+        endif()
     elseif(FRE_TESTS)
         fre_add_program(${target} "${file};${PROJECT_SOURCE_DIR}/fuzz/replay_main.c" "${module}"
             ${libs})
