@@ -9,6 +9,7 @@
 #include <fre/audit.h>
 
 #include "assert_num.h"
+#include "audit_run.h"
 #include "long_tests.h"
 
 #include <math.h>
@@ -17,25 +18,9 @@
 
 #define MARGIN 0.3 /* by which a defect has to be over the claim */
 
-static fre_audit *run(const fre_audit_opts *o)
-{
-    fre_audit *a = NULL;
-    fre_err err = {.text = ""};
-    const fre_status st = fre_audit_run(&a, o, &err);
-
-    if (st != FRE_OK)
-        print_error("%s\n", err.text);
-    assert_int_equal(st, FRE_OK);
-    for (size_t i = 0; i < a->n && getenv("AUDIT_VERBOSE"); i++)
-        print_message("  %-60s %.3f %s %s\n", a->scenario[i].name, a->scenario[i].epsilon_lower,
-                      a->scenario[i].learned ? "learned" : "known",
-                      a->scenario[i].backward ? "backward" : "forward");
-    return a;
-}
-
 static void passes(const fre_audit_opts *o)
 {
-    fre_audit *a = run(o);
+    fre_audit *a = audit_run(o);
 
     print_message("sound: %.3f of %.3f at delta %.3g\n", a->epsilon_lower, a->epsilon, a->delta);
     assert_false(a->refuted);
@@ -55,7 +40,7 @@ static void caught_by(fre_audit_opts o, const fre_audit_steps *steps, const char
     fre_audit *a;
 
     o.steps = steps;
-    a = run(&o);
+    a = audit_run(&o);
     print_message("%s: %.3f of %.3f, %s\n", what, a->epsilon_lower, a->epsilon,
                   a->scenario[a->worst].name);
     assert_true(a->refuted);
@@ -72,7 +57,7 @@ static void caught_by_curve(fre_audit_opts o, const fre_mechanism *runs, const c
 
     o.claimed = &claimed;
     o.mechanism = *runs;
-    a = run(&o);
+    a = audit_run(&o);
     s = &a->scenario[a->curve_worst];
     print_message("%s: delta %.4f of %.4f at epsilon %.3f, %s%s\n", what, s->curve_lower,
                   s->curve_claimed, s->curve_epsilon, s->name, s->curve_backward ? ", back" : "");
@@ -321,7 +306,7 @@ static void missing_noise_is_found(void **state)
     if (long_tests())
         passes(&o);
     o.mechanism.sigma *= .9;
-    a = run(&o);
+    a = audit_run(&o);
     assert_true(a->epsilon_lower <= o.epsilon);
     assert_true(a->refuted && a->curve_refuted);
     fre_audit_free(a);
@@ -460,7 +445,7 @@ static void refuted(fre_audit_opts o, const fre_audit_steps *steps, const char *
     fre_audit *a;
 
     o.steps = steps;
-    a = run(&o);
+    a = audit_run(&o);
     print_message("%s: %.3f of %.3f, delta %.4f of %.4f; %s\n", what, a->epsilon_lower, a->epsilon,
                   a->scenario[a->curve_worst].curve_lower,
                   a->scenario[a->curve_worst].curve_claimed, a->scenario[a->worst].name);

@@ -9,6 +9,7 @@
 #include <fre/audit.h>
 
 #include "assert_num.h"
+#include "audit_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,25 +52,9 @@ static fre_audit_opts claim(const fre_plan *p, uint64_t runs)
                             .seed = {42}};
 }
 
-static fre_audit *run(const fre_audit_opts *o)
-{
-    fre_audit *a = NULL;
-    fre_err err = {.text = ""};
-
-    if (fre_audit_run(&a, o, &err) != FRE_OK)
-        fail_msg("%s", err.text);
-    for (size_t i = 0; i < a->n && getenv("AUDIT_VERBOSE"); i++)
-        print_message("  %-66s %.3f %-7s | %.4f of %.4f at %.3f %s\n", a->scenario[i].name,
-                      a->scenario[i].epsilon_lower, a->scenario[i].learned ? "learned" : "known",
-                      a->scenario[i].curve_lower, a->scenario[i].curve_claimed,
-                      a->scenario[i].curve_epsilon,
-                      a->scenario[i].curve_backward ? "backward" : "forward");
-    return a;
-}
-
 static void passes(const fre_audit_opts *o)
 {
-    fre_audit *a = run(o);
+    fre_audit *a = audit_run(o);
     const fre_audit_scenario *s = &a->scenario[a->curve_worst];
 
     print_message("sound: %.3f of %.3f; delta %.4f of %.4f\n", a->epsilon_lower, a->epsilon,
@@ -94,7 +79,7 @@ static void caught(fre_audit_opts o, fre_audit_steps steps, const char *what)
 
     memset(&levels_seen, 0, sizeof levels_seen);
     o.steps = &steps;
-    a = run(&o);
+    a = audit_run(&o);
     s = &a->scenario[a->curve_worst];
     print_message("%s: %.3f of %.3f by \"%s\"; delta %.4f of %.4f at %.3f by \"%s\"\n", what,
                   a->epsilon_lower, a->epsilon, a->scenario[a->worst].name, s->curve_lower,

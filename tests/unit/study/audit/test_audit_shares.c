@@ -7,125 +7,13 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include <fre/audit.h>
-
 #include "assert_num.h"
+#include "audit_run.h"
 #include "long_tests.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define EPSILON 2 /* above 2 ln 2, what two records at p = .5 cost */
-#define SPLIT 1
-
-static fre_audit *run(const fre_audit_opts *o)
-{
-    fre_audit *a = NULL;
-    fre_err err = {.text = ""};
-    const fre_status st = fre_audit_run(&a, o, &err);
-
-    if (st != FRE_OK)
-        print_error("%s\n", err.text);
-    assert_int_equal(st, FRE_OK);
-    for (size_t i = 0; i < a->n && getenv("AUDIT_VERBOSE"); i++)
-        print_message("  %-60s %.3f; delta %.5f of %.5f at %.2f%s\n", a->scenario[i].name,
-                      a->scenario[i].epsilon_lower, a->scenario[i].curve_lower,
-                      a->scenario[i].curve_claimed, a->scenario[i].curve_epsilon,
-                      a->scenario[i].curve_backward ? ", back" : "");
-    return a;
-}
-
-static void passes(const fre_audit_opts *o, const char *what)
-{
-    fre_audit *a = run(o);
-
-    print_message("sound, %s: %.3f of %.3f at delta %.3g\n", what, a->epsilon_lower, a->epsilon,
-                  a->delta);
-    assert_false(a->refuted);
-    assert_true(a->curve);
-    assert_true(a->shares.beta > 0);
-    for (size_t i = 0; i < a->n; i++)
-        assert_true(a->scenario[i].curve_lower <= a->scenario[i].curve_claimed);
-    fre_audit_free(a);
-}
-
-/* By a scenario whose name has `by` in it. */
-static void caught(fre_audit_opts o, const fre_audit_steps *steps, const char *what, const char *by)
-{
-    bool found = false;
-    fre_audit *a;
-
-    o.steps = steps;
-    a = run(&o);
-    print_message("%s: %.3f of %.3f; delta %.4f of %.4f, %s\n", what, a->epsilon_lower, a->epsilon,
-                  a->scenario[a->curve_worst].curve_lower,
-                  a->scenario[a->curve_worst].curve_claimed, a->scenario[a->curve_worst].name);
-    assert_true(a->refuted);
-    for (size_t i = 0; i < a->n; i++) {
-        const fre_audit_scenario *s = &a->scenario[i];
-
-        found = found || (strstr(s->name, by) && (s->epsilon_lower > a->epsilon ||
-                                                  s->curve_lower > s->curve_claimed));
-    }
-    assert_true(found);
-    fre_audit_free(a);
-}
-
-/* ---- mechanisms ------------------------------------------------------------------------------ */
-
-static fre_mechanism servers(void)
-{
-    return (fre_mechanism){.p32 = FRE_P_ONE / 2,
-                           .tau = 10,
-                           .sigma = 1.1,
-                           .population = 1000,
-                           .sensitivity = FRE_SENSITIVITY_WORST_CASE,
-                           .norm_bound = .5,
-                           .dim = 4,
-                           .lattice_step = .01, /* the protocol's costs a quarter in so few dimensions */
-                           .cells_per_user = 1,
-                           .noise = FRE_NOISE_DISCRETE,
-                           .dist = {.on = true,
-                                    .cover = true,
-                                    .one_contact = true,
-                                    .server_noise = true,
-                                    .lambda = 2,
-                                    .gamma = 20,
-                                    .phi = 1e-10}};
-}
-
-static fre_mechanism clients(bool one_contact)
-{
-    fre_mechanism m = servers();
-
-    m.dist.server_noise = false;
-    m.dist.one_contact = one_contact;
-    m.dist.curious = 1;
-    m.dist.dropout = one_contact ? 0 : .1;
-    return m;
-}
-
-/* At the delta that its own account gives. */
-static fre_audit_opts claim(const fre_mechanism *m, uint64_t runs)
-{
-    fre_audit_opts o = {.mechanism = *m,
-                        .epsilon = EPSILON,
-                        .split = SPLIT,
-                        .runs = runs,
-                        .confidence = .999,
-                        .threads = 2,
-                        .seeded = true,
-                        .seed = {17}};
-    fre_account a;
-    fre_err err = {.text = ""};
-
-    if (fre_joint_delta_at_split(&a, m, EPSILON, SPLIT, &err) != FRE_OK)
-        print_error("%s\n", err.text);
-    o.delta = a.delta;
-    assert_true(a.delta > 0 && a.delta < 1);
-    return o;
-}
 
 /* ---- servers' noise -------------------------------------------------------------------------- */
 
@@ -139,34 +27,34 @@ static void noise_times(uint32_t *sum, size_t n, const fre_share_cell *cell, fre
 }
 
 static void half_of_tag(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                        unsigned server, unsigned released)
+                        unsigned server, unsigned which)
 {
-    (void)released;
+    (void)which;
     noise_times(sum, n, cell, noise, server == 0 ? 4 : 1);
 }
 
 static void half_of_syn(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                        unsigned server, unsigned released)
+                        unsigned server, unsigned which)
 {
-    (void)released;
+    (void)which;
     noise_times(sum, n, cell, noise, server == 1 ? 4 : 1);
 }
 
 /* S_tag's noise is counted for what it sees itself as well, so that S_syn adds none. */
 static void counted_twice(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                          unsigned server, unsigned released)
+                          unsigned server, unsigned which)
 {
-    (void)released;
+    (void)which;
     if (server == 0)
         fre_share_add_noise(sum, n, cell, noise);
 }
 
 /* Each adds half of the variance, as if the other's half counted for what it sees too. */
 static void shared_out(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                       unsigned server, unsigned released)
+                       unsigned server, unsigned which)
 {
     (void)server;
-    (void)released;
+    (void)which;
     noise_times(sum, n, cell, noise, 2);
 }
 
@@ -174,14 +62,14 @@ static void shared_out(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_
 static _Thread_local fre_rng kept;
 
 static void kept_between_cells(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                               unsigned server, unsigned released)
+                               unsigned server, unsigned which)
 {
     fre_rng copy;
 
-    if (server == 0 && released == 0)
+    if (server == 0 && which == 0)
         kept = *noise;
     copy = kept;
-    fre_share_add_noise(sum, n, cell, server == 0 && released == 1 ? &copy : noise);
+    fre_share_add_noise(sum, n, cell, server == 0 && which == 1 ? &copy : noise);
 }
 
 static bool no_coin(fre_rng *coins, uint64_t p32, uint64_t record)
@@ -203,27 +91,27 @@ static fre_audit_steps with_noise(void (*noise)(uint32_t *, size_t, const fre_sh
 
 static void each_server_pays_alone(void **state)
 {
-    const fre_mechanism m = servers();
-    const fre_audit_opts o = claim(&m, 15000);
+    const fre_mechanism m = audit_of_servers();
+    const fre_audit_opts o = audit_claim(&m, 15000);
     const fre_audit_steps tag = with_noise(half_of_tag), syn = with_noise(half_of_syn),
                           twice = with_noise(counted_twice), keeps = with_noise(kept_between_cells);
     fre_audit_steps coin = *fre_audit_real_steps();
 
     (void)state;
     coin.coin = no_coin;
-    passes(&o, "servers' noise");
-    caught(o, &tag, "half of S_tag's noise", "seen by S_syn");
-    caught(o, &syn, "half of S_syn's noise", "seen by S_tag");
-    caught(o, &twice, "noise counted twice", "seen by S_tag");
-    caught(o, &keeps, "noise kept between cells", "seen by S_syn");
-    caught(o, &coin, "no coin", "seen by");
+    audit_passes(&o, "servers' noise");
+    audit_caught(o, &tag, "half of S_tag's noise", "seen by S_syn");
+    audit_caught(o, &syn, "half of S_syn's noise", "seen by S_tag");
+    audit_caught(o, &twice, "noise counted twice", "seen by S_tag");
+    audit_caught(o, &keeps, "noise kept between cells", "seen by S_syn");
+    audit_caught(o, &coin, "no coin", "seen by");
 }
 
 /* A deficit of sqrt 2 is what zCDP gives away at chances that few runs can measure. */
 static void half_the_variance_is_noticed(void **state)
 {
     const fre_audit_steps halves = with_noise(shared_out);
-    fre_mechanism m = servers();
+    fre_mechanism m = audit_of_servers();
     fre_audit_opts o;
 
     (void)state;
@@ -232,9 +120,9 @@ static void half_the_variance_is_noticed(void **state)
     m.p32 = FRE_P_ONE / 10 * 3;
     m.tau = 6;
     m.dim = 1;
-    o = claim(&m, 400000);
-    passes(&o, "servers' noise, many runs");
-    caught(o, &halves, "both add half the variance", "seen by");
+    o = audit_claim(&m, 400000);
+    audit_passes(&o, "servers' noise, many runs");
+    audit_caught(o, &halves, "both add half the variance", "seen by");
 }
 
 /* ---- rounding -------------------------------------------------------------------------------- */
@@ -242,7 +130,7 @@ static void half_the_variance_is_noticed(void **state)
 /* A lattice coarser than the split: a third of a step becomes a whole one in a third of the runs. */
 static void rounding_is_paid_for(void **state)
 {
-    fre_mechanism m = servers(), coarse;
+    fre_mechanism m = audit_of_servers(), coarse;
     fre_audit_opts o;
 
     (void)state;
@@ -253,32 +141,32 @@ static void rounding_is_paid_for(void **state)
     m.dim = 1;
     coarse = m;
     coarse.lattice_step = 3;
-    o = claim(&coarse, 15000);
-    passes(&o, "a coarse lattice that is accounted for");
-    o = claim(&m, 15000);
-    passes(&o, "a fine lattice");
+    o = audit_claim(&coarse, 15000);
+    audit_passes(&o, "a coarse lattice that is accounted for");
+    o = audit_claim(&m, 15000);
+    audit_passes(&o, "a fine lattice");
     o.claimed = &m;
     o.mechanism = coarse;
-    caught(o, NULL, "the bound on rounding ignored", "between lattice points");
+    audit_caught(o, NULL, "the bound on rounding ignored", "between lattice points");
 }
 
 /* ---- several records ------------------------------------------------------------------------- */
 
 static void a_user_is_attacked_in_all_cells(void **state)
 {
-    const fre_mechanism one = servers();
+    const fre_mechanism one = audit_of_servers();
     fre_mechanism two = one;
     fre_audit_opts o;
 
     (void)state;
     two.cells_per_user = 2;
     two.sigma = 2.2;
-    o = claim(&two, 15000);
-    passes(&o, "two cells a user");
-    o = claim(&one, 15000);
+    o = audit_claim(&two, 15000);
+    audit_passes(&o, "two cells a user");
+    o = audit_claim(&one, 15000);
     o.claimed = &one;
     o.mechanism.cells_per_user = 8;
-    caught(o, NULL, "c ignored", "8 records of one user");
+    audit_caught(o, NULL, "c ignored", "8 records of one user");
 }
 
 /* ---- clients' noise -------------------------------------------------------------------------- */
@@ -313,12 +201,12 @@ static void clients_pay_together(void **state)
 
     (void)state;
     for (int one = 0; one < 2; one++) {
-        const fre_mechanism m = clients(one == 1);
-        const fre_audit_opts o = claim(&m, 10000);
+        const fre_mechanism m = audit_of_clients(one == 1);
+        const fre_audit_opts o = audit_claim(&m, 10000);
 
-        passes(&o, one ? "clients' noise, one contact" : "clients' noise, two contacts");
+        audit_passes(&o, one ? "clients' noise, one contact" : "clients' noise, two contacts");
         weak.share = one ? a_sixteenth : an_eighth;
-        caught(o, &weak, "most clients add none", "added to");
+        audit_caught(o, &weak, "most clients add none", "added to");
     }
 }
 
@@ -342,7 +230,7 @@ static fre_status unbounded_share(uint8_t *packed, size_t packed_bytes, fre_shar
 
 static void public_cells_are_attacked_at_their_radius(void **state)
 {
-    fre_mechanism m = servers();
+    fre_mechanism m = audit_of_servers();
     fre_audit_steps longer = *fre_audit_real_steps();
     fre_audit_opts o;
 
@@ -350,11 +238,11 @@ static void public_cells_are_attacked_at_their_radius(void **state)
     m.sketch = (fre_sketch_spec){.kind = FRE_SKETCH_CODEBOOK,
                                  .codebook = {.cells = 64, .radius = .5, .gain = 1}};
     m.norm_bound = 1;
-    o = claim(&m, 10000);
+    o = audit_claim(&m, 10000);
     longer.offset = uncut;
     longer.share = unbounded_share;
-    passes(&o, "public cells");
-    caught(o, &longer, "offsets are not cut", "seen by");
+    audit_passes(&o, "public cells");
+    audit_caught(o, &longer, "offsets are not cut", "seen by");
 }
 
 /* ---- drawn at random ------------------------------------------------------------------------- */
@@ -368,7 +256,7 @@ static void accounts_hold(void **state)
     (void)state;
     assert_int_equal(fre_rng_init_seeded(&r, seed, "accounts"), FRE_OK);
     for (int i = 0; i < (long_tests() ? 24 : 6); i++) {
-        fre_mechanism m = i % 3 == 0 ? servers() : clients(i % 3 == 1);
+        fre_mechanism m = i % 3 == 0 ? audit_of_servers() : audit_of_clients(i % 3 == 1);
         fre_audit_opts o;
 
         m.p32 = FRE_P_ONE / 10 * (3 + fre_rng_below(&r, 5));
@@ -379,8 +267,8 @@ static void accounts_hold(void **state)
         m.dist.cover = m.dist.one_contact || i % 2 == 0; /* off only with two contacts */
         m.dist.curious = (uint32_t)fre_rng_below(&r, 2);
         m.adjacency = i % 4 == 3 ? FRE_ADJACENCY_REPLACE : FRE_ADJACENCY_ADD_REMOVE;
-        o = claim(&m, 3000);
-        passes(&o, "drawn at random");
+        o = audit_claim(&m, 3000);
+        audit_passes(&o, "drawn at random");
     }
     fre_rng_wipe(&r);
 }
@@ -388,13 +276,13 @@ static void accounts_hold(void **state)
 /* The same seed, the same audit, whatever the threads. */
 static void threads_change_nothing(void **state)
 {
-    const fre_mechanism m = clients(false);
-    fre_audit_opts o = claim(&m, 2000);
-    fre_audit *a = run(&o), *b;
+    const fre_mechanism m = audit_of_clients(false);
+    fre_audit_opts o = audit_claim(&m, 2000);
+    fre_audit *a = audit_run(&o), *b;
 
     (void)state;
     o.threads = 1;
-    b = run(&o);
+    b = audit_run(&o);
     assert_int_equal(a->n, b->n);
     for (size_t i = 0; i < a->n; i++) {
         assert_close(a->scenario[i].epsilon_lower, b->scenario[i].epsilon_lower, 0, 0);
