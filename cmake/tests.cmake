@@ -70,13 +70,14 @@ if(FRE_TESTS)
     # Of numbers alone, and minutes of them under sanitizers, which `make check-long` takes.
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
     set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed
-        test_audit test_audit_levels test_audit_shares)
+        test_audit test_audit_levels test_audit_shares test_audit_splits)
     set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
     # What is the same another way: test_terminal and test_few_files take every command through
     # sanitizers, test_corpus every way of reading.
     set(same_integration test_locale test_pipes)
     # Begun first, the longest ahead, so that none is left alone at the end.
-    set(first_units test_invert test_audit_levels test_audit_shares test_server_schedules)
+    set(first_units test_invert test_audit_levels test_audit_shares test_audit_splits
+        test_server_schedules)
     set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
         test_model_files test_few_files test_paraphrase test_locale test_synthesize test_simulate)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.

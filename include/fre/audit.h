@@ -10,8 +10,8 @@
  * is too long, who is taken in as a curator takes in everybody; and of a release by levels a record in cells of
  * every size at every level.  Of the distributed mode, where its noise is discrete, the sums are those of a
  * collection: shares rounded, masked and packed by the clients' own code, the noise of clients or of both
- * servers, and the view of each server without the noise that it added itself; a user of several cells is
- * attacked in all of them at once.  Tests: the likelihood ratio of the law that the mechanism should have, and a
+ * servers, and the view of each server without the noise that it added itself; large cells in thirds, where
+ * the mechanism has splits; a user of several cells is attacked in all of them at once.  Tests: the likelihood ratio of the law that the mechanism should have, and a
  * learned one, which knows nothing of that law.  Clopper-Pearson bounds, with Bonferroni over
  * scenarios, directions, tests and points of the curve.  docs/privacy.md, "Audit"; the idea:
  * Jagielski, Ullman, Oprea 2020; Nasr et al. 2021; of curves: Nasr et al. 2023.
@@ -56,13 +56,15 @@ typedef struct fre_audit_steps {
     bool (*coin)(fre_rng *coins, uint64_t p32, uint64_t record);
     bool (*released)(uint64_t count, uint64_t tau);
     void (*noise)(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice);
-    /** Of a collection: a client's share (fre_share_make_with), and the noise of one server (0: S_tag, 1:
-     * S_syn) on its sum of a released cell, 0, 1, ... in a run. */
+    /** Of a collection: a client's share (fre_share_make_with); how many sums a cell of a count has
+     * (fre_cell_sums); and the noise of one server (0: S_tag, 1: S_syn) on a sum of its: 0 and 1 of a run's
+     * two cells, 2 to 4 of the thirds of the first, 5 to 7 of the second's. */
     fre_status (*share)(uint8_t *packed, size_t packed_bytes, fre_share_seed *seed,
                         const fre_rotation *rot, const fre_share_cell *cell, const float *x,
                         const fre_share_noise *noise, fre_rng *r);
+    uint32_t (*sums)(const fre_mechanism *m, uint64_t count);
     void (*server_noise)(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                         unsigned server, unsigned released);
+                         unsigned server, unsigned which);
     fre_status (*padding)(uint32_t *tags, uint64_t tau, fre_rng *padding, const fre_distributed *d);
     /** Of levels: what a record is beside its cell's centre, which records a level counts, which cells are
      * released, and which records go on; the account that the claim comes from. */

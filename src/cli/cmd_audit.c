@@ -216,6 +216,7 @@ static json_t *mechanism_json(const fre_audit *a, const fre_mechanism *m)
         json_object_set_new(o, "contacts", json_string(m->dist.one_contact ? "one" : "two")) != 0 ||
         json_object_set_new(o, "noise_by",
                             json_string(m->dist.server_noise ? "servers" : "clients")) != 0 ||
+        json_object_set_new(o, "splits", json_boolean(m->dist.splits)) != 0 ||
         json_object_set_new(o, "cells_per_user", json_integer(m->cells_per_user)) != 0 ||
         json_object_set_new(o, "shares", shares_json(a)) != 0) {
         json_decref(o);
@@ -293,12 +294,13 @@ static void print_attacked(FILE *f, const fre_audit *a, const fre_mechanism *m)
         (void)snprintf(text, sizeof text,
                        "sums of a collection, %s: clients' shares of %" PRIu32
                        " numbers, rounded to steps of %s, masked and packed; discrete noise of "
-                       "%s%s%s%s",
+                       "%s%s%s%s%s",
                        m->dist.one_contact ? "one contact" : "two contacts", s->padded,
                        fre_digits_down(step, 4, s->beta),
                        m->dist.server_noise ? "each server, " : "every client, ",
                        fre_digits_down(noise, 6, s->sigma_local),
-                       m->dist.server_noise ? ", which takes its own off" : " at count tau", cells);
+                       m->dist.server_noise ? ", which takes its own off" : " at count tau", cells,
+                       m->dist.splits ? "; large cells in thirds" : "");
     else
         (void)snprintf(text, sizeof text, "one Gaussian in place of users' discrete noise");
     fputs("  attacked    ", f);
@@ -493,7 +495,7 @@ const cli_command cli_cmd_audit = {
         "--sampling-rate, the mechanism is taken as it is given, whatever it is worth. A plan "
         "with --levels is attacked at all of them, a record in cells of every size. With "
         "--distributed the sums are those of a collection, of shares as clients make them, seen by "
-        "each server without its own noise.\n\n"
+        "each server without its own noise, and with --splits those of large cells' thirds.\n\n"
         "Events of chance delta are never seen, so the claim is attacked along its whole curve "
         "too: at a small epsilon the account allows a delta that runs can measure. The factors "
         "at the end run a mechanism that is worse than the claimed one: what would be caught?",

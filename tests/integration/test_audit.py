@@ -107,6 +107,19 @@ def test_padding_too_narrow_is_refuted(fre):
     assert audit(fre, 1, *mechanism, "--lambda", "0.2", "--gamma", "20")["refuted"] is True
 
 
+def test_thirds_are_attacked(fre):
+    """What --splits is for: cells so large that they are summed in thirds, seen by each server."""
+    mechanism = ["--distributed", "--sampling-rate", "0.5", "--tau", "5", "--sigma", "2", "--epsilon", "2",
+                 "--delta", "1e-4", "--lambda", "4", "--gamma", "60"]
+    whole, thirds = audit(fre, 0, *mechanism), audit(fre, 0, *mechanism, "--splits")
+    assert (whole["mechanism"]["splits"], thirds["mechanism"]["splits"]) == (False, True)
+    more = {s["name"] for s in thirds["scenarios"]} - {s["name"] for s in whole["scenarios"]}
+    assert len(more) == 4 and all("thirds" in name for name in more)
+    shown = fre("audit", "--quiet", *mechanism, "--splits", "--runs", "1000", "--dimension", "4",
+                "--seed", "a6").out
+    assert "large cells in thirds" in " ".join(shown.split())
+
+
 def test_a_seed_repeats(fre):
     args = ["--epsilon", "4", "--population", "100000"]
     first = audit(fre, 0, *args)

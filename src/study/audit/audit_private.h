@@ -5,6 +5,7 @@
 
 #include <fre/audit.h>
 #include <fre/sharing.h>
+#include <fre/wire.h>
 
 #define AUDIT_GROUPS_MAX 8u
 #define AUDIT_NOWHERE (-1)
@@ -31,9 +32,10 @@ typedef struct audit_scenario {
     uint32_t cells;       /* above 1: as many cells as cell 0, and in V' a record of one user in each */
     bool between;         /* shares: the record lies half a step off the others' lattice points */
     audit_viewer viewer;  /* shares */
+    bool blind;           /* splits: in which third the record is, or would be, is not told */
 } audit_scenario;
 
-#define AUDIT_SCENARIOS_MAX 16u
+#define AUDIT_SCENARIOS_MAX 20u
 typedef struct audit_scenarios {
     audit_scenario at[AUDIT_SCENARIOS_MAX];
     size_t n;
@@ -56,7 +58,17 @@ typedef struct audit_shares {
     double *others;   /* D: rotated and cut to the norm, embedding units */
     double *extra[2]; /* D each */
     float *centre;    /* of a public cell: zeros */
+    fre_wire wire;    /* splits: of a collection, whose ids are cut */
+    size_t members;   /* of one cell at most */
 } audit_shares;
+
+#define AUDIT_SUMS_MAX 3u
+/* A cell's sums, all in one or its thirds. */
+typedef struct audit_sums {
+    uint32_t n;
+    uint64_t answers[AUDIT_SUMS_MAX]; /* in each, of members who aren't curious */
+    uint32_t told; /* the one in which the record is, or would be */
+} audit_sums;
 
 /* Everything that runs share; immutable while they run. */
 typedef struct audit_setup {
@@ -89,6 +101,7 @@ typedef struct audit_view {
     uint64_t count[2];
     uint64_t answers[2]; /* shares in the sum, of members who aren't curious; too few: not opened */
     bool opened[2];
+    audit_sums sums[2];
     double along[2];    /* <sum - count others, direction>, embedding units */
     double fit[2][2];   /* shares, by cell and input: ln of how much likelier the sum is with that record */
     uint32_t groups;    /* far groups in cell 0: the projection is public */
@@ -107,6 +120,8 @@ typedef struct audit_hands {
     uint32_t *sum[2], *before; /* D; of S_tag and S_syn */
     uint8_t *packed;
     fre_share_expander *expander;
+    fre_report_id *id; /* splits: of all members of a cell ... */
+    uint8_t *third;    /* ... and where they are cut to */
 } audit_hands;
 
 /* Scratch of one thread's chunk of runs. */
@@ -114,7 +129,7 @@ typedef struct audit_actor {
     const audit_setup *setup;
     fre_rng coins, noise, padding, grid, shares;
     audit_hands hands;
-    int64_t *sum[2];
+    int64_t *sum[2]; /* of each cell, AUDIT_SUMS_MAX behind each other */
     int64_t *difference;
     uint64_t *sizes; /* dim: of the noise in each coordinate */
     audit_view view;

@@ -10,6 +10,7 @@ typedef struct numbers {
     double split;
     uint64_t worst;   /* others at which the account is worst */
     uint64_t crowded; /* others that make a release nearly certain */
+    uint64_t edge, cut; /* splits: that make thirds of it in half of the runs, and nearly certain */
     uint64_t tau;     /* sampled honest members that release */
     uint32_t curious;
 } numbers;
@@ -73,9 +74,12 @@ static numbers choose_numbers(const fre_audit_opts *o)
     const fre_mechanism *m = o->claimed ? o->claimed : &o->mechanism;
     numbers k = {.tau = m->tau - m->dist.curious, .curious = m->dist.curious};
     const double norm = audit_reach(m), tau = (double)k.tau;
+    const double whole = 3 * (double)m->tau / (1 - m->dist.dropout);
 
     k.split = fmin(o->split > 0 ? o->split : default_split(m, o, k.tau), 2 * norm);
     k.crowded = (uint64_t)ceil((tau + 4 * sqrt(tau)) / rate(m));
+    k.edge = (uint64_t)ceil(whole / rate(m));
+    k.cut = (uint64_t)ceil((whole + 4 * sqrt(whole)) / rate(m));
     k.worst = o->others > 0 ? o->others : worst_others(m, o, &k);
     if (k.worst >= m->population - m->dist.curious && audit_bounded(m)) /* the record is one too */
         k.worst = m->population - m->dist.curious - 1;
@@ -141,6 +145,33 @@ static void add_odd(audit_scenarios *g, const numbers *k, double bound)
     p->position = bound - k->split;
     p->extra[1] = (audit_extra){.cell = 0, .position = 1000 * bound};
     p->odd = true;
+}
+
+/* A cell that is cut.  Each server's view, told in which third the record is or would be: the claim holds for
+ * whoever knows it; S_syn's as it is, which has ids alone; and where the count decides whether it is cut. */
+static void add_thirds(audit_scenarios *g, const numbers *k, const fre_mechanism *m)
+{
+    static const struct {
+        const char *name;
+        audit_viewer viewer;
+        bool blind, edge;
+    } all[] = {{"in thirds, seen by S_syn, told which", AUDIT_SYN, false, false},
+               {"in thirds, seen by S_syn, not told", AUDIT_SYN, true, false},
+               {"at the edge of thirds, seen by S_syn, told which", AUDIT_SYN, false, true},
+               {"in thirds, seen by S_tag, told which", AUDIT_TAG, false, false}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all && m->dist.splits; i++) {
+        const uint64_t others = all[i].edge ? k->edge : k->cut;
+        audit_scenario *p;
+
+        if (all[i].viewer == AUDIT_TAG && !m->dist.server_noise)
+            continue;
+        add_copies(g, k, others, "");
+        p = &g->at[g->n - 1];
+        p->viewer = all[i].viewer;
+        p->blind = all[i].blind;
+        (void)snprintf(p->name, sizeof p->name, "added to %" PRIu64 ", %s", others, all[i].name);
+    }
 }
 
 /* What only shares show.  The record half a step beside the others' points of the lattice; each server's
@@ -250,9 +281,10 @@ static void add_or_remove(audit_scenarios *g, const numbers *k, const fre_audit_
         add_size(g, k, 0, " (alone)");
         add_size(g, k, 1, "");
         add_size(g, k, 2, "");
-        if (audit_has_shares(&o->mechanism))
+        if (audit_has_shares(&o->mechanism)) {
             add_shares(g, k, &o->mechanism);
-        else
+            add_thirds(g, k, &o->mechanism);
+        } else
             add_size(g, k, k->crowded, " (surely released)");
         return;
     }
@@ -273,6 +305,8 @@ static void replace(audit_scenarios *g, const numbers *k, const fre_audit_opts *
         add_move(g, k, 1, 0);
     add_turn(g, k, k->worst);
     add_turn(g, k, k->tau - 1);
+    if (audit_has_shares(&o->mechanism) && o->mechanism.dist.splits)
+        add_turn(g, k, k->cut);
 }
 
 /* Inputs of more records than the claim allows are no attack on it. */

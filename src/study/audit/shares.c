@@ -1,6 +1,7 @@
-/* audit/shares.c - a released cell's sum as its parties make it: each member's share, rounded, masked and
- * packed; both servers' sums; their noise, where it is theirs; both together, lifted.  Curious members' shares
- * are known, and so left out.  Nothing stands in for anything. */
+/* audit/shares.c - a released cell's sums as its parties make them: each member's share, rounded, masked and
+ * packed; the cut into thirds, where there is one, by the ids' hashes; both servers' sums; their noise, where
+ * it is theirs; both together, lifted.  Curious members' shares are known, and so left out; their places in the
+ * cut are not.  Nothing stands in for anything. */
 #include "audit_private.h"
 
 #include <math.h>
@@ -14,7 +15,9 @@ fre_status audit_hands_init(audit_hands *out, const audit_setup *s)
         out->sum[i] = calloc(s->dim, sizeof *out->sum[i]);
     out->before = calloc(s->dim, sizeof *out->before);
     out->packed = calloc(1, h->bytes);
-    if (!out->sum[0] || !out->sum[1] || !out->before || !out->packed)
+    out->id = calloc(h->members, sizeof *out->id);
+    out->third = calloc(h->members, 1);
+    if (!out->sum[0] || !out->sum[1] || !out->before || !out->packed || !out->id || !out->third)
         return FRE_E_NOMEM;
     return fre_share_expander_new(&out->expander, s->dim, h->cell[0].bits);
 }
@@ -25,6 +28,8 @@ void audit_hands_wipe(audit_hands *h)
     free(h->sum[1]);
     free(h->before);
     free(h->packed);
+    free(h->id);
+    free(h->third);
     fre_share_expander_free(h->expander);
     *h = (audit_hands){.expander = NULL};
 }
@@ -64,7 +69,7 @@ static fre_status add_shares(audit_actor *a, const float *x, uint64_t times, siz
 }
 
 /* Both servers' noise, without that of whoever looks: from now on before[] is what it takes off. */
-static void add_noise(audit_actor *a, size_t of, unsigned cell)
+static void add_noise(audit_actor *a, size_t of, unsigned which)
 {
     const audit_setup *s = a->setup;
     const unsigned own = s->scenario.viewer == AUDIT_TAG ? 0 : 1;
@@ -72,7 +77,7 @@ static void add_noise(audit_actor *a, size_t of, unsigned cell)
 
     memcpy(w->before, w->sum[own], s->dim * sizeof *w->before);
     for (unsigned i = 0; i < 2 && !s->shares->table; i++)
-        s->steps->server_noise(w->sum[i], s->dim, &s->shares->cell[of], &a->noise, i, cell);
+        s->steps->server_noise(w->sum[i], s->dim, &s->shares->cell[of], &a->noise, i, which);
     for (uint32_t j = 0; j < s->dim; j++)
         w->before[j] = w->sum[own][j] - w->before[j];
 }
@@ -106,24 +111,41 @@ static double likelier(const coordinate *c)
     return audit_log_add(log1p(-c->chance) + down, log(c->chance) + up);
 }
 
-static double fit(const audit_actor *a, unsigned cell, size_t of, unsigned world)
+/* Of one of a cell's sums. */
+static double fit(const audit_actor *a, unsigned cell, uint32_t part, size_t of, unsigned world)
 {
     const audit_setup *s = a->setup;
     const audit_shares *h = s->shares;
-    const double answers = (double)a->view.answers[cell], step = h->cell[of].beta;
+    const int64_t *seen = a->sum[cell] + (size_t)part * s->dim;
+    const double answers = (double)a->view.sums[cell].answers[part], step = h->cell[of].beta;
     const double noise = ldexp((double)h->cell[of].var16, -16) * (h->table ? answers : 1);
     double sum = 0;
 
     for (uint32_t j = 0; j < s->dim; j++) {
         const double others = h->others[j] / step, mine = h->extra[world][j] / step;
         const double between = others - floor(others), rounded = floor(mine + 1e-6);
-        const coordinate c = {.seen = (double)a->sum[cell][j] - answers * others,
+        const coordinate c = {.seen = (double)seen[j] - answers * others,
                               .variance = noise + answers * between * (1 - between),
                               .low = rounded - others,
                               .chance = fmax(0, mine - rounded)};
 
         sum += likelier(&c);
     }
+    return sum;
+}
+
+/* In the third that is told, or in each with its share of those who answered. */
+static double fit_cell(const audit_actor *a, unsigned cell, size_t of, unsigned world)
+{
+    const audit_sums *p = &a->view.sums[cell];
+    const double all = (double)a->view.answers[cell];
+    double sum = -HUGE_VAL;
+
+    if (!a->setup->scenario.blind)
+        return fit(a, cell, p->told, of, world);
+    for (uint32_t i = 0; i < p->n; i++)
+        if (p->answers[i] > 0)
+            sum = audit_log_add(sum, log((double)p->answers[i] / all) + fit(a, cell, i, of, world));
     return sum;
 }
 
@@ -137,7 +159,7 @@ static void fit_all(audit_actor *a, unsigned cell, size_t of, uint64_t count)
     for (unsigned w = 0; w < 2; w++) {
         if (s->scenario.extra[w].cell != (int)cell)
             continue;
-        v->fit[cell][w] = fit(a, cell, of, w);
+        v->fit[cell][w] = fit_cell(a, cell, of, w);
         if (share < 1)
             v->fit[cell][w] = audit_log_add(log(share) + v->fit[cell][w], log1p(-share));
     }
@@ -152,10 +174,48 @@ static double along(const audit_setup *s, const int64_t *sum, uint64_t answers, 
     return t;
 }
 
+/* ---- the cut ----------------------------------------------------------------------------------- */
+
+/* Who answered: `others` honest members, then perhaps the user in whom the inputs differ, then the curious. */
+typedef struct answering {
+    uint64_t others, mine, curious;
+} answering;
+
+/* Where the record is; without one any place that it could have. */
+static uint32_t tell(audit_actor *a, const answering *k)
+{
+    if (k->mine)
+        return a->hands.third[k->others];
+    return k->others > 0 ? a->hands.third[fre_rng_below(&a->shares, k->others)] : 0;
+}
+
+/* Ids are drawn by their owners, what cuts them by S_tag. */
+static fre_status cut(audit_actor *a, audit_sums *p, const answering *k, uint64_t count)
+{
+    const audit_setup *s = a->setup;
+    const uint64_t n = k->others + k->mine + k->curious;
+    fre_split_seed seed;
+    fre_status st;
+
+    *p = (audit_sums){.n = s->steps->sums(&s->opts->mechanism, count)};
+    if (p->n == 1) {
+        p->answers[0] = k->others + k->mine;
+        return FRE_OK;
+    }
+    fre_rng_bytes(&a->shares, a->hands.id, (size_t)n * sizeof *a->hands.id);
+    fre_rng_bytes(&a->noise, &seed, sizeof seed);
+    st = fre_split_ids(a->hands.third, &s->shares->wire, &seed, a->hands.id, (size_t)n);
+    for (uint64_t i = 0; st == FRE_OK && i < k->others + k->mine; i++)
+        p->answers[a->hands.third[i]]++;
+    if (st == FRE_OK)
+        p->told = tell(a, k);
+    return st;
+}
+
 /* ---- one cell ---------------------------------------------------------------------------------- */
 
 /* How many of `members` answer: all but those that drop out, each for itself. */
-static uint64_t answering(audit_actor *a, uint64_t members)
+static uint64_t answer(audit_actor *a, uint64_t members)
 {
     const double stay = 1 - a->setup->opts->mechanism.dist.dropout;
     uint64_t n = 0;
@@ -167,37 +227,54 @@ static uint64_t answering(audit_actor *a, uint64_t members)
     return n;
 }
 
+/* One of a cell's sums, with that embedding of the user in it, or nobody's. */
+static fre_status make_sum(audit_actor *a, unsigned cell, uint32_t part, size_t of, const float *mine)
+{
+    const audit_setup *s = a->setup;
+    const audit_sums *p = &a->view.sums[cell];
+    int64_t *out = a->sum[cell] + (size_t)part * s->dim;
+    audit_hands *w = &a->hands;
+    fre_status st;
+
+    for (unsigned i = 0; i < 2; i++)
+        memset(w->sum[i], 0, s->dim * sizeof *w->sum[i]);
+    st = add_shares(a, s->others, p->answers[part] - (mine != NULL), of);
+    if (st == FRE_OK && mine)
+        st = add_shares(a, mine, 1, of);
+    if (st != FRE_OK)
+        return st;
+    add_noise(a, of, p->n == 1 ? cell : 2 + AUDIT_SUMS_MAX * cell + part);
+    fre_share_combine(w->sum[0], w->sum[1], s->dim);
+    for (uint32_t j = 0; j < s->dim; j++)
+        out[j] = lifted(w->sum[0][j] - w->before[j], s->shares->cell[of].bits);
+    a->view.along[cell] += along(s, out, p->answers[part], s->shares->cell[of].beta);
+    return FRE_OK;
+}
+
 fre_status audit_shares_sum(audit_actor *a, unsigned cell, uint64_t others, bool mine,
                             unsigned world)
 {
     const audit_setup *s = a->setup;
     const fre_mechanism *m = &s->opts->mechanism;
-    const uint64_t curious = cell == 0 ? m->dist.curious : 0;
-    const size_t of = index_of(s->shares, m, others + mine + curious);
-    const fre_share_cell *c = &s->shares->cell[of];
-    const uint64_t from = answering(a, others), own = mine ? answering(a, 1) : 0;
+    const uint64_t curious = cell == 0 ? m->dist.curious : 0, count = others + mine + curious;
+    const size_t of = index_of(s->shares, m, count);
+    const uint64_t from = answer(a, others);
+    const answering k = {from, mine ? answer(a, 1) : 0, curious};
     audit_view *v = &a->view;
-    audit_hands *w = &a->hands;
-    fre_status st;
+    fre_status st = FRE_OK;
 
-    v->answers[cell] = from + own;
-    v->opened[cell] = from + own + curious >= c->answers_needed;
+    v->answers[cell] = k.others + k.mine;
+    v->opened[cell] = k.others + k.mine + curious >= s->shares->cell[of].answers_needed;
     v->fit[cell][0] = v->fit[cell][1] = v->along[cell] = 0;
-    memset(a->sum[cell], 0, s->dim * sizeof *a->sum[cell]);
+    v->sums[cell] = (audit_sums){.n = 1};
+    memset(a->sum[cell], 0, AUDIT_SUMS_MAX * s->dim * sizeof *a->sum[cell]);
     if (!v->opened[cell])
         return FRE_OK;
-    for (unsigned i = 0; i < 2; i++)
-        memset(w->sum[i], 0, s->dim * sizeof *w->sum[i]);
-    st = add_shares(a, s->others, from, of);
-    if (st == FRE_OK && own)
-        st = add_shares(a, s->mine[world][0].x, 1, of);
-    if (st != FRE_OK)
-        return st;
-    add_noise(a, of, cell);
-    fre_share_combine(w->sum[0], w->sum[1], s->dim);
-    for (uint32_t j = 0; j < s->dim; j++)
-        a->sum[cell][j] = lifted(w->sum[0][j] - w->before[j], c->bits);
-    v->along[cell] = along(s, a->sum[cell], v->answers[cell], c->beta);
-    fit_all(a, cell, of, others + mine);
-    return FRE_OK;
+    st = cut(a, &v->sums[cell], &k, count);
+    for (uint32_t i = 0; st == FRE_OK && i < v->sums[cell].n; i++)
+        st = make_sum(a, cell, i, of,
+                      k.mine && v->sums[cell].told == i ? s->mine[world][0].x : NULL);
+    if (st == FRE_OK)
+        fit_all(a, cell, of, others + mine);
+    return st;
 }

@@ -36,6 +36,7 @@ static fre_status make_cells(audit_setup *s, double split, fre_err *err)
     audit_shares *h = s->shares;
     fre_status st = FRE_OK;
 
+    h->members = (size_t)most;
     h->n = m->dist.one_contact || most <= m->tau ? 1 : (size_t)(most - m->tau + 1);
     h->cell = calloc(h->n, sizeof *h->cell);
     if (!m->dist.server_noise)

@@ -8,10 +8,10 @@ static bool real_coin(fre_rng *coins, uint64_t p32, uint64_t record)
 }
 
 static void real_server_noise(uint32_t *sum, size_t n, const fre_share_cell *cell, fre_rng *noise,
-                              unsigned server, unsigned released)
+                              unsigned server, unsigned which)
 {
     (void)server;
-    (void)released;
+    (void)which;
     fre_share_add_noise(sum, n, cell, noise);
 }
 
@@ -31,6 +31,7 @@ const fre_audit_steps *fre_audit_real_steps(void)
                                           .released = fre_aggregate_released,
                                           .noise = fre_aggregate_noise,
                                           .share = fre_share_make_with,
+                                          .sums = fre_cell_sums,
                                           .server_noise = real_server_noise,
                                           .padding = fre_aggregate_padding,
                                           .cover = real_cover,
