@@ -58,20 +58,21 @@ static void ask_certificate(gnutls_session_t session, fre_http *h)
 static void begun(net_loop *l, struct MHD_Connection *mhd, void **context)
 {
     net_connection *c = calloc(1, sizeof *c);
+    const bool room = atomic_fetch_add(&l->http->connections, 1) < l->http->opts.max_connections;
 
-    (void)atomic_fetch_add(&l->http->connections, 1);
     if (l->http->opts.n_pins > 0)
         ask_certificate(session_of(mhd), l->http);
     *context = c;
-    if (!c) {
+    if (!c || !room)
         (void)shutdown(socket_of(mhd), SHUT_RDWR);
+    if (!c)
         return;
-    }
     *c = (net_connection){.next = l->first,
                           .loop = l,
                           .mhd = mhd,
                           .session = session_of(mhd),
                           .fd = socket_of(mhd),
+                          .expired = !room,
                           .phase = NET_HEAD,
                           .deadline = fre_clock_ms() + 1000 * (int64_t)l->http->opts.head_seconds};
     if (l->first)
@@ -215,7 +216,7 @@ static struct MHD_Daemon *daemon_of(net_loop *l)
         MHD_OPTION_NOTIFY_COMPLETED, net_on_completed, l, MHD_OPTION_URI_LOG_CALLBACK,
         net_on_target, l, MHD_OPTION_CONNECTION_LIMIT, h->opts.max_connections + 1,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, h->opts.memory, MHD_OPTION_CONNECTION_TIMEOUT, 0u,
-        MHD_OPTION_STRICT_FOR_CLIENT, 0, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_SIGPIPE_HANDLED_BY_APP, 1, MHD_OPTION_ARRAY,
         h->key ? tls : plain, MHD_OPTION_END);
 }
 

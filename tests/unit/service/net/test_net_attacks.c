@@ -25,147 +25,150 @@
 #define GET "GET /terms HTTP/1.1" EOL "Host: a" EOL
 #define POST "POST /echo HTTP/1.1" EOL "Host: a" EOL TYPE
 #define NEXT GET EOL
-#define TWICE                                                                                      \
-    100u /* none; and the library's own answer to a length that it cannot read has its head twice */
 #define TEXT(literal) literal, sizeof(literal) - 1
 
 static const struct attack {
     const char *name, *text;
     size_t n;
-    unsigned status, or_status; /* 0: none, it is closed */
-    unsigned served;            /* requests that a handler may see of it */
+    /* Any of them, as the library's version has it; 0: none, it is closed. */
+    const char *statuses;
+    /* At most.  2: where libmicrohttpd 0.9.75 refuses by itself it says so twice, and closes. */
+    unsigned heads;
 } attacks[] = {
-    {"as it should be", TEXT(POST "Content-Length: 5" EOL EOL "hello"), 200, 200, 1},
+    {"as it should be", TEXT(POST "Content-Length: 5" EOL EOL "hello"), "200", 1},
     /* where a request ends */
     {"two lengths, equal",
-     TEXT(POST "Content-Length: 5" EOL "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(POST "Content-Length: 5" EOL "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
     {"two lengths, the first is longer",
-     TEXT(POST "Content-Length: 9" EOL "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(POST "Content-Length: 9" EOL "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
     {"two lengths, the second is longer",
-     TEXT(POST "Content-Length: 0" EOL "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
-    {"lengths in a list", TEXT(POST "Content-Length: 5, 5" EOL EOL "hello" NEXT), 400, 400, TWICE},
-    {"a length with a plus", TEXT(POST "Content-Length: +5" EOL EOL "hello" NEXT), 400, 400, TWICE},
-    {"a length with a minus", TEXT(POST "Content-Length: -5" EOL EOL "hello" NEXT), 400, 400,
-     TWICE},
-    {"a length in base 16", TEXT(POST "Content-Length: 0x5" EOL EOL "hello" NEXT), 400, 400, TWICE},
-    {"a length with a space", TEXT(POST "Content-Length: 5 5" EOL EOL "hello" NEXT), 400, 400,
-     TWICE},
-    {"a length with a space behind", TEXT(POST "Content-Length: 5 " EOL EOL "hello" NEXT), 400, 400,
-     TWICE},
-    {"an empty length", TEXT(POST "Content-Length:" EOL EOL "hello" NEXT), 400, 411, TWICE},
+     TEXT(POST "Content-Length: 0" EOL "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
+    {"lengths in a list", TEXT(POST "Content-Length: 5, 5" EOL EOL "hello" NEXT), "400", 2},
+    {"a length with a plus", TEXT(POST "Content-Length: +5" EOL EOL "hello" NEXT), "400", 2},
+    {"a length with a minus", TEXT(POST "Content-Length: -5" EOL EOL "hello" NEXT), "400", 2},
+    {"a length in base 16", TEXT(POST "Content-Length: 0x5" EOL EOL "hello" NEXT), "400", 2},
+    {"a length with a space", TEXT(POST "Content-Length: 5 5" EOL EOL "hello" NEXT), "400", 2},
+    {"a length with a space behind", TEXT(POST "Content-Length: 5 " EOL EOL "hello" NEXT),
+     "400 200", 2},
+    {"an empty length", TEXT(POST "Content-Length:" EOL EOL "hello" NEXT), "400 411", 2},
     {"a length of 2^64 + 5", TEXT(POST "Content-Length: 18446744073709551621" EOL EOL "hello" NEXT),
-     413, 400, TWICE},
+     "413 400", 2},
     {"a length of 20 digits, nearly all zeros",
-     TEXT(POST "Content-Length: 00000000000000000005" EOL EOL "hello" NEXT), 400, 400, 0},
-    {"no length", TEXT(POST EOL "hello" NEXT), 411, 411, 0},
-    {"a length of a GET", TEXT(GET "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(POST "Content-Length: 00000000000000000005" EOL EOL "hello" NEXT), "400", 1},
+    {"no length", TEXT(POST EOL "hello" NEXT), "411", 1},
+    {"a length of a GET", TEXT(GET "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
     {"chunked",
-     TEXT(POST "Transfer-Encoding: chunked" EOL EOL "5" EOL "hello" EOL "0" EOL EOL NEXT), 411, 411,
-     0},
+     TEXT(POST "Transfer-Encoding: chunked" EOL EOL "5" EOL "hello" EOL "0" EOL EOL NEXT), "411",
+     1},
     {"chunked and a length",
-     TEXT(POST "Transfer-Encoding: chunked" EOL "Content-Length: 5" EOL EOL "0" EOL EOL NEXT), 400,
-     400, 0},
+     TEXT(POST "Transfer-Encoding: chunked" EOL "Content-Length: 5" EOL EOL "0" EOL EOL NEXT),
+     "400", 1},
     {"a length and chunked",
-     TEXT(POST "Content-Length: 5" EOL "Transfer-Encoding: chunked" EOL EOL "0" EOL EOL NEXT), 400,
-     400, 0},
-    {"chunked of a GET", TEXT(GET "Transfer-Encoding: chunked" EOL EOL "0" EOL EOL NEXT), 411, 411,
-     0},
+     TEXT(POST "Content-Length: 5" EOL "Transfer-Encoding: chunked" EOL EOL "0" EOL EOL NEXT),
+     "400", 1},
+    {"chunked of a GET", TEXT(GET "Transfer-Encoding: chunked" EOL EOL "0" EOL EOL NEXT), "411", 1},
     {"chunked, in other letters", TEXT(POST "tRANSFER-eNCODING: CHUNKED" EOL EOL "0" EOL EOL NEXT),
-     411, 411, 0},
+     "411", 1},
     {"an encoding nobody knows",
-     TEXT(POST "Transfer-Encoding: x" EOL "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(POST "Transfer-Encoding: x" EOL "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
     {"a space in front of the colon of an encoding",
-     TEXT(POST "Transfer-Encoding : chunked" EOL "Content-Length: 5" EOL EOL "hello" NEXT), 400,
-     400, 0},
+     TEXT(POST "Transfer-Encoding : chunked" EOL "Content-Length: 5" EOL EOL "hello" NEXT), "400",
+     1},
     {"a tab in front of the colon of a length",
-     TEXT(POST "Content-Length\t: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(POST "Content-Length\t: 5" EOL EOL "hello" NEXT), "400", 1},
     {"an encoding that goes on in the next line",
      TEXT(POST "Transfer-Encoding: chunked" EOL " x" EOL "Content-Length: 5" EOL EOL "hello" NEXT),
-     400, 400, 0},
+     "400", 1},
     {"an encoding behind a line that goes on",
      TEXT(POST "X: a" EOL " Transfer-Encoding: chunked" EOL "Content-Length: 5" EOL EOL
                "hello" NEXT),
-     400, 400, 0},
-    {"a length in the next line", TEXT(POST "Content-Length:" EOL " 5" EOL EOL "hello" NEXT), 400,
-     411, 0},
+     "400 200", 1},
+    {"a length in the next line", TEXT(POST "Content-Length:" EOL " 5" EOL EOL "hello" NEXT),
+     "400 411 200", 1},
     {"a length that goes on in the next line",
-     TEXT(POST "Content-Length: 5" EOL " 0" EOL EOL "hello" NEXT), 400, 411, 0},
-    {"a header without a colon", TEXT(POST "Content-Length: 5" EOL "x" EOL EOL "hello" NEXT), 400,
-     400, 0},
-    {"a header without a name", TEXT(POST "Content-Length: 5" EOL ": x" EOL EOL "hello" NEXT), 200,
-     400, 1},
+     TEXT(POST "Content-Length: 5" EOL " 0" EOL EOL "hello" NEXT), "400 411", 1},
+    {"a header without a colon", TEXT(POST "Content-Length: 5" EOL "x" EOL EOL "hello" NEXT), "400",
+     1},
+    {"a header without a name", TEXT(POST "Content-Length: 5" EOL ": x" EOL EOL "hello" NEXT),
+     "200 400", 1},
     {"a carriage return in a value",
-     TEXT(POST "Content-Length: 5" EOL "X: a\rb" EOL EOL "hello" NEXT), 400, 400, 0},
-    {"a zero in a name", TEXT(POST "Content-Length: 5" EOL "X\0: a" EOL EOL "hello" NEXT), 400, 400,
-     0},
-    /* The library takes a bare line feed for the end of a line: whoever does not cannot be led astray, since no
+     TEXT(POST "Content-Length: 5" EOL "X: a\rb" EOL EOL "hello" NEXT), "400", 1},
+    {"a zero in a name", TEXT(POST "Content-Length: 5" EOL "X\0: a" EOL EOL "hello" NEXT), "400",
+     1},
+    /* libmicrohttpd before 1.0 takes a bare line feed for the end of a line: whoever does not cannot be led astray, since no
      * second request of a connection is read. */
-    {"bare line feeds", TEXT("GET /terms HTTP/1.1" LF "Host: a" LF LF NEXT), 200, 200, 1},
+    {"bare line feeds", TEXT("GET /terms HTTP/1.1" LF "Host: a" LF LF NEXT), "200 400", 1},
     {"a length behind a bare line feed",
-     TEXT(GET "X: a" LF "Content-Length: 5" EOL EOL "hello" NEXT), 400, 400, 0},
+     TEXT(GET "X: a" LF "Content-Length: 5" EOL EOL "hello" NEXT), "400", 1},
     {"an encoding behind a bare line feed",
      TEXT(POST "Content-Length: 5" EOL "X: a" LF "Transfer-Encoding: chunked" EOL EOL "hello" NEXT),
-     400, 400, 0},
-    {"an end of the head of bare line feeds", TEXT(GET "X: a" LF LF NEXT EOL), 200, 200, 1},
-    {"a second request at once", TEXT(GET EOL NEXT), 200, 200, 1},
-    {"a second request behind a body", TEXT(POST "Content-Length: 5" EOL EOL "hello" NEXT), 200,
-     200, 1},
-    {"a second request behind a refusal", TEXT(POST "Content-Length: 0" EOL "Host: b" EOL EOL NEXT),
-     400, 400, 0},
-    {"keep it open", TEXT(GET "Connection: keep-alive" EOL EOL NEXT), 200, 200, 1},
-    {"HTTP/1.0, kept open",
-     TEXT("GET /terms HTTP/1.0" EOL "Host: a" EOL "Connection: keep-alive" EOL EOL NEXT), 200, 200,
+     "400", 1},
+    {"an end of the head of bare line feeds", TEXT(GET "X: a" LF LF NEXT EOL), "200 400", 1},
+    {"a second request at once", TEXT(GET EOL NEXT), "200", 1},
+    {"a second request behind a body", TEXT(POST "Content-Length: 5" EOL EOL "hello" NEXT), "200",
      1},
+    {"a second request behind a refusal", TEXT(POST "Content-Length: 0" EOL "Host: b" EOL EOL NEXT),
+     "400", 1},
+    {"keep it open", TEXT(GET "Connection: keep-alive" EOL EOL NEXT), "200", 1},
+    {"HTTP/1.0, kept open",
+     TEXT("GET /terms HTTP/1.0" EOL "Host: a" EOL "Connection: keep-alive" EOL EOL NEXT), "200", 1},
     /* the first line */
-    {"HTTP/0.9", TEXT("GET /terms" EOL EOL), 0, 400, 0},
-    {"HTTP/2", TEXT("PRI * HTTP/2.0" EOL EOL "SM" EOL EOL), 0, 505, 0},
-    {"a target with a host", TEXT("GET http://a/terms HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404,
-     0},
-    {"a target with an escape", TEXT("GET /te%72ms HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404, 0},
-    {"a target with a query", TEXT("GET /terms?a=b HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404, 0},
-    {"a target with a fragment", TEXT("GET /terms#a HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404, 0},
-    {"a target with a path of two names", TEXT("GET //terms HTTP/1.1" EOL "Host: a" EOL EOL), 404,
-     404, 0},
-    {"a target with a way round", TEXT("GET /x/../terms HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404,
-     0},
-    {"a target with a space", TEXT("GET /ter ms HTTP/1.1" EOL "Host: a" EOL EOL), 404, 400, 0},
-    {"a target with a high byte", TEXT("GET /terms\xc3\xa9 HTTP/1.1" EOL "Host: a" EOL EOL), 404,
-     404, 0},
-    {"no target", TEXT("GET  HTTP/1.1" EOL "Host: a" EOL EOL), 0, 400, 0},
-    {"a method in small letters", TEXT("get /terms HTTP/1.1" EOL "Host: a" EOL EOL), 405, 405, 0},
-    {"HEAD", TEXT("HEAD /terms HTTP/1.1" EOL "Host: a" EOL EOL), 405, 405, 0},
+    {"HTTP/0.9", TEXT("GET /terms" EOL EOL), "0 400", 1},
+    {"HTTP/2", TEXT("PRI * HTTP/2.0" EOL EOL "SM" EOL EOL), "0 505", 1},
+    {"a target with a host", TEXT("GET http://a/terms HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"a target with an escape", TEXT("GET /te%72ms HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"a target with a query", TEXT("GET /terms?a=b HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"a target with a fragment", TEXT("GET /terms#a HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"a target with a path of two names", TEXT("GET //terms HTTP/1.1" EOL "Host: a" EOL EOL), "404",
+     1},
+    {"a target with a way round", TEXT("GET /x/../terms HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"a target with a space", TEXT("GET /ter ms HTTP/1.1" EOL "Host: a" EOL EOL), "0 404 400", 1},
+    {"a target with a high byte", TEXT("GET /terms\xc3\xa9 HTTP/1.1" EOL "Host: a" EOL EOL), "404",
+     1},
+    {"no target", TEXT("GET  HTTP/1.1" EOL "Host: a" EOL EOL), "0 400 404", 1},
+    {"a method in small letters", TEXT("get /terms HTTP/1.1" EOL "Host: a" EOL EOL), "405", 1},
+    {"HEAD", TEXT("HEAD /terms HTTP/1.1" EOL "Host: a" EOL EOL), "405", 1},
     {"PUT", TEXT("PUT /echo HTTP/1.1" EOL "Host: a" EOL TYPE "Content-Length: 5" EOL EOL "hello"),
-     405, 405, 0},
-    {"TRACE", TEXT("TRACE /terms HTTP/1.1" EOL "Host: a" EOL EOL), 405, 405, 0},
-    {"CONNECT", TEXT("CONNECT a:443 HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404, 0},
-    {"OPTIONS *", TEXT("OPTIONS * HTTP/1.1" EOL "Host: a" EOL EOL), 404, 404, 0},
-    {"GET of what is posted", TEXT("GET /echo HTTP/1.1" EOL "Host: a" EOL EOL), 405, 405, 0},
-    {"another protocol", TEXT("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), 0, 400, 0},
+     "405", 1},
+    {"TRACE", TEXT("TRACE /terms HTTP/1.1" EOL "Host: a" EOL EOL), "405", 1},
+    {"CONNECT", TEXT("CONNECT a:443 HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"OPTIONS *", TEXT("OPTIONS * HTTP/1.1" EOL "Host: a" EOL EOL), "404", 1},
+    {"GET of what is posted", TEXT("GET /echo HTTP/1.1" EOL "Host: a" EOL EOL), "405", 1},
+    {"another protocol", TEXT("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), "0 400", 1},
     /* the host, the media type */
-    {"no host", TEXT("GET /terms HTTP/1.1" EOL EOL), 400, 400, 0},
-    {"two hosts", TEXT(GET "Host: b" EOL EOL), 400, 400, 0},
+    {"no host", TEXT("GET /terms HTTP/1.1" EOL EOL), "400", 2},
+    {"two hosts", TEXT(GET "Host: b" EOL EOL), "400", 1},
     {"a media type with a parameter",
      TEXT("POST /echo HTTP/1.1" EOL "Host: a" EOL "Content-Type: " FRE_NET_TYPE "; a=b" EOL
           "Content-Length: 5" EOL EOL "hello"),
-     415, 415, 0},
+     "415", 1},
     {"a media type in capitals",
      TEXT("POST /echo HTTP/1.1" EOL "Host: a" EOL "Content-Type: application/FRE-e2t" EOL
           "Content-Length: 5" EOL EOL "hello"),
-     415, 415, 0},
+     "415", 1},
     {"a form",
      TEXT("POST /echo HTTP/1.1" EOL "Host: a" EOL
           "Content-Type: application/x-www-form-urlencoded" EOL "Content-Length: 5" EOL EOL
           "hello"),
-     415, 415, 0},
+     "415", 1},
     {"no media type",
-     TEXT("POST /echo HTTP/1.1" EOL "Host: a" EOL "Content-Length: 5" EOL EOL "hello"), 415, 415,
-     0},
-    {"two media types", TEXT(POST TYPE "Content-Length: 5" EOL EOL "hello"), 415, 415, 0},
+     TEXT("POST /echo HTTP/1.1" EOL "Host: a" EOL "Content-Length: 5" EOL EOL "hello"), "415", 1},
+    {"two media types", TEXT(POST TYPE "Content-Length: 5" EOL EOL "hello"), "415", 1},
     /* sizes */
-    {"a body that is too long", TEXT(POST "Content-Length: 1000001" EOL EOL "hello"), 413, 413, 0},
-    {"a body of 10^18 bytes", TEXT(POST "Content-Length: 999999999999999999" EOL EOL "hello"), 413,
-     413, 0},
+    {"a body that is too long", TEXT(POST "Content-Length: 1000001" EOL EOL "hello"), "413", 1},
+    {"a body of 10^18 bytes", TEXT(POST "Content-Length: 999999999999999999" EOL EOL "hello"),
+     "413", 1},
 };
+
+static bool is_one_of(unsigned status, const char *statuses)
+{
+    char *end = NULL;
+
+    for (const char *at = statuses; *at; at = end)
+        if (strtoul(at, &end, 10) == status)
+            return true;
+    return false;
+}
 
 static void each_attack_gets_one_answer_at_most(void **state)
 {
@@ -176,18 +179,15 @@ static void each_attack_gets_one_answer_at_most(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof attacks / sizeof *attacks; i++) {
         const struct attack *a = &attacks[i];
-        unsigned answers = 0;
-        const unsigned status = raw_ask(fre_http_port(h), a->text, a->n, &answers);
+        unsigned heads = 0;
+        const unsigned status = raw_ask(fre_http_port(h), a->text, a->n, &heads);
         const unsigned seen = served_count() - before;
 
-        const bool twice = a->served == TWICE;
-
         before += seen;
-        if ((status == a->status || status == a->or_status) && answers <= 1u + twice &&
-            seen == (twice ? 0 : a->served))
+        if (is_one_of(status, a->statuses) && heads <= a->heads && seen == (status == 200))
             continue;
-        (void)fprintf(stderr, "%s: status %u in place of %u or %u, %u answers, %u served\n",
-                      a->name, status, a->status, a->or_status, answers, seen);
+        (void)fprintf(stderr, "%s: status %u in place of %s, %u heads, %u served\n", a->name,
+                      status, a->statuses, heads, seen);
         wrong++;
     }
     assert_int_equal(wrong, 0);

@@ -234,7 +234,7 @@ static void tls_open(tls *t, uint16_t port, const char *priorities, const fre_bu
 
         must(gnutls_certificate_set_x509_key_mem(t->cred, &c, &k, GNUTLS_X509_FMT_PEM) >= 0);
     }
-    must(gnutls_init(&t->s, GNUTLS_CLIENT) == 0);
+    must(gnutls_init(&t->s, GNUTLS_CLIENT | GNUTLS_NO_SIGNAL) == 0);
     must(gnutls_priority_set_direct(t->s, priorities, &bad) == 0);
     must(gnutls_credentials_set(t->s, GNUTLS_CRD_CERTIFICATE, t->cred) == 0);
     t->fd = raw_connect(port);
