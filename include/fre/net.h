@@ -4,7 +4,8 @@
  * What is looked at of a request: method, path, Host, Content-Type, Content-Length and what keeps or closes
  * the connection; nothing else reaches a handler.  An answer carries a status, Content-Type, Content-Length,
  * Cache-Control: no-store, Connection and, where it says to come back, Retry-After; no date, name of a
- * server, entity tag, cookie or redirect.  Nothing here writes an address, a path or a header anywhere.
+ * server, entity tag, cookie or redirect (libmicrohttpd's own 400, 413, 414 and 431 have a text in place of the
+ * type and of Cache-Control).  Nothing here writes an address, a path or a header anywhere.
  * A connection carries one request, unless its client has shown a certificate with a pin: whatever a proxy in
  * front and this server could disagree on, there is no second request that it could become.
  *
@@ -117,12 +118,12 @@ typedef struct fre_http_client fre_http_client; /* internally locked */
 /** Zero is the default of each number. */
 typedef struct fre_http_client_opts {
     const char *url; /**< "https://HOST[:PORT]" or "http://HOST[:PORT]", with no path; copied */
-    const uint8_t
-        *pin; /**< FRE_NET_PIN_BYTES; wanted with https, and not taken with http; copied */
+    /** FRE_NET_PIN_BYTES; wanted with https, and not taken with http; copied. */
+    const uint8_t *pin;
     fre_bytes certificate_pem, key_pem; /**< own, copied; both empty: none.  The key is SECRET. */
-    const char *
-        proxy; /**< "socks5h://HOST:PORT", which looks the name up too; NULL: none.  Copied; what the
-                        * environment says of proxies is never looked at */
+    /** "socks5h://HOST:PORT", which looks the name up too; NULL: none.  Copied.  What the environment says of
+     * proxies is never looked at. */
+    const char *proxy;
     unsigned connect_seconds; /**< TLS included; 10 */
     unsigned total_seconds;   /**< of one request; 60 */
     size_t limit;             /**< bytes of an answer; 64 MiB */
