@@ -410,7 +410,7 @@ static void more_connections_than_a_set_of_descriptors_holds(void **state)
 
 static void connections_beyond_the_limit_are_closed(void **state)
 {
-    const fre_http_opts o = {.max_connections = 3};
+    const fre_http_opts o = {.max_connections = 3, .threads = 1}; /* in their order */
     fre_http *h = served(&o);
     char heard[100];
     bool closed = false;
