@@ -226,6 +226,10 @@ if(FRE_TESTS)
         if(TARGET test_store)
             set(store "FRE_TEST_STORE=$<TARGET_FILE:test_store>")
         endif()
+        set(collected "FRE_TEST_COLLECTED=")
+        if(TARGET test_collected)
+            set(collected "FRE_TEST_COLLECTED=$<TARGET_FILE:test_collected>")
+        endif()
         # A file a test, so that they share the processors.
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
@@ -244,7 +248,7 @@ if(FRE_TESTS)
                 math(EXPR cost "1900 - ${place}")
             endif()
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};${collected};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.

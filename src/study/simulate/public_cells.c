@@ -51,14 +51,3 @@ fre_status simulate_open_codebook(simulate_run *s, fre_err *err)
                         q->level[0].name);
     return fre_codebook_sketch_open(&s->cells, s->codebook, at);
 }
-
-fre_status simulate_describe_public(const simulate_run *s, fre_released_cell *io, uint32_t cell)
-{
-    const fre_sketch_codebook *c = &s->collection.sketch.codebook;
-    const char *medoid = fre_codebook_medoid(s->codebook, c->level, cell);
-
-    io->centre = io->theme = cell;
-    io->noise_norm *= c->gain;
-    io->around = medoid ? strdup(medoid) : NULL;
-    return medoid && !io->around ? FRE_E_NOMEM : FRE_OK;
-}

@@ -2,7 +2,6 @@
 #include "simulate_private.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <sys/resource.h>
 
 #define BATCH_MIN 100u
@@ -160,58 +159,15 @@ static fre_status read_population(simulate_run *s, fre_err *err)
 
 /* ---- after --------------------------------------------------------------------------------------- */
 
-static fre_status describe_cell(const simulate_run *s, fre_released_cell *cell,
-                                const fre_release_cell *from)
+static fre_status read_part(simulate_run *s, size_t *room, uint32_t part, fre_err *err)
 {
-    const fre_mechanism *m = &s->out->plan.mechanism;
-    const double sums = fre_cell_sums(m, from->count);
-    /* Of each.  Two contacts: no fewer answered, and how many did is nobody's to know. */
-    const double n = m->dist.one_contact ? (double)from->count / sums
-                                         : (double)fre_sum_answers(m, from->count);
-    const double draws = m->dist.server_noise ? 2 : n;
-
-    cell->count = from->count;
-    cell->users = (double)from->count * (double)FRE_P_ONE / (double)m->p32;
-    cell->centre = cell->parent = cell->theme = FRE_RELEASE_NONE;
-    /* The median of thirds is nearly their mean in many dimensions. */
-    cell->noise_norm =
-        fre_sigma_local(m, from->count) * sqrt(draws * s->out->release.grid.dim / sums) / n;
-    return s->codebook ? simulate_describe_public(s, cell, from->cell) : FRE_OK;
-}
-
-static fre_status read_part(simulate_run *s, size_t *cap, uint32_t part, fre_err *err)
-{
-    fre_release *out = &s->out->release;
     fre_release_part m;
     fre_status st = fre_release_part_decode(
         &m, &s->wire, fre_server_release_view(s->server[FRE_ROLE_RELAY], part), err);
 
-    if (st != FRE_OK)
-        return st;
-    if (out->n + m.n > *cap || !out->cell) {
-        const size_t want = 2 * (out->n + m.n) + 16;
-        fre_released_cell *cell = realloc(out->cell, want * sizeof *cell);
-        float *centroid;
-
-        if (cell)
-            out->cell = cell;
-        centroid = realloc(out->centroid, want * out->grid.dim * sizeof *centroid);
-        if (centroid)
-            out->centroid = centroid;
-        if (!cell || !centroid)
-            return fre_fail(err, FRE_E_NOMEM, "out of memory for the release");
-        *cap = want;
-    }
-    for (uint32_t i = 0; st == FRE_OK && i < m.n; i++) {
-        fre_release_cell from;
-
-        fre_release_part_at(&from, out->centroid + out->n * out->grid.dim, &m, i);
-        memset(&out->cell[out->n], 0, sizeof out->cell[out->n]);
-        st = describe_cell(s, &out->cell[out->n], &from);
-        out->level[0].cells++;
-        out->n++;
-    }
-    return st == FRE_OK ? st : fre_fail(err, st, "out of memory for the release");
+    return st == FRE_OK ? fre_collected_add(&s->out->release, room, &s->out->plan.mechanism,
+                                            s->codebook, &m, err)
+                        : st;
 }
 
 static fre_status refuse_void(const simulate_run *s, fre_err *err)
@@ -230,12 +186,12 @@ static fre_status read_release(simulate_run *s, fre_err *err)
 {
     const uint32_t parts = fre_server_release_parts(s->server[FRE_ROLE_RELAY]);
     fre_status st = FRE_OK;
-    size_t cap = 0;
+    size_t room = 0;
 
     if (parts == 0)
         return refuse_void(s, err);
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
-        st = read_part(s, &cap, i, err);
+        st = read_part(s, &room, i, err);
     return st;
 }
 
@@ -243,25 +199,6 @@ static void read_tallies(simulate_run *s)
 {
     for (unsigned role = FRE_ROLE_TAG; role <= FRE_ROLE_ISSUER; role++)
         s->out->tally[role] = *fre_server_tally(s->server[role]);
-}
-
-static fre_status invert_cells(simulate_run *s, fre_err *err)
-{
-    fre_release *r = &s->out->release;
-    const fre_inverter_parts parts = fre_inverter_parts_of(s->inverter);
-    double *std = s->inverter ? malloc(r->n * sizeof *std + 1) : NULL;
-    fre_status st = FRE_OK;
-
-    if (!s->inverter)
-        return fre_release_group(r, err);
-    if (!std)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    for (size_t i = 0; i < r->n; i++)
-        std[i] = r->cell[i].noise_norm / sqrt(r->grid.dim);
-    st = fre_release_invert(r, s->inverter, std, s->opts->progress, err);
-    free(std);
-    fre_release_weigh(r, &parts);
-    return st == FRE_OK ? fre_release_group(r, err) : st;
 }
 
 static fre_status write_folder(simulate_run *s, fre_outdir *dir, fre_err *err)
@@ -366,7 +303,7 @@ static fre_status finish(simulate_run *s, fre_outdir *dir, fre_err *err)
     fre_status st = s->population.npy ? fre_npy_check(s->population.npy, err) : FRE_OK;
 
     if (st == FRE_OK)
-        st = invert_cells(s, err);
+        st = fre_collected_invert(&s->out->release, s->inverter, s->opts->progress, err);
 
     s->out->seconds[FRE_SIMULATE_STEP_TEXTS] = (double)(fre_clock_ms() - start) / 1000;
     if (st == FRE_OK && s->opts->compare)

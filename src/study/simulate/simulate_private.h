@@ -4,6 +4,7 @@
 #define FRE_SIMULATE_PRIVATE_H
 
 #include <fre/codebook.h>
+#include <fre/collected.h>
 #include <fre/embed.h>
 #include <fre/map.h>
 #include <fre/linalg.h>
@@ -151,9 +152,6 @@ FRE_MUST_CHECK fre_status simulate_stream(const simulate_run *s, fre_rng *r, con
 FRE_MUST_CHECK fre_status simulate_open_codebook(simulate_run *s, fre_err *err);
 /* ... and, once the input has been read, whether it is made of that or for others. */
 FRE_MUST_CHECK fre_status simulate_check_codebook(const simulate_run *s, fre_err *err);
-/* What the release says of one of its cells. */
-FRE_MUST_CHECK fre_status simulate_describe_public(const simulate_run *s, fre_released_cell *io,
-                                                   uint32_t cell);
 /* world.c: plan, terms, keys, machines of the servers. */
 FRE_MUST_CHECK fre_status simulate_world_plan(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_world_open(simulate_run *s, fre_err *err);
