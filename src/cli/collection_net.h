@@ -11,4 +11,13 @@ FRE_MUST_CHECK fre_status cli_net_certificate(fre_buf *certificate, fre_buf *key
                                               uint8_t pin[FRE_HASH_BYTES], const char *url,
                                               fre_err *err);
 
+/* GET url's path + rest into out; pin: FRE_HASH_BYTES, ignored with http.  FRE_E_AGAIN: it is not there yet, or the server
+ * has no time. */
+FRE_MUST_CHECK fre_status cli_net_get(fre_buf *out, const char *url, const uint8_t *pin,
+                                      const char *rest, fre_err *err);
+/* POST of body to the same, with a certificate and its key (PEM files; NULL: none); the answer into out. */
+FRE_MUST_CHECK fre_status cli_net_post(fre_buf *out, const char *url, const uint8_t *pin,
+                                       const char *rest, fre_bytes body, const char *certificate,
+                                       const char *key, fre_err *err);
+
 #endif

@@ -2,6 +2,7 @@
 names and that has no run here fails those tests, so that a new one is tested too."""
 
 import json
+import os
 import re
 import subprocess
 
@@ -45,6 +46,13 @@ RUNS = {
     "collection new": [[*HALVES, *SHOWN, "--epsilon", "4", "-o", "made.json", "--force"]],
     "collection show": [["terms.json"]],
     "collection check": [["terms.json"], ["terms.json", "--secret", "relay.secret.json"]],
+    "collection cancel": [["terms.json", "--secret", "relay.secret.json", "-o", "made.cancel", "--force"]],
+    "collection release": [["terms.json", "--from", "parts", "--inverter", "none", "-o", "made",
+                            "--force"]] if os.environ.get("FRE_TEST_COLLECTED") else [],
+    "collection close": [["gone/terms.json", "--secret", "gone/issuer.secret.json", "--cancel",
+                          "gone/terms.json.cancel"]],
+    "collection log": [["check", "log.jsonl", "--key", "log.key.json"],
+                       ["sign", "log.jsonl", "--secret", "log.secret.json"]],
     "baseline": [["central-dp", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--force"],
                  ["ldp-oue", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--domain", "public.jsonl",
                   "--force"],
@@ -100,6 +108,31 @@ def four_roles(folder, url="http://localhost"):
     command("new", *HALVES, *SHOWN, "--epsilon", "4", "-o", "terms.json")
 
 
+def parts_of(folder, terms="terms.json", secret="synthesis.secret.json", to="parts"):
+    """The signed parts of a release of six cells; False: the program that makes them is not built."""
+    maker = os.environ.get("FRE_TEST_COLLECTED")
+    (folder / to).mkdir()
+    if maker:
+        subprocess.run([maker, "parts", folder / terms, folder / secret, folder / to], check=True,
+                       timeout=TIMEOUT)
+    return bool(maker)
+
+
+def a_log(folder):
+    """A log of the collection of terms.json with a head, and a witness's keys, each under its kind's name."""
+    def command(*args):
+        subprocess.run([PROGRAM, "collection", *args], cwd=folder, check=True, timeout=TIMEOUT,
+                       stdout=subprocess.DEVNULL)
+
+    for kind in ("log", "witness"):
+        command("keygen", kind, "-o", "keys")
+        for made in (folder / "keys").glob(f"{kind}-*"):
+            made.rename(folder / (kind + "." + made.name.split(".", 1)[1]))
+    command("log", "new", "log.jsonl", "--key", "log.key.json")
+    command("log", "add", "log.jsonl", "--key", "log.key.json", "--terms", "terms.json")
+    command("log", "sign", "log.jsonl", "--secret", "log.secret.json")
+
+
 def a_folder(folder):
     """What the runs need, in an empty folder."""
     write_corpus(folder / "corpus.jsonl")
@@ -116,6 +149,12 @@ def a_folder(folder):
         "grid": {"seed": [1], "epsilon": [8]}}))
     other_embedder(folder)
     four_roles(folder)
+    parts_of(folder)
+    a_log(folder)
+    (folder / "gone").mkdir()
+    four_roles(folder / "gone")
+    subprocess.run([PROGRAM, "collection", "cancel", "terms.json", "--secret", "issuer.secret.json"],
+                   cwd=folder / "gone", check=True, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
                  ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",
                   "book.json"]):

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import time
@@ -10,14 +11,30 @@ import time
 import pytest
 
 from conftest import everything
-from every_command import HALVES, ROLES, SHOWN, four_roles
+from every_command import HALVES, ROLES, SHOWN, a_log, four_roles, parts_of
 
 BUDGET = ["--epsilon", "4", "--population", "100000"]
 
 
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made")
+    four_roles(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def other(tmp_path_factory):
+    """Four other roles, and their terms."""
+    folder = tmp_path_factory.mktemp("other")
+    four_roles(folder)
+    parts_of(folder)
+    return folder
+
+
 @pytest.fixture
-def roles(tmp_path):
-    four_roles(tmp_path)
+def roles(tmp_path, made_once):
+    shutil.copytree(made_once, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 
@@ -104,9 +121,7 @@ def test_commit_notes_four_commitments(fre, roles):
     assert again.code == 0 and again.out == (roles / "issuer.contribution.json").read_text()
 
 
-def test_commit_refuses_other_halves(fre, roles, tmp_path_factory):
-    other = tmp_path_factory.mktemp("other")
-    four_roles(other)
+def test_commit_refuses_other_halves(fre, roles, other):
     before = (roles / "relay.secret.json").read_text()
     done = fre("collection", "commit", *secret_of("relay"), HALVES[0], other / HALVES[1], *HALVES[2:], "-o", "x")
     assert done.code == 77 and "has committed to other halves" in done.err
@@ -194,9 +209,7 @@ def test_new_refuses(fre, roles, args, code, says):
     assert not (roles / "own.json").exists()
 
 
-def test_contributions_have_to_fit(fre, roles, tmp_path_factory):
-    other = tmp_path_factory.mktemp("other")
-    four_roles(other)
+def test_contributions_have_to_fit(fre, roles, other):
     mixed = [*SHOWN[:2], "--contribution", other / "tagging.contribution.json", *SHOWN[4:]]
     done = fre("collection", "new", *HALVES, *mixed, *BUDGET, "-o", "own.json")
     assert done.code == 65 and "different keys" in done.err
@@ -223,12 +236,10 @@ def test_show_says_what_people_ask(fre, roles):
     assert told["id"] == told["terms"]["id"] and told["plan"]["distributed"] is True
 
 
-def test_check_says_whose_they_are(fre, roles, tmp_path_factory):
+def test_check_says_whose_they_are(fre, roles, other):
     for role in ROLES:
         told = fre("collection", "check", "terms.json", *secret_of(role), "--json").json()
         assert told["keys_checked"] is True and told["delta"] <= 1e-5
-    other = tmp_path_factory.mktemp("other")
-    four_roles(other)
     done = fre("collection", "check", other / "terms.json", *secret_of("relay"))
     assert done.code == 77 and "another signing key" in done.err
     assert fre("collection", "check", other / "terms.json").code == 0
@@ -280,3 +291,181 @@ def test_https_has_a_certificate(fre, tmp_path):
     done = fre("collection", "keygen", "issuer", "--url", "https://issuer.example", "-o", "none", "--certificate",
                made["half"])
     assert done.code == 65 and not (tmp_path / "none").exists()
+
+
+# ---- release --------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def parts(roles):
+    if not parts_of(roles):
+        pytest.skip("test_collected is not built")
+    return roles
+
+
+def test_a_release_is_a_folder(fre, parts):
+    made = fre("collection", "release", "terms.json", "--from", "parts", "--inverter", "none", "-o", "out",
+               "--keep-parts", "kept", "--json").json()
+    assert made["released_cells"] == 6 and made["statement_differs"] is True
+    release = numbers(parts / "out" / "release.json")
+    assert release["private"] is True and release["ledger"]["entry"] is None
+    assert release["collection"] == numbers(parts / "terms.json")
+    assert release["certified"]["epsilon"] == 4 and release["statement"][0].startswith("Claim:")
+    lines = [json.loads(line) for line in (parts / "out" / "synthetic.jsonl").read_text().splitlines()]
+    assert [line["count"] for line in lines] == [release["parameters"]["tau"] + i for i in range(6)]
+    for i in range(3):
+        assert (parts / "kept" / f"release-{i}").read_bytes() == (parts / "parts" / f"release-{i}").read_bytes()
+    text = fre("collection", "release", "terms.json", "--from", "kept", "--inverter", "none", "-o", "again")
+    assert text.code == 0 and "6 cells released" in text.out and "statement of privacy differs" in text.err
+    assert fre("report", "out", "-o", "report.html").code == 0
+
+
+def test_a_release_has_texts(fre, parts):
+    done = fre("collection", "release", "terms.json", "--from", "parts", "-o", "out")
+    assert done.code == 0, done.err
+    lines = [json.loads(line) for line in (parts / "out" / "synthetic.jsonl").read_text().splitlines()]
+    assert len(lines) == 6 and all("text" in line for line in lines)
+
+
+def test_other_parts_are_refused(fre, parts, other):
+    def release(*args):
+        done = fre("collection", "release", "terms.json", "--inverter", "none", "-o", "out", *args)
+        assert not (parts / "out").exists()
+        return done
+
+    assert release("--from", other / "parts").code == 77
+    (parts / "wrong").mkdir()
+    parts_of(parts, secret="tagging.secret.json", to="wrong/parts")
+    assert release("--from", "wrong/parts").code == 77
+    (parts / "parts" / "release-2").rename(parts / "parts" / "aside")
+    assert release("--from", "parts").code == 66
+    (parts / "parts" / "release-1").replace(parts / "parts" / "release-2")
+    (parts / "parts" / "aside").rename(parts / "parts" / "release-1")
+    done = release("--from", "parts")
+    assert done.code == 65 and "in the place of part 1" in done.err
+    assert release("--from", "nowhere").code == 66
+    done = release("--from", "http://127.0.0.1:9")
+    assert done.code in (64, 74) and len(done.err.splitlines()) == 1
+
+
+# ---- the ends of a collection ---------------------------------------------------------------------------
+
+def test_cancel_is_signed_by_a_role(fre, roles, other):
+    done = fre("collection", "cancel", "terms.json", *secret_of("tagging"))
+    assert done.code == 0 and "terms.json.cancel" in done.out
+    message = (roles / "terms.json.cancel").read_bytes()
+    assert message[:2] == bytes([2, 13]) and message[2:34].hex() == numbers(roles / "terms.json")["id"]
+    assert fre("collection", "cancel", "terms.json", *secret_of("tagging")).code == 73
+    done = fre("collection", "cancel", other / "terms.json", *secret_of("tagging"), "-o", "x")
+    assert done.code == 77 and not (roles / "x").exists()
+    sent = fre("collection", "cancel", "terms.json", *secret_of("relay"), "-o", "sent", "--send")
+    assert sent.code == 0 and sent.err.count("was not told") == 3
+
+
+def test_close_erases_what_is_over(fre, roles):
+    def secrets():
+        return sorted(p.name for p in roles.glob("*.json") if "secret" in p.name)
+
+    before = secrets()
+    for role in ROLES:
+        done = fre("collection", "close", "terms.json", *secret_of(role), "--from", "nowhere")
+        assert done.code == 77 and "needed" in done.err
+    fre("collection", "cancel", "terms.json", *secret_of("relay"))
+    done = fre("collection", "close", "terms.json", *secret_of("issuer"), "--cancel", "relay.half.json")
+    assert done.code == 77 and secrets() == before
+    for role in ROLES:
+        told = fre("collection", "close", "terms.json", *secret_of(role), "--cancel", "terms.json.cancel",
+                   "--json").json()
+        assert told["erased"] == [f"{role}.secret.json"]
+    assert secrets() == []
+    assert fre("collection", "close", "terms.json", *secret_of("relay")).code == 66
+
+
+def test_close_after_a_release(fre, parts):
+    done = fre("collection", "close", "terms.json", *secret_of("relay"), "--from", "parts")
+    assert done.code == 77 and "serves the release" in done.err
+    assert fre("collection", "close", "terms.json", *secret_of("tagging"), "--from", "parts").code == 0
+
+
+def test_close_takes_the_once_file(fre, tmp_path):
+    made = {}
+    for role in ROLES:
+        made[role] = fre("collection", "keygen", role, "--url", "http://localhost", "-o", f"{role}-keys", "--once",
+                         f"{role}-ram", "--json").json()
+    halves = [made[r]["half"] for r in ROLES]
+    shown = []
+    for role in ROLES:
+        fre("collection", "commit", "--secret", made[role]["secret"], *halves, "-o", f"{role}.shown")
+        shown += ["--contribution", f"{role}.shown"]
+    assert fre("collection", "new", *halves, *shown, *BUDGET, "-o", "t").code == 0
+    fre("collection", "cancel", "t", "--secret", made["issuer"]["secret"])
+    told = fre("collection", "close", "t", "--secret", made["issuer"]["secret"], "--once", "issuer-ram", "--cancel",
+               "t.cancel", "--json").json()
+    assert told["erased"] == [made["issuer"]["once"], made["issuer"]["secret"]]
+    assert list((tmp_path / "issuer-ram").iterdir()) == []
+
+
+# ---- the log ----------------------------------------------------------------------------------------------
+
+def log(fre, action, *args):
+    return fre("collection", "log", action, "log.jsonl", *args)
+
+
+def test_a_log_is_kept_signed_witnessed_and_checked(fre, roles):
+    a_log(roles)
+    key = ["--key", "log.key.json"]
+    trust = ["--terms", "terms.json", "--witness-key", "witness.key.json"]
+    done = log(fre, "check", *key, *trust)
+    assert done.code == 77
+    assert log(fre, "witness", *key, "--secret", "witness.secret.json").code == 0
+    assert log(fre, "check", *key, *trust).code == 0
+    told = log(fre, "check", *key, "--json").json()
+    assert told["entries"] == 1 and told["head"]["size"] == 1
+    assert numbers(roles / "witness.secret.json")["seen_root"] == told["head"]["root"]
+    done = log(fre, "add", *key, "--terms", "terms.json")
+    assert done.code == 77
+    assert log(fre, "check", *key, *trust, "--max-age", "+1s", "--need", "2").code == 64
+
+
+def test_a_witness_signs_no_second_past(fre, roles):
+    a_log(roles)
+    key = ["--key", "log.key.json"]
+    first = (roles / "log.jsonl").read_text()
+    fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--batch-min", "5", "-o", "second.json")
+    assert log(fre, "witness", *key, "--secret", "witness.secret.json").code == 0
+    (roles / "log.jsonl").unlink()
+    assert log(fre, "new", *key).code == 0
+    assert log(fre, "add", *key, "--terms", "second.json").code == 0
+    assert log(fre, "sign", "--secret", "log.secret.json").code == 0
+    before = (roles / "log.jsonl").read_text()
+    done = log(fre, "witness", *key, "--secret", "witness.secret.json")
+    assert done.code == 77 and (roles / "log.jsonl").read_text() == before
+    (roles / "log.jsonl").write_text(first.replace('"collection"', '"release"', 1))
+    assert log(fre, "check", *key).code == 65
+
+
+def test_a_release_ends_a_collection_in_the_log(fre, parts):
+    a_log(parts)
+    key = ["--key", "log.key.json"]
+    assert log(fre, "add", *key, "--terms", "terms.json", "--release", "parts").code == 0
+    assert log(fre, "sign", "--secret", "log.secret.json").code == 0
+    assert log(fre, "witness", *key, "--secret", "witness.secret.json").code == 0
+    done = log(fre, "check", *key, "--terms", "terms.json", "--witness-key", "witness.key.json")
+    assert done.code == 77
+    assert log(fre, "check", *key).code == 0
+
+
+@pytest.mark.parametrize("args, code, says", [
+    (["new"], 64, "new needs --key"), (["add", "--key", "log.key.json"], 64, "add needs --terms"),
+    (["sign"], 64, "sign needs --secret"), (["witness", "--key", "log.key.json"], 64, "witness needs --secret"),
+    (["sign", "--secret", "witness.secret.json"], 65, "of the other kind"),
+    (["check", "--key", "witness.key.json"], 65, "the log's is needed"),
+    (["check", "--key", "log.key.json", "--terms", "terms.json"], 64, "check needs --witness-key"),
+    (["add", "--key", "log.key.json", "--terms", "terms.json", "--closed", "terms.json"], 77, "no such statement"),
+    (["new", "--key", "log.key.json"], 73, "exists"),
+])
+def test_log_refuses(fre, roles, args, code, says):
+    a_log(roles)
+    before = (roles / "log.jsonl").read_text()
+    done = log(fre, *args)
+    assert done.code == code and says in done.err, done.err
+    assert (roles / "log.jsonl").read_text() == before

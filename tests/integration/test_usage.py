@@ -12,7 +12,8 @@ from conftest import PROGRAM
 
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
             "evaluate", "simulate", "collection keygen", "collection commit", "collection new",
-            "collection show", "collection check", "baseline", "experiment", "bench", "model list", "model info", "model prior",
+            "collection show", "collection check", "collection cancel", "collection release",
+            "collection close", "collection log", "baseline", "experiment", "bench", "model list", "model info", "model prior",
             "model bridge", "model codebook", "model verify", "ledger show", "completion", "help", "version"]
 
 
