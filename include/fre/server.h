@@ -165,6 +165,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_restore(fre_server *x, const fre_ro
                                                      fre_err *err);
 /** Wipes everything.  NULL is allowed. */
 FRE_API void fre_server_free(fre_server *x);
+/** Does each of its keys that it still needs lie in a row under its mask?  Once that row is committed, wherever
+ * else keys were is to be wiped; and in any case once it has moved past FRE_PHASE_SUMMING. */
+FRE_API bool fre_server_keys_masked(const fre_server *x);
+/** Of a role whose `end` has come, or that is void: does the row still count, for what is published and for
+ * what must not be done twice?  All others may go. */
+FRE_API bool fre_server_row_stays(const fre_row *row);
 
 /** 0: a client. */
 FRE_API fre_role fre_server_role(const fre_server *x);
@@ -195,7 +201,7 @@ typedef struct fre_server_keys {
 } fre_server_keys;
 
 /** Who asks?  FRE_OK and a name of its own for each person, the same each time; FRE_E_REFUSED: nobody
- * that is admitted. */
+ * that is admitted; else it cannot be told now, and the client hears "unavailable". */
 typedef struct fre_issuer_host {
     void *ctx;
     fre_status (*person)(void *ctx, uint8_t name[32], fre_bytes credentials);
@@ -207,6 +213,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_issuer(fre_server **out, const 
                                                         const fre_server_keys *keys,
                                                         fre_oprf_key *oprf,
                                                         const fre_issuer_host *host, fre_err *err);
+/** Credentials in an encapsulated issue request that was not answered yet, appended; nothing: `person` will not be
+ * asked.  For hosts that have to look who it is before they enter the machine, and answer `person` by what they
+ * found.  FRE_E_ARG: no issuer. */
+FRE_API FRE_MUST_CHECK fre_status fre_server_credentials(fre_server *x, fre_buf *out, fre_bytes in);
 /** S_tag.  It takes encapsulated tag requests (from the relay alone), COLLECTED of the relay, LISTED and
  * UNSEAL of S_syn, CANCEL.  oprf as above. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,

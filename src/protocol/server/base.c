@@ -415,6 +415,22 @@ fre_status fre_server_answered(fre_server *x, fre_delta *rows, uint64_t cookie, 
     return x->ops->answered(x, rows, cookie, reply);
 }
 
+bool fre_server_row_stays(const fre_row *row)
+{
+    switch (row->table) {
+    case SERVER_ROW_STATE:
+    case SERVER_ROW_CLOSED:
+    case SERVER_ROW_MARK:
+    case SERVER_ROW_LIST:
+        return true;
+    case SERVER_ROW_IN:
+    case SERVER_ROW_OUT:
+        return row->key.n > 0 && row->key.p[0] == SERVER_RELEASE;
+    default:
+        return false;
+    }
+}
+
 /* ---- what it says of itself --------------------------------------------------------------------------- */
 
 fre_role fre_server_role(const fre_server *x)

@@ -21,29 +21,32 @@ static fre_status remember(issuer *x, fre_delta *rows, const uint8_t person[SERV
                             server_view(request, SERVER_HASH_BYTES));
     if (st == FRE_OK)
         st = server_table_put(&x->person, person, (uint32_t)x->requests);
+    if (st == FRE_OK)
+        st = server_table_put(&x->known, request, 0);
     if (st != FRE_OK)
         return st;
     memcpy(x->request[x->requests++], request, SERVER_HASH_BYTES);
     return FRE_OK;
 }
 
-/* FRE_E_REFUSED: nobody, or somebody who asked for something else before. */
+/* Credentials may end before a request's last retry: one that was answered is answered again, whoever asks.
+ * FRE_E_REFUSED: nobody, or somebody who asked for something else before; FRE_E_AGAIN: who it is cannot be
+ * told now. */
 static fre_status admit(issuer *x, fre_delta *rows, bool *fresh, fre_bytes credentials,
                         fre_bytes in)
 {
     uint8_t name[32], person[SERVER_HASH_BYTES], request[SERVER_HASH_BYTES];
-    const uint32_t *known;
-    fre_status st = x->host.person(x->host.ctx, name, credentials);
+    fre_status st;
 
-    if (st != FRE_OK)
-        return st;
-    server_hash(person, &x->base, server_view(name, sizeof name));
     server_hash(request, &x->base, in);
-    known = server_table_find(&x->person, person);
-    *fresh = !known;
-    if (known)
-        return memcmp(x->request[*known], request, sizeof request) == 0 ? FRE_OK : FRE_E_REFUSED;
-    if (x->requests >= server_wire(&x->base)->c.users)
+    *fresh = !server_table_find(&x->known, request);
+    if (!*fresh)
+        return FRE_OK;
+    st = x->host.person(x->host.ctx, name, credentials);
+    if (st != FRE_OK)
+        return st == FRE_E_REFUSED ? st : FRE_E_AGAIN;
+    server_hash(person, &x->base, server_view(name, sizeof name));
+    if (server_table_find(&x->person, person) || x->requests >= server_wire(&x->base)->c.users)
         return FRE_E_REFUSED;
     return remember(x, rows, person, request);
 }
@@ -64,6 +67,8 @@ static fre_status answer(issuer *x, fre_reply *out, const fre_ohttp_exchange *e,
         st = server_key_answer(&out->message, &x->oprf, w, FRE_WIRE_ISSUE_REQUEST, e, blinded, in);
     if (st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED)
         return server_reject(&x->base, out, FRE_REJECTED_ADMISSION);
+    if (st == FRE_E_AGAIN)
+        return server_reject(&x->base, out, FRE_REJECTED_UNAVAILABLE);
     x->base.tally.accepted += fresh;
     x->base.tally.repeated += !fresh;
     return st;
@@ -86,6 +91,39 @@ static fre_status exchange(issuer *x, fre_reply *out, fre_bytes in)
     }
     fre_buf_wipe(&message);
     return st;
+}
+
+/* Opened twice, here and when it is handled: a check of who it is may take long, and must not hold up the
+ * machine. */
+fre_status fre_server_credentials(fre_server *base, fre_buf *out, fre_bytes in)
+{
+    issuer *x = base && base->role == FRE_ROLE_ISSUER ? self(base) : NULL;
+    fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
+    uint8_t request[SERVER_HASH_BYTES];
+    fre_ohttp_exchange e;
+    fre_bytes credentials;
+    fre_buf message;
+    fre_status st;
+
+    if (!x || !out || (in.n > 0 && !in.p))
+        return FRE_E_ARG;
+    if (in.n == 0 || in.p[0] != FRE_COLLECTION_OHTTP_KEY_ID || !server_has_seal(&x->seal))
+        return FRE_OK;
+    server_hash(request, base, in);
+    if (server_table_find(&x->known, request))
+        return FRE_OK;
+    fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
+    st = fre_exchange_open(&e, &message, server_wire(base), FRE_WIRE_ISSUE_REQUEST, &x->seal, in,
+                           NULL);
+    if (st == FRE_OK) {
+        fre_ohttp_exchange_wipe(&e);
+        st = fre_issue_request_decode(&credentials, blinded, server_wire(base),
+                                      server_buf_view(&message), NULL);
+    }
+    if (st == FRE_OK)
+        st = fre_buf_append(out, credentials.p, credentials.n);
+    fre_buf_wipe(&message);
+    return st == FRE_E_NOMEM || st == FRE_E_INTERNAL ? st : FRE_OK;
 }
 
 /* ---- the vouch ---------------------------------------------------------------------------------------- */
@@ -181,6 +219,7 @@ static void forget(fre_server *base)
 
     wipe_keys(x);
     server_table_wipe(&x->person);
+    server_table_wipe(&x->known);
     fre_wipe_free(x->request, x->request_cap * sizeof *x->request);
     x->request = NULL;
     x->requests = x->request_cap = 0;

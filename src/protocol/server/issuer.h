@@ -11,6 +11,7 @@ typedef struct issuer {
     fre_issuer_host host;
     server_table person; /* hash of a name -> index of ... */
     uint8_t (*request)[SERVER_HASH_BYTES]; /* ... the hash of its request */
+    server_table known; /* that hash -> 0: who asked is not asked again */
     size_t requests, request_cap;
     server_parts asked;  /* vouch requests */
     server_out answers;  /* vouched, by part */

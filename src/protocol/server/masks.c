@@ -262,6 +262,19 @@ static fre_status tick(fre_server *x, fre_letters *out, fre_delta *rows)
     return st;
 }
 
+bool fre_server_keys_masked(const fre_server *x)
+{
+    for (unsigned key = 1; x->masks && key < FRE_MASK_KEYS; key++) {
+        const mask_own *o = &x->masks->own[key];
+
+        if (fre_mask_owner((fre_mask_key)key) == x->role && x->phase < FRE_PHASE_DONE &&
+            !x->ops->key_over(x, (fre_mask_key)key) &&
+            (!o->has_row || (o->state != MASK_KEPT && o->state != MASK_TIDY)))
+            return false;
+    }
+    return true;
+}
+
 /* ---- messages ------------------------------------------------------------------------------------------ */
 
 /* The holder has none to give.  Somebody else may have got it. */

@@ -152,9 +152,12 @@ fre_collection net_terms_two(sample *s)
 /* Credentials are the user's number; strangers have none here. */
 static fre_status who_is(void *ctx, uint8_t name[32], fre_bytes credentials)
 {
-    const net *n = ctx;
+    net *n = ctx;
     uint32_t i;
 
+    n->who_asked++;
+    if (n->who != FRE_OK)
+        return n->who;
     if (credentials.n != 4)
         return FRE_E_REFUSED;
     memcpy(&i, credentials.p, 4);

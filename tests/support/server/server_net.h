@@ -45,6 +45,8 @@ typedef struct net {
     net_user *user;
     uint32_t users;
     uint32_t strangers; /* the last so many have no account */
+    fre_status who;     /* what the issuer hears of anybody instead, unless FRE_OK */
+    uint32_t who_asked; /* how often it asked */
     int64_t now;
     fre_rng rng;
     /* Of 256: messages lost on their way, answers lost, messages said twice, messages that come late. */
