@@ -42,6 +42,14 @@ FRE_API FRE_MUST_CHECK fre_status fre_net_spki_pin(uint8_t pin[FRE_NET_PIN_BYTES
 FRE_API FRE_MUST_CHECK fre_status fre_net_self_signed(fre_buf *certificate_pem, fre_buf *key_pem,
                                                       const char *host, fre_err *err);
 
+/** A certificate of a role's own signing key (Ed25519), for the one that connects to show: as _self_signed, without a
+ * host.  sk: seed || public key, SECRET. */
+FRE_API FRE_MUST_CHECK fre_status fre_net_ed25519_certificate(fre_buf *certificate_pem,
+                                                              fre_buf *key_pem,
+                                                              const uint8_t sk[64], fre_err *err);
+/** The pin of such a certificate, for the one that listens.  [RFC 8410] */
+FRE_API void fre_net_ed25519_pin(uint8_t pin[FRE_NET_PIN_BYTES], const uint8_t pk[32]);
+
 /* ---- server ---------------------------------------------------------------------------------- */
 
 typedef struct fre_http fre_http; /* internally locked */

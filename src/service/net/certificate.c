@@ -180,11 +180,18 @@ static int fill(gnutls_x509_crt_t c, gnutls_x509_privkey_t key, const char *host
     e = e < 0 ? e : gnutls_x509_crt_set_activation_time(c, BEGINS);
     e = e < 0 ? e : gnutls_x509_crt_set_expiration_time(c, ENDS);
     e = e < 0 ? e : gnutls_x509_crt_set_dn(c, "CN=fre-e2t", NULL);
-    e = e < 0 ? e : name_it(c, host);
+    e = e < 0 || !host ? e : name_it(c, host);
     e = e < 0 ? e : gnutls_x509_crt_set_basic_constraints(c, 0, -1);
     e = e < 0 ? e : gnutls_x509_crt_set_key_usage(c, GNUTLS_KEY_DIGITAL_SIGNATURE);
     e = e < 0 ? e : gnutls_x509_crt_set_key(c, key);
-    return e < 0 ? e : gnutls_x509_crt_sign2(c, c, key, GNUTLS_DIG_SHA256, 0);
+    /* The hash that belongs to the kind of key: with Ed25519 that is its own. */
+    return e < 0 ? e
+                 : gnutls_x509_crt_sign2(c, c, key,
+                                         gnutls_x509_privkey_get_pk_algorithm(key) ==
+                                                 GNUTLS_PK_EDDSA_ED25519
+                                             ? GNUTLS_DIG_SHA512
+                                             : GNUTLS_DIG_SHA256,
+                                         0);
 }
 
 static fre_status status_of(int e, fre_err *err)
@@ -208,13 +215,29 @@ static fre_status give(fre_buf *certificate_pem, fre_buf *key_pem, const gnutls_
     return st == FRE_OK ? fre_buf_append(certificate_pem, c->data, c->size) : st;
 }
 
+/* A new key, or that of a secret key of libsodium: seed || public key. */
+static int take_key(gnutls_x509_privkey_t key, const uint8_t *sk)
+{
+    uint8_t copy[64];
+    const gnutls_datum_t seed = {copy, 32}, public = {copy + 32, 32};
+    int e;
+
+    if (!sk)
+        return gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
+                                            GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+    memcpy(copy, sk, sizeof copy);
+    e = gnutls_x509_privkey_import_ecc_raw(key, GNUTLS_ECC_CURVE_ED25519, &public, NULL, &seed);
+    fre_wipe(copy, sizeof copy);
+    return e;
+}
+
 static fre_status make_pair(fre_buf *certificate_pem, fre_buf *key_pem, gnutls_x509_crt_t c,
-                            gnutls_x509_privkey_t key, const char *host, fre_err *err)
+                            gnutls_x509_privkey_t key, const char *host, const uint8_t *sk,
+                            fre_err *err)
 {
     gnutls_datum_t c_text = {NULL, 0}, k_text = {NULL, 0};
     fre_status st;
-    int e = gnutls_x509_privkey_generate(key, GNUTLS_PK_ECDSA,
-                                         GNUTLS_CURVE_TO_BITS(GNUTLS_ECC_CURVE_SECP256R1), 0);
+    int e = take_key(key, sk);
 
     e = e < 0 ? e : fill(c, key, host);
     e = e < 0 ? e : gnutls_x509_crt_export2(c, GNUTLS_X509_FMT_PEM, &c_text);
@@ -229,25 +252,52 @@ static fre_status make_pair(fre_buf *certificate_pem, fre_buf *key_pem, gnutls_x
     return st;
 }
 
-fre_status fre_net_self_signed(fre_buf *certificate_pem, fre_buf *key_pem, const char *host,
-                               fre_err *err)
+static fre_status make(fre_buf *certificate_pem, fre_buf *key_pem, const char *host,
+                       const uint8_t *sk, fre_err *err)
 {
     gnutls_x509_privkey_t key = NULL;
     gnutls_x509_crt_t c = NULL;
+    fre_status st = FRE_E_NOMEM;
+
+    if (gnutls_x509_privkey_init(&key) == 0 && gnutls_x509_crt_init(&c) == 0)
+        st = make_pair(certificate_pem, key_pem, c, key, host, sk, err);
+    if (c)
+        gnutls_x509_crt_deinit(c);
+    if (key)
+        gnutls_x509_privkey_deinit(key);
+    return st;
+}
+
+fre_status fre_net_self_signed(fre_buf *certificate_pem, fre_buf *key_pem, const char *host,
+                               fre_err *err)
+{
     uint8_t address[16];
     unsigned n;
-    fre_status st = FRE_E_NOMEM;
 
     if (!certificate_pem || !key_pem || !host)
         return FRE_E_ARG;
     if (!host_ok(host, address, &n))
         return fre_fail(err, FRE_E_ARG,
                         "a certificate is for the name of a host or a numeric address");
-    if (gnutls_x509_privkey_init(&key) == 0 && gnutls_x509_crt_init(&c) == 0)
-        st = make_pair(certificate_pem, key_pem, c, key, host, err);
-    if (c)
-        gnutls_x509_crt_deinit(c);
-    if (key)
-        gnutls_x509_privkey_deinit(key);
-    return st;
+    return make(certificate_pem, key_pem, host, NULL, err);
+}
+
+fre_status fre_net_ed25519_certificate(fre_buf *certificate_pem, fre_buf *key_pem,
+                                       const uint8_t sk[64], fre_err *err)
+{
+    if (!certificate_pem || !key_pem || !sk)
+        return FRE_E_ARG;
+    return make(certificate_pem, key_pem, NULL, sk, err);
+}
+
+/* RFC 8410, section 4: the SubjectPublicKeyInfo of an Ed25519 key is these bytes and the key. */
+void fre_net_ed25519_pin(uint8_t pin[FRE_NET_PIN_BYTES], const uint8_t pk[32])
+{
+    static const uint8_t head[] = {0x30, 0x2a, 0x30, 0x05, 0x06, 0x03,
+                                   0x2b, 0x65, 0x70, 0x03, 0x21, 0x00};
+    fre_sha256 h;
+
+    fre_sha256_begin(&h, (fre_bytes){head, sizeof head});
+    fre_sha256_add(&h, pk, 32);
+    fre_sha256_end(pin, &h);
 }
