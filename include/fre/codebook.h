@@ -142,6 +142,11 @@ FRE_API const fre_prior *fre_codebook_within(const fre_codebook *c, uint32_t lev
  * codebook has, with the reason. */
 FRE_API FRE_MUST_CHECK fre_status fre_codebook_open(fre_codebook **out, const char *path,
                                                     fre_err *err);
+/** A file's level as a sketch, which borrows the codebook; both owned.  As _open, and FRE_E_DATA: there is no such
+ * level. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_open_level(fre_codebook **out, fre_sketch **cells,
+                                                          const char *path, uint32_t level,
+                                                          fre_err *err);
 /** The codebook that belongs to an embedder, found as fre_prior_open_for finds a prior, with
  * ".codebook.gguf": none there: *out NULL and FRE_OK.  FRE_E_MODEL also: made for an embedder of
  * another hash or dimension. */

@@ -477,3 +477,21 @@ fre_status fre_codebook_open_for(fre_codebook **out, const char *path, const cha
     fre_codebook_free(c);
     return st;
 }
+
+fre_status fre_codebook_open_level(fre_codebook **out, fre_sketch **cells, const char *path,
+                                   uint32_t level, fre_err *err)
+{
+    fre_codebook *c = NULL;
+    fre_status st = fre_codebook_open(&c, path, err);
+
+    if (st == FRE_OK && level >= c->info.n_levels)
+        st = fre_fail(err, FRE_E_DATA, "%s: the codebook has no level of that number", path);
+    else if (st == FRE_OK && fre_codebook_sketch_open(cells, c, level) != FRE_OK)
+        st = fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (st != FRE_OK) {
+        fre_codebook_free(c);
+        return st;
+    }
+    *out = c;
+    return FRE_OK;
+}

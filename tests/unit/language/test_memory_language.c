@@ -268,6 +268,16 @@ ALLOC_CASE(fre_codebook_open, fre_codebook, fre_codebook_free,
 ALLOC_CASE(fre_codebook_open_for, fre_codebook, fre_codebook_free,
            fre_codebook_open_for(&x, codebook_path, NULL, &whole, err));
 
+/* With its level as cells, which borrow it. */
+static fre_sketch *cells_of_level;
+static void drop_level(fre_codebook *c)
+{
+    fre_sketch_free(cells_of_level);
+    fre_codebook_free(c);
+}
+ALLOC_CASE(fre_codebook_open_level, fre_codebook, drop_level,
+           fre_codebook_open_level(&x, &cells_of_level, codebook_path, 0, err));
+
 /* Sentences are given whole or not at all. */
 static void medoids_without_memory(void)
 {
@@ -294,6 +304,7 @@ static void codebooks(void **state)
     (void)alloc_torture(&fre_codebook_make_case, codebook_has_levels);
     (void)alloc_torture(&fre_codebook_open_case, codebook_has_levels);
     (void)alloc_torture(&fre_codebook_open_for_case, codebook_has_levels);
+    (void)alloc_torture(&fre_codebook_open_level_case, codebook_has_levels);
     medoids_without_memory();
     (void)alloc_torture(&fre_codebook_new_case, codebook_tells_cells);
     assert_int_equal(fre_codebook_new(&lent, &parts, NULL), FRE_OK);
