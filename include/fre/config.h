@@ -226,6 +226,7 @@ typedef struct fre_config {
     char *certificate, *private_key;
     char *peers[FRE_ROLE_ISSUER +
                 1]; /**< by role: where its peer listener is; NULL: the terms' URL */
+    char *codebook; /**< file of public cells; the synthesis server's alone, where its terms have such */
     char *log;      /**< of collections; the relay's alone */
     fre_credentials_kind credentials;
     char *credentials_file; /**< names, hmac */

@@ -23,6 +23,10 @@ static const cli_command *const commands[] = {
     &cli_cmd_collection_release,
     &cli_cmd_collection_close,
     &cli_cmd_collection_log,
+#ifdef FRE_HAVE_SERVE
+    &cli_cmd_serve,
+    &cli_cmd_contribute,
+#endif
     &cli_cmd_baseline,
     &cli_cmd_experiment,
     &cli_cmd_bench,

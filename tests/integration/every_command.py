@@ -4,6 +4,7 @@ names and that has no run here fails those tests, so that a new one is tested to
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from conftest import (BUDGET, FREQUENT, MODELS, NO_TEXT, PROGRAM, TIMEOUT, other_embedder, write_corpus)
@@ -53,6 +54,8 @@ RUNS = {
                           "gone/terms.json.cancel"]],
     "collection log": [["check", "log.jsonl", "--key", "log.key.json"],
                        ["sign", "log.jsonl", "--secret", "log.secret.json"]],
+    "serve": [["relay", "--config", "relay.json", "--check"]],
+    "contribute": [["--collection", "terms.json", "--state", "mine.state"]], # all was taken before
     "baseline": [["central-dp", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--force"],
                  ["ldp-oue", "corpus.jsonl", "-o", "made", *BUDGET, *NO_TEXT, "--domain", "public.jsonl",
                   "--force"],
@@ -102,10 +105,25 @@ def four_roles(folder, url="http://localhost"):
     for role in ROLES:
         command("keygen", role, "--url", url, "-o", "keys")
         for made in (folder / "keys").glob(f"{role}-*"):
-            made.rename(folder / (role + "." + made.name.split(".", 1)[1]))
+            shutil.copy2(made, folder / (role + "." + made.name.split(".", 1)[1]))
     for role in ROLES:
         command("commit", "--secret", f"{role}.secret.json", *HALVES)
     command("new", *HALVES, *SHOWN, "--epsilon", "4", "-o", "terms.json")
+    for made in (folder / "keys").iterdir(): # with what was committed to
+        shutil.copy2(folder / (made.name.split("-")[0] + "." + made.name.split(".", 1)[1]), made)
+
+
+def served(folder):
+    """A relay's configuration, and a device that has said everything."""
+    (folder / "terms").mkdir()
+    shutil.copy(folder / "terms.json", folder / "terms")
+    (folder / "relay.json").write_text(json.dumps({
+        "role": "relay", "store": "sqlite:rows", "keys": "keys", "collections": "terms",
+        "public": {"listen": "127.0.0.1:0"}, "peer": {"listen": "127.0.0.1:0"}}))
+    known = bytes.fromhex(json.loads((folder / "terms.json").read_text())["id"])
+    state = folder / "mine.state"
+    state.write_bytes(b"fre-cl1\n" + known + bytes([252, 0, 0, 0, 0, 0, 0, 0, 0, 1]) + b"\1")
+    state.chmod(0o600)
 
 
 def parts_of(folder, terms="terms.json", secret="synthesis.secret.json", to="parts"):
@@ -155,6 +173,7 @@ def a_folder(folder):
     four_roles(folder / "gone")
     subprocess.run([PROGRAM, "collection", "cancel", "terms.json", "--secret", "issuer.secret.json"],
                    cwd=folder / "gone", check=True, timeout=TIMEOUT, stdout=subprocess.DEVNULL)
+    served(folder)
     for args in (["embed", "corpus.jsonl", "-o", "x.npy"], ["embed", "one.txt", "-o", "one.npy"],
                  ["synthesize", "corpus.jsonl", "-o", "release", *BUDGET, *NO_TEXT, "--ledger",
                   "book.json"]):

@@ -13,7 +13,8 @@ from conftest import PROGRAM
 COMMANDS = ["synthesize", "plan", "account", "ssp", "embed", "invert", "score",
             "evaluate", "simulate", "collection keygen", "collection commit", "collection new",
             "collection show", "collection check", "collection cancel", "collection release",
-            "collection close", "collection log", "baseline", "experiment", "bench", "model list", "model info", "model prior",
+            "collection close", "collection log", "serve", "contribute", "baseline", "experiment",
+            "bench", "model list", "model info", "model prior",
             "model bridge", "model codebook", "model verify", "ledger show", "completion", "help", "version"]
 
 
@@ -93,7 +94,7 @@ def test_version_as_json(fre):
 @pytest.mark.parametrize("args, sentence", [
     (["synthesise"],
      "fre-e2t: 'synthesise' is not a command of this version; did you mean 'synthesize'?"),
-    (["serve"], "fre-e2t: 'serve' is not a command of this version; 'fre-e2t help' lists them"),
+    (["weather"], "fre-e2t: 'weather' is not a command of this version; 'fre-e2t help' lists them"),
     (["model"], "fre-e2t: 'model' needs a second word: 'model list' or 'model info' or "
                 "'model prior' or 'model bridge' or 'model codebook' or 'model verify'"),
     (["plan", "--espilon", "4"],

@@ -16,9 +16,10 @@ static fre_status remember(issuer *x, fre_delta *rows, const uint8_t person[SERV
 
     if (st == FRE_OK)
         st = server_keep_secret(&x->base, rows);
-    if (st == FRE_OK)
-        st = server_row_put(rows, SERVER_ROW_KNOWN, server_view(person, SERVER_HASH_BYTES),
-                            server_view(request, SERVER_HASH_BYTES));
+    if (st != FRE_OK)
+        return st;
+    st = server_row_put(rows, SERVER_ROW_KNOWN, server_view(person, SERVER_HASH_BYTES),
+                        server_view(request, SERVER_HASH_BYTES));
     if (st == FRE_OK)
         st = server_table_put(&x->person, person, (uint32_t)x->requests);
     if (st == FRE_OK)

@@ -203,6 +203,7 @@ enum {
     C_PRIVATE_KEY,
     C_PEERS,
     C_LOG,
+    C_CODEBOOK,
     C_CREDENTIALS,
     C_N
 };
@@ -356,6 +357,8 @@ static fre_status read_folders(fre_config *c, const config_object *o, fre_err *e
         st = read_path(&c->once, o, C_ONCE, false, own_folder, err);
     if (st == FRE_OK)
         st = read_path(&c->collections, o, C_COLLECTIONS, true, open_folder, err);
+    if (st == FRE_OK)
+        st = read_path(&c->codebook, o, C_CODEBOOK, false, read_public, err);
     return st == FRE_OK ? read_path(&c->log, o, C_LOG, false, read_public, err) : st;
 }
 
@@ -483,6 +486,8 @@ static fre_status read_role(fre_config *c, const config_object *o, fre_role role
                         "file",
                         o->path, fre_role_name(said), fre_role_name(role));
     c->role = role;
+    if (role != FRE_ROLE_SYN && config_has(o, C_CODEBOOK))
+        return config_bad(o, C_CODEBOOK, "is for the synthesis server alone: remove it", err);
     return role == FRE_ROLE_RELAY || !config_has(o, C_LOG)
                ? FRE_OK
                : config_bad(o, C_LOG, "is served by the relay alone: remove it", err);
@@ -513,6 +518,7 @@ static fre_status parse(fre_config *c, fre_buf *text, const char *path, fre_role
                                [C_PRIVATE_KEY] = {.name = "private_key"},
                                [C_PEERS] = {.name = "peers"},
                                [C_LOG] = {.name = "log"},
+                               [C_CODEBOOK] = {.name = "codebook"},
                                [C_CREDENTIALS] = {.name = "credentials"}};
     const config_object o = {.path = path, .outer = "", .want = want, .n = C_N};
     fre_status st = config_read_object(&o, text->p, text->n, err);
@@ -556,6 +562,7 @@ void fre_config_free(fre_config *c)
     free(c->certificate);
     free(c->private_key);
     free(c->log);
+    free(c->codebook);
     free(c->credentials_file);
     free(c->clients.address);
     free(c->peer.address);

@@ -78,9 +78,9 @@ static void credentials_are_found(void **state)
     assert_int_equal(credentials(&n, sample_view(&request), &found), 0);
     request.p[request.n - 1] ^= 1;
     assert_int_equal(credentials(&n, (fre_bytes){NULL, 0}, &found), 0);
-    assert_int_equal(fre_server_credentials(n.links.server[FRE_ROLE_TAG], &found,
-                                            sample_view(&request)),
-                     FRE_E_ARG);
+    assert_int_equal(
+        fre_server_credentials(n.links.server[FRE_ROLE_TAG], &found, sample_view(&request)),
+        FRE_E_ARG);
     assert_int_equal(view_send(&n, FRE_ROLE_ISSUER, sample_view(&request), NULL), FRE_ACCEPTED);
     assert_int_equal(credentials(&n, sample_view(&request), &found), 0);
     fre_buf_wipe(&request);

@@ -1,0 +1,72 @@
+/** fre/serve.h - a role of collections as a process: what carries bytes in and out of its machines (server.h),
+ * commits their rows (store.h) and tells them the time.  [protocol: durability by deltas; decisions 0037, 0038]
+ *
+ * A process serves every collection in whose terms its keys are (config.h).  For each there is a machine, the
+ * store of its rows, a thread that commits and one that carries letters.
+ *
+ *     public   clients, at the relay alone: POST of a carry; GET of what is published
+ *     peer     the other three roles, each known by the key that it signs with: what each may send, and what
+ *              is published, for the role that publishes it
+ *     health   /healthz, /readyz, /metrics
+ *
+ * Nothing leaves before every row that led to it is committed.  Where a commit fails, what was to be committed is
+ * tried again until the store takes it, and everybody hears 503 until then; a store that somebody else wrote to
+ * in the meantime ends the process, as does a machine that could not make an answer: whoever
+ * supervises it starts it again, and it goes on from its rows and masks (decision 0023).
+ *
+ * Log: a JSON object a line, about the process and the phases of its collections; no content, tag, name, address
+ * or count of less than a hundred.
+ */
+#ifndef FRE_SERVE_H
+#define FRE_SERVE_H
+
+#include <fre/config.h>
+#include <fre/core.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** A line without its end; of several threads, one at a time. */
+typedef struct fre_serve_log {
+    void (*line)(void *ctx, const char *json);
+    void *ctx;
+} fre_serve_log;
+
+/* Tickets: what the file of names, or an app's account system, gives a client to show the issuer. */
+
+#define FRE_TICKET_KEY_BYTES 32u
+#define FRE_TICKET_NAME_MAX 31u /* bytes */
+#define FRE_TICKET_BYTES 64u
+/** *n bytes: u8 length || name || HMAC-SHA-256(key, u8 13 || "fre/ticket/v1" || id || name).  Good for one collection,
+ * and SECRET until it is used.  FRE_E_ARG; FRE_E_DATA: an empty or too long name. */
+FRE_API FRE_MUST_CHECK fre_status fre_ticket_make(uint8_t out[FRE_TICKET_BYTES], size_t *n,
+                                                  const uint8_t key[FRE_TICKET_KEY_BYTES],
+                                                  const fre_collection_id *id, const char *name,
+                                                  fre_err *err);
+
+typedef struct fre_serve fre_serve; /* internally locked */
+
+/** Opens stores and machines, listens, and serves from the return on.  config: borrowed until _free.  Besides
+ * what config, store and net say: FRE_E_NOINPUT: no terms name this role's keys; FRE_E_DATA: rows that are no
+ * state of their machine; FRE_E_REFUSED: memory may be written to a swap space, or the clock is not sure. */
+FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_config *config,
+                                                  const fre_serve_log *log, fre_err *err);
+/** Everything that _start would look at, without listening or changing a row: may it be started? */
+FRE_API FRE_MUST_CHECK fre_status fre_serve_check(const fre_config *config, fre_err *err);
+/** Ports, for configurations that left them to the system; 0: it does not listen there. */
+FRE_API uint16_t fre_serve_port(const fre_serve *s, bool peer);
+FRE_API uint16_t fre_serve_health_port(const fre_serve *s);
+/** The operator cancels a collection: its machine says so to the others.  FRE_E_NOINPUT: it is not served here;
+ * FRE_E_STATE: it is over. */
+FRE_API FRE_MUST_CHECK fre_status fre_serve_cancel(fre_serve *s, const fre_collection_id *id,
+                                                   fre_err *err);
+/** Waits until the process has to end by itself (its reason), or `ms` went by (FRE_OK). */
+FRE_API FRE_MUST_CHECK fre_status fre_serve_wait(fre_serve *s, unsigned ms, fre_err *err);
+/** Takes nothing new, answers what is under way, commits, for `seconds` at most, then frees.  NULL is allowed. */
+FRE_API void fre_serve_stop(fre_serve *s, unsigned seconds);
+
+#ifdef __cplusplus
+}
+#endif
+#endif /* FRE_SERVE_H */

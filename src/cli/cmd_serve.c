@@ -1,0 +1,87 @@
+/* cmd_serve.c - a role of collections as a server. */
+#include "cli.h"
+
+#include <fre/config.h>
+#include <fre/serve.h>
+
+#define STOP_SECONDS 20u /* what is under way at the end may take so long */
+#define LOOK_MS 200u
+
+static const char *const roles[] = {"tagging", "synthesis", "relay", "issuer", NULL};
+
+static const cli_positional positional[] = {
+    {.name = "ROLE", .help = "tagging, synthesis, relay or issuer", .choices = roles},
+};
+
+static const cli_arg args[] = {
+    CLI_FILE("config", "FILE", .required = true, .help = "the server's configuration, JSON"),
+    {.name = "check",
+     .kind = CLI_FLAG,
+     .help = "look at configuration, keys, terms and store as for a start, and end"},
+};
+
+static void print_line(void *ctx, const char *json)
+{
+    (void)ctx;
+    (void)fprintf(stderr, "%s\n", json);
+}
+
+/* Until a signal asks for the end, or the server has to end by itself. */
+static fre_status serve(cli *c, const fre_config *config, fre_err *err)
+{
+    const fre_serve_log log = {.line = c->quiet ? NULL : print_line};
+    fre_serve *s = NULL;
+    fre_status st = fre_serve_start(&s, config, &log, err);
+
+    if (st != FRE_OK)
+        return st;
+    while (st == FRE_OK && !fre_interrupted())
+        st = fre_serve_wait(s, LOOK_MS, err);
+    fre_serve_stop(s, STOP_SECONDS);
+    return st;
+}
+
+static fre_status run(cli *c, fre_err *err)
+{
+    fre_config *config = NULL;
+    fre_role role;
+    fre_status st = fre_role_of(&role, c->positional[0])
+                        ? fre_config_read(&config, cli_text(c, "config"), role, err)
+                        : FRE_E_USAGE;
+
+    if (st == FRE_OK)
+        st = cli_flag(c, "check") ? fre_serve_check(config, err) : serve(c, config, err);
+    if (st == FRE_OK && cli_flag(c, "check") && c->json)
+        st = cli_json_print(json_pack("{s:s, s:b}", "role", fre_role_name(role), "ok", 1), err);
+    else if (st == FRE_OK && cli_flag(c, "check") && !c->quiet)
+        printf("The %s may be started with this configuration.\n",
+               role == FRE_ROLE_RELAY || role == FRE_ROLE_ISSUER ? fre_role_name(role)
+               : role == FRE_ROLE_TAG                            ? "tagging server"
+                                                                 : "synthesis server");
+    fre_config_free(config);
+    return st;
+}
+
+const cli_command cli_cmd_serve = {
+    .name = "serve",
+    .summary = "run a role of the distributed mode as a server",
+    .about =
+        "Serves every collection whose terms lie in the configuration's folder and name keys of "
+        "this "
+        "role that lie in its folder of keys (collection keygen). One process a role, each on a "
+        "host "
+        "of its own; docs/operators.md goes from nothing to a release.\n\n"
+        "It ends at SIGTERM or SIGINT, when what is under way is answered and committed, and goes "
+        "on "
+        "where it was when it is started again. Its log, JSON a line on standard error, holds no "
+        "content, names or addresses. A file TERMS.cancel beside a file TERMS makes this role "
+        "cancel "
+        "that collection.",
+    .example = CLI_PROGRAM " serve relay --config /etc/fre-e2t/relay.json --check\n" CLI_PROGRAM
+                           " serve relay --config /etc/fre-e2t/relay.json",
+    .positional = positional,
+    .n_positional = 1,
+    .args = args,
+    .n_args = sizeof args / sizeof args[0],
+    .run = run,
+};

@@ -1,0 +1,303 @@
+/* contribute/state.c - what a client must not forget.
+ *
+ * File:  magic (8)  collection id (32)  rows, as fre_delta has them.  It is small, so that each change writes it
+ * anew: to a sibling, synced and renamed. */
+#include "contribute_private.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC "fre-cl1\n"
+#define MAGIC_BYTES 8u
+#define HEAD (MAGIC_BYTES + FRE_HASH_BYTES)
+#define FILE_MAX (16u << 20)
+
+/* ---- rows ------------------------------------------------------------------------------------------ */
+
+static bool same(const fre_row *a, const fre_row *b)
+{
+    return a->table == b->table && a->key.n == b->key.n &&
+           (a->key.n == 0 || memcmp(a->key.p, b->key.p, a->key.n) == 0);
+}
+
+static bool is_in(const fre_delta *d, const fre_row *row)
+{
+    fre_row r;
+    size_t at = 0;
+
+    while (fre_delta_next(d, &at, &r))
+        if (same(&r, row))
+            return true;
+    return false;
+}
+
+/* Of both, the last of each key; erased ones go. */
+static fre_status merge(fre_delta *out, const fre_delta *old, const fre_delta *rows)
+{
+    fre_status st = FRE_OK;
+    size_t at = 0, from;
+    fre_row r, later;
+
+    while (st == FRE_OK && fre_delta_next(old, &at, &r))
+        if (!is_in(rows, &r))
+            st = fre_delta_add(out, &r);
+    at = 0;
+    while (st == FRE_OK && fre_delta_next(rows, &at, &r)) {
+        bool last = !r.erase;
+
+        from = at;
+        while (last && fre_delta_next(rows, &from, &later))
+            last = !same(&r, &later);
+        if (last)
+            st = fre_delta_add(out, &r);
+    }
+    return st;
+}
+
+fre_bytes state_row(const state *s, uint8_t table)
+{
+    fre_row r;
+    size_t at = 0;
+
+    while (fre_delta_next(&s->rows, &at, &r))
+        if (r.table == table)
+            return r.value;
+    return (fre_bytes){NULL, 0};
+}
+
+/* ---- the file ------------------------------------------------------------------------------------------ */
+
+static fre_status failed(fre_err *err, const char *path, const char *what)
+{
+    return fre_fail(err, FRE_E_IO, "%s: the state cannot be %s: %s", path, what, strerror(errno));
+}
+
+static bool write_all(int fd, const void *p, size_t n)
+{
+    const uint8_t *at = p;
+
+    while (n > 0) {
+        const ssize_t k = write(fd, at, n);
+
+        if (k < 0 && errno == EINTR)
+            continue;
+        if (k <= 0)
+            return false;
+        at += k;
+        n -= (size_t)k;
+    }
+    return true;
+}
+
+static void sync_folder(const char *path)
+{
+    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
+    int fd;
+
+    if (slash == copy && slash)
+        slash[1] = 0;
+    else if (slash)
+        *slash = 0;
+    fd = copy ? open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        (void)fsync(fd);
+        (void)close(fd);
+    }
+    free(copy);
+}
+
+static fre_status write_file(const state *s, const fre_delta *rows, fre_err *err)
+{
+    const size_t n = strlen(s->path) + 5;
+    char *partial = malloc(n);
+    fre_status st = FRE_OK;
+    int fd;
+
+    if (!partial)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    (void)snprintf(partial, n, "%s.new", s->path);
+    (void)unlink(partial); /* of a run that was killed: we have the lock */
+    fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0 || !write_all(fd, MAGIC, MAGIC_BYTES) || !write_all(fd, s->id.b, sizeof s->id.b) ||
+        !write_all(fd, rows->raw.p, rows->raw.n) || fsync(fd) != 0 ||
+        rename(partial, s->path) != 0) {
+        st = failed(err, s->path, "written");
+        (void)unlink(partial);
+    } else {
+        sync_folder(s->path);
+    }
+    if (fd >= 0)
+        (void)close(fd);
+    free(partial);
+    return st;
+}
+
+/* Rows as a file has them: does each end where the next begins? */
+static fre_status parse(state *s, fre_bytes in, fre_err *err)
+{
+    const uint8_t *p = in.p;
+    size_t left = in.n;
+    fre_status st = FRE_OK;
+
+    while (st == FRE_OK && left > 0) {
+        uint64_t key, value;
+        fre_row r;
+
+        if (left < 10)
+            break;
+        key = (uint64_t)p[2] << 24 | (uint64_t)p[3] << 16 | (uint64_t)p[4] << 8 | p[5];
+        value = (uint64_t)p[6] << 24 | (uint64_t)p[7] << 16 | (uint64_t)p[8] << 8 | p[9];
+        if (p[1] != 0 || key + value > left - 10)
+            break;
+        r = (fre_row){.table = p[0], .key = {p + 10, key}, .value = {p + 10 + key, value}};
+        st = fre_delta_add(&s->rows, &r);
+        p += 10 + key + value;
+        left -= 10 + key + value;
+    }
+    if (st == FRE_OK && left > 0)
+        return fre_fail(err, FRE_E_DATA, "%s: this is no whole state of a contribution", s->path);
+    return st == FRE_OK ? st : fre_fail(err, st, "out of memory");
+}
+
+static fre_status load(state *s, fre_err *err)
+{
+    fre_buf b;
+    fre_status st;
+
+    fre_buf_init(&b, FILE_MAX);
+    st = fre_private_read(&b, s->path, err);
+    if (st == FRE_OK && (b.n < HEAD || memcmp(b.p, MAGIC, MAGIC_BYTES) != 0))
+        st = fre_fail(err, FRE_E_DATA, "%s: this is no state of a contribution", s->path);
+    else if (st == FRE_OK && memcmp(b.p + MAGIC_BYTES, s->id.b, sizeof s->id.b) != 0)
+        st = fre_fail(err, FRE_E_REFUSED,
+                      "%s: the state is of another collection; give each a file of its own",
+                      s->path);
+    if (st == FRE_OK)
+        st = parse(s, (fre_bytes){b.p + HEAD, b.n - HEAD}, err);
+    fre_buf_wipe(&b);
+    return st;
+}
+
+static fre_status take_lock(state *s, fre_err *err)
+{
+    const size_t n = strlen(s->path) + 6;
+    char *path = malloc(n);
+
+    if (!path)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    (void)snprintf(path, n, "%s.lock", s->path);
+    s->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+    free(path);
+    if (s->lock < 0)
+        return failed(err, s->path, "locked");
+    return flock(s->lock, LOCK_EX | LOCK_NB) == 0
+               ? FRE_OK
+               : fre_fail(err, FRE_E_AGAIN, "%s: another process goes on with it", s->path);
+}
+
+fre_status state_open(state *s, const char *path, const fre_collection_id *id, fre_err *err)
+{
+    struct stat about;
+    fre_status st;
+
+    *s = (state){.lock = -1, .id = *id};
+    fre_delta_init(&s->rows);
+    s->path = strdup(path);
+    if (!s->path)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    st = take_lock(s, err);
+    if (st != FRE_OK)
+        return st;
+    return lstat(path, &about) != 0 && errno == ENOENT ? FRE_OK : load(s, err);
+}
+
+fre_status state_add(state *s, const fre_delta *rows, fre_err *err)
+{
+    fre_delta all;
+    fre_status st;
+
+    fre_delta_init(&all);
+    st = merge(&all, &s->rows, rows);
+    st = st == FRE_OK ? write_file(s, &all, err) : fre_fail(err, st, "out of memory");
+    if (st != FRE_OK) {
+        fre_delta_wipe(&all);
+        return st;
+    }
+    fre_delta_wipe(&s->rows);
+    s->rows = all;
+    return FRE_OK;
+}
+
+fre_status state_add_row(state *s, uint8_t table, fre_bytes value, fre_err *err)
+{
+    const fre_row row = {.table = table, .value = value};
+    fre_delta one;
+    fre_status st;
+
+    fre_delta_init(&one);
+    st = fre_delta_add(&one, &row);
+    st = st == FRE_OK ? state_add(s, &one, err) : fre_fail(err, st, "out of memory");
+    fre_delta_wipe(&one);
+    return st;
+}
+
+/* Where the file lies is written over in its place, as far as a file system does that. */
+static void overwrite(const state *s)
+{
+    static const uint8_t zeros[4096];
+    const int fd = open(s->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat about;
+    bool ok = fd >= 0 && fstat(fd, &about) == 0;
+
+    for (off_t left = ok ? about.st_size : 0; ok && left > 0; left -= (off_t)sizeof zeros)
+        ok = write_all(fd, zeros, left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros);
+    if (fd >= 0) {
+        (void)fdatasync(fd);
+        (void)close(fd);
+    }
+}
+
+/* The end first, in a new file: a crash between the two must not lose that it was said. */
+fre_status state_end(state *s, fre_status verdict, fre_err *err)
+{
+    const uint8_t how = verdict == FRE_OK;
+    const fre_row row = {.table = STATE_VERDICT, .value = {&how, 1}};
+    const size_t n = strlen(s->path) + 5;
+    char *old = malloc(n);
+    fre_delta one;
+    fre_status st;
+
+    if (!old)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    (void)snprintf(old, n, "%s.old", s->path);
+    (void)unlink(old);
+    (void)link(s->path, old); /* keeps its place, to be written over */
+    fre_delta_init(&one);
+    st = fre_delta_add(&one, &row);
+    st = st == FRE_OK ? write_file(s, &one, err) : fre_fail(err, st, "out of memory");
+    if (st == FRE_OK) {
+        state past = {.path = old};
+
+        overwrite(&past);
+        fre_delta_wipe(&s->rows);
+        s->rows = one;
+    } else {
+        fre_delta_wipe(&one);
+    }
+    (void)unlink(old);
+    free(old);
+    return st;
+}
+
+void state_close(state *s)
+{
+    fre_delta_wipe(&s->rows);
+    if (s->lock >= 0)
+        (void)close(s->lock);
+    s->lock = -1;
+    free(s->path);
+    s->path = NULL;
+}

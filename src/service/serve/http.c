@@ -1,0 +1,257 @@
+/* serve/http.c - what is asked over HTTP, and of which listener.  docs/wire.md, section 9. */
+#include "serve_private.h"
+
+#include <stdio.h>
+
+#define CLIENT_BYTES 131072u /* no message of a client is longer */
+#define FILES_MAX 16u        /* descriptors beside connections */
+
+/* Path of a collection:  PREFIX /fre/v2/ID [/list | /release/N] */
+typedef enum what { NOTHING, TERMS, LIST, PART, LOG } what;
+
+typedef struct asked {
+    serve_site *x;
+    what what;
+    uint32_t part;
+} asked;
+
+static serve_site *site_named(fre_serve *s, const char *name)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (strncmp(s->site[i]->name, name, sizeof s->site[i]->name - 1) == 0)
+            return s->site[i];
+    return NULL;
+}
+
+/* As an address in the terms has it, or as a proxy that took that off leaves it. */
+static bool prefix_ok(const serve_site *x, const char *path, size_t n)
+{
+    const char *own = serve_own_path(x);
+    size_t len = strlen(own);
+
+    len -= len > 0 && own[len - 1] == '/';
+    return n == 0 || (n == len && memcmp(path, own, n) == 0);
+}
+
+static what what_of(const char *rest, uint32_t *part)
+{
+    char *end = NULL;
+    unsigned long n;
+
+    if (rest[0] == 0)
+        return TERMS;
+    if (strcmp(rest, "/list") == 0)
+        return LIST;
+    if (strncmp(rest, "/release/", 9) != 0 || rest[9] < '0' || rest[9] > '9' ||
+        (rest[9] == '0' && rest[10] != 0) || strlen(rest + 9) > 5)
+        return NOTHING;
+    n = strtoul(rest + 9, &end, 10);
+    *part = (uint32_t)n;
+    return *end == 0 ? PART : NOTHING;
+}
+
+static asked parse(fre_serve *s, const char *path)
+{
+    const char *at = strstr(path, SERVE_PATH), *name = at ? at + sizeof SERVE_PATH - 1 : "";
+    asked a = {.what = NOTHING};
+
+    if (!at)
+        return a;
+    if (strcmp(name, "log") == 0 && s->log_file.n > 0) {
+        a.what = LOG;
+        return a;
+    }
+    if (strlen(name) < sizeof a.x->name - 1)
+        return a;
+    a.x = site_named(s, name);
+    if (!a.x || !prefix_ok(a.x, path, (size_t)(at - path)))
+        return (asked){.what = NOTHING};
+    a.what = what_of(name + sizeof a.x->name - 1, &a.part);
+    return a;
+}
+
+/* ---- before a body is read -------------------------------------------------------------------------------- */
+
+static unsigned admit(fre_serve *s, const fre_http_request *r, size_t *max, size_t most)
+{
+    const asked a = parse(s, r->path);
+
+    if (a.what == NOTHING)
+        return 404;
+    if (r->method == FRE_HTTP_GET)
+        return 0;
+    if (a.what != TERMS)
+        return 405;
+    *max = most;
+    return 0;
+}
+
+static unsigned admit_client(void *ctx, const fre_http_request *r, uint64_t length, size_t *max)
+{
+    (void)length;
+    return admit(ctx, r, max, CLIENT_BYTES);
+}
+
+static unsigned admit_peer(void *ctx, const fre_http_request *r, uint64_t length, size_t *max)
+{
+    (void)length;
+    return admit(ctx, r, max, FRE_WIRE_MESSAGE_MAX);
+}
+
+/* ---- answers ---------------------------------------------------------------------------------------------- */
+
+static const fre_buf *published(const asked *a)
+{
+    const serve_published *p = &a->x->published;
+
+    if (a->what == TERMS)
+        return &p->terms;
+    if (a->what == LIST)
+        return &p->list;
+    return a->part < p->parts ? &p->part[a->part] : NULL;
+}
+
+static void give(fre_http_reply *out, const fre_buf *b)
+{
+    if (!b || b->n == 0)
+        out->status = 404; /* not yet, or never */
+    else if (fre_buf_append(&out->body, b->p, b->n) != FRE_OK)
+        out->status = 503;
+}
+
+static void get(fre_serve *s, const asked *a, fre_http_reply *out)
+{
+    if (a->what == LOG) {
+        give(out, &s->log_file);
+        return;
+    }
+    if (s->config->role != FRE_ROLE_RELAY && a->what != TERMS) {
+        out->status = 404;
+        return;
+    }
+    (void)pthread_rwlock_rdlock(&a->x->published_lock);
+    give(out, published(a));
+    (void)pthread_rwlock_unlock(&a->x->published_lock);
+}
+
+static void post(fre_serve *s, const asked *a, fre_role from, const fre_http_request *r,
+                 fre_http_reply *out)
+{
+    if (!serve_may_send(s->config->role, from, r->body)) {
+        if (fre_rejection_encode(&out->body, FRE_REJECTED_MALFORMED) != FRE_OK)
+            out->status = 503;
+        return;
+    }
+    out->status = serve_site_take(a->x, &out->body, r->body);
+    if (from != (fre_role)0) /* what was awaited may be there */
+        serve_letters_wake(a->x);
+}
+
+static void serve_client(void *ctx, const fre_http_request *r, fre_http_reply *out)
+{
+    fre_serve *s = ctx;
+    const asked a = parse(s, r->path);
+
+    if (a.what == NOTHING)
+        out->status = 404;
+    else if (r->method == FRE_HTTP_GET)
+        get(s, &a, out);
+    else
+        post(s, &a, (fre_role)0, r, out);
+}
+
+/* By the key of its certificate.  Without TLS, on the loopback of a rehearsal, the message's own signer. */
+static fre_role peer_of(const fre_serve *s, const asked *a, const fre_http_request *r)
+{
+    if (r->peer >= 0)
+        return serve_role_of(a->x, s->pin[r->peer]);
+    return s->tls ? (fre_role)0 : serve_signer_of(s->config->role, r->body);
+}
+
+static void serve_peer(void *ctx, const fre_http_request *r, fre_http_reply *out)
+{
+    fre_serve *s = ctx;
+    const asked a = parse(s, r->path);
+    fre_role from;
+
+    if (a.what == NOTHING) {
+        out->status = 404;
+        return;
+    }
+    if (r->method == FRE_HTTP_GET) {
+        get(s, &a, out);
+        return;
+    }
+    from = peer_of(s, &a, r);
+    if (from == (fre_role)0)
+        out->status = 403;
+    else
+        post(s, &a, from, r, out);
+}
+
+/* ---- health ------------------------------------------------------------------------------------------------ */
+
+static unsigned admit_health(void *ctx, const fre_http_request *r, uint64_t length, size_t *max)
+{
+    (void)ctx;
+    (void)length;
+    (void)max;
+    if (strcmp(r->path, "/healthz") != 0 && strcmp(r->path, "/readyz") != 0 &&
+        strcmp(r->path, "/metrics") != 0)
+        return 404;
+    return r->method == FRE_HTTP_GET ? 0 : 405;
+}
+
+/* Never waits for a machine. */
+static void serve_health(void *ctx, const fre_http_request *r, fre_http_reply *out)
+{
+    fre_serve *s = ctx;
+    fre_status st;
+
+    out->type = "text/plain; charset=utf-8";
+    if (strcmp(r->path, "/metrics") == 0) {
+        out->type = "text/plain; version=0.0.4; charset=utf-8";
+        st = serve_metrics(&out->body, s);
+    } else if (strcmp(r->path, "/readyz") == 0 && !serve_is_ready(s)) {
+        out->status = 503;
+        st = fre_buf_printf(&out->body, "not ready\n");
+    } else {
+        st = fre_buf_printf(&out->body, "ok\n");
+    }
+    if (st != FRE_OK)
+        out->status = 503;
+}
+
+/* ---- listening --------------------------------------------------------------------------------------------- */
+
+static fre_status listen_at(fre_http **out, const fre_config_listener *l, fre_http_opts *o,
+                            const fre_http_handler *h, fre_err *err)
+{
+    if (!l->address)
+        return FRE_OK;
+    o->address = l->address;
+    o->port = l->port;
+    o->workers = l->workers;
+    o->max_connections = l->connections;
+    o->requests_a_minute = l->requests_a_minute;
+    o->queue = l->connections > 256 ? l->connections : 256;
+    return fre_http_listen(out, o, h, err);
+}
+
+fre_status serve_listen(fre_serve *s, fre_bytes certificate, fre_bytes key, fre_err *err)
+{
+    const fre_config *c = s->config;
+    const fre_http_handler clients = {.ctx = s, .admit = admit_client, .serve = serve_client},
+                           peers = {.ctx = s, .admit = admit_peer, .serve = serve_peer},
+                           health = {.ctx = s, .admit = admit_health, .serve = serve_health};
+    fre_http_opts o = {.certificate_pem = certificate, .key_pem = key}, plain = {.threads = 1};
+    fre_status st = listen_at(&s->clients, &c->clients, &o, &clients, err);
+
+    o.body_seconds = 120;
+    o.pins = (const uint8_t(*)[FRE_NET_PIN_BYTES])s->pin;
+    s->tls = certificate.n > 0;
+    o.n_pins = s->tls ? s->pins : 0;
+    if (st == FRE_OK)
+        st = listen_at(&s->peers, &c->peer, &o, &peers, err);
+    return st == FRE_OK ? listen_at(&s->health, &c->health, &plain, &health, err) : st;
+}

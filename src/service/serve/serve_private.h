@@ -1,0 +1,206 @@
+/* Inside serve. */
+#ifndef FRE_SERVE_PRIVATE_H
+#define FRE_SERVE_PRIVATE_H
+
+#include <fre/codebook.h>
+#include <fre/net.h>
+#include <fre/serve.h>
+#include <fre/server.h>
+#include <fre/store.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVE_ROLES (FRE_ROLE_ISSUER + 1u)
+
+static inline fre_bytes serve_view(const fre_buf *b)
+{
+    return (fre_bytes){.p = b->p, .n = b->n};
+}
+
+/* ---- group.c: commits ----------------------------------------------------------------------------- */
+
+/* Rows of calls, in the order in which they are queued, committed by a thread of their own in groups.  A ticket
+ * is the number of calls with rows so far. */
+typedef struct serve_group {
+    fre_store_opts where; /* borrowed */
+    fre_store *store;     /* NULL: to be opened anew */
+    pthread_mutex_t lock;
+    pthread_cond_t more, stored_up;
+    fre_delta rows;    /* queued and not yet in a commit */
+    uint64_t queued;   /* tickets given */
+    uint64_t stored;   /* the last that is committed */
+    uint8_t owner[16]; /* who wrote last, for a store that was away */
+    bool stuck;        /* the last commit failed, and is tried again */
+    bool lost;         /* somebody else wrote: nothing more can be committed */
+    bool stop;
+    pthread_t thread;
+    bool started;
+    fre_err err; /* why it is lost or stuck; under the lock */
+    atomic_uint_least64_t commits, failures;
+    void (*news)(void *ctx); /* it got stuck, free, or lost; without the lock */
+    void *ctx;
+} serve_group;
+
+/* Opens the store, gives every row to fn but the group's own, claims it and starts the thread.  *fresh: nobody had it before.
+ * As fre_store_open and _load. */
+FRE_MUST_CHECK fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *fresh,
+                                           fre_status (*fn)(void *ctx, const fre_row *row),
+                                           void *row_ctx, fre_err *err);
+/* Queues a call's rows; cheap.  FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_group_add(serve_group *g, const fre_delta *rows);
+/* The last ticket that was given. */
+uint64_t serve_group_ticket(serve_group *g);
+/* Waits until that one is committed; false: it is not known that it will be. */
+bool serve_group_wait(serve_group *g, uint64_t ticket);
+bool serve_group_is_stuck(serve_group *g);
+/* Commits what is queued, stops the thread, closes the store. */
+void serve_group_close(serve_group *g);
+/* Nothing is queued any more: every row but those that stay goes. */
+FRE_MUST_CHECK fre_status serve_group_shrink(serve_group *g, fre_err *err);
+
+/* ---- clock.c ---------------------------------------------------------------------------------------- */
+
+/* A machine's time only goes forward, and a jump ahead would end a collection: the time of day is believed as
+ * long as it goes with the time since the system started. */
+typedef struct serve_clock {
+    pthread_mutex_t lock;
+    int64_t offset; /* of the time of day, in seconds */
+    bool known;
+} serve_clock;
+#define SERVE_CLOCK_JUMP 300 /* seconds */
+/* For waits that end at a time of fre_clock_ms.  0 or an errno; false: it is past. */
+int serve_cond_init(pthread_cond_t *c);
+bool serve_cond_wait(pthread_cond_t *c, pthread_mutex_t *lock, int64_t end_ms);
+/* False: it jumped; it is believed again once it is back. */
+bool serve_clock_now(serve_clock *c, int64_t *now);
+
+/* ---- credentials.c ------------------------------------------------------------------------------------- */
+
+/* Who asks the issuer. */
+typedef struct serve_credentials serve_credentials;
+FRE_MUST_CHECK fre_status serve_credentials_open(serve_credentials **out, const fre_config *c,
+                                                 fre_err *err);
+/* FRE_OK and the name; FRE_E_REFUSED; FRE_E_AGAIN: it cannot be told now.  May take long, where a command is asked.
+ * Of several threads. */
+FRE_MUST_CHECK fre_status serve_credentials_ask(serve_credentials *k, uint8_t name[32],
+                                                const fre_collection_id *id, fre_bytes credentials);
+void serve_credentials_free(serve_credentials *k);
+
+/* ---- site.c: one collection ------------------------------------------------------------------------------ */
+
+typedef struct serve_published {
+    fre_buf terms, list;
+    fre_buf *part;
+    uint32_t parts;
+} serve_published;
+
+typedef struct serve_site {
+    fre_serve *s;
+    fre_terms terms; /* path: borrowed */
+    char name[2 * FRE_HASH_BYTES + 1];
+    fre_agreement *agreement;
+    fre_sketch *cells;
+    fre_codebook *codebook;
+    fre_keys *keys;
+    uint8_t shown_pin[SERVE_ROLES][FRE_NET_PIN_BYTES]; /* of what each role shows as a client */
+    fre_http_client *peer[SERVE_ROLES];
+    char peer_path[SERVE_ROLES][FRE_NET_PATH_MAX + 1];
+
+    pthread_mutex_t lock; /* around the machine */
+    fre_server *x;
+    serve_group group;
+
+    pthread_mutex_t letters_lock;
+    pthread_cond_t letters_due;
+    bool woken, stop;
+    pthread_t letters;
+    bool has_letters;
+
+    pthread_rwlock_t published_lock;
+    serve_published published;
+    atomic_int phase;
+    bool tidy; /* what is over was wiped; the letters' thread's */
+    atomic_uint_least64_t unreached[SERVE_ROLES];
+    atomic_uint_least64_t accepted, repeated, rejected; /* in hundreds, as the metrics show them */
+} serve_site;
+
+/* keys: taken over, whatever it returns. */
+FRE_MUST_CHECK fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t,
+                                          fre_keys *keys, fre_err *err);
+void serve_site_close(serve_site *x);
+/* A message of who may send it.  The status of HTTP; 200: an answer. */
+unsigned serve_site_take(serve_site *x, fre_buf *answer, fre_bytes message);
+/* What is due.  False: the store is away, or the process ends.  *unreached: letters without an answer. */
+bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached);
+FRE_MUST_CHECK fre_status serve_site_cancel(serve_site *x);
+/* What is published, and the phase, as they are now. */
+void serve_site_publish(serve_site *x);
+
+/* ---- letters.c --------------------------------------------------------------------------------------------- */
+
+FRE_MUST_CHECK fre_status serve_letters_start(serve_site *x, fre_err *err);
+/* Something may be due. */
+void serve_letters_wake(serve_site *x);
+/* When the last is answered. */
+void serve_letters_stop(serve_site *x);
+
+/* ---- carry.c: the other roles ------------------------------------------------------------------------------ */
+
+/* What a role shows its peers: a certificate of the key that it signs with. */
+typedef struct serve_identity {
+    fre_buf certificate, key; /* key: SECRET */
+} serve_identity;
+
+#define SERVE_PATH "/fre/v2/"
+/* From the slash behind host and port; "": none. */
+const char *serve_url_path(const char *url);
+
+FRE_MUST_CHECK fre_status serve_peers_open(serve_site *x, fre_err *err);
+void serve_peers_close(serve_site *x);
+/* A message to a role; *answer stays empty where none came.  FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, fre_bytes message,
+                                          fre_buf *answer);
+/* May that peer of the site (0: a client) send this? */
+bool serve_may_send(fre_role here, fre_role from, fre_bytes message);
+/* Without TLS: whoever signs such a message. */
+fre_role serve_signer_of(fre_role here, fre_bytes message);
+/* The path of our own address in the terms. */
+const char *serve_own_path(const serve_site *x);
+/* By a certificate's pin; 0: nobody of this collection. */
+fre_role serve_role_of(const serve_site *x, const uint8_t pin[FRE_NET_PIN_BYTES]);
+
+/* ---- log.c, http.c, metrics.c ----------------------------------------------------------------------------------------- */
+
+struct fre_serve {
+    const fre_config *config;
+    fre_serve_log log;
+    pthread_mutex_t log_lock;
+    serve_clock clock;
+    serve_credentials *credentials;
+    fre_terms_list *terms;
+    serve_site **site;
+    size_t n;
+    fre_buf log_file;                  /* of collections, as it is served */
+    uint8_t (*pin)[FRE_NET_PIN_BYTES]; /* of all sites' peers */
+    size_t pins;
+    bool tls; /* peers show certificates */
+    fre_http *clients, *peers, *health;
+    pthread_mutex_t end_lock;
+    pthread_cond_t end_due;
+    fre_status end; /* FRE_OK: it goes on */
+    fre_err end_err;
+    bool has_locks;
+};
+
+void serve_say(fre_serve *s, const char *event, const serve_site *x, const char *more);
+/* The process has to end. */
+void serve_end(fre_serve *s, fre_status st, const char *why);
+FRE_MUST_CHECK fre_status serve_listen(fre_serve *s, fre_bytes certificate, fre_bytes key,
+                                       fre_err *err);
+FRE_MUST_CHECK fre_status serve_metrics(fre_buf *out, fre_serve *s);
+bool serve_is_ready(fre_serve *s);
+
+#endif /* FRE_SERVE_PRIVATE_H */

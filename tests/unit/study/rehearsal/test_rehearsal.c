@@ -1,0 +1,329 @@
+/* A collection over HTTP, whole: four roles with their listeners and stores, devices with their states. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fre/net.h>
+
+#include "serve_world.h"
+#include "temp_dir.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DEVICES 120u
+
+static const world_times usual = {
+    .open = 1, .exchange_close = 8, .tags_close = 14, .shares_close = 14, .end = 120};
+static const world_times two = {
+    .open = 1, .exchange_close = 8, .tags_close = 13, .shares_close = 22, .end = 120};
+
+/* A world of its own in the folder, with windows of time as small as this machine allows now: they are doubled
+ * until nobody is late. */
+typedef bool trial(world *w, void *ctx);
+typedef struct kind {
+    bool tls, two;
+    const char *store;
+} kind;
+
+static void try(const kind *k, trial *f, void *ctx)
+{
+    bool in_time = false;
+
+    for (int scale = 1; !in_time; scale *= 2) {
+        const world_times *t = k->two ? &two : &usual;
+        const world_times wide = {t->open, t->exchange_close * scale, t->tags_close * scale,
+                                  t->shares_close * scale, t->end * scale};
+        char folder[512];
+        world w;
+
+        assert_true(scale <= 16);
+        (void)snprintf(folder, sizeof folder, "%s/%d", test_dir.path, scale);
+        assert_int_equal(mkdir(folder, 0700), 0);
+        world_make(&w, folder, k->tls, k->two, &wide, k->store);
+        world_start_all(&w);
+        in_time = f(&w, ctx);
+        world_end(&w);
+    }
+}
+
+static void must_release(const world *w)
+{
+    uint32_t count[8];
+
+    assert_int_equal(world_release(w, 40, count, 8), 2);
+    assert_true(count[0] > 0 && count[1] <= DEVICES / 2);
+}
+
+/* Keys are nowhere but under masks once the collection runs. */
+static void must_be_masked(const world *w)
+{
+    for (unsigned role = FRE_ROLE_TAG; role < WORLD_ROLES; role++)
+        if (w->r->once[role])
+            assert_int_not_equal(access(w->r->once[role], F_OK), 0);
+}
+
+static bool one_contact(world *w, void *ctx)
+{
+    (void)ctx;
+    if (!world_contribute_all(w, 0, DEVICES, 2))
+        return false;
+    must_release(w);
+    must_be_masked(w);
+    /* A second contribution sends nothing. */
+    assert_int_equal(world_contribute(w, 0, 1, true), FRE_OK);
+    return true;
+}
+
+static void from_keys_to_release(void **state)
+{
+    const kind k = {.tls = true};
+
+    (void)state;
+    try(&k, one_contact, NULL);
+}
+
+static void two_contacts(void **state)
+{
+    const kind k = {.tls = true, .two = true};
+
+    (void)state;
+    try(&k, one_contact, NULL);
+}
+
+/* ---- restarts: the keys come back from under their masks, and nothing is lost ------------------------- */
+
+typedef struct crowd {
+    const world *w;
+    atomic_bool done, in_time;
+} crowd;
+
+static void *contribute_all(void *ctx)
+{
+    crowd *c = ctx;
+
+    c->in_time = world_contribute_all(c->w, 0, DEVICES, 2);
+    c->done = true;
+    return NULL;
+}
+
+static bool restart_all(world *w, void *ctx)
+{
+    uint32_t count[8];
+    crowd c = {.w = w};
+    pthread_t devices;
+
+    (void)ctx;
+    assert_int_equal(pthread_create(&devices, NULL, contribute_all, &c), 0);
+    (void)sleep(2); /* all keys are masked */
+    for (unsigned i = 0; !c.done || (c.in_time && world_release(w, 0, count, 8) < 0); i++) {
+        const fre_role role = (fre_role)(FRE_ROLE_TAG + i % 4);
+
+        world_stop(w, role);
+        world_start(w, role);
+        (void)usleep(400000);
+    }
+    assert_int_equal(pthread_join(devices, NULL), 0);
+    if (!c.in_time)
+        return false;
+    must_release(w);
+    must_be_masked(w);
+    return true;
+}
+
+static void every_role_is_restarted_all_the_time(void **state)
+{
+    const kind k = {.tls = true};
+
+    (void)state;
+    try(&k, restart_all, NULL);
+}
+
+/* ---- who may say what ------------------------------------------------------------------------------------- */
+
+/* Status of a POST to a role's listener of peers, by who shows this role's own certificate. */
+static unsigned post_as(const world *w, fre_role to, fre_role as, fre_bytes message,
+                        fre_buf *answer)
+{
+    const uint8_t *const pins[] = {NULL, w->r->terms.tag_pin, w->r->terms.syn_pin,
+                                   w->r->terms.relay_pin, w->r->terms.issuer_pin};
+    char url[64], id[2 * FRE_HASH_BYTES + 1], path[128];
+    fre_buf certificate, key;
+    fre_http_client_opts o = {.url = url, .pin = pins[to], .total_seconds = 5};
+    fre_http_client *c = NULL;
+    fre_keys *keys = NULL;
+    unsigned status = 0;
+    fre_err err = {.text = ""};
+
+    fre_buf_init(&certificate, FRE_NET_PEM_MAX);
+    fre_buf_init(&key, FRE_NET_PEM_MAX);
+    if (as != (fre_role)0) {
+        char folder[512];
+
+        (void)snprintf(folder, sizeof folder, "%s/%s", w->r->folder, fre_role_name(as));
+        assert_int_equal(fre_keys_find(&keys, folder, NULL, &w->r->terms, as, &err), FRE_OK);
+        assert_int_equal(
+            fre_net_ed25519_certificate(&certificate, &key, fre_keys_server(keys)->sign.b, &err),
+            FRE_OK);
+        o.certificate_pem = (fre_bytes){certificate.p, certificate.n};
+        o.key_pem = (fre_bytes){key.p, key.n};
+    }
+    (void)snprintf(url, sizeof url, "https://127.0.0.1:%u", w->r->peer[to]);
+    fre_hex(id, fre_agreement_wire(w->agreement)->id.b, FRE_HASH_BYTES);
+    (void)snprintf(path, sizeof path, "/fre/v2/%s", id);
+    assert_int_equal(fre_http_client_new(&c, &o, &err), FRE_OK);
+    if (fre_http_post(c, answer, &status, NULL, path, message, &err) != FRE_OK)
+        status = 0;
+    fre_http_client_free(c);
+    fre_keys_free(keys);
+    fre_buf_wipe(&certificate);
+    fre_buf_wipe(&key);
+    return status;
+}
+
+static fre_rejection rejection_of(fre_buf *answer)
+{
+    fre_rejection r = FRE_ACCEPTED;
+
+    assert_int_equal(fre_rejection_decode(&r, (fre_bytes){answer->p, answer->n}, NULL), FRE_OK);
+    fre_buf_wipe(answer);
+    return r;
+}
+
+/* Encapsulated requests, which nobody signs, come from the relay alone: else S_syn would learn the tag of any
+ * cell that it guesses.  Nobody without a certificate of these terms is heard at all. */
+static void only_the_relay_asks_for_tags(void **state)
+{
+    static const uint8_t junk[200] = {FRE_COLLECTION_OHTTP_KEY_ID};
+    const fre_bytes ask = {junk, sizeof junk};
+    const uint8_t version[] = {2, FRE_WIRE_CARRY};
+    fre_buf answer;
+    world w;
+
+    (void)state;
+    world_make(&w, test_dir.path, true, false, &usual, NULL);
+    world_start_all(&w);
+    fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
+    (void)sleep(3); /* it is open */
+    for (unsigned to = FRE_ROLE_TAG; to < WORLD_ROLES; to++) {
+        assert_int_equal(post_as(&w, (fre_role)to, (fre_role)0, ask, &answer), 0);
+        for (unsigned as = FRE_ROLE_TAG; as < WORLD_ROLES; as++) {
+            const unsigned status = post_as(&w, (fre_role)to, (fre_role)as, ask, &answer);
+
+            if (as == to) {
+                assert_int_equal(status, 0); /* nobody is its own peer */
+                continue;
+            }
+            assert_int_equal(status, 200);
+            /* The machine of the right one opens it, and finds junk: also malformed, but not here. */
+            assert_int_equal(rejection_of(&answer), FRE_REJECTED_MALFORMED);
+        }
+        if (to != FRE_ROLE_RELAY) {
+            assert_int_equal(post_as(&w, (fre_role)to, FRE_ROLE_RELAY,
+                                     (fre_bytes){version, sizeof version}, &answer),
+                             200);
+            assert_int_equal(rejection_of(&answer), FRE_REJECTED_MALFORMED);
+        }
+    }
+    world_end(&w);
+}
+
+/* ---- health ------------------------------------------------------------------------------------------------ */
+
+static bool has(const fre_buf *b, const char *text)
+{
+    return memmem(b->p, b->n, text, strlen(text)) != NULL;
+}
+
+static bool health(world *w, void *ctx)
+{
+    fre_buf b;
+
+    (void)ctx;
+    fre_buf_init(&b, 1u << 20);
+    for (unsigned role = FRE_ROLE_TAG; role < WORLD_ROLES; role++) {
+        assert_int_equal(world_get(w, w->r->health[role], false, "/healthz", &b), 200);
+        fre_buf_wipe(&b);
+        assert_int_equal(world_get(w, w->r->health[role], false, "/readyz", &b), 200);
+        fre_buf_wipe(&b);
+        assert_int_equal(world_get(w, w->r->health[role], false, "/metrics", &b), 200);
+        assert_true(has(&b, "fre_ready 1\n") && has(&b, "# TYPE fre_phase gauge\n"));
+        fre_buf_wipe(&b);
+        assert_int_equal(world_get(w, w->r->health[role], false, "/fre/v2/log", &b), 404);
+        fre_buf_wipe(&b);
+    }
+    if (!world_contribute_all(w, 0, DEVICES, 2)) /* over plain HTTP, which the loopback may have */
+        return false;
+    must_release(w);
+    return true;
+}
+
+static void health_and_metrics(void **state)
+{
+    const kind k = {.tls = false};
+
+    (void)state;
+    try(&k, health, NULL);
+}
+
+/* The operator of any role cancels: all roles hear it. */
+static void a_cancel_is_heard(void **state)
+{
+    char path[600];
+    fre_buf b;
+    world w;
+
+    (void)state;
+    world_make(&w, test_dir.path, true, false, &usual, NULL);
+    world_start_all(&w);
+    (void)sleep(2);
+    (void)snprintf(path, sizeof path, "%s.cancel", w.r->terms_path);
+    world_stop(&w, FRE_ROLE_TAG);
+    world_stop(&w, FRE_ROLE_SYN);
+    world_stop(&w, FRE_ROLE_ISSUER);
+    write_file(path, "", 0);
+    (void)sleep(3); /* the relay alone sees the file, and says so when they are back */
+    assert_int_equal(unlink(path), 0);
+    world_start(&w, FRE_ROLE_TAG);
+    world_start(&w, FRE_ROLE_SYN);
+    world_start(&w, FRE_ROLE_ISSUER);
+    fre_buf_init(&b, 1u << 20);
+    for (unsigned role = FRE_ROLE_TAG; role < WORLD_ROLES; role++) {
+        char line[128], id[2 * FRE_HASH_BYTES + 1];
+        bool void_now = false;
+
+        fre_hex(id, fre_agreement_wire(w.agreement)->id.b, FRE_HASH_BYTES);
+        (void)snprintf(line, sizeof line, "fre_phase{collection=\"%.16s\"} 7\n", id);
+        for (unsigned i = 0; i < 100 && !void_now; i++) {
+            (void)usleep(200000);
+            assert_int_equal(world_get(&w, w.r->health[role], false, "/metrics", &b), 200);
+            void_now = has(&b, line);
+            fre_buf_wipe(&b);
+        }
+        assert_true(void_now);
+    }
+    assert_int_equal(world_contribute(&w, 1, 0, false), FRE_E_REFUSED);
+    world_end(&w);
+}
+
+int main(void)
+{
+#define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, test_dir_make, test_dir_remove)
+    const struct CMUnitTest tests[] = {
+        IN_A_FOLDER(from_keys_to_release),
+        IN_A_FOLDER(two_contacts),
+        IN_A_FOLDER(every_role_is_restarted_all_the_time),
+        IN_A_FOLDER(only_the_relay_asks_for_tags),
+        IN_A_FOLDER(health_and_metrics),
+        IN_A_FOLDER(a_cancel_is_heard),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
