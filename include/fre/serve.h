@@ -47,7 +47,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_ticket_make(uint8_t out[FRE_TICKET_BYTES],
 
 typedef struct fre_serve fre_serve; /* internally locked */
 
-/** Opens stores and machines, listens, and serves from the return on.  config: borrowed until _free.  Besides
+/** Opens stores and machines, listens, and serves from the return on; the process may open as many files as its hard
+ * limit says from then on.  config: borrowed until _free.  Besides
  * what config, store and net say: FRE_E_NOINPUT: no terms name this role's keys; FRE_E_DATA: rows that are no
  * state of their machine; FRE_E_REFUSED: memory may be written to a swap space, or the clock is not sure. */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_config *config,

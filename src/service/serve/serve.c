@@ -59,6 +59,17 @@ static fre_status keep_from_swap(fre_err *err)
         "to lock all of its memory (LimitMEMLOCK=infinity)");
 }
 
+/* Connections take a descriptor each, and the usual limit of a process is less than a relay's clients need. */
+static void raise_files(void)
+{
+    struct rlimit files;
+
+    if (getrlimit(RLIMIT_NOFILE, &files) != 0 || files.rlim_cur >= files.rlim_max)
+        return;
+    files.rlim_cur = files.rlim_max;
+    (void)setrlimit(RLIMIT_NOFILE, &files); /* who listens says what is missing */
+}
+
 /* ---- files ---------------------------------------------------------------------------------------------- */
 
 static fre_status read_file(fre_buf *out, const char *path, fre_err *err)
@@ -209,8 +220,10 @@ static fre_status open_all(fre_serve *s, const tls *t, fre_err *err)
 
 static fre_status begin(fre_serve *s, const tls *t, fre_err *err)
 {
-    fre_status st = serve_listen(s, serve_view(&t->certificate), serve_view(&t->key), err);
+    fre_status st;
 
+    raise_files();
+    st = serve_listen(s, serve_view(&t->certificate), serve_view(&t->key), err);
     for (size_t i = 0; st == FRE_OK && i < s->n; i++)
         st = serve_letters_start(s->site[i], err);
     if (st == FRE_OK)
