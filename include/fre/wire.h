@@ -455,6 +455,11 @@ typedef struct fre_batch {
 } fre_batch;
 /** Fewest entries in a part that is not the last. */
 #define FRE_BATCH_PART_MIN 1000u
+/** In how many parts n sealed entries of that type travel, at least 1, and the first of them that part i has (n behind the
+ * last): as many in each as a message holds, 16384 at most, but for the last.  0: the size of an entry is not known
+ * yet. */
+FRE_API uint64_t fre_batch_parts(const fre_wire *w, fre_wire_type type, uint64_t n);
+FRE_API uint64_t fre_batch_first(const fre_wire *w, fre_wire_type type, uint64_t n, uint64_t part);
 /** type: FRE_WIRE_COLLECTED, FRE_WIRE_GATHERED (sk of the relay) or FRE_WIRE_MIXED (sk of S_tag). */
 FRE_API FRE_MUST_CHECK fre_status fre_batch_encode(fre_buf *out, const fre_wire *w,
                                                    fre_wire_type type, const fre_batch *m,

@@ -9,7 +9,10 @@
 typedef struct relay_sent {
     uint32_t entries, answers;
     bool exchanged;
+    uint8_t again; /* how often the exchange was repeated; in no row */
 } relay_sent;
+
+#define RELAY_AGAIN_MAX 64u /* each costs S_tag an evaluation */
 
 #define RELAY_BLOCK 1024u /* entries in a block of memory */
 

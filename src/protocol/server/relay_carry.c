@@ -91,7 +91,7 @@ static fre_status issue(relay *x, fre_reply *out, const fre_carry *m)
 
 static fre_status tags(relay *x, fre_reply *out, const fre_carry *m)
 {
-    const relay_sent *sent = sent_by(x, &m->token);
+    relay_sent *sent = sent_by(x, &m->token);
     fre_rejection why = server_exchange_rejected(&x->base);
     uint8_t key[SERVER_HASH_BYTES];
     relay_sent now;
@@ -103,6 +103,9 @@ static fre_status tags(relay *x, fre_reply *out, const fre_carry *m)
         return server_reject(&x->base, out, why);
     server_hash(key, &x->base, m->bytes);
     if (server_table_find(&x->known, key)) {
+        if (sent->again >= RELAY_AGAIN_MAX)
+            return server_reject(&x->base, out, FRE_REJECTED_FULL);
+        sent->again++;
         x->base.tally.repeated++;
         return forward(out, FRE_ROLE_TAG, m->bytes);
     }

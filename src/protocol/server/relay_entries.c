@@ -2,8 +2,6 @@
  * lets them go. */
 #include "relay.h"
 
-#define PART_ENTRIES 16384u
-
 static uint8_t *at(const relay *x, uint32_t i)
 {
     return x->block[i / RELAY_BLOCK] + (size_t)(i % RELAY_BLOCK) * x->each;
@@ -107,11 +105,17 @@ static fre_status shuffle(relay *x)
 }
 
 /* No row: the entries and the order make it again. */
+static fre_wire_type type_of(const relay *x, const server_out *to)
+{
+    return to == &x->collected ? FRE_WIRE_COLLECTED : FRE_WIRE_GATHERED;
+}
+
 static fre_status make_part(relay *x, server_out *to, uint32_t part)
 {
-    const fre_wire_type type = to == &x->collected ? FRE_WIRE_COLLECTED : FRE_WIRE_GATHERED;
-    const uint32_t from = (uint32_t)((uint64_t)x->entries * part / to->count);
-    const uint32_t end = (uint32_t)((uint64_t)x->entries * (part + 1) / to->count);
+    const fre_wire_type type = type_of(x, to);
+    const fre_wire *w = server_wire(&x->base);
+    const uint32_t from = (uint32_t)fre_batch_first(w, type, x->entries, part);
+    const uint32_t end = (uint32_t)fre_batch_first(w, type, x->entries, (uint64_t)part + 1);
     const size_t bytes = x->each;
     uint8_t *sealed = malloc((end - from) * bytes + 1);
     fre_batch m = {
@@ -122,8 +126,7 @@ static fre_status make_part(relay *x, server_out *to, uint32_t part)
         return FRE_E_NOMEM;
     for (uint32_t i = from; i < end; i++)
         memcpy(sealed + (i - from) * bytes, at(x, x->shuffle[i]), bytes);
-    st =
-        fre_batch_encode(&to->letter[part].message, server_wire(&x->base), type, &m, &x->base.sign);
+    st = fre_batch_encode(&to->letter[part].message, w, type, &m, &x->base.sign);
     free(sealed);
     return st;
 }
@@ -135,7 +138,8 @@ static fre_status make_due_parts(relay *x, server_out *to)
     uint32_t i;
 
     if (to->count == 0)
-        st = server_out_reserve(to, x->entries > PART_ENTRIES ? x->entries / PART_ENTRIES : 1);
+        st = server_out_reserve(
+            to, (uint32_t)fre_batch_parts(server_wire(&x->base), type_of(x, to), x->entries));
     if (st == FRE_OK && !x->shuffle)
         st = shuffle(x);
     i = server_out_due(to, 0);

@@ -4,7 +4,6 @@
  * they are held once. */
 #include "tagging.h"
 
-#define PART_ENTRIES 16384u
 
 typedef struct stream {
     uint8_t **entry; /* n places: of what came in, in its order, then of the padding */
@@ -91,8 +90,10 @@ static fre_status pad_and_permute(tagging *x, stream *s)
 
 static fre_status make_part(tagging *x, fre_delta *rows, const stream *s, fre_part part)
 {
-    const size_t each = fre_entry_sealed_bytes(server_wire(&x->base), FRE_WIRE_ENTRY);
-    const size_t from = s->n * part.index / part.count, to = s->n * (part.index + 1) / part.count;
+    const fre_wire *w = server_wire(&x->base);
+    const size_t each = fre_entry_sealed_bytes(w, FRE_WIRE_ENTRY);
+    const size_t from = fre_batch_first(w, FRE_WIRE_MIXED, s->n, part.index),
+                 to = fre_batch_first(w, FRE_WIRE_MIXED, s->n, (uint64_t)part.index + 1);
     uint8_t *sealed = malloc((to - from) * each + 1);
     fre_batch m = {.part = part,
                    .closed = server_buf_view(&x->closed),
@@ -106,7 +107,7 @@ static fre_status make_part(tagging *x, fre_delta *rows, const stream *s, fre_pa
     for (size_t i = from; i < to; i++)
         memcpy(sealed + (i - from) * each, s->entry[i], each);
     fre_buf_init(&message, FRE_WIRE_MESSAGE_MAX);
-    st = fre_batch_encode(&message, server_wire(&x->base), FRE_WIRE_MIXED, &m, &x->base.sign);
+    st = fre_batch_encode(&message, w, FRE_WIRE_MIXED, &m, &x->base.sign);
     if (st == FRE_OK)
         st = server_out_add(&x->mixed, rows, &message);
     fre_buf_wipe(&message);
@@ -138,12 +139,13 @@ static void drop_parts(tagging *x, stream *s, size_t end)
 /* Where it fails, what came in is in the rows still, and this machine is thrown away. */
 static fre_status make_parts(tagging *x, fre_delta *rows, stream *s)
 {
-    const uint32_t parts = s->n > PART_ENTRIES ? (uint32_t)(s->n / PART_ENTRIES) : 1;
+    const fre_wire *w = server_wire(&x->base);
+    const uint32_t parts = (uint32_t)fre_batch_parts(w, FRE_WIRE_MIXED, s->n);
     fre_status st = FRE_OK;
 
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++) {
         st = make_part(x, rows, s, (fre_part){i, parts});
-        drop_parts(x, s, s->n * (i + 1) / parts);
+        drop_parts(x, s, fre_batch_first(w, FRE_WIRE_MIXED, s->n, (uint64_t)i + 1));
     }
     if (st == FRE_OK)
         st = server_parts_used(&x->collected, rows);

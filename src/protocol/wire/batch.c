@@ -13,6 +13,34 @@ static size_t sealed_bytes(const fre_wire *w, fre_wire_type type)
     return fre_entry_sealed_bytes(w, type == FRE_WIRE_GATHERED ? FRE_WIRE_ANSWER : FRE_WIRE_ENTRY);
 }
 
+#define PART_ENTRIES 16384u
+#define BESIDES (FRE_WIRE_HEAD_BYTES + 8 + 2 + UINT16_MAX + 4 + FRE_WIRE_SIGNATURE_BYTES)
+
+/* Never below FRE_BATCH_PART_MIN: an entry of the largest share has less than 2^16 bytes. */
+static uint64_t entries_of_part(const fre_wire *w, fre_wire_type type)
+{
+    const size_t each = sealed_bytes(w, type);
+    const uint64_t room = each > 0 ? (FRE_WIRE_MESSAGE_MAX - BESIDES) / each : 0;
+
+    return room < PART_ENTRIES ? room : PART_ENTRIES;
+}
+
+uint64_t fre_batch_parts(const fre_wire *w, fre_wire_type type, uint64_t n)
+{
+    const uint64_t most = entries_of_part(w, type);
+
+    if (most == 0)
+        return 0;
+    return n > most ? (n + most - 1) / most : 1;
+}
+
+uint64_t fre_batch_first(const fre_wire *w, fre_wire_type type, uint64_t n, uint64_t part)
+{
+    const uint64_t first = part * entries_of_part(w, type);
+
+    return first < n ? first : n;
+}
+
 /* A short part in front of the last one would show by its size when it was sent. */
 static bool part_is_full(fre_part part, uint32_t n)
 {

@@ -8,6 +8,7 @@
 
 #include "client.h"
 #include "issuer.h"
+#include "relay.h"
 #include "server_view.h"
 #include "synthesis.h"
 #include "tagging.h"
@@ -928,6 +929,40 @@ static void tokens_count(void **state)
     net_end(&n);
 }
 
+static void an_exchange(net *n, fre_role from, fre_role to, fre_bytes message)
+{
+    fre_buf *kept = n->ctx;
+    fre_carry m;
+
+    (void)from;
+    if (to == FRE_ROLE_RELAY && kept->n == 0 &&
+        fre_carry_decode(&m, &n->s.w, message, NULL) == FRE_OK && m.what == FRE_WIRE_TAG_REQUEST)
+        assert_int_equal(fre_buf_append(kept, message.p, message.n), FRE_OK);
+}
+
+/* Whoever repeats one exchange costs S_tag an evaluation each time, and not for ever. */
+static void a_repeated_exchange_has_an_end(void **state)
+{
+    static const uint32_t of[] = {4};
+    fre_buf kept;
+    net n;
+
+    (void)state;
+    fre_buf_init(&kept, SAMPLE_MAX);
+    begin_usual(&n, of, 1, 0, 28);
+    n.saw = an_exchange;
+    n.ctx = &kept;
+    for (n.now = n.s.w.c.open; kept.n == 0 && n.now < n.s.w.c.exchange_close; n.now += 10)
+        net_step(&n);
+    n.saw = NULL;
+    assert_true(kept.n > 0);
+    for (unsigned i = 0; i < RELAY_AGAIN_MAX; i++)
+        assert_int_equal(view_send(&n, FRE_ROLE_RELAY, sample_view(&kept), NULL), FRE_ACCEPTED);
+    assert_int_equal(view_send(&n, FRE_ROLE_RELAY, sample_view(&kept), NULL), FRE_REJECTED_FULL);
+    fre_buf_wipe(&kept);
+    net_end(&n);
+}
+
 /* Nothing, and every message of every type at every role in every phase, has a typed answer, and changes
  * nothing that was not asked for. */
 static void every_message_everywhere(void **state)
@@ -988,6 +1023,7 @@ int main(void)
         cmocka_unit_test(another_key_is_noticed),
         cmocka_unit_test(short_flush),
         cmocka_unit_test(tokens_count),
+        cmocka_unit_test(a_repeated_exchange_has_an_end),
         cmocka_unit_test(every_message_everywhere),
     };
 

@@ -380,9 +380,45 @@ static void unseal_is_exact(void **state)
     fre_buf_wipe(&out);
 }
 
+/* Whatever is collected travels: no part is longer than a message may be, none but the last is short, all
+ * entries are in one. */
+static void parts_hold_whatever_comes(void **state)
+{
+    static const uint64_t numbers[] = {0,     1,     999,   1000,  11650,   16384,  16385,
+                                       22520, 32767, 45039, 49151, 1000000, 4000000};
+    static const uint32_t dims[] = {12, 384, 768, 1536, 8192};
+    sample s;
+
+    (void)state;
+    start(&s);
+    for (size_t d = 0; d < sizeof dims / sizeof *dims; d++)
+        for (uint32_t bits = 8; bits <= 32; bits += 3)
+            for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+                const uint64_t n = numbers[k];
+                uint64_t parts;
+                size_t each;
+
+                s.w.c.dim = dims[d];
+                assert_int_equal(fre_wire_set_share_bits(&s.w, bits), FRE_OK);
+                each = fre_entry_sealed_bytes(&s.w, FRE_WIRE_ENTRY);
+                parts = fre_batch_parts(&s.w, FRE_WIRE_MIXED, n);
+                assert_in_range(parts, 1, 65536);
+                assert_int_equal(fre_batch_first(&s.w, FRE_WIRE_MIXED, n, 0), 0);
+                assert_int_equal(fre_batch_first(&s.w, FRE_WIRE_MIXED, n, parts), n);
+                for (uint64_t i = 0; i < parts; i++) {
+                    const uint64_t in = fre_batch_first(&s.w, FRE_WIRE_MIXED, n, i + 1) -
+                                        fre_batch_first(&s.w, FRE_WIRE_MIXED, n, i);
+
+                    assert_true(i + 1 == parts || in >= FRE_BATCH_PART_MIN);
+                    assert_true(in * each + 1024 < FRE_WIRE_MESSAGE_MAX);
+                }
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_hold_whatever_comes),
         cmocka_unit_test(ids_and_proofs),
         cmocka_unit_test(seeds_open_in_their_place_alone),
         cmocka_unit_test(entries_come_back),
