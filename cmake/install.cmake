@@ -39,12 +39,14 @@ install(DIRECTORY data DESTINATION ${datadir} FILES_MATCHING PATTERN "*.jsonl.gz
 # Documents lie to each other as in the checkout, with all that they link to.
 install(FILES LICENSE NOTICE THIRD_PARTY.md SECURITY.md README.md DESTINATION
     ${CMAKE_INSTALL_DOCDIR} OPTIONAL)
-install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY models data train DESTINATION ${CMAKE_INSTALL_DOCDIR}
     FILES_MATCHING PATTERN "*.md" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY tests/vectors DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests
     FILES_MATCHING PATTERN "*.md" PATTERN "*.json" PATTERN "*.txt")
-install(FILES tests/integration/test_wire_document.py DESTINATION
+install(DIRECTORY tests/vectors/ DESTINATION ${datadir}/vectors
+    FILES_MATCHING PATTERN "*.json" PATTERN "*.txt" PATTERN "__pycache__" EXCLUDE)
+install(FILES tests/integration/test_wire_document.py tests/integration/test_python_client.py DESTINATION
     ${CMAKE_INSTALL_DOCDIR}/tests/integration)
 
 # What obtains the models that are not bundled.

@@ -120,6 +120,15 @@ def test_links_of_documents(tree):
     assert linked > 40
 
 
+def test_a_client_can_be_written(tree):
+    """The page, the vectors and the example are there, as in the checkout."""
+    share = tree / "share"
+    for path in ("docs/wire.md", "docs/client.md", "examples/python_client/client.py"):
+        assert (share / "doc" / "fre-e2t" / path).read_bytes() == (ROOT / path).read_bytes()
+    for name in ("wire.json", "sketch.txt", "seal.txt"):
+        assert (share / "fre-e2t" / "vectors" / name).read_bytes() == (ROOT / "tests" / "vectors" / name).read_bytes()
+
+
 def test_search_paths(tree, tmp_path):
     """tools/check-runpath finds nothing in what was installed."""
     manifest = tmp_path / "manifest"

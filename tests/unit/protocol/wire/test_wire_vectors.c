@@ -324,11 +324,14 @@ static void make_entry_of_one(const sample *s, const fre_entry *of, const fre_pl
     NOTE("one_entry_id", m.id.b);
     assert_int_equal(fre_oprf_evaluate(&key, &s->issuer_oprf, (fre_bytes){m.id.b, sizeof m.id.b}),
                      FRE_OK);
+    NOTE("one_place_key", key.b);
     fre_vouching_make(&m.proof, &w, &key, &m.tag);
     NOTE("one_entry_proof", m.proof.b);
     sample_fill(seed.b, sizeof seed.b, 0x63); /* share_seed */
     assert_int_equal(
         fre_entry_seed_seal_with(&m.seed, &w, &m.tag, &m.id, &seed, place, &seed_key), FRE_OK);
+    NOTE("one_entry_seed_ephemeral_sk", seed_key.b);
+    NOTE("one_entry_ephemeral_sk", entry_key.b);
     NOTE("one_sealed_entry_seed", m.seed.b);
     assert_int_equal(fre_entry_seal_with(b, &w, FRE_WIRE_ENTRY, &m, &entry_key), FRE_OK);
     note_buf("one_entry", b);
