@@ -46,10 +46,11 @@ static void read_secrets(void)
     fre_signer_kind kind;
     fre_sign_pk pk;
     const fre_half h = {.role = FRE_ROLE_TAG};
+    bool erased = false;
 
     verdict(config_secret_read(&s, path, &err), &err);
     err.text[0] = '\0';
-    if (config_once_read(&once, path, &h, &err) == FRE_OK)
+    if (config_once_read(&once, &erased, path, &h, &err) == FRE_OK && !erased)
         abort(); /* no key is zeros */
     err.text[0] = '\0';
     verdict(fre_signer_read(&signer, path, &err), &err);

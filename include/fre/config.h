@@ -139,7 +139,8 @@ FRE_API const uint8_t *fre_keys_store(const fre_keys *k);
 FRE_API bool fre_keys_has_once(const fre_keys *k);
 
 /** The once file is overwritten and removed, its folder synced, and what it held wiped here.  To be called when the masked
- * keys are in the store, at every start after it: a file that is gone already is no error. */
+ * keys are in the store, at every start after it: a file that is gone already, or of zeros (its removal was interrupted), is
+ * no error. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_forget_once(fre_keys *k, fre_err *err);
 /** All secret files of the role (secret, once, key.pem where it is one that fre_keygen wrote) are overwritten and
  * removed; erased is told of each path that was.  After an error what is left is still there to be erased again. */

@@ -91,9 +91,9 @@ typedef struct config_once {
     fre_hpke_keypair seal; /* SECRET */
     fre_oprf_key oprf;     /* SECRET; zeros: none */
 } config_once;
-/* Its keys are those of h. */
-FRE_MUST_CHECK fre_status config_once_read(config_once *out, const char *path, const fre_half *h,
-                                           fre_err *err);
+/* Its keys are those of h.  *erased: it is a file of zeros, whose removal was interrupted; then *out is zero. */
+FRE_MUST_CHECK fre_status config_once_read(config_once *out, bool *erased, const char *path,
+                                           const fre_half *h, fre_err *err);
 FRE_MUST_CHECK fre_status config_once_write(const config_once *k, const fre_half *h,
                                             const char *path, fre_err *err);
 

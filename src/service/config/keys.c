@@ -19,12 +19,13 @@ struct fre_keys {
 static fre_status read_once(fre_keys *k, fre_err *err)
 {
     config_once once;
+    bool erased = false;
     fre_status st;
 
     if (!k->once || (access(k->once, F_OK) != 0 && errno == ENOENT))
         return FRE_OK;
-    st = config_once_read(&once, k->once, &k->secret.half, err);
-    if (st != FRE_OK)
+    st = config_once_read(&once, &erased, k->once, &k->secret.half, err);
+    if (st != FRE_OK || erased)
         return st;
     k->server.seal = once.seal;
     k->oprf = once.oprf;

@@ -236,7 +236,18 @@ static fre_status parse_once(config_once *k, fre_buf *text, const char *path, co
     return st == FRE_OK ? once_oprf(k, &o, h, err) : st;
 }
 
-fre_status config_once_read(config_once *out, const char *path, const fre_half *h, fre_err *err)
+/* Overwritten, and then its process ended. */
+static bool is_zeros(const fre_buf *text)
+{
+    size_t i = 0;
+
+    while (i < text->n && text->p[i] == 0)
+        i++;
+    return text->n > 0 && i == text->n;
+}
+
+fre_status config_once_read(config_once *out, bool *erased, const char *path, const fre_half *h,
+                            fre_err *err)
 {
     config_once k;
     fre_buf text;
@@ -245,7 +256,8 @@ fre_status config_once_read(config_once *out, const char *path, const fre_half *
     memset(&k, 0, sizeof k);
     fre_buf_init(&text, FRE_CONFIG_FILE_MAX);
     st = fre_private_read(&text, path, err);
-    if (st == FRE_OK)
+    *erased = st == FRE_OK && is_zeros(&text);
+    if (st == FRE_OK && !*erased)
         st = parse_once(&k, &text, path, h, err);
     fre_buf_wipe(&text);
     if (st == FRE_OK)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "four_roles.h"
+#include "kill_at.h"
 #include "must.h"
 
 #include <fre/store.h>
@@ -644,6 +645,40 @@ static void once_is_once(void **state)
     fre_keys_free(k);
 }
 
+/* A process that ends anywhere while a once file goes: it is there, or counts as gone. */
+static void forget(void *ctx)
+{
+    fre_keys *k = NULL;
+
+    must(fre_keys_open(&k, ctx, NULL, NULL) == FRE_OK && fre_keys_forget_once(k, NULL) == FRE_OK);
+    fre_keys_free(k);
+}
+
+static void killed_while_forgetting(void **state)
+{
+    const fre_keygen_files *f = &roles.files[FRE_CONTRIBUTOR_SYN];
+    char *text = text_of_file(f->once);
+    bool more = true, was_there = false, was_zeros = false, was_gone = false;
+
+    (void)state;
+    for (long n = 0; more; n++) {
+        fre_keys *k = NULL;
+
+        more = !runs_to_stop(n, forget, f->secret);
+        assert_int_equal(fre_keys_open(&k, f->secret, NULL, NULL), FRE_OK);
+        was_there = was_there || fre_keys_has_once(k);
+        was_gone = was_gone || !path_exists(f->once);
+        was_zeros = was_zeros || (path_exists(f->once) && !fre_keys_has_once(k));
+        assert_int_equal(fre_keys_forget_once(k, NULL), FRE_OK);
+        assert_false(path_exists(f->once));
+        fre_keys_free(k);
+        write_file(f->once, text, strlen(text));
+        assert_int_equal(chmod(f->once, 0600), 0);
+    }
+    assert_true(was_there && was_zeros && was_gone);
+    free(text);
+}
+
 static void note_path(void *ctx, const char *path)
 {
     assert_false(path_exists(path));
@@ -730,6 +765,7 @@ int main(void)
         cmocka_unit_test(other_terms_are_refused),
         cmocka_unit_test(who_has_not_committed_serves_nothing),
         cmocka_unit_test(a_folder_of_terms_is_read),
+        cmocka_unit_test(killed_while_forgetting),
         cmocka_unit_test(once_is_once),
         cmocka_unit_test(all_secrets_are_erased),
         cmocka_unit_test(signers_are_kept),
