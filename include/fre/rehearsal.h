@@ -9,6 +9,7 @@
 #include <fre/core.h>
 #include <fre/privacy.h>
 #include <fre/serve.h>
+#include <fre/simulate.h>
 #include <fre/wire.h>
 
 #include <sys/types.h>
@@ -56,6 +57,19 @@ FRE_API FRE_MUST_CHECK fre_status fre_rehearsal_wait(fre_rehearsal *r, fre_role 
 FRE_API int fre_rehearsal_stop(fre_rehearsal *r, fre_role role, int sig, uint64_t *peak_kib);
 /** Kills what runs.  The folder stays.  NULL is allowed. */
 FRE_API void fre_rehearsal_free(fre_rehearsal *r);
+
+/** The servers of a simulation: over TLS on the loopback, in a temporary folder that goes with it.  Windows of time
+ * grow with the number of clients, for a machine that does all of the work. */
+typedef struct fre_rehearsal_transport fre_rehearsal_transport;
+/** command: as for _start; codebook: file of public cells, NULL: none.  Both kept until _free. */
+FRE_API FRE_MUST_CHECK fre_status fre_rehearsal_transport_new(fre_rehearsal_transport **out,
+                                                              const char *const command[3],
+                                                              const char *codebook, fre_err *err);
+/** Borrowed. */
+FRE_API const fre_simulate_transport *
+fre_rehearsal_transport_calls(const fre_rehearsal_transport *t);
+/** Kills what runs and removes the folder.  NULL is allowed. */
+FRE_API void fre_rehearsal_transport_free(fre_rehearsal_transport *t);
 
 #ifdef __cplusplus
 }

@@ -35,6 +35,25 @@ FRE_API extern const fre_param fre_simulate_param_loss_rate;
 FRE_API extern const fre_param fre_simulate_param_users;
 FRE_API extern const fre_param fre_simulate_param_max_cells_per_user;
 
+/** Servers in other processes, and the way to their relay; the clock is the real one then (rehearsal.h has one over
+ * HTTP).  carry and fetch come from several threads at once. */
+typedef struct fre_simulate_transport {
+    void *ctx;
+    /** Servers for a plan, with terms of theirs; batch_min and how many clients will come. */
+    fre_status (*open)(void *ctx, fre_collection *terms, const fre_plan *plan,
+                       const uint8_t embedder[FRE_HASH_BYTES], uint64_t batch_min, uint64_t clients,
+                       fre_err *err);
+    /** What client i shows the issuer: n bytes of FRE_WIRE_CREDENTIALS_MAX. */
+    fre_status (*credentials)(void *ctx, uint8_t *out, size_t *n, const fre_collection_id *id,
+                              uint64_t i);
+    /** A message of a client to the relay; answer stays empty where none came. */
+    fre_status (*carry)(void *ctx, fre_bytes message, fre_buf *answer);
+    /** "list" or "release/N", as the relay publishes it; empty: not there (yet). */
+    fre_status (*fetch)(void *ctx, const char *what, fre_buf *out);
+    /** The servers end; peak_kib: their memory, by role. */
+    void (*close)(void *ctx, uint64_t peak_kib[FRE_ROLE_ISSUER + 1]);
+} fre_simulate_transport;
+
 typedef struct fre_simulate_opts {
     const char *input;      /**< texts (corpus.h), "-", or a .npy of embeddings */
     const char *output;     /**< folder to make; NULL: none */
@@ -59,6 +78,9 @@ typedef struct fre_simulate_opts {
     const char *compare_levels;
     /** GGUF, of compare_levels and of the plan's level of public cells; NULL: the embedder's. */
     const char *codebook;
+    /** NULL: all roles are in this process, and so are the wires.  Else without rates of faults, compare, seed
+     * and exact. */
+    const fre_simulate_transport *transport;
     uint32_t threads;      /**< >= 1 */
     bool seeded;           /**< NOT PRIVATE: repeatable */
     uint8_t seed[FRE_SEED_BYTES];
@@ -163,6 +185,7 @@ typedef struct fre_simulation {
     uint32_t share_bits;
     double seconds[FRE_SIMULATE_STEPS];
     uint64_t peak_kib; /**< resident memory of the process, its peak */
+    uint64_t role_kib[FRE_ROLE_ISSUER + 1]; /**< with a transport: of each role's */
     bool compared;
     fre_simulate_comparison comparison;
 } fre_simulation;

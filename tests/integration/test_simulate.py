@@ -232,3 +232,24 @@ def test_public_cells(fre, refused, tmp_path, corpus_file):
             "name one", *base, "--levels", "1024,256")
     refused(64, "fre-e2t simulate: --codebook has the public cells of --levels or of --compare-levels: "
             "add one of them", *base, "--codebook", "x.gguf")
+
+
+def test_over_http(fre, refused, tmp_path, corpus_file):
+    """Four processes, TLS, the real clock: who came too late on a busy machine is counted, and nothing is left."""
+    refused(64, "fre-e2t simulate: --transport http has servers in processes of their own: leave out --compare, "
+            "--seed, --dropout-rate, --duplicate-rate and --loss-rate",
+            "simulate", corpus_file, "-o", "out", *BUDGET, *NO_TEXT, "--transport", "http", "--seed", "1")
+    done = fre("simulate", corpus_file, "-o", "out", *BUDGET, *NO_TEXT, "--json", "--transport", "http")
+    if done.code == 77: # hardly anybody was in time
+        assert "published nothing" in done.err
+        return
+    report = done.json()
+    seen = report["not_for_publication"]
+    assert seen["bytes"]["reports"]["users"] <= seen["bytes"]["admission"]["users"] <= USERS
+    assert seen["bytes"]["reports"]["users"] + seen["refused"] >= USERS
+    assert report["released"] == len(FREQUENT) or seen["refused"] > USERS // 4
+    assert all(mib > 0 for mib in seen["peak_memory_mib_of_servers"].values())
+    release = json.loads((tmp_path / "out" / "release.json").read_text())
+    assert release["private"] is False
+    assert release["collection"]["relay_url"].startswith("https://127.0.0.1:")
+    assert not list((tmp_path / "tmp").iterdir())

@@ -10,12 +10,6 @@
 #define COMING (STEPS / 4)
 #define TRIES 40u /* of one step */
 
-struct simulate_client {
-    fre_server *machine; /* NULL: not there yet, or gone */
-    bool silent;         /* never sends its entries; with two contacts, its answers */
-    bool did[FRE_SIMULATE_LEGS];
-};
-
 /* One client's step; added to the run's numbers when it is over. */
 typedef struct contact {
     simulate_run *s;
@@ -135,19 +129,33 @@ static fre_status choose_silence(simulate_run *s, uint64_t i)
     return st;
 }
 
-static fre_status make_client(simulate_run *s, uint64_t i, fre_err *err)
+/* Everybody who is simulated has an account: by number, or as the transport says. */
+static fre_status credentials_of(simulate_run *s, uint8_t out[FRE_WIRE_CREDENTIALS_MAX], size_t *n,
+                                 uint64_t i)
+{
+    const fre_simulate_transport *t = s->opts->transport;
+
+    if (t)
+        return t->credentials(t->ctx, out, n, &s->wire.id, i);
+    memcpy(out, &i, sizeof i);
+    *n = sizeof i;
+    return FRE_OK;
+}
+
+fre_status simulate_make_client(simulate_run *s, fre_server **out, uint64_t i, fre_err *err)
 {
     const uint32_t *list, n = simulate_client_rows(&s->population, i, &list);
     const size_t bytes = (size_t)n * s->population.dim * sizeof(float);
+    uint8_t credentials[FRE_WIRE_CREDENTIALS_MAX];
     float *x = malloc(bytes + 1);
     fre_client_setup setup = {.x = x, .n = n, .fresh = true, .number = i};
     fre_status st = x ? copy_texts(s, x, list, n, err) : FRE_E_NOMEM;
 
-    setup.credentials = (fre_bytes){(const uint8_t *)&i, sizeof i};
+    setup.credentials.p = credentials;
     if (st == FRE_OK)
-        st = choose_silence(s, i);
+        st = credentials_of(s, credentials, &setup.credentials.n, i);
     if (st == FRE_OK)
-        st = fre_server_new_client(&s->client[i].machine, s->agreement, &setup, err);
+        st = fre_server_new_client(out, s->agreement, &setup, err);
     fre_wipe_free(x, bytes);
     return st;
 }
@@ -208,14 +216,22 @@ static void add_numbers(contact *c)
     k->machine = NULL;
 }
 
+/* Steps of the answers go on behind those of the entries. */
+static fre_status come_up(simulate_run *s, uint64_t i, uint32_t step, fre_err *err)
+{
+    fre_status st;
+
+    if (i * COMING / s->population.clients != step)
+        return FRE_OK;
+    st = choose_silence(s, i);
+    return st == FRE_OK ? simulate_make_client(s, &s->client[i].machine, i, err) : st;
+}
+
 static fre_status step_client(simulate_run *s, uint64_t i, uint32_t step, fre_err *err)
 {
     contact c = {.s = s, .index = i};
-    fre_status st = FRE_OK;
+    fre_status st = come_up(s, i, step, err);
 
-    /* Steps of the answers go on behind those of the entries. */
-    if (i * COMING / s->population.clients == step)
-        st = make_client(s, i, err);
     if (st != FRE_OK || s->client[i].machine == NULL)
         return st;
     simulate_link(s, &c.links);

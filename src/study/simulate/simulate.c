@@ -40,6 +40,11 @@ static fre_status check(const fre_simulate_opts *o, fre_err *err)
         return fre_fail(err, FRE_E_USAGE,
                         "{compare} lays a curator's grid over the collection's: leave it out, or "
                         "{levels}");
+    if (o->transport && (o->compare || o->seeded || o->exact || o->dropout_rate > 0 ||
+                         o->duplicate_rate > 0 || o->loss_rate > 0))
+        return fre_fail(err, FRE_E_USAGE,
+                        "{transport} http has servers in processes of their own: leave out "
+                        "{compare}, {seed}, {dropout_rate}, {duplicate_rate} and {loss_rate}");
     if (o->plan.n_levels > 1 || (o->plan.n_levels == 1 && !o->plan.no_grid))
         return fre_fail(err, FRE_E_USAGE,
                         "{levels}: a collection releases one level, the grid or public cells: name "
@@ -159,15 +164,33 @@ static fre_status read_population(simulate_run *s, fre_err *err)
 
 /* ---- after --------------------------------------------------------------------------------------- */
 
-static fre_status read_part(simulate_run *s, size_t *room, uint32_t part, fre_err *err)
+static fre_status read_part(simulate_run *s, size_t *room, fre_bytes part, fre_err *err)
 {
     fre_release_part m;
-    fre_status st = fre_release_part_decode(
-        &m, &s->wire, fre_server_release_view(s->server[FRE_ROLE_RELAY], part), err);
+    fre_status st = fre_release_part_decode(&m, &s->wire, part, err);
 
     return st == FRE_OK ? fre_collected_add(&s->out->release, room, &s->out->plan.mechanism,
                                             s->codebook, &m, err)
                         : st;
+}
+
+static fre_status read_remote(simulate_run *s, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    bool more = true;
+    size_t room = 0;
+
+    for (uint32_t i = 0; st == FRE_OK && more; i++) {
+        fre_buf part;
+
+        fre_buf_init(&part, FRE_WIRE_MESSAGE_MAX);
+        st = simulate_remote_part(s, &part, i, err);
+        more = part.n > 0;
+        if (st == FRE_OK && more)
+            st = read_part(s, &room, (fre_bytes){part.p, part.n}, err);
+        fre_buf_wipe(&part);
+    }
+    return st;
 }
 
 static fre_status refuse_void(const simulate_run *s, fre_err *err)
@@ -191,7 +214,7 @@ static fre_status read_release(simulate_run *s, fre_err *err)
     if (parts == 0)
         return refuse_void(s, err);
     for (uint32_t i = 0; st == FRE_OK && i < parts; i++)
-        st = read_part(s, &room, i, err);
+        st = read_part(s, &room, fre_server_release_view(s->server[FRE_ROLE_RELAY], i), err);
     return st;
 }
 
@@ -252,7 +275,7 @@ static fre_status answer_and_sum(simulate_run *s, fre_err *err)
     return st == FRE_OK ? simulate_servers(s, err) : st;
 }
 
-static fre_status run_collection(simulate_run *s, fre_err *err)
+static fre_status run_here(simulate_run *s, fre_err *err)
 {
     fre_status st = timed(s, FRE_SIMULATE_STEP_CLIENTS, simulate_clients, err);
 
@@ -262,6 +285,23 @@ static fre_status run_collection(simulate_run *s, fre_err *err)
         st = answer_and_sum(s, err);
     read_tallies(s);
     return st == FRE_OK ? read_release(s, err) : st;
+}
+
+static fre_status run_remote(simulate_run *s, fre_err *err)
+{
+    fre_status st = timed(s, FRE_SIMULATE_STEP_CLIENTS, simulate_remote_clients, err);
+
+    if (st == FRE_OK)
+        st = timed(s, FRE_SIMULATE_STEP_SUM, read_remote, err);
+    simulate_remote_close(s);
+    return st;
+}
+
+static fre_status run_collection(simulate_run *s, fre_err *err)
+{
+    if (s->opts->transport)
+        return run_remote(s, err);
+    return run_here(s, err);
 }
 
 /* What the plan says of a collection, behind what this one was. */
@@ -373,6 +413,7 @@ fre_status fre_simulate(fre_simulation **out, const fre_simulate_opts *opts, fre
         st = run(&s, dir, err);
     drop_locks(&s);
     simulate_clients_wipe(&s);
+    simulate_remote_close(&s);
     simulate_world_close(&s);
     simulate_exact_wipe(&s);
     simulate_population_wipe(&s.population);

@@ -119,7 +119,12 @@ FRE_MUST_CHECK fre_status simulate_exact_add(struct simulate_run *s, uint64_t cl
 
 /* ---- run ------------------------------------------------------------------------------------ */
 
-typedef struct simulate_client simulate_client;
+typedef struct simulate_client {
+    fre_server *machine; /* NULL: not there yet, or gone */
+    bool made;           /* with a transport: it was there */
+    bool silent;         /* never sends its entries; with two contacts, its answers */
+    bool did[FRE_SIMULATE_LEGS];
+} simulate_client;
 
 typedef struct simulate_run {
     const fre_simulate_opts *opts;
@@ -138,6 +143,7 @@ typedef struct simulate_run {
     simulate_client *client;
     simulate_exact exact;
     int64_t now;
+    bool remote; /* the transport is open */
 
     pthread_mutex_t role_lock[FRE_ROLE_ISSUER + 1]; /* of the machines, while clients run */
     pthread_mutex_t lock;                           /* of what they add up: *out, exact, fault */
@@ -162,6 +168,17 @@ bool simulate_has_faults(const simulate_run *s);
 void simulate_link(const simulate_run *s, fre_links *l);
 FRE_MUST_CHECK fre_status simulate_servers(simulate_run *s, fre_err *err);
 
+/* remote.c: with a transport: servers and terms; all clients, to their end; the release, part by part. */
+FRE_MUST_CHECK fre_status simulate_remote_open(simulate_run *s, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_remote_clients(simulate_run *s, fre_err *err);
+/* *out: empty: there is no such part.  Waits for the first. */
+FRE_MUST_CHECK fre_status simulate_remote_part(simulate_run *s, fre_buf *out, uint32_t part,
+                                               fre_err *err);
+void simulate_remote_close(simulate_run *s);
+
+/* clients.c: the machine of client i. */
+FRE_MUST_CHECK fre_status simulate_make_client(simulate_run *s, fre_server **out, uint64_t i,
+                                               fre_err *err);
 /* clients.c: all of them, until entries are closed; with two contacts, until answers are. */
 FRE_MUST_CHECK fre_status simulate_clients(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_answers(simulate_run *s, fre_err *err);

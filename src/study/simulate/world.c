@@ -5,14 +5,6 @@
 #define OPEN INT64_C(2000000000)
 #define DAY INT64_C(86400)
 
-fre_status simulate_stream(const simulate_run *s, fre_rng *r, const char *label, uint64_t index)
-{
-    char name[64];
-
-    (void)snprintf(name, sizeof name, "simulate/%s/%llu", label, (unsigned long long)index);
-    return fre_rng_init_seeded(r, s->master, name);
-}
-
 fre_status simulate_world_plan(simulate_run *s, fre_err *err)
 {
     fre_plan_request q = s->opts->plan;
@@ -141,21 +133,35 @@ static fre_status make_machines(simulate_run *s, oprf_keys *oprf, fre_err *err)
                         : st;
 }
 
-fre_status simulate_world_open(simulate_run *s, fre_err *err)
+static fre_status open_here(simulate_run *s, fre_err *err)
 {
     oprf_keys oprf;
     fre_status st;
 
     memset(&oprf, 0, sizeof oprf);
     st = make_terms(s, &oprf, err);
-    if (st == FRE_OK)
-        fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
     if (st == FRE_OK && s->opts->compare)
         st = simulate_exact_init(s, &oprf.tag, err);
     if (st == FRE_OK)
         st = make_machines(s, &oprf, err);
     fre_oprf_key_wipe(&oprf.tag);
     fre_oprf_key_wipe(&oprf.issuer);
+    return st;
+}
+
+static fre_status open_remote(simulate_run *s, fre_err *err)
+{
+    const fre_status st = simulate_remote_open(s, err);
+
+    return st == FRE_OK ? agree(s, err) : st;
+}
+
+fre_status simulate_world_open(simulate_run *s, fre_err *err)
+{
+    const fre_status st = s->opts->transport ? open_remote(s, err) : open_here(s, err);
+
+    if (st == FRE_OK)
+        fre_release_set_plan(&s->out->release, &s->out->plan, s->collection.grid_seed);
     return st;
 }
 
