@@ -7,6 +7,7 @@ import re
 import struct
 
 from seal import labelled, small_order
+from share import padded
 from voprf import Refused, decode
 
 OPERATORS = ("relay", "tag", "syn", "issuer")
@@ -189,5 +190,6 @@ def check(terms):
     """All that section 2 refuses, but for the claim itself (see README.md)."""
     for one_kind in (numbers, modes, seeds, addresses, keys):
         one_kind(terms)
-    beta = min(terms["sigma"] / 2, 0.2 * terms["split"])
-    need(terms["norm_bound"] <= 4096 * terms["split"] and beta > 0, "no share can be made for these terms")
+    noise = terms["sigma"] if terms["noise_by"] else terms["sigma"] / math.sqrt(terms["tau"] - terms["curious"])
+    step = min(noise / 2, 0.2 * terms["split"] / math.sqrt(padded(terms["dim"])))
+    need(terms["norm_bound"] <= 4096 * terms["split"] and noise <= 1024 * step, "no share can be made for these terms")

@@ -125,7 +125,7 @@ def test_a_client_can_be_written(tree):
     share = tree / "share"
     for path in ("docs/wire.md", "docs/client.md", "examples/python_client/client.py"):
         assert (share / "doc" / "fre-e2t" / path).read_bytes() == (ROOT / path).read_bytes()
-    for name in ("wire.json", "sketch.txt", "seal.txt"):
+    for name in ("wire.json", "client.json", "sketch.txt", "seal.txt"):
         assert (share / "fre-e2t" / "vectors" / name).read_bytes() == (ROOT / "tests" / "vectors" / name).read_bytes()
 
 

@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -156,6 +157,84 @@ def test_rounding_has_the_right_mean():
     # the chance is the fraction itself, whatever its digits
     assert share.round_at_random(0.1, lambda n: 3602879701896397 * n // 2**55 - 1) == 1
     assert share.round_at_random(0.1, lambda n: -(-3602879701896397 * n // 2**55)) == 0
+
+
+OF_A_CLIENT = json.loads((VECTORS / "client.json").read_text())
+TERMS = OF_A_CLIENT["terms"]
+
+
+def test_from_a_text_to_its_cell(tmp_path):
+    t = client.Terms(collection.from_json(json.dumps(TERMS)), True)
+    (tmp_path / "t.txt").write_text("".join(e["text"] + "\n" for e in OF_A_CLIENT["texts"]))
+    run(tmp_path, "embed", "t.txt", "-o", "x.npy", "--quiet")
+    for e, here in zip(OF_A_CLIENT["texts"], client.read_embeddings(str(tmp_path / "x.npy"))):
+        x = struct.unpack(f"<{t['dim']}f", bytes.fromhex(e["embedding"]))
+        assert max(abs(a - b) for a, b in zip(x, here)) < 1e-3
+        assert t.grid.coordinates(x) == e["coordinates"] and t.grid.cell(x).hex() == e["cell"]
+
+
+@pytest.mark.parametrize("r", OF_A_CLIENT["rotations"], ids=lambda r: str(r["dim"]))
+def test_rotation(r):
+    x = [((3 * j * j + 17 * j) % 2048 - 1024) / 32768 for j in range(r["dim"])]
+    y = share.rotate(x, bytes.fromhex(r["sign_seed"]))
+    assert len(y) == r["padded"] == share.padded(r["dim"])
+    assert max(abs(a - b) for a, b in zip(y[::r["step"]], r["values"], strict=True)) < 1e-12
+
+
+def test_terms_that_the_program_accepts(tmp_path):
+    values = collection.from_json(json.dumps(TERMS))
+    data = collection.to_bytes(values)
+    assert collection.from_bytes(data) == values and collection.id_of(values).hex() == TERMS["id"]
+    with pytest.raises(Refused, match="claim"):
+        client.Terms(values, False)
+    (tmp_path / "terms.json").write_text(json.dumps(TERMS))
+    told = json.loads(run(tmp_path, "collection", "check", "terms.json", "--json"))
+    assert told["id"] == TERMS["id"] and abs(told["delta"] / OF_A_CLIENT["delta"] - 1) < 1e-6
+    for case in OF_A_CLIENT["refused"]:
+        other = {**TERMS, case["change"]: case["to"]}
+        del other["id"]
+        (tmp_path / "other.json").write_text(json.dumps(other))
+        done = subprocess.run([PROGRAM, "collection", "check", "other.json"], cwd=tmp_path, capture_output=True)
+        assert done.returncode == case["code"] != 0
+
+
+def test_any_other_byte_is_another_id_or_refused():
+    data = collection.to_bytes(collection.from_json(json.dumps(TERMS)))
+    for at in range(len(data)):
+        wrong = data[:at] + bytes([data[at] ^ 1]) + data[at + 1:]
+        try:
+            assert collection.id_of(collection.from_bytes(wrong)).hex() != TERMS["id"]
+        except (Refused, UnicodeDecodeError):
+            pass
+    for wrong in (data + b"\0", data[:-1], b"\2\x0f" + data[2:], b""):
+        with pytest.raises(Refused):
+            collection.from_bytes(wrong)
+
+
+def other_hash(name):
+    return {name: ("0" if TERMS[name][0] != "0" else "1") + TERMS[name][1:]}
+
+
+@pytest.mark.parametrize("change", [
+    *[other_hash(r + kind) for r in collection.OPERATORS for kind in ("_contribution", "_commitment")],
+    other_hash("grid_seed"), other_hash("sign_seed"), other_hash("id"), {"more": 1}, {"contacts": 1}, {"cover": "true"},
+    {"relay_contribution": TERMS["tag_contribution"]}, {"oprf_pk": "00" * 32}, {"oprf_pk": "01" + "00" * 31},
+    {"tag_sign": TERMS["syn_sign"]}, {"relay_sign": "01" + "00" * 31}, {"relay_url": "http://relay.example"},
+    {"relay_url": "https://relay.example"}, {"relay_pin": "11" * 32}, {"tau": TERMS["tau"] - 1}, {"dropout": -0.0},
+    {"shares_close": TERMS["shares_close"] + 1}, {"end": TERMS["open"]}, {"curious": TERMS["tau"]}, {"sigma": 0},
+    {"sigma": 1e6}, {"norm_bound": 1e9}, {"sketch": "codebook"}, {"users": 2**32}, {"epsilon": "4"}, {"noise_by": True}],
+    ids=lambda c: next(iter(c)))
+def test_terms_that_are_refused(change):
+    with pytest.raises(Refused):
+        values = {**TERMS, **change}
+        if "id" not in change:
+            del values["id"]
+        collection.from_json(json.dumps(values))
+
+
+def test_a_key_twice_is_refused():
+    with pytest.raises(Refused, match="repeated"):
+        collection.from_json(json.dumps(TERMS)[:-1] + ', "tau": 3}')
 
 
 # ---- a real collection -----------------------------------------------------------------------------------
