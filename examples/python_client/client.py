@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A client of collections with one contact and servers' noise on a grid, written from docs/wire.md and docs/client.md.
+"""A client of collections with a grid and cover messages, written from docs/wire.md and docs/client.md.
 
 usage: client.py --terms terms.json --id ID --state FILE [--embedding x.npy] [--ticket FILE] --claim-checked
 
@@ -29,7 +29,7 @@ import voprf
 from relay import Later, Relay
 from voprf import Refused
 
-CARRY, ADMITTED, ENTRY, REJECTION, RECEIPT = 20, 21, 22, 14, 15
+CARRY, ADMITTED, ENTRY, ANSWER, REJECTION, RECEIPT = 20, 21, 22, 32, 14, 15
 AGAIN = {3, 10, 13}  # rejections that are not final: wrong phase, full, unavailable
 draw = random.SystemRandom()
 
@@ -39,8 +39,8 @@ draw = random.SystemRandom()
 
 class Terms:
     def __init__(self, values, claim_checked):
-        if not (values["contacts"] == values["noise_by"] == values["cover"] == 1):
-            raise Refused("this example takes part with one contact, servers' noise and cover alone")
+        if values["cover"] != 1:
+            raise Refused("this example takes part with cover alone")
         if not claim_checked:
             raise Refused("whether the terms keep their claim has to be checked: see README.md")
         self.values, self.id = values, collection.id_of(values)
@@ -114,15 +114,54 @@ def entry_proof(terms, key, tag):
     return hmac.digest(key, terms.info(b"fre/proof/v2") + tag, "sha256")[:16]
 
 
-def seal_seed(terms, tag, own_id, seed, place, ephemeral=None):
-    hpke = seal.Hpke(terms["aead"], terms["tag_seal"], terms.info(b"fre/seed/v2", tag + own_id), ephemeral)
+def seal_seed(terms, tag, own_id, seed, place, ephemeral=None, list_hash=b""):
+    info = terms.info(b"fre/seed/v2", tag + own_id + list_hash)
+    hpke = seal.Hpke(terms["aead"], terms["tag_seal"], info, ephemeral)
     return hpke.seal(b"", seed + place + bytes(4))
 
 
-def entry(terms, place, key, tag, sealed_seed, packed, ephemeral=None):
-    own_id, head = place_id(terms, place), terms.head(ENTRY)
-    hpke = seal.Hpke(terms["aead"], terms["syn_seal"], terms.info(b"fre/entry/v2"), ephemeral)
-    return head + hpke.seal(head, own_id + tag + entry_proof(terms, key, tag) + sealed_seed + packed)
+def to_syn(terms, kind, plain, ephemeral):
+    head, label = terms.head(kind), {ENTRY: b"fre/entry/v2", ANSWER: b"fre/answer/v2"}[kind]
+    return head + seal.Hpke(terms["aead"], terms["syn_seal"], terms.info(label), ephemeral).seal(head, plain)
+
+
+def entry(terms, place, key, tag, share_of_it, ephemeral=None):
+    """share_of_it: sealed seed and packed share; with two contacts nothing."""
+    plain = place_id(terms, place) + tag + entry_proof(terms, key, tag) + share_of_it
+    return to_syn(terms, ENTRY, plain, ephemeral)
+
+
+def answer_name(terms, own_id, proof):
+    return terms.hash(b"fre/name/v2", own_id + proof)[:16]
+
+
+def answer(terms, name, sealed_seed, packed, ephemeral=None):
+    return to_syn(terms, ANSWER, name + sealed_seed + packed, ephemeral)
+
+
+class Listed:
+    """What S_syn counted and the issuer agrees with; Refused if anything is wrong."""
+
+    def __init__(self, terms, message):
+        outer = seal.verify(terms["issuer_sign"], b"fre/listed/v2", message)
+        inner = outer[38:]
+        if outer[:34] != terms.head(31) or int.from_bytes(outer[34:38], "big") != len(inner):
+            raise Refused("no list of this collection")
+        signed = seal.verify(terms["syn_sign"], b"fre/list/v1", inner)
+        rows, n = signed[38:], int.from_bytes(signed[34:38], "big")
+        if signed[:34] != terms.head(6) or len(rows) != 36 * n or n > 2**20:
+            raise Refused("no list of this collection")
+        self.tags = [rows[i:i + 32] for i in range(0, 36 * n, 36)]
+        self.counts = [int.from_bytes(rows[i + 32:i + 36], "big") for i in range(0, 36 * n, 36)]
+        if any(a >= b for a, b in zip(self.tags, self.tags[1:])):
+            raise Refused("the tags of the list do not ascend")
+        if min(self.counts, default=terms["tau"]) < terms["tau"] or sum(self.counts) > terms["users"] * terms.places:
+            raise Refused("the counts of the list are impossible")
+        self.hash = hashlib.sha256(rows).digest()
+
+    def count(self, tag):
+        """0: it is not there.  The whole list is looked at."""
+        return sum(count for other, count in zip(self.tags, self.counts) if hmac.compare_digest(other, tag))
 
 
 # ---- the state: everything is in it before it leaves ------------------------------------------------------
@@ -221,27 +260,65 @@ class Client:
         t, s = self.terms, self.s
         found = outputs(t, 2, t["oprf_pk"], self.opened(answer), self.bytes_of("asked"), s["blinds"])
         last = self.now() + 0.9 * (t["tags_close"] - self.now())
-        s["entries"] = [{"at": some_time(self.now(), last), "message": self.entry(i, out[:32]).hex()}
-                        for i, out in enumerate(found)]
-        for name in ("message", "opener", "blinds", "asked", "x", "keys", "places", "coins"):
-            del s[name]
+        said = [bool(coin and x is not None) for coin, x in zip(s["coins"], s["x"])]
+        s["tags"] = [(out[:32] if yes else secrets.token_bytes(32)).hex() for out, yes in zip(found, said)]
+        s["x"] = [x if yes else None for x, yes in zip(s["x"], said)]
+        s["entries"] = [{"at": some_time(self.now(), last), "message": self.entry(i).hex()} for i in range(t.places)]
         s["stage"] = "entries"
+        self.forget("message", "opener", "blinds", "asked", "coins")
+        if t["contacts"] == 1:
+            self.forget("x", "keys", "places", "tags")
 
-    def entry(self, i, tag):
+    def forget(self, *names):
+        for name in names:
+            del self.s[name]
+
+    def place(self, i):
+        """(place, key, tag)"""
+        return tuple(bytes.fromhex(self.s[name][i]) for name in ("places", "keys", "tags"))
+
+    def entry(self, i):
+        t = self.terms
+        place, key, tag = self.place(i)
+        share_of_it = b""
+        if t["contacts"] == 1:
+            seed = secrets.token_bytes(16)
+            share_of_it = seal_seed(t, tag, place_id(t, place), seed, place) + self.share(i, seed, t.numbers.bits(), t["tau"])
+        return carry(t, ENTRY, bytes.fromhex(self.s["token"]), entry(t, place, key, tag, share_of_it))
+
+    def share(self, i, seed, bits, count):
+        x = self.s["x"][i] or [0.0] * self.terms["dim"]
+        return share.share(self.terms.numbers, x, seed, bits, count)
+
+    def take_list(self, message):
         t, s = self.terms, self.s
-        said = s["coins"][i] and s["x"][i] is not None
-        if not said:
-            tag = secrets.token_bytes(32)
-        x = s["x"][i] if said else [0.0] * t["dim"]
-        place, seed = bytes.fromhex(s["places"][i]), secrets.token_bytes(16)
-        sealed = seal_seed(t, tag, place_id(t, place), seed, place)
-        whole = entry(t, place, bytes.fromhex(s["keys"][i]), tag, sealed, share.share(t.numbers, x, seed))
-        return carry(t, ENTRY, bytes.fromhex(s["token"]), whole)
+        listed = Listed(t, message)
+        bits = t.numbers.bits(listed.counts)
+        last = self.now() + 0.9 * (t["shares_close"] - self.now())
+        s["entries"] = [{"at": some_time(self.now(), last), "message": self.answer(i, listed, bits).hex()}
+                        for i in range(t.places)]
+        s["stage"] = "answers"
+        self.forget("x", "keys", "places", "tags")
+
+    def answer(self, i, listed, bits):
+        t, seed = self.terms, secrets.token_bytes(16)
+        place, key, tag = self.place(i)
+        count = listed.count(tag) if self.s["x"][i] else 0
+        if not count:  # one that says nothing
+            self.s["x"][i] = None
+            place, tag = secrets.token_bytes(16), secrets.token_bytes(32)
+        own_id = place_id(t, place)
+        name = answer_name(t, own_id, entry_proof(t, key, tag)) if count else secrets.token_bytes(16)
+        sealed = seal_seed(t, tag, own_id, seed, place, list_hash=listed.hash)
+        whole = answer(t, name, sealed, self.share(i, seed, bits, count or t["tau"]))
+        return carry(t, ANSWER, bytes.fromhex(self.s["token"]), whole)
 
     # -- on its way
 
     def due(self):
-        """(when, message) of what is to be sent next; None when all is said."""
+        """(when, message) of what is to be sent next, an empty one for the list; None when all is said."""
+        if self.s["stage"] == "list":
+            return self.terms["tags_close"], b""
         if self.s["stage"] in ("issue", "tags"):
             return self.s["at"], bytes.fromhex(self.s["message"])
         waiting = self.s.get("entries", [])
@@ -249,8 +326,8 @@ class Client:
         return (first["at"], bytes.fromhex(first["message"])) if first else None
 
     def too_late(self):
-        name = "tags_close" if self.s["stage"] == "entries" else "exchange_close"
-        return self.now() >= self.terms[name]
+        name = {"entries": "tags_close", "list": "shares_close", "answers": "shares_close"}
+        return self.now() >= self.terms[name.get(self.s["stage"], "exchange_close")]
 
     def take(self, answer, message):
         """An answer to a message that was due.  Raises Later where it says so."""
@@ -259,9 +336,13 @@ class Client:
             self.take_issue(answer)
         elif self.s["stage"] == "tags":
             self.take_tags(answer)
+        elif self.s["stage"] == "list":
+            self.take_list(answer)
         elif answer == bytes([2, RECEIPT]):
             self.s["entries"] = [e for e in self.s["entries"] if e["message"] != message.hex()]
-            if not self.s["entries"]:
+            if not self.s["entries"] and self.s["stage"] == "entries" and self.terms["contacts"] == 0:
+                self.s["stage"] = "list"
+            elif not self.s["entries"]:
                 self.s = {"id": self.terms.id.hex(), "stage": "over"}
         else:
             raise Refused("an answer of a wrong form")
@@ -277,7 +358,7 @@ class Client:
             try:
                 if self.too_late():
                     raise Refused("too late: the collection closed before everything was taken")
-                self.take(relay.post(message), message)
+                self.take(relay.post(message) if message else relay.listed(), message)
                 pause = 1.0
             except Later as later:
                 time.sleep(max(later.after, pause / 2 + draw.random() * pause / 2))

@@ -82,5 +82,8 @@ class Relay:
     def post(self, message):
         return self._ask("POST", self.path, message)
 
+    def listed(self):
+        return self._ask("GET", self.path + "/list")
+
     def release(self, part):
         return self._ask("GET", f"{self.path}/release/{part}")

@@ -1,4 +1,4 @@
-"""A share of an embedding: docs/wire.md, section 6, with one contact and servers' noise."""
+"""A share of an embedding: docs/wire.md, section 6."""
 import math
 import secrets
 from fractions import Fraction
@@ -67,21 +67,95 @@ def rotate(x, sign_seed):
 
 
 class Numbers:
-    """What all shares of a collection have in common."""
+    """What shares are made with: of the collection, and of a cell's published count."""
 
     def __init__(self, terms):
-        self.bound, self.sign_seed = terms["norm_bound"], terms["sign_seed"]
-        self.size = padded(terms["dim"])
-        sigma, count = terms["sigma"], max(terms["users"] * terms["cells_per_user"], terms["tau"])
-        kappa = 0.2 * terms["split"] / math.sqrt(self.size)
-        self.step = min(sigma / 2, kappa)
-        cells = count // terms["tau"]
-        s2 = (count * self.bound / self.step) ** 2 / self.size + count / 4 + \
-            max(8, 2 * (sigma / kappa) ** 2) * (1 + 2**-29) + count / 2**16
+        self.t, self.size = terms, padded(terms["dim"])
+        self.kappa = 0.2 * terms["split"] / math.sqrt(self.size)
+        self.one, self.by_servers = terms["contacts"] == 1, terms["noise_by"] == 1
+
+    def needed(self, count):
+        t = self.t
+        return t["tau"] if self.one else max(1, math.ceil((1 - t["dropout"]) * count * (1 - 1e-12)))
+
+    def local(self, count, splits=False):
+        n = self.needed(count)
+        if splits and not self.one and n >= 3 * self.t["tau"]:
+            n //= 3
+        return self.t["sigma"] if self.by_servers else self.t["sigma"] / math.sqrt(n - self.t["curious"])
+
+    def step(self, local):
+        return min(local / 2, self.kappa)
+
+    def users(self, largest):
+        """u: how many add noise to the largest cell."""
+        t = self.t
+        if self.one:
+            return 2 if self.by_servers else largest
+        return self.needed(t["tau"]) / (1 - t["dropout"]) * (1 + 4e-12) * (1 + 2 / t["tau"] if t["splits"] else 1)
+
+    def bits(self, counts=()):
+        """b, of the counts in the list; with one contact of nothing but the terms."""
+        t = self.t
+        if self.one:
+            q = max(t["users"] * t["cells_per_user"], t["tau"])
+            cells = q // t["tau"]
+        else:
+            q, cells = max(counts, default=t["tau"]), max(1, len(counts))
+            cells *= 3 if t["splits"] else 1
+        noise = max(4 * (2 if self.by_servers else q), self.users(q) * (self.local(t["tau"]) / self.kappa) ** 2)
+        s2 = (q * t["norm_bound"] / self.step(self.local(q))) ** 2 / self.size + q / 4 + \
+            noise * (1 + 2**-29) + q / 2**16
         logs = 42 + math.ceil(math.log2(self.size)) + math.ceil(math.log2(cells))
         reach = math.sqrt(s2) * math.sqrt(2 * 0.69314718055994540 * logs) * (1 + 1e-9) + 1
-        self.bits = next(b for b in range(8, 33) if reach <= 7 * 2 ** (b - 4) - 1)
-        self.bytes = -(-self.size * self.bits // 8)
+        return next(b for b in range(8, 33) if reach <= 7 * 2 ** (b - 4) - 1)
+
+    def of(self, count):
+        """(step, variance in steps of a user's noise) of a cell."""
+        local = self.local(count, self.t["splits"])
+        step = self.step(local)
+        var16 = 0 if self.by_servers else math.ceil((local / step) ** 2 * (1 + 2**-30) * 2**16)
+        return step, Fraction(var16, 2**16)
+
+
+# ---- discrete Gaussian noise, exact [Canonne, Kamath, Steinke 2020] ----------------------------------------
+
+
+def falls(x):
+    """True with probability e^(-x), x a Fraction from 0."""
+    while x > 1:
+        if not falls(Fraction(1)):
+            return False
+        x -= 1
+    k = 1
+    while secrets.randbelow(x.denominator * k) < x.numerator:
+        k += 1
+    return k % 2 == 1
+
+
+def laplace(t):
+    """Pr[z] in proportion to e^(-|z|/t)"""
+    while True:
+        u = secrets.randbelow(t)
+        if not falls(Fraction(u, t)):
+            continue
+        v = 0
+        while falls(Fraction(1)):
+            v += 1
+        z = u + t * v
+        if not secrets.randbelow(2):
+            return z
+        if z:
+            return -z
+
+
+def gaussian(variance):
+    """Pr[z] in proportion to e^(-z²/(2 variance))"""
+    t = math.isqrt(math.floor(variance)) + 1
+    while True:
+        z = laplace(t)
+        if falls((abs(z) - variance / t) ** 2 / (2 * variance)):
+            return z
 
 
 def round_at_random(x, below=secrets.randbelow):
@@ -107,9 +181,13 @@ def split(whole, seed, bits):
     return pack([w - r & mask for w, r in zip(whole, expand(seed, len(whole), bits))], bits)
 
 
-def share(numbers, x, seed):
+def share(numbers, x, seed, bits, count):
+    """S_syn's part of x, for a cell of this count."""
+    bound, (step, variance) = numbers.t["norm_bound"], numbers.of(count)
     norm = math.sqrt(sum(a * a for a in x))
-    if norm > numbers.bound:
-        x = [a * (numbers.bound / norm) for a in x]
-    whole = [round_at_random(a / numbers.step) for a in rotate(x, numbers.sign_seed)]
-    return split(whole, seed, numbers.bits)
+    if norm > bound:
+        x = [a * (bound / norm) for a in x]
+    whole = [round_at_random(a / step) for a in rotate(x, numbers.t["sign_seed"])]
+    if variance:
+        whole = [w + gaussian(variance) for w in whole]
+    return split(whole, seed, bits)

@@ -38,7 +38,8 @@ def need(holds, what):
 # ---- bytes and JSON ------------------------------------------------------------------------------------
 
 
-def from_bytes(data):
+def read(data):
+    """The fields, whatever they say."""
     need(data[:2] == b"\x02\x10", "no collection of this version")
     terms, at = {}, 2
     for name, form in FIELDS:
@@ -54,6 +55,11 @@ def from_bytes(data):
         terms[name], at = value, at + n
         need(name != "sketch" or value == 0, "public cells are not in this example")
     need(at == len(data), "something follows their end")
+    return terms
+
+
+def from_bytes(data):
+    terms = read(data)
     check(terms)
     return terms
 

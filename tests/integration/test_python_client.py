@@ -11,6 +11,7 @@ import threading
 import time
 import types
 import urllib.request
+from fractions import Fraction
 
 import pytest
 
@@ -42,7 +43,9 @@ class Example(client.Terms):
     def __init__(self, own_id=V["collection_id"]):  # pylint: disable=super-init-not-called
         self.values = {"aead": 1, "oprf_pk": voprf.encode(voprf.times(little("oprf_sk"), voprf.BASE)),
                        "tag_seal": public("tag_seal_sk"), "syn_seal": public("syn_seal_sk"),
-                       "issuer_seal": public("issuer_seal_sk")}
+                       "issuer_seal": public("issuer_seal_sk"), "users": 100000, "tau": 82, "cells_per_user": 1,
+                       **{k: field(k) for k in ("syn_sign", "issuer_sign")}}
+        self.places = 1
         self.id = own_id
 
 
@@ -112,9 +115,49 @@ def test_entry_of_one_contact():
                               seal.secret_key(V["one_entry_seed_ephemeral_sk"]))
     assert sealed == V["one_sealed_entry_seed"]
     assert share.split(range(12), V["share_seed"], V["share_bits"][0]) == V["share_packed"]
-    whole = client.entry(t, V["place"], V["one_place_key"], V["tag"], sealed, V["share_packed"],
+    whole = client.entry(t, V["place"], V["one_place_key"], V["tag"], sealed + V["share_packed"],
                          seal.secret_key(V["one_entry_ephemeral_sk"]))
     assert whole == V["one_entry"]
+
+
+def test_entry_list_and_answer_of_two_contacts():
+    t = Example()
+    ephemeral = seal.secret_key(V["entry_ephemeral_sk"])
+    assert client.entry(t, V["place"], V["place_key"], V["tag"], b"", ephemeral) == V["entry"]
+    listed = client.Listed(t, V["listed"])
+    assert listed.count(V["tag"]) == 128 and listed.count(bytes(32)) == 0
+    sealed = client.seal_seed(t, V["tag"], V["entry_id"], V["share_seed"], V["place"],
+                              seal.secret_key(V["entry_seed_ephemeral_sk"]), listed.hash)
+    assert sealed == V["sealed_entry_seed"]
+    name = client.answer_name(t, V["entry_id"], V["entry_proof"])
+    assert name == V["answer_name"]
+    assert client.answer(t, name, sealed, V["share_packed"], ephemeral) == V["answer"]
+    for at in range(0, len(V["listed"]), 5):
+        wrong = bytearray(V["listed"])
+        wrong[at] ^= 1
+        with pytest.raises(Refused):
+            client.Listed(t, bytes(wrong))
+
+
+def test_bits():
+    """Of the worked example."""
+    values = collection.read(V["collection"])
+    assert collection.id_of(values) == V["collection_id"]
+    assert share.Numbers(values).bits([128]) == V["share_bits"][0]
+
+
+def test_noise_has_the_law_of_the_vectors():
+    """Distribution functions of |X| against frequencies: 4,000 draws are within 5 standard errors."""
+    cdf = {}
+    for line in (VECTORS / "gaussian.txt").read_text().splitlines()[1:]:
+        var16, m, below = line.split()
+        cdf.setdefault(int(var16), {})[int(m)] = int(below, 16) / 2**126
+    for var16 in (65536, 4 * 65536, 147457):
+        drawn = [share.gaussian(Fraction(var16, 2**16)) for _ in range(4000)]
+        for m, p in list(cdf[var16].items())[:6]:
+            error = (p * (1 - p) / 4000) ** 0.5
+            assert abs(sum(abs(z) <= m for z in drawn) / 4000 - p) < 5 * error + 1e-3
+        assert abs(sum(z > 0 for z in drawn) - sum(z < 0 for z in drawn)) < 5 * 4000**0.5
 
 
 def test_signatures():
@@ -296,7 +339,7 @@ def agree(folder, roles, times):
 class World:
     """Four roles in processes of their own."""
 
-    def __init__(self, folder, https, scale):
+    def __init__(self, folder, https, two, scale):
         self.folder = folder
         self.roles = [keygen(folder, role, https) for role in ROLES]
         self.key = os.urandom(32)
@@ -305,7 +348,8 @@ class World:
         for r in self.roles:
             configure(folder, r, self.roles, https)
         self.terms = agree(folder, self.roles, ["--open", f"+{4 * scale}s", "--exchange-close", f"+{8 * scale}s",
-                                                "--tags-close", f"+{6 * scale}s", "--end", "+1h"])
+                                                "--tags-close", f"+{6 * scale}s", "--end", "+1h",
+                                                *(["--contacts", "two", "--shares-close", f"+{8 * scale}s"] * two)])
         self.processes = []
 
     def __enter__(self):
@@ -407,18 +451,18 @@ def the_release(world):
             time.sleep(0.2)
 
 
-def must_hold(world, devices, x):
+def must_hold(world, devices, x, two):
     parts, statement, rows = the_release(world)
     assert parts == 1 and statement and len(rows) == 1
     (count, centroid), = rows
     heads = sum(d.coin for d in devices)
     assert heads <= count <= heads + OURS
-    noise = world.terms["sigma"] * (2 * len(x)) ** 0.5 / count
+    noise = world.terms["sigma"] * (2 * len(x)) ** 0.5 / count  # two contacts: less
     assert sum((a - b) ** 2 for a, b in zip(centroid, x)) ** 0.5 < 2 * noise + 0.1
     for d in devices:
         assert d.state.load() == {"id": world.terms.id.hex(), "stage": "over"}
     for d in devices[:3]:  # each message twice, and no other
-        assert sorted(d.relay.sent) == sorted(2 * list(set(d.relay.sent))) and len(set(d.relay.sent)) == 3
+        assert sorted(d.relay.sent) == sorted(2 * list(set(d.relay.sent))) and len(set(d.relay.sent)) == 3 + two
 
 
 def refuses_another_key(world):
@@ -427,19 +471,19 @@ def refuses_another_key(world):
         Relay(other, world.terms.id).release(0)
 
 
-@pytest.mark.parametrize("https", [False, True])
-def test_a_collection(tmp_path, https):
+@pytest.mark.parametrize("https, two", [(False, False), (True, True)])
+def test_a_collection(tmp_path, https, two):
     (tmp_path / "one.txt").write_text(TEXT + "\n")
     run(tmp_path, "embed", "one.txt", "-o", "x.npy", "--quiet")
     x, = client.read_embeddings(str(tmp_path / "x.npy"))
     for scale in (2, 4, 8, 16):  # a busy machine is no fault
         folder = pathlib.Path(tmp_path / f"times-{scale}")
         folder.mkdir()
-        with World(folder, https, scale) as world:
+        with World(folder, https, two, scale) as world:
             devices, in_time = take_part(world, x)
             if not in_time:
                 continue
-            must_hold(world, devices, x)
+            must_hold(world, devices, x, two)
             if https:
                 refuses_another_key(world)
             return
