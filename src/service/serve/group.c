@@ -187,7 +187,7 @@ static void *run(void *ctx)
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
-static fre_status start(serve_group *g, fre_err *err)
+static fre_status start_thread(serve_group *g, fre_err *err)
 {
     if (pthread_mutex_init(&g->lock, NULL) != 0)
         return fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
@@ -219,10 +219,6 @@ fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *f
     st = fre_store_open(&g->store, where, err);
     if (st == FRE_OK)
         st = fre_store_load(g->store, read_row, &r, err);
-    if (st == FRE_OK)
-        st = claim(g, err);
-    if (st == FRE_OK)
-        st = start(g, err);
     if (st != FRE_OK) {
         fre_store_close(g->store);
         g->store = NULL;
@@ -230,6 +226,13 @@ fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *f
     }
     *fresh = !r.any;
     return FRE_OK;
+}
+
+fre_status serve_group_start(serve_group *g, fre_err *err)
+{
+    const fre_status st = claim(g, err);
+
+    return st == FRE_OK ? start_thread(g, err) : st;
 }
 
 static fre_status append(fre_delta *to, const fre_delta *from)

@@ -220,13 +220,17 @@ static fre_status open_all(fre_serve *s, const tls *t, fre_err *err)
 
 static fre_status begin(fre_serve *s, const tls *t, fre_err *err)
 {
-    fre_status st;
+    fre_status st = FRE_OK;
 
     raise_files();
-    st = serve_listen(s, serve_view(&t->certificate), serve_view(&t->key), err);
+    for (size_t i = 0; st == FRE_OK && i < s->n; i++)
+        st = serve_group_start(&s->site[i]->group, err);
+    if (st == FRE_OK)
+        st = serve_listen(s, serve_view(&t->certificate), serve_view(&t->key), err);
     for (size_t i = 0; st == FRE_OK && i < s->n; i++)
         st = serve_letters_start(s->site[i], err);
-    if (st == FRE_OK)
+    s->has_begun = st == FRE_OK;
+    if (s->has_begun)
         serve_say(s, "started", NULL, NULL);
     return st;
 }
@@ -321,7 +325,7 @@ void fre_serve_stop(fre_serve *s, unsigned seconds)
         fre_http_close(open[i]);
     for (size_t i = 0; i < s->n; i++)
         serve_site_close(s->site[i]);
-    if (s->has_locks)
+    if (s->has_begun)
         serve_say(s, "stopped", NULL, NULL);
     free(s->site);
     free(s->pin);

@@ -44,11 +44,13 @@ typedef struct serve_group {
     void *ctx;
 } serve_group;
 
-/* Opens the store, gives every row to fn but the group's own, claims it and starts the thread.  *fresh: nobody had it before.
- * As fre_store_open and _load. */
+/* Opens the store and gives every row to fn but the group's own.  *fresh: nobody had it before.  As fre_store_open and
+ * _load. */
 FRE_MUST_CHECK fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *fresh,
                                            fre_status (*fn)(void *ctx, const fre_row *row),
                                            void *row_ctx, fre_err *err);
+/* Claims the store and starts the thread; before the first call.  As fre_store_commit; FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_group_start(serve_group *g, fre_err *err);
 /* Queues a call's rows; cheap.  FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status serve_group_add(serve_group *g, const fre_delta *rows);
 /* The last ticket that was given. */
@@ -192,7 +194,7 @@ struct fre_serve {
     pthread_cond_t end_due;
     fre_status end; /* FRE_OK: it goes on */
     fre_err end_err;
-    bool has_locks;
+    bool has_locks, has_begun;
 };
 
 void serve_say(fre_serve *s, const char *event, const serve_site *x, const char *more);
