@@ -230,6 +230,10 @@ if(FRE_TESTS)
         if(TARGET test_collected)
             set(collected "FRE_TEST_COLLECTED=$<TARGET_FILE:test_collected>")
         endif()
+        set(rehearsal "FRE_TEST_REHEARSAL=")
+        if(TARGET test_rehearsal)
+            set(rehearsal "FRE_TEST_REHEARSAL=$<TARGET_FILE:test_rehearsal>")
+        endif()
         # A file a test, so that they share the processors.
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
@@ -248,7 +252,7 @@ if(FRE_TESTS)
                 math(EXPR cost "1900 - ${place}")
             endif()
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};${collected};PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};${collected};${rehearsal};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.

@@ -1,11 +1,13 @@
 #include "serve_world.h"
 
 #include "must.h"
+#include "temp_dir.h"
 
 #include <fre/contribute.h>
 #include <fre/net.h>
 #include <fre/privacy.h>
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +66,33 @@ void world_make(world *w, const char *folder, bool tls, bool two, const world_ti
     ok(fre_agreement_new(&w->agreement, &w->r->terms, &err), &err);
 }
 
+/* The hexadecimal digits of a key's file. */
+static void read_ticket_key(uint8_t key[FRE_TICKET_KEY_BYTES], const char *folder)
+{
+    char path[512], hex[2 * FRE_TICKET_KEY_BYTES];
+
+    (void)snprintf(path, sizeof path, "%s/ticket.key", folder);
+    must(read_file(path, hex, sizeof hex) == (long)sizeof hex);
+    for (size_t i = 0; i < FRE_TICKET_KEY_BYTES; i++) {
+        const char digits[3] = {hex[2 * i], hex[2 * i + 1], 0};
+
+        key[i] = (uint8_t)strtoul(digits, NULL, 16);
+    }
+}
+
+void world_open(world *w, const char *folder)
+{
+    fre_err err = {.text = ""};
+
+    *w = (world){.r = calloc(1, sizeof *w->r)};
+    must(w->r && (w->r->folder = strdup(folder)) &&
+         asprintf(&w->r->terms_path, "%s/terms/terms.json", folder) > 0);
+    ok(fre_terms_read(&w->r->terms, w->r->terms_path, &err), &err);
+    ok(fre_agreement_new(&w->agreement, &w->r->terms, &err), &err);
+    read_ticket_key(w->r->ticket_key, folder);
+    w->r->clients = (uint16_t)strtoul(strrchr(w->r->terms.relay_url, ':') + 1, NULL, 10);
+}
+
 /* ---- servers ---------------------------------------------------------------------------------------------- */
 
 static void print_line(void *ctx, const char *json)
@@ -106,12 +135,35 @@ void world_end(world *w)
 
 /* ---- devices ----------------------------------------------------------------------------------------------- */
 
+void world_embedding(float x[WORLD_DIM], uint32_t cluster)
+{
+    double square = 0;
+
+    for (uint32_t j = 0; j < WORLD_DIM; j++) {
+        x[j] = (float)((cluster + 2) * (j + 5) * 37 % 31) - 15.3f;
+        square += (double)x[j] * (double)x[j];
+    }
+    for (uint32_t j = 0; j < WORLD_DIM; j++)
+        x[j] = (float)((double)x[j] / sqrt(square));
+}
+
+size_t world_ticket(uint8_t ticket[FRE_TICKET_BYTES], char name[32], const world *w, uint32_t i)
+{
+    size_t n = 0;
+    fre_err err = {.text = ""};
+
+    (void)snprintf(name, 32, "device-%u", i);
+    ok(fre_ticket_make(ticket, &n, w->r->ticket_key, &fre_agreement_wire(w->agreement)->id, name,
+                       &err),
+       &err);
+    return n;
+}
+
 fre_status world_contribute(const world *w, uint32_t i, uint32_t cluster, bool once)
 {
     float x[WORLD_DIM] = {0};
     uint8_t ticket[FRE_TICKET_BYTES];
     char name[32], state[512];
-    size_t n = 0;
     bool already;
     fre_err err = {.text = ""};
     fre_contribute_opts o = {
@@ -119,13 +171,9 @@ fre_status world_contribute(const world *w, uint32_t i, uint32_t cluster, bool o
     fre_status st;
 
     if (cluster != UINT32_MAX)
-        x[cluster % WORLD_DIM] = 1;
-    (void)snprintf(name, sizeof name, "device-%u", i);
+        world_embedding(x, cluster);
+    o.credentials = (fre_bytes){ticket, world_ticket(ticket, name, w, i)};
     (void)snprintf(state, sizeof state, "%s/%s", w->r->folder, name);
-    ok(fre_ticket_make(ticket, &n, w->r->ticket_key, &fre_agreement_wire(w->agreement)->id, name,
-                       &err),
-       &err);
-    o.credentials = (fre_bytes){ticket, n};
     st = fre_contribute(&already, &o, &err);
     if (st != FRE_OK && getenv("FRE_TEST_LOG"))
         (void)fprintf(stderr, "device %u: %s\n", i, err.text);

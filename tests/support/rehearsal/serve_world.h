@@ -27,11 +27,17 @@ typedef struct world_times {
  * folder, or an address. */
 void world_make(world *w, const char *folder, bool tls, bool two_contacts, const world_times *t,
                 const char *store);
+/* Of a folder that world_make filled, for devices alone. */
+void world_open(world *w, const char *folder);
 void world_start(world *w, fre_role role);
 void world_stop(world *w, fre_role role);
 void world_start_all(world *w);
 void world_end(world *w);
 
+/* What the texts of a cluster embed to. */
+void world_embedding(float x[WORLD_DIM], uint32_t cluster);
+/* The ticket of device i, and the name in it; its length. */
+size_t world_ticket(uint8_t ticket[FRE_TICKET_BYTES], char name[32], const world *w, uint32_t i);
 /* Device i of some, with the text of a cluster (embeddings of one point), until all is said; UINT32_MAX: no text.  Its
  * state: FOLDER/device-I. */
 fre_status world_contribute(const world *w, uint32_t i, uint32_t cluster, bool once);

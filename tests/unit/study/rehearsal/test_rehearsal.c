@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -313,7 +314,97 @@ static void a_cancel_is_heard(void **state)
     world_end(&w);
 }
 
-int main(void)
+/* ---- for tests with processes, which start servers themselves ------------------------------------------- */
+
+static int make(char **words)
+{
+    const bool two_contacts = strcmp(words[3], "two") == 0;
+    const world_times *t = two_contacts ? &two : &usual;
+    const int scale = atoi(words[4]);
+    const world_times wide = {t->open + 1, t->exchange_close * scale, t->tags_close * scale,
+                              t->shares_close * scale, t->end * scale};
+    world w;
+
+    world_make(&w, words[0], strcmp(words[2], "tls") == 0, two_contacts, &wide,
+               words[1][0] ? words[1] : NULL);
+    world_end(&w);
+    return 0;
+}
+
+/* 3: somebody came too late. */
+static int devices(char **words)
+{
+    world w;
+    bool in_time;
+
+    world_open(&w, words[0]);
+    in_time = world_contribute_all(&w, (uint32_t)atoi(words[1]), (uint32_t)atoi(words[2]), 2);
+    world_end(&w);
+    return in_time ? 0 : 3;
+}
+
+/* The sampling rate, and the counts of the cells.  3: none came in so many seconds. */
+static int release(char **words)
+{
+    uint32_t count[8];
+    world w;
+    int n;
+
+    world_open(&w, words[0]);
+    n = world_release(&w, (unsigned)atoi(words[1]), count, 8);
+    (void)printf("%.9g", (double)w.r->terms.p32 / 4294967296.0);
+    for (int i = 0; i < n; i++)
+        (void)printf(" %u", count[i]);
+    (void)printf("\n");
+    world_end(&w);
+    return n < 0 ? 3 : 0;
+}
+
+static void print_mark(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)printf("%02x", ((const uint8_t *)p)[i]);
+    (void)printf("\n");
+}
+
+/* What no server may write down: embeddings, tickets and the names in them, in hexadecimal digits. */
+static int marks(char **words)
+{
+    float x[WORLD_DIM];
+    world w;
+
+    world_open(&w, words[0]);
+    for (uint32_t i = 0; i < 2; i++) {
+        world_embedding(x, i);
+        print_mark(x, sizeof x);
+    }
+    for (uint32_t i = 0; i < (uint32_t)atoi(words[1]); i++) {
+        uint8_t ticket[FRE_TICKET_BYTES];
+        char name[32];
+
+        print_mark(ticket, world_ticket(ticket, name, &w, i));
+        print_mark(name, strlen(name));
+    }
+    world_end(&w);
+    return 0;
+}
+
+static int command(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        int words;
+        int (*run)(char **words);
+    } commands[] = {{"make", 5, make}, {"devices", 3, devices}, {"release", 2, release},
+                    {"marks", 2, marks}};
+
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(argv[1], commands[i].name) == 0 && argc == commands[i].words + 2)
+            return commands[i].run(argv + 2);
+    return 2;
+}
+
+int main(int argc, char **argv)
 {
 #define IN_A_FOLDER(test) cmocka_unit_test_setup_teardown(test, test_dir_make, test_dir_remove)
     const struct CMUnitTest tests[] = {
@@ -325,5 +416,7 @@ int main(void)
         IN_A_FOLDER(a_cancel_is_heard),
     };
 
+    if (argc > 1)
+        return command(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
