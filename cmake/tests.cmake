@@ -222,6 +222,9 @@ if(FRE_TESTS)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")
+        # What test_serve.py preloads.
+        add_library(other-clock MODULE tests/integration/other_clock.c)
+        set(clock "FRE_OTHER_CLOCK=$<TARGET_FILE:other-clock>")
         set(store "FRE_TEST_STORE=")
         if(TARGET test_store)
             set(store "FRE_TEST_STORE=$<TARGET_FILE:test_store>")
@@ -252,7 +255,7 @@ if(FRE_TESTS)
                 math(EXPR cost "1900 - ${place}")
             endif()
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${store};${collected};${rehearsal};PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${clock};${store};${collected};${rehearsal};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.

@@ -1,17 +1,27 @@
 """The distributed mode with a process for each role: killed, cut off, misled, badly configured."""
 
+import contextlib
+import errno
+import http.client
+import http.server
 import json
+import os
+import pathlib
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import threading
 import time
 
 import pytest
 
-from conftest import TIMEOUT
-from serve_world import ROLES, World, needs_servers, try_until_in_time, until
+from conftest import PROGRAM, TIMEOUT
+from serve_world import DEVICES, REHEARSAL, ROLES, World, in_time, needs_servers, try_until_in_time, until
+from test_store import files_below
 
+CLOCK = os.environ.get("FRE_OTHER_CLOCK", str(pathlib.Path(PROGRAM).parent / "libother-clock.so"))
 pytestmark = needs_servers
 
 
@@ -188,3 +198,249 @@ def test_a_check_changes_no_row(tmp_path):
     before = {p.name: p.read_bytes() for p in rows.iterdir()}
     assert w.check("relay").returncode == 0
     assert {p.name: p.read_bytes() for p in rows.iterdir()} == before
+
+
+# ---- stores that go away -----------------------------------------------------------------------------------
+
+
+def secrets_of(w):
+    """What no server may write down, as bytes: whatever the devices have, and every key of every role."""
+    out = subprocess.run([REHEARSAL, "marks", w.folder, str(DEVICES)], stdout=subprocess.PIPE, check=True,
+                         text=True, timeout=TIMEOUT)
+    found = {bytes.fromhex(line) for line in out.stdout.split()}
+    public = (w.folder / "terms" / "terms.json").read_text()
+    for kind in ("*/*.secret.json", "*/*.once.json", "ticket.key"):
+        for path in w.folder.glob(kind):
+            found |= {bytes.fromhex(key) for key in re.findall(r"\b[0-9a-f]{64}\b", path.read_text())
+                      if key not in public}
+    for path in w.folder.glob("*/*.key.pem"):
+        found.add("".join(path.read_text().split("\n")[1:-2]).encode())
+    return found
+
+
+def must_hold_none(secrets, data, where):
+    folded = data.lower()
+    for secret in secrets:
+        assert secret not in data and secret.hex().encode() not in folded, where
+
+
+def test_files_of_rows_have_no_secret(tmp_path):
+    """Nor their logs, which a kill leaves where they are."""
+    def run(w):
+        secrets = secrets_of(w)
+        w.start_all()
+        if not w.contribute():
+            return False
+        for role in ROLES:
+            assert w.stop(role, signal.SIGKILL) == -signal.SIGKILL
+        found = [path for role in ROLES for path in files_below(w.folder / role / "rows")]
+        assert any(path.name.endswith("-wal") and path.stat().st_size > 0 for path in found)
+        for path in found:
+            must_hold_none(secrets, path.read_bytes(), path)
+        return True
+
+    try_until_in_time(tmp_path, run)
+
+
+@contextlib.contextmanager
+def small_disk(folder):
+    folder.mkdir(mode=0o700)
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m,mode=0700", "tmpfs", folder],
+                          stderr=subprocess.DEVNULL)
+    if made.returncode != 0:
+        pytest.skip("no file system may be mounted")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def fill(path):
+    """All that there is."""
+    with open(path, "wb", buffering=0) as f:
+        for size in (65536, 4096):
+            try:
+                while True:
+                    f.write(bytes(size))
+            except OSError as e:
+                assert e.errno == errno.ENOSPC
+
+
+def test_a_full_disk_is_waited_for(tmp_path):
+    def run(w):
+        rows = w.folder / "relay" / "rows"
+        with small_disk(rows):
+            w.start_all()
+            devices = w.devices()
+            until(lambda: w.phase("relay") == "taking")
+            fill(rows / "filler")
+            until(lambda: "store failed" in w.events("relay") or devices.poll() is not None)
+            if devices.poll() is None:
+                assert w.get("relay", "/readyz") == 503
+                assert w.process["relay"].poll() is None
+                a_carry = bytes([2, 20]) + bytes.fromhex(w.terms["id"])
+                assert posted(w, "relay", "public", a_carry) == 503
+            (rows / "filler").unlink()
+            if not in_time(devices):
+                return False
+            w.must_release()
+            assert w.events("relay").count("store failed") >= w.events("relay").count("store back") >= 1
+            assert w.stop("relay") == 0
+        return True
+
+    try_until_in_time(tmp_path, run, tls=False)
+
+
+# ---- its end -------------------------------------------------------------------------------------------------
+
+
+def path_of(w):
+    return "/fre/v2/" + w.terms["id"]
+
+
+def posted(w, role, listener, body):
+    host, port = w.configuration(role)[listener]["listen"].split(":")
+    connection = http.client.HTTPConnection(host, int(port), timeout=TIMEOUT)
+    try:
+        connection.request("POST", path_of(w), body, {"Content-Type": "application/fre-e2t"})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_the_first_process_of_a_container_ends(tmp_path):
+    """PID 1 has no signal's default action.  What is under way is answered; what was kept is there."""
+    w = World(tmp_path / "world", tls=False)
+    if subprocess.run(["unshare", "-fp", "true"], stderr=subprocess.DEVNULL).returncode != 0:
+        pytest.skip("no namespaces here")
+    w.before = ["unshare", "-fp"]
+    try:
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        pid = w.process["relay"].pid
+        inner = int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
+        host, port = w.configuration("relay")["public"]["listen"].split(":")
+        with socket.create_connection((host, int(port)), timeout=TIMEOUT) as s:
+            s.sendall((f"POST {path_of(w)} HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/fre-e2t\r\n"
+                       "Content-Length: 8\r\n\r\n1234").encode())
+            time.sleep(0.5)  # its headers are read
+            os.kill(inner, signal.SIGTERM)
+            time.sleep(0.5)
+            s.sendall(b"5678")
+            assert s.recv(4096).startswith(b"HTTP/1.1 200 ")
+        assert w.process["relay"].wait(TIMEOUT) == 0
+        w.process.pop("relay").reader.join()
+        assert w.events("relay")[0] == "started" and w.events("relay")[-1] == "stopped"
+        w.before = []
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        assert w.stop("relay") == 0
+    finally:
+        w.end()
+
+
+# ---- what goes on from the relay ----------------------------------------------------------------------------
+
+
+class Between(http.server.BaseHTTPRequestHandler):
+    """Passes requests on, with `more` headers, and keeps those that it saw."""
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.seen.append((self.path, self.headers.items(), self.client_address))
+        connection = http.client.HTTPConnection(*self.server.to, timeout=60)
+        try:
+            connection.request("POST", self.path, body,
+                               {"Content-Type": self.headers["Content-Type"], **self.server.more})
+            answer = connection.getresponse()
+            data = answer.read()
+        except OSError:
+            self.close_connection = True
+            return
+        finally:
+            connection.close()
+        self.send_response_only(answer.status)
+        for name, value in answer.getheaders():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *args):
+        pass
+
+
+@contextlib.contextmanager
+def between(listen, to, more=None):
+    server = http.server.ThreadingHTTPServer(listen, Between)
+    server.to, server.more, server.seen = to, more or {}, []
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def address(text):
+    host, port = text.split("//")[-1].split(":")
+    return host, int(port)
+
+
+CLIENT = {"User-Agent": "somebodys-phone/1", "X-Forwarded-For": "192.0.2.77", "Forwarded": "for=192.0.2.77",
+          "Via": "1.1 somebody", "Cookie": "session=somebody", "Referer": "http://somebody/", "X-Request-Id": "77",
+          "Date": "Mon, 30 Nov 2026 04:00:00 GMT", "Traceparent": "00-somebody"}
+
+
+def test_nothing_of_a_client_goes_on_but_its_message(tmp_path):
+    def run(w):
+        own = address(w.configuration("relay")["public"]["listen"])
+        here = ("127.0.0.1", 0)
+        tagging, issuer = (address(w.terms[key]) for key in ("tag_url", "issuer_url"))
+        with between(here, tagging) as to_tagging, between(here, issuer) as to_issuer:
+            w.change("relay", public={"listen": "127.0.0.1:0", "requests_a_minute": 0},
+                     peers={"tagging": "http://127.0.0.1:%d" % to_tagging.server_address[1],
+                            "issuer": "http://127.0.0.1:%d" % to_issuer.server_address[1]})
+            with socket.socket() as probe:
+                probe.bind(here)
+                listen = probe.getsockname()
+            w.change("relay", public={"listen": "%s:%d" % listen, "requests_a_minute": 0})
+            w.start_all()
+            with between(own, listen, CLIENT) as clients:
+                late = not w.contribute(20)
+        if late:
+            return False
+        assert len(clients.seen) >= 40 and len(to_tagging.seen) >= 20 and len(to_issuer.seen) >= 20
+        for path, headers, _ in clients.seen + to_tagging.seen + to_issuer.seen:
+            assert path == path_of(w)
+            assert sorted(name.lower() for name, _ in headers) == ["content-length", "content-type", "host"]
+            assert dict((name.lower(), value) for name, value in headers)["content-type"] == "application/fre-e2t"
+        return True
+
+    try_until_in_time(tmp_path, run, tls=False)
+
+
+# ---- clocks ---------------------------------------------------------------------------------------------------
+
+
+def test_a_clock_that_jumps_is_not_believed(tmp_path):
+    """Ten minutes ahead, in the middle of it all, at one role after the other: it would be past the end."""
+    def run(w):
+        for role in ROLES:
+            (w.folder / f"{role}.clock").write_text("0")
+            w.environment[role] = {"LD_PRELOAD": CLOCK, "FRE_TEST_CLOCK": str(w.folder / f"{role}.clock"),
+                                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        w.start_all()
+        devices = w.devices()
+        for role in ROLES:
+            (w.folder / f"{role}.clock").write_text("600")
+            until(lambda: w.get(role, "/readyz") == 503)
+            time.sleep(0.3)
+            (w.folder / f"{role}.clock").write_text("0")
+            until(lambda: w.is_ready(role))
+        if not in_time(devices):
+            return False
+        w.must_release()
+        return True
+
+    try_until_in_time(tmp_path, run)

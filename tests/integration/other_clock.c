@@ -1,0 +1,40 @@
+/* other_clock.c - preloaded into servers by test_serve.py: a host whose time of day is wrong by as many
+ * seconds as are in the file that FRE_TEST_CLOCK names. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+static time_t wrong_by(void)
+{
+    const char *path = getenv("FRE_TEST_CLOCK");
+    FILE *f = path ? fopen(path, "re") : NULL;
+    char line[32] = "0";
+
+    if (f && !fgets(line, sizeof line, f))
+        line[0] = 0;
+    if (f)
+        (void)fclose(f);
+    return (time_t)strtol(line, NULL, 10);
+}
+
+int clock_gettime(clockid_t id, struct timespec *t)
+{
+    const long e = syscall(SYS_clock_gettime, id, t);
+
+    if (e == 0 && id == CLOCK_REALTIME)
+        t->tv_sec += wrong_by();
+    return (int)e;
+}
+
+time_t time(time_t *out)
+{
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    if (out)
+        *out = t.tv_sec;
+    return t.tv_sec;
+}
