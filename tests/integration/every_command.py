@@ -44,7 +44,8 @@ RUNS = {
                   "--population", "100000", *NO_TEXT, "--compare", "--force"]],
     "collection keygen": [["relay", "--url", "http://localhost", "-o", "keys"], ["log", "-o", "keys"]],
     "collection commit": [["--secret", "relay.secret.json", *HALVES, "-o", "made.json", "--force"]],
-    "collection new": [[*HALVES, *SHOWN, "--epsilon", "4", "-o", "made.json", "--force"]],
+    "collection new": [[*HALVES, *SHOWN, "--epsilon", "4", "--population", "100000", "-o", "made.json",
+                        "--force"]],
     "collection show": [["terms.json"]],
     "collection check": [["terms.json"], ["terms.json", "--secret", "relay.secret.json"]],
     "collection cancel": [["terms.json", "--secret", "relay.secret.json", "-o", "made.cancel", "--force"]],
@@ -108,7 +109,7 @@ def four_roles(folder, url="http://localhost"):
             shutil.copy2(made, folder / (role + "." + made.name.split(".", 1)[1]))
     for role in ROLES:
         command("commit", "--secret", f"{role}.secret.json", *HALVES)
-    command("new", *HALVES, *SHOWN, "--epsilon", "4", "-o", "terms.json")
+    command("new", *HALVES, *SHOWN, "--epsilon", "4", "--population", "100000", "-o", "terms.json")
     for made in (folder / "keys").iterdir(): # with what was committed to
         shutil.copy2(folder / (made.name.split("-")[0] + "." + made.name.split(".", 1)[1]), made)
 

@@ -195,6 +195,7 @@ def test_two_contacts_and_public_cells(fre, roles):
     (["--shares-close", "+1d"], 64, "--shares-close belongs to --contacts two"),
     (["--batch-min", "0"], 64, "--batch-min must be"),
     (["--batch-min", "100001"], 65, "batch_min"),
+    (["--population", "10000000"], 77, "more than 32 bits hold"), # nobody could serve such terms
     (["--levels", "grid,1024"], 64, "a collection releases one level"),
     (["--levels", "1023"], 64, "the codebook has no level"),
     (["--codebook", "x"], 64, "add that"),

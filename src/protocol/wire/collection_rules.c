@@ -193,6 +193,8 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
     fre_account a;
     char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES], claim[FRE_DIGITS_BYTES];
     fre_share_cell cell;
+    uint64_t largest, cells;
+    uint32_t bits;
     fre_err why = {.text = ""};
     fre_status st;
 
@@ -212,7 +214,9 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
                         fre_digits_down(epsilon, 6, c->epsilon), fre_digits_up(delta, 6, a.delta),
                         fre_digits_down(claim, 6, c->delta));
     /* A claim that nobody can make shares for is none either. */
-    if (fre_share_cell_init(&cell, &m, c->split, c->tau, FRE_SHARING_BITS_MAX, &why) != FRE_OK)
+    largest = wire_largest_cell(&m, &cells);
+    if (fre_share_cell_init(&cell, &m, c->split, c->tau, FRE_SHARING_BITS_MAX, &why) != FRE_OK ||
+        (c->one_contact && fre_share_bits(&bits, &m, c->split, largest, cells, &why) != FRE_OK))
         return fre_fail(err, FRE_E_REFUSED, "collection: no share can be made: %s", why.text);
     if (out)
         *out = a;

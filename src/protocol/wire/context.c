@@ -34,8 +34,7 @@ fre_status fre_wire_derive_share_bits(fre_wire *w, const fre_list *list, fre_err
     if (!w || w->c.one_contact != !list)
         return FRE_E_ARG;
     fre_collection_mechanism(&m, &w->c);
-    largest = m.population > m.tau ? m.population : m.tau;
-    cells = largest / m.tau;
+    largest = wire_largest_cell(&m, &cells);
     if (list) {
         largest = list->n > 0 ? fre_list_largest(list) : m.tau;
         cells = (list->n > 0 ? list->n : 1) * (m.dist.splits ? 3u : 1u);

@@ -172,4 +172,13 @@ FRE_MUST_CHECK fre_status wire_apply(const wire_rule *r, size_t n, fre_err *err)
 /* Contributions, keys, addresses. */
 FRE_MUST_CHECK fre_status wire_check_parties(const fre_collection *c, fre_err *err);
 
+/* One contact: the most that a cell can hold, and cells as full as they need be. */
+static inline uint64_t wire_largest_cell(const fre_mechanism *m, uint64_t *cells)
+{
+    const uint64_t largest = m->population > m->tau ? m->population : m->tau;
+
+    *cells = largest / m->tau;
+    return largest;
+}
+
 #endif /* FRE_WIRE_PRIVATE_H */

@@ -16,7 +16,7 @@ enum {
 }; /* our own rows: no machine has them */
 
 typedef struct state {
-    char *path;
+    char *path, *lock_path;
     int lock;       /* held on the file beside it; -1: none */
     fre_delta rows; /* SECRET: of each table and key the last */
     fre_collection_id id;

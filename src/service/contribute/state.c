@@ -181,21 +181,34 @@ static fre_status load(state *s, fre_err *err)
     return st;
 }
 
+static bool is_at(int fd, const char *path)
+{
+    struct stat held, there;
+
+    return fstat(fd, &held) == 0 && lstat(path, &there) == 0 && held.st_ino == there.st_ino &&
+           held.st_dev == there.st_dev;
+}
+
+/* The lock's file goes with the lock, so whoever gets it has to look whether it is the one of that name still. */
 static fre_status take_lock(state *s, fre_err *err)
 {
-    const size_t n = strlen(s->path) + 6;
-    char *path = malloc(n);
-
-    if (!path)
+    if (asprintf(&s->lock_path, "%s.lock", s->path) < 0) {
+        s->lock_path = NULL;
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    (void)snprintf(path, n, "%s.lock", s->path);
-    s->lock = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
-    free(path);
-    if (s->lock < 0)
-        return failed(err, s->path, "locked");
-    return flock(s->lock, LOCK_EX | LOCK_NB) == 0
-               ? FRE_OK
-               : fre_fail(err, FRE_E_AGAIN, "%s: another process goes on with it", s->path);
+    }
+    for (;;) {
+        s->lock = open(s->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (s->lock < 0)
+            return failed(err, s->path, "locked");
+        if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
+            (void)close(s->lock);
+            s->lock = -1;
+            return fre_fail(err, FRE_E_AGAIN, "%s: another process goes on with it", s->path);
+        }
+        if (is_at(s->lock, s->lock_path))
+            return FRE_OK;
+        (void)close(s->lock);
+    }
 }
 
 fre_status state_open(state *s, const char *path, const fre_collection_id *id, fre_err *err)
@@ -295,9 +308,12 @@ fre_status state_end(state *s, fre_status verdict, fre_err *err)
 void state_close(state *s)
 {
     fre_delta_wipe(&s->rows);
-    if (s->lock >= 0)
+    if (s->lock >= 0) {
+        (void)unlink(s->lock_path);
         (void)close(s->lock);
+    }
     s->lock = -1;
+    free(s->lock_path);
     free(s->path);
-    s->path = NULL;
+    s->path = s->lock_path = NULL;
 }
