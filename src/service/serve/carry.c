@@ -95,6 +95,9 @@ const char *serve_own_path(const serve_site *x)
 }
 
 /* Where a role listens for its peers, as the operator of this one knows it. */
+#define LETTER_SECONDS 120u
+#define QUICK_SECONDS 10u
+
 static fre_status open_peer(serve_site *x, fre_role role, const serve_identity *me, fre_err *err)
 {
     const other o = other_of(&x->terms.c, role);
@@ -103,19 +106,24 @@ static fre_status open_peer(serve_site *x, fre_role role, const serve_identity *
     const char *path = serve_url_path(url);
     const size_t n = strlen(path) - (path[0] && path[strlen(path) - 1] == '/');
     const fre_bytes none = {NULL, 0};
+    fre_status st;
     char origin[FRE_COLLECTION_URL_MAX + 1];
-    const fre_http_client_opts opts = {.url = origin,
-                                       .pin = tls ? o.pin : NULL,
-                                       .certificate_pem = tls ? serve_view(&me->certificate) : none,
-                                       .key_pem = tls ? serve_view(&me->key) : none,
-                                       .connect_seconds = 5,
-                                       .total_seconds = 60};
+    fre_http_client_opts opts = {.url = origin,
+                                 .pin = tls ? o.pin : NULL,
+                                 .certificate_pem = tls ? serve_view(&me->certificate) : none,
+                                 .key_pem = tls ? serve_view(&me->key) : none,
+                                 .connect_seconds = 5,
+                                 .total_seconds = LETTER_SECONDS};
 
     (void)snprintf(origin, sizeof origin, "%.*s", (int)(path - url), url);
     if ((size_t)snprintf(x->peer_path[role], sizeof x->peer_path[role], "%.*s" SERVE_PATH "%s",
                          (int)n, path, x->name) >= sizeof x->peer_path[role])
         return fre_fail(err, FRE_E_DATA, "the address of another role is too long");
-    return fre_http_client_new(&x->peer[role], &opts, err);
+    st = fre_http_client_new(&x->peer[role], &opts, err);
+    opts.total_seconds = QUICK_SECONDS;
+    return st == FRE_OK && x->s->config->role == FRE_ROLE_RELAY
+               ? fre_http_client_new(&x->quick[role], &opts, err)
+               : st;
 }
 
 fre_status serve_peers_open(serve_site *x, fre_err *err)
@@ -142,15 +150,18 @@ void serve_peers_close(serve_site *x)
 {
     for (unsigned role = 0; role < SERVE_ROLES; role++) {
         fre_http_client_free(x->peer[role]);
-        x->peer[role] = NULL;
+        fre_http_client_free(x->quick[role]);
+        x->peer[role] = x->quick[role] = NULL;
     }
 }
 
-fre_status serve_peer_post(serve_site *x, fre_role to, fre_bytes message, fre_buf *answer)
+fre_status serve_peer_post(serve_site *x, fre_role to, bool quick, fre_bytes message,
+                           fre_buf *answer)
 {
+    fre_http_client *way = quick && x->quick[to] ? x->quick[to] : x->peer[to];
     unsigned status = 0;
     const fre_status st =
-        fre_http_post(x->peer[to], answer, &status, NULL, x->peer_path[to], message, NULL);
+        fre_http_post(way, answer, &status, NULL, x->peer_path[to], message, NULL);
 
     if (st == FRE_OK && status == 200)
         return FRE_OK;

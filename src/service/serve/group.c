@@ -290,6 +290,16 @@ bool serve_group_is_stuck(serve_group *g)
     return stuck;
 }
 
+bool serve_group_is_lost(serve_group *g)
+{
+    bool lost;
+
+    (void)pthread_mutex_lock(&g->lock);
+    lost = g->lost;
+    (void)pthread_mutex_unlock(&g->lock);
+    return lost;
+}
+
 static fre_status keep_row(void *ctx, const fre_row *row)
 {
     fre_delta *stays = ctx;

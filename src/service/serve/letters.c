@@ -19,14 +19,22 @@ static const char *phase_text(int phase)
     return phase >= FRE_PHASE_WAITING && phase <= FRE_PHASE_VOID ? phases[phase] : "unknown";
 }
 
-/* Keys that are at rest under masks, or over, are in no file any more. */
+/* Keys that are at rest under masks, or over, are in no file any more.  S_tag's statement that its key is gone
+ * leaves behind tags_close: by then the file is gone, masked or not. */
 static void forget_once(serve_site *x)
 {
+    const bool closes = x->s->config->role == FRE_ROLE_TAG;
+    int64_t now;
     bool masked;
     fre_err err = {.text = ""};
 
     if (!fre_keys_has_once(x->keys))
         return;
+    if (closes && serve_clock_now(&x->s->clock, &now) && now >= x->terms.c.tags_close) {
+        if (fre_keys_forget_once(x->keys, &err) != FRE_OK)
+            serve_say(x->s, "the once file could not be removed", x, NULL);
+        return;
+    }
     (void)pthread_mutex_lock(&x->lock);
     masked = fre_server_keys_masked(x->x);
     (void)pthread_mutex_unlock(&x->lock);
@@ -134,6 +142,7 @@ static void *run(void *site)
     size_t letters;
 
     do {
+        forget_once(x);
         if (!serve_site_step(x, &letters, &unreached)) {
             ms = IDLE_MS;
             continue;

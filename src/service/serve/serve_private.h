@@ -58,6 +58,7 @@ uint64_t serve_group_ticket(serve_group *g);
 /* Waits until that one is committed; false: it is not known that it will be. */
 bool serve_group_wait(serve_group *g, uint64_t ticket);
 bool serve_group_is_stuck(serve_group *g);
+bool serve_group_is_lost(serve_group *g);
 /* Commits what is queued, stops the thread, closes the store. */
 void serve_group_close(serve_group *g);
 /* Nothing is queued any more: every row but those that stay goes. */
@@ -108,7 +109,8 @@ typedef struct serve_site {
     fre_codebook *codebook;
     fre_keys *keys;
     uint8_t shown_pin[SERVE_ROLES][FRE_NET_PIN_BYTES]; /* of what each role shows as a client */
-    fre_http_client *peer[SERVE_ROLES];
+    fre_http_client *peer[SERVE_ROLES];                /* for letters, which may be long */
+    fre_http_client *quick[SERVE_ROLES]; /* for what a client waits for; NULL: nobody does */
     char peer_path[SERVE_ROLES][FRE_NET_PATH_MAX + 1];
 
     pthread_mutex_t lock; /* around the machine */
@@ -162,8 +164,9 @@ const char *serve_url_path(const char *url);
 
 FRE_MUST_CHECK fre_status serve_peers_open(serve_site *x, fre_err *err);
 void serve_peers_close(serve_site *x);
-/* A message to a role; *answer stays empty where none came.  FRE_E_NOMEM. */
-FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, fre_bytes message,
+/* A message to a role; *answer stays empty where none came.  quick: a worker waits with its client, and not for
+ * long.  FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, bool quick, fre_bytes message,
                                           fre_buf *answer);
 /* May that peer of the site (0: a client) send this? */
 bool serve_may_send(fre_role here, fre_role from, fre_bytes message);

@@ -9,7 +9,8 @@
 
 typedef struct call {
     serve_site *x;
-    bool lost; /* its rows are not known to be stored: nothing of it may leave */
+    bool quick; /* a client waits */
+    bool lost;  /* its rows are not known to be stored: nothing of it may leave */
     unsigned unreached;
     uint8_t name[32]; /* of who asks the issuer */
     fre_status who;
@@ -49,7 +50,7 @@ static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes m
     (void)x;
     if (c->lost)
         return FRE_E_AGAIN;
-    st = serve_peer_post(c->x, to, message, answer);
+    st = serve_peer_post(c->x, to, c->quick, message, answer);
     c->unreached += st == FRE_OK && answer->n == 0;
     return st;
 }
@@ -111,7 +112,7 @@ static fre_status look_up(serve_site *x, call *c, fre_bytes message)
 
 unsigned serve_site_take(serve_site *x, fre_buf *answer, fre_bytes message)
 {
-    call c = {.x = x};
+    call c = {.x = x, .quick = true};
     const fre_host h = host_of(&c);
     fre_status st;
     int64_t now;
@@ -262,7 +263,7 @@ static fre_status make_locks(serve_site *x, fre_err *err)
 static void news(void *ctx)
 {
     serve_site *x = ctx;
-    const bool lost = x->group.lost, stuck = serve_group_is_stuck(&x->group);
+    const bool lost = serve_group_is_lost(&x->group), stuck = serve_group_is_stuck(&x->group);
 
     serve_say(x->s, stuck ? "store failed" : "store back", x, NULL);
     if (lost)
