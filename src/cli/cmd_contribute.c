@@ -255,8 +255,9 @@ static fre_status contribute(job *j, fre_err *err)
     if (st == FRE_OK && j->c->json)
         return cli_json_print(json_pack("{s:b, s:b}", "taken", 1, "already", (int)already), err);
     if (st == FRE_OK && !j->c->quiet)
-        puts(already ? "Everything had been taken already; nothing was sent."
-                     : "Everything was taken; the state keeps no more than that.");
+        cli_fold(stdout, 4, "%s",
+                 already ? "Everything had been taken already; nothing was sent."
+                         : "Everything was taken; the state keeps no more than that.");
     return st;
 }
 

@@ -54,10 +54,10 @@ static fre_status run(cli *c, fre_err *err)
     if (st == FRE_OK && cli_flag(c, "check") && c->json)
         st = cli_json_print(json_pack("{s:s, s:b}", "role", fre_role_name(role), "ok", 1), err);
     else if (st == FRE_OK && cli_flag(c, "check") && !c->quiet)
-        printf("The %s may be started with this configuration.\n",
-               role == FRE_ROLE_RELAY || role == FRE_ROLE_ISSUER ? fre_role_name(role)
-               : role == FRE_ROLE_TAG                            ? "tagging server"
-                                                                 : "synthesis server");
+        cli_fold(stdout, 4, "The %s may be started with this configuration.",
+                 role == FRE_ROLE_TAG   ? "tagging server"
+                 : role == FRE_ROLE_SYN ? "synthesis server"
+                                        : fre_role_name(role));
     fre_config_free(config);
     return st;
 }
