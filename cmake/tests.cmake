@@ -74,8 +74,8 @@ if(FRE_TESTS)
     set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
     # What is the same another way: test_terminal and test_few_files take every command through
     # sanitizers, test_corpus every way of reading.
-    # test_python_client is Python for the most part; test_rehearsal takes the servers through them.
-    set(same_integration test_locale test_pipes test_python_client)
+    # test_rehearsal takes the servers through them, whole collections in one process.
+    set(same_integration test_locale test_pipes test_python_client test_serve)
     # Begun first, the longest ahead, so that none is left alone at the end.
     set(first_units test_invert test_audit_levels test_audit_shares test_audit_splits
         test_server_schedules)

@@ -26,7 +26,7 @@
 #define SHORT 100u
 #define LONG 1000u
 #else
-#define SHORT 5000u
+#define SHORT 3640u /* ten thousand of all kinds */
 #define LONG 20000u
 #endif
 
