@@ -157,6 +157,16 @@ FRE_API void fre_collection_draw(fre_collection *c);
 /** The commitment to one contribution, which its operator shows before its contribution. */
 FRE_API void fre_collection_commit(uint8_t out[FRE_HASH_BYTES], fre_contributor who,
                                    const uint8_t contribution[FRE_SEED_BYTES]);
+typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY, FRE_ROLE_ISSUER } fre_role;
+/** What terms say of a role; borrowed from them. */
+typedef struct fre_party {
+    const fre_sign_pk *sign;
+    const fre_hpke_pk *seal;     /**< NULL: the relay */
+    const fre_oprf_public *oprf; /**< NULL: relay and S_syn */
+    const char *url;
+    const uint8_t *pin; /**< FRE_HASH_BYTES; zeros: http */
+} fre_party;
+FRE_API fre_party fre_collection_party(const fre_collection *c, fre_role role);
 /** Is it an address that terms may have, and with this pin (FRE_HASH_BYTES)? */
 FRE_API bool fre_collection_url_fits(const char *url, const uint8_t pin[FRE_HASH_BYTES]);
 /** Every range of the fields, and how they fit together; no accounting.  FRE_E_DATA: err names the
@@ -621,7 +631,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_release_part_decode(fre_release_part *out,
 FRE_API void fre_release_part_at(fre_release_cell *out, float *centroid, const fre_release_part *m,
                                  uint32_t i);
 
-typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY, FRE_ROLE_ISSUER } fre_role;
 typedef enum fre_cancel_reason {
     FRE_CANCEL_OPERATOR = 1,
     FRE_CANCEL_KEY_LOST, /**< S_tag restarted without its key */

@@ -47,12 +47,6 @@ static fre_status sign_cancel(fre_buf *out, const fre_wire *w, const fre_keys *k
                           fre_role_name(h->role));
 }
 
-typedef struct other {
-    fre_role role;
-    const char *url;
-    const uint8_t *pin;
-} other;
-
 /* "keys/relay-1a2b3c4d" + ending, of keys/relay-1a2b3c4d.secret.json. */
 static char *beside(const char *secret, const char *ending)
 {
@@ -66,7 +60,7 @@ static char *beside(const char *secret, const char *ending)
 }
 
 /* What a role answers, in words. */
-static const char *send_one(const cli *c, const other *to, const fre_wire *w, fre_bytes message,
+static const char *send_one(const cli *c, const fre_party *to, const fre_wire *w, fre_bytes message,
                             fre_err *err)
 {
     const bool given = cli_given(c, "certificate");
@@ -98,18 +92,15 @@ static const char *send_one(const cli *c, const other *to, const fre_wire *w, fr
 
 static void send_all(const cli *c, const fre_wire *w, fre_role own, fre_bytes message)
 {
-    const fre_collection *t = &w->c;
-    const other to[] = {{FRE_ROLE_RELAY, t->relay_url, t->relay_pin},
-                        {FRE_ROLE_TAG, t->tag_url, t->tag_pin},
-                        {FRE_ROLE_SYN, t->syn_url, t->syn_pin},
-                        {FRE_ROLE_ISSUER, t->issuer_url, t->issuer_pin}};
+    static const fre_role all[] = {FRE_ROLE_RELAY, FRE_ROLE_TAG, FRE_ROLE_SYN, FRE_ROLE_ISSUER};
 
-    for (size_t i = 0; i < sizeof to / sizeof to[0]; i++) {
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        const fre_party to = fre_collection_party(&w->c, all[i]);
         fre_err err = {.text = ""};
-        const char *says = to[i].role == own ? NULL : send_one(c, &to[i], w, message, &err);
+        const char *says = all[i] == own ? NULL : send_one(c, &to, w, message, &err);
 
-        if (to[i].role != own && says)
-            cli_warn(c, "%s was not told: %s", fre_role_name(to[i].role), says);
+        if (says)
+            cli_warn(c, "%s was not told: %s", fre_role_name(all[i]), says);
     }
 }
 

@@ -184,11 +184,12 @@ static void print_asked(const fre_collection *c, const fre_plan *plan)
     putchar('\n');
 }
 
-static void print_who(const char *what, fre_role role, const char *url, const fre_sign_pk *key)
+static void print_who(const char *what, const fre_collection *c, fre_role role)
 {
+    const fre_party p = fre_collection_party(c, role);
     char name[FRE_KEYS_NAME_BYTES];
 
-    row(what, "%s  (keys %s)", url, fre_keys_name(name, role, key));
+    row(what, "%s  (keys %s)", p.url, fre_keys_name(name, role, p.sign));
 }
 
 static void print_when(const fre_collection *c)
@@ -215,10 +216,10 @@ void cli_print_terms(const fre_collection *c, const fre_collection_id *id, const
     putchar('\n');
     print_asked(c, plan);
     cli_heading(stdout, "Who runs it");
-    print_who("relay", FRE_ROLE_RELAY, c->relay_url, &c->relay_sign);
-    print_who("tagging server", FRE_ROLE_TAG, c->tag_url, &c->tag_sign);
-    print_who("synthesis server", FRE_ROLE_SYN, c->syn_url, &c->syn_sign);
-    print_who("issuer", FRE_ROLE_ISSUER, c->issuer_url, &c->issuer_sign);
+    print_who("relay", c, FRE_ROLE_RELAY);
+    print_who("tagging server", c, FRE_ROLE_TAG);
+    print_who("synthesis server", c, FRE_ROLE_SYN);
+    print_who("issuer", c, FRE_ROLE_ISSUER);
     putchar('\n');
     print_when(c);
 }

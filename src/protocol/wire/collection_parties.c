@@ -197,6 +197,22 @@ static bool is_url(const char *s)
     return true;
 }
 
+fre_party fre_collection_party(const fre_collection *c, fre_role role)
+{
+    switch (role) {
+    case FRE_ROLE_TAG:
+        return (fre_party){&c->tag_sign, &c->tag_seal, &c->oprf_pk, c->tag_url, c->tag_pin};
+    case FRE_ROLE_SYN:
+        return (fre_party){&c->syn_sign, &c->syn_seal, NULL, c->syn_url, c->syn_pin};
+    case FRE_ROLE_ISSUER:
+        return (fre_party){&c->issuer_sign, &c->issuer_seal, &c->issuer_pk, c->issuer_url,
+                           c->issuer_pin};
+    case FRE_ROLE_RELAY:
+        break;
+    }
+    return (fre_party){&c->relay_sign, NULL, NULL, c->relay_url, c->relay_pin};
+}
+
 bool fre_collection_url_fits(const char *url, const uint8_t pin[FRE_HASH_BYTES])
 {
     return url && pin && strnlen(url, FRE_COLLECTION_URL_MAX + 1) <= FRE_COLLECTION_URL_MAX &&

@@ -84,31 +84,6 @@ void fre_keys_free(fre_keys *k)
 
 /* ---- of terms ---------------------------------------------------------------------------------- */
 
-/* What the terms say of a role. */
-typedef struct in_terms {
-    const fre_sign_pk *sign;
-    const fre_hpke_pk *seal;     /* NULL: it has none */
-    const fre_oprf_public *oprf; /* NULL: it has none */
-    const char *url;
-    const uint8_t *pin;
-} in_terms;
-
-static in_terms terms_of(const fre_collection *c, fre_role role)
-{
-    switch (role) {
-    case FRE_ROLE_TAG:
-        return (in_terms){&c->tag_sign, &c->tag_seal, &c->oprf_pk, c->tag_url, c->tag_pin};
-    case FRE_ROLE_SYN:
-        return (in_terms){&c->syn_sign, &c->syn_seal, NULL, c->syn_url, c->syn_pin};
-    case FRE_ROLE_ISSUER:
-        return (in_terms){&c->issuer_sign, &c->issuer_seal, &c->issuer_pk, c->issuer_url,
-                          c->issuer_pin};
-    case FRE_ROLE_RELAY:
-        break;
-    }
-    return (in_terms){&c->relay_sign, NULL, NULL, c->relay_url, c->relay_pin};
-}
-
 static fre_status other(const fre_keys *k, const char *what, fre_err *err)
 {
     return fre_fail(err, FRE_E_REFUSED,
@@ -119,7 +94,7 @@ static fre_status other(const fre_keys *k, const char *what, fre_err *err)
 static fre_status check_own(const fre_keys *k, const fre_collection *c, fre_err *err)
 {
     const fre_half *h = &k->secret.half;
-    const in_terms t = terms_of(c, h->role);
+    const fre_party t = fre_collection_party(c, h->role);
 
     if (memcmp(t.sign->b, h->sign.b, sizeof h->sign.b) != 0)
         return other(k, "signing key", err);
@@ -169,7 +144,8 @@ fre_status fre_keys_find(fre_keys **out, const char *folder, const char *once,
 
     if (!out || !folder || !c || !fre_role_name(role))
         return FRE_E_ARG;
-    path = config_path(folder, fre_role_name(role), terms_of(c, role).sign, ".secret.json");
+    path = config_path(folder, fre_role_name(role), fre_collection_party(c, role).sign,
+                       ".secret.json");
     if (!path)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     st = access(path, F_OK) != 0 && errno == ENOENT

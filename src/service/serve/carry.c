@@ -3,27 +3,6 @@
 
 /* ---- who they are ----------------------------------------------------------------------------------- */
 
-typedef struct other {
-    const fre_sign_pk *sign;
-    const char *url;
-    const uint8_t *pin;
-} other;
-
-static other other_of(const fre_collection *c, fre_role role)
-{
-    switch (role) {
-    case FRE_ROLE_TAG:
-        return (other){&c->tag_sign, c->tag_url, c->tag_pin};
-    case FRE_ROLE_SYN:
-        return (other){&c->syn_sign, c->syn_url, c->syn_pin};
-    case FRE_ROLE_RELAY:
-        return (other){&c->relay_sign, c->relay_url, c->relay_pin};
-    case FRE_ROLE_ISSUER:
-    default:
-        return (other){&c->issuer_sign, c->issuer_url, c->issuer_pin};
-    }
-}
-
 fre_role serve_role_of(const serve_site *x, const uint8_t pin[FRE_NET_PIN_BYTES])
 {
     for (unsigned role = FRE_ROLE_TAG; role < SERVE_ROLES; role++)
@@ -91,7 +70,7 @@ const char *serve_url_path(const char *url)
 
 const char *serve_own_path(const serve_site *x)
 {
-    return serve_url_path(other_of(&x->terms.c, x->s->config->role).url);
+    return serve_url_path(fre_collection_party(&x->terms.c, x->s->config->role).url);
 }
 
 /* Where a role listens for its peers, as the operator of this one knows it. */
@@ -100,7 +79,7 @@ const char *serve_own_path(const serve_site *x)
 
 static fre_status open_peer(serve_site *x, fre_role role, const serve_identity *me, fre_err *err)
 {
-    const other o = other_of(&x->terms.c, role);
+    const fre_party o = fre_collection_party(&x->terms.c, role);
     const char *url = x->s->config->peers[role] ? x->s->config->peers[role] : o.url;
     const bool tls = strncmp(url, "https:", 6) == 0;
     const char *path = serve_url_path(url);
@@ -133,7 +112,8 @@ fre_status serve_peers_open(serve_site *x, fre_err *err)
     fre_status st;
 
     for (unsigned role = FRE_ROLE_TAG; role < SERVE_ROLES; role++)
-        fre_net_ed25519_pin(x->shown_pin[role], other_of(&x->terms.c, (fre_role)role).sign->b);
+        fre_net_ed25519_pin(x->shown_pin[role],
+                            fre_collection_party(&x->terms.c, (fre_role)role).sign->b);
     fre_buf_init(&shown.certificate, FRE_NET_PEM_MAX);
     fre_buf_init(&shown.key, FRE_NET_PEM_MAX);
     st = fre_net_ed25519_certificate(&shown.certificate, &shown.key,

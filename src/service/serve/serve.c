@@ -91,27 +91,12 @@ static fre_status read_file(fre_buf *out, const char *path, fre_err *err)
 
 /* ---- collections ---------------------------------------------------------------------------------------- */
 
-static const uint8_t *own_pin(const fre_collection *c, fre_role role)
-{
-    switch (role) {
-    case FRE_ROLE_TAG:
-        return c->tag_pin;
-    case FRE_ROLE_SYN:
-        return c->syn_pin;
-    case FRE_ROLE_RELAY:
-        return c->relay_pin;
-    case FRE_ROLE_ISSUER:
-    default:
-        return c->issuer_pin;
-    }
-}
-
 /* Whoever connects to us expects the terms' pin; where a proxy has the certificate, that is its affair. */
 static fre_status check_pin(const fre_serve *s, const fre_terms *t, const uint8_t *pin,
                             fre_err *err)
 {
     static const uint8_t none[FRE_NET_PIN_BYTES];
-    const uint8_t *want = own_pin(&t->c, s->config->role);
+    const uint8_t *want = fre_collection_party(&t->c, s->config->role).pin;
 
     if (!pin && memcmp(want, none, sizeof none) != 0)
         return fre_fail(
