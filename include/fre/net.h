@@ -137,6 +137,12 @@ typedef struct fre_http_client_opts {
     size_t limit;             /**< bytes of an answer; 64 MiB */
 } fre_http_client_opts;
 
+#define FRE_NET_URL_BYTES 512u
+#define FRE_NET_PATH_BYTES (FRE_NET_PATH_MAX + 1u)
+/** What a client is made with, and a path for it: of "https://h:1/below/", rest "/x": "https://h:1" and "/below/x".
+ * False: no address, or too long. */
+FRE_API bool fre_net_split(char origin[FRE_NET_URL_BYTES], char path[FRE_NET_PATH_BYTES],
+                           const char *url, const char *rest);
 /** Connects at the first request.  FRE_E_ARG; FRE_E_DATA (own certificate or key); FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_http_client_new(fre_http_client **out,
                                                       const fre_http_client_opts *opts,

@@ -158,6 +158,8 @@ FRE_API void fre_collection_draw(fre_collection *c);
 FRE_API void fre_collection_commit(uint8_t out[FRE_HASH_BYTES], fre_contributor who,
                                    const uint8_t contribution[FRE_SEED_BYTES]);
 typedef enum fre_role { FRE_ROLE_TAG = 1, FRE_ROLE_SYN, FRE_ROLE_RELAY, FRE_ROLE_ISSUER } fre_role;
+/** Of HTTP, behind the path of an address: followed by the id's digits (docs/wire.md, section 9). */
+#define FRE_COLLECTION_PATH "/fre/v2/"
 /** What terms say of a role; borrowed from them. */
 typedef struct fre_party {
     const fre_sign_pk *sign;

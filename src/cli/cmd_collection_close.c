@@ -73,7 +73,7 @@ static const char *send_one(const cli *c, const fre_party *to, const fre_wire *w
     fre_status st;
 
     fre_hex(id, w->id.b, sizeof w->id.b);
-    (void)snprintf(rest, sizeof rest, "/fre/v2/%s", id);
+    (void)snprintf(rest, sizeof rest, FRE_COLLECTION_PATH "%s", id);
     fre_buf_init(&answer, 1u << 16);
     st = cli_net_post(&answer, to->url, to->pin, rest, message,
                       !https  ? NULL

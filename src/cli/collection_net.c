@@ -45,22 +45,6 @@ fre_status cli_net_certificate(fre_buf *certificate, fre_buf *key, uint8_t pin[F
 
 /* ---- requests ---------------------------------------------------------------------------------- */
 
-#define URL_BYTES 512u
-
-/* "https://host:1" and "/below" + rest. */
-static bool split(char base[URL_BYTES], char path[URL_BYTES], const char *url, const char *rest)
-{
-    const char *from = strstr(url, "://"), *slash = from ? strchr(from + 3, '/') : NULL;
-    const size_t n = slash ? (size_t)(slash - url) : strlen(url);
-    size_t below = slash ? strlen(slash) : 0;
-
-    below -= below > 0 && slash[below - 1] == '/';
-    return from && n < URL_BYTES &&
-           (size_t)snprintf(base, URL_BYTES, "%.*s", (int)n, url) < URL_BYTES &&
-           (size_t)snprintf(path, URL_BYTES, "%.*s%s", (int)below, slash ? slash : "", rest) <
-               URL_BYTES;
-}
-
 static fre_status verdict(unsigned status, const char *base, fre_err *err)
 {
     if (status == 200)
@@ -76,12 +60,12 @@ static fre_status verdict(unsigned status, const char *base, fre_err *err)
 static fre_status ask(fre_buf *out, fre_http_client_opts *o, const char *url, const char *rest,
                       fre_bytes body, fre_err *err)
 {
-    char base[URL_BYTES], path[URL_BYTES];
+    char base[FRE_NET_URL_BYTES], path[FRE_NET_PATH_BYTES];
     fre_http_client *c = NULL;
     unsigned status = 0;
     fre_status st;
 
-    if (!split(base, path, url, rest))
+    if (!fre_net_split(base, path, url, rest))
         return fre_fail(err, FRE_E_USAGE, "'%.200s' is no address", url);
     if (strncmp(base, "https://", 8) != 0)
         o->pin = NULL;

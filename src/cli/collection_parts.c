@@ -41,7 +41,7 @@ static fre_status read_one(fre_buf *out, const source *s, uint32_t i, fre_err *e
         return fre_file_read(out, name, err);
     }
     fre_hex(id, s->w->id.b, sizeof s->w->id.b);
-    (void)snprintf(name, sizeof name, "/fre/v2/%s/release/%u", id, i);
+    (void)snprintf(name, sizeof name, FRE_COLLECTION_PATH "%s/release/%u", id, i);
     return cli_net_get(out, s->url, s->w->c.relay_pin, name, err);
 }
 

@@ -8,7 +8,6 @@
 #define LOOK_MS 500u
 #define PAUSE_MS 1000u
 #define PAUSE_MS_MAX 300000u
-#define SERVED "/fre/v2/"
 
 typedef struct device {
     const fre_contribute_opts *o;
@@ -16,7 +15,7 @@ typedef struct device {
     state state;
     fre_server *client;
     fre_http_client *relay;
-    char path[FRE_NET_PATH_MAX + 1];
+    char path[FRE_NET_PATH_BYTES];
     size_t unanswered; /* letters of the last step */
     fre_status wrong;  /* of the way: FRE_E_KEY */
     fre_err *err;
@@ -56,18 +55,17 @@ static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes m
 static fre_status open_relay(device *d, fre_err *err)
 {
     const fre_collection *c = &d->w->c;
-    const char *host = strstr(c->relay_url, "://"), *path = host ? strchr(host + 3, '/') : NULL;
-    const size_t origin = path ? (size_t)(path - c->relay_url) : strlen(c->relay_url);
-    const bool tls = strncmp(c->relay_url, "https:", 6) == 0;
-    char url[FRE_COLLECTION_URL_MAX + 1], id[2 * FRE_HASH_BYTES + 1];
-    const fre_http_client_opts opts = {
-        .url = url, .pin = tls ? c->relay_pin : NULL, .proxy = d->o->proxy};
-    size_t n = path ? strlen(path) : 0;
+    char origin[FRE_NET_URL_BYTES], id[2 * FRE_HASH_BYTES + 1],
+        rest[sizeof FRE_COLLECTION_PATH + sizeof id];
+    const fre_http_client_opts opts = {.url = origin,
+                                       .pin = strncmp(c->relay_url, "https:", 6) == 0 ? c->relay_pin
+                                                                                      : NULL,
+                                       .proxy = d->o->proxy};
 
-    n -= n > 0 && path[n - 1] == '/';
     fre_hex(id, d->w->id.b, sizeof d->w->id.b);
-    (void)snprintf(url, sizeof url, "%.*s", (int)origin, c->relay_url);
-    (void)snprintf(d->path, sizeof d->path, "%.*s" SERVED "%s", (int)n, path ? path : "", id);
+    (void)snprintf(rest, sizeof rest, FRE_COLLECTION_PATH "%s", id);
+    if (!fre_net_split(origin, d->path, c->relay_url, rest))
+        return fre_fail(err, FRE_E_DATA, "the relay's address is too long");
     return fre_http_client_new(&d->relay, &opts, err);
 }
 

@@ -129,6 +129,20 @@ static bool fill(fre_http_client *c, const fre_http_client_opts *o)
            add_headers(&c->get_headers, get);
 }
 
+bool fre_net_split(char origin[FRE_NET_URL_BYTES], char path[FRE_NET_PATH_BYTES], const char *url,
+                   const char *rest)
+{
+    const char *host = strstr(url, "://"), *slash = host ? strchr(host + 3, '/') : NULL;
+    const size_t n = slash ? (size_t)(slash - url) : strlen(url);
+    size_t below = slash ? strlen(slash) : 0;
+
+    below -= below > 0 && slash[below - 1] == '/';
+    return host && n < FRE_NET_URL_BYTES &&
+           (size_t)snprintf(origin, FRE_NET_URL_BYTES, "%.*s", (int)n, url) < FRE_NET_URL_BYTES &&
+           (size_t)snprintf(path, FRE_NET_PATH_BYTES, "%.*s%s", (int)below, slash ? slash : "",
+                            rest) < FRE_NET_PATH_BYTES;
+}
+
 fre_status fre_http_client_new(fre_http_client **out, const fre_http_client_opts *opts,
                                fre_err *err)
 {

@@ -60,43 +60,31 @@ fre_role serve_signer_of(fre_role here, fre_bytes message)
 
 /* ---- messages -------------------------------------------------------------------------------------------- */
 
-const char *serve_url_path(const char *url)
-{
-    const char *host = strstr(url, "://");
-    const char *path = host ? strchr(host + 3, '/') : NULL;
+/* What a role shows its peers: a certificate of the key that it signs with. */
+typedef struct identity {
+    fre_buf certificate, key; /* key: SECRET */
+} identity;
 
-    return path ? path : "";
-}
-
-const char *serve_own_path(const serve_site *x)
-{
-    return serve_url_path(fre_collection_party(&x->terms.c, x->s->config->role).url);
-}
-
-/* Where a role listens for its peers, as the operator of this one knows it. */
 #define LETTER_SECONDS 120u
 #define QUICK_SECONDS 10u
 
-static fre_status open_peer(serve_site *x, fre_role role, const serve_identity *me, fre_err *err)
+/* Where a role listens for its peers, as the operator of this one knows it. */
+static fre_status open_peer(serve_site *x, fre_role role, const identity *me, fre_err *err)
 {
     const fre_party o = fre_collection_party(&x->terms.c, role);
     const char *url = x->s->config->peers[role] ? x->s->config->peers[role] : o.url;
-    const bool tls = strncmp(url, "https:", 6) == 0;
-    const char *path = serve_url_path(url);
-    const size_t n = strlen(path) - (path[0] && path[strlen(path) - 1] == '/');
-    const fre_bytes none = {NULL, 0};
-    fre_status st;
-    char origin[FRE_COLLECTION_URL_MAX + 1];
+    char origin[FRE_NET_URL_BYTES];
     fre_http_client_opts opts = {.url = origin,
-                                 .pin = tls ? o.pin : NULL,
-                                 .certificate_pem = tls ? serve_view(&me->certificate) : none,
-                                 .key_pem = tls ? serve_view(&me->key) : none,
                                  .connect_seconds = 5,
                                  .total_seconds = LETTER_SECONDS};
+    fre_status st;
 
-    (void)snprintf(origin, sizeof origin, "%.*s", (int)(path - url), url);
-    if ((size_t)snprintf(x->peer_path[role], sizeof x->peer_path[role], "%.*s" SERVE_PATH "%s",
-                         (int)n, path, x->name) >= sizeof x->peer_path[role])
+    if (strncmp(url, "https:", 6) == 0) {
+        opts.pin = o.pin;
+        opts.certificate_pem = serve_view(&me->certificate);
+        opts.key_pem = serve_view(&me->key);
+    }
+    if (!fre_net_split(origin, x->peer_path[role], url, x->path))
         return fre_fail(err, FRE_E_DATA, "the address of another role is too long");
     st = fre_http_client_new(&x->peer[role], &opts, err);
     opts.total_seconds = QUICK_SECONDS;
@@ -108,8 +96,13 @@ static fre_status open_peer(serve_site *x, fre_role role, const serve_identity *
 fre_status serve_peers_open(serve_site *x, fre_err *err)
 {
     const fre_role me = x->s->config->role;
-    serve_identity shown;
+    char origin[FRE_NET_URL_BYTES];
+    identity shown;
     fre_status st;
+
+    (void)snprintf(x->path, sizeof x->path, FRE_COLLECTION_PATH "%s", x->name);
+    if (!fre_net_split(origin, x->own_path, fre_collection_party(&x->terms.c, me).url, ""))
+        return fre_fail(err, FRE_E_DATA, "this role's address in the terms is too long");
 
     for (unsigned role = FRE_ROLE_TAG; role < SERVE_ROLES; role++)
         fre_net_ed25519_pin(x->shown_pin[role],

@@ -26,11 +26,7 @@ static serve_site *site_named(fre_serve *s, const char *name)
 /* As an address in the terms has it, or as a proxy that took that off leaves it. */
 static bool prefix_ok(const serve_site *x, const char *path, size_t n)
 {
-    const char *own = serve_own_path(x);
-    size_t len = strlen(own);
-
-    len -= len > 0 && own[len - 1] == '/';
-    return n == 0 || (n == len && memcmp(path, own, n) == 0);
+    return n == 0 || (n == strlen(x->own_path) && memcmp(path, x->own_path, n) == 0);
 }
 
 static what what_of(const char *rest, uint32_t *part)
@@ -52,7 +48,8 @@ static what what_of(const char *rest, uint32_t *part)
 
 static asked parse(fre_serve *s, const char *path)
 {
-    const char *at = strstr(path, SERVE_PATH), *name = at ? at + sizeof SERVE_PATH - 1 : "";
+    const char *at = strstr(path, FRE_COLLECTION_PATH),
+               *name = at ? at + sizeof FRE_COLLECTION_PATH - 1 : "";
     asked a = {.what = NOTHING};
 
     if (!at)

@@ -111,7 +111,10 @@ typedef struct serve_site {
     uint8_t shown_pin[SERVE_ROLES][FRE_NET_PIN_BYTES]; /* of what each role shows as a client */
     fre_http_client *peer[SERVE_ROLES];                /* for letters, which may be long */
     fre_http_client *quick[SERVE_ROLES]; /* for what a client waits for; NULL: nobody does */
-    char peer_path[SERVE_ROLES][FRE_NET_PATH_MAX + 1];
+    char peer_path[SERVE_ROLES][FRE_NET_PATH_BYTES];
+    char path[sizeof FRE_COLLECTION_PATH +
+              2 * FRE_HASH_BYTES];     /* of the collection, behind an address's */
+    char own_path[FRE_NET_PATH_BYTES]; /* of our own address in the terms */
 
     pthread_mutex_t lock; /* around the machine */
     fre_server *x;
@@ -153,15 +156,6 @@ void serve_letters_stop(serve_site *x);
 
 /* ---- carry.c: the other roles ------------------------------------------------------------------------------ */
 
-/* What a role shows its peers: a certificate of the key that it signs with. */
-typedef struct serve_identity {
-    fre_buf certificate, key; /* key: SECRET */
-} serve_identity;
-
-#define SERVE_PATH "/fre/v2/"
-/* From the slash behind host and port; "": none. */
-const char *serve_url_path(const char *url);
-
 FRE_MUST_CHECK fre_status serve_peers_open(serve_site *x, fre_err *err);
 void serve_peers_close(serve_site *x);
 /* A message to a role; *answer stays empty where none came.  quick: a worker waits with its client, and not for
@@ -172,8 +166,6 @@ FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, bool quick
 bool serve_may_send(fre_role here, fre_role from, fre_bytes message);
 /* Without TLS: whoever signs such a message. */
 fre_role serve_signer_of(fre_role here, fre_bytes message);
-/* The path of our own address in the terms. */
-const char *serve_own_path(const serve_site *x);
 /* By a certificate's pin; 0: nobody of this collection. */
 fre_role serve_role_of(const serve_site *x, const uint8_t pin[FRE_NET_PIN_BYTES]);
 

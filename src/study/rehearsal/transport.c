@@ -85,7 +85,7 @@ static fre_status open_relay(fre_rehearsal_transport *t, fre_err *err)
     if (st != FRE_OK)
         return st;
     fre_hex(hex, id.b, sizeof id.b);
-    (void)snprintf(t->path, sizeof t->path, "/fre/v2/%s", hex);
+    (void)snprintf(t->path, sizeof t->path, FRE_COLLECTION_PATH "%s", hex);
     return fre_http_client_new(&t->relay, &o, err);
 }
 

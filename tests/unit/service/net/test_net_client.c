@@ -342,9 +342,33 @@ static void threads_share_a_client(void **state)
     fre_http_close(h);
 }
 
+static void addresses_are_split(void **state)
+{
+    static const struct {
+        const char *url, *rest, *origin, *path;
+    } all[] = {{"https://h:1", "/x", "https://h:1", "/x"},
+               {"https://h:1/", "/x", "https://h:1", "/x"},
+               {"http://[::1]:8/a/b", "/x", "http://[::1]:8", "/a/b/x"},
+               {"http://h/a/", "", "http://h", "/a"}};
+    char origin[FRE_NET_URL_BYTES], path[FRE_NET_PATH_BYTES], long_rest[FRE_NET_PATH_BYTES + 1];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        assert_true(fre_net_split(origin, path, all[i].url, all[i].rest));
+        assert_string_equal(origin, all[i].origin);
+        assert_string_equal(path, all[i].path);
+    }
+    memset(long_rest, 'a', sizeof long_rest - 1);
+    long_rest[sizeof long_rest - 1] = 0;
+    assert_false(fre_net_split(origin, path, "http://h", long_rest));
+    assert_true(fre_net_split(origin, path, "http://h", long_rest + 1)); /* the longest */
+    assert_false(fre_net_split(origin, path, "h/a", "/x"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(addresses_are_split),
         cmocka_unit_test(a_request_says_no_more_than_it_has_to),
         cmocka_unit_test(names_are_looked_up_by_the_proxy),
         cmocka_unit_test(a_redirect_is_an_answer_and_nothing_else),
