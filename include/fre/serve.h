@@ -12,7 +12,8 @@
  * Nothing leaves before every row that led to it is committed.  Where a commit fails, what was to be committed is
  * tried again until the store takes it, and everybody hears 503 until then; a store that somebody else wrote to
  * in the meantime ends the process, as does a machine that could not make an answer: whoever
- * supervises it starts it again, and it goes on from its rows and masks (decision 0023).
+ * supervises it starts it again, and it goes on from its rows and masks (decision 0023).  A file TERMS.cancel beside
+ * a file TERMS is the operator's cancel.
  *
  * Log: a JSON object a line, about the process and the phases of its collections; no content, tag, name, address
  * or count of less than a hundred.
@@ -55,13 +56,6 @@ FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_con
                                                   const fre_serve_log *log, fre_err *err);
 /** Everything that _start would look at, without listening or changing a row: may it be started? */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_check(const fre_config *config, fre_err *err);
-/** Ports, for configurations that left them to the system; 0: it does not listen there. */
-FRE_API uint16_t fre_serve_port(const fre_serve *s, bool peer);
-FRE_API uint16_t fre_serve_health_port(const fre_serve *s);
-/** The operator cancels a collection: its machine says so to the others.  FRE_E_NOINPUT: it is not served here;
- * FRE_E_STATE: it is over. */
-FRE_API FRE_MUST_CHECK fre_status fre_serve_cancel(fre_serve *s, const fre_collection_id *id,
-                                                   fre_err *err);
 /** Waits until the process has to end by itself (its reason), or `ms` went by (FRE_OK). */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_wait(fre_serve *s, unsigned ms, fre_err *err);
 /** Takes nothing new, answers what is under way, commits, for `seconds` at most, then frees.  NULL is allowed. */

@@ -72,6 +72,8 @@ FRE_API void fre_delta_init(fre_delta *r);
 FRE_API void fre_delta_wipe(fre_delta *r);
 /** One more, copied, as a call of a machine appends it: for hosts that make rows of their own. */
 FRE_API FRE_MUST_CHECK fre_status fre_delta_add(fre_delta *r, const fre_row *row);
+/** Rows as raw has them, appended: of a host that kept r->raw itself.  FRE_E_DATA: raw is not whole rows. */
+FRE_API FRE_MUST_CHECK fre_status fre_delta_read(fre_delta *r, fre_bytes raw);
 /** Goes through them; *at starts at 0.  False after the last.  Borrowed until r changes. */
 FRE_API bool fre_delta_next(const fre_delta *r, size_t *at, fre_row *out);
 

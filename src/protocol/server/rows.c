@@ -49,6 +49,25 @@ fre_status fre_delta_add(fre_delta *r, const fre_row *row)
     return st;
 }
 
+fre_status fre_delta_read(fre_delta *r, fre_bytes raw)
+{
+    size_t rows = 0, left = raw.n;
+    fre_status st;
+
+    for (const uint8_t *p = raw.p; left > 0; rows++) {
+        const uint64_t n = left < HEAD ? UINT64_MAX : HEAD + (uint64_t)get32(p + 2) + get32(p + 6);
+
+        if (n > left || p[1] > 1)
+            return FRE_E_DATA;
+        p += n;
+        left -= n;
+    }
+    st = fre_buf_append(&r->raw, raw.p, raw.n);
+    if (st == FRE_OK)
+        r->n += rows;
+    return st;
+}
+
 fre_status server_row_put(fre_delta *r, uint8_t table, fre_bytes key, fre_bytes value)
 {
     return r ? fre_delta_add(r, &(fre_row){.table = table, .key = key, .value = value}) : FRE_OK;

@@ -70,95 +70,41 @@ fre_bytes state_row(const state *s, uint8_t table)
 
 /* ---- the file ------------------------------------------------------------------------------------------ */
 
-static fre_status failed(fre_err *err, const char *path, const char *what)
+static bool is_there(const char *path)
 {
-    return fre_fail(err, FRE_E_IO, "%s: the state cannot be %s: %s", path, what, strerror(errno));
-}
+    struct stat about;
 
-static bool write_all(int fd, const void *p, size_t n)
-{
-    const uint8_t *at = p;
-
-    while (n > 0) {
-        const ssize_t k = write(fd, at, n);
-
-        if (k < 0 && errno == EINTR)
-            continue;
-        if (k <= 0)
-            return false;
-        at += k;
-        n -= (size_t)k;
-    }
-    return true;
-}
-
-static void sync_folder(const char *path)
-{
-    char *copy = strdup(path), *slash = copy ? strrchr(copy, '/') : NULL;
-    int fd;
-
-    if (slash == copy && slash)
-        slash[1] = 0;
-    else if (slash)
-        *slash = 0;
-    fd = copy ? open(slash ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd >= 0) {
-        (void)fsync(fd);
-        (void)close(fd);
-    }
-    free(copy);
+    return lstat(path, &about) == 0 || errno != ENOENT;
 }
 
 static fre_status write_file(const state *s, const fre_delta *rows, fre_err *err)
 {
-    const size_t n = strlen(s->path) + 5;
-    char *partial = malloc(n);
-    fre_status st = FRE_OK;
-    int fd;
+    fre_buf b; /* SECRET */
+    fre_status st;
 
-    if (!partial)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    (void)snprintf(partial, n, "%s.new", s->path);
-    (void)unlink(partial); /* of a run that was killed: we have the lock */
-    fd = open(partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd < 0 || !write_all(fd, MAGIC, MAGIC_BYTES) || !write_all(fd, s->id.b, sizeof s->id.b) ||
-        !write_all(fd, rows->raw.p, rows->raw.n) || fsync(fd) != 0 ||
-        rename(partial, s->path) != 0) {
-        st = failed(err, s->path, "written");
-        (void)unlink(partial);
-    } else {
-        sync_folder(s->path);
-    }
-    if (fd >= 0)
-        (void)close(fd);
-    free(partial);
+    fre_buf_init(&b, FILE_MAX);
+    st = fre_buf_append(&b, MAGIC, MAGIC_BYTES);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, s->id.b, sizeof s->id.b);
+    if (st == FRE_OK)
+        st = fre_buf_append(&b, rows->raw.p, rows->raw.n);
+    st = st == FRE_OK ? fre_private_write(s->path, (fre_bytes){b.p, b.n}, is_there(s->path), err)
+                      : fre_fail(err, st, "the state is too long, or there is no memory for it");
+    fre_buf_wipe(&b);
     return st;
 }
 
-/* Rows as a file has them: does each end where the next begins? */
+/* No file keeps an erased row. */
 static fre_status parse(state *s, fre_bytes in, fre_err *err)
 {
-    const uint8_t *p = in.p;
-    size_t left = in.n;
-    fre_status st = FRE_OK;
+    fre_status st = fre_delta_read(&s->rows, in);
+    size_t at = 0;
+    fre_row r;
 
-    while (st == FRE_OK && left > 0) {
-        uint64_t key, value;
-        fre_row r;
-
-        if (left < 10)
-            break;
-        key = (uint64_t)p[2] << 24 | (uint64_t)p[3] << 16 | (uint64_t)p[4] << 8 | p[5];
-        value = (uint64_t)p[6] << 24 | (uint64_t)p[7] << 16 | (uint64_t)p[8] << 8 | p[9];
-        if (p[1] != 0 || key + value > left - 10)
-            break;
-        r = (fre_row){.table = p[0], .key = {p + 10, key}, .value = {p + 10 + key, value}};
-        st = fre_delta_add(&s->rows, &r);
-        p += 10 + key + value;
-        left -= 10 + key + value;
-    }
-    if (st == FRE_OK && left > 0)
-        return fre_fail(err, FRE_E_DATA, "%s: this is no whole state of a contribution", s->path);
+    while (st == FRE_OK && fre_delta_next(&s->rows, &at, &r))
+        st = r.erase ? FRE_E_DATA : FRE_OK;
+    if (st == FRE_E_DATA)
+        return fre_fail(err, st, "%s: this is no whole state of a contribution", s->path);
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory");
 }
 
@@ -199,7 +145,8 @@ static fre_status take_lock(state *s, fre_err *err)
     for (;;) {
         s->lock = open(s->lock_path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (s->lock < 0)
-            return failed(err, s->path, "locked");
+            return fre_open_failed(err, errno, FRE_E_IO, FRE_CHECK_PATH, "cannot lock '%.300s'",
+                                   s->path);
         if (flock(s->lock, LOCK_EX | LOCK_NB) != 0) {
             (void)close(s->lock);
             s->lock = -1;
@@ -213,7 +160,6 @@ static fre_status take_lock(state *s, fre_err *err)
 
 fre_status state_open(state *s, const char *path, const fre_collection_id *id, fre_err *err)
 {
-    struct stat about;
     fre_status st;
 
     *s = (state){.lock = -1, .id = *id};
@@ -224,7 +170,7 @@ fre_status state_open(state *s, const char *path, const fre_collection_id *id, f
     st = take_lock(s, err);
     if (st != FRE_OK)
         return st;
-    return lstat(path, &about) != 0 && errno == ENOENT ? FRE_OK : load(s, err);
+    return is_there(path) ? load(s, err) : FRE_OK;
 }
 
 fre_status state_add(state *s, const fre_delta *rows, fre_err *err)
@@ -257,50 +203,32 @@ fre_status state_add_row(state *s, uint8_t table, fre_bytes value, fre_err *err)
     return st;
 }
 
-/* Where the file lies is written over in its place, as far as a file system does that. */
-static void overwrite(const state *s)
-{
-    static const uint8_t zeros[4096];
-    const int fd = open(s->path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-    struct stat about;
-    bool ok = fd >= 0 && fstat(fd, &about) == 0;
-
-    for (off_t left = ok ? about.st_size : 0; ok && left > 0; left -= (off_t)sizeof zeros)
-        ok = write_all(fd, zeros, left < (off_t)sizeof zeros ? (size_t)left : sizeof zeros);
-    if (fd >= 0) {
-        (void)fdatasync(fd);
-        (void)close(fd);
-    }
-}
-
-/* The end first, in a new file: a crash between the two must not lose that it was said. */
+/* The end first, in a new file: a crash between the two must not lose that it was said.  The old one keeps a
+ * second name meanwhile, to be erased by. */
 fre_status state_end(state *s, fre_status verdict, fre_err *err)
 {
     const uint8_t how = verdict == FRE_OK;
     const fre_row row = {.table = STATE_VERDICT, .value = {&how, 1}};
-    const size_t n = strlen(s->path) + 5;
-    char *old = malloc(n);
+    char *old = NULL;
     fre_delta one;
     fre_status st;
 
-    if (!old)
+    if (asprintf(&old, "%s.old", s->path) < 0)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    (void)snprintf(old, n, "%s.old", s->path);
     (void)unlink(old);
-    (void)link(s->path, old); /* keeps its place, to be written over */
+    (void)link(s->path, old);
     fre_delta_init(&one);
     st = fre_delta_add(&one, &row);
     st = st == FRE_OK ? write_file(s, &one, err) : fre_fail(err, st, "out of memory");
     if (st == FRE_OK) {
-        state past = {.path = old};
-
-        overwrite(&past);
         fre_delta_wipe(&s->rows);
         s->rows = one;
+        if (fre_private_erase(old, NULL, NULL) != FRE_OK)
+            (void)unlink(old);
     } else {
         fre_delta_wipe(&one);
+        (void)unlink(old);
     }
-    (void)unlink(old);
     free(old);
     return st;
 }

@@ -1,12 +1,9 @@
 /* serve/serve.c - a process of a role: its collections, its listeners, its end; see fre/serve.h. */
 #include "serve_private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #define PEM_MAX 65536u
 #define LOG_MAX (64u << 20)
@@ -68,25 +65,6 @@ static void raise_files(void)
         return;
     files.rlim_cur = files.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &files); /* who listens says what is missing */
-}
-
-/* ---- files ---------------------------------------------------------------------------------------------- */
-
-static fre_status read_file(fre_buf *out, const char *path, fre_err *err)
-{
-    FILE *f = fopen(path, "re");
-    char chunk[4096];
-    fre_status st = FRE_OK;
-    size_t n;
-
-    if (!f)
-        return fre_open_failed(err, errno, FRE_E_NOINPUT, FRE_CHECK_PATH, "%s", path);
-    while (st == FRE_OK && (n = fread(chunk, 1, sizeof chunk, f)) > 0)
-        st = fre_buf_append(out, chunk, n);
-    if (st == FRE_OK && ferror(f))
-        st = fre_fail(err, FRE_E_NOINPUT, "%s cannot be read", path);
-    (void)fclose(f);
-    return st;
 }
 
 /* ---- collections ---------------------------------------------------------------------------------------- */
@@ -185,7 +163,7 @@ static fre_status read_tls(tls *t, const fre_config *c, fre_err *err)
 
     if (!c->certificate)
         return FRE_OK;
-    st = read_file(&t->certificate, c->certificate, err);
+    st = fre_file_read(&t->certificate, c->certificate, err);
     if (st == FRE_OK)
         st = fre_private_read(&t->key, c->private_key, err);
     return st == FRE_OK ? fre_net_spki_pin(t->pin, serve_view(&t->certificate), err) : st;
@@ -199,7 +177,7 @@ static fre_status open_all(fre_serve *s, const tls *t, fre_err *err)
     if (st == FRE_OK && c->credentials != FRE_CREDENTIALS_NONE)
         st = serve_credentials_open(&s->credentials, c, err);
     if (st == FRE_OK && c->log)
-        st = read_file(&s->log_file, c->log, err);
+        st = fre_file_read(&s->log_file, c->log, err);
     return st == FRE_OK ? open_sites(s, t->certificate.n > 0 ? t->pin : NULL, err) : st;
 }
 
@@ -265,33 +243,6 @@ fre_status fre_serve_check(const fre_config *config, fre_err *err)
 
     fre_serve_stop(s, 0);
     return st;
-}
-
-uint16_t fre_serve_port(const fre_serve *s, bool peer)
-{
-    const fre_http *h = peer ? s->peers : s->clients;
-
-    return h ? fre_http_port(h) : 0;
-}
-
-uint16_t fre_serve_health_port(const fre_serve *s)
-{
-    return s->health ? fre_http_port(s->health) : 0;
-}
-
-fre_status fre_serve_cancel(fre_serve *s, const fre_collection_id *id, fre_err *err)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (memcmp(s->site[i]->terms.id.b, id->b, sizeof id->b) == 0) {
-            const fre_status st = serve_site_cancel(s->site[i]);
-
-            serve_letters_wake(s->site[i]);
-            return st == FRE_OK ? st
-                                : fre_fail(err, st,
-                                           "the collection is over, or cannot be cancelled "
-                                           "now");
-        }
-    return fre_fail(err, FRE_E_NOINPUT, "no such collection is served here");
 }
 
 /* In this order: nothing comes in, what is under way is answered, letters end, rows are committed. */

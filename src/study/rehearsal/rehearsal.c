@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 
 #define TEXT_MAX (1u << 20)
 
@@ -46,25 +45,11 @@ static fre_status no_memory(fre_err *err)
     return fre_fail(err, FRE_E_NOMEM, "out of memory");
 }
 
-static fre_status write_new(const char *path, fre_bytes text, mode_t mode, fre_err *err)
-{
-    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
-    const bool ok = fd >= 0 && write(fd, text.p, text.n) == (ssize_t)text.n;
-
-    if (fd >= 0)
-        (void)close(fd);
-    return ok ? FRE_OK : fre_fail(err, FRE_E_IO, "%s cannot be written: %s", path, strerror(errno));
-}
-
 static fre_status make_folder(const fre_rehearsal *r, const char *name, fre_err *err)
 {
     char *path = rehearsal_path(r, "%s", name);
-    fre_status st = FRE_OK;
+    const fre_status st = path ? fre_private_folder(path, true, err) : no_memory(err);
 
-    if (!path)
-        return no_memory(err);
-    if (mkdir(path, 0700) != 0)
-        st = fre_fail(err, FRE_E_IO, "%s cannot be made: %s", path, strerror(errno));
     free(path);
     return st;
 }
@@ -128,7 +113,7 @@ static fre_status reveal(maker *m, unsigned role, fre_err *err)
     if (st == FRE_OK)
         st = fre_keys_commit(&text, m->files[role].secret, m->half, err);
     if (st == FRE_OK)
-        st = write_new(path, (fre_bytes){text.p, text.n}, 0644, err);
+        st = fre_private_write(path, (fre_bytes){text.p, text.n}, false, err);
     if (st == FRE_OK)
         st = fre_reveal_read(&m->reveal[role - 1], path, err);
     fre_buf_wipe(&text);
@@ -163,8 +148,9 @@ static fre_status write_terms(fre_rehearsal *r, fre_err *err)
         st = make_folder(r, "terms", err);
     r->terms_path = rehearsal_path(r, "terms/terms.json");
     if (st == FRE_OK)
-        st = r->terms_path ? write_new(r->terms_path, (fre_bytes){json.p, json.n}, 0644, err)
-                           : no_memory(err);
+        st = r->terms_path
+                 ? fre_private_write(r->terms_path, (fre_bytes){json.p, json.n}, false, err)
+                 : no_memory(err);
     fre_buf_wipe(&json);
     return st;
 }
@@ -199,7 +185,7 @@ static fre_status make_ticket_key(fre_rehearsal *r, fre_err *err)
         fre_rng_bytes(&rng, r->ticket_key, sizeof r->ticket_key);
         fre_rng_wipe(&rng);
         fre_hex(hex, r->ticket_key, sizeof r->ticket_key);
-        st = write_new(path, (fre_bytes){(const uint8_t *)hex, sizeof hex - 1}, 0600, err);
+        st = fre_private_write(path, (fre_bytes){(const uint8_t *)hex, sizeof hex - 1}, false, err);
         fre_wipe(hex, sizeof hex);
     }
     free(path);
@@ -271,7 +257,7 @@ static fre_status write_config(const maker *m, fre_role role, fre_err *err)
     if (st != FRE_OK || !r->config[role])
         st = no_memory(err);
     else
-        st = write_new(r->config[role], (fre_bytes){b.p, b.n}, 0644, err);
+        st = fre_private_write(r->config[role], (fre_bytes){b.p, b.n}, false, err);
     fre_buf_wipe(&b);
     return st;
 }

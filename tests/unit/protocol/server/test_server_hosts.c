@@ -188,13 +188,53 @@ static void rows_that_stay(void **state)
     net_end(&n);
 }
 
+/* Rows that a host kept as they were come back the same; cut anywhere else than between rows they do not. */
+static void rows_are_read_again(void **state)
+{
+    const uint8_t bytes[] = {1, 2, 3, 4, 5};
+    const fre_row rows[] = {{.table = 3, .key = {bytes, 2}, .value = {bytes, 5}},
+                            {.table = 4, .erase = true, .key = {bytes, 1}},
+                            {.table = 5, .value = {bytes, 3}}};
+    size_t ends[3] = {0}, at = 0;
+    fre_delta all, again;
+    fre_row r;
+
+    (void)state;
+    fre_delta_init(&all);
+    fre_delta_init(&again);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(fre_delta_add(&all, &rows[i]), FRE_OK);
+        ends[i] = all.raw.n;
+    }
+    for (size_t n = 0; n <= all.raw.n; n++) {
+        const bool whole = n == 0 || n == ends[0] || n == ends[1] || n == ends[2];
+
+        assert_int_equal(fre_delta_read(&again, (fre_bytes){all.raw.p, n}),
+                         whole ? FRE_OK : FRE_E_DATA);
+        assert_int_equal(again.raw.n, whole ? n : 0);
+        if (n < all.raw.n)
+            fre_delta_wipe(&again);
+    }
+    assert_int_equal(again.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_true(fre_delta_next(&again, &at, &r));
+        assert_int_equal(r.table, rows[i].table);
+        assert_int_equal(r.erase, rows[i].erase);
+        assert_int_equal(r.value.n, rows[i].value.n);
+    }
+    memset(all.raw.p + 2, 0xff, 8); /* lengths whose sum is beyond 32 bits */
+    assert_int_equal(fre_delta_read(&again, (fre_bytes){all.raw.p, all.raw.n}), FRE_E_DATA);
+    assert_int_equal(again.n, 3);
+    fre_delta_wipe(&all);
+    fre_delta_wipe(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(credentials_are_found),
-        cmocka_unit_test(who_it_is_cannot_be_told),
-        cmocka_unit_test(keys_are_masked),
-        cmocka_unit_test(rows_that_stay),
+        cmocka_unit_test(credentials_are_found), cmocka_unit_test(who_it_is_cannot_be_told),
+        cmocka_unit_test(keys_are_masked),       cmocka_unit_test(rows_that_stay),
+        cmocka_unit_test(rows_are_read_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
