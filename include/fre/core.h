@@ -206,6 +206,12 @@ FRE_API void fre_clock_set_source(int64_t (*f)(void));
 /** Seconds since 1970 in UTC, for dates that people read; never for durations. */
 FRE_API int64_t fre_clock_unix(void);
 
+/** Sleeps; a signal may end it early. */
+FRE_API void fre_sleep_ms(unsigned ms);
+/** Half of ms, and up to as much again at random: pauses after which those who lost the same server do not all come
+ * back at once. */
+FRE_API unsigned fre_jitter_ms(unsigned ms);
+
 /** Progress of one phase.  A sink is called with units done and in all (0: unknown); it decides
  * what to show.  The library calls it from one thread at a time. */
 typedef struct fre_progress {

@@ -40,6 +40,25 @@ int64_t fre_clock_unix(void)
     return (int64_t)t.tv_sec;
 }
 
+void fre_sleep_ms(unsigned ms)
+{
+    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+
+    (void)nanosleep(&t, NULL);
+}
+
+unsigned fre_jitter_ms(unsigned ms)
+{
+    fre_rng r;
+    unsigned more = ms / 2;
+
+    if (fre_rng_init(&r) == FRE_OK) {
+        more = (unsigned)fre_rng_below(&r, ms / 2 + 1);
+        fre_rng_wipe(&r);
+    }
+    return ms / 2 + more;
+}
+
 void fre_progress_update(const fre_progress *p, const char *phase, uint64_t done, uint64_t total)
 {
     if (p && p->update)

@@ -3,8 +3,6 @@
 
 #include <fre/net.h>
 
-#include <time.h>
-
 #define LOOK_MS 500u
 #define PAUSE_MS 1000u
 #define PAUSE_MS_MAX 300000u
@@ -178,25 +176,12 @@ static fre_status step(device *d)
     return st;
 }
 
-static void pause_ms(unsigned ms)
-{
-    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&t, NULL);
-}
-
-/* Half of it for sure, half at random. */
 static void rest(unsigned ms)
 {
-    fre_rng r;
-    unsigned all = ms;
+    const unsigned all = fre_jitter_ms(ms);
 
-    if (fre_rng_init(&r) == FRE_OK) {
-        all = ms / 2 + (unsigned)fre_rng_below(&r, ms / 2 + 1);
-        fre_rng_wipe(&r);
-    }
     for (unsigned done = 0; done < all && !fre_interrupted(); done += LOOK_MS)
-        pause_ms(all - done < LOOK_MS ? all - done : LOOK_MS);
+        fre_sleep_ms(all - done < LOOK_MS ? all - done : LOOK_MS);
 }
 
 static void tell(const device *d)

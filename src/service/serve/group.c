@@ -5,8 +5,6 @@
  * owner is for, which is looked at whenever the store was away. */
 #include "serve_private.h"
 
-#include <time.h>
-
 #define OWNER_TABLE 255u /* no machine has it */
 #define LINGER_MS 4      /* what comes so close together leaves together */
 #define RETRY_MS_MAX 10000u
@@ -54,13 +52,6 @@ static fre_status claim(serve_group *g, fre_err *err)
 }
 
 /* ---- the thread -------------------------------------------------------------------------------------- */
-
-static void sleep_ms(unsigned ms)
-{
-    const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-
-    (void)nanosleep(&t, NULL);
-}
 
 /* The store was away: is it as we left it? */
 static fre_status reopen(serve_group *g, fre_err *err)
@@ -146,7 +137,7 @@ static bool store_rows(serve_group *g, const fre_delta *rows, uint64_t ticket)
         (void)pthread_mutex_unlock(&g->lock);
         if (stop)
             return false;
-        sleep_ms(wait);
+        fre_sleep_ms(wait);
     }
 }
 
@@ -161,7 +152,7 @@ static bool next_rows(serve_group *g, fre_delta *rows, uint64_t *ticket)
     any = g->rows.n > 0;
     if (any && !g->stop) {
         (void)pthread_mutex_unlock(&g->lock);
-        sleep_ms(LINGER_MS);
+        fre_sleep_ms(LINGER_MS);
         (void)pthread_mutex_lock(&g->lock);
     }
     *rows = g->rows;

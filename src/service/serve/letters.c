@@ -120,19 +120,6 @@ static bool wait(serve_site *x, unsigned ms)
     return !stop;
 }
 
-/* A random part, so that roles that lost each other do not meet again all at once. */
-static unsigned jitter(unsigned ms)
-{
-    fre_rng r;
-    unsigned more = 0;
-
-    if (fre_rng_init(&r) == FRE_OK) {
-        more = (unsigned)fre_rng_below(&r, ms / 2 + 1);
-        fre_rng_wipe(&r);
-    }
-    return ms / 2 + more;
-}
-
 /* Letters that were answered make room for the next at once; unanswered ones wait longer each time. */
 static void *run(void *site)
 {
@@ -153,7 +140,7 @@ static void *run(void *site)
             ms = ms < WAIT_MS_MAX / 2 ? 2 * ms : WAIT_MS_MAX;
         else
             ms = letters > 0 ? 10 : IDLE_MS;
-    } while (wait(x, jitter(ms)));
+    } while (wait(x, fre_jitter_ms(ms)));
     return NULL;
 }
 

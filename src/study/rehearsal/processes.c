@@ -9,7 +9,6 @@
 #include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define LOOK_MS 100
 
@@ -76,7 +75,6 @@ static bool is_ready(const fre_rehearsal *r, fre_role role)
 
 fre_status fre_rehearsal_wait(fre_rehearsal *r, fre_role role, unsigned seconds, fre_err *err)
 {
-    const struct timespec look = {.tv_nsec = LOOK_MS * 1000000L};
     const int64_t end = fre_clock_ms() + 1000 * (int64_t)seconds;
 
     while (!is_ready(r, role)) {
@@ -92,7 +90,7 @@ fre_status fre_rehearsal_wait(fre_rehearsal *r, fre_role role, unsigned seconds,
         if (fre_clock_ms() > end)
             return fre_fail(err, FRE_E_AGAIN, "the %s is not ready after %u seconds",
                             fre_role_name(role), seconds);
-        (void)nanosleep(&look, NULL);
+        fre_sleep_ms(LOOK_MS);
     }
     return FRE_OK;
 }
