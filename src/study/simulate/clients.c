@@ -5,7 +5,6 @@
  * again within the step, and is gone once it has no more to send. */
 #include "simulate_private.h"
 
-#define CHUNK 16u /* clients of one job */
 #define STEPS 48u
 #define COMING (STEPS / 4)
 #define TRIES 40u /* of one step */
@@ -60,10 +59,7 @@ static fre_status carry_of_client(contact *c, const fre_carry *m, fre_bytes mess
     fre_simulate_traffic *leg;
     fre_status st;
 
-    c->now = m->what == FRE_WIRE_ISSUE_REQUEST ? FRE_SIMULATE_ADMISSION
-             : m->what == FRE_WIRE_TAG_REQUEST ? FRE_SIMULATE_TAGS
-             : m->what == FRE_WIRE_ENTRY       ? FRE_SIMULATE_REPORTS
-                                               : FRE_SIMULATE_ANSWERS;
+    c->now = simulate_leg_of(m->what);
     c->gone |= c->now == last_leg(c->s) && c->s->client[c->index].silent;
     if (c->gone)
         return FRE_OK;
@@ -198,12 +194,7 @@ static void add_numbers(contact *c)
     const fre_phase phase = fre_server_phase(k->machine);
     const bool over = phase >= FRE_PHASE_CLOSED && phase != FRE_PHASE_ANSWERING;
 
-    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
-        out->leg[i].clients += c->leg[i].clients;
-        k->did[i] |= c->leg[i].up > 0;
-        out->leg[i].up += c->leg[i].up;
-        out->leg[i].down += c->leg[i].down;
-    }
+    simulate_add_legs(s, k, c->leg);
     out->server_messages += c->server_messages;
     out->server_bytes += c->server_bytes;
     out->lost += c->links.lost;
@@ -260,31 +251,17 @@ typedef struct steps {
     uint32_t step;
 } steps;
 
-static fre_status job(void *ctx, uint64_t chunk)
+static fre_status step_one(void *ctx, uint64_t i, fre_err *err)
 {
     const steps *w = ctx;
-    simulate_run *s = w->s;
-    const uint64_t end =
-        (chunk + 1) * CHUNK < s->population.clients ? (chunk + 1) * CHUNK : s->population.clients;
-    fre_err err = {.text = ""};
-    fre_status st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted") : FRE_OK;
 
-    for (uint64_t i = chunk * CHUNK; st == FRE_OK && i < end; i++)
-        st = step_client(s, i, w->step, &err);
-    if (st == FRE_OK)
-        return st;
-    (void)pthread_mutex_lock(&s->lock);
-    if (!s->fault.text[0])
-        (void)fre_fail(&s->fault, st, "%s", err.text[0] ? err.text : fre_status_text(st));
-    (void)pthread_mutex_unlock(&s->lock);
-    return st;
+    return step_client(w->s, i, w->step, err);
 }
 
 /* The last step is behind the last second: who is late has to end then. */
 static fre_status take_steps(simulate_run *s, uint32_t first, int64_t from, int64_t to,
                              fre_err *err)
 {
-    const uint64_t n = s->population.clients;
     fre_status st = FRE_OK;
 
     for (uint32_t step = 0; st == FRE_OK && step <= STEPS; step++) {
@@ -292,9 +269,9 @@ static fre_status take_steps(simulate_run *s, uint32_t first, int64_t from, int6
 
         s->now = from + (to - from) * step / STEPS;
         fre_progress_update(s->opts->progress, first == 0 ? "clients" : "answers", step, STEPS);
-        st = fre_parallel(s->opts->threads, (n + CHUNK - 1) / CHUNK, job, &w);
+        st = simulate_each(s, s->opts->threads, step_one, &w, err);
     }
-    return st == FRE_OK ? st : fre_fail(err, st, "%s", s->fault.text);
+    return st;
 }
 
 fre_status simulate_clients(simulate_run *s, fre_err *err)

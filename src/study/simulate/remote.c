@@ -2,11 +2,8 @@
  * for an answer while others go on. */
 #include "simulate_private.h"
 
-#include <time.h>
-
 #define THREADS 32u /* most of them wait */
-#define CHUNK 16u   /* clients of one job */
-#define LOOK_MS 250
+#define LOOK_MS 250u
 #define RELEASE_SECONDS 1800 /* behind the last second of clients */
 
 typedef struct crowd {
@@ -24,14 +21,6 @@ typedef struct contact {
 
 /* ---- one client ------------------------------------------------------------------------------------ */
 
-static fre_simulate_leg leg_of(fre_wire_type what)
-{
-    return what == FRE_WIRE_ISSUE_REQUEST ? FRE_SIMULATE_ADMISSION
-           : what == FRE_WIRE_TAG_REQUEST ? FRE_SIMULATE_TAGS
-           : what == FRE_WIRE_ENTRY       ? FRE_SIMULATE_REPORTS
-                                          : FRE_SIMULATE_ANSWERS;
-}
-
 static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes message,
                         fre_buf *answer)
 {
@@ -45,8 +34,8 @@ static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes m
     (void)to;
     if (st != FRE_OK)
         return FRE_E_INTERNAL;
-    leg = &c->leg[leg_of(m.what)];
-    leg->clients = !c->w->s->client[c->index].did[leg_of(m.what)];
+    leg = &c->leg[simulate_leg_of(m.what)];
+    leg->clients = !c->w->s->client[c->index].did[simulate_leg_of(m.what)];
     leg->up += message.n;
     st = t->carry(t->ctx, message, answer);
     leg->down += answer->n;
@@ -95,12 +84,7 @@ static void add_numbers(contact *c)
     simulate_client *k = &s->client[c->index];
     const bool over = is_over(k->machine);
 
-    for (size_t i = 0; i < FRE_SIMULATE_LEGS; i++) {
-        s->out->leg[i].clients += c->leg[i].clients;
-        s->out->leg[i].up += c->leg[i].up;
-        s->out->leg[i].down += c->leg[i].down;
-        k->did[i] |= c->leg[i].up > 0;
-    }
+    simulate_add_legs(s, k, c->leg);
     s->out->lost += c->lost;
     s->out->refused += over && fre_server_client_verdict(k->machine) != FRE_OK;
     c->w->left += !over;
@@ -110,8 +94,9 @@ static void add_numbers(contact *c)
     k->machine = NULL;
 }
 
-static fre_status look(crowd *w, uint64_t i, fre_err *err)
+static fre_status look(void *ctx, uint64_t i, fre_err *err)
 {
+    crowd *w = ctx;
     simulate_run *s = w->s;
     simulate_client *k = &s->client[i];
     contact c = {.w = w, .index = i};
@@ -132,33 +117,6 @@ static fre_status look(crowd *w, uint64_t i, fre_err *err)
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------- */
-
-static fre_status job(void *ctx, uint64_t chunk)
-{
-    crowd *w = ctx;
-    simulate_run *s = w->s;
-    const uint64_t n = s->population.clients,
-                   end = (chunk + 1) * CHUNK < n ? (chunk + 1) * CHUNK : n;
-    fre_err err = {.text = ""};
-    fre_status st = fre_interrupted() ? fre_fail(&err, FRE_E_INTERRUPTED, "interrupted") : FRE_OK;
-
-    for (uint64_t i = chunk * CHUNK; st == FRE_OK && i < end; i++)
-        st = look(w, i, &err);
-    if (st == FRE_OK)
-        return st;
-    (void)pthread_mutex_lock(&s->lock);
-    if (!s->fault.text[0])
-        (void)fre_fail(&s->fault, st, "%s", err.text[0] ? err.text : fre_status_text(st));
-    (void)pthread_mutex_unlock(&s->lock);
-    return st;
-}
-
-static void rest(void)
-{
-    const struct timespec t = {.tv_nsec = LOOK_MS * 1000000L};
-
-    (void)nanosleep(&t, NULL);
-}
 
 static fre_status fetch(simulate_run *s, const char *what, fre_buf *out)
 {
@@ -198,12 +156,12 @@ fre_status simulate_remote_clients(simulate_run *s, fre_err *err)
         w.left = 0;
         st = fetch_list(&w);
         if (st == FRE_OK)
-            st = fre_parallel(THREADS, (n + CHUNK - 1) / CHUNK, job, &w);
+            st = simulate_each(s, THREADS, look, &w, err);
         fre_progress_update(s->opts->progress, "clients", n - w.left, n);
-        rest();
+        fre_sleep_ms(LOOK_MS);
     }
     fre_buf_wipe(&w.list);
-    return st == FRE_OK || !s->fault.text[0] ? st : fre_fail(err, st, "%s", s->fault.text);
+    return st;
 }
 
 /* ---- before and after --------------------------------------------------------------------------------- */
@@ -242,7 +200,7 @@ fre_status simulate_remote_part(simulate_run *s, fre_buf *out, uint32_t part, fr
                 "them cancelled",
                 (unsigned long long)s->opts->batch_min);
         fre_progress_update(s->opts->progress, "waiting for the release", 0, 0);
-        rest();
+        fre_sleep_ms(LOOK_MS);
     }
 }
 

@@ -168,6 +168,15 @@ bool simulate_has_faults(const simulate_run *s);
 void simulate_link(const simulate_run *s, fre_links *l);
 FRE_MUST_CHECK fre_status simulate_servers(simulate_run *s, fre_err *err);
 
+/* each.c: fn for every client, in chunks on so many threads; the first fault is err. */
+typedef fre_status simulate_client_fn(void *ctx, uint64_t i, fre_err *err);
+FRE_MUST_CHECK fre_status simulate_each(simulate_run *s, uint32_t threads, simulate_client_fn *fn,
+                                        void *ctx, fre_err *err);
+/* The leg of what a client has carried, and a client's added to the run's: under the lock. */
+fre_simulate_leg simulate_leg_of(fre_wire_type what);
+void simulate_add_legs(simulate_run *s, simulate_client *k,
+                       const fre_simulate_traffic leg[FRE_SIMULATE_LEGS]);
+
 /* remote.c: with a transport: servers and terms; all clients, to their end; the release, part by part. */
 FRE_MUST_CHECK fre_status simulate_remote_open(simulate_run *s, fre_err *err);
 FRE_MUST_CHECK fre_status simulate_remote_clients(simulate_run *s, fre_err *err);
