@@ -307,17 +307,16 @@ static fre_status run(serve_credentials *k, uint8_t name[32], char *id, fre_byte
     command p = {.in = {-1, -1}, .out = {-1, -1}};
     char line[LINE_MAX_BYTES];
     fre_status st = FRE_E_AGAIN;
-    bool told;
 
+    /* 64 bytes fit into a pipe: written before anybody is there to close it, so that who looks at nothing and
+     * says no is heard as well. */
     if (pipe2(p.in, O_CLOEXEC) == 0 && pipe2(p.out, O_CLOEXEC) == 0 &&
+        write(p.in[1], credentials.p, credentials.n) == (ssize_t)credentials.n &&
         start(&p, k->config->command, id) == 0) {
-        close_end(&p.in[0]);
+        for (unsigned i = 0; i < 2; i++)
+            close_end(&p.in[i]);
         close_end(&p.out[1]);
-        /* 64 bytes fit into a pipe. */
-        told = write(p.in[1], credentials.p, credentials.n) == (ssize_t)credentials.n;
-        close_end(&p.in[1]);
-        told = told && read_line(p.out[0], line, sizeof line);
-        st = verdict(&p, name, told, line);
+        st = verdict(&p, name, read_line(p.out[0], line, sizeof line), line);
     }
     for (unsigned i = 0; i < 2; i++) {
         close_end(&p.in[i]);
@@ -351,6 +350,11 @@ static fre_status ask_command(serve_credentials *k, uint8_t name[32], const fre_
     k->commands--;
     (void)pthread_mutex_unlock(&k->lock);
     return st;
+}
+
+bool serve_credentials_wait(const serve_credentials *k)
+{
+    return k->kind == FRE_CREDENTIALS_COMMAND;
 }
 
 fre_status serve_credentials_ask(serve_credentials *k, uint8_t name[32],

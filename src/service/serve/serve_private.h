@@ -90,6 +90,8 @@ FRE_MUST_CHECK fre_status serve_credentials_open(serve_credentials **out, const 
  * Of several threads. */
 FRE_MUST_CHECK fre_status serve_credentials_ask(serve_credentials *k, uint8_t name[32],
                                                 const fre_collection_id *id, fre_bytes credentials);
+/* May an answer take long? */
+bool serve_credentials_wait(const serve_credentials *k);
 void serve_credentials_free(serve_credentials *k);
 
 /* ---- site.c: one collection ------------------------------------------------------------------------------ */

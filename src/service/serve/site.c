@@ -79,8 +79,10 @@ static bool is_available(serve_site *x, int64_t *now)
 
 static fre_status person(void *ctx, uint8_t name[32], fre_bytes credentials)
 {
-    (void)ctx;
-    (void)credentials;
+    const serve_site *x = ctx;
+
+    if (!serve_credentials_wait(x->s->credentials))
+        return serve_credentials_ask(x->s->credentials, name, &x->terms.id, credentials);
     if (!asking)
         return FRE_E_AGAIN;
     if (asking->who == FRE_OK)
@@ -95,7 +97,7 @@ static fre_status look_up(serve_site *x, call *c, fre_bytes message)
     fre_status st;
 
     c->who = FRE_E_AGAIN;
-    if (!x->s->credentials)
+    if (!x->s->credentials || !serve_credentials_wait(x->s->credentials))
         return FRE_OK;
     fre_buf_init(&credentials, FRE_TICKET_BYTES);
     (void)pthread_mutex_lock(&x->lock);
