@@ -199,6 +199,11 @@ FRE_API void fre_collection_mechanism(fre_mechanism *out, const fre_collection *
  *         delta is enough, or no share can be made (sharing.h's limits) */
 FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const fre_collection *c,
                                                        fre_err *err);
+/** Can clients of such a mechanism make shares at this split, with the residues that there are?  Part of
+ * fre_collection_check, and all that a plan alone can ask.  FRE_E_ARG; FRE_E_LIMIT: a limit of sharing.h, such as too
+ * many users for a sum. */
+FRE_API FRE_MUST_CHECK fre_status fre_collection_shares_fit(const fre_mechanism *m, double split,
+                                                            fre_err *err);
 
 /** What a collection needs besides its plan. */
 typedef struct fre_collection_parts {

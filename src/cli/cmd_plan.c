@@ -3,6 +3,10 @@
 #include "plan_args.h"
 #include "plan_output.h"
 
+#include <fre/wire.h>
+
+#include <math.h>
+
 static const char *const readings[] = {"cap", "group", "bespoke", NULL};
 
 static const cli_arg args[] = {
@@ -54,6 +58,20 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
     return FRE_OK;
 }
 
+/* Of what collections are made from: fre_collection_from_plan. */
+static void warn_of_shares(fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+
+    if (m->dist.on && m->noise == FRE_NOISE_DISCRETE && isfinite(p->request.epsilon) &&
+        p->n_warnings < FRE_PLAN_WARNINGS_MAX &&
+        fre_collection_shares_fit(m, p->account.split, NULL) != FRE_OK)
+        p->warnings[p->n_warnings++] =
+            "No collection can be made of this plan: the 32 bits of a share do not hold its sums. "
+            "Plan for a part of the population, and collect from each part on its own, or lower "
+            "epsilon.";
+}
+
 static fre_status run(cli *c, fre_err *err)
 {
     fre_plan_request request;
@@ -67,6 +85,7 @@ static fre_status run(cli *c, fre_err *err)
     st = fre_plan_make(&plan, &request, err);
     if (st != FRE_OK)
         return st;
+    warn_of_shares(&plan);
     if (c->json)
         return cli_json_print(cli_plan_json(&plan), err);
     cli_plan_print(stdout, &plan);

@@ -352,6 +352,17 @@ def test_distributed_plan_and_account_agree(fre, options):
     assert back["epsilon"] == pytest.approx(4, rel=2e-3)
 
 
+def test_distributed_plans_that_no_share_can_hold(fre):
+    def warned(*more):
+        p = plan(fre, *DISTRIBUTED, *more)
+        return any("No collection can be made of this plan" in w for w in p["warnings"])
+
+    assert not warned()
+    assert warned("--population", "10000000")
+    assert not warned("--population", "10000000", *TWO)
+    assert not warned("--population", "10000000", "--noise", "continuous")
+
+
 def test_distributed_public_cells(fre):
     p = plan(fre, *DISTRIBUTED, "--levels", "4096")
     assert p["delta"] <= 1e-7 and p["sensitivity"] == "worst-case" and p["split"] == 1.2

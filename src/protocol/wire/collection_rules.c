@@ -187,14 +187,27 @@ void fre_collection_mechanism(fre_mechanism *out, const fre_collection *c)
     };
 }
 
+fre_status fre_collection_shares_fit(const fre_mechanism *m, double split, fre_err *err)
+{
+    fre_share_cell cell;
+    uint64_t largest, cells;
+    uint32_t bits;
+    fre_status st;
+
+    if (!m)
+        return FRE_E_ARG;
+    st = fre_share_cell_init(&cell, m, split, m->tau, FRE_SHARING_BITS_MAX, err);
+    largest = wire_largest_cell(m, &cells);
+    return st == FRE_OK && m->dist.one_contact
+               ? fre_share_bits(&bits, m, split, largest, cells, err)
+               : st;
+}
+
 fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_err *err)
 {
     fre_mechanism m;
     fre_account a;
     char epsilon[FRE_DIGITS_BYTES], delta[FRE_DIGITS_BYTES], claim[FRE_DIGITS_BYTES];
-    fre_share_cell cell;
-    uint64_t largest, cells;
-    uint32_t bits;
     fre_err why = {.text = ""};
     fre_status st;
 
@@ -214,9 +227,7 @@ fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_e
                         fre_digits_down(epsilon, 6, c->epsilon), fre_digits_up(delta, 6, a.delta),
                         fre_digits_down(claim, 6, c->delta));
     /* A claim that nobody can make shares for is none either. */
-    largest = wire_largest_cell(&m, &cells);
-    if (fre_share_cell_init(&cell, &m, c->split, c->tau, FRE_SHARING_BITS_MAX, &why) != FRE_OK ||
-        (c->one_contact && fre_share_bits(&bits, &m, c->split, largest, cells, &why) != FRE_OK))
+    if (fre_collection_shares_fit(&m, c->split, &why) != FRE_OK)
         return fre_fail(err, FRE_E_REFUSED, "collection: no share can be made: %s", why.text);
     if (out)
         *out = a;
