@@ -1,5 +1,5 @@
 /** fre/serve.h - a role of collections as a process: what carries bytes in and out of its machines (server.h),
- * commits their rows (store.h) and tells them the time.  [protocol: durability by deltas; decisions 0037, 0038]
+ * commits their rows (store.h) and tells them the time.  [protocol: durability by deltas; decision 0037]
  *
  * A process serves every collection in whose terms its keys are (config.h).  For each there is a machine, the
  * store of its rows, a thread that commits and one that carries letters.

@@ -1,6 +1,5 @@
 /* cmd_collection_close.c - collection cancel, collection close: the ends of a collection. */
 #include "collection_files.h"
-#include "collection_net.h"
 #include "collection_parts.h"
 
 #include <stdlib.h>
@@ -16,18 +15,6 @@ static const cli_arg cancel_args[] = {
              .help = "file for the signed message (default: TERMS.cancel, which a running server "
                      "of this role looks for beside its terms)"),
     {.name = "force", .kind = CLI_FLAG, .help = "replace the file if it exists"},
-    {.name = "send",
-     .kind = CLI_FLAG,
-     .help = "send it to the other roles, too: for a role whose server does not run"},
-    CLI_FILE("certificate", "FILE",
-             .help = "--send: this role's certificate (default: ROLE-X.certificate.pem beside "
-                     "--secret)"),
-    CLI_FILE("private-key", "FILE", .help = "--send: its key (default: ROLE-X.key.pem)"),
-};
-static const cli_rule cancel_rules[] = {
-    {"certificate", "send", CLI_LEFT_OUT, "belongs to --send"},
-    {"certificate", "private-key", CLI_LEFT_OUT, "needs --private-key"},
-    {"private-key", "certificate", CLI_LEFT_OUT, "needs --certificate"},
 };
 
 /* Whether somebody else's terms are meant shows as a signature that does not hold. */
@@ -47,63 +34,6 @@ static fre_status sign_cancel(fre_buf *out, const fre_wire *w, const fre_keys *k
                           fre_role_name(h->role));
 }
 
-/* "keys/relay-1a2b3c4d" + ending, of keys/relay-1a2b3c4d.secret.json. */
-static char *beside(const char *secret, const char *ending)
-{
-    static const char tail[] = ".secret.json";
-    const size_t n = strlen(secret), end = sizeof tail - 1;
-    char *path = NULL;
-
-    if (n <= end || strcmp(secret + n - end, tail) != 0)
-        return NULL;
-    return asprintf(&path, "%.*s%s", (int)(n - end), secret, ending) < 0 ? NULL : path;
-}
-
-/* What a role answers, in words. */
-static const char *send_one(const cli *c, const fre_party *to, const fre_wire *w, fre_bytes message,
-                            fre_err *err)
-{
-    const bool given = cli_given(c, "certificate");
-    char *certificate = given ? NULL : beside(cli_text(c, "secret"), ".certificate.pem"),
-         *key = given ? NULL : beside(cli_text(c, "secret"), ".key.pem");
-    const bool https = strncmp(to->url, "https://", 8) == 0;
-    char rest[96], id[2 * sizeof w->id.b + 1];
-    const char *says = NULL;
-    fre_buf answer;
-    fre_status st;
-
-    fre_hex(id, w->id.b, sizeof w->id.b);
-    (void)snprintf(rest, sizeof rest, FRE_COLLECTION_PATH "%s", id);
-    fre_buf_init(&answer, 1u << 16);
-    st = cli_net_post(&answer, to->url, to->pin, rest, message,
-                      !https  ? NULL
-                      : given ? cli_text(c, "certificate")
-                              : certificate,
-                      given ? cli_text(c, "private-key") : key, err);
-    if (st != FRE_OK)
-        says = err->text;
-    else if (fre_receipt_decode((fre_bytes){answer.p, answer.n}, NULL) != FRE_OK)
-        says = "refused it";
-    fre_buf_wipe(&answer);
-    free(certificate);
-    free(key);
-    return says;
-}
-
-static void send_all(const cli *c, const fre_wire *w, fre_role own, fre_bytes message)
-{
-    static const fre_role all[] = {FRE_ROLE_RELAY, FRE_ROLE_TAG, FRE_ROLE_SYN, FRE_ROLE_ISSUER};
-
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        const fre_party to = fre_collection_party(&w->c, all[i]);
-        fre_err err = {.text = ""};
-        const char *says = all[i] == own ? NULL : send_one(c, &to, w, message, &err);
-
-        if (says)
-            cli_warn(c, "%s was not told: %s", fre_role_name(all[i]), says);
-    }
-}
-
 static fre_status cancel_with(const cli *c, const fre_wire *w, const fre_keys *k, const char *path,
                               fre_err *err)
 {
@@ -114,8 +44,6 @@ static fre_status cancel_with(const cli *c, const fre_wire *w, const fre_keys *k
     st = sign_cancel(&message, w, k, err);
     if (st == FRE_OK)
         st = cli_write_text(path, (fre_bytes){message.p, message.n}, cli_flag(c, "force"), err);
-    if (st == FRE_OK && cli_flag(c, "send"))
-        send_all(c, w, fre_keys_half(k)->role, (fre_bytes){message.p, message.n});
     fre_buf_wipe(&message);
     return st;
 }
@@ -164,15 +92,13 @@ const cli_command cli_cmd_collection_cancel = {
     .about =
         "Signs the message that makes a collection void. Any of the four roles can do this at any "
         "time: nothing is released, and every role forgets what it holds. The server of this role "
-        "takes the file that is made beside its terms, and tells the others; where it does not "
-        "run, --send tells them from here. Clients' coins stay spent.",
+        "takes the file that is made beside its terms, and tells the others; where it is lost, "
+        "the operator of another role cancels. Clients' coins stay spent.",
     .example = CLI_PROGRAM " collection cancel terms.json --secret keys/relay-1a2b3c4d.secret.json",
     .positional = positional,
     .n_positional = 1,
     .args = cancel_args,
     .n_args = sizeof cancel_args / sizeof cancel_args[0],
-    .rules = cancel_rules,
-    .n_rules = sizeof cancel_rules / sizeof cancel_rules[0],
     .run = run_cancel,
 };
 

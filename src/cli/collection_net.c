@@ -56,57 +56,24 @@ static fre_status verdict(unsigned status, const char *base, fre_err *err)
     return fre_fail(err, FRE_E_REFUSED, "%s answers %u", base, status);
 }
 
-/* body.p NULL: GET. */
-static fre_status ask(fre_buf *out, fre_http_client_opts *o, const char *url, const char *rest,
-                      fre_bytes body, fre_err *err)
+fre_status cli_net_get(fre_buf *out, const char *url, const uint8_t *pin, const char *rest,
+                       fre_err *err)
 {
     char base[FRE_NET_URL_BYTES], path[FRE_NET_PATH_BYTES];
+    const fre_http_client_opts o = {.url = base,
+                                    .pin = strncmp(url, "https://", 8) == 0 ? pin : NULL};
     fre_http_client *c = NULL;
     unsigned status = 0;
     fre_status st;
 
     if (!fre_net_split(base, path, url, rest))
         return fre_fail(err, FRE_E_USAGE, "'%.200s' is no address", url);
-    if (strncmp(base, "https://", 8) != 0)
-        o->pin = NULL;
-    o->url = base;
-    st = fre_http_client_new(&c, o, err);
+    st = fre_http_client_new(&c, &o, err);
     if (st != FRE_OK)
         return st;
-    st = body.p ? fre_http_post(c, out, &status, NULL, path, body, err)
-                : fre_http_get(c, out, &status, NULL, path, err);
+    st = fre_http_get(c, out, &status, NULL, path, err);
     fre_http_client_free(c);
     return st == FRE_OK ? verdict(status, base, err) : st;
-}
-
-fre_status cli_net_get(fre_buf *out, const char *url, const uint8_t *pin, const char *rest,
-                       fre_err *err)
-{
-    fre_http_client_opts o = {.pin = pin};
-
-    return ask(out, &o, url, rest, (fre_bytes){NULL, 0}, err);
-}
-
-fre_status cli_net_post(fre_buf *out, const char *url, const uint8_t *pin, const char *rest,
-                        fre_bytes body, const char *certificate, const char *key, fre_err *err)
-{
-    fre_http_client_opts o = {.pin = pin};
-    fre_buf pem, secret;
-    fre_status st = FRE_OK;
-
-    fre_buf_init(&pem, 1u << 16);
-    fre_buf_init(&secret, 1u << 16);
-    if (certificate)
-        st = fre_file_read(&pem, certificate, err);
-    if (st == FRE_OK && certificate)
-        st = fre_private_read(&secret, key, err);
-    o.certificate_pem = (fre_bytes){pem.p, pem.n};
-    o.key_pem = (fre_bytes){secret.p, secret.n};
-    if (st == FRE_OK)
-        st = ask(out, &o, url, rest, body, err);
-    fre_buf_wipe(&pem);
-    fre_buf_wipe(&secret);
-    return st;
 }
 
 #else
@@ -142,19 +109,6 @@ fre_status cli_net_get(fre_buf *out, const char *url, const uint8_t *pin, const 
     (void)url;
     (void)pin;
     (void)rest;
-    return is_missing(err);
-}
-
-fre_status cli_net_post(fre_buf *out, const char *url, const uint8_t *pin, const char *rest,
-                        fre_bytes body, const char *certificate, const char *key, fre_err *err)
-{
-    (void)out;
-    (void)url;
-    (void)pin;
-    (void)rest;
-    (void)body;
-    (void)certificate;
-    (void)key;
     return is_missing(err);
 }
 #endif

@@ -15,9 +15,5 @@ FRE_MUST_CHECK fre_status cli_net_certificate(fre_buf *certificate, fre_buf *key
  * has no time. */
 FRE_MUST_CHECK fre_status cli_net_get(fre_buf *out, const char *url, const uint8_t *pin,
                                       const char *rest, fre_err *err);
-/* POST of body to the same, with a certificate and its key (PEM files; NULL: none); the answer into out. */
-FRE_MUST_CHECK fre_status cli_net_post(fre_buf *out, const char *url, const uint8_t *pin,
-                                       const char *rest, fre_bytes body, const char *certificate,
-                                       const char *key, fre_err *err);
 
 #endif
