@@ -75,7 +75,8 @@ if(FRE_TESTS)
     # What is the same another way: test_terminal and test_few_files take every command through
     # sanitizers, test_corpus every way of reading.
     # test_rehearsal takes the servers through them, whole collections in one process.
-    set(same_integration test_locale test_pipes test_python_client test_serve)
+    set(same_integration test_locale test_pipes test_python_client test_serve
+        test_serve_collections test_serve_stores)
     # Begun first, the longest ahead, so that none is left alone at the end.
     set(first_units test_invert test_audit_levels test_audit_shares test_audit_splits
         test_server_schedules)
@@ -223,7 +224,7 @@ if(FRE_TESTS)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")
-        # What test_serve.py preloads.
+        # What test_serve*.py preload.
         add_library(other-clock MODULE tests/integration/other_clock.c)
         set(clock "FRE_OTHER_CLOCK=$<TARGET_FILE:other-clock>")
         set(store "FRE_TEST_STORE=")

@@ -173,6 +173,15 @@ FRE_API void fre_signer_wipe(fre_signer *s);
 FRE_API FRE_MUST_CHECK fre_status fre_signer_key_read(fre_sign_pk *out, fre_signer_kind *kind,
                                                       const char *path, fre_err *err);
 
+/** What a client keeps of a log: the last head that it trusted, in a private file (0600).  FRE_E_DATA: another
+ * log's. */
+FRE_API FRE_MUST_CHECK fre_status fre_log_head_read(fre_log_head *out, bool *there,
+                                                    const fre_sign_pk *log, const char *path,
+                                                    fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_log_head_keep(const fre_log_head *head,
+                                                    const fre_sign_pk *log, const char *path,
+                                                    fre_err *err);
+
 /* ---- terms ------------------------------------------------------------------------------------ */
 
 /** One file of terms (JSON), whoever's it is and whatever its mode. */
@@ -184,11 +193,20 @@ typedef struct fre_terms {
     fre_collection c;
     fre_collection_id id;
 } fre_terms;
+/** A file that is not to be served, and why. */
+typedef struct fre_terms_refused {
+    char *path; /* owned */
+    fre_status st;
+    fre_err why;
+} fre_terms_refused;
 typedef struct fre_terms_list {
     fre_terms *at; /**< n, in the order of their ids; owned */
     size_t n;
+    fre_terms_refused *refused; /**< n_refused; owned */
+    size_t n_refused;
 } fre_terms_list;
-/** Every *.json of the folder.  FRE_E_DATA: one of them is no terms, or two are the same. */
+/** Every *.json of the folder: one that is no terms, or the same terms as a file before it (by name), is among the
+ * refused ones. */
 FRE_API FRE_MUST_CHECK fre_status fre_terms_list_read(fre_terms_list **out, const char *folder,
                                                       fre_err *err);
 FRE_API void fre_terms_list_free(fre_terms_list *l);

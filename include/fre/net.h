@@ -6,7 +6,7 @@
  * Cache-Control: no-store, Connection and, where it says to come back, Retry-After; no date, name of a
  * server, entity tag, cookie or redirect (libmicrohttpd's own 400, 413, 414 and 431 have a text in place of the
  * type and of Cache-Control).  Nothing here writes an address, a path or a header anywhere.
- * A connection carries one request, unless its client has shown a certificate with a pin: whatever a proxy in
+ * A connection carries one request, unless its client has shown a certificate that is known: whatever a proxy in
  * front and this server could disagree on, there is no second request that it could become.
  *
  * TLS is 1.3 or 1.2.  Who somebody is follows from the public key of the certificate alone (a pin, the SHA-256
@@ -61,13 +61,19 @@ typedef struct fre_http_request {
     fre_http_method method;
     const char *path; /**< begins with '/'; of [A-Za-z0-9/._-] alone, as it was sent */
     fre_bytes body;   /**< of a POST; empty in admit */
-    int peer; /**< index of the pin that the client's certificate has; -1: none is asked for */
+    const uint8_t
+        *peer; /**< FRE_NET_PIN_BYTES of the client's certificate; NULL: none is asked for */
 } fre_http_request;
 
 typedef struct fre_http_reply {
     unsigned status;  /**< 200 before serve is called; of 200..599 */
     const char *type; /**< FRE_NET_TYPE before; kept: of static storage */
     fre_buf body;     /**< empty, of SIZE_MAX / 2 at most; belongs to the module, which wipes it */
+    /** In place of body, where done is set: bytes that others are sent as well, kept until done(owner), which is
+     * called once, from a thread of connections, when the answer was sent or given up. */
+    fre_bytes shared;
+    void (*done)(void *owner);
+    void *owner;
     unsigned retry_after; /**< seconds; 0: not said, but 1 with 429 and 503 */
 } fre_http_reply;
 
@@ -79,6 +85,11 @@ typedef struct fre_http_handler {
     unsigned (*admit)(void *ctx, const fre_http_request *head, uint64_t length, size_t *max);
     /** The whole request, on a worker: may wait. */
     void (*serve)(void *ctx, const fre_http_request *request, fre_http_reply *reply);
+    /** NULL: clients need no certificate.  Else: is a certificate with this pin taken?  Asked in the handshake and
+     * again before each request, on a thread of connections, must not wait: who is no longer known is heard no
+     * longer.  Who shows none, or one that is not taken, is answered nothing.  Needs a certificate of the
+     * listener's. */
+    bool (*knows)(void *ctx, const uint8_t pin[FRE_NET_PIN_BYTES]);
     void *ctx; /**< kept until _close */
 } fre_http_handler;
 
@@ -87,10 +98,6 @@ typedef struct fre_http_opts {
     const char *address;                /**< a numeric IPv4 or IPv6 address; NULL: 127.0.0.1 */
     uint16_t port;                      /**< 0: the system's choice, which fre_http_port tells */
     fre_bytes certificate_pem, key_pem; /**< copied; both empty: plain HTTP.  The key is SECRET. */
-    /** n_pins pins, copied: whose certificates are taken.  Who shows none of them is answered nothing.
-     * Needs a certificate; 0: none is asked for. */
-    const uint8_t (*pins)[FRE_NET_PIN_BYTES];
-    size_t n_pins;
     unsigned threads;         /**< of connections; 2 */
     unsigned workers;         /**< that call serve; 4 */
     unsigned queue;           /**< requests that may wait for a worker; more are 503; 256 */
@@ -149,6 +156,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_http_client_new(fre_http_client **out,
                                                       fre_err *err);
 /** NULL is allowed; no request may be under way. */
 FRE_API void fre_http_client_free(fre_http_client *c);
+/** From any thread, for good: requests under way end within a second or so, and later ones at once, with FRE_E_IO. */
+FRE_API void fre_http_client_cancel(fre_http_client *c);
 
 /** One request, over a connection of this client that is still there, else a new one; it is never sent a
  * second time here, but for a connection that the other side had closed before a byte was answered.  The body

@@ -29,6 +29,9 @@ typedef struct fre_rehearsal_opts {
     const char *store;    /**< as in a configuration; NULL: SQLite, in the folder */
     const char *codebook; /**< of public cells; NULL: none */
     int64_t open, exchange_close, tags_close, shares_close, end; /**< Unix seconds */
+    /** Servers that are there: the collection is one more of theirs, with their addresses, certificates and ticket key;
+     * its keys go into their folders, its terms into this one, and nothing is configured.  NULL: new ones. */
+    const struct fre_rehearsal *beside;
 } fre_rehearsal_opts;
 
 typedef struct fre_rehearsal {
@@ -36,6 +39,7 @@ typedef struct fre_rehearsal {
     char *folder, *terms_path;
     char *config[FRE_REHEARSAL_ROLES]; /**< path of each */
     char *once[FRE_REHEARSAL_ROLES];   /**< its once file; NULL: the relay's */
+    char *certificate[FRE_REHEARSAL_ROLES]; /**< file of what it shows; NULL: plain HTTP */
     uint16_t clients;                  /**< port of the relay's for devices */
     uint16_t peer[FRE_REHEARSAL_ROLES], health[FRE_REHEARSAL_ROLES];
     uint8_t ticket_key[FRE_TICKET_KEY_BYTES]; /**< whoever has a ticket under it is a person */

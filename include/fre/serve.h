@@ -2,7 +2,10 @@
  * commits their rows (store.h) and tells them the time.  [protocol: durability by deltas; decision 0037]
  *
  * A process serves every collection in whose terms its keys are (config.h).  For each there is a machine, the
- * store of its rows, a thread that commits and one that carries letters.
+ * store of its rows, a thread that commits and one that carries letters.  It looks at the folder of terms, and at the
+ * file of the log of collections, every two seconds: new terms are served from then on; terms that cannot be are logged
+ * once ("refused", with the reason) and disturb nobody; a collection whose terms are gone is served until it is over,
+ * and then dropped from memory.
  *
  *     public   clients, at the relay alone: POST of a carry; GET of what is published
  *     peer     the other three roles, each known by the key that it signs with: what each may send, and what
@@ -48,17 +51,22 @@ FRE_API FRE_MUST_CHECK fre_status fre_ticket_make(uint8_t out[FRE_TICKET_BYTES],
 
 typedef struct fre_serve fre_serve; /* internally locked */
 
-/** Opens stores and machines, listens, and serves from the return on; the process may open as many files as its hard
+/** Opens stores and machines of what the folder has (terms that are to be refused for good are logged, unless nothing is
+ * left to serve or a check is asked for), listens, and serves from the return on; the process may open as many files as its hard
  * limit says from then on.  config: borrowed until _free.  Besides
  * what config, store and net say: FRE_E_NOINPUT: no terms name this role's keys; FRE_E_DATA: rows that are no
  * state of their machine; FRE_E_REFUSED: memory may be written to a swap space, or the clock is not sure. */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_config *config,
                                                   const fre_serve_log *log, fre_err *err);
-/** Everything that _start would look at, without listening or changing a row: may it be started? */
+/** Everything that _start would look at, without listening or changing a row: may it be started, with every file of
+ * the folder? */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_check(const fre_config *config, fre_err *err);
+/** Looks at the folder and the log's file at once, and says again what is refused. */
+FRE_API void fre_serve_look(fre_serve *s);
 /** Waits until the process has to end by itself (its reason), or `ms` went by (FRE_OK). */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_wait(fre_serve *s, unsigned ms, fre_err *err);
-/** Takes nothing new, answers what is under way, commits, for `seconds` at most, then frees.  NULL is allowed. */
+/** Takes nothing new, answers what is under way, for `seconds` at most, gives letters up that wait for an answer (the
+ * next start sends them again), commits, frees.  NULL is allowed. */
 FRE_API void fre_serve_stop(fre_serve *s, unsigned seconds);
 
 #ifdef __cplusplus

@@ -4,6 +4,9 @@
 #include <fre/config.h>
 #include <fre/serve.h>
 
+#include <signal.h>
+#include <string.h>
+
 #define STOP_SECONDS 20u /* what is under way at the end may take so long */
 #define LOOK_MS 200u
 
@@ -26,6 +29,25 @@ static void print_line(void *ctx, const char *json)
     (void)fprintf(stderr, "%s\n", json);
 }
 
+static volatile sig_atomic_t hung_up;
+
+static void on_hup(int sig)
+{
+    (void)sig;
+    hung_up = 1;
+}
+
+/* As of servers in general: look again, do not end. */
+static void listen_to_hup(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_hup;
+    action.sa_flags = SA_RESTART;
+    (void)sigaction(SIGHUP, &action, NULL);
+}
+
 /* Until a signal asks for the end, or the server has to end by itself. */
 static fre_status serve(cli *c, const fre_config *config, fre_err *err)
 {
@@ -35,8 +57,14 @@ static fre_status serve(cli *c, const fre_config *config, fre_err *err)
 
     if (st != FRE_OK)
         return st;
-    while (st == FRE_OK && !fre_interrupted())
+    listen_to_hup();
+    while (st == FRE_OK && !fre_interrupted()) {
+        if (hung_up) {
+            hung_up = 0;
+            fre_serve_look(s);
+        }
         st = fre_serve_wait(s, LOOK_MS, err);
+    }
     fre_serve_stop(s, STOP_SECONDS);
     return st;
 }
@@ -74,7 +102,9 @@ const cli_command cli_cmd_serve = {
         "a release.\n\n"
         "It ends at SIGTERM or SIGINT, when what is under way is answered and committed, and goes "
         "on "
-        "where it was when it is started again. Its log, JSON a line on standard error, holds no "
+        "where it was when it is started again. Terms that come to the folder are served within "
+        "seconds; SIGHUP makes it look at once, and say again what it refuses. Its log, JSON a "
+        "line on standard error, holds no "
         "content, names or addresses. A file TERMS.cancel beside a file TERMS makes this role "
         "cancel "
         "that collection.",

@@ -145,6 +145,16 @@ class World:
             assert abs(count - members * rate) < 6 * spread
 
 
+class Beside(World):
+    """One more collection of a world's servers, whose terms have not come to their folder yet."""
+
+    def __init__(self, of, folder):
+        self.folder, self.scale = pathlib.Path(folder), of.scale
+        self.folder.mkdir(0o700)
+        subprocess.run([REHEARSAL, "beside", of.folder, folder, str(of.scale)], check=True, timeout=TIMEOUT)
+        self.terms = json.loads((self.folder / "terms" / "terms.json").read_text())
+
+
 def in_time(devices):
     code = devices.wait(TIMEOUT)
     assert code in (0, 3)

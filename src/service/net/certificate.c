@@ -75,19 +75,15 @@ fre_status fre_net_spki_pin(uint8_t pin[FRE_NET_PIN_BYTES], fre_bytes certificat
     return st;
 }
 
-int net_session_peer(gnutls_session_t session, const uint8_t (*pins)[FRE_NET_PIN_BYTES], size_t n)
+bool net_session_peer(uint8_t pin[FRE_NET_PIN_BYTES], gnutls_session_t session,
+                      const fre_http_handler *handler)
 {
     unsigned shown = 0;
     const gnutls_datum_t *chain = session ? gnutls_certificate_get_peers(session, &shown) : NULL;
-    uint8_t pin[FRE_NET_PIN_BYTES];
 
-    if (!chain || shown == 0 || chain[0].size > DER_MAX ||
-        pin_of_text(pin, &chain[0], GNUTLS_X509_FMT_DER) != FRE_OK)
-        return -1;
-    for (size_t i = 0; i < n; i++)
-        if (memcmp(pin, pins[i], sizeof pin) == 0)
-            return (int)i;
-    return -1;
+    return chain && shown > 0 && chain[0].size <= DER_MAX &&
+           pin_of_text(pin, &chain[0], GNUTLS_X509_FMT_DER) == FRE_OK &&
+           handler->knows(handler->ctx, pin);
 }
 
 /* FRE_E_KEY: no pair. */

@@ -18,6 +18,7 @@ struct fre_http_client {
     unsigned connect_seconds, total_seconds;
     size_t limit;
     struct curl_slist *post_headers, *get_headers;
+    atomic_bool cancelled;
     pthread_mutex_t lock;
     CURL *idle[IDLE_MAX];
     unsigned n_idle;
@@ -186,6 +187,12 @@ void fre_http_client_free(fre_http_client *c)
     free(c);
 }
 
+void fre_http_client_cancel(fre_http_client *c)
+{
+    if (c)
+        atomic_store(&c->cancelled, true);
+}
+
 /* ---- one request --------------------------------------------------------------------------------- */
 
 typedef struct exchange {
@@ -215,6 +222,17 @@ static size_t on_header(char *p, size_t size, size_t n, void *ctx)
         return size * n;
     x->st = FRE_E_LIMIT;
     return 0;
+}
+
+/* libcurl asks all the time, and once a second where nothing happens. */
+static int on_progress(void *ctx, curl_off_t all, curl_off_t so_far, curl_off_t up_all,
+                       curl_off_t up_so_far)
+{
+    (void)all;
+    (void)so_far;
+    (void)up_all;
+    (void)up_so_far;
+    return atomic_load(&((fre_http_client *)ctx)->cancelled);
 }
 
 static CURL *handle_of(fre_http_client *c)
@@ -260,7 +278,7 @@ static bool set_tls(CURL *h, const fre_http_client *c)
 }
 
 /* An empty proxy and an empty list of exceptions: the environment is not asked for either. */
-static bool set_way(CURL *h, const fre_http_client *c)
+static bool set_way(CURL *h, fre_http_client *c)
 {
     CURLcode e = curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, c->pin[0] ? "https" : "http");
 
@@ -274,6 +292,9 @@ static bool set_way(CURL *h, const fre_http_client *c)
     e = e ? e : curl_easy_setopt(h, CURLOPT_MAXCONNECTS, 1L);
     e = e ? e : curl_easy_setopt(h, CURLOPT_CONNECTTIMEOUT, (long)c->connect_seconds);
     e = e ? e : curl_easy_setopt(h, CURLOPT_TIMEOUT, (long)c->total_seconds);
+    e = e ? e : curl_easy_setopt(h, CURLOPT_NOPROGRESS, 0L);
+    e = e ? e : curl_easy_setopt(h, CURLOPT_XFERINFOFUNCTION, on_progress);
+    e = e ? e : curl_easy_setopt(h, CURLOPT_XFERINFODATA, c);
     return e == CURLE_OK;
 }
 
@@ -308,6 +329,7 @@ static const struct {
     {CURLE_SSL_CONNECT_ERROR, FRE_E_IO,
      "the server agreed on no TLS 1.2 or 1.3: it speaks something else, does not take this "
      "certificate, or went away"},
+    {CURLE_ABORTED_BY_CALLBACK, FRE_E_IO, "the request was given up"},
     {CURLE_WEIRD_SERVER_REPLY, FRE_E_DATA, "the server's answer is no HTTP"},
     {CURLE_UNSUPPORTED_PROTOCOL, FRE_E_DATA, "the server's answer is no HTTP"},
     {CURLE_OPERATION_TIMEDOUT, FRE_E_IO, "the server took too long: try again later"},

@@ -32,14 +32,15 @@ static void take_options(fre_http *h, const fre_http_opts *o)
     h->opts.memory = o->memory > 0 ? o->memory : 16384;
 }
 
-static fre_status check_options(const fre_http_opts *o, fre_err *err)
+static fre_status check_options(const fre_http_opts *o, const fre_http_handler *handler,
+                                fre_err *err)
 {
     struct rlimit files;
 
-    if (o->n_pins > 0 && (!o->pins || o->certificate_pem.n == 0))
+    if (handler->knows && o->certificate_pem.n == 0)
         return fre_fail(err, FRE_E_ARG, "who asks clients for certificates needs one too");
     if (o->threads > FRE_THREADS_MAX || o->workers > FRE_THREADS_MAX || o->memory < 1024 ||
-        o->max_connections > (1u << 20) || o->n_pins > 1024)
+        o->max_connections > (1u << 20))
         return fre_fail(err, FRE_E_ARG, "a listener's options are out of their range");
     if (o->certificate_pem.n > 0 || o->key_pem.n > 0) {
         const fre_status st = net_pair_check(o->certificate_pem, o->key_pem, err);
@@ -70,12 +71,6 @@ static fre_status copy_secrets(fre_http *h)
 {
     const fre_http_opts *o = &h->opts;
 
-    if (o->n_pins > 0) {
-        h->pins = calloc(o->n_pins, sizeof *h->pins);
-        if (!h->pins)
-            return FRE_E_NOMEM;
-        memcpy(h->pins, o->pins, o->n_pins * sizeof *h->pins);
-    }
     if (o->key_pem.n == 0)
         return FRE_OK;
     h->key_bytes = o->key_pem.n;
@@ -194,7 +189,7 @@ fre_status fre_http_listen(fre_http **out, const fre_http_opts *opts,
     st = make(&h, opts, handler);
     if (st != FRE_OK)
         return st;
-    st = check_options(&h->opts, err);
+    st = check_options(&h->opts, handler, err);
     if (st == FRE_OK) {
         h->loop = calloc(h->opts.threads, sizeof *h->loop);
         st = h->loop ? start(h, err) : FRE_E_NOMEM;
@@ -253,7 +248,6 @@ void fre_http_close(fre_http *h)
     net_rate_free(h->arrivals);
     fre_wipe_free(h->key, h->key_bytes);
     free(h->certificate);
-    free(h->pins);
     (void)pthread_cond_destroy(&h->idle);
     (void)pthread_mutex_destroy(&h->lock);
     free(h);

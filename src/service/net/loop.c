@@ -43,9 +43,9 @@ static int socket_of(struct MHD_Connection *mhd)
 static int on_certificate(gnutls_session_t session)
 {
     const fre_http *h = gnutls_db_get_ptr(session);
+    uint8_t pin[FRE_NET_PIN_BYTES];
 
-    return net_session_peer(session, (const uint8_t(*)[FRE_NET_PIN_BYTES])h->pins, h->opts.n_pins) <
-           0;
+    return !net_session_peer(pin, session, &h->handler);
 }
 
 static void ask_certificate(gnutls_session_t session, fre_http *h)
@@ -60,7 +60,7 @@ static void begun(net_loop *l, struct MHD_Connection *mhd, void **context)
     net_connection *c = calloc(1, sizeof *c);
     const bool room = atomic_fetch_add(&l->http->connections, 1) < l->http->opts.max_connections;
 
-    if (l->http->opts.n_pins > 0)
+    if (l->http->handler.knows)
         ask_certificate(session_of(mhd), l->http);
     *context = c;
     if (!c || !room)

@@ -42,10 +42,11 @@ unsigned net_rate_wait(void);
 
 /* ---- certificate.c ------------------------------------------------------------------------------ */
 
-/* Index of the pin that the client's certificate of this session has, or -1: the only place that says who a
+/* The pin of the client's certificate of this session, if the handler takes it: the only place that says who a
  * peer is.  While the handshake is under way it says who the peer claims to be; the handshake fails where the
  * key is not theirs. */
-int net_session_peer(gnutls_session_t session, const uint8_t (*pins)[FRE_NET_PIN_BYTES], size_t n);
+bool net_session_peer(uint8_t pin[FRE_NET_PIN_BYTES], gnutls_session_t session,
+                      const fre_http_handler *handler);
 /* FRE_E_DATA: certificate or key cannot be read, or are no pair. */
 FRE_MUST_CHECK fre_status net_pair_check(fre_bytes certificate_pem, fre_bytes key_pem,
                                          fre_err *err);
@@ -81,6 +82,7 @@ struct net_request {
     bool away;    /* counted in its loop's at_work */
     bool keep;    /* the connection, after the answer */
     char path[FRE_NET_PATH_MAX + 1];
+    uint8_t pin[FRE_NET_PIN_BYTES]; /* what head.peer points to */
     fre_buf body;
     fre_http_request head;
     fre_http_reply reply;
@@ -108,7 +110,6 @@ void net_queue_stop(net_queue *q);
 struct fre_http {
     fre_http_opts opts; /* with defaults; its pointers are the caller's and gone, but for: */
     fre_http_handler handler;
-    uint8_t (*pins)[FRE_NET_PIN_BYTES];
     char *certificate, *key; /* PEM with a 0; NULL: plain.  The key is SECRET */
     size_t key_bytes;
     int fd; /* listens */

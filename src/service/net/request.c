@@ -22,7 +22,6 @@ void *net_on_target(void *cls, const char *target, struct MHD_Connection *mhd)
     if (!r)
         return NULL;
     r->connection = connection_of(mhd);
-    r->head.peer = -1;
     if (net_path_ok(target))
         memcpy(r->path, target, strlen(target) + 1);
     r->head.path = r->path;
@@ -61,17 +60,24 @@ void net_on_completed(void *cls, struct MHD_Connection *mhd, void **request,
     }
     fre_buf_wipe(&r->body);
     fre_buf_wipe(&r->reply.body);
+    if (r->reply.done)
+        r->reply.done(r->reply.owner);
     free(r);
 }
 
 /* ---- the answer ----------------------------------------------------------------------------------- */
+
+static fre_bytes body_of(const net_request *r)
+{
+    return r->reply.done ? r->reply.shared : (fre_bytes){r->reply.body.p, r->reply.body.n};
+}
 
 static bool add_headers(struct MHD_Response *response, const net_request *r)
 {
     char seconds[16];
     bool ok = MHD_add_response_header(response, "Cache-Control", "no-store") == MHD_YES;
 
-    if (r->reply.body.n > 0)
+    if (body_of(r).n > 0)
         ok &= MHD_add_response_header(response, "Content-Type", r->reply.type) == MHD_YES;
     if (r->reply.retry_after > 0) {
         (void)snprintf(seconds, sizeof seconds, "%u", r->reply.retry_after);
@@ -85,7 +91,7 @@ static bool add_headers(struct MHD_Response *response, const net_request *r)
 static enum MHD_Result answer(net_request *r)
 {
     const unsigned body_seconds = r->connection->loop->http->opts.body_seconds;
-    fre_buf *body = &r->reply.body;
+    const fre_bytes body = body_of(r);
     struct MHD_Response *response;
     enum MHD_Result ok = MHD_NO;
 
@@ -94,13 +100,14 @@ static enum MHD_Result answer(net_request *r)
     if ((r->reply.status == 429 || r->reply.status == 503) && r->reply.retry_after == 0)
         r->reply.retry_after = 1;
     /* Borrowed: the request outlives the sending. */
-    response = MHD_create_response_from_buffer(body->n, body->p, MHD_RESPMEM_PERSISTENT);
+    response =
+        MHD_create_response_from_buffer(body.n, (void *)(uintptr_t)body.p, MHD_RESPMEM_PERSISTENT);
     if (!response)
         return MHD_NO;
     r->stage = NET_DONE;
     r->connection->phase = NET_ANSWER;
-    r->connection->deadline = fre_clock_ms() + 1000 * ((int64_t)body_seconds +
-                                                       (int64_t)(body->n / ANSWER_BYTES_A_SECOND));
+    r->connection->deadline =
+        fre_clock_ms() + 1000 * ((int64_t)body_seconds + (int64_t)(body.n / ANSWER_BYTES_A_SECOND));
     if (add_headers(response, r))
         ok = MHD_queue_response(r->connection->mhd, r->reply.status, response);
     MHD_destroy_response(response);
@@ -186,13 +193,11 @@ static enum MHD_Result on_head(fre_http *h, net_request *r, const char *method)
     net_connection *c = r->connection;
     unsigned status;
 
-    if (h->opts.n_pins > 0)
-        r->head.peer = net_session_peer(c->session, (const uint8_t(*)[FRE_NET_PIN_BYTES])h->pins,
-                                        h->opts.n_pins);
-    if (h->opts.n_pins > 0 && r->head.peer < 0)
-        return MHD_NO; /* the handshake should have failed: nothing is answered */
+    r->keep = h->handler.knows != NULL;
+    if (r->keep && !net_session_peer(r->pin, c->session, &h->handler))
+        return MHD_NO; /* known no longer, or the handshake should have failed: nothing is answered */
+    r->head.peer = r->keep ? r->pin : NULL;
     /* Without a pin the one request of a connection is its last, and what follows it is never read. */
-    r->keep = h->opts.n_pins > 0;
     if (c->used && !r->keep)
         return MHD_NO;
     c->used = true;

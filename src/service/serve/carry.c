@@ -119,6 +119,14 @@ fre_status serve_peers_open(serve_site *x, fre_err *err)
     return st;
 }
 
+void serve_peers_cancel(serve_site *x)
+{
+    for (unsigned role = 0; role < SERVE_ROLES; role++) {
+        fre_http_client_cancel(x->peer[role]);
+        fre_http_client_cancel(x->quick[role]);
+    }
+}
+
 void serve_peers_close(serve_site *x)
 {
     for (unsigned role = 0; role < SERVE_ROLES; role++) {

@@ -87,8 +87,7 @@ static fre_status commit(serve_group *g, const fre_delta *rows, fre_err *err)
     return st;
 }
 
-/* What time heals; everything else is for a person. */
-static bool may_pass(fre_status st)
+bool serve_may_pass(fre_status st)
 {
     return st == FRE_E_IO || st == FRE_E_AGAIN || st == FRE_E_NOMEM;
 }
@@ -98,7 +97,7 @@ static void failed(serve_group *g, fre_status st, const fre_err *err)
     atomic_fetch_add(&g->failures, 1);
     (void)pthread_mutex_lock(&g->lock);
     g->stuck = true;
-    g->lost = !may_pass(st);
+    g->lost = !serve_may_pass(st);
     g->err = *err;
     (void)pthread_cond_broadcast(&g->stored_up);
     (void)pthread_mutex_unlock(&g->lock);
@@ -271,24 +270,14 @@ bool serve_group_wait(serve_group *g, uint64_t ticket)
     return stored;
 }
 
-bool serve_group_is_stuck(serve_group *g)
+bool serve_group_is_stuck(const serve_group *g)
 {
-    bool stuck;
-
-    (void)pthread_mutex_lock(&g->lock);
-    stuck = g->stuck;
-    (void)pthread_mutex_unlock(&g->lock);
-    return stuck;
+    return atomic_load(&g->stuck);
 }
 
-bool serve_group_is_lost(serve_group *g)
+bool serve_group_is_lost(const serve_group *g)
 {
-    bool lost;
-
-    (void)pthread_mutex_lock(&g->lock);
-    lost = g->lost;
-    (void)pthread_mutex_unlock(&g->lock);
-    return lost;
+    return atomic_load(&g->lost);
 }
 
 static fre_status keep_row(void *ctx, const fre_row *row)

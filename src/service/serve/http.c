@@ -15,14 +15,6 @@ typedef struct asked {
     uint32_t part;
 } asked;
 
-static serve_site *site_named(fre_serve *s, const char *name)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (strncmp(s->site[i]->name, name, sizeof s->site[i]->name - 1) == 0)
-            return s->site[i];
-    return NULL;
-}
-
 /* As an address in the terms has it, or as a proxy that took that off leaves it. */
 static bool prefix_ok(const serve_site *x, const char *path, size_t n)
 {
@@ -46,24 +38,25 @@ static what what_of(const char *rest, uint32_t *part)
     return *end == 0 ? PART : NOTHING;
 }
 
-static asked parse(fre_serve *s, const char *path)
+/* What is asked is over, whatever it was. */
+static void leave(const asked *a)
+{
+    serve_sites_leave(a->x);
+}
+
+/* To be left. */
+static asked enter(fre_serve *s, const char *path)
 {
     const char *at = strstr(path, FRE_COLLECTION_PATH),
                *name = at ? at + sizeof FRE_COLLECTION_PATH - 1 : "";
     asked a = {.what = NOTHING};
 
-    if (!at)
-        return a;
-    if (strcmp(name, "log") == 0 && s->log_file.n > 0) {
+    if (strcmp(name, "log") == 0 && s->config->log)
         a.what = LOG;
-        return a;
-    }
-    if (strlen(name) < sizeof a.x->name - 1)
-        return a;
-    a.x = site_named(s, name);
-    if (!a.x || !prefix_ok(a.x, path, (size_t)(at - path)))
-        return (asked){.what = NOTHING};
-    a.what = what_of(name + sizeof a.x->name - 1, &a.part);
+    else if (strlen(name) >= sizeof a.x->name - 1)
+        a.x = serve_sites_enter(s, name);
+    if (a.x && prefix_ok(a.x, path, (size_t)(at - path)))
+        a.what = what_of(name + sizeof a.x->name - 1, &a.part);
     return a;
 }
 
@@ -71,8 +64,9 @@ static asked parse(fre_serve *s, const char *path)
 
 static unsigned admit(fre_serve *s, const fre_http_request *r, size_t *max, size_t most)
 {
-    const asked a = parse(s, r->path);
+    const asked a = enter(s, r->path);
 
+    leave(&a);
     if (a.what == NOTHING)
         return 404;
     if (r->method == FRE_HTTP_GET)
@@ -97,29 +91,34 @@ static unsigned admit_peer(void *ctx, const fre_http_request *r, uint64_t length
 
 /* ---- answers ---------------------------------------------------------------------------------------------- */
 
-static const fre_buf *published(const asked *a)
+static serve_shared *published(const asked *a)
 {
     const serve_published *p = &a->x->published;
 
     if (a->what == TERMS)
-        return &p->terms;
+        return p->terms;
     if (a->what == LIST)
-        return &p->list;
-    return a->part < p->parts ? &p->part[a->part] : NULL;
+        return p->list;
+    return a->part < p->parts ? p->part[a->part] : NULL;
 }
 
-static void give(fre_http_reply *out, const fre_buf *b)
+/* One user of it is the answer. */
+static void give(fre_http_reply *out, serve_shared *b)
 {
-    if (!b || b->n == 0)
+    if (!b || b->bytes.n == 0) {
         out->status = 404; /* not yet, or never */
-    else if (fre_buf_append(&out->body, b->p, b->n) != FRE_OK)
-        out->status = 503;
+        serve_shared_drop(b);
+        return;
+    }
+    out->shared = serve_view(&b->bytes);
+    out->done = serve_shared_drop;
+    out->owner = b;
 }
 
 static void get(fre_serve *s, const asked *a, fre_http_reply *out)
 {
     if (a->what == LOG) {
-        give(out, &s->log_file);
+        give(out, serve_sites_log(s));
         return;
     }
     if (s->config->role != FRE_ROLE_RELAY && a->what != TERMS) {
@@ -127,7 +126,7 @@ static void get(fre_serve *s, const asked *a, fre_http_reply *out)
         return;
     }
     (void)pthread_rwlock_rdlock(&a->x->published_lock);
-    give(out, published(a));
+    give(out, serve_shared_take(published(a)));
     (void)pthread_rwlock_unlock(&a->x->published_lock);
 }
 
@@ -147,7 +146,7 @@ static void post(fre_serve *s, const asked *a, fre_role from, const fre_http_req
 static void serve_client(void *ctx, const fre_http_request *r, fre_http_reply *out)
 {
     fre_serve *s = ctx;
-    const asked a = parse(s, r->path);
+    const asked a = enter(s, r->path);
 
     if (a.what == NOTHING)
         out->status = 404;
@@ -155,35 +154,37 @@ static void serve_client(void *ctx, const fre_http_request *r, fre_http_reply *o
         get(s, &a, out);
     else
         post(s, &a, (fre_role)0, r, out);
+    leave(&a);
 }
 
 /* By the key of its certificate.  Without TLS, on the loopback of a rehearsal, the message's own signer. */
 static fre_role peer_of(const fre_serve *s, const asked *a, const fre_http_request *r)
 {
-    if (r->peer >= 0)
-        return serve_role_of(a->x, s->pin[r->peer]);
+    if (r->peer)
+        return serve_role_of(a->x, r->peer);
     return s->tls ? (fre_role)0 : serve_signer_of(s->config->role, r->body);
 }
 
 static void serve_peer(void *ctx, const fre_http_request *r, fre_http_reply *out)
 {
     fre_serve *s = ctx;
-    const asked a = parse(s, r->path);
-    fre_role from;
+    const asked a = enter(s, r->path);
+    fre_role from = (fre_role)0;
 
-    if (a.what == NOTHING) {
+    if (a.what == NOTHING)
         out->status = 404;
-        return;
-    }
-    if (r->method == FRE_HTTP_GET) {
+    else if (r->method == FRE_HTTP_GET)
         get(s, &a, out);
-        return;
-    }
-    from = peer_of(s, &a, r);
-    if (from == (fre_role)0)
+    else if ((from = peer_of(s, &a, r)) == (fre_role)0)
         out->status = 403;
     else
         post(s, &a, from, r, out);
+    leave(&a);
+}
+
+static bool knows_peer(void *ctx, const uint8_t pin[FRE_NET_PIN_BYTES])
+{
+    return serve_sites_know(ctx, pin);
 }
 
 /* ---- health ------------------------------------------------------------------------------------------------ */
@@ -239,15 +240,15 @@ fre_status serve_listen(fre_serve *s, fre_bytes certificate, fre_bytes key, fre_
 {
     const fre_config *c = s->config;
     const fre_http_handler clients = {.ctx = s, .admit = admit_client, .serve = serve_client},
-                           peers = {.ctx = s, .admit = admit_peer, .serve = serve_peer},
+                           peers = {.ctx = s,
+                                    .admit = admit_peer,
+                                    .serve = serve_peer,
+                                    .knows = s->tls ? knows_peer : NULL},
                            health = {.ctx = s, .admit = admit_health, .serve = serve_health};
     fre_http_opts o = {.certificate_pem = certificate, .key_pem = key}, plain = {.threads = 1};
     fre_status st = listen_at(&s->clients, &c->clients, &o, &clients, err);
 
     o.body_seconds = 120;
-    o.pins = (const uint8_t(*)[FRE_NET_PIN_BYTES])s->pin;
-    s->tls = certificate.n > 0;
-    o.n_pins = s->tls ? s->pins : 0;
     if (st == FRE_OK)
         st = listen_at(&s->peers, &c->peer, &o, &peers, err);
     return st == FRE_OK ? listen_at(&s->health, &c->health, &plain, &health, err) : st;

@@ -50,12 +50,13 @@ static void tidy(serve_site *x)
     const int phase = atomic_load(&x->phase);
     int64_t now;
 
-    if (x->tidy || phase < FRE_PHASE_DONE || !serve_clock_now(&x->s->clock, &now) ||
+    if (atomic_load(&x->tidy) || phase < FRE_PHASE_DONE || !serve_clock_now(&x->s->clock, &now) ||
         (phase == FRE_PHASE_DONE && now < x->terms.c.end))
         return;
-    x->tidy = serve_group_shrink(&x->group, NULL) == FRE_OK;
-    if (x->tidy)
-        serve_say(x->s, "rows dropped", x, NULL);
+    if (serve_group_shrink(&x->group, NULL) != FRE_OK)
+        return;
+    serve_say(x->s, "rows dropped", x, NULL);
+    atomic_store(&x->tidy, true);
 }
 
 /* Hundreds alone, and once a minute: what happens to one person must not show. */

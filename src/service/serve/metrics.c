@@ -5,6 +5,7 @@
 
 bool serve_is_ready(fre_serve *s)
 {
+    bool stuck = false;
     int64_t now;
     fre_status end;
 
@@ -13,10 +14,11 @@ bool serve_is_ready(fre_serve *s)
     (void)pthread_mutex_unlock(&s->end_lock);
     if (end != FRE_OK || !serve_clock_now(&s->clock, &now))
         return false;
-    for (size_t i = 0; i < s->n; i++)
-        if (serve_group_is_stuck(&s->site[i]->group))
-            return false;
-    return true;
+    (void)pthread_mutex_lock(&s->sites.lock);
+    for (size_t i = 0; i < s->sites.n; i++)
+        stuck = stuck || serve_group_is_stuck(&s->sites.at[i]->group);
+    (void)pthread_mutex_unlock(&s->sites.lock);
+    return !stuck;
 }
 
 typedef uint64_t value_of(const serve_site *x);
@@ -70,9 +72,9 @@ static fre_status print(fre_buf *out, const fre_serve *s, size_t m)
     fre_status st = fre_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", metrics[m].name,
                                    metrics[m].help, metrics[m].name, metrics[m].type);
 
-    for (size_t i = 0; st == FRE_OK && i < s->n; i++)
+    for (size_t i = 0; st == FRE_OK && i < s->sites.n; i++)
         st = fre_buf_printf(out, "%s{collection=\"%.16s\"} %" PRIu64 "\n", metrics[m].name,
-                            s->site[i]->name, metrics[m].of(s->site[i]));
+                            s->sites.at[i]->name, metrics[m].of(s->sites.at[i]));
     return st;
 }
 
@@ -84,12 +86,12 @@ static fre_status print_unreached(fre_buf *out, const fre_serve *s)
                                    "# TYPE %s counter\n",
                                    name, name);
 
-    for (size_t i = 0; i < s->n; i++)
+    for (size_t i = 0; i < s->sites.n; i++)
         for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role < SERVE_ROLES; role++)
             if ((fre_role)role != s->config->role)
                 st = fre_buf_printf(out, "%s{collection=\"%.16s\",role=\"%s\"} %" PRIu64 "\n", name,
-                                    s->site[i]->name, fre_role_name((fre_role)role),
-                                    (uint64_t)atomic_load(&s->site[i]->unreached[role]));
+                                    s->sites.at[i]->name, fre_role_name((fre_role)role),
+                                    (uint64_t)atomic_load(&s->sites.at[i]->unreached[role]));
     return st;
 }
 
@@ -100,7 +102,11 @@ fre_status serve_metrics(fre_buf *out, fre_serve *s)
                                    "fre_ready %d\n",
                                    serve_is_ready(s));
 
+    (void)pthread_mutex_lock(&s->sites.lock);
     for (size_t m = 0; st == FRE_OK && m < sizeof metrics / sizeof metrics[0]; m++)
         st = print(out, s, m);
-    return st == FRE_OK ? print_unreached(out, s) : st;
+    if (st == FRE_OK)
+        st = print_unreached(out, s);
+    (void)pthread_mutex_unlock(&s->sites.lock);
+    return st;
 }

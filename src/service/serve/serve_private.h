@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define SERVE_ROLES (FRE_ROLE_ISSUER + 1u)
 
@@ -33,8 +34,9 @@ typedef struct serve_group {
     uint64_t queued;   /* tickets given */
     uint64_t stored;   /* the last that is committed */
     uint8_t owner[16]; /* who wrote last, for a store that was away */
-    bool stuck;        /* the last commit failed, and is tried again */
-    bool lost;         /* somebody else wrote: nothing more can be committed */
+    atomic_bool stuck; /* the last commit failed, and is tried again */
+    atomic_bool
+        lost; /* somebody else wrote: nothing more can be committed; both change under the lock */
     bool stop;
     pthread_t thread;
     bool started;
@@ -57,8 +59,10 @@ FRE_MUST_CHECK fre_status serve_group_add(serve_group *g, const fre_delta *rows)
 uint64_t serve_group_ticket(serve_group *g);
 /* Waits until that one is committed; false: it is not known that it will be. */
 bool serve_group_wait(serve_group *g, uint64_t ticket);
-bool serve_group_is_stuck(serve_group *g);
-bool serve_group_is_lost(serve_group *g);
+bool serve_group_is_stuck(const serve_group *g);
+bool serve_group_is_lost(const serve_group *g);
+/* Does time heal it?  Everything else is for a person. */
+bool serve_may_pass(fre_status st);
 /* Commits what is queued, stops the thread, closes the store. */
 void serve_group_close(serve_group *g);
 /* Nothing is queued any more: every row but those that stay goes. */
@@ -94,17 +98,33 @@ FRE_MUST_CHECK fre_status serve_credentials_ask(serve_credentials *k, uint8_t na
 bool serve_credentials_wait(const serve_credentials *k);
 void serve_credentials_free(serve_credentials *k);
 
+/* ---- shared.c: bytes that many are sent at once ------------------------------------------------------------ */
+
+/* Never changed once it is made. */
+typedef struct serve_shared {
+    atomic_uint users; /* the last of whom frees it */
+    fre_buf bytes;
+} serve_shared;
+/* A copy, of one user.  FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_shared_new(serve_shared **out, fre_bytes in);
+/* One user more, who is given it back; NULL: NULL. */
+serve_shared *serve_shared_take(serve_shared *b);
+/* One user less.  NULL is allowed. */
+void serve_shared_drop(void *shared);
+
 /* ---- site.c: one collection ------------------------------------------------------------------------------ */
 
 typedef struct serve_published {
-    fre_buf terms, list;
-    fre_buf *part;
+    serve_shared *terms, *list; /* NULL: not there yet */
+    serve_shared **part;
     uint32_t parts;
 } serve_published;
 
 typedef struct serve_site {
     fre_serve *s;
-    fre_terms terms; /* path: borrowed */
+    fre_terms terms; /* path: owned */
+    unsigned users;  /* requests that are in it; under serve_sites.lock */
+    bool gone;       /* its terms are in the folder no longer; of the looks' thread */
     char name[2 * FRE_HASH_BYTES + 1];
     fre_agreement *agreement;
     fre_sketch *cells;
@@ -131,7 +151,9 @@ typedef struct serve_site {
     pthread_rwlock_t published_lock;
     serve_published published;
     atomic_int phase;
-    bool tidy; /* what is over was wiped; the letters' thread's */
+    atomic_bool tidy; /* what is over was wiped; set by the letters' thread */
+    int64_t
+        failure_said; /* when the store's failure was last logged, 0: not; the group's thread's */
     atomic_uint_least64_t unreached[SERVE_ROLES];
     atomic_uint_least64_t accepted, repeated, rejected; /* in hundreds, as the metrics show them */
 } serve_site;
@@ -153,13 +175,15 @@ void serve_site_publish(serve_site *x);
 FRE_MUST_CHECK fre_status serve_letters_start(serve_site *x, fre_err *err);
 /* Something may be due. */
 void serve_letters_wake(serve_site *x);
-/* When the last is answered. */
+/* When the last is answered, or serve_peers_cancel was called. */
 void serve_letters_stop(serve_site *x);
 
 /* ---- carry.c: the other roles ------------------------------------------------------------------------------ */
 
 FRE_MUST_CHECK fre_status serve_peers_open(serve_site *x, fre_err *err);
 void serve_peers_close(serve_site *x);
+/* Messages under way are given up, for good. */
+void serve_peers_cancel(serve_site *x);
 /* A message to a role; *answer stays empty where none came.  quick: a worker waits with its client, and not for
  * long.  FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, bool quick, fre_bytes message,
@@ -171,6 +195,47 @@ fre_role serve_signer_of(fre_role here, fre_bytes message);
 /* By a certificate's pin; 0: nobody of this collection. */
 fre_role serve_role_of(const serve_site *x, const uint8_t pin[FRE_NET_PIN_BYTES]);
 
+/* ---- sites.c: all collections ---------------------------------------------------------------------------------- */
+
+typedef struct serve_refused {
+    fre_terms_refused *at; /* n */
+    size_t n, cap;
+} serve_refused;
+
+typedef struct serve_sites {
+    pthread_mutex_t
+        lock; /* around the list, users of sites, and log; nobody waits or works while it is held */
+    pthread_cond_t left; /* a site has no users any more */
+    serve_site **at;     /* n */
+    size_t n, cap;
+    serve_shared *log;     /* of collections; NULL: none is served */
+    struct stat log_was;   /* when it was read */
+    serve_refused refused; /* by the last look; the looks' thread's */
+    pthread_mutex_t due_lock;
+    pthread_cond_t due;
+    bool asked, stop;
+    pthread_t thread;
+    bool has_thread;
+} serve_sites;
+
+/* The first look: every collection of the folder, and the log.  A collection that is refused is the start's error where
+ * it is the only one, where time may heal it, or with looks_only. */
+FRE_MUST_CHECK fre_status serve_sites_open(fre_serve *s, fre_err *err);
+/* Letters, and looks from now on. */
+FRE_MUST_CHECK fre_status serve_sites_start(fre_serve *s, fre_err *err);
+/* No look any more. */
+void serve_sites_stop(fre_serve *s);
+void serve_sites_cancel_letters(fre_serve *s);
+void serve_sites_close(fre_serve *s);
+/* The collection of that name (more may follow it), to be left again; NULL: none. */
+serve_site *serve_sites_enter(fre_serve *s, const char *name);
+/* NULL is allowed. */
+void serve_sites_leave(serve_site *x);
+/* Is it a peer's of any collection? */
+bool serve_sites_know(fre_serve *s, const uint8_t pin[FRE_NET_PIN_BYTES]);
+/* To be dropped; NULL: none. */
+serve_shared *serve_sites_log(fre_serve *s);
+
 /* ---- log.c, http.c, metrics.c ----------------------------------------------------------------------------------------- */
 
 struct fre_serve {
@@ -179,13 +244,10 @@ struct fre_serve {
     pthread_mutex_t log_lock;
     serve_clock clock;
     serve_credentials *credentials;
-    fre_terms_list *terms;
-    serve_site **site;
-    size_t n;
-    fre_buf log_file;                  /* of collections, as it is served */
-    uint8_t (*pin)[FRE_NET_PIN_BYTES]; /* of all sites' peers */
-    size_t pins;
-    bool tls; /* peers show certificates */
+    serve_sites sites;
+    bool tls;                       /* a certificate is configured, and peers show theirs */
+    uint8_t pin[FRE_NET_PIN_BYTES]; /* of that certificate */
+    bool looks_only;                /* nobody listens, no row changes */
     fre_http *clients, *peers, *health;
     pthread_mutex_t end_lock;
     pthread_cond_t end_due;
@@ -195,6 +257,8 @@ struct fre_serve {
 };
 
 void serve_say(fre_serve *s, const char *event, const serve_site *x, const char *more);
+/* With a sentence, which is escaped. */
+void serve_say_why(fre_serve *s, const char *event, const char *why);
 /* The process has to end. */
 void serve_end(fre_serve *s, fre_status st, const char *why);
 FRE_MUST_CHECK fre_status serve_listen(fre_serve *s, fre_bytes certificate, fre_bytes key,

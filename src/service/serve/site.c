@@ -5,6 +5,8 @@
  * since it may follow from what another call changed a moment ago. */
 #include "serve_private.h"
 
+#define FAILURE_MS 60000
+
 /* ---- a call of the machine ------------------------------------------------------------------------- */
 
 typedef struct call {
@@ -252,57 +254,82 @@ static fre_status open_group(serve_site *x, fre_err *err)
     return st;
 }
 
-static fre_status make_locks(serve_site *x, fre_err *err)
+static bool make_locks(serve_site *x)
 {
-    if (pthread_mutex_init(&x->lock, NULL) != 0 ||
-        pthread_mutex_init(&x->letters_lock, NULL) != 0 || serve_cond_init(&x->letters_due) != 0 ||
-        pthread_rwlock_init(&x->published_lock, NULL) != 0)
-        return fre_fail(err, FRE_E_NOMEM, "no memory for a lock");
-    return FRE_OK;
+    return pthread_mutex_init(&x->lock, NULL) == 0 &&
+           pthread_mutex_init(&x->letters_lock, NULL) == 0 &&
+           serve_cond_init(&x->letters_due) == 0 &&
+           pthread_rwlock_init(&x->published_lock, NULL) == 0;
 }
 
-/* The group told of something: its store went, or came back. */
+/* The group told of something: its store went, is still away, or came back.  Each minute is enough. */
 static void news(void *ctx)
 {
     serve_site *x = ctx;
     const bool lost = serve_group_is_lost(&x->group), stuck = serve_group_is_stuck(&x->group);
+    const int64_t now = fre_clock_ms();
 
-    serve_say(x->s, stuck ? "store failed" : "store back", x, NULL);
+    if (!stuck || x->failure_said == 0 || now - x->failure_said >= FAILURE_MS) {
+        serve_say(x->s, stuck ? "store failed" : "store back", x, NULL);
+        x->failure_said = stuck ? now : 0;
+    }
     if (lost)
         serve_end(x->s, FRE_E_IO, "the store cannot be gone on with");
 }
 
+static fre_status publish_terms(serve_site *x, fre_err *err)
+{
+    fre_buf b;
+    fre_status st;
+
+    fre_buf_init(&b, FRE_WIRE_MESSAGE_MAX);
+    st = fre_collection_encode(&b, &x->terms.c, err);
+    if (st == FRE_OK)
+        st = serve_shared_new(&x->published.terms, serve_view(&b));
+    fre_buf_wipe(&b);
+    return st;
+}
+
 static fre_status open_terms(serve_site *x, fre_err *err)
 {
-    fre_status st = fre_collection_encode(&x->published.terms, &x->terms.c, err);
+    fre_status st = publish_terms(x, err);
 
     if (st == FRE_OK)
         st = fre_agreement_new(&x->agreement, &x->terms.c, err);
     return st == FRE_OK ? open_cells(x, err) : st;
 }
 
-fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, fre_keys *keys,
-                           fre_err *err)
+/* What serve_site_close takes apart; NULL: out of memory. */
+static serve_site *make(fre_serve *s, const fre_terms *t)
 {
     serve_site *x = calloc(1, sizeof *x);
-    fre_status st;
+    char *path = strdup(t->path);
 
-    if (!x)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    if (!x || !path || !make_locks(x)) {
+        free(x);
+        free(path);
+        return NULL;
+    }
     x->s = s;
     x->terms = *t;
-    x->keys = keys;
+    x->terms.path = path;
     fre_hex(x->name, t->id.b, sizeof t->id.b);
     x->group.news = news;
     x->group.ctx = x;
-    fre_buf_init(&x->published.terms, FRE_WIRE_MESSAGE_MAX);
-    fre_buf_init(&x->published.list, FRE_WIRE_MESSAGE_MAX);
-    st = make_locks(x, err);
-    if (st != FRE_OK) {
+    return x;
+}
+
+fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, fre_keys *keys,
+                           fre_err *err)
+{
+    serve_site *x = make(s, t);
+    fre_status st;
+
+    if (!x) {
         fre_keys_free(keys);
-        free(x);
-        return st;
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
     }
+    x->keys = keys;
     if ((st = open_terms(x, err)) != FRE_OK || (st = new_machine(x, err)) != FRE_OK ||
         (st = serve_peers_open(x, err)) != FRE_OK || (st = open_group(x, err)) != FRE_OK) {
         serve_site_close(x);
@@ -312,12 +339,12 @@ fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, f
     return FRE_OK;
 }
 
-static void wipe_published(serve_published *p)
+static void drop_published(serve_published *p)
 {
-    fre_buf_wipe(&p->terms);
-    fre_buf_wipe(&p->list);
+    serve_shared_drop(p->terms);
+    serve_shared_drop(p->list);
     for (uint32_t i = 0; i < p->parts; i++)
-        fre_buf_wipe(&p->part[i]);
+        serve_shared_drop(p->part[i]);
     free(p->part);
 }
 
@@ -332,7 +359,8 @@ void serve_site_close(serve_site *x)
     fre_sketch_free(x->cells);
     fre_codebook_free(x->codebook);
     fre_keys_free(x->keys);
-    wipe_published(&x->published);
+    drop_published(&x->published);
+    free(x->terms.path);
     (void)pthread_mutex_destroy(&x->lock);
     (void)pthread_mutex_destroy(&x->letters_lock);
     (void)pthread_cond_destroy(&x->letters_due);
@@ -342,9 +370,9 @@ void serve_site_close(serve_site *x)
 
 /* ---- what is published -------------------------------------------------------------------------------------- */
 
-static fre_status copy(fre_buf *to, fre_bytes from)
+static fre_status copy(serve_shared **to, fre_bytes from)
 {
-    return to->n > 0 || from.n == 0 ? FRE_OK : fre_buf_append(to, from.p, from.n);
+    return *to || from.n == 0 ? FRE_OK : serve_shared_new(to, from);
 }
 
 static fre_status copy_parts(serve_published *p, const fre_server *x)
@@ -354,13 +382,11 @@ static fre_status copy_parts(serve_published *p, const fre_server *x)
 
     if (p->parts > 0 || n == 0 || fre_server_phase(x) != FRE_PHASE_DONE)
         return FRE_OK;
-    p->part = calloc(n, sizeof *p->part);
+    p->part = calloc(n, sizeof(serve_shared *));
     if (!p->part)
         return FRE_E_NOMEM;
-    for (; st == FRE_OK && p->parts < n; p->parts++) {
-        fre_buf_init(&p->part[p->parts], FRE_WIRE_MESSAGE_MAX);
+    for (; st == FRE_OK && p->parts < n; p->parts++)
         st = copy(&p->part[p->parts], fre_server_release_view(x, p->parts));
-    }
     return st;
 }
 

@@ -119,6 +119,7 @@ void fre_rehearsal_free(fre_rehearsal *r)
         (void)fre_rehearsal_stop(r, (fre_role)role, SIGKILL, NULL);
         free(r->config[role]);
         free(r->once[role]);
+        free(r->certificate[role]);
     }
     free(r->folder);
     free(r->terms_path);

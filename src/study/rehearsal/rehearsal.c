@@ -28,9 +28,16 @@ static fre_status free_port(uint16_t *out, fre_err *err)
     return ok ? FRE_OK : fre_fail(err, FRE_E_IO, "no port can be had: %s", strerror(errno));
 }
 
-static fre_status open_ports(fre_rehearsal *r, fre_err *err)
+static fre_status open_ports(fre_rehearsal *r, const fre_rehearsal *beside, fre_err *err)
 {
-    fre_status st = free_port(&r->clients, err);
+    fre_status st = beside ? FRE_OK : free_port(&r->clients, err);
+
+    if (beside) {
+        r->clients = beside->clients;
+        memcpy(r->peer, beside->peer, sizeof r->peer);
+        memcpy(r->health, beside->health, sizeof r->health);
+        return st;
+    }
 
     for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role < FRE_REHEARSAL_ROLES; role++) {
         st = free_port(&r->peer[role], err);
@@ -64,22 +71,43 @@ typedef struct maker {
     fre_reveal reveal[FRE_CONTRIBUTORS];
 } maker;
 
+/* there: the file of the one that is shown already; NULL: a new one is made. */
 static fre_status certify(fre_keygen_opts *o, fre_buf *certificate, fre_buf *key,
-                          uint8_t pin[FRE_NET_PIN_BYTES], fre_err *err)
+                          uint8_t pin[FRE_NET_PIN_BYTES], const char *there, fre_err *err)
 {
-    fre_status st = fre_net_self_signed(certificate, key, "127.0.0.1", err);
+    fre_status st = there ? fre_file_read(certificate, there, err)
+                          : fre_net_self_signed(certificate, key, "127.0.0.1", err);
 
     if (st == FRE_OK)
         st = fre_net_spki_pin(pin, (fre_bytes){certificate->p, certificate->n}, err);
     o->pin = pin;
+    if (there)
+        return st;
     o->certificate_pem = (fre_bytes){certificate->p, certificate->n};
     o->key_pem = (fre_bytes){key->p, key->n};
     return st;
 }
 
+static char *copy_of(const char *text)
+{
+    return text ? strdup(text) : NULL;
+}
+
+static fre_status keep_paths(maker *m, fre_role role, fre_err *err)
+{
+    const fre_keygen_files *f = &m->files[role];
+    const char *shown = m->o->beside ? m->o->beside->certificate[role] : f->certificate;
+
+    m->r->once[role] = copy_of(f->once);
+    m->r->certificate[role] = copy_of(shown);
+    return (f->once && !m->r->once[role]) || (shown && !m->r->certificate[role]) ? no_memory(err)
+                                                                                 : FRE_OK;
+}
+
 static fre_status make_keys(maker *m, fre_role role, fre_err *err)
 {
-    char *folder = rehearsal_path(m->r, "%s", fre_role_name(role));
+    const fre_rehearsal *beside = m->o->beside;
+    char *folder = rehearsal_path(beside ? beside : m->r, "%s", fre_role_name(role));
     uint8_t pin[FRE_NET_PIN_BYTES];
     char url[64];
     fre_keygen_opts o = {.role = role, .url = url, .folder = folder};
@@ -91,11 +119,11 @@ static fre_status make_keys(maker *m, fre_role role, fre_err *err)
     fre_buf_init(&certificate, FRE_NET_PEM_MAX);
     fre_buf_init(&key, FRE_NET_PEM_MAX);
     if (st == FRE_OK && m->o->tls)
-        st = certify(&o, &certificate, &key, pin, err);
+        st = certify(&o, &certificate, &key, pin, beside ? beside->certificate[role] : NULL, err);
     if (st == FRE_OK)
         st = fre_keygen(&m->files[role], &o, err);
-    if (st == FRE_OK && m->files[role].once && !(m->r->once[role] = strdup(m->files[role].once)))
-        st = no_memory(err);
+    if (st == FRE_OK)
+        st = keep_paths(m, role, err);
     fre_buf_wipe(&certificate);
     fre_buf_wipe(&key);
     free(folder);
@@ -174,16 +202,30 @@ static fre_status make_terms(maker *m, fre_err *err)
     return st == FRE_OK ? write_terms(m->r, err) : st;
 }
 
-static fre_status make_ticket_key(fre_rehearsal *r, fre_err *err)
+/* A new one, or the one that the issuer has. */
+static fre_status draw_ticket_key(fre_rehearsal *r, const fre_rehearsal *beside)
+{
+    fre_rng rng;
+    fre_status st;
+
+    if (beside) {
+        memcpy(r->ticket_key, beside->ticket_key, sizeof r->ticket_key);
+        return FRE_OK;
+    }
+    st = fre_rng_init(&rng);
+    if (st == FRE_OK)
+        fre_rng_bytes(&rng, r->ticket_key, sizeof r->ticket_key);
+    fre_rng_wipe(&rng);
+    return st;
+}
+
+static fre_status make_ticket_key(fre_rehearsal *r, const fre_rehearsal *beside, fre_err *err)
 {
     char hex[2 * FRE_TICKET_KEY_BYTES + 1];
     char *path = rehearsal_path(r, "ticket.key");
-    fre_rng rng;
-    fre_status st = path ? fre_rng_init(&rng) : no_memory(err);
+    fre_status st = path ? draw_ticket_key(r, beside) : no_memory(err);
 
     if (st == FRE_OK) {
-        fre_rng_bytes(&rng, r->ticket_key, sizeof r->ticket_key);
-        fre_rng_wipe(&rng);
         fre_hex(hex, r->ticket_key, sizeof r->ticket_key);
         st = fre_private_write(path, (fre_bytes){(const uint8_t *)hex, sizeof hex - 1}, false, err);
         fre_wipe(hex, sizeof hex);
@@ -264,13 +306,14 @@ static fre_status write_config(const maker *m, fre_role role, fre_err *err)
 
 static fre_status make_all(maker *m, fre_err *err)
 {
-    fre_status st = open_ports(m->r, err);
+    fre_status st = open_ports(m->r, m->o->beside, err);
 
     if (st == FRE_OK)
-        st = make_ticket_key(m->r, err);
+        st = make_ticket_key(m->r, m->o->beside, err);
     if (st == FRE_OK)
         st = make_terms(m, err);
-    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role < FRE_REHEARSAL_ROLES; role++)
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && !m->o->beside && role < FRE_REHEARSAL_ROLES;
+         role++)
         st = write_config(m, (fre_role)role, err);
     return st;
 }

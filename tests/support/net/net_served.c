@@ -23,7 +23,8 @@ static const struct {
     const char *path;
     fre_http_method method;
 } resources[] = {{"/echo", FRE_HTTP_POST}, {"/wait", FRE_HTTP_POST}, {"/busy", FRE_HTTP_POST},
-                 {"/terms", FRE_HTTP_GET}, {"/large", FRE_HTTP_GET}, {"/peer", FRE_HTTP_GET}};
+                 {"/terms", FRE_HTTP_GET}, {"/large", FRE_HTTP_GET}, {"/shared", FRE_HTTP_GET},
+                 {"/peer", FRE_HTTP_GET}};
 
 static unsigned admit(void *ctx, const fre_http_request *r, uint64_t length, size_t *max)
 {
@@ -55,9 +56,62 @@ static void large(fre_buf *body)
         must(fre_buf_append(body, zeros, sizeof zeros) == FRE_OK);
 }
 
+/* Whose certificates are taken, as the last call of served_to has it. */
+static uint8_t taken[SERVED_PINS_MAX][FRE_NET_PIN_BYTES];
+static unsigned n_taken;
+
+static int8_t index_of(const uint8_t *pin)
+{
+    int8_t at = -1;
+
+    (void)pthread_mutex_lock(&lock);
+    for (unsigned i = 0; pin && i < n_taken; i++)
+        if (memcmp(taken[i], pin, FRE_NET_PIN_BYTES) == 0)
+            at = (int8_t)i;
+    (void)pthread_mutex_unlock(&lock);
+    return at;
+}
+
+static bool knows(void *ctx, const uint8_t pin[FRE_NET_PIN_BYTES])
+{
+    (void)ctx;
+    return index_of(pin) >= 0;
+}
+
+void served_take(const uint8_t *const *pins, unsigned n)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < n; i++)
+        memcpy(taken[i], pins[i], FRE_NET_PIN_BYTES);
+    n_taken = n;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* The bytes of /shared, and whoever is sent them at this moment. */
+static uint8_t shared[SERVED_LARGE];
+static atomic_int sharers;
+
+static void shared_done(void *owner)
+{
+    (*(atomic_int *)owner)--;
+}
+
+int served_sharers(void)
+{
+    return sharers;
+}
+
+static void share(fre_http_reply *reply)
+{
+    sharers++;
+    reply->shared = (fre_bytes){shared, sizeof shared};
+    reply->done = shared_done;
+    reply->owner = &sharers;
+}
+
 static void serve(void *ctx, const fre_http_request *r, fre_http_reply *reply)
 {
-    const int8_t peer = (int8_t)r->peer;
+    const int8_t peer = index_of(r->peer);
 
     (void)ctx;
     count++;
@@ -70,6 +124,8 @@ static void serve(void *ctx, const fre_http_request *r, fre_http_reply *reply)
         must(fre_buf_append(&reply->body, "the terms", 9) == FRE_OK);
     } else if (strcmp(r->path, "/large") == 0) {
         large(&reply->body);
+    } else if (strcmp(r->path, "/shared") == 0) {
+        share(reply);
     } else if (strcmp(r->path, "/peer") == 0) {
         must(fre_buf_append(&reply->body, &peer, 1) == FRE_OK);
     } else if (r->body.n > 0) {
@@ -77,17 +133,30 @@ static void serve(void *ctx, const fre_http_request *r, fre_http_reply *reply)
     }
 }
 
-fre_http *served(const fre_http_opts *opts)
+static fre_http *listen_with(const fre_http_opts *opts, const fre_http_handler *handler)
 {
-    static const fre_http_handler handler = {.admit = admit, .serve = serve};
     fre_http *h = NULL;
 
     count = 0;
     (void)pthread_mutex_lock(&lock);
     let_go = false;
     (void)pthread_mutex_unlock(&lock);
-    must(fre_http_listen(&h, opts, &handler, NULL) == FRE_OK);
+    must(fre_http_listen(&h, opts, handler, NULL) == FRE_OK);
     return h;
+}
+
+fre_http *served(const fre_http_opts *opts)
+{
+    static const fre_http_handler handler = {.admit = admit, .serve = serve};
+
+    return listen_with(opts, &handler);
+}
+
+fre_http *served_to_known(const fre_http_opts *opts)
+{
+    static const fre_http_handler handler = {.admit = admit, .serve = serve, .knows = knows};
+
+    return listen_with(opts, &handler);
 }
 
 unsigned served_count(void)

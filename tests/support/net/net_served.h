@@ -10,12 +10,19 @@
  *   GET  /terms     "the terms"
  *   GET  /large     SERVED_LARGE bytes
  *   POST /busy      503 with Retry-After: 7
- *   GET  /peer      a byte: the index of the client's pin
+ *   GET  /shared    SERVED_LARGE zeros that are kept once for all
+ *   GET  /peer      a byte: the index of the client's pin among those of served_take
  * Anything else is 404, and with the other method 405. */
 #define SERVED_MAX 1000000u
 #define SERVED_LARGE 20000000u /* more than two sockets hold */
 
 fre_http *served(const fre_http_opts *opts);
+/* For clients with certificates of served_take's pins alone, at every moment. */
+fre_http *served_to_known(const fre_http_opts *opts);
+#define SERVED_PINS_MAX 4u
+void served_take(const uint8_t *const *pins, unsigned n);
+/* Answers of /shared that are under way. */
+int served_sharers(void);
 /* Requests that were served since the last call of `served`. */
 unsigned served_count(void);
 /* Requests at /wait at this moment. */

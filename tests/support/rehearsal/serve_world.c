@@ -7,6 +7,7 @@
 #include <fre/net.h>
 #include <fre/privacy.h>
 
+#include <glob.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -43,8 +44,8 @@ static void make_plan(fre_plan *plan, bool two)
     ok(fre_plan_make(plan, &q, &err), &err);
 }
 
-void world_make(world *w, const char *folder, bool tls, bool two, const world_times *t,
-                const char *store)
+static void make(world *w, const char *folder, bool tls, bool two, const world_times *t,
+                 const char *store, const fre_rehearsal *beside)
 {
     const int64_t now = fre_clock_unix();
     fre_plan plan;
@@ -53,6 +54,7 @@ void world_make(world *w, const char *folder, bool tls, bool two, const world_ti
                                   .batch_min = 10,
                                   .tls = tls,
                                   .store = store,
+                                  .beside = beside,
                                   .open = now + t->open,
                                   .exchange_close = now + t->exchange_close,
                                   .tags_close = now + t->tags_close,
@@ -64,6 +66,19 @@ void world_make(world *w, const char *folder, bool tls, bool two, const world_ti
     make_plan(&plan, two);
     ok(fre_rehearsal_make(&w->r, &o, &err), &err);
     ok(fre_agreement_new(&w->agreement, &w->r->terms, &err), &err);
+}
+
+void world_make(world *w, const char *folder, bool tls, bool two, const world_times *t,
+                const char *store)
+{
+    make(w, folder, tls, two, t, store, NULL);
+}
+
+void world_make_beside(world *w, const char *folder, const world *beside, const world_times *t)
+{
+    const fre_collection *c = &beside->r->terms;
+
+    make(w, folder, strncmp(c->relay_url, "https", 5) == 0, !c->one_contact, t, NULL, beside->r);
 }
 
 /* The hexadecimal digits of a key's file. */
@@ -80,6 +95,25 @@ static void read_ticket_key(uint8_t key[FRE_TICKET_KEY_BYTES], const char *folde
     }
 }
 
+static uint16_t port_of(const char *url)
+{
+    return (uint16_t)strtoul(strrchr(url, ':') + 1, NULL, 10);
+}
+
+/* The first that there is, owned; NULL: none. */
+static char *certificate_in(const char *folder, fre_role role)
+{
+    char pattern[512], *path = NULL;
+    glob_t found;
+
+    (void)snprintf(pattern, sizeof pattern, "%s/%s/*.certificate.pem", folder, fre_role_name(role));
+    if (glob(pattern, 0, NULL, &found) != 0)
+        return NULL;
+    must((path = strdup(found.gl_pathv[0])) != NULL);
+    globfree(&found);
+    return path;
+}
+
 void world_open(world *w, const char *folder)
 {
     fre_err err = {.text = ""};
@@ -90,7 +124,11 @@ void world_open(world *w, const char *folder)
     ok(fre_terms_read(&w->r->terms, w->r->terms_path, &err), &err);
     ok(fre_agreement_new(&w->agreement, &w->r->terms, &err), &err);
     read_ticket_key(w->r->ticket_key, folder);
-    w->r->clients = (uint16_t)strtoul(strrchr(w->r->terms.relay_url, ':') + 1, NULL, 10);
+    w->r->clients = port_of(w->r->terms.relay_url);
+    for (unsigned role = FRE_ROLE_TAG; role < WORLD_ROLES; role++) {
+        w->r->peer[role] = port_of(fre_collection_party(&w->r->terms, (fre_role)role).url);
+        w->r->certificate[role] = certificate_in(folder, (fre_role)role);
+    }
 }
 
 /* ---- servers ---------------------------------------------------------------------------------------------- */

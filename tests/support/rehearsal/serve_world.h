@@ -27,6 +27,8 @@ typedef struct world_times {
  * folder, or an address. */
 void world_make(world *w, const char *folder, bool tls, bool two_contacts, const world_times *t,
                 const char *store);
+/* One more collection of the same servers, in a folder of its own. */
+void world_make_beside(world *w, const char *folder, const world *beside, const world_times *t);
 /* Of a folder that world_make filled, for devices alone. */
 void world_open(world *w, const char *folder);
 void world_start(world *w, fre_role role);

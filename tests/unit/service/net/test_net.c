@@ -273,6 +273,55 @@ static void a_client_that_went_away_does_no_harm(void **state)
     fre_http_close(h);
 }
 
+/* What others are sent as well is given back once for each, whether it arrived or not. */
+static void shared_bytes_are_given_back(void **state)
+{
+    static const char get[] = "GET /shared HTTP/1.1\r\nHost: a\r\n\r\n";
+    fre_http *h = served(&plain);
+    fre_http_client *c = plain_client(fre_http_port(h));
+    const int slow = raw_connect(fre_http_port(h)), gone = raw_connect(fre_http_port(h));
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, SERVED_LARGE);
+    assert_true(raw_say(slow, get) && raw_say(gone, get));
+    assert_int_equal(asked(c, &b, "/shared", NULL, NULL), 200);
+    assert_int_equal(b.n, SERVED_LARGE);
+    while (served_count() < 3)
+        fre_sleep_ms(5);
+    (void)close(gone);
+    while (served_sharers() > 1) /* who is slow has it still */
+        fre_sleep_ms(5);
+    (void)close(slow);
+    while (served_sharers() > 0)
+        fre_sleep_ms(5);
+    fre_buf_wipe(&b);
+    fre_http_client_free(c);
+    fre_http_close(h);
+}
+
+static void a_client_can_be_told_to_give_up(void **state)
+{
+    fre_http *h = served(&plain);
+    asking a = {.c = plain_client(fre_http_port(h)), .path = "/wait"};
+    pthread_t t;
+    fre_buf b;
+
+    (void)state;
+    fre_buf_init(&b, 100);
+    must(pthread_create(&t, NULL, ask_on_a_thread, &a) == 0);
+    served_await(1);
+    fre_http_client_cancel(a.c);
+    must(pthread_join(t, NULL) == 0); /* its answer never comes */
+    assert_int_equal(a.status, -(int)FRE_E_IO);
+    assert_int_equal(asked(a.c, &b, "/terms", NULL, NULL), -(int)FRE_E_IO);
+    served_let_go();
+    fre_buf_wipe(&b);
+    fre_http_client_cancel(NULL);
+    fre_http_client_free(a.c);
+    fre_http_close(h);
+}
+
 static int64_t minute_of_the_test;
 static int64_t clock_of_the_test(void)
 {
@@ -493,12 +542,11 @@ static void what_the_system_does_not_give_is_said(void **state)
 
 static void options_out_of_range_are_refused(void **state)
 {
-    static const uint8_t pin[1][FRE_NET_PIN_BYTES];
     static const char *const urls[] = {"https://a",  "ftp://a",    "http://",  "http://a/b",
                                        "http://u@a", "http://a?b", "HTTP://a", NULL};
     static const fre_http_handler nothing = {.admit = NULL};
     const fre_http_opts bad[] = {
-        {.address = "localhost"}, {.pins = pin, .n_pins = 1}, {.threads = 5000}, {.memory = 10}};
+        {.address = "localhost"}, {.threads = 5000}, {.memory = 10}, {.address = NULL}};
     fre_http *h = NULL;
     fre_http_client *c = NULL;
     fre_err err;
@@ -508,7 +556,10 @@ static void options_out_of_range_are_refused(void **state)
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         const fre_http_handler handler = {
             .admit = (unsigned (*)(void *, const fre_http_request *, uint64_t, size_t *))abort,
-            .serve = (void (*)(void *, const fre_http_request *, fre_http_reply *))abort};
+            .serve = (void (*)(void *, const fre_http_request *, fre_http_reply *))abort,
+            .knows = i + 1 == sizeof bad / sizeof *bad /* without a certificate of its own */
+                         ? (bool (*)(void *, const uint8_t[FRE_NET_PIN_BYTES]))abort
+                         : NULL};
 
         assert_int_equal(fre_http_listen(&h, &bad[i], &handler, &err), FRE_E_ARG);
     }
@@ -532,6 +583,8 @@ int main(void)
         cmocka_unit_test(a_quiet_listener_answers_what_is_under_way_and_nothing_else),
         cmocka_unit_test(closing_waits_for_what_is_served),
         cmocka_unit_test(a_client_that_went_away_does_no_harm),
+        cmocka_unit_test(shared_bytes_are_given_back),
+        cmocka_unit_test(a_client_can_be_told_to_give_up),
         cmocka_unit_test(too_many_of_one_network_in_a_minute_are_refused),
         cmocka_unit_test(a_listener_counts_requests_of_an_address),
         cmocka_unit_test(a_listener_counts_connections_of_an_address),

@@ -29,13 +29,18 @@ static void serve(void *ctx, const fre_http_request *r, fre_http_reply *reply)
     (void)reply;
 }
 
+static bool knows(void *ctx, const uint8_t pin[FRE_NET_PIN_BYTES])
+{
+    (void)ctx;
+    (void)pin;
+    return true;
+}
+
 static fre_status listened(fre_http **out, fre_err *err)
 {
-    const fre_http_handler handler = {.admit = admit, .serve = serve};
+    const fre_http_handler handler = {.admit = admit, .serve = serve, .knows = knows};
     const fre_http_opts o = {.certificate_pem = bytes_of(&pair.certificate),
                              .key_pem = bytes_of(&pair.key),
-                             .pins = (const uint8_t(*)[FRE_NET_PIN_BYTES])pair.pin,
-                             .n_pins = 1,
                              .requests_a_minute = 10};
 
     return fre_http_listen(out, &o, &handler, err);

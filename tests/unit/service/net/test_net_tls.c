@@ -58,16 +58,13 @@ static void reissue(fre_buf *out, const fre_buf *key_pem, time_t from, time_t to
 /* A listener that takes `first` (0) and `second` (1). */
 static fre_http *guarded(void)
 {
-    static uint8_t pins[2][FRE_NET_PIN_BYTES];
+    const uint8_t *const pins[] = {first.pin, second.pin};
 
-    memcpy(pins[0], first.pin, sizeof pins[0]);
-    memcpy(pins[1], second.pin, sizeof pins[1]);
-    return served(&(fre_http_opts){.certificate_pem = bytes_of(&server.certificate),
-                                   .key_pem = bytes_of(&server.key),
-                                   .pins = (const uint8_t(*)[FRE_NET_PIN_BYTES])pins,
-                                   .n_pins = 2,
-                                   .head_seconds = 2,
-                                   .body_seconds = 1});
+    served_take(pins, 2);
+    return served_to_known(&(fre_http_opts){.certificate_pem = bytes_of(&server.certificate),
+                                            .key_pem = bytes_of(&server.key),
+                                            .head_seconds = 2,
+                                            .body_seconds = 1});
 }
 
 static fre_http *open_to_all(fre_bytes certificate, fre_bytes key)
@@ -131,6 +128,39 @@ static void with_a_key_that_nobody_named_nothing_is_answered(void **state)
                           bytes_of(&stranger.key), NULL),
                      -(int)FRE_E_IO);
     assert_int_equal(served_count(), 0);
+    fre_http_close(h);
+}
+
+/* Terms come and go while a listener is there. */
+static void who_is_known_may_change(void **state)
+{
+    const uint8_t *const only[] = {second.pin}, *const both[] = {second.pin, stranger.pin};
+    fre_http *h = guarded();
+    const uint16_t port = fre_http_port(h);
+    fre_http_client *c =
+        tls_client(port, server.pin, bytes_of(&first.certificate), bytes_of(&first.key));
+    unsigned status = 0;
+    int peer = -9;
+    fre_buf a;
+
+    (void)state;
+    fre_buf_init(&a, 100);
+    assert_int_equal(fre_http_get(c, &a, &status, NULL, "/peer", NULL), FRE_OK);
+    assert_int_equal(status, 200);
+    fre_buf_wipe(&a);
+    served_take(only, 1);
+    /* Over the connection that it has, and over a new one. */
+    assert_int_equal(fre_http_get(c, &a, &status, NULL, "/peer", NULL), FRE_E_IO);
+    assert_int_equal(fre_http_get(c, &a, &status, NULL, "/peer", NULL), FRE_E_IO);
+    assert_int_equal(
+        asks(port, server.pin, bytes_of(&stranger.certificate), bytes_of(&stranger.key), NULL),
+        -(int)FRE_E_IO);
+    served_take(both, 2);
+    assert_int_equal(
+        asks(port, server.pin, bytes_of(&stranger.certificate), bytes_of(&stranger.key), &peer),
+        200);
+    assert_int_equal(peer, 1);
+    fre_http_client_free(c);
     fre_http_close(h);
 }
 
@@ -507,6 +537,7 @@ int main(void)
         cmocka_unit_test(a_client_is_told_by_its_key),
         cmocka_unit_test(without_a_certificate_nothing_is_answered),
         cmocka_unit_test(with_a_key_that_nobody_named_nothing_is_answered),
+        cmocka_unit_test(who_is_known_may_change),
         cmocka_unit_test(an_expired_or_reissued_certificate_of_the_right_key_is_taken),
         cmocka_unit_test(no_certificate_is_asked_for_without_pins),
         cmocka_unit_test(a_server_with_another_key_is_refused),

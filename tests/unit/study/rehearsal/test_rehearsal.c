@@ -331,6 +331,22 @@ static int make(char **words)
     return 0;
 }
 
+/* One more collection of the servers of another folder: its terms are not in theirs yet. */
+static int beside(char **words)
+{
+    const int scale = atoi(words[2]);
+    const world_times wide = {usual.open + 3, usual.exchange_close * scale,
+                              usual.tags_close * scale, usual.shares_close * scale,
+                              usual.end * scale};
+    world w, there;
+
+    world_open(&there, words[0]);
+    world_make_beside(&w, words[1], &there, &wide);
+    world_end(&w);
+    world_end(&there);
+    return 0;
+}
+
 /* 3: somebody came too late. */
 static int devices(char **words)
 {
@@ -395,7 +411,10 @@ static int command(int argc, char **argv)
         const char *name;
         int words;
         int (*run)(char **words);
-    } commands[] = {{"make", 5, make}, {"devices", 3, devices}, {"release", 2, release},
+    } commands[] = {{"make", 5, make},
+                    {"beside", 3, beside},
+                    {"devices", 3, devices},
+                    {"release", 2, release},
                     {"marks", 2, marks}};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
