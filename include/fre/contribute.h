@@ -45,6 +45,11 @@ typedef struct fre_contribute_opts {
 FRE_API FRE_MUST_CHECK fre_status fre_contribute(bool *already, const fre_contribute_opts *opts,
                                                  fre_err *err);
 
+/** The file of the log of collections, as the relay serves it (witness.h, which checks it), before anything is
+ * contributed; out: empty.  FRE_E_REFUSED: it serves none; FRE_E_AGAIN: not now; else as fre_http_get. */
+FRE_API FRE_MUST_CHECK fre_status fre_contribute_fetch_log(fre_buf *out, const fre_collection *c,
+                                                           const char *proxy, fre_err *err);
+
 /** Does the state say what to contribute already, so that texts and credentials need not be given any more?  Errors as
  * above. */
 FRE_API FRE_MUST_CHECK fre_status fre_contribute_has_begun(bool *out, const char *state,

@@ -1,6 +1,7 @@
 /* cmd_collection_log.c - collection log: a public log of collections, its heads, its witnesses. */
 #include "collection_files.h"
 #include "collection_parts.h"
+#include "log_trust.h"
 
 #include <fre/witness.h>
 
@@ -34,17 +35,7 @@ static const cli_arg args[] = {
      .metavar = "DIR|URL",
      .kind = CLI_STRING,
      .help = "add: the release's parts: a folder (release-0, ...) or the relay's address"},
-    CLI_FILE("witness-key", "FILE", .repeats = true,
-             .help = "check: a witness that is trusted, witness-X.key.json; may be given again"),
-    {.name = "need",
-     .metavar = "N",
-     .kind = CLI_STRING,
-     .help = "check: so many of them must have signed (default: all)"},
-    {.name = "max-age",
-     .metavar = "TIME",
-     .kind = CLI_STRING,
-     .preset = "+1d",
-     .help = "check: how old the head may be"},
+    CLI_LOG_TRUST_ARGS("check: "),
 };
 
 /* ---- files ------------------------------------------------------------------------------------- */
@@ -55,23 +46,11 @@ static fre_status needs(const cli *c, const char *flag, fre_err *err)
                               : fre_fail(err, FRE_E_USAGE, "%s needs --%s", c->positional[0], flag);
 }
 
-static fre_status key_of(fre_sign_pk *out, const char *path, fre_signer_kind kind, fre_err *err)
-{
-    fre_signer_kind is;
-    fre_status st = fre_signer_key_read(out, &is, path, err);
-
-    return st == FRE_OK && is != kind
-               ? fre_fail(err, FRE_E_DATA, "'%.300s' is the key of a %s", path,
-                          is == FRE_SIGNER_LOG ? "log, and a witness's is needed"
-                                               : "witness, and the log's is needed")
-               : st;
-}
-
 static fre_status log_key(fre_sign_pk *out, const cli *c, fre_err *err)
 {
     fre_status st = needs(c, "key", err);
 
-    return st == FRE_OK ? key_of(out, cli_text(c, "key"), FRE_SIGNER_LOG, err) : st;
+    return st == FRE_OK ? cli_log_key(out, cli_text(c, "key"), FRE_SIGNER_LOG, err) : st;
 }
 
 static fre_status read_log(fre_log **out, const cli *c, const fre_sign_pk *key, fre_err *err)
@@ -318,35 +297,6 @@ static fre_status run_add(const cli *c, fre_err *err)
 
 /* ---- check ------------------------------------------------------------------------------------- */
 
-static fre_status need_of(size_t *out, const cli *c, fre_err *err)
-{
-    const char *text = cli_text(c, "need");
-    size_t n = 0;
-
-    *out = c->n_list;
-    if (!text)
-        return FRE_OK;
-    for (const char *p = text; *p >= '0' && *p <= '9' && n < 1000; p++)
-        n = 10 * n + (size_t)(*p - '0');
-    if (n < 1 || n > c->n_list || strspn(text, "0123456789") != strlen(text))
-        return fre_fail(err, FRE_E_USAGE,
-                        "--need must be a whole number from 1 to the number of --witness-key");
-    *out = n;
-    return FRE_OK;
-}
-
-static fre_status trust_of(fre_log_trust *t, fre_sign_pk *witness, const cli *c, fre_err *err)
-{
-    fre_status st = needs(c, "witness-key", err);
-
-    *t = (fre_log_trust){.witness = witness, .n = c->n_list, .now = fre_clock_unix()};
-    for (size_t i = 0; st == FRE_OK && i < c->n_list; i++)
-        st = key_of(&witness[i], c->list[i], FRE_SIGNER_WITNESS, err);
-    if (st == FRE_OK)
-        st = need_of(&t->need, c, err);
-    return st == FRE_OK ? cli_time(&t->max_age, "max-age", cli_text(c, "max-age"), 0, err) : st;
-}
-
 static fre_status check_terms(const fre_log *l, const cli *c, fre_err *err)
 {
     fre_sign_pk witness[CLI_LIST_MAX];
@@ -358,7 +308,9 @@ static fre_status check_terms(const fre_log *l, const cli *c, fre_err *err)
 
     if (!cli_given(c, "terms"))
         return FRE_OK;
-    st = trust_of(&t, witness, c, err);
+    st = needs(c, "witness-key", err);
+    if (st == FRE_OK)
+        st = cli_log_trust(&t, witness, c, err);
     if (st == FRE_OK)
         st = fre_terms_read(&terms, cli_text(c, "terms"), err);
     if (st == FRE_OK)

@@ -1,5 +1,6 @@
 /* cmd_contribute.c - a device's part in a collection. */
 #include "corpus_args.h"
+#include "log_trust.h"
 
 #include <fre/codebook.h>
 #include <fre/config.h>
@@ -34,6 +35,14 @@ static const cli_arg args[] = {
      .kind = CLI_STRING,
      .help = "with --ticket-key: the name that is enrolled with the issuer"},
     CLI_FILE("ticket-key", "FILE", .help = "its key, 64 hexadecimal digits, readable by you alone"),
+    CLI_HEADING("The log of collections"),
+    CLI_FILE("log-key", "FILE",
+             .help = "take part only if the relay's log of collections, whose public key this is, "
+                     "has the terms, under a head that witnesses signed, and is not over"),
+    CLI_FILE("log-head", "FILE",
+             .help = "where the last head that was trusted is kept; a log that does not go on "
+                     "from it is refused"),
+    CLI_LOG_TRUST_ARGS("with --log-key: "),
     CLI_HEADING("Network"),
     {.name = "proxy",
      .metavar = "URL",
@@ -57,6 +66,12 @@ static const cli_rule rules[] = {
      .other = "name",
      .is = CLI_GIVEN,
      .sentence = "is made from --name: leave one out"},
+    {.flag = "log-key",
+     .other = "witness-key",
+     .is = CLI_LEFT_OUT,
+     .sentence = "needs --witness-key: the log's own signature says nothing"},
+    {.flag = "witness-key", .other = "log-key", .is = CLI_LEFT_OUT, .sentence = "needs --log-key"},
+    {.flag = "log-head", .other = "log-key", .is = CLI_LEFT_OUT, .sentence = "needs --log-key"},
     {.flag = "no-text",
      .other = "INPUT",
      .is = CLI_GIVEN,
@@ -217,6 +232,63 @@ static fre_status open_terms(job *j, fre_err *err)
     return st == FRE_OK ? open_cells(j, err) : st;
 }
 
+/* ---- the log of collections --------------------------------------------------------------------------------- */
+
+#define LOG_BYTES_MAX (64u << 20)
+
+static fre_status fetch_log(fre_log **out, const job *j, const fre_sign_pk *key, fre_err *err)
+{
+    fre_err why = {.text = ""};
+    fre_buf text;
+    fre_status st;
+
+    fre_buf_init(&text, LOG_BYTES_MAX);
+    st = fre_contribute_fetch_log(&text, &j->terms, cli_text(j->c, "proxy"), err);
+    if (st == FRE_OK) {
+        st = fre_log_read(out, (fre_bytes){text.p, text.n}, key, &why);
+        if (st != FRE_OK)
+            (void)fre_fail(err, st, "the relay's log of collections: %.400s",
+                           why.text[0] ? why.text : fre_status_text(st));
+    }
+    fre_buf_wipe(&text);
+    return st;
+}
+
+/* The head that says so is kept before anything is contributed under it. */
+static fre_status trust_log(const job *j, const fre_log *l, const fre_sign_pk *key, fre_err *err)
+{
+    const char *kept = cli_text(j->c, "log-head");
+    fre_sign_pk witness[CLI_LIST_MAX];
+    fre_log_head seen, head;
+    fre_log_trust t;
+    bool there = false;
+    fre_status st = cli_log_trust(&t, witness, j->c, err);
+
+    if (st == FRE_OK && kept)
+        st = fre_log_head_read(&seen, &there, key, kept, err);
+    t.seen = there ? &seen : NULL;
+    if (st == FRE_OK)
+        st = fre_log_trusts(&head, l, &fre_agreement_wire(j->agreement)->id, &t, err);
+    return st == FRE_OK && kept ? fre_log_head_keep(&head, key, kept, err) : st;
+}
+
+static fre_status check_log(const job *j, fre_err *err)
+{
+    fre_log *l = NULL;
+    fre_sign_pk key;
+    fre_status st;
+
+    if (!cli_text(j->c, "log-key"))
+        return FRE_OK;
+    st = cli_log_key(&key, cli_text(j->c, "log-key"), FRE_SIGNER_LOG, err);
+    if (st == FRE_OK)
+        st = fetch_log(&l, j, &key, err);
+    if (st == FRE_OK)
+        st = trust_log(j, l, &key, err);
+    fre_log_free(l);
+    return st;
+}
+
 static void say(void *ctx, const char *what)
 {
     const cli *c = ctx;
@@ -233,7 +305,9 @@ static fre_status prepare(job *j, fre_err *err)
 
     if (st != FRE_OK || begun)
         return st;
-    st = make_ticket(j, err);
+    st = check_log(j, err);
+    if (st == FRE_OK)
+        st = make_ticket(j, err);
     return st == FRE_OK ? read_texts(j, err) : st;
 }
 
@@ -287,9 +361,12 @@ const cli_command cli_cmd_contribute = {
         "to the relay alone, at times that it draws. What was drawn is in the state before "
         "anything "
         "leaves, so that it may be interrupted and run again at any time; when all is said the "
-        "state is wiped but for that.\n\n"
+        "state is wiped but for that. With --log-key it looks into the public log of collections "
+        "first, and takes no part in what is not there, is over, or is not signed by the "
+        "witnesses.\n\n"
         "Exit codes: 0 everything was taken, now or before · 75 not all is said yet, or another "
-        "process has the state · 77 not admitted, cancelled, too late, or another relay's key · 65 "
+        "process has the state · 77 not admitted, cancelled, too late, not in the log, or another "
+        "relay's key · 65 "
         "terms that do not keep their claim, or a server with another key · 74 the state could not "
         "be written.",
     .example = "echo 'cancel my subscription' | " CLI_PROGRAM

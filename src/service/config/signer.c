@@ -1,5 +1,9 @@
-/* signer.c - keys of a log of collections and of its witnesses, with what a witness has signed. */
+/* signer.c - keys of a log of collections and of its witnesses, with what a witness has signed; and what a client
+ * has trusted. */
 #include "config_private.h"
+
+#include <errno.h>
+#include <unistd.h>
 
 enum {
     SIGNER_FORMAT,
@@ -31,20 +35,20 @@ static fre_status put_head(fre_buf *out, const char *format, const fre_signer *s
                           format, kind_name(s->kind));
 }
 
-static fre_status put_key(fre_buf *out, const fre_signer *s)
+static fre_status put_key(fre_buf *out, const fre_sign_pk *pk)
 {
-    char digits[2 * sizeof s->pk.b + 1];
+    char digits[2 * sizeof pk->b + 1];
 
-    fre_hex(digits, s->pk.b, sizeof s->pk.b);
+    fre_hex(digits, pk->b, sizeof pk->b);
     return fre_buf_printf(out, "  \"key\": \"%s\"\n}\n", digits);
 }
 
-static fre_status put_seen(fre_buf *out, const fre_signer *s)
+static fre_status put_seen(fre_buf *out, const fre_log_head *seen)
 {
-    fre_status st = config_put_hex(out, "seen_root", s->seen.root, sizeof s->seen.root);
+    fre_status st = config_put_hex(out, "seen_root", seen->root, sizeof seen->root);
 
     return st == FRE_OK ? fre_buf_printf(out, "  \"seen_size\": %llu,\n  \"seen_time\": %lld,\n",
-                                         (unsigned long long)s->seen.size, (long long)s->seen.time)
+                                         (unsigned long long)seen->size, (long long)seen->time)
                         : st;
 }
 
@@ -55,8 +59,8 @@ static fre_status secret_text(fre_buf *out, const fre_signer *s)
     if (st == FRE_OK)
         st = config_put_hex(out, "sign", s->sk.b, 32); /* the seed: the first half */
     if (st == FRE_OK && s->has_seen)
-        st = put_seen(out, s);
-    return st == FRE_OK ? put_key(out, s) : st;
+        st = put_seen(out, &s->seen);
+    return st == FRE_OK ? put_key(out, &s->pk) : st;
 }
 
 static fre_status write_secret(const fre_signer *s, const char *path, bool replace, fre_err *err)
@@ -80,7 +84,7 @@ static fre_status write_key(const fre_signer *s, const char *path, fre_err *err)
     fre_buf_init(&text, FRE_CONFIG_FILE_MAX);
     st = put_head(&text, "fre-e2t key", s);
     if (st == FRE_OK)
-        st = put_key(&text, s);
+        st = put_key(&text, &s->pk);
     st = st == FRE_OK ? config_write_public(path, (fre_bytes){text.p, text.n}, err)
                       : fre_fail(err, st, "the key cannot be written: %s", fre_status_text(st));
     fre_buf_wipe(&text);
@@ -167,22 +171,25 @@ static fre_status read_kind(fre_signer_kind *out, const config_object *o, const 
                : config_bad(o, SIGNER_KIND, "must be log or witness", err);
 }
 
-static fre_status read_seen(fre_signer *s, const config_object *o, fre_err *err)
+/* Keys at, at + 1 and at + 2: size, root and time. */
+static fre_status read_head(fre_log_head *h, const config_object *o, size_t at, fre_err *err)
 {
     uint64_t time = 0;
-    fre_status st;
+    fre_status st = config_hex(h->root, sizeof h->root, o, at + 1, err);
 
+    if (st == FRE_OK)
+        st = config_whole(&h->size, o, at, 0, UINT32_MAX, err);
+    if (st == FRE_OK)
+        st = config_whole(&time, o, at + 2, 0, (uint64_t)FRE_COLLECTION_TIME_MAX, err);
+    h->time = (int64_t)time;
+    return st;
+}
+
+static fre_status read_seen(fre_signer *s, const config_object *o, fre_err *err)
+{
     s->has_seen =
         config_has(o, SIGNER_ROOT) || config_has(o, SIGNER_SIZE) || config_has(o, SIGNER_TIME);
-    if (!s->has_seen)
-        return FRE_OK;
-    st = config_hex(s->seen.root, sizeof s->seen.root, o, SIGNER_ROOT, err);
-    if (st == FRE_OK)
-        st = config_whole(&s->seen.size, o, SIGNER_SIZE, 0, UINT32_MAX, err);
-    if (st == FRE_OK)
-        st = config_whole(&time, o, SIGNER_TIME, 0, (uint64_t)FRE_COLLECTION_TIME_MAX, err);
-    s->seen.time = (int64_t)time;
-    return st;
+    return s->has_seen ? read_head(&s->seen, o, SIGNER_SIZE, err) : FRE_OK;
 }
 
 static fre_status read_keys(fre_signer *s, const config_object *o, fre_err *err)
@@ -276,5 +283,74 @@ fre_status fre_signer_key_read(fre_sign_pk *out, fre_signer_kind *kind, const ch
         *out = pk;
         *kind = k;
     }
+    return st;
+}
+
+/* ---- what a client has trusted --------------------------------------------------------------------- */
+
+static fre_status parse_trusted(fre_log_head *out, const fre_sign_pk *log, fre_buf *text,
+                                const char *path, fre_err *err)
+{
+    enum { FORMAT, VERSION, KEY, SIZE, ROOT, TIME, KEYS };
+    fre_json_want want[KEYS] = {[FORMAT] = {.name = "format"},  [VERSION] = {.name = "version"},
+                                [KEY] = {.name = "key"},        [SIZE] = {.name = "seen_size"},
+                                [ROOT] = {.name = "seen_root"}, [TIME] = {.name = "seen_time"}};
+    const config_object o = {.path = path, .outer = "", .want = want, .n = KEYS};
+    fre_sign_pk key;
+    fre_status st = config_read_object(&o, text->p, text->n, err);
+
+    if (st == FRE_OK)
+        st = config_check_format(&o, "fre-e2t head", err);
+    if (st == FRE_OK)
+        st = config_hex(key.b, sizeof key.b, &o, KEY, err);
+    if (st != FRE_OK)
+        return st;
+    if (memcmp(key.b, log->b, sizeof key.b) != 0)
+        return config_bad(&o, KEY, "is another log's: give each log a file of its own", err);
+    return read_head(out, &o, SIZE, err);
+}
+
+fre_status fre_log_head_read(fre_log_head *out, bool *there, const fre_sign_pk *log,
+                             const char *path, fre_err *err)
+{
+    fre_log_head head;
+    fre_buf text;
+    fre_status st;
+
+    if (!out || !there || !log || !path)
+        return FRE_E_ARG;
+    if (access(path, F_OK) != 0 && errno == ENOENT) {
+        *there = false;
+        return FRE_OK;
+    }
+    st = open_text(&text, path, true, err);
+    if (st == FRE_OK)
+        st = parse_trusted(&head, log, &text, path, err);
+    fre_buf_wipe(&text);
+    if (st == FRE_OK) {
+        *out = head;
+        *there = true;
+    }
+    return st;
+}
+
+fre_status fre_log_head_keep(const fre_log_head *head, const fre_sign_pk *log, const char *path,
+                             fre_err *err)
+{
+    fre_buf text;
+    fre_status st;
+
+    if (!head || !log || !path)
+        return FRE_E_ARG;
+    fre_buf_init(&text, FRE_CONFIG_FILE_MAX);
+    st = fre_buf_printf(&text, "{\n  \"format\": \"fre-e2t head\",\n  \"version\": 1,\n");
+    if (st == FRE_OK)
+        st = put_seen(&text, head);
+    if (st == FRE_OK)
+        st = put_key(&text, log);
+    st = st == FRE_OK
+             ? fre_private_write(path, (fre_bytes){text.p, text.n}, access(path, F_OK) == 0, err)
+             : fre_fail(err, st, "the head cannot be written: %s", fre_status_text(st));
+    fre_buf_wipe(&text);
     return st;
 }

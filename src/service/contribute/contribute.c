@@ -50,21 +50,53 @@ static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes m
     return st == FRE_E_NOMEM || st == FRE_E_KEY ? st : FRE_OK;
 }
 
-static fre_status open_relay(device *d, fre_err *err)
+/* path: of `what` there. */
+static fre_status open_relay(fre_http_client **out, char path[FRE_NET_PATH_BYTES],
+                             const fre_collection *c, const char *what, const char *proxy,
+                             fre_err *err)
 {
-    const fre_collection *c = &d->w->c;
-    char origin[FRE_NET_URL_BYTES], id[2 * FRE_HASH_BYTES + 1],
-        rest[sizeof FRE_COLLECTION_PATH + sizeof id];
+    char origin[FRE_NET_URL_BYTES], rest[sizeof FRE_COLLECTION_PATH + 2 * FRE_HASH_BYTES];
     const fre_http_client_opts opts = {.url = origin,
                                        .pin = strncmp(c->relay_url, "https:", 6) == 0 ? c->relay_pin
                                                                                       : NULL,
-                                       .proxy = d->o->proxy};
+                                       .proxy = proxy};
 
-    fre_hex(id, d->w->id.b, sizeof d->w->id.b);
-    (void)snprintf(rest, sizeof rest, FRE_COLLECTION_PATH "%s", id);
-    if (!fre_net_split(origin, d->path, c->relay_url, rest))
+    (void)snprintf(rest, sizeof rest, FRE_COLLECTION_PATH "%s", what);
+    if (!fre_net_split(origin, path, c->relay_url, rest))
         return fre_fail(err, FRE_E_DATA, "the relay's address is too long");
-    return fre_http_client_new(&d->relay, &opts, err);
+    return fre_http_client_new(out, &opts, err);
+}
+
+/* Frees the client.  absent: what a 404 means, and its status. */
+static fre_status get_once(fre_buf *out, fre_http_client *c, const char *path, const char *absent,
+                           fre_status absent_st, fre_err *err)
+{
+    unsigned status = 0;
+    fre_status st = fre_http_get(c, out, &status, NULL, path, err);
+
+    fre_http_client_free(c);
+    if (st != FRE_OK || status == 200)
+        return st;
+    fre_buf_wipe(out);
+    return status == 404 ? fre_fail(err, absent_st, "%s", absent)
+                         : fre_fail(err, FRE_E_AGAIN, "the relay has no time now: try again later");
+}
+
+fre_status fre_contribute_fetch_log(fre_buf *out, const fre_collection *c, const char *proxy,
+                                    fre_err *err)
+{
+    char path[FRE_NET_PATH_BYTES];
+    fre_http_client *relay = NULL;
+    fre_status st;
+
+    if (!out || !c)
+        return FRE_E_ARG;
+    st = open_relay(&relay, path, c, "log", proxy, err);
+    return st == FRE_OK ? get_once(out, relay, path,
+                                   "the relay serves no log of collections, which would say "
+                                   "whether everybody was given these terms",
+                                   FRE_E_REFUSED, err)
+                        : st;
 }
 
 /* ---- the machine -------------------------------------------------------------------------------------------- */
@@ -251,8 +283,11 @@ static fre_status finish(device *d, fre_status st, fre_err *err)
 
 static fre_status run(device *d, fre_err *err)
 {
-    fre_status st = open_relay(d, err);
+    char id[2 * FRE_HASH_BYTES + 1];
+    fre_status st;
 
+    fre_hex(id, d->w->id.b, sizeof d->w->id.b);
+    st = open_relay(&d->relay, d->path, &d->w->c, id, d->o->proxy, err);
     if (st == FRE_OK)
         st = has_begun(&d->state) ? restore(d, err) : begin(d, err);
     if (st != FRE_OK)

@@ -1,0 +1,177 @@
+"""Collections that come and go while their servers run."""
+
+import os
+import shutil
+import ssl
+import subprocess
+import urllib.error
+import urllib.request
+
+from conftest import PROGRAM, TIMEOUT
+from every_command import a_log
+from serve_world import ROLES, Beside, World, needs_servers, try_until_in_time, until
+
+pytestmark = needs_servers
+
+
+def put(text, path):
+    """At once, whole."""
+    part = path.with_suffix(".part")
+    part.write_text(text)
+    os.rename(part, path)
+
+
+def fetched(w, path):
+    """Of the relay, as a client sees it: status and bytes."""
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(w.terms["relay_url"] + path, timeout=30, context=unverified) as answer:
+            return answer.status, answer.read()
+    except urllib.error.HTTPError as e:
+        return e.code, b""
+
+
+def all_say(w, event, times=1):
+    until(lambda: all(w.events(role).count(event) >= times for role in ROLES))
+
+
+def test_one_is_added_and_one_dropped_while_servers_run(tmp_path):
+    """A file that is no terms disturbs nobody."""
+    def run(w):
+        terms, log = w.folder / "terms", w.folder / "log.jsonl"
+        put("the first line\n", log)
+        w.change("relay", log=str(log))
+        w.start_all()
+        assert fetched(w, "/fre/v2/log") == (200, b"the first line\n")
+        put("{}", terms / "broken.json")
+        all_say(w, "refused")
+        assert all("broken.json" in line["why"] for role in ROLES for line in w.said[role]
+                   if line["event"] == "refused")
+        second = Beside(w, tmp_path / f"second-{w.scale}")
+        put((second.folder / "terms" / "terms.json").read_text(), terms / "second.json")
+        put("the first line\nthe second\n", log)
+        all_say(w, "collection added")
+        devices = second.devices()
+        (terms / "terms.json.cancel").touch()
+        all_say(w, "rows dropped")
+        (terms / "terms.json").unlink()
+        all_say(w, "collection dropped")
+        assert fetched(w, "/fre/v2/" + w.terms["id"])[0] == 404
+        assert fetched(w, "/fre/v2/" + second.terms["id"])[0] == 200
+        until(lambda: fetched(w, "/fre/v2/log")[1] == b"the first line\nthe second\n")
+        if devices.wait() == 3:
+            return False
+        second.must_release()
+        assert all(w.events(role).count("refused") == 1 for role in ROLES)
+        for role in ROLES:
+            w.process[role].send_signal(1)  # SIGHUP: say it again
+        all_say(w, "refused", 2)
+        assert all(w.get(role, "/readyz") == 200 and not w.err[role] for role in ROLES)
+        assert all(w.stop(role) == 0 for role in ROLES)
+        return True
+
+    try_until_in_time(tmp_path, run)
+
+
+def test_a_running_collection_outlives_its_terms_file(tmp_path):
+    """And a start serves what can be served, but a check says what cannot."""
+    def run(w):
+        terms = w.folder / "terms"
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        kept = (terms / "terms.json").read_text()
+        (terms / "terms.json").unlink()
+        until(lambda: "terms gone" in w.events("relay"))
+        assert fetched(w, "/fre/v2/" + w.terms["id"])[0] == 200
+        put(kept, terms / "terms.json")
+        put("{}", terms / "broken.json")
+        until(lambda: "refused" in w.events("relay"))
+        assert w.stop("relay") == 0
+        done = w.check("relay")
+        assert done.returncode == 65 and "broken.json" in done.stderr
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        assert w.events("relay").count("refused") == 2
+        assert fetched(w, "/fre/v2/" + w.terms["id"])[0] == 200
+        assert w.stop("relay") == 0
+        return True
+
+    try_until_in_time(tmp_path, run)
+
+
+# ---- what a client asks of the log ----------------------------------------------------------------------------
+
+
+def run_log(folder, action, *args):
+    subprocess.run([PROGRAM, "collection", "log", action, "log.jsonl", *args], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL, timeout=TIMEOUT)
+
+
+def take_part(w, state, *trust):
+    """A device without a text: its exit code, and what it complained of."""
+    done = subprocess.run([PROGRAM, "contribute", "--collection", w.folder / "terms" / "terms.json", "--state",
+                           w.folder / state, "--no-text", "--once", *trust], capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    return done.returncode, done.stderr
+
+
+def test_a_client_takes_part_in_what_is_in_the_log(tmp_path):
+    w = World(tmp_path / "world", scale=16)
+    ours, other = tmp_path / "ours", tmp_path / "other"
+    second = Beside(w, tmp_path / "second")
+    for folder, of in ((ours, w), (other, second)):
+        folder.mkdir()
+        shutil.copy(of.folder / "terms" / "terms.json", folder)
+        a_log(folder)
+    served = w.folder / "log.jsonl"
+    trust = ["--log-key", ours / "log.key.json", "--witness-key", ours / "witness.key.json", "--log-head",
+             tmp_path / "head"]
+
+    def serve(text):
+        put(text, served)
+        until(lambda: fetched(w, "/fre/v2/log")[1] == text.encode())
+
+    try:
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        code, why = take_part(w, "a", *trust)
+        assert code == 77 and "serves no log" in why
+        assert w.stop("relay") == 0
+        put((ours / "log.jsonl").read_text(), served)
+        w.change("relay", log=str(served))
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        code, why = take_part(w, "a", *trust)
+        assert code == 77 and "too few witnesses" in why
+        run_log(ours, "witness", "--key", "log.key.json", "--secret", "witness.secret.json")
+        once = (ours / "log.jsonl").read_text()
+        serve(once)
+        assert take_part(w, "a", *trust)[0] == 75  # its messages are on their way
+        shutil.copy(other / "terms.json", ours / "other.json")
+        run_log(ours, "add", "--key", "log.key.json", "--terms", "other.json")
+        run_log(ours, "sign", "--secret", "log.secret.json")
+        run_log(ours, "witness", "--key", "log.key.json", "--secret", "witness.secret.json")
+        serve((ours / "log.jsonl").read_text())
+        assert take_part(w, "b", *trust)[0] == 75
+        serve(once)  # as it was before
+        code, why = take_part(w, "c", *trust)
+        assert code == 77 and "not the one of before" in why
+        serve((other / "log.jsonl").read_text())
+        code, why = take_part(w, "c", *trust)
+        assert code == 77
+        serve(once.replace('"collection"', '"release"', 1))
+        code, why = take_part(w, "c", *trust)
+        assert code == 65 and "log of collections" in why
+        key = ["--log-key", other / "log.key.json", "--witness-key", other / "witness.key.json"]
+        run_log(other, "witness", "--key", "log.key.json", "--secret", "witness.secret.json")
+        serve((other / "log.jsonl").read_text())
+        code, why = take_part(w, "c", *key)
+        assert code == 77 and "not in the log" in why
+        code, why = take_part(w, "c", *key, "--log-head", tmp_path / "head")
+        assert code == 65 and "another log" in why
+        assert not (w.folder / "c").exists()
+        for half in (trust[:2], trust[2:4]):
+            assert take_part(w, "c", *half)[0] == 64
+    finally:
+        w.end()
