@@ -1,6 +1,8 @@
 /* server/base.c - what every machine has: clock, phase, cancels, answers, randomness. */
 #include "server_private.h"
 
+#include <sodium.h>
+
 /* ---- randomness --------------------------------------------------------------------------------- */
 
 fre_status server_rng(fre_server *x, fre_rng *r)
@@ -44,6 +46,22 @@ fre_status server_keep_secret(fre_server *x, fre_delta *rows)
                         server_view(x->secret, sizeof x->secret));
     x->secret_kept = st == FRE_OK;
     return st;
+}
+
+/* ---- memory --------------------------------------------------------------------------------------- */
+
+void *server_machine_new(size_t n)
+{
+    void *x = sodium_malloc(n);
+
+    if (x)
+        memset(x, 0, n);
+    return x;
+}
+
+void server_machine_free(void *x)
+{
+    sodium_free(x); /* wipes it */
 }
 
 /* ---- making and unmaking ------------------------------------------------------------------------- */

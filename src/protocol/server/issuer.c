@@ -234,7 +234,7 @@ static void free_issuer(fre_server *base)
 
     forget(base);
     server_base_wipe(base);
-    fre_wipe_free(x, sizeof *x);
+    server_machine_free(x);
 }
 
 static fre_status restore(fre_server *base, const fre_row *row)
@@ -314,7 +314,7 @@ fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
         memcmp(keys->sign.b + 32, c->issuer_sign.b, sizeof c->issuer_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY,
                         "the issuer's keys are not those that the collection names");
-    x = calloc(1, sizeof *x);
+    x = server_machine_new(sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_ISSUER, &keys->sign, 0, err);

@@ -217,7 +217,7 @@ static void free_relay(fre_server *base)
     server_parts_wipe(&x->release_in);
     server_out_wipe(&x->release);
     server_base_wipe(base);
-    fre_wipe_free(x, sizeof *x);
+    server_machine_free(x);
 }
 
 static fre_status restore(fre_server *base, const fre_row *row)
@@ -277,7 +277,7 @@ fre_status fre_server_new_relay(fre_server **out, const fre_agreement *a, const 
         return FRE_E_ARG;
     if (memcmp(sk->b + 32, a->w.c.relay_sign.b, sizeof a->w.c.relay_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY, "the relay's key is not the one that the collection names");
-    x = calloc(1, sizeof *x);
+    x = server_machine_new(sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_RELAY, sk, 0, err);

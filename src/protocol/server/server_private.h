@@ -232,6 +232,10 @@ struct fre_server {
     struct server_masks_memory *masks; /* locked; NULL: a client */
 };
 
+/* A server's machine, zeros, in memory that is locked and left out of cores: its keys are in it.  NULL: out of memory. */
+void *server_machine_new(size_t n);
+/* NULL is allowed. */
+void server_machine_free(void *x);
 FRE_MUST_CHECK fre_status server_base_init(fre_server *x, const server_ops *ops,
                                            const fre_agreement *a, fre_role role,
                                            const fre_sign_sk *sign, uint64_t number, fre_err *err);

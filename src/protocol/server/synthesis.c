@@ -281,7 +281,7 @@ static void free_synthesis(fre_server *base)
     server_out_wipe(&x->release);
     fre_buf_wipe(&x->statement);
     server_base_wipe(base);
-    fre_wipe_free(x, sizeof *x);
+    server_machine_free(x);
 }
 
 static fre_status load_in(synthesis *x, const fre_row *row)
@@ -406,7 +406,7 @@ fre_status fre_server_new_synthesis(fre_server **out, const fre_agreement *a,
     if (server_check_seal(&keys->seal, &c->syn_seal) != FRE_OK ||
         memcmp(keys->sign.b + 32, c->syn_sign.b, sizeof c->syn_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY, "S_syn's keys are not those that the collection names");
-    x = calloc(1, sizeof *x);
+    x = server_machine_new(sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_SYN, &keys->sign, 0, err);

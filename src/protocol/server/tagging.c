@@ -301,7 +301,7 @@ static void free_tagging(fre_server *base)
     forget(base);
     fre_buf_wipe(&x->closed);
     server_base_wipe(base);
-    fre_wipe_free(x, sizeof *x);
+    server_machine_free(x);
 }
 
 static fre_status load_part(tagging *x, const fre_row *row)
@@ -416,7 +416,7 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
     if (server_check_seal(&keys->seal, &c->tag_seal) != FRE_OK ||
         memcmp(keys->sign.b + 32, c->tag_sign.b, sizeof c->tag_sign.b) != 0)
         return fre_fail(err, FRE_E_KEY, "S_tag's keys are not those that the collection names");
-    x = calloc(1, sizeof *x);
+    x = server_machine_new(sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
     st = server_base_init(&x->base, &ops, a, FRE_ROLE_TAG, &keys->sign, 0, err);
