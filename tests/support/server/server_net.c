@@ -361,6 +361,7 @@ static fre_status carry(void *ctx, const fre_server *x, fre_role to, fre_bytes m
 
 fre_status net_carry(net *n, fre_role from, fre_role to, fre_bytes message, fre_buf *answer)
 {
+    const int64_t outer = n->links.now; /* of a call that makes this one */
     fre_buf copy;
     fre_status st = FRE_OK;
 
@@ -371,12 +372,13 @@ fre_status net_carry(net *n, fre_role from, fre_role to, fre_bytes message, fre_
     if (copy.n > 0 || message.n == 0) { /* else it never arrives */
         if (n->saw)
             n->saw(n, from, to, sample_view(&copy));
-        n->links.now = n->now;
+        n->links.now = n->now + n->ahead[to];
         n->links.lose = (uint64_t)n->lose << 24;
         n->links.lose_answer = (uint64_t)n->lose_answer << 24;
         n->links.repeat = (uint64_t)n->twice << 24;
         n->links.delay = (uint64_t)n->late << 24;
         st = fre_links_carry(&n->links, to, sample_view(&copy), answer);
+        n->links.now = outer;
     }
     fre_buf_wipe(&copy);
     return st;
@@ -394,7 +396,7 @@ static void step(net *n, fre_server *x)
     fre_status st;
 
     n->stepping = x;
-    st = fre_server_step(x, &n->links.host, NULL, n->now);
+    st = fre_server_step(x, &n->links.host, NULL, n->now + n->ahead[fre_server_role(x)]);
     n->stepping = NULL;
     fre_server_free(n->fallen);
     n->fallen = NULL;
@@ -412,7 +414,7 @@ static void fetch_list(net *n, fre_server *client)
         fre_rng_below(&n->rng, 256) < n->lose)
         return;
     fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
-    st = fre_server_take(client, &n->links.host, &answer, list, n->now);
+    st = fre_server_take(client, &n->links.host, &answer, list, n->now + n->ahead[0]);
     must(st == FRE_OK || st == FRE_E_AGAIN);
     fre_buf_wipe(&answer);
 }

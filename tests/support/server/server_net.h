@@ -48,6 +48,8 @@ typedef struct net {
     fre_status who;     /* what the issuer hears of anybody instead, unless FRE_OK */
     uint32_t who_asked; /* how often it asked */
     int64_t now;
+    int64_t
+        ahead[NET_ROLES]; /* seconds by which the clocks of clients (0) and of a role are wrong */
     fre_rng rng;
     /* Of 256: messages lost on their way, answers lost, messages said twice, messages that come late. */
     unsigned lose, lose_answer, twice, late;
