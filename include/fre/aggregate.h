@@ -19,6 +19,18 @@ extern "C" {
 /** Does a record take part?  True with probability exactly p32 / 2^32, once a record. */
 FRE_API bool fre_aggregate_coin(fre_rng *coins, uint64_t p32);
 
+/** Of the coins of one release.  SECRET: whoever has it knows every coin. */
+typedef struct fre_coin_key {
+    uint8_t b[FRE_SEED_BYTES];
+} fre_coin_key;
+#define FRE_COIN_ID_BYTES 16u /* of a user or a text: a keyed hash */
+/** The coins of a text at a level, by name: the first of them is its user's; user NULL: of the records of this
+ * text that nobody is named for, in any order.  What else is there changes none of them.  user, text:
+ * FRE_COIN_ID_BYTES.  FRE_E_INTERNAL: no cryptography. */
+FRE_API FRE_MUST_CHECK fre_status fre_aggregate_coins(fre_rng *out, const fre_coin_key *key,
+                                                      uint32_t level, const uint8_t *user,
+                                                      const uint8_t *text);
+
 /** Is a cell released?  The one predicate, which the accountants assume: count >= tau. */
 FRE_API bool fre_aggregate_released(uint64_t count, uint64_t tau);
 
@@ -69,6 +81,14 @@ typedef struct fre_aggregate_lattice {
  * the sum is unchanged then. */
 FRE_API FRE_MUST_CHECK fre_status fre_aggregate_add(int64_t *sum, const float *x, size_t dim,
                                                     uint64_t times, const fre_aggregate_lattice *l);
+
+/** The same for a record of a cell, whatever kind it is: centre NULL: of the grid; else its offset from it,
+ * cut to l->norm_bound.  norm_bound: of embeddings.  x is spent.  As fre_aggregate_add; FRE_E_ARG: x holds a
+ * NaN or an infinity (a public cell). */
+FRE_API FRE_MUST_CHECK fre_status fre_aggregate_add_record(int64_t *sum, float *x, size_t dim,
+                                                           uint64_t times, const float *centre,
+                                                           double norm_bound,
+                                                           const fre_aggregate_lattice *l);
 
 /** Add an exactly rounded Gaussian of standard deviation sigma_lattice * beta to each coordinate;
  * 0: none (no privacy). */

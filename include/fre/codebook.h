@@ -129,6 +129,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_codebook_sketch_open(fre_sketch **out, con
  * but the row.  FRE_E_DATA: a NaN or an infinity. */
 FRE_API FRE_MUST_CHECK fre_status fre_codebook_cells(const fre_codebook *c, uint32_t *cell,
                                                      const float *x, size_t n, uint32_t threads);
+/** The same at n_levels of the codebook's, level[] of them: cell is n x n_levels.  FRE_E_NOMEM too. */
+FRE_API FRE_MUST_CHECK fre_status fre_codebook_cells_at(const fre_codebook *c, uint32_t *cell,
+                                                        const uint32_t *level, size_t n_levels,
+                                                        fre_rows rows, uint32_t threads);
 /** dim numbers; cell < cells of the level. */
 FRE_API void fre_codebook_centre(const fre_codebook *c, uint32_t level, uint32_t cell, float *out);
 /** A public sentence near the centre, borrowed; NULL: none is known. */

@@ -187,6 +187,10 @@ typedef struct fre_rng {
 FRE_API FRE_MUST_CHECK fre_status fre_rng_init(fre_rng *r);
 FRE_API FRE_MUST_CHECK fre_status fre_rng_init_seeded(fre_rng *r, const uint8_t seed[32],
                                                       const char *label);
+/** The stream of a name under a key: the same ones give the same draws, and who lacks the key can tell none
+ * of them from chance.  FRE_E_INTERNAL. */
+FRE_API FRE_MUST_CHECK fre_status fre_rng_init_named(fre_rng *r, const uint8_t key[FRE_SEED_BYTES],
+                                                     const void *name, size_t n);
 FRE_API void fre_rng_wipe(fre_rng *r);
 FRE_API void fre_rng_bytes(fre_rng *r, void *out, size_t n);
 FRE_API uint32_t fre_rng_u32(fre_rng *r);

@@ -41,6 +41,11 @@ typedef struct fre_ledger_content {
     bool has_bytes;                /**< set with bytes by the caller, for a file */
 } fre_ledger_content;
 
+/** Nothing yet, under a book's salt. */
+FRE_API void fre_ledger_content_init(fre_ledger_content *c,
+                                     const uint8_t salt[FRE_LEDGER_SALT_BYTES]);
+/** What is kept of both: of one salt, and no record in both. */
+FRE_API void fre_ledger_content_add(fre_ledger_content *c, const fre_ledger_content *more);
 /** The salt of the book at path, for what is added next.  A book that is missing is made if make,
  * else the salt is a fresh one.  Errors as fre_ledger_record. */
 FRE_API FRE_MUST_CHECK fre_status fre_ledger_begin(fre_ledger_content *c, const char *path,

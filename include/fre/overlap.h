@@ -43,6 +43,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_overlap_sketch(fre_overlap_set *s, float *
 FRE_API FRE_MUST_CHECK fre_status fre_overlap_set_of_sketch(fre_overlap_set **out, const float *x,
                                                             size_t n);
 
+/** The marks of both, a sample of them where either is one or they are more than FRE_OVERLAP_SKETCH_MAX.
+ * FRE_E_NOMEM. */
+FRE_API FRE_MUST_CHECK fre_status fre_overlap_set_of_both(fre_overlap_set **out, fre_overlap_set *a,
+                                                          fre_overlap_set *b);
+
 /** Distinct texts; of the sample, if there is one. */
 typedef struct fre_overlap {
     size_t of_public, of_private, both;

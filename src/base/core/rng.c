@@ -92,6 +92,25 @@ fre_status fre_rng_init_seeded(fre_rng *r, const uint8_t seed[32], const char *l
     return FRE_OK;
 }
 
+/* Names are many and draws of each few, so the first of them come from the hash itself. */
+fre_status fre_rng_init_named(fre_rng *r, const uint8_t key[FRE_SEED_BYTES], const void *name,
+                              size_t n)
+{
+    uint8_t out[crypto_generichash_BYTES_MAX]; /* the next refill's key, and draws */
+    const size_t draws = sizeof out - sizeof r->key;
+    fre_status st = start(r);
+
+    if (st != FRE_OK)
+        return st;
+    (void)crypto_generichash(out, sizeof out, name, n, key, FRE_SEED_BYTES);
+    memcpy(r->key, out, sizeof r->key);
+    memcpy(r->block + sizeof r->block - draws, out + sizeof r->key, draws);
+    r->left = draws;
+    r->seeded = true;
+    fre_wipe(out, sizeof out);
+    return FRE_OK;
+}
+
 void fre_rng_wipe(fre_rng *r)
 {
     if (r)

@@ -162,18 +162,20 @@ fre_status fre_overlap_add_corpus(fre_overlap_set *s, fre_corpus *corpus, fre_er
 fre_status fre_overlap_sketch(fre_overlap_set *s, float **out, size_t *n)
 {
     const uint64_t half = ((uint64_t)1 << HALF_BITS) - 1;
+    size_t kept;
     float *x;
 
     tidy(s);
-    *n = s->n < FRE_OVERLAP_SKETCH_MAX ? s->n : FRE_OVERLAP_SKETCH_MAX;
-    x = calloc(*n + 1, 2 * sizeof *x);
+    kept = s->n < FRE_OVERLAP_SKETCH_MAX ? s->n : FRE_OVERLAP_SKETCH_MAX;
+    x = calloc(kept + 1, 2 * sizeof *x);
     if (!x)
         return FRE_E_NOMEM;
-    for (size_t i = 0; i < *n; i++) {
+    for (size_t i = 0; i < kept; i++) {
         x[2 * i] = (float)(s->mark[i] >> HALF_BITS);
         x[2 * i + 1] = (float)(s->mark[i] & half);
     }
     *out = x;
+    *n = kept;
     return FRE_OK;
 }
 
@@ -211,6 +213,43 @@ static uint64_t complete_to(const fre_overlap_set *s)
     return s->is_sample && s->n ? s->mark[s->n - 1] : UINT64_MAX;
 }
 
+static uint64_t both_complete_to(const fre_overlap_set *a, const fre_overlap_set *b)
+{
+    return complete_to(a) < complete_to(b) ? complete_to(a) : complete_to(b);
+}
+
+fre_status fre_overlap_set_of_both(fre_overlap_set **out, fre_overlap_set *a, fre_overlap_set *b)
+{
+    fre_overlap_set *s = NULL;
+    fre_status st = fre_overlap_set_new(&s);
+    uint64_t end;
+
+    if (st != FRE_OK)
+        return st;
+    tidy(a);
+    tidy(b);
+    s->mark = calloc(a->n + b->n + 1, sizeof *s->mark);
+    if (!s->mark) {
+        fre_overlap_set_free(s);
+        return FRE_E_NOMEM;
+    }
+    s->cap = a->n + b->n + 1;
+    s->n = a->n + b->n;
+    if (a->n > 0)
+        memcpy(s->mark, a->mark, a->n * sizeof *s->mark);
+    if (b->n > 0)
+        memcpy(s->mark + a->n, b->mark, b->n * sizeof *s->mark);
+    tidy(s);
+    end = both_complete_to(a, b);
+    while (s->n > 0 && s->mark[s->n - 1] > end)
+        s->n--;
+    s->is_sample = a->is_sample || b->is_sample || s->n >= FRE_OVERLAP_SKETCH_MAX;
+    s->n = s->n < FRE_OVERLAP_SKETCH_MAX ? s->n : FRE_OVERLAP_SKETCH_MAX;
+    s->tidy = s->n;
+    *out = s;
+    return FRE_OK;
+}
+
 fre_status fre_overlap_compare(fre_overlap *out, fre_overlap_set *a, fre_overlap_set *b)
 {
     fre_overlap o = {0};
@@ -220,7 +259,7 @@ fre_status fre_overlap_compare(fre_overlap *out, fre_overlap_set *a, fre_overlap
         return FRE_E_ARG;
     tidy(a);
     tidy(b);
-    end = complete_to(a) < complete_to(b) ? complete_to(a) : complete_to(b);
+    end = both_complete_to(a, b);
     for (size_t i = 0, j = 0;;) {
         const bool in_a = i < a->n && a->mark[i] <= end, in_b = j < b->n && b->mark[j] <= end;
         const uint64_t x = in_a ? a->mark[i] : UINT64_MAX, y = in_b ? b->mark[j] : UINT64_MAX;

@@ -281,6 +281,25 @@ fre_status fre_codebook_sketch_open(fre_sketch **out, const fre_codebook *c, uin
     return fre_sketch_new_public(out, &spec, c->info.dim, &of);
 }
 
+fre_status fre_codebook_cells_at(const fre_codebook *c, uint32_t *cell, const uint32_t *level,
+                                 size_t n_levels, fre_rows rows, uint32_t threads)
+{
+    const size_t n_all = c->info.n_levels;
+    uint32_t *all = NULL;
+    fre_status st = FRE_OK;
+
+    if (n_levels == 0 || rows.n == 0)
+        return FRE_OK;
+    all = malloc(rows.n * n_all * sizeof *all);
+    st = all ? fre_codebook_cells(c, all, rows.x, rows.n, threads) : FRE_E_NOMEM;
+    for (size_t i = 0; st == FRE_OK && i < rows.n; i++)
+        for (size_t k = 0; k < n_levels; k++)
+            cell[i * n_levels + k] = all[i * n_all + level[k]];
+    if (all)
+        fre_wipe_free(all, rows.n * n_all * sizeof *all);
+    return st;
+}
+
 fre_status fre_codebook_cells(const fre_codebook *c, uint32_t *cell, const float *x, size_t n,
                               uint32_t threads)
 {

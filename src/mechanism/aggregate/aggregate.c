@@ -4,10 +4,24 @@
 #include <fre/linalg.h>
 
 #include <math.h>
+#include <string.h>
 
 bool fre_aggregate_coin(fre_rng *coins, uint64_t p32)
 {
     return fre_sample_coin(coins, p32);
+}
+
+fre_status fre_aggregate_coins(fre_rng *out, const fre_coin_key *key, uint32_t level,
+                               const uint8_t *user, const uint8_t *text)
+{
+    uint8_t name[5 + 2 * FRE_COIN_ID_BYTES] = {user != NULL};
+
+    for (unsigned i = 0; i < sizeof level; i++)
+        name[1 + i] = (uint8_t)(level >> 8 * i);
+    if (user)
+        memcpy(name + 5, user, FRE_COIN_ID_BYTES);
+    memcpy(name + 5 + FRE_COIN_ID_BYTES, text, FRE_COIN_ID_BYTES);
+    return fre_rng_init_named(out, key->b, name, sizeof name);
 }
 
 bool fre_aggregate_released(uint64_t count, uint64_t tau)
@@ -55,6 +69,17 @@ fre_status fre_aggregate_add(int64_t *sum, const float *x, size_t dim, uint64_t 
     for (size_t j = 0; j < dim; j++)
         sum[j] += (int64_t)times * (int64_t)lrint((double)x[j] * scale);
     return FRE_OK;
+}
+
+fre_status fre_aggregate_add_record(int64_t *sum, float *x, size_t dim, uint64_t times,
+                                    const float *centre, double norm_bound,
+                                    const fre_aggregate_lattice *l)
+{
+    if (centre && !fre_aggregate_clip(x, dim, norm_bound))
+        return FRE_E_ARG;
+    if (centre)
+        fre_aggregate_offset(x, centre, dim, l->norm_bound);
+    return fre_aggregate_add(sum, x, dim, times, l);
 }
 
 void fre_aggregate_noise(int64_t *sum, size_t dim, fre_rng *noise, uint64_t sigma_lattice)

@@ -12,13 +12,34 @@
 
 #define EMPTY UINT64_MAX
 
-void ledger_content_init(fre_ledger_content *c, const uint8_t salt[FRE_LEDGER_SALT_BYTES])
+void fre_ledger_content_init(fre_ledger_content *c, const uint8_t salt[FRE_LEDGER_SALT_BYTES])
 {
     memset(c, 0, sizeof *c);
     memcpy(c->salt, salt, sizeof c->salt);
     memset(c->text, 0xff, sizeof c->text);
     memset(c->user, 0xff, sizeof c->user);
     memset(c->row, 0xff, sizeof c->row);
+}
+
+static void keep_lesser(uint64_t bin[FRE_LEDGER_BINS], const uint64_t more[FRE_LEDGER_BINS])
+{
+    for (size_t i = 0; i < FRE_LEDGER_BINS; i++)
+        bin[i] = more[i] < bin[i] ? more[i] : bin[i];
+}
+
+static void add_to_sum(fre_ledger_content *c, uint64_t low, uint64_t high)
+{
+    c->sum[0] += low;
+    c->sum[1] += high + (c->sum[0] < low);
+}
+
+void fre_ledger_content_add(fre_ledger_content *c, const fre_ledger_content *more)
+{
+    add_to_sum(c, more->sum[0], more->sum[1]);
+    c->texts += more->texts;
+    keep_lesser(c->text, more->text);
+    keep_lesser(c->user, more->user);
+    keep_lesser(c->row, more->row);
 }
 
 static uint64_t word_at(const uint8_t *p)
@@ -41,13 +62,11 @@ static void keep_least(uint64_t bin[FRE_LEDGER_BINS], uint64_t hash)
 void fre_ledger_add_text(fre_ledger_content *c, const void *text, size_t n)
 {
     uint8_t hash[16];
-    uint64_t low, high;
+    uint64_t low;
 
     fre_hash128(hash, c->salt, text, n);
     low = word_at(hash);
-    high = word_at(hash + 8);
-    c->sum[0] += low;
-    c->sum[1] += high + (c->sum[0] < low);
+    add_to_sum(c, low, word_at(hash + 8));
     c->texts++;
     keep_least(c->text, low);
 }

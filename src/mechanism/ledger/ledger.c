@@ -112,7 +112,7 @@ fre_status fre_ledger_begin(fre_ledger_content *c, const char *path, bool make, 
     }
     st = ledger_salt(salt, d.book, err);
     if (st == FRE_OK)
-        ledger_content_init(c, salt);
+        fre_ledger_content_init(c, salt);
 out:
     ledger_disk_free(&d);
     if (lock >= 0)

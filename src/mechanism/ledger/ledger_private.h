@@ -50,7 +50,6 @@ FRE_MUST_CHECK fre_status ledger_resolve(char **out, const char *path, fre_err *
 /* Checksum of a line's rest, keyed with the salt. */
 void ledger_line_sum(char out[LEDGER_SUM_DIGITS + 1], const json_t *book, const char *rest,
                      size_t n);
-void ledger_content_init(fre_ledger_content *c, const uint8_t salt[FRE_LEDGER_SALT_BYTES]);
 void ledger_records_digits(char out[LEDGER_RECORDS_DIGITS + 1], const fre_ledger_content *c);
 void ledger_sketch_digits(char out[LEDGER_SKETCH_DIGITS + 1], const uint64_t bin[FRE_LEDGER_BINS]);
 /* Estimated share, 0 to 1, of what two sketches stand for that they have in common; NULL: none. */

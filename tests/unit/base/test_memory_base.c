@@ -247,6 +247,8 @@ static void set_compares(void *s)
     assert_int_equal(fre_overlap_add_text(s, "lights out", 10), FRE_OK);
 }
 
+static fre_overlap_set *some_set;
+
 static fre_status sketched(fre_overlap_set **out)
 {
     static const float marks[][2] = {{3, 5}, {9, 11}};
@@ -256,6 +258,8 @@ static fre_status sketched(fre_overlap_set **out)
 
 ALLOC_CASE(fre_overlap_set_new, fre_overlap_set, fre_overlap_set_free, fre_overlap_set_new(&x));
 ALLOC_CASE(fre_overlap_set_of_sketch, fre_overlap_set, fre_overlap_set_free, sketched(&x));
+ALLOC_CASE(fre_overlap_set_of_both, fre_overlap_set, fre_overlap_set_free,
+           fre_overlap_set_of_both(&x, some_set, some_set));
 ALLOC_CASE(fre_contributors_new, fre_contributors, fre_contributors_free,
            fre_contributors_new(&x, 2, 10, err));
 ALLOC_CASE(fre_survey_new, fre_survey, fre_survey_free, fre_survey_new(&x, &surveyed, err));
@@ -265,6 +269,9 @@ static void sets_and_surveys(void **state)
     (void)state;
     (void)alloc_torture(&fre_overlap_set_new_case, set_compares);
     (void)alloc_torture(&fre_overlap_set_of_sketch_case, NULL);
+    assert_int_equal(sketched(&some_set), FRE_OK);
+    (void)alloc_torture(&fre_overlap_set_of_both_case, NULL);
+    fre_overlap_set_free(some_set);
     (void)alloc_torture(&fre_contributors_new_case, NULL);
     (void)alloc_torture(&fre_survey_new_case, survey_counts);
 }

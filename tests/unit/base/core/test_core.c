@@ -432,6 +432,31 @@ static void rng_seeded_repeats_and_labels_differ(void **state)
     fre_rng_wipe(&s);
 }
 
+/* Beyond what comes from the hash itself, too. */
+static void rng_named_repeats_and_names_differ(void **state)
+{
+    uint8_t key[32] = {1}, a[100], b[100];
+    fre_rng r;
+
+    (void)state;
+    assert_int_equal(fre_rng_init_named(&r, key, "anna", 4), FRE_OK);
+    fre_rng_bytes(&r, a, sizeof a);
+    assert_int_equal(fre_rng_init_named(&r, key, "anna", 4), FRE_OK);
+    for (size_t i = 0; i < sizeof b; i += 5) /* the cut of the reads does not matter */
+        fre_rng_bytes(&r, b + i, 5);
+    assert_memory_equal(a, b, sizeof a);
+    for (size_t i = 0; i + 32 < sizeof a; i++) /* the stream does not come again */
+        assert_memory_not_equal(a, a + i + 1, 16);
+    assert_int_equal(fre_rng_init_named(&r, key, "ann", 3), FRE_OK);
+    fre_rng_bytes(&r, b, sizeof b);
+    assert_memory_not_equal(a, b, 32);
+    key[31] = 1;
+    assert_int_equal(fre_rng_init_named(&r, key, "anna", 4), FRE_OK);
+    fre_rng_bytes(&r, b, sizeof b);
+    assert_memory_not_equal(a, b, 32);
+    fre_rng_wipe(&r);
+}
+
 static void rng_system_streams_differ(void **state)
 {
     uint8_t a[64], b[64];
@@ -778,6 +803,7 @@ int main(void)
         cmocka_unit_test(hex_round_trip),
         cmocka_unit_test(rng_stream_is_chacha20),
         cmocka_unit_test(rng_seeded_repeats_and_labels_differ),
+        cmocka_unit_test(rng_named_repeats_and_names_differ),
         cmocka_unit_test(rng_system_streams_differ),
         cmocka_unit_test(rng_forked_child_draws_its_own),
         cmocka_unit_test(rng_forked_seeded_child_aborts),

@@ -252,9 +252,36 @@ static void test_said_again(void **state)
     assert_int_equal(fre_fold_said_again(&n, "\xff", 1), FRE_E_DATA);
 }
 
+/* Of both: as if all had been added to one set, and as far as a sample of either reaches. */
+static void test_both(void **state)
+{
+    fre_overlap_set *a = set_of("one", 0, 6000, ""), *b = set_of("one", 4000, 6000, ""),
+                    *all = set_of("one", 0, 10000, ""), *small = sketch_of(b), *both, *more;
+    fre_overlap o;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(fre_overlap_set_of_both(&both, a, i == 0 ? b : small), FRE_OK);
+        assert_int_equal(fre_overlap_compare(&o, both, all), FRE_OK);
+        assert_int_equal(o.both, o.of_public);
+        assert_int_equal(o.both, o.of_private);
+        assert_true(o.both > 4000 && o.both <= FRE_OVERLAP_SKETCH_MAX);
+        assert_int_equal(fre_overlap_set_of_both(&more, both, b), FRE_OK);
+        assert_int_equal(fre_overlap_compare(&o, more, both), FRE_OK);
+        assert_int_equal(o.both, o.of_public);
+        fre_overlap_set_free(more);
+        fre_overlap_set_free(both);
+    }
+    fre_overlap_set_free(a);
+    fre_overlap_set_free(b);
+    fre_overlap_set_free(all);
+    fre_overlap_set_free(small);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_both),
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_copies_parts_and_mixtures),
         cmocka_unit_test(test_common_phrases_are_none),

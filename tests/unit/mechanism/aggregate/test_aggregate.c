@@ -48,6 +48,61 @@ static void coins_have_their_rate(void **state)
     fre_rng_wipe(&r);
 }
 
+/* First coins of many names, and later ones of a name, have their rate too; each repeats, and user, text, level
+ * and key all matter. */
+static void named_coins_have_their_rate(void **state)
+{
+    const uint64_t p32 = UINT64_C(3) << 30;
+    const double n = 100000, off = 5.5 * sqrt(n * .75 * .25);
+    double first = 0, later = 0, agree = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < (uint32_t)n; i++) {
+        uint8_t user[FRE_COIN_ID_BYTES] = {0}, text[FRE_COIN_ID_BYTES] = {0};
+        fre_coin_key key = {.b = {1}};
+        fre_rng r;
+        bool heads, other;
+
+        memcpy(user, &i, sizeof i);
+        assert_int_equal(fre_aggregate_coins(&r, &key, 0, user, text), FRE_OK);
+        heads = fre_aggregate_coin(&r, p32);
+        first += heads;
+        assert_int_equal(fre_aggregate_coins(&r, &key, 0, user, text), FRE_OK);
+        assert_int_equal(fre_aggregate_coin(&r, p32), heads);
+        (void)fre_aggregate_coin(&r, p32);
+        later += fre_aggregate_coin(&r, p32);
+        memcpy(text, &i, i % 4 == 3 ? sizeof i : 0);
+        text[15] = i % 4 == 0;
+        key.b[31] = i % 4 == 1;
+        assert_int_equal(fre_aggregate_coins(&r, &key, i % 4 == 2, i % 4 == 3 ? NULL : user, text),
+                         FRE_OK);
+        other = fre_aggregate_coin(&r, p32);
+        agree += other == heads;
+    }
+    assert_true(fabs(first - n * .75) < off);
+    assert_true(fabs(later - n * .75) < off);
+    assert_true(fabs(agree - n * .625) < 5.5 * sqrt(n * .625 * .375)); /* .75^2 + .25^2 */
+}
+
+/* A record of a public cell is its offset, cut twice; of the grid it is itself. */
+static void records_are_added_by_their_kind(void **state)
+{
+    const fre_aggregate_lattice l = {.step = 0x1p-10, .norm_bound = .5, .points = 10};
+    const float centre[2] = {.6f, 0};
+    float x[2] = {2, 0}, y[2] = {NAN, 0};
+    int64_t sum[2] = {0, 0};
+
+    (void)state;
+    assert_int_equal(fre_aggregate_add_record(sum, x, 2, 2, centre, 1, &l), FRE_OK);
+    assert_int_equal(sum[0], 2 * lrint(.4 * 1024)); /* cut to 1, which is .4 from the centre */
+    x[0] = .25f;
+    x[1] = 0;
+    assert_int_equal(fre_aggregate_add_record(sum, x, 2, 1, NULL, 1, &l), FRE_OK);
+    assert_int_equal(sum[0], 2 * lrint(.4 * 1024) + 256);
+    assert_int_equal(fre_aggregate_add_record(sum, y, 2, 1, centre, 1, &l), FRE_E_ARG);
+    assert_int_equal(sum[0], 2 * lrint(.4 * 1024) + 256);
+}
+
 /* Points on a coarse lattice: half-way cases, both signs, several copies. */
 static void sums_are_nearest_lattice_points(void **state)
 {
@@ -389,6 +444,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(released_from_tau_on),
         cmocka_unit_test(coins_have_their_rate),
+        cmocka_unit_test(named_coins_have_their_rate),
+        cmocka_unit_test(records_are_added_by_their_kind),
         cmocka_unit_test(sums_are_nearest_lattice_points),
         cmocka_unit_test(norms_are_clipped),
         cmocka_unit_test(too_large_a_coordinate_is_refused),

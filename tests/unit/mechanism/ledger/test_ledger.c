@@ -617,6 +617,32 @@ static void add_texts(fre_ledger_content *c, size_t first, size_t n, size_t time
     }
 }
 
+/* Two parts of the data are the whole of them, to the bit. */
+static void contents_add_up(void **state)
+{
+    const uint8_t salt[FRE_LEDGER_SALT_BYTES] = {9};
+    const float row[4] = {1, 2, 3, 4}, other[4] = {4, 3, 2, 1};
+    static fre_ledger_content all, a, b;
+
+    (void)state;
+    fre_ledger_content_init(&all, salt);
+    fre_ledger_content_init(&a, salt);
+    fre_ledger_content_init(&b, salt);
+    add_texts(&all, 0, 900, 2, false);
+    add_texts(&a, 0, 300, 2, true);
+    add_texts(&b, 300, 600, 2, false);
+    fre_ledger_add_user(&all, "anna", 4);
+    fre_ledger_add_user(&all, "ben", 3);
+    fre_ledger_add_user(&a, "ben", 3);
+    fre_ledger_add_user(&b, "anna", 4);
+    fre_ledger_add_row(&all, row, 4);
+    fre_ledger_add_row(&all, other, 4);
+    fre_ledger_add_row(&a, row, 4);
+    fre_ledger_add_row(&b, other, 4);
+    fre_ledger_content_add(&a, &b);
+    assert_memory_equal(&a, &all, sizeof a);
+}
+
 static fre_status spend_texts(size_t first, size_t n, size_t times, bool backwards,
                               const char *name, double epsilon, double budget)
 {
@@ -1167,6 +1193,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(records_and_lists),
+        T(contents_add_up),
         T(check_writes_nothing),
         T(budget_is_the_smallest_ever_stated),
         T(deltas_have_their_own_budget),
