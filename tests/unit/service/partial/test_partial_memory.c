@@ -1,0 +1,88 @@
+/* Memory that runs out: workers, and what their parts add up to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fre/partial.h>
+
+#include "alloc_fail.h"
+#include "must.h"
+#include "partial_sample.h"
+
+static fre_buf counts, sums, part, more;
+static fre_partial_key key;
+static const fre_buf *task;
+
+static int make(void **state)
+{
+    (void)state;
+    key = sample_key();
+    counts = sample_counts();
+    sums = sample_sums();
+    return 0;
+}
+
+static int drop(void **state)
+{
+    (void)state;
+    fre_buf_wipe(&counts);
+    fre_buf_wipe(&sums);
+    return 0;
+}
+
+/* A sum of two parts, in its bytes again; what fails is as it was. */
+static fre_status added(fre_partial **out, fre_err *err)
+{
+    fre_partial *p = NULL;
+    fre_buf bytes;
+    fre_status st = fre_partial_new(&p, sample_view(task), err);
+
+    if (st != FRE_OK)
+        return st;
+    fre_buf_init(&bytes, FRE_PARTIAL_BYTES_MAX);
+    st = fre_partial_add(p, sample_view(&part), err);
+    must(st == FRE_OK || fre_partial_cells(p) == 0);
+    if (st == FRE_OK)
+        st = fre_partial_add(p, sample_view(&more), err);
+    if (st == FRE_OK)
+        st = fre_partial_encode(&bytes, p);
+    must(st == FRE_OK || bytes.n == 0);
+    fre_buf_wipe(&bytes);
+    if (st == FRE_OK)
+        *out = p;
+    else
+        fre_partial_free(p);
+    return st;
+}
+
+ALLOC_CASE(fre_partial_new, fre_partial, fre_partial_free, added(&x, err));
+ALLOC_CASE(fre_partial_worker_new, fre_partial_worker, fre_partial_worker_free,
+           fre_partial_worker_new(&x, sample_view(task), &key, NULL, 3, err));
+
+static void torture(const fre_buf *of)
+{
+    task = of;
+    part = sample_part(sample_view(of), 1, 0, 5);
+    more = sample_part(sample_view(of), 2, 5, 7);
+    (void)alloc_torture(&fre_partial_new_case, NULL);
+    (void)alloc_torture(&fre_partial_worker_new_case, NULL);
+    fre_buf_wipe(&part);
+    fre_buf_wipe(&more);
+}
+
+static void both_stages(void **state)
+{
+    (void)state;
+    torture(&counts);
+    torture(&sums);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(both_stages)};
+
+    return cmocka_run_group_tests(tests, make, drop);
+}
