@@ -5,7 +5,7 @@
  * count >= tau -> integer sums on a public lattice -> exactly rounded Gaussian noise -> centroids
  * -> inversion.  Two passes over an encrypted spool: memory grows with distinct texts (about 64
  * bytes each), occupied cells and released cells, never with N d.  Neither order nor threads
- * change a bit of the sums.  Users: in input order, a user's first max_cells_per_user distinct
+ * change a bit of the sums, and with a seed none of the release.  A coin falls by its name (fre/aggregate.h).  Users: in input order, a user's first max_cells_per_user distinct
  * texts count, once in each cell: a choice that depends on that user's records alone, and not on
  * the projection, whose bound on far members would not hold for records chosen by it.
  */
@@ -19,6 +19,7 @@
 #include <fre/invert.h>
 #include <fre/ledger.h>
 #include <fre/param.h>
+#include <fre/partial.h>
 #include <fre/privacy.h>
 
 #ifdef __cplusplus
@@ -45,8 +46,24 @@ FRE_API extern const fre_param fre_curator_param_texts;
 /** Of opts->min_confidence, where it is not 0. */
 FRE_API extern const fre_param fre_curator_param_confidence;
 
+/** Where the data are, if they are not in one file: workers count and add up (fre/partial.h). */
+typedef struct fre_curator_parts {
+    void *ctx;
+    /** Has workers make all parts of a task, whose bytes are borrowed, and adds them, fre_partial_add.  The key goes
+     * to the workers beside the task and is to be forgotten with it.  Called once a stage: before any budget
+     * is spent for the first level, then for those behind it and for the sums.  What it returns beside FRE_OK
+     * ends the run; err is its sentence. */
+    fre_status (*stage)(void *ctx, fre_partial *sum, fre_bytes task, const fre_partial_key *key,
+                        fre_err *err);
+    uint32_t dim; /**< of embeddings that the workers have; 0: they have texts, for the embedder */
+    bool users_named; /**< records have users; false: each counts as one */
+} fre_curator_parts;
+
 typedef struct fre_curator_opts {
     const char *input;  /**< texts (corpus.h), "-", or a .npy of embeddings */
+    /** In place of an input; NULL: it is one.  input: a name for messages; corpus, user_file and resume say
+     * nothing then. */
+    const fre_curator_parts *parts;
     const char *output; /**< folder to make */
     fre_corpus_opts
         corpus; /**< user_field: cap per user; NULL: a record is a user.  invalid: of rows

@@ -36,22 +36,24 @@ static fre_status add_row(const curator_run *r, block *b, float *x, size_t text,
     const uint32_t row = r->text_row[text];
     const curator_cell *c;
     fre_aggregate_lattice lattice;
+    fre_status st;
 
     if (row == CURATOR_NONE || row < b->first || row - b->first >= b->n || times == 0)
         return FRE_OK;
     c = &r->released[row];
     lattice = lattice_of(r, c);
-    if (c->level > 0) {
-        if (!fre_aggregate_clip(x, r->dim, r->plan.mechanism.norm_bound))
-            return fre_fail(err, FRE_E_INTERNAL, "an embedding is not finite");
+    if (c->level > 0)
         centre_of(r, b->centre, c);
-        fre_aggregate_offset(x, b->centre, r->dim, lattice.norm_bound);
-    }
-    if (fre_aggregate_add(b->sum + (row - b->first) * r->dim, x, r->dim, times, &lattice) != FRE_OK)
-        return fre_fail(err, FRE_E_DATA,
-                        "an embedding's coordinate is too large for exact sums: scale the "
-                        "embeddings or raise {radius}");
-    return FRE_OK;
+    st = fre_aggregate_add_record(b->sum + (row - b->first) * r->dim, x, r->dim, times,
+                                  c->level > 0 ? b->centre : NULL, r->plan.mechanism.norm_bound,
+                                  &lattice);
+    if (st == FRE_E_ARG)
+        return fre_fail(err, FRE_E_INTERNAL, "an embedding is not finite");
+    return st == FRE_OK
+               ? st
+               : fre_fail(err, st,
+                          "an embedding's coordinate is too large for exact sums: scale the "
+                          "embeddings or raise {radius}");
 }
 
 static fre_status pass_spool(curator_run *r, block *b, fre_err *err)
@@ -126,7 +128,9 @@ static fre_status sum_block(curator_run *r, block *b, fre_err *err)
     fre_status st;
 
     memset(b->sum, 0, b->n * r->dim * sizeof *b->sum);
-    st = r->spool ? pass_spool(r, b, err) : pass_rows(r, b, err);
+    st = r->parts   ? curator_sums_of_parts(r, b->sum, b->first, b->n, err)
+         : r->spool ? pass_spool(r, b, err)
+                    : pass_rows(r, b, err);
     if (st == FRE_OK)
         release_block(r, b);
     return st;

@@ -27,12 +27,12 @@ static fre_status stream(const fre_curator_opts *o, fre_rng *rng, const char *la
 
 static fre_status open_streams(curator_run *r, fre_err *err)
 {
-    fre_rng grid = {.seeded = false};
+    fre_rng grid = {.seeded = false}, coins = {.seeded = false};
     const struct {
         fre_rng *rng;
         const char *label;
     } streams[] = {{&grid, "grid"},
-                   {&r->coins, "coins"},
+                   {&coins, "coins"},
                    {&r->counts, "counts"},
                    {&r->noise, "noise"},
                    {&r->order, "order"}};
@@ -44,11 +44,14 @@ static fre_status open_streams(curator_run *r, fre_err *err)
             return fre_fail(err, st, "the system's random generator is not available");
     }
     fre_rng_bytes(&grid, r->grid_seed, sizeof r->grid_seed);
-    fre_rng_bytes(&grid, r->hash_key, sizeof r->hash_key);
+    fre_rng_bytes(&coins, r->key.b, sizeof r->key.b);
     fre_rng_wipe(&grid);
+    fre_rng_wipe(&coins);
     /* Sampling of texts is post-processing: its seed needs no secrecy, only to be fresh. */
     r->writer_seed = fre_rng_u64(&r->order);
-    return FRE_OK;
+    return fre_partial_key_expand(r->hash_key, &r->coins, &r->key) == FRE_OK
+               ? FRE_OK
+               : fre_fail(err, FRE_E_INTERNAL, "the key of the coins cannot be made");
 }
 
 /* ---- run ------------------------------------------------------------------------------------- */
@@ -64,7 +67,6 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_codebook_free(r->codebook);
     fre_spool_free(r->spool, !keep_spool);
     fre_wipe_free(r->spool_record, r->spool_bytes);
-    fre_rng_wipe(&r->coins);
     fre_rng_wipe(&r->counts);
     fre_rng_wipe(&r->noise);
     fre_rng_wipe(&r->order);
@@ -77,10 +79,12 @@ static void run_wipe(curator_run *r, bool keep_spool)
     fre_wipe_free(r->text_counted, r->cap_text_counted * sizeof *r->text_counted);
     fre_wipe_free(r->text_public, r->cap_text_public * sizeof *r->text_public);
     fre_wipe_free(r->text_row, r->text_row ? r->n_texts * sizeof *r->text_row : 0);
-    fre_wipe_free(r->cell_count, r->cap_cell_count * sizeof *r->cell_count);
     fre_wipe_free(r->first_row, r->cap_first_row * sizeof *r->first_row);
-    free(r->released);
+    fre_wipe_free(r->released, r->cap_released * sizeof *r->released);
     free(r->centroid);
+    fre_partial_free(r->parts);
+    fre_overlap_set_free(r->text_marks);
+    fre_overlap_set_free(r->row_marks);
     fre_wipe(r, sizeof *r);
 }
 
@@ -97,24 +101,30 @@ static fre_status make_sketch(curator_run *r, fre_err *err)
                         : fre_fail(err, st, "the grid cannot be made: %s", fre_status_text(st));
 }
 
+/* Pass one over what is here; of parts it was the survey. */
+static fre_status ingest(curator_run *r, fre_err *err)
+{
+    fre_status st = make_sketch(r, err);
+
+    if (st == FRE_OK && !r->npy)
+        st = curator_open_spool(r, err);
+    if (st != FRE_OK)
+        return st;
+    st = r->npy ? curator_ingest_rows(r, err) : curator_ingest_texts(r, err);
+    if (st == FRE_OK && r->corpus)
+        r->content.has_bytes = fre_corpus_sha256(r->content.bytes, r->corpus);
+    return st;
+}
+
 static fre_status mechanism(curator_run *r, fre_curator_result *rel, fre_inverter *inverter,
                             fre_err *err)
 {
     const int64_t start = fre_clock_ms();
     int64_t middle;
-    fre_status st = make_sketch(r, err);
+    fre_status st = r->parts ? FRE_OK : ingest(r, err);
 
     if (st != FRE_OK)
         return st;
-    if (!r->npy)
-        st = curator_open_spool(r, err);
-    if (st != FRE_OK)
-        return st;
-    st = r->npy ? curator_ingest_rows(r, err) : curator_ingest_texts(r, err);
-    if (st != FRE_OK)
-        return st;
-    if (r->corpus)
-        r->content.has_bytes = fre_corpus_sha256(r->content.bytes, r->corpus);
     middle = fre_clock_ms();
     st = curator_check_ingested(r, inverter, err);
     if (st != FRE_OK)
@@ -174,8 +184,8 @@ static fre_status open_corpus(curator_run *r, fre_inverter *inverter, fre_err *e
     if (st == FRE_OK && r->surveyed)
         st = curator_check_codebook(r, err);
     return st == FRE_OK && r->surveyed && inverter
-               ? fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
-                                            fre_survey_rows(r->survey), err)
+               ? fre_inverter_check_sources(inverter, curator_text_marks(r), curator_row_marks(r),
+                                            err)
                : st;
 }
 
@@ -231,7 +241,7 @@ static void about_input(const curator_run *r, fre_curator_result *rel)
 {
     if (r->corpus)
         fre_corpus_get_about(r->corpus, &rel->input);
-    else
+    else if (r->npy)
         fre_npy_get_about(r->npy, &rel->input);
     rel->stats = r->stats;
 }

@@ -6,6 +6,7 @@
 #include <fre/contribution.h>
 #include <fre/curator.h>
 #include <fre/embed.h>
+#include <fre/partial.h>
 #include <fre/sampler.h>
 #include <fre/sketch.h>
 #include <fre/survey.h>
@@ -20,7 +21,14 @@ typedef struct curator_cell {
     uint32_t level; /* 0: of the grid; i: of request.level[i - 1] */
     uint32_t cell;  /* in `cells`, or public */
     uint64_t count; /* sampled, or noisy as published */
+    uint64_t exact; /* SECRET where counts are noisy */
+    uint32_t at;    /* which it was before the order became random: how workers know it */
 } curator_cell;
+
+/* Whose coin. */
+typedef struct curator_whose {
+    uint8_t user[FRE_COIN_ID_BYTES], text[FRE_COIN_ID_BYTES];
+} curator_whose;
 
 /* ---- one run's state ----------------------------------------------------------------- */
 
@@ -45,7 +53,9 @@ typedef struct curator_run {
     fre_spool *spool; /* texts: record 0 a header, then one record a distinct text */
     size_t spool_bytes;
     uint8_t *spool_record;
-    fre_rng coins, counts, noise, order; /* SECRET */
+    fre_partial_key key; /* of this run's coins and names; SECRET */
+    fre_coin_key coins;  /* from it */
+    fre_rng counts, noise, order; /* SECRET */
     uint64_t writer_seed;        /* of inverter and paraphrases */
     uint8_t grid_seed[32];       /* public */
     uint8_t hash_key[32];        /* SECRET */
@@ -56,15 +66,14 @@ typedef struct curator_run {
     uint8_t *text_mark;  /* fre_text_mark */
     uint64_t *text_weight; /* records of it that are summed: sampled, or all that count */
     size_t n_texts, cap_text_cell, cap_text_mark, cap_text_weight;
-    /* with levels */
     uint32_t *text_public;  /* n_levels each: its public cells */
-    uint64_t *text_counted; /* n_levels each: records of it that stand for their user there */
+    uint64_t *text_counted; /* n_levels + 1 each, the grid's first: records of it that stand for their user
+                               there; of named users, those sampled */
     size_t cap_text_public, cap_text_counted;
-    /* one entry an occupied cell */
-    fre_map cells;
-    uint64_t *cell_count; /* sampled count */
-    size_t cap_cell_count;
+    fre_map cells; /* occupied ones of the grid */
     fre_contributors *users;
+    fre_partial *parts; /* what the last stage that was asked for added up to; NULL: records are here */
+    fre_overlap_set *text_marks, *row_marks; /* of what the workers saw; NULL: the survey has them */
 
     uint64_t contributed;
     fre_curator_stats stats;
@@ -92,6 +101,14 @@ FRE_MUST_CHECK fre_status curator_check_options(const fre_curator_opts *o, fre_e
 FRE_MUST_CHECK fre_status curator_open_inputs(curator_run *r, fre_err *err);
 /* Name and hash of what made the embeddings, as a sidecar has them. */
 void curator_embedder_meta(const curator_run *r, fre_npy_meta *out);
+
+/* ---- looked.c ------------------------------------------------------------------------------- */
+
+/* For the curator's eyes: r->stats are those of all records. */
+void curator_report(curator_run *r);
+/* Marks of all texts, and of all embeddings (fre/overlap.h). */
+fre_overlap_set *curator_text_marks(const curator_run *r);
+fre_overlap_set *curator_row_marks(const curator_run *r);
 
 /* ---- survey.c ------------------------------------------------------------------------------- */
 
@@ -123,8 +140,10 @@ bool curator_has_users(const fre_curator_opts *o);
 /* The user of a record that can be used (fre_contributors_user), for the ledger too. */
 FRE_MUST_CHECK fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t len,
                                        fre_err *err);
-/* Count text (or row) `text` of `user`, if it counts, at each level where it stands: coin, counts. */
-void curator_contribute(curator_run *r, uint32_t text, uint32_t user);
+/* Count text (or row) `text` of `user`, if it counts, at each level where it stands.  whose: of a user with a name,
+ * whose coins fall here; NULL: nobody is named, and coins fall where the text's records are all there. */
+FRE_MUST_CHECK fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
+                                             const curator_whose *whose);
 /* Clip n embeddings to the norm bound and find their cells, in parallel.  FRE_E_DATA: strict, and one
  * is longer. */
 FRE_MUST_CHECK fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t n,
@@ -142,6 +161,8 @@ FRE_MUST_CHECK fre_status curator_set_cell(curator_run *r, size_t i, const fre_c
 
 /* Cells of a level: 0, the grid's; else of request.level[level - 1]. */
 const fre_sketch_spec *curator_sketch(const curator_run *r, uint32_t level);
+/* How a level counts, the grid (0) too. */
+fre_plan_level curator_plan_level(const curator_run *r, uint32_t level);
 /* What the codebook knows of a level of public cells, level >= 1. */
 const fre_codebook_level *curator_level_of_codebook(const curator_run *r, uint32_t level);
 /* The codebook of the embedder, if levels are asked for, and what the request needs to know of it. */
@@ -151,6 +172,22 @@ FRE_MUST_CHECK fre_status curator_check_codebook(curator_run *r, fre_err *err);
 /* Public cells of n clipped embeddings, n x n_levels; nothing without levels. */
 FRE_MUST_CHECK fre_status curator_public_cells(const curator_run *r, uint32_t *out, const float *x,
                                                size_t n, fre_err *err);
+
+/* ---- parts.c --------------------------------------------------------------------------------- */
+
+/* Has a stage's parts made and added up, in r->parts. */
+FRE_MUST_CHECK fre_status curator_ask(curator_run *r, uint32_t stage, fre_err *err);
+/* The first stage: what curator_survey does where records are here. */
+FRE_MUST_CHECK fre_status curator_survey_parts(curator_run *r, fre_curator_result *rel,
+                                               fre_inverter *inverter, fre_err *err);
+/* The counts of the stage that was asked for last, where a level's cells are known by their number. */
+void curator_counts_of_parts(const curator_run *r, uint64_t *count);
+/* The same of the grid, whose cells are entered in r->cells; *count: one each, owned. */
+FRE_MUST_CHECK fre_status curator_grid_of_parts(curator_run *r, uint64_t **count, fre_err *err);
+/* Sums of released cells first .. first + n - 1 in their released order.  FRE_E_AGAIN: of other records than
+ * those that were counted. */
+FRE_MUST_CHECK fre_status curator_sums_of_parts(const curator_run *r, int64_t *sum, size_t first,
+                                                size_t n, fre_err *err);
 
 /* ---- choose.c -------------------------------------------------------------------------------- */
 

@@ -51,9 +51,9 @@ fre_status curator_rows(curator_run *r, float *out, size_t from, size_t n, fre_e
 
 /* With users, copies of an embedding are one text, as copies of a text are: *text is the first of
  * them. */
-static fre_status find_text(curator_run *r, uint32_t *text, const float *x, uint32_t row)
+static fre_status find_text(curator_run *r, uint32_t *text, uint8_t key[CURATOR_KEY_BYTES],
+                            const float *x, uint32_t row)
 {
-    uint8_t key[CURATOR_KEY_BYTES];
     uint32_t index;
     bool added;
     fre_status st;
@@ -80,21 +80,25 @@ static fre_status add_row(curator_run *r, const float *x, const fre_cell *cell,
     const bool usable = curator_row_is_usable(r, row);
     const bool blank = fre_is_zero_row(x, r->dim);
     uint32_t text = row, user = CURATOR_NONE;
+    curator_whose whose;
     size_t len = 0;
     const char *name = r->names ? fre_names_view(r->names, row, &len) : NULL;
     fre_status st = curator_set_cell(r, row, blank ? NULL : cell, blank ? NULL : public_cell);
 
     if (st == FRE_OK && !blank)
-        st = find_text(r, &text, x, row);
+        st = find_text(r, &text, whose.text, x, row);
     if (st != FRE_OK)
         return fre_fail(err, st, "%s while keeping the table of cells", fre_status_text(st));
     if (!usable)
         return FRE_OK; /* a row of zeros, in no cell */
     st = curator_user(r, &user, name, len, err);
     fre_text_counts_add(&r->stats.text, blank ? FRE_TEXT_EMPTY : 0, 1);
-    if (st == FRE_OK && !blank)
-        curator_contribute(r, text, user);
-    return st;
+    if (st != FRE_OK || blank)
+        return st;
+    if (name)
+        fre_hash128(whose.user, r->hash_key, name, len);
+    st = curator_contribute(r, text, user, name ? &whose : NULL);
+    return st == FRE_OK ? st : fre_fail(err, st, "%s while counting", fre_status_text(st));
 }
 
 static fre_status rows_chunk(curator_run *r, float *x, fre_cell *cell, uint32_t *public_cell,

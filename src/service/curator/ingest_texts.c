@@ -15,7 +15,8 @@
 /* One chunk.  Texts are copied once each, back to back; offsets survive the arena's growth. */
 typedef struct chunk {
     uint32_t text[CHUNK_RECORDS]; /* a record's distinct text ... */
-    uint32_t user[CHUNK_RECORDS]; /* ... and user */
+    uint32_t user[CHUNK_RECORDS]; /* ... and user ... */
+    uint8_t user_id[CHUNK_RECORDS][FRE_COIN_ID_BYTES]; /* ... who has a name */
     size_t n;
     size_t offset[CHUNK_RECORDS], len[CHUNK_RECORDS]; /* texts first seen in this chunk */
     const char *ptr[CHUNK_RECORDS];
@@ -77,7 +78,7 @@ bool curator_is_strict(const fre_curator_opts *o)
 
 bool curator_has_users(const fre_curator_opts *o)
 {
-    return o->corpus.user_field || o->user_file;
+    return o->corpus.user_field || o->user_file || (o->parts && o->parts->users_named);
 }
 
 fre_status curator_user(curator_run *r, uint32_t *user, const char *name, size_t len, fre_err *err)
@@ -105,6 +106,8 @@ static fre_status chunk_add(curator_run *r, chunk *c, const fre_record *rec, fre
     if (st != FRE_OK)
         return fre_fail(err, st, "line %" PRIu64 ": %s while keeping the table of distinct texts",
                         rec->line, fre_status_text(st));
+    if (rec->user)
+        fre_hash128(c->user_id[c->n], r->hash_key, rec->user, rec->user_len);
     st = curator_user(r, &c->user[c->n], rec->user, rec->user_len, err);
     if (st == FRE_OK)
         c->n++;
@@ -259,19 +262,17 @@ fre_status curator_cells(const curator_run *r, fre_cell *cell, float *x, size_t 
     return FRE_OK;
 }
 
-/* Room for text i in the tables that levels need. */
+/* Room for text i in the tables of levels. */
 static fre_status grow_levels(curator_run *r, size_t i)
 {
     const size_t n = r->plan.request.n_levels;
-    fre_status st;
+    fre_status st = fre_grow((void **)&r->text_counted, &r->cap_text_counted, (i + 1) * (n + 1),
+                             sizeof *r->text_counted);
 
-    if (n == 0)
-        return FRE_OK;
-    st = fre_grow((void **)&r->text_counted, &r->cap_text_counted, (i + 1) * n,
-                  sizeof *r->text_counted);
-    return st == FRE_OK ? fre_grow((void **)&r->text_public, &r->cap_text_public, (i + 1) * n,
-                                   sizeof *r->text_public)
-                        : st;
+    return st == FRE_OK && n > 0
+               ? fre_grow((void **)&r->text_public, &r->cap_text_public, (i + 1) * n,
+                          sizeof *r->text_public)
+               : st;
 }
 
 fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
@@ -282,9 +283,6 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
     bool added;
     fre_status st = cell ? fre_map_put(&r->cells, &index, &added, cell->bytes) : FRE_OK;
 
-    if (st != FRE_OK)
-        return st;
-    st = fre_grow((void **)&r->cell_count, &r->cap_cell_count, r->cells.n, sizeof *r->cell_count);
     if (st != FRE_OK)
         return st;
     st = fre_grow((void **)&r->text_mark, &r->cap_text_mark, i + 1, sizeof *r->text_mark);
@@ -306,24 +304,59 @@ fre_status curator_set_cell(curator_run *r, size_t i, const fre_cell *cell,
     return FRE_OK;
 }
 
-void curator_contribute(curator_run *r, uint32_t text, uint32_t user)
+/* What a record that stands at a level adds to it. */
+static fre_status weigh(const curator_run *r, uint64_t *weight, uint32_t level,
+                        const curator_whose *whose)
 {
-    const size_t n_levels = r->plan.request.n_levels;
-    bool in_grid, anywhere;
+    const fre_plan_level l = curator_plan_level(r, level);
+    fre_rng coins;
+    fre_status st;
+
+    *weight = 1;
+    if (!whose)
+        return FRE_OK;
+    st = fre_aggregate_coins(&coins, &r->coins, level, whose->user, whose->text);
+    if (st != FRE_OK)
+        return st;
+    *weight = fre_aggregate_level_weight(1, &l, &coins);
+    fre_rng_wipe(&coins);
+    return FRE_OK;
+}
+
+fre_status curator_contribute(curator_run *r, uint32_t text, uint32_t user,
+                              const curator_whose *whose)
+{
+    const uint32_t n_levels = (uint32_t)r->plan.request.n_levels;
+    bool anywhere = false;
 
     if (!fre_contributors_accept(r->users, user, text))
-        return;
-    in_grid = anywhere = r->sketch && fre_contributors_stand(r->users, user, text, r->text_cell, 1);
-    for (size_t k = 0; k < n_levels; k++)
-        if (fre_contributors_stand(r->users, user, text, r->text_public + k, n_levels)) {
-            r->text_counted[text * n_levels + k]++;
-            anywhere = true;
-        }
-    r->contributed += anywhere;
-    if (in_grid && fre_aggregate_coin(&r->coins, r->plan.mechanism.p32)) {
-        r->text_weight[text]++;
-        r->cell_count[r->text_cell[text]]++;
+        return FRE_OK;
+    for (uint32_t l = r->plan.request.no_grid ? 1 : 0; l <= n_levels; l++) {
+        const uint32_t *of = l == 0 ? r->text_cell : r->text_public + (l - 1);
+        uint64_t weight;
+        fre_status st;
+
+        if (!fre_contributors_stand(r->users, user, text, of, l == 0 ? 1 : n_levels))
+            continue;
+        st = weigh(r, &weight, l, whose);
+        if (st != FRE_OK)
+            return st;
+        r->text_counted[text * (n_levels + 1) + l] += weight;
+        anywhere = true;
     }
+    r->contributed += anywhere;
+    return FRE_OK;
+}
+
+static fre_status contribute(curator_run *r, const chunk *c, size_t i, fre_err *err)
+{
+    curator_whose whose;
+    fre_status st;
+
+    memcpy(whose.user, c->user_id[i], sizeof whose.user);
+    memcpy(whose.text, fre_map_key(&r->texts, c->text[i]), sizeof whose.text);
+    st = curator_contribute(r, c->text[i], c->user[i], curator_has_users(r->opts) ? &whose : NULL);
+    return st == FRE_OK ? st : fre_fail(err, st, "%s while counting", fre_status_text(st));
 }
 
 /* A blank text is left out like an empty line: by itself, whatever the others are, so that a
@@ -346,7 +379,7 @@ static fre_status chunk_count(curator_run *r, chunk *c, fre_err *err)
     for (size_t i = 0; st == FRE_OK && i < c->n; i++) {
         fre_text_counts_add(&r->stats.text, r->text_mark[c->text[i]], 1);
         if (r->text_cell[c->text[i]] != CURATOR_NONE)
-            curator_contribute(r, c->text[i], c->user[i]);
+            st = contribute(r, c, i, err);
     }
     return st;
 }

@@ -9,6 +9,11 @@ const fre_sketch_spec *curator_sketch(const curator_run *r, uint32_t level)
     return level == 0 ? &r->plan.mechanism.sketch : &r->plan.request.level[level - 1].sketch;
 }
 
+fre_plan_level curator_plan_level(const curator_run *r, uint32_t level)
+{
+    return level == 0 ? fre_plan_grid_level(&r->plan) : r->plan.level[level - 1];
+}
+
 const fre_codebook_level *curator_level_of_codebook(const curator_run *r, uint32_t level)
 {
     return fre_codebook_level_view(r->codebook, curator_sketch(r, level)->codebook.level);
@@ -64,7 +69,7 @@ fre_status curator_check_codebook(curator_run *r, fre_err *err)
     const fre_codebook_info *info = r->codebook ? fre_codebook_info_view(r->codebook) : NULL;
 
     return info ? fre_prior_card_check("the codebook of", info->source, &info->card,
-                                       fre_survey_texts(r->survey), fre_survey_rows(r->survey), err)
+                                       curator_text_marks(r), curator_row_marks(r), err)
                 : FRE_OK;
 }
 
@@ -72,20 +77,14 @@ fre_status curator_public_cells(const curator_run *r, uint32_t *out, const float
                                 fre_err *err)
 {
     const size_t wanted = r->plan.request.n_levels;
-    uint32_t *all;
-    size_t n_all;
+    uint32_t level[FRE_LEVELS_MAX];
     fre_status st;
 
     if (wanted == 0 || n == 0)
         return FRE_OK;
-    n_all = fre_codebook_info_view(r->codebook)->n_levels;
-    all = malloc(n * n_all * sizeof *all);
-    st = all ? fre_codebook_cells(r->codebook, all, x, n, r->opts->threads) : FRE_E_NOMEM;
-    for (size_t i = 0; st == FRE_OK && i < n; i++)
-        for (size_t k = 0; k < wanted; k++)
-            out[i * wanted + k] = all[i * n_all + r->plan.request.level[k].sketch.codebook.level];
-    if (all)
-        fre_wipe_free(all, n * n_all * sizeof *all);
+    for (size_t k = 0; k < wanted; k++)
+        level[k] = r->plan.request.level[k].sketch.codebook.level;
+    st = fre_codebook_cells_at(r->codebook, out, level, wanted, (fre_rows){x, n}, r->opts->threads);
     return st == FRE_OK ? st
                         : fre_fail(err, st, "the public cells of embeddings cannot be found: %s",
                                    fre_status_text(st));

@@ -10,7 +10,6 @@ static void report_survey(curator_run *r)
 {
     fre_survey_counts n;
 
-    r->surveyed = true;
     fre_survey_count(&n, r->survey, r->opts->plan.threshold);
     r->stats.records = n.records;
     r->stats.users = n.users;
@@ -24,8 +23,7 @@ static void report_survey(curator_run *r)
     if (r->opts->dry_run) /* else the ingest counts */
         r->stats.text =
             (fre_text_counts){.records = n.records, .empty = n.no_word, .unknown = n.unknown};
-    if (r->opts->looked)
-        r->opts->looked(r->opts->looked_ctx, &r->stats);
+    curator_report(r);
 }
 
 /* Where it can be read twice, what can be refused is refused before the first text is embedded.  A
@@ -37,7 +35,7 @@ static bool can_survey_first(const curator_run *r)
 
 static fre_status check_public_corpus(const curator_run *r, fre_inverter *inverter, fre_err *err)
 {
-    return r->npy ? FRE_OK : fre_inverter_check_corpus(inverter, fre_survey_texts(r->survey), err);
+    return r->npy ? FRE_OK : fre_inverter_check_corpus(inverter, curator_text_marks(r), err);
 }
 
 /* From what holds nothing to release, nothing is: a refusal before any budget is spent. */
@@ -113,8 +111,11 @@ fre_status curator_survey(curator_run *r, fre_curator_result *rel, fre_inverter 
                                 .seen_ctx = r,
                                 .kind = r->npy ? NULL : fre_embedder_kind,
                                 .kind_ctx = r->embedder};
-    fre_status st = fre_survey_new(&r->survey, &so, err);
+    fre_status st;
 
+    if (o->parts)
+        return curator_survey_parts(r, rel, inverter, err);
+    st = fre_survey_new(&r->survey, &so, err);
     if (st != FRE_OK || !can_survey_first(r))
         return st;
     st = hash_rows_file(r, err);
@@ -148,7 +149,6 @@ fre_status curator_check_ingested(curator_run *r, fre_inverter *inverter, fre_er
     if (st == FRE_OK)
         st = curator_check_codebook(r, err);
     if (st == FRE_OK && inverter)
-        st = fre_inverter_check_sources(inverter, fre_survey_texts(r->survey),
-                                        fre_survey_rows(r->survey), err);
+        st = fre_inverter_check_sources(inverter, curator_text_marks(r), curator_row_marks(r), err);
     return st;
 }
