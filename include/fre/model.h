@@ -183,12 +183,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_tensors_write(FILE *f, const char *archite
                                                     const fre_tensors_entry *entry,
                                                     size_t n_entries, fre_err *err);
 
-/** Where bundled models are looked for: $FRE_MODEL_DIR, beside the program (../models, models),
- * the install prefix, and for models that are not bundled $XDG_CACHE_HOME/fre-e2t or
+/** Where bundled models are looked for: $FRE_MODEL_DIR, beside the program, and beside the
+ * shared object that holds this code (each: models, ../share/fre-e2t/models, ../models and up), the install prefix, and for models that are not bundled $XDG_CACHE_HOME/fre-e2t or
  * ~/.cache/fre-e2t.  Fills path; FRE_E_NOINPUT says where it looked. */
 FRE_API FRE_MUST_CHECK fre_status fre_model_find(char *path, size_t n, const char *name,
                                                  fre_err *err);
-/** The same for bundled data, which lies beside the models: ../data, or the install prefix. */
+/** The same for bundled data, which lies beside the models, in data. */
 FRE_API FRE_MUST_CHECK fre_status fre_data_find(char *path, size_t n, const char *name,
                                                 fre_err *err);
 

@@ -1,5 +1,5 @@
 /* Where bundled models lie, and what belongs to a model beside it. */
-#include <fre/model.h>
+#include "model_private.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -33,6 +33,16 @@ static bool program_folder(char *dir, size_t n)
     return true;
 }
 
+/* Folder of the shared object that this code is in: the library's, or a module's of another language, of
+ * which the running program knows nothing.  A relative name is passed over: of the program itself it is what
+ * its parent called it, and would be looked for in the current folder. */
+static bool library_folder(char *dir, size_t n)
+{
+    const char *object = fre_runtime_object_of((void (*)(void))fre_model_find);
+
+    return object && object[0] == '/' && fre_runtime_folder(dir, n, object);
+}
+
 /* Where tools/get-language-model puts a model that is not bundled. */
 static fre_status try_cache(bool *is_there, char *path, size_t n, const char *name, fre_err *err)
 {
@@ -46,21 +56,27 @@ static fre_status try_cache(bool *is_there, char *path, size_t n, const char *na
     return FRE_OK; /* a user without such a folder has no models there */
 }
 
-/* KIND/NAME from bin/ of an installation, from build/ and build/PRESET/ of a checkout, and from the
- * tests and examples one folder further down. */
-static bool try_beside_program(char *path, size_t n, const char *kind, const char *name)
+/* KIND/NAME from bin/ or lib/ of an installation, from a wheel, from build/ and build/PRESET/ of a checkout,
+ * and from the tests and examples one folder further down. */
+static bool try_around(char *path, size_t n, const char *dir, const char *kind, const char *name)
 {
     static const char *const up[] = {"", "../share/fre-e2t/", "../", "../../", "../../../"};
-    char dir[PATH_MAX], sub[64];
+    char sub[64];
 
-    if (!program_folder(dir, sizeof dir))
-        return false;
     for (size_t i = 0; i < sizeof up / sizeof *up; i++) {
         (void)snprintf(sub, sizeof sub, "%s%s", up[i], kind);
         if (try_file(path, n, dir, sub, name))
             return true;
     }
     return false;
+}
+
+static bool try_beside(char *path, size_t n, const char *kind, const char *name)
+{
+    char dir[PATH_MAX];
+
+    return (program_folder(dir, sizeof dir) && try_around(path, n, dir, kind, name)) ||
+           (library_folder(dir, sizeof dir) && try_around(path, n, dir, kind, name));
 }
 
 static fre_status copy_path(char *path, size_t n, const char *found, const char *name, fre_err *err)
@@ -82,7 +98,7 @@ fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
         return fre_fail(err, FRE_E_ARG, "fre_model_find needs a file name");
     if (env && env[0] && try_file(found, sizeof found, env, "", name))
         return copy_path(path, n, found, name, err);
-    if (try_beside_program(found, sizeof found, "models", name))
+    if (try_beside(found, sizeof found, "models", name))
         return copy_path(path, n, found, name, err);
 #ifdef FRE_MODEL_INSTALL_DIR
     if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "", name))
@@ -95,7 +111,8 @@ fre_status fre_model_find(char *path, size_t n, const char *name, fre_err *err)
         return copy_path(path, n, found, name, err);
     return fre_fail(err, FRE_E_NOINPUT,
                     "the model %s was not found: looked in $FRE_MODEL_DIR (%s), in models folders "
-                    "beside the program, in the installation and in the cache; set FRE_MODEL_DIR "
+                    "beside the program and the library, in the installation and in the cache; set "
+                    "FRE_MODEL_DIR "
                     "or name the file",
                     name, env && env[0] ? env : "not set");
 }
@@ -106,7 +123,7 @@ fre_status fre_data_find(char *path, size_t n, const char *name, fre_err *err)
 
     if (!path || n == 0 || !name || !name[0])
         return fre_fail(err, FRE_E_ARG, "fre_data_find needs a file name");
-    if (try_beside_program(found, sizeof found, "data", name))
+    if (try_beside(found, sizeof found, "data", name))
         return copy_path(path, n, found, name, err);
 #ifdef FRE_MODEL_INSTALL_DIR
     if (try_file(found, sizeof found, FRE_MODEL_INSTALL_DIR, "../data", name))

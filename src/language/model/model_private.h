@@ -59,6 +59,10 @@ uint32_t fre_model_text_tokens(const fre_model_info *info);
 FRE_MUST_CHECK fre_status fre_runtime_start(fre_err *err);
 /* Fewer descriptors are free than loading a library or a model takes. */
 bool fre_runtime_few_files_left(void);
+/* What the loader calls the shared object, or the program, that a function is in; NULL: unknown. */
+const char *fre_runtime_object_of(void (*fn)(void));
+/* Folder of such an object, links resolved, into dir; false: unknown. */
+bool fre_runtime_folder(char *dir, size_t n, const char *object);
 /* Last error line of llama.cpp in this thread, without its newline; "" if there was none. */
 const char *fre_runtime_last_error(void);
 void fre_runtime_clear_error(void);

@@ -41,17 +41,21 @@ static void on_abort(const char *message)
     on_log(GGML_LOG_LEVEL_ERROR, message, NULL);
 }
 
-/* Folder of the shared object that defines llama_backend_init, into dir; false if unknown. */
-static bool library_folder(char *dir, size_t n)
+const char *fre_runtime_object_of(void (*fn)(void))
 {
-    void (*fn)(void) = llama_backend_init;
     void *address = NULL;
-    char real[PATH_MAX];
     Dl_info found;
-    char *slash;
 
     memcpy(&address, &fn, sizeof address); /* POSIX: both have the same representation */
-    if (dladdr(address, &found) == 0 || !found.dli_fname || !realpath(found.dli_fname, real))
+    return dladdr(address, &found) != 0 ? found.dli_fname : NULL;
+}
+
+bool fre_runtime_folder(char *dir, size_t n, const char *object)
+{
+    char real[PATH_MAX];
+    char *slash;
+
+    if (!object || !realpath(object, real))
         return false;
     slash = strrchr(real, '/');
     if (!slash || (size_t)(slash - real) >= n)
@@ -87,7 +91,8 @@ static void start(void)
     (void)setenv("GGML_NO_BACKTRACE", "1", 1);
     llama_log_set(on_log, NULL);
     (void)ggml_set_abort_callback(on_abort);
-    if (!have_cpu() && library_folder(dir, sizeof dir))
+    if (!have_cpu() &&
+        fre_runtime_folder(dir, sizeof dir, fre_runtime_object_of(llama_backend_init)))
         ggml_backend_load_all_from_path(dir);
 #ifdef FRE_LLAMA_BACKEND_DIR
     if (!have_cpu())
