@@ -48,7 +48,7 @@ function(fre_module floor name uses externals)
     if(name STREQUAL core)
         target_compile_definitions(fre-${name}-objects PRIVATE FRE_MODULE_IS_CORE)
     endif()
-    if(name STREQUAL model)
+    if(name STREQUAL model AND NOT FRE_WHEEL) # a wheel is installed anywhere
         target_compile_definitions(fre-${name}-objects PRIVATE
             FRE_MODEL_INSTALL_DIR="${CMAKE_INSTALL_FULL_DATADIR}/fre-e2t/models")
     endif()

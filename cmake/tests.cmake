@@ -220,7 +220,7 @@ if(FRE_TESTS)
     if(FRE_PYTEST AND TARGET fre-e2t)
         # Of scripts alone: sanitizers would see nothing.
         set(scripts_only test_missing_packages test_prove_fresh test_run_tests
-            test_text_scores test_wire_document)
+            test_text_scores test_wheel test_wire_document)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
         set(hostile "FRE_HOSTILE_LOCALE=$<TARGET_FILE:hostile-locale>")
@@ -235,6 +235,10 @@ if(FRE_TESTS)
         if(TARGET test_collected)
             set(collected "FRE_TEST_COLLECTED=$<TARGET_FILE:test_collected>")
         endif()
+        set(python_package "FRE_PYTHON_PACKAGE=")
+        if(FRE_HAVE_PYTHON)
+            set(python_package "FRE_PYTHON_PACKAGE=${PROJECT_BINARY_DIR}/python")
+        endif()
         set(rehearsal "FRE_TEST_REHEARSAL=")
         if(TARGET test_rehearsal)
             set(rehearsal "FRE_TEST_REHEARSAL=$<TARGET_FILE:test_rehearsal>")
@@ -243,6 +247,9 @@ if(FRE_TESTS)
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
             if(FRE_SANITIZE AND stem IN_LIST scripts_only)
+                continue()
+            endif()
+            if(NOT FRE_HAVE_PYTHON AND stem MATCHES "^test_(python|python_arrow|notebook)$")
                 continue()
             endif()
             if(FRE_SANITIZE AND NOT FRE_LONG AND
@@ -257,7 +264,7 @@ if(FRE_TESTS)
                 math(EXPR cost "1900 - ${place}")
             endif()
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
-                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${clock};${store};${collected};${rehearsal};PYTHONDONTWRITEBYTECODE=1")
+                "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${clock};${store};${collected};${rehearsal};${python_package};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.

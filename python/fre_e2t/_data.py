@@ -1,0 +1,292 @@
+"""What users hand over, as the files that the library reads: a path as it is, and what is in memory as a file
+in memory (memfd), so that nothing private touches a disk.  The library's own readers do the rest."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ._arrow import check_column, write
+from ._errors import DataError, InputOutputError, UsageError
+
+_BLOCK = 1 << 20  # bytes that are written at once
+_UNREADABLE = ("this process may not open its own files under /proc/self/fd, where data from memory is handed "
+               "over: mount /proc, or write the data to a file and give its path")
+
+
+class Workspace:
+    """A private folder of links to files in memory; they are gone when it is left."""
+
+    def __init__(self) -> None:
+        self._folder: pathlib.Path | None = None
+        self._fds: list[int] = []
+        self._names: dict[str, str] = {}
+
+    def __enter__(self) -> "Workspace":
+        self._folder = pathlib.Path(tempfile.mkdtemp(prefix="fre-e2t-"))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for fd in self._fds:
+            os.close(fd)
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """Where it lies."""
+        assert self._folder
+        return self._folder
+
+    def file(self, name: str, called: str) -> tuple[str, io.BufferedWriter]:
+        """A file in memory: its path, and a stream to write it; `called`: in messages."""
+        fd = os.memfd_create("fre-e2t", os.MFD_CLOEXEC)
+        self._fds.append(fd)
+        path = str(self.folder / name)
+        os.symlink(f"/proc/self/fd/{fd}", path)
+        if not os.access(path, os.R_OK):
+            raise InputOutputError(_UNREADABLE)
+        self._names[path] = called
+        return path, os.fdopen(fd, "wb", buffering=_BLOCK, closefd=False)
+
+    def said(self, sentence: str) -> str:
+        """A sentence of the library with what its files are here."""
+        for path, called in self._names.items():
+            sentence = sentence.replace(path, called)
+        return sentence
+
+
+# ---- texts ------------------------------------------------------------------------------------------
+
+def is_arrow(data: Any) -> bool:
+    """Does it have the Arrow PyCapsule interface?"""
+    return hasattr(data, "__arrow_c_stream__")
+
+
+def is_path(data: Any) -> bool:
+    """A str is a path: texts come in a list."""
+    return isinstance(data, (str, os.PathLike))
+
+
+def path_of(data: Any, what: str = "data") -> str:
+    """A path as str; what names it in messages."""
+    path = os.fspath(data)
+    path = os.fsdecode(path)
+    if not path or "\0" in path:
+        raise UsageError(f"{what} must be the path of a file")
+    return path
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
+
+
+def _text(value: Any, row: int, where: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise DataError(f"{where} of record {row} is of type {_kind(value)}, not a str: convert it, or name another "
+                    "column")
+
+
+def _user(value: Any, row: int, where: str) -> str | int | None:
+    if isinstance(value, (str, int)) and not isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, np.integer):
+        return int(value)
+    raise DataError(f"{where} of record {row} is of type {_kind(value)}, not a str or an int: name users by one of "
+                    "these")
+
+
+Record = tuple[str | None, str | int | None]
+
+
+def _of_mappings(first: Mapping[str, Any], rest: Iterator[Any], text: str, user: str | None) -> Iterator[Record]:
+    check_column(text, [str(k) for k in first], "text")
+    if user is not None:
+        check_column(user, [str(k) for k in first], "user")
+    row, item = 1, first
+    while True:
+        if not isinstance(item, Mapping):
+            raise DataError(f"record {row} of data is of type {_kind(item)}, but the first is a mapping: mixed "
+                            "records cannot be read")
+        who = _user(item.get(user), row, f"the column {user!r}") if user is not None else None
+        yield _text(item.get(text), row, f"the column {text!r}"), who
+        row += 1
+        try:
+            item = next(rest)
+        except StopIteration:
+            return
+
+
+def _of_texts(first: Any, rest: Iterator[Any], user: str | None) -> Iterator[Record]:
+    if user is not None:
+        raise UsageError("user names a column, but data holds bare texts: give mappings, a data frame or a file")
+    row, item = 1, first
+    while True:
+        if item is not None and not isinstance(item, str):
+            raise DataError(f"record {row} of data is of type {_kind(item)}, not a str: give a list of str, of "
+                            "mappings, a data frame or a path")
+        yield item, None
+        row += 1
+        try:
+            item = next(rest)
+        except StopIteration:
+            return
+
+
+def _of_iterable(data: Iterable[Any], text: str, user: str | None) -> Iterator[Record]:
+    rest = iter(data)
+    try:
+        first = next(rest)
+    except StopIteration:
+        return
+    if isinstance(first, Mapping):
+        yield from _of_mappings(first, rest, text, user)
+    else:
+        yield from _of_texts(first, rest, user)
+
+
+def records(data: Any, text: str, user: str | None) -> Iterator[Record]:
+    """(text, user) of each record of what is in memory, but for data frames; None: missing."""
+    if isinstance(data, (bytes, bytearray, Mapping)) or not isinstance(data, Iterable):
+        raise UsageError(f"data is of type {_kind(data)}: give a data frame or anything else with Arrow's stream, a "
+                         "list of str or of mappings, an iterator of them, or the path of a file")
+    if isinstance(data, np.ndarray) and data.ndim != 1:
+        raise UsageError("data is an array of numbers: give embeddings as embeddings=")
+    return _of_iterable(data, text, user)
+
+
+def _line(keys: tuple[str, str | None], record: Record) -> str:
+    text, user = record
+    line = "{" + keys[0] + (json.dumps(text, ensure_ascii=False) if text is not None else "null")
+    if keys[1] is not None and user is not None:
+        line += "," + keys[1] + json.dumps(user, ensure_ascii=False)
+    return line + "}\n"
+
+
+def write_records(out: io.BufferedWriter, rows: Iterable[Record], text: str, user: str | None) -> int:
+    """JSON lines, a record each; returns how many."""
+    keys = (json.dumps(text) + ":", json.dumps(user) + ":" if user is not None else None)
+    n = 0
+    for record in rows:
+        out.write(_line(keys, record).encode("utf-8", "surrogatepass"))
+        n += 1
+    out.flush()
+    return n
+
+
+class Texts:
+    """Texts as a file, and how it is to be read."""
+
+    def __init__(self, space: Workspace, data: Any, text: str | None, user: str | None, called: str = "data") -> None:
+        self.text, self.user = text, user
+        if is_path(data):
+            self.path = path_of(data, called)
+            return
+        self.text = text or "text"
+        self.path, out = space.file(f"{called}.jsonl", called)
+        n = write(out.fileno(), data, self.text, user) if is_arrow(data) else \
+            write_records(out, records(data, self.text, user), self.text, user)
+        if n == 0:
+            raise DataError(f"{called} is empty: it has no record")
+
+
+def read_back(data: Any, text: str, user: str | None) -> list[Record]:
+    """The records of what is in memory, data frames included."""
+    if not is_arrow(data):
+        return list(records(data, text, user))
+    with Workspace() as space:
+        path, out = space.file("data.jsonl", "data")
+        write(out.fileno(), data, text, user)
+        with open(path, encoding="utf-8") as lines:
+            read = [json.loads(line) for line in lines]
+    return [(r[text], r.get(user) if user is not None else None) for r in read]
+
+
+# ---- embeddings ---------------------------------------------------------------------------------------
+
+def matrix(embeddings: Any, called: str = "embeddings") -> np.ndarray:
+    """float32 rows in C order."""
+    a = np.asarray(embeddings)
+    if a.dtype.kind != "f":
+        raise DataError(f"{called} must be an array of floating-point numbers, not of {a.dtype}")
+    if a.ndim != 2:
+        raise DataError(f"{called} must have two dimensions, a row a text, not {a.ndim}")
+    if a.shape[0] == 0 or a.shape[1] == 0:
+        raise DataError(f"{called} is empty: its shape is {a.shape}")
+    with np.errstate(over="ignore"):
+        return np.ascontiguousarray(a, dtype="<f4")
+
+
+def write_matrix(space: Workspace, rows: np.ndarray, meta: dict[str, Any] | None, called: str = "embeddings") -> str:
+    """A .npy in memory, and its sidecar if it is known who made the rows."""
+    path, out = space.file(f"{called}.npy", called)
+    np.lib.format.write_array(out, rows, version=(1, 0), allow_pickle=False)
+    out.flush()
+    if meta is not None:
+        side = {**meta, "dimension": rows.shape[1], "rows": rows.shape[0]}
+        _, out = space.file(f"{called}.npy.json", f"{called} (sidecar)")
+        out.write(json.dumps(side).encode())
+        out.flush()
+    return path
+
+
+def write_users(space: Workspace, users: Any, rows: int) -> str:
+    """Whose the rows of embeddings are."""
+    if isinstance(users, (str, bytes)) or not isinstance(users, Iterable):
+        raise UsageError("with embeddings, user is a sequence: the user of each row, or the path of a file with them "
+                         "(a pathlib.Path)")
+    path, out = space.file("user.jsonl", "user")
+    names = ((None, _user(name, i, "the user")) for i, name in enumerate(users, 1))
+    n = write_users_file(out, names)
+    if n != rows:
+        raise DataError(f"user names {n} users, but embeddings has {rows} rows: give one for each")
+    return path
+
+
+def write_users_file(out: io.BufferedWriter, names: Iterable[Record]) -> int:
+    n = 0
+    for _, name in names:
+        out.write((json.dumps({"user": name}, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass"))
+        n += 1
+    out.flush()
+    return n
+
+
+def encoder(model: Any):
+    """The function of another embedder: a sentence-transformers object, or a callable."""
+    if hasattr(model, "encode"):
+        return model.encode
+    if callable(model):
+        return model
+    raise UsageError("embedding_model must have a method encode, as sentence-transformers' models do, or be a function "
+                     "from a list of str to rows of numbers, or the path of a GGUF file")
+
+
+def encoded(model: Any, texts: list[str], batch: int = 4096) -> np.ndarray:
+    """Rows of texts by another embedder, each distinct text once."""
+    encode = encoder(model)
+    place: dict[str, int] = {}
+    for text in texts:
+        place.setdefault(text, len(place))
+    distinct, rows = list(place), []
+    for i in range(0, len(distinct), batch):
+        some = distinct[i:i + batch]
+        made = matrix(encode(some), "what embedding_model returned")
+        if len(made) != len(some):
+            raise DataError(f"embedding_model returned {len(made)} rows for {len(some)} texts: it must return one for "
+                            "each")
+        rows.append(made)
+    if len({r.shape[1] for r in rows}) > 1:
+        raise DataError("embedding_model returned rows of different lengths")
+    return np.concatenate(rows)[[place[t] for t in texts]]
+
+

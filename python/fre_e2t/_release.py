@@ -1,0 +1,294 @@
+"""A release: drawn once, then data like any other."""
+
+from __future__ import annotations
+
+import html
+import io
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._call import Buffer, Keep, run
+from ._data import path_of
+from ._errors import DataError, ExistsError, InputOutputError, MissingError, named, string
+from ._fre import ffi, lib
+from ._plan import Plan
+
+_SHOWN = 20  # lines of a release in a notebook
+
+
+def file_names() -> tuple[str, ...]:
+    """The files of a release's folder."""
+    names, i, found = lib.fre_release_files(), 0, []
+    while names[i] != ffi.NULL:
+        found.append(string(names[i]))
+        i += 1
+    return tuple(found)
+
+
+class Texts(Sequence[dict[str, Any]]):
+    """The lines of a release, each a dict with the keys of synthetic.jsonl; also an Arrow table."""
+
+    def __init__(self, lines: list[dict[str, Any]]) -> None:
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __getitem__(self, i):  # a slice is Texts again
+        return Texts(self._lines[i]) if isinstance(i, slice) else self._lines[i]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._lines)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Texts) and self._lines == other._lines
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Texts: {len(self)} lines>"
+
+    def to_list(self) -> list[str | None]:
+        """The texts alone; None: a line that was not put into words."""
+        return [line.get("text") for line in self._lines]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The keys that all readers want, as columns."""
+        return {key: [line.get(key) for line in self._lines] for key in _COLUMNS}
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The Arrow PyCapsule interface, for pandas, polars, pyarrow and DuckDB."""
+        from . import _arrow
+
+        columns = self.columns()
+        return _arrow.stream_of({key: (columns[key], kind) for key, kind in _COLUMNS.items()}, len(self))
+
+    def to_pandas(self):
+        """A pandas.DataFrame."""
+        import pandas
+
+        columns = self.columns()
+        types = {"int": "Int64", "float": "float64", "string": object}
+        return pandas.DataFrame({key: pandas.Series(columns[key], dtype=types[kind])
+                                 for key, kind in _COLUMNS.items()})
+
+    def to_arrow(self):
+        """A pyarrow.Table."""
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def to_polars(self):
+        """A polars.DataFrame."""
+        import polars
+
+        return polars.DataFrame(self)
+
+
+_COLUMNS = {
+    "text": "string", "count": "int", "users": "float", "noise_norm": "float", "similarity": "float",
+    "confidence": "float", "confidence_exact": "float", "group": "int", "level": "string", "centre": "int",
+    "parent": "int", "theme": "int", "around": "string",
+}
+
+
+class Release:
+    """What a run released.  It is read, stored and pickled as often as one likes: nothing is drawn again, and
+    nothing is spent."""
+
+    def __init__(self, files: dict[str, bytes], private: dict[str, Any] | None = None) -> None:
+        self._files = files
+        self._about = json.loads(files["release.json"])
+        self._lines = [json.loads(line) for line in files["synthetic.jsonl"].splitlines() if line.strip()]
+        self.not_for_publication: dict[str, Any] | None = private
+        """What the run saw, exactly, and what the ledger says: for the curator's own eyes.  Neither saved nor
+        pickled."""
+
+    @property
+    def texts(self) -> Texts:
+        """A line a released cell, in random order."""
+        return Texts(self._lines)
+
+    @property
+    def centroids(self) -> np.ndarray:
+        """float32, a row a line of `texts`."""
+        return np.load(io.BytesIO(self._files["centroids.npy"]), allow_pickle=False)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """int64, a number a line of `texts`."""
+        return np.load(io.BytesIO(self._files["counts.npy"]), allow_pickle=False)
+
+    @property
+    def statement(self) -> str:
+        """The privacy statement, a sentence or a condition a line."""
+        said = self._about.get("statement", [])
+        return "\n".join(said) if isinstance(said, list) else str(said)
+
+    @property
+    def plan(self) -> Plan:
+        """The parameters that it was made with."""
+        return Plan(self._about.get("parameters", {}), self.statement)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """All of release.json."""
+        return json.loads(self._files["release.json"])
+
+    @property
+    def is_private(self) -> bool:
+        """Whether anything is claimed."""
+        return bool(self._about.get("private"))
+
+    @property
+    def warnings(self) -> list[str]:
+        """What one should know of it."""
+        return [named(w) for w in self._about.get("warnings", [])]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and self._files == other._files
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Release: {len(self)} cells, {'private' if self.is_private else 'NOT PRIVATE'}>"
+
+    def __reduce__(self):
+        return Release, (dict(self._files),)
+
+    def _line_html(self, line: dict[str, Any]) -> str:
+        text = line.get("text")
+        shown = html.escape(text) if text is not None else f"<em>{html.escape(str(line.get('unreadable', 'no text')))}</em>"
+        sure = line.get("confidence")
+        return (f"<tr><td>{line.get('users', 0):.0f}</td><td>{'' if sure is None else f'{sure:.2f}'}</td>"
+                f"<td style='text-align:left'>{shown}</td></tr>")
+
+    def _repr_html_(self) -> str:
+        most = sorted(self._lines, key=lambda line: -line.get("users", 0))[:_SHOWN]
+        rest = len(self) - len(most)
+        claim = "" if self.is_private else "<p><strong>NOT PRIVATE</strong></p>"
+        notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
+        return (f"<div>{claim}<p>{len(self)} cells released</p>"
+                "<table><tr><th>users</th><th>confidence</th><th style='text-align:left'>text</th></tr>"
+                + "".join(map(self._line_html, most)) + "</table>"
+                + (f"<p>and {rest} more</p>" if rest else "")
+                + (f"<ul>{notes}</ul>" if notes else "")
+                + f"<details><summary>Privacy statement</summary><pre>{html.escape(self.statement)}</pre></details></div>")
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write it as a folder, which appears whole or not at all; force replaces a release that is there."""
+        target = pathlib.Path(path_of(folder, "folder"))
+        if target.exists() or target.is_symlink():
+            if not force:
+                raise ExistsError(f"{target} exists: name another folder, or add force=True")
+            _check_replaceable(target)
+        _write_folder(target, self._files)
+
+    def report(self, path: str | os.PathLike[str], *, evaluation: dict[str, Any] | None = None, public: bool = False,
+               force: bool = False, threads: int | None = None) -> None:
+        """One HTML file that people read; with `evaluation` (of `evaluate`) also how good it is, which is not
+        public unless the originals are.  public: only what may be published."""
+        target = pathlib.Path(path_of(path, "path"))
+        if target.exists() and not force:
+            raise ExistsError(f"{target} exists: name another file, or add force=True")
+        with tempfile.TemporaryDirectory(prefix="fre-e2t-") as folder, Buffer() as out:
+            here = pathlib.Path(folder, "release")
+            _write_folder(here, self._files)
+            keep, o = Keep(), ffi.new("fre_report_opts *")
+            o.release = keep.text(str(here))
+            if evaluation is not None:
+                measured = keep.also(ffi.from_buffer(json.dumps(evaluation).encode()))
+                o.evaluation_json.p, o.evaluation_json.n = ffi.cast("const uint8_t *", measured), len(measured)
+            o.is_public = public
+            o.threads = threads or lib.fre_cpu_count()
+            run(lib.fre_report_render, out.c, o)
+            _write_file(target, out.bytes(), 0o600 if evaluation is not None else 0o666)
+
+
+# ---- files ------------------------------------------------------------------------------------------
+
+def _write_file(target: pathlib.Path, content: bytes, mode: int) -> None:
+    """Whole, or not at all."""
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with os.fdopen(fd, "wb") as f:
+            f.write(content)
+            f.flush()
+            os.fsync(f.fileno())
+        os.replace(part, target)
+    except OSError as error:
+        part.unlink(missing_ok=True)
+        raise InputOutputError(f"{target} cannot be written: {error.strerror}") from error
+
+
+def _check_replaceable(target: pathlib.Path) -> None:
+    """Only a release is ever removed."""
+    if target.is_symlink() or not target.is_dir() or not {p.name for p in target.iterdir()} <= set(file_names()):
+        raise ExistsError(f"{target} holds other files than those of a release, so it is not replaced: name another "
+                          "folder")
+
+
+def _write_folder(target: pathlib.Path, files: dict[str, bytes]) -> None:
+    try:
+        part = pathlib.Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    except OSError as error:
+        raise InputOutputError(f"{target} cannot be made: {error.strerror}") from error
+    try:
+        for name, content in files.items():
+            _write_file(part / name, content, 0o666)
+        os.chmod(part, 0o777 & ~_umask())
+        if target.exists():
+            shutil.rmtree(target)
+        part.rename(target)
+    except OSError as error:
+        raise InputOutputError(f"{target} cannot be made: {error.strerror}") from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _umask() -> int:
+    with open("/proc/self/status", encoding="ascii") as f:
+        for line in f:
+            if line.startswith("Umask:"):
+                return int(line.split()[1], 8)
+    return 0o077
+
+
+def read_folder(folder: str | os.PathLike[str]) -> dict[str, bytes]:
+    """The files of a release's folder, once the library has found them sound."""
+    path = pathlib.Path(path_of(folder, "folder"))
+    release = ffi.new("fre_release *")
+    run(lib.fre_release_read, release, Keep().text(os.fspath(path)))
+    lib.fre_release_wipe(release)
+    files = {}
+    for name in file_names():
+        try:
+            files[name] = (path / name).read_bytes()
+        except FileNotFoundError:
+            if not name.endswith(".npy.json"):
+                raise MissingError(f"{path / name} is missing: this is no release's folder") from None
+        except OSError as error:
+            raise InputOutputError(f"{path / name} cannot be read: {error.strerror}") from error
+    return files
+
+
+def load(folder: str | os.PathLike[str]) -> Release:
+    """A release that `save`, `synthesize` or the program wrote."""
+    try:
+        return Release(read_folder(folder))
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise DataError(f"{os.fspath(folder)} is damaged: a file of it is not valid JSON") from error

@@ -1,0 +1,41 @@
+"""Every block of docs/notebook.md runs, one after the other as in a notebook, and prints what the page says."""
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import sys
+
+import pytest
+
+from conftest import LONG, ROOT
+
+pytest.importorskip("numpy")
+PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
+if PACKAGE != "installed":
+    if not PACKAGE:
+        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
+    pytest.importorskip("_cffi_backend")
+    sys.path.insert(0, PACKAGE)
+importlib.import_module("fre_e2t")
+
+
+def blocks(page):
+    """(line, code, what it prints or None) of each block."""
+    for match in re.finditer(r"^```python\n(.*?)^```\n(?:```text\n(.*?)^```\n)?", page, re.S | re.M):
+        yield page[:match.start()].count("\n") + 2, match.group(1), match.group(2)
+
+
+@pytest.mark.skipif(not LONG, reason="make check-python runs it")
+def test_the_guide(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    names, found = {}, list(blocks((ROOT / "docs" / "notebook.md").read_text()))
+    assert len(found) > 5
+    for line, code, printed in found:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            exec(compile("\n" * line + code, "docs/notebook.md", "exec"), names)  # pylint: disable=exec-used
+        assert printed is None or out.getvalue() == printed, f"docs/notebook.md:{line}"
+    assert len(names["release"]) > 0

@@ -1,0 +1,406 @@
+"""The Python package: the same mechanism, files, ledger and sentences as the program's.  It is that of the build tree,
+or, where FRE_PYTHON_PACKAGE is "installed", the one that this interpreter has."""
+
+import importlib
+import io
+import json
+import logging
+import math
+import os
+import pathlib
+import pickle
+import re
+import subprocess
+import sys
+import textwrap
+import threading
+
+import pytest
+
+from conftest import FREQUENT, LONG, ROOT, SEED, TIMEOUT, embedded, everything, texts, write_corpus  # noqa: F401
+
+np = pytest.importorskip("numpy")
+PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
+if PACKAGE != "installed":
+    if not PACKAGE:
+        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
+    pytest.importorskip("_cffi_backend")
+    sys.path.insert(0, PACKAGE)
+fre_e2t = importlib.import_module("fre_e2t")
+
+BUDGET = {"epsilon": 8, "threshold": 40, "population": 100000}
+PLAIN = {**BUDGET, "inverter": "none", "ledger": False, "user": False}
+long = pytest.mark.skipif(not LONG, reason="make check-python runs it")
+FILES = ("synthetic.jsonl", "release.json", "centroids.npy", "counts.npy")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path, monkeypatch):
+    """Every test has a TMPDIR of its own, in which nothing may stay behind."""
+    own = tmp_path / "own-tmp"
+    own.mkdir()
+    monkeypatch.setenv("TMPDIR", str(own))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    yield
+    assert everything(own) == []
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """A state folder, and so a ledger, of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "fre-e2t" / "ledger.json"
+
+
+def bytes_of(folder):
+    return {name: (pathlib.Path(folder) / name).read_bytes() for name in FILES}
+
+
+# ---- the same as the program ---------------------------------------------------------------------------
+
+def test_version():
+    stated = re.search(r"project\(fre-e2t VERSION ([0-9.]+)", (ROOT / "CMakeLists.txt").read_text()).group(1)
+    assert fre_e2t.__version__ == stated
+
+
+def test_the_same_bytes_as_the_program(fre, tmp_path, corpus):
+    args = ["--epsilon", "8", "--threshold", "40", "--population", "100000", "--ledger", "none", "--user-field", "none",
+            "--inverter", "none", *SEED]
+    assert fre("synthesize", corpus.name, "-o", "out", *args).code == 0
+    expected = bytes_of(tmp_path / "out")
+    seed = SEED[1]
+    for data in (texts(), (t for t in texts()), str(corpus), corpus, [{"text": t} for t in texts()]):
+        fre_e2t.synthesize(data, **PLAIN, seed=seed, output=tmp_path / "py", force=True)
+        assert bytes_of(tmp_path / "py") == expected
+    release = fre_e2t.synthesize(texts(), **PLAIN, seed=seed)
+    assert release == fre_e2t.load(tmp_path / "out")
+    assert len(release) == len(release.texts) == len(release.centroids) == len(release.counts) > 0
+    assert not release.is_private and "NOT PRIVATE" in release.statement
+    assert release.plan["tau"] == release.about["parameters"]["tau"]
+
+
+def test_texts_are_written(tmp_path, alone):
+    release = fre_e2t.synthesize(texts(), **BUDGET, user=False, output=tmp_path / "out")
+    assert {t.lower() for t in release.texts.to_list() if t} & set(FREQUENT)
+    assert release.is_private and "epsilon = 8" in release.statement
+    assert release == fre_e2t.load(tmp_path / "out")
+    assert [e["state"] for e in fre_e2t.ledger()["entries"]] == ["published"]
+    assert alone.exists()
+
+
+def test_plan_and_account(fre):
+    plan = fre_e2t.plan(4, population=1_000_000, levels="auto")
+    told = fre("plan", "--epsilon", "4", "--population", "1000000", "--levels", "auto", "--json").json()
+    assert dict(plan) == told
+    assert "epsilon = 4" in plan.statement and pickle.loads(pickle.dumps(plan)) == plan
+    numbers = ["--sampling-rate", "0.8", "--tau", "80", "--sigma", "1.52", "--population", "1000000", "--projection-dim", "20"]
+    given = {"sampling_rate": 0.8, "tau": 80, "sigma": 1.52, "population": 1_000_000, "projection_dim": 20}
+    assert dict(fre_e2t.account(**given, epsilon=4)) == fre("account", *numbers, "--epsilon", "4", "--json").json()
+    assert dict(fre_e2t.account(**given)) == fre("account", *numbers, "--json").json()
+
+
+def test_embed_and_invert(embedded):  # noqa: F811
+    rows = fre_e2t.embed(FREQUENT)
+    assert rows.dtype == np.float32 and rows.shape[0] == 3
+    whole = np.load(embedded)
+    assert [bool((whole == row).all(axis=1).any()) for row in rows] == [True] * 3
+    assert (fre_e2t.embed(["", "\u200b"]) == 0).all() and fre_e2t.embed([]).shape[0] == 0
+    one = fre_e2t.invert(rows[1:2])
+    assert one[0]["text"].lower() == FREQUENT[1] and one[0]["similarity"] > 0.99
+    assert fre_e2t.invert(np.zeros((1, rows.shape[1]), dtype="f4"))[0]["unreadable"].startswith("a row of zeros")
+
+
+def test_embeddings(tmp_path, embedded):  # noqa: F811
+    rows = np.load(embedded)
+    release = fre_e2t.synthesize(embeddings=rows, **{**PLAIN, "seed": SEED[1]})
+    assert len(release) == 3 and release.texts.to_list() == [None] * 3
+    same = fre_e2t.synthesize(embeddings=rows.astype("f8", order="F"), **{**PLAIN, "seed": SEED[1]})
+    assert same == release
+    whose = [i % 300 for i in range(len(rows))]
+    fre_e2t.synthesize(embeddings=rows, **{**PLAIN, "user": whose})
+
+
+@long
+def test_embeddings_of_the_default_model(embedded):  # noqa: F811
+    rows = np.load(embedded)
+    told = fre_e2t.synthesize(embeddings=rows, embedding_model="default", **{**PLAIN, "inverter": None})
+    assert {t.lower() for t in told.texts.to_list() if t} & set(FREQUENT)
+
+
+def test_an_embedder_of_ones_own():
+    asked = []
+
+    def model(some):
+        asked.extend(some)
+        return np.array([[math.cos(len(t)), math.sin(len(t))] for t in some])
+
+    release = fre_e2t.synthesize([{"text": t, "who": str(i)} for i, t in enumerate(texts())], embedding_model=model,
+                                 **{**PLAIN, "user": "who"})
+    assert len(asked) == len(set(asked)) == len(set(texts()))
+    assert release.centroids.shape[1] == 2
+    with pytest.raises(fre_e2t.DataError, match="returned 1 rows for"):
+        fre_e2t.synthesize(texts(), embedding_model=lambda some: [[1.0, 2.0]], **PLAIN)
+    with pytest.raises(fre_e2t.UsageError, match="inverter must be 'none'"):
+        fre_e2t.synthesize(texts(), embedding_model=model, **{**PLAIN, "inverter": "search"})
+
+
+@long
+def test_evaluate_and_report(tmp_path, corpus):
+    release = fre_e2t.synthesize(texts(), **{**PLAIN, "seed": SEED[1]})
+    measured = fre_e2t.evaluate(release, texts(), threshold=40, reference="none")
+    assert measured["name"] == "Release" and measured["cell"]["frequent"]["recall"] == 1
+    again = fre_e2t.evaluate(release, corpus, threshold=40, reference="none")
+    assert again["centroid"] == measured["centroid"]
+    release.report(tmp_path / "r.html", evaluation=measured)
+    assert "<html" in (tmp_path / "r.html").read_text()
+    with pytest.raises(fre_e2t.ExistsError):
+        release.report(tmp_path / "r.html")
+    with pytest.raises(fre_e2t.RefusedError):
+        release.report(tmp_path / "p.html", public=True)
+    assert not (tmp_path / "p.html").exists()
+
+
+@long
+def test_audit():
+    found = fre_e2t.audit(2, population=10000, threshold=50, runs=1000, dimension=8, seed=SEED[1])
+    assert not found["refuted"] and found["runs"] == 1000 and found["scenarios"]
+
+
+# ---- once -------------------------------------------------------------------------------------------------
+
+def test_a_release_is_drawn_once(alone, tmp_path):
+    release = fre_e2t.synthesize(texts(), **{**BUDGET, "user": False, "inverter": "none"})
+    seen = release.not_for_publication
+    assert seen["records"] == len(texts()) and seen["ledger"]["releases"] == 1
+    release.save(tmp_path / "kept")
+    copies = [pickle.loads(pickle.dumps(release)), fre_e2t.load(tmp_path / "kept"), release]
+    for copy in copies:
+        assert copy == release and copy.texts == release.texts and (copy.centroids == release.centroids).all()
+        _ = copy.statement, copy.plan, copy.counts, copy.warnings, copy._repr_html_(), repr(copy)
+    assert copies[0].not_for_publication is None
+    assert str(len(texts())) not in (tmp_path / "kept" / "release.json").read_text()
+    assert len(fre_e2t.ledger()["entries"]) == 1
+    assert fre_e2t.ledger()["file"] == str(alone)
+
+
+def test_the_ledger_refuses(alone, tmp_path):
+    once = {**BUDGET, "user": False, "inverter": "none"}
+    fre_e2t.synthesize(texts(), **once, budget_epsilon=9)
+    with pytest.raises(fre_e2t.RefusedError, match="lower epsilon to fit into the 1 left"):
+        fre_e2t.synthesize(list(reversed(texts())), **once, output=tmp_path / "no")
+    assert not (tmp_path / "no").exists()
+    total = fre_e2t.ledger()["totals"][0]
+    assert total["releases"] == 1 and total["left_epsilon"] == pytest.approx(1)
+    assert fre_e2t.synthesize(texts(), **once, dry_run=True, ledger=False)["epsilon"] == 8
+    assert len(fre_e2t.ledger()["entries"]) == 1
+
+
+def test_saving(tmp_path):
+    release = fre_e2t.synthesize(texts(), **PLAIN)
+    release.save(tmp_path / "a")
+    with pytest.raises(fre_e2t.ExistsError, match="force=True"):
+        release.save(tmp_path / "a")
+    release.save(tmp_path / "a", force=True)
+    (tmp_path / "a" / "more.txt").write_text("mine")
+    with pytest.raises(fre_e2t.ExistsError, match="other files"):
+        release.save(tmp_path / "a", force=True)
+    with pytest.raises(fre_e2t.InputOutputError):
+        release.save(tmp_path / "none" / "b")
+    (tmp_path / "a" / "synthetic.jsonl").write_text("{\n")
+    with pytest.raises(fre_e2t.DataError):
+        fre_e2t.load(tmp_path / "a")
+    with pytest.raises(fre_e2t.MissingError):
+        fre_e2t.load(tmp_path / "none")
+
+
+def test_notebook_output_is_escaped(tmp_path):
+    release = fre_e2t.synthesize(texts(), **PLAIN)
+    release.save(tmp_path / "a")
+    lines = (tmp_path / "a" / "synthetic.jsonl").read_text().splitlines()
+    evil = "<script>alert(1)</script>&\"'"
+    told = [json.dumps({**json.loads(line), "text": evil}) for line in lines]
+    (tmp_path / "a" / "synthetic.jsonl").write_text("\n".join(told) + "\n")
+    html = fre_e2t.load(tmp_path / "a")._repr_html_()
+    assert "<script>" not in html and "&lt;script&gt;" in html
+    assert "<script>" not in fre_e2t.Plan({"<script>": "<script>", "warnings": ["<script>"]})._repr_html_()
+
+
+# ---- what is refused --------------------------------------------------------------------------------------
+
+def raises_after_two():
+    yield "one"
+    yield "two"
+    raise RuntimeError("the source is gone")
+
+
+REFUSED = [
+    ({"data": []}, "DataError", "data is empty: it has no record"),
+    ({"data": iter(())}, "DataError", "data is empty"),
+    ({"data": 5}, "UsageError", "data is of type int: give a data frame"),
+    ({"data": {"text": ["a"]}}, "UsageError", "data is of type dict: give a data frame"),
+    ({"data": b"x"}, "UsageError", "data is of type bytes"),
+    ({"data": ["a", 3]}, "DataError", "record 2 of data is of type int, not a str"),
+    ({"data": ["a", ["b"]]}, "DataError", "record 2 of data is of type list, not a str"),
+    ({"data": ["a", {"text": "b"}]}, "DataError", "record 2 of data is of type dict, not a str"),
+    ({"data": [{"text": "a"}, "b"]}, "DataError", "record 2 of data is of type str, but the first is a mapping"),
+    ({"data": [{"text": 1.5}]}, "DataError", "the column 'text' of record 1 is of type float, not a str"),
+    ({"data": [{"message": "a"}]}, "DataError", "data has no column 'text' for text; its columns: message"),
+    ({"data": [{"message": "a"}], "text": "mesage"}, "DataError", "did you mean 'message'"),
+    ({"data": [{"text": "a"}], "user": "who"}, "DataError", "data has no column 'who' for user; its columns: text"),
+    ({"data": [{"text": "a", "who": 1.0}], "user": "who"}, "DataError", "the column 'who' of record 1 is of type float"),
+    ({"data": ["a"], "user": "who"}, "UsageError", "user names a column, but data holds bare texts"),
+    ({"data": [None, None, None]}, "DataError", "the first: data: line 1: "),
+    ({"data": ["\ud800", "\ud801"]}, "DataError", "the first: data: line 1: "),
+    ({"data": "/nowhere/at/all.jsonl"}, "MissingError", "cannot be opened"),
+    ({"data": ["a"], "epsilon": 0}, "UsageError", "^epsilon must be a number above 0"),
+    ({"data": ["a"], "epsilon": math.nan}, "UsageError", "^epsilon must be a number above 0"),
+    ({"data": ["a"], "epsilon": "4"}, "UsageError", "^epsilon must be a number"),
+    ({"data": ["a"], "threshold": 1.5}, "UsageError", "^threshold must be a whole number"),
+    ({"data": ["a"], "population": 0}, "UsageError", "^population must be"),
+    ({"data": ["a"], "delta": "none"}, "UsageError", "^delta must be a number or 'auto'"),
+    ({"data": ["a"], "levels": "grid,17x"}, "UsageError", "levels"),
+    ({"data": ["a"], "adjacency": "swap"}, "UsageError", "^adjacency must be 'add-remove' or 'replace', not 'swap'"),
+    ({"data": ["a"], "gaussian": "zcdp"}, "UsageError", "gaussian belongs to accountant='paper'"),
+    ({"data": ["a"], "epsilon": 0.001, "threshold": 1}, "InfeasibleError", "threshold"),
+    ({"data": ["a"], "max_cells_per_user": 2}, "UsageError", "max_cells_per_user needs user"),
+    ({"data": ["a"], "format": "csv"}, "UsageError", "format is about a file"),
+    ({"data": ["a"], "seed": "12"}, "UsageError", "seed must be 32 bytes"),
+    ({"data": ["a", "b", "c"], "population": 2}, "DataError", "population"),
+    ({"data": ["a"], "embeddings": np.ones((1, 3))}, "UsageError", "give data, or embeddings, not both"),
+    ({"data": None}, "UsageError", "give data, or embeddings"),
+    ({"data": np.ones((2, 2))}, "UsageError", "give embeddings as embeddings="),
+    ({"embeddings": np.ones(3)}, "DataError", "embeddings must have two dimensions, a row a text, not 1"),
+    ({"embeddings": np.ones((3, 0))}, "DataError", "embeddings is empty"),
+    ({"embeddings": np.ones((3, 2), dtype=int)}, "DataError", "floating-point numbers, not of int64"),
+    ({"embeddings": [["a", "b"]]}, "DataError", "floating-point numbers"),
+    ({"embeddings": np.full((3, 2), math.nan)}, "DataError", "the first: embeddings: row 1 "),
+    ({"embeddings": np.ones((3, 2)), "user": ["a"]}, "DataError", "user names 1 users, but embeddings has 3 rows"),
+    ({"embeddings": np.ones((3, 2)), "user": "who"}, "UsageError", "user is a sequence"),
+    ({"embeddings": np.ones((3, 2)), "text": "t"}, "UsageError", "text is about data"),
+    ({"embeddings": np.ones((3, 2)), "embedding_model": "default"}, "DataError", "rows of 2 numbers, but embedding_model makes 384"),
+    ({"embeddings": np.ones((3, 2)), "inverter": "search"}, "UsageError", "inverter must be 'none'"),
+]
+
+
+@pytest.mark.parametrize("given,kind,sentence", REFUSED)
+def test_one_sentence(given, kind, sentence, tmp_path):
+    arguments = {**PLAIN, "output": tmp_path / "no", **given}
+    if "embeddings" in given and "inverter" not in given:
+        arguments["inverter"] = None
+    with pytest.raises(getattr(fre_e2t, kind), match=sentence) as caught:
+        fre_e2t.synthesize(arguments.pop("data", None), **arguments)
+    said = str(caught.value)
+    assert "\n" not in said and "{" not in said and "--" not in said and "memfd" not in said and "/proc" not in said
+    assert not (tmp_path / "no").exists()
+
+
+def test_errors_by_kind(tmp_path):
+    with pytest.raises(ValueError):
+        fre_e2t.plan(0)
+    with pytest.raises(FileNotFoundError):
+        fre_e2t.load(tmp_path / "nothing")
+    with pytest.raises(fre_e2t.Error) as caught:
+        fre_e2t.plan(4, threshold=0)
+    assert caught.value.parameter == "threshold"
+    with pytest.raises(TypeError):
+        fre_e2t.plan(4, thresold=5)
+    with pytest.raises(fre_e2t.UsageError, match="not both"):
+        fre_e2t.account(sampling_rate=0.5, tau=20, sigma=1, epsilon=1, delta=1e-6)
+    with pytest.raises(fre_e2t.UsageError, match="a file run the program"):
+        fre_e2t.embed("x.txt")
+    with pytest.raises(fre_e2t.DataError, match="record 2 has no text"):
+        fre_e2t.embed(["a", None])
+
+
+def test_a_generator_that_raises(alone):
+    with pytest.raises(RuntimeError, match="the source is gone"):
+        fre_e2t.synthesize(raises_after_two(), **{**BUDGET, "user": False})
+    assert not alone.exists()
+
+
+def test_missing_texts_are_left_out():
+    some = [t if i % 5 else None for i, t in enumerate(texts())]
+    release = fre_e2t.synthesize(some, **PLAIN)
+    assert release.not_for_publication["records"] == sum(t is not None for t in some)
+    with pytest.raises(fre_e2t.DataError, match="^data: line 1: "):
+        fre_e2t.synthesize(some, **PLAIN, invalid="strict")
+
+
+def test_users():
+    rows = [{"text": t, "who": i % 50} for i, t in enumerate(texts())]
+    release = fre_e2t.synthesize(rows, **{**PLAIN, "user": "who"})
+    assert release.not_for_publication["users"] == 50
+    assert release.about["privacy_unit"] == "user"
+    with pytest.raises(fre_e2t.DataError, match="population"):
+        fre_e2t.synthesize(rows, **{**PLAIN, "user": "who", "population": 49})
+
+
+# ---- manners ------------------------------------------------------------------------------------------------
+
+def test_silent_by_default(capfd):
+    fre_e2t.synthesize(texts(), **PLAIN)
+    fre_e2t.plan(4)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_log(caplog):
+    with caplog.at_level(logging.INFO, logger="fre_e2t"):
+        fre_e2t.synthesize(texts(), **{**PLAIN, "user": None})
+    said = " ".join(r.getMessage() for r in caplog.records)
+    assert "name them with user" in said
+    assert not any(t in said for t in texts())
+
+
+@long
+def test_a_bar_where_it_is_asked_for(monkeypatch):
+    shown = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", shown)
+    fre_e2t.embed([f"text {i} of a few" for i in range(300)], progress=True)
+    assert "embedding" in shown.getvalue() and shown.getvalue().endswith("\r")
+
+
+@long
+def test_threads_at_once():
+    found, wrong = [], []
+
+    def work():
+        try:
+            found.append(fre_e2t.synthesize(texts(), **PLAIN, seed=SEED[1]))
+        except BaseException as error:  # reported below
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong and found[0] == found[1] == found[2]
+
+
+INTERRUPTED = """
+    import os, signal, sys, threading
+    import fre_e2t
+    some = [f"question {i} about thing {i * 7919 % 100003}" for i in range(200000)]
+    waits = threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT))
+    waits.start()
+    try:
+        fre_e2t.synthesize(some, 4, user=False, ledger=False, output="never")
+    except KeyboardInterrupt:
+        print("stopped", os.path.exists("never"))
+    print(len(fre_e2t.embed(["and on it goes"])))
+"""
+
+
+@pytest.mark.parametrize("seconds", ["1", *(["3", "6"] if LONG else [])])
+def test_interrupted(tmp_path, seconds):
+    env = {**os.environ, "PYTHONPATH": PACKAGE if PACKAGE != "installed" else ""}
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(INTERRUPTED), seconds], cwd=tmp_path, env=env,
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "stopped False\n1\n", "")
+
+
+def test_the_program(tmp_path):
+    env = {**os.environ, "PYTHONPATH": PACKAGE if PACKAGE != "installed" else ""}
+    done = subprocess.run([sys.executable, "-m", "fre_e2t", "--version"], cwd=tmp_path, env=env, capture_output=True,
+                          text=True, timeout=TIMEOUT)
+    assert done.returncode == 0 and fre_e2t.__version__ in done.stdout
