@@ -6,7 +6,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev check asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev wheel check check-python asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -25,6 +25,14 @@ dev: commands
 
 check: dev
 	ctest --preset dev -j $(J)
+
+# The Python wheel, build/wheels/*.whl, and its tests in an environment without a compiler.
+wheel: commands
+	tools/build-wheel
+
+check-python: dev wheel
+	FRE_LONG_TESTS=1 FRE_WHEEL="$$(ls $(CURDIR)/build/wheels/*.whl)" FRE_E2T=$(CURDIR)/build/dev/fre-e2t \
+		python3 -m pytest -q -rs -p no:cacheprovider tests/integration/test_wheel.py
 
 asan: commands
 	@cmake --preset asan -DFRE_LONG=$(LONG) --log-level=WARNING >/dev/null
