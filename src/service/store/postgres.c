@@ -172,20 +172,24 @@ static fre_status apply(fre_store *s, const store_chunk *c, fre_err *err)
     return st;
 }
 
-/* The answer of each statement, NULL behind each, then that of the end. */
+/* The answer of each statement, NULL behind each, then that of the end.  Nothing behind a failure is waited for: of a
+ * database that went away between two commits libpq gives answers without an end, over a connection that it calls
+ * good. */
 static fre_status commit(fre_store *s, fre_err *err)
 {
     postgres *x = self(s);
     fre_status st = FRE_OK;
     bool ended = false;
+    unsigned none = 0;
 
     if (PQpipelineSync(x->c) != 1)
         return failed(x, NULL, err);
-    while (!ended && PQstatus(x->c) == CONNECTION_OK) {
+    while (st == FRE_OK && !ended && none < 2 && PQstatus(x->c) == CONNECTION_OK) {
         PGresult *r = PQgetResult(x->c);
 
+        none = r ? 0 : none + 1;
         ended = r && PQresultStatus(r) == PGRES_PIPELINE_SYNC;
-        if (r && !ended && !went_well(r) && st == FRE_OK)
+        if (r && !ended && !went_well(r))
             st = failed(x, r, err);
         PQclear(r);
     }
