@@ -24,6 +24,7 @@ static const char *phase_text(int phase)
 static void forget_once(serve_site *x)
 {
     const bool closes = x->s->config->role == FRE_ROLE_TAG;
+    uint64_t ticket;
     int64_t now;
     bool masked;
     fre_err err = {.text = ""};
@@ -37,7 +38,9 @@ static void forget_once(serve_site *x)
     }
     (void)pthread_mutex_lock(&x->lock);
     masked = fre_server_keys_masked(x->x);
+    ticket = serve_group_ticket(&x->group);
     (void)pthread_mutex_unlock(&x->lock);
+    masked = masked && serve_group_wait(&x->group, ticket); /* not before the rows have them */
     if (masked && fre_keys_forget_once(x->keys, &err) == FRE_OK)
         serve_say(x->s, "keys masked", x, NULL);
     else if (masked)
