@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#define USERS 24u
+#define USERS 16u
 #define MAX 8u
 #define HOUR 3600
 #define MINUTES 60
