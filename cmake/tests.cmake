@@ -70,13 +70,12 @@ if(FRE_TESTS)
     # Of numbers alone, and minutes of them under sanitizers, which `make check-long` takes.
     option(FRE_LONG "sanitizers see the long tests of numbers too" OFF)
     set(long_unit test_privacy_paper test_privacy_plan test_privacy_joint test_privacy_distributed
-        test_audit test_audit_levels test_audit_shares test_audit_splits)
-    set(long_integration test_audit test_paper_tables test_plan test_printed_numbers)
-    # What is the same another way: test_terminal and test_few_files take every command through
-    # sanitizers, test_corpus every way of reading.
-    # test_rehearsal takes the servers through them, whole collections in one process.
-    set(same_integration test_locale test_pipes test_python_client test_serve
-        test_serve_collections test_serve_stores)
+        test_audit test_audit_levels test_audit_shares test_audit_splits test_curator_canary)
+    # What sanitizers see of the commands: every one of them (test_few_files), input and files that are made to
+    # break something, what is stored and resumed.  What else the tests of commands are about, numbers, wordings,
+    # widths, is the same code, which the units take through sanitizers, and servers with test_rehearsal.
+    set(sanitized_integration test_collection test_embed_invert test_few_files test_flags_of_formats
+        test_inputs test_ledger test_model_files test_report test_store test_synthesize test_usage)
     # Begun first, the longest ahead, so that none is left alone at the end.
     set(first_units test_invert test_audit_levels test_audit_shares test_audit_splits
         test_server_schedules)
@@ -252,8 +251,7 @@ if(FRE_TESTS)
             if(NOT FRE_HAVE_PYTHON AND stem MATCHES "^test_(python|python_arrow|notebook)$")
                 continue()
             endif()
-            if(FRE_SANITIZE AND NOT FRE_LONG AND
-                (stem IN_LIST long_integration OR stem IN_LIST same_integration))
+            if(FRE_SANITIZE AND NOT FRE_LONG AND NOT stem IN_LIST sanitized_integration)
                 continue()
             endif()
             string(REPLACE test_ integration- test ${stem})
