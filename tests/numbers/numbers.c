@@ -1,8 +1,10 @@
 /* numbers.c - for schedules by the million: numbers in the place of the curves of libsodium, in front of
  * which the linker puts these functions.  An element is twice a scalar of ristretto255, its product with
  * a scalar theirs modulo the order; keys of X25519 likewise; a signature is a hash of key and message.
- * All equations of the protocol hold, and nothing is hidden: no test of secrecy runs on this. */
+ * SHA-256 is a hash that is quick and that anybody could invert, and secret memory is memory.  All equations of
+ * the protocol hold, and nothing is hidden: no test of secrecy runs on this. */
 #include <sodium.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BYTES 32u
@@ -145,4 +147,100 @@ int crypto_sign_verify_detached(const unsigned char *sig, const unsigned char *m
 
     sign(own, m, n, pk);
     return memcmp(own, sig, sizeof own) == 0 ? 0 : -1;
+}
+
+/* ---- hashes ------------------------------------------------------------------------------------ */
+
+#define LANES 4u
+#define WORD 8u
+
+static void absorb(crypto_hash_sha256_state *s, uint64_t word)
+{
+    uint64_t lane[LANES], x;
+    const unsigned i = s->count / WORD % LANES;
+
+    memcpy(lane, s->state, sizeof lane);
+    x = (lane[i] ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    x ^= x >> 29;
+    lane[i] = x * UINT64_C(0xbf58476d1ce4e5b9) + s->count;
+    lane[(i + 1) % LANES] ^= x << 23 | x >> 41;
+    memcpy(s->state, lane, sizeof lane);
+}
+
+int crypto_hash_sha256_init(crypto_hash_sha256_state *s)
+{
+    memset(s, 0, sizeof *s);
+    return 0;
+}
+
+int crypto_hash_sha256_update(crypto_hash_sha256_state *s, const unsigned char *in,
+                              unsigned long long n)
+{
+    for (unsigned long long k = 0; k < n; k++) {
+        uint64_t word;
+
+        s->buf[s->count % WORD] = in[k];
+        if (s->count % WORD == WORD - 1) {
+            memcpy(&word, s->buf, sizeof word);
+            absorb(s, word);
+        }
+        s->count++;
+    }
+    return 0;
+}
+
+int crypto_hash_sha256_final(crypto_hash_sha256_state *s, unsigned char *out)
+{
+    const uint64_t n = s->count;
+    uint64_t rest = 0;
+
+    memcpy(&rest, s->buf, n % WORD);
+    absorb(s, rest);
+    for (unsigned i = 0; i < 2 * LANES; i++) {
+        s->count += WORD;
+        absorb(s, n);
+    }
+    memcpy(out, s->state, BYTES);
+    return 0;
+}
+
+int crypto_hash_sha256(unsigned char *out, const unsigned char *in, unsigned long long n)
+{
+    crypto_hash_sha256_state s;
+
+    (void)crypto_hash_sha256_init(&s);
+    (void)crypto_hash_sha256_update(&s, in, n);
+    return crypto_hash_sha256_final(&s, out);
+}
+
+int crypto_auth_hmacsha256_init(crypto_auth_hmacsha256_state *s, const unsigned char *key, size_t n)
+{
+    const uint64_t bytes = n;
+
+    (void)crypto_hash_sha256_init(&s->ictx);
+    (void)crypto_hash_sha256_update(&s->ictx, (const unsigned char *)&bytes, sizeof bytes);
+    return crypto_hash_sha256_update(&s->ictx, key, n);
+}
+
+int crypto_auth_hmacsha256_update(crypto_auth_hmacsha256_state *s, const unsigned char *in,
+                                  unsigned long long n)
+{
+    return crypto_hash_sha256_update(&s->ictx, in, n);
+}
+
+int crypto_auth_hmacsha256_final(crypto_auth_hmacsha256_state *s, unsigned char *out)
+{
+    return crypto_hash_sha256_final(&s->ictx, out);
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+void *sodium_malloc(const size_t n)
+{
+    return malloc(n);
+}
+
+void sodium_free(void *p)
+{
+    free(p);
 }
