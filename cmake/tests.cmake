@@ -289,6 +289,6 @@ if(FRE_TESTS AND NOT FRE_SANITIZE)
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} ${check_${check}_args})
         add_test(NAME check-${check}-can-fail
             COMMAND ${PROJECT_SOURCE_DIR}/tools/check-${check} --self-test)
-        set_tests_properties(check-${check} check-${check}-can-fail PROPERTIES TIMEOUT 120)
+        set_tests_properties(check-${check} check-${check}-can-fail PROPERTIES TIMEOUT 600)
     endforeach()
 endif()
