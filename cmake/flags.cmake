@@ -21,6 +21,10 @@ endforeach()
 target_compile_options(fre-flags INTERFACE -fno-common -ffp-contract=off -fvisibility=hidden)
 target_compile_definitions(fre-flags INTERFACE _GNU_SOURCE)
 
+if(FRE_WHEEL) # no path of the machine that built it
+    target_compile_options(fre-flags INTERFACE -ffile-prefix-map=${PROJECT_SOURCE_DIR}/=)
+endif()
+
 if(FRE_WARNINGS_AS_ERRORS)
     target_compile_options(fre-flags INTERFACE -Werror)
 endif()
