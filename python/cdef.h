@@ -31,6 +31,11 @@ uint32_t fre_cpu_count(void);
 void fre_hex(char *out, const uint8_t *p, size_t n);
 void free(void *p);
 
+typedef struct fre_bytes {
+    const uint8_t *p;
+    size_t n;
+} fre_bytes;
+
 /* ---- param.h, and the ranges of privacy.h and others ---- */
 
 typedef struct fre_param {
@@ -195,8 +200,69 @@ typedef struct fre_search_opts {
     const char *bridge;
     ...;
 } fre_search_opts;
+/* ---- partial.h, for Spark ---- */
+
+#define FRE_PARTIAL_SUMS ...
+typedef struct fre_rows {
+    const float *x;
+    size_t n;
+} fre_rows;
+typedef struct fre_codebook fre_codebook;
+typedef struct fre_partial_key {
+    uint8_t b[32];
+} fre_partial_key;
+typedef struct fre_partial_terms {
+    uint32_t dim;
+    uint32_t n_levels;
+    uint8_t embedder[32];
+    ...;
+} fre_partial_terms;
+typedef struct fre_partial_task {
+    fre_partial_terms terms;
+    uint32_t stage;
+    ...;
+} fre_partial_task;
+fre_status fre_partial_task_decode(fre_partial_task *out, fre_bytes task, fre_err *err);
+void fre_partial_task_wipe(fre_partial_task *t);
+typedef struct fre_partial fre_partial;
+fre_status fre_partial_new(fre_partial **out, fre_bytes task, fre_err *err);
+void fre_partial_free(fre_partial *p);
+fre_status fre_partial_add(fre_partial *p, fre_bytes part, fre_err *err);
+fre_status fre_partial_encode(fre_buf *out, const fre_partial *p);
+const fre_partial_task *fre_partial_task_view(const fre_partial *p);
+typedef struct fre_partial_worker fre_partial_worker;
+fre_status fre_partial_worker_new(fre_partial_worker **out, fre_bytes task,
+                                  const fre_partial_key *key, const fre_codebook *codebook,
+                                  uint64_t part, fre_err *err);
+void fre_partial_worker_free(fre_partial_worker *w);
+void fre_partial_worker_id(const fre_partial_worker *w, uint8_t *id, fre_bytes name);
+size_t fre_partial_worker_place_bytes(const fre_partial_worker *w);
+fre_status fre_partial_worker_place(const fre_partial_worker *w, uint8_t *place, fre_rows rows,
+                                    uint32_t threads, fre_err *err);
+typedef struct fre_partial_record {
+    const uint8_t *user;
+    const uint8_t *text;
+    uint64_t records;
+    const uint8_t *place;
+    const float *x;
+    fre_bytes user_name, text_bytes;
+    const float *row;
+} fre_partial_record;
+fre_status fre_partial_worker_add(fre_partial_worker *w, const fre_partial_record *r, fre_err *err);
+fre_status fre_partial_worker_finish(const fre_partial_worker *w, fre_buf *out);
+typedef struct fre_curator_parts {
+    void *ctx;
+    fre_status (*stage)(void *ctx, fre_partial *sum, fre_bytes task, const fre_partial_key *key,
+                        fre_err *err);
+    uint32_t dim;
+    bool users_named;
+} fre_curator_parts;
+extern "Python" fre_status fre_py_stage(void *ctx, fre_partial *sum, fre_bytes task,
+                                        const fre_partial_key *key, fre_err *err);
+
 typedef struct fre_curator_opts {
     const char *input;
+    const fre_curator_parts *parts;
     const char *output;
     fre_corpus_opts corpus;
     const char *user_file;
@@ -274,10 +340,6 @@ const char *const *fre_release_files(void);
 fre_status fre_release_read(fre_release *out, const char *folder, fre_err *err);
 void fre_release_wipe(fre_release *r);
 
-typedef struct fre_bytes {
-    const uint8_t *p;
-    size_t n;
-} fre_bytes;
 typedef struct fre_report_opts {
     const char *release;
     const char *evaluation;
@@ -337,6 +399,10 @@ typedef struct fre_embedder_opts {
 } fre_embedder_opts;
 fre_status fre_embedder_new(fre_embedder **out, const fre_embedder_opts *opts, fre_err *err);
 void fre_embedder_free(fre_embedder *e);
+const char *fre_embedder_path(const fre_embedder *e);
+fre_status fre_codebook_open_for(fre_codebook **out, const char *path, const char *embedder_path,
+                                 const fre_model_info *embedder, fre_err *err);
+void fre_codebook_free(fre_codebook *c);
 const fre_model_info *fre_embedder_info(const fre_embedder *e);
 void fre_embedder_rows_meta(const fre_embedder *e, fre_npy_meta *out);
 fre_status fre_embed_texts(fre_embedder *e, float *out, const char *const *text, const size_t *len,
@@ -495,3 +561,6 @@ typedef struct fre_py_column {
 } fre_py_column;
 fre_status fre_py_arrow_lines(int fd, const struct ArrowArray *chunk, int64_t first, int64_t n,
                               const fre_py_column *text, const fre_py_column *user, fre_err *err);
+fre_status fre_py_partial_add(fre_partial_worker *w, size_t n, const uint8_t *user,
+                              const uint8_t *text, const uint64_t *records, const uint8_t *place,
+                              const float *x, fre_err *err);

@@ -64,3 +64,23 @@ void fre_py_progress_read(fre_py_progress *p, char phase[FRE_PY_PHASE_BYTES], ui
     *total = p->total;
     (void)pthread_mutex_unlock(&p->lock);
 }
+
+fre_status fre_py_partial_add(fre_partial_worker *w, size_t n, const uint8_t *user,
+                              const uint8_t *text, const uint64_t *records, const uint8_t *place,
+                              const float *x, fre_err *err)
+{
+    const size_t place_bytes = fre_partial_worker_place_bytes(w);
+    const size_t dim = fre_partial_worker_task(w)->terms.dim;
+    fre_status st = FRE_OK;
+
+    for (size_t i = 0; st == FRE_OK && i < n; i++) {
+        const fre_partial_record r = {.user = user ? user + i * FRE_COIN_ID_BYTES : NULL,
+                                      .text = text + i * FRE_COIN_ID_BYTES,
+                                      .records = records[i],
+                                      .place = place + i * place_bytes,
+                                      .x = x ? x + i * dim : NULL};
+
+        st = fre_partial_worker_add(w, &r, err);
+    }
+    return st;
+}

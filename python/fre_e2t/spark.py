@@ -1,0 +1,327 @@
+"""`synthesize` of a Spark frame: the records stay on the executors, which embed, place, toss and add up; the driver
+gets counts and sums, and makes the release in one call of the library, with the same plan, noise, statement and ledger
+as on one machine.  Classic Spark and Connect; PySpark 4.0 or later.
+
+Executors and driver are all the curator: they see texts, or exact counts.  The run key, with which coins could be
+computed again, travels as a broadcast (Connect: as an artifact), in no plan, configuration or event log, and is of
+one release."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import pickle
+import re
+import shutil
+import tempfile
+import uuid
+from typing import Any
+
+from . import _errors, _synthesize
+from ._call import Keep, Progress, call, run
+from ._errors import DataError, InternalError, MissingError, UsageError, string
+from ._fre import ffi, lib
+from ._plan import Plan, plan_of, request_of, said
+from ._release import Release, read_folder
+
+_FILES = ("format", "delimiter", "encoding", "na_values", "invalid", "user_fold", "resume", "embeddings",
+          "embedding_model")
+_MOST_PARTS = 64  # that the driver adds up itself
+_WITHOUT = ("a Spark worker has not the package fre-e2t with pyarrow: install the same wheel on every machine, or pass an "
+            "environment with it (spark.archives)")
+
+
+def _need_pyspark() -> None:
+    try:
+        import pyarrow  # noqa: F401
+        import pyspark
+    except ImportError as error:
+        raise MissingError(f"fre_e2t.spark needs {error.name}, which is not installed: pip install 'pyspark>=4.0' pyarrow, "
+                           "and Java 17") from None
+    if int(pyspark.__version__.split(".")[0]) < 4:
+        raise UsageError(f"fre_e2t.spark needs PySpark 4.0 or later, and this is {pyspark.__version__}")
+
+
+# ---- what comes in --------------------------------------------------------------------------------------
+
+def _has(frame: Any, column: str, parameter: str) -> Any:
+    """The type of a column."""
+    for field in frame.schema.fields:
+        if field.name == column:
+            return field.dataType
+    raise DataError(f"data has no column {column!r} for {parameter}; its columns: "
+                    f"{', '.join(f.name for f in frame.schema.fields[:20])}")
+
+
+def _columns(frame: Any, text: str, user: str | None) -> Any:
+    """A frame of (text), or (user, text), of strings."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    def quoted(name: str) -> Any:
+        return F.col("`" + name.replace("`", "``") + "`")
+
+    kind = _has(frame, text, "text")
+    if not isinstance(kind, T.StringType):
+        raise DataError(f"the column {text!r} is of type {kind.simpleString()}, not a string: convert it, or name another "
+                        "column")
+    columns = [quoted(text).cast("string").alias("text")]
+    if user is not None:
+        kind = _has(frame, user, "user")
+        if not isinstance(kind, (T.StringType, T.ByteType, T.ShortType, T.IntegerType, T.LongType)):
+            raise DataError(f"the column {user!r} is of type {kind.simpleString()}, not a string or an integer: name users "
+                            "by one of these")
+        columns.insert(0, quoted(user).cast("string").alias("user"))
+    return frame.select(*columns)
+
+
+# ---- the cluster ------------------------------------------------------------------------------------------
+
+class _Broadcast:
+    """Bytes on their way to the executors of classic Spark."""
+
+    def __init__(self, session: Any, data: bytes) -> None:
+        self._sent = session.sparkContext.broadcast(data)
+
+    def fetch(self) -> Any:
+        """What a worker calls to get them."""
+        return _FromBroadcast(self._sent)
+
+    def close(self) -> None:
+        """Executors and driver forget them."""
+        self._sent.destroy()
+
+
+class _FromBroadcast:
+    def __init__(self, sent: Any) -> None:
+        self.sent = sent
+
+    def __call__(self) -> bytes:
+        return self.sent.value
+
+
+class _Artifact:
+    """The same through Connect, which has no broadcasts: a file of the session."""
+
+    def __init__(self, session: Any, data: bytes) -> None:
+        self._folder = tempfile.mkdtemp(prefix="fre-e2t-")
+        path = pathlib.Path(self._folder, f"fre-e2t-{uuid.uuid4().hex}")
+        path.touch(0o600)
+        path.write_bytes(data)
+        session.addArtifacts(str(path), file=True)
+        self._name = path.name
+        self.close()
+
+    def fetch(self) -> Any:
+        """What a worker calls to get them."""
+        return _FromFile(self._name)
+
+    def close(self) -> None:
+        """The driver's copy; the executors' are the session's, and go with it."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class _FromFile:
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self) -> bytes:
+        from pyspark import SparkFiles
+
+        return pathlib.Path(SparkFiles.get(self.name)).read_bytes()
+
+
+def _is_connect(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _partitions(session: Any, wanted: int | None) -> int:
+    if wanted is not None:
+        if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= 1 << 20:
+            raise UsageError("partitions must be a whole number from 1 to 1048576")
+        return wanted
+    if _is_connect(session):
+        return int(session.conf.get("spark.sql.shuffle.partitions"))
+    return max(2, session.sparkContext.defaultParallelism)
+
+
+def _threads(session: Any) -> int:
+    """Of a task: as many as Spark reserves for it."""
+    if _is_connect(session):
+        return 1
+    return int(session.sparkContext.getConf().get("spark.task.cpus", "1"))
+
+
+_OURS = re.compile(r"fre_e2t\._errors\.(\w+): (.*)")
+
+
+def _said(error: BaseException) -> BaseException:
+    """An executor's error as the library's own, if it is one."""
+    text = str(error)
+    if "No module named 'fre_e2t" in text or "No module named 'pyarrow" in text:
+        return MissingError(_WITHOUT)
+    found = _OURS.findall(text)
+    kind = getattr(_errors, found[-1][0], None) if found else None
+    return kind(found[-1][1].strip()) if kind else error
+
+
+class _Cluster:
+    """Stages of one release, made by the executors."""
+
+    def __init__(self, frame: Any, columns: Any, is_named: bool, given: dict[str, Any], partitions: int | None) -> None:
+        self.session = frame.sparkSession
+        self.columns, self.named, self.given = columns, is_named, given
+        self.partitions = _partitions(self.session, partitions)
+        self.records: Any = None  # places and embeddings, cached
+        self.error: BaseException | None = None
+        self._sent: list[Any] = []
+
+    def _send(self, task: bytes, key: bytes) -> Any:
+        from ._executor import Order
+
+        def path(name: str) -> str | None:
+            return None if self.given.get(name) in (None, "default") else os.path.abspath(os.fsdecode(self.given[name]))
+
+        order = Order(task, key, self.named, _threads(self.session), path("embedder"), path("codebook"),
+                      string(lib.fre_py_version()))
+        way = _Artifact if _is_connect(self.session) else _Broadcast
+        self._sent.append(way(self.session, pickle.dumps(order)))
+        return self._sent[-1].fetch()
+
+    def _grouped(self) -> Any:
+        """Each user's records together, in an order that is theirs alone; nobody's by their text."""
+        from pyspark.sql import functions as F
+
+        from ._executor import Clean
+
+        if not self.named:
+            clean = self.columns.mapInArrow(Clean(False), "text string")
+            return clean.groupBy("text").agg(F.count("*").alias("records")).repartition(self.partitions, "text")
+        clean = self.columns.mapInArrow(Clean(True), "user string, text string")
+        return (clean.repartition(self.partitions, "user")
+                .sortWithinPartitions("user", F.xxhash64("text"), "text"))
+
+    def _first(self, fetch: Any) -> Any:
+        from pyspark import StorageLevel
+
+        from ._executor import RECORD, Place
+
+        self.records = self._grouped().mapInArrow(Place(fetch), RECORD).persist(StorageLevel.MEMORY_AND_DISK)
+        return self.records.where("part IS NOT NULL").select("part")
+
+    def _later(self, fetch: Any, sums: bool) -> Any:
+        from ._executor import PART, Count
+
+        columns = ["user", "text", "records", "place"] + (["x"] if sums else [])
+        return self.records.where("part IS NULL").select(*columns).mapInArrow(Count(fetch), PART)
+
+    def _parts(self, frame: Any, fetch: Any) -> Any:
+        """At most as many as the driver adds up itself."""
+        from ._executor import PART, Sum
+
+        if self.partitions > _MOST_PARTS:
+            frame = frame.repartition(_MOST_PARTS).mapInArrow(Sum(fetch), PART)
+        return frame.toLocalIterator()
+
+    def stage(self, total: Any, task: bytes, key: bytes) -> None:
+        """What all parts of a task add up to, into total."""
+        from ._executor import view
+
+        fetch = self._send(task, key)
+        sums = lib.fre_partial_task_view(total).stage == lib.FRE_PARTIAL_SUMS
+        frame = self._first(fetch) if self.records is None else self._later(fetch, sums)
+        for row in self._parts(frame, fetch):
+            part = view(bytes(row["part"]))
+            call(lib.fre_partial_add, total, part[0][0])
+
+    def close(self) -> None:
+        """Nothing of the records, and no key, is left in the cluster."""
+        try:
+            if self.records is not None:
+                self.records.unpersist()
+        finally:
+            for sent in self._sent:
+                sent.close()
+
+
+@ffi.def_extern(name="fre_py_stage")
+def _stage(ctx: Any, total: Any, task: Any, key: Any, err: Any) -> int:
+    cluster = ffi.from_handle(ctx)
+    try:
+        cluster.stage(total, bytes(ffi.buffer(task.p, task.n)), bytes(ffi.buffer(key.b)))
+        return lib.FRE_OK
+    except BaseException as error:  # raised again where the call was made
+        cluster.error = error
+        return lib.FRE_E_INTERNAL
+
+
+# ---- the calls ---------------------------------------------------------------------------------------------
+
+def check_installation(session: Any) -> dict[str, str]:
+    """Whether the executors have this package, of the driver's version and with its models; what they have."""
+    _need_pyspark()
+    from ._executor import Version
+
+    n = _partitions(session, None)
+    try:
+        seen = session.range(n).repartition(n).mapInArrow(Version(), "version string, embedder string").distinct().collect()
+    except Exception as error:
+        raise _said(error) from None
+    version = string(lib.fre_py_version())
+    for row in seen:
+        if row["version"] != version:
+            raise UsageError(f"a Spark worker has fre-e2t {row['version']}, and the driver {version}: install the same wheel on "
+                             "every machine")
+    if len(seen) != 1:
+        raise DataError("Spark workers have different embedders: install the same wheel on every machine")
+    return {"version": version, "embedder": seen[0]["embedder"]}
+
+
+def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str | bool | None = None,
+               partitions: int | None = None, output: str | os.PathLike[str] | None = None, force: bool = False,
+               dry_run: bool = False, progress: bool | None = None, **more: Any) -> Release | Plan:
+    """A private release of a Spark frame, once: fre_e2t.synthesize, which has the other parameters, where the data
+    are.  text: a column of strings; user: of strings or integers; user=False: every record is another user's.
+    partitions: in how many parts the records are divided (default: as many as tasks run at once); what is released does not depend on it.
+
+    The frame is read once.  What is kept between stages (places and embeddings, no texts) is cached, and released at
+    the end.  Where files are named (embedder, codebook) they lie at the same path on every machine."""
+    _need_pyspark()
+    given = said({"epsilon": epsilon, "text": text, "user": user, **more})
+    known = set(_synthesize.synthesize.__kwdefaults__ or {})
+    for name in more:
+        if name not in known or name in _FILES:
+            raise UsageError(f"synthesize of a Spark frame takes no {name}")
+    is_named = isinstance(user, str)
+    if user is not None and user is not False and not is_named:
+        raise UsageError("user is the name of a column, or False")
+    _synthesize._check_together(given)
+    keep, o, result = Keep(), ffi.new("fre_curator_opts *"), ffi.new("fre_curator_result **")
+    lib.fre_curator_opts_init(o)
+    request_of(ffi.addressof(o, "plan"), given)  # what is out of range is said before data is read
+    _synthesize._options(o, keep, given)
+    cluster = _Cluster(frame, _columns(frame, text, user if is_named else None), is_named, given, partitions)
+    parts, handle = keep.also(ffi.new("fre_curator_parts *")), keep.also(ffi.new_handle(cluster))
+    parts.ctx, parts.stage, parts.users_named = handle, lib.fre_py_stage, is_named
+    o.parts = parts
+    with tempfile.TemporaryDirectory(prefix="fre-e2t-") as folder:
+        target = pathlib.Path(folder, "release") if output is None else pathlib.Path(output)
+        o.input, o.output = keep.text("the frame"), keep.text(os.fspath(target))
+        o.force, o.dry_run = force, dry_run
+        bar = Progress(progress)
+        o.progress = bar.c
+        try:
+            run(lib.fre_curator_synthesize, result, o, progress=bar)
+        except InternalError:
+            if cluster.error is None:
+                raise
+            raise _said(cluster.error) from None
+        finally:
+            ffi.buffer(o.seed)[:] = bytes(32)
+            cluster.close()
+        r = ffi.gc(result[0], lib.fre_curator_result_free)
+        if dry_run:
+            return plan_of(ffi.addressof(r, "plan"), string(r.release.statement))
+        release = Release(read_folder(target), _synthesize._seen(r))
+    _synthesize._log(release, given)
+    return release
