@@ -104,8 +104,7 @@ def test_no_signs_are_invented(fre, tmp_path):
     lines = [t for t in [*SIGNS, "tell me a joke"] for _ in range(300)]
     (tmp_path / "c.txt").write_text("".join(line + "\n" for line in lines))
     (tmp_path / "d.txt").write_text("".join(line + "\n" for line in SIGNS))
-    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, "--effort", "1",
-               "--ledger", "none")
+    done = fre("synthesize", "c.txt", "-o", "out", *BUDGET, *SEED, "--ledger", "none")
     assert done.code == 0, done.err
     said = [plain(cell["text"]) for cell in of(tmp_path / "out/synthetic.jsonl")]
     assert sorted(said) == sorted([*KNOWN, "tell me a joke"])
