@@ -3,6 +3,8 @@
  * comes. */
 #include "server_net.h"
 
+#include <stdlib.h>
+
 #define USERS 3u
 #define ROWS_MAX 24u
 
@@ -10,6 +12,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
 #define STOPPED 7u
 static net stopped[STOPPED]; /* collections, left in three phases with one contact and in four with two */
+
+/* Machines lie where the leak detector does not look for what they hold. */
+static void end(void)
+{
+    for (size_t i = 0; i < STOPPED; i++)
+        net_end(&stopped[i]);
+}
 
 static void start(void)
 {
@@ -26,6 +35,7 @@ static void start(void)
              stopped[i].now += stopped[i].now < 2000 || (i > 4 && stopped[i].now < 2600) ? 50 : 1)
             net_step(&stopped[i]);
     }
+    must(atexit(end) == 0);
 }
 
 static uint8_t next(fre_bytes *in)
