@@ -45,7 +45,7 @@ static void try(const kind *k, trial *f, void *ctx)
         char folder[512];
         world w;
 
-        assert_true(scale <= 16);
+        assert_true(scale <= 32);
         (void)snprintf(folder, sizeof folder, "%s/%d", test_dir.path, scale);
         assert_int_equal(mkdir(folder, 0700), 0);
         world_make(&w, folder, k->tls, k->two, &wide, k->store);
