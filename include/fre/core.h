@@ -116,6 +116,37 @@ FRE_API FRE_MUST_CHECK fre_status fre_buf_append(fre_buf *b, const void *p, size
 FRE_API FRE_MUST_CHECK fre_status fre_buf_reserve(fre_buf *b, size_t n);
 FRE_API FRE_MUST_CHECK fre_status fre_buf_printf(fre_buf *b, const char *fmt, ...) FRE_PRINTF(2, 3);
 
+/** Reads what somebody else wrote: big-endian numbers, never beyond the end.  The first field that is not there or is
+ * refused stays in bad; from there on all that is read is 0. */
+typedef struct fre_in {
+    fre_bytes left;  /**< not read yet; borrowed */
+    const char *bad; /**< name of a field; NULL: fine so far */
+} fre_in;
+
+/** n bytes, borrowed; NULL: they are not there, or n is 0. */
+FRE_API const uint8_t *fre_in_take(fre_in *in, size_t n, const char *field);
+/** The same, copied; zeros where they are not there. */
+FRE_API void fre_in_copy(fre_in *in, void *out, size_t n, const char *field);
+/** A number of 1 to 8 bytes. */
+FRE_API uint64_t fre_in_uint(fre_in *in, unsigned bytes, const char *field);
+/** Notes the field unless ok. */
+FRE_API void fre_in_require(fre_in *in, bool ok, const char *field);
+
+/** Appends to b; the first failure is kept in st. */
+typedef struct fre_out {
+    fre_buf *b; /**< borrowed */
+    size_t start;
+    fre_status st;
+} fre_out;
+
+/** b NULL: st is FRE_E_ARG. */
+FRE_API fre_out fre_out_begin(fre_buf *b);
+FRE_API void fre_out_put(fre_out *o, const void *p, size_t n);
+/** A number of 1 to 8 bytes, big-endian. */
+FRE_API void fre_out_uint(fre_out *o, uint64_t v, unsigned bytes);
+/** st; where that is a failure, b is as it was at the beginning, and what was appended is wiped. */
+FRE_API FRE_MUST_CHECK fre_status fre_out_end(fre_out *o);
+
 /** Zero n bytes in a way the compiler keeps. */
 FRE_API void fre_wipe(void *p, size_t n);
 /** Wipe n bytes at p and free them.  p NULL is allowed. */

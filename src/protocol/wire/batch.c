@@ -50,7 +50,7 @@ static bool part_is_full(fre_part part, uint32_t n)
 fre_status fre_batch_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, const fre_batch *m,
                             const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     size_t each;
 
     if (!w || !m || !is_batch(type) || m->closed.n > UINT16_MAX ||
@@ -65,10 +65,10 @@ fre_status fre_batch_encode(fre_buf *out, const fre_wire *w, fre_wire_type type,
                          FRE_WIRE_SIGNATURE_BYTES);
     wire_put_head(&o, w, type);
     wire_put_part(&o, m->part);
-    wire_put_uint(&o, m->closed.n, 2);
-    wire_put(&o, m->closed.p, m->closed.n);
-    wire_put_uint(&o, m->n, 4);
-    wire_put(&o, m->sealed.p, m->sealed.n);
+    fre_out_uint(&o, m->closed.n, 2);
+    fre_out_put(&o, m->closed.p, m->closed.n);
+    fre_out_uint(&o, m->n, 4);
+    fre_out_put(&o, m->sealed.p, m->sealed.n);
     return wire_close_signed(&o, type, sk);
 }
 
@@ -78,7 +78,7 @@ fre_status fre_batch_decode(fre_batch *out, const fre_wire *w, fre_wire_type typ
     size_t each;
     fre_batch m;
     fre_closed closed;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w || !is_batch(type))
@@ -92,10 +92,10 @@ fre_status fre_batch_decode(fre_batch *out, const fre_wire *w, fre_wire_type typ
     if (st != FRE_OK)
         return st;
     m.part = wire_part(&body);
-    m.closed = wire_items(&body, (uint32_t)wire_uint(&body, 2, "closed"), 1, "closed");
-    wire_require(&body, (m.closed.n > 0) == (type == FRE_WIRE_MIXED), "closed");
-    m.n = (uint32_t)wire_uint(&body, 4, "sealed");
-    wire_require(&body, body.bad || part_is_full(m.part, m.n), "sealed");
+    m.closed = wire_items(&body, (uint32_t)fre_in_uint(&body, 2, "closed"), 1, "closed");
+    fre_in_require(&body, (m.closed.n > 0) == (type == FRE_WIRE_MIXED), "closed");
+    m.n = (uint32_t)fre_in_uint(&body, 4, "sealed");
+    fre_in_require(&body, body.bad || part_is_full(m.part, m.n), "sealed");
     m.sealed = wire_items(&body, m.n, each, "sealed");
     st = wire_end(&body, wire_name(type), err);
     if (st == FRE_OK && m.closed.n > 0)
@@ -120,13 +120,13 @@ static bool is_mark_kind(unsigned kind)
 fre_status fre_mark_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, const fre_mark *m,
                            const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !m || !is_mark(type) || !is_mark_kind((unsigned)m->kind))
         return FRE_E_ARG;
     wire_put_head(&o, w, type);
-    wire_put_uint(&o, (uint64_t)m->kind, 1);
-    wire_put(&o, m->hash, sizeof m->hash);
+    fre_out_uint(&o, (uint64_t)m->kind, 1);
+    fre_out_put(&o, m->hash, sizeof m->hash);
     return wire_close_signed(&o, type, sk);
 }
 
@@ -135,7 +135,7 @@ fre_status fre_mark_decode(fre_mark *out, const fre_wire *w, fre_wire_type type,
 {
     unsigned kind;
     fre_mark m;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w || !is_mark(type))
@@ -144,10 +144,10 @@ fre_status fre_mark_decode(fre_mark *out, const fre_wire *w, fre_wire_type type,
                            type == FRE_WIRE_MARK ? &w->c.tag_sign : &w->c.relay_sign, in, err);
     if (st != FRE_OK)
         return st;
-    kind = (unsigned)wire_uint(&body, 1, "kind");
-    wire_require(&body, is_mark_kind(kind), "kind");
+    kind = (unsigned)fre_in_uint(&body, 1, "kind");
+    fre_in_require(&body, is_mark_kind(kind), "kind");
     m.kind = (fre_mark_kind)kind;
-    wire_copy(&body, m.hash, sizeof m.hash, "hash");
+    fre_in_copy(&body, m.hash, sizeof m.hash, "hash");
     st = wire_end(&body, wire_name(type), err);
     if (st == FRE_OK)
         *out = m;

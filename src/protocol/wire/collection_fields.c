@@ -169,31 +169,31 @@ static uint64_t number(const fre_collection *c, const wire_field *f)
     return u64;
 }
 
-static void put_field(wire_out *o, const fre_collection *c, const wire_field *f)
+static void put_field(fre_out *o, const fre_collection *c, const wire_field *f)
 {
     if (f->kind == WIRE_BYTES) {
-        wire_put(o, at(c, f), f->size);
+        fre_out_put(o, at(c, f), f->size);
     } else if (f->kind == WIRE_URL) {
         size_t n = strnlen((const char *)at(c, f), f->size);
 
-        wire_put_uint(o, n, 1);
-        wire_put(o, at(c, f), n);
+        fre_out_uint(o, n, 1);
+        fre_out_put(o, at(c, f), n);
     } else {
-        wire_put_uint(o, number(c, f), (unsigned)f->size);
+        fre_out_uint(o, number(c, f), (unsigned)f->size);
     }
 }
 
 fre_status fre_collection_encode(fre_buf *out, const fre_collection *c, fre_err *err)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     fre_status st;
 
     if (!out || !c)
         return FRE_E_ARG;
     if ((st = fre_collection_validate(c, err)) != FRE_OK)
         return st;
-    wire_put_uint(&o, FRE_WIRE_VERSION, 1);
-    wire_put_uint(&o, FRE_WIRE_COLLECTION, 1);
+    fre_out_uint(&o, FRE_WIRE_VERSION, 1);
+    fre_out_uint(&o, FRE_WIRE_COLLECTION, 1);
     for (size_t i = 0; i < wire_collection_field_count; i++)
         if (wire_field_of(c, &wire_collection_fields[i]))
             put_field(&o, c, &wire_collection_fields[i]);
@@ -217,42 +217,42 @@ fre_status fre_collection_identify(fre_collection_id *out, const fre_collection 
 
 /* ---- decode ------------------------------------------------------------------------------------ */
 
-static void read_field(wire_in *in, fre_collection *c, const wire_field *f)
+static void read_field(fre_in *in, fre_collection *c, const wire_field *f)
 {
     uint8_t *to = (uint8_t *)c + f->offset;
     uint64_t v;
 
     if (f->kind == WIRE_BYTES) {
-        wire_copy(in, to, f->size, f->name);
+        fre_in_copy(in, to, f->size, f->name);
         return;
     }
     if (f->kind == WIRE_URL) {
-        size_t n = (size_t)wire_uint(in, 1, f->name);
+        size_t n = (size_t)fre_in_uint(in, 1, f->name);
 
-        wire_copy(in, to, n, f->name); /* the last byte stays 0 */
+        fre_in_copy(in, to, n, f->name); /* the last byte stays 0 */
         return;
     }
-    v = wire_uint(in, (unsigned)f->size, f->name);
+    v = fre_in_uint(in, (unsigned)f->size, f->name);
     if (f->kind == WIRE_BOOL || f->kind == WIRE_CHOICE) {
         bool b = v == 1;
 
-        wire_require(in, v <= 1, f->name);
+        fre_in_require(in, v <= 1, f->name);
         memcpy(to, &b, sizeof b);
     } else if (f->kind == WIRE_ENUM) {
-        wire_require(in, wire_enum_is(f, (unsigned)v), f->name);
+        fre_in_require(in, wire_enum_is(f, (unsigned)v), f->name);
         wire_enum_set(c, f, (unsigned)v);
     } else if (f->kind == WIRE_U32) {
         uint32_t u = (uint32_t)v;
 
         memcpy(to, &u, sizeof u);
     } else {
-        wire_require(in, f->kind != WIRE_TIME || v <= INT64_MAX, f->name);
+        fre_in_require(in, f->kind != WIRE_TIME || v <= INT64_MAX, f->name);
         memcpy(to, &v, sizeof v);
     }
 }
 
 /* A URL that holds a zero byte would come back shorter than it came: one encoding each. */
-static void check_urls(wire_in *in, const fre_collection *c, fre_bytes whole)
+static void check_urls(fre_in *in, const fre_collection *c, fre_bytes whole)
 {
     size_t n = 2;
 
@@ -262,7 +262,7 @@ static void check_urls(wire_in *in, const fre_collection *c, fre_bytes whole)
         if (wire_field_of(c, f))
             n += f->kind == WIRE_URL ? 1 + strlen((const char *)at(c, f)) : f->size;
     }
-    wire_require(in, n == whole.n, "url");
+    fre_in_require(in, n == whole.n, "url");
 }
 
 fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err)
@@ -270,7 +270,7 @@ fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err
     fre_collection c;
     fre_collection_id id;
     fre_wire_type type;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out)
@@ -283,7 +283,7 @@ fre_status fre_collection_decode(fre_collection *out, fre_bytes in, fre_err *err
                         "collection: this is not a collection, or one that another version of this "
                         "program made");
     memset(&c, 0, sizeof c);
-    body = (wire_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
+    body = (fre_in){.left = wire_view(in.p + 2, in.n - 2), .bad = NULL};
     for (size_t i = 0; i < wire_collection_field_count; i++)
         if (wire_field_of(&c, &wire_collection_fields[i]))
             read_field(&body, &c, &wire_collection_fields[i]);

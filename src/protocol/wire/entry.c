@@ -208,7 +208,7 @@ fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type ty
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES], info[WIRE_INFO_MAX], *plain, *sealed;
     size_t n;
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!out || !is_entry(w, type) || !m || !ephemeral)
         return FRE_E_ARG;
@@ -228,9 +228,9 @@ fre_status fre_entry_seal_with(fre_buf *out, const fre_wire *w, fre_wire_type ty
     wire_fail(&o, fre_hpke_seal_once_with(sealed, w->c.aead, &w->c.syn_seal,
                                           entry_info(info, w, type), wire_view(head, sizeof head),
                                           wire_view(plain, n), ephemeral));
-    wire_put(&o, head, sizeof head);
+    fre_out_put(&o, head, sizeof head);
     if (o.st == FRE_OK)
-        wire_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
+        fre_out_put(&o, sealed, n + FRE_HPKE_OVERHEAD);
 out:
     fre_wipe_free(plain, n);
     free(sealed);
@@ -242,7 +242,7 @@ fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w, fre_wire_type t
 {
     size_t n;
     fre_bytes p;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!sealed || !is_entry(w, type))
@@ -262,17 +262,17 @@ fre_status fre_entry_split(fre_bytes *sealed, const fre_wire *w, fre_wire_type t
 fre_status wire_entry_decode(fre_entry *out, const fre_wire *w, fre_wire_type type, fre_bytes plain,
                              fre_err *err)
 {
-    wire_in in = {.left = plain, .bad = NULL};
+    fre_in in = {.left = plain, .bad = NULL};
     fre_entry m = {.packed = {.n = 0}};
     fre_status st;
 
-    wire_copy(&in, m.id.b, sizeof m.id.b, "id");
+    fre_in_copy(&in, m.id.b, sizeof m.id.b, "id");
     if (type == FRE_WIRE_ENTRY) {
-        wire_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
-        wire_copy(&in, m.proof.b, sizeof m.proof.b, "proof");
+        fre_in_copy(&in, m.tag.b, sizeof m.tag.b, "tag");
+        fre_in_copy(&in, m.proof.b, sizeof m.proof.b, "proof");
     }
     if (has_share(w, type)) {
-        wire_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
+        fre_in_copy(&in, m.seed.b, sizeof m.seed.b, "seed");
         m.packed = wire_items(&in, 1, fre_wire_share_bytes(w), "packed share");
     }
     st = wire_end(&in, wire_name(type), err);

@@ -2,19 +2,19 @@
 #include "wire_private.h"
 
 /* Members of sets of which each has one at least: what of them is not their tags and numbers. */
-static uint64_t members(wire_in *in, size_t each)
+static uint64_t members(fre_in *in, size_t each)
 {
-    const uint64_t heads = wire_uint(in, 4, "sets") * (sizeof(fre_tag) + 4);
+    const uint64_t heads = fre_in_uint(in, 4, "sets") * (sizeof(fre_tag) + 4);
 
     return in->left.n > heads ? (in->left.n - heads) / each : 0;
 }
 
-static void skip(wire_in *in, unsigned length)
+static void skip(fre_in *in, unsigned length)
 {
-    (void)wire_items(in, (uint32_t)wire_uint(in, length, "length"), 1, "length");
+    (void)wire_items(in, (uint32_t)fre_in_uint(in, length, "length"), 1, "length");
 }
 
-static uint64_t items(wire_in *in, fre_wire_type type)
+static uint64_t items(fre_in *in, fre_wire_type type)
 {
     (void)wire_part(in);
     switch ((unsigned)type) {
@@ -23,7 +23,7 @@ static uint64_t items(wire_in *in, fre_wire_type type)
     case FRE_WIRE_VOUCHED:
         return members(in, sizeof(fre_report_id));
     case FRE_WIRE_RELEASE:
-        (void)wire_uint(in, 8, "time");
+        (void)fre_in_uint(in, 8, "time");
         skip(in, 2);
         break;
     case FRE_WIRE_UNSEAL:
@@ -37,14 +37,14 @@ static uint64_t items(wire_in *in, fre_wire_type type)
     default:
         return 0;
     }
-    return wire_uint(in, 4, "items");
+    return fre_in_uint(in, 4, "items");
 }
 
 uint64_t fre_wire_items(fre_bytes message)
 {
     fre_collection_id id;
     fre_wire_type type;
-    wire_in in = {.bad = NULL};
+    fre_in in = {.bad = NULL};
     uint64_t n;
 
     if (fre_wire_peek(&type, &id, message) != FRE_OK ||

@@ -15,19 +15,19 @@ static bool entry_is_fine(const fre_wire *w, const uint8_t *before, const uint8_
 fre_status fre_list_encode(fre_buf *out, const fre_wire *w, const fre_list_entry *entry, uint32_t n,
                            const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     uint64_t total = 0;
 
     if (!w || (n > 0 && !entry) || n > FRE_LIST_MAX)
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_LIST);
-    wire_put_uint(&o, n, 4);
+    fre_out_uint(&o, n, 4);
     for (uint32_t i = 0; i < n; i++) {
         if (!entry_is_fine(w, i > 0 ? entry[i - 1].tag.b : NULL, entry[i].tag.b, entry[i].count,
                            &total))
             wire_fail(&o, FRE_E_ARG);
-        wire_put(&o, entry[i].tag.b, sizeof entry[i].tag.b);
-        wire_put_uint(&o, entry[i].count, 4);
+        fre_out_put(&o, entry[i].tag.b, sizeof entry[i].tag.b);
+        fre_out_uint(&o, entry[i].count, 4);
     }
     return wire_close_signed(&o, FRE_WIRE_LIST, sk);
 }
@@ -36,7 +36,7 @@ fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_e
 {
     const uint8_t *before = NULL;
     uint64_t total = 0;
-    wire_in body;
+    fre_in body;
     fre_list m;
     fre_status st;
 
@@ -45,14 +45,15 @@ fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_e
     st = wire_begin_signed(&body, w, FRE_WIRE_LIST, &w->c.syn_sign, in, err);
     if (st != FRE_OK)
         return st;
-    m.n = (uint32_t)wire_uint(&body, 4, "entries");
-    wire_require(&body, m.n <= FRE_LIST_MAX, "entries");
+    m.n = (uint32_t)fre_in_uint(&body, 4, "entries");
+    fre_in_require(&body, m.n <= FRE_LIST_MAX, "entries");
     m.raw = wire_items(&body, m.n, ENTRY_BYTES, "entries");
     for (uint32_t i = 0; !body.bad && i < m.n; i++) {
         const uint8_t *e = m.raw.p + (size_t)i * ENTRY_BYTES;
 
-        wire_require(&body, entry_is_fine(w, before, e, wire_get32(e + FRE_OPRF_TAG_BYTES), &total),
-                     "entries");
+        fre_in_require(&body,
+                       entry_is_fine(w, before, e, wire_get32(e + FRE_OPRF_TAG_BYTES), &total),
+                       "entries");
         before = e;
     }
     st = wire_end(&body, wire_name(FRE_WIRE_LIST), err);
@@ -65,7 +66,7 @@ fre_status fre_list_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_e
 
 fre_status fre_listed_encode(fre_buf *out, const fre_wire *w, fre_bytes list, const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     fre_list m;
     fre_status st;
 
@@ -75,15 +76,15 @@ fre_status fre_listed_encode(fre_buf *out, const fre_wire *w, fre_bytes list, co
     if (st != FRE_OK)
         return st == FRE_E_REFUSED || st == FRE_E_KEY ? FRE_E_DATA : st;
     wire_put_head(&o, w, FRE_WIRE_LISTED);
-    wire_put_uint(&o, list.n, 4);
-    wire_put(&o, list.p, list.n);
+    fre_out_uint(&o, list.n, 4);
+    fre_out_put(&o, list.p, list.n);
     return wire_close_signed(&o, FRE_WIRE_LISTED, sk);
 }
 
 fre_status fre_listed_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre_err *err)
 {
     fre_bytes list;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w)
@@ -91,7 +92,7 @@ fre_status fre_listed_decode(fre_list *out, const fre_wire *w, fre_bytes in, fre
     st = wire_begin_signed(&body, w, FRE_WIRE_LISTED, &w->c.issuer_sign, in, err);
     if (st != FRE_OK)
         return st;
-    list = wire_items(&body, (uint32_t)wire_uint(&body, 4, "list"), 1, "list");
+    list = wire_items(&body, (uint32_t)fre_in_uint(&body, 4, "list"), 1, "list");
     st = wire_end(&body, wire_name(FRE_WIRE_LISTED), err);
     return st == FRE_OK ? fre_list_decode(out, w, list, err) : st;
 }

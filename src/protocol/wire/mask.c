@@ -49,23 +49,24 @@ static bool bytes_are_fine(const fre_mask *m, fre_wire_type type)
 fre_status fre_mask_encode(fre_buf *out, const fre_wire *w, fre_wire_type type, const fre_mask *m,
                            const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !m || !is_type(type) || !roles_are_fine((unsigned)m->key, (unsigned)m->by, type) ||
         !bytes_are_fine(m, type))
         return FRE_E_ARG;
     wire_put_head(&o, w, type);
-    wire_put_uint(&o, (uint64_t)m->key, 1);
-    wire_put_uint(&o, (uint64_t)m->by, 1);
-    wire_put(&o, m->b, sizeof m->b);
+    fre_out_uint(&o, (uint64_t)m->key, 1);
+    fre_out_uint(&o, (uint64_t)m->by, 1);
+    fre_out_put(&o, m->b, sizeof m->b);
     return wire_close_signed(&o, type, sk);
 }
 
-static void read_roles(wire_in *body, fre_mask *out, fre_wire_type type)
+static void read_roles(fre_in *body, fre_mask *out, fre_wire_type type)
 {
-    const unsigned key = (unsigned)wire_uint(body, 1, "key"), by = (unsigned)wire_uint(body, 1, "by");
+    const unsigned key = (unsigned)fre_in_uint(body, 1, "key"),
+                   by = (unsigned)fre_in_uint(body, 1, "by");
 
-    wire_require(body, roles_are_fine(key, by, type), "by");
+    fre_in_require(body, roles_are_fine(key, by, type), "by");
     out->key = (fre_mask_key)key;
     out->by = (fre_role)by;
 }
@@ -75,7 +76,7 @@ fre_status fre_mask_decode(fre_mask *out, const fre_wire *w, fre_wire_type type,
                            fre_err *err)
 {
     fre_mask m;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w || !is_type(type))
@@ -90,8 +91,8 @@ fre_status fre_mask_decode(fre_mask *out, const fre_wire *w, fre_wire_type type,
     if (st != FRE_OK)
         return st;
     read_roles(&body, &m, type);
-    wire_copy(&body, m.b, sizeof m.b, "bytes");
-    wire_require(&body, body.bad || bytes_are_fine(&m, type), "bytes");
+    fre_in_copy(&body, m.b, sizeof m.b, "bytes");
+    fre_in_require(&body, body.bad || bytes_are_fine(&m, type), "bytes");
     st = wire_end(&body, wire_name(type), err);
     if (st == FRE_OK)
         *out = m;

@@ -18,7 +18,7 @@ static size_t member_bytes(fre_wire_type type)
 static fre_status decode_members(fre_tag_sets *out, const fre_wire *w, fre_wire_type type,
                                  const fre_sign_pk *pk, fre_bytes in, fre_err *err)
 {
-    wire_in body;
+    fre_in body;
     fre_tag_sets m;
     fre_status st = wire_begin_signed(&body, w, type, pk, in, err);
 
@@ -39,7 +39,7 @@ static wire_set vouch_at(const void *list, uint32_t i)
 fre_status fre_vouch_encode(fre_buf *out, const fre_wire *w, fre_part part,
                             const fre_vouch_set *set, uint32_t n, const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
@@ -78,7 +78,7 @@ static wire_set vouched_at(const void *list, uint32_t i)
 fre_status fre_vouched_encode(fre_buf *out, const fre_wire *w, fre_part part,
                               const fre_vouched_set *set, uint32_t n, const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || (n > 0 && !set))
         return FRE_E_ARG;
@@ -122,7 +122,7 @@ static uint64_t ids_in(fre_tag_sets sets)
 fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w, const fre_unseal *m,
                              const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     fre_tag_sets sets;
     fre_status st;
 
@@ -136,17 +136,17 @@ fre_status fre_unseal_encode(fre_buf *out, const fre_wire *w, const fre_unseal *
         return FRE_E_DATA;
     wire_put_head(&o, w, FRE_WIRE_UNSEAL);
     wire_put_part(&o, m->part);
-    wire_put_uint(&o, m->vouched.n, 4);
-    wire_put(&o, m->vouched.p, m->vouched.n);
-    wire_put_uint(&o, m->n, 4);
-    wire_put(&o, m->seed, m->n * sizeof *m->seed);
+    fre_out_uint(&o, m->vouched.n, 4);
+    fre_out_put(&o, m->vouched.p, m->vouched.n);
+    fre_out_uint(&o, m->n, 4);
+    fre_out_put(&o, m->seed, m->n * sizeof *m->seed);
     return wire_close_signed(&o, FRE_WIRE_UNSEAL, sk);
 }
 
 fre_status fre_unseal_decode(fre_unseal *out, const fre_wire *w, fre_bytes in, fre_err *err)
 {
     fre_unseal m;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w)
@@ -155,8 +155,8 @@ fre_status fre_unseal_decode(fre_unseal *out, const fre_wire *w, fre_bytes in, f
     if (st != FRE_OK)
         return st;
     m.part = wire_part(&body);
-    m.vouched = wire_items(&body, (uint32_t)wire_uint(&body, 4, "vouched"), 1, "vouched");
-    m.n = (uint32_t)wire_uint(&body, 4, "seeds");
+    m.vouched = wire_items(&body, (uint32_t)fre_in_uint(&body, 4, "vouched"), 1, "vouched");
+    m.n = (uint32_t)fre_in_uint(&body, 4, "seeds");
     m.seed = (const fre_sealed_entry_seed *)wire_items(&body, m.n, sizeof *m.seed, "seeds")
                  .p; /* bytes only */
     st = wire_end(&body, wire_name(FRE_WIRE_UNSEAL), err);
@@ -190,19 +190,19 @@ static bool sum_is_fine(const fre_wire *w, const fre_bytes *packed, uint32_t cel
            wire_is_cell(w, cell);
 }
 
-static bool read_summed(wire_in *in, summed_view *out)
+static bool read_summed(fre_in *in, summed_view *out)
 {
     if (!wire_read_set(in, &out->s, ID_BYTES))
         return false;
-    out->packed = wire_items(in, (uint32_t)wire_uint(in, 4, "sum"), 1, "sum");
-    out->cell = (uint32_t)wire_uint(in, 4, "cell");
+    out->packed = wire_items(in, (uint32_t)fre_in_uint(in, 4, "sum"), 1, "sum");
+    out->cell = (uint32_t)fre_in_uint(in, 4, "cell");
     return !in->bad;
 }
 
 fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
                              const fre_summed_set *set, uint32_t n, const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
     wire_set s, before;
 
     if (!w || (n > 0 && !set))
@@ -211,15 +211,15 @@ fre_status fre_summed_encode(fre_buf *out, const fre_wire *w, fre_part part,
         return FRE_E_STATE;
     wire_put_head(&o, w, FRE_WIRE_SUMMED);
     wire_put_part(&o, part);
-    wire_put_uint(&o, n, 4);
+    fre_out_uint(&o, n, 4);
     for (uint32_t i = 0; i < n && o.st == FRE_OK; i++) {
         s = (wire_set){set[i].tag.b, (const uint8_t *)set[i].id, set[i].n};
         if (!sum_is_fine(w, &set[i].packed, set[i].cell))
             wire_fail(&o, FRE_E_ARG);
         wire_put_set(&o, i > 0 ? &before : NULL, &s, ID_BYTES, 0);
-        wire_put_uint(&o, set[i].packed.n, 4);
-        wire_put(&o, set[i].packed.p, set[i].packed.n);
-        wire_put_uint(&o, set[i].cell, 4);
+        fre_out_uint(&o, set[i].packed.n, 4);
+        fre_out_put(&o, set[i].packed.p, set[i].packed.n);
+        fre_out_uint(&o, set[i].cell, 4);
         before = s;
     }
     return wire_close_signed(&o, FRE_WIRE_SUMMED, sk);
@@ -237,7 +237,7 @@ fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in,
     const uint8_t *before = NULL;
     fre_tag_sets m;
     summed_view v;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w)
@@ -248,10 +248,10 @@ fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in,
     if (st != FRE_OK)
         return st;
     m.part = wire_part(&body);
-    m.n = (uint32_t)wire_uint(&body, 4, "sets");
+    m.n = (uint32_t)fre_in_uint(&body, 4, "sets");
     m.raw = body.left;
     for (uint32_t i = 0; i < m.n && read_summed(&body, &v); i++) {
-        wire_require(&body, summed_is_fine(w, &v, before), "members");
+        fre_in_require(&body, summed_is_fine(w, &v, before), "members");
         before = v.s.tag;
     }
     st = wire_end(&body, wire_name(FRE_WIRE_SUMMED), err);
@@ -262,7 +262,7 @@ fre_status fre_summed_decode(fre_tag_sets *out, const fre_wire *w, fre_bytes in,
 
 bool fre_summed_next(fre_tag_sets *s, fre_summed_set *out)
 {
-    wire_in in = {.left = s->raw, .bad = NULL};
+    fre_in in = {.left = s->raw, .bad = NULL};
     summed_view v;
 
     if (s->n == 0 || !read_summed(&in, &v))

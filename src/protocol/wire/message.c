@@ -53,12 +53,12 @@ void wire_head(uint8_t out[FRE_WIRE_HEAD_BYTES], const fre_wire *w, fre_wire_typ
     memcpy(out + 2, w->id.b, sizeof w->id.b);
 }
 
-void wire_put_head(wire_out *o, const fre_wire *w, fre_wire_type type)
+void wire_put_head(fre_out *o, const fre_wire *w, fre_wire_type type)
 {
     uint8_t head[FRE_WIRE_HEAD_BYTES];
 
     wire_head(head, w, type);
-    wire_put(o, head, sizeof head);
+    fre_out_put(o, head, sizeof head);
 }
 
 fre_status fre_wire_peek(fre_wire_type *type, fre_collection_id *id, fre_bytes in)
@@ -81,7 +81,7 @@ fre_status fre_wire_peek(fre_wire_type *type, fre_collection_id *id, fre_bytes i
     return FRE_OK;
 }
 
-fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type, fre_bytes message,
+fre_status wire_begin(fre_in *in, const fre_wire *w, fre_wire_type type, fre_bytes message,
                       fre_err *err)
 {
     fre_wire_type found;
@@ -99,19 +99,19 @@ fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type, fre_by
                         "%s: this is another kind of message, or another version", wire_name(type));
     if (memcmp(id.b, w->id.b, sizeof id.b) != 0)
         return fre_fail(err, FRE_E_KEY, "%s: it belongs to another collection", wire_name(type));
-    *in = (wire_in){.left =
-                        wire_view(message.p + FRE_WIRE_HEAD_BYTES, message.n - FRE_WIRE_HEAD_BYTES),
-                    .bad = NULL};
+    *in = (fre_in){.left =
+                       wire_view(message.p + FRE_WIRE_HEAD_BYTES, message.n - FRE_WIRE_HEAD_BYTES),
+                   .bad = NULL};
     return FRE_OK;
 }
 
 /* ---- signatures ------------------------------------------------------------------------------- */
 
-fre_status wire_begin_signed(wire_in *in, const fre_wire *w, fre_wire_type type,
+fre_status wire_begin_signed(fre_in *in, const fre_wire *w, fre_wire_type type,
                              const fre_sign_pk *pk, fre_bytes message, fre_err *err)
 {
     fre_signature sig;
-    wire_in body;
+    fre_in body;
     fre_status st = wire_begin(&body, w, type, message, err);
 
     if (st != FRE_OK)
@@ -132,7 +132,7 @@ fre_status wire_begin_signed(wire_in *in, const fre_wire *w, fre_wire_type type,
     return st;
 }
 
-fre_status wire_close_signed(wire_out *o, fre_wire_type type, const fre_sign_sk *sk)
+fre_status wire_close_signed(fre_out *o, fre_wire_type type, const fre_sign_sk *sk)
 {
     fre_signature sig;
 
@@ -142,7 +142,7 @@ fre_status wire_close_signed(wire_out *o, fre_wire_type type, const fre_sign_sk 
         o->st = fre_sign_statement(&sig, sk, types[type].label,
                                    wire_view(o->b->p + o->start, o->b->n - o->start));
     if (o->st == FRE_OK)
-        wire_put(o, sig.b, sizeof sig.b);
+        fre_out_put(o, sig.b, sizeof sig.b);
     return wire_close(o);
 }
 
@@ -153,21 +153,21 @@ static bool part_is_fine(fre_part part)
     return part.count <= FRE_WIRE_PARTS_MAX && part.index < part.count;
 }
 
-void wire_put_part(wire_out *o, fre_part part)
+void wire_put_part(fre_out *o, fre_part part)
 {
     if (!part_is_fine(part))
         wire_fail(o, FRE_E_ARG);
-    wire_put_uint(o, part.index, 4);
-    wire_put_uint(o, part.count, 4);
+    fre_out_uint(o, part.index, 4);
+    fre_out_uint(o, part.count, 4);
 }
 
-fre_part wire_part(wire_in *in)
+fre_part wire_part(fre_in *in)
 {
     fre_part part;
 
-    part.index = (uint32_t)wire_uint(in, 4, "part");
-    part.count = (uint32_t)wire_uint(in, 4, "part");
-    wire_require(in, part_is_fine(part), "part");
+    part.index = (uint32_t)fre_in_uint(in, 4, "part");
+    part.count = (uint32_t)fre_in_uint(in, 4, "part");
+    fre_in_require(in, part_is_fine(part), "part");
     return part;
 }
 
@@ -178,31 +178,31 @@ static bool time_is_fine(int64_t t)
     return t >= 1 && t <= FRE_COLLECTION_TIME_MAX;
 }
 
-static int64_t read_time(wire_in *in)
+static int64_t read_time(fre_in *in)
 {
-    uint64_t t = wire_uint(in, 8, "time");
+    uint64_t t = fre_in_uint(in, 8, "time");
 
-    wire_require(in, t >= 1 && t <= (uint64_t)FRE_COLLECTION_TIME_MAX, "time");
+    fre_in_require(in, t >= 1 && t <= (uint64_t)FRE_COLLECTION_TIME_MAX, "time");
     return (int64_t)t;
 }
 
 fre_status fre_closed_encode(fre_buf *out, const fre_wire *w, const fre_closed *m,
                              const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !m || !time_is_fine(m->time) || m->evaluations > w->c.users * w->c.cells_per_user)
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_CLOSED);
-    wire_put_uint(&o, (uint64_t)m->time, 8);
-    wire_put_uint(&o, m->evaluations, 8);
+    fre_out_uint(&o, (uint64_t)m->time, 8);
+    fre_out_uint(&o, m->evaluations, 8);
     return wire_close_signed(&o, FRE_WIRE_CLOSED, sk);
 }
 
 fre_status fre_closed_decode(fre_closed *out, const fre_wire *w, fre_bytes in, fre_err *err)
 {
     fre_closed m;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w)
@@ -211,8 +211,8 @@ fre_status fre_closed_decode(fre_closed *out, const fre_wire *w, fre_bytes in, f
     if (st != FRE_OK)
         return st;
     m.time = read_time(&body);
-    m.evaluations = wire_uint(&body, 8, "evaluations");
-    wire_require(&body, m.evaluations <= w->c.users * w->c.cells_per_user, "evaluations");
+    m.evaluations = fre_in_uint(&body, 8, "evaluations");
+    fre_in_require(&body, m.evaluations <= w->c.users * w->c.cells_per_user, "evaluations");
     st = wire_end(&body, wire_name(FRE_WIRE_CLOSED), err);
     if (st == FRE_OK)
         *out = m;
@@ -245,15 +245,15 @@ static bool reason_is_fine(unsigned reason)
 fre_status fre_cancel_encode(fre_buf *out, const fre_wire *w, const fre_cancel *m,
                              const fre_sign_sk *sk)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !m || !wire_key_of(w, (unsigned)m->by) || !reason_is_fine((unsigned)m->reason) ||
         !time_is_fine(m->time))
         return FRE_E_ARG;
     wire_put_head(&o, w, FRE_WIRE_CANCEL);
-    wire_put_uint(&o, (uint64_t)m->by, 1);
-    wire_put_uint(&o, (uint64_t)m->reason, 1);
-    wire_put_uint(&o, (uint64_t)m->time, 8);
+    fre_out_uint(&o, (uint64_t)m->by, 1);
+    fre_out_uint(&o, (uint64_t)m->reason, 1);
+    fre_out_uint(&o, (uint64_t)m->time, 8);
     return wire_close_signed(&o, FRE_WIRE_CANCEL, sk);
 }
 
@@ -263,7 +263,7 @@ fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w, fre_bytes in, f
     const fre_sign_pk *pk;
     unsigned by, reason;
     int64_t t;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out || !w)
@@ -272,16 +272,16 @@ fre_status fre_cancel_decode(fre_cancel *out, const fre_wire *w, fre_bytes in, f
     if (st != FRE_OK)
         return st;
     /* The role tells whose signature it has to be; nothing else is looked at before. */
-    pk = wire_key_of(w, (unsigned)wire_uint(&body, 1, "by"));
-    wire_require(&body, pk != NULL, "by");
+    pk = wire_key_of(w, (unsigned)fre_in_uint(&body, 1, "by"));
+    fre_in_require(&body, pk != NULL, "by");
     if (!pk)
         return wire_end(&body, name, err);
     st = wire_begin_signed(&body, w, FRE_WIRE_CANCEL, pk, in, err);
     if (st != FRE_OK)
         return st;
-    by = (unsigned)wire_uint(&body, 1, "by");
-    reason = (unsigned)wire_uint(&body, 1, "reason");
-    wire_require(&body, reason_is_fine(reason), "reason");
+    by = (unsigned)fre_in_uint(&body, 1, "by");
+    reason = (unsigned)fre_in_uint(&body, 1, "reason");
+    fre_in_require(&body, reason_is_fine(reason), "reason");
     t = read_time(&body);
     st = wire_end(&body, name, err);
     if (st == FRE_OK)
@@ -327,7 +327,7 @@ fre_status fre_rejection_encode(fre_buf *out, fre_rejection r)
     return fre_buf_append(out, bytes, sizeof bytes);
 }
 
-static fre_status begin_short(wire_in *in, fre_wire_type type, fre_bytes message, fre_err *err)
+static fre_status begin_short(fre_in *in, fre_wire_type type, fre_bytes message, fre_err *err)
 {
     fre_wire_type found;
     fre_collection_id id;
@@ -336,22 +336,22 @@ static fre_status begin_short(wire_in *in, fre_wire_type type, fre_bytes message
     if (st != FRE_OK || found != type)
         return fre_fail(err, st == FRE_OK ? FRE_E_DATA : st,
                         "%s: this is another kind of message, or another version", wire_name(type));
-    *in = (wire_in){.left = wire_view(message.p + 2, message.n - 2), .bad = NULL};
+    *in = (fre_in){.left = wire_view(message.p + 2, message.n - 2), .bad = NULL};
     return FRE_OK;
 }
 
 fre_status fre_rejection_decode(fre_rejection *out, fre_bytes in, fre_err *err)
 {
     unsigned code;
-    wire_in body;
+    fre_in body;
     fre_status st;
 
     if (!out)
         return FRE_E_ARG;
     if ((st = begin_short(&body, FRE_WIRE_REJECTION, in, err)) != FRE_OK)
         return st;
-    code = (unsigned)wire_uint(&body, 1, "code");
-    wire_require(&body, code >= 1 && code < FRE_REJECTIONS, "code");
+    code = (unsigned)fre_in_uint(&body, 1, "code");
+    fre_in_require(&body, code >= 1 && code < FRE_REJECTIONS, "code");
     st = wire_end(&body, wire_name(FRE_WIRE_REJECTION), err);
     if (st == FRE_OK)
         *out = (fre_rejection)code;
@@ -367,7 +367,7 @@ fre_status fre_receipt_encode(fre_buf *out)
 
 fre_status fre_receipt_decode(fre_bytes in, fre_err *err)
 {
-    wire_in body;
+    fre_in body;
     fre_status st = begin_short(&body, FRE_WIRE_RECEIPT, in, err);
 
     return st == FRE_OK ? wire_end(&body, wire_name(FRE_WIRE_RECEIPT), err) : st;

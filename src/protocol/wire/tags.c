@@ -4,28 +4,28 @@
 /* ---- elements ----------------------------------------------------------------------------------
  * number of elements (2)  elements (32 each)  [proof (64)] */
 
-void wire_put_elements(wire_out *o, const fre_wire *w, const fre_oprf_element *e)
+void wire_put_elements(fre_out *o, const fre_wire *w, const fre_oprf_element *e)
 {
-    wire_put_uint(o, w->c.cells_per_user, 2);
+    fre_out_uint(o, w->c.cells_per_user, 2);
     for (uint32_t i = 0; i < w->c.cells_per_user; i++)
-        wire_put(o, e[i].b, sizeof e[i].b);
+        fre_out_put(o, e[i].b, sizeof e[i].b);
 }
 
 /* The caller copies them out only once the whole message has been checked. */
-fre_bytes wire_read_elements(wire_in *in, const fre_wire *w)
+fre_bytes wire_read_elements(fre_in *in, const fre_wire *w)
 {
-    uint32_t n = (uint32_t)wire_uint(in, 2, "elements");
+    uint32_t n = (uint32_t)fre_in_uint(in, 2, "elements");
     fre_bytes raw;
 
-    wire_require(in, n == w->c.cells_per_user, "elements");
+    fre_in_require(in, n == w->c.cells_per_user, "elements");
     raw = wire_items(in, n, FRE_OPRF_ELEMENT_BYTES, "elements");
     for (uint32_t i = 0; !in->bad && i < n; i++) {
         fre_oprf_element e;
 
-        wire_require(in,
-                     fre_oprf_element_decode(&e, wire_view(raw.p + i * FRE_OPRF_ELEMENT_BYTES,
-                                                           FRE_OPRF_ELEMENT_BYTES)) == FRE_OK,
-                     "elements");
+        fre_in_require(in,
+                       fre_oprf_element_decode(&e, wire_view(raw.p + i * FRE_OPRF_ELEMENT_BYTES,
+                                                             FRE_OPRF_ELEMENT_BYTES)) == FRE_OK,
+                       "elements");
     }
     return raw;
 }
@@ -38,7 +38,7 @@ void wire_copy_elements(fre_oprf_element *out, const fre_wire *w, fre_bytes raw)
 
 fre_status fre_tag_request_encode(fre_buf *out, const fre_wire *w, const fre_oprf_element *blinded)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !blinded)
         return FRE_E_ARG;
@@ -50,7 +50,7 @@ fre_status fre_tag_request_encode(fre_buf *out, const fre_wire *w, const fre_opr
 fre_status fre_tag_request_decode(fre_oprf_element *blinded, const fre_wire *w, fre_bytes in,
                                   fre_err *err)
 {
-    wire_in body;
+    fre_in body;
     fre_bytes raw;
     fre_status st;
 
@@ -65,11 +65,11 @@ fre_status fre_tag_request_decode(fre_oprf_element *blinded, const fre_wire *w, 
     return st;
 }
 
-void wire_put_answer(wire_out *o, const fre_wire *w, const fre_oprf_element *evaluated,
+void wire_put_answer(fre_out *o, const fre_wire *w, const fre_oprf_element *evaluated,
                      const fre_oprf_proof *proof)
 {
     wire_put_elements(o, w, evaluated);
-    wire_put(o, proof->b, sizeof proof->b);
+    fre_out_put(o, proof->b, sizeof proof->b);
 }
 
 fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf_proof *proof, const fre_wire *w,
@@ -77,17 +77,17 @@ fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf_proof *proof, 
 {
     const uint8_t *p;
     fre_oprf_proof found;
-    wire_in body;
+    fre_in body;
     fre_bytes raw;
     fre_status st = wire_begin(&body, w, type, in, err);
 
     if (st != FRE_OK)
         return st;
     raw = wire_read_elements(&body, w);
-    p = wire_bytes(&body, FRE_OPRF_PROOF_BYTES, "proof");
-    wire_require(&body,
-                 p && fre_oprf_proof_decode(&found, wire_view(p, FRE_OPRF_PROOF_BYTES)) == FRE_OK,
-                 "proof");
+    p = fre_in_take(&body, FRE_OPRF_PROOF_BYTES, "proof");
+    fre_in_require(&body,
+                   p && fre_oprf_proof_decode(&found, wire_view(p, FRE_OPRF_PROOF_BYTES)) == FRE_OK,
+                   "proof");
     st = wire_end(&body, wire_name(type), err);
     if (st == FRE_OK) {
         wire_copy_elements(evaluated, w, raw);
@@ -99,7 +99,7 @@ fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf_proof *proof, 
 fre_status fre_tag_response_encode(fre_buf *out, const fre_wire *w,
                                    const fre_oprf_element *evaluated, const fre_oprf_proof *proof)
 {
-    wire_out o = wire_open(out);
+    fre_out o = fre_out_begin(out);
 
     if (!w || !evaluated || !proof)
         return FRE_E_ARG;

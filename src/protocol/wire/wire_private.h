@@ -11,64 +11,43 @@ static inline fre_bytes wire_view(const void *p, size_t n)
     return (fre_bytes){.p = p, .n = n};
 }
 
-/* ---- reader: takes from the front; the first field that doesn't fit is kept in `bad`, and from
- * then on everything is zero or empty, so that a decoder checks once, at its end. ------------ */
+/* ---- beside core's reader (fre_in): a decoder checks once, at its end ------------------------- */
 
-typedef struct wire_in {
-    fre_bytes left;
-    const char *bad; /* name of a field; NULL: fine so far */
-} wire_in;
-
-/* n bytes; NULL when they are not there. */
-const uint8_t *wire_bytes(wire_in *in, size_t n, const char *field);
-void wire_copy(wire_in *in, void *out, size_t n, const char *field);
-uint64_t wire_uint(wire_in *in, unsigned bytes, const char *field);
 /* n items of `each` bytes, without overflow. */
-fre_bytes wire_items(wire_in *in, uint32_t n, size_t each, const char *field);
-/* Notes the field unless ok. */
-void wire_require(wire_in *in, bool ok, const char *field);
+fre_bytes wire_items(fre_in *in, uint32_t n, size_t each, const char *field);
 /* FRE_OK if all was well and nothing is left; else FRE_E_DATA with a sentence. */
-FRE_MUST_CHECK fre_status wire_end(const wire_in *in, const char *message, fre_err *err);
+FRE_MUST_CHECK fre_status wire_end(const fre_in *in, const char *message, fre_err *err);
 
-/* ---- writer: the first failure is kept; wire_close undoes everything then. -------------------- */
+/* ---- and its writer (fre_out), which wire_close ends ------------------------------------------ */
 
-typedef struct wire_out {
-    fre_buf *b;
-    size_t start;
-    fre_status st;
-} wire_out;
-
-wire_out wire_open(fre_buf *b);
 /* Room for a message of a known size, where it is large or one of many. */
-void wire_reserve(wire_out *o, size_t n);
-void wire_put(wire_out *o, const void *p, size_t n);
-void wire_put_uint(wire_out *o, uint64_t v, unsigned bytes);
-void wire_fail(wire_out *o, fre_status st);
-FRE_MUST_CHECK fre_status wire_close(wire_out *o);
+void wire_reserve(fre_out *o, size_t n);
+void wire_fail(fre_out *o, fre_status st);
+FRE_MUST_CHECK fre_status wire_close(fre_out *o);
 
 uint32_t wire_get32(const uint8_t *p);
 void wire_set32(uint8_t *p, uint32_t v);
 
 /* ---- message.c: heads, signatures, infos ------------------------------------------------------ */
 
-void wire_put_head(wire_out *o, const fre_wire *w, fre_wire_type type);
+void wire_put_head(fre_out *o, const fre_wire *w, fre_wire_type type);
 void wire_head(uint8_t out[FRE_WIRE_HEAD_BYTES], const fre_wire *w, fre_wire_type type);
 /* Checks head and size, and leaves the body in `in`. */
-FRE_MUST_CHECK fre_status wire_begin(wire_in *in, const fre_wire *w, fre_wire_type type,
+FRE_MUST_CHECK fre_status wire_begin(fre_in *in, const fre_wire *w, fre_wire_type type,
                                      fre_bytes message, fre_err *err);
 /* The same for a signed message, whose signature is verified; leaves the body without it. */
-FRE_MUST_CHECK fre_status wire_begin_signed(wire_in *in, const fre_wire *w, fre_wire_type type,
+FRE_MUST_CHECK fre_status wire_begin_signed(fre_in *in, const fre_wire *w, fre_wire_type type,
                                             const fre_sign_pk *pk, fre_bytes message, fre_err *err);
-/* Signs what was written since wire_open and closes. */
-FRE_MUST_CHECK fre_status wire_close_signed(wire_out *o, fre_wire_type type, const fre_sign_sk *sk);
+/* Signs what was written since fre_out_begin and closes. */
+FRE_MUST_CHECK fre_status wire_close_signed(fre_out *o, fre_wire_type type, const fre_sign_sk *sk);
 /* Name of a type in messages to people; "message" for no type. */
 const char *wire_name(fre_wire_type type);
 
 /* A role's signing key; NULL: no role. */
 const fre_sign_pk *wire_key_of(const fre_wire *w, unsigned role);
 
-void wire_put_part(wire_out *o, fre_part part);
-fre_part wire_part(wire_in *in);
+void wire_put_part(fre_out *o, fre_part part);
+fre_part wire_part(fre_in *in);
 
 /* ---- entry.c: plaintexts, for the fuzz target; type: an entry or answer --------------------------- */
 
@@ -84,29 +63,29 @@ typedef struct wire_set {
 } wire_set;
 /* before: the set in front of it, NULL: the first.  each: bytes of a member.  FRE_E_ARG: fewer members than
  * least, or an order not kept. */
-void wire_put_set(wire_out *o, const wire_set *before, const wire_set *s, size_t each,
+void wire_put_set(fre_out *o, const wire_set *before, const wire_set *s, size_t each,
                   uint32_t least);
 /* Number of sets (4)  sets; at: the i-th of list. */
 typedef wire_set wire_set_at(const void *list, uint32_t i);
-void wire_put_sets(wire_out *o, const void *list, uint32_t n, wire_set_at *at, size_t each,
+void wire_put_sets(fre_out *o, const void *list, uint32_t n, wire_set_at *at, size_t each,
                    uint32_t least);
 /* n members of `each` bytes: are their ids strictly ascending? */
 bool wire_ids_ascend(const uint8_t *member, uint32_t n, size_t each);
 /* One set, not checked; false: the input is bad. */
-bool wire_read_set(wire_in *in, wire_set *out, size_t each);
+bool wire_read_set(fre_in *in, wire_set *out, size_t each);
 /* part (8)  number of sets (4)  sets: leaves *raw = the sets, which are all checked. */
 FRE_MUST_CHECK fre_status wire_decode_sets(fre_part *part, uint32_t *n, fre_bytes *raw,
-                                           wire_in *body, size_t each, uint32_t least,
+                                           fre_in *body, size_t each, uint32_t least,
                                            fre_wire_type type, fre_err *err);
 bool wire_next_set(uint32_t *n, fre_bytes *raw, wire_set *out, size_t each);
 
 /* ---- tags.c: elements of a request or response ------------------------------------------------- */
 
-void wire_put_elements(wire_out *o, const fre_wire *w, const fre_oprf_element *e);
+void wire_put_elements(fre_out *o, const fre_wire *w, const fre_oprf_element *e);
 /* The caller copies them out, once the whole message has been checked. */
-fre_bytes wire_read_elements(wire_in *in, const fre_wire *w);
+fre_bytes wire_read_elements(fre_in *in, const fre_wire *w);
 void wire_copy_elements(fre_oprf_element *out, const fre_wire *w, fre_bytes raw);
-void wire_put_answer(wire_out *o, const fre_wire *w, const fre_oprf_element *evaluated,
+void wire_put_answer(fre_out *o, const fre_wire *w, const fre_oprf_element *evaluated,
                      const fre_oprf_proof *proof);
 FRE_MUST_CHECK fre_status wire_read_answer(fre_oprf_element *evaluated, fre_oprf_proof *proof,
                                            const fre_wire *w, fre_wire_type type, fre_bytes in,

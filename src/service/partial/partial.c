@@ -211,7 +211,7 @@ static int by_name(const void *a, const void *b)
     return memcmp(((const named *)a)->name, ((const named *)b)->name, FRE_CELL_BYTES);
 }
 
-static void put_grid(partial_out *o, const fre_partial *p)
+static void put_grid(fre_out *o, const fre_partial *p)
 {
     named *order = malloc((p->n + 1) * sizeof *order);
 
@@ -222,38 +222,38 @@ static void put_grid(partial_out *o, const fre_partial *p)
     if (order)
         qsort(order, p->n, sizeof *order, by_name);
     for (size_t i = 0; o->st == FRE_OK && i < p->n; i++) {
-        partial_put(o, order[i].name, FRE_CELL_BYTES);
-        partial_put_uint(o, p->count[order[i].slot], 8);
+        fre_out_put(o, order[i].name, FRE_CELL_BYTES);
+        fre_out_uint(o, p->count[order[i].slot], 8);
     }
     free(order);
 }
 
-static void put_numbered(partial_out *o, const fre_partial *p)
+static void put_numbered(fre_out *o, const fre_partial *p)
 {
     for (size_t i = 0; o->st == FRE_OK && i < p->n_slot_of; i++) {
         const uint32_t slot = p->slot_of[i];
 
         if (slot == NONE)
             continue;
-        partial_put_uint(o, i, 4);
-        partial_put_uint(o, p->count[slot], 8);
+        fre_out_uint(o, i, 4);
+        fre_out_uint(o, p->count[slot], 8);
         for (size_t k = 0; k < p->width; k++)
-            partial_put_uint(o, (uint64_t)p->sum[slot * p->width + k], 8);
+            fre_out_uint(o, (uint64_t)p->sum[slot * p->width + k], 8);
     }
 }
 
 fre_status fre_partial_encode(fre_buf *out, const fre_partial *p)
 {
-    partial_out o = partial_begin(out);
+    fre_out o = fre_out_begin(out);
 
-    partial_put(&o, magic, sizeof magic);
-    partial_put(&o, p->task_hash, sizeof p->task_hash);
-    partial_put_uint(&o, p->n_parts, 4);
+    fre_out_put(&o, magic, sizeof magic);
+    fre_out_put(&o, p->task_hash, sizeof p->task_hash);
+    fre_out_uint(&o, p->n_parts, 4);
     for (size_t i = 0; i < p->n_parts; i++)
-        partial_put_uint(&o, p->part[i], 8);
+        fre_out_uint(&o, p->part[i], 8);
     if (p->has_survey)
         partial_survey_put(&o, &p->survey);
-    partial_put_uint(&o, p->n, 4);
+    fre_out_uint(&o, p->n, 4);
     if (p->in_grid)
         put_grid(&o, p);
     else
@@ -268,20 +268,20 @@ typedef struct entry {
     const uint8_t *name; /* of the grid */
     uint32_t cell;
     uint64_t count;
-    partial_in sums;
+    fre_in sums;
 } entry;
 
-static void get_entry(partial_in *in, entry *e, const fre_partial *p)
+static void get_entry(fre_in *in, entry *e, const fre_partial *p)
 {
-    partial_require(in, p->in_grid || p->n_slot_of > 0);
+    fre_in_require(in, p->in_grid || p->n_slot_of > 0, "part");
     if (p->in_grid)
-        e->name = partial_take(in, FRE_CELL_BYTES);
+        e->name = fre_in_take(in, FRE_CELL_BYTES, "part");
     else
         e->cell = (uint32_t)partial_uint_to(in, 4, p->n_slot_of - 1);
     e->count = partial_uint_to(in, 8, FRE_PARTIAL_COUNT_MAX);
-    partial_require(in, e->count > 0);
-    e->sums = (partial_in){.left = in->left};
-    (void)partial_take(in, p->width * 8);
+    fre_in_require(in, e->count > 0, "part");
+    e->sums = (fre_in){.left = in->left};
+    (void)fre_in_take(in, p->width * 8, "part");
 }
 
 static bool in_order(const entry *a, const entry *b, const fre_partial *p)
@@ -305,20 +305,22 @@ static bool overflows(int64_t had, int64_t more)
 }
 
 /* What would be added fits. */
-static fre_status check_entry(partial_in *in, const entry *e, const fre_partial *p)
+static fre_status check_entry(fre_in *in, const entry *e, const fre_partial *p)
 {
     const uint32_t slot = find_slot(p, e->name, e->cell);
     const double reach = p->width > 0 ? reach_of(p, e) : 0;
-    partial_in sums = e->sums;
+    fre_in sums = e->sums;
 
     if (slot != NONE && e->count > FRE_PARTIAL_COUNT_MAX - p->count[slot])
         return FRE_E_LIMIT;
     for (size_t k = 0; k < p->width; k++) {
-        const int64_t more = (int64_t)partial_uint(&sums, 8);
+        const int64_t more = (int64_t)fre_in_uint(&sums, 8, "part");
         const int64_t had = slot == NONE ? 0 : p->sum[slot * p->width + k];
 
-        partial_require(in, more >= -FRE_PARTIAL_SUM_MAX && more <= FRE_PARTIAL_SUM_MAX &&
-                                fabs((double)more) <= reach);
+        fre_in_require(in,
+                       more >= -FRE_PARTIAL_SUM_MAX && more <= FRE_PARTIAL_SUM_MAX &&
+                           fabs((double)more) <= reach,
+                       "part");
         if (in->bad)
             return FRE_E_DATA;
         if (overflows(had, more))
@@ -328,7 +330,7 @@ static fre_status check_entry(partial_in *in, const entry *e, const fre_partial 
 }
 
 /* *fresh: how many cells are new. */
-static fre_status check_cells(partial_in in, size_t n, size_t *fresh, const fre_partial *p)
+static fre_status check_cells(fre_in in, size_t n, size_t *fresh, const fre_partial *p)
 {
     entry before = {.name = NULL};
 
@@ -338,7 +340,7 @@ static fre_status check_cells(partial_in in, size_t n, size_t *fresh, const fre_
         fre_status st;
 
         get_entry(&in, &e, p);
-        partial_require(&in, in.bad || i == 0 || in_order(&before, &e, p));
+        fre_in_require(&in, in.bad || i == 0 || in_order(&before, &e, p), "part");
         if (in.bad)
             return FRE_E_DATA;
         st = check_entry(&in, &e, p);
@@ -351,7 +353,7 @@ static fre_status check_cells(partial_in in, size_t n, size_t *fresh, const fre_
 }
 
 /* Room was made, and all was checked. */
-static fre_status add_cells(fre_partial *p, partial_in in, size_t n)
+static fre_status add_cells(fre_partial *p, fre_in in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         entry e = {.name = NULL};
@@ -364,7 +366,7 @@ static fre_status add_cells(fre_partial *p, partial_in in, size_t n)
             return st;
         p->count[slot] += e.count;
         for (size_t k = 0; k < p->width; k++)
-            p->sum[slot * p->width + k] += (int64_t)partial_uint(&e.sums, 8);
+            p->sum[slot * p->width + k] += (int64_t)fre_in_uint(&e.sums, 8, "part");
     }
     return FRE_OK;
 }
@@ -375,7 +377,7 @@ typedef struct arrival {
     size_t n_parts;
     fre_partial_survey own, both;
     size_t n; /* cells */
-    partial_in cells;
+    fre_in cells;
 } arrival;
 
 static void arrival_wipe(arrival *a)
@@ -392,13 +394,13 @@ static bool is_in(const fre_partial *p, uint64_t part, size_t *at)
     return *at < p->n_parts && p->part[*at] == part;
 }
 
-static fre_status get_parts(partial_in *in, arrival *a, const fre_partial *p, fre_err *err)
+static fre_status get_parts(fre_in *in, arrival *a, const fre_partial *p, fre_err *err)
 {
     const size_t n = (size_t)partial_uint_to(in, 4, FRE_PARTIAL_PARTS_MAX);
     uint64_t before = 0;
     size_t at = 0, from = 0;
 
-    partial_require(in, n > 0 && n <= in->left.n / 8);
+    fre_in_require(in, n > 0 && n <= in->left.n / 8, "part");
     if (in->bad)
         return FRE_E_DATA;
     if (n > FRE_PARTIAL_PARTS_MAX - p->n_parts)
@@ -408,9 +410,9 @@ static fre_status get_parts(partial_in *in, arrival *a, const fre_partial *p, fr
     if (!a->part)
         return FRE_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
-        const uint64_t part = partial_uint(in, 8);
+        const uint64_t part = fre_in_uint(in, 8, "part");
 
-        partial_require(in, i == 0 || part > before);
+        fre_in_require(in, i == 0 || part > before, "part");
         if (is_in(p, part, &at))
             return fre_fail(err, FRE_E_DATA,
                             "a part is there twice: add each part of a stage once, and none beside a "
@@ -424,7 +426,7 @@ static fre_status get_parts(partial_in *in, arrival *a, const fre_partial *p, fr
     return in->bad ? FRE_E_DATA : FRE_OK;
 }
 
-static fre_status get_survey(partial_in *in, arrival *a, const fre_partial *p)
+static fre_status get_survey(fre_in *in, arrival *a, const fre_partial *p)
 {
     fre_status st;
 
@@ -438,13 +440,13 @@ static fre_status arrive(arrival *a, const fre_partial *p, fre_bytes part, fre_e
 {
     char found[sizeof magic];
     uint8_t of[FRE_HASH_BYTES];
-    partial_in in;
+    fre_in in;
     fre_status st;
 
     if (!partial_verified(&in, part))
         return FRE_E_DATA;
-    partial_copy(&in, found, sizeof found);
-    partial_copy(&in, of, sizeof of);
+    fre_in_copy(&in, found, sizeof found, "part");
+    fre_in_copy(&in, of, sizeof of, "part");
     if (in.bad || memcmp(found, magic, sizeof found) != 0)
         return FRE_E_DATA;
     if (memcmp(of, p->task_hash, sizeof of) != 0)
@@ -453,7 +455,7 @@ static fre_status arrive(arrival *a, const fre_partial *p, fre_bytes part, fre_e
     st = get_parts(&in, a, p, err);
     if (st == FRE_OK)
         st = get_survey(&in, a, p);
-    a->n = (size_t)partial_uint(&in, 4);
+    a->n = (size_t)fre_in_uint(&in, 4, "part");
     a->cells = in;
     return st == FRE_OK && in.bad ? FRE_E_DATA : st;
 }

@@ -4,39 +4,18 @@
 
 #include <fre/partial.h>
 
-/* ---- bytes.c: big-endian numbers, bounded ------------------------------------------------------- */
+/* ---- bytes.c: beside core's reader and writer --------------------------------------------------- */
 
-typedef struct partial_in {
-    fre_bytes left;
-    bool bad; /* short, or something outside its range: all that is read from there on is 0 */
-} partial_in;
-
-/* n bytes, borrowed; NULL: bad. */
-const uint8_t *partial_take(partial_in *in, size_t n);
-void partial_copy(partial_in *in, void *out, size_t n);
-uint64_t partial_uint(partial_in *in, unsigned bytes);
 /* At most `most`. */
-uint64_t partial_uint_to(partial_in *in, unsigned bytes, uint64_t most);
-bool partial_flag(partial_in *in);
+uint64_t partial_uint_to(fre_in *in, unsigned bytes, uint64_t most);
+bool partial_flag(fre_in *in);
 /* Finite and above 0. */
-double partial_positive(partial_in *in);
-void partial_require(partial_in *in, bool ok);
-
-/* Until the first failure, which st keeps. */
-typedef struct partial_out {
-    fre_buf *b;
-    size_t start;
-    fre_status st;
-} partial_out;
-
-partial_out partial_begin(fre_buf *b);
-void partial_put(partial_out *o, const void *p, size_t n);
-void partial_put_uint(partial_out *o, uint64_t v, unsigned bytes);
-void partial_put_double(partial_out *o, double v);
+double partial_positive(fre_in *in);
+void partial_put_double(fre_out *o, double v);
 /* Appends the SHA-256 of all that was put, or takes everything back. */
-fre_status partial_end(partial_out *o);
+fre_status partial_end(fre_out *o);
 /* in: what lies before such a checksum.  false: it is another's, or nothing is there. */
-bool partial_verified(partial_in *in, fre_bytes all);
+bool partial_verified(fre_in *in, fre_bytes all);
 
 /* ---- task.c ----------------------------------------------------------------------------------- */
 
@@ -50,9 +29,9 @@ size_t partial_find_released(const fre_partial_task *t, const fre_partial_cell *
 /* FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status partial_survey_init(fre_partial_survey *s, const uint8_t *salt);
 void partial_survey_wipe(fre_partial_survey *s);
-void partial_survey_put(partial_out *o, const fre_partial_survey *s);
+void partial_survey_put(fre_out *o, const fre_partial_survey *s);
 /* out: partial_survey_wipe, whatever is returned.  FRE_E_DATA, FRE_E_NOMEM. */
-FRE_MUST_CHECK fre_status partial_survey_get(fre_partial_survey *out, partial_in *in,
+FRE_MUST_CHECK fre_status partial_survey_get(fre_partial_survey *out, fre_in *in,
                                              const uint8_t *salt);
 /* *sum: what both saw, as partial_survey_get.  FRE_E_LIMIT, FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status partial_survey_both(fre_partial_survey *sum, const fre_partial_survey *a,

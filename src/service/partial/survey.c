@@ -26,35 +26,34 @@ void partial_survey_wipe(fre_partial_survey *s)
 
 /* ---- encode --------------------------------------------------------------------------------------- */
 
-static void put_bins(partial_out *o, const uint64_t *bin)
+static void put_bins(fre_out *o, const uint64_t *bin)
 {
     for (size_t i = 0; i < FRE_LEDGER_BINS; i++)
-        partial_put_uint(o, bin[i], 8);
+        fre_out_uint(o, bin[i], 8);
 }
 
-static void put_marks(partial_out *o, fre_overlap_set *marks)
+static void put_marks(fre_out *o, fre_overlap_set *marks)
 {
     float *x = NULL;
     size_t n = 0;
 
     if (o->st == FRE_OK)
         o->st = fre_overlap_sketch(marks, &x, &n);
-    partial_put_uint(o, n, 4);
+    fre_out_uint(o, n, 4);
     for (size_t i = 0; i < n; i++)
-        partial_put_uint(o, (uint64_t)x[2 * i] << HALF_BITS | (uint64_t)x[2 * i + 1],
-                         MARK_BITS / 8);
+        fre_out_uint(o, (uint64_t)x[2 * i] << HALF_BITS | (uint64_t)x[2 * i + 1], MARK_BITS / 8);
     if (x)
         fre_wipe_free(x, n * 2 * sizeof *x);
 }
 
-void partial_survey_put(partial_out *o, const fre_partial_survey *s)
+void partial_survey_put(fre_out *o, const fre_partial_survey *s)
 {
     const uint64_t numbers[] = {s->records,        s->users,          s->counted,
                                 s->blank,          s->content.sum[0], s->content.sum[1],
                                 s->content.texts};
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        partial_put_uint(o, numbers[i], 8);
+        fre_out_uint(o, numbers[i], 8);
     put_bins(o, s->content.text);
     put_bins(o, s->content.user);
     put_bins(o, s->content.row);
@@ -64,13 +63,13 @@ void partial_survey_put(partial_out *o, const fre_partial_survey *s)
 
 /* ---- decode --------------------------------------------------------------------------------------- */
 
-static void get_bins(partial_in *in, uint64_t *bin)
+static void get_bins(fre_in *in, uint64_t *bin)
 {
     for (size_t i = 0; i < FRE_LEDGER_BINS; i++)
-        bin[i] = partial_uint(in, 8);
+        bin[i] = fre_in_uint(in, 8, "survey");
 }
 
-static fre_status get_marks(partial_in *in, fre_overlap_set **out)
+static fre_status get_marks(fre_in *in, fre_overlap_set **out)
 {
     const size_t n = (size_t)partial_uint_to(in, 4, FRE_OVERLAP_SKETCH_MAX);
     float *x = calloc(n + 1, 2 * sizeof *x);
@@ -80,9 +79,9 @@ static fre_status get_marks(partial_in *in, fre_overlap_set **out)
     if (!x)
         return FRE_E_NOMEM;
     for (size_t i = 0; !in->bad && i < n; i++) {
-        const uint64_t mark = partial_uint(in, MARK_BITS / 8);
+        const uint64_t mark = fre_in_uint(in, MARK_BITS / 8, "survey");
 
-        partial_require(in, i == 0 || mark > before);
+        fre_in_require(in, i == 0 || mark > before, "survey");
         before = mark;
         x[2 * i] = (float)(mark >> HALF_BITS);
         x[2 * i + 1] = (float)(mark & ((UINT64_C(1) << HALF_BITS) - 1));
@@ -92,7 +91,7 @@ static fre_status get_marks(partial_in *in, fre_overlap_set **out)
     return st;
 }
 
-fre_status partial_survey_get(fre_partial_survey *out, partial_in *in, const uint8_t *salt)
+fre_status partial_survey_get(fre_partial_survey *out, fre_in *in, const uint8_t *salt)
 {
     fre_status st;
 
@@ -101,8 +100,8 @@ fre_status partial_survey_get(fre_partial_survey *out, partial_in *in, const uin
     out->users = partial_uint_to(in, 8, out->records);
     out->counted = partial_uint_to(in, 8, out->records);
     out->blank = partial_uint_to(in, 8, out->records - out->counted);
-    out->content.sum[0] = partial_uint(in, 8);
-    out->content.sum[1] = partial_uint(in, 8);
+    out->content.sum[0] = fre_in_uint(in, 8, "survey");
+    out->content.sum[1] = fre_in_uint(in, 8, "survey");
     out->content.texts = partial_uint_to(in, 8, out->records);
     get_bins(in, out->content.text);
     get_bins(in, out->content.user);

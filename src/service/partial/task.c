@@ -67,59 +67,59 @@ uint32_t fre_partial_first_stage(const fre_partial_terms *t)
     return t->no_grid ? 1 : 0;
 }
 
-static void put_level(partial_out *o, const fre_partial_level *l, uint32_t at)
+static void put_level(fre_out *o, const fre_partial_level *l, uint32_t at)
 {
-    partial_put_uint(o, (uint64_t)l->counts, 1);
-    partial_put_uint(o, l->p32, 8);
+    fre_out_uint(o, (uint64_t)l->counts, 1);
+    fre_out_uint(o, l->p32, 8);
     partial_put_double(o, l->lattice_step);
     if (at == 0) {
-        partial_put_uint(o, l->sketch.grid.proj, 4);
+        fre_out_uint(o, l->sketch.grid.proj, 4);
         partial_put_double(o, l->sketch.grid.cell_edge);
         return;
     }
-    partial_put(o, l->sketch.codebook.sha256, FRE_HASH_BYTES);
-    partial_put_uint(o, l->sketch.codebook.level, 4);
-    partial_put_uint(o, l->sketch.codebook.cells, 8);
+    fre_out_put(o, l->sketch.codebook.sha256, FRE_HASH_BYTES);
+    fre_out_uint(o, l->sketch.codebook.level, 4);
+    fre_out_uint(o, l->sketch.codebook.cells, 8);
     partial_put_double(o, l->sketch.codebook.radius);
     partial_put_double(o, l->sketch.codebook.gain);
 }
 
-static void put_terms(partial_out *o, const fre_partial_terms *t)
+static void put_terms(fre_out *o, const fre_partial_terms *t)
 {
-    partial_put_uint(o, t->not_private, 1);
-    partial_put_uint(o, t->dim, 4);
+    fre_out_uint(o, t->not_private, 1);
+    fre_out_uint(o, t->dim, 4);
     partial_put_double(o, t->norm_bound);
-    partial_put_uint(o, t->cells_per_user, 4);
-    partial_put_uint(o, t->no_grid, 1);
-    partial_put(o, t->grid_seed, sizeof t->grid_seed);
-    partial_put_uint(o, t->n_levels, 1);
+    fre_out_uint(o, t->cells_per_user, 4);
+    fre_out_uint(o, t->no_grid, 1);
+    fre_out_put(o, t->grid_seed, sizeof t->grid_seed);
+    fre_out_uint(o, t->n_levels, 1);
     for (uint32_t i = fre_partial_first_stage(t); i <= t->n_levels && i <= FRE_LEVELS_MAX; i++)
         put_level(o, &t->level[i], i);
-    partial_put(o, t->embedder, sizeof t->embedder);
-    partial_put(o, t->key, sizeof t->key);
-    partial_put(o, t->salt, sizeof t->salt);
+    fre_out_put(o, t->embedder, sizeof t->embedder);
+    fre_out_put(o, t->key, sizeof t->key);
+    fre_out_put(o, t->salt, sizeof t->salt);
 }
 
 fre_status fre_partial_task_encode(fre_buf *out, const fre_partial_task *t)
 {
     const size_t start = out->n;
-    partial_out o = partial_begin(out);
+    fre_out o = fre_out_begin(out);
     fre_partial_task again;
     fre_status st;
 
-    partial_put(&o, magic, sizeof magic);
+    fre_out_put(&o, magic, sizeof magic);
     put_terms(&o, &t->terms);
-    partial_put_uint(&o, t->stage, 4);
-    partial_put_uint(&o, t->points, 8);
-    partial_put_uint(&o, t->n_released, 4);
+    fre_out_uint(&o, t->stage, 4);
+    fre_out_uint(&o, t->points, 8);
+    fre_out_uint(&o, t->n_released, 4);
     for (size_t i = 0; o.st == FRE_OK && i < t->n_released; i++) {
         const fre_partial_cell *c = &t->released[i];
 
-        partial_put_uint(&o, c->level, 4);
+        fre_out_uint(&o, c->level, 4);
         if (c->level == 0)
-            partial_put(&o, c->name, sizeof c->name);
+            fre_out_put(&o, c->name, sizeof c->name);
         else
-            partial_put_uint(&o, c->cell, 4);
+            fre_out_uint(&o, c->cell, 4);
     }
     st = partial_end(&o);
     if (st != FRE_OK)
@@ -137,68 +137,70 @@ fre_status fre_partial_task_encode(fre_buf *out, const fre_partial_task *t)
 
 /* ---- decode --------------------------------------------------------------------------------------- */
 
-static void get_rate(partial_in *in, fre_partial_level *l, uint32_t at)
+static void get_rate(fre_in *in, fre_partial_level *l, uint32_t at)
 {
     l->counts = (fre_counts)partial_uint_to(in, 1, at == 0 ? 0 : FRE_COUNTS_NOISY);
     l->p32 = partial_uint_to(in, 8, FRE_P_ONE);
-    partial_require(in, (l->counts == FRE_COUNTS_NOISY) == (l->p32 == 0));
+    fre_in_require(in, (l->counts == FRE_COUNTS_NOISY) == (l->p32 == 0), "task");
     l->lattice_step = partial_positive(in);
 }
 
-static void get_level(partial_in *in, fre_partial_level *l, uint32_t at)
+static void get_level(fre_in *in, fre_partial_level *l, uint32_t at)
 {
     get_rate(in, l, at);
     if (at == 0) {
         l->sketch.kind = FRE_SKETCH_GRID;
         l->sketch.grid.proj = (uint32_t)partial_uint_to(in, 4, FRE_SKETCH_PROJ_MAX);
-        partial_require(in, l->sketch.grid.proj > 0);
+        fre_in_require(in, l->sketch.grid.proj > 0, "task");
         l->sketch.grid.cell_edge = partial_positive(in);
         return;
     }
     l->sketch.kind = FRE_SKETCH_CODEBOOK;
-    partial_copy(in, l->sketch.codebook.sha256, FRE_HASH_BYTES);
+    fre_in_copy(in, l->sketch.codebook.sha256, FRE_HASH_BYTES, "task");
     l->sketch.codebook.level = (uint32_t)partial_uint_to(in, 4, FRE_CODEBOOK_LEVELS_MAX - 1);
     l->sketch.codebook.cells = partial_uint_to(in, 8, FRE_CODEBOOK_CELLS_MAX);
-    partial_require(in, l->sketch.codebook.cells > 0);
+    fre_in_require(in, l->sketch.codebook.cells > 0, "task");
     l->sketch.codebook.radius = partial_positive(in);
     l->sketch.codebook.gain = partial_positive(in);
-    partial_require(in, l->sketch.codebook.gain >= 1);
+    fre_in_require(in, l->sketch.codebook.gain >= 1, "task");
 }
 
-static void get_terms(partial_in *in, fre_partial_terms *t)
+static void get_terms(fre_in *in, fre_partial_terms *t)
 {
     t->not_private = partial_flag(in);
     t->dim = (uint32_t)partial_uint_to(in, 4, FRE_SKETCH_DIM_MAX);
     t->norm_bound = partial_positive(in);
     t->cells_per_user = (uint32_t)partial_uint_to(in, 4, FRE_PRIVACY_CELLS_MAX);
     t->no_grid = partial_flag(in);
-    partial_copy(in, t->grid_seed, sizeof t->grid_seed);
+    fre_in_copy(in, t->grid_seed, sizeof t->grid_seed, "task");
     t->n_levels = (uint32_t)partial_uint_to(in, 1, FRE_LEVELS_MAX);
-    partial_require(in, t->dim > 0 && t->cells_per_user > 0 && (!t->no_grid || t->n_levels > 0));
+    fre_in_require(in, t->dim > 0 && t->cells_per_user > 0 && (!t->no_grid || t->n_levels > 0),
+                   "task");
     for (uint32_t i = fre_partial_first_stage(t); i <= t->n_levels; i++) {
         get_level(in, &t->level[i], i);
-        partial_require(in, i < 2 || memcmp(t->level[i].sketch.codebook.sha256,
-                                            t->level[1].sketch.codebook.sha256,
-                                            FRE_HASH_BYTES) == 0);
+        fre_in_require(in,
+                       i < 2 || memcmp(t->level[i].sketch.codebook.sha256,
+                                       t->level[1].sketch.codebook.sha256, FRE_HASH_BYTES) == 0,
+                       "task");
     }
-    partial_copy(in, t->embedder, sizeof t->embedder);
-    partial_copy(in, t->key, sizeof t->key);
-    partial_copy(in, t->salt, sizeof t->salt);
+    fre_in_copy(in, t->embedder, sizeof t->embedder, "task");
+    fre_in_copy(in, t->key, sizeof t->key, "task");
+    fre_in_copy(in, t->salt, sizeof t->salt, "task");
 }
 
-static void get_cell(partial_in *in, fre_partial_cell *c, const fre_partial_task *t)
+static void get_cell(fre_in *in, fre_partial_cell *c, const fre_partial_task *t)
 {
     const fre_partial_terms *terms = &t->terms;
 
     c->level = (uint32_t)partial_uint_to(in, 4, terms->n_levels);
-    partial_require(in, c->level < t->stage && c->level >= fre_partial_first_stage(terms));
+    fre_in_require(in, c->level < t->stage && c->level >= fre_partial_first_stage(terms), "task");
     if (c->level == 0)
-        partial_copy(in, c->name, sizeof c->name);
+        fre_in_copy(in, c->name, sizeof c->name, "task");
     else
         c->cell = (uint32_t)partial_uint_to(in, 4, terms->level[c->level].sketch.codebook.cells - 1);
 }
 
-static fre_status get_released(partial_in *in, fre_partial_task *t)
+static fre_status get_released(fre_in *in, fre_partial_task *t)
 {
     const size_t least = 8; /* bytes of one */
 
@@ -208,7 +210,8 @@ static fre_status get_released(partial_in *in, fre_partial_task *t)
         return FRE_E_NOMEM;
     for (size_t i = 0; !in->bad && i < t->n_released; i++) {
         get_cell(in, &t->released[i], t);
-        partial_require(in, i == 0 || partial_by_cell(&t->released[i - 1], &t->released[i]) < 0);
+        fre_in_require(in, i == 0 || partial_by_cell(&t->released[i - 1], &t->released[i]) < 0,
+                       "task");
     }
     return FRE_OK;
 }
@@ -223,16 +226,17 @@ fre_status fre_partial_task_decode(fre_partial_task *out, fre_bytes task, fre_er
 {
     char found[sizeof magic];
     fre_partial_task t = {.stage = 0};
-    partial_in in;
+    fre_in in;
     fre_status st = FRE_E_DATA;
 
     if (partial_verified(&in, task)) {
-        partial_copy(&in, found, sizeof found);
-        partial_require(&in, memcmp(found, magic, sizeof found) == 0);
+        fre_in_copy(&in, found, sizeof found, "task");
+        fre_in_require(&in, memcmp(found, magic, sizeof found) == 0, "task");
         get_terms(&in, &t.terms);
-        t.stage = (uint32_t)partial_uint(&in, 4);
+        t.stage = (uint32_t)fre_in_uint(&in, 4, "task");
         t.points = partial_uint_to(&in, 8, FRE_PARTIAL_COUNT_MAX);
-        partial_require(&in, is_stage(&t) && (t.points > 0) == (t.stage == FRE_PARTIAL_SUMS));
+        fre_in_require(&in, is_stage(&t) && (t.points > 0) == (t.stage == FRE_PARTIAL_SUMS),
+                       "task");
         st = get_released(&in, &t);
         if (st == FRE_OK && (in.bad || in.left.n > 0))
             st = FRE_E_DATA;

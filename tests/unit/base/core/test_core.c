@@ -784,9 +784,55 @@ static void cpu_count_is_positive(void **state)
     assert_true(fre_cpu_count() <= 65536);
 }
 
+/* ---- bytes in and out ---------------------------------------------------------------------------- */
+
+static void a_reader_stops_at_the_end(void **state)
+{
+    const uint8_t bytes[] = {1, 2, 3, 4, 5, 6};
+    uint8_t rest[4] = {9, 9, 9, 9};
+    fre_in in = {.left = {bytes, sizeof bytes}};
+
+    (void)state;
+    assert_int_equal(fre_in_uint(&in, 3, "first"), 0x010203);
+    assert_null(fre_in_take(&in, 0, "nothing"));
+    assert_null(in.bad);
+    fre_in_copy(&in, rest, sizeof rest, "second");
+    assert_string_equal(in.bad, "second");
+    assert_memory_equal(rest, "\0\0\0\0", sizeof rest);
+    fre_in_require(&in, false, "third");
+    assert_string_equal(in.bad, "second");
+    assert_int_equal(fre_in_uint(&in, 1, "fourth"), 0);
+    assert_int_equal(in.left.n, 3);
+}
+
+static void a_writer_takes_back_what_failed(void **state)
+{
+    fre_buf b;
+    fre_out o;
+
+    (void)state;
+    fre_buf_init(&b, 12);
+    o = fre_out_begin(&b);
+    fre_out_uint(&o, 0x0102030405060708, 8);
+    assert_int_equal(fre_out_end(&o), FRE_OK);
+    assert_memory_equal(b.p, "\1\2\3\4\5\6\7\10", 8);
+    o = fre_out_begin(&b);
+    fre_out_uint(&o, 1, 4);
+    fre_out_put(&o, "x", 1);
+    fre_out_put(&o, "", 0);
+    assert_int_equal(fre_out_end(&o), FRE_E_LIMIT);
+    assert_int_equal(b.n, 8);
+    o = fre_out_begin(NULL);
+    fre_out_uint(&o, 1, 4);
+    assert_int_equal(fre_out_end(&o), FRE_E_ARG);
+    fre_buf_wipe(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reader_stops_at_the_end),
+        cmocka_unit_test(a_writer_takes_back_what_failed),
         cmocka_unit_test(status_has_text_and_exit_code),
         cmocka_unit_test(fail_formats_cuts_and_allows_null),
         cmocka_unit_test(errors_name_parameters),
