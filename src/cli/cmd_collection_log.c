@@ -1,6 +1,7 @@
 /* cmd_collection_log.c - collection log: a public log of collections, its heads, its witnesses. */
 #include "collection_files.h"
 #include "collection_parts.h"
+#include "file_lock.h"
 #include "log_trust.h"
 
 #include <fre/witness.h>
@@ -340,6 +341,19 @@ static fre_status run_check(const cli *c, fre_err *err)
 
 /* ---- run --------------------------------------------------------------------------------------- */
 
+/* Whoever changes a file has it alone from before it is read until the new one is in its place: a log, or the head
+ * that a witness remembers, under which two at once would sign two pasts. */
+static fre_status lock(int *log, int *secret, const cli *c, size_t action, fre_err *err)
+{
+    fre_status st = FRE_OK;
+
+    if (action == NEW || action == CHECK)
+        return FRE_OK;
+    if (action == WITNESS && cli_given(c, "secret"))
+        st = cli_file_lock(secret, cli_text(c, "secret"), err);
+    return st == FRE_OK ? cli_file_lock(log, c->positional[1], err) : st;
+}
+
 static fre_status run(cli *c, fre_err *err)
 {
     static fre_status (*const act[])(const cli *c, fre_err *err) = {[NEW] = run_new,
@@ -347,11 +361,18 @@ static fre_status run(cli *c, fre_err *err)
                                                                     [SIGN] = run_sign,
                                                                     [WITNESS] = run_witness,
                                                                     [CHECK] = run_check};
+    int log = -1, secret = -1;
     size_t i = 0;
+    fre_status st;
 
     while (strcmp(actions[i], c->positional[0]) != 0)
         i++;
-    return act[i](c, err);
+    st = lock(&log, &secret, c, i, err);
+    if (st == FRE_OK)
+        st = act[i](c, err);
+    cli_file_unlock(log);
+    cli_file_unlock(secret);
+    return st;
 }
 
 const cli_command cli_cmd_collection_log = {

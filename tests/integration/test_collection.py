@@ -1,5 +1,7 @@
 """A collection before it is served: keys, commitments, contributions, terms."""
 
+import concurrent.futures
+import fcntl
 import json
 import os
 import re
@@ -468,3 +470,46 @@ def test_log_refuses(fre, roles, args, code, says):
     done = log(fre, *args)
     assert done.code == code and says in done.err, done.err
     assert (roles / "log.jsonl").read_text() == before
+
+
+def new_terms(fre, n):
+    """So many collections, whose terms differ."""
+    names = [f"other-{i}.json" for i in range(n)]
+    for i, name in enumerate(names):
+        done = fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--batch-min", str(5 + i), "-o", name)
+        assert done.code == 0, done.err
+    return names
+
+
+def at_once(path, jobs):
+    """All of them, begun while somebody else has that file, and what became of them once it is let go."""
+    with open(path, "rb") as held, concurrent.futures.ThreadPoolExecutor(len(jobs)) as threads:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        running = [threads.submit(job) for job in jobs]
+        waited = not concurrent.futures.wait(running, 1).done
+        fcntl.flock(held, fcntl.LOCK_UN)
+        return waited, [job.result() for job in running]
+
+
+def test_a_log_is_added_to_by_one_at_a_time(fre, roles):
+    a_log(roles)
+    key = ["--key", "log.key.json"]
+    names = new_terms(fre, 4)
+    waited, done = at_once(roles / "log.jsonl",
+                           [lambda name=name: log(fre, "add", *key, "--terms", name) for name in names])
+    assert waited and [job.code for job in done] == [0] * 4, [job.err for job in done]
+    assert log(fre, "check", *key, "--json").json()["entries"] == 5
+    assert sorted(path.name for path in roles.glob("*log.jsonl*")) == ["log.jsonl"]
+
+
+def test_a_witness_signs_one_log_at_a_time(fre, roles):
+    """Two logs that differ, at once: the memory of one head is read and written by one of them only."""
+    a_log(roles)
+    key = ["--key", "log.key.json"]
+    fre("collection", "new", *HALVES, *SHOWN, *BUDGET, "--batch-min", "5", "-o", "second.json")
+    for action, *args in (("new", *key), ("add", *key, "--terms", "second.json"), ("sign", "--secret", "log.secret.json")):
+        assert fre("collection", "log", action, "fork.jsonl", *args).code == 0
+    waited, done = at_once(roles / "witness.secret.json", [
+        lambda name=name: fre("collection", "log", "witness", name, *key, "--secret", "witness.secret.json")
+        for name in ("log.jsonl", "fork.jsonl")])
+    assert waited and sorted(job.code for job in done) == [0, 77], [job.err for job in done]
