@@ -115,11 +115,16 @@ typedef struct fre_keys fre_keys;
 /** One secret file, and its once file if it is still there (once: its folder; NULL: the secret file's). */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_open(fre_keys **out, const char *secret,
                                                 const char *once, fre_err *err);
-/** The files in `folder` of the role's signing key in the terms, checked by fre_keys_check.  FRE_E_NOINPUT: they
- * are not there: this host has no part in that collection. */
+/** The secret file in `folder` of the role's signing key in the terms, checked by fre_keys_check; of the once file only
+ * the place (once: its folder; NULL: folder) is noted, for _read_once.  FRE_E_NOINPUT: it is not there: this host has no
+ * part in that collection. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_find(fre_keys **out, const char *folder,
                                                 const char *once, const fre_collection *c,
                                                 fre_role role, fre_err *err);
+/** The once file, if it is still there.  A server does so under the lock of its store (store.h), and after it no process
+ * can have masked its keys and removed the file that it read: else a process that slept in between would bring keys
+ * back that are over. */
+FRE_API FRE_MUST_CHECK fre_status fre_keys_read_once(fre_keys *k, fre_err *err);
 /** Are these the terms that this operator agreed to: its own keys, address, pin and contribution, and the four
  * commitments that it was shown?  FRE_E_REFUSED: no, and which is not; or it has not committed yet. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_check(const fre_keys *k, const fre_collection *c,

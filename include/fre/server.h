@@ -159,6 +159,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_tick(fre_server *x, fre_letters *ou
 FRE_API FRE_MUST_CHECK fre_status fre_server_answered(fre_server *x, fre_delta *rows,
                                                       uint64_t cookie, fre_bytes reply,
                                                       int64_t now);
+/** What the clock ends is wiped from x's memory: keys that are over, masks of others, at `end` everything; no row is
+ * made.  For a host that can't store rows now, and so makes none of the calls above. */
+FRE_API void fre_server_expire(fre_server *x, int64_t now);
 /** The operator cancels; FRE_E_STATE: it is over already. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_cancel(fre_server *x, fre_delta *rows, int64_t now);
 /** Rows of the store into a machine that was made a moment ago and did nothing yet: each row once, in any

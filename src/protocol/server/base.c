@@ -332,6 +332,21 @@ static fre_status clock_to(fre_server *x, fre_delta *rows, int64_t now)
     return keep_state(x, rows);
 }
 
+void fre_server_expire(fre_server *x, int64_t now)
+{
+    if (!x)
+        return;
+    if (now > x->now)
+        x->now = now;
+    server_masks_expire(x);
+    if (x->phase == FRE_PHASE_VOID || x->phase == FRE_PHASE_DONE)
+        return;
+    if (x->now >= x->a->w.c.end)
+        forget(x);
+    else if (x->ops->expire)
+        x->ops->expire(x);
+}
+
 static fre_rejection head_rejected(fre_wire_type *type, const fre_server *x, fre_bytes in)
 {
     fre_collection_id id;

@@ -241,8 +241,11 @@ static fre_status restore(fre_server *base, const fre_row *row)
 {
     issuer *x = self(base);
 
-    if (!row)
+    if (!row) {
+        if (base->phase >= FRE_PHASE_DONE)
+            wipe_keys(x); /* a host that kept them too long */
         return FRE_OK;
+    }
     switch (row->table) {
     case SERVER_ROW_KNOWN:
         if (row->key.n != SERVER_HASH_BYTES || row->value.n != SERVER_HASH_BYTES)

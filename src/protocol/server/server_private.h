@@ -190,6 +190,8 @@ typedef struct server_ops {
     void (*free)(fre_server *x);
     /* Everything but what is published, at `end` or by a cancel. */
     void (*forget)(fre_server *x);
+    /* Keys that are over by the clock; may be NULL.  No row changes: what a call finds gone, it makes its rows for. */
+    void (*expire)(fre_server *x);
     /* A message of another type than cancel; type 0: none of wire.h. */
     fre_status (*handle)(fre_server *x, fre_reply *out, fre_wire_type type, fre_bytes in);
     fre_status (*returned)(fre_server *x, fre_reply *out, fre_bytes in, fre_bytes back);

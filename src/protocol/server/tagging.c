@@ -152,6 +152,12 @@ static fre_status close_exchanges(tagging *x, fre_delta *rows)
     return server_move(&x->base, rows, FRE_PHASE_CLOSED);
 }
 
+static void expire(fre_server *base)
+{
+    if (base->now >= server_wire(base)->c.tags_close)
+        server_key_wipe(&self(base)->oprf);
+}
+
 static fre_status say_closed(tagging *x)
 {
     const fre_wire *w = server_wire(&x->base);
@@ -395,6 +401,7 @@ static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[
 static const server_ops ops = {.masks = &server_masks,
                                .free = free_tagging,
                                .forget = forget,
+                               .expire = expire,
                                .handle = handle,
                                .tick = tick,
                                .answered = answered,

@@ -16,12 +16,14 @@ struct fre_keys {
 
 /* ---- opening ----------------------------------------------------------------------------------- */
 
-static fre_status read_once(fre_keys *k, fre_err *err)
+fre_status fre_keys_read_once(fre_keys *k, fre_err *err)
 {
     config_once once;
     bool erased = false;
     fre_status st;
 
+    if (!k)
+        return FRE_E_ARG;
     if (!k->once || (access(k->once, F_OK) != 0 && errno == ENOENT))
         return FRE_OK;
     st = config_once_read(&once, &erased, k->once, &k->secret.half, err);
@@ -49,16 +51,15 @@ static fre_status fill(fre_keys *k, const char *path, const char *once, fre_err 
         k->once = config_path(folder, fre_role_name(h->role), &h->sign, ".once.json");
     st = k->path && folder && (k->once || !config_has_seal(h->role)) ? FRE_OK : FRE_E_NOMEM;
     free(folder);
-    return st == FRE_OK ? read_once(k, err) : fre_fail(err, st, "out of memory");
+    return st == FRE_OK ? st : fre_fail(err, st, "out of memory");
 }
 
-fre_status fre_keys_open(fre_keys **out, const char *secret, const char *once, fre_err *err)
+/* Without what is in the once file. */
+static fre_status open_secret(fre_keys **out, const char *secret, const char *once, fre_err *err)
 {
     fre_keys *k;
     fre_status st;
 
-    if (!out || !secret)
-        return FRE_E_ARG;
     if (sodium_init() < 0)
         return fre_fail(err, FRE_E_INTERNAL, "the system offers no randomness");
     k = sodium_malloc(sizeof *k);
@@ -66,6 +67,23 @@ fre_status fre_keys_open(fre_keys **out, const char *secret, const char *once, f
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     memset(k, 0, sizeof *k);
     st = fill(k, secret, once, err);
+    if (st == FRE_OK)
+        *out = k;
+    else
+        fre_keys_free(k);
+    return st;
+}
+
+fre_status fre_keys_open(fre_keys **out, const char *secret, const char *once, fre_err *err)
+{
+    fre_keys *k = NULL;
+    fre_status st;
+
+    if (!out || !secret)
+        return FRE_E_ARG;
+    st = open_secret(&k, secret, once, err);
+    if (st == FRE_OK)
+        st = fre_keys_read_once(k, err);
     if (st == FRE_OK)
         *out = k;
     else
@@ -153,7 +171,7 @@ fre_status fre_keys_find(fre_keys **out, const char *folder, const char *once,
                         "'%.300s' is not there: the folder has no keys of the role %s of these "
                         "terms",
                         path, fre_role_name(role))
-             : fre_keys_open(&k, path, once, err);
+             : open_secret(&k, path, once, err);
     free(path);
     if (st == FRE_OK)
         st = fre_keys_check(k, c, err);

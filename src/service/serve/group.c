@@ -192,13 +192,10 @@ static fre_status start_thread(serve_group *g, fre_err *err)
     return fre_fail(err, FRE_E_NOMEM, "no thread can be started");
 }
 
-fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *fresh,
-                            fre_status (*fn)(void *ctx, const fre_row *row), void *row_ctx,
-                            fre_err *err)
+fre_status serve_group_open(serve_group *g, const fre_store_opts *where, fre_err *err)
 {
-    reading r = {.g = g, .fn = fn, .ctx = row_ctx};
     fre_rng rng;
-    fre_status st = fre_rng_init(&rng);
+    const fre_status st = fre_rng_init(&rng);
 
     if (st != FRE_OK)
         return fre_fail(err, st, "the system gives no randomness");
@@ -206,16 +203,18 @@ fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *f
     fre_rng_wipe(&rng);
     fre_delta_init(&g->rows);
     g->where = *where;
-    st = fre_store_open(&g->store, where, err);
-    if (st == FRE_OK)
-        st = fre_store_load(g->store, read_row, &r, err);
-    if (st != FRE_OK) {
-        fre_store_close(g->store);
-        g->store = NULL;
-        return st;
-    }
-    *fresh = !r.any;
-    return FRE_OK;
+    return fre_store_open(&g->store, where, err);
+}
+
+fre_status serve_group_load(serve_group *g, bool *fresh,
+                            fre_status (*fn)(void *ctx, const fre_row *row), void *row_ctx,
+                            fre_err *err)
+{
+    reading r = {.g = g, .fn = fn, .ctx = row_ctx};
+    const fre_status st = fre_store_load(g->store, read_row, &r, err);
+
+    *fresh = st == FRE_OK && !r.any;
+    return st;
 }
 
 fre_status serve_group_start(serve_group *g, fre_err *err)

@@ -46,9 +46,11 @@ typedef struct serve_group {
     void *ctx;
 } serve_group;
 
-/* Opens the store and gives every row to fn but the group's own.  *fresh: nobody had it before.  As fre_store_open and
- * _load. */
-FRE_MUST_CHECK fre_status serve_group_open(serve_group *g, const fre_store_opts *where, bool *fresh,
+/* Opens the store, and so takes its lock.  As fre_store_open. */
+FRE_MUST_CHECK fre_status serve_group_open(serve_group *g, const fre_store_opts *where,
+                                           fre_err *err);
+/* Gives every row to fn but the group's own.  *fresh: nobody had it before.  As fre_store_load. */
+FRE_MUST_CHECK fre_status serve_group_load(serve_group *g, bool *fresh,
                                            fre_status (*fn)(void *ctx, const fre_row *row),
                                            void *row_ctx, fre_err *err);
 /* Claims the store and starts the thread; before the first call.  As fre_store_commit; FRE_E_NOMEM. */

@@ -138,6 +138,18 @@ unsigned serve_site_take(serve_site *x, fre_buf *answer, fre_bytes message)
 
 /* ---- ticks -------------------------------------------------------------------------------------------------- */
 
+/* The store is away: no call may change the machine, but its keys end by the clock all the same. */
+static void expire(serve_site *x)
+{
+    int64_t now;
+
+    if (!serve_clock_now(&x->s->clock, &now))
+        return;
+    (void)pthread_mutex_lock(&x->lock);
+    fre_server_expire(x->x, now);
+    (void)pthread_mutex_unlock(&x->lock);
+}
+
 bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
 {
     call c = {.x = x};
@@ -147,8 +159,10 @@ bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
 
     *letters = 0;
     *unreached = 0;
-    if (!is_available(x, &now))
+    if (!is_available(x, &now)) {
+        expire(x);
         return false;
+    }
     st = fre_server_step(x->x, &h, letters, now);
     *unreached = c.unreached;
     return is_whole(x, &c, st);
@@ -243,15 +257,31 @@ static fre_status open_group(serve_site *x, fre_err *err)
                                   .collection = &x->terms.id,
                                   .role = x->s->config->role,
                                   .key = fre_keys_store(x->keys)};
+
+    return serve_group_open(&x->group, &where, err);
+}
+
+static fre_status load_rows(serve_site *x, fre_err *err)
+{
     restoring r = {.x = x, .err = err};
     bool fresh;
-    fre_status st = serve_group_open(&x->group, &where, &fresh, restore, &r, err);
+    fre_status st = serve_group_load(&x->group, &fresh, restore, &r, err);
 
     if (st == FRE_OK && !fresh)
         st = fre_server_restore(x->x, NULL, err);
     if (st == FRE_OK)
         serve_site_publish(x);
     return st;
+}
+
+/* Under the store's lock; and only then what is in the once file. */
+static fre_status open_machine(serve_site *x, fre_err *err)
+{
+    fre_status st = fre_keys_read_once(x->keys, err);
+
+    if (st == FRE_OK)
+        st = new_machine(x, err);
+    return st == FRE_OK ? load_rows(x, err) : st;
 }
 
 static bool make_locks(serve_site *x)
@@ -330,8 +360,8 @@ fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, f
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     }
     x->keys = keys;
-    if ((st = open_terms(x, err)) != FRE_OK || (st = new_machine(x, err)) != FRE_OK ||
-        (st = serve_peers_open(x, err)) != FRE_OK || (st = open_group(x, err)) != FRE_OK) {
+    if ((st = open_group(x, err)) != FRE_OK || (st = open_terms(x, err)) != FRE_OK ||
+        (st = serve_peers_open(x, err)) != FRE_OK || (st = open_machine(x, err)) != FRE_OK) {
         serve_site_close(x);
         return st;
     }

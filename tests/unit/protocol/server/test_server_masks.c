@@ -404,6 +404,53 @@ static void over_by_the_holders_clock(void **state)
     }
 }
 
+/* A host whose store is away makes no call for rows, and keys end all the same; when it is back nothing is lost. */
+static void over_without_a_store(void **state)
+{
+    const tagging *t;
+    net n;
+
+    (void)state;
+    begin(&n, false, 42);
+    t = (const tagging *)server(&n, FRE_ROLE_TAG);
+    while (n.now < n.s.w.c.tags_close)
+        forward(&n);
+    assert_non_null(t->oprf.key);
+    for (unsigned role = FRE_ROLE_TAG; role < NET_ROLES; role++)
+        fre_server_expire(server(&n, (fre_role)role), n.s.w.c.tags_close - 1);
+    assert_non_null(t->oprf.key);
+    assert_int_equal(held(&n, FRE_MASK_TAG_OPRF)->n, 1);
+    for (unsigned role = FRE_ROLE_TAG; role < NET_ROLES; role++)
+        fre_server_expire(server(&n, (fre_role)role), n.s.w.c.tags_close);
+    assert_null(t->oprf.key);
+    assert_int_equal(held(&n, FRE_MASK_TAG_OPRF)->n, 0);
+    while (!over(&n))
+        forward(&n);
+    assert_true(released(&n));
+    net_end(&n);
+}
+
+/* At `end` everything is. */
+static void nothing_outlives_the_end(void **state)
+{
+    net n;
+
+    (void)state;
+    begin(&n, false, 43);
+    for (int i = 0; i < 10; i++)
+        forward(&n);
+    for (unsigned role = FRE_ROLE_TAG; role < NET_ROLES; role++)
+        fre_server_expire(server(&n, (fre_role)role), n.s.w.c.end);
+    for (unsigned key = 1; key < FRE_MASK_KEYS; key++) {
+        uint8_t secret[FRE_MASK_BYTES];
+        const fre_server *x = server(&n, fre_mask_owner((fre_mask_key)key));
+
+        assert_int_equal(x->ops->key_view(x, (fre_mask_key)key, secret), 0);
+        assert_int_equal(held(&n, (fre_mask_key)key)->n, 0);
+    }
+    net_end(&n);
+}
+
 /* ---- liars, junk ----------------------------------------------------------------------------------------------- */
 
 /* Another mask is another key. */
@@ -541,6 +588,8 @@ int main(void)
         cmocka_unit_test(a_thief_who_is_late),
         cmocka_unit_test(over_with_the_key),
         cmocka_unit_test(over_by_the_holders_clock),
+        cmocka_unit_test(over_without_a_store),
+        cmocka_unit_test(nothing_outlives_the_end),
         cmocka_unit_test(a_holder_that_lies),
         cmocka_unit_test(no_more_than_so_many),
         cmocka_unit_test(nobody_elses),

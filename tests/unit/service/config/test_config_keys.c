@@ -522,6 +522,38 @@ static void keys_are_found_for_terms(void **state)
     }
 }
 
+/* A process that waits for its turn has no key of the once file, and gets none that the one before it got rid of. */
+static void keys_that_are_over_do_not_come_back(void **state)
+{
+    four_roles r;
+    fre_collection c;
+    fre_keys *waits = NULL, *first = NULL;
+
+    (void)state;
+    four_roles_make(&r);
+    four_roles_commit(&r);
+    four_roles_terms(&c, &r);
+    for (unsigned turn = 0; turn < 2; turn++) {
+        const char *folder = r.folder[FRE_CONTRIBUTOR_TAG];
+
+        assert_int_equal(fre_keys_find(&waits, folder, NULL, &c, FRE_ROLE_TAG, NULL), FRE_OK);
+        assert_false(fre_keys_has_once(waits));
+        assert_null(fre_keys_oprf(waits));
+        assert_true(is_zero(&fre_keys_server(waits)->seal, sizeof(fre_hpke_keypair)));
+        if (turn == 1) {
+            assert_int_equal(fre_keys_open(&first, r.files[FRE_CONTRIBUTOR_TAG].secret, NULL, NULL),
+                             FRE_OK);
+            assert_int_equal(fre_keys_forget_once(first, NULL), FRE_OK);
+        }
+        assert_int_equal(fre_keys_read_once(waits, NULL), FRE_OK);
+        assert_int_equal(fre_keys_has_once(waits), turn == 0);
+        assert_int_equal(fre_keys_oprf(waits) != NULL, turn == 0);
+        fre_keys_free(waits);
+    }
+    fre_keys_free(first);
+    four_roles_remove(&r);
+}
+
 /* Whatever of its own the terms change, its operator sees it. */
 static void other_terms_are_refused(void **state)
 {
@@ -774,6 +806,7 @@ int main(void)
         cmocka_unit_test(a_changed_contribution_is_refused),
         cmocka_unit_test(terms_need_four_that_agree),
         cmocka_unit_test(keys_are_found_for_terms),
+        cmocka_unit_test(keys_that_are_over_do_not_come_back),
         cmocka_unit_test(other_terms_are_refused),
         cmocka_unit_test(who_has_not_committed_serves_nothing),
         cmocka_unit_test(a_folder_of_terms_is_read),
