@@ -220,18 +220,6 @@ static fre_status draw_records(drawn *out, const classes *c, const split *s, boo
     return FRE_OK;
 }
 
-typedef struct trainings {
-    evaluate_labelled train[3], test;
-    double share[3];
-} trainings;
-
-static fre_status train_one(void *ctx, uint64_t i)
-{
-    trainings *t = ctx;
-
-    return evaluate_linear(&t->share[i], &t->train[i], &t->test);
-}
-
 /* rows, label: of the synthetic texts, each its own row. */
 static fre_status train_all(classes *c, const drawn *real, const drawn *test, const uint32_t *rows,
                             const uint32_t *label, size_t trial)
@@ -239,16 +227,15 @@ static fre_status train_all(classes *c, const drawn *real, const drawn *test, co
     const evaluate_set *texts = texts_of(c);
     const fre_originals *o = &c->run->base->originals;
     const size_t as_many = texts->n < real->n ? texts->n : real->n;
-    trainings t = {{{texts->x, o->d, rows, label, texts->n},
-                    {o->x, o->d, real->row, real->label, as_many},
-                    {o->x, o->d, real->row, real->label, real->n}},
-                   {o->x, o->d, test->row, test->label, test->n},
-                   {0.0}};
-    const fre_status st = fre_parallel(c->run->base->opts->threads, 3, train_one, &t);
+    const evaluate_labelled train[3] = {{texts->x, o->d, rows, label, texts->n},
+                                        {o->x, o->d, real->row, real->label, as_many},
+                                        {o->x, o->d, real->row, real->label, real->n}};
+    const evaluate_labelled others = {o->x, o->d, test->row, test->label, test->n};
+    fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < 3; i++) {
-        c->linear[i][trial] = t.share[i];
-        c->trained[i] = t.train[i].n;
+        st = evaluate_linear(&c->linear[i][trial], &train[i], &others);
+        c->trained[i] = train[i].n;
     }
     return st;
 }

@@ -12,6 +12,7 @@ static const char *const bundled[] = {"assistant-requests.jsonl.gz", "role-promp
 
 /* More than one text in so many that the originals have as well: not an unrelated corpus. */
 #define RELATED_ONE_IN 50u
+#define BY_MEAN 4u
 
 fre_status evaluate_rng(fre_rng *r, const char *label, uint64_t number)
 {
@@ -159,8 +160,33 @@ void evaluate_reference_wipe(evaluate_reference *u)
     evaluate_set_free(&u->set);
 }
 
-/* A random `size` of them. */
-static fre_status draw_texts(evaluate_reference *u, size_t size)
+/* Longer than this the originals hardly ever are: four times their mean, in bytes.  0: they have no texts. */
+static size_t longest(const evaluate_base *b)
+{
+    uint64_t bytes = 0, n = 0;
+
+    for (size_t i = 0; !b->from_npy && i < b->originals.n; i++) {
+        bytes += b->originals.weight[i] * b->distinct.entry[i].len;
+        n += b->originals.weight[i];
+    }
+    return n > 0 ? (size_t)(BY_MEAN * bytes / n) + 1 : 0;
+}
+
+/* To the end of a word. */
+static size_t shortened(const char *text, size_t len, size_t most)
+{
+    size_t end = most;
+
+    if (most == 0 || len <= most)
+        return len;
+    while (end > 0 && text[end] != ' ')
+        end--;
+    return end > 0 ? end : len;
+}
+
+/* A random `size` of them, each with `most` bytes at most (0: as they are): unrelated by what they say, not by their
+ * length, which also decides how long embedder and language model are at it. */
+static fre_status draw_texts(evaluate_reference *u, size_t size, size_t most)
 {
     const size_t all = u->texts.n_texts;
     uint32_t *list = malloc((all + 1) * sizeof *list);
@@ -176,7 +202,7 @@ static fre_status draw_texts(evaluate_reference *u, size_t size)
         evaluate_draw(list, all, u->set.n, &r);
         for (size_t i = 0; i < u->set.n; i++) {
             u->set.text[i] = evaluate_synthetic_text(&u->texts, list[i]);
-            u->set.len[i] = u->texts.place.len[list[i]];
+            u->set.len[i] = shortened(u->set.text[i], u->texts.place.len[list[i]], most);
         }
         fre_rng_wipe(&r);
     } else if (st == FRE_OK) {
@@ -225,7 +251,7 @@ static fre_status open_reference(evaluate_reference *u, evaluate_base *b, const 
 
     if (st != FRE_OK)
         return st;
-    st = draw_texts(u, size);
+    st = draw_texts(u, size, longest(b));
     if (st != FRE_OK)
         return evaluate_with_text(err, st);
     st = evaluate_embed_set(b, &u->set.own, u->set.text, u->set.len, u->set.n, err);
