@@ -74,6 +74,18 @@ def test_only_what_is_new_is_run(fre, tmp_path, grid):
     assert fre("experiment", grid, "-o", "out", "--json", "--quiet").json()["kept"] == 0  # other data
 
 
+def test_experiments_share_what_is_the_same(fre, tmp_path, grid):
+    """In one folder; a grid that says the same in another order, or with what says nothing, is the same."""
+    write(tmp_path, {**GRID, "grid": {"seed": [1], "epsilon": [8], "threshold": [40]}})
+    assert fre("experiment", grid, "-o", "out", "--quiet").code == 0
+    write(tmp_path, {**GRID, "name": "another", "set": {"population": 100000, "threshold": 30},
+                     "grid": {"method": ["fre-e2t", "central-dp"], "threshold": [40], "levels": [None],
+                              "epsilon": [8], "inverter": ["none"], "seed": [1]}})
+    assert fre("experiment", grid, "-o", "out", "--json", "--quiet").json()["kept"] == 1
+    assert [(row["experiment"], row["method"]) for row in rows(tmp_path)] == [
+        ("another", "fre-e2t"), ("another", "central-dp")]
+
+
 def test_a_killed_experiment_goes_on(fre, tmp_path, grid):
     write(tmp_path, {**GRID, "grid": {"seed": [1, 2, 3, 4], "epsilon": [8]}})
     p = subprocess.Popen([PROGRAM, "experiment", grid, "-o", "out", "--quiet", "--jobs", "1"],
@@ -153,4 +165,5 @@ def test_bundled_grids(fre, path):
             for flag in {**plan.get("set", {}), **one}.keys() - {"method", "seed"}:
                 assert f"--{flag} " in command, flag
     assert all(f"--{flag} " in helps["evaluate"] for flag in plan.get("evaluate", {}))
-    assert set(plan["table"]) == {"rows", "metrics"}
+    tables = plan["table"] if isinstance(plan["table"], list) else [plan["table"]]
+    assert all(t.keys() - {"about"} == {"rows", "metrics"} for t in tables)

@@ -4,15 +4,17 @@
 usage: tables.py FILE... --work DIR [--program build/fre-e2t] [--data PATH] [--jobs N] [--docs docs/results.md]
                  [--done]
 
-Each FILE is one of experiments/; its "table" says which columns of the CSV are shown: "rows" (arguments, a row
-each combination) and "metrics" (column: heading); means over the other arguments (the seeds) and standard
-deviations.  --done runs nothing.  The section in docs is <!-- made by tools/experiments/tables.py: NAME -->.
+Each FILE is one of experiments/; its "table" (or each of a list) says which columns of the CSV are shown: "rows"
+(arguments, a row each combination) and "metrics" (column: heading); means over the other arguments (the seeds) and
+standard deviations.  DIR/runs has the runs of all of them, so that tables share runs, and DIR/NAME.csv what
+one found.  --done runs nothing.  The section in docs is <!-- made by tools/experiments/tables.py: NAME -->.
 """
 import argparse
 import csv
 import datetime
 import json
 import os
+import shutil
 import statistics
 import sys
 
@@ -33,18 +35,20 @@ def arguments():
     return p.parse_args()
 
 
-def rows_of(a, file, folder):
+def rows_of(a, file, name):
     """The CSV's rows, run if need be; and when and where they were."""
-    begun = kept(folder + ".begun.json")
+    kept_at = os.path.join(a.work, name)
     if not a.done:
-        if begun is None:
-            begun = {"date": datetime.date.today().isoformat(), "machine": machine(),
-                     "version": run(a.program, "--version").decode().strip()}
-            keep(folder + ".begun.json", begun)
-        run(a.program, "experiment", file, "-o", folder, *(["--data", a.data] if a.data else []),
+        begun = kept(kept_at + ".begun.json") or {
+            "date": datetime.date.today().isoformat(), "machine": machine(),
+            "version": run(a.program, "--version").decode().strip()}
+        keep(kept_at + ".begun.json", begun)
+        runs = os.path.join(a.work, "runs")
+        run(a.program, "experiment", file, "-o", runs, *(["--data", a.data] if a.data else []),
             *(["--jobs", a.jobs] if a.jobs else []))
-    with open(os.path.join(folder, "rows.csv"), encoding="utf-8", newline="") as f:
-        return list(csv.DictReader(f)), begun
+        shutil.copyfile(os.path.join(runs, "rows.csv"), kept_at + ".csv")
+    with open(kept_at + ".csv", encoding="utf-8", newline="") as f:
+        return list(csv.DictReader(f)), kept(kept_at + ".begun.json")
 
 
 def value(numbers):
@@ -77,10 +81,12 @@ def page(a, file, plan, rows, begun):
     seeds = sorted({row["seed"] for row in rows}, key=lambda s: (len(s), s))
     refused = sum(row["code"] != "0" for row in rows)
     command = f"fre-e2t experiment {os.path.relpath(file, ROOT)} -o DIR" + (" --data PATH" if a.data else "")
+    tables = plan["table"] if isinstance(plan["table"], list) else [plan["table"]]
     return (f"{plan['about']} `{command}`; begun {begun['date']}, {begun['version']}, {begun['machine']}; "
             f"{len(rows)} runs, seeds {', '.join(seeds)}: mean ± standard deviation"
             + (f"; {refused} runs have a budget that cannot be met (-)" if refused else "")
-            + ".\n\n" + table(rows, plan["table"]) + "\n")
+            + ".\n\n" + "\n".join((t["about"] + "\n\n" if "about" in t else "") + table(rows, t) for t in tables)
+            + "\n")
 
 
 def main():
@@ -89,7 +95,7 @@ def main():
     for file in a.files:
         with open(file, encoding="utf-8") as f:
             plan = json.load(f)
-        rows, begun = rows_of(a, file, os.path.join(a.work, plan["name"]))
+        rows, begun = rows_of(a, file, plan["name"])
         text = page(a, file, plan, rows, begun)
         print(text, end="")
         if a.docs:

@@ -104,26 +104,52 @@ static const json_t *setting(const experiment *x, const json_t *axes, const char
     return value ? value : json_object_get(part(x, "set"), key);
 }
 
+/* A method that is no baseline's name. */
+static bool is_ours(const json_t *method)
+{
+    return json_is_string(method) && strcmp(json_string_value(method), "fre-e2t") == 0;
+}
+
 static const char *method(const experiment *x, const json_t *axes)
 {
-    const char *name = json_string_value(setting(x, axes, "method"));
+    const json_t *name = setting(x, axes, "method");
 
-    return name && strcmp(name, "fre-e2t") != 0 ? name : NULL;
+    return is_ours(name) ? NULL : json_string_value(name);
+}
+
+static bool merge(json_t *into, const json_t *flags)
+{
+    return !flags || json_object_update(into, (json_t *)(uintptr_t)flags) == 0;
+}
+
+/* Flags that will be said, in an order that is not the file's. */
+static void add_known(experiment_words *w, const json_t *flags, const json_t *unless)
+{
+    json_t *said = json_object(), *value;
+    const char *key;
+    void *next;
+
+    if (!merge(said, flags) || !merge(said, unless))
+        w->failed = true;
+    json_object_foreach_safe(said, next, key, value)
+    {
+        if (json_is_null(value) || json_is_false(value) ||
+            (strcmp(key, "method") == 0 && is_ours(value)))
+            (void)json_object_del(said, key);
+    }
+    say_made(w, NULL, json_dumps(said, JSON_SORT_KEYS | JSON_REAL_PRECISION(15)));
+    json_decref(said);
 }
 
 void experiment_identity(const experiment *x, experiment_words *w, const json_t *axes)
 {
-    const char *name = method(x, axes), *users = experiment_text(x, "user_field");
-    const char *labels = experiment_text(x, "label_field");
+    const char *users = experiment_text(x, "user_field"),
+               *labels = experiment_text(x, "label_field");
 
-    experiment_say(w, name ? name : "fre-e2t", users ? users : "", labels ? labels : "", NULL);
-    add_flag(w, "seed", setting(x, axes, "seed"));
-    add_flags(w, axes, NULL);
-    add_flags(w, part(x, "set"), axes);
-    experiment_say(w, "read", NULL);
-    add_flags(w, part(x, "read"), NULL);
-    experiment_say(w, "evaluate", NULL);
-    add_flags(w, part(x, "evaluate"), NULL);
+    experiment_say(w, users ? users : "", labels ? labels : "", NULL);
+    add_known(w, part(x, "set"), axes);
+    add_known(w, part(x, "read"), NULL);
+    add_known(w, part(x, "evaluate"), NULL);
 }
 
 void experiment_name(const experiment *x, char out[EXPERIMENT_ID + 1], const experiment_words *w)
