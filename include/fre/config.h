@@ -233,6 +233,7 @@ typedef enum fre_credentials_kind {
     FRE_CREDENTIALS_COMMAND   /**< a program that answers who it is */
 } fre_credentials_kind;
 
+#define FRE_CONFIG_ADDRESSES_MAX 8u
 #define FRE_CONFIG_COMMAND_MAX 32u /* words of a command */
 
 /** Strings are owned.  NULL: not said. */
@@ -248,8 +249,10 @@ typedef struct fre_config {
     /** PEM files, both or none.  None: clients and peer listen on the loopback alone, in plain HTTP.  Whether the pin is the
      * terms' is for whoever listens. */
     char *certificate, *private_key;
-    char *peers[FRE_ROLE_ISSUER +
-                1]; /**< by role: where its peer listener is; NULL: the terms' URL */
+    /** By role: where its peer listener is, or those of its processes, separated by spaces, FRE_CONFIG_ADDRESSES_MAX at
+     * most; NULL: the terms' URL.  Of its own role: where the other processes of it are, which share the store; NULL:
+     * there are none. */
+    char *peers[FRE_ROLE_ISSUER + 1];
     char *codebook; /**< file of public cells; the synthesis server's alone, where its terms have such */
     char *log;      /**< of collections; the relay's alone */
     fre_credentials_kind credentials;

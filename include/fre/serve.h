@@ -12,6 +12,10 @@
  *              is published, for the role that publishes it
  *     health   /healthz, /readyz, /metrics
  *
+ * Where the configuration names other processes of its role, they share one store, and the one that has its lock plays the
+ * role; another hands clients' messages on to it (the relay's), or waits, and takes over when the lock falls (decision
+ * 0041).
+ *
  * Nothing leaves before every row that led to it is committed.  Where a commit fails, what was to be committed is
  * tried again until the store takes it, and everybody hears 503 until then; a store that somebody else wrote to
  * in the meantime ends the process, as does a machine that could not make an answer: whoever

@@ -364,9 +364,30 @@ static fre_status read_folders(fre_config *c, const config_object *o, fre_err *e
 
 /* ---- other servers ------------------------------------------------------------------------------ */
 
-static fre_status read_peer(fre_config *c, const config_object *in, size_t i, fre_err *err)
+/* One or several, separated by single spaces. */
+static bool are_addresses(const char *text)
 {
     static const uint8_t none[FRE_HASH_BYTES], some[FRE_HASH_BYTES] = {1};
+    char url[FRE_COLLECTION_URL_MAX + 1];
+    unsigned n = 0;
+
+    for (const char *at = text;; at++) {
+        const size_t bytes = strcspn(at, " ");
+
+        if (bytes >= sizeof url || ++n > FRE_CONFIG_ADDRESSES_MAX)
+            return false;
+        memcpy(url, at, bytes);
+        url[bytes] = '\0';
+        if (!fre_collection_url_fits(url, strncmp(url, "http://", 7) == 0 ? none : some))
+            return false;
+        at += bytes;
+        if (*at == '\0')
+            return true;
+    }
+}
+
+static fre_status read_peer(fre_config *c, const config_object *in, size_t i, fre_err *err)
+{
     fre_role role;
     setting s;
     fre_status st = text_of(&s, in, i, err);
@@ -375,11 +396,10 @@ static fre_status read_peer(fre_config *c, const config_object *in, size_t i, fr
         return st;
     if (!fre_role_of(&role, in->want[i].name))
         return FRE_E_INTERNAL;
-    if (role == c->role)
-        return bad(&s, "is this server itself: leave it out", err);
-    if (!fre_collection_url_fits(s.text, strncmp(s.text, "http://", 7) == 0 ? none : some))
+    if (!are_addresses(s.text))
         return bad(&s,
-                   "must be https://host[:port], or http:// of this machine or an .onion service",
+                   "must be https://host[:port], or http:// of this machine or an .onion service; "
+                   "several are separated by one space",
                    err);
     return copy(&c->peers[role], &s, err);
 }

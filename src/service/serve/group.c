@@ -97,7 +97,7 @@ static void failed(serve_group *g, fre_status st, const fre_err *err)
     atomic_fetch_add(&g->failures, 1);
     (void)pthread_mutex_lock(&g->lock);
     g->stuck = true;
-    g->lost = !serve_may_pass(st);
+    g->lost = !serve_may_pass(st) || (g->others && st == FRE_E_AGAIN);
     g->err = *err;
     (void)pthread_cond_broadcast(&g->stored_up);
     (void)pthread_mutex_unlock(&g->lock);
@@ -244,6 +244,20 @@ fre_status serve_group_add(serve_group *g, const fre_delta *rows)
         (void)pthread_cond_signal(&g->more);
     }
     (void)pthread_mutex_unlock(&g->lock);
+    return st;
+}
+
+fre_status serve_group_touch(serve_group *g)
+{
+    const fre_row row = owner_row(g);
+    fre_delta d;
+    fre_status st;
+
+    fre_delta_init(&d);
+    st = fre_delta_add(&d, &row);
+    if (st == FRE_OK)
+        st = serve_group_add(g, &d);
+    fre_delta_wipe(&d);
     return st;
 }
 

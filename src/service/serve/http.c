@@ -11,6 +11,7 @@ typedef enum what { NOTHING, TERMS, LIST, PART, LOG } what;
 
 typedef struct asked {
     serve_site *x;
+    const char *rest; /* of the path, behind the collection's */
     what what;
     uint32_t part;
 } asked;
@@ -55,8 +56,10 @@ static asked enter(fre_serve *s, const char *path)
         a.what = LOG;
     else if (strlen(name) >= sizeof a.x->name - 1)
         a.x = serve_sites_enter(s, name);
-    if (a.x && prefix_ok(a.x, path, (size_t)(at - path)))
-        a.what = what_of(name + sizeof a.x->name - 1, &a.part);
+    if (a.x && prefix_ok(a.x, path, (size_t)(at - path))) {
+        a.rest = name + sizeof a.x->name - 1;
+        a.what = what_of(a.rest, &a.part);
+    }
     return a;
 }
 
@@ -115,8 +118,11 @@ static void give(fre_http_reply *out, serve_shared *b)
     out->owner = b;
 }
 
-static void get(fre_serve *s, const asked *a, fre_http_reply *out)
+/* asks: a front asks who has the store. */
+static void get(fre_serve *s, const asked *a, bool asks, fre_http_reply *out)
 {
+    serve_shared *found;
+
     if (a->what == LOG) {
         give(out, serve_sites_log(s));
         return;
@@ -126,8 +132,12 @@ static void get(fre_serve *s, const asked *a, fre_http_reply *out)
         return;
     }
     (void)pthread_rwlock_rdlock(&a->x->published_lock);
-    give(out, serve_shared_take(published(a)));
+    found = serve_shared_take(published(a));
     (void)pthread_rwlock_unlock(&a->x->published_lock);
+    if (!found && asks)
+        found = serve_front_get(a->x, a->rest, &out->status);
+    if (out->status == 200)
+        give(out, found);
 }
 
 static void post(fre_serve *s, const asked *a, fre_role from, const fre_http_request *r,
@@ -138,8 +148,12 @@ static void post(fre_serve *s, const asked *a, fre_role from, const fre_http_req
             out->status = 503;
         return;
     }
+    if (a->x->front) {
+        out->status = from == (fre_role)0 ? serve_front_take(a->x, &out->body, r->body) : 503;
+        return;
+    }
     out->status = serve_site_take(a->x, &out->body, r->body);
-    if (from != (fre_role)0) /* what was awaited may be there */
+    if (from != (fre_role)0 && from != s->config->role) /* what was awaited may be there */
         serve_letters_wake(a->x);
 }
 
@@ -151,7 +165,7 @@ static void serve_client(void *ctx, const fre_http_request *r, fre_http_reply *o
     if (a.what == NOTHING)
         out->status = 404;
     else if (r->method == FRE_HTTP_GET)
-        get(s, &a, out);
+        get(s, &a, a.x && a.x->front, out);
     else
         post(s, &a, (fre_role)0, r, out);
     leave(&a);
@@ -174,7 +188,7 @@ static void serve_peer(void *ctx, const fre_http_request *r, fre_http_reply *out
     if (a.what == NOTHING)
         out->status = 404;
     else if (r->method == FRE_HTTP_GET)
-        get(s, &a, out);
+        get(s, &a, false, out);
     else if ((from = peer_of(s, &a, r)) == (fre_role)0)
         out->status = 403;
     else

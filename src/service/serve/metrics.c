@@ -3,6 +3,12 @@
 
 #include <inttypes.h>
 
+/* Only a relay's front takes anything: clients come to it. */
+static bool waits(const serve_site *x)
+{
+    return x->front && x->s->config->role != FRE_ROLE_RELAY;
+}
+
 bool serve_is_ready(fre_serve *s)
 {
     bool stuck = false;
@@ -16,7 +22,7 @@ bool serve_is_ready(fre_serve *s)
         return false;
     (void)pthread_mutex_lock(&s->sites.lock);
     for (size_t i = 0; i < s->sites.n; i++)
-        stuck = stuck || serve_group_is_stuck(&s->sites.at[i]->group);
+        stuck = stuck || serve_group_is_stuck(&s->sites.at[i]->group) || waits(s->sites.at[i]);
     (void)pthread_mutex_unlock(&s->sites.lock);
     return !stuck;
 }
@@ -26,6 +32,11 @@ typedef uint64_t value_of(const serve_site *x);
 static uint64_t phase(const serve_site *x)
 {
     return (uint64_t)atomic_load(&x->phase);
+}
+
+static uint64_t leads(const serve_site *x)
+{
+    return !x->front;
 }
 
 static uint64_t commits(const serve_site *x)
@@ -59,6 +70,8 @@ static const struct {
 } metrics[] = {
     {"fre_phase", "gauge", "1 waiting, 2 taking, 3 closed, 4 answering, 5 summing, 6 done, 7 void",
      phase},
+    {"fre_leads", "gauge", "1: this process has the store of the collection, 0: another one has",
+     leads},
     {"fre_accepted_total", "counter",
      "messages that changed something, whole hundreds, a minute old", accepted},
     {"fre_repeated_total", "counter", "messages that had been here, likewise", repeated},

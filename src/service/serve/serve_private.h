@@ -37,6 +37,7 @@ typedef struct serve_group {
     atomic_bool stuck; /* the last commit failed, and is tried again */
     atomic_bool
         lost; /* somebody else wrote: nothing more can be committed; both change under the lock */
+    bool others; /* may take the store over: who finds it taken is lost */
     bool stop;
     pthread_t thread;
     bool started;
@@ -57,6 +58,8 @@ FRE_MUST_CHECK fre_status serve_group_load(serve_group *g, bool *fresh,
 FRE_MUST_CHECK fre_status serve_group_start(serve_group *g, fre_err *err);
 /* Queues a call's rows; cheap.  FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status serve_group_add(serve_group *g, const fre_delta *rows);
+/* Queues the owner's row again: what waits for it knows that the store is still ours.  FRE_E_NOMEM. */
+FRE_MUST_CHECK fre_status serve_group_touch(serve_group *g);
 /* The last ticket that was given. */
 uint64_t serve_group_ticket(serve_group *g);
 /* Waits until that one is committed; false: it is not known that it will be. */
@@ -122,8 +125,22 @@ typedef struct serve_published {
     uint32_t parts;
 } serve_published;
 
+/* A process of a role. */
+typedef struct serve_way {
+    fre_http_client *slow;  /* for letters, which may be long */
+    fre_http_client *quick; /* for what a client waits for; NULL: nobody does */
+    char path[FRE_NET_PATH_BYTES];
+} serve_way;
+/* A role, of one process or of several, one of which answers. */
+typedef struct serve_party {
+    serve_way way[FRE_CONFIG_ADDRESSES_MAX]; /* n */
+    size_t n;
+    atomic_size_t last; /* the one that answered */
+} serve_party;
+
 typedef struct serve_site {
     fre_serve *s;
+    bool front;      /* another process has the store: no machine, rows or letters here */
     fre_terms terms; /* path: owned */
     unsigned users;  /* requests that are in it; under serve_sites.lock */
     bool gone;       /* its terms are in the folder no longer; of the looks' thread */
@@ -133,9 +150,7 @@ typedef struct serve_site {
     fre_codebook *codebook;
     fre_keys *keys;
     uint8_t shown_pin[SERVE_ROLES][FRE_NET_PIN_BYTES]; /* of what each role shows as a client */
-    fre_http_client *peer[SERVE_ROLES];                /* for letters, which may be long */
-    fre_http_client *quick[SERVE_ROLES]; /* for what a client waits for; NULL: nobody does */
-    char peer_path[SERVE_ROLES][FRE_NET_PATH_BYTES];
+    serve_party peer[SERVE_ROLES];                     /* our own role: the other processes of it */
     char path[sizeof FRE_COLLECTION_PATH +
               2 * FRE_HASH_BYTES];     /* of the collection, behind an address's */
     char own_path[FRE_NET_PATH_BYTES]; /* of our own address in the terms */
@@ -155,12 +170,15 @@ typedef struct serve_site {
     atomic_int phase;
     atomic_bool tidy; /* what is over was wiped; set by the letters' thread */
     int64_t
+        held_at; /* when it was last looked at whether the store is ours; the letters' thread's */
+    int64_t
         failure_said; /* when the store's failure was last logged, 0: not; the group's thread's */
     atomic_uint_least64_t unreached[SERVE_ROLES];
     atomic_uint_least64_t accepted, repeated, rejected; /* in hundreds, as the metrics show them */
 } serve_site;
 
-/* keys: taken over, whatever it returns. */
+/* keys: taken over, whatever it returns.  Where another process of the role has the store, and the configuration knows of
+ * others, it is a front. */
 FRE_MUST_CHECK fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t,
                                           fre_keys *keys, fre_err *err);
 void serve_site_close(serve_site *x);
@@ -172,6 +190,14 @@ FRE_MUST_CHECK fre_status serve_site_cancel(serve_site *x);
 /* What is published, and the phase, as they are now. */
 void serve_site_publish(serve_site *x);
 
+/* ---- front.c: what a process does whose role another one plays ------------------------------------------------ */
+
+/* A client's message goes to the process that has the store. */
+unsigned serve_front_take(serve_site *x, fre_buf *answer, fre_bytes message);
+/* What is published, from there, and kept; to be dropped.  rest: behind the collection's path.  NULL: not yet, or *status
+ * says more. */
+serve_shared *serve_front_get(serve_site *x, const char *rest, unsigned *status);
+
 /* ---- letters.c --------------------------------------------------------------------------------------------- */
 
 FRE_MUST_CHECK fre_status serve_letters_start(serve_site *x, fre_err *err);
@@ -182,10 +208,16 @@ void serve_letters_stop(serve_site *x);
 
 /* ---- carry.c: the other roles ------------------------------------------------------------------------------ */
 
+/* Does the configuration name other processes of this role? */
+bool serve_has_others(const fre_serve *s);
 FRE_MUST_CHECK fre_status serve_peers_open(serve_site *x, fre_err *err);
 void serve_peers_close(serve_site *x);
 /* Messages under way are given up, for good. */
 void serve_peers_cancel(serve_site *x);
+/* To a process of our own role that has the store: a message of a client, or, message NULL, what lies at path + rest; as
+ * _post, and *status is its. */
+FRE_MUST_CHECK fre_status serve_own_ask(serve_site *x, const fre_bytes *message, const char *rest,
+                                        fre_buf *answer, unsigned *status);
 /* A message to a role; *answer stays empty where none came.  quick: a worker waits with its client, and not for
  * long.  FRE_E_NOMEM. */
 FRE_MUST_CHECK fre_status serve_peer_post(serve_site *x, fre_role to, bool quick, fre_bytes message,

@@ -6,6 +6,7 @@
 #include "serve_private.h"
 
 #define FAILURE_MS 60000
+#define HELD_MS 5000
 
 /* ---- a call of the machine ------------------------------------------------------------------------- */
 
@@ -114,6 +115,15 @@ static fre_status look_up(serve_site *x, call *c, fre_bytes message)
     return st;
 }
 
+/* Where another process could have taken the store over unnoticed: what changes no row, but memory (a mask), is answered
+ * only by who has the store still.  Encapsulated requests change rows, or were answered before. */
+static fre_status hold_store(serve_site *x, fre_bytes message)
+{
+    if (!x->group.others || (message.n > 0 && message.p[0] == FRE_COLLECTION_OHTTP_KEY_ID))
+        return FRE_OK;
+    return serve_group_touch(&x->group);
+}
+
 unsigned serve_site_take(serve_site *x, fre_buf *answer, fre_bytes message)
 {
     call c = {.x = x, .quick = true};
@@ -124,7 +134,9 @@ unsigned serve_site_take(serve_site *x, fre_buf *answer, fre_bytes message)
 
     if (!is_available(x, &now))
         return 503;
-    st = look_up(x, &c, message);
+    st = hold_store(x, message);
+    if (st == FRE_OK)
+        st = look_up(x, &c, message);
     asking = &c;
     if (st == FRE_OK)
         st = fre_server_take(x->x, &h, answer, message, now);
@@ -150,6 +162,17 @@ static void expire(serve_site *x)
     (void)pthread_mutex_unlock(&x->lock);
 }
 
+/* Without rows to commit nobody would notice that the store is another process's now. */
+static bool still_ours(serve_site *x)
+{
+    const int64_t now = fre_clock_ms();
+
+    if (!x->group.others || now - x->held_at < HELD_MS)
+        return true;
+    x->held_at = now;
+    return serve_group_touch(&x->group) == FRE_OK;
+}
+
 bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
 {
     call c = {.x = x};
@@ -163,6 +186,8 @@ bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
         expire(x);
         return false;
     }
+    if (!still_ours(x))
+        return false;
     st = fre_server_step(x->x, &h, letters, now);
     *unreached = c.unreached;
     return is_whole(x, &c, st);
@@ -258,6 +283,7 @@ static fre_status open_group(serve_site *x, fre_err *err)
                                   .role = x->s->config->role,
                                   .key = fre_keys_store(x->keys)};
 
+    x->group.others = serve_has_others(x->s);
     return serve_group_open(&x->group, &where, err);
 }
 
@@ -349,6 +375,27 @@ static serve_site *make(fre_serve *s, const fre_terms *t)
     return x;
 }
 
+static fre_status open_role(serve_site *x, fre_err *err)
+{
+    fre_status st = open_terms(x, err);
+
+    if (st == FRE_OK)
+        st = serve_peers_open(x, err);
+    return st == FRE_OK ? open_machine(x, err) : st;
+}
+
+/* No key is needed any more once the certificate is made that it shows. */
+static fre_status open_front(serve_site *x, fre_err *err)
+{
+    fre_status st = publish_terms(x, err);
+
+    if (st == FRE_OK)
+        st = serve_peers_open(x, err);
+    fre_keys_free(x->keys);
+    x->keys = NULL;
+    return st;
+}
+
 fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, fre_keys *keys,
                            fre_err *err)
 {
@@ -360,13 +407,17 @@ fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, f
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     }
     x->keys = keys;
-    if ((st = open_group(x, err)) != FRE_OK || (st = open_terms(x, err)) != FRE_OK ||
-        (st = serve_peers_open(x, err)) != FRE_OK || (st = open_machine(x, err)) != FRE_OK) {
+    st = open_group(x, err);
+    x->front = st == FRE_E_AGAIN && serve_has_others(s) && !s->looks_only;
+    if (x->front)
+        st = open_front(x, err);
+    else if (st == FRE_OK)
+        st = open_role(x, err);
+    if (st == FRE_OK)
+        *out = x;
+    else
         serve_site_close(x);
-        return st;
-    }
-    *out = x;
-    return FRE_OK;
+    return st;
 }
 
 static void drop_published(serve_published *p)

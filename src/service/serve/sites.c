@@ -136,28 +136,13 @@ static fre_status open_site(serve_site **out, fre_serve *s, const fre_terms *t, 
         return st;
     }
     st = serve_site_open(out, s, t, keys, err);
-    if (st != FRE_OK || s->looks_only)
+    if (st != FRE_OK || s->looks_only || (*out)->front)
         return st;
     st = serve_group_start(&(*out)->group, err);
     if (st == FRE_OK && s->has_begun)
         st = serve_letters_start(*out, err);
     if (st != FRE_OK)
         serve_site_close(*out);
-    return st;
-}
-
-/* From here on it is served. */
-static fre_status add(fre_serve *s, serve_site *x)
-{
-    fre_status st;
-
-    (void)pthread_mutex_lock(&s->sites.lock);
-    st = fre_grow((void **)&s->sites.at, &s->sites.cap, s->sites.n + 1, sizeof(serve_site *));
-    if (st == FRE_OK)
-        s->sites.at[s->sites.n++] = x;
-    (void)pthread_mutex_unlock(&s->sites.lock);
-    if (st == FRE_OK && s->has_begun)
-        serve_say(s, "collection added", x, NULL);
     return st;
 }
 
@@ -168,7 +153,40 @@ static void close_site(serve_site *x)
     serve_site_close(x);
 }
 
-static fre_status take(fre_serve *s, const fre_terms *t, serve_refused *now)
+/* Under the lock: until nobody is in it any more, whom nobody new joins. */
+static void wait_for_users(fre_serve *s, const serve_site *x)
+{
+    while (x->users > 0)
+        (void)pthread_cond_wait(&s->sites.left, &s->sites.lock);
+}
+
+/* From here on it is served.  old: a front of the same collection, whose place it takes; NULL: there is none. */
+static fre_status add(fre_serve *s, serve_site *x, serve_site *old)
+{
+    fre_status st = FRE_OK;
+
+    (void)pthread_mutex_lock(&s->sites.lock);
+    for (size_t i = 0; old && i < s->sites.n; i++)
+        if (s->sites.at[i] == old)
+            s->sites.at[i] = x;
+    if (old)
+        wait_for_users(s, old);
+    else
+        st = fre_grow((void **)&s->sites.at, &s->sites.cap, s->sites.n + 1, sizeof(serve_site *));
+    if (st == FRE_OK && !old)
+        s->sites.at[s->sites.n++] = x;
+    (void)pthread_mutex_unlock(&s->sites.lock);
+    if (st != FRE_OK)
+        return st;
+    if (old || x->front)
+        serve_say(s, x->front ? "front" : "takes over", x, NULL);
+    else if (s->has_begun)
+        serve_say(s, "collection added", x, NULL);
+    return st;
+}
+
+/* old: as it is served until now, as a front; NULL: not. */
+static fre_status take(fre_serve *s, const fre_terms *t, serve_site *old, serve_refused *now)
 {
     serve_site *x = NULL;
     fre_err why = {.text = ""};
@@ -178,9 +196,15 @@ static fre_status take(fre_serve *s, const fre_terms *t, serve_refused *now)
         return refuse(now, t->path, st, &why);
     if (!x)
         return FRE_OK;
-    st = add(s, x);
+    if (old && x->front) { /* as before */
+        close_site(x);
+        return FRE_OK;
+    }
+    st = add(s, x, old);
     if (st != FRE_OK)
         close_site(x);
+    else if (old)
+        close_site(old);
     return st;
 }
 
@@ -201,8 +225,7 @@ static void drop(fre_serve *s, size_t i)
 
     (void)pthread_mutex_lock(&s->sites.lock);
     s->sites.at[i] = s->sites.at[--s->sites.n];
-    while (x->users > 0)
-        (void)pthread_cond_wait(&s->sites.left, &s->sites.lock);
+    wait_for_users(s, x);
     (void)pthread_mutex_unlock(&s->sites.lock);
     serve_say(s, "collection dropped", x, NULL);
     close_site(x);
@@ -215,7 +238,7 @@ static void drop_gone(fre_serve *s, const fre_terms_list *l)
         serve_site *x = s->sites.at[i];
         const bool gone = !has_terms(l, x);
 
-        if (gone && atomic_load(&x->tidy))
+        if (gone && (x->front || atomic_load(&x->tidy)))
             drop(s, i);
         else if (gone && !x->gone)
             serve_say(s, "terms gone", x, NULL);
@@ -225,12 +248,20 @@ static void drop_gone(fre_serve *s, const fre_terms_list *l)
 
 /* ---- looking ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_served(const fre_serve *s, const fre_terms *t)
+static serve_site *served(const fre_serve *s, const fre_terms *t)
 {
     for (size_t i = 0; i < s->sites.n; i++)
         if (memcmp(s->sites.at[i]->terms.id.b, t->id.b, sizeof t->id.b) == 0)
-            return true;
-    return false;
+            return s->sites.at[i];
+    return NULL;
+}
+
+/* A front tries each time to get the store. */
+static fre_status look_at_one(fre_serve *s, const fre_terms *t, serve_refused *now)
+{
+    serve_site *x = served(s, t);
+
+    return x && !x->front ? FRE_OK : take(s, t, x, now);
 }
 
 /* The list changes on the thread of the looks alone (before it starts, at the start), which so reads it without the
@@ -246,8 +277,7 @@ static fre_status look_at_terms(fre_serve *s, serve_refused *now)
     for (size_t i = 0; st == FRE_OK && i < l->n_refused; i++)
         st = refuse(now, l->refused[i].path, l->refused[i].st, &l->refused[i].why);
     for (size_t i = 0; st == FRE_OK && i < l->n; i++)
-        if (!is_served(s, &l->at[i]))
-            st = take(s, &l->at[i], now);
+        st = look_at_one(s, &l->at[i], now);
     if (st == FRE_OK)
         drop_gone(s, l);
     fre_terms_list_free(l);
@@ -378,7 +408,8 @@ fre_status serve_sites_start(fre_serve *s, fre_err *err)
     fre_status st = FRE_OK;
 
     for (size_t i = 0; st == FRE_OK && i < s->sites.n; i++)
-        st = serve_letters_start(s->sites.at[i], err);
+        if (!s->sites.at[i]->front)
+            st = serve_letters_start(s->sites.at[i], err);
     if (st != FRE_OK)
         return st;
     s->sites.has_thread = pthread_create(&s->sites.thread, NULL, run, s) == 0;

@@ -111,12 +111,13 @@ static void everything_that_may_be_said(void **state)
     fre_err err = {.text = ""};
 
     (void)state;
-    (void)snprintf(
-        more, sizeof more,
-        "\"once\": \"%s\", \"certificate\": \"%s\", \"private_key\": \"%s\", "
-        "\"log\": \"%s\", \"health\": {\"listen\": \"0.0.0.0:9000\"}, "
-        "\"peers\": {\"issuer\": \"https://inner:1\", \"tagging\": \"http://127.0.0.1:7\"}",
-        keys, certificate, secret, certificate);
+    (void)snprintf(more, sizeof more,
+                   "\"once\": \"%s\", \"certificate\": \"%s\", \"private_key\": \"%s\", "
+                   "\"log\": \"%s\", \"health\": {\"listen\": \"0.0.0.0:9000\"}, "
+                   "\"peers\": {\"issuer\": \"https://inner:1\", \"tagging\": "
+                   "\"http://127.0.0.1:7\", \"relay\": "
+                   "\"https://other:1 https://third:1\"}",
+                   keys, certificate, secret, certificate);
     if (read_text(&c, with("relay", more), FRE_ROLE_RELAY, &err) != FRE_OK)
         fail_msg("%s", err.text);
     assert_string_equal(c->once, keys);
@@ -127,6 +128,7 @@ static void everything_that_may_be_said(void **state)
     assert_int_equal(c->health.port, 9000);
     assert_string_equal(c->peers[FRE_ROLE_ISSUER], "https://inner:1");
     assert_string_equal(c->peers[FRE_ROLE_TAG], "http://127.0.0.1:7");
+    assert_string_equal(c->peers[FRE_ROLE_RELAY], "https://other:1 https://third:1");
     assert_null(c->peers[FRE_ROLE_SYN]);
     fre_config_free(c);
 }
@@ -168,8 +170,15 @@ static void other_roles_and_keys_are_refused(void **state)
            "role is there twice");
     refuse(with("tagging", "\"peers\": {\"king\": \"https://a\"}"), FRE_ROLE_TAG, FRE_E_DATA,
            "peers.king");
-    refuse(with("tagging", "\"peers\": {\"tagging\": \"https://a\"}"), FRE_ROLE_TAG, FRE_E_DATA,
-           "peers.tagging");
+    refuse(with("tagging", "\"peers\": {\"tagging\": \"https://a  https://b\"}"), FRE_ROLE_TAG,
+           FRE_E_DATA, "peers.tagging must be https");
+    refuse(with("tagging", "\"peers\": {\"relay\": \"https://a https://b \"}"), FRE_ROLE_TAG,
+           FRE_E_DATA, "peers.relay must be https");
+    refuse(with("tagging", "\"peers\": {\"relay\": \"https://a http://b\"}"), FRE_ROLE_TAG,
+           FRE_E_DATA, "peers.relay must be https");
+    refuse(with("tagging", "\"peers\": {\"relay\": \"https://a https://a https://a https://a "
+                           "https://a https://a https://a https://a https://a\"}"),
+           FRE_ROLE_TAG, FRE_E_DATA, "peers.relay must be https");
     refuse(with("tagging", "\"peers\": {\"relay\": \"http://a\"}"), FRE_ROLE_TAG, FRE_E_DATA,
            "peers.relay must be https");
     refuse(with("tagging", "\"public\": {\"listen\": \"127.0.0.1:3\"}"), FRE_ROLE_TAG, FRE_E_DATA,
