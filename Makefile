@@ -8,7 +8,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev wheel check check-python asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev wheel check check-rest check-python asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -27,6 +27,10 @@ dev: commands
 
 check: dev
 	ctest --preset dev -j $(TESTS)
+
+# What `make asan` does not run.
+check-rest: dev
+	ctest --preset dev -j $(TESTS) -LE '^sanitized$$'
 
 # The Python wheel, build/wheels/*.whl, and its tests in an environment without a compiler.
 wheel: commands
