@@ -135,6 +135,10 @@ if(FRE_TESTS)
     if(TARGET test_model_tokens) # its vectors are JSON, its texts code points
         target_link_libraries(test_model_tokens PRIVATE fre-ext-jansson fre-ext-utf8proc)
     endif()
+    if(TARGET test_rehearsal) # its servers may be exact, its devices seeded
+        target_link_options(test_rehearsal PRIVATE -Wl,--wrap=fre_agreement_new
+            -Wl,--wrap=fre_server_new_client)
+    endif()
     if(TARGET test_server_schedules) # in halves, which two processors share
         set_tests_properties(test_server_schedules PROPERTIES
             ENVIRONMENT "${FRE_TEST_ENVIRONMENT};FRE_SCHEDULES_HALF=1")

@@ -30,17 +30,20 @@ def until(what, seconds=TIMEOUT):
 
 
 class World:
-    def __init__(self, folder, tls=True, contacts="one", store="", scale=1):
+    def __init__(self, folder, scale=1, **options):
         self.folder, self.scale = pathlib.Path(folder), scale
-        self.folder.mkdir(0o700)
-        subprocess.run([REHEARSAL, "make", folder, store, "tls" if tls else "plain", contacts, str(scale)],
-                       check=True, timeout=TIMEOUT)
+        self.make(scale=scale, **options)
         self.terms = json.loads((self.folder / "terms" / "terms.json").read_text())
         self.process = {}
         self.said = {role: [] for role in ROLES}  # events of the log, of all processes of a role
         self.err = {role: "" for role in ROLES}  # what it printed besides
         self.environment = {}
         self.before = []  # words in front of the program's
+
+    def make(self, tls=True, contacts="one", store="", scale=1):
+        self.folder.mkdir(0o700)
+        subprocess.run([REHEARSAL, "make", self.folder, store, "tls" if tls else "plain", contacts, str(scale)],
+                       check=True, timeout=TIMEOUT)
 
     def config(self, role):
         return self.folder / role / "server.json"

@@ -4,6 +4,7 @@ or wait, and whoever gets the store when that one is gone goes on."""
 import json
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -14,7 +15,7 @@ import urllib.request
 
 import pytest
 
-from serve_world import ROLES, World, in_time, needs_servers, until
+from serve_world import DEVICES, REHEARSAL, ROLES, World, in_time, needs_servers, until
 from test_store import postgres  # noqa: F401 (a fixture)
 
 pytestmark = needs_servers
@@ -37,6 +38,7 @@ class Balancer:
         threading.Thread(target=self.accept, daemon=True).start()
 
     def end(self):
+        self.socket.shutdown(socket.SHUT_RDWR)  # who waits in accept hears of it
         self.socket.close()
 
     def accept(self):
@@ -81,8 +83,8 @@ class Balancer:
 class Fronts(World):
     """Roles of several processes, named ROLE-0, ROLE-1, ...; all of a role share its keys, its terms and the store."""
 
-    def __init__(self, folder, several, **world):
-        super().__init__(folder, **world)
+    def __init__(self, folder, several, **options):
+        super().__init__(folder, **options)
         self.several = several
         self.names = []
         public = int(self.configuration("relay")["public"]["listen"].rsplit(":", 1)[1])
@@ -162,10 +164,10 @@ class Fronts(World):
         self.balancer.end()
 
 
-def run_all(tmp_path, server, several, run, least=1, **world):
+def run_all(tmp_path, server, several, run, least=1, world=Fronts, **options):
     for scale in (least, 2 * least, 4 * least, 8 * least):
         server.clear()
-        w = Fronts(tmp_path / f"world-{scale}", several, scale=scale, store=server.where, **world)
+        w = world(tmp_path / f"world-{scale}", several, scale=scale, **{"store": server.where, **options})
         try:
             w.start_all()
             if run(w):
@@ -175,8 +177,7 @@ def run_all(tmp_path, server, several, run, least=1, **world):
     pytest.fail("somebody is late however long the windows are")
 
 
-@pytest.mark.parametrize("n", [1, 2, 4])
-def test_so_many_relays_release(tmp_path, postgres, n):  # noqa: F811
+def test_four_relays_release(tmp_path, postgres, n=4):  # noqa: F811
     """Whichever of them a device comes to; begun at once, one of them leads."""
     def run(w):
         if not w.contribute():
@@ -326,3 +327,55 @@ def test_a_message_said_again_to_another_gets_the_same(tmp_path, postgres):  # n
         return True
 
     run_all(tmp_path, postgres, {"relay": 3}, run, least=4, tls=False)
+
+
+# ---- one release -------------------------------------------------------------------------------------------------------
+
+
+class Exact(Fronts):
+    """Servers of the same code that add no noise (test_rehearsal, linked so), and devices that draw from a seed.  All have
+    the keys, and so the cells, of one world, at another time: what comes out follows from what the devices sent, and from
+    nothing else."""
+
+    def make(self, of, store, scale):
+        shutil.copytree(of, self.folder)
+        terms = self.folder / "terms" / "terms.json"
+        told, now = json.loads(terms.read_text()), int(time.time())
+        del told["id"]
+        for key, seconds in (("open", 2), ("exchange_close", 10), ("tags_close", 16), ("shares_close", 16), ("end", 200)):
+            told[key] = now + seconds * scale
+        terms.write_text(json.dumps(told))
+        for role in ROLES:
+            text = self.config(role).read_text().replace(str(of), str(self.folder))
+            self.config(role).write_text(text)
+            if store:
+                self.change(role, store=store)
+
+    def command(self, name, *more):
+        return [REHEARSAL, "serve", self.role(name), str(self.config(name)), *more]
+
+    def devices(self, n=DEVICES, first=0):
+        return subprocess.Popen([REHEARSAL, "seeded-devices", self.folder, str(first), str(n)])
+
+    def cells(self):
+        return subprocess.run([REHEARSAL, "cells", self.folder], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_one_release_whatever_the_processes(tmp_path, postgres):  # noqa: F811
+    """The same devices over SQLite, and over PostgreSQL with 1, 2 and 4 relays: every count and every coordinate."""
+    seen = []
+
+    def run(w):
+        if not w.contribute():
+            return False
+        w.must_release()
+        seen.append(w.cells())
+        return True
+
+    of = World(tmp_path / "of").folder
+    for where, n in (("", 1), (postgres.where, 1), (postgres.where, 2), (postgres.where, 4)):
+        folder = tmp_path / f"{len(seen)}"
+        folder.mkdir()
+        run_all(folder, postgres, {"relay": n}, run, world=Exact, store=where, of=of)
+    assert len(seen) == 4 and len(seen[0]) == 2
+    assert all(cells == seen[0] for cells in seen)

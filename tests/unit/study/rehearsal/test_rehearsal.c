@@ -12,6 +12,7 @@
 #include "temp_dir.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,6 +315,114 @@ static void a_cancel_is_heard(void **state)
     world_end(&w);
 }
 
+/* ---- the same users, exactly ------------------------------------------------------------------------------ */
+
+/* Of commands alone, for a test that compares releases: servers that add no noise, and devices that draw from a seed and
+ * their number.  What machines are made by is linked with these in front. */
+static enum { EARNEST, EXACT_SERVERS, SEEDED_DEVICES } how_exact = EARNEST;
+
+fre_status __real_fre_agreement_new(fre_agreement **out, const fre_collection *c, fre_err *err);
+fre_status __wrap_fre_agreement_new(fre_agreement **out, const fre_collection *c, fre_err *err);
+fre_status __real_fre_server_new_client(fre_server **out, const fre_agreement *a,
+                                        const fre_client_setup *s, fre_err *err);
+fre_status __wrap_fre_server_new_client(fre_server **out, const fre_agreement *a,
+                                        const fre_client_setup *s, fre_err *err);
+
+fre_status __wrap_fre_agreement_new(fre_agreement **out, const fre_collection *c, fre_err *err)
+{
+    static const uint8_t seed[FRE_SEED_BYTES] = "the same devices in every world";
+    const fre_status st = __real_fre_agreement_new(out, c, err);
+
+    if (st == FRE_OK && how_exact != EARNEST)
+        fre_agreement_rehearse(*out, how_exact == SEEDED_DEVICES ? seed : NULL,
+                               how_exact == EXACT_SERVERS);
+    return st;
+}
+
+/* The number is in its ticket: a length, then "device-N", then what looks like anything. */
+fre_status __wrap_fre_server_new_client(fre_server **out, const fre_agreement *a,
+                                        const fre_client_setup *s, fre_err *err)
+{
+    fre_client_setup numbered = *s;
+
+    for (size_t i = sizeof "device-"; how_exact == SEEDED_DEVICES && i <= s->credentials.p[0]; i++)
+        numbered.number = 10 * numbered.number + (uint64_t)(s->credentials.p[i] - '0');
+    return __real_fre_server_new_client(out, a, &numbered, err);
+}
+
+/* A server of the program, but that it is exact, until SIGTERM. */
+static int serve(char **words)
+{
+    fre_config *config = NULL;
+    fre_serve *s = NULL;
+    fre_role role;
+    sigset_t stop;
+    int sig;
+    fre_err err = {.text = ""};
+
+    how_exact = EXACT_SERVERS;
+    (void)sigemptyset(&stop);
+    (void)sigaddset(&stop, SIGTERM);
+    (void)pthread_sigmask(SIG_BLOCK, &stop, NULL);
+    assert_true(fre_role_of(&role, words[0]));
+    if (fre_config_read(&config, words[1], role, &err) != FRE_OK ||
+        fre_serve_start(&s, config, NULL, &err) != FRE_OK) {
+        (void)fprintf(stderr, "%s\n", err.text);
+        return 1;
+    }
+    (void)sigwait(&stop, &sig);
+    fre_serve_stop(s, 10);
+    fre_config_free(config);
+    return 0;
+}
+
+static void print_mark(const void *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)printf("%02x", ((const uint8_t *)p)[i]);
+    (void)printf("\n");
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(float) * (WORLD_DIM + 1));
+}
+
+/* Every cell: count and centroid as hexadecimal digits, sorted. */
+static int cells(char **words)
+{
+    struct {
+        uint32_t count;
+        float x[WORLD_DIM];
+    } all[8];
+    char path[128], id[2 * FRE_HASH_BYTES + 1];
+    fre_release_part part;
+    fre_buf b;
+    world w;
+
+    world_open(&w, words[0]);
+    fre_hex(id, fre_agreement_wire(w.agreement)->id.b, FRE_HASH_BYTES);
+    (void)snprintf(path, sizeof path, "/fre/v2/%s/release/0", id);
+    fre_buf_init(&b, FRE_WIRE_MESSAGE_MAX);
+    assert_int_equal(world_get(&w, w.r->clients, true, path, &b), 200);
+    assert_int_equal(fre_release_part_decode(&part, fre_agreement_wire(w.agreement),
+                                             (fre_bytes){b.p, b.n}, NULL),
+                     FRE_OK);
+    assert_true(part.n <= 8);
+    for (uint32_t i = 0; i < part.n; i++) {
+        fre_release_cell cell;
+
+        fre_release_part_at(&cell, all[i].x, &part, i);
+        all[i].count = cell.count;
+    }
+    qsort(all, part.n, sizeof *all, by_bytes);
+    for (uint32_t i = 0; i < part.n; i++)
+        print_mark(&all[i], sizeof *all);
+    fre_buf_wipe(&b);
+    world_end(&w);
+    return 0;
+}
+
 /* ---- for tests with processes, which start servers themselves ------------------------------------------- */
 
 static int make(char **words)
@@ -359,6 +468,12 @@ static int devices(char **words)
     return in_time ? 0 : 3;
 }
 
+static int seeded_devices(char **words)
+{
+    how_exact = SEEDED_DEVICES;
+    return devices(words);
+}
+
 /* The sampling rate, and the counts of the cells.  3: none came in so many seconds. */
 static int release(char **words)
 {
@@ -374,13 +489,6 @@ static int release(char **words)
     (void)printf("\n");
     world_end(&w);
     return n < 0 ? 3 : 0;
-}
-
-static void print_mark(const void *p, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        (void)printf("%02x", ((const uint8_t *)p)[i]);
-    (void)printf("\n");
 }
 
 /* What no server may write down: embeddings, tickets and the names in them, in hexadecimal digits. */
@@ -411,11 +519,10 @@ static int command(int argc, char **argv)
         const char *name;
         int words;
         int (*run)(char **words);
-    } commands[] = {{"make", 5, make},
-                    {"beside", 3, beside},
-                    {"devices", 3, devices},
-                    {"release", 2, release},
-                    {"marks", 2, marks}};
+    } commands[] = {{"make", 5, make},       {"beside", 3, beside},
+                    {"devices", 3, devices}, {"seeded-devices", 3, seeded_devices},
+                    {"serve", 2, serve},     {"cells", 1, cells},
+                    {"release", 2, release}, {"marks", 2, marks}};
 
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(argv[1], commands[i].name) == 0 && argc == commands[i].words + 2)
