@@ -174,9 +174,12 @@ static void serve_client(void *ctx, const fre_http_request *r, fre_http_reply *o
 /* By the key of its certificate.  Without TLS, on the loopback of a rehearsal, the message's own signer. */
 static fre_role peer_of(const fre_serve *s, const asked *a, const fre_http_request *r)
 {
+    fre_role from;
+
     if (r->peer)
         return serve_role_of(a->x, r->peer);
-    return s->tls ? (fre_role)0 : serve_signer_of(s->config->role, r->body);
+    from = s->tls ? (fre_role)0 : serve_signer_of(s->config->role, r->body);
+    return from == s->config->role && !serve_has_others(s) ? (fre_role)0 : from;
 }
 
 static void serve_peer(void *ctx, const fre_http_request *r, fre_http_reply *out)

@@ -408,7 +408,7 @@ fre_status serve_site_open(serve_site **out, fre_serve *s, const fre_terms *t, f
     }
     x->keys = keys;
     st = open_group(x, err);
-    x->front = st == FRE_E_AGAIN && serve_has_others(s) && !s->looks_only;
+    x->front = st == FRE_E_AGAIN && serve_has_others(s);
     if (x->front)
         st = open_front(x, err);
     else if (st == FRE_OK)
