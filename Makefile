@@ -88,10 +88,19 @@ format:
 bench: release
 	build/fre-e2t bench
 
-# Tables of docs/results.md: levels against the grid (DATA: a folder with the collections), and by method.
+# Tables of docs/results.md, hours of two processors: levels against the grid, then one a file of experiments/.
+# DATA: a folder with the collections that docs/results.md names.
+TABLES = tools/experiments/tables.py --work build/experiments --docs docs/results.md
+REAL = experiments/intents.json experiments/packages.json
 results: release
 	tools/experiments/levels.py $(DATA) --work build/levels --docs docs/results.md
-	tools/experiments/tables.py experiments/clusters.json --work build/experiments --docs docs/results.md
+	mkdir -p build/experiments
+	ln -sfn "$$(tools/get-embedder bge-small-en)" bge-small-en-v1.5.f16.gguf
+	$(TABLES) --jobs 1 experiments/private-evolution.json
+	$(TABLES) $(filter-out $(REAL) %/private-evolution.json,$(wildcard experiments/*.json))
+	$(TABLES) --data $(DATA)/clinc-oos.jsonl.gz experiments/intents.json
+	zcat $(DATA)/package-summaries.jsonl.gz | head -n 100000 | gzip -n >build/experiments/packages.jsonl.gz
+	$(TABLES) --data build/experiments/packages.jsonl.gz experiments/packages.json
 
 install: release
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
