@@ -463,6 +463,8 @@ typedef struct fre_evaluate_opts {
     const char *embeddings;
     const char *reference;
     const char *language_model;
+    const char *const *against;
+    size_t n_against;
     fre_corpus_opts corpus;
     const char *embedder;
     const char *codebook;

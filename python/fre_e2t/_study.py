@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+from collections.abc import Iterable
 from typing import Any
 
 from ._call import Keep, Progress, json_of, run
@@ -16,22 +17,22 @@ from ._plan import number, request_of, said
 from ._release import Release
 
 
-def _synthetic(o: Any, keep: Keep, space: Workspace, synthetic: Any) -> None:
+def _synthetic(space: Workspace, synthetic: Any, called: str) -> str:
+    """A path of it."""
     if isinstance(synthetic, Release):
-        folder = space.folder / "synthetic"
+        folder = space.folder / called
         synthetic.save(folder)
-        o.synthetic = keep.text(os.fspath(folder))
-    elif is_path(synthetic):
-        o.synthetic = keep.text(path_of(synthetic, "synthetic"))
-    else:
-        o.synthetic = keep.text(Texts(space, synthetic, None, None, "synthetic").path)
+        return os.fspath(folder)
+    if is_path(synthetic):
+        return path_of(synthetic, called)
+    return Texts(space, synthetic, None, None, called).path
 
 
-def _named(evaluation: dict[str, Any], name: str) -> dict[str, Any]:
+def _named(evaluation: dict[str, Any], synthetic: Any) -> dict[str, Any]:
     """Sentences with parameters as they are called here; the name of a file that is gone says nothing."""
     for missing in evaluation.get("missing") or []:
         missing["why"] = named(missing["why"])
-    evaluation["name"] = name
+    evaluation["name"] = pathlib.PurePath(synthetic).name if is_path(synthetic) else type(synthetic).__name__
     return evaluation
 
 
@@ -39,7 +40,8 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
              release: str | os.PathLike[str] | None = None, radius: float | None = None,
              threshold: int | None = None, alpha: float | None = None,
              reference: str | os.PathLike[str] | None = None, embeddings: str | os.PathLike[str] | None = None,
-             language_model: str | os.PathLike[str] | None = None, embedder: str | os.PathLike[str] | None = None,
+             language_model: str | os.PathLike[str] | None = None, against: Iterable[Any] = (),
+             embedder: str | os.PathLike[str] | None = None,
              codebook: str | os.PathLike[str] | None = None, classifiers: bool = True, format: str | None = None,
              delimiter: str | None = None, encoding: str | None = None, na_values: str | None = None,
              invalid: str | None = None, threads: int | None = None,
@@ -48,12 +50,19 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
     numbers come from the originals without noise.
 
     synthetic: a Release, a release's folder, or texts; original: data as `synthesize` reads it; label: a column of a
-    file with a record's label."""
+    file with a record's label; against: further ones like synthetic, measured by the radius and threshold of the first:
+    the list `against` of what is returned."""
     given = said(dict(locals()))
-    keep, o, out = Keep(), ffi.new("fre_evaluate_opts *"), ffi.new("fre_evaluation *")
+    if is_path(against) or isinstance(against, Release):
+        raise UsageError("against is a list of releases: write [it]")
+    others = list(against)
+    keep, o, out = Keep(), ffi.new("fre_evaluate_opts *"), ffi.new("fre_evaluation[]", 1 + len(others))
     lib.fre_evaluate_opts_init(o)
     with Workspace() as space:
-        _synthetic(o, keep, space, synthetic)
+        o.synthetic = keep.text(_synthetic(space, synthetic, "synthetic"))
+        o.n_against = len(others)
+        o.against = keep.also(ffi.new("const char *[]", [
+            keep.text(_synthetic(space, other, f"against{i}")) for i, other in enumerate(others, 1)]))
         if label is not None and not is_path(original):
             raise UsageError("label is a column of a file: give original as a path")
         texts = Texts(space, original, text, None, "original")
@@ -71,9 +80,10 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
         bar = Progress(progress)
         o.progress = bar.c
         run(lib.fre_evaluate_files, out, o, progress=bar, said=space.said)
-        measured = json.loads(json_of(lib.fre_evaluation_json, out, 1))
-    shown = pathlib.PurePath(synthetic).name if is_path(synthetic) else type(synthetic).__name__
-    return _named(measured, shown)
+        measured = json.loads(json_of(lib.fre_evaluation_json, out, 1 + len(others)))
+    for other, scores in zip(others, measured["against"]):
+        _named(scores, other)
+    return _named(measured, synthetic)
 
 
 # ---- audit ----------------------------------------------------------------------------------------------

@@ -160,6 +160,34 @@ def test_evaluate_and_report(tmp_path, corpus):
     assert not (tmp_path / "p.html").exists()
 
 
+def test_evaluate_against(tmp_path):
+    ours, other = (fre_e2t.synthesize(texts(), **{**PLAIN, "seed": SEED[1], "epsilon": e}) for e in (8, 16))
+    other.save(tmp_path / "other")
+    alone = fre_e2t.evaluate(ours, texts(), threshold=40, reference="none")
+    measured = fre_e2t.evaluate(ours, texts(), threshold=40, reference="none",
+                                against=[other, tmp_path / "other", ["what is new", "hello there"]])
+    assert measured["centroid"] == alone["centroid"] and alone["against"] == []
+    first, second, third = measured["against"]
+    assert [first["name"], second["name"], third["name"]] == ["Release", "other", "list"]
+    assert first["centroid"] == second["centroid"] and third["text"]["all"]["recall"] < 1
+    with pytest.raises(fre_e2t.UsageError, match="against is a list"):
+        fre_e2t.evaluate(ours, texts(), against=other)
+
+
+def test_score():
+    """As the program has it; the language model is the one of `score`'s own tests."""
+    said = ["What is the weather like tomorrow?", "weather weather the the like"]
+    try:
+        found = fre_e2t.score(said)
+    except fre_e2t.MissingError as error:
+        assert "get-language-model" in str(error) and PACKAGE == "installed"
+        pytest.skip("the language model is not installed")
+    assert [row["text"] for row in found] == said and all(row["tokens"] > 4 for row in found)
+    assert found[0]["nll"] < found[1]["nll"] and found[0]["perplexity"] == pytest.approx(math.exp(found[0]["nll"]))
+    with pytest.raises(fre_e2t.DataError, match="record 2 has no text"):
+        fre_e2t.score(["a", None])
+
+
 @long
 def test_audit():
     found = fre_e2t.audit(2, population=10000, threshold=50, runs=1000, dimension=8, seed=SEED[1])
@@ -193,6 +221,29 @@ def test_the_ledger_refuses(alone, tmp_path):
     assert total["releases"] == 1 and total["left_epsilon"] == pytest.approx(1)
     assert fre_e2t.synthesize(texts(), **once, dry_run=True, ledger=False)["epsilon"] == 8
     assert len(fre_e2t.ledger()["entries"]) == 1
+
+
+TWICE = """
+import sys
+{path}
+import fre_e2t
+try:
+    fre_e2t.synthesize({data!r}, epsilon=8, threshold=40, population=100000, user=False, inverter="none",
+                       budget_epsilon=9)
+except fre_e2t.RefusedError as error:
+    sys.exit(3 if "to fit into the 1 left" in str(error) else str(error))
+"""
+
+
+def test_two_processes_on_one_ledger(alone, tmp_path):
+    """One of them has the budget, whichever comes first, and the other is told so."""
+    path = "" if PACKAGE == "installed" else f"sys.path.insert(0, {PACKAGE!r})"
+    (tmp_path / "both.py").write_text(TWICE.format(path=path, data=texts()))
+    both = [subprocess.Popen([sys.executable, tmp_path / "both.py"], stderr=subprocess.PIPE, text=True) for _ in "ab"]
+    ends = [(process.communicate(timeout=TIMEOUT)[1], process.returncode) for process in both]
+    assert sorted(code for _, code in ends) == [0, 3], ends
+    total = fre_e2t.ledger()["totals"][0]
+    assert total["releases"] == 1 and total["left_epsilon"] == pytest.approx(1)
 
 
 def test_saving(tmp_path):
