@@ -45,6 +45,15 @@ typedef struct fre_contribute_opts {
 FRE_API FRE_MUST_CHECK fre_status fre_contribute(bool *already, const fre_contribute_opts *opts,
                                                  fre_err *err);
 
+/** Terms by their address, "https://HOST[:PORT][/PATH]/fre/v2/ID" of any role (docs/wire.md 9), ID in hexadecimal
+ * digits: what has another id is refused, so that whoever answers, with whatever certificate, can give those terms or
+ * none.  kept: a file that is read in the place of the network once it has them, so that they are asked for once; made
+ * or replaced (0600).  FRE_E_USAGE: no such address; FRE_E_NOINPUT: not there; FRE_E_DATA: others are; FRE_E_AGAIN: not
+ * now; else as fre_http_get and fre_private_write. */
+FRE_API FRE_MUST_CHECK fre_status fre_contribute_fetch_terms(fre_collection *out, const char *url,
+                                                             const char *kept, const char *proxy,
+                                                             fre_err *err);
+
 /** The file of the log of collections, as the relay serves it (witness.h, which checks it), before anything is
  * contributed; out: empty.  FRE_E_REFUSED: it serves none; FRE_E_AGAIN: not now; else as fre_http_get. */
 FRE_API FRE_MUST_CHECK fre_status fre_contribute_fetch_log(fre_buf *out, const fre_collection *c,

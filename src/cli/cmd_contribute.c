@@ -20,8 +20,10 @@ static const cli_positional positional[] = {
 
 static const cli_arg args[] = {
     CLI_HEADING("Essentials"),
-    CLI_FILE("collection", "FILE", .required = true,
-             .help = "the terms, from somebody you trust (collection show tells what they say)"),
+    CLI_FILE("collection", "FILE|URL", .required = true,
+             .help =
+                 "the terms, or an address of theirs, which has their id; from somebody you trust "
+                 "(collection show tells what they say)"),
     CLI_FILE("state", "FILE", .required = true,
              .help =
                  "what must not be forgotten on the way; made if it is missing, one a collection"),
@@ -222,10 +224,26 @@ static fre_status open_cells(job *j, fre_err *err)
     return st == FRE_OK ? fre_agreement_set_cells(j->agreement, j->cells, err) : st;
 }
 
+/* What an address gave is beside the state, so that the relay hears of this device once before its time. */
+static fre_status read_terms(job *j, fre_err *err)
+{
+    const char *from = cli_text(j->c, "collection");
+    char *kept = NULL;
+    fre_status st;
+
+    if (strncmp(from, "https://", 8) != 0 && strncmp(from, "http://", 7) != 0)
+        return fre_terms_read(&j->terms, from, err);
+    if (asprintf(&kept, "%s.terms", cli_text(j->c, "state")) < 0)
+        return fre_fail(err, FRE_E_NOMEM, "out of memory");
+    st = fre_contribute_fetch_terms(&j->terms, from, kept, cli_text(j->c, "proxy"), err);
+    free(kept);
+    return st;
+}
+
 /* Whether they keep their claim is checked before anything else. */
 static fre_status open_terms(job *j, fre_err *err)
 {
-    fre_status st = fre_terms_read(&j->terms, cli_text(j->c, "collection"), err);
+    fre_status st = read_terms(j, err);
 
     if (st == FRE_OK)
         st = fre_agreement_new(&j->agreement, &j->terms, err);

@@ -1,9 +1,11 @@
 """Collections that come and go while their servers run."""
 
+import http.server
 import os
 import shutil
 import ssl
 import subprocess
+import threading
 import urllib.error
 import urllib.request
 
@@ -98,6 +100,62 @@ def test_a_running_collection_outlives_its_terms_file(tmp_path):
         return True
 
     try_until_in_time(tmp_path, run)
+
+
+# ---- terms by their address -----------------------------------------------------------------------------------
+
+
+class Gives(http.server.BaseHTTPRequestHandler):
+    """The same to everybody."""
+    body = b""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "application/fre-e2t")
+        self.send_header("Content-Length", str(len(self.body)))
+        self.end_headers()
+        self.wfile.write(self.body)
+
+    def log_message(self, *_):
+        pass
+
+
+def by_address(w, url, state):
+    done = subprocess.run([PROGRAM, "contribute", "--collection", url, "--state", w.folder / state, "--no-text",
+                           "--once"], capture_output=True, text=True, timeout=TIMEOUT)
+    return done.returncode, done.stderr
+
+
+def test_terms_by_their_address(tmp_path):
+    """Asked for once, and known by their id, whoever has the address."""
+    w = World(tmp_path / "world", scale=16)
+    path = "/fre/v2/" + w.terms["id"]
+    at, kept = w.terms["relay_url"] + path, w.folder / "mine.state.terms"
+    try:
+        w.start("relay")
+        until(lambda: w.is_ready("relay"))
+        assert at.startswith("https:") and by_address(w, at, "mine.state")[0] == 75
+        assert kept.read_bytes() == fetched(w, path)[1] and kept.stat().st_mode & 0o777 == 0o600
+        assert by_address(w, at[:-1] + ("0" if at[-1] != "0" else "1"), "no.state") == (
+            66, "fre-e2t contribute: there is no such collection at that address\n")
+        other = Beside(w, tmp_path / "other")
+        given = type("Other", (Gives,), {"body": kept.read_bytes()})
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), given)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        code, said = by_address(w, f"http://127.0.0.1:{server.server_port}/fre/v2/{other.terms['id']}", "no.state")
+        assert code == 65 and "is not the collection that it names" in said
+        given.body = bytes(100000)
+        assert by_address(w, f"http://127.0.0.1:{server.server_port}{path}", "no.state")[0] not in (0, 75)
+        server.shutdown()
+        assert not (w.folder / "no.state.terms").exists() and not (w.folder / "no.state").exists()
+        for wrong in ("https://127.0.0.1/terms.json", "https://127.0.0.1" + path + "0", "http://"):
+            assert by_address(w, wrong, "no.state")[0] == 64, wrong
+        assert w.stop("relay") == 0
+        assert by_address(w, at, "mine.state")[0] == 75  # it has them
+        kept.write_bytes(b"damaged")
+        assert by_address(w, at, "mine.state")[0] not in (0, 64, 65, 75)
+    finally:
+        w.end()
 
 
 # ---- what a client asks of the log ----------------------------------------------------------------------------

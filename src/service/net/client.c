@@ -12,7 +12,8 @@
 
 struct fre_http_client {
     char *url, *proxy;
-    char pin[PIN_TEXT_BYTES];   /* "sha256//" and base64; empty: plain HTTP */
+    bool tls;
+    char pin[PIN_TEXT_BYTES];   /* "sha256//" and base64; empty: any key */
     uint8_t *certificate, *key; /* the key is SECRET */
     size_t certificate_bytes, key_bytes;
     unsigned connect_seconds, total_seconds;
@@ -75,9 +76,9 @@ static fre_status check(const fre_http_client_opts *o, fre_err *err)
 
     if (!o->url || !url_ok(o->url, &tls))
         return fre_fail(err, FRE_E_ARG, "a server's address is https://HOST:PORT, without a path");
-    if (tls && !o->pin)
+    if (tls && !o->pin == !o->any_key)
         return fre_fail(err, FRE_E_ARG, "a server with https needs the pin of its key");
-    if (!tls && (o->pin || o->certificate_pem.n > 0))
+    if (!tls && (o->pin || o->any_key || o->certificate_pem.n > 0))
         return fre_fail(err, FRE_E_ARG, "a server whose key is pinned needs https");
     if (o->proxy && (strncmp(o->proxy, "socks5h:", 8) != 0 || !authority_ok(o->proxy + 8)))
         return fre_fail(err, FRE_E_ARG, "a proxy is socks5h://HOST:PORT");
@@ -120,6 +121,7 @@ static bool fill(fre_http_client *c, const fre_http_client_opts *o)
     c->connect_seconds = o->connect_seconds > 0 ? o->connect_seconds : 10;
     c->total_seconds = o->total_seconds > 0 ? o->total_seconds : 60;
     c->limit = o->limit > 0 ? o->limit : (size_t)64 << 20;
+    c->tls = o->pin || o->any_key;
     if (o->pin)
         pin_text(c->pin, o->pin);
     c->url = strdup(o->url);
@@ -259,12 +261,12 @@ static void give_back(fre_http_client *c, CURL *h, bool good)
         curl_easy_cleanup(h);
 }
 
-/* Whom to trust: the pin decides alone, so that no authority and no date can. */
+/* Whom to trust: the pin decides alone, so that no authority and no date can; without one nobody is. */
 static bool set_tls(CURL *h, const fre_http_client *c)
 {
     struct curl_blob certificate = {c->certificate, c->certificate_bytes, CURL_BLOB_NOCOPY};
     struct curl_blob key = {c->key, c->key_bytes, CURL_BLOB_NOCOPY};
-    CURLcode e = curl_easy_setopt(h, CURLOPT_PINNEDPUBLICKEY, c->pin);
+    CURLcode e = curl_easy_setopt(h, CURLOPT_PINNEDPUBLICKEY, c->pin[0] ? c->pin : NULL);
 
     e = e ? e : curl_easy_setopt(h, CURLOPT_SSL_VERIFYPEER, 0L);
     e = e ? e : curl_easy_setopt(h, CURLOPT_SSL_VERIFYHOST, 0L);
@@ -280,7 +282,7 @@ static bool set_tls(CURL *h, const fre_http_client *c)
 /* An empty proxy and an empty list of exceptions: the environment is not asked for either. */
 static bool set_way(CURL *h, fre_http_client *c)
 {
-    CURLcode e = curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, c->pin[0] ? "https" : "http");
+    CURLcode e = curl_easy_setopt(h, CURLOPT_PROTOCOLS_STR, c->tls ? "https" : "http");
 
     e = e ? e : curl_easy_setopt(h, CURLOPT_PROXY, c->proxy);
     e = e ? e : curl_easy_setopt(h, CURLOPT_NOPROXY, "");
@@ -401,7 +403,7 @@ static fre_status ask(fre_http_client *c, CURL *h, fre_buf *answer, unsigned *st
     fre_status st;
 
     curl_easy_reset(h); /* of options; its connection stays */
-    if (!set_way(h, c) || (c->pin[0] && !set_tls(h, c)) || !set_request(h, c, url, body, &x))
+    if (!set_way(h, c) || (c->tls && !set_tls(h, c)) || !set_request(h, c, url, body, &x))
         return FRE_E_NOMEM;
     st = failed(perform(h), &x, err);
     if (st == FRE_OK)
