@@ -91,13 +91,13 @@ bench: release
 # Tables of docs/results.md, hours of two processors: levels against the grid, then one a file of experiments/.
 # DATA: a folder with the collections that docs/results.md names.
 TABLES = tools/experiments/tables.py --work build/experiments --docs docs/results.md
-REAL = experiments/intents.json experiments/packages.json
+OTHERS = intents packages private-evolution
 results: release
 	tools/experiments/levels.py $(DATA) --work build/levels --docs docs/results.md
 	mkdir -p build/experiments
 	ln -sfn "$$(tools/get-embedder bge-small-en)" bge-small-en-v1.5.f16.gguf
 	$(TABLES) --jobs 1 experiments/private-evolution.json
-	$(TABLES) $(filter-out $(REAL) %/private-evolution.json,$(wildcard experiments/*.json))
+	$(TABLES) $$(ls experiments/*.json | grep -v $(OTHERS:%=-e %))
 	$(TABLES) --data $(DATA)/clinc-oos.jsonl.gz experiments/intents.json
 	zcat $(DATA)/package-summaries.jsonl.gz | head -n 100000 | gzip -n >build/experiments/packages.jsonl.gz
 	$(TABLES) --data build/experiments/packages.jsonl.gz experiments/packages.json
