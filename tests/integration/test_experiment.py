@@ -86,6 +86,15 @@ def test_experiments_share_what_is_the_same(fre, tmp_path, grid):
         ("another", "fre-e2t"), ("another", "central-dp")]
 
 
+def test_an_argument_keeps_its_column(fre, tmp_path, grid):
+    """Though the evaluation has a number of that name: how many paraphrases it found."""
+    write(tmp_path, {**GRID, "set": {"threshold": 40, "population": 100000, "effort": 1},
+                     "grid": {"seed": [1], "epsilon": [8], "paraphrases": [2]}})
+    assert fre("experiment", grid, "-o", "out", "--quiet").code == 0
+    (row,) = rows(tmp_path)
+    assert row["paraphrases"] == "2"
+
+
 def test_a_killed_experiment_goes_on(fre, tmp_path, grid):
     write(tmp_path, {**GRID, "grid": {"seed": [1, 2, 3, 4], "epsilon": [8]}})
     p = subprocess.Popen([PROGRAM, "experiment", grid, "-o", "out", "--quiet", "--jobs", "1"],

@@ -114,7 +114,8 @@ static json_t *flat_row(const experiment *x, size_t i)
          put(row, "seconds", json_object_get(kept, "seconds")) &&
          put(row, "peak_mib", json_object_get(kept, "peak_mib")) &&
          flatten(row, "made", json_object_get(kept, "made")) &&
-         flatten(row, "", json_object_get(kept, "scores"));
+         flatten(row, "", json_object_get(kept, "scores")) &&
+         json_object_update(row, x->run[i].axes) == 0; /* whatever else has their names */
     free(path);
     json_decref(kept);
     if (ok)
