@@ -4,7 +4,9 @@ servers of the program, devices of test_rehearsal again."""
 import json
 import os
 import pathlib
+import random
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -27,6 +29,25 @@ def until(what, seconds=TIMEOUT):
     while not what():
         assert time.monotonic() < deadline, "it does not come"
         time.sleep(0.02)
+
+
+TAKEN = set()
+
+
+def free_port():
+    """Never the same; below those that the system gives connections, one of which would have it before its server has."""
+    with open("/proc/sys/net/ipv4/ip_local_port_range", encoding="ascii") as f:
+        below = int(f.read().split()[0])
+    while True:
+        port = random.randrange(min(10240, below - 1000), below)
+        with socket.socket() as s:
+            try:
+                s.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in TAKEN:
+            TAKEN.add(port)
+            return port
 
 
 class World:

@@ -3,7 +3,6 @@
 import json
 import os
 import pathlib
-import socket
 import struct
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from fractions import Fraction
 import pytest
 
 from conftest import PROGRAM, ROOT, TIMEOUT
+from serve_world import free_port
 
 pytest.importorskip("cryptography")
 sys.path.insert(0, str(ROOT / "examples" / "python_client"))
@@ -281,12 +281,6 @@ def test_a_key_twice_is_refused():
 
 
 # ---- a real collection -----------------------------------------------------------------------------------
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 def run(folder, *args):

@@ -15,16 +15,10 @@ import urllib.request
 
 import pytest
 
-from serve_world import DEVICES, REHEARSAL, ROLES, World, in_time, needs_servers, until
+from serve_world import DEVICES, REHEARSAL, ROLES, World, free_port, in_time, needs_servers, until
 from test_store import postgres  # noqa: F401 (a fixture)
 
 pytestmark = needs_servers
-
-
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
 
 
 class Balancer:
@@ -119,11 +113,15 @@ class Fronts(World):
     def command(self, name, *more):
         return [super().command("relay")[0], "serve", self.role(name), "--config", str(self.config(name)), *more]
 
+    def is_up(self, name):
+        assert self.process[name].poll() is None, self.err[name]
+        return self.get(name, "/healthz") == 200
+
     def start_all(self):
         for name in self.all():
             self.start(name)
         for name in self.all():
-            until(lambda: self.get(name, "/healthz") == 200)
+            until(lambda: self.is_up(name))
         for role in ROLES:
             until(lambda: self.leader(role))
 

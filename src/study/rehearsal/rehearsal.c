@@ -13,38 +13,61 @@
 
 /* ---- ports and files ------------------------------------------------------------------------------ */
 
-/* Of the system's choice; nobody else asks for it at once. */
-static fre_status free_port(uint16_t *out, fre_err *err)
+/* Below those that Linux gives connections, one of which could have it before its server has. */
+#define PORT_LEAST 10240u
+#define PORTS (32768u - PORT_LEAST)
+
+static bool is_free(uint16_t port)
 {
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t n = sizeof a;
+    const struct sockaddr_in a = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool ok = fd >= 0 && bind(fd, (struct sockaddr *)&a, sizeof a) == 0 &&
-                    getsockname(fd, (struct sockaddr *)&a, &n) == 0;
+    const bool ok = fd >= 0 && bind(fd, (const struct sockaddr *)&a, sizeof a) == 0;
 
     if (fd >= 0)
         (void)close(fd);
-    *out = ntohs(a.sin_port);
-    return ok ? FRE_OK : fre_fail(err, FRE_E_IO, "no port can be had: %s", strerror(errno));
+    return ok;
+}
+
+/* The next one; at: where the last one was, so that none comes twice. */
+static fre_status free_port(uint16_t *out, uint32_t *at, fre_err *err)
+{
+    for (uint32_t i = 0; i < PORTS; i++) {
+        *at = (*at + 1) % PORTS;
+        *out = (uint16_t)(PORT_LEAST + *at);
+        if (is_free(*out))
+            return FRE_OK;
+    }
+    return fre_fail(err, FRE_E_IO, "no port can be had: %s", strerror(errno));
+}
+
+static fre_status new_ports(fre_rehearsal *r, fre_err *err)
+{
+    uint32_t at;
+    fre_rng rng;
+    fre_status st = fre_rng_init(&rng);
+
+    if (st != FRE_OK)
+        return fre_fail(err, st, "the system gives no randomness");
+    at = (uint32_t)fre_rng_below(&rng, PORTS);
+    fre_rng_wipe(&rng);
+    st = free_port(&r->clients, &at, err);
+    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role < FRE_REHEARSAL_ROLES; role++) {
+        st = free_port(&r->peer[role], &at, err);
+        if (st == FRE_OK)
+            st = free_port(&r->health[role], &at, err);
+    }
+    return st;
 }
 
 static fre_status open_ports(fre_rehearsal *r, const fre_rehearsal *beside, fre_err *err)
 {
-    fre_status st = beside ? FRE_OK : free_port(&r->clients, err);
-
-    if (beside) {
-        r->clients = beside->clients;
-        memcpy(r->peer, beside->peer, sizeof r->peer);
-        memcpy(r->health, beside->health, sizeof r->health);
-        return st;
-    }
-
-    for (unsigned role = FRE_ROLE_TAG; st == FRE_OK && role < FRE_REHEARSAL_ROLES; role++) {
-        st = free_port(&r->peer[role], err);
-        if (st == FRE_OK)
-            st = free_port(&r->health[role], err);
-    }
-    return st;
+    if (!beside)
+        return new_ports(r, err);
+    r->clients = beside->clients;
+    memcpy(r->peer, beside->peer, sizeof r->peer);
+    memcpy(r->health, beside->health, sizeof r->health);
+    return FRE_OK;
 }
 
 static fre_status no_memory(fre_err *err)
