@@ -79,7 +79,7 @@ if(FRE_TESTS)
     # Begun first, the longest ahead, so that none is left alone at the end.
     set(first_units test_invert test_audit_levels test_audit_shares test_audit_splits
         test_server_schedules)
-    set(first_integration test_terminal test_languages test_pipes test_inputs test_plan test_audit
+    set(first_integration test_serve_fronts test_terminal test_languages test_pipes test_inputs test_plan test_audit
         test_model_files test_few_files test_paraphrase test_locale test_synthesize test_simulate)
     # Of the module in src/<floor>/<module>: tests/unit/<floor>/<module>.
     # Of a whole floor: tests/unit/<floor>, with every module.
