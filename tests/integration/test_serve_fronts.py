@@ -164,7 +164,7 @@ class Fronts(World):
 
 
 def run_all(tmp_path, server, several, run, least=1, world=Fronts, **options):
-    for scale in (least, 2 * least, 4 * least, 8 * least):
+    for scale in (least, 2 * least, 4 * least, 8 * least, 16 * least):
         server.clear()
         w = world(tmp_path / f"world-{scale}", several, scale=scale, **{"store": server.where, **options})
         try:
