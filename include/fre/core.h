@@ -293,6 +293,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_user_folder(char **out, fre_user_dir which
 /** Make the folders of a file's path that are missing, for this user alone (0700).  0 or an errno. */
 FRE_API FRE_MUST_CHECK int fre_make_parents(const char *path);
 
+/** An advisory lock (flock) of the open file fd, for one process alone; waits half a minute at most.  name: the file, and
+ * awaited: what is waited for, as the sentences say it.  It ends with the last copy of fd.  FRE_E_AGAIN: another
+ * process has it; FRE_E_INTERRUPTED; FRE_E_IO: it cannot be locked. */
+FRE_API FRE_MUST_CHECK fre_status fre_lock_wait(int fd, const char *name, const char *awaited,
+                                                fre_err *err);
+
 /* ---- private files ----------------------------------------------------------------------- */
 
 /** A file with secrets: this user's, regular, readable and writable by nobody else, and no link; opened to

@@ -274,8 +274,9 @@ typedef struct fre_classification {
     bool has_nearest[FRE_EVALUATE_KS];    /**< there are k centroids */
     fre_mean_sd nearest[FRE_EVALUATE_KS]; /**< vote of the k nearest centroids */
     bool has_linear;                      /**< built with liblinear */
-    /** Multi-class linear SVM (Crammer and Singer 2001) of embeddings, tested on 10,000 records at most: trained on the synthetic texts (with
-     * their paraphrases), on as many real records, on 5,000 of them at most (or as many as there are texts). */
+    /** Multi-class linear SVM (Crammer and Singer 2001) of embeddings, tested on 10,000 records at most: trained on the
+     * synthetic texts (with their paraphrases), on as many real records, on 5,000 of them at most (or as many as there
+     * are texts).  A process trains one at a time: liblinear draws from rand(), which is given a state of its own. */
     fre_mean_sd linear[3];
     uint64_t trained[3];
 } fre_classification;

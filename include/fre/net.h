@@ -135,8 +135,8 @@ typedef struct fre_http_client_opts {
     const char *url; /**< "https://HOST[:PORT]" or "http://HOST[:PORT]", with no path; copied */
     /** FRE_NET_PIN_BYTES; wanted with https, and not taken with http; copied. */
     const uint8_t *pin;
-    bool
-        any_key; /**< https without a pin: to whoever answers, for what is known by its hash and nothing else */
+    /** https without a pin: to whoever answers, for what is known by its hash and nothing else. */
+    bool any_key;
     fre_bytes certificate_pem, key_pem; /**< own, copied; both empty: none.  The key is SECRET. */
     /** "socks5h://HOST:PORT", which looks the name up too; NULL: none.  Copied.  What the environment says of
      * proxies is never looked at. */

@@ -120,10 +120,16 @@ class Gives(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def by_address(w, url, state):
-    done = subprocess.run([PROGRAM, "contribute", "--collection", url, "--state", w.folder / state, "--no-text",
-                           "--once"], capture_output=True, text=True, timeout=TIMEOUT)
+def take_part(w, state, *trust, terms=None):
+    """A device without a text: its exit code, and what it complained of."""
+    done = subprocess.run([PROGRAM, "contribute", "--collection", terms or w.folder / "terms" / "terms.json", "--state",
+                           w.folder / state, "--no-text", "--once", *trust], capture_output=True, text=True,
+                          timeout=TIMEOUT)
     return done.returncode, done.stderr
+
+
+def by_address(w, url, state):
+    return take_part(w, state, terms=url)
 
 
 def test_terms_by_their_address(tmp_path):
@@ -164,14 +170,6 @@ def test_terms_by_their_address(tmp_path):
 def run_log(folder, action, *args):
     subprocess.run([PROGRAM, "collection", "log", action, "log.jsonl", *args], cwd=folder, check=True,
                    stdout=subprocess.DEVNULL, timeout=TIMEOUT)
-
-
-def take_part(w, state, *trust):
-    """A device without a text: its exit code, and what it complained of."""
-    done = subprocess.run([PROGRAM, "contribute", "--collection", w.folder / "terms" / "terms.json", "--state",
-                           w.folder / state, "--no-text", "--once", *trust], capture_output=True, text=True,
-                          timeout=TIMEOUT)
-    return done.returncode, done.stderr
 
 
 def test_a_client_takes_part_in_what_is_in_the_log(tmp_path):

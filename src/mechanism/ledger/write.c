@@ -3,15 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#define LOCK_PAUSE_MS 20
-#define LOCK_TRIES 1500 /* half a minute */
 
 /* ---- entries ----------------------------------------------------------------------------- */
 
@@ -234,18 +229,8 @@ fre_status ledger_lock(int *fd, const char *path, fre_err *err)
         st = cannot_write(path, errno, err);
         st = none ? FRE_E_NOINPUT : st;
     }
-    for (int tries = 0; st == FRE_OK && flock(*fd, LOCK_EX | LOCK_NB) != 0; tries++) {
-        if (errno != EINTR && errno != EWOULDBLOCK)
-            st =
-                fre_fail(err, FRE_E_IO, "cannot lock '%.300s': %s", name, ledger_errno_text(errno));
-        else if (fre_interrupted())
-            st = fre_fail(err, FRE_E_INTERRUPTED, "interrupted while waiting for the ledger");
-        else if (tries >= LOCK_TRIES)
-            st =
-                fre_fail(err, FRE_E_AGAIN, "another process holds '%.300s'; try again later", name);
-        else
-            (void)poll(NULL, 0, LOCK_PAUSE_MS);
-    }
+    if (st == FRE_OK)
+        st = fre_lock_wait(*fd, name, "the ledger", err);
     free(name);
     return st;
 }

@@ -1,8 +1,6 @@
 /* contribute/contribute.c - a device, from the first coin to the last receipt; see fre/contribute.h. */
 #include "contribute_private.h"
 
-#include <fre/net.h>
-
 #define LOOK_MS 500u
 #define PAUSE_MS 1000u
 #define PAUSE_MS_MAX 300000u
@@ -67,9 +65,8 @@ static fre_status open_relay(fre_http_client **out, char path[FRE_NET_PATH_BYTES
     return fre_http_client_new(out, &opts, err);
 }
 
-/* Frees the client.  absent: what a 404 means, and its status. */
-static fre_status get_once(fre_buf *out, fre_http_client *c, const char *path, const char *absent,
-                           fre_status absent_st, fre_err *err)
+fre_status contribute_get(fre_buf *out, fre_http_client *c, const char *path, const char *absent,
+                          fre_status absent_st, fre_err *err)
 {
     unsigned status = 0;
     fre_status st = fre_http_get(c, out, &status, NULL, path, err);
@@ -92,10 +89,10 @@ fre_status fre_contribute_fetch_log(fre_buf *out, const fre_collection *c, const
     if (!out || !c)
         return FRE_E_ARG;
     st = open_relay(&relay, path, c, "log", proxy, err);
-    return st == FRE_OK ? get_once(out, relay, path,
-                                   "the relay serves no log of collections, which would say "
-                                   "whether everybody was given these terms",
-                                   FRE_E_REFUSED, err)
+    return st == FRE_OK ? contribute_get(out, relay, path,
+                                         "the relay serves no log of collections, which would say "
+                                         "whether everybody was given these terms",
+                                         FRE_E_REFUSED, err)
                         : st;
 }
 

@@ -3,6 +3,7 @@
 #define FRE_CONTRIBUTE_PRIVATE_H
 
 #include <fre/contribute.h>
+#include <fre/net.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,5 +34,9 @@ FRE_MUST_CHECK fre_status state_end(state *s, fre_status verdict, fre_err *err);
 /* Empty: it has no such row of ours. */
 fre_bytes state_row(const state *s, uint8_t table);
 void state_close(state *s);
+
+/* contribute.c: one GET, after which the client is freed.  absent: what a 404 means, and its status. */
+FRE_MUST_CHECK fre_status contribute_get(fre_buf *out, fre_http_client *c, const char *path,
+                                         const char *absent, fre_status absent_st, fre_err *err);
 
 #endif /* FRE_CONTRIBUTE_PRIVATE_H */

@@ -1,8 +1,6 @@
 /* contribute/terms.c - terms by their address, of which their id is the end: whoever answers can give those, or none. */
 #include "contribute_private.h"
 
-#include <fre/net.h>
-
 #include <unistd.h>
 
 #define TERMS_BYTES_MAX 65536u
@@ -41,19 +39,15 @@ static fre_status fetch(fre_buf *out, const char *url, const char *proxy, fre_er
                                        .proxy = proxy,
                                        .limit = TERMS_BYTES_MAX};
     fre_http_client *c = NULL;
-    unsigned status = 0;
     fre_status st;
 
     if (!fre_net_split(origin, path, url, ""))
         return fre_fail(err, FRE_E_USAGE, "the collection's address is too long");
     st = fre_http_client_new(&c, &opts, err);
-    if (st == FRE_OK)
-        st = fre_http_get(c, out, &status, NULL, path, err);
-    fre_http_client_free(c);
-    if (st != FRE_OK || status == 200)
-        return st;
-    return status == 404 ? fre_fail(err, FRE_E_NOINPUT, "there is no such collection at that address")
-                         : fre_fail(err, FRE_E_AGAIN, "that address has no time now: try again later");
+    return st == FRE_OK
+               ? contribute_get(out, c, path, "there is no such collection at that address",
+                                FRE_E_NOINPUT, err)
+               : st;
 }
 
 static fre_status fetch_and_keep(fre_collection *out, const fre_collection_id *id, const char *url,
