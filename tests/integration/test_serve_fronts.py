@@ -15,7 +15,6 @@ import urllib.request
 
 import pytest
 
-from conftest import LONG
 from serve_world import DEVICES, REHEARSAL, ROLES, World, free_port, in_time, needs_servers, until
 from test_store import postgres  # noqa: F401 (a fixture)
 
@@ -362,7 +361,6 @@ class Exact(Fronts):
         return subprocess.run([REHEARSAL, "cells", self.folder], check=True, capture_output=True, text=True).stdout.split()
 
 
-@pytest.mark.skipif(not LONG, reason="make check-every runs it: some pairs of runs still differ")
 def test_one_release_whatever_the_processes(tmp_path, postgres):  # noqa: F811
     """The same devices over SQLite, and over PostgreSQL with 1, 2 and 4 relays: every count and every coordinate."""
     seen = []

@@ -118,14 +118,20 @@ static fre_status seal(client *c, fre_buf *out, const fre_wire *w, const content
 }
 
 /* Uniform until they close, but for a last tenth in which what was lost is sent again; whatever the place
- * holds. */
-static int64_t draw_time(const client *c, fre_wire_type type, fre_rng *r)
+ * holds.  Of a stream of its own: how much of one it takes depends on the clock, and what follows must not. */
+static fre_status draw_time(int64_t *at, client *c, fre_wire_type type)
 {
     const fre_collection *t = &server_wire(&c->base)->c;
     const int64_t close = type == FRE_WIRE_ENTRY ? t->tags_close : t->shares_close;
-    const int64_t left = (close - c->base.now) / 10 * 9;
+    const int64_t left = (close - c->base.now) * 9 / 10;
+    fre_rng r;
+    fre_status st = server_rng(&c->base, &r);
 
-    return c->base.now + (left > 1 ? (int64_t)fre_rng_below(r, (uint64_t)left) : 0);
+    if (st != FRE_OK)
+        return st;
+    *at = c->base.now + (left > 0 ? (int64_t)fre_rng_below(&r, (uint64_t)left) : 0);
+    fre_rng_wipe(&r);
+    return FRE_OK;
 }
 
 /* In place of what was to be sent before. */
@@ -134,13 +140,12 @@ static fre_status make_message(client *c, const fre_wire *w, const content *k, f
     fre_carry m = {.what = k->type, .token = c->token};
     client_entry *e = &c->entry[k->i];
     fre_buf inner;
-    fre_status st = FRE_OK;
+    fre_status st = draw_time(&e->send_at, c, k->type);
 
     fre_buf_wipe(&e->message);
     e->done = !w->c.cover && k->mask == 0;
-    e->send_at = draw_time(c, k->type, r);
-    if (e->done)
-        return FRE_OK;
+    if (st != FRE_OK || e->done)
+        return st;
     fre_buf_init(&inner, FRE_WIRE_MESSAGE_MAX);
     st = seal(c, &inner, w, k, r);
     m.bytes = server_buf_view(&inner);
