@@ -314,6 +314,10 @@ FRE_API FRE_MUST_CHECK fre_status fre_file_read(fre_buf *out, const char *path, 
  * private.  FRE_E_EXISTS: a file is there; FRE_E_IO. */
 FRE_API FRE_MUST_CHECK fre_status fre_private_write(const char *path, fre_bytes bytes, bool replace,
                                                     fre_err *err);
+/** The same in the place of one that is there, whose bytes are overwritten once the new ones are: of a file that has one
+ * reader or writer at a time, for whoever reads the old one meanwhile reads zeros.  FRE_E_IO: also where that failed. */
+FRE_API FRE_MUST_CHECK fre_status fre_private_renew(const char *path, fre_bytes bytes,
+                                                    fre_err *err);
 /** Overwrites and removes such a file, and syncs its folder.  *was (may be NULL): it was there.  What a file
  * system, a disk or a backup copied earlier is not reached. */
 FRE_API FRE_MUST_CHECK fre_status fre_private_erase(const char *path, bool *was, fre_err *err);

@@ -145,30 +145,13 @@ static int take_place(const fre_target *to, const char *from, bool replace)
     return renameat(to->dir_fd, from, to->dir_fd, to->name) == 0 ? 0 : errno;
 }
 
-/* What is to be replaced is as private as what replaces it. */
-static fre_status check_old(const char *path, fre_err *err)
-{
-    fre_status st;
-    int fd = -1;
-
-    st = fre_private_open(&fd, NULL, path, err);
-    if (st == FRE_OK)
-        (void)close(fd);
-    return st;
-}
-
-fre_status fre_private_write(const char *path, fre_bytes bytes, bool replace, fre_err *err)
+static fre_status put(const char *path, fre_bytes bytes, bool replace, fre_err *err)
 {
     fre_target to = {.dir_fd = -1};
     fre_temporary t = {.name = ""};
-    fre_status st;
+    fre_status st = fre_target_open(&to, path, err);
     int e;
 
-    if (!path || (bytes.n > 0 && !bytes.p))
-        return FRE_E_ARG;
-    st = replace ? check_old(path, err) : FRE_OK;
-    if (st == FRE_OK)
-        st = fre_target_open(&to, path, err);
     if (st != FRE_OK)
         return st;
     fre_target_sweep(&to);
@@ -184,6 +167,23 @@ fre_status fre_private_write(const char *path, fre_bytes bytes, bool replace, fr
     return e == 0 ? FRE_OK : fre_core_write_failed(err, e, "a new file", path);
 }
 
+/* What is to be replaced is as private as what replaces it. */
+fre_status fre_private_write(const char *path, fre_bytes bytes, bool replace, fre_err *err)
+{
+    fre_status st = FRE_OK;
+    int old = -1;
+
+    if (!path || (bytes.n > 0 && !bytes.p))
+        return FRE_E_ARG;
+    if (replace)
+        st = fre_private_open(&old, NULL, path, err);
+    if (st == FRE_OK)
+        st = put(path, bytes, replace, err);
+    if (old >= 0)
+        (void)close(old);
+    return st;
+}
+
 /* ---- erasing ----------------------------------------------------------------------------------- */
 
 static int overwrite(int fd)
@@ -197,6 +197,24 @@ static int overwrite(int fd)
             fd, zeros,
             s.st_size - at < (off_t)sizeof zeros ? (size_t)(s.st_size - at) : sizeof zeros, at);
     return e == 0 ? fre_core_sync(fd) : e;
+}
+
+fre_status fre_private_renew(const char *path, fre_bytes bytes, fre_err *err)
+{
+    fre_status st;
+    int old = -1, e;
+
+    if (!path || (bytes.n > 0 && !bytes.p))
+        return FRE_E_ARG;
+    st = fre_private_open(&old, NULL, path, err);
+    if (st != FRE_OK)
+        return st;
+    st = put(path, bytes, true, err);
+    e = st == FRE_OK ? overwrite(old) : 0;
+    (void)close(old);
+    return e == 0 ? st
+                  : fre_fail(err, FRE_E_IO, "cannot erase what '%.300s' was before: %s", path,
+                             fre_core_errno_text(e));
 }
 
 fre_status fre_private_erase(const char *path, bool *was, fre_err *err)

@@ -58,8 +58,12 @@ fre_status config_secret_write(const config_secret *s, const char *path, bool re
     st = put_keys(&text, s);
     if (st == FRE_OK)
         st = put_rest(&text, s);
-    st = st == FRE_OK ? fre_private_write(path, (fre_bytes){text.p, text.n}, replace, err)
-                      : fre_fail(err, st, "the keys cannot be written: %s", fre_status_text(st));
+    if (st != FRE_OK)
+        st = fre_fail(err, st, "the keys cannot be written: %s", fre_status_text(st));
+    else if (replace)
+        st = fre_private_renew(path, (fre_bytes){text.p, text.n}, err);
+    else
+        st = fre_private_write(path, (fre_bytes){text.p, text.n}, false, err);
     fre_buf_wipe(&text);
     return st;
 }

@@ -29,7 +29,7 @@ FRE_MUST_CHECK fre_status state_open(state *s, const char *path, const fre_colle
 /* These as well, in the file before it returns. */
 FRE_MUST_CHECK fre_status state_add(state *s, const fre_delta *rows, fre_err *err);
 FRE_MUST_CHECK fre_status state_add_row(state *s, uint8_t table, fre_bytes value, fre_err *err);
-/* Nothing but how it ended: the file is overwritten first. */
+/* Nothing but how it ended; as with every change, what the file held is overwritten. */
 FRE_MUST_CHECK fre_status state_end(state *s, fre_status verdict, fre_err *err);
 /* Empty: it has no such row of ours. */
 fre_bytes state_row(const state *s, uint8_t table);

@@ -1,7 +1,7 @@
 /* contribute/state.c - what a client must not forget.
  *
  * File:  magic (8)  collection id (32)  rows, as fre_delta has them.  It is small, so that each change writes it
- * anew: to a sibling, synced and renamed. */
+ * anew: to a sibling, synced and renamed; what was there before is overwritten. */
 #include "contribute_private.h"
 
 #include <errno.h>
@@ -88,8 +88,12 @@ static fre_status write_file(const state *s, const fre_delta *rows, fre_err *err
         st = fre_buf_append(&b, s->id.b, sizeof s->id.b);
     if (st == FRE_OK)
         st = fre_buf_append(&b, rows->raw.p, rows->raw.n);
-    st = st == FRE_OK ? fre_private_write(s->path, (fre_bytes){b.p, b.n}, is_there(s->path), err)
-                      : fre_fail(err, st, "the state is too long, or there is no memory for it");
+    if (st != FRE_OK)
+        st = fre_fail(err, st, "the state is too long, or there is no memory for it");
+    else if (is_there(s->path))
+        st = fre_private_renew(s->path, (fre_bytes){b.p, b.n}, err);
+    else
+        st = fre_private_write(s->path, (fre_bytes){b.p, b.n}, false, err);
     fre_buf_wipe(&b);
     return st;
 }
@@ -203,34 +207,24 @@ fre_status state_add_row(state *s, uint8_t table, fre_bytes value, fre_err *err)
     return st;
 }
 
-/* The end first, in a new file: a crash between the two must not lose that it was said.  The old one keeps a
- * second name meanwhile, to be erased by. */
+/* In a new file first: a crash must not lose that it was said. */
 fre_status state_end(state *s, fre_status verdict, fre_err *err)
 {
     const uint8_t how = verdict == FRE_OK;
     const fre_row row = {.table = STATE_VERDICT, .value = {&how, 1}};
-    char *old = NULL;
     fre_delta one;
     fre_status st;
 
-    if (asprintf(&old, "%s.old", s->path) < 0)
-        return fre_fail(err, FRE_E_NOMEM, "out of memory");
-    (void)unlink(old);
-    (void)link(s->path, old);
     fre_delta_init(&one);
     st = fre_delta_add(&one, &row);
     st = st == FRE_OK ? write_file(s, &one, err) : fre_fail(err, st, "out of memory");
-    if (st == FRE_OK) {
-        fre_delta_wipe(&s->rows);
-        s->rows = one;
-        if (fre_private_erase(old, NULL, NULL) != FRE_OK)
-            (void)unlink(old);
-    } else {
+    if (st != FRE_OK) {
         fre_delta_wipe(&one);
-        (void)unlink(old);
+        return st;
     }
-    free(old);
-    return st;
+    fre_delta_wipe(&s->rows);
+    s->rows = one;
+    return FRE_OK;
 }
 
 void state_close(state *s)

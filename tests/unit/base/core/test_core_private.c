@@ -108,6 +108,34 @@ static void erased_is_overwritten(void **state)
     free(big);
 }
 
+/* So is what is renewed, and what is only replaced is not. */
+static void renewed_is_overwritten(void **state)
+{
+    static const char zeros[5];
+    char other[512], got[8];
+
+    (void)state;
+    assert_int_equal(fre_private_renew(path, bytes("x"), &err), FRE_E_NOINPUT);
+    assert_int_equal(fre_private_write(path, bytes("first"), false, &err), FRE_OK);
+    assert_int_equal(link(path, temp_path(other, &test_dir, "other")), 0);
+    assert_int_equal(fre_private_renew(path, bytes("second"), &err), FRE_OK);
+    is_text("second");
+    assert_int_equal(read_file(other, got, sizeof got), 5);
+    assert_memory_equal(got, zeros, 5);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(link(path, other), 0);
+    assert_int_equal(fre_private_write(path, bytes("third"), true, &err), FRE_OK);
+    assert_int_equal(read_file(other, got, sizeof got), 6);
+    assert_memory_equal(got, "second", 6);
+    assert_int_equal(unlink(other), 0);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(fre_private_renew(path, bytes("fourth"), &err), FRE_E_REFUSED);
+    assert_int_equal(chmod(path, 0600), 0);
+    is_text("third");
+    assert_int_equal(count_entries(test_dir.path), 1);
+    assert_int_equal(fre_private_erase(path, NULL, &err), FRE_OK);
+}
+
 static void others_files_are_refused(void **state)
 {
     static const mode_t modes[] = {0640, 0604, 0620, 0602, 0610, 0601};
@@ -171,23 +199,23 @@ static void folders(void **state)
 /* A process that ends anywhere leaves the old text or the new. */
 static void replace_it(void *ctx)
 {
-    const fre_status st = fre_private_write(path, bytes("after"), true, NULL);
+    const bool *renew = ctx;
+    const fre_status st = *renew ? fre_private_renew(path, bytes("after"), NULL)
+                                 : fre_private_write(path, bytes("after"), true, NULL);
 
-    (void)ctx;
     must(st == FRE_OK);
 }
 
-static void killed_anywhere(void **state)
+static void kill_anywhere(bool renew)
 {
     bool more = true, was_old = false, was_new = false;
 
-    (void)state;
     for (long n = 0; more; n++) {
         char got[16] = "";
 
         (void)unlink(path);
         assert_int_equal(fre_private_write(path, bytes("before"), false, &err), FRE_OK);
-        more = !runs_to_stop(n, replace_it, NULL);
+        more = !runs_to_stop(n, replace_it, &renew);
         must(read_file(path, got, sizeof got - 1) > 0);
         was_old = was_old || strcmp(got, "before") == 0;
         was_new = was_new || strcmp(got, "after") == 0;
@@ -198,12 +226,20 @@ static void killed_anywhere(void **state)
     assert_int_equal(fre_private_erase(path, NULL, &err), FRE_OK);
 }
 
+static void killed_anywhere(void **state)
+{
+    (void)state;
+    kill_anywhere(false);
+    kill_anywhere(true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(written_read_replaced_erased),
         cmocka_unit_test(longer_than_the_limit),
         cmocka_unit_test(erased_is_overwritten),
+        cmocka_unit_test(renewed_is_overwritten),
         cmocka_unit_test(others_files_are_refused),
         cmocka_unit_test(killed_anywhere),
         cmocka_unit_test(folders),
