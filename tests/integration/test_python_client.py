@@ -16,6 +16,7 @@ import pytest
 
 from conftest import PROGRAM, ROOT, TIMEOUT
 from serve_world import free_port
+from test_store import files_below
 
 pytest.importorskip("cryptography")
 sys.path.insert(0, str(ROOT / "examples" / "python_client"))
@@ -445,6 +446,15 @@ def the_release(world):
             time.sleep(0.2)
 
 
+def must_be_forgotten(world, x):
+    """Nothing of the text is in any file of a server, a device or their logs, but where it came from."""
+    marks = [TEXT.encode(), struct.pack(f"<{len(x)}f", *x)[:32], world.terms.grid.cell(x)]
+    for path in files_below(world.folder):
+        if path.name != "one.txt":
+            data = path.read_bytes()
+            assert not any(m in data or m.hex().encode() in data for m in marks), path
+
+
 def must_hold(world, devices, x, two):
     parts, statement, rows = the_release(world)
     assert parts == 1 and statement and len(rows) == 1
@@ -455,6 +465,7 @@ def must_hold(world, devices, x, two):
     assert sum((a - b) ** 2 for a, b in zip(centroid, x)) ** 0.5 < 2 * noise + 0.1
     for d in devices:
         assert d.state.load() == {"id": world.terms.id.hex(), "stage": "over"}
+    must_be_forgotten(world, x)
     for d in devices[:3]:  # each message twice, and no other
         assert sorted(d.relay.sent) == sorted(2 * list(set(d.relay.sent))) and len(set(d.relay.sent)) == 3 + two
 

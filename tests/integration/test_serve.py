@@ -203,11 +203,22 @@ def test_a_check_changes_no_row(tmp_path):
 # ---- stores that go away -----------------------------------------------------------------------------------
 
 
-def secrets_of(w, devices=DEVICES):
-    """What no server may write down, as bytes: whatever the devices have, and every key of every role."""
+def marks_of(w, devices=DEVICES):
+    """What is of a text, and who has it, as bytes, by kind: embedding, cell, ticket, name; before servers have run, tag."""
     out = subprocess.run([REHEARSAL, "marks", w.folder, str(devices)], stdout=subprocess.PIPE, check=True,
                          text=True, timeout=TIMEOUT)
-    found = {bytes.fromhex(line) for line in out.stdout.split()}
+    found = {}
+    for line in out.stdout.splitlines():
+        kind, mark = line.split()
+        found.setdefault(kind, set()).add(bytes.fromhex(mark))
+    return found
+
+
+def secrets_of(w, devices=DEVICES):
+    """What no server may write down, as bytes: whatever the devices have, and every key of every role."""
+    kinds = marks_of(w, devices)
+    assert sorted(kinds) == ["cell", "embedding", "name", "tag", "ticket"]
+    found = set().union(*kinds.values())
     public = (w.folder / "terms" / "terms.json").read_text()
     for kind in ("*/*.secret.json", "*/*.once.json", "ticket.key"):
         for path in w.folder.glob(kind):

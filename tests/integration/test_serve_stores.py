@@ -1,7 +1,6 @@
 """A collection whose rows lie in PostgreSQL, which goes away in the middle; and what can be found of it afterwards,
 or in a process at any time, by whoever searches files, logs and memory."""
 
-import contextlib
 import json
 import os
 import pathlib
@@ -11,6 +10,7 @@ import time
 
 from serve_world import ROLES, World, in_time, needs_servers, try_until_in_time, until
 from test_serve import must_hold_none, secrets_of
+from test_serve_searched import memory_of
 from test_store import files_below, postgres  # noqa: F401 (a fixture)
 
 pytestmark = needs_servers
@@ -30,24 +30,10 @@ def keys_in_use(w):
     return found
 
 
-def memory_of(pid):
-    """Every mapping that a core would have: those that are written to and are not left out (dd)."""
-    area = None
-    with open(f"/proc/{pid}/smaps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as memory:
-        for line in maps:
-            head = re.match(r"([0-9a-f]+)-([0-9a-f]+) (....) ", line)
-            if head:
-                area = int(head[1], 16), int(head[2], 16), head[3]
-            elif line.startswith("VmFlags:") and "w" in area[2] and "dd" not in line.split():
-                memory.seek(area[0])
-                with contextlib.suppress(OSError):
-                    yield memory.read(area[1] - area[0])
-
-
 def keys_found(pid, keys, known):
     """known: what is sure to be there, so that a search which sees nothing is noticed."""
     try:
-        seen = list(memory_of(pid))
+        seen = list(memory_of(pid, in_a_core=True))
     except PermissionError:
         return []  # who may not look there finds nothing
     assert any(known in data for data in seen)

@@ -491,23 +491,62 @@ static int release(char **words)
     return n < 0 ? 3 : 0;
 }
 
-/* What no server may write down: embeddings, tickets and the names in them, in hexadecimal digits. */
-static int marks(char **words)
+static void print_kind(const char *what, const void *p, size_t n)
+{
+    (void)printf("%s ", what);
+    print_mark(p, n);
+}
+
+/* Of a text: embedding, cell, and its tag, as long as S_tag's key lies in a file. */
+static void print_text(const fre_sketch *grid, const fre_oprf_key *key, uint32_t i)
 {
     float x[WORLD_DIM];
+    fre_oprf_output out;
+    fre_cell cell;
+
+    world_embedding(x, i);
+    assert_int_equal(fre_sketch_cell(grid, &cell, x, WORLD_DIM), FRE_OK);
+    print_kind("embedding", x, sizeof x);
+    print_kind("cell", cell.bytes, sizeof cell.bytes);
+    if (!key)
+        return;
+    assert_int_equal(fre_oprf_evaluate(&out, key, (fre_bytes){cell.bytes, sizeof cell.bytes}),
+                     FRE_OK);
+    print_kind("tag", out.b, sizeof(fre_tag));
+}
+
+static void print_texts(const world *w)
+{
+    const fre_collection *c = &w->r->terms;
+    fre_sketch_params p = {.dim = WORLD_DIM, .grid = c->sketch.grid};
+    fre_sketch *grid = NULL;
+    fre_keys *keys = NULL;
+    char folder[512];
+
+    memcpy(p.seed, c->grid_seed, sizeof p.seed);
+    assert_int_equal(fre_sketch_new(&grid, &p), FRE_OK);
+    (void)snprintf(folder, sizeof folder, "%s/%s", w->r->folder, fre_role_name(FRE_ROLE_TAG));
+    assert_int_equal(fre_keys_find(&keys, folder, NULL, c, FRE_ROLE_TAG, NULL), FRE_OK);
+    assert_int_equal(fre_keys_read_once(keys, NULL), FRE_OK);
+    for (uint32_t i = 0; i < 2; i++)
+        print_text(grid, fre_keys_has_once(keys) ? fre_keys_oprf(keys) : NULL, i);
+    fre_keys_free(keys);
+    fre_sketch_free(grid);
+}
+
+/* What hardly anybody may know, a kind and hexadecimal digits a line. */
+static int marks(char **words)
+{
     world w;
 
     world_open(&w, words[0]);
-    for (uint32_t i = 0; i < 2; i++) {
-        world_embedding(x, i);
-        print_mark(x, sizeof x);
-    }
+    print_texts(&w);
     for (uint32_t i = 0; i < (uint32_t)atoi(words[1]); i++) {
         uint8_t ticket[FRE_TICKET_BYTES];
         char name[32];
 
-        print_mark(ticket, world_ticket(ticket, name, &w, i));
-        print_mark(name, strlen(name));
+        print_kind("ticket", ticket, world_ticket(ticket, name, &w, i));
+        print_kind("name", name, strlen(name));
     }
     world_end(&w);
     return 0;
