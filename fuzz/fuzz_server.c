@@ -55,7 +55,7 @@ static void look(script *s)
         must(now >= s->phase[role]);
         s->phase[role] = now;
     }
-    must(!t->oprf.key || t->base.phase < FRE_PHASE_CLOSED);
+    must(!server_key_here(&t->oprf) || t->base.phase < FRE_PHASE_CLOSED);
     must(t->evaluations <= server_records(&t->base));
     if (fre_server_release_parts(syn) == 0)
         return;

@@ -199,10 +199,41 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_new_relay(fre_server **out, const f
  * machine that it restores without them.  It calls _restore(NULL) at every start but the very first, even
  * where there was no row: a role that comes back holds no masks for others, and says so. */
 
+/* Where a VOPRF key is.  A machine has its own in locked memory, or uses one that somebody else keeps for it, in
+ * another process for instance (docs/decisions/0042): it never sees that key, nor F(k, id). */
+
+/** Who keeps a key of one collection: S_tag's k_T, or the issuer's k_I.  FRE_E_STATE: not now, or never again: the key
+ * did not come, is over, or may not be used at this time.  Anything else is a failure of the keeper. */
+typedef struct fre_keeper {
+    void *ctx;
+    bool (*here)(void *ctx); /**< it came, and the machine did not wipe it */
+    /** n: cells_per_user.  The nonce of the proof follows from key and elements: the same again has the same proof, and
+     * no other has its nonce, whatever is rolled back.  FRE_E_DATA: an element is none. */
+    fre_status (*evaluate)(void *ctx, fre_oprf_element *evaluated, fre_oprf_proof *proof,
+                           const fre_oprf_element *blinded, uint32_t n);
+    /** k_I: is each member's proof for that tag right? */
+    fre_status (*vouch)(void *ctx, bool *right, const fre_tag *tag, const fre_vouch_member *member,
+                        uint32_t n);
+    /** io: a mask; then what with that mask gives the key back to a keeper. */
+    fre_status (*mask)(void *ctx, uint8_t io[FRE_OPRF_SCALAR_BYTES]);
+    /** FRE_E_KEY: another than the collection's. */
+    fre_status (*unmask)(void *ctx, const uint8_t masked[FRE_OPRF_SCALAR_BYTES],
+                         const uint8_t mask[FRE_OPRF_SCALAR_BYTES]);
+    void (*wipe)(void *ctx); /**< for good; gone when it returns */
+} fre_keeper;
+/** In locked memory.  key: that of role (FRE_ROLE_TAG or FRE_ROLE_ISSUER), wiped on success; NULL: not there yet.  w:
+ * copied.  FRE_E_KEY: not that of the collection. */
+FRE_API FRE_MUST_CHECK fre_status fre_keeper_new(fre_keeper **out, const fre_wire *w, fre_role role,
+                                                 fre_oprf_key *key, fre_err *err);
+/** Of fre_keeper_new.  NULL is allowed. */
+FRE_API void fre_keeper_free(fre_keeper *k);
+
 /** What a server besides the relay holds.  SECRET. */
 typedef struct fre_server_keys {
     fre_hpke_keypair seal; /* SECRET; zeros, for a restore: it comes back from under its mask, or is lost */
     fre_sign_sk sign;      /* SECRET */
+    const fre_keeper *
+        keeper; /**< of the VOPRF key, borrowed while the machine lives; NULL: the machine itself */
 } fre_server_keys;
 
 /** Who asks?  FRE_OK and a name of its own for each person, the same each time; FRE_E_REFUSED: nobody
@@ -213,7 +244,7 @@ typedef struct fre_issuer_host {
 } fre_issuer_host;
 /** The issuer.  It takes encapsulated issue requests (the transport has to know that they come from the
  * relay), VOUCH and LIST of S_syn, CANCEL.  oprf moves into locked memory: the caller's copy is wiped, on success
- * only; NULL, for a restore: as seal.  A key that is lost while the collection needs it voids it. */
+ * only; NULL, for a restore: as seal; and with a keeper.  A key that is lost while the collection needs it voids it. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
                                                         const fre_server_keys *keys,
                                                         fre_oprf_key *oprf,

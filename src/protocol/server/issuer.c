@@ -30,26 +30,30 @@ static fre_status remember(issuer *x, fre_delta *rows, const uint8_t person[SERV
     return FRE_OK;
 }
 
+typedef struct admission {
+    bool fresh; /* was not answered before */
+    uint8_t person[SERVER_HASH_BYTES], request[SERVER_HASH_BYTES];
+} admission;
+
 /* Credentials may end before a request's last retry: one that was answered is answered again, whoever asks.
  * FRE_E_REFUSED: nobody, or somebody who asked for something else before; FRE_E_AGAIN: who it is cannot be
  * told now. */
-static fre_status admit(issuer *x, fre_delta *rows, bool *fresh, fre_bytes credentials,
-                        fre_bytes in)
+static fre_status admit(const issuer *x, admission *a, fre_bytes credentials, fre_bytes in)
 {
-    uint8_t name[32], person[SERVER_HASH_BYTES], request[SERVER_HASH_BYTES];
+    uint8_t name[32];
     fre_status st;
 
-    server_hash(request, &x->base, in);
-    *fresh = !server_table_find(&x->known, request);
-    if (!*fresh)
+    server_hash(a->request, &x->base, in);
+    a->fresh = !server_table_find(&x->known, a->request);
+    if (!a->fresh)
         return FRE_OK;
     st = x->host.person(x->host.ctx, name, credentials);
     if (st != FRE_OK)
         return st == FRE_E_REFUSED ? st : FRE_E_AGAIN;
-    server_hash(person, &x->base, server_view(name, sizeof name));
-    if (server_table_find(&x->person, person) || x->requests >= server_wire(&x->base)->c.users)
-        return FRE_E_REFUSED;
-    return remember(x, rows, person, request);
+    server_hash(a->person, &x->base, server_view(name, sizeof name));
+    return server_table_find(&x->person, a->person) || x->requests >= server_wire(&x->base)->c.users
+               ? FRE_E_REFUSED
+               : FRE_OK;
 }
 
 /* Whatever is wrong inside, the relay learns one thing: not admitted. */
@@ -58,21 +62,26 @@ static fre_status answer(issuer *x, fre_reply *out, const fre_ohttp_exchange *e,
 {
     const fre_wire *w = server_wire(&x->base);
     fre_oprf_element blinded[FRE_COLLECTION_CELLS_MAX];
+    const server_asked q = {FRE_WIRE_ISSUE_REQUEST, e, &x->seal, blinded, in};
     fre_bytes credentials;
-    bool fresh = false;
+    admission a;
     fre_status st = fre_issue_request_decode(&credentials, blinded, w, message, NULL);
 
     if (st == FRE_OK)
-        st = admit(x, &out->rows, &fresh, credentials, in);
+        st = admit(x, &a, credentials, in);
     if (st == FRE_OK)
-        st = server_key_answer(&out->message, &x->oprf, w, FRE_WIRE_ISSUE_REQUEST, e, blinded, in);
+        st = server_key_answer(&out->message, &x->oprf, w, &q);
     if (st == FRE_E_DATA || st == FRE_E_KEY || st == FRE_E_REFUSED)
         return server_reject(&x->base, out, FRE_REJECTED_ADMISSION);
-    if (st == FRE_E_AGAIN)
+    if (st == FRE_E_AGAIN || st == FRE_E_STATE)
         return server_reject(&x->base, out, FRE_REJECTED_UNAVAILABLE);
-    x->base.tally.accepted += fresh;
-    x->base.tally.repeated += !fresh;
-    return st;
+    if (st == FRE_OK && a.fresh)
+        st = remember(x, &out->rows, a.person, a.request);
+    if (st != FRE_OK)
+        return st;
+    x->base.tally.accepted += a.fresh;
+    x->base.tally.repeated += !a.fresh;
+    return FRE_OK;
 }
 
 static fre_status exchange(issuer *x, fre_reply *out, fre_bytes in)
@@ -172,11 +181,12 @@ static fre_status tick(fre_server *base, fre_letters *out, fre_delta *rows)
         st = server_move(base, rows, FRE_PHASE_CLOSED);
     if (st != FRE_OK || base->phase >= FRE_PHASE_DONE)
         return st;
-    if (!x->oprf.key || !server_parts_complete(&x->asked))
+    if (!server_key_here(&x->oprf) || !server_parts_complete(&x->asked))
         return FRE_OK;
     st = issuer_vouch(x, rows, &ok);
     if (st != FRE_OK)
-        return st;
+        return st == FRE_E_STATE ? FRE_OK
+                                 : st; /* the keeper's time has not come: at the next tick */
     x->malformed = !ok;
     if (!ok) /* S_syn broke the rules: nothing it can ask for is answered */
         return server_void(base, rows, FRE_CANCEL_DISAGREE);
@@ -197,7 +207,7 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return issuer_list(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
-    if (x->oprf.key && !server_has_seal(&x->seal)) /* it is asked for */
+    if (server_key_here(&x->oprf) && !server_has_seal(&x->seal)) /* it is asked for */
         return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
     st = server_key_due(&x->oprf, base, out, &due);
     return st == FRE_OK && due ? exchange(x, out, in) : st;
@@ -233,6 +243,7 @@ static void free_issuer(fre_server *base)
     issuer *x = self(base);
 
     forget(base);
+    server_key_free(&x->oprf);
     server_base_wipe(base);
     server_machine_free(x);
 }
@@ -268,27 +279,32 @@ static bool key_over(const fre_server *base, fre_mask_key key)
     return base->phase >= FRE_PHASE_DONE;
 }
 
-static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+static bool key_here(const fre_server *base, fre_mask_key key)
 {
     const issuer *x = (const issuer *)base;
 
     (void)key;
-    if (!x->oprf.key || !server_has_seal(&x->seal))
-        return 0;
-    memcpy(out, x->oprf.key->b, 32);
-    memcpy(out + 32, x->seal.sk.b, 32);
-    return 64;
+    return server_key_here(&x->oprf) && server_has_seal(&x->seal);
 }
 
-static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+static fre_status key_mask(const fre_server *base, fre_mask_key key, uint8_t io[FRE_MASK_BYTES])
 {
-    issuer *x = self(base);
-    const fre_collection *c = &server_wire(base)->c;
-    fre_status st = server_seal_back(&x->seal, in + 32, &c->issuer_seal);
+    const issuer *x = (const issuer *)base;
+    const fre_status st = x->oprf.at->mask(x->oprf.at->ctx, io);
 
     (void)key;
-    server_key_wipe(&x->oprf);
-    return st == FRE_OK ? server_key_back(&x->oprf, in, &c->issuer_pk) : st;
+    return st == FRE_OK ? server_seal_mask(&x->seal, io + 32) : st;
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t masked[FRE_MASK_BYTES],
+                           const uint8_t mask[FRE_MASK_BYTES])
+{
+    issuer *x = self(base);
+    const fre_status st =
+        server_seal_back(&x->seal, masked + 32, mask + 32, &server_wire(base)->c.issuer_seal);
+
+    (void)key;
+    return st == FRE_OK ? x->oprf.at->unmask(x->oprf.at->ctx, masked, mask) : st;
 }
 
 static const server_ops ops = {.masks = &server_masks,
@@ -299,7 +315,8 @@ static const server_ops ops = {.masks = &server_masks,
                                .answered = answered,
                                .restore = restore,
                                .key_over = key_over,
-                               .key_view = key_view,
+                               .key_here = key_here,
+                               .key_mask = key_mask,
                                .key_back = key_back};
 
 fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
@@ -327,7 +344,7 @@ fre_status fre_server_new_issuer(fre_server **out, const fre_agreement *a,
     x->seal = keys->seal;
     x->host = *host;
     if (st == FRE_OK)
-        st = server_key_take(&x->oprf, oprf, &c->issuer_pk, err);
+        st = server_key_take(&x->oprf, &a->w, FRE_ROLE_ISSUER, keys->keeper, oprf, err);
     if (st != FRE_OK) {
         free_issuer(&x->base);
         return st;

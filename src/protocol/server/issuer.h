@@ -2,7 +2,7 @@
 #ifndef FRE_SERVER_ISSUER_H
 #define FRE_SERVER_ISSUER_H
 
-#include "evaluate.h"
+#include "keeper.h"
 
 typedef struct issuer {
     fre_server base;

@@ -40,38 +40,36 @@ static void close_tag(work *k, uint64_t tau)
     k->kept = 0;
 }
 
-static fre_status is_vouched(bool *yes, issuer *x, work *k, const fre_tag *tag,
-                             const fre_vouch_member *m)
+/* One whose proof is right: is it the first time that its id is kept? */
+static fre_status keep_first(bool *first, issuer *x, work *k, const fre_report_id *kept)
 {
     uint8_t name[SERVER_HASH_BYTES]; /* clients choose their ids */
-    fre_oprf_output key;
-    fre_vouching proof;
-    fre_status st = fre_oprf_evaluate(&key, x->oprf.key, server_view(m->id.b, sizeof m->id.b));
 
-    if (st != FRE_OK)
-        return st;
-    fre_vouching_make(&proof, server_wire(&x->base), &key, tag);
-    server_hash(name, &x->base, server_view(m->id.b, sizeof m->id.b));
-    *yes = fre_secret_eq(proof.b, m->proof.b, sizeof proof.b) &&
-           !server_table_find(&k->seen, name);
-    fre_oprf_output_wipe(&key);
-    return *yes ? server_table_put(&k->seen, name, 0) : FRE_OK;
+    server_hash(name, &x->base, server_view(kept->b, sizeof kept->b));
+    *first = !server_table_find(&k->seen, name);
+    return *first ? server_table_put(&k->seen, name, 0) : FRE_OK;
 }
 
 static fre_status keep_members(issuer *x, work *k, const fre_vouch_set *asked, uint32_t part)
 {
+    const fre_keeper *at = x->oprf.at;
     fre_report_id *id = malloc(asked->n * sizeof *id);
+    bool *right = calloc(asked->n, sizeof *right);
     uint32_t n = 0;
-    fre_status st = id ? fre_grow((void **)&k->set, &k->cap, k->n + 1, sizeof *k->set)
-                       : FRE_E_NOMEM;
+    fre_status st =
+        id && right ? fre_grow((void **)&k->set, &k->cap, k->n + 1, sizeof *k->set) : FRE_E_NOMEM;
 
+    if (st == FRE_OK)
+        st = at->vouch(at->ctx, right, &asked->tag, asked->member, asked->n);
     for (uint32_t i = 0; st == FRE_OK && i < asked->n; i++) {
-        bool yes = false;
+        bool first = false;
 
-        st = is_vouched(&yes, x, k, &asked->tag, &asked->member[i]);
-        if (yes)
+        if (right[i])
+            st = keep_first(&first, x, k, &asked->member[i].id);
+        if (first)
             id[n++] = asked->member[i].id;
     }
+    free(right);
     if (st != FRE_OK) {
         free(id);
         return st;

@@ -13,11 +13,7 @@ static mask_own *own(const fre_server *x, fre_mask_key key)
 
 static bool is_here(const fre_server *x, fre_mask_key key)
 {
-    uint8_t secret[FRE_MASK_BYTES];
-    const bool here = x->ops->key_view(x, key, secret) > 0;
-
-    fre_wipe(secret, sizeof secret);
-    return here;
+    return x->ops->key_here(x, key);
 }
 
 bool server_has_seal(const fre_hpke_keypair *k)
@@ -30,13 +26,24 @@ fre_status server_check_seal(const fre_hpke_keypair *k, const fre_hpke_pk *pk)
     return !server_has_seal(k) || memcmp(k->pk.b, pk->b, sizeof pk->b) == 0 ? FRE_OK : FRE_E_KEY;
 }
 
-fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t sk[32], const fre_hpke_pk *pk)
+fre_status server_seal_mask(const fre_hpke_keypair *k, uint8_t io[32])
+{
+    if (!server_has_seal(k))
+        return FRE_E_STATE;
+    for (unsigned i = 0; i < 32; i++)
+        io[i] ^= k->sk.b[i];
+    return FRE_OK;
+}
+
+fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t masked[32], const uint8_t mask[32],
+                            const fre_hpke_pk *pk)
 {
     fre_hpke_keypair back = {.pk = {{0}}};
     fre_hpke_sk secret;
     fre_status st;
 
-    memcpy(secret.b, sk, sizeof secret.b);
+    for (unsigned i = 0; i < sizeof secret.b; i++)
+        secret.b[i] = masked[i] ^ mask[i];
     st = fre_hpke_keypair_from(&back, &secret);
     if (st == FRE_OK && memcmp(back.pk.b, pk->b, sizeof pk->b) != 0)
         st = FRE_E_KEY;
@@ -45,6 +52,11 @@ fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t sk[32], const fre
     fre_hpke_keypair_wipe(&back);
     fre_hpke_sk_wipe(&secret);
     return st;
+}
+
+static size_t bytes_of(fre_mask_key key)
+{
+    return key == FRE_MASK_ISSUER ? 64 : 32;
 }
 
 /* ---- the row --------------------------------------------------------------------------------------- */
@@ -61,7 +73,7 @@ static fre_status keep_row(const fre_server *x, fre_delta *rows, fre_mask_key ke
 static fre_status load_row(fre_server *x, const fre_row *row)
 {
     const fre_mask_key key = (fre_mask_key)(row->key.n == 1 ? row->key.p[0] : 0);
-    const size_t n = key == FRE_MASK_ISSUER ? 64 : 32;
+    const size_t n = bytes_of(key);
     mask_own *o;
 
     if (fre_mask_owner(key) != x->role || row->value.n != HEAD + n)
@@ -107,17 +119,20 @@ static fre_status draw(fre_server *x, fre_mask_key key)
 static fre_status masked(fre_server *x, fre_delta *rows, fre_mask_key key)
 {
     mask_own *o = own(x, key);
-    uint8_t secret[FRE_MASK_BYTES];
+    uint8_t io[FRE_MASK_BYTES];
+    fre_status st;
 
-    o->n = x->ops->key_view(x, key, secret);
-    if (o->n == 0)
-        return FRE_OK;
+    memcpy(io, o->mask, sizeof io);
+    st = x->ops->key_mask(x, key, io);
+    if (st != FRE_OK) {
+        fre_wipe(io, sizeof io);
+        return st == FRE_E_STATE ? FRE_OK : st; /* it ended just now */
+    }
     server_sha256(o->row.id, server_view(o->mask, sizeof o->mask));
-    memset(o->row.nonce, 0, sizeof o->row.nonce);
-    for (size_t i = 0; i < o->n; i++)
-        o->row.key[i] = secret[i] ^ o->mask[i];
-    fre_wipe(secret, sizeof secret);
     fre_wipe(o->mask, sizeof o->mask);
+    memset(o->row.nonce, 0, sizeof o->row.nonce);
+    o->n = bytes_of(key);
+    memcpy(o->row.key, io, o->n);
     o->state = MASK_KEPT;
     o->has_row = true;
     return keep_row(x, rows, key);
@@ -194,7 +209,7 @@ static fre_status hash_question(uint8_t out[FRE_HASH_BYTES], const fre_server *x
 static fre_status unmask(fre_server *x, fre_delta *rows, fre_mask_key key, fre_bytes reply)
 {
     mask_own *o = own(x, key);
-    uint8_t id[FRE_HASH_BYTES], secret[FRE_MASK_BYTES] = {0};
+    uint8_t id[FRE_HASH_BYTES];
     fre_mask m;
     fre_status st = fre_mask_decode(&m, &x->a->w, FRE_WIRE_MASK_PUT, reply, NULL);
 
@@ -203,14 +218,13 @@ static fre_status unmask(fre_server *x, fre_delta *rows, fre_mask_key key, fre_b
     server_sha256(id, server_view(m.b, sizeof m.b));
     if (m.key != key || m.by == x->role || memcmp(id, o->row.id, sizeof id) != 0)
         st = FRE_E_KEY;
-    for (size_t i = 0; i < o->n; i++)
-        secret[i] = o->row.key[i] ^ m.b[i];
     if (st == FRE_OK)
-        st = x->ops->key_back(x, key, secret);
-    fre_wipe(secret, sizeof secret);
+        st = x->ops->key_back(x, key, o->row.key, m.b);
     fre_wipe(&m, sizeof m);
     if (st == FRE_E_KEY || st == FRE_E_DATA)
         return server_void(x, rows, FRE_CANCEL_KEY_LOST);
+    if (st == FRE_E_STATE) /* it ended while it was asked for */
+        return FRE_OK;
     o->state = MASK_NONE;
     return st == FRE_OK ? hash_question(o->row.asked, x, key) : st;
 }

@@ -200,11 +200,13 @@ typedef struct server_ops {
     /* A row of another table than STATE and SECRET; NULL: the last was. */
     fre_status (*restore)(fre_server *x, const fre_row *row);
     const server_out *(*release)(const fre_server *x); /* may be NULL */
-    /* Masks, of roles with keys: is it no more needed?  Its bytes, how many: 0: it is not here.  And back:
-     * FRE_E_KEY: another than the collection's. */
+    /* Masks, of roles with keys: is it no more needed?  Is it here?  Under that mask (io: fre_mask_key_bytes; FRE_E_STATE:
+     * it is not here).  And back: FRE_E_KEY: another than the collection's. */
     bool (*key_over)(const fre_server *x, fre_mask_key key);
-    size_t (*key_view)(const fre_server *x, fre_mask_key key, uint8_t out[FRE_MASK_BYTES]);
-    fre_status (*key_back)(fre_server *x, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES]);
+    bool (*key_here)(const fre_server *x, fre_mask_key key);
+    fre_status (*key_mask)(const fre_server *x, fre_mask_key key, uint8_t io[FRE_MASK_BYTES]);
+    fre_status (*key_back)(fre_server *x, fre_mask_key key, const uint8_t masked[FRE_MASK_BYTES],
+                           const uint8_t mask[FRE_MASK_BYTES]);
 } server_ops;
 
 /* Two contacts: the list, of whoever has it. */
@@ -311,8 +313,9 @@ extern const server_masks_ops server_masks;
 bool server_has_seal(const fre_hpke_keypair *k);
 /* Of a constructor: FRE_OK: it is pk's, or not there; FRE_E_KEY.  And of a mask. */
 FRE_MUST_CHECK fre_status server_check_seal(const fre_hpke_keypair *k, const fre_hpke_pk *pk);
-FRE_MUST_CHECK fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t sk[32],
-                                           const fre_hpke_pk *pk);
+FRE_MUST_CHECK fre_status server_seal_mask(const fre_hpke_keypair *k, uint8_t io[32]);
+FRE_MUST_CHECK fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t masked[32],
+                                           const uint8_t mask[32], const fre_hpke_pk *pk);
 /* What is held for others, by the clock. */
 void server_masks_expire(fre_server *x);
 

@@ -350,21 +350,23 @@ static bool key_over(const fre_server *base, fre_mask_key key)
            (server_wire(base)->c.one_contact || server_parts_are_used(&x->gathered));
 }
 
-static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+static bool key_here(const fre_server *base, fre_mask_key key)
 {
-    const synthesis *x = (const synthesis *)base;
-
     (void)key;
-    if (!server_has_seal(&x->seal))
-        return 0;
-    memcpy(out, x->seal.sk.b, 32);
-    return 32;
+    return server_has_seal(&((const synthesis *)base)->seal);
 }
 
-static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+static fre_status key_mask(const fre_server *base, fre_mask_key key, uint8_t io[FRE_MASK_BYTES])
 {
     (void)key;
-    return server_seal_back(&self(base)->seal, in, &server_wire(base)->c.syn_seal);
+    return server_seal_mask(&((const synthesis *)base)->seal, io);
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t masked[FRE_MASK_BYTES],
+                           const uint8_t mask[FRE_MASK_BYTES])
+{
+    (void)key;
+    return server_seal_back(&self(base)->seal, masked, mask, &server_wire(base)->c.syn_seal);
 }
 
 static const server_ops ops = {.masks = &server_masks,
@@ -376,7 +378,8 @@ static const server_ops ops = {.masks = &server_masks,
                                .restore = restore,
                                .release = published,
                                .key_over = key_over,
-                               .key_view = key_view,
+                               .key_here = key_here,
+                               .key_mask = key_mask,
                                .key_back = key_back};
 
 /* All entries, and the most padding that the terms can give. */

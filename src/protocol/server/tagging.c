@@ -8,43 +8,38 @@ static tagging *self(fre_server *x)
 
 /* ---- exchanges ------------------------------------------------------------------------------------ */
 
-static fre_status count_request(tagging *x, fre_delta *rows, const uint8_t key[SERVER_HASH_BYTES],
-                                bool *full)
+static fre_status count_request(tagging *x, fre_delta *rows, const uint8_t key[SERVER_HASH_BYTES])
 {
-    const uint64_t n = server_wire(&x->base)->c.cells_per_user;
-    fre_status st;
+    fre_status st = server_keep_secret(&x->base, rows);
 
-    *full = x->evaluations + n > server_records(&x->base);
-    if (*full)
-        return FRE_OK;
-    st = server_keep_secret(&x->base, rows);
     if (st == FRE_OK)
         st = server_row_put(rows, SERVER_ROW_KNOWN, server_view(key, SERVER_HASH_BYTES),
                             server_view(NULL, 0));
     if (st == FRE_OK)
         st = server_table_put(&x->request, key, 0);
     if (st == FRE_OK)
-        x->evaluations += n;
+        x->evaluations += server_wire(&x->base)->c.cells_per_user;
     return st;
 }
 
 static fre_status answer(tagging *x, fre_reply *out, const fre_ohttp_exchange *e,
                          const fre_oprf_element *blinded, fre_bytes in)
 {
+    const fre_wire *w = server_wire(&x->base);
+    const server_asked q = {FRE_WIRE_TAG_REQUEST, e, &x->seal, blinded, in};
     uint8_t key[SERVER_HASH_BYTES];
-    bool known, full = false;
-    fre_status st = FRE_OK;
+    bool known;
+    fre_status st;
 
     server_hash(key, &x->base, in);
     known = server_table_find(&x->request, key) != NULL;
-    if (!known)
-        st = count_request(x, &out->rows, key, &full);
-    if (st != FRE_OK)
-        return st;
-    if (full)
+    if (!known && x->evaluations + w->c.cells_per_user > server_records(&x->base))
         return server_reject(&x->base, out, FRE_REJECTED_FULL);
-    st = server_key_answer(&out->message, &x->oprf, server_wire(&x->base), FRE_WIRE_TAG_REQUEST, e,
-                           blinded, in);
+    st = server_key_answer(&out->message, &x->oprf, w, &q);
+    if (st == FRE_E_STATE)
+        return server_reject(&x->base, out, FRE_REJECTED_UNAVAILABLE);
+    if (st == FRE_OK && !known)
+        st = count_request(x, &out->rows, key);
     if (st == FRE_OK && known)
         x->base.tally.repeated++;
     else if (st == FRE_OK)
@@ -138,7 +133,7 @@ static fre_status handle(fre_server *base, fre_reply *out, fre_wire_type type, f
         return unseal(x, out, in);
     if (type != 0)
         return server_reject(base, out, FRE_REJECTED_MALFORMED);
-    if (x->oprf.key && !server_has_seal(&x->seal)) /* it is asked for */
+    if (server_key_here(&x->oprf) && !server_has_seal(&x->seal)) /* it is asked for */
         return server_reject(base, out, FRE_REJECTED_UNAVAILABLE);
     st = server_key_due(&x->oprf, base, out, &due);
     return st == FRE_OK && due ? exchange(x, out, in) : st;
@@ -305,6 +300,7 @@ static void free_tagging(fre_server *base)
     tagging *x = self(base);
 
     forget(base);
+    server_key_free(&x->oprf);
     fre_buf_wipe(&x->closed);
     server_base_wipe(base);
     server_machine_free(x);
@@ -378,24 +374,29 @@ static bool key_over(const fre_server *base, fre_mask_key key)
     return key == FRE_MASK_TAG_OPRF ? base->phase >= FRE_PHASE_CLOSED : x->summed.count > 0;
 }
 
-static size_t key_view(const fre_server *base, fre_mask_key key, uint8_t out[FRE_MASK_BYTES])
+static bool key_here(const fre_server *base, fre_mask_key key)
 {
     const tagging *x = (const tagging *)base;
-    const bool oprf = key == FRE_MASK_TAG_OPRF;
 
-    if (oprf ? !x->oprf.key : !server_has_seal(&x->seal))
-        return 0;
-    memcpy(out, oprf ? x->oprf.key->b : x->seal.sk.b, 32);
-    return 32;
+    return key == FRE_MASK_TAG_OPRF ? server_key_here(&x->oprf) : server_has_seal(&x->seal);
 }
 
-static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t in[FRE_MASK_BYTES])
+static fre_status key_mask(const fre_server *base, fre_mask_key key, uint8_t io[FRE_MASK_BYTES])
+{
+    const tagging *x = (const tagging *)base;
+
+    return key == FRE_MASK_TAG_OPRF ? x->oprf.at->mask(x->oprf.at->ctx, io)
+                                    : server_seal_mask(&x->seal, io);
+}
+
+static fre_status key_back(fre_server *base, fre_mask_key key, const uint8_t masked[FRE_MASK_BYTES],
+                           const uint8_t mask[FRE_MASK_BYTES])
 {
     tagging *x = self(base);
-    const fre_collection *c = &server_wire(base)->c;
 
-    return key == FRE_MASK_TAG_OPRF ? server_key_back(&x->oprf, in, &c->oprf_pk)
-                                    : server_seal_back(&x->seal, in, &c->tag_seal);
+    return key == FRE_MASK_TAG_OPRF
+               ? x->oprf.at->unmask(x->oprf.at->ctx, masked, mask)
+               : server_seal_back(&x->seal, masked, mask, &server_wire(base)->c.tag_seal);
 }
 
 static const server_ops ops = {.masks = &server_masks,
@@ -407,7 +408,8 @@ static const server_ops ops = {.masks = &server_masks,
                                .answered = answered,
                                .restore = restore,
                                .key_over = key_over,
-                               .key_view = key_view,
+                               .key_here = key_here,
+                               .key_mask = key_mask,
                                .key_back = key_back};
 
 fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
@@ -434,7 +436,7 @@ fre_status fre_server_new_tagging(fre_server **out, const fre_agreement *a,
     x->summed = (server_out){.kind = SERVER_SUMMED, .to = FRE_ROLE_SYN};
     x->seal = keys->seal;
     if (st == FRE_OK)
-        st = server_key_take(&x->oprf, oprf, &c->oprf_pk, err);
+        st = server_key_take(&x->oprf, &a->w, FRE_ROLE_TAG, keys->keeper, oprf, err);
     if (st != FRE_OK) {
         free_tagging(&x->base);
         return st;

@@ -2,7 +2,7 @@
 #ifndef FRE_SERVER_TAGGING_H
 #define FRE_SERVER_TAGGING_H
 
-#include "evaluate.h"
+#include "keeper.h"
 
 typedef enum tagging_mark_state { TAGGING_MARK_NONE, TAGGING_MARK_ASKED, TAGGING_MARK_SET } tagging_mark_state;
 

@@ -175,9 +175,9 @@ static fre_server *make(net *n, fre_role role, bool with_keys)
     const fre_issuer_host host = {.ctx = n, .person = who_is};
     const fre_hpke_keypair none = {.pk = {{0}}};
     const fre_server_keys keys[NET_ROLES] = {
-        [FRE_ROLE_TAG] = {with_keys ? n->s.tag : none, n->s.tag_sk},
-        [FRE_ROLE_SYN] = {with_keys ? n->s.syn : none, n->s.syn_sk},
-        [FRE_ROLE_ISSUER] = {with_keys ? n->s.issuer : none, n->s.issuer_sk}};
+        [FRE_ROLE_TAG] = {.seal = with_keys ? n->s.tag : none, .sign = n->s.tag_sk},
+        [FRE_ROLE_SYN] = {.seal = with_keys ? n->s.syn : none, .sign = n->s.syn_sk},
+        [FRE_ROLE_ISSUER] = {.seal = with_keys ? n->s.issuer : none, .sign = n->s.issuer_sk}};
     fre_oprf_key tag = n->s.oprf, issuer = n->s.issuer_oprf;
     fre_server *x = NULL;
     fre_err err = {.text = ""};

@@ -44,6 +44,9 @@ ALLOC_CASE(fre_server_new_issuer, fre_server, fre_server_free,
                                  err));
 ALLOC_CASE(fre_server_new_tagging, fre_server, fre_server_free,
            fre_server_new_tagging(&x, world.a, &tag_keys, a_key(&world.s.oprf), err));
+ALLOC_CASE(fre_keeper_new, fre_keeper, fre_keeper_free,
+           fre_keeper_new(&x, fre_agreement_wire(world.a), FRE_ROLE_TAG, a_key(&world.s.oprf),
+                          err));
 ALLOC_CASE(fre_server_new_synthesis, fre_server, fre_server_free,
            fre_server_new_synthesis(&x, world.a, &syn_keys, (fre_bytes){(const uint8_t *)"s", 1},
                                     err));
@@ -56,12 +59,13 @@ static void constructors(void **state)
     terms = net_terms(&world.s);
     net_begin(&world, &terms, 1, 5);
     net_clients(&world);
-    tag_keys = (fre_server_keys){world.s.tag, world.s.tag_sk};
-    syn_keys = (fre_server_keys){world.s.syn, world.s.syn_sk};
-    issuer_keys = (fre_server_keys){world.s.issuer, world.s.issuer_sk};
+    tag_keys = (fre_server_keys){.seal = world.s.tag, .sign = world.s.tag_sk};
+    syn_keys = (fre_server_keys){.seal = world.s.syn, .sign = world.s.syn_sk};
+    issuer_keys = (fre_server_keys){.seal = world.s.issuer, .sign = world.s.issuer_sk};
     (void)alloc_torture(&fre_server_new_relay_case, NULL);
     (void)alloc_torture(&fre_server_new_issuer_case, NULL);
     (void)alloc_torture(&fre_server_new_tagging_case, NULL);
+    (void)alloc_torture(&fre_keeper_new_case, NULL);
     (void)alloc_torture(&fre_server_new_synthesis_case, NULL);
     (void)alloc_torture(&fre_server_new_client_case, NULL);
     net_end(&world);

@@ -395,7 +395,7 @@ static void another_codebook(void **state)
     s.codebook.gain = 1;
     refused(a, &s, NET_DIM);
     refused(a, &good, NET_DIM + 1);
-    keys = (fre_server_keys){of_terms.syn, of_terms.syn_sk};
+    keys = (fre_server_keys){.seal = of_terms.syn, .sign = of_terms.syn_sk};
     assert_int_equal(fre_server_new_client(&x, a, &setup, &err), FRE_E_STATE);
     assert_non_null(strstr(err.text, "codebook"));
     assert_int_equal(fre_server_new_synthesis(&x, a, &keys, (fre_bytes){NULL, 0}, &err),
