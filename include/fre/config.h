@@ -2,11 +2,13 @@
  * before there are terms, terms, and the configuration of its server.  docs/formats.md has every key of
  * every file, docs/decisions/0033 why keys lie where they lie.
  *
- * Four kinds of files of a role, named ROLE-XXXXXXXX.* after the SHA-256 of its public signing key:
+ * Five kinds of files of a role, named ROLE-XXXXXXXX.* after the SHA-256 of its public signing key:
  *     .secret.json        0600; signing key, key of the store's rows, contribution, and once they were shown
  *                         the four commitments: until the collection's end
  *     .once.json          0600; seal key, and VOPRF key of issuer and S_tag: read once, masked at another role
  *                         (decision 0023), then removed (fre_keys_forget_once); the relay has none
+ *     .wrap.json          0600, of issuer and S_tag; 32 bytes for the process that keeps the VOPRF key (decision 0042), and
+ *                         read by no other: until the collection's end
  *     .half.json          public: role, keys, address, pin, commitment; signed
  *     .contribution.json  public once it is there: the contribution, beside the commitments that its operator
  *                         saw before; signed
@@ -71,7 +73,7 @@ typedef struct fre_keygen_opts {
 } fre_keygen_opts;
 /** Paths, owned; NULL: no such file. */
 typedef struct fre_keygen_files {
-    char *secret, *once, *half, *certificate, *key;
+    char *secret, *once, *wrap, *half, *certificate, *key;
 } fre_keygen_files;
 /** Fresh keys from the system's randomness into new files; whatever fails, none of them is left.
  * FRE_E_USAGE: address and pin do not belong together. */
@@ -125,6 +127,9 @@ FRE_API FRE_MUST_CHECK fre_status fre_keys_find(fre_keys **out, const char *fold
  * can have masked its keys and removed the file that it read: else a process that slept in between would bring keys
  * back that are over. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_read_once(fre_keys *k, fre_err *err);
+/** Instead of it, where a keeper has read that file in a process of its own: from then on _server names it (borrowed), and
+ * _oprf is none.  seal: what was in the once file, copied; NULL: that is gone. */
+FRE_API void fre_keys_keep(fre_keys *k, const fre_keeper *keeper, const fre_hpke_keypair *seal);
 /** Are these the terms that this operator agreed to: its own keys, address, pin and contribution, and the four
  * commitments that it was shown?  FRE_E_REFUSED: no, and which is not; or it has not committed yet. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_check(const fre_keys *k, const fre_collection *c,
@@ -138,6 +143,9 @@ FRE_API const fre_half *fre_keys_half(const fre_keys *k);
 FRE_API const fre_server_keys *fre_keys_server(const fre_keys *k);
 /** Of issuer and S_tag, for the same, which wipes it; NULL: another role, or the once file is gone. */
 FRE_API fre_oprf_key *fre_keys_oprf(fre_keys *k);
+/** Where the once file and the wrap file are, or were; borrowed; NULL: a role without. */
+FRE_API const char *fre_keys_once_path(const fre_keys *k);
+FRE_API const char *fre_keys_wrap_path(const fre_keys *k);
 /** FRE_STORE_KEY_BYTES (store.h). */
 FRE_API const uint8_t *fre_keys_store(const fre_keys *k);
 /** The once file was there, and fre_keys_forget_once has not been called. */
@@ -147,11 +155,27 @@ FRE_API bool fre_keys_has_once(const fre_keys *k);
  * keys are in the store, at every start after it: a file that is gone already, or of zeros (its removal was interrupted), is
  * no error. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_forget_once(fre_keys *k, fre_err *err);
-/** All secret files of the role (secret, once, key.pem where it is one that fre_keygen wrote) are overwritten and
+/** All secret files of the role (secret, once, wrap, key.pem where it is one that fre_keygen wrote) are overwritten and
  * removed; erased is told of each path that was.  After an error what is left is still there to be erased again. */
 FRE_API FRE_MUST_CHECK fre_status fre_keys_erase(fre_keys *k,
                                                  void (*erased)(void *ctx, const char *path),
                                                  void *ctx, fre_err *err);
+
+/* ---- what a keeper reads, in its process (decision 0042) -------------------------------------- */
+
+#define FRE_WRAP_BYTES 32u
+/** SECRET. */
+typedef struct fre_once {
+    bool there; /**< else: it was removed, or is a file of zeros, and the keys are zero */
+    fre_hpke_keypair seal;
+    fre_oprf_key oprf;
+} fre_once;
+/** The once file of that role, with the keys that the terms name. */
+FRE_API FRE_MUST_CHECK fre_status fre_once_read(fre_once *out, const char *path,
+                                                const fre_collection *c, fre_role role,
+                                                fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_wrap_read(uint8_t wrap[FRE_WRAP_BYTES], const char *path,
+                                                fre_role role, fre_err *err);
 
 /* ---- keys of a log and its witnesses ---------------------------------------------------------- */
 

@@ -46,15 +46,17 @@ static void print_role(const fre_keygen_files *f, const char *role)
     print_file(f->secret, "Secret: of this server alone, until the collection is over. No backup.");
     print_file(f->once,
                "Secret: the server reads it at its first start and removes it. No backup.");
+    print_file(f->wrap, "Secret: of the process that keeps the VOPRF key, until the collection is "
+                        "over. No backup.");
     print_file(f->certificate, "Public: certificate for https.");
     print_file(f->key, "Secret: its key.");
 }
 
 static fre_status print_role_json(const fre_keygen_files *f, const char *role, fre_err *err)
 {
-    return cli_json_print(json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?}", "role", role, "half",
-                                    f->half, "secret", f->secret, "once", f->once, "certificate",
-                                    f->certificate, "private_key", f->key),
+    return cli_json_print(json_pack("{s:s, s:s, s:s, s:s?, s:s?, s:s?, s:s?}", "role", role, "half",
+                                    f->half, "secret", f->secret, "once", f->once, "wrap", f->wrap,
+                                    "certificate", f->certificate, "private_key", f->key),
                           err);
 }
 

@@ -58,7 +58,7 @@ def test_keygen_says_what_it_made(fre, tmp_path):
     made = fre("collection", "keygen", "issuer", "--url", "http://localhost:80", "-o", "keys", "--once", "ram",
                "--json").json()
     assert made["role"] == "issuer"
-    for key, mode in (("half", 0o644), ("secret", 0o600), ("once", 0o600)):
+    for key, mode in (("half", 0o644), ("secret", 0o600), ("once", 0o600), ("wrap", 0o600)):
         path = tmp_path / made[key]
         assert stat.S_IMODE(path.stat().st_mode) == mode
     assert made["once"].startswith("ram/issuer-")
@@ -70,12 +70,12 @@ def test_keygen_says_what_it_made(fre, tmp_path):
 
 def test_keygen_prints_no_secret(fre, tmp_path):
     done = fre("collection", "keygen", "tagging", "--url", "http://localhost", "-o", "keys")
-    for name in ("secret", "once"):
+    for name, least in (("secret", 2), ("once", 2), ("wrap", 1)):
         path, = (tmp_path / "keys").glob(f"*.{name}.json")
         digits = re.findall(r'"([0-9a-f]{64})"', path.read_text())
         half, = (tmp_path / "keys").glob("*.half.json")
         secrets = [d for d in digits if d not in half.read_text()]
-        assert len(secrets) >= 2
+        assert len(secrets) >= least
         assert not any(d in done.out + done.err for d in secrets)
 
 
@@ -401,7 +401,7 @@ def test_close_takes_the_once_file(fre, tmp_path):
     fre("collection", "cancel", "t", "--secret", made["issuer"]["secret"])
     told = fre("collection", "close", "t", "--secret", made["issuer"]["secret"], "--once", "issuer-ram", "--cancel",
                "t.cancel", "--json").json()
-    assert told["erased"] == [made["issuer"]["once"], made["issuer"]["secret"]]
+    assert told["erased"] == [made["issuer"]["once"], made["issuer"]["wrap"], made["issuer"]["secret"]]
     assert list((tmp_path / "issuer-ram").iterdir()) == []
 
 

@@ -97,6 +97,12 @@ FRE_MUST_CHECK fre_status config_once_read(config_once *out, bool *erased, const
 FRE_MUST_CHECK fre_status config_once_write(const config_once *k, const fre_half *h,
                                             const char *path, fre_err *err);
 
+/* Is there such a file, of whatever kind? */
+bool config_is_there(const char *path);
+/* wrap.c: of the roles with a VOPRF key. */
+FRE_MUST_CHECK fre_status config_wrap_write(const uint8_t wrap[FRE_WRAP_BYTES], fre_role role,
+                                            const char *path, fre_err *err);
+
 /* FOLDER/ROLE-XXXXXXXX and an ending; owned.  NULL: out of memory. */
 char *config_path(const char *folder, const char *name, const fre_sign_pk *pk, const char *ending);
 /* The folder of a path; owned.  NULL: out of memory. */

@@ -57,6 +57,7 @@ void fre_keygen_files_wipe(fre_keygen_files *f)
 {
     free(f->secret);
     free(f->once);
+    free(f->wrap);
     free(f->half);
     free(f->certificate);
     free(f->key);
@@ -113,9 +114,11 @@ static fre_status name_files(fre_keygen_files *f, const fre_keygen_opts *o, cons
     f->secret = config_path(o->folder, role, pk, ".secret.json");
     f->half = config_path(o->folder, role, pk, ".half.json");
     f->once = seals ? config_path(once, role, pk, ".once.json") : NULL;
+    f->wrap = config_has_oprf(o->role) ? config_path(o->folder, role, pk, ".wrap.json") : NULL;
     f->certificate = tls ? config_path(o->folder, role, pk, ".certificate.pem") : NULL;
     f->key = tls ? config_path(o->folder, role, pk, ".key.pem") : NULL;
-    return f->secret && f->half && (f->once || !seals) && ((f->certificate && f->key) || !tls)
+    return f->secret && f->half && (f->once || !seals) && (f->wrap || !config_has_oprf(o->role)) &&
+                   ((f->certificate && f->key) || !tls)
                ? FRE_OK
                : FRE_E_NOMEM;
 }
@@ -145,6 +148,21 @@ static fre_status write_tls(const fre_keygen_files *f, const fre_keygen_opts *o,
     return st == FRE_OK ? config_write_public(f->certificate, o->certificate_pem, err) : st;
 }
 
+static fre_status write_wrap(const char *path, fre_role role, fre_err *err)
+{
+    uint8_t wrap[FRE_WRAP_BYTES];
+    fre_rng r;
+    fre_status st = path ? fre_rng_init(&r) : FRE_OK;
+
+    if (st != FRE_OK || !path)
+        return st;
+    fre_rng_bytes(&r, wrap, sizeof wrap);
+    fre_rng_wipe(&r);
+    st = config_wrap_write(wrap, role, path, err);
+    fre_wipe(wrap, sizeof wrap);
+    return st;
+}
+
 /* What is shown to others comes last. */
 static fre_status write_files(const fre_keygen_files *f, const config_secret *s,
                               const config_once *k, const fre_keygen_opts *o, fre_err *err)
@@ -153,6 +171,8 @@ static fre_status write_files(const fre_keygen_files *f, const config_secret *s,
 
     if (st == FRE_OK && f->once)
         st = config_once_write(k, &s->half, f->once, err);
+    if (st == FRE_OK)
+        st = write_wrap(f->wrap, o->role, err);
     if (st == FRE_OK)
         st = write_tls(f, o, err);
     return st == FRE_OK ? write_half(s, f->half, err) : st;
@@ -169,6 +189,7 @@ static void remove_files(const fre_keygen_files *f)
 {
     config_unmake(f->secret);
     config_unmake(f->once);
+    config_unmake(f->wrap);
     config_unmake(f->key);
     config_unmake(f->half);
     config_unmake(f->certificate);

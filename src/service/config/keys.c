@@ -11,7 +11,7 @@ struct fre_keys {
     fre_server_keys server; /* SECRET */
     fre_oprf_key oprf;      /* SECRET; zeros: none */
     bool has_once;
-    char *path, *once; /* once NULL: a role without */
+    char *path, *once, *wrap; /* once, wrap NULL: a role without */
 };
 
 /* ---- opening ----------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ fre_status fre_keys_read_once(fre_keys *k, fre_err *err)
 
     if (!k)
         return FRE_E_ARG;
-    if (!k->once || (access(k->once, F_OK) != 0 && errno == ENOENT))
+    if (!k->once || !config_is_there(k->once))
         return FRE_OK;
     st = config_once_read(&once, &erased, k->once, &k->secret.half, err);
     if (st != FRE_OK || erased)
@@ -36,21 +36,40 @@ fre_status fre_keys_read_once(fre_keys *k, fre_err *err)
     return FRE_OK;
 }
 
-static fre_status fill(fre_keys *k, const char *path, const char *once, fre_err *err)
+void fre_keys_keep(fre_keys *k, const fre_keeper *keeper, const fre_hpke_keypair *seal)
+{
+    k->server.keeper = keeper;
+    k->has_once = seal != NULL;
+    if (seal)
+        k->server.seal = *seal;
+}
+
+/* Of the roles that have them. */
+static fre_status name_files(fre_keys *k, const char *once)
 {
     const fre_half *h = &k->secret.half;
-    char *folder = NULL;
+    const char *role = fre_role_name(h->role);
+    char *folder = config_folder_of(k->path);
+
+    if (folder && config_has_seal(h->role))
+        k->once = config_path(once ? once : folder, role, &h->sign, ".once.json");
+    if (folder && config_has_oprf(h->role))
+        k->wrap = config_path(folder, role, &h->sign, ".wrap.json");
+    free(folder);
+    return (k->once || !config_has_seal(h->role)) && (k->wrap || !config_has_oprf(h->role))
+               ? FRE_OK
+               : FRE_E_NOMEM;
+}
+
+static fre_status fill(fre_keys *k, const char *path, const char *once, fre_err *err)
+{
     fre_status st = config_secret_read(&k->secret, path, err);
 
     if (st != FRE_OK)
         return st;
     k->server.sign = k->secret.sign;
     k->path = strdup(path);
-    folder = once ? strdup(once) : config_folder_of(path);
-    if (folder && config_has_seal(h->role))
-        k->once = config_path(folder, fre_role_name(h->role), &h->sign, ".once.json");
-    st = k->path && folder && (k->once || !config_has_seal(h->role)) ? FRE_OK : FRE_E_NOMEM;
-    free(folder);
+    st = k->path ? name_files(k, once) : FRE_E_NOMEM;
     return st == FRE_OK ? st : fre_fail(err, st, "out of memory");
 }
 
@@ -97,6 +116,7 @@ void fre_keys_free(fre_keys *k)
         return;
     free(k->path);
     free(k->once);
+    free(k->wrap);
     sodium_free(k); /* wipes */
 }
 
@@ -196,7 +216,18 @@ const fre_server_keys *fre_keys_server(const fre_keys *k)
 
 fre_oprf_key *fre_keys_oprf(fre_keys *k)
 {
-    return k->has_once && config_has_oprf(k->secret.half.role) ? &k->oprf : NULL;
+    return k->has_once && !k->server.keeper && config_has_oprf(k->secret.half.role) ? &k->oprf
+                                                                                    : NULL;
+}
+
+const char *fre_keys_once_path(const fre_keys *k)
+{
+    return k->once;
+}
+
+const char *fre_keys_wrap_path(const fre_keys *k)
+{
+    return k->wrap;
 }
 
 const uint8_t *fre_keys_store(const fre_keys *k)
@@ -250,12 +281,12 @@ fre_status fre_keys_erase(fre_keys *k, void (*erased)(void *ctx, const char *pat
     tls = folder ? config_path(folder, fre_role_name(h->role), &h->sign, ".key.pem") : NULL;
     if (!tls)
         st = fre_fail(err, FRE_E_NOMEM, "out of memory");
-    if (st == FRE_OK && k->once)
-        st = erase_one(k->once, erased, ctx, err);
-    if (st == FRE_OK)
-        st = erase_one(tls, erased, ctx, err);
-    if (st == FRE_OK)
-        st = erase_one(k->path, erased, ctx, err);
+    for (size_t i = 0; st == FRE_OK && i < 4; i++) {
+        const char *const all[] = {k->once, k->wrap, tls, k->path};
+
+        if (all[i])
+            st = erase_one(all[i], erased, ctx, err);
+    }
     free(tls);
     free(folder);
     return st;

@@ -1,6 +1,9 @@
 /* secret.c - the two files with a role's secrets, as text and back. */
 #include "config_private.h"
 
+#include <errno.h>
+#include <unistd.h>
+
 enum {
     SECRET_FORMAT,
     SECRET_VERSION,
@@ -238,6 +241,11 @@ static fre_status parse_once(config_once *k, fre_buf *text, const char *path, co
         return config_bad(&o, ONCE_ROLE, "is another than its secret file's", err);
     st = once_seal(k, &o, h, err);
     return st == FRE_OK ? once_oprf(k, &o, h, err) : st;
+}
+
+bool config_is_there(const char *path)
+{
+    return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 /* Overwritten, and then its process ended. */

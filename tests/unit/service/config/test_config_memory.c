@@ -107,7 +107,7 @@ static void keygen_leaves_nothing(void **state)
         failed = alloc_heal();
         if (!failed) {
             assert_int_equal(st, FRE_OK);
-            assert_int_equal(count_entries(path), 3);
+            assert_int_equal(count_entries(path), 4);
             fre_keygen_files_wipe(&f);
             break;
         }
