@@ -53,14 +53,26 @@ FRE_API FRE_MUST_CHECK fre_status fre_ticket_make(uint8_t out[FRE_TICKET_BYTES],
                                                   const fre_collection_id *id, const char *name,
                                                   fre_err *err);
 
+/** A process that has the VOPRF keys of S_tag's or the issuer's collections, and whose server has none of them in its
+ * memory [decision 0042]: it reads once files and wrap files itself, uses each key at its time and so often as its terms
+ * allow, and gives it out only under a mask and its own wrap.  Without one the server has the keys. */
+typedef struct fre_serve_keeper fre_serve_keeper; /* internally locked */
+/** Forks; so before any thread is started and any key is read.  FRE_E_REFUSED: memory may be written to a swap space;
+ * FRE_E_IO. */
+FRE_API FRE_MUST_CHECK fre_status fre_serve_keeper_start(fre_serve_keeper **out, fre_err *err);
+/** After fre_serve_stop.  It is gone when this returns.  NULL is allowed. */
+FRE_API void fre_serve_keeper_stop(fre_serve_keeper *k);
+
 typedef struct fre_serve fre_serve; /* internally locked */
 
 /** Opens stores and machines of what the folder has (terms that are to be refused for good are logged, unless nothing is
  * left to serve or a check is asked for), listens, and serves from the return on; the process may open as many files as its hard
- * limit says from then on.  config: borrowed until _free.  Besides
+ * limit says from then on.  config and keeper (NULL: none; of other roles it has nothing to do): borrowed until _stop.
+ * Besides
  * what config, store and net say: FRE_E_NOINPUT: no terms name this role's keys; FRE_E_DATA: rows that are no
  * state of their machine; FRE_E_REFUSED: memory may be written to a swap space, or the clock is not sure. */
 FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_config *config,
+                                                  fre_serve_keeper *keeper,
                                                   const fre_serve_log *log, fre_err *err);
 /** Everything that _start would look at, without listening or changing a row: may it be started, with every file of
  * the folder? */

@@ -49,11 +49,12 @@ static void listen_to_hup(void)
 }
 
 /* Until a signal asks for the end, or the server has to end by itself. */
-static fre_status serve(cli *c, const fre_config *config, fre_err *err)
+static fre_status serve_with(cli *c, const fre_config *config, fre_serve_keeper *keeper,
+                             fre_err *err)
 {
     const fre_serve_log log = {.line = c->quiet ? NULL : print_line};
     fre_serve *s = NULL;
-    fre_status st = fre_serve_start(&s, config, &log, err);
+    fre_status st = fre_serve_start(&s, config, keeper, &log, err);
 
     if (st != FRE_OK)
         return st;
@@ -66,6 +67,19 @@ static fre_status serve(cli *c, const fre_config *config, fre_err *err)
         st = fre_serve_wait(s, LOOK_MS, err);
     }
     fre_serve_stop(s, STOP_SECONDS);
+    return st;
+}
+
+/* Those who have a VOPRF key leave it to a process of its own. */
+static fre_status serve(cli *c, const fre_config *config, fre_err *err)
+{
+    const bool has_key = config->role == FRE_ROLE_TAG || config->role == FRE_ROLE_ISSUER;
+    fre_serve_keeper *keeper = NULL;
+    fre_status st = has_key ? fre_serve_keeper_start(&keeper, err) : FRE_OK;
+
+    if (st == FRE_OK)
+        st = serve_with(c, config, keeper, err);
+    fre_serve_keeper_stop(keeper);
     return st;
 }
 

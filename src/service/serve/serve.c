@@ -1,8 +1,6 @@
 /* serve/serve.c - a process of a role: its collections, its listeners, its end; see fre/serve.h. */
 #include "serve_private.h"
 
-#include <stdio.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
 #define PEM_MAX 65536u
@@ -24,36 +22,7 @@ fre_status fre_serve_wait(fre_serve *s, unsigned ms, fre_err *err)
     return st;
 }
 
-/* ---- memory --------------------------------------------------------------------------------------------- */
-
-static bool has_swap(void)
-{
-    FILE *f = fopen("/proc/swaps", "re");
-    char line[256];
-    int lines = 0;
-
-    while (f && fgets(line, sizeof line, f))
-        lines++;
-    if (f)
-        (void)fclose(f);
-    return lines > 1;
-}
-
-/* Keys are in locked memory anyhow; copies of messages that hold masks are wherever libraries put them. */
-static fre_status keep_from_swap(fre_err *err)
-{
-    struct rlimit limit;
-
-    if (!has_swap())
-        return FRE_OK;
-    if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY &&
-        mlockall(MCL_CURRENT | MCL_FUTURE) == 0)
-        return FRE_OK;
-    return fre_fail(
-        err, FRE_E_REFUSED,
-        "memory of this process may be written to swap space: turn swap off, or allow it "
-        "to lock all of its memory (LimitMEMLOCK=infinity)");
-}
+/* ---- start and stop -------------------------------------------------------------------------------------- */
 
 /* Connections take a descriptor each, and the usual limit of a process is less than a relay's clients need. */
 static void raise_files(void)
@@ -65,8 +34,6 @@ static void raise_files(void)
     files.rlim_cur = files.rlim_max;
     (void)setrlimit(RLIMIT_NOFILE, &files); /* who listens says what is missing */
 }
-
-/* ---- start and stop -------------------------------------------------------------------------------------- */
 
 static fre_status make_locks(fre_serve *s, fre_err *err)
 {
@@ -103,7 +70,7 @@ static fre_status read_tls(fre_serve *s, tls *t, fre_err *err)
 static fre_status open_all(fre_serve *s, fre_err *err)
 {
     const fre_config *c = s->config;
-    fre_status st = keep_from_swap(err);
+    fre_status st = serve_keep_from_swap(err);
 
     if (st == FRE_OK && c->credentials != FRE_CREDENTIALS_NONE)
         st = serve_credentials_open(&s->credentials, c, err);
@@ -123,8 +90,8 @@ static fre_status begin(fre_serve *s, const tls *t, fre_err *err)
     return serve_sites_start(s, err);
 }
 
-static fre_status start(fre_serve **out, const fre_config *config, const fre_serve_log *log,
-                        bool listen, fre_err *err)
+static fre_status start(fre_serve **out, const fre_config *config, fre_serve_keeper *keeper,
+                        const fre_serve_log *log, bool listen, fre_err *err)
 {
     fre_serve *s = calloc(1, sizeof *s);
     fre_status st;
@@ -133,6 +100,7 @@ static fre_status start(fre_serve **out, const fre_config *config, const fre_ser
     if (!s)
         return fre_fail(err, FRE_E_NOMEM, "out of memory");
     s->config = config;
+    s->keeper = keeper;
     s->looks_only = !listen;
     if (log)
         s->log = *log;
@@ -155,16 +123,16 @@ static fre_status start(fre_serve **out, const fre_config *config, const fre_ser
     return FRE_OK;
 }
 
-fre_status fre_serve_start(fre_serve **out, const fre_config *config, const fre_serve_log *log,
-                           fre_err *err)
+fre_status fre_serve_start(fre_serve **out, const fre_config *config, fre_serve_keeper *keeper,
+                           const fre_serve_log *log, fre_err *err)
 {
-    return out && config ? start(out, config, log, true, err) : FRE_E_ARG;
+    return out && config ? start(out, config, keeper, log, true, err) : FRE_E_ARG;
 }
 
 fre_status fre_serve_check(const fre_config *config, fre_err *err)
 {
     fre_serve *s = NULL;
-    const fre_status st = config ? start(&s, config, NULL, false, err) : FRE_E_ARG;
+    const fre_status st = config ? start(&s, config, NULL, NULL, false, err) : FRE_E_ARG;
 
     fre_serve_stop(s, 0);
     return st;

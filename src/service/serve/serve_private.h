@@ -149,6 +149,7 @@ typedef struct serve_site {
     fre_sketch *cells;
     fre_codebook *codebook;
     fre_keys *keys;
+    struct serve_kept *kept; /* NULL: our machine has its own VOPRF key, or none */
     uint8_t shown_pin[SERVE_ROLES][FRE_NET_PIN_BYTES]; /* of what each role shows as a client */
     serve_party peer[SERVE_ROLES];                     /* our own role: the other processes of it */
     char path[sizeof FRE_COLLECTION_PATH +
@@ -189,6 +190,18 @@ bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached);
 FRE_MUST_CHECK fre_status serve_site_cancel(serve_site *x);
 /* What is published, and the phase, as they are now. */
 void serve_site_publish(serve_site *x);
+
+/* ---- keeper.c: VOPRF keys in another process ------------------------------------------------------------------ */
+
+typedef struct serve_kept serve_kept;
+/* The key of x, whose keys name its keeper from then on.  As fre_keys_read_once; FRE_E_IO: it is gone; FRE_E_REFUSED: also:
+ * the time is not sure. */
+FRE_MUST_CHECK fre_status serve_keeper_open(serve_site *x, fre_err *err);
+/* It may be opened again.  NULL is allowed. */
+void serve_keeper_close(serve_kept *k);
+bool serve_keeper_lives(fre_serve_keeper *k);
+/* memory.c: it is kept from swap space, where there is one.  FRE_E_REFUSED. */
+FRE_MUST_CHECK fre_status serve_keep_from_swap(fre_err *err);
 
 /* ---- front.c: what a process does whose role another one plays ------------------------------------------------ */
 
@@ -274,6 +287,7 @@ serve_shared *serve_sites_log(fre_serve *s);
 
 struct fre_serve {
     const fre_config *config;
+    fre_serve_keeper *keeper; /* NULL: there is none */
     fre_serve_log log;
     pthread_mutex_t log_lock;
     serve_clock clock;

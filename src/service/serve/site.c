@@ -188,6 +188,10 @@ bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
     }
     if (!still_ours(x))
         return false;
+    if (x->kept && !serve_keeper_lives(x->s->keeper)) {
+        serve_end(x->s, FRE_E_IO, "the process that keeps keys is gone");
+        return false;
+    }
     st = fre_server_step(x->x, &h, letters, now);
     *unreached = c.unreached;
     return is_whole(x, &c, st);
@@ -300,10 +304,20 @@ static fre_status load_rows(serve_site *x, fre_err *err)
     return st;
 }
 
+/* Of what is in the once file a keeper reads its own, and gives us the rest. */
+static fre_status read_once(serve_site *x, fre_err *err)
+{
+    const fre_role role = x->s->config->role;
+
+    return x->s->keeper && fre_collection_party(&x->terms.c, role).oprf
+               ? serve_keeper_open(x, err)
+               : fre_keys_read_once(x->keys, err);
+}
+
 /* Under the store's lock; and only then what is in the once file. */
 static fre_status open_machine(serve_site *x, fre_err *err)
 {
-    fre_status st = fre_keys_read_once(x->keys, err);
+    fre_status st = read_once(x, err);
 
     if (st == FRE_OK)
         st = new_machine(x, err);
@@ -436,6 +450,7 @@ void serve_site_close(serve_site *x)
     serve_group_close(&x->group);
     serve_peers_close(x);
     fre_server_free(x->x);
+    serve_keeper_close(x->kept);
     fre_agreement_free(x->agreement);
     fre_sketch_free(x->cells);
     fre_codebook_free(x->codebook);

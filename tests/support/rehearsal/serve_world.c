@@ -146,7 +146,7 @@ void world_start(world *w, fre_role role)
     fre_err err = {.text = ""};
 
     ok(fre_config_read(&w->config[role], w->r->config[role], role, &err), &err);
-    ok(fre_serve_start(&w->serve[role], w->config[role], &log, &err), &err);
+    ok(fre_serve_start(&w->serve[role], w->config[role], NULL, &log, &err), &err);
 }
 
 void world_stop(world *w, fre_role role)

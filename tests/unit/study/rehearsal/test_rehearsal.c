@@ -354,6 +354,7 @@ fre_status __wrap_fre_server_new_client(fre_server **out, const fre_agreement *a
 static int serve(char **words)
 {
     fre_config *config = NULL;
+    fre_serve_keeper *keeper = NULL;
     fre_serve *s = NULL;
     fre_role role;
     sigset_t stop;
@@ -365,13 +366,15 @@ static int serve(char **words)
     (void)sigaddset(&stop, SIGTERM);
     (void)pthread_sigmask(SIG_BLOCK, &stop, NULL);
     assert_true(fre_role_of(&role, words[0]));
-    if (fre_config_read(&config, words[1], role, &err) != FRE_OK ||
-        fre_serve_start(&s, config, NULL, &err) != FRE_OK) {
+    if (fre_serve_keeper_start(&keeper, &err) != FRE_OK ||
+        fre_config_read(&config, words[1], role, &err) != FRE_OK ||
+        fre_serve_start(&s, config, keeper, NULL, &err) != FRE_OK) {
         (void)fprintf(stderr, "%s\n", err.text);
         return 1;
     }
     (void)sigwait(&stop, &sig);
     fre_serve_stop(s, 10);
+    fre_serve_keeper_stop(keeper);
     fre_config_free(config);
     return 0;
 }
