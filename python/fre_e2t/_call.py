@@ -162,17 +162,20 @@ def _work(job: Callable[[], Any], result: dict[str, Any], done: threading.Event)
         done.set()
 
 
-def _wait_uninterrupted(done: threading.Event) -> None:
+def _wait_uninterrupted(done: threading.Event, stop: Callable[[], None]) -> None:
     while not done.is_set():
         try:
-            done.wait()
+            stop()
+            done.wait(_TICK)
         except KeyboardInterrupt:
             continue
 
 
-def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bool = False) -> Any:
+def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bool = False,
+              stop: Callable[[], None] = lambda: None) -> Any:
     """What job() returns, from a thread of its own.  KeyboardInterrupt is raised once the library has stopped
-    and cleaned up; pure: at once, for nothing is lost if it goes on."""
+    and cleaned up; pure: at once, for nothing is lost if it goes on.  stop ends what job waits for, outside the
+    library."""
     result: dict[str, Any] = {}
     done = threading.Event()
     _enter()
@@ -189,7 +192,7 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
     except BaseException:
         if not pure:
             _interrupt()
-            _wait_uninterrupted(done)
+            _wait_uninterrupted(done, stop)
         raise
     finally:
         if progress:
@@ -200,10 +203,10 @@ def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bo
 
 
 def run(function: Callable[..., int], *args: Any, progress: Progress | None = None, pure: bool = False,
-        said=lambda sentence: sentence) -> None:
+        said=lambda sentence: sentence, stop: Callable[[], None] = lambda: None) -> None:
     """A function that takes time and whose last parameter is a fre_err."""
     err = ffi.new("fre_err *")
-    check(in_thread(lambda: function(*args, err), progress, pure), err, said)
+    check(in_thread(lambda: function(*args, err), progress, pure, stop), err, said)
 
 
 class Buffer:

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ._call import Buffer, call, check
-from ._errors import DataError, ModelError, string
+from ._errors import DataError, ModelError, UsageError, string
 from ._fre import ffi, lib
 from ._language import _Chunk, _open_embedder
 
@@ -24,6 +24,7 @@ _CACHED = 16384  # embeddings that a worker keeps, for texts that many users sha
 
 RECORD = "user binary, text binary, records long, place binary, x binary, part binary"
 PART = "part binary"
+OTHER_VERSION = "a Spark worker has fre-e2t {}, and the driver {}: install the same wheel on every machine"
 _RECORD = pa.schema([("user", pa.binary()), ("text", pa.binary()), ("records", pa.int64()), ("place", pa.binary()),
                      ("x", pa.binary()), ("part", pa.binary())])
 _PART = pa.schema([("part", pa.binary())])
@@ -36,7 +37,6 @@ class Order:
     task: bytes = dataclasses.field(repr=False)
     key: bytes = dataclasses.field(repr=False)
     named: bool
-    threads: int
     embedder: str | None
     codebook: str | None
     version: str
@@ -50,6 +50,14 @@ def _partition() -> int:
 
     context = TaskContext.get()
     return context.partitionId() if context else 0
+
+
+def _threads() -> int:
+    """Of this task: as many as Spark reserves for it (spark.task.cpus)."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return max(1, int(context.cpus())) if context else 1
 
 
 # ---- clean records -------------------------------------------------------------------------------------
@@ -112,13 +120,13 @@ class _Worker:
     def __init__(self, order: Order) -> None:
         task, key = view(order.task), ffi.new("fre_partial_key *")
         ffi.buffer(key.b)[:] = order.key
-        self.order = order
+        self.order, self.threads = order, _threads()
         made = ffi.new("fre_partial_task *")
         call(lib.fre_partial_task_decode, made, task[0][0])
         self.levels, self.dim = made.terms.n_levels, made.terms.dim
         embedder = bytes(ffi.buffer(made.terms.embedder))
         lib.fre_partial_task_wipe(made)
-        self.codebook = _codebook(order.codebook, order.embedder, order.threads) if self.levels else ffi.NULL
+        self.codebook = _codebook(order.codebook, order.embedder, self.threads) if self.levels else ffi.NULL
         self._check_embedder(embedder)
         out = ffi.new("fre_partial_worker **")
         call(lib.fre_partial_worker_new, out, task[0][0], key, self.codebook, _partition())
@@ -127,7 +135,7 @@ class _Worker:
         self.place_bytes = lib.fre_partial_worker_place_bytes(self.c)
 
     def _check_embedder(self, wanted: bytes) -> None:
-        info = lib.fre_embedder_info(_embedder(self.order.embedder, self.order.threads))
+        info = lib.fre_embedder_info(_embedder(self.order.embedder, self.threads))
         if bytes(ffi.buffer(info.sha256)) != wanted:
             raise ModelError(f"a Spark worker embeds with {string(info.name)!r} of another file than the driver's: put "
                              "the same embedder on every machine")
@@ -139,7 +147,10 @@ class _Worker:
 
 
 def _order(fetch: Fetch) -> Order:
-    return pickle.loads(fetch())
+    order, version = pickle.loads(fetch()), string(lib.fre_py_version())
+    if order.version != version:
+        raise UsageError(OTHER_VERSION.format(version, order.version))
+    return order
 
 
 # ---- the first stage: embed, place, count --------------------------------------------------------------------
@@ -168,7 +179,7 @@ def _rows(w: _Worker, texts: list[str], kept: dict[str, np.ndarray]) -> np.ndarr
         new = list(dict.fromkeys(texts))
     if new:
         made, some, err = np.zeros((len(new), w.dim), dtype="<f4"), _Chunk(new), ffi.new("fre_err *")
-        e = _embedder(w.order.embedder, w.order.threads)
+        e = _embedder(w.order.embedder, w.threads)
         check(lib.fre_embed_texts(e, ffi.from_buffer("float[]", made, require_writable=True), some.texts, some.lengths,
                                   len(new), err), err)
         kept.update(zip(new, made))
@@ -189,7 +200,7 @@ def _placed(w: _Worker, batch: pa.RecordBatch, kept: dict[str, np.ndarray]) -> p
     place, err = bytearray(n * w.place_bytes), ffi.new("fre_err *")
     matrix = ffi.new("fre_rows *")
     matrix.x, matrix.n = ffi.from_buffer("float[]", rows), n
-    check(lib.fre_partial_worker_place(w.c, ffi.from_buffer("uint8_t[]", place), matrix[0], w.order.threads, err), err)
+    check(lib.fre_partial_worker_place(w.c, ffi.from_buffer("uint8_t[]", place), matrix[0], w.threads, err), err)
     names = [_name(w, u.encode()) if u is not None else None for u in users]
     ids = [_name(w, t.encode()) for t in texts]
     for i in range(n):

@@ -8,6 +8,7 @@ one release."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import pickle
@@ -15,6 +16,7 @@ import re
 import shutil
 import tempfile
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 from . import _errors, _synthesize
@@ -135,6 +137,26 @@ def _is_connect(session: Any) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
 
 
+@contextlib.contextmanager
+def _tagged(session: Any, tag: str) -> Iterator[None]:
+    """Jobs of this thread have a tag, meanwhile."""
+    of = session if _is_connect(session) else session.sparkContext
+    add, remove = (of.addTag, of.removeTag) if of is session else (of.addJobTag, of.removeJobTag)
+    add(tag)
+    try:
+        yield
+    finally:
+        remove(tag)
+
+
+def _cancel(session: Any, tag: str) -> None:
+    """From any thread: a classic session's own interruptTag knows the tags of its thread alone."""
+    if _is_connect(session):
+        session.interruptTag(tag)
+    else:
+        session.sparkContext.cancelJobsWithTag(tag)
+
+
 def _partitions(session: Any, wanted: int | None) -> int:
     if wanted is not None:
         if not isinstance(wanted, int) or isinstance(wanted, bool) or not 1 <= wanted <= 1 << 20:
@@ -145,20 +167,13 @@ def _partitions(session: Any, wanted: int | None) -> int:
     return max(2, session.sparkContext.defaultParallelism)
 
 
-def _threads(session: Any) -> int:
-    """Of a task: as many as Spark reserves for it."""
-    if _is_connect(session):
-        return 1
-    return int(session.sparkContext.getConf().get("spark.task.cpus", "1"))
-
-
 _OURS = re.compile(r"fre_e2t\._errors\.(\w+): (.*)")
 
 
 def _said(error: BaseException) -> BaseException:
     """An executor's error as the library's own, if it is one."""
     text = str(error)
-    if "No module named 'fre_e2t" in text or "No module named 'pyarrow" in text:
+    if re.search(r"No module named '(fre_e2t|pyarrow|numpy|_?cffi)", text):
         return MissingError(_WITHOUT)
     found = _OURS.findall(text)
     kind = getattr(_errors, found[-1][0], None) if found else None
@@ -175,6 +190,7 @@ class _Cluster:
         self.records: Any = None  # places and embeddings, cached
         self.error: BaseException | None = None
         self._sent: list[Any] = []
+        self._tag = f"fre-e2t-{uuid.uuid4().hex}"
 
     def _send(self, task: bytes, key: bytes) -> Any:
         from ._executor import Order
@@ -182,8 +198,7 @@ class _Cluster:
         def path(name: str) -> str | None:
             return None if self.given.get(name) in (None, "default") else os.path.abspath(os.fsdecode(self.given[name]))
 
-        order = Order(task, key, self.named, _threads(self.session), path("embedder"), path("codebook"),
-                      string(lib.fre_py_version()))
+        order = Order(task, key, self.named, path("embedder"), path("codebook"), string(lib.fre_py_version()))
         way = _Artifact if _is_connect(self.session) else _Broadcast
         self._sent.append(way(self.session, pickle.dumps(order)))
         return self._sent[-1].fetch()
@@ -216,12 +231,24 @@ class _Cluster:
         return self.records.where("part IS NULL").select(*columns).mapInArrow(Count(fetch), PART)
 
     def _parts(self, frame: Any, fetch: Any) -> Any:
-        """At most as many as the driver adds up itself."""
+        """A frame of at most as many as the driver adds up itself."""
         from ._executor import PART, Sum
 
         if self.partitions > _MOST_PARTS:
             frame = frame.repartition(_MOST_PARTS).mapInArrow(Sum(fetch), PART)
-        return frame.toLocalIterator()
+        return frame
+
+    def _all(self, frame: Any) -> Any:
+        """The rows of a frame, made by all executors at once and taken one by one: an iterator alone would have them
+        made one after the other, and `collect` would hold all of them at the driver."""
+        from pyspark import StorageLevel
+
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        try:
+            kept.count()
+            yield from kept.toLocalIterator()
+        finally:
+            kept.unpersist()
 
     def stage(self, total: Any, task: bytes, key: bytes) -> None:
         """What all parts of a task add up to, into total."""
@@ -229,10 +256,16 @@ class _Cluster:
 
         fetch = self._send(task, key)
         sums = lib.fre_partial_task_view(total).stage == lib.FRE_PARTIAL_SUMS
-        frame = self._first(fetch) if self.records is None else self._later(fetch, sums)
-        for row in self._parts(frame, fetch):
-            part = view(bytes(row["part"]))
-            call(lib.fre_partial_add, total, part[0][0])
+        with _tagged(self.session, self._tag):
+            frame = self._first(fetch) if self.records is None else self._later(fetch, sums)
+            for row in self._all(self._parts(frame, fetch)):
+                part = view(bytes(row["part"]))
+                call(lib.fre_partial_add, total, part[0][0])
+
+    def stop(self) -> None:
+        """Cancel what runs for this release; again and again, for another job may begin meanwhile."""
+        with contextlib.suppress(Exception):
+            _cancel(self.session, self._tag)
 
     def close(self) -> None:
         """Nothing of the records, and no key, is left in the cluster."""
@@ -260,7 +293,7 @@ def _stage(ctx: Any, total: Any, task: Any, key: Any, err: Any) -> int:
 def check_installation(session: Any) -> dict[str, str]:
     """Whether the executors have this package, of the driver's version and with its models; what they have."""
     _need_pyspark()
-    from ._executor import Version
+    from ._executor import OTHER_VERSION, Version
 
     n = _partitions(session, None)
     try:
@@ -270,8 +303,7 @@ def check_installation(session: Any) -> dict[str, str]:
     version = string(lib.fre_py_version())
     for row in seen:
         if row["version"] != version:
-            raise UsageError(f"a Spark worker has fre-e2t {row['version']}, and the driver {version}: install the same wheel on "
-                             "every machine")
+            raise UsageError(OTHER_VERSION.format(row["version"], version))
     if len(seen) != 1:
         raise DataError("Spark workers have different embedders: install the same wheel on every machine")
     return {"version": version, "embedder": seen[0]["embedder"]}
@@ -311,7 +343,7 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
         bar = Progress(progress)
         o.progress = bar.c
         try:
-            run(lib.fre_curator_synthesize, result, o, progress=bar)
+            run(lib.fre_curator_synthesize, result, o, progress=bar, stop=cluster.stop)
         except InternalError:
             if cluster.error is None:
                 raise

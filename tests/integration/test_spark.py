@@ -1,38 +1,17 @@
 """fre_e2t.spark on a local cluster: the release of one machine, byte for byte, and nothing of its key anywhere else."""
 
-import base64
 import importlib
-import os
+import json
 import pathlib
 import pickle
 import random
-import shutil
-import sys
 
 import pytest
 
-np = pytest.importorskip("numpy")
-pytest.importorskip("pyarrow", reason="fre_e2t.spark needs pyarrow: pip install pyarrow")
-pyspark = pytest.importorskip("pyspark", reason="fre_e2t.spark needs PySpark: pip install 'pyspark>=4.0'")
-if int(pyspark.__version__.split(".")[0]) < 4:
-    pytest.skip(f"fre_e2t.spark needs PySpark 4.0, and this is {pyspark.__version__}", allow_module_level=True)
-if not shutil.which("java"):
-    pytest.skip("Spark needs Java 17 (default-jre-headless), which is not installed", allow_module_level=True)
-PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
-if not PACKAGE:
-    pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
-if PACKAGE != "installed":
-    pytest.importorskip("_cffi_backend")
-    sys.path.insert(0, PACKAGE)
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
-fre_e2t = importlib.import_module("fre_e2t")
-spark_of = importlib.import_module("fre_e2t.spark")
+from spark_world import (ARGS, SCHEMA, SEEDED, TEXTS, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans,
+                         records_of, spark_of, spellings)
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
-TEXTS = [f"please {verb} {what}" for verb in ("book", "find", "cancel", "play")
-         for what in ("a table", "my flight", "some music", "the weather", "an alarm")]
-ARGS = {"epsilon": 8, "threshold": 40, "population": 2000, "ledger": False, "inverter": "none"}
-SEEDED = {**ARGS, "seed": "5e" * 32}
+pytest.importorskip("pyspark", reason="fre_e2t.spark needs PySpark: pip install 'pyspark>=4.0'")
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +26,8 @@ def session(events, tmp_path_factory):
     made = (SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
             .config("spark.sql.shuffle.partitions", "2").config("spark.eventLog.enabled", "true")
             .config("spark.eventLog.dir", events.as_uri()).config("spark.eventLog.compress", "false")
-            .config("spark.local.dir", str(tmp_path_factory.mktemp("local"))).getOrCreate())
+            .config("spark.local.dir", str(tmp_path_factory.mktemp("local")))
+            .config("spark.executorEnv.PYTHONPATH", WORKERS_PATH).getOrCreate())
     made.sparkContext.setLogLevel("OFF")
     yield made
     made.stop()
@@ -55,13 +35,7 @@ def session(events, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def records():
-    """A record a user: which of several count is then no question of their order."""
-    rng = random.Random(1)
-    return [(f"u{i}", TEXTS[int(len(TEXTS) * rng.random() ** 3)]) for i in range(800)]
-
-
-def here(records, user, **more):
-    return fre_e2t.synthesize([{"who": u, "text": t} for u, t in records], user=user, **{**SEEDED, **more})
+    return records_of(800)
 
 
 @pytest.mark.parametrize("user, more, most", [
@@ -70,16 +44,27 @@ def here(records, user, **more):
 def test_it_is_the_release_of_one_machine(session, records, user, more, most, monkeypatch):
     """most: parts that the driver adds up itself; executors do it before, of more."""
     monkeypatch.setattr(spark_of, "_MOST_PARTS", most)
-    frame = session.createDataFrame(random.Random(2).sample(records, len(records)), "who string, text string")
+    frame = session.createDataFrame(random.Random(2).sample(records, len(records)), SCHEMA)
     seen = spark_of.synthesize(frame, user=user, partitions=3, **{**SEEDED, **more})
     assert len(seen) >= 3
     assert seen == here(records, user, **more)
 
 
+@pytest.mark.parametrize("more", [{}, {"max_cells_per_user": 2}])
+def test_a_user_in_several_partitions(session, records, more):
+    """Whose records lie apart in the frame counts once: as one user, and for at most as many cells as stated."""
+    again = records if not more else [(u, TEXTS[(TEXTS.index(t) + 7) % len(TEXTS)]) for u, t in records]
+    first, second = (session.createDataFrame(some, SCHEMA).coalesce(1) for some in (records, again[::-1]))
+    given = {"epsilon": float("inf"), **more}
+    seen = spark_of.synthesize(first.union(second), user="who", partitions=4, **{**SEEDED, **given})
+    assert seen == here(records + again, "who", **given)
+    assert seen.not_for_publication["users"] == len(records) == seen.not_for_publication["records"] / 2
+
+
 def test_spellings_nulls_and_blanks(session, records):
     extra = [(" u900 ", "  please book a table\n"), ("u900", "please book a table"), (None, "please book a table"), ("  ", "x"),
              ("u901", None), ("u902", " \t"), ("u903", "a\0b")]
-    frame = session.createDataFrame(records + extra, "who string, text string")
+    frame = session.createDataFrame(records + extra, SCHEMA)
     seen = spark_of.synthesize(frame, user="who", **SEEDED)
     assert seen == here(records + [("u900", "please book a table")], "who")
     assert seen.not_for_publication["users"] == len({u for u, _ in records}) + 1
@@ -99,37 +84,15 @@ def test_tasks_that_fail_are_made_again(session, records, tmp_path):
             pathlib.Path(folder, f"{c.stageId()}-{c.partitionId()}").touch()
             raise RuntimeError("the machine is gone")
 
-    frame = session.createDataFrame(records, "who string, text string").repartition(3, F.col("who"))
-    frame = frame.mapInArrow(dies_once, "who string, text string")
+    frame = session.createDataFrame(records, SCHEMA).repartition(3, F.col("who"))
+    frame = frame.mapInArrow(dies_once, SCHEMA)
     assert spark_of.synthesize(frame, user="who", **SEEDED) == here(records, "who")
     assert list(tmp_path.iterdir())
 
 
-def spellings(secret):
-    """Of bytes, in texts and files."""
-    signed = ", ".join(str(b - 256 if b > 127 else b) for b in secret)
-    return [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:-2],
-            repr(secret)[2:-1].encode(), ", ".join(map(str, secret)).encode(), signed.encode(),
-            "".join(f"\\{b:03o}" if not 32 <= b < 127 else chr(b) for b in secret).encode()]
-
-
 def test_the_key_is_in_no_plan_configuration_or_event_log(session, events, records, monkeypatch, capsys):
-    keys, plans = [], []
-    send, later = spark_of._Cluster._send, spark_of._Cluster._parts
-
-    def sent(self, task, key):
-        keys.append(key)
-        assert key not in task
-        return send(self, task, key)
-
-    def planned(self, frame, fetch):
-        frame.explain("extended")
-        plans.append(capsys.readouterr().out)
-        return later(self, frame, fetch)
-
-    monkeypatch.setattr(spark_of._Cluster, "_send", sent)
-    monkeypatch.setattr(spark_of._Cluster, "_parts", planned)
-    frame = session.createDataFrame(records, "who string, text string")
+    keys, plans = keys_and_plans(monkeypatch, capsys)
+    frame = session.createDataFrame(records, SCHEMA)
     release = spark_of.synthesize(frame, user="who", **ARGS)
     assert release.is_private and len(set(keys)) == 1
     seen = "\n".join(plans).encode() + str(session.sparkContext.getConf().getAll()).encode()
@@ -142,14 +105,32 @@ def test_the_key_is_in_no_plan_configuration_or_event_log(session, events, recor
     assert len(set(keys)) == 2 and other is not release  # of one release each
 
 
+def tasks_of_stages(events):
+    """How many tasks each stage has had that ran."""
+    lines = [line for p in events.rglob("*") if p.is_file() for line in p.read_bytes().splitlines(True)]
+    ends = [json.loads(line) for line in lines if line.startswith(b'{"Event":"SparkListenerTaskEnd"') and line.endswith(b"\n")]
+    seen = [(e["Stage ID"], e["Task Info"]["Index"]) for e in ends]
+    return {stage: len({i for s, i in seen if s == stage}) for stage, _ in seen}
+
+
+def test_partitions_are_counted_at_once(session, events, records):
+    """A stage of Spark for all parts of a pass, not one for each."""
+    before = tasks_of_stages(events)
+    frame = session.createDataFrame(records, SCHEMA)
+    spark_of.synthesize(frame, user="who", partitions=5, **SEEDED)
+    session.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    after = tasks_of_stages(events)
+    assert [n for stage, n in after.items() if stage not in before].count(5) >= 2  # counts, and sums
+
+
 def test_nothing_stays_in_the_cluster(session, records):
-    frame = session.createDataFrame(records, "who string, text string")
+    frame = session.createDataFrame(records, SCHEMA)
     spark_of.synthesize(frame, user="who", **SEEDED)
     assert session.sparkContext._jsc.getPersistentRDDs().isEmpty()
 
 
 def test_the_ledger_refuses_before_anything_is_drawn(session, records, tmp_path):
-    frame = session.createDataFrame(records, "who string, text string")
+    frame = session.createDataFrame(records, SCHEMA)
     book = tmp_path / "book.json"
     given = {**ARGS, "ledger": book, "budget_epsilon": 10}
     assert spark_of.synthesize(frame, user="who", **given).not_for_publication["ledger"]["releases"] == 1
@@ -160,7 +141,7 @@ def test_the_ledger_refuses_before_anything_is_drawn(session, records, tmp_path)
 
 
 def test_a_dry_run_plans(session, records):
-    frame = session.createDataFrame(records, "who string, text string")
+    frame = session.createDataFrame(records, SCHEMA)
     plan = spark_of.synthesize(frame, user="who", dry_run=True, **ARGS)
     assert plan["epsilon"] == 8 and "differential" in plan.statement.lower()
 
@@ -178,7 +159,7 @@ def test_a_dry_run_plans(session, records):
 def test_bad_input(session, records, schema, user, more, kind, words):
     from pyspark.sql import functions as F
 
-    frame = session.createDataFrame(records, "who string, text string")
+    frame = session.createDataFrame(records, SCHEMA)
     if "said" in schema:
         frame = frame.withColumnRenamed("text", "said")
     if "array" in schema:
@@ -191,18 +172,38 @@ def test_bad_input(session, records, schema, user, more, kind, words):
 
 def test_no_record(session):
     with pytest.raises(fre_e2t.MissingError, match="no record"):
-        spark_of.synthesize(session.createDataFrame([], "who string, text string"), user="who", **ARGS)
+        spark_of.synthesize(session.createDataFrame([], SCHEMA), user="who", **ARGS)
 
 
-def test_executors_errors_are_the_library_s(session, records, monkeypatch):
-    """A sentence of an executor, and what a machine without the package says."""
+@pytest.mark.parametrize("version, kind, words", [
+    (fre_e2t.__version__, fre_e2t.RefusedError, "another run's key"),
+    ("0", fre_e2t.UsageError, "a Spark worker has fre-e2t .*, and the driver 0: install the same wheel"),
+])
+def test_executors_errors_are_the_library_s(session, records, monkeypatch, version, kind, words):
     executor = importlib.import_module("fre_e2t._executor")
-    with monkeypatch.context() as m:
-        m.setattr(spark_of._Cluster, "_send", lambda self, task, key: lambda: pickle.dumps(executor.Order(
-            task, bytes(32), True, 1, None, None, "0")))
-        with pytest.raises(fre_e2t.RefusedError, match="another run's key"):
-            spark_of.synthesize(session.createDataFrame(records, "who string, text string"), user="who", **ARGS)
-    assert "install the same wheel" in str(spark_of._said(Exception("ModuleNotFoundError: No module named 'fre_e2t'")))
+    monkeypatch.setattr(spark_of._Cluster, "_send", lambda self, task, key: lambda: pickle.dumps(executor.Order(
+        task, bytes(32), True, None, None, version)))
+    with pytest.raises(kind, match=words) as error:
+        spark_of.synthesize(session.createDataFrame(records, SCHEMA), user="who", **ARGS)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.skipif(not WORKERS_PATH, reason="this package is every worker's")
+def test_a_worker_without_the_package(session, records, monkeypatch):
+    monkeypatch.delitem(session.sparkContext.environment, "PYTHONPATH")
+    frame = session.createDataFrame(records, SCHEMA)
+    for run in (lambda: spark_of.check_installation(session), lambda: spark_of.synthesize(frame, user="who", **ARGS)):
+        with pytest.raises(fre_e2t.MissingError, match="^a Spark worker has not the package .*: install the same wheel") as error:
+            run()
+        assert "\n" not in str(error.value)
+
+
+def test_it_can_be_interrupted(session, records, tmp_path):
+    frame = session.createDataFrame(records, SCHEMA)
+    interrupted(frame, tmp_path, output=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert session.sparkContext._jsc.getPersistentRDDs().isEmpty()
+    assert frame.count() == len(records)  # only this release's jobs were cancelled
 
 
 def test_check_installation(session):
