@@ -277,10 +277,12 @@ if(FRE_TESTS)
             set_tests_properties(${test} PROPERTIES TIMEOUT 1800 COST ${cost} ENVIRONMENT
                 "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${clock};${store};${collected};${rehearsal};${python_package};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
-        if(TEST integration-spark) # no test of it is left where PySpark, pyarrow or Java is missing
-            set_tests_properties(integration-spark PROPERTIES SKIP_RETURN_CODE 5
-                ENVIRONMENT_MODIFICATION "PYTEST_ADDOPTS=set:-rs")
-        endif()
+        foreach(test integration-spark integration-spark_connect)
+            if(TEST ${test}) # no test of it is left where PySpark, pyarrow, gRPC or Java is missing
+                set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 5
+                    ENVIRONMENT_MODIFICATION "PYTEST_ADDOPTS=set:-rs")
+            endif()
+        endforeach()
         # Skipped where there is no Chromium, which `make check-browser` wants.  What it tests is script:
         # sanitizers would see nothing.
         if(NOT FRE_SANITIZE)
