@@ -1,13 +1,17 @@
 """fre_e2t.spark on a local cluster: the release of one machine, byte for byte, and nothing of its key anywhere else."""
 
+import gzip
 import importlib
+import itertools
 import json
 import pathlib
 import pickle
 import random
+import runpy
 
 import pytest
 
+from conftest import ROOT
 from spark_world import (ARGS, SCHEMA, SEEDED, TEXTS, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans,
                          records_of, spark_of, spellings)
 
@@ -208,3 +212,21 @@ def test_it_can_be_interrupted(session, records, tmp_path):
 
 def test_check_installation(session):
     assert spark_of.check_installation(session)["version"] == fre_e2t.__version__
+
+
+@pytest.mark.parametrize("kind", ["json", "parquet"])
+def test_the_example(session, tmp_path, monkeypatch, capsys, kind):
+    with gzip.open(fre_e2t.bundled_data(), "rt") as f:
+        rows = [{"user": f"u{i}", "text": json.loads(line)["text"]} for i, line in enumerate(itertools.islice(f, 3000))]
+    given = tmp_path / f"texts.{kind}"
+    if kind == "json":
+        given.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        importlib.import_module("pyarrow.parquet").write_table(importlib.import_module("pyarrow").Table.from_pylist(rows), given)
+    monkeypatch.setattr("sys.argv", ["spark_release.py", str(given), str(tmp_path / "out"), "--population", "100000",
+                                     "--threshold", "40", "--epsilon", "8", "--levels", "grid"])
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    runpy.run_path(str(ROOT / "examples" / "spark_release.py"), run_name="__main__")
+    release, printed = fre_e2t.load(tmp_path / "out"), capsys.readouterr().out.splitlines()
+    assert release.is_private and len(release) > 0
+    assert printed[0] == release.statement.splitlines()[0] and len(printed) == 1 + min(20, len(release))
