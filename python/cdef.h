@@ -65,6 +65,16 @@ extern fre_param fre_param_tau;
 extern fre_param fre_param_sigma;
 extern fre_param fre_param_split;
 extern fre_param fre_param_lattice_step;
+extern fre_param fre_param_curious_users;
+extern fre_param fre_param_dropout;
+extern fre_param fre_param_max_dummies;
+extern fre_param fre_param_lambda;
+extern fre_param fre_param_gamma;
+extern fre_param fre_param_phi;
+extern fre_param fre_param_level_sampling_rate;
+extern fre_param fre_param_level_tau;
+extern fre_param fre_param_level_count_sigma;
+extern fre_param fre_codebook_param_radius;
 extern fre_param fre_curator_param_paraphrases;
 extern fre_param fre_curator_param_texts;
 extern fre_param fre_curator_param_confidence;
@@ -109,17 +119,32 @@ typedef struct fre_npy_meta {
 typedef enum fre_accountant { FRE_ACCOUNTANT_JOINT, ... } fre_accountant;
 typedef enum fre_adjacency { FRE_ADJACENCY_ADD_REMOVE, ... } fre_adjacency;
 typedef enum fre_gaussian { FRE_GAUSSIAN_ANALYTIC, ... } fre_gaussian;
-typedef enum fre_sensitivity { FRE_SENSITIVITY_PROBABILISTIC, ... } fre_sensitivity;
+typedef enum fre_sensitivity { FRE_SENSITIVITY_PROBABILISTIC, FRE_SENSITIVITY_WORST_CASE, ... } fre_sensitivity;
 typedef enum fre_counts { FRE_COUNTS_SAMPLED, FRE_COUNTS_NOISY, ... } fre_counts;
 typedef struct fre_sketch_grid {
     uint32_t proj;
     double cell_edge;
     ...;
 } fre_sketch_grid;
+typedef struct fre_sketch_codebook {
+    double radius;
+    ...;
+} fre_sketch_codebook;
 typedef struct fre_sketch_spec {
     fre_sketch_grid grid;
+    fre_sketch_codebook codebook;
     ...;
 } fre_sketch_spec;
+typedef enum fre_noise { FRE_NOISE_CONTINUOUS, FRE_NOISE_DISCRETE, ... } fre_noise;
+typedef enum fre_paper_records { FRE_PAPER_CAP, ... } fre_paper_records;
+typedef struct fre_distributed {
+    bool on, cover, one_contact, server_noise, splits;
+    uint32_t curious;
+    double dropout;
+    double lambda;
+    uint32_t gamma;
+    double phi;
+} fre_distributed;
 typedef struct fre_mechanism {
     uint64_t p32;
     uint64_t tau;
@@ -132,7 +157,8 @@ typedef struct fre_mechanism {
     uint32_t dim;
     double lattice_step;
     uint32_t cells_per_user;
-    ...;
+    fre_noise noise;
+    fre_distributed dist;
 } fre_mechanism;
 typedef struct fre_account {
     double epsilon;
@@ -147,8 +173,41 @@ fre_status fre_joint_delta_at_split(fre_account *out, const fre_mechanism *m, do
                                     double split, fre_err *err);
 fre_status fre_joint_delta(fre_account *out, const fre_mechanism *m, double epsilon, fre_err *err);
 fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m, double delta, fre_err *err);
+fre_status fre_joint_epsilon_at_split(fre_account *out, const fre_mechanism *m, double delta,
+                                      double split, fre_err *err);
 fre_status fre_account_json(fre_buf *out, const fre_account *a, const fre_mechanism *m,
                             const char *const *warnings, size_t n);
+
+typedef struct fre_level {
+    fre_counts counts;
+    uint64_t p32;
+    uint64_t tau;
+    double count_sigma;
+    double sigma;
+    double shift;
+} fre_level;
+typedef struct fre_levels {
+    const fre_mechanism *grid;
+    const fre_level *level;
+    size_t n;
+    fre_adjacency adjacency;
+    uint32_t cells_per_user;
+} fre_levels;
+typedef struct fre_levels_account {
+    double epsilon;
+    double delta;
+    ...;
+} fre_levels_account;
+double fre_level_shift(fre_counts counts, double radius, double sigma, uint32_t dim);
+fre_status fre_levels_delta(fre_levels_account *out, const fre_levels *m, double epsilon,
+                            fre_err *err);
+fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m, double delta,
+                              fre_err *err);
+typedef struct fre_level_request {
+    char name[24];
+    fre_sketch_spec sketch;
+    fre_counts counts;
+} fre_level_request;
 
 typedef struct fre_plan_request {
     double epsilon;
@@ -169,10 +228,17 @@ typedef struct fre_plan_request {
     double sensitivity_ratio;
     uint32_t dim;
     uint32_t cells_per_user;
+    fre_paper_records records;
+    fre_noise noise;
+    fre_distributed dist;
+    double max_dummies;
     bool no_grid;
     size_t n_levels;
+    fre_level_request level[...];
     ...;
 } fre_plan_request;
+fre_status fre_levels_account_json(fre_buf *out, const fre_levels_account *a, const fre_levels *m,
+                                   const fre_plan_request *asked, const char *warning);
 typedef struct fre_plan {
     fre_plan_request request;
     fre_mechanism mechanism;
@@ -187,6 +253,7 @@ fre_status fre_plan_request_levels(fre_plan_request *r, const char *list, double
 fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r, fre_err *err);
 fre_status fre_plan_statement(fre_buf *out, const fre_plan *p, bool private_run);
 fre_status fre_plan_json(fre_buf *out, const fre_plan *p);
+const char *fre_collection_plan_warning(const fre_plan *p); /* wire.h */
 
 /* ---- curator.h, release.h, report.h, ledger.h ---- */
 
@@ -453,6 +520,32 @@ fre_status fre_lm_score_texts(fre_lm *lm, fre_lm_score *out, const char *const *
                               const size_t *len, size_t n, const fre_progress *progress,
                               fre_err *err);
 double fre_lm_nll(const fre_lm_score *s);
+
+/* ---- forecast.h ---- */
+
+typedef struct fre_forecast_opts {
+    const char *corpus;
+    fre_corpus_opts read;
+    fre_plan_request plan;
+    const char *levels;
+    fre_counts counts;
+    const char *embedder, *codebook;
+    uint32_t threads;
+    const fre_progress *progress;
+} fre_forecast_opts;
+void fre_forecast_opts_init(fre_forecast_opts *o);
+typedef struct fre_forecast_list {
+    fre_plan plan;
+    ...;
+} fre_forecast_list;
+typedef struct fre_forecast {
+    fre_forecast_list list[...];
+    size_t n;
+    size_t chosen;
+    ...;
+} fre_forecast;
+fre_status fre_forecast_make(fre_forecast *out, const fre_forecast_opts *o, fre_err *err);
+fre_status fre_forecast_json(fre_buf *out, const fre_forecast *f);
 
 /* ---- evaluate.h, audit.h ---- */
 

@@ -5,7 +5,7 @@ import sys
 
 import cffi
 
-HEADERS = ("curator", "evaluate", "report", "audit", "lm", "paraphrase")
+HEADERS = ("curator", "evaluate", "report", "audit", "lm", "paraphrase", "forecast", "wire")
 
 ffi = cffi.FFI()
 ffi.cdef(pathlib.Path(__file__).with_name("cdef.h").read_text(encoding="utf-8"))

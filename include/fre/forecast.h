@@ -77,6 +77,9 @@ FRE_API size_t fre_forecast_choose(const fre_forecast_list *list, size_t n);
 FRE_API FRE_MUST_CHECK fre_status fre_forecast_make(fre_forecast *out, const fre_forecast_opts *o,
                                                     fre_err *err);
 
+/** One JSON object, appended; chosen < n.  Why a list can't be planned names parameters in braces. */
+FRE_API FRE_MUST_CHECK fre_status fre_forecast_json(fre_buf *out, const fre_forecast *f);
+
 #ifdef __cplusplus
 }
 #endif

@@ -216,6 +216,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_joint_delta(fre_account *out, const fre_me
 FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon(fre_account *out, const fre_mechanism *m,
                                                     double delta, fre_err *err);
 
+/** The same with the analysis split at a given distance.  FRE_E_INFEASIBLE: none up to 50. */
+FRE_API FRE_MUST_CHECK fre_status fre_joint_epsilon_at_split(fre_account *out,
+                                                             const fre_mechanism *m, double delta,
+                                                             double split, fre_err *err);
+
 /* ---- release by levels --------------------------------------------------------------------- */
 
 /** How a level counts its cells.  Sampled: exact counts of records that tossed heads (the paper's).
@@ -466,6 +471,12 @@ FRE_API FRE_MUST_CHECK fre_status fre_plan_json(fre_buf *out, const fre_plan *p)
 FRE_API FRE_MUST_CHECK fre_status fre_account_json(fre_buf *out, const fre_account *a,
                                                    const fre_mechanism *m,
                                                    const char *const *warnings, size_t n);
+/** An account of a release by levels; asked: their names and radii, and the population.  warning: a sentence
+ * without quotes or backslashes; NULL: none. */
+FRE_API FRE_MUST_CHECK fre_status fre_levels_account_json(fre_buf *out, const fre_levels_account *a,
+                                                          const fre_levels *m,
+                                                          const fre_plan_request *asked,
+                                                          const char *warning);
 
 #ifdef __cplusplus
 }

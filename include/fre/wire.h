@@ -204,6 +204,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_collection_check(fre_account *out, const f
  * many users for a sum. */
 FRE_API FRE_MUST_CHECK fre_status fre_collection_shares_fit(const fre_mechanism *m, double split,
                                                             fre_err *err);
+/** A static sentence where no collection can be made of a plan, since no share holds its sums; else NULL. */
+FRE_API const char *fre_collection_plan_warning(const fre_plan *p);
 
 /** What a collection needs besides its plan. */
 typedef struct fre_collection_parts {

@@ -13,13 +13,14 @@ from __future__ import annotations
 import os
 import pathlib
 
+from ._account import account
 from ._call import call
 from ._errors import (AgainError, DataError, Error, ExistsError, InfeasibleError, InputOutputError, InternalError,
                       LimitError, MissingError, ModelError, OutOfMemoryError, RefusedError, UsageError, string)
 from ._fre import lib
 from ._language import embed, invert, score
 from ._ledger import ledger
-from ._plan import Plan, account, plan
+from ._plan import Plan, plan
 from ._release import Release, Texts, load
 from ._study import audit, evaluate
 from ._synthesize import synthesize

@@ -86,6 +86,7 @@ NAMES = {
     "label_field": "label",
     "strict": "invalid='strict'",
     "no_classifiers": "classifiers=False",
+    "lambda": "lambda_",
 }
 
 

@@ -1,14 +1,15 @@
-"""What a budget leads to, and what a mechanism costs: `plan` and `account`."""
+"""What a budget leads to: `plan`."""
 
 from __future__ import annotations
 
 import html
 import json
 import math
+import os
 from typing import Any
 
-from ._call import Keep, call, json_of, run
-from ._errors import UsageError, named, string
+from ._call import Keep, Progress, call, json_of, run
+from ._errors import UsageError, named
 from ._fre import ffi, lib
 
 _CHOICES = {
@@ -83,6 +84,11 @@ def _check_together(request: Any, given: dict[str, Any]) -> None:
             raise UsageError(f"{name} belongs to accountant='paper'")
 
 
+def levels_of(given: dict[str, Any]) -> str:
+    levels = given.get("levels", "grid")
+    return str(levels) if isinstance(levels, (str, int)) else ",".join(map(str, levels))
+
+
 def request_of(request: Any, given: dict[str, Any]) -> None:
     """Fill a fre_plan_request; given: what the caller said, without what was left out."""
     lib.fre_plan_request_init(request)
@@ -93,11 +99,8 @@ def request_of(request: Any, given: dict[str, Any]) -> None:
         if name in given:
             setattr(request, name, choice(name, given[name], _CHOICES[name]))
     _check_together(request, given)
-    levels = given.get("levels", "grid")
-    if not isinstance(levels, str):
-        levels = ",".join(map(str, levels))
     counts = choice("counts", given.get("counts", "noisy"), _CHOICES["counts"])
-    call(lib.fre_plan_request_levels, request, Keep().text(levels), lib.fre_param_clip_radius.preset, counts)
+    call(lib.fre_plan_request_levels, request, Keep().text(levels_of(given)), lib.fre_param_clip_radius.preset, counts)
 
 
 def said(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -138,83 +141,102 @@ def plan_of(c_plan: Any, statement: str | None = None) -> Plan:
     return Plan(json.loads(json_of(lib.fre_plan_json, c_plan)), statement)
 
 
+_FORECAST = ("text", "label", "format", "delimiter", "encoding", "na_values", "invalid", "embedder", "codebook")
+_NOT_FORECAST = {
+    "distributed": "tries what a curator would release: leave out distributed",
+    "dimension": "takes the dimension from the embedder: leave out dimension",
+    "max_cells_per_user": "takes each record for a user: leave out max_cells_per_user",
+}
+
+
+def _collection(request: Any, given: dict[str, Any]) -> None:
+    """What only a collection has, and the paper's reading of several records."""
+    from ._distributed import distributed
+
+    on, paper = distributed(request, given, 1, 0.1, ("max_dummies",)), request.accountant != lib.FRE_ACCOUNTANT_JOINT
+    if "multi_record" in given:
+        if not paper:
+            raise UsageError("multi_record chooses a reading of the article: it needs accountant='paper'")
+        request.records = choice("multi_record", given["multi_record"], ("cap", "group", "bespoke"))
+    if not on:
+        return
+    if paper:  # its protocol has two contacts, and users add noise
+        request.dist.server_noise &= "noise_by" in given
+        request.dist.one_contact &= "contacts" in given
+    if "curious_users" not in given:
+        request.dist.curious *= request.cells_per_user  # w counts places
+    if "max_dummies" in given:
+        request.max_dummies = number("max_dummies", given["max_dummies"], "fre_param_max_dummies")
+    for i in range(0 if "counts" in given else request.n_levels):
+        request.level[i].counts = lib.FRE_COUNTS_SAMPLED  # the only kind there
+
+
+def _forecast(request: Any, given: dict[str, Any], progress: bool | None) -> Plan:
+    """Levels tried out on public text: the plan of the chosen one, with what was found."""
+    from ._options import corpus_options
+
+    for name, why in _NOT_FORECAST.items():
+        if name in given:
+            raise UsageError(f"public_corpus {why}")
+    keep, o, out, bar = Keep(), ffi.new("fre_forecast_opts *"), ffi.new("fre_forecast *"), Progress(progress)
+    lib.fre_forecast_opts_init(o)
+    o.plan, o.counts = request[0], choice("counts", given.get("counts", "noisy"), _CHOICES["counts"])
+    o.corpus, o.levels = keep.text(os.fsdecode(given["public_corpus"])), keep.text(levels_of(given) if "levels" in given else None)
+    corpus_options(o.read, keep, given)
+    o.read.text_field, o.read.label_field = keep.text(given.get("text")), keep.text(given.get("label"))
+    for name in ("embedder", "codebook"):
+        if name in given:
+            setattr(o, name, keep.text(os.fsdecode(given[name])))
+    o.threads, o.progress = lib.fre_cpu_count(), bar.c
+    if "threads" in given:
+        o.threads = number("threads", given["threads"], "fre_param_threads")
+    run(lib.fre_forecast_make, out, o, progress=bar)
+    chosen = ffi.addressof(out.list[out.chosen], "plan")
+    made, found = plan_of(chosen, json_statement(chosen)), json.loads(json_of(lib.fre_forecast_json, out))
+    for tried in found["lists"]:
+        tried["why"] = tried["why"] and named(tried["why"])
+    made["forecast"] = found
+    return made
+
+
 def plan(epsilon: float = 4, *, threshold: int | None = None, population: int | None = None,
          delta: float | str | None = None, levels: str | list[Any] | None = None, counts: str | None = None,
          radius: float | None = None, projection_dim: int | str | None = None, cell_scale: float | None = None,
          cell_edge: float | None = None, sampling_rate: float | str | None = None, adjacency: str | None = None,
          accountant: str | None = None, gaussian: str | None = None, budget_factor: float | str | None = None,
          sensitivity_ratio: float | None = None, sensitivity: str | None = None, norm_bound: float | None = None,
-         max_cells_per_user: int | None = None, dimension: int | None = None) -> Plan:
+         max_cells_per_user: int | None = None, dimension: int | None = None, multi_record: str | None = None,
+         distributed: bool | None = None, cover: bool | None = None, curious_users: int | None = None,
+         dropout: float | None = None, contacts: str | None = None, noise_by: str | None = None,
+         splits: bool | None = None, noise: str | None = None, max_dummies: float | None = None,
+         public_corpus: str | os.PathLike[str] | None = None, text: str | None = None, label: str | None = None,
+         format: str | None = None, delimiter: str | None = None, encoding: str | None = None,
+         na_values: str | None = None, invalid: str | None = None, embedder: str | os.PathLike[str] | None = None,
+         codebook: str | os.PathLike[str] | None = None, threads: int | None = None,
+         progress: bool | None = None) -> Plan:
     """Which sampling rate, threshold and noise a budget leads to, without any data: the computation that
-    `synthesize` runs by.  What is left out has the program's default (`fre-e2t plan --help`)."""
+    `synthesize` runs by.  What is left out has the program's default (`fre-e2t plan --help`).
+
+    distributed: of a collection without a curator, with cover, curious_users, dropout, contacts, noise_by, splits,
+    noise and max_dummies.  public_corpus: a file of public texts (text, label: its columns) that levels are tried out
+    on, each record a user's; one list of levels is chosen, and the key `forecast` says how they did."""
+    given = said({k: v for k, v in locals().items() if k != "progress"})
     request, made = ffi.new("fre_plan_request *"), ffi.new("fre_plan *")
-    request_of(request, said(locals()))
+    for name in (*_FORECAST, "threads"):
+        if name in given and public_corpus is None:
+            raise UsageError(f"{name} is about public_corpus: give it too")
+    request_of(request, given)
+    _collection(request, given)
+    if public_corpus is not None:
+        return _forecast(request, given, progress)
     run(lib.fre_plan_make, made, request, pure=True)
+    warning = lib.fre_collection_plan_warning(made)
+    if warning != ffi.NULL and made.n_warnings < len(made.warnings):
+        made.warnings[made.n_warnings] = warning
+        made.n_warnings += 1
     return plan_of(made, json_statement(made))
 
 
 def json_statement(made: Any) -> str:
     """The statement of a fre_plan."""
     return json_of(lambda out, p: lib.fre_plan_statement(out, p, True), made).decode()
-
-
-_MECHANISM = {
-    "tau": ("fre_param_tau", "tau"),
-    "sigma": ("fre_param_sigma", "sigma"),
-    "norm_bound": ("fre_param_norm_bound", "norm_bound"),
-    "lattice_step": ("fre_param_lattice_step", "lattice_step"),
-}
-
-
-def _mechanism(given: dict[str, Any]) -> Any:
-    m = ffi.new("fre_mechanism *")
-    cells = number("max_cells_per_user", given["max_cells_per_user"], "fre_param_max_cells_per_user")
-    proj = number("projection_dim", given["projection_dim"], "fre_param_projection_dim")
-    m.p32 = lib.fre_p32(number("sampling_rate", given["sampling_rate"], "fre_param_sampling_rate"))
-    if m.p32 == 0:
-        raise UsageError("sampling_rate must be at least 2^-32")
-    for name, (parameter, field) in _MECHANISM.items():
-        if given.get(name):
-            setattr(m, field, number(name, given[name], parameter))
-    m.population = given["population"] * cells
-    m.cells_per_user = cells
-    m.sketch.grid.proj = proj
-    edge = given.get("cell_edge")
-    m.sketch.grid.cell_edge = 1 / math.sqrt(proj) if edge is None else number("cell_edge", edge, "fre_param_cell_edge")
-    m.adjacency = choice("adjacency", given["adjacency"], _CHOICES["adjacency"])
-    m.sensitivity = choice("sensitivity", given["sensitivity"], _CHOICES["sensitivity"])
-    if given.get("lattice_step"):
-        m.dim = number("dimension", given["dimension"], "fre_param_dimension")
-    return m
-
-
-def account(*, sampling_rate: float, tau: int, sigma: float, epsilon: float | None = None,
-            delta: float | None = None, population: int | None = None, projection_dim: int | None = None,
-            cell_edge: float | None = None, split: float | None = None, adjacency: str = "add-remove",
-            sensitivity: str = "probabilistic", norm_bound: float = 1.0, max_cells_per_user: int = 1,
-            dimension: int = 384, lattice_step: float | None = None) -> Plan:
-    """What a mechanism over the grid costs under the joint accountant: delta at an epsilon, or the least epsilon
-    at a delta (of neither: at 1/(10 population)).  Keys as `fre-e2t account --json`."""
-    given = dict(locals())
-    if epsilon is not None and delta is not None:
-        raise UsageError("give epsilon or delta, not both")
-    if split is not None and epsilon is None:
-        raise UsageError("split is for delta at an epsilon: give epsilon")
-    for name in ("population", "projection_dim"):
-        if given[name] is None:
-            given[name] = int(getattr(lib, f"fre_param_{name}").preset)
-    given["population"] = number("population", given["population"], "fre_param_population")
-    m, a = _mechanism(given), ffi.new("fre_account *")
-    if epsilon is not None:
-        epsilon = number("epsilon", epsilon, "fre_param_epsilon")
-    if epsilon is not None and split is not None:
-        run(lib.fre_joint_delta_at_split, a, m, epsilon, number("split", split, "fre_param_split"), pure=True)
-    elif epsilon is not None:
-        run(lib.fre_joint_delta, a, m, epsilon, pure=True)
-    else:
-        at = lib.fre_default_delta(given["population"]) if delta is None else number("delta", delta, "fre_param_delta")
-        run(lib.fre_joint_epsilon, a, m, at, pure=True)
-    weak = lib.fre_delta_warning(a.delta if epsilon is not None else at, given["population"])
-    values = json.loads(json_of(lib.fre_account_json, a, m, ffi.NULL, 0))
-    values["warnings"] = [string(weak)] if weak != ffi.NULL else []
-    return Plan(values)

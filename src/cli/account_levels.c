@@ -133,6 +133,7 @@ static fre_status names_from(fre_plan_request *out, const cli *c, fre_err *err)
     fre_status st;
 
     fre_plan_request_init(out);
+    out->population = cli_whole(c, "population");
     st = fre_plan_request_levels(out, cli_text(c, "levels"), cli_number(c, "radius"),
                                  cli_choice(c, "counts") ? FRE_COUNTS_SAMPLED : FRE_COUNTS_NOISY,
                                  err);
@@ -207,52 +208,16 @@ static void print(const fre_levels_account *a, const fre_levels *m)
                  fre_digits_up(text, 4, a->split));
 }
 
-static json_t *level_json(const char *name, const fre_level *l, json_t *radius, json_t *split)
+static fre_status print_json(const fre_levels_account *a, const fre_levels *m,
+                             const fre_plan_request *asked, const char *warning, fre_err *err)
 {
-    const bool noisy = l->counts == FRE_COUNTS_NOISY;
+    json_t *o = NULL;
+    fre_buf text;
 
-    return json_pack(
-        "{s:s, s:s, s:f, s:o?, s:f, s:o?, s:o?, s:o?}", "name", name, "counts",
-        cli_counts[noisy ? 0 : 1], "sampling_rate", noisy ? 1 : (double)l->p32 / (double)FRE_P_ONE,
-        "tau", noisy ? NULL : json_integer((json_int_t)l->tau), "sigma", l->sigma, "count_sigma",
-        noisy ? json_real(l->count_sigma) : NULL, "radius", radius, "split", split);
-}
-
-static json_t *levels_json(const fre_levels_account *a, const fre_levels *m, const cli_levels *l)
-{
-    json_t *list = json_array();
-
-    if (m->grid) {
-        const fre_level grid = {.p32 = m->grid->p32, .tau = m->grid->tau, .sigma = m->grid->sigma};
-
-        if (json_array_append_new(list, level_json("grid", &grid, NULL, json_real(a->split))) != 0)
-            goto fail;
-    }
-    for (size_t i = 0; i < m->n; i++) {
-        const fre_level_request *asked = &l->request.level[i];
-
-        if (json_array_append_new(list,
-                                  level_json(asked->name, &m->level[i],
-                                             json_real(asked->sketch.codebook.radius), NULL)) != 0)
-            goto fail;
-    }
-    return list;
-fail:
-    json_decref(list);
-    return NULL;
-}
-
-static fre_status print_json(const cli *c, const fre_levels_account *a, const fre_levels *m,
-                             const cli_levels *l, const char *warning, fre_err *err)
-{
-    json_t *o = json_pack("{s:f, s:f, s:f, s:f, s:s, s:s, s:I, s:I, s:o, s:o}", "epsilon",
-                          a->epsilon, "delta", a->delta, "delta_addition", a->addition,
-                          "delta_removal", a->removal, "adjacency", cli_adjacencies[m->adjacency],
-                          "accountant", cli_accountants[FRE_ACCOUNTANT_JOINT], "cells_per_user",
-                          (json_int_t)m->cells_per_user, "population",
-                          (json_int_t)cli_whole(c, "population"), "levels", levels_json(a, m, l),
-                          "warnings", cli_warning_json(warning));
-
+    fre_buf_init(&text, 1u << 16);
+    if (fre_levels_account_json(&text, a, m, asked, warning) == FRE_OK)
+        o = json_loadb((const char *)text.p, text.n, 0, NULL);
+    fre_buf_wipe(&text);
     return cli_json_print(o, err);
 }
 
@@ -273,7 +238,7 @@ fre_status cli_levels_account(const cli *c, const cli_levels *l, const fre_mecha
         return st;
     weak = fre_delta_warning(epsilon ? a.delta : delta, cli_whole(c, "population"));
     if (c->json)
-        return print_json(c, &a, &m, l, weak, err);
+        return print_json(&a, &m, &l->request, weak, err);
     print(&a, &m);
     cli_print_warnings(stdout, &weak, weak ? 1 : 0);
     return FRE_OK;

@@ -113,53 +113,6 @@ static void mechanism_from(fre_mechanism *out, const cli *c)
     };
 }
 
-/* Least epsilon with delta(epsilon) <= delta at a fixed split, by a bracket of the monotone
- * delta; the upper end is returned, so the answer is never too small. */
-static fre_status epsilon_at_split(fre_account *out, const fre_mechanism *m, double delta,
-                                   double split, fre_err *err)
-{
-    double low = 0.0, high = FRE_PRIVACY_EPSILON_MAX;
-    char text[FRE_DIGITS_BYTES];
-    const bool several = m->cells_per_user > 1; /* composing takes its time */
-    double close = several ? 1e-6 : 1e-12, at_low = (double)NAN, at_high;
-    fre_account a, best;
-    fre_status st = fre_joint_delta_at_split(&best, m, high, split, err);
-
-    if (st != FRE_OK)
-        return st;
-    if (best.delta > delta &&
-        !(best.delta < 1 && strtod(fre_digits_up(text, 3, best.delta), NULL) < 1))
-        return fre_fail(
-            err, FRE_E_INFEASIBLE,
-            "no --epsilon up to %g has delta %.6g at --split %.4g: use another --split, "
-            "or raise --sigma",
-            FRE_PRIVACY_EPSILON_MAX, delta, split);
-    if (best.delta > delta)
-        return fre_fail(err, FRE_E_INFEASIBLE,
-                        "no --epsilon up to %g has delta %.6g at --split %.4g: raise --delta to "
-                        "%s or use another --split",
-                        FRE_PRIVACY_EPSILON_MAX, delta, split, fre_digits_up(text, 3, best.delta));
-    /* False position on ln delta, which is nearly straight, halved now and then; the bracket stays. */
-    at_high = log(best.delta / delta);
-    for (int i = 0; i < 60 && high - low > close * high && !(several && at_high > -1e-4); i++) {
-        double share = isnan(at_low) || i % 3 == 2 ? 0.5 : at_low / (at_low - at_high);
-        double mid = low + (high - low) * fmin(fmax(share, 1e-3), 1 - 1e-3);
-
-        st = fre_joint_delta_at_split(&a, m, mid, split, NULL);
-        /* Too small an epsilon for the accountant counts as not met. */
-        if (st == FRE_OK && a.delta <= delta) {
-            high = mid;
-            best = a;
-            at_high = log(a.delta / delta);
-        } else {
-            low = mid;
-            at_low = st == FRE_OK ? log(a.delta / delta) : (double)NAN;
-        }
-    }
-    *out = best;
-    return FRE_OK;
-}
-
 static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 {
     char text[FRE_DIGITS_BYTES], split[FRE_DIGITS_BYTES];
@@ -238,7 +191,7 @@ static fre_status run(cli *c, fre_err *err)
     else if (has_epsilon)
         st = fre_joint_delta(&a, &m, epsilon, err);
     else if (has_split)
-        st = epsilon_at_split(&a, &m, delta, split, err);
+        st = fre_joint_epsilon_at_split(&a, &m, delta, split, err);
     else
         st = fre_joint_epsilon(&a, &m, delta, err);
     if (st != FRE_OK)

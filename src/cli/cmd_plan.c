@@ -5,7 +5,6 @@
 
 #include <fre/wire.h>
 
-#include <math.h>
 
 static const char *const readings[] = {"cap", "group", "bespoke", NULL};
 
@@ -58,18 +57,12 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
     return FRE_OK;
 }
 
-/* Of what collections are made from: fre_collection_from_plan. */
 static void warn_of_shares(fre_plan *p)
 {
-    const fre_mechanism *m = &p->mechanism;
+    const char *warning = fre_collection_plan_warning(p);
 
-    if (m->dist.on && m->noise == FRE_NOISE_DISCRETE && isfinite(p->request.epsilon) &&
-        p->n_warnings < FRE_PLAN_WARNINGS_MAX &&
-        fre_collection_shares_fit(m, p->account.split, NULL) != FRE_OK)
-        p->warnings[p->n_warnings++] =
-            "No collection can be made of this plan: the 32 bits of a share do not hold its sums. "
-            "Plan for a part of the population, and collect from each part on its own, or lower "
-            "epsilon.";
+    if (warning && p->n_warnings < FRE_PLAN_WARNINGS_MAX)
+        p->warnings[p->n_warnings++] = warning;
 }
 
 static fre_status run(cli *c, fre_err *err)

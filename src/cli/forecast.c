@@ -55,49 +55,37 @@ static fre_status put_command(fre_buf *out, const cli *c, const fre_forecast_lis
 
 /* ---- JSON ------------------------------------------------------------------------------------------------- */
 
-static json_t *number(double v)
+/* Why lists can't be planned, with flags as they are called here. */
+static void name_flags(json_t *lists)
 {
-    return isfinite(v) ? json_real(v) : json_null();
-}
+    json_t *list;
+    size_t i;
 
-static json_t *level_json(const fre_forecast *f, const fre_level_evaluation *l)
-{
-    json_t *labels = f->has_labels
-                         ? json_pack("{s:I, s:o, s:o, s:o}", "hit", (json_int_t)l->labels.hit,
-                                     "precision", number(l->labels.precision), "recall",
-                                     number(l->labels.recall), "purity", number(l->labels.purity))
-                         : json_null();
+    json_array_foreach(lists, i, list)
+    {
+        const char *why = json_string_value(json_object_get(list, "why"));
+        char named[CLI_NAMED_BYTES];
 
-    return json_pack("{s:s, s:I, s:I, s:I, s:o, s:o, s:o, s:o, s:o}", "level", l->name, "cells",
-                     (json_int_t)l->cells, "empty", (json_int_t)l->empty, "records",
-                     (json_int_t)l->records, "covered", number(l->covered), "centroid_l2",
-                     number(l->centroid_l2), "noise_norm", number(l->noise_norm), "member_l2",
-                     number(l->member_l2), "labels", labels);
-}
-
-static json_t *list_json(const fre_forecast *f, const fre_forecast_list *l)
-{
-    json_t *levels = json_array();
-    char why[CLI_NAMED_BYTES];
-
-    if (!l->planned)
-        return json_pack("{s:s, s:b, s:s, s:o}", "list", l->levels, "planned", 0, "why",
-                         cli_named(why, l->why.text), "levels", levels);
-    for (size_t i = 0; i < l->n_levels; i++)
-        (void)json_array_append_new(levels, level_json(f, &l->level[i]));
-    return json_pack("{s:s, s:b, s:n, s:f, s:o, s:o}", "list", l->levels, "planned", 1, "why",
-                     "expected_distance", l->expected, "levels", levels, "all_levels",
-                     level_json(f, &l->level[l->n_levels]));
+        if (why)
+            (void)json_object_set_new(list, "why", json_string(cli_named(named, why)));
+    }
 }
 
 static json_t *forecast_json(const fre_forecast *f, const char *command)
 {
-    json_t *lists = json_array();
+    json_t *o = NULL;
+    fre_buf text;
 
-    for (size_t i = 0; i < f->n; i++)
-        (void)json_array_append_new(lists, list_json(f, &f->list[i]));
-    return json_pack("{s:I, s:o, s:s, s:s, s:b}", "records", (json_int_t)f->records, "lists", lists,
-                     "chosen", f->list[f->chosen].levels, "command", command, "private", 0);
+    fre_buf_init(&text, 1u << 20);
+    if (fre_forecast_json(&text, f) == FRE_OK)
+        o = json_loadb((const char *)text.p, text.n, 0, NULL);
+    fre_buf_wipe(&text);
+    name_flags(json_object_get(o, "lists"));
+    if (o && json_object_set_new(o, "command", json_string(command)) != 0) {
+        json_decref(o);
+        o = NULL;
+    }
+    return o;
 }
 
 static fre_status print_json(const fre_forecast *f, const char *command, fre_err *err)

@@ -99,6 +99,104 @@ def test_plan_and_account(fre):
     assert dict(fre_e2t.account(**given)) == fre("account", *numbers, "--json").json()
 
 
+def flags_of(given):
+    """The program's flags for parameters of the package."""
+    for name, value in given.items():
+        flag = "--" + {"text": "text-field", "label": "label-field"}.get(name, name.rstrip("_").replace("_", "-"))
+        if value is True and name in ("distributed", "splits"):
+            yield flag
+        elif isinstance(value, bool):
+            yield from (flag, "on" if value else "off")
+        else:
+            yield from (flag, ",".join(map(str, value)) if isinstance(value, list) else str(value))
+
+
+MILLION = {"population": 1_000_000}
+GRID = {**MILLION, "sampling_rate": .8, "tau": 80, "sigma": 1.52, "projection_dim": 20}
+PADDED = {**MILLION, "sampling_rate": .5, "tau": 60, "sigma": 2.5, "distributed": True, "lambda_": 3.5, "gamma": 60}
+NOISY = {**MILLION, "levels": [4096, 256], "level_sigma": [.84, 1.1], "level_count_sigma": [4.6, 6]}
+SAMPLED = {**MILLION, "levels": "1024,256", "counts": "sampled", "level_sigma": [1.46, 1.46],
+           "level_sampling_rate": [.52, .52], "level_tau": [26, 26]}
+
+
+@pytest.mark.parametrize("given", [
+    {"population": 10**7, "levels": [4096, 1024], "counts": "sampled"},
+    {**MILLION, "distributed": True},
+    {**MILLION, "distributed": True, "cover": False, "curious_users": 3, "contacts": "two", "dropout": .2, "splits": True},
+    {**MILLION, "distributed": True, "noise_by": "clients", "noise": "continuous", "max_cells_per_user": 2, "epsilon": 12},
+    {**MILLION, "distributed": True, "levels": "1024", "epsilon": 8},
+    {"population": 10**10, "distributed": True, "max_dummies": 1e12},
+    {**MILLION, "accountant": "paper", "multi_record": "group", "max_cells_per_user": 2, "epsilon": 8},
+    {**MILLION, "accountant": "paper", "distributed": True},
+    {**MILLION, "distributed": True, "threshold": 10, "epsilon": 1},
+])
+def test_plans_of_the_program(fre, given):
+    done = fre("plan", "--json", *flags_of({"epsilon": 4, **given}))
+    if done.code == 0:
+        assert dict(fre_e2t.plan(**given)) == done.json()
+    else:
+        assert given["threshold"] == 10
+        with pytest.raises(fre_e2t.InfeasibleError):
+            fre_e2t.plan(**given)
+
+
+@pytest.mark.parametrize("given", [
+    {**GRID, "split": 1.2}, {**GRID, "split": 1.2, "epsilon": 4}, {**GRID, "max_cells_per_user": 3, "adjacency": "replace"},
+    PADDED, {**PADDED, "epsilon": 8}, {**PADDED, "noise": "continuous", "cover": False}, {**PADDED, "splits": True, "phi": 1e-9},
+    {**PADDED, "contacts": "two", "dropout": .1, "curious_users": 2},
+    NOISY, {**NOISY, "epsilon": 3, "adjacency": "replace"}, {**NOISY, "radius": .8, "max_cells_per_user": 2}, SAMPLED,
+    {**GRID, **NOISY, "levels": "grid,4096,256"}, {**GRID, **SAMPLED, "levels": "grid,1024,256", "epsilon": 6},
+    {**SAMPLED, "levels": 1024, "level_sigma": 3., "level_sampling_rate": .5, "level_tau": 60, "distributed": True,
+     "lambda_": 3.5, "gamma": 60},
+    {**GRID, "epsilon": 4, "delta": 1e-3}, {**GRID, "split": 1e-3},
+])
+def test_accounts_of_the_program(fre, given):
+    done = fre("account", "--json", *flags_of(given))
+    if done.code == 0:
+        told = done.json()
+        told["warnings"] = [re.sub("--([a-z]+)", r"{\1}", w) for w in told["warnings"]]
+        assert dict(fre_e2t.account(**given)) == told
+    else:  # the same sentence, but for names
+        assert "cover" in given or "delta" in given
+        with pytest.raises(fre_e2t.UsageError) as error:
+            fre_e2t.account(**given)
+        assert re.sub(r"--|-", " ", done.err).split(": ", 1)[1].split() == re.sub(r"_|-", " ", str(error.value)).split()
+
+
+def test_levels_are_tried_out(fre, tmp_path, corpus):
+    given = {**BUDGET, "levels": "1024,256"}
+    told = fre("plan", "--json", *flags_of({**given, "public_corpus": corpus.name}))
+    assert told.code == 0, told.err
+    told = told.json()
+    del told["forecast"]["command"]  # the program's own
+    plan = fre_e2t.plan(**given, public_corpus=corpus)
+    assert dict(plan) == told and len(plan["forecast"]["lists"]) > 1
+    assert "epsilon = 8" in plan.statement
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: fre_e2t.plan(curious_users=2), "curious_users belongs to distributed=True"),
+    (lambda: fre_e2t.plan(noise="discrete"), "needs distributed=True"),
+    (lambda: fre_e2t.plan(distributed=True, dropout=.1), "leave out dropout"),
+    (lambda: fre_e2t.plan(distributed=True, contacts="two", noise_by="servers"), "needs contacts='one'"),
+    (lambda: fre_e2t.plan(multi_record="cap"), "accountant='paper'"),
+    (lambda: fre_e2t.plan(label="topic"), "label is about public_corpus"),
+    (lambda: fre_e2t.plan(public_corpus="x.txt", dimension=8), "leave out dimension"),
+    (lambda: fre_e2t.account(), "sampling_rate is required"),
+    (lambda: fre_e2t.account(**GRID, level_tau=[3]), "level_tau is of public cells"),
+    (lambda: fre_e2t.account(**NOISY, sigma=1), "sigma is the grid's"),
+    (lambda: fre_e2t.account(**{**NOISY, "level_sigma": [1]}), "level_sigma has 1 number"),
+    (lambda: fre_e2t.account(**NOISY, level_tau=[3, 3]), "level_tau belongs to counts='sampled'"),
+    (lambda: fre_e2t.account(**{**SAMPLED, "level_tau": None}), "levels needs level_tau too"),
+    (lambda: fre_e2t.account(**{**PADDED, "gamma": None}), "distributed needs gamma too"),
+    (lambda: fre_e2t.account(**GRID, phi=1e-9), "phi belongs to"),
+    (lambda: fre_e2t.account(**{**PADDED, "lambda_": -1}), "lambda_"),
+])
+def test_what_a_plan_or_an_account_refuses(call, words):
+    with pytest.raises(fre_e2t.UsageError, match=re.escape(words)):
+        call()
+
+
 def test_embed_and_invert(embedded):  # noqa: F811
     rows = fre_e2t.embed(FREQUENT)
     assert rows.dtype == np.float32 and rows.shape[0] == 3

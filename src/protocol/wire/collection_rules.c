@@ -203,6 +203,18 @@ fre_status fre_collection_shares_fit(const fre_mechanism *m, double split, fre_e
                : st;
 }
 
+const char *fre_collection_plan_warning(const fre_plan *p)
+{
+    const fre_mechanism *m = &p->mechanism;
+
+    if (!m->dist.on || m->noise != FRE_NOISE_DISCRETE || !isfinite(p->request.epsilon) ||
+        fre_collection_shares_fit(m, p->account.split, NULL) == FRE_OK)
+        return NULL;
+    return "No collection can be made of this plan: the 32 bits of a share do not hold its sums. "
+           "Plan for a part of the population, and collect from each part on its own, or lower "
+           "epsilon.";
+}
+
 fre_status fre_collection_check(fre_account *out, const fre_collection *c, fre_err *err)
 {
     fre_mechanism m;
