@@ -52,11 +52,14 @@ def rows_of(a, file, name):
 
 
 def value(numbers):
-    """Mean and standard deviation."""
+    """Mean and standard deviation; of counts with a digit less to read."""
     if not numbers:
         return "-"
-    mean = cell(statistics.mean(numbers), 3)
-    return mean + (f" ± {statistics.stdev(numbers):.3f}" if len(numbers) > 1 else "")
+    counts = all(n > 1 and n.is_integer() for n in numbers)
+    if len(numbers) == 1:
+        return cell(numbers[0], 0 if counts else 3)
+    digits = 1 if counts else 3
+    return cell(statistics.mean(numbers), digits) + f" ± {statistics.stdev(numbers):.{digits}f}"
 
 
 def column(rows, name):
