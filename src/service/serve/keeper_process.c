@@ -315,7 +315,7 @@ static fre_status use(entry *e, keeper_answer *a, keeper_request *q)
 
 /* ---- the loop -------------------------------------------------------------------------------------------------- */
 
-/* Bytes of an answer behind its head, and of a request's, if that does not go by its n. */
+/* Of an answer, behind its head. */
 static size_t answer_bytes(keeper_verb verb)
 {
     const keeper_answer *a = NULL;
@@ -343,14 +343,16 @@ static void answer(keeper *k)
     keeper_answer *a = k->answer;
     entry *e = usable(k, q->at);
 
-    if (q->verb == KEEPER_OPEN)
+    if (q->verb == KEEPER_OPEN) {
+        q->u.open.once[PATH_MAX - 1] = q->u.open.wrap[PATH_MAX - 1] = 0;
         a->st = open_one(k, a, &q->u.open);
-    else if (q->verb == KEEPER_WIPE)
+    } else if (q->verb == KEEPER_WIPE) {
         a->st = wipe(k, q);
-    else if (q->verb == KEEPER_DROP)
+    } else if (q->verb == KEEPER_DROP) {
         a->st = drop(k, q);
-    else
+    } else {
         a->st = e ? use(e, a, q) : FRE_E_STATE;
+    }
 }
 
 /* False: the server is gone, or speaks otherwise. */
