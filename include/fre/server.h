@@ -168,7 +168,7 @@ FRE_API FRE_MUST_CHECK fre_status fre_server_cancel(fre_server *x, fre_delta *ro
  * order, then NULL.  After another status only free is left. */
 FRE_API FRE_MUST_CHECK fre_status fre_server_restore(fre_server *x, const fre_row *row,
                                                      fre_err *err);
-/** Wipes everything.  NULL is allowed. */
+/** Wipes everything, but no key that a host keeps: another machine may come after x.  NULL is allowed. */
 FRE_API void fre_server_free(fre_server *x);
 /** Does each of its keys that it still needs lie in a row under its mask?  Once that row is committed, wherever
  * else keys were is to be wiped; and in any case once it has moved past FRE_PHASE_SUMMING. */

@@ -242,8 +242,8 @@ static void free_issuer(fre_server *base)
 {
     issuer *x = self(base);
 
-    forget(base);
     server_key_free(&x->oprf);
+    forget(base);
     server_base_wipe(base);
     server_machine_free(x);
 }

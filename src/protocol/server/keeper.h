@@ -13,7 +13,7 @@ FRE_MUST_CHECK fre_status server_key_take(server_key *k, const fre_wire *w, fre_
                                           const fre_keeper *host, fre_oprf_key *oprf, fre_err *err);
 bool server_key_here(const server_key *k);
 void server_key_wipe(server_key *k);
-/* The host's is left as it is. */
+/* Its own is wiped; the host's is left as it is, to a machine that comes after x. */
 void server_key_free(server_key *k);
 /* A message that is to be evaluated came: while exchanges are open and the key is there x takes some
  * (FRE_PHASE_TAKING); else *due is false, and out has the rejection. */

@@ -299,8 +299,8 @@ static void free_tagging(fre_server *base)
 {
     tagging *x = self(base);
 
-    forget(base);
     server_key_free(&x->oprf);
+    forget(base);
     fre_buf_wipe(&x->closed);
     server_base_wipe(base);
     server_machine_free(x);

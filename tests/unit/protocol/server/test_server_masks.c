@@ -575,6 +575,70 @@ static void no_rows_no_masks(void **state)
     net_end(&n);
 }
 
+/* ---- a host's keeper -------------------------------------------------------------------------------- */
+
+static unsigned wipes;
+
+static bool is_kept(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+static void count_wipe(void *ctx)
+{
+    (void)ctx;
+    wipes++;
+}
+
+static fre_status nobody(void *ctx, uint8_t name[32], fre_bytes credentials)
+{
+    (void)ctx;
+    (void)name;
+    (void)credentials;
+    return FRE_E_REFUSED;
+}
+
+static fre_server *with_keeper(const net *n, fre_role role)
+{
+    static const fre_keeper k = {.here = is_kept, .wipe = count_wipe};
+    const fre_issuer_host host = {.person = nobody};
+    const fre_server_keys of_tag = {.seal = n->s.tag, .sign = n->s.tag_sk, .keeper = &k},
+                          of_issuer = {.seal = n->s.issuer, .sign = n->s.issuer_sk, .keeper = &k};
+    fre_server *x = NULL;
+
+    assert_int_equal(role == FRE_ROLE_TAG
+                         ? fre_server_new_tagging(&x, n->a, &of_tag, NULL, NULL)
+                         : fre_server_new_issuer(&x, n->a, &of_issuer, NULL, &host, NULL),
+                     FRE_OK);
+    return x;
+}
+
+/* Its wipe is for good, and who frees a machine may make another: a store that went away while it was restored. */
+static void a_hosts_key_outlives_a_machine(void **state)
+{
+    static const fre_role role[] = {FRE_ROLE_TAG, FRE_ROLE_ISSUER};
+    fre_delta rows;
+    net n;
+
+    (void)state;
+    begin(&n, false, 55);
+    fre_delta_init(&rows);
+    for (unsigned i = 0; i < 2; i++) {
+        fre_server *x = with_keeper(&n, role[i]);
+
+        wipes = 0;
+        fre_server_free(x);
+        assert_int_equal(wipes, 0);
+        x = with_keeper(&n, role[i]);
+        assert_int_equal(fre_server_cancel(x, &rows, n.now), FRE_OK);
+        assert_int_equal(wipes, 1); /* that is its end */
+        fre_server_free(x);
+    }
+    fre_delta_wipe(&rows);
+    net_end(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -594,6 +658,7 @@ int main(void)
         cmocka_unit_test(nobody_elses),
         cmocka_unit_test(late_words),
         cmocka_unit_test(no_rows_no_masks),
+        cmocka_unit_test(a_hosts_key_outlives_a_machine),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
