@@ -10,6 +10,8 @@ import time
 import pytest
 
 from serve_world import needs_servers, in_time, try_until_in_time, until
+from test_serve_fronts import other, run_all
+from test_store import postgres  # noqa: F401 (a fixture)
 
 pytestmark = [needs_servers, pytest.mark.skipif(os.geteuid() != 0, reason="memory of servers is root's to look at")]
 WITH_KEY = ("tagging", "issuer")
@@ -117,3 +119,17 @@ def test_a_keeper_ends_with_its_server(tmp_path):
         return True
 
     try_until_in_time(tmp_path, run)
+
+
+def test_a_front_whose_keeper_is_killed(tmp_path, postgres):  # noqa: F811
+    """It has no collection to use a key for, and could not take its role over any more: it ends too."""
+    def run(w):
+        until(lambda: is_masked(w, "tagging"))
+        leader = w.leader("tagging")
+        front = w.process[other(w.of("tagging"), leader)]
+        os.kill(keeper_of(front.pid), signal.SIGKILL)
+        assert front.wait(30) == 74
+        assert w.leader("tagging") == leader
+        return True
+
+    run_all(tmp_path, postgres, {"tagging": 2}, run)

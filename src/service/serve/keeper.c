@@ -142,6 +142,14 @@ bool serve_keeper_lives(fre_serve_keeper *p)
     return lives;
 }
 
+bool serve_keeper_watch(fre_serve *s)
+{
+    if (!s->keeper || serve_keeper_lives(s->keeper))
+        return true;
+    serve_end(s, FRE_E_IO, "the process that keeps keys is gone");
+    return false;
+}
+
 /* ---- calls --------------------------------------------------------------------------------------------- */
 
 static ssize_t receive(int socket, void *p, size_t n)

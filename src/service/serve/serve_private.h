@@ -200,6 +200,8 @@ FRE_MUST_CHECK fre_status serve_keeper_open(serve_site *x, fre_err *err);
 /* It may be opened again.  NULL is allowed. */
 void serve_keeper_close(serve_kept *k);
 bool serve_keeper_lives(fre_serve_keeper *k);
+/* False: it is gone, and the process has to end.  True where there is none. */
+bool serve_keeper_watch(fre_serve *s);
 /* memory.c: it is kept from swap space, where there is one.  FRE_E_REFUSED. */
 FRE_MUST_CHECK fre_status serve_keep_from_swap(fre_err *err);
 

@@ -188,10 +188,8 @@ bool serve_site_step(serve_site *x, size_t *letters, unsigned *unreached)
     }
     if (!still_ours(x))
         return false;
-    if (x->kept && !serve_keeper_lives(x->s->keeper)) {
-        serve_end(x->s, FRE_E_IO, "the process that keeps keys is gone");
+    if (!serve_keeper_watch(x->s))
         return false;
-    }
     st = fre_server_step(x->x, &h, letters, now);
     *unreached = c.unreached;
     return is_whole(x, &c, st);

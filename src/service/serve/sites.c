@@ -388,7 +388,7 @@ static bool wait(fre_serve *s)
     return !stop;
 }
 
-/* Without memory for a look there is the next one. */
+/* Without memory for a look there is the next one.  Who lost its keeper takes no store over. */
 static void *run(void *ctx)
 {
     fre_serve *s = ctx;
@@ -396,7 +396,7 @@ static void *run(void *ctx)
     while (wait(s)) {
         serve_refused now = {.at = NULL};
 
-        if (look(s, &now) == FRE_OK)
+        if (serve_keeper_watch(s) && look(s, &now) == FRE_OK)
             say_refused(s, &now);
         forget_refused(&now);
     }
