@@ -76,7 +76,8 @@ FRE_API FRE_MUST_CHECK fre_status fre_serve_start(fre_serve **out, const fre_con
                                                   const fre_serve_log *log, fre_err *err);
 /** Everything that _start would look at, without listening or changing a row: may it be started, with every file of
  * the folder? */
-FRE_API FRE_MUST_CHECK fre_status fre_serve_check(const fre_config *config, fre_err *err);
+FRE_API FRE_MUST_CHECK fre_status fre_serve_check(const fre_config *config,
+                                                  fre_serve_keeper *keeper, fre_err *err);
 /** Looks at the folder and the log's file at once, and says again what is refused. */
 FRE_API void fre_serve_look(fre_serve *s);
 /** Waits until the process has to end by itself (its reason), or `ms` went by (FRE_OK). */

@@ -78,7 +78,8 @@ static fre_status serve(cli *c, const fre_config *config, fre_err *err)
     fre_status st = has_key ? fre_serve_keeper_start(&keeper, err) : FRE_OK;
 
     if (st == FRE_OK)
-        st = serve_with(c, config, keeper, err);
+        st = cli_flag(c, "check") ? fre_serve_check(config, keeper, err)
+                                  : serve_with(c, config, keeper, err);
     fre_serve_keeper_stop(keeper);
     return st;
 }
@@ -92,7 +93,7 @@ static fre_status run(cli *c, fre_err *err)
                         : FRE_E_USAGE;
 
     if (st == FRE_OK)
-        st = cli_flag(c, "check") ? fre_serve_check(config, err) : serve(c, config, err);
+        st = serve(c, config, err);
     if (st == FRE_OK && cli_flag(c, "check") && c->json)
         st = cli_json_print(json_pack("{s:s, s:b}", "role", fre_role_name(role), "ok", 1), err);
     else if (st == FRE_OK && cli_flag(c, "check") && !c->quiet)

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from serve_world import needs_servers, in_time, try_until_in_time, until
+from serve_world import World, needs_servers, in_time, try_until_in_time, until
 from test_serve_fronts import other, run_all
 from test_store import postgres  # noqa: F401 (a fixture)
 
@@ -133,3 +133,17 @@ def test_a_front_whose_keeper_is_killed(tmp_path, postgres):  # noqa: F811
         return True
 
     run_all(tmp_path, postgres, {"tagging": 2}, run)
+
+
+@pytest.mark.parametrize("role", WITH_KEY)
+def test_a_check_looks_at_what_the_keeper_reads(tmp_path, role):
+    """Without its wrap file a server does not start; --check says so before, and names the file."""
+    w = World(tmp_path / "world")
+    assert w.check(role).returncode == 0
+    wrap, = (w.folder / role).glob("*.wrap.json")
+    wrap.chmod(0o640)
+    done = w.check(role)
+    assert done.returncode != 0 and str(wrap) in done.stderr and "0600" in done.stderr
+    wrap.unlink()
+    done = w.check(role)
+    assert done.returncode != 0 and str(wrap) in done.stderr

@@ -129,10 +129,10 @@ fre_status fre_serve_start(fre_serve **out, const fre_config *config, fre_serve_
     return out && config ? start(out, config, keeper, log, true, err) : FRE_E_ARG;
 }
 
-fre_status fre_serve_check(const fre_config *config, fre_err *err)
+fre_status fre_serve_check(const fre_config *config, fre_serve_keeper *keeper, fre_err *err)
 {
     fre_serve *s = NULL;
-    const fre_status st = config ? start(&s, config, NULL, NULL, false, err) : FRE_E_ARG;
+    const fre_status st = config ? start(&s, config, keeper, NULL, false, err) : FRE_E_ARG;
 
     fre_serve_stop(s, 0);
     return st;
