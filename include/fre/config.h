@@ -174,8 +174,10 @@ typedef struct fre_once {
 FRE_API FRE_MUST_CHECK fre_status fre_once_read(fre_once *out, const char *path,
                                                 const fre_collection *c, fre_role role,
                                                 fre_err *err);
+/** The wrap file beside it.  FRE_E_DATA: also: it is that of another role or collection. */
 FRE_API FRE_MUST_CHECK fre_status fre_wrap_read(uint8_t wrap[FRE_WRAP_BYTES], const char *path,
-                                                fre_role role, fre_err *err);
+                                                const fre_collection *c, fre_role role,
+                                                fre_err *err);
 
 /* ---- keys of a log and its witnesses ---------------------------------------------------------- */
 

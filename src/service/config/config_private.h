@@ -100,7 +100,7 @@ FRE_MUST_CHECK fre_status config_once_write(const config_once *k, const fre_half
 /* Is there such a file, of whatever kind? */
 bool config_is_there(const char *path);
 /* wrap.c: of the roles with a VOPRF key. */
-FRE_MUST_CHECK fre_status config_wrap_write(const uint8_t wrap[FRE_WRAP_BYTES], fre_role role,
+FRE_MUST_CHECK fre_status config_wrap_write(const uint8_t wrap[FRE_WRAP_BYTES], const fre_half *h,
                                             const char *path, fre_err *err);
 
 /* FOLDER/ROLE-XXXXXXXX and an ending; owned.  NULL: out of memory. */

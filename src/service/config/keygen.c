@@ -148,7 +148,7 @@ static fre_status write_tls(const fre_keygen_files *f, const fre_keygen_opts *o,
     return st == FRE_OK ? config_write_public(f->certificate, o->certificate_pem, err) : st;
 }
 
-static fre_status write_wrap(const char *path, fre_role role, fre_err *err)
+static fre_status write_wrap(const char *path, const fre_half *h, fre_err *err)
 {
     uint8_t wrap[FRE_WRAP_BYTES];
     fre_rng r;
@@ -158,7 +158,7 @@ static fre_status write_wrap(const char *path, fre_role role, fre_err *err)
         return st;
     fre_rng_bytes(&r, wrap, sizeof wrap);
     fre_rng_wipe(&r);
-    st = config_wrap_write(wrap, role, path, err);
+    st = config_wrap_write(wrap, h, path, err);
     fre_wipe(wrap, sizeof wrap);
     return st;
 }
@@ -172,7 +172,7 @@ static fre_status write_files(const fre_keygen_files *f, const config_secret *s,
     if (st == FRE_OK && f->once)
         st = config_once_write(k, &s->half, f->once, err);
     if (st == FRE_OK)
-        st = write_wrap(f->wrap, o->role, err);
+        st = write_wrap(f->wrap, &s->half, err);
     if (st == FRE_OK)
         st = write_tls(f, o, err);
     return st == FRE_OK ? write_half(s, f->half, err) : st;

@@ -152,7 +152,7 @@ static fre_status entry_of(keeper *k, entry **out, const keeper_open *o, fre_err
 static fre_status fill(entry *e, keeper_answer *a, const keeper_open *o, fre_err *err)
 {
     fre_once once;
-    fre_status st = fre_wrap_read(e->wrap, o->wrap, e->role, err);
+    fre_status st = fre_wrap_read(e->wrap, o->wrap, &e->w.c, e->role, err);
 
     if (st == FRE_OK)
         st = fre_once_read(&once, o->once, &e->w.c, e->role, err);

@@ -385,6 +385,33 @@ static void without_its_file_it_opens_nothing(void **state)
     finish(&w);
 }
 
+/* One of other keys would be noticed when a masked key is to come back, and can't. */
+static void another_wrap_file_opens_nothing(void **state)
+{
+    fre_err err = {.text = ""};
+    four_roles other;
+    serve_site x;
+    world w;
+
+    (void)state;
+    begin(&w);
+    four_roles_make(&other);
+    for (unsigned i = 0; i < 2; i++) { /* another operator's; another role's */
+        const char *own = w.roles.files[FRE_CONTRIBUTOR_TAG].wrap;
+        char *text = text_of_file(i == 0 ? other.files[FRE_CONTRIBUTOR_TAG].wrap
+                                         : w.roles.files[FRE_CONTRIBUTOR_ISSUER].wrap);
+
+        write_file(own, text, strlen(text));
+        free(text);
+        assert_int_equal(open_site(&x, &w, FRE_ROLE_TAG, &err), FRE_E_DATA);
+        assert_non_null(strstr(err.text, own));
+        assert_non_null(strstr(err.text, "keygen"));
+        close_site(&x);
+    }
+    four_roles_remove(&other);
+    finish(&w);
+}
+
 /* ---- its death ------------------------------------------------------------------------------------------------ */
 
 static pid_t child_of(const fre_serve_keeper *k)
@@ -429,6 +456,7 @@ int main(void)
                                        cmocka_unit_test(it_ends_by_itself),
                                        cmocka_unit_test(opened_again_for_the_same_terms_alone),
                                        cmocka_unit_test(without_its_file_it_opens_nothing),
+                                       cmocka_unit_test(another_wrap_file_opens_nothing),
                                        cmocka_unit_test(who_loses_it_hears_of_it)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
