@@ -238,6 +238,8 @@ FRE_API void fre_hash128(uint8_t out[16], const uint8_t key[32], const void *p, 
 /** Monotonic milliseconds; tests replace the source. */
 FRE_API int64_t fre_clock_ms(void);
 FRE_API void fre_clock_set_source(int64_t (*f)(void));
+/** Milliseconds that go on while the machine sleeps, as the time of day does. */
+FRE_API int64_t fre_clock_boot_ms(void);
 /** Seconds since 1970 in UTC, for dates that people read; never for durations. */
 FRE_API int64_t fre_clock_unix(void);
 

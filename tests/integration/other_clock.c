@@ -1,5 +1,5 @@
-/* other_clock.c - preloaded into servers by test_serve.py: a host whose time of day is wrong by as many
- * seconds as are in the file that FRE_TEST_CLOCK names. */
+/* other_clock.c - preloaded into servers: a host whose time of day is wrong by as many seconds as are in the file that
+ * FRE_TEST_CLOCK names, and that slept for as many as are in that of FRE_TEST_SLEPT. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static time_t wrong_by(void)
+static time_t seconds_in(const char *variable)
 {
-    const char *path = getenv("FRE_TEST_CLOCK");
+    const char *path = getenv(variable);
     FILE *f = path ? fopen(path, "re") : NULL;
     char line[32] = "0";
 
@@ -25,7 +25,9 @@ int clock_gettime(clockid_t id, struct timespec *t)
     const long e = syscall(SYS_clock_gettime, id, t);
 
     if (e == 0 && id == CLOCK_REALTIME)
-        t->tv_sec += wrong_by();
+        t->tv_sec += seconds_in("FRE_TEST_CLOCK");
+    if (e == 0 && (id == CLOCK_REALTIME || id == CLOCK_BOOTTIME))
+        t->tv_sec += seconds_in("FRE_TEST_SLEPT");
     return (int)e;
 }
 

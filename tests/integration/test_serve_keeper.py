@@ -9,12 +9,14 @@ import time
 
 import pytest
 
+from conftest import PROGRAM
 from serve_world import World, needs_servers, in_time, try_until_in_time, until
 from test_serve_fronts import other, run_all
 from test_store import postgres  # noqa: F401 (a fixture)
 
 pytestmark = [needs_servers, pytest.mark.skipif(os.geteuid() != 0, reason="memory of servers is root's to look at")]
 WITH_KEY = ("tagging", "issuer")
+CLOCK = os.environ.get("FRE_OTHER_CLOCK", str(pathlib.Path(PROGRAM).parent / "libother-clock.so"))
 
 
 def keeper_of(pid):
@@ -147,3 +149,27 @@ def test_a_check_looks_at_what_the_keeper_reads(tmp_path, role):
     wrap.unlink()
     done = w.check(role)
     assert done.returncode != 0 and str(wrap) in done.stderr
+
+
+@pytest.mark.parametrize("goes_on", [True, False], ids=["server", "keeper alone"])
+def test_a_key_that_ended_while_the_machine_slept(tmp_path, goes_on):
+    """Longer than a jump of the clock that is believed: server and keeper count the sleep, and the key is gone.  Bound at the
+    start, as releases are: who binds a call when it comes saves registers on the stack, and what was copied last is in them."""
+    def run(w):
+        slept = w.folder / "slept"
+        slept.write_text("0")
+        w.environment["tagging"] = {"LD_PRELOAD": CLOCK, "FRE_TEST_SLEPT": str(slept), "LD_BIND_NOW": "1",
+                                    "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
+        key = key_in(w, "tagging")
+        w.start_all()
+        until(lambda: is_masked(w, "tagging"))
+        server = w.process["tagging"].pid
+        keeper = keeper_of(server)
+        assert memory_has(keeper, {key})
+        if not goes_on:
+            os.kill(server, signal.SIGSTOP)
+        slept.write_text(str(int(w.terms["tags_close"] - time.time()) + 400))
+        until(lambda: not memory_has(keeper, {key}), 30)
+        return True
+
+    try_until_in_time(tmp_path, run)

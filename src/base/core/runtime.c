@@ -8,13 +8,18 @@
 #include <sys/resource.h>
 #include <time.h>
 
-static int64_t monotonic_ms(void)
+static int64_t milliseconds(clockid_t clock)
 {
     struct timespec t;
 
-    if (clock_gettime(CLOCK_MONOTONIC, &t) != 0)
-        return 0; /* unreachable: Linux always has this clock */
+    if (clock_gettime(clock, &t) != 0)
+        return 0; /* unreachable: Linux always has these clocks */
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t monotonic_ms(void)
+{
+    return milliseconds(CLOCK_MONOTONIC);
 }
 
 static int64_t (*_Atomic clock_source)(void) = monotonic_ms;
@@ -29,6 +34,11 @@ int64_t fre_clock_ms(void)
 void fre_clock_set_source(int64_t (*f)(void))
 {
     atomic_store(&clock_source, f ? f : monotonic_ms);
+}
+
+int64_t fre_clock_boot_ms(void)
+{
+    return milliseconds(CLOCK_BOOTTIME);
 }
 
 int64_t fre_clock_unix(void)

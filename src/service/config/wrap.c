@@ -99,7 +99,10 @@ fre_status fre_once_read(fre_once *out, const char *path, const fre_collection *
     st = config_once_read(&k, &erased, path, &h, err);
     if (st != FRE_OK)
         return st;
-    *out = (fre_once){.there = !erased, .seal = k.seal, .oprf = k.oprf};
+    /* One by one: a compound literal may be a copy on the stack, which nobody wipes. */
+    out->there = !erased;
+    out->seal = k.seal;
+    out->oprf = k.oprf;
     fre_wipe(&k, sizeof k);
     return FRE_OK;
 }

@@ -1,4 +1,4 @@
-/* serve/clock.c - the time of day, as long as it goes with the time since the system started. */
+/* serve/clock.c - the time of day, as long as it goes with the time since the system started, sleeps among it. */
 #include "serve_private.h"
 
 #include <time.h>
@@ -30,7 +30,7 @@ bool serve_clock_now(serve_clock *c, int64_t *now)
     bool sure;
 
     (void)pthread_mutex_lock(&c->lock);
-    offset = day - fre_clock_ms() / 1000;
+    offset = day - fre_clock_boot_ms() / 1000;
     if (!c->known)
         c->offset = offset;
     c->known = true;

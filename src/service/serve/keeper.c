@@ -41,7 +41,8 @@ static void end(fre_serve_keeper *p, int64_t ms)
     while (!has_ended(p->pid)) {
         if (fre_clock_ms() >= until) {
             (void)kill(p->pid, SIGKILL);
-            (void)waitpid(p->pid, NULL, 0);
+            while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
+                ;
             break;
         }
         (void)poll(NULL, 0, 2);
@@ -49,11 +50,21 @@ static void end(fre_serve_keeper *p, int64_t ms)
     p->pid = 0;
 }
 
+static ssize_t receive(int socket, void *p, size_t n)
+{
+    ssize_t got;
+
+    do
+        got = recv(socket, p, n, 0);
+    while (got < 0 && errno == EINTR);
+    return got;
+}
+
 static fre_status greet(const fre_serve_keeper *p, fre_err *err)
 {
     fre_status st = FRE_E_IO;
 
-    if (recv(p->socket, &st, sizeof st, 0) == (ssize_t)sizeof st && st == FRE_OK)
+    if (receive(p->socket, &st, sizeof st) == (ssize_t)sizeof st && st == FRE_OK)
         return FRE_OK;
     if (st == FRE_E_NOMEM)
         return fre_fail(err, st, "out of memory");
@@ -81,7 +92,9 @@ static fre_status fork_it(fre_serve_keeper *p, fre_err *err)
     if (p->pid < 0) {
         p->pid = 0;
         (void)close(pair[0]);
-        return fre_fail(err, FRE_E_IO, "the process that keeps keys cannot be started");
+        return fre_fail(err, FRE_E_IO,
+                        "the process that keeps keys cannot be started: allow one process more "
+                        "(TasksMax, RLIMIT_NPROC), and memory");
     }
     (void)setsockopt(p->socket, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
     return greet(p, err);
@@ -151,16 +164,6 @@ bool serve_keeper_watch(fre_serve *s)
 }
 
 /* ---- calls --------------------------------------------------------------------------------------------- */
-
-static ssize_t receive(int socket, void *p, size_t n)
-{
-    ssize_t got;
-
-    do
-        got = recv(socket, p, n, 0);
-    while (got < 0 && errno == EINTR);
-    return got;
-}
 
 static bool exchange(const fre_serve_keeper *p, size_t n, size_t want)
 {
@@ -340,8 +343,9 @@ static fre_status open_kept(serve_kept *k, const serve_site *x, int64_t now, fre
         st = call(p, KEEPER_OPEN, sizeof(keeper_open), sizeof a->u.open);
         if (st == FRE_E_IO && p->pid == 0)
             (void)fre_fail(err, st, "the process that keeps keys is gone");
-        else if (st != FRE_OK && err)
-            *err = a->u.open.err;
+        else if (st != FRE_OK)
+            (void)fre_fail(err, st, "%.300s: %s", x->terms.path,
+                           a->u.open.err.text[0] ? a->u.open.err.text : fre_status_text(st));
     }
     if (st == FRE_OK) {
         k->at = a->at;

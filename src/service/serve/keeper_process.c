@@ -18,7 +18,8 @@
 #define LABEL "fre/keeper/wrap/v1"
 #define EARLY_SECONDS 60 /* the server keeps the exact times */
 #define LATE_SECONDS 600
-#define VOUCH_RUNS 16u /* one that stopped halfway runs again */
+#define LOOK_SECONDS 10 /* poll does not count a sleep */
+#define VOUCH_RUNS 16u  /* one that stopped halfway runs again */
 #define HASH_BYTES 16u
 
 typedef struct entry { /* locked */
@@ -44,7 +45,7 @@ typedef struct keeper {
 
 static int64_t now_of(const entry *e)
 {
-    return e->now + (fre_clock_ms() - e->clock_ms) / 1000;
+    return e->now + (fre_clock_boot_ms() - e->clock_ms) / 1000;
 }
 
 static int64_t end_of(const entry *e)
@@ -59,7 +60,7 @@ static void finish(entry *e)
         e->key->wipe(e->key->ctx);
 }
 
-/* *ms: until the next key ends, at most an hour; -1: none does. */
+/* *ms: until the next key ends, at most so long as one that ended in a sleep may stay; -1: none does. */
 static void expire(const keeper *k, int *ms)
 {
     *ms = -1;
@@ -70,7 +71,7 @@ static void expire(const keeper *k, int *ms)
         if (!e->over && left <= 0)
             finish(e);
         if (!e->over && (*ms < 0 || left * 1000 < *ms))
-            *ms = left < 3600 ? (int)left * 1000 : 3600000;
+            *ms = left < LOOK_SECONDS ? (int)left * 1000 : LOOK_SECONDS * 1000;
     }
 }
 
@@ -107,7 +108,7 @@ static fre_status add(keeper *k, entry **out, const fre_collection *c, const kee
         return st;
     }
     e->now = o->now;
-    e->clock_ms = fre_clock_ms();
+    e->clock_ms = fre_clock_boot_ms();
     *out = k->at[k->n++] = e;
     return FRE_OK;
 }
@@ -124,7 +125,9 @@ static fre_status same_terms(entry *e, bool fresh, const keeper_open *o, fre_err
         memcpy(e->terms, hash, sizeof hash);
     return memcmp(e->terms, hash, sizeof hash) == 0 && e->role == o->role
                ? FRE_OK
-               : fre_fail(err, FRE_E_REFUSED, "this VOPRF key was opened for other terms before");
+               : fre_fail(err, FRE_E_REFUSED,
+                          "its VOPRF key was opened for other terms before: new terms need new "
+                          "keys (collection keygen)");
 }
 
 static fre_status entry_of(keeper *k, entry **out, const keeper_open *o, fre_err *err)

@@ -58,12 +58,14 @@ static void later(world *w, int64_t seconds)
 
 static fre_status open_site(serve_site *x, world *w, fre_role role, fre_err *err)
 {
+    static char name[] = "some-terms.json";
     const unsigned i = fre_role_contributor(role);
     fre_status st;
 
     w->config.role = role;
     *x = (serve_site){.s = &w->s};
     x->terms.c = w->terms;
+    x->terms.path = name;
     st = fre_keys_find(&x->keys, w->roles.folder[i], NULL, &w->terms, role, err);
     must(st == FRE_OK);
     return serve_keeper_open(x, err);
@@ -362,6 +364,7 @@ static void opened_again_for_the_same_terms_alone(void **state)
     }
     w.terms.tags_close += 500;
     assert_int_equal(open_site(&other, &w, FRE_ROLE_TAG, &err), FRE_E_REFUSED);
+    assert_non_null(strstr(err.text, "some-terms.json: "));
     assert_non_null(strstr(err.text, "other terms"));
     close_site(&other);
     finish(&w);
