@@ -16,6 +16,8 @@ from test_store import postgres  # noqa: F401 (a fixture)
 
 pytestmark = [needs_servers, pytest.mark.skipif(os.geteuid() != 0, reason="memory of servers is root's to look at")]
 WITH_KEY = ("tagging", "issuer")
+# As releases are linked: who binds a call when it comes saves registers on the stack, and what was copied last is in them.
+BOUND = {"LD_BIND_NOW": "1"}
 CLOCK = os.environ.get("FRE_OTHER_CLOCK", str(pathlib.Path(PROGRAM).parent / "libother-clock.so"))
 
 
@@ -58,6 +60,7 @@ def is_masked(w, role):
 def test_keys_are_in_no_server(tmp_path):
     """From the first start, over a restart (the key comes back from under its mask), to its end."""
     def run(w):
+        w.environment = {role: BOUND for role in WITH_KEY}
         keys = {role: key_in(w, role) for role in WITH_KEY}
         # As bytes, and as digits of the once file.
         marks = {role: {keys[role], keys[role].hex().encode()} for role in WITH_KEY}
@@ -153,12 +156,11 @@ def test_a_check_looks_at_what_the_keeper_reads(tmp_path, role):
 
 @pytest.mark.parametrize("goes_on", [True, False], ids=["server", "keeper alone"])
 def test_a_key_that_ended_while_the_machine_slept(tmp_path, goes_on):
-    """Longer than a jump of the clock that is believed: server and keeper count the sleep, and the key is gone.  Bound at the
-    start, as releases are: who binds a call when it comes saves registers on the stack, and what was copied last is in them."""
+    """Longer than a jump of the clock that is believed: server and keeper count the sleep, and the key is gone."""
     def run(w):
         slept = w.folder / "slept"
         slept.write_text("0")
-        w.environment["tagging"] = {"LD_PRELOAD": CLOCK, "FRE_TEST_SLEPT": str(slept), "LD_BIND_NOW": "1",
+        w.environment["tagging"] = {"LD_PRELOAD": CLOCK, "FRE_TEST_SLEPT": str(slept), **BOUND,
                                     "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
         key = key_in(w, "tagging")
         w.start_all()
