@@ -1,4 +1,5 @@
-/** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness.
+/** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness; only a plan by levels, which takes
+ * up to a second, looks whether it is interrupted.
  *
  * Notation and mathematics: docs/privacy.md.  Joint mode: one record covered by the secret coin
  * everywhere at once; delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) + unreleased ].
@@ -433,7 +434,7 @@ typedef struct fre_plan {
 
 /** Distributed: the grid, or no_grid and one level of sampled counts, which then is the mechanism's sketch.
  * FRE_E_USAGE: a field out of range (names the parameter).  FRE_E_INFEASIBLE: the message says which
- * number to change and to what. */
+ * number to change and to what.  FRE_E_INTERRUPTED. */
 FRE_API FRE_MUST_CHECK fre_status fre_plan_make(fre_plan *out, const fre_plan_request *r,
                                                 fre_err *err);
 

@@ -99,7 +99,7 @@ static void load_all(fre_loader *l, fre_bert *b)
     free(types);
     norm(l, &b->after_table, "token_embd_norm", b->dim);
     fre_load_table(l, &b->table, "token_embd.weight", b->vocab, b->dim);
-    for (size_t i = 0; i < b->n_layers && l->status == FRE_OK; i++)
+    for (size_t i = 0; i < b->n_layers && fre_loader_goes_on(l); i++)
         load_layer(l, b, &b->layer[i], i);
 }
 

@@ -131,7 +131,7 @@ static void load_all(fre_loader *l, fre_causal *m)
         fre_load_weights(l, &m->head, 0, tied ? "token_embd.weight" : "output.weight", m->vocab);
     m->last_norm = fre_load_plain(l, "output_norm.weight", 1, m->dim);
     make_turns(l, m);
-    for (size_t i = 0; i < m->n_layers && l->status == FRE_OK; i++)
+    for (size_t i = 0; i < m->n_layers && fre_loader_goes_on(l); i++)
         load_layer(l, m, &m->layer[i], i);
 }
 

@@ -122,6 +122,13 @@ static fre_status tell_tokens(fre_model *m)
     return FRE_OK;
 }
 
+static bool goes_on(float progress, void *ctx)
+{
+    (void)progress;
+    (void)ctx;
+    return !fre_interrupted();
+}
+
 static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, fre_err *err)
 {
     ggml_backend_dev_t cpu_only[] = {NULL};
@@ -136,8 +143,11 @@ static fre_status load(fre_model *m, const fre_gguf_file *g, const char *path, f
     /* Repacked weights switch kernels with the number of rows (docs/decisions): a text's
      * embedding would depend on what it is computed beside. */
     p.use_extra_bufts = false;
+    p.progress_callback = goes_on;
     fre_runtime_clear_error();
     m->llama = llama_model_load_from_file(path, p);
+    if (!m->llama && fre_interrupted())
+        return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
     if (!m->llama && fre_runtime_few_files_left())
         return fre_open_failed(err, EMFILE, FRE_E_IO, NULL, "cannot open the model %s", path);
     if (!m->llama)

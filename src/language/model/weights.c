@@ -29,6 +29,13 @@ void fre_loader_no_memory(fre_loader *l)
         l->status = fre_fail(l->err, FRE_E_NOMEM, "out of memory opening %s", l->path);
 }
 
+bool fre_loader_goes_on(fre_loader *l)
+{
+    if (l->status == FRE_OK && fre_interrupted())
+        l->status = fre_fail(l->err, FRE_E_INTERRUPTED, "interrupted");
+    return l->status == FRE_OK;
+}
+
 static void damaged(fre_loader *l, const char *name)
 {
     if (l->status == FRE_OK)

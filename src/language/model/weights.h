@@ -33,6 +33,8 @@ typedef struct fre_table {
 void fre_loader_init(fre_loader *l, const fre_gguf_file *g, const char *path, fre_err *err);
 void fre_loader_close(fre_loader *l);
 void fre_loader_no_memory(fre_loader *l);
+/* Asked between layers: false after a failure, or an interruption, which is one. */
+bool fre_loader_goes_on(fre_loader *l);
 
 /* rows x cols floats, row-major (rows 1: a vector), for free(); NULL on failure. */
 float *fre_load_plain(fre_loader *l, const char *name, size_t rows, size_t cols);

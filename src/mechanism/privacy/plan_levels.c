@@ -164,6 +164,8 @@ static fre_status scale(fre_levels_account *out, fre_plan *p, const alone *a, do
     fre_level room[FRE_LEVELS_MAX];
     fre_levels all;
 
+    if (fre_interrupted())
+        return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
     if (!r->no_grid) {
         p->mechanism.sigma = a->grid * factor;
         fre_plan_set_lattice(p, p->mechanism.sigma);

@@ -18,6 +18,7 @@
 #include "reference.h"
 #include "temp_dir.h"
 #include "tiny_gguf.h"
+#include "weights.h"
 
 #define MODELS FRE_SOURCE_DIR "/models/"
 #define EMBEDDER MODELS "all-minilm-l6-v2.q8_0.gguf"
@@ -984,6 +985,21 @@ static void files_say_what_they_are(void **state)
     assert_string_equal(is, "fre-e2t-projector");
 }
 
+/* Before a layer is read: what came before looks for itself (fre_sha256_file). */
+static void loading_can_be_interrupted(void **state)
+{
+    fre_err err;
+    fre_loader l = {.status = FRE_OK, .err = &err};
+
+    (void)state;
+    assert_true(fre_loader_goes_on(&l));
+    fre_interrupt_set();
+    assert_false(fre_loader_goes_on(&l));
+    fre_interrupt_clear();
+    assert_int_equal(l.status, FRE_E_INTERRUPTED);
+    assert_false(fre_loader_goes_on(&l));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -1011,6 +1027,7 @@ int main(void)
         cmocka_unit_test(a_prefix_may_be_tokens_alone),
         cmocka_unit_test(scores_check_their_arguments),
         cmocka_unit_test(bundled_models_are_found),
+        cmocka_unit_test(loading_can_be_interrupted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

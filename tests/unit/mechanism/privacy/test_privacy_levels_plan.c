@@ -262,6 +262,20 @@ static void test_refusals(void **state)
     refused(&r, FRE_E_USAGE, "{levels}");
 }
 
+static void test_interrupted(void **state)
+{
+    const fre_plan_request r = asked("1024,256", 4, 100, FRE_COUNTS_NOISY);
+    fre_plan p = {.n_warnings = 77};
+    fre_err err;
+
+    (void)state;
+    fre_interrupt_set();
+    assert_int_equal(fre_plan_make(&p, &r, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(p.n_warnings, 77); /* nothing is written */
+    assert_int_equal(fre_plan_make(&p, &r, &err), FRE_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +286,7 @@ int main(void)
         cmocka_unit_test(test_grid_if_possible),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_interrupted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
