@@ -151,6 +151,9 @@ FRE_API void fre_release_weigh(fre_release *r, const fre_inverter_parts *by);
 /** Leaves out the cells whose text has a confidence (`same`) below `least` (0..1), an unknown one, or that have
  * none; the others keep their order. */
 FRE_API void fre_release_keep(fre_release *r, double least);
+/** Norm of the noise that the centroid of cell i holds, at most: the planned one, and of a public cell no more
+ * than its reach, to which the noisy offset from the centre was cut. */
+FRE_API double fre_release_noise_left(const fre_release *r, size_t i);
 /** Numbers the groups of lines that say nearly the same, the one with the most users first: the same words,
  * or centroids within the radius of that of the group's largest line, as far as their noise lets see. */
 FRE_API FRE_MUST_CHECK fre_status fre_release_group(fre_release *r, fre_err *err);

@@ -3,8 +3,9 @@
  * The line with the most users is the first of a group, and so is each next one that is near none: near is within
  * the release's radius, of noise-free centroids.  Their squared distance is that of the centroids less both
  * noises' mean squared lengths, give or take the deviation that these have; a line joins only where that
- * deviation counts against it, so large noise parts lines and does not join them.  Lines with the same words
- * belong together whatever their centroids. */
+ * deviation counts against it, so large noise parts lines and does not join them.  Of a public cell's noise no
+ * more is left than its reach, to which the noisy offset was cut.  Lines with the same words belong together
+ * whatever their centroids. */
 #include <fre/fold.h>
 #include <fre/linalg.h>
 #include <fre/release.h>
@@ -43,11 +44,21 @@ static int larger(const void *a, const void *b)
     return ((*x)->first > (*y)->first) - ((*x)->first < (*y)->first);
 }
 
+double fre_release_noise_left(const fre_release *r, size_t i)
+{
+    const fre_released_cell *c = &r->cell[i];
+    const fre_sketch_spec *of = &r->level[c->level].sketch;
+
+    return of->kind == FRE_SKETCH_CODEBOOK ? fmin(c->noise_norm, of->codebook.radius)
+                                           : c->noise_norm;
+}
+
 /* Squared distance of what both centroids are without noise, at most. */
 static double apart2(const fre_release *r, const line *a, const line *b)
 {
-    const double noise2 =
-        a->cell->noise_norm * a->cell->noise_norm + b->cell->noise_norm * b->cell->noise_norm;
+    const double of_a = fre_release_noise_left(r, a->row);
+    const double of_b = fre_release_noise_left(r, b->row);
+    const double noise2 = of_a * of_a + of_b * of_b;
     const size_t dim = r->grid.dim;
 
     return fre_dist2(r->centroid + a->row * dim, r->centroid + b->row * dim, dim) - noise2 +

@@ -22,11 +22,10 @@ static int most_users_first(const void *a, const void *b)
 /* Noise adds its squared norm to a squared distance, of either centroid. */
 static bool says_the_same(const fre_release *r, size_t i, size_t j, double distance)
 {
-    const fre_released_cell *a = &r->cell[i], *b = &r->cell[j];
+    const double a = fre_release_noise_left(r, i), b = fre_release_noise_left(r, j);
 
-    return a->theme == b->theme &&
-           distance * distance - a->noise_norm * a->noise_norm - b->noise_norm * b->noise_norm <=
-               r->radius * r->radius;
+    return r->cell[i].theme == r->cell[j].theme &&
+           distance * distance - a * a - b * b <= r->radius * r->radius;
 }
 
 /* In the order of users, each cell joins the nearest one that leads a group already, or leads one. */

@@ -462,8 +462,9 @@ static void test_groups(void **state)
 
 #define WIDE 200u /* numbers: over as many the length of noise varies little */
 
-/* Of two lines at a distance, the second's group; each with noise of that norm. */
-static uint32_t group_at(const fre_plan *plan, double distance, double noise)
+/* Of two lines at a distance, the second's group; each with noise of that norm, in public cells whose offsets
+ * are cut to reach, if that is above 0. */
+static uint32_t group_within(const fre_plan *plan, double distance, double noise, double reach)
 {
     fre_release r = owned(plan, 2);
     uint32_t group;
@@ -475,10 +476,18 @@ static uint32_t group_at(const fre_plan *plan, double distance, double noise)
     r.cell[0].users = 2;
     r.centroid[WIDE] = (float)distance;
     r.cell[0].noise_norm = r.cell[1].noise_norm = noise;
+    if (reach > 0)
+        r.level[0].sketch =
+            (fre_sketch_spec){FRE_SKETCH_CODEBOOK, .codebook = {.cells = 9, .radius = reach}};
     assert_int_equal(fre_release_group(&r, NULL), FRE_OK);
     group = r.cell[1].group;
     fre_release_wipe(&r);
     return group;
+}
+
+static uint32_t group_at(const fre_plan *plan, double distance, double noise)
+{
+    return group_within(plan, distance, noise, 0);
 }
 
 /* Noise makes centroids seem farther apart, which is taken off; large noise joins nothing that may be apart. */
@@ -491,6 +500,10 @@ static void test_noise_in_groups(void **state)
     assert_int_equal(group_at(&plan, .6, .3), 0);  /* .36 - .18 + .018 */
     assert_int_equal(group_at(&plan, 1.45, 1), 1); /* 2.10 - 2 + .2 */
     assert_int_equal(group_at(&plan, 1.42, 1), 0); /* 2.02 - 2 + .2 */
+    /* A public cell's centroid was cut to its reach, and what noise is left with it. */
+    assert_int_equal(group_within(&plan, 1.2, 2, .6), 1); /* 1.44 - .72 + .072, not - 8 + .8 */
+    assert_int_equal(group_within(&plan, .9, 2, .6), 0);  /* .81 - .72 + .072 */
+    assert_int_equal(group_within(&plan, .6, .3, .6), 0); /* shorter: as in a grid */
 }
 
 /* A file of the release with other content; the release as written is there again with the next. */

@@ -326,6 +326,11 @@ static void test_groups(void **state)
     r->radius = .01; /* the noise is taken off the distance: 0.0104 - 0.02 */
     assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[1], 0);
+    r->level[0].sketch =
+        (fre_sketch_spec){FRE_SKETCH_CODEBOOK, .codebook = {.cells = 9, .radius = .05}};
+    assert_int_equal(report_groups(group, &in, &near), FRE_OK); /* but no more than is left of it */
+    assert_int_equal(group[1], 1);
+    r->level[0].sketch.kind = FRE_SKETCH_GRID;
     r->cell[0].noise_norm = r->cell[1].noise_norm = 0;
     assert_int_equal(report_groups(group, &in, &near), FRE_OK);
     assert_int_equal(group[1], 1);
