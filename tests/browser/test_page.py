@@ -115,6 +115,31 @@ def test_silent_and_readable(browser, case, tmp_path, request):
     assert browser.complaints() == []
 
 
+# Tables of quality that are wider than what is seen of them.
+CUT = "[...document.querySelectorAll('#quality .scroll')].filter(s => s.checkVisibility() && s.scrollWidth > s.clientWidth).map(s => s.textContent.slice(0, 60))"
+
+
+@pytest.mark.parametrize("width", [1280, 1600])
+def test_tables_are_seen_whole(browser, tmp_path, width):
+    lines = themes()
+    (tmp_path / "e.json").write_text(json.dumps(made.evaluation(lines, against=[made.evaluation(lines, name="other")])))
+    browser.size(width)
+    browser.open(report(made.release(tmp_path / "release", lines), "--evaluation", tmp_path / "e.json"))
+    browser.settle()
+    assert browser.run("document.querySelectorAll('#quality .scroll').length") > 5
+    assert browser.run(CUT) == []
+
+
+def test_nothing_released_is_said_once(browser, tmp_path):
+    evaluation = {**made.evaluation([]), "exact": dict.fromkeys(("frequent", "frequent_case_blind", "any", "any_case_blind"))}
+    (tmp_path / "e.json").write_text(json.dumps(evaluation))
+    browser.size(1280)
+    browser.open(report(made.release(tmp_path / "release", []), "--evaluation", tmp_path / "e.json"))
+    browser.settle()
+    text = browser.run("document.body.innerText")
+    assert "No group was released." in text and "released without texts" not in text and "of the texts are" not in text
+
+
 def shown(text):
     """As the page shows a text: clean() of the template."""
     text = re.sub(r"[\t\n\v\f\r\u0085\u2028\u2029]+", " ", text)

@@ -190,7 +190,7 @@ function showTexts() {
     good.addEventListener("change", () => { onlyGood = good.checked; showTree(); });
     add("texts",
         heading(2, "texts-title", byThemes ? "Themes and texts" : "Texts"),
-        el("p", { class: "lead" }, hasText
+        cells.length === 0 ? null : el("p", { class: "lead" }, hasText
             ? "Each line stands for a group of " + (people === "people" ? "people who write" : "records that say") + " nearly the same. The sentence was written for the group's noisy average: it need not be anybody's wording, and where the mark is hollow it may be wrong."
             : "These groups were released without texts."),
         cells.length === 0 ? el("p", { class: "notice" }, "No group was released.") : el("div", { class: "beside" },

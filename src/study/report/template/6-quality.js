@@ -41,7 +41,7 @@ function scores() {
         el("div", { class: "pair" },
             scoreTable("frequent", "Against frequent originals, those with at least " + whole(evaluation.threshold) + " within the radius"),
             scoreTable("all", "Against all originals")),
-        evaluation.exact ? el("p", null, percent(evaluation.exact.frequent_case_blind) + " of the texts are a frequent original but for upper and lower case, " +
+        evaluation.exact && typeof evaluation.exact.any_case_blind === "number" ? el("p", null, percent(evaluation.exact.frequent_case_blind) + " of the texts are a frequent original but for upper and lower case, " +
             percent(evaluation.exact.any_case_blind) + " are some original.") : null);
 }
 
