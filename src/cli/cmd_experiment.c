@@ -24,7 +24,7 @@ static void print_result(const fre_experiment_result *r)
 {
     cli_fold(stdout, 0,
              "%" PRIu64 " run%s: %" PRIu64 " done before, %" PRIu64
-             " with a budget that cannot be met, "
+             " refused (their message in the rows says why), "
              "%" PRIu64 " failed.",
              r->runs, cli_plural(r->runs), r->kept, r->refused, r->failed);
     (void)fputs("Rows: ", stdout);

@@ -130,6 +130,15 @@ def test_a_run_that_fails_is_tried_again(fre, tmp_path, grid):
     assert fre("experiment", grid, "-o", "out", "--quiet").code == 0
 
 
+def test_a_refused_run_says_why(fre, tmp_path, grid):
+    """Whatever it was refused for: a budget, a flag, a method."""
+    write(tmp_path, {**GRID, "grid": {"seed": [1], "epsilon": [8], "method": ["fre-e2t", "synthesize"]}})
+    done = fre("experiment", grid, "-o", "out")
+    assert done.code == 0 and "1 refused (their message in the rows says why), 0 failed" in " ".join(done.out.split())
+    assert [row["code"] for row in rows(tmp_path)] == ["0", "64"]
+    assert "METHOD must be" in rows(tmp_path)[1]["message"]
+
+
 def test_refusals(refused, fre, tmp_path, grid):
     run = ("experiment", "grid.json", "-o", "out")
     for plan, sentence in [
