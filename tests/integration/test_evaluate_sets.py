@@ -224,6 +224,18 @@ def test_threshold_is_the_release_s(fre, corpus):
     assert done.json()["threshold"] == 50 and "was made with --radius" in done.err
 
 
+def test_what_is_undefined_says_why(fre, tmp_path):
+    np.save(tmp_path / "x.npy", np.repeat(np.eye(3, 8, dtype="f4"), 400, 0))
+    for threshold, why in [("2000", "no cell was released: there is no text and no centroid"),
+                           ("40", "there is no synthetic text")]:
+        made = fre("synthesize", "x.npy", "-o", "out" + threshold, "--epsilon", "8", "--population", "10000",
+                   "--threshold", threshold, *NO_TEXT, "--user-field", "none", "--quiet")
+        assert made.code == 0, made.err
+        done = fre("evaluate", "out" + threshold, "x.npy", "--json")
+        assert done.code == 0, done.err
+        assert [m["why"] for m in done.json()["missing"] if m["metric"] == "text"] == [why]
+
+
 def test_originals_far_outside_the_grid(fre, tmp_path):
     """They have no cells; the rest goes on."""
     rows = np.repeat(np.eye(3, 8, dtype="f4"), 400, 0)

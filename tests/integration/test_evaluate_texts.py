@@ -142,6 +142,7 @@ def test_one_text_and_none(fre, tmp_path, made):
     assert got["mauve"] is None and "mauve" in [m["metric"] for m in got["missing"]]
     (tmp_path / "none.jsonl").write_text("\n")
     got = evaluate(tmp_path, "none.jsonl", made / "o.txt")
+    assert [m["why"] for m in got["missing"] if m["metric"] == "text"] == ["there is no synthetic text"]
     assert got["diversity"]["text"]["distinct"] == [None] * 3
     assert got["lengths"]["text"]["words"]["mean"] is None
 

@@ -93,10 +93,20 @@ static fre_status tell_mauve(evaluate_run *r)
     return st;
 }
 
+/* Nothing to measure leaves many numbers undefined: one reason for all of them. */
+static void tell_none(evaluate_run *r)
+{
+    if (r->has_release && r->release.n == 0)
+        evaluate_leave_out(r->e, "text", "no cell was released: there is no text and no centroid");
+    else if (r->synthetic.place.n == 0)
+        evaluate_leave_out(r->e, "text", "there is no synthetic text");
+}
+
 fre_status evaluate_texts_find(evaluate_run *r, fre_err *err)
 {
     fre_status st = FRE_OK;
 
+    tell_none(r);
     r->e->self_bleu_within = (double)NAN;
     for (int at = 0; at < FRE_SETS; at++)
         r->e->has_texts[at] = r->e->has[at] && r->set[at].text != NULL;
