@@ -130,6 +130,41 @@ def test_tables_are_seen_whole(browser, tmp_path, width):
     assert browser.run(CUT) == []
 
 
+def test_tables_are_printed_whole(browser, tmp_path):
+    lines = themes()
+    (tmp_path / "e.json").write_text(json.dumps(made.evaluation(lines, against=[made.evaluation(lines, name="other")])))
+    browser.size(718)  # A4 with margins of 1 cm
+    browser.send("Emulation.setEmulatedMedia", media="print")
+    try:
+        browser.open(report(made.release(tmp_path / "release", lines), "--evaluation", tmp_path / "e.json"))
+        browser.settle()
+        assert browser.run("document.querySelectorAll('#quality .scroll').length") > 5
+        assert browser.run(CUT) == []
+    finally:
+        browser.send("Emulation.setEmulatedMedia", media="")
+
+
+def test_covered_is_of_the_evaluation(browser, tmp_path):
+    """Not a share of the originals above a number of the release's own noisy counts."""
+    lines = themes()
+    evaluation = made.evaluation(lines)
+    evaluation["all_levels"].update(covered=0.75, records=1500)
+    evaluation["originals"] = 2000
+    (tmp_path / "e.json").write_text(json.dumps(evaluation))
+    browser.size(1280)
+    browser.open(report(made.release(tmp_path / "release", lines), "--evaluation", tmp_path / "e.json"))
+    assert "of all originals in them\n75 %\n1,500 of 2,000" in browser.run("document.querySelector('.figures').innerText").replace("\n\n", "\n")
+
+
+@pytest.mark.parametrize("epsilon, words", [(1, "can hardly tell whether"), (4, "can tell only up to a point whether"), (10, "This promise is weak")])
+def test_words_for_epsilon(browser, tmp_path, epsilon, words):
+    """Whoever may become all but sure is not said to be hardly able to tell."""
+    folder = made.release(tmp_path / "release", themes(), certified={"accountant": "joint", "epsilon": epsilon, "delta": 1e-7})
+    browser.open(report(folder))
+    assert browser.run("document.querySelector('.promise').innerText").count(words) == 1
+    assert (epsilon == 1) == browser.run("document.querySelector('.promise').innerText.includes('hardly')")
+
+
 def test_nothing_released_is_said_once(browser, tmp_path):
     evaluation = {**made.evaluation([]), "exact": dict.fromkeys(("frequent", "frequent_case_blind", "any", "any_case_blind"))}
     (tmp_path / "e.json").write_text(json.dumps(evaluation))

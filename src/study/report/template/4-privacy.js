@@ -56,6 +56,15 @@ function beliefChart() {
         svg("text", { class: "tick end", x: width, y: step * claim.beliefs.length + 18 }, "after, at most")));
 }
 
+/* What the number says, in words that it bears out: from ε = 1.1 on one's odds change by more than threefold, from 4.6 on
+ * an even chance may become 99 %. */
+function promised() {
+    const sure = parseFloat(claim.beliefs[0][1]), whose = " whether one " + (people === "people" ? "person" : "record") + " was part of the data. ";
+    if (sure >= 99)
+        return "This promise is weak: somebody who sees this release may become all but sure" + whose;
+    return "Somebody who sees this release can " + (sure > 75 ? "tell only up to a point" : "hardly tell") + whose;
+}
+
 function promise() {
     if (!claim && release.private)
         return el("p", { class: "notice bad" }, "release.json states no ε and δ that could be put into words: see the statement.");
@@ -63,8 +72,7 @@ function promise() {
         return el("p", { class: "notice bad" }, el("strong", null, "Not private. "),
             "This release was made without noise, or so that its noise can be taken off. It must not be published.");
     return [
-        el("p", null, "Somebody who sees this release can hardly tell whether one " + (people === "people" ? "person" : "record") +
-            " was part of the data. Who thought it ", el("b", null, claim.beliefs[0][0]), " likely before may afterwards be at most ",
+        el("p", null, promised() + "Who thought it ", el("b", null, claim.beliefs[0][0]), " likely before may afterwards be at most ",
             el("b", null, claim.beliefs[0][1]), " sure; who thought it ", el("b", null, claim.beliefs[2][0]), " likely, at most ",
             el("b", null, claim.beliefs[2][1]), "."),
         el("p", null, "That is ε\u00a0=\u00a0" + claim.epsilon + ". The promise may fail altogether with a chance of at most δ\u00a0=\u00a0" + power(claim.delta) +
@@ -97,7 +105,8 @@ function showOverview() {
             figure(whole(cells.length), byThemes ? plural(roots.length, "theme", "themes").replace(/^/, "groups in ") : "groups",
                 "of about " + whole(fewest) + " " + people + " or more each"),
             figure(share === null ? whole(cells.reduce((s, c) => s + c.users, 0)) : percent(share), share === null ? people + " in them" : "of all originals in them",
-                share === null ? "an estimate, from sampled or noisy counts" : "about " + whole(cells.reduce((s, c) => s + c.users, 0)) + " " + people),
+                share === null ? "an estimate, from sampled or noisy counts"
+                    : whole(evaluation.all_levels.records) + " of " + whole(evaluation.originals)),
             claim ? figure("ε " + claim.epsilon, "privacy budget", "δ " + power(claim.delta) + ", about one " + (people === "people" ? "person" : "record")) : figure(release.private ? "not stated" : "none", "privacy budget"),
             attempt(qualityFigure)),
         el("div", { class: "promises" }, el("div", { class: "promise" }, promise(), notices()), claim ? beliefChart() : null));
