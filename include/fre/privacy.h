@@ -1,5 +1,5 @@
-/** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness; only a plan by levels, which takes
- * up to a second, looks whether it is interrupted.
+/** fre/privacy.h - the accountants and the planner.  Pure: no file, clock or randomness; only what tries many
+ * accounts by levels, a plan or the least epsilon, looks whether it is interrupted.
  *
  * Notation and mathematics: docs/privacy.md.  Joint mode: one record covered by the secret coin
  * everywhere at once; delta(eps) = p [ sup_n heavy(n) + min(1, (N/tau) pi(split)) + unreleased ].
@@ -276,8 +276,8 @@ typedef struct fre_levels_account {
  * grid's rate; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_levels_delta(fre_levels_account *out, const fre_levels *m,
                                                    double epsilon, fre_err *err);
-/** Least epsilon, within 1e-4 of it, with delta(epsilon) <= delta.  FRE_E_INFEASIBLE: none up to 50; else as
- * fre_levels_delta. */
+/** Least epsilon, within 1e-4 of it, with delta(epsilon) <= delta.  FRE_E_INFEASIBLE: none up to 50;
+ * FRE_E_INTERRUPTED; else as fre_levels_delta. */
 FRE_API FRE_MUST_CHECK fre_status fre_levels_epsilon(fre_levels_account *out, const fre_levels *m,
                                                      double delta, fre_err *err);
 

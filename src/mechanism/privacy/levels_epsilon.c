@@ -13,8 +13,11 @@ typedef struct bracket {
 /* delta there, 1 where there is none: epsilon is below what removal costs. */
 static fre_status look(fre_levels_account *out, const fre_levels *m, double epsilon, fre_err *err)
 {
-    const fre_status st = fre_levels_delta(out, m, epsilon, err);
+    fre_status st;
 
+    if (fre_interrupted())
+        return fre_fail(err, FRE_E_INTERRUPTED, "interrupted");
+    st = fre_levels_delta(out, m, epsilon, err);
     if (st != FRE_E_INFEASIBLE)
         return st;
     *out = (fre_levels_account){.epsilon = epsilon, .delta = 1};

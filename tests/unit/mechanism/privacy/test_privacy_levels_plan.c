@@ -266,6 +266,9 @@ static void test_interrupted(void **state)
 {
     const fre_plan_request r = asked("1024,256", 4, 100, FRE_COUNTS_NOISY);
     fre_plan p = {.n_warnings = 77};
+    fre_level room[FRE_LEVELS_MAX];
+    fre_levels all;
+    fre_levels_account a;
     fre_err err;
 
     (void)state;
@@ -274,6 +277,11 @@ static void test_interrupted(void **state)
     fre_interrupt_clear();
     assert_int_equal(p.n_warnings, 77); /* nothing is written */
     assert_int_equal(fre_plan_make(&p, &r, &err), FRE_OK);
+    all = fre_plan_levels_of(&p, room);
+    fre_interrupt_set();
+    assert_int_equal(fre_levels_epsilon(&a, &all, 1e-7, &err), FRE_E_INTERRUPTED);
+    fre_interrupt_clear();
+    assert_int_equal(fre_levels_epsilon(&a, &all, 1e-7, &err), FRE_OK);
 }
 
 int main(void)
