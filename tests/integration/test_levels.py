@@ -246,8 +246,14 @@ def test_evaluate_texts_by_level(fre, tmp_path, made, labelled):
 def test_evaluate_refusals(fre, refused, tmp_path, made, labelled):
     _, parameters, _ = release(fre, tmp_path, made, "32,8", asked=EXACT)
     sha = parameters["parameters"]["levels"][0]["codebook"]
+    done = fre("evaluate", "out", labelled, "--public", "--json")  # of the default codebook: the rest goes on
+    assert done.code == 0 and done.json()["levels"] is None and done.json()["all_levels"] is None, done.err
+    assert done.json()["centroid"]["all"]["recall"] is not None
+    assert [m["why"] for m in done.json()["missing"] if m["metric"] == "levels"] == [
+        "the codebook that the release was made with is not the one beside the embedder: name it, --codebook"]
     refused(65, f"fre-e2t evaluate: the release was made with another codebook (sha256 {sha[:12]}...): "
-            "name that, --codebook", "evaluate", "out", labelled, "--public")
+            "name that, --codebook", "evaluate", "out", labelled, "--public", "--codebook",
+            ROOT / "models" / "all-minilm-l6-v2.codebook.gguf")
     refused(64, "fre-e2t evaluate: --codebook is for a release by levels of public cells: leave it out",
             "evaluate", labelled, labelled, "--public", "--codebook", made / "c.gguf")
     done = fre("evaluate", "out", made / "private.npy", "--codebook", made / "c.gguf", "--label-field",

@@ -33,6 +33,17 @@ static fre_status set_labels(evaluate_run *r, fre_labels *labels)
     return FRE_OK;
 }
 
+/* Nobody named a codebook, and beside the embedder there is none or another. */
+static bool lacks_codebook(const evaluate_run *r)
+{
+    const fre_release *of = &r->release;
+
+    return !r->base->opts->codebook && evaluate_has_public_cells(of) &&
+           (!r->codebook ||
+            memcmp(of->level[of->n_levels - 1].sketch.codebook.sha256,
+                   fre_codebook_info_view(r->codebook)->sha256, FRE_HASH_BYTES) != 0);
+}
+
 fre_status evaluate_levels(evaluate_run *r, fre_err *err)
 {
     const fre_evaluate_opts *o = r->base->opts;
@@ -56,6 +67,12 @@ fre_status evaluate_levels(evaluate_run *r, fre_err *err)
 
     if (st != FRE_OK || !evaluate_names_cells(&r->release))
         goto out;
+    if (lacks_codebook(r) && !o->levels_only) {
+        evaluate_leave_out(r->e, "levels",
+                           "the codebook that the release was made with is not the one beside the "
+                           "embedder: name it, {codebook}");
+        goto out;
+    }
     if (texts > 0)
         find_text_cells(text_cell, &r->release);
     st = fre_evaluate_members(member, &r->release, r->codebook, &r->base->originals, o->threads,

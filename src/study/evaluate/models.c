@@ -87,7 +87,7 @@ fre_status evaluate_open_codebook(evaluate_run *r, fre_err *err)
         return FRE_OK;
     st = fre_codebook_open_for(&r->codebook, b->opts->codebook, fre_embedder_path(b->embedder),
                                fre_embedder_info(b->embedder), err);
-    if (st == FRE_OK && !r->codebook)
+    if (st == FRE_OK && !r->codebook && b->opts->levels_only)
         st = fre_fail(err, FRE_E_NOINPUT,
                       "the release is by levels of public cells and there is no codebook "
                       "beside the embedder: name the one that it was made with, {codebook}");
