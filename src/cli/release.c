@@ -246,16 +246,45 @@ static void print_levels(const fre_release *r)
     putchar('\n');
 }
 
-static void print_grouped(const fre_release *r, const fre_released_cell *const *all)
+/* Lines that say nearly the same stand in one theme, that of the one with the most users.  A copy of the cells with
+ * it; NULL: out of memory. */
+static fre_released_cell *with_themes_of_groups(const fre_release *r)
 {
+    fre_released_cell *cell = malloc((r->n + 1) * sizeof *cell);
+    const fre_released_cell **first = calloc(r->n + 1, sizeof *first);
+
+    for (size_t i = 0; cell && first && i < r->n; i++) {
+        const fre_released_cell *c = &r->cell[i];
+
+        if (c->group < r->n && (!first[c->group] || c->users > first[c->group]->users))
+            first[c->group] = c;
+    }
+    for (size_t i = 0; cell && first && i < r->n; i++) {
+        cell[i] = r->cell[i];
+        if (cell[i].group < r->n)
+            cell[i].theme = first[cell[i].group]->theme;
+    }
+    if (!first) {
+        free(cell);
+        cell = NULL;
+    }
+    free(first);
+    return cell;
+}
+
+static void print_grouped(const fre_release *r)
+{
+    fre_released_cell *cell = with_themes_of_groups(r);
     const fre_released_cell **list = malloc((r->n + 1) * sizeof *list);
     group *groups = calloc(r->n + 1, sizeof *groups);
 
-    if (list && groups && r->n > 0) {
-        memcpy(list, all, r->n * sizeof *list);
+    if (cell && list && groups && r->n > 0) {
+        for (size_t i = 0; i < r->n; i++)
+            list[i] = &cell[i];
         qsort(list, r->n, sizeof(const fre_released_cell *), is_by_levels(r) ? by_theme : by_group);
         print_notes(r, print_groups(r, list, groups, find_groups(groups, r, list)));
     }
+    free(cell);
     free(list);
     free(groups);
 }
@@ -267,7 +296,7 @@ void cli_print_cells(const fre_release *r, const fre_released_cell *const *list,
 
     if (is_by_levels(r)) {
         print_levels(r);
-        print_grouped(r, list);
+        print_grouped(r);
         return;
     }
     cli_fold(stdout, 0, "%zu %s released%s\n", n, n == 1 ? "cell" : "cells",
@@ -276,7 +305,7 @@ void cli_print_cells(const fre_release *r, const fre_released_cell *const *list,
              : n > 0     ? ":"
                          : "");
     if (any_text) {
-        print_grouped(r, list);
+        print_grouped(r);
         return;
     }
     if (n == 0)

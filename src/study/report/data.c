@@ -140,10 +140,10 @@ static json_t *cell_json(const report_input *in, const layout *l, size_t i)
                                        "texts",      "confidence",  "confidence_exact"};
     const fre_released_cell *c = &in->release.cell[i];
     json_t *o = COPY_OF(in->line[i], keys);
-    json_t *more =
-        json_pack("{s:i, s:o, s:o, s:I, s:[i, i]}", "level", (int)c->level, "theme",
-                  cell_or_null(c->theme), "parent", cell_or_null(l->parent[i]), "group",
-                  (json_int_t)l->group[i], "at", (int)l->place[2 * i], (int)l->place[2 * i + 1]);
+    json_t *more = json_pack("{s:i, s:o, s:o, s:I, s:[i, i]}", "level", (int)c->level, "theme",
+                             cell_or_null(in->release.cell[l->group[i]].theme), "parent",
+                             cell_or_null(l->parent[i]), "group", (json_int_t)l->group[i], "at",
+                             (int)l->place[2 * i], (int)l->place[2 * i + 1]);
 
     if (o && more && json_object_update(o, more) == 0) {
         json_decref(more);

@@ -125,7 +125,7 @@ static void weak_lines_are_dimmed(void **state)
 static fre_released_cell of_theme(double users, const char *words, double confidence,
                                   uint32_t level, uint32_t theme)
 {
-    fre_released_cell c = cell(users, words, confidence, 0);
+    fre_released_cell c = cell(users, words, confidence, FRE_RELEASE_NONE);
 
     c.level = level;
     c.theme = theme;
@@ -162,6 +162,29 @@ static void levels_are_shown_by_themes(void **state)
         "                50        0.99   a third\n"
         "                                 and 1 more\n"
         "       90       90        0.10?  alone\n\n"));
+}
+
+/* What says nearly the same stands in one theme, that of the one with the most users. */
+static void near_wordings_share_a_theme(void **state)
+{
+    fre_released_cell cells[] = {
+        of_theme(60, "the same again", 0.99, 0, 3), of_theme(90, "the same", 0.99, 1, 7),
+        of_theme(80, "of seven", 0.99, 0, 7), of_theme(70, "of three", 0.99, 1, 3)};
+    const fre_release r = {.cell = cells,
+                           .n = 4,
+                           .level = {{.name = "grid", .cells = 2}, {.name = "256", .cells = 2}},
+                           .n_levels = 2};
+    char out[4000];
+
+    (void)state;
+    cells[0].group = cells[1].group = 2;
+    cells[2].group = 0;
+    cells[3].group = 1;
+    shown_of(out, sizeof out, &r);
+    assert_non_null(strstr(out, "      230       90        0.99   the same\n"
+                                "                80        0.99   of seven\n"
+                                "                60        0.99   the same again\n"
+                                "       70       70        0.99   of three\n"));
 }
 
 /* A line without a theme stands by itself. */
@@ -229,6 +252,7 @@ int main(void)
         cmocka_unit_test(lines_without_groups_are_not_joined),
         cmocka_unit_test(weak_lines_are_dimmed),
         cmocka_unit_test(levels_are_shown_by_themes),
+        cmocka_unit_test(near_wordings_share_a_theme),
         cmocka_unit_test(lines_without_themes_are_not_joined),
         cmocka_unit_test(without_texts_there_are_counts),
         cmocka_unit_test(texts_fit_the_width),
