@@ -175,8 +175,10 @@ def run_all(tmp_path, server, several, run, least=1, world=Fronts, **options):
     pytest.fail("somebody is late however long the windows are")
 
 
-def test_four_relays_release(tmp_path, postgres, n=4):  # noqa: F811
-    """Whichever of them a device comes to; begun at once, one of them leads."""
+@pytest.mark.parametrize("contacts, n", [("one", 4), ("two", 3)])
+def test_several_relays_release(tmp_path, postgres, contacts, n):  # noqa: F811
+    """Whichever of them a device comes to, with its entry, for the list, with its answer; begun at once, one of them
+    leads."""
     def run(w):
         if not w.contribute():
             return False
@@ -189,7 +191,7 @@ def test_four_relays_release(tmp_path, postgres, n=4):  # noqa: F811
             assert w.stop(name) == 0 and not w.err[name], w.err[name]
         return True
 
-    run_all(tmp_path, postgres, {"relay": n}, run)
+    run_all(tmp_path, postgres, {"relay": n}, run, contacts=contacts)
 
 
 # ---- deaths ------------------------------------------------------------------------------------------------------
@@ -233,6 +235,25 @@ def test_relays_are_killed_in_every_phase(tmp_path, postgres, whom):  # noqa: F8
         return True
 
     run_all(tmp_path, postgres, {"relay": 3}, run)
+
+
+def test_the_relay_that_leads_is_killed_while_answers_come(tmp_path, postgres, times=2):  # noqa: F811
+    """Two contacts: whoever takes its place has the list and the answers that came before; clients say the rest again."""
+    def run(w):
+        devices, killed = w.devices(), 0
+        until(lambda: w.phase_of_relay() == "answering" or devices.poll() is not None)
+        while w.phase_of_relay() == "answering" and killed < times:
+            leader = w.leader("relay")
+            if leader:
+                take_place(w, leader)
+                killed += 1
+        if not in_time(devices) or killed < times:
+            return False
+        w.must_release()
+        assert any("takes over" in w.events(name) for name in w.names)
+        return True
+
+    run_all(tmp_path, postgres, {"relay": 3}, run, contacts="two")
 
 
 @pytest.mark.parametrize("role", ["tagging", "synthesis", "issuer"])
