@@ -251,8 +251,8 @@ static void forget(fre_server *base)
     client_wipe_secrets(c);
     for (uint32_t i = 0; c->entry && i < places(c); i++)
         fre_buf_wipe(&c->entry[i].message);
-    if (c->stage != CLIENT_ENDED && base->cancelled)
-        c->verdict = FRE_E_REFUSED;
+    if (c->stage != CLIENT_ENDED) /* or `end` came first */
+        c->verdict = base->cancelled ? FRE_E_REFUSED : FRE_E_AGAIN;
     c->stage = CLIENT_ENDED;
 }
 

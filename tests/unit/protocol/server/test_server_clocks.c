@@ -114,10 +114,38 @@ static void clocks_that_agree_lose_nobody(void **state)
     }
 }
 
+/* A device that slept, or whose clock is far ahead: it never was taken, and does not say so. */
+static void after_the_end(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++) {
+        const bool begun = i & 1, two = i & 2;
+        net n = {.users = 0};
+        fre_collection c = two ? net_terms_two(&n.s) : net_terms(&n.s);
+        fre_letters letters;
+        fre_delta rows;
+
+        fre_letters_init(&letters);
+        fre_delta_init(&rows);
+        net_begin(&n, &c, USERS, 5);
+        net_clients(&n);
+        if (begun)
+            assert_int_equal(
+                fre_server_tick(n.user[0].client, &letters, &rows, c.exchange_close - 1), FRE_OK);
+        assert_int_equal(fre_server_tick(n.user[0].client, &letters, &rows, c.end), FRE_OK);
+        assert_int_equal(fre_server_phase(n.user[0].client), FRE_PHASE_VOID);
+        assert_int_equal(fre_server_client_verdict(n.user[0].client), FRE_E_AGAIN);
+        fre_letters_wipe(&letters);
+        fre_delta_wipe(&rows);
+        net_end(&n);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(clocks_that_agree_lose_nobody),
+        cmocka_unit_test(after_the_end),
         cmocka_unit_test(one_clock_is_wrong),
         cmocka_unit_test(two_clocks_are_ten_minutes_apart),
     };
