@@ -78,7 +78,7 @@ schedules: dev
 # What `make check` takes a part of: every combination that is in these tests.
 check-every: dev
 	FRE_LONG_TESTS=1 ctest --preset dev -j $(TESTS) \
-		-R '^(test_privacy_(plan|paper|joint|distributed)|test_audit|test_curator_canary|integration-(audit|few_files|inputs|languages|model_files|plan|printed_numbers|serve_fronts|terminal))$$'
+		-R '^(test_privacy_(plan|paper|joint|distributed)|test_audit|test_curator_canary|integration-(audit|few_files|inputs|languages|model_files|plan|printed_numbers|serve_clocks|serve_fronts|terminal))$$'
 
 check-long: check check-every advice-long schedules asan-long fuzz
 
