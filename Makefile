@@ -8,7 +8,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev wheel check check-rest check-python asan ct asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev wheel check check-rest check-python asan ct tsan asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -54,6 +54,13 @@ ct: commands
 	@cmake --preset dev --log-level=WARNING >/dev/null
 	@cmake --build --preset dev -j $(J) --target constant-time
 
+# Servers, and what else has threads, under ThreadSanitizer; without address randomisation, which gcc 12's is not at
+# home with everywhere.
+tsan: commands
+	@cmake --preset tsan --log-level=WARNING >/dev/null
+	@cmake --build --preset tsan -j $(J) --target threads
+	setarch -R ctest --preset tsan -j $(TESTS) -L '^threads$$'
+
 # Every fuzz target for a minute, or one: make fuzz T=name
 fuzz: commands
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
@@ -80,7 +87,7 @@ check-every: dev
 	FRE_LONG_TESTS=1 ctest --preset dev -j $(TESTS) \
 		-R '^(test_privacy_(plan|paper|joint|distributed)|test_audit|test_curator_canary|integration-(audit|few_files|inputs|languages|model_files|plan|printed_numbers|serve_clocks|serve_fronts|terminal))$$'
 
-check-long: check check-every advice-long schedules asan-long fuzz
+check-long: check check-every advice-long schedules asan-long tsan fuzz
 
 format:
 	tools/format

@@ -299,6 +299,25 @@ if(FRE_TESTS)
     set_tests_properties(${sanitized} PROPERTIES LABELS sanitized)
 endif()
 
+# What `make tsan` builds and runs: servers and clients, and whatever else has threads of its own.
+if(FRE_TESTS AND FRE_SANITIZE STREQUAL thread)
+    add_custom_target(threads)
+    add_executable(race EXCLUDE_FROM_ALL tests/threads/race.c)
+    target_link_libraries(race PRIVATE fre-flags fre-core)
+    add_dependencies(threads race)
+    add_test(NAME a-race-is-seen COMMAND race)
+    set_tests_properties(a-race-is-seen PROPERTIES LABELS threads
+        PASS_REGULAR_EXPRESSION "ThreadSanitizer: data race")
+    foreach(test test_core test_linalg test_linalg_grouped test_linalg_kmeans test_collected
+            test_partial test_store test_net test_net_attacks test_net_client test_net_tls
+            test_serve_credentials test_rehearsal)
+        if(TARGET ${test})
+            add_dependencies(threads ${test})
+            set_property(TEST ${test} APPEND PROPERTY LABELS threads)
+        endif()
+    endforeach()
+endif()
+
 # Checks of the house, once a build without sanitizers; each also proves that it can fail.
 if(FRE_TESTS AND NOT FRE_SANITIZE)
     set(check_circles_args ${PROJECT_BINARY_DIR} ${PROJECT_SOURCE_DIR})

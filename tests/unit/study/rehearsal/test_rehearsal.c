@@ -203,6 +203,8 @@ static fre_rejection rejection_of(fre_buf *answer)
  * cell that it guesses.  Nobody without a certificate of these terms is heard at all. */
 static void only_the_relay_asks_for_tags(void **state)
 {
+    static const world_times lasting = {
+        .open = 1, .exchange_close = 600, .tags_close = 700, .shares_close = 700, .end = 800};
     static const uint8_t junk[200] = {FRE_COLLECTION_OHTTP_KEY_ID};
     const fre_bytes ask = {junk, sizeof junk};
     const uint8_t version[] = {2, FRE_WIRE_CARRY};
@@ -210,7 +212,7 @@ static void only_the_relay_asks_for_tags(void **state)
     world w;
 
     (void)state;
-    world_make(&w, test_dir.path, true, false, &usual, NULL);
+    world_make(&w, test_dir.path, true, false, &lasting, NULL);
     world_start_all(&w);
     fre_buf_init(&answer, FRE_WIRE_MESSAGE_MAX);
     (void)sleep(3); /* it is open */
