@@ -181,13 +181,13 @@ def split(whole, seed, bits):
     return pack([w - r & mask for w, r in zip(whole, expand(seed, len(whole), bits))], bits)
 
 
-def share(numbers, x, seed, bits, count):
-    """S_syn's part of x, for a cell of this count."""
+def share(numbers, x, seed, bits, count, rounded=round_at_random, drawn=gaussian):
+    """S_syn's part of x, for a cell of this count.  rounded, drawn: where randomness is given, as vectors have it."""
     bound, (step, variance) = numbers.t["norm_bound"], numbers.of(count)
     norm = math.sqrt(sum(a * a for a in x))
     if norm > bound:
         x = [a * (bound / norm) for a in x]
-    whole = [round_at_random(a / step) for a in rotate(x, numbers.t["sign_seed"])]
+    whole = [rounded(a / step) for a in rotate(x, numbers.t["sign_seed"])]
     if variance:
-        whole = [w + gaussian(variance) for w in whole]
+        whole = [w + drawn(variance) for w in whole]
     return split(whole, seed, bits)

@@ -1,6 +1,7 @@
 """The client of examples/python_client, written from docs/wire.md: its vectors, and a part in real collections."""
 
 import json
+import math
 import os
 import pathlib
 import struct
@@ -223,6 +224,44 @@ def test_rotation(r):
     y = share.rotate(x, bytes.fromhex(r["sign_seed"]))
     assert len(y) == r["padded"] == share.padded(r["dim"])
     assert max(abs(a - b) for a, b in zip(y[::r["step"]], r["values"], strict=True)) < 1e-12
+
+
+class Given:
+    """What is drawn of a stream, by tests/vectors/README.md."""
+
+    def __init__(self, case):
+        self.stream = cells.Stream(bytes.fromhex(case["stream"]), case["label"].encode())
+        self.tables = {}
+        for line in (VECTORS / "gaussian.txt").read_text().splitlines()[1:]:
+            var16, _, below = line.split()
+            self.tables.setdefault(int(var16), []).append(int(below, 16))
+
+    def u64(self):
+        return self.stream.word() | self.stream.word() << 32
+
+    def rounded(self, y):
+        n = math.floor(abs(y))
+        n += self.u64() >> 11 < math.floor((abs(y) - n) * 2**53)
+        return -n if y < 0 else n
+
+    def drawn(self, variance):
+        low, high = self.u64(), self.u64()
+        v = low % 2**63 + 2**63 * (high % 2**63)
+        size = sum(below <= v for below in self.tables[variance * 2**16])
+        return -size if high >> 63 else size
+
+    def bytes(self, n):
+        return b"".join(struct.pack("<I", self.stream.word()) for _ in range(n // 4))
+
+
+@pytest.mark.parametrize("case", OF_A_CLIENT["shares"], ids=lambda c: str(c["dim"]))
+def test_a_share_of_a_given_stream(case):
+    numbers = types.SimpleNamespace(t={"norm_bound": case["norm_bound"], "sign_seed": bytes.fromhex(case["sign_seed"])},
+                                    of=lambda count: (case["step"], Fraction(case["var16"], 2**16)))
+    x = [((3 * j * j + 17 * j) % 2048 - 1024) / 32768 for j in range(case["dim"])]
+    given, seed = Given(case), bytes.fromhex(case["seed"])
+    assert share.share(numbers, x, seed, case["bits"], 1, given.rounded, given.drawn).hex() == case["packed"]
+    assert given.bytes(16) == seed
 
 
 def test_terms_that_the_program_accepts(tmp_path):

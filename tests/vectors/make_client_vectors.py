@@ -91,6 +91,41 @@ def rotation(library, dim):
     return {"dim": dim, "sign_seed": seed.hex(), "padded": size, "step": 7, "values": list(y)[::7]}
 
 
+class ShareCell(ctypes.Structure):
+    _fields_ = [("dim", ctypes.c_uint32), ("padded", ctypes.c_uint32), ("bits", ctypes.c_uint32),
+                ("count", ctypes.c_uint64), ("answers_needed", ctypes.c_uint64), ("norm_bound", ctypes.c_double),
+                ("sigma_local", ctypes.c_double), ("beta", ctypes.c_double), ("var16", ctypes.c_uint64)]
+
+
+class Noise(ctypes.Structure):
+    _fields_ = [("draw", ctypes.c_void_p), ("ctx", ctypes.c_void_p)]
+
+
+def given_share(library, dim, bits, bound, step, var16):
+    """var16 0: rounded alone."""
+    sign_seed, stream, label = bytes(range(0x40, 0x60)), bytes(range(0x60, 0x80)), f"a client of {dim}"
+    r, table, rng, seed = ctypes.c_void_p(), ctypes.c_void_p(), (ctypes.c_uint64 * 512)(), (ctypes.c_uint8 * 16)()
+    assert library.fre_rotation_new(ctypes.byref(r), dim, sign_seed) == 0
+    assert library.fre_rng_init_seeded(rng, stream, label.encode()) == 0
+    cell = ShareCell(dim, library.fre_rotation_padded(r), bits, norm_bound=bound, beta=step, var16=var16)
+    x = (ctypes.c_float * dim)(*(((3 * j * j + 17 * j) % 2048 - 1024) / 32768 for j in range(dim)))
+    packed = (ctypes.c_uint8 * ((cell.padded * bits + 7) // 8))()
+    noise = None
+    if var16:
+        assert library.fre_gaussian_table_new(ctypes.byref(table), ctypes.c_uint64(var16)) == 0
+        noise = ctypes.byref(library.fre_share_table_noise(table))
+    assert library.fre_share_make_with(packed, ctypes.c_size_t(len(packed)), seed, r, ctypes.byref(cell), x, noise, rng) == 0
+    return {"dim": dim, "sign_seed": sign_seed.hex(), "stream": stream.hex(), "label": label, "bits": bits,
+            "norm_bound": bound, "step": step, "var16": var16, "seed": bytes(seed).hex(), "packed": bytes(packed).hex()}
+
+
+def shares(library):
+    library.fre_share_table_noise.restype = Noise
+    library.fre_rotation_padded.argtypes = None
+    return [given_share(library, 12, 14, 1.0, 0.003, 0), given_share(library, 100, 16, 0.1, 0.0007, 65536),
+            given_share(library, 384, 20, 1.0, 0.0001, 147457)]
+
+
 def main():
     program, library = os.path.abspath(sys.argv[1]), ctypes.CDLL(os.path.abspath(sys.argv[2]))
     library.fre_rotation_padded.argtypes = library.fre_rotation_apply.argtypes = None
@@ -101,7 +136,7 @@ def main():
         assert code == 0
         json.dump({"terms": terms, "delta": json.loads(said)["delta"], "refused": refusals(program, folder, terms),
                    "texts": cells(library, program, folder, terms),
-                   "rotations": [rotation(library, d) for d in (12, 100, 384, 768)]}, sys.stdout, indent=1,
+                   "rotations": [rotation(library, d) for d in (12, 100, 384, 768)], "shares": shares(library)}, sys.stdout, indent=1,
                   ensure_ascii=False)
         print()
 
