@@ -11,6 +11,7 @@
 /* One program, one standard error: the only state of this file. */
 static struct {
     bool terminal, drawn; /* terminal: one that can be drawn on */
+    bool said;            /* of the phase, that it has begun */
     char phase[32];
     int64_t phase_ms, shown_ms;
     uint64_t total;      /* of the phase, as last told; 0: not known */
@@ -82,6 +83,19 @@ static void draw(uint64_t done, uint64_t total, int64_t now)
     bar.drawn = true;
 }
 
+/* A phase without numbers once: a device waits for days. */
+static void say(uint64_t done, uint64_t total, int64_t now)
+{
+    char text[80];
+
+    describe(text, sizeof text, done, total, now);
+    if (text[0])
+        fprintf(stderr, "%s: %s\n", bar.phase, text + strspn(text, " "));
+    else if (!bar.said)
+        fprintf(stderr, "%s\n", bar.phase);
+    bar.said = true;
+}
+
 static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
 {
     int64_t now = fre_clock_ms();
@@ -92,7 +106,7 @@ static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
             draw(bar.total, bar.total, now);
         if (bar.drawn)
             fputc('\n', stderr);
-        bar.drawn = false;
+        bar.drawn = bar.said = false;
         snprintf(bar.phase, sizeof bar.phase, "%s", phase);
         bar.phase_ms = now;
         bar.phase_done = done;
@@ -107,9 +121,7 @@ static void update(void *ctx, const char *phase, uint64_t done, uint64_t total)
             bar.shown_ms = now;
         }
     } else if (now - bar.shown_ms >= LINE_MS) {
-        char text[80];
-        describe(text, sizeof text, done, total, now);
-        fprintf(stderr, "%s: %s\n", bar.phase, text + strspn(text, " "));
+        say(done, total, now);
         bar.shown_ms = now;
     }
 }

@@ -103,6 +103,22 @@ static void test_unknown_total(void **state)
     assert_string_equal(c.text, "embedding: 2.5M done, 250.0k/s\n");
 }
 
+static void test_a_phase_without_numbers_is_said_once(void **state)
+{
+    fre_progress p;
+
+    (void)state;
+    begin(&c, false);
+    cli_progress_start(&p, false);
+    for (int second = 0; second <= 60; second++) {
+        fre_progress_update(&p, second < 35 ? "waiting" : "taking part", 0, 0);
+        now_ms += 1000;
+    }
+    cli_progress_end();
+    end(&c);
+    assert_string_equal(c.text, "waiting\ntaking part\n");
+}
+
 static void test_quiet(void **state)
 {
     fre_progress p;
@@ -154,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_line_every_ten_seconds),
         cmocka_unit_test(test_unknown_total),
+        cmocka_unit_test(test_a_phase_without_numbers_is_said_once),
         cmocka_unit_test(test_quiet),
         cmocka_unit_test(test_bar),
     };
