@@ -188,6 +188,27 @@ def test_a_store_has_one_process(tmp_path):
         w.end()
 
 
+def test_no_role_begins_without_its_once_file(tmp_path):
+    """A path that was mistyped, or a folder that is not mounted: it has no key, and could only void the collection."""
+    w = World(tmp_path / "world", scale=8)
+    try:
+        for role in ROLES:
+            if role == "relay":
+                continue
+            once, = (w.folder / role).glob("*.once.json")
+            away = once.rename(tmp_path / once.name)
+            assert w.check(role).returncode == 66 and once.name in w.check(role).stderr
+            w.start(role)
+            assert w.process[role].wait(TIMEOUT) == 66
+            w.stop(role)
+            away.rename(once)
+        w.start_all()  # nobody has voided it
+        until(lambda: not list(w.folder.glob("*/*.once.json")))
+        assert not any(w.phase(role) == "void" for role in ROLES)
+    finally:
+        w.end()
+
+
 def test_a_check_changes_no_row(tmp_path):
     """Whoever has the store goes on: somebody else has looked, and not written."""
     w = World(tmp_path / "world")

@@ -289,14 +289,27 @@ static fre_status open_group(serve_site *x, fre_err *err)
     return serve_group_open(&x->group, &where, err);
 }
 
+/* Where there are no rows, nothing but the once file has the keys: who began without it would void the collection. */
+static fre_status check_once(const serve_site *x, fre_err *err)
+{
+    const char *once = fre_keys_once_path(x->keys);
+
+    if (!once || fre_keys_has_once(x->keys))
+        return FRE_OK;
+    return fre_fail(err, FRE_E_NOINPUT,
+                    "%.300s: the store has nothing of it, and there is no '%.300s': put the once "
+                    "file there; if it or the store is lost, another role cancels",
+                    x->terms.path, once);
+}
+
 static fre_status load_rows(serve_site *x, fre_err *err)
 {
     restoring r = {.x = x, .err = err};
     bool fresh;
     fre_status st = serve_group_load(&x->group, &fresh, restore, &r, err);
 
-    if (st == FRE_OK && !fresh)
-        st = fre_server_restore(x->x, NULL, err);
+    if (st == FRE_OK)
+        st = fresh ? check_once(x, err) : fre_server_restore(x->x, NULL, err);
     if (st == FRE_OK)
         serve_site_publish(x);
     return st;
