@@ -15,6 +15,7 @@ import urllib.request
 
 import pytest
 
+from conftest import LONG
 from serve_world import DEVICES, REHEARSAL, ROLES, World, free_port, in_time, needs_servers, until
 from test_store import postgres  # noqa: F401 (a fixture)
 
@@ -208,7 +209,7 @@ def take_place(w, leader):
     w.start(leader)
 
 
-@pytest.mark.parametrize("whom", ["leader", "front"])
+@pytest.mark.parametrize("whom", ["leader", "front"] if LONG else ["leader"])
 def test_relays_are_killed_in_every_phase(tmp_path, postgres, whom):  # noqa: F811
     """kill -9, again and again: of the one that leads, which another takes the place of; or of one that hands on."""
     def kill(w):
@@ -237,6 +238,7 @@ def test_relays_are_killed_in_every_phase(tmp_path, postgres, whom):  # noqa: F8
     run_all(tmp_path, postgres, {"relay": 3}, run)
 
 
+@pytest.mark.skipif(not LONG, reason="make check-every runs it")
 def test_the_relay_that_leads_is_killed_while_answers_come(tmp_path, postgres, times=2):  # noqa: F811
     """Two contacts: whoever takes its place has the list and the answers that came before; clients say the rest again."""
     def run(w):
@@ -256,7 +258,7 @@ def test_the_relay_that_leads_is_killed_while_answers_come(tmp_path, postgres, t
     run_all(tmp_path, postgres, {"relay": 3}, run, contacts="two")
 
 
-@pytest.mark.parametrize("role", ["tagging", "synthesis", "issuer"])
+@pytest.mark.parametrize("role", ["tagging", "synthesis", "issuer"] if LONG else ["tagging"])
 def test_another_process_takes_a_role_over(tmp_path, postgres, role):  # noqa: F811
     """Its keys come back from under their masks; the one that waited is not ready before, and has no once file."""
     def run(w):
