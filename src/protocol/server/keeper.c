@@ -71,8 +71,7 @@ static fre_status mask(void *ctx, uint8_t io[FRE_OPRF_SCALAR_BYTES])
 
     if (!m->here)
         return FRE_E_STATE;
-    for (unsigned i = 0; i < FRE_OPRF_SCALAR_BYTES; i++)
-        io[i] ^= m->key.b[i];
+    server_xor(io, io, m->key.b);
     return FRE_OK;
 }
 
@@ -96,9 +95,7 @@ static fre_status unmask(void *ctx, const uint8_t masked[FRE_OPRF_SCALAR_BYTES],
 
     if (((const memory *)ctx)->here)
         return FRE_OK;
-
-    for (unsigned i = 0; i < FRE_OPRF_SCALAR_BYTES; i++)
-        b[i] = masked[i] ^ mask_bytes[i];
+    server_xor(b, masked, mask_bytes);
     st = fre_oprf_key_decode(&key, server_view(b, sizeof b));
     fre_wipe(b, sizeof b);
     if (st != FRE_OK)

@@ -30,8 +30,7 @@ fre_status server_seal_mask(const fre_hpke_keypair *k, uint8_t io[32])
 {
     if (!server_has_seal(k))
         return FRE_E_STATE;
-    for (unsigned i = 0; i < 32; i++)
-        io[i] ^= k->sk.b[i];
+    server_xor(io, io, k->sk.b);
     return FRE_OK;
 }
 
@@ -42,8 +41,7 @@ fre_status server_seal_back(fre_hpke_keypair *k, const uint8_t masked[32], const
     fre_hpke_sk secret;
     fre_status st;
 
-    for (unsigned i = 0; i < sizeof secret.b; i++)
-        secret.b[i] = masked[i] ^ mask[i];
+    server_xor(secret.b, masked, mask);
     st = fre_hpke_keypair_from(&back, &secret);
     if (st == FRE_OK && memcmp(back.pk.b, pk->b, sizeof pk->b) != 0)
         st = FRE_E_KEY;

@@ -22,6 +22,13 @@ static inline fre_bytes server_buf_view(const fre_buf *b)
     return server_view(b->p, b->n);
 }
 
+/* A key under its mask, or out from under it. */
+static inline void server_xor(uint8_t out[32], const uint8_t a[32], const uint8_t b[32])
+{
+    for (unsigned i = 0; i < 32; i++)
+        out[i] = a[i] ^ b[i];
+}
+
 struct fre_agreement {
     fre_wire w; /* one contact: with the share's bits */
     fre_mechanism m;
@@ -200,7 +207,7 @@ typedef struct server_ops {
     /* A row of another table than STATE and SECRET; NULL: the last was. */
     fre_status (*restore)(fre_server *x, const fre_row *row);
     const server_out *(*release)(const fre_server *x); /* may be NULL */
-    /* Masks, of roles with keys: is it no more needed?  Is it here?  Under that mask (io: fre_mask_key_bytes; FRE_E_STATE:
+    /* Masks, of roles with keys: is it no more needed?  Is it here?  Under that mask (io; FRE_E_STATE:
      * it is not here).  And back: FRE_E_KEY: another than the collection's. */
     bool (*key_over)(const fre_server *x, fre_mask_key key);
     bool (*key_here)(const fre_server *x, fre_mask_key key);
