@@ -211,13 +211,11 @@ static void print(const fre_levels_account *a, const fre_levels *m)
 static fre_status print_json(const fre_levels_account *a, const fre_levels *m,
                              const fre_plan_request *asked, const char *warning, fre_err *err)
 {
-    json_t *o = NULL;
+    json_t *o;
     fre_buf text;
 
     fre_buf_init(&text, 1u << 16);
-    if (fre_levels_account_json(&text, a, m, asked, warning) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_levels_account_json(&text, a, m, asked, warning), &text);
     return cli_json_print(o, err);
 }
 

@@ -287,6 +287,8 @@ json_t *cli_json_real(double x);
 json_t *cli_budget_json(double x);
 /* A list of texts, cli_named.  NULL: out of memory. */
 json_t *cli_texts_json(const char *const *text, size_t n);
+/* What the library wrote as text, which is wiped; st: how that went.  NULL: it could not. */
+json_t *cli_json_of(fre_status st, fre_buf *text);
 /* Print one object on standard output and give up the reference.  NULL: out of memory. */
 FRE_MUST_CHECK fre_status cli_json_print(json_t *object, fre_err *err);
 /* One object as a line of f, which `path` names; gives up the reference.  FRE_E_IO, FRE_E_NOMEM. */

@@ -138,13 +138,11 @@ static void print(FILE *f, const fre_account *a, const fre_mechanism *m)
 static fre_status print_json(const fre_account *a, const fre_mechanism *m,
                              const char *const *warnings, size_t n, fre_err *err)
 {
-    json_t *o = NULL;
+    json_t *o;
     fre_buf text;
 
     fre_buf_init(&text, 1u << 16);
-    if (fre_account_json(&text, a, m, NULL, 0) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_account_json(&text, a, m, NULL, 0), &text);
     if (o && json_object_set_new(o, "warnings", cli_texts_json(warnings, n)) != 0) {
         json_decref(o);
         o = NULL;

@@ -115,12 +115,10 @@ static int name_flags(json_t *o)
 static json_t *evaluation_json(const fre_evaluation *e, size_t n)
 {
     fre_buf text;
-    json_t *o = NULL;
+    json_t *o;
 
     fre_buf_init(&text, (size_t)1 << 24);
-    if (fre_evaluation_json(&text, e, n) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_evaluation_json(&text, e, n), &text);
     if (o && name_flags(o) != 0) {
         json_decref(o);
         o = NULL;

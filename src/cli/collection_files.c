@@ -226,13 +226,11 @@ void cli_print_terms(const fre_collection *c, const fre_collection_id *id, const
 
 static json_t *terms_object(const fre_collection *c)
 {
-    json_t *o = NULL;
+    json_t *o;
     fre_buf text;
 
     fre_buf_init(&text, 1u << 20);
-    if (fre_collection_to_json(&text, c, NULL) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_collection_to_json(&text, c, NULL), &text);
     return o;
 }
 

@@ -73,13 +73,11 @@ static void name_flags(json_t *lists)
 
 static json_t *forecast_json(const fre_forecast *f, const char *command)
 {
-    json_t *o = NULL;
+    json_t *o;
     fre_buf text;
 
     fre_buf_init(&text, 1u << 20);
-    if (fre_forecast_json(&text, f) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_forecast_json(&text, f), &text);
     name_flags(json_object_get(o, "lists"));
     if (o && json_object_set_new(o, "command", json_string(command)) != 0) {
         json_decref(o);

@@ -32,6 +32,14 @@ json_t *cli_texts_json(const char *const *text, size_t n)
     return list;
 }
 
+json_t *cli_json_of(fre_status st, fre_buf *text)
+{
+    json_t *o = st == FRE_OK ? json_loadb((const char *)text->p, text->n, 0, NULL) : NULL;
+
+    fre_buf_wipe(text);
+    return o;
+}
+
 /* A failed write shows at the end of the run, where all that was printed is looked after. */
 fre_status cli_json_print(json_t *object, fre_err *err)
 {

@@ -6,13 +6,11 @@
 
 json_t *cli_plan_json(const fre_plan *plan)
 {
-    json_t *o = NULL;
+    json_t *o;
     fre_buf text;
 
     fre_buf_init(&text, 1u << 16);
-    if (fre_plan_json(&text, plan) == FRE_OK)
-        o = json_loadb((const char *)text.p, text.n, 0, NULL);
-    fre_buf_wipe(&text);
+    o = cli_json_of(fre_plan_json(&text, plan), &text);
     return o;
 }
 
