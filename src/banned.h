@@ -105,13 +105,8 @@ void fre_c_locale_leave(void *before);
 #define iconv_open(...) FRE_IN_C_LOCALE((iconv_open)(__VA_ARGS__))
 #define strncasecmp(...) FRE_IN_C_LOCALE((strncasecmp)(__VA_ARGS__))
 
-/* Not translated, and no buffer that threads share. */
-static inline const char *fre_c_strerror(int e)
-{
-    const char *text = strerrordesc_np(e);
-
-    return text ? text : "unknown system error";
-}
+/* Never translated, never NULL, and no buffer that threads share. */
+const char *fre_c_strerror(int e);
 #define strerror(e) fre_c_strerror(e)
 
 /* jansson prints and reads real numbers by these.  Its header comes first: it declares them. */

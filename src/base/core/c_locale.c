@@ -23,3 +23,10 @@ void fre_c_locale_leave(void *before)
 {
     (void)uselocale(before);
 }
+
+/* The texts of the C locale are constants; only a number without one is written, to a buffer of this thread. */
+const char *fre_c_strerror(int e)
+{
+    (void)pthread_once(&once, make);
+    return strerror_l(e, c_locale);
+}

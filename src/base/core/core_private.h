@@ -9,9 +9,6 @@
 /* libsodium's one-time set-up; FRE_E_INTERNAL when the system offers no randomness. */
 FRE_MUST_CHECK fre_status fre_core_ready(void);
 
-/* Static description of an errno value, never NULL (strerror is not thread-safe). */
-const char *fre_core_errno_text(int e);
-
 /* E_IO sentence for a failed write: names the folder and says "disk full" when it is. */
 fre_status fre_core_write_failed(fre_err *err, int e, const char *what, const char *where);
 

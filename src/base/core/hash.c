@@ -66,7 +66,7 @@ fre_status fre_sha256_read(uint8_t out[FRE_HASH_BYTES], fre_bytes salt, fre_read
             int e = errno;
 
             st = fre_fail(err, e == EISDIR ? FRE_E_NOINPUT : FRE_E_IO, "cannot read '%.300s': %s",
-                          name, fre_core_errno_text(e));
+                          name, strerror(e));
             break;
         }
         if (n == 0)

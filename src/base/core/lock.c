@@ -15,7 +15,7 @@ fre_status fre_lock_wait(int fd, const char *name, const char *awaited, fre_err 
         const int e = errno;
 
         if (e != EINTR && e != EWOULDBLOCK)
-            return fre_fail(err, FRE_E_IO, "cannot lock '%.300s': %s", name, strerrordesc_np(e));
+            return fre_fail(err, FRE_E_IO, "cannot lock '%.300s': %s", name, strerror(e));
         if (fre_interrupted())
             return fre_fail(err, FRE_E_INTERRUPTED, "interrupted while waiting for %.300s",
                             awaited);

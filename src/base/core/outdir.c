@@ -89,8 +89,7 @@ static fre_status check_target(const fre_outdir *o, fre_err *err)
     if (fstatat(o->target.dir_fd, o->target.name, &s, AT_SYMLINK_NOFOLLOW) != 0) {
         if (errno == ENOENT)
             return FRE_OK;
-        return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s", o->path,
-                        fre_core_errno_text(errno));
+        return fre_fail(err, FRE_E_EXISTS, "cannot create '%.300s': %s", o->path, strerror(errno));
     }
     if (!S_ISDIR(s.st_mode))
         return fre_fail(err, FRE_E_EXISTS,

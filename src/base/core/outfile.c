@@ -67,8 +67,7 @@ static fre_status follow_link(char **path, fre_err *err)
         return FRE_OK;
     real = realpath(*path, NULL);
     if (!real)
-        return fre_fail(err, FRE_E_EXISTS, "cannot follow '%.300s': %s", *path,
-                        fre_core_errno_text(errno));
+        return fre_fail(err, FRE_E_EXISTS, "cannot follow '%.300s': %s", *path, strerror(errno));
     free(*path);
     *path = real;
     return FRE_OK;

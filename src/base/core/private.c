@@ -14,8 +14,7 @@ static fre_status check_file(int fd, const char *path, fre_err *err)
     struct stat s;
 
     if (fstat(fd, &s) != 0)
-        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path,
-                        fre_core_errno_text(errno));
+        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path, strerror(errno));
     if (!S_ISREG(s.st_mode) || s.st_uid != geteuid() || (s.st_mode & 077) != 0)
         return fre_fail(err, FRE_E_REFUSED,
                         "'%.300s' must be a file of yours that nobody else can read: set its mode "
@@ -68,8 +67,7 @@ static fre_status read_all(fre_buf *out, int fd, const char *path, fre_err *err)
     int e;
 
     if (fstat(fd, &s) != 0)
-        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path,
-                        fre_core_errno_text(errno));
+        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path, strerror(errno));
     if ((uint64_t)s.st_size > out->max - out->n)
         return fre_fail(err, FRE_E_LIMIT,
                         "'%.300s' has more than %zu bytes, which none of its kind has", path,
@@ -79,7 +77,7 @@ static fre_status read_all(fre_buf *out, int fd, const char *path, fre_err *err)
         return fre_fail(err, st, "out of memory");
     e = fre_core_pread(fd, out->p + out->n, (size_t)s.st_size, 0, &got);
     if (e != 0)
-        return fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", path, fre_core_errno_text(e));
+        return fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", path, strerror(e));
     out->n += got;
     return FRE_OK;
 }
@@ -214,7 +212,7 @@ fre_status fre_private_renew(const char *path, fre_bytes bytes, fre_err *err)
     (void)close(old);
     return e == 0 ? st
                   : fre_fail(err, FRE_E_IO, "cannot erase what '%.300s' was before: %s", path,
-                             fre_core_errno_text(e));
+                             strerror(e));
 }
 
 fre_status fre_private_erase(const char *path, bool *was, fre_err *err)
@@ -245,7 +243,7 @@ fre_status fre_private_erase(const char *path, bool *was, fre_err *err)
         e = fre_core_sync(in.dir_fd);
     fre_target_close(&in);
     if (e != 0)
-        return fre_fail(err, FRE_E_IO, "cannot erase '%.300s': %s", path, fre_core_errno_text(e));
+        return fre_fail(err, FRE_E_IO, "cannot erase '%.300s': %s", path, strerror(e));
     if (was)
         *was = true;
     return FRE_OK;
@@ -258,8 +256,7 @@ static fre_status check_folder(int fd, const char *path, fre_err *err)
     struct stat s;
 
     if (fstat(fd, &s) != 0)
-        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path,
-                        fre_core_errno_text(errno));
+        return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", path, strerror(errno));
     if (s.st_uid != geteuid() || (s.st_mode & 022) != 0)
         return fre_fail(err, FRE_E_REFUSED,
                         "'%.300s' must be a folder of yours that nobody else can write to: set its "

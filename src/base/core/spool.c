@@ -138,8 +138,7 @@ static fre_status load_key(fre_spool *s, fre_err *err)
     }
     e = fre_core_pread(fd, s->key, KEY_BYTES, 0, &got);
     if (e != 0)
-        st = fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", s->key_path,
-                      fre_core_errno_text(e));
+        st = fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", s->key_path, strerror(e));
     else if (got != KEY_BYTES)
         st = fre_fail(err, FRE_E_DATA, "'%.300s' is not a key file; remove it and its .spool",
                       s->key_path);
@@ -179,7 +178,7 @@ static fre_status load_block(fre_spool *s, uint64_t index, fre_err *err)
     e = fre_core_pread(s->fd, s->sealed, s->sealed_bytes, block_offset(s, index), &got);
     if (e != 0)
         return fre_fail(err, FRE_E_IO, "cannot read temporary data in '%.300s': %s", s->folder,
-                        fre_core_errno_text(e));
+                        strerror(e));
     make_ad(s, index, ad);
     if (got != s->sealed_bytes ||
         crypto_aead_xchacha20poly1305_ietf_decrypt(s->page, NULL, NULL, s->sealed + NONCE_BYTES,
@@ -199,8 +198,7 @@ static fre_status adopt(fre_spool *s, uint64_t size, fre_err *err)
     int e = fre_core_pread(s->fd, found, sizeof found, 0, &got);
 
     if (e != 0)
-        return fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", s->data_path,
-                        fre_core_errno_text(e));
+        return fre_fail(err, FRE_E_IO, "cannot read '%.300s': %s", s->data_path, strerror(e));
     if (got != sizeof found || memcmp(found, magic, sizeof magic) != 0 ||
         get_u64(found + 8) != FORMAT_VERSION)
         return does_not_fit(s, "is not a file to resume from", err);
@@ -242,7 +240,7 @@ static fre_status open_resumable(fre_spool *s, fre_err *err)
         return fre_fail(err, FRE_E_AGAIN, "'%.300s' is in use by another run", s->data_path);
     if (fstat(s->fd, &st) != 0)
         return fre_fail(err, FRE_E_IO, "cannot examine '%.300s': %s", s->data_path,
-                        fre_core_errno_text(errno));
+                        strerror(errno));
     if (st.st_size < (off_t)HEADER_BYTES)
         return write_header(s, err); /* new, or killed before the header was whole */
     return adopt(s, (uint64_t)st.st_size, err);

@@ -130,13 +130,6 @@ const char *fre_digits_down(char out[FRE_DIGITS_BYTES], int n, double x)
     return digits(out, n, x, -1);
 }
 
-const char *fre_core_errno_text(int e)
-{
-    const char *text = strerrordesc_np(e);
-
-    return text ? text : "unknown system error";
-}
-
 fre_status fre_open_failed(fre_err *err, int e, fre_status otherwise, const char *advice,
                            const char *fmt, ...)
 {
@@ -153,7 +146,7 @@ fre_status fre_open_failed(fre_err *err, int e, fre_status otherwise, const char
         advice = e == EMFILE ? "raise the limit (ulimit -n 256)"
                              : "the whole system's limit is reached: try again later";
     }
-    return fre_fail(err, otherwise, "%s: %s%s%s", doing, fre_core_errno_text(e), advice ? "; " : "",
+    return fre_fail(err, otherwise, "%s: %s%s%s", doing, strerror(e), advice ? "; " : "",
                     advice ? advice : "");
 }
 

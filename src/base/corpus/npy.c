@@ -144,7 +144,7 @@ static fre_status map_file(fre_npy *f, int fd, size_t bytes, fre_err *err)
     f->map = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, fd, 0);
     if (f->map == MAP_FAILED) {
         f->map = NULL;
-        return fre_fail(err, FRE_E_IO, "%s: cannot be mapped: %s", f->name, strerrordesc_np(errno));
+        return fre_fail(err, FRE_E_IO, "%s: cannot be mapped: %s", f->name, strerror(errno));
     }
     f->map_bytes = bytes;
     return FRE_OK;
@@ -449,7 +449,6 @@ fre_status fre_npy_write_header(FILE *f, fre_npy_dtype t, size_t rows, size_t di
     pre[9] = (uint8_t)((total - sizeof pre) >> 8);
     if (fwrite(pre, 1, sizeof pre, f) != sizeof pre ||
         fprintf(f, "%-*s\n", (int)(total - sizeof pre - 1), dict) < 0)
-        return fre_fail(err, FRE_E_IO, "the .npy header cannot be written: %s",
-                        strerrordesc_np(errno));
+        return fre_fail(err, FRE_E_IO, "the .npy header cannot be written: %s", strerror(errno));
     return FRE_OK;
 }

@@ -150,7 +150,7 @@ fre_status fre_npy_write_meta(FILE *f, const fre_npy_meta *m, size_t rows, size_
     if (!j)
         return fre_fail(err, FRE_E_NOMEM, "out of memory while describing the embeddings");
     if (json_dumpf(j, f, JSON_INDENT(2)) != 0 || fputc('\n', f) == EOF)
-        st = fre_fail(err, FRE_E_IO, "the sidecar cannot be written: %s", strerrordesc_np(errno));
+        st = fre_fail(err, FRE_E_IO, "the sidecar cannot be written: %s", strerror(errno));
     json_decref(j);
     return st;
 }

@@ -169,8 +169,7 @@ static fre_status keep(fre_src *s, fre_err *err)
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
-            return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name,
-                            strerrordesc_np(errno));
+            return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name, strerror(errno));
         if (got == 0)
             break;
         n += (size_t)got;
@@ -203,8 +202,7 @@ fre_status fre_src_open(fre_src *s, const char *path, bool again, fre_err *err)
     if (st)
         goto out;
     if (fstat(s->fd, &sb) != 0) {
-        st =
-            fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
+        st = fre_fail(err, FRE_E_NOINPUT, "%s: cannot be read: %s", s->name, strerror(errno));
         goto out;
     }
     if (S_ISDIR(sb.st_mode)) {
@@ -297,7 +295,7 @@ fre_status fre_src_check(const fre_src *s, fre_err *err)
     if (!s->is_file)
         return FRE_OK;
     if (fstat(s->fd, &sb) != 0)
-        return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
+        return fre_fail(err, FRE_E_IO, "%s: cannot be read: %s", s->name, strerror(errno));
     return (uint64_t)sb.st_size == s->bytes_all && sb.st_mtim.tv_sec == s->changed.tv_sec &&
                    sb.st_mtim.tv_nsec == s->changed.tv_nsec
                ? FRE_OK
@@ -319,8 +317,7 @@ fre_status fre_src_rewind(fre_src *s, const uint8_t salt[FRE_HASH_BYTES], fre_er
         return fre_fail(err, FRE_E_STATE, "%s: can be read only once", s->name);
     stop(s);
     if (s->is_file && lseek(s->fd, 0, SEEK_SET) != 0)
-        return fre_fail(err, FRE_E_IO, "%s: cannot be read again: %s", s->name,
-                        strerrordesc_np(errno));
+        return fre_fail(err, FRE_E_IO, "%s: cannot be read again: %s", s->name, strerror(errno));
     s->has_sum = s->has_sum && memcmp(s->salt, salt, sizeof s->salt) == 0;
     (void)memcpy(s->salt, salt, sizeof s->salt);
     fre_sha256_begin(&s->hash, (fre_bytes){s->salt, sizeof s->salt});

@@ -57,7 +57,7 @@ fre_status fre_src_fill(fre_src *s, fre_err *err)
         } while (got < 0 && errno == EINTR);
         if (got < 0) {
             fre_status st = errno == EISDIR ? FRE_E_NOINPUT : FRE_E_IO;
-            return fre_fail(err, st, "%s: cannot be read: %s", s->name, strerrordesc_np(errno));
+            return fre_fail(err, st, "%s: cannot be read: %s", s->name, strerror(errno));
         }
     }
     s->eof = got == 0;

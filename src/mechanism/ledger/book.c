@@ -24,13 +24,6 @@
 
 #define SUM_END (sizeof LEDGER_SUM_START - 1 + LEDGER_SUM_DIGITS + 2)
 
-const char *ledger_errno_text(int e)
-{
-    const char *text = strerrordesc_np(e);
-
-    return text ? text : "unknown system error";
-}
-
 fre_status ledger_no_memory(fre_err *err)
 {
     return fre_fail(err, FRE_E_NOMEM, "out of memory");
@@ -251,7 +244,7 @@ static fre_status read_text(const char *path, char **text, size_t *n, fre_err *e
             continue;
         if (r <= 0) {
             st = fre_fail(err, FRE_E_IO, "cannot read the ledger '%.300s': %s", path,
-                          r < 0 ? ledger_errno_text(errno) : "it became shorter");
+                          r < 0 ? strerror(errno) : "it became shorter");
             goto out;
         }
         got += (size_t)r;

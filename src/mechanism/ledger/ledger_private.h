@@ -73,7 +73,6 @@ double ledger_left(double budget, double spent);
 
 FRE_MUST_CHECK fre_status ledger_too_large(const char *path, fre_err *err);
 FRE_MUST_CHECK fre_status ledger_no_memory(fre_err *err);
-const char *ledger_errno_text(int e);
 /* No book that is missing can be made there, now or later: its folder is missing or takes no files. */
 bool ledger_has_no_place(int e);
 

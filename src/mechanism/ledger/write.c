@@ -245,7 +245,7 @@ fre_status ledger_resolve(char **out, const char *path, fre_err *err)
         *out = realpath(path, NULL);
         if (!*out)
             return fre_fail(err, FRE_E_IO, "cannot follow the ledger's link '%.300s': %s", path,
-                            ledger_errno_text(errno));
+                            strerror(errno));
         return FRE_OK;
     }
     *out = strdup(path);
