@@ -221,7 +221,8 @@ class _Cluster:
 
         from ._executor import RECORD, Place
 
-        self.records = self._grouped().mapInArrow(Place(fetch), RECORD).persist(StorageLevel.MEMORY_AND_DISK)
+        # As values: what Spark would serialize into memory it holds twice, and the heap ends before it turns to the disk.
+        self.records = self._grouped().mapInArrow(Place(fetch), RECORD).persist(StorageLevel.MEMORY_AND_DISK_DESER)
         return self.records.where("part IS NOT NULL").select("part")
 
     def _later(self, fetch: Any, sums: bool) -> Any:
@@ -243,7 +244,7 @@ class _Cluster:
         made one after the other, and `collect` would hold all of them at the driver."""
         from pyspark import StorageLevel
 
-        kept = frame.persist(StorageLevel.MEMORY_AND_DISK)
+        kept = frame.persist(StorageLevel.MEMORY_AND_DISK_DESER)
         try:
             kept.count()
             yield from kept.toLocalIterator()

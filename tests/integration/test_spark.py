@@ -127,6 +127,14 @@ def test_partitions_are_counted_at_once(session, events, records):
     assert [n for stage, n in after.items() if stage not in before].count(5) >= 2  # counts, and sums
 
 
+def test_records_are_kept_as_values(session, records, monkeypatch):
+    """Serialized, 400,000 embeddings took more than a heap of 3 GB, whatever the disk could have held."""
+    kept, close = [], spark_of._Cluster.close
+    monkeypatch.setattr(spark_of._Cluster, "close", lambda c: (kept.append(c.records.storageLevel), close(c)))
+    spark_of.synthesize(session.createDataFrame(records, SCHEMA), user="who", **SEEDED)
+    assert [(level.useMemory, level.useDisk, level.deserialized) for level in kept] == [(True, True, True)]
+
+
 def test_nothing_stays_in_the_cluster(session, records):
     frame = session.createDataFrame(records, SCHEMA)
     spark_of.synthesize(frame, user="who", **SEEDED)
