@@ -275,11 +275,7 @@ def test_evaluate_against(tmp_path):
 def test_score():
     """As the program has it; the language model is the one of `score`'s own tests."""
     said = ["What is the weather like tomorrow?", "weather weather the the like"]
-    try:
-        found = fre_e2t.score(said)
-    except fre_e2t.MissingError as error:
-        assert "get-language-model" in str(error) and PACKAGE == "installed"
-        pytest.skip("the language model is not installed")
+    found = fre_e2t.score(said)
     assert [row["text"] for row in found] == said and all(row["tokens"] > 4 for row in found)
     assert found[0]["nll"] < found[1]["nll"] and found[0]["perplexity"] == pytest.approx(math.exp(found[0]["nll"]))
     with pytest.raises(fre_e2t.DataError, match="record 2 has no text"):
@@ -530,6 +526,7 @@ INTERRUPTED = """
     import os, signal, sys, threading
     import fre_e2t
     some = [f"question {i} about thing {i * 7919 % 100003}" for i in range(200000)]
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored, where the tests run in a shell's background
     waits = threading.Timer(float(sys.argv[1]), os.kill, (os.getpid(), signal.SIGINT))
     waits.start()
     try:
