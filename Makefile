@@ -8,7 +8,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev wheel check check-rest check-python asan ct tsan asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev wheel wheel-manylinux check check-rest check-python check-python-manylinux asan ct tsan asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -36,7 +36,13 @@ check-rest: dev
 wheel: commands
 	tools/build-wheel
 
+# For every Linux with glibc 2.28 or later, as it is handed to others.
+wheel-manylinux: commands
+	tools/build-wheel manylinux
+
 check-python: dev wheel
+check-python-manylinux: dev wheel-manylinux
+check-python check-python-manylinux:
 	FRE_LONG_TESTS=1 FRE_WHEEL="$$(ls $(CURDIR)/build/wheels/*.whl)" FRE_E2T=$(CURDIR)/build/dev/fre-e2t \
 		python3 -m pytest -q -rs -p no:cacheprovider tests/integration/test_wheel.py
 

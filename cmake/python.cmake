@@ -46,7 +46,9 @@ target_include_directories(fre-python PRIVATE ${PROJECT_SOURCE_DIR}/python ${PRO
 target_include_directories(fre-python SYSTEM PRIVATE ${Python_INCLUDE_DIRS})
 target_compile_definitions(fre-python PRIVATE Py_LIMITED_API=0x030B0000 FRE_VERSION="${PROJECT_VERSION}")
 target_link_libraries(fre-python PRIVATE fre-flags ${FRE_MODULE_TARGETS})
-target_link_options(fre-python PRIVATE -Wl,--exclude-libs,ALL)
+# Nothing is seen of the library, or of those that it is linked with, where another extension has its own.
+target_link_options(fre-python PRIVATE -Wl,--version-script=${PROJECT_SOURCE_DIR}/python/exports.map)
+set_target_properties(fre-python PROPERTIES LINK_DEPENDS ${PROJECT_SOURCE_DIR}/python/exports.map)
 set_target_properties(fre-python PROPERTIES PREFIX "" OUTPUT_NAME _fre SUFFIX .abi3.so
     LIBRARY_OUTPUT_DIRECTORY ${package})
 
@@ -81,7 +83,13 @@ install(DIRECTORY models DESTINATION fre_e2t COMPONENT python FILES_MATCHING PAT
 install(DIRECTORY data DESTINATION fre_e2t COMPONENT python FILES_MATCHING PATTERN "*.jsonl.gz" PATTERN "*.md")
 install(FILES LICENSE NOTICE THIRD_PARTY.md DESTINATION fre_e2t/licenses COMPONENT python)
 install(FILES ${llama_prefix}/share/llama.cpp-LICENSE DESTINATION fre_e2t/licenses COMPONENT python)
-# Of what auditwheel takes along, as Debian has them.
+# Of what is linked in, or taken along by auditwheel, as Debian has them.
+set(FRE_WHEEL_LIBRARIES "" CACHE PATH "what tools/bootstrap-manylinux built; empty: the system's libraries")
+if(FRE_WHEEL_LIBRARIES)
+    install(DIRECTORY ${FRE_WHEEL_LIBRARIES}/share/licenses/ DESTINATION fre_e2t/licenses COMPONENT python)
+    install(FILES ${FRE_WHEEL_LIBRARIES}/share/sources.txt DESTINATION fre_e2t/licenses COMPONENT python)
+    return()
+endif()
 foreach(name libsodium-dev libssl-dev libjansson-dev libzstd-dev libutf8proc-dev)
     if(EXISTS /usr/share/doc/${name}/copyright)
         install(FILES /usr/share/doc/${name}/copyright DESTINATION fre_e2t/licenses RENAME ${name}.copyright

@@ -17,6 +17,7 @@ WHEEL = os.environ.get("FRE_WHEEL", "")
 pytestmark = pytest.mark.skipif(not WHEEL, reason="no wheel: make check-python builds one")
 WITH = ["pytest", "pandas", "polars", "pyarrow", "duckdb"]
 MOST = 100_000_000  # bytes
+SYSTEM = {f"lib{name}" for name in ("c.so.6", "m.so.6", "pthread.so.0", "dl.so.2", "rt.so.1", "stdc++.so.6", "gcc_s.so.1", "z.so.1")} | {"ld-linux-x86-64.so.2"}
 
 
 def run(*args, **options):
@@ -55,6 +56,7 @@ def test_name_and_size():
 def test_what_it_holds():
     names = zipfile.ZipFile(WHEEL).namelist()
     assert not [n for n in names if n.endswith((".c", ".h", ".a", ".pyc"))]
+    assert ("fre_e2t/licenses/sources.txt" in names) == ("manylinux_2_28" in WHEEL)  # of what it was made
     for name in ("_fre.abi3.so", "py.typed", "bin/fre-e2t", "licenses/LICENSE", "licenses/NOTICE", "licenses/llama.cpp-LICENSE",
                  "models/all-minilm-l6-v2.q8_0.gguf", "models/minilm-inverter.q8_0.gguf", "data/assistant-requests.jsonl.gz"):
         assert f"fre_e2t/{name}" in names
@@ -62,6 +64,30 @@ def test_what_it_holds():
         if name.endswith((".so", ".py", "fre-e2t")):
             text = zipfile.ZipFile(WHEEL).read(name)
             assert str(ROOT).encode() not in text and b"/tmp/pip-" not in text, name
+
+
+def test_no_newer_libc_than_the_tag_says(bare):
+    """Nor any library but those that every Linux has."""
+    if not shutil.which("objdump"):
+        pytest.skip("objdump is not installed")
+    tag = tuple(map(int, re.search(r"manylinux_(\d+)_(\d+)_", WHEEL).groups()))
+    package = next((bare / "lib").glob("python*/site-packages"))
+    binaries = [p for p in package.glob("fre_e2t*/**/*") if p.is_file() and p.open("rb").read(4) == b"\x7fELF"]
+    assert len(binaries) >= 9
+    ours = {p.name for p in binaries}
+    for path in binaries:
+        told = subprocess.run(["objdump", "-p", "-T", str(path)], capture_output=True, text=True, check=True).stdout
+        newest = max([tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([0-9.]+)", told)], default=(0,))
+        assert newest[:2] <= tag, path.name
+        needed = set(re.findall(r"NEEDED +(\S+)", told)) - ours
+        assert needed <= SYSTEM, path.name
+
+
+def test_extension_shows_its_entry_alone(bare):
+    """A process may have another OpenSSL, libsodium or llama.cpp: none of them takes our symbols for its own."""
+    extension = next((bare / "lib").glob("python*/site-packages/fre_e2t/_fre.abi3.so"))
+    told = run("nm", "-D", "--defined-only", extension)
+    assert [line.split()[-1] for line in told.stdout.splitlines()] == ["PyInit__fre"]
 
 
 def test_synthesizes(bare, environment, tmp_path):
@@ -116,7 +142,8 @@ def test_the_package_as_installed(bare, environment, tmp_path):
     """All tests of the package, with every library that hands over data frames."""
     install(bare / "bin" / "python", *WITH)
     here = ROOT / "tests" / "integration"
-    env = {**environment, "FRE_PYTHON_PACKAGE": "installed", "FRE_E2T": str(bare / "bin" / "fre-e2t"), "FRE_LONG_TESTS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    env = {**environment, "FRE_PYTHON_PACKAGE": "installed", "FRE_E2T": str(bare / "bin" / "fre-e2t"), "FRE_LONG_TESTS": "1", "PYTHONDONTWRITEBYTECODE": "1",
+           "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME") or str(pathlib.Path.home() / ".cache")}  # the language model, which no wheel holds
     done = run(bare / "bin" / "python", "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", here / "test_python.py",
                here / "test_python_arrow.py", here / "test_notebook.py", cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
