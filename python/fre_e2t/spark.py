@@ -31,6 +31,8 @@ _FILES = ("format", "delimiter", "encoding", "na_values", "invalid", "user_fold"
 _MOST_PARTS = 64  # that the driver adds up itself
 _WITHOUT = ("a Spark worker has not the package fre-e2t with pyarrow: install the same wheel on every machine, or pass an "
             "environment with it (spark.archives)")
+_MEMORY = "Spark ran out of memory: give it more (spark.executor.memory, spark.driver.memory), or more partitions"
+_ENDED = "Spark ended while the release was made, and its own log says why; nothing was released"
 
 
 def _need_pyspark() -> None:
@@ -172,7 +174,14 @@ _OURS = re.compile(r"fre_e2t\._errors\.(\w+): (.*)")
 
 def _said(error: BaseException) -> BaseException:
     """An executor's error as the library's own, if it is one."""
-    text = str(error)
+    try:
+        text = str(error)
+    except Exception:  # py4j asks Java for the text, which may have ended
+        text = ""
+    if "java.lang.OutOfMemoryError" in text:
+        return _errors.OutOfMemoryError(_MEMORY)
+    if not text or isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError":
+        return InternalError(_ENDED)
     if re.search(r"No module named '(fre_e2t|pyarrow|numpy|_?cffi)", text):
         return MissingError(_WITHOUT)
     found = _OURS.findall(text)
@@ -269,13 +278,10 @@ class _Cluster:
             _cancel(self.session, self._tag)
 
     def close(self) -> None:
-        """Nothing of the records, and no key, is left in the cluster."""
-        try:
-            if self.records is not None:
-                self.records.unpersist()
-        finally:
-            for sent in self._sent:
-                sent.close()
+        """Nothing of the records, and no key, is left in the cluster.  One that ended has nothing, and no say."""
+        for leave in [*([self.records.unpersist] if self.records is not None else []), *(s.close for s in self._sent)]:
+            with contextlib.suppress(Exception):
+                leave()
 
 
 @ffi.def_extern(name="fre_py_stage")

@@ -4,14 +4,17 @@ import gzip
 import importlib
 import itertools
 import json
+import os
 import pathlib
 import pickle
 import random
 import runpy
+import subprocess
+import sys
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, TIMEOUT
 from spark_world import (ARGS, SCHEMA, SEEDED, TEXTS, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans,
                          records_of, spark_of, spellings)
 
@@ -208,6 +211,39 @@ def test_a_worker_without_the_package(session, records, monkeypatch):
         with pytest.raises(fre_e2t.MissingError, match="^a Spark worker has not the package .*: install the same wheel") as error:
             run()
         assert "\n" not in str(error.value)
+
+
+OF_THEIR_OWN = """
+import os, signal, sys
+import pyspark.sql
+import fre_e2t, fre_e2t.spark
+session = pyspark.sql.SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+session.sparkContext.setLogLevel("OFF")
+java = session.sparkContext._gateway.proc.pid
+def dies(batches):
+    os.kill(java, signal.SIGKILL)
+    yield from batches
+if sys.argv[1] == "killed":
+    frame = session.createDataFrame([("a", "please book a table")], "who string, text string").mapInArrow(dies, "who string, text string")
+else:
+    frame = session.range(1).selectExpr("'a' AS who", "repeat('please ', 2000000000 / 8) AS text")
+try:
+    fre_e2t.spark.synthesize(frame, 8, user="who", threshold=40, population=2000, ledger=False, output="never")
+except fre_e2t.Error as error:
+    print(type(error).__name__, "|", error, "|", os.path.exists("never"))
+os._exit(0)  # Spark's own goodbyes need Java
+"""
+
+
+@pytest.mark.parametrize("way, said", [
+    ("killed", "InternalError | Spark ended while the release was made, and its own log says why; nothing was released | False"),
+    ("memory", "OutOfMemoryError | Spark ran out of memory: give it more"),
+])
+def test_a_spark_that_ends(tmp_path, way, said):
+    env = {**os.environ, "PYTHONPATH": WORKERS_PATH}
+    done = subprocess.run([sys.executable, "-c", OF_THEIR_OWN, way], cwd=tmp_path, env=env, capture_output=True, text=True,
+                          timeout=TIMEOUT)
+    assert done.stdout.startswith(said) and done.stdout.count("\n") == 1, done.stderr[-2000:]
 
 
 def test_it_can_be_interrupted(session, records, tmp_path):
