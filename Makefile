@@ -8,7 +8,7 @@ DESTDIR ?=
 SECONDS_EACH ?= 60
 LONG ?= OFF
 
-.PHONY: all commands release dev wheel wheel-manylinux check check-rest check-python check-python-manylinux asan ct tsan asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
+.PHONY: all commands release dev wheel wheel-manylinux check check-rest check-python check-python-manylinux check-spark asan ct tsan asan-long advice-long schedules check-browser check-every check-long fuzz format bench results install clean
 
 all: release
 
@@ -45,6 +45,10 @@ check-python-manylinux: dev wheel-manylinux
 check-python check-python-manylinux:
 	FRE_LONG_TESTS=1 FRE_WHEEL="$$(ls $(CURDIR)/build/wheels/*.whl)" FRE_E2T=$(CURDIR)/build/dev/fre-e2t \
 		python3 -m pytest -q -rs -p no:cacheprovider tests/integration/test_wheel.py
+
+# The tests of Spark, on a cluster on this machine; installs what they need.
+check-spark:
+	sh tools/run-spark
 
 asan: commands
 	@cmake --preset asan -DFRE_LONG=$(LONG) --log-level=WARNING >/dev/null

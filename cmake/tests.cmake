@@ -228,7 +228,7 @@ if(FRE_TESTS)
     find_program(FRE_PYTEST NAMES pytest-3 pytest)
     if(FRE_PYTEST AND TARGET fre-e2t)
         # Of scripts alone: sanitizers would see nothing.
-        set(scripts_only test_missing_packages test_prove_fresh test_run_tests
+        set(scripts_only test_missing_packages test_prove_fresh test_run_spark test_run_tests
             test_text_scores test_wheel test_wire_document)
         # What test_locale.py preloads.
         add_library(hostile-locale MODULE tests/integration/hostile_locale.c)
@@ -252,6 +252,12 @@ if(FRE_TESTS)
         if(TARGET test_rehearsal)
             set(rehearsal "FRE_TEST_REHEARSAL=$<TARGET_FILE:test_rehearsal>")
         endif()
+        # With what tools/run-spark installs, no test of Spark may be skipped.
+        set(spark_tools ${PROJECT_SOURCE_DIR}/build/spark-tools)
+        set(spark_is_here OFF)
+        if(FRE_HAVE_PYTHON AND NOT FRE_SANITIZE AND EXISTS ${spark_tools}/.complete)
+            set(spark_is_here ON)
+        endif()
         # A file a test, so that they share the processors.
         foreach(path IN LISTS integration)
             get_filename_component(stem ${path} NAME_WE)
@@ -268,7 +274,12 @@ if(FRE_TESTS)
             if(stem IN_LIST sanitized_integration)
                 list(APPEND sanitized ${test})
             endif()
-            add_test(NAME ${test} COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${path})
+            if(spark_is_here AND stem MATCHES "^test_spark")
+                add_test(NAME ${test} COMMAND ${spark_tools}/bin/python -m pytest -q -p no:cacheprovider
+                    -W error::FutureWarning ${path})
+            else()
+                add_test(NAME ${test} COMMAND ${FRE_PYTEST} -q -p no:cacheprovider ${path})
+            endif()
             set(cost 1000)
             if(stem IN_LIST first_integration)
                 list(FIND first_integration ${stem} place)
@@ -278,7 +289,13 @@ if(FRE_TESTS)
                 "${FRE_TEST_ENVIRONMENT};FRE_E2T=$<TARGET_FILE:fre-e2t>;${hostile};${clock};${store};${collected};${rehearsal};${python_package};PYTHONDONTWRITEBYTECODE=1")
         endforeach()
         foreach(test integration-spark integration-spark_connect)
-            if(TEST ${test}) # no test of it is left where PySpark, pyarrow, gRPC or Java is missing
+            if(NOT TEST ${test})
+                continue()
+            endif()
+            set_tests_properties(${test} PROPERTIES RESOURCE_LOCK spark)
+            if(spark_is_here)
+                set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION "FRE_SKIPS=set:fail")
+            else() # no test of it is left where PySpark, pyarrow, gRPC or Java is missing
                 set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 5
                     ENVIRONMENT_MODIFICATION "PYTEST_ADDOPTS=set:-rs")
             endif()

@@ -9,6 +9,7 @@ one release."""
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import pathlib
 import pickle
@@ -35,13 +36,19 @@ _MEMORY = "Spark ran out of memory: give it more (spark.executor.memory, spark.d
 _ENDED = "Spark ended while the release was made, and its own log says why; nothing was released"
 
 
+def _missing(what: str) -> MissingError:
+    return MissingError(f"fre_e2t.spark needs {what}, which is not installed: pip install 'pyspark>=4.0' pyarrow 'pandas<3', and "
+                        "Java 17")
+
+
 def _need_pyspark() -> None:
     try:
         import pyarrow  # noqa: F401
         import pyspark
     except ImportError as error:
-        raise MissingError(f"fre_e2t.spark needs {error.name}, which is not installed: pip install 'pyspark>=4.0' pyarrow, "
-                           "and Java 17") from None
+        raise _missing(error.name or "PySpark") from None
+    if importlib.util.find_spec("pandas") is None:  # which PySpark imports for mapInArrow
+        raise _missing("pandas")
     if int(pyspark.__version__.split(".")[0]) < 4:
         raise UsageError(f"fre_e2t.spark needs PySpark 4.0 or later, and this is {pyspark.__version__}")
 

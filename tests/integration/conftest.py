@@ -33,6 +33,13 @@ def own_state(tmp_path_factory):
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
 
 
+def pytest_sessionfinish(session):
+    """FRE_SKIPS=fail: all that the tests need is installed, so one that is skipped has failed."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if os.environ.get("FRE_SKIPS") == "fail" and session.exitstatus == 0 and reporter.stats.get("skipped"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 def without_progress(err):
     """Standard error without the line that a slow run prints every ten seconds."""
     return re.sub(r"(?m)^[a-z ]+: (\d+%|[\d.]+ ?[kM]?B? done,) .*\n", "", err)

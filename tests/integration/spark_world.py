@@ -34,6 +34,7 @@ fre_e2t = importlib.import_module("fre_e2t")
 spark_of = importlib.import_module("fre_e2t.spark")
 
 os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"  # whatever the machine is called, and whether that name is known
 TEXTS = [f"please {verb} {what}" for verb in ("book", "find", "cancel", "play")
          for what in ("a table", "my flight", "some music", "the weather", "an alarm")]
 ARGS = {"epsilon": 8, "threshold": 40, "population": 2000, "ledger": False, "inverter": "none"}

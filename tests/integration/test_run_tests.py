@@ -1,5 +1,6 @@
 """run-tests: its closing line counts both suites and whatever ended before any test ran; the times."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -27,9 +28,10 @@ def checkout(tmp_path):
         (tmp_path / "tools" / name).write_text("#!/bin/sh\n")
         (tmp_path / "tools" / name).chmod(0o755)
 
-    def run(asan):
+    def run(asan, **env):
         (tmp_path / "Makefile").write_text(MAKEFILE.format(asan=asan))
-        return subprocess.run(["sh", tmp_path / "run-tests"], capture_output=True, text=True)
+        return subprocess.run(["sh", tmp_path / "run-tests"], capture_output=True, text=True,
+                              env={**os.environ, "FRE_SPARK": "", **env})
 
     run.top = tmp_path
     return run
@@ -49,6 +51,18 @@ def test_counts_and_times(checkout, asan, counts):
     times = done.stdout[done.stdout.index("time of each part:\n"):]
     assert re.findall(r"(?m)^ +\d+ s  (.*)$", times) == ["packages", "llama.cpp", "a small language model",
                                                         "make check-rest", "make asan", "in all"]
+
+
+@pytest.mark.parametrize("ends, said", [("exit 0", False), ("exit 1", True)])
+def test_spark(checkout, ends, said):
+    """Where PySpark cannot be had, nothing fails for it."""
+    (checkout.top / "tools" / "run-spark").write_text(f"echo asked $1 >>ran\n{ends}\n")
+    passes = "@echo '100% tests passed, 0 tests failed out of 4'"
+    done = checkout(passes, FRE_SPARK="try")
+    assert ("PySpark cannot be had here" in done.stdout) == said and done.stdout.endswith("\n5 passed, 2 failed\n")
+    assert (checkout.top / "ran").read_text() == "asked --prepare\n"
+    checkout(passes)
+    assert (checkout.top / "ran").read_text() == "asked --prepare\n"
 
 
 @pytest.mark.parametrize("tool", ["install-packages", "bootstrap-llama", "get-language-model"])

@@ -203,6 +203,13 @@ def test_executors_errors_are_the_library_s(session, records, monkeypatch, versi
     assert "\n" not in str(error.value)
 
 
+def test_without_pandas(session, monkeypatch):
+    """Which PySpark asks for, and nothing here uses."""
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(fre_e2t.MissingError, match="^fre_e2t.spark needs pandas, which is not installed: pip install "):
+        spark_of.check_installation(session)
+
+
 @pytest.mark.skipif(not WORKERS_PATH, reason="this package is every worker's")
 def test_a_worker_without_the_package(session, records, monkeypatch):
     monkeypatch.delitem(session.sparkContext.environment, "PYTHONPATH")
