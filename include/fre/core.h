@@ -281,6 +281,11 @@ FRE_API FRE_MUST_CHECK fre_status fre_parallel(uint32_t threads, uint64_t n,
 /** Online processors this process may use, >= 1. */
 FRE_API uint32_t fre_cpu_count(void);
 
+/** Instructions that only some processors have. */
+typedef enum fre_cpu_set { FRE_CPU_AVX2, FRE_CPU_AVX2_FMA, FRE_CPU_AVX512F } fre_cpu_set;
+/** Whether this processor has them and the system lets them be used; never on other machines than x86-64. */
+FRE_API bool fre_cpu_has(fre_cpu_set set);
+
 /* ---- the user's folders ------------------------------------------------------------------- */
 
 typedef enum fre_user_dir { FRE_USER_CACHE, FRE_USER_STATE } fre_user_dir;

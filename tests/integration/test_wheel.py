@@ -1,6 +1,7 @@
 """The wheel: built from the checkout, installed into a bare environment without a compiler, and run; what it holds, and
 on which machines it runs.  `make check-python` builds it and names it by FRE_WHEEL; without that this is skipped."""
 
+import gzip
 import os
 import pathlib
 import re
@@ -124,6 +125,20 @@ def test_no_wide_registers_but_by_choice(bare, environment):
     for path in plain:
         done = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(path)], capture_output=True, text=True, check=True)
         assert not WIDE.search(done.stdout), path.name
+
+
+def test_embeddings_are_the_program_s(bare, environment, tmp_path):
+    """Bit for bit: with another compiler too, the library's own kernels run, whose order of sums is fixed."""
+    if not (program := os.environ.get("FRE_E2T")):
+        pytest.skip("FRE_E2T names no program")
+    lines = zipfile.ZipFile(WHEEL).read("fre_e2t/data/assistant-requests.jsonl.gz")
+    (tmp_path / "some.jsonl").write_bytes(b"".join(gzip.decompress(lines).splitlines(keepends=True)[:300]))
+    made = []
+    for which, env in ((program, os.environ), (bare / "bin" / "fre-e2t", environment)):
+        done = run(which, "embed", "some.jsonl", "-o", f"{len(made)}.npy", "--quiet", cwd=tmp_path, env=env)
+        assert done.returncode == 0, done.stderr
+        made.append((tmp_path / f"{len(made)}.npy").read_bytes())
+    assert made[0] == made[1]
 
 
 def test_an_old_processor(bare, environment, tmp_path):

@@ -3,9 +3,13 @@
  * the returned status, does not depend on the number of threads. */
 #include "core_private.h"
 
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -86,6 +90,28 @@ fre_status fre_parallel(uint32_t threads, uint64_t n, fre_status (*job)(void *ct
     (void)pthread_mutex_destroy(&l.lock);
     free(ids);
     return l.status;
+}
+
+/* Not __builtin_cpu_supports: zig's run-time library answers it with no, whatever is asked. */
+bool fre_cpu_has(fre_cpu_set set)
+{
+#if defined(__x86_64__)
+    unsigned a, b, c = 0, d;
+
+    if (fre_core_ready() != FRE_OK)
+        return false;
+    switch (set) {
+    case FRE_CPU_AVX2:
+        return sodium_runtime_has_avx2() != 0;
+    case FRE_CPU_AVX2_FMA:
+        return sodium_runtime_has_avx2() != 0 && __get_cpuid(1, &a, &b, &c, &d) != 0 &&
+               (c & bit_FMA) != 0;
+    case FRE_CPU_AVX512F:
+        return sodium_runtime_has_avx512f() != 0;
+    }
+#endif
+    (void)set;
+    return false;
 }
 
 uint32_t fre_cpu_count(void)

@@ -45,9 +45,9 @@ INLINE double add_lanes(double s[LANES])
 const fre_kernels *fre_linalg_kernels(size_t index)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f") && index-- == 0)
+    if (fre_cpu_has(FRE_CPU_AVX512F) && index-- == 0)
         return &kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && index-- == 0)
+    if (fre_cpu_has(FRE_CPU_AVX2) && index-- == 0)
         return &kernels_avx2;
 #endif
     return index == 0 ? &kernels_portable : NULL;

@@ -1,6 +1,8 @@
 /* Which inner loops this processor can run. */
 #include "kernels.h"
 
+#include <fre/core.h>
+
 #include <string.h>
 
 /* Best first. */
@@ -9,10 +11,9 @@ static const fre_kernels *available(size_t i)
     size_t n = 0;
 
 #if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && n++ == i)
+    if (fre_cpu_has(FRE_CPU_AVX512F) && n++ == i)
         return &fre_kernels_avx512;
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && n++ == i)
+    if (fre_cpu_has(FRE_CPU_AVX2_FMA) && n++ == i)
         return &fre_kernels_avx2;
 #endif
     return n == i ? &fre_kernels_generic : NULL;

@@ -64,7 +64,7 @@ __attribute__((target("avx2"))) static void scan_avx2(const fre_gaussian_table *
 fre_table_kernel *fre_table_kernel_at(size_t index)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && index-- == 0)
+    if (fre_cpu_has(FRE_CPU_AVX2) && index-- == 0)
         return scan_avx2;
 #endif
     return index == 0 ? scan_portable : NULL;

@@ -785,6 +785,20 @@ static void cpu_count_is_positive(void **state)
     assert_true(fre_cpu_count() <= 65536);
 }
 
+static void cpu_has_what_the_compiler_says(void **state)
+{
+    (void)state;
+#if defined(__x86_64__)
+    const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+
+    assert_int_equal(fre_cpu_has(FRE_CPU_AVX2), avx2);
+    assert_int_equal(fre_cpu_has(FRE_CPU_AVX2_FMA), avx2 && __builtin_cpu_supports("fma") != 0);
+    assert_int_equal(fre_cpu_has(FRE_CPU_AVX512F), __builtin_cpu_supports("avx512f") != 0);
+#else
+    assert_false(fre_cpu_has(FRE_CPU_AVX2));
+#endif
+}
+
 /* ---- bytes in and out ---------------------------------------------------------------------------- */
 
 static void a_reader_stops_at_the_end(void **state)
@@ -865,6 +879,7 @@ int main(void)
         cmocka_unit_test(parallel_leaves_signals_to_the_caller),
         cmocka_unit_test(parallel_keeps_the_lower_of_two_failures),
         cmocka_unit_test(cpu_count_is_positive),
+        cmocka_unit_test(cpu_has_what_the_compiler_says),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
