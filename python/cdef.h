@@ -89,6 +89,10 @@ extern fre_param fre_inverter_param_temperature;
 extern fre_param fre_evaluate_param_alpha;
 extern fre_param fre_audit_param_runs;
 extern fre_param fre_audit_param_confidence;
+extern fre_param fre_audit_param_tau;
+extern fre_param fre_audit_param_lambda;
+extern fre_param fre_audit_param_gamma;
+extern fre_param fre_audit_param_factor;
 extern fre_param fre_lm_param_max_tokens;
 
 /* ---- corpus.h ---- */
@@ -145,6 +149,7 @@ typedef struct fre_distributed {
     uint32_t gamma;
     double phi;
 } fre_distributed;
+#define FRE_TSDLAP_ONE ... /* sampler.h */
 typedef struct fre_mechanism {
     uint64_t p32;
     uint64_t tau;
@@ -579,7 +584,8 @@ fre_status fre_evaluation_json(fre_buf *out, const fre_evaluation *e, size_t n);
 
 typedef struct fre_audit_opts {
     fre_mechanism mechanism;
-    const fre_plan *levels;
+    const fre_mechanism *claimed;
+    const fre_plan *levels, *claimed_levels;
     double epsilon, delta;
     double split;
     uint64_t runs;
@@ -590,31 +596,16 @@ typedef struct fre_audit_opts {
     const fre_progress *progress;
     ...;
 } fre_audit_opts;
-typedef struct fre_audit_scenario {
-    char name[96];
-    double epsilon_lower;
-    bool learned;
-    bool backward;
-    double curve_epsilon, curve_claimed, curve_lower;
-    bool curve_backward;
-    ...;
-} fre_audit_scenario;
-typedef struct fre_audit {
-    double epsilon, delta;
-    double confidence;
-    double split;
-    uint64_t runs;
-    double epsilon_lower;
-    size_t worst;
-    size_t curve_worst;
-    bool curve_refuted;
-    bool refuted;
-    size_t n;
-    fre_audit_scenario *scenario;
-    ...;
-} fre_audit;
+typedef struct fre_audit fre_audit;
 fre_status fre_audit_run(fre_audit **out, const fre_audit_opts *opts, fre_err *err);
 void fre_audit_free(fre_audit *a);
+typedef struct fre_audit_factors {
+    double sigma, tau, rate;
+} fre_audit_factors;
+bool fre_audit_weaken(fre_mechanism *m, const fre_audit_factors *f);
+void fre_audit_weaken_levels(fre_plan *p, const fre_mechanism *grid, const fre_audit_factors *f);
+fre_status fre_audit_json(fre_buf *out, const fre_audit *a, const fre_audit_opts *opts,
+                          const char *warning);
 
 /* ---- glue.h ---- */
 

@@ -139,6 +139,22 @@ FRE_API FRE_MUST_CHECK fre_status fre_audit_run(fre_audit **out, const fre_audit
                                                 fre_err *err);
 FRE_API void fre_audit_free(fre_audit *a);
 
+/** How much of each a mechanism that runs has, beside the one that is claimed; 1: as much. */
+typedef struct fre_audit_factors {
+    double sigma, tau,
+        rate; /**< of the noise, of the threshold on sampled counts, of the sampling rate */
+} fre_audit_factors;
+/** A defect put in, to learn what an attack would catch.  Is there one?  The caller keeps the claimed mechanism. */
+FRE_API bool fre_audit_weaken(fre_mechanism *m, const fre_audit_factors *f);
+/** The same of a plan's levels; the grid before them becomes `grid`, on the plan's lattice. */
+FRE_API void fre_audit_weaken_levels(fre_plan *p, const fre_mechanism *grid,
+                                     const fre_audit_factors *f);
+
+/** Append an audit as one JSON object, the one that `fre-e2t audit --json` prints: opts: what it was made with.
+ * warning: of the claim's delta (fre_delta_warning), or NULL.  FRE_E_LIMIT or FRE_E_NOMEM: from the buffer. */
+FRE_API FRE_MUST_CHECK fre_status fre_audit_json(fre_buf *out, const fre_audit *a,
+                                                 const fre_audit_opts *opts, const char *warning);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,6 +14,7 @@ import os
 import pathlib
 
 from ._account import account
+from ._audit import audit
 from ._call import call
 from ._errors import (AgainError, DataError, Error, ExistsError, InfeasibleError, InputOutputError, InternalError,
                       LimitError, MissingError, ModelError, OutOfMemoryError, RefusedError, UsageError, string)
@@ -22,7 +23,7 @@ from ._language import embed, invert, score
 from ._ledger import ledger
 from ._plan import Plan, plan
 from ._release import Release, Texts, load
-from ._study import audit, evaluate
+from ._study import evaluate
 from ._synthesize import synthesize
 
 __version__: str = string(lib.fre_py_version())

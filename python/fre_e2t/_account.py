@@ -19,13 +19,14 @@ _OTHER_COUNTS = {"level_count_sigma": "noisy", "level_sampling_rate": "sampled",
 _IDEALISED = "Continuous noise is an idealisation in the distributed mode, where users add discrete noise."
 
 
-def _preset(name: str) -> float | int:
+def preset(name: str) -> float | int:
+    """What a parameter is where nothing is said."""
     parameter = getattr(lib, f"fre_param_{name}")
     return int(parameter.preset) if parameter.whole else parameter.preset
 
 
 def _of(given: dict[str, Any], name: str) -> float | int:
-    return number(name, given.get(name, _preset(name)), f"fre_param_{name}")
+    return number(name, given.get(name, preset(name)), f"fre_param_{name}")
 
 
 # ---- levels of public cells ---------------------------------------------------------------------------------
@@ -96,7 +97,7 @@ def _p32(rate: float, name: str) -> int:
 
 # ---- the mechanism ------------------------------------------------------------------------------------------
 
-def _mechanism(given: dict[str, Any]) -> Any:
+def mechanism_of(given: dict[str, Any]) -> Any:
     """Of the grid, where there is one; the rest is the whole's."""
     m = ffi.new("fre_mechanism *")
     if "sampling_rate" in given:
@@ -193,7 +194,7 @@ def account(*, epsilon: float | None = None, delta: float | str | None = None, s
     if epsilon is not None and delta is not None:
         raise UsageError("give epsilon or delta, not both")
     request, level = _levels(given)
-    m = _mechanism(given)
+    m = mechanism_of(given)
     _collection(m, request, level, given)
     if epsilon is not None:
         epsilon = number("epsilon", epsilon, "fre_param_epsilon")

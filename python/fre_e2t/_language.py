@@ -13,7 +13,7 @@ from ._call import Keep, Progress, call, in_thread, check, run
 from ._data import is_path, matrix, path_of, read_back
 from ._errors import DataError, UsageError, string
 from ._fre import ffi, lib
-from ._options import search_options
+from ._options import check_search, search_options
 from ._plan import number, said
 
 _BATCH = 2048  # texts that are handed over at once
@@ -121,6 +121,11 @@ def invert(embeddings: Any, *, noise_std: float | Iterable[float] = 0.0,
     rows = matrix(embeddings)
     if inverter == "none":
         raise UsageError("inverter='none' leaves nothing to invert with; name a GGUF file or 'search'")
+    check_search(given)
+    for name in ("samples", "temperature"):
+        if name in given and inverter == "search":
+            raise UsageError(f"{name} is about an inverter's decoder, which inverter='search' does without: leave out one of "
+                             "them")
     e, keep, bar = _open_embedder(embedder, threads), Keep(), Progress(progress)
     dim = lib.fre_embedder_info(e).dim
     if rows.shape[1] != dim:

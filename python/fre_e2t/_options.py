@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any
 
 from ._call import Keep
@@ -42,11 +43,35 @@ def search_options(o: Any, keep: Keep, given: dict[str, Any]) -> None:
 
 
 def seed_of(seed: str | bytes) -> bytes:
-    """32 bytes."""
-    try:
-        value = bytes.fromhex(seed) if isinstance(seed, str) else bytes(seed)
-    except (ValueError, TypeError):
-        value = b""
-    if len(value) != 32:
-        raise UsageError("seed must be 32 bytes, or their 64 hexadecimal digits")
-    return value
+    """32 bytes; fewer digits than theirs stand for a number with zeros in front."""
+    if isinstance(seed, str) and re.fullmatch("[0-9a-fA-F]{1,64}", seed):
+        return bytes.fromhex(seed.zfill(64))
+    if not isinstance(seed, bytes) or len(seed) != 32:
+        raise UsageError("seed must be 32 bytes, or 1 to 64 hexadecimal digits")
+    return seed
+
+
+# ---- what is about nothing ------------------------------------------------------------------------------
+
+_OF_SEARCH = ("effort", "public_corpus", "public_text_field", "language_weight", "language_model", "prior", "bridge")
+_WHOLE = {"public_text_field": "public_corpus", "language_weight": "language_model"}
+
+
+def check_search(given: dict[str, Any]) -> None:
+    """Options of a search that nobody makes."""
+    for name in _OF_SEARCH:
+        if name in given and given.get("inverter") == "none":
+            raise UsageError(f"{name} is about the texts, of which inverter='none' makes none: leave out one of them")
+    for name, of in _WHOLE.items():
+        if name in given and of not in given:
+            raise UsageError(f"{name} is about {of}: add that")
+
+
+def check_texts(given: dict[str, Any]) -> None:
+    """Options of texts that nobody asks for."""
+    for name in ("texts_per_cell", "codebook"):
+        if name in given and given.get("levels", "grid") in ("grid", ["grid"]):
+            raise UsageError(f"{name} is about public cells: add levels='auto'")
+    for name in ("temperature", "paraphrase_distance"):
+        if name in given and not given.get("paraphrases"):
+            raise UsageError(f"{name} is about paraphrases: add paraphrases=N")

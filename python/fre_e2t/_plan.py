@@ -9,7 +9,7 @@ import os
 from typing import Any
 
 from ._call import Keep, Progress, call, json_of, run
-from ._errors import UsageError, named
+from ._errors import UsageError, name_of, named, string
 from ._fre import ffi, lib
 
 _CHOICES = {
@@ -45,7 +45,12 @@ def number(name: str, value: Any, parameter: str) -> float | int:
     if isinstance(value, bool) or not isinstance(value, (int, float)) and not hasattr(value, "__float__"):
         raise UsageError(f"{name} must be a number, not {type(value).__name__}")
     x = float(value)
-    call(lib.fre_param_check, ffi.addressof(lib, parameter), x)
+    called = name_of(string(param.name))  # which may be that of several
+    try:
+        call(lib.fre_param_check, ffi.addressof(lib, parameter), x, said=lambda sentence: sentence.replace(called, name, 1))
+    except UsageError as error:
+        error.parameter = name
+        raise
     if not param.whole:
         return x
     if x != math.floor(x):
@@ -149,18 +154,22 @@ _NOT_FORECAST = {
 }
 
 
-def _collection(request: Any, given: dict[str, Any]) -> None:
-    """What only a collection has, and the paper's reading of several records."""
+def _records(request: Any, given: dict[str, Any]) -> None:
+    """The paper's reading of several records."""
+    if "multi_record" not in given:
+        return
+    if request.accountant == lib.FRE_ACCOUNTANT_JOINT:
+        raise UsageError("multi_record chooses a reading of the article: it needs accountant='paper'")
+    request.records = choice("multi_record", given["multi_record"], ("cap", "group", "bespoke"))
+
+
+def collection_of(request: Any, given: dict[str, Any], more: tuple[str, ...] = ()) -> None:
+    """What only a collection has; more: further parameters that belong to it."""
     from ._distributed import distributed
 
-    on, paper = distributed(request, given, 1, 0.1, ("max_dummies",)), request.accountant != lib.FRE_ACCOUNTANT_JOINT
-    if "multi_record" in given:
-        if not paper:
-            raise UsageError("multi_record chooses a reading of the article: it needs accountant='paper'")
-        request.records = choice("multi_record", given["multi_record"], ("cap", "group", "bespoke"))
-    if not on:
+    if not distributed(request, given, 1, 0.1, more):
         return
-    if paper:  # its protocol has two contacts, and users add noise
+    if request.accountant != lib.FRE_ACCOUNTANT_JOINT:  # the paper's protocol has two contacts, and users add noise
         request.dist.server_noise &= "noise_by" in given
         request.dist.one_contact &= "contacts" in given
     if "curious_users" not in given:
@@ -226,7 +235,8 @@ def plan(epsilon: float = 4, *, threshold: int | None = None, population: int | 
         if name in given and public_corpus is None:
             raise UsageError(f"{name} is about public_corpus: give it too")
     request_of(request, given)
-    _collection(request, given)
+    collection_of(request, given, ("max_dummies",))
+    _records(request, given)
     if public_corpus is not None:
         return _forecast(request, given, progress)
     run(lib.fre_plan_make, made, request, pure=True)

@@ -1,4 +1,4 @@
-"""How good a release is, and whether the mechanism keeps its claim: `evaluate`, `audit`."""
+"""How good a release is: `evaluate`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
 from ._call import Keep, Progress, json_of, run
-from ._data import Texts, Workspace, is_path, path_of
-from ._errors import UsageError, named, string
+from ._data import Texts, Workspace, is_path, matrix, path_of, write_matrix
+from ._errors import UsageError, named
 from ._fre import ffi, lib
-from ._options import corpus_options, seed_of
-from ._plan import number, request_of, said
+from ._options import corpus_options
+from ._plan import number, said
 from ._release import Release
 
 
@@ -39,7 +41,8 @@ def _named(evaluation: dict[str, Any], synthetic: Any) -> dict[str, Any]:
 def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: str | None = None,
              release: str | os.PathLike[str] | None = None, radius: float | None = None,
              threshold: int | None = None, alpha: float | None = None,
-             reference: str | os.PathLike[str] | None = None, embeddings: str | os.PathLike[str] | None = None,
+             reference: str | os.PathLike[str] | None = None,
+             embeddings: np.ndarray | str | os.PathLike[str] | None = None,
              language_model: str | os.PathLike[str] | None = None, against: Iterable[Any] = (),
              embedder: str | os.PathLike[str] | None = None,
              codebook: str | os.PathLike[str] | None = None, classifiers: bool = True, format: str | None = None,
@@ -51,7 +54,8 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
 
     synthetic: a Release, a release's folder, or texts; original: data as `synthesize` reads it; label: a column of a
     file with a record's label; against: further ones like synthetic, measured by the radius and threshold of the first:
-    the list `against` of what is returned."""
+    the list `against` of what is returned.  embeddings: a row for each record of original, as `embed` makes them: an
+    array, or the path of a .npy."""
     given = said(dict(locals()))
     if is_path(against) or isinstance(against, Release):
         raise UsageError("against is a list of releases: write [it]")
@@ -69,6 +73,8 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
         o.original, o.corpus.text_field = keep.text(texts.path), keep.text(texts.text)
         o.corpus.label_field = keep.text(label)
         corpus_options(o.corpus, keep, given)
+        if embeddings is not None and not is_path(embeddings):
+            given["embeddings"] = write_matrix(space, matrix(embeddings), None)
         for name in ("release", "reference", "embeddings", "language_model", "embedder", "codebook"):
             if name in given:
                 setattr(o, name, keep.text(path_of(given[name], name)))
@@ -84,59 +90,3 @@ def evaluate(synthetic: Any, original: Any, *, text: str | None = None, label: s
     for other, scores in zip(others, measured["against"]):
         _named(scores, other)
     return _named(measured, synthetic)
-
-
-# ---- audit ----------------------------------------------------------------------------------------------
-
-def _direction(backward: bool) -> str:
-    return "backward" if backward else "forward"
-
-
-def _curve(s: Any) -> dict[str, Any] | None:
-    if not s.curve_epsilon > 0:
-        return None
-    return {"epsilon": s.curve_epsilon, "delta_claimed": s.curve_claimed, "delta_lower_bound": s.curve_lower,
-            "direction": _direction(s.curve_backward)}
-
-
-def _scenario(s: Any) -> dict[str, Any]:
-    return {"name": string(s.name), "epsilon_lower_bound": s.epsilon_lower,
-            "test": "learned" if s.learned else "known law", "direction": _direction(s.backward), "curve": _curve(s)}
-
-
-def audit(epsilon: float = 4, *, runs: int | None = None, confidence: float | None = None, split: float | None = None,
-          seed: str | bytes | None = None, threshold: int | None = None, population: int | None = None,
-          delta: float | str | None = None, levels: str | list[Any] | None = None, counts: str | None = None,
-          radius: float | None = None, projection_dim: int | str | None = None, cell_scale: float | None = None,
-          cell_edge: float | None = None, sampling_rate: float | str | None = None, adjacency: str | None = None,
-          accountant: str | None = None, gaussian: str | None = None, budget_factor: float | str | None = None,
-          sensitivity_ratio: float | None = None, sensitivity: str | None = None, norm_bound: float | None = None,
-          max_cells_per_user: int | None = None, dimension: int | None = None, threads: int | None = None,
-          progress: bool | None = None) -> dict[str, Any]:
-    """Attack the mechanism of a plan: a lower bound on epsilon against the claim, without any data.  The main keys
-    of `fre-e2t audit --json`; a bound above the claim refutes it, one below proves nothing."""
-    given = said(dict(locals()))
-    request, made = ffi.new("fre_plan_request *"), ffi.new("fre_plan *")
-    request_of(request, given)
-    run(lib.fre_plan_make, made, request, pure=True)
-    o, out, bar = ffi.new("fre_audit_opts *"), ffi.new("fre_audit **"), Progress(progress)
-    o.mechanism, o.delta, o.split = made.mechanism, made.request.delta, made.account.split
-    o.epsilon = request.epsilon
-    if made.request.n_levels > 0:
-        o.levels = made
-    o.runs, o.confidence = int(lib.fre_audit_param_runs.preset), lib.fre_audit_param_confidence.preset
-    o.threads, o.progress = lib.fre_cpu_count(), bar.c
-    for name, parameter in (("runs", "fre_audit_param_runs"), ("confidence", "fre_audit_param_confidence"),
-                            ("split", "fre_param_split"), ("threads", "fre_param_threads")):
-        if name in given:
-            setattr(o, name, number(name, given[name], parameter))
-    if seed is not None:
-        o.seeded = True
-        ffi.buffer(o.seed)[:] = seed_of(seed)
-    run(lib.fre_audit_run, out, o, progress=bar)
-    a = ffi.gc(out[0], lib.fre_audit_free)
-    return {"epsilon_claimed": a.epsilon, "delta_claimed": a.delta, "epsilon_lower_bound": a.epsilon_lower,
-            "runs": a.runs, "worst_case": string(a.scenario[a.worst].name), "confidence": a.confidence,
-            "split": a.split, "refuted": bool(a.refuted), "curve_refuted": bool(a.curve_refuted),
-            "curve": _curve(a.scenario[a.curve_worst]), "verdict": "refuted" if a.refuted else "not refuted",
-            "scenarios": [_scenario(a.scenario[i]) for i in range(a.n)]}

@@ -13,7 +13,7 @@ from ._data import (Texts, Workspace, encoded, is_path, matrix, path_of, read_ba
 from ._errors import DataError, UsageError, named, string
 from ._fre import ffi, lib
 from ._language import embedder_meta
-from ._options import corpus_options, search_options, seed_of
+from ._options import check_search, check_texts, corpus_options, search_options, seed_of
 from ._plan import Plan, choice, number, plan_of, request_of, said
 from ._release import Release, read_folder
 
@@ -137,6 +137,8 @@ def _check_together(given: dict[str, Any]) -> None:
         raise UsageError("user_fold needs user: nobody is named")
     if given.get("paraphrases") and given.get("inverter") == "none":
         raise UsageError("paraphrases needs texts: leave out inverter='none'")
+    check_search(given)
+    check_texts(given)
 
 
 def _options(o: Any, keep: Keep, given: dict[str, Any]) -> None:

@@ -1,5 +1,4 @@
 /* cmd_audit.c - attack the mechanism: a lower bound on epsilon against the claim. */
-#include "audit_defect.h"
 #include "plan_args.h"
 
 #include <fre/audit.h>
@@ -70,7 +69,7 @@ static fre_status from_plan(fre_audit_opts *o, fre_plan *plan, const cli *c, fre
                           given_only[i]);
     }
     if (st == FRE_OK)
-        st = cli_distributed(&r.dist, &r.noise, c, err);
+        st = cli_distributed_request(&r, c, err);
     if (st != FRE_OK)
         return st;
     r.dim = (uint32_t)cli_whole(c, "dimension");
@@ -172,92 +171,16 @@ static const char *test_name(const fre_audit_scenario *s)
     return s->learned ? "learned" : "known law";
 }
 
-static const char *direction(bool backward)
-{
-    return backward ? "backward" : "forward";
-}
-
-static json_t *curve_json(const fre_audit_scenario *s)
-{
-    return s->curve_epsilon > 0
-               ? json_pack("{s:f, s:f, s:f, s:s}", "epsilon", s->curve_epsilon, "delta_claimed",
-                           s->curve_claimed, "delta_lower_bound", s->curve_lower, "direction",
-                           direction(s->curve_backward))
-               : json_null();
-}
-
-static json_t *scenario_json(const fre_audit_scenario *s)
-{
-    return json_pack("{s:s, s:f, s:s, s:s, s:o}", "name", s->name, "epsilon_lower_bound",
-                     s->epsilon_lower, "test", test_name(s), "direction", direction(s->backward),
-                     "curve", curve_json(s));
-}
-
-/* Null: one Gaussian stands in for the noise of many. */
-static json_t *shares_json(const fre_audit *a)
-{
-    const fre_share_cell *s = &a->shares;
-
-    return s->beta > 0 ? json_pack("{s:f, s:f, s:I}", "quantisation", s->beta, "sigma_local",
-                                   s->sigma_local, "numbers", (json_int_t)s->padded)
-                       : json_null();
-}
-
-static json_t *mechanism_json(const fre_audit *a, const fre_mechanism *m)
-{
-    json_t *o = json_pack("{s:f, s:I, s:f, s:s, s:b}", "sampling_rate", (double)m->p32 * 0x1p-32,
-                          "tau", (json_int_t)m->tau, "sigma", m->sigma, "adjacency",
-                          cli_adjacencies[m->adjacency], "distributed", (int)m->dist.on);
-
-    if (!o || !m->dist.on)
-        return o;
-    if (json_object_set_new(o, "lambda", json_real(m->dist.lambda)) != 0 ||
-        json_object_set_new(o, "gamma", json_integer((json_int_t)m->dist.gamma)) != 0 ||
-        json_object_set_new(o, "contacts", json_string(m->dist.one_contact ? "one" : "two")) != 0 ||
-        json_object_set_new(o, "noise_by",
-                            json_string(m->dist.server_noise ? "servers" : "clients")) != 0 ||
-        json_object_set_new(o, "splits", json_boolean(m->dist.splits)) != 0 ||
-        json_object_set_new(o, "cells_per_user", json_integer(m->cells_per_user)) != 0 ||
-        json_object_set_new(o, "shares", shares_json(a)) != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
-}
-
-/* Their names; none without a plan of some. */
-static json_t *levels_json(const fre_plan *p)
-{
-    const char *name[FRE_LEVELS_MAX + 1];
-    size_t n = 0;
-
-    if (p && !p->request.no_grid)
-        name[n++] = "grid";
-    for (size_t i = 0; p && i < p->request.n_levels; i++)
-        name[n++] = p->request.level[i].name;
-    return cli_texts_json(name, n);
-}
-
 /* weak: of the claim's delta, or NULL. */
-static json_t *audit_json(const fre_audit *a, const fre_audit_opts *o, const char *weak)
+static fre_status print_json(const fre_audit *a, const fre_audit_opts *o, const char *weak,
+                             fre_err *err)
 {
-    const fre_mechanism *m = &o->mechanism;
-    json_t *list = json_array();
+    char named[CLI_NAMED_BYTES];
+    fre_buf text;
 
-    for (size_t i = 0; list && i < a->n; i++) {
-        if (json_array_append_new(list, scenario_json(&a->scenario[i])) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return json_pack("{s:f, s:f, s:f, s:I, s:s, s:f, s:f, s:b, s:b, s:o, s:s, s:o, s:o, s:o, s:o}",
-                     "epsilon_claimed", a->epsilon, "delta_claimed", a->delta,
-                     "epsilon_lower_bound", a->epsilon_lower, "runs", (json_int_t)a->runs,
-                     "worst_case", a->scenario[a->worst].name, "confidence", a->confidence, "split",
-                     a->split, "refuted", (int)a->refuted, "curve_refuted", (int)a->curve_refuted,
-                     "curve", curve_json(&a->scenario[a->curve_worst]), "verdict",
-                     a->refuted ? "refuted" : "not refuted", "mechanism", mechanism_json(a, m),
-                     "levels", levels_json(o->levels), "warnings", cli_warning_json(weak), "scenarios", list);
+    fre_buf_init(&text, 1u << 20);
+    return cli_json_print(
+        cli_json_of(fre_audit_json(&text, a, o, weak ? cli_named(named, weak) : NULL), &text), err);
 }
 
 static void print_levels(FILE *f, const fre_plan *p)
@@ -307,6 +230,20 @@ static void print_attacked(FILE *f, const fre_audit *a, const fre_mechanism *m)
     cli_wrap(f, text, 14, 14);
 }
 
+/* A defect that was put in is said; else nothing. */
+static void print_defect(FILE *f, const cli *c)
+{
+    static const char *const what[][2] = {{"sigma-factor", "the noise"},
+                                          {"tau-factor", "the threshold"},
+                                          {"rate-factor", "the sampling rate"}};
+
+    for (size_t i = 0; i < 3; i++) {
+        if (cli_number(c, what[i][0]) < 1 || cli_number(c, what[i][0]) > 1)
+            cli_fold(f, 6, "  defect      %g times %s, put in on request",
+                     cli_number(c, what[i][0]), what[i][1]);
+    }
+}
+
 static void print_mechanism(FILE *f, const fre_audit *a, const fre_audit_opts *o, const cli *c)
 {
     const fre_mechanism *m = &o->mechanism;
@@ -324,7 +261,7 @@ static void print_mechanism(FILE *f, const fre_audit *a, const fre_audit_opts *o
                  fre_digits_down(y, 6, m->sigma), padding);
     print_levels(f, o->levels);
     print_attacked(f, a, m);
-    audit_defect_print(f, c);
+    print_defect(f, c);
     cli_fold(f, 6, "  runs        %" PRIu64 " of each input of a scenario", a->runs);
     if (a->split > 0)
         cli_fold(f, 6, "  near        %s: the copies' distance from the record",
@@ -440,6 +377,9 @@ static fre_status run(cli *c, fre_err *err)
                         .threads = c->threads,
                         .seeded = cli_given(c, "seed"),
                         .progress = &c->progress};
+    const fre_audit_factors defect = {.sigma = cli_number(c, "sigma-factor"),
+                                      .tau = cli_number(c, "tau-factor"),
+                                      .rate = cli_number(c, "rate-factor")};
     fre_mechanism claimed;
     fre_plan plan, runs;
     const bool own = cli_given(c, "tau") || cli_given(c, "sigma");
@@ -453,11 +393,11 @@ static fre_status run(cli *c, fre_err *err)
     if (cli_given(c, "split"))
         o.split = cli_number(c, "split");
     claimed = o.mechanism;
-    if (audit_defect_put(&o.mechanism, c)) {
+    if (fre_audit_weaken(&o.mechanism, &defect)) {
         o.claimed = &claimed;
         if (o.levels) {
             runs = plan;
-            audit_defect_put_in_levels(&runs, &o.mechanism, c);
+            fre_audit_weaken_levels(&runs, &o.mechanism, &defect);
             o.levels = &runs;
             o.claimed_levels = &plan;
         }
@@ -471,7 +411,7 @@ static fre_status run(cli *c, fre_err *err)
     cli_progress_end();
     c->refuted = a->refuted;
     if (c->json) {
-        st = cli_json_print(audit_json(a, &o, weak), err);
+        st = print_json(a, &o, weak, err);
     } else {
         print_mechanism(stdout, a, &o, c);
         print_bounds(stdout, a);

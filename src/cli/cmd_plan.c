@@ -40,17 +40,9 @@ static fre_status request_of(fre_plan_request *out, const cli *c, fre_err *err)
     fre_status st = cli_plan_request(out, c, err);
 
     if (st == FRE_OK)
-        st = cli_distributed(&out->dist, &out->noise, c, err);
+        st = cli_distributed_request(out, c, err);
     if (st != FRE_OK)
         return st;
-    if (out->accountant == FRE_ACCOUNTANT_PAPER) { /* its protocol has two, and users add noise */
-        out->dist.server_noise = out->dist.server_noise && cli_given(c, "noise-by");
-        out->dist.one_contact = out->dist.one_contact && cli_given(c, "contacts");
-    }
-    if (!cli_given(c, "curious-users"))
-        out->dist.curious *= out->cells_per_user; /* w counts places */
-    for (size_t i = 0; out->dist.on && i < out->n_levels && !cli_given(c, "counts"); i++)
-        out->level[i].counts = FRE_COUNTS_SAMPLED; /* the only kind there */
     out->dim = (uint32_t)cli_whole(c, "dimension");
     out->max_dummies = cli_number(c, "max-dummies"); /* 0: not given */
     out->records = (fre_paper_records)cli_choice(c, "multi-record");

@@ -114,6 +114,23 @@ fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
     return FRE_OK;
 }
 
+fre_status cli_distributed_request(fre_plan_request *io, const cli *c, fre_err *err)
+{
+    fre_status st = cli_distributed(&io->dist, &io->noise, c, err);
+
+    if (st != FRE_OK)
+        return st;
+    if (io->accountant == FRE_ACCOUNTANT_PAPER) { /* its protocol has two, and users add noise */
+        io->dist.server_noise = io->dist.server_noise && cli_given(c, "noise-by");
+        io->dist.one_contact = io->dist.one_contact && cli_given(c, "contacts");
+    }
+    if (!cli_given(c, "curious-users"))
+        io->dist.curious *= io->cells_per_user; /* w counts places */
+    for (size_t i = 0; io->dist.on && i < io->n_levels && !cli_given(c, "counts"); i++)
+        io->level[i].counts = FRE_COUNTS_SAMPLED; /* the only kind there */
+    return FRE_OK;
+}
+
 fre_status cli_collection_request(fre_plan_request *out, const cli *c, fre_err *err)
 {
     fre_status st = cli_plan_request(out, c, err);

@@ -119,6 +119,8 @@ FRE_MUST_CHECK fre_status cli_collection_request(fre_plan_request *out, const cl
  * the caller's. */
 FRE_MUST_CHECK fre_status cli_distributed(fre_distributed *out, fre_noise *noise, const cli *c,
                                           fre_err *err);
+/* The same into a request of cli_plan_request. */
+FRE_MUST_CHECK fre_status cli_distributed_request(fre_plan_request *io, const cli *c, fre_err *err);
 
 /* A list of one warning, of none for NULL.  NULL: out of memory. */
 json_t *cli_warning_json(const char *warning);

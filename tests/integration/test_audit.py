@@ -40,6 +40,17 @@ def test_plans_are_not_refuted(fre, more):
     assert all(s["direction"] in ("forward", "backward") for s in a["scenarios"])
 
 
+@pytest.mark.parametrize("more", [["--contacts", "two", "--max-cells-per-user", "2"], ["--levels", "1024"],
+                                  ["--contacts", "two", "--max-cells-per-user", "2", "--curious-users", "1"]])
+def test_a_collection_is_that_of_its_plan(fre, more):
+    """Who pools what he knows counts in places, and a level of public cells is sampled there."""
+    given = ["--epsilon", "8", "--population", "100000", "--distributed", "--dimension", "4", *more]
+    told = fre("plan", "--json", *given).json()
+    attacked = fre("audit", "--json", "--quiet", *given, "--runs", "1000", "--seed", "a5").json()["mechanism"]
+    for key in ("sampling_rate", "tau", "sigma", "lambda", "gamma", "contacts", "noise_by"):
+        assert attacked[key] == pytest.approx(told[key]), key
+
+
 @pytest.mark.parametrize("levels, counts", [("256,64", "noisy"), ("grid,64", "noisy")] +
                          ([("256,64,16", "sampled"), ("grid,256,64", "sampled")] if LONG else []))
 def test_levels_are_attacked(fre, levels, counts):

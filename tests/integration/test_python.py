@@ -272,20 +272,145 @@ def test_evaluate_against(tmp_path):
         fre_e2t.evaluate(ours, texts(), against=other)
 
 
-def test_score():
+def lines_of(path):
+    """JSON lines of the program, whose numbers have nine digits."""
+    return [pytest.approx(json.loads(line), rel=1e-8) for line in path.read_text().splitlines()]
+
+
+def test_score(fre, tmp_path):
     """As the program has it; the language model is the one of `score`'s own tests."""
     said = ["What is the weather like tomorrow?", "weather weather the the like"]
     found = fre_e2t.score(said)
     assert [row["text"] for row in found] == said and all(row["tokens"] > 4 for row in found)
     assert found[0]["nll"] < found[1]["nll"] and found[0]["perplexity"] == pytest.approx(math.exp(found[0]["nll"]))
+    (tmp_path / "said.txt").write_text("".join(text + "\n" for text in said))
+    assert fre("score", "said.txt", "-o", "scores.jsonl").code == 0
+    assert found == lines_of(tmp_path / "scores.jsonl")
     with pytest.raises(fre_e2t.DataError, match="record 2 has no text"):
         fre_e2t.score(["a", None])
 
 
-@long
-def test_audit():
-    found = fre_e2t.audit(2, population=10000, threshold=50, runs=1000, dimension=8, seed=SEED[1])
-    assert not found["refuted"] and found["runs"] == 1000 and found["scenarios"]
+QUICK = {"runs": 1000, "dimension": 4, "seed": "5e", "epsilon": 4}
+OWN = {"sampling_rate": .5, "tau": 20, "sigma": 2, "delta": 1e-4, "epsilon": 3}
+LEVELS = {"population": 100000, "delta": 1e-3, "threshold": 40, "levels": "grid,64", "dimension": 2}
+
+
+@pytest.mark.parametrize("given", [
+    {"population": 10000, "threshold": 50, "epsilon": 2}, {"population": 100000, "sigma_factor": .1}, LEVELS,
+    {**LEVELS, "levels": "256,64", "sigma_factor": .4, "tau_factor": .5, "rate_factor": .9},
+    {"population": 100000, "distributed": True, "max_cells_per_user": 2, "epsilon": 8},
+    {"population": 100000, "distributed": True, "contacts": "two", "cover": False, "dropout": .2, "curious_users": 3},
+    {"population": 100000, "distributed": True, "levels": "1024", "epsilon": 8},
+    {**OWN, "sigma": .45, "max_cells_per_user": 3, "split": .5, "population": 1000},
+    {**OWN, "distributed": True, "lambda_": .2, "gamma": 20, "splits": True, "max_cells_per_user": 2},
+    {"population": 1000, "accountant": "paper", "distributed": True, "delta": 1e-3},
+    {**OWN, "sigma": 1e-13, "split": 1.24},
+])
+def test_audits_of_the_program(fre, given):
+    """Verdict, mechanism and all scenarios, or the same sentence but for names."""
+    given = {**QUICK, **given}
+    done = fre("audit", "--json", "--quiet", *flags_of(given))
+    if done.code in (0, 1):
+        told = done.json()
+        told["warnings"] = [re.sub("--([a-z]+)", r"\1", w) for w in told["warnings"]]
+        found = fre_e2t.audit(**given)
+        assert found == told and found["refuted"] == bool(done.code)
+        assert found["mechanism"]["distributed"] == given.get("distributed", False)
+    else:
+        assert given["sigma"] == 1e-13
+        with pytest.raises(fre_e2t.UsageError) as error:
+            fre_e2t.audit(**given)
+        assert str(error.value) == done.err.strip().split(": ", 1)[1].replace("--", "")
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"lambda_": 1}, "lambda_ belongs to a mechanism given by tau, sigma and sampling_rate"),
+    ({"cover": True}, "cover belongs to distributed=True"),
+    ({"tau": 20, "sigma": 2}, "sampling_rate is missing"),
+    ({**OWN, "threshold": 50}, "threshold shapes a plan"),
+    ({**OWN, "projection_dim": "auto"}, "projection_dim='auto' needs a plan"),
+    ({**OWN, "distributed": True, "lambda_": 1}, "distributed needs gamma too"),
+    ({**OWN, "gamma": 1}, "gamma belongs to distributed=True"),
+    ({"sigma_factor": 0}, "sigma_factor must be"),
+    ({"distributed": True, "levels": "grid,64"}, "levels"),
+    ({"seed": "5g"}, "seed must be 32 bytes, or 1 to 64"),
+    ({"seed": b"5e"}, "seed must be 32 bytes"),
+    ({"seed": ""}, "seed must be 32 bytes"),
+])
+def test_what_an_audit_refuses(given, words):
+    with pytest.raises(fre_e2t.UsageError, match=re.escape(words)) as error:
+        fre_e2t.audit(**{"epsilon": 4, "runs": 1000, "dimension": 4, **given})
+    assert "--" not in str(error.value)
+
+
+# ---- every function as its command --------------------------------------------------------------------
+
+def test_a_seed_is_the_program_s(fre, corpus, tmp_path):
+    args = ["--epsilon", "8", "--threshold", "40", "--population", "100000", "--ledger", "none", "--inverter", "none"]
+    assert fre("synthesize", corpus.name, "-o", "out", *args, "--seed", "5e7").code == 0
+    assert fre_e2t.synthesize(corpus, **PLAIN, seed="5e7") == fre_e2t.load(tmp_path / "out")
+
+
+def test_dry_runs_and_ledgers_of_the_program(fre, corpus, alone):
+    args = ["--epsilon", "8", "--threshold", "40", "--population", "100000", "--inverter", "none"]
+    told = fre("synthesize", corpus.name, "-o", "out", *args, "--dry-run", "--json").json()
+    plan = fre_e2t.synthesize(corpus, **BUDGET, inverter="none", user=False, dry_run=True)
+    assert dict(plan) == told["plan"] and plan.statement == told["statement"]
+    assert fre_e2t.ledger() == fre("ledger", "show", "--json").json()
+    fre_e2t.synthesize(corpus, **BUDGET, inverter="none", user=False, budget_epsilon=20)
+    assert fre("synthesize", corpus.name, "-o", "out", *args, "--data-name", "the wishes").code == 0
+    book = fre_e2t.ledger()
+    assert len(book["entries"]) == 2 and book == fre("ledger", "show", "--json").json()
+    assert fre_e2t.ledger(alone) == fre("ledger", "show", alone, "--json").json()
+
+
+def test_evaluations_of_the_program(fre, corpus, tmp_path, embedded):  # noqa: F811
+    fre_e2t.synthesize(corpus, **PLAIN, seed="5e").save(tmp_path / "ours")
+    (tmp_path / "few.txt").write_text("what is new\nhello there\n")
+    given = {"threshold": 40, "reference": "none", "alpha": 1.5}
+    told = fre("evaluate", "ours", corpus.name, "--json", *flags_of(given), "--against", "few.txt").json()
+    found = fre_e2t.evaluate(tmp_path / "ours", corpus, **given, against=[tmp_path / "few.txt"])
+
+    def named(evaluation):
+        """Parameters in the place of flags."""
+        for missing in evaluation["missing"]:
+            missing["why"] = re.sub("--(label|[a-z-]+)(-field)?", lambda m: m.group(1).replace("-", "_"), missing["why"])
+        return evaluation
+
+    named(told)
+    told["against"] = [named(other) for other in told["against"]]
+    rows = fre_e2t.evaluate(tmp_path / "ours", corpus, **given, embeddings=fre_e2t.embed(texts()))
+    for measured in (told, *told["against"], found, *found["against"], rows):
+        del measured["seconds_embedding"], measured["seconds_scoring"]
+    assert found == told
+    assert {**rows, "against": found["against"]} == found
+    with pytest.raises(fre_e2t.DataError, match="embeddings"):
+        fre_e2t.evaluate(tmp_path / "ours", corpus, **given, embeddings=fre_e2t.embed(texts()[:5]))
+
+
+def test_rows_and_texts_of_the_program(fre, tmp_path):
+    (tmp_path / "few.txt").write_text("".join(t + "\n" for t in FREQUENT))
+    assert fre("embed", "few.txt", "-o", "x.npy").code == 0
+    rows = fre_e2t.embed(FREQUENT)
+    assert (np.load(tmp_path / "x.npy") == rows).all()
+    assert fre("invert", "x.npy", "-o", "texts.jsonl", "--noise-std", "0.01").code == 0
+    assert fre_e2t.invert(rows, noise_std=.01) == lines_of(tmp_path / "texts.jsonl")
+
+
+@pytest.mark.parametrize("given, words", [
+    ({"inverter": "none", "effort": 3}, "effort is about the texts"),
+    ({"language_weight": .5}, "language_weight is about language_model"),
+    ({"public_text_field": "t"}, "public_text_field is about public_corpus"),
+    ({"texts_per_cell": 3}, "texts_per_cell is about public cells"),
+    ({"codebook": "x.gguf", "levels": "grid"}, "codebook is about public cells"),
+    ({"temperature": .5}, "temperature is about paraphrases"),
+    ({"paraphrase_distance": .5, "paraphrases": 0}, "paraphrase_distance is about paraphrases"),
+])
+def test_what_is_about_nothing(given, words):
+    with pytest.raises(fre_e2t.UsageError, match=re.escape(words)):
+        fre_e2t.synthesize(["a"], **{**BUDGET, "ledger": False, "user": False, **given})
+    with pytest.raises(fre_e2t.UsageError, match="samples is about"):
+        fre_e2t.invert(np.ones((1, 384), dtype="f4"), inverter="search", samples=2)
 
 
 # ---- once -------------------------------------------------------------------------------------------------
@@ -409,7 +534,7 @@ REFUSED = [
     ({"data": ["a"], "epsilon": 0.001, "threshold": 1}, "InfeasibleError", "threshold"),
     ({"data": ["a"], "max_cells_per_user": 2}, "UsageError", "max_cells_per_user needs user"),
     ({"data": ["a"], "format": "csv"}, "UsageError", "format is about a file"),
-    ({"data": ["a"], "seed": "12"}, "UsageError", "seed must be 32 bytes"),
+    ({"data": ["a"], "seed": "12g"}, "UsageError", "seed must be 32 bytes, or 1 to 64 hexadecimal digits"),
     ({"data": ["a", "b", "c"], "population": 2}, "DataError", "population"),
     ({"data": ["a"], "embeddings": np.ones((1, 3))}, "UsageError", "give data, or embeddings, not both"),
     ({"data": None}, "UsageError", "give data, or embeddings"),
