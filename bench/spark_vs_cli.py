@@ -22,41 +22,9 @@ import time
 import fre_e2t
 import fre_e2t.spark as spark_of
 
+from processes import memory_peak, processor_time, run
+
 SEED = "5e" * 32
-TICK = os.sysconf("SC_CLK_TCK")
-
-
-# ---- processor time of this process and all below it ------------------------------------------------------
-
-def _stat(pid):
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    return int(fields[1]), sum(map(int, fields[11:15])) / TICK  # parent; with children that ended
-
-
-def below():
-    """Processor time by process, of all that this one has started and itself."""
-    seen = {int(name): _stat(name) for name in os.listdir("/proc") if name.isdigit()}
-    seen = {pid: stat for pid, stat in seen.items() if stat}
-    ours = {os.getpid()}
-    while True:
-        more = {pid for pid, (parent, _) in seen.items() if parent in ours} - ours
-        if not more:
-            return {pid: seen[pid][1] for pid in ours if pid in seen}
-        ours |= more
-
-
-def processor_time():
-    return sum(below().values())
-
-
-def memory_peak(pid="self"):
-    for line in pathlib.Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
-        if line.startswith("VmHWM"):
-            return int(line.split()[1]) * 1024
-    return 0
 
 
 # ---- what is measured of the cluster ------------------------------------------------------------------------
@@ -132,14 +100,7 @@ def by_program(program, folder, given, source, extra):
     words = [program, "synthesize", os.path.join(folder, source), "-o", target, "--epsilon", str(given.epsilon),
              "--threshold", str(given.threshold), "--population", str(given.population), "--levels", given.levels,
              "--ledger", "none", "--inverter", "none", "--seed", SEED, "--threads", str(given.cores), *extra]
-    wall = time.monotonic()
-    with subprocess.Popen(words, stdout=subprocess.DEVNULL) as process:
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"{program}: exit code {process.returncode}")
-    return target, {"seconds": time.monotonic() - wall, "peak_bytes": used.ru_maxrss * 1024,
-                    "processor": used.ru_utime + used.ru_stime}
+    return target, run(words)
 
 
 def write_texts(source, folder, rows):
