@@ -294,7 +294,8 @@ if(FRE_TESTS)
             endif()
             set_tests_properties(${test} PROPERTIES RESOURCE_LOCK spark)
             if(spark_is_here)
-                set_tests_properties(${test} PROPERTIES ENVIRONMENT_MODIFICATION "FRE_SKIPS=set:fail")
+                set_tests_properties(${test} PROPERTIES COST 1950 # first: one after the other, minutes
+                    ENVIRONMENT_MODIFICATION "FRE_SKIPS=set:fail")
             else() # no test of it is left where PySpark, pyarrow, gRPC or Java is missing
                 set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 5
                     ENVIRONMENT_MODIFICATION "PYTEST_ADDOPTS=set:-rs")
