@@ -59,6 +59,29 @@ static void bytes_of(fre_buf *out, const fre_partial *p)
     must(fre_partial_encode(out, p) == FRE_OK);
 }
 
+/* Never twice; closed, it comes back as it is. */
+static void as_it_came(fre_partial *p, const fre_buf *in, size_t of)
+{
+    fre_buf after, again;
+    fre_status st;
+
+    bytes_of(&after, p);
+    must_be(&after, in);
+    fre_buf_wipe(&after);
+    must(fre_partial_add(p, sample_view(in), NULL) == FRE_E_DATA);
+    st = fre_partial_close(p, 1, NULL);
+    must(st == FRE_OK || st == FRE_E_DATA || st == FRE_E_ARG);
+    bytes_of(&after, p);
+    fre_partial_free(p);
+    must(fre_partial_new(&p, sample_view(&task[of]), NULL) == FRE_OK);
+    must(fre_partial_add(p, sample_view(&after), NULL) == FRE_OK);
+    bytes_of(&again, p);
+    must_be(&again, &after);
+    fre_buf_wipe(&after);
+    fre_buf_wipe(&again);
+    fre_partial_free(p);
+}
+
 /* To nothing, then to a part that is there. */
 static void as_part(const fre_buf *in, size_t of)
 {
@@ -69,12 +92,10 @@ static void as_part(const fre_buf *in, size_t of)
     must(fre_partial_new(&p, sample_view(&task[of]), NULL) == FRE_OK);
     st = fre_partial_add(p, sample_view(in), NULL);
     must(st == FRE_OK || st == FRE_E_DATA || st == FRE_E_LIMIT);
-    if (st == FRE_OK) {
-        bytes_of(&after, p);
-        must_be(&after, in);
-        fre_buf_wipe(&after);
-    }
-    fre_partial_free(p);
+    if (st == FRE_OK)
+        as_it_came(p, in, of);
+    else
+        fre_partial_free(p);
     must(fre_partial_new(&p, sample_view(&task[of]), NULL) == FRE_OK);
     must(fre_partial_add(p, sample_view(&part[of]), NULL) == FRE_OK);
     bytes_of(&before, p);

@@ -300,7 +300,9 @@ typedef struct fre_partial fre_partial;
 fre_status fre_partial_new(fre_partial **out, fre_bytes task, fre_err *err);
 void fre_partial_free(fre_partial *p);
 fre_status fre_partial_add(fre_partial *p, fre_bytes part, fre_err *err);
+fre_status fre_partial_close(fre_partial *p, size_t parts, fre_err *err);
 fre_status fre_partial_encode(fre_buf *out, const fre_partial *p);
+uint32_t fre_partial_slices(const fre_partial_task *t, size_t parts);
 const fre_partial_task *fre_partial_task_view(const fre_partial *p);
 typedef struct fre_partial_worker fre_partial_worker;
 fre_status fre_partial_worker_new(fre_partial_worker **out, fre_bytes task,
@@ -321,7 +323,8 @@ typedef struct fre_partial_record {
     const float *row;
 } fre_partial_record;
 fre_status fre_partial_worker_add(fre_partial_worker *w, const fre_partial_record *r, fre_err *err);
-fre_status fre_partial_worker_finish(const fre_partial_worker *w, fre_buf *out);
+const fre_partial_task *fre_partial_worker_task(const fre_partial_worker *w);
+fre_status fre_partial_worker_finish(const fre_partial_worker *w, fre_buf *out, uint32_t slices);
 typedef struct fre_curator_parts {
     void *ctx;
     fre_status (*stage)(void *ctx, fre_partial *sum, fre_bytes task, const fre_partial_key *key,

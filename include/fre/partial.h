@@ -4,7 +4,9 @@
  * For each stage the curator (fre_curator_opts.parts) writes a *task*, workers make *parts* of it over the
  * records that each has, and a fre_partial adds the parts up.  The result is what the curator would have
  * counted over all records at once, to the bit: in whatever order and however divided, and also where a
- * worker's part is made again.  docs/formats.md has the bytes, docs/decisions/0038 what may go wrong.
+ * worker's part is made again.  Where there are many cells, each part is cut into *slices*, ranges of cells:
+ * whoever has one slice of all parts *closes* it, which leaves out the cells that cannot be released.
+ * docs/formats.md has the bytes, docs/decisions/0038 and 0043 what may go wrong.
  *
  * What whoever runs the workers owes: all records of a user are in one part, one after the other and at all
  * stages in the same order; records that nobody is named for come by their text, each text once in all parts,
@@ -29,6 +31,7 @@ extern "C" {
 
 #define FRE_PARTIAL_BYTES_MAX ((size_t)1 << 30) /* of a task or a part */
 #define FRE_PARTIAL_PARTS_MAX (1u << 20)        /* in one */
+#define FRE_PARTIAL_SLICES_MAX 4096u            /* of a part */
 #define FRE_PARTIAL_COUNT_MAX (((uint64_t)1 << 40) - 1)
 #define FRE_PARTIAL_SUM_MAX ((int64_t)1 << 62)
 
@@ -52,6 +55,7 @@ typedef struct fre_partial_level {
     fre_sketch_spec sketch;
     fre_counts counts;   /**< the grid: sampled */
     uint64_t p32;        /**< sampled: 1..2^32; noisy: 0 */
+    uint64_t tau;        /**< sampled: a cell of fewer is not released, >= 1; noisy: 0 */
     double lattice_step; /**< > 0 */
 } fre_partial_level;
 
@@ -113,21 +117,34 @@ typedef struct fre_partial_survey {
 /** Nothing yet of a task (copied).  As fre_partial_task_decode. */
 FRE_API FRE_MUST_CHECK fre_status fre_partial_new(fre_partial **out, fre_bytes task, fre_err *err);
 FRE_API void fre_partial_free(fre_partial *p); /* wipes */
-/** Add a part, or several that were added up before.  On failure nothing is added.
- * FRE_E_DATA: not the bytes of a part, cut or changed, of another task, or with one that is in here already;
- * FRE_E_LIMIT: a count or a sum beyond the limits above; FRE_E_NOMEM. */
+/** Add a part, or several that were added up before: the same slice of other parts, none of it closed, or another
+ * slice of the very same parts, all closed or none.  On failure nothing is added.
+ * FRE_E_DATA: not the bytes of a part, cut or changed, of another task, with a part or a slice that is in here already,
+ * or neither of the two; FRE_E_LIMIT: a count or a sum beyond the limits above; FRE_E_NOMEM. */
 FRE_API FRE_MUST_CHECK fre_status fre_partial_add(fre_partial *p, fre_bytes part, fre_err *err);
-/** Appends; the same whatever the order in which parts came.  FRE_E_NOMEM, FRE_E_LIMIT. */
+/** No part is missing: `parts` were made.  Cells that a sampled count cannot release are left out.
+ * FRE_E_DATA: another number of parts is in; FRE_E_ARG: closed already; FRE_E_NOMEM; unchanged on failure. */
+FRE_API FRE_MUST_CHECK fre_status fre_partial_close(fre_partial *p, size_t parts, fre_err *err);
+/** Appends one slice, or all of them as if nobody had cut; the same whatever the order in which they came.
+ * FRE_E_ARG: no part, or some slices of several, are in; FRE_E_NOMEM, FRE_E_LIMIT. */
 FRE_API FRE_MUST_CHECK fre_status fre_partial_encode(fre_buf *out, const fre_partial *p);
+/** Whether all slices are in.  FRE_E_DATA: not all; FRE_E_NOINPUT: no part at all. */
+FRE_API FRE_MUST_CHECK fre_status fre_partial_check_whole(const fre_partial *p, fre_err *err);
 FRE_API const fre_partial_task *fre_partial_task_view(const fre_partial *p);
 /** Borrowed; NULL: not of the first stage. */
 FRE_API const fre_partial_survey *fre_partial_survey_view(const fre_partial *p);
-/** Cells with a record, in no order. */
+/** Cells with a record, in no order ... */
 FRE_API size_t fre_partial_cells(const fre_partial *p);
+/** ... but for so many that closing left out. */
+FRE_API uint64_t fre_partial_left_out(const fre_partial *p);
 /** The count of one, i < fre_partial_cells.  A count's stage: *cell is which; the sums': its index in
  * `released`, in cell->cell.  *sum: dim of them, borrowed; NULL: a count's stage. */
 FRE_API uint64_t fre_partial_cell_view(const fre_partial *p, size_t i, fre_partial_cell *cell,
                                        const int64_t **sum);
+
+/** Into how many slices each of so many parts of a task is best cut: a slice of all parts is then small, and so is
+ * what they say of themselves. */
+FRE_API uint32_t fre_partial_slices(const fre_partial_task *t, size_t parts);
 
 /* ---- workers ----------------------------------------------------------------------------------- */
 
@@ -173,9 +190,10 @@ typedef struct fre_partial_record {
 FRE_API FRE_MUST_CHECK fre_status fre_partial_worker_add(fre_partial_worker *w,
                                                          const fre_partial_record *r,
                                                          fre_err *err);
-/** The part, appended: an empty one too has to be added.  FRE_E_NOMEM, FRE_E_LIMIT. */
+/** The part, cut into slices (1: whole); out: as many, empty, and empty again on failure.  All of them have to be added,
+ * those without a cell too.  FRE_E_ARG: not 1..FRE_PARTIAL_SLICES_MAX; FRE_E_NOMEM, FRE_E_LIMIT. */
 FRE_API FRE_MUST_CHECK fre_status fre_partial_worker_finish(const fre_partial_worker *w,
-                                                            fre_buf *out);
+                                                            fre_buf *out, uint32_t slices);
 
 #ifdef __cplusplus
 }

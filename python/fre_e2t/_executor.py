@@ -22,12 +22,12 @@ from ._language import _Chunk, _open_embedder
 _ID = 16  # bytes of a user's, or a text's, name under the run key
 _CACHED = 16384  # embeddings that a worker keeps, for texts that many users share
 
-RECORD = "user binary, text binary, records long, place binary, x binary, part binary"
-PART = "part binary"
+RECORD = "user binary, text binary, records long, place binary, x binary, slice int, part binary"
+PART = "slice int, part binary"
 OTHER_VERSION = "a Spark worker has fre-e2t {}, and the driver {}: install the same wheel on every machine"
 _RECORD = pa.schema([("user", pa.binary()), ("text", pa.binary()), ("records", pa.int64()), ("place", pa.binary()),
-                     ("x", pa.binary()), ("part", pa.binary())])
-_PART = pa.schema([("part", pa.binary())])
+                     ("x", pa.binary()), ("slice", pa.int32()), ("part", pa.binary())])
+_PART = pa.schema([("slice", pa.int32()), ("part", pa.binary())])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Order:
     embedder: str | None
     codebook: str | None
     version: str
+    parts: int  # that are made of a stage
 
 
 Fetch = Callable[[], bytes]  # of a pickled Order, from where it travels
@@ -140,10 +141,21 @@ class _Worker:
             raise ModelError(f"a Spark worker embeds with {string(info.name)!r} of another file than the driver's: put "
                              "the same embedder on every machine")
 
-    def finish(self) -> bytes:
-        with Buffer() as out:
-            check(lib.fre_partial_worker_finish(self.c, out.c), ffi.new("fre_err *"))
-            return out.bytes()
+    def finish(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The part, a row a slice."""
+        n = lib.fre_partial_slices(lib.fre_partial_worker_task(self.c), self.order.parts)
+        out = ffi.new("fre_buf[]", n)
+        for i in range(n):
+            lib.fre_buf_init(out + i, 1 << 30)
+        try:
+            check(lib.fre_partial_worker_finish(self.c, out, n), ffi.new("fre_err *"))
+            for i in range(n):
+                part = bytes(ffi.buffer(out[i].p, out[i].n))
+                lib.fre_buf_wipe(out + i)
+                yield pa.RecordBatch.from_pylist([{"slice": i, "part": part}], schema=schema)
+        finally:
+            for i in range(n):
+                lib.fre_buf_wipe(out + i)
 
 
 def _order(fetch: Fetch) -> Order:
@@ -157,7 +169,7 @@ def _order(fetch: Fetch) -> Order:
 
 class Place:
     """Rows (user, text), each user's together, or (text, records); gives records with their places and, as the
-    last row, the part."""
+    last rows, the part."""
 
     def __init__(self, fetch: Fetch) -> None:
         self.fetch = fetch
@@ -168,7 +180,7 @@ class Place:
         for batch in batches:
             if batch.num_rows:
                 yield _placed(w, batch, kept)
-        yield pa.RecordBatch.from_pylist([{"part": w.finish()}], schema=_RECORD)
+        yield from w.finish(_RECORD)
 
 
 def _rows(w: _Worker, texts: list[str], kept: dict[str, np.ndarray]) -> np.ndarray:
@@ -209,7 +221,8 @@ def _placed(w: _Worker, batch: pa.RecordBatch, kept: dict[str, np.ndarray]) -> p
     return pa.RecordBatch.from_arrays(
         [pa.array(names, pa.binary()), pa.array(ids, pa.binary()), pa.array(records, pa.int64()),
          pa.array([bytes(place[i * size:(i + 1) * size]) for i in range(n)], pa.binary()),
-         pa.array([r.tobytes() for r in rows], pa.binary()), pa.nulls(n, pa.binary())], schema=_RECORD)
+         pa.array([r.tobytes() for r in rows], pa.binary()), pa.nulls(n, pa.int32()), pa.nulls(n, pa.binary())],
+        schema=_RECORD)
 
 
 def _look(w: _Worker, i: int, user: bytes | None, text: bytes, records: int, place: bytearray, rows: np.ndarray,
@@ -255,27 +268,42 @@ class Count:
                 w.c, n, _values(columns["user"], _ID) if w.order.named else ffi.NULL, _values(columns["text"], _ID),
                 ffi.from_buffer("uint64_t[]", records), _values(columns["place"], w.place_bytes),
                 ffi.cast("const float *", x), err), err)
-        yield pa.RecordBatch.from_pylist([{"part": w.finish()}], schema=_PART)
+        yield from w.finish(_PART)
 
 
 class Sum:
-    """Parts; gives what they add up to, as one part."""
+    """Slices of all parts, each one's together; gives each slice, added up and closed."""
 
     def __init__(self, fetch: Fetch) -> None:
         self.fetch = fetch
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        out, task, n = ffi.new("fre_partial **"), view(_order(self.fetch).task), 0
-        call(lib.fre_partial_new, out, task[0][0])
-        made = ffi.gc(out[0], lib.fre_partial_free)
+        order, made, at = _order(self.fetch), None, None
         for batch in batches:
-            for part in batch.column("part").to_pylist():
-                b, n = view(part), n + 1
+            for number, part in zip(batch.column("slice").to_pylist(), batch.column("part")):
+                if made is not None and number != at:
+                    yield _closed(made, at, order.parts)
+                    made = None
+                if made is None:
+                    made, at = _nothing(order.task), number
+                b = view(part.as_buffer())
                 call(lib.fre_partial_add, made, b[0][0])
-        if n:
-            with Buffer() as bytes_out:
-                check(lib.fre_partial_encode(bytes_out.c, made), ffi.new("fre_err *"))
-                yield pa.RecordBatch.from_pylist([{"part": bytes_out.bytes()}], schema=_PART)
+        if made is not None:
+            yield _closed(made, at, order.parts)
+
+
+def _nothing(task: bytes) -> Any:
+    out, b = ffi.new("fre_partial **"), view(task)
+    call(lib.fre_partial_new, out, b[0][0])
+    return ffi.gc(out[0], lib.fre_partial_free)
+
+
+def _closed(made: Any, number: int | None, parts: int) -> pa.RecordBatch:
+    call(lib.fre_partial_close, made, parts)
+    with Buffer() as out:
+        check(lib.fre_partial_encode(out.c, made), ffi.new("fre_err *"))
+        ffi.release(made)
+        return pa.RecordBatch.from_pylist([{"slice": number, "part": out.bytes()}], schema=_PART)
 
 
 class Version:

@@ -29,7 +29,6 @@ from ._release import Release, read_folder
 
 _FILES = ("format", "delimiter", "encoding", "na_values", "invalid", "user_fold", "resume", "embeddings",
           "embedding_model")
-_MOST_PARTS = 64  # that the driver adds up itself
 _WITHOUT = ("a Spark worker has not the package fre-e2t with pyarrow: install the same wheel on every machine, or pass an "
             "environment with it (spark.archives)")
 _MEMORY = "Spark ran out of memory: give it more (spark.executor.memory, spark.driver.memory), or more partitions"
@@ -214,7 +213,8 @@ class _Cluster:
         def path(name: str) -> str | None:
             return None if self.given.get(name) in (None, "default") else os.path.abspath(os.fsdecode(self.given[name]))
 
-        order = Order(task, key, self.named, path("embedder"), path("codebook"), string(lib.fre_py_version()))
+        order = Order(task, key, self.named, path("embedder"), path("codebook"), string(lib.fre_py_version()),
+                      self.partitions)
         way = _Artifact if _is_connect(self.session) else _Broadcast
         self._sent.append(way(self.session, pickle.dumps(order)))
         return self._sent[-1].fetch()
@@ -239,7 +239,7 @@ class _Cluster:
 
         # As values: what Spark would serialize into memory it holds twice, and the heap ends before it turns to the disk.
         self.records = self._grouped().mapInArrow(Place(fetch), RECORD).persist(StorageLevel.MEMORY_AND_DISK_DESER)
-        return self.records.where("part IS NOT NULL").select("part")
+        return self.records.where("part IS NOT NULL").select("slice", "part")
 
     def _later(self, fetch: Any, sums: bool) -> Any:
         from ._executor import PART, Count
@@ -247,13 +247,11 @@ class _Cluster:
         columns = ["user", "text", "records", "place"] + (["x"] if sums else [])
         return self.records.where("part IS NULL").select(*columns).mapInArrow(Count(fetch), PART)
 
-    def _parts(self, frame: Any, fetch: Any) -> Any:
-        """A frame of at most as many as the driver adds up itself."""
+    def _closed(self, frame: Any, fetch: Any, slices: int) -> Any:
+        """Each slice of all parts added up by one task, which leaves out what cannot be released."""
         from ._executor import PART, Sum
 
-        if self.partitions > _MOST_PARTS:
-            frame = frame.repartition(_MOST_PARTS).mapInArrow(Sum(fetch), PART)
-        return frame
+        return frame.repartition(slices, "slice").sortWithinPartitions("slice").mapInArrow(Sum(fetch), PART)
 
     def _all(self, frame: Any) -> Any:
         """The rows of a frame, made by all executors at once and taken one by one: an iterator alone would have them
@@ -272,10 +270,11 @@ class _Cluster:
         from ._executor import view
 
         fetch = self._send(task, key)
-        sums = lib.fre_partial_task_view(total).stage == lib.FRE_PARTIAL_SUMS
+        told = lib.fre_partial_task_view(total)
+        sums, slices = told.stage == lib.FRE_PARTIAL_SUMS, lib.fre_partial_slices(told, self.partitions)
         with _tagged(self.session, self._tag):
             frame = self._first(fetch) if self.records is None else self._later(fetch, sums)
-            for row in self._all(self._parts(frame, fetch)):
+            for row in self._all(self._closed(frame, fetch, slices)):
                 part = view(bytes(row["part"]))
                 call(lib.fre_partial_add, total, part[0][0])
 

@@ -8,6 +8,7 @@ import pathlib
 import random
 import shutil
 import signal
+import struct
 import sys
 import threading
 import time
@@ -61,23 +62,62 @@ def spellings(secret):
             "".join(f"\\{b:03o}" if not 32 <= b < 127 else chr(b) for b in secret).encode()]
 
 
+class Part:
+    """What the bytes of a part say (docs/formats.md, "Tasks and parts")."""
+
+    def __init__(self, data, of_grid, dim):
+        at = 16 + 32
+        self.index, self.of, self.closed, self.left_out, parts = struct.unpack_from(">IIBQI", data, at)
+        at += 21 + 16 * parts
+        if of_grid and self.index == 0:
+            at += 8 * (7 + 3 * 512)
+            for _ in range(2):
+                at += 4 + 6 * struct.unpack_from(">I", data, at)[0]
+        (n,) = struct.unpack_from(">I", data, at)
+        each = (32 if of_grid else 4) + 8 + 8 * dim
+        assert len(data) == at + 4 + n * each + 32
+        self.counts = [struct.unpack_from(">Q", data, at + 4 + i * each + (32 if of_grid else 4))[0] for i in range(n)]
+
+
+def parts_of_passes(monkeypatch):
+    """A list that gets, for each pass from now on, the list of what the driver collects; the grid's comes first."""
+    passes, every, stage = [], spark_of._Cluster._all, spark_of._Cluster.stage
+    lib = spark_of.lib
+
+    def noted(self, total, task, key):
+        told = lib.fre_partial_task_view(total)
+        self.dim_of_pass = told.terms.dim if told.stage == lib.FRE_PARTIAL_SUMS else 0
+        passes.append([])
+        stage(self, total, task, key)
+
+    def rows(self, frame):
+        for row in every(self, frame):
+            passes[-1].append(Part(bytes(row["part"]), len(passes) == 1, self.dim_of_pass))
+            yield row
+
+    monkeypatch.setattr(spark_of._Cluster, "stage", noted)
+    monkeypatch.setattr(spark_of._Cluster, "_all", rows)
+    return passes
+
+
 def keys_and_plans(monkeypatch, capsys):
     """Lists that get the key and the plan of each stage from now on."""
     keys, plans = [], []
-    send, parts = spark_of._Cluster._send, spark_of._Cluster._parts
+    send, closed = spark_of._Cluster._send, spark_of._Cluster._closed
 
     def sent(self, task, key):
         keys.append(key)
         assert key not in task
         return send(self, task, key)
 
-    def planned(self, frame, fetch):
-        frame.explain("extended")
+    def planned(self, frame, fetch, slices):
+        made = closed(self, frame, fetch, slices)
+        made.explain("extended")
         plans.append(capsys.readouterr().out)
-        return parts(self, frame, fetch)
+        return made
 
     monkeypatch.setattr(spark_of._Cluster, "_send", sent)
-    monkeypatch.setattr(spark_of._Cluster, "_parts", planned)
+    monkeypatch.setattr(spark_of._Cluster, "_closed", planned)
     return keys, plans
 
 

@@ -15,7 +15,7 @@ import sys
 import pytest
 
 from conftest import ROOT, TIMEOUT
-from spark_world import (ARGS, SCHEMA, SEEDED, TEXTS, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans,
+from spark_world import (ARGS, SCHEMA, SEEDED, TEXTS, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans, parts_of_passes,
                          records_of, spark_of, spellings)
 
 pytest.importorskip("pyspark", reason="fre_e2t.spark needs PySpark: pip install 'pyspark>=4.0'")
@@ -45,16 +45,68 @@ def records():
     return records_of(800)
 
 
-@pytest.mark.parametrize("user, more, most", [
-    ("who", {}, 64), (False, {"epsilon": float("inf")}, 2), ("who", {"levels": "1024,256"}, 1),
+@pytest.mark.parametrize("user, more, partitions", [
+    ("who", {}, 3), (False, {"epsilon": float("inf")}, 5), ("who", {"levels": "1024,256"}, 2), ("who", {}, 1),
 ])
-def test_it_is_the_release_of_one_machine(session, records, user, more, most, monkeypatch):
-    """most: parts that the driver adds up itself; executors do it before, of more."""
-    monkeypatch.setattr(spark_of, "_MOST_PARTS", most)
+def test_it_is_the_release_of_one_machine(session, records, user, more, partitions):
     frame = session.createDataFrame(random.Random(2).sample(records, len(records)), SCHEMA)
-    seen = spark_of.synthesize(frame, user=user, partitions=3, **{**SEEDED, **more})
+    seen = spark_of.synthesize(frame, user=user, partitions=partitions, **{**SEEDED, **more})
     assert len(seen) >= 3
     assert seen == here(records, user, **more)
+
+
+@pytest.mark.parametrize("user", ["who", False])
+def test_the_driver_gets_what_can_be_released(session, records, user, monkeypatch):
+    """And no other count: of the grid's cells those below the threshold stay, though each partition has of them."""
+    passes = parts_of_passes(monkeypatch)
+    given = {"epsilon": float("inf"), "levels": "grid,1024"}
+    frame = session.createDataFrame(records, SCHEMA)
+    seen, alone = spark_of.synthesize(frame, user=user, partitions=3, **{**SEEDED, **given}), here(records, user, **given)
+    assert seen == alone
+    grid, public, sums = passes
+    assert sorted((p.index, p.of) for p in grid) == [(0, 3), (1, 3), (2, 3)] and all(p.closed for p in grid + public + sums)
+    counts = [count for p in grid for count in p.counts]
+    assert counts and min(counts) >= seen.plan["tau"]
+    left_out = sum(p.left_out for p in grid)
+    assert left_out > 0 and len(counts) + left_out == seen.not_for_publication["cells"]
+    assert sum(p.left_out for p in public + sums) == 0
+    assert sum(len(p.counts) for p in sums) == len(seen)
+
+
+def slice_less(rows):
+    return rows[1:]
+
+
+def slice_twice(rows):
+    return rows + rows[:1]
+
+
+def slice_of_another(rows):
+    return [rows[0], {"part": rows[0]["part"]}, *rows[2:]]
+
+
+@pytest.mark.parametrize("change, words", [
+    (slice_less, "1 of 3 slices of a stage are missing"), (slice_twice, "a slice is there twice"),
+    (slice_of_another, "a slice is there twice"),
+])
+def test_slices_come_once(session, records, monkeypatch, change, words):
+    every = spark_of._Cluster._all
+    monkeypatch.setattr(spark_of._Cluster, "_all", lambda self, frame: iter(change(list(every(self, frame)))))
+    with pytest.raises(fre_e2t.DataError, match=words):
+        spark_of.synthesize(session.createDataFrame(records, SCHEMA), user="who", partitions=3, **SEEDED)
+
+
+@pytest.mark.parametrize("change, words", [
+    (lambda frame: frame.dropDuplicates(["slice"]), "3 parts of a stage were made, and 1 are here"),
+    (lambda frame: frame.union(frame.where("slice = 1")), "a part is there twice"),
+    (lambda frame: frame.selectExpr("slice", "if(slice = 1, substring(part, 1, length(part) - 1), part) AS part"),
+     "the bytes of a part are cut"),
+])
+def test_executors_have_each_part_once(session, records, monkeypatch, change, words):
+    closed = spark_of._Cluster._closed
+    monkeypatch.setattr(spark_of._Cluster, "_closed", lambda self, frame, *more: closed(self, change(frame), *more))
+    with pytest.raises(fre_e2t.DataError, match=words):
+        spark_of.synthesize(session.createDataFrame(records, SCHEMA), user="who", partitions=3, **SEEDED)
 
 
 @pytest.mark.parametrize("more", [{}, {"max_cells_per_user": 2}])
@@ -197,7 +249,7 @@ def test_no_record(session):
 def test_executors_errors_are_the_library_s(session, records, monkeypatch, version, kind, words):
     executor = importlib.import_module("fre_e2t._executor")
     monkeypatch.setattr(spark_of._Cluster, "_send", lambda self, task, key: lambda: pickle.dumps(executor.Order(
-        task, bytes(32), True, None, None, version)))
+        task, bytes(32), True, None, None, version, 2)))
     with pytest.raises(kind, match=words) as error:
         spark_of.synthesize(session.createDataFrame(records, SCHEMA), user="who", **ARGS)
     assert "\n" not in str(error.value)

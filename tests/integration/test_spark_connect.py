@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="fre_e2t.spark needs PySpark: pip install 'pyspark>=4.0'")
 
-from spark_world import (ARGS, SCHEMA, SEEDED, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans, records_of,
-                         spark_of, spellings)
+from spark_world import (ARGS, SCHEMA, SEEDED, WORKERS_PATH, fre_e2t, here, interrupted, keys_and_plans, parts_of_passes,
+                         records_of, spark_of, spellings)
 
 for needed in ("grpc", "grpc_status", "google.rpc"):
     pytest.importorskip(needed, reason="Spark Connect needs gRPC: pip install 'pyspark[connect]>=4.0'")
@@ -49,6 +49,14 @@ def test_it_is_the_release_of_one_machine(frame):
         assert seen == here(records_of(800), "who", **more)
 
 
+def test_the_driver_gets_what_can_be_released(frame, monkeypatch):
+    passes = parts_of_passes(monkeypatch)
+    given = {**SEEDED, "epsilon": float("inf")}
+    seen = spark_of.synthesize(frame, user="who", **given)
+    assert [p.of for p in passes[0]] == [3, 3, 3] and sum(p.left_out for p in passes[0]) > 0
+    assert min(count for p in passes[0] for count in p.counts) >= seen.plan["tau"]
+
+
 def test_the_key_is_in_no_plan_configuration_or_event_log(session, events, frame, monkeypatch, capsys):
     keys, plans = keys_and_plans(monkeypatch, capsys)
     assert spark_of.synthesize(frame, user="who", **ARGS).is_private and len(set(keys)) == 1
@@ -73,7 +81,7 @@ def test_a_task_has_as_many_threads_as_cores(session):
 def test_executors_errors_are_the_library_s(frame, monkeypatch):
     executor = importlib.import_module("fre_e2t._executor")
     monkeypatch.setattr(spark_of._Cluster, "_send", lambda self, task, key: lambda: pickle.dumps(executor.Order(
-        task, bytes(32), True, None, None, fre_e2t.__version__)))
+        task, bytes(32), True, None, None, fre_e2t.__version__, 3)))
     with pytest.raises(fre_e2t.RefusedError, match="another run's key") as error:
         spark_of.synthesize(frame, user="who", **ARGS)
     assert "\n" not in str(error.value)

@@ -13,6 +13,7 @@ static fre_partial_level level_of(const curator_run *r, uint32_t level)
     return (fre_partial_level){.sketch = *curator_sketch(r, level),
                                .counts = l.level.counts,
                                .p32 = l.level.counts == FRE_COUNTS_NOISY ? 0 : l.level.p32,
+                               .tau = l.level.counts == FRE_COUNTS_NOISY ? 0 : l.level.tau,
                                .lattice_step = l.lattice_step};
 }
 
@@ -90,6 +91,9 @@ fre_status curator_ask(curator_run *r, uint32_t stage, fre_err *err)
     st = ask_workers(r, sum, (fre_bytes){bytes.p, bytes.n}, err);
     if (st != FRE_OK)
         goto out;
+    st = fre_partial_check_whole(sum, err);
+    if (st != FRE_OK)
+        goto out;
     fre_partial_free(r->parts);
     r->parts = sum;
     sum = NULL; /* handed over */
@@ -149,7 +153,8 @@ fre_status curator_survey_parts(curator_run *r, fre_curator_result *rel, fre_inv
     r->stats.users = s->users;
     r->stats.counted = r->stats.contributed = s->counted;
     r->stats.wordless = r->stats.text.empty = s->blank;
-    r->stats.cells = r->plan.request.no_grid ? 0 : fre_partial_cells(r->parts);
+    r->stats.cells =
+        r->plan.request.no_grid ? 0 : fre_partial_cells(r->parts) + fre_partial_left_out(r->parts);
     curator_report(r);
     return inverter ? fre_inverter_check_corpus(inverter, curator_text_marks(r), err) : FRE_OK;
 }

@@ -2,7 +2,47 @@
 #ifndef FRE_PARTIAL_PRIVATE_H
 #define FRE_PARTIAL_PRIVATE_H
 
+#include <fre/map.h>
 #include <fre/partial.h>
+
+/* ---- what a part is --------------------------------------------------------------------------- */
+
+#define PARTIAL_MAGIC "fre-e2t part 2\0" /* and the zero behind it */
+#define PARTIAL_MAGIC_BYTES 16u
+#define PARTIAL_CHECK_AT                                                                           \
+    (PARTIAL_MAGIC_BYTES + FRE_HASH_BYTES + 4 + 4 + 1 + 8 + 4 + 8) /* the first's */
+#define PARTIAL_CHECK_BYTES 8u
+
+typedef struct partial_part {
+    uint64_t number;
+    uint64_t
+        check; /* of all its slices: a part that was made again from other records has another */
+} partial_part;
+
+struct fre_partial {
+    uint8_t task_hash[FRE_HASH_BYTES];
+    fre_partial_task task;
+    bool in_grid; /* cells are of the grid, known by name ... */
+    fre_map grid; /* ... -> slot */
+    uint32_t
+        *slot_of; /* else: of a public cell, or of an index in task.released; or FRE_MAP_NONE */
+    size_t n_slot_of;
+    uint32_t *cell; /* of a slot: the way back */
+    size_t cap_cell;
+    uint64_t *count; /* SECRET, n */
+    size_t n, cap_count;
+    size_t width; /* sums of a cell: dim at the last stage, else 0 */
+    int64_t *sum; /* SECRET, n x width */
+    size_t cap_sum;
+    partial_part *part; /* n_parts, ascending by number */
+    size_t n_parts, cap_part;
+    uint32_t of, n_slices; /* how many slices there are, and are in; 0: nothing came */
+    uint8_t slice[FRE_PARTIAL_SLICES_MAX / 8]; /* a bit each */
+    bool closed;
+    uint64_t left_out; /* cells, when it was closed */
+    bool has_survey;   /* with the first slice */
+    fre_partial_survey survey;
+};
 
 /* ---- bytes.c: beside core's reader and writer --------------------------------------------------- */
 
@@ -48,7 +88,27 @@ FRE_MUST_CHECK fre_status partial_count(fre_partial *p, uint32_t slot, uint64_t 
 /* dim sums of the last stage; borrowed until the next slot. */
 int64_t *partial_sums(fre_partial *p, uint32_t slot);
 fre_partial_survey *partial_survey_of(fre_partial *p); /* NULL: not of the first stage */
-/* The only part in it. */
+/* Room for `more` new slots. */
+FRE_MUST_CHECK fre_status partial_make_room(fre_partial *p, size_t more);
+/* FRE_MAP_NONE: there is none. */
+uint32_t partial_find_slot(const fre_partial *p, const uint8_t *name, uint32_t cell);
+fre_status partial_out_of_memory(fre_status st, fre_err *err);
+
+/* ---- slices.c: ranges of names, or of numbers ------------------------------------------------------ */
+
+/* The only part in it, whole. */
 FRE_MUST_CHECK fre_status partial_set_part(fre_partial *p, uint64_t part);
+/* In which of so many a cell lies. */
+uint32_t partial_slice(const fre_partial *p, const uint8_t *name, uint32_t cell, uint32_t of);
+bool partial_has_slice(const fre_partial *p, uint32_t slice);
+void partial_set_slice(fre_partial *p, uint32_t slice, uint32_t of);
+uint32_t partial_first_slice(const fre_partial *p); /* of those that are in */
+/* Closing leaves cells out that have fewer than *tau. */
+bool partial_prunes(const fre_partial *p, uint64_t *tau);
+
+/* ---- encode.c ----------------------------------------------------------------------------------- */
+
+/* out: `slices` of them, empty, and that again on failure.  FRE_E_NOMEM, FRE_E_LIMIT. */
+FRE_MUST_CHECK fre_status partial_cut(fre_buf *out, uint32_t slices, const fre_partial *p);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char magic[16] = "fre-e2t task 1";
+static const char magic[16] = "fre-e2t task 2";
 
 /* ---- key ---------------------------------------------------------------------------------------- */
 
@@ -71,6 +71,7 @@ static void put_level(fre_out *o, const fre_partial_level *l, uint32_t at)
 {
     fre_out_uint(o, (uint64_t)l->counts, 1);
     fre_out_uint(o, l->p32, 8);
+    fre_out_uint(o, l->tau, 8);
     partial_put_double(o, l->lattice_step);
     if (at == 0) {
         fre_out_uint(o, l->sketch.grid.proj, 4);
@@ -141,7 +142,9 @@ static void get_rate(fre_in *in, fre_partial_level *l, uint32_t at)
 {
     l->counts = (fre_counts)partial_uint_to(in, 1, at == 0 ? 0 : FRE_COUNTS_NOISY);
     l->p32 = partial_uint_to(in, 8, FRE_P_ONE);
+    l->tau = partial_uint_to(in, 8, FRE_PARTIAL_COUNT_MAX);
     fre_in_require(in, (l->counts == FRE_COUNTS_NOISY) == (l->p32 == 0), "task");
+    fre_in_require(in, (l->counts == FRE_COUNTS_NOISY) == (l->tau == 0), "task");
     l->lattice_step = partial_positive(in);
 }
 

@@ -552,7 +552,8 @@ fre_status fre_partial_worker_add(fre_partial_worker *w, const fre_partial_recor
                : fre_fail(err, st, "%s while adding up records", fre_status_text(st));
 }
 
-fre_status fre_partial_worker_finish(const fre_partial_worker *w, fre_buf *out)
+fre_status fre_partial_worker_finish(const fre_partial_worker *w, fre_buf *out, uint32_t slices)
 {
-    return fre_partial_encode(out, w->made);
+    return slices == 0 || slices > FRE_PARTIAL_SLICES_MAX ? FRE_E_ARG
+                                                          : partial_cut(out, slices, w->made);
 }

@@ -22,6 +22,7 @@ fre_partial_terms sample_terms(void)
                            .cells_per_user = 2,
                            .level = {{.sketch = {.grid = {.proj = 8, .cell_edge = .25}},
                                       .p32 = FRE_P_ONE,
+                                      .tau = SAMPLE_TAU,
                                       .lattice_step = 0x1p-20}}};
 
     fre_partial_key_commit(t.key, &key);
@@ -105,18 +106,26 @@ static void add(fre_partial_worker *w, size_t user, size_t text)
     must(fre_partial_worker_add(w, &r, NULL) == FRE_OK);
 }
 
-fre_buf sample_part(fre_bytes task, uint64_t part, size_t first, size_t n)
+void sample_slices(fre_buf *out, uint32_t slices, fre_bytes task, uint64_t part, size_t first,
+                   size_t n)
 {
     const fre_partial_key key = sample_key();
     fre_partial_worker *w = NULL;
-    fre_buf b;
 
-    fre_buf_init(&b, FRE_PARTIAL_BYTES_MAX);
     must(fre_partial_worker_new(&w, task, &key, NULL, part, NULL) == FRE_OK);
     for (size_t user = first; user < first + n; user++)
         for (size_t k = 0; k <= user % 3; k++)
             add(w, user, (user + k) % 5);
-    must(fre_partial_worker_finish(w, &b) == FRE_OK);
+    for (uint32_t i = 0; i < slices; i++)
+        fre_buf_init(&out[i], FRE_PARTIAL_BYTES_MAX);
+    must(fre_partial_worker_finish(w, out, slices) == FRE_OK);
     fre_partial_worker_free(w);
+}
+
+fre_buf sample_part(fre_bytes task, uint64_t part, size_t first, size_t n)
+{
+    fre_buf b;
+
+    sample_slices(&b, 1, task, part, first, n);
     return b;
 }

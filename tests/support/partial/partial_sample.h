@@ -6,6 +6,7 @@
 
 #define SAMPLE_DIM 4u
 #define SAMPLE_USERS 12u /* u has u % 3 + 1 texts, of 5 */
+#define SAMPLE_TAU 4u
 
 /* Two records a user, a grid of everything that is sampled; its key is all 7. */
 fre_partial_terms sample_terms(void);
@@ -16,6 +17,9 @@ fre_buf sample_counts(void);
 fre_buf sample_sums(void);
 /* A part of a task, of users first .. first + n - 1. */
 fre_buf sample_part(fre_bytes task, uint64_t part, size_t first, size_t n);
+/* The same, in slices. */
+void sample_slices(fre_buf *out, uint32_t slices, fre_bytes task, uint64_t part, size_t first,
+                   size_t n);
 fre_bytes sample_view(const fre_buf *b);
 /* The embedding of a text. */
 void sample_row(float row[SAMPLE_DIM], size_t text);

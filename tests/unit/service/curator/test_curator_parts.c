@@ -24,6 +24,7 @@
 #define RECORDS 1500u
 #define USERS 500u
 #define PARTS_MAX 20u
+#define SLICES_MAX 5u
 
 static char file[512], here[512], there[512], book[512];
 static char text[TEXTS][80];
@@ -96,12 +97,28 @@ typedef struct cluster {
     bool named;
     size_t parts;
     bool deep;  /* parts are added to others before the driver gets them */
+    uint32_t
+        slices; /* parts are cut, and each slice is closed before the driver gets it; 0: they are not */
     bool empty; /* nobody has a record */
     uint32_t lost_at, twice_at, fails_at; /* a stage; UINT32_MAX - 1: at none */
+    uint32_t slice_lost_at, slice_twice_at, slice_part_lost_at;
     unsigned stages;
+    bool below; /* the driver saw a sampled count that releases nothing */
 } cluster;
 
 #define NEVER (UINT32_MAX - 1)
+
+static cluster sound(bool named, size_t parts)
+{
+    return (cluster){.named = named,
+                     .parts = parts,
+                     .lost_at = NEVER,
+                     .twice_at = NEVER,
+                     .fails_at = NEVER,
+                     .slice_lost_at = NEVER,
+                     .slice_twice_at = NEVER,
+                     .slice_part_lost_at = NEVER};
+}
 
 /* Records of a user, in the order of the input, or of a text of nobody. */
 static void add_group(const cluster *c, fre_partial_worker *w, size_t group, const uint8_t *places)
@@ -137,8 +154,9 @@ static void add_group(const cluster *c, fre_partial_worker *w, size_t group, con
 }
 
 /* Groups whose share of them `part` says. */
-static void make_part(const cluster *c, fre_buf *out, const size_t *order, const size_t *share,
-                      size_t groups, size_t part, fre_bytes task, const fre_partial_key *key)
+static void make_part(const cluster *c, fre_buf *out, /* SLICES_MAX of them */
+                      const size_t *order, const size_t *share, size_t groups, size_t part,
+                      fre_bytes task, const fre_partial_key *key)
 {
     fre_partial_worker *w = NULL;
     uint8_t *places;
@@ -149,7 +167,7 @@ static void make_part(const cluster *c, fre_buf *out, const size_t *order, const
     for (size_t i = 0; !c->empty && i < groups; i++)
         if (share[i] == part)
             add_group(c, w, order[i], places);
-    assert_int_equal(fre_partial_worker_finish(w, out), FRE_OK);
+    assert_int_equal(fre_partial_worker_finish(w, out, c->slices > 0 ? c->slices : 1), FRE_OK);
     fre_partial_worker_free(w);
     free(places);
 }
@@ -173,13 +191,71 @@ static fre_status deliver(const cluster *c, fre_partial *sum, fre_buf *part, siz
         fre_buf_init(&bytes, FRE_PARTIAL_BYTES_MAX);
         assert_int_equal(fre_partial_new(&some, task, NULL), FRE_OK);
         for (size_t k = 0; k < group && i < n; k++, i++)
-            assert_int_equal(fre_partial_add(some, view(&part[i]), NULL), FRE_OK);
+            assert_int_equal(fre_partial_add(some, view(&part[i * SLICES_MAX]), NULL), FRE_OK);
         assert_int_equal(fre_partial_encode(&bytes, some), FRE_OK);
-        st = fre_partial_add(sum, c->deep ? view(&bytes) : view(&part[i - 1]), err);
+        st = fre_partial_add(sum, c->deep ? view(&bytes) : view(&part[(i - 1) * SLICES_MAX]), err);
         fre_partial_free(some);
         fre_buf_wipe(&bytes);
     }
     return st;
+}
+
+/* A slice of all parts, closed. */
+static fre_status slice_of_all(const cluster *c, fre_buf *out, const fre_buf *part, size_t slice,
+                               fre_bytes task, fre_err *err)
+{
+    fre_partial *all = NULL;
+    size_t lost = PARTS_MAX;
+    fre_status st;
+
+    assert_int_equal(fre_partial_new(&all, task, NULL), FRE_OK);
+    if (c->slice_part_lost_at == fre_partial_task_view(all)->stage && slice == c->slices - 1)
+        lost = 0;
+    for (size_t i = 0; i < c->parts; i++)
+        if (i != lost)
+            assert_int_equal(fre_partial_add(all, view(&part[i * SLICES_MAX + slice]), NULL),
+                             FRE_OK);
+    st = fre_partial_close(all, c->parts, err);
+    if (st == FRE_OK)
+        assert_int_equal(fre_partial_encode(out, all), FRE_OK);
+    fre_partial_free(all);
+    return st;
+}
+
+/* From the last to the first. */
+static fre_status deliver_slices(const cluster *c, fre_partial *sum, const fre_buf *part,
+                                 fre_bytes task, fre_err *err)
+{
+    const uint32_t at = fre_partial_task_view(sum)->stage;
+    fre_status st = FRE_OK;
+
+    for (size_t s = c->slices; st == FRE_OK && s > (c->slice_lost_at == at); s--) {
+        fre_buf b;
+
+        fre_buf_init(&b, FRE_PARTIAL_BYTES_MAX);
+        st = slice_of_all(c, &b, part, s - 1, task, err);
+        if (st == FRE_OK)
+            st = fre_partial_add(sum, view(&b), err);
+        if (st == FRE_OK && c->slice_twice_at == at)
+            st = fre_partial_add(sum, view(&b), err);
+        fre_buf_wipe(&b);
+    }
+    return st;
+}
+
+static void note_below(cluster *c, const fre_partial *sum)
+{
+    const fre_partial_task *t = fre_partial_task_view(sum);
+
+    if (t->stage == FRE_PARTIAL_SUMS || t->terms.level[t->stage].counts != FRE_COUNTS_SAMPLED)
+        return;
+    for (size_t i = 0; i < fre_partial_cells(sum); i++) {
+        fre_partial_cell cell;
+        const int64_t *none;
+        const uint64_t n = fre_partial_cell_view(sum, i, &cell, &none);
+
+        c->below |= n < t->terms.level[t->stage].tau;
+    }
 }
 
 static fre_status stage(void *ctx, fre_partial *sum, fre_bytes task, const fre_partial_key *key,
@@ -189,7 +265,7 @@ static fre_status stage(void *ctx, fre_partial *sum, fre_bytes task, const fre_p
     const size_t groups = c->named ? USERS : TEXTS;
     const uint32_t at = fre_partial_task_view(sum)->stage;
     size_t order[USERS], share[USERS], n = c->parts;
-    fre_buf part[PARTS_MAX];
+    fre_buf part[PARTS_MAX * SLICES_MAX];
     fre_status st;
 
     c->stages++;
@@ -202,14 +278,17 @@ static fre_status stage(void *ctx, fre_partial *sum, fre_bytes task, const fre_p
         order[j] = i;
         share[i] = (size_t)(mix_next() % c->parts);
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < PARTS_MAX * SLICES_MAX; i++)
         fre_buf_init(&part[i], FRE_PARTIAL_BYTES_MAX);
-        make_part(c, &part[i], order, share, groups, i, task, key);
-    }
-    st = deliver(c, sum, part, c->lost_at == at ? n - 1 : n, task, err);
+    for (size_t i = 0; i < n; i++)
+        make_part(c, &part[i * SLICES_MAX], order, share, groups, i, task, key);
+    st = c->slices > 0 ? deliver_slices(c, sum, part, task, err)
+                       : deliver(c, sum, part, c->lost_at == at ? n - 1 : n, task, err);
     if (c->twice_at == at)
         st = fre_partial_add(sum, view(&part[0]), err);
-    for (size_t i = 0; i < n; i++)
+    if (st == FRE_OK)
+        note_below(c, sum);
+    for (size_t i = 0; i < PARTS_MAX * SLICES_MAX; i++)
         fre_buf_wipe(&part[i]);
     return st;
 }
@@ -268,7 +347,7 @@ static void assert_same_file(const char *name)
 /* The same folder, from records here and from parts of several sizes. */
 static void assert_same(const fre_curator_opts *o, size_t least_cells)
 {
-    static const size_t parts[] = {1, 7, PARTS_MAX};
+    static const size_t parts[] = {1, 7, PARTS_MAX, 6};
     const bool named = o->corpus.user_field != NULL;
     fre_curator_result *r = NULL;
 
@@ -276,17 +355,20 @@ static void assert_same(const fre_curator_opts *o, size_t least_cells)
     assert_int_equal(run(&r, o), FRE_OK);
     assert_true(r->release.n >= least_cells);
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        cluster c = {named, parts[i], i % 2 == 1, false, NEVER, NEVER, NEVER, 0};
+        cluster c = sound(named, parts[i]);
         const fre_curator_parts of_parts = {.ctx = &c, .stage = stage, .users_named = named};
         const fre_curator_opts p = elsewhere(o, &of_parts);
         fre_curator_result *far = NULL;
 
+        c.deep = i == 1;
+        c.slices = i < 2 ? 0 : SLICES_MAX - (uint32_t)i % 3;
         assert_int_equal(run(&far, &p), FRE_OK);
         assert_int_equal(far->release.n, r->release.n);
         assert_int_equal(far->stats.users, r->stats.users);
         assert_int_equal(far->stats.records, r->stats.records);
         assert_int_equal(far->stats.contributed, r->stats.contributed);
         assert_int_equal(far->stats.cells, o->plan.no_grid ? 0 : r->stats.cells);
+        assert_int_equal(c.below, c.slices == 0 && !o->plan.no_grid);
         assert_int_equal(c.stages, o->plan.n_levels + !o->plan.no_grid + (r->release.n > 0));
         assert_same_file("release.json");
         assert_same_file("centroids.npy");
@@ -380,29 +462,43 @@ static fre_status with(cluster *c, fre_curator_opts o, fre_err *err)
 
 static void refused(void **state)
 {
-    const cluster sound = {true, 5, false, false, NEVER, NEVER, NEVER, 0};
     fre_curator_opts o = options(true);
     fre_err err = {.text = ""};
-    cluster c = sound;
+    cluster c = sound(true, 5);
 
     (void)state;
     o.plan.population = USERS / 2;
     assert_int_equal(with(&c, o, &err), FRE_E_DATA);
     assert_int_equal(c.stages, 1);
     o = options(true);
-    c = sound;
+    c = sound(true, 5);
     c.empty = true;
     assert_int_equal(with(&c, o, &err), FRE_E_NOINPUT);
-    c = sound;
+    c = sound(true, 5);
     c.lost_at = FRE_PARTIAL_SUMS;
     assert_int_equal(with(&c, o, &err), FRE_E_AGAIN);
-    c = sound;
+    c = sound(true, 5);
     c.lost_at = 0; /* and all are there at the next */
     assert_int_equal(with(&c, o, &err), FRE_E_AGAIN);
-    c = sound;
+    c = sound(true, 5);
     c.twice_at = 0;
     assert_int_equal(with(&c, o, &err), FRE_E_DATA);
-    c = sound;
+    c = sound(true, 5);
+    c.slices = SLICES_MAX;
+    c.slice_lost_at = 0;
+    assert_int_equal(with(&c, o, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "slices of a stage are missing"));
+    c = sound(true, 5);
+    c.slices = SLICES_MAX;
+    c.slice_twice_at = FRE_PARTIAL_SUMS;
+    assert_int_equal(with(&c, o, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "a slice is there twice"));
+    c = sound(true, 5);
+    c.slices = SLICES_MAX;
+    c.slice_part_lost_at = 0;
+    assert_int_equal(with(&c, o, &err), FRE_E_DATA);
+    assert_non_null(strstr(err.text, "5 parts of a stage were made, and 4 are here"));
+    c = sound(true, 5);
     c.fails_at = FRE_PARTIAL_SUMS;
     assert_int_equal(with(&c, o, &err), FRE_E_IO);
     assert_string_equal(err.text, "worker seven is out of ink: refill it");
@@ -413,13 +509,14 @@ static void refused(void **state)
 /* Both are releases of the same data to the ledger, and the second is too much for the budget. */
 static void booked_as_the_same_data(void **state)
 {
-    cluster c = {true, 5, true, false, NEVER, NEVER, NEVER, 0};
+    cluster c = sound(true, 5);
     const fre_curator_parts of_parts = {.ctx = &c, .stage = stage, .users_named = true};
     fre_curator_opts o = options(true), p;
     fre_curator_result *r = NULL;
     fre_err err = {.text = ""};
 
     (void)state;
+    c.slices = 3;
     (void)unlink(book);
     write_records();
     o.seeded = false;
@@ -441,12 +538,13 @@ static void booked_as_the_same_data(void **state)
 /* A dry run looks, and asks for nothing else. */
 static void dry_run(void **state)
 {
-    cluster c = {true, 5, true, false, NEVER, NEVER, NEVER, 0};
+    cluster c = sound(true, 5);
     const fre_curator_parts of_parts = {.ctx = &c, .stage = stage, .users_named = true};
     fre_curator_opts o = options(true), p = elsewhere(&o, &of_parts);
     fre_curator_result *r = NULL;
 
     (void)state;
+    c.deep = true;
     p.dry_run = true;
     assert_int_equal(run(&r, &p), FRE_OK);
     assert_int_equal(r->stats.records, RECORDS);

@@ -33,7 +33,18 @@ static int drop(void **state)
     return 0;
 }
 
-/* A sum of two parts, in its bytes again; what fails is as it was. */
+/* Of two parts; what fails is open, and has its cells. */
+static fre_status closed(fre_partial *p, fre_err *err)
+{
+    const size_t cells = fre_partial_cells(p);
+    const fre_status st = fre_partial_close(p, 2, err);
+
+    must(st == FRE_OK || fre_partial_cells(p) == cells);
+    must(st == FRE_OK || fre_partial_left_out(p) == 0);
+    return st;
+}
+
+/* A sum of two parts, closed, in its bytes again; what fails is as it was. */
 static fre_status added(fre_partial **out, fre_err *err)
 {
     fre_partial *p = NULL;
@@ -48,6 +59,8 @@ static fre_status added(fre_partial **out, fre_err *err)
     if (st == FRE_OK)
         st = fre_partial_add(p, sample_view(&more), err);
     if (st == FRE_OK)
+        st = closed(p, err);
+    if (st == FRE_OK)
         st = fre_partial_encode(&bytes, p);
     must(st == FRE_OK || bytes.n == 0);
     fre_buf_wipe(&bytes);
@@ -59,8 +72,30 @@ static fre_status added(fre_partial **out, fre_err *err)
 }
 
 ALLOC_CASE(fre_partial_new, fre_partial, fre_partial_free, added(&x, err));
-ALLOC_CASE(fre_partial_worker_new, fre_partial_worker, fre_partial_worker_free,
-           fre_partial_worker_new(&x, sample_view(task), &key, NULL, 3, err));
+/* A worker, and its part in slices, all of them or none. */
+static fre_status finished(fre_partial_worker **out, fre_err *err)
+{
+    fre_partial_worker *w = NULL;
+    fre_buf slice[3];
+    fre_status st = fre_partial_worker_new(&w, sample_view(task), &key, NULL, 3, err);
+
+    if (st != FRE_OK)
+        return st;
+    for (size_t i = 0; i < 3; i++)
+        fre_buf_init(&slice[i], FRE_PARTIAL_BYTES_MAX);
+    st = fre_partial_worker_finish(w, slice, 3);
+    for (size_t i = 0; i < 3; i++) {
+        must((st == FRE_OK) == (slice[i].n > 0));
+        fre_buf_wipe(&slice[i]);
+    }
+    if (st == FRE_OK)
+        *out = w;
+    else
+        fre_partial_worker_free(w);
+    return st;
+}
+
+ALLOC_CASE(fre_partial_worker_new, fre_partial_worker, fre_partial_worker_free, finished(&x, err));
 
 static void torture(const fre_buf *of)
 {
