@@ -30,7 +30,7 @@ SEED = "5e" * 32
 # ---- what is measured of the cluster ------------------------------------------------------------------------
 
 class Watch:
-    """Each pass of a release: its seconds, and the bytes of its parts."""
+    """Each pass of a release: its seconds, and the bytes of the slices that the driver gets."""
 
     def __init__(self):
         self.passes, self.cached = [], 0
