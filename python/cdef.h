@@ -339,6 +339,7 @@ typedef struct fre_curator_opts {
     const char *input;
     const fre_curator_parts *parts;
     const char *output;
+    const char *what;
     fre_corpus_opts corpus;
     const char *user_file;
     fre_plan_request plan;

@@ -65,6 +65,7 @@ typedef struct fre_curator_opts {
      * nothing then. */
     const fre_curator_parts *parts;
     const char *output; /**< folder to make */
+    const char *what;   /**< what the ledger says was made; NULL: output */
     fre_corpus_opts
         corpus; /**< user_field: cap per user; NULL: a record is a user.  invalid: of rows
                                  too; FAIL also fails at an embedding above the norm bound, and the

@@ -8,25 +8,17 @@ Nothing is printed but a bar on a terminal or in a notebook; logging.getLogger("
 concern the whole process: an interruption (Ctrl-C) ends all calls that run, and `harden()`.
 """
 
-from __future__ import annotations
-
-import os
-import pathlib
-
 from ._account import account
 from ._audit import audit
-from ._call import call
 from ._errors import (AgainError, DataError, Error, ExistsError, InfeasibleError, InputOutputError, InternalError,
-                      LimitError, MissingError, ModelError, OutOfMemoryError, RefusedError, UsageError, string)
-from ._fre import lib
+                      LimitError, MissingError, ModelError, OutOfMemoryError, RefusedError, UsageError)
 from ._language import embed, invert, score
 from ._ledger import ledger
 from ._plan import Plan, plan
+from ._process import __version__ as __version__, bundled_data, harden
 from ._release import Release, Texts, load
 from ._study import evaluate
 from ._synthesize import synthesize
-
-__version__: str = string(lib.fre_py_version())
 
 __all__ = [
     "AgainError", "DataError", "Error", "ExistsError", "InfeasibleError", "InputOutputError", "InternalError",
@@ -35,17 +27,10 @@ __all__ = [
     "score", "synthesize",
 ]
 
-
-def harden() -> None:
-    """No core dumps of this process and no debugger of another user's: what the program does when it starts.  It
-    concerns the whole process and cannot be taken back, so it is left to you.  Call it before anything else; data
-    that are in memory can then be handed over by root alone, since /proc/self/fd closes for others."""
-    call(lambda _: lib.fre_core_harden())
+for _name in __all__:  # what tracebacks and pickles call it
+    globals()[_name].__module__ = "fre_e2t"
+del _name
 
 
-def bundled_data(name: str = "assistant-requests.jsonl.gz") -> str:
-    """Path of a file of public data that comes with the package: 100,000 requests, for trying things out."""
-    path = pathlib.Path(__file__).parent / "data" / name
-    if not path.is_file():
-        raise MissingError(f"no bundled data is called {name!r}")
-    return os.fspath(path)
+def __dir__() -> list[str]:
+    return [*__all__, "__all__", "__doc__", "__file__", "__name__", "__path__", "__version__"]

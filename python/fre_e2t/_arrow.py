@@ -32,8 +32,8 @@ def check_column(name: str, names: list[str], parameter: str) -> None:
         return
     near = difflib.get_close_matches(name, names, 1)
     likely = f"; did you mean {near[0]!r}?" if near else ""
-    raise DataError(f"data has no column {name!r} for {parameter}; its columns: "
-                    f"{', '.join(names[:20]) or 'none'}{likely}")
+    asked = f": name the one of the {parameter}s with {parameter}=" if name == parameter else f" for {parameter}"
+    raise DataError(f"data has no column {name!r}{asked}; its columns: {', '.join(names[:20]) or 'none'}{likely}")
 
 
 def _kind(schema: Any) -> str:

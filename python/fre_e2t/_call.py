@@ -4,6 +4,7 @@ calling thread waits, shows progress and can be interrupted."""
 from __future__ import annotations
 
 import logging
+import shutil
 import sys
 import threading
 import time
@@ -18,6 +19,7 @@ logger.addHandler(logging.NullHandler())
 
 _TICK = 0.1  # seconds between two looks at the progress
 _LINE = 10.0  # seconds between two lines of the log
+_REDRAWN = 0.5  # seconds between two states of the bar of a notebook
 
 
 class Keep:
@@ -75,7 +77,7 @@ def _interrupt() -> None:
 
 def _in_notebook() -> bool:
     shell = sys.modules.get("IPython") and sys.modules["IPython"].get_ipython()
-    return bool(shell) and type(shell).__name__ == "ZMQInteractiveShell"
+    return any(c.__name__ == "ZMQInteractiveShell" for c in type(shell).__mro__)  # others derive theirs from it
 
 
 def _is_shown() -> bool:
@@ -92,12 +94,12 @@ class Progress:
         self.sink = ffi.gc(lib.fre_py_progress_new(), lib.fre_py_progress_free)
         if self.sink == ffi.NULL:
             raise MemoryError("out of memory")
-        self._bar = _is_shown() if shown is None else shown
-        self._phase, self._since, self._drawn = "", time.monotonic(), 0
+        self._bar = (_Output() if _in_notebook() else _Line()) if (_is_shown() if shown is None else shown) else None
+        self._phase, self._since, self._done, self._at = "", time.monotonic(), 0, 0.0
         self._logged = self._since
 
     @property
-    def c(self):
+    def c(self) -> Any:
         """For the library."""
         return lib.fre_py_progress_sink(self.sink)
 
@@ -110,32 +112,80 @@ class Progress:
             return
         now = time.monotonic()
         if name != self._phase:
-            self._phase, self._since = name, now
+            self._phase, self._since, self._done = name, now, 0
+        if done[0] != self._done:
+            self._done, self._at = done[0], now
         line = self._line(done[0], total[0], now)
         if self._bar:
-            self._draw(line)
+            self._bar.draw(line)
         elif now - self._logged >= _LINE:
             self._logged = now
             logger.info("%s", line)
 
     def _line(self, done: int, total: int, now: float) -> str:
-        seconds = now - self._since
         if not total:
-            return f"{self._phase}: {done:,}"
+            return f"{self._phase}: {done:,}" if done else self._phase
         share = min(done / total, 1.0)
-        left = f", {seconds / share - seconds:.0f} s left" if share > 0 and seconds > 1 else ""
         full = int(share * 20)
-        return f"{self._phase:<19} [{'#' * full}{'.' * (20 - full)}] {share:4.0%}{left}"
+        return f"{self._phase:<19} [{'#' * full}{'.' * (20 - full)}] {share:4.0%}{self._left(share, now)}"
 
-    def _draw(self, line: str) -> None:
-        blanks = " " * (self._drawn - len(line))
-        self._drawn = len(line)
-        print("\r" + line + blanks, end="", file=sys.stderr, flush=True)
+    def _left(self, share: float, now: float) -> str:
+        """As the last step lets expect: it counts down until the next."""
+        took = self._at - self._since
+        if not share or took < 1:
+            return ""
+        left = took / share - took - (now - self._at)
+        return f", {left:.0f} s left" if left >= 0.5 else ""
 
     def end(self) -> None:
         """Take the bar away."""
-        if self._bar and self._drawn:
-            print("\r" + " " * self._drawn + "\r", end="", file=sys.stderr, flush=True)
+        if self._bar:
+            self._bar.clear()
+
+
+class _Line:
+    """The last line of a terminal."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+
+    def draw(self, line: str) -> None:
+        line = line[:max(shutil.get_terminal_size().columns - 1, 1)]
+        if line != self._shown:
+            print("\r" + line + " " * (len(self._shown) - len(line)), end="", file=sys.stderr, flush=True)
+            self._shown = line
+
+    def clear(self) -> None:
+        if self._shown:
+            print("\r" + " " * len(self._shown) + "\r", end="", file=sys.stderr, flush=True)
+            self._shown = ""
+
+
+class _Output:
+    """A line below a cell of a notebook, changed in place: of a stream each state would be kept with the notebook."""
+
+    def __init__(self) -> None:
+        self._shown, self._handle, self._next = "", None, 0.0
+
+    def draw(self, line: str) -> None:
+        now = time.monotonic()
+        if line == self._shown or now < self._next:
+            return
+        self._shown, self._next = line, now + _REDRAWN
+        self._put({"text/plain": line})
+
+    def _put(self, data: dict[str, str]) -> None:
+        from IPython.display import display
+
+        if self._handle is None:
+            self._handle = display(data, raw=True, display_id=True)
+        else:
+            self._handle.update(data, raw=True)
+
+    def clear(self) -> None:
+        if self._handle is not None:
+            self._put({"text/plain": "", "text/html": ""})
+            self._shown = ""
 
 
 # ---- calls ----------------------------------------------------------------------------------------
@@ -152,13 +202,14 @@ def call(function: Callable[..., int], *args: Any, said=lambda sentence: sentenc
     check(function(*args, err), err, said)
 
 
-def _work(job: Callable[[], Any], result: dict[str, Any], done: threading.Event) -> None:
+def _work(job: Callable[[], Any], result: dict[str, Any], done: threading.Event, pure: bool) -> None:
     try:
         result["value"] = job()
     except BaseException as error:  # raised again by the thread that waits
         result["error"] = error
     finally:
-        _leave()
+        if not pure:
+            _leave()
         done.set()
 
 
@@ -174,16 +225,18 @@ def _wait_uninterrupted(done: threading.Event, stop: Callable[[], None]) -> None
 def in_thread(job: Callable[[], Any], progress: Progress | None = None, pure: bool = False,
               stop: Callable[[], None] = lambda: None) -> Any:
     """What job() returns, from a thread of its own.  KeyboardInterrupt is raised once the library has stopped
-    and cleaned up; pure: at once, for nothing is lost if it goes on.  stop ends what job waits for, outside the
-    library."""
+    and cleaned up; pure: at once, for nothing is lost if it goes on (and it is none of those that an interruption
+    waits for).  stop ends what job waits for, outside the library."""
     result: dict[str, Any] = {}
     done = threading.Event()
-    _enter()
-    thread = threading.Thread(target=_work, args=(job, result, done), daemon=True, name="fre-e2t")
+    if not pure:
+        _enter()
+    thread = threading.Thread(target=_work, args=(job, result, done, pure), daemon=True, name="fre-e2t")
     try:
         thread.start()
     except BaseException:
-        _leave()
+        if not pure:
+            _leave()
         raise
     try:
         while not done.wait(_TICK):

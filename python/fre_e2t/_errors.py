@@ -97,7 +97,7 @@ def name_of(parameter: str) -> str:
 
 def named(sentence: str) -> str:
     """A sentence of the library, where parameters stand in braces, with their names here."""
-    return re.sub(r"\{([a-z_0-9]+)\}", lambda m: name_of(m.group(1)), sentence)
+    return re.sub(r"\{([a-z_0-9]+)\}( (?=FILE\b))?", lambda m: name_of(m.group(1)) + ("=" if m.group(2) else ""), sentence)
 
 
 def string(c) -> str:

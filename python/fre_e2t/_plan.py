@@ -6,11 +6,13 @@ import html
 import json
 import math
 import os
+import textwrap
 from typing import Any
 
 from ._call import Keep, Progress, call, json_of, run
 from ._errors import UsageError, name_of, named, string
 from ._fre import ffi, lib
+from ._shown import notes_html, statement_html
 
 _CHOICES = {
     "adjacency": ("add-remove", "replace"),
@@ -126,18 +128,59 @@ class Plan(dict[str, Any]):
         """What one should know of it."""
         return [named(w) for w in self.get("warnings", [])]
 
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(str(key))}</th>"
-                       f"<td style='text-align:left'>{html.escape(_shown(value))}</td></tr>"
-                       for key, value in self.items() if value is not None and not isinstance(value, (list, dict)))
-        notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        return f"<table>{rows}</table>" + (f"<ul>{notes}</ul>" if notes else "")
+    def __str__(self) -> str:
+        several = [f"{key}: {_inline(row)}" for key, table in _tables(self) for row in table]
+        return "\n".join([*(f"{key:<19} {value}" for key, value in _rows(self)),
+                          *(textwrap.fill(line, 80, subsequent_indent="    ") for line in (*several, *self.warnings))])
 
-    def __reduce__(self):
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th {_LEFT}>{html.escape(key)}</th><td {_LEFT}>{html.escape(value)}</td></tr>"
+                       for key, value in _rows(self))
+        tables = "".join(f"<p>{html.escape(key)}</p>{_table_html(table)}" for key, table in _tables(self))
+        return f"<div><table>{rows}</table>{tables}{notes_html(self.warnings)}{statement_html(self.statement)}</div>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
         return Plan, (dict(self), self.statement)
 
 
-def _shown(value: Any) -> str:
+_LEFT = "style='text-align:left'"
+
+
+def _rows(plan: dict[str, Any]) -> list[tuple[str, str]]:
+    """What has one value, for people."""
+    return [(str(key), _value(value)) for key, value in plan.items()
+            if value is not None and not isinstance(value, (list, dict))]
+
+
+def _tables(plan: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """What there are several of, such as levels: without columns in which nothing stands."""
+    found = []
+    for key, values in plan.items():
+        if isinstance(values, list) and values and all(isinstance(v, dict) for v in values):
+            columns = [k for k in values[0] if any(_is_short(v.get(k)) for v in values)]
+            found.append((str(key), [{k: v.get(k) for k in columns} for v in values]))
+    return found
+
+
+def _is_short(value: Any) -> bool:
+    return value is not None and not isinstance(value, (list, dict))
+
+
+def _inline(row: dict[str, Any]) -> str:
+    return ", ".join(f"{key} {_value(value)}" for key, value in row.items() if value is not None)
+
+
+def _table_html(table: list[dict[str, Any]]) -> str:
+    head = "".join(f"<th {_LEFT}>{html.escape(str(key))}</th>" for key in table[0])
+    rows = "".join("<tr>" + "".join(f"<td {_LEFT}>{'' if v is None else html.escape(_value(v))}</td>"
+                                    for v in row.values()) + "</tr>" for row in table)
+    return f"<table><tr>{head}</tr>{rows}</table>"
+
+
+def _value(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 

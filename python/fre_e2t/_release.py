@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 import json
 import os
@@ -10,9 +9,12 @@ import pathlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
+import numpy.typing as npt
+
+from . import _shown
 
 from ._call import Buffer, Keep, run
 from ._data import path_of
@@ -20,7 +22,10 @@ from ._errors import DataError, ExistsError, InputOutputError, MissingError, nam
 from ._fre import ffi, lib
 from ._plan import Plan
 
-_SHOWN = 20  # lines of a release in a notebook
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
 
 
 def file_names() -> tuple[str, ...]:
@@ -41,7 +46,13 @@ class Texts(Sequence[dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._lines)
 
-    def __getitem__(self, i):  # a slice is Texts again
+    @overload
+    def __getitem__(self, i: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, i: slice) -> Texts: ...
+
+    def __getitem__(self, i: int | slice) -> dict[str, Any] | Texts:
         return Texts(self._lines[i]) if isinstance(i, slice) else self._lines[i]
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -53,7 +64,16 @@ class Texts(Sequence[dict[str, Any]]):
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Texts: {len(self)} lines>"
+        return f"<Texts: {len(self)} line{'' if len(self) == 1 else 's'}>"
+
+    def __str__(self) -> str:
+        return _shown.as_text(self._lines)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{_shown.as_html(self._lines)}</div>"
 
     def to_list(self) -> list[str | None]:
         """The texts alone; None: a line that was not put into words."""
@@ -70,7 +90,7 @@ class Texts(Sequence[dict[str, Any]]):
         columns = self.columns()
         return _arrow.stream_of({key: (columns[key], kind) for key, kind in _COLUMNS.items()}, len(self))
 
-    def to_pandas(self):
+    def to_pandas(self) -> pandas.DataFrame:
         """A pandas.DataFrame."""
         import pandas
 
@@ -79,13 +99,13 @@ class Texts(Sequence[dict[str, Any]]):
         return pandas.DataFrame({key: pandas.Series(columns[key], dtype=types[kind])
                                  for key, kind in _COLUMNS.items()})
 
-    def to_arrow(self):
+    def to_arrow(self) -> pyarrow.Table:
         """A pyarrow.Table."""
         import pyarrow
 
         return pyarrow.table(self)
 
-    def to_polars(self):
+    def to_polars(self) -> polars.DataFrame:
         """A polars.DataFrame."""
         import polars
 
@@ -117,12 +137,12 @@ class Release:
         return Texts(self._lines)
 
     @property
-    def centroids(self) -> np.ndarray:
+    def centroids(self) -> npt.NDArray[np.float32]:
         """float32, a row a line of `texts`."""
         return np.load(io.BytesIO(self._files["centroids.npy"]), allow_pickle=False)
 
     @property
-    def counts(self) -> np.ndarray:
+    def counts(self) -> npt.NDArray[np.int64]:
         """int64, a number a line of `texts`."""
         return np.load(io.BytesIO(self._files["counts.npy"]), allow_pickle=False)
 
@@ -164,29 +184,23 @@ class Release:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Release: {len(self)} cells, {'private' if self.is_private else 'NOT PRIVATE'}>"
+        cells = f"{len(self)} cell{'' if len(self) == 1 else 's'}"
+        return f"<Release: {cells}, {'private' if self.is_private else 'NOT PRIVATE'}>"
 
-    def __reduce__(self):
-        return Release, (dict(self._files),)
+    def __str__(self) -> str:
+        claim = "" if self.is_private else "NOT PRIVATE\n"
+        return claim + _shown.as_text(self._lines)
 
-    def _line_html(self, line: dict[str, Any]) -> str:
-        text = line.get("text")
-        shown = html.escape(text) if text is not None else f"<em>{html.escape(str(line.get('unreadable', 'no text')))}</em>"
-        sure = line.get("confidence")
-        return (f"<tr><td>{line.get('users', 0):.0f}</td><td>{'' if sure is None else f'{sure:.2f}'}</td>"
-                f"<td style='text-align:left'>{shown}</td></tr>")
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
-        most = sorted(self._lines, key=lambda line: -line.get("users", 0))[:_SHOWN]
-        rest = len(self) - len(most)
         claim = "" if self.is_private else "<p><strong>NOT PRIVATE</strong></p>"
-        notes = "".join(f"<li>{html.escape(w)}</li>" for w in self.warnings)
-        return (f"<div>{claim}<p>{len(self)} cells released</p>"
-                "<table><tr><th>users</th><th>confidence</th><th style='text-align:left'>text</th></tr>"
-                + "".join(map(self._line_html, most)) + "</table>"
-                + (f"<p>and {rest} more</p>" if rest else "")
-                + (f"<ul>{notes}</ul>" if notes else "")
-                + f"<details><summary>Privacy statement</summary><pre>{html.escape(self.statement)}</pre></details></div>")
+        return (f"<div>{claim}{_shown.as_html(self._lines)}{_shown.notes_html(self.warnings)}"
+                f"{_shown.statement_html(self.statement)}</div>")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Release, (dict(self._files),)
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write it as a folder, which appears whole or not at all; force replaces a release that is there."""

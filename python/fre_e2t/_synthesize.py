@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -31,6 +31,7 @@ _NUMBERS = {
     "budget_delta": ("fre_ledger_param_budget_delta", "budget_delta"),
 }
 
+IN_MEMORY = "a release in memory (Python)"  # to the ledger, where no folder was named
 _RECORDS_ARE_USERS = ("each record counts as a user of its own, so the claim is about one record: if people have several, "
                       "name them with user; if not, say user=False")
 
@@ -68,6 +69,8 @@ def _from_model(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str
     if not some:
         raise DataError("data is empty: it has no record with a text")
     rows = encoded(given["embedding_model"], [t for t, _ in some])
+    if not rows.any():
+        raise DataError("embedding_model returned nothing but zeros, as for texts of which it knows no word: choose another")
     o.input = keep.text(write_matrix(space, rows, None))
     if user is not None:
         o.user_file = keep.text(write_users(space, (who for _, who in some), len(rows)))
@@ -75,6 +78,8 @@ def _from_model(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str
 
 def _from_rows(o: Any, keep: Keep, space: Workspace, embeddings: Any, given: dict[str, Any]) -> None:
     rows, meta, model = matrix(embeddings), None, given.get("embedding_model")
+    if not rows.any():
+        raise DataError("embeddings holds nothing but zeros, as of texts of which a model knows no word")
     if model is None:
         _rows_without_text(given)
     elif is_path(model):
@@ -199,6 +204,79 @@ def _log(release: Release, given: dict[str, Any]) -> None:
                     ledger["releases"])
 
 
+class Options(TypedDict, total=False):
+    """What synthesize takes beside data, epsilon and dry_run, for type checkers."""
+
+    text: str | None
+    user: Any
+    population: int | None
+    threshold: int | None
+    levels: str | list[Any] | None
+    delta: float | str | None
+    output: str | os.PathLike[str] | None
+    force: bool
+    resume: bool
+    embeddings: np.ndarray | None
+    embedding_model: Any
+    ledger: str | os.PathLike[str] | bool | None
+    data_name: str | None
+    budget_epsilon: float | None
+    budget_delta: float | None
+    embedder: str | os.PathLike[str] | None
+    inverter: str | os.PathLike[str] | None
+    codebook: str | os.PathLike[str] | None
+    texts_per_cell: int | None
+    min_confidence: float | None
+    paraphrases: int | None
+    temperature: float | None
+    paraphrase_distance: float | None
+    effort: int | None
+    public_corpus: str | os.PathLike[str] | None
+    public_text_field: str | None
+    language_model: str | os.PathLike[str] | None
+    language_weight: float | None
+    prior: str | os.PathLike[str] | None
+    bridge: str | os.PathLike[str] | None
+    counts: str | None
+    radius: float | None
+    projection_dim: int | str | None
+    cell_scale: float | None
+    cell_edge: float | None
+    sampling_rate: float | str | None
+    adjacency: str | None
+    accountant: str | None
+    gaussian: str | None
+    budget_factor: float | str | None
+    sensitivity_ratio: float | None
+    sensitivity: str | None
+    norm_bound: float | None
+    max_cells_per_user: int | None
+    user_fold: str | None
+    format: str | None
+    delimiter: str | None
+    encoding: str | None
+    na_values: str | None
+    invalid: str | None
+    threads: int | None
+    seed: str | bytes | None
+    progress: bool | None
+
+
+@overload
+def synthesize(data: Any = None, epsilon: float = 4, *, dry_run: Literal[False] = False,
+               **options: Unpack[Options]) -> Release: ...
+
+
+@overload
+def synthesize(data: Any = None, epsilon: float = 4, *, dry_run: Literal[True],
+               **options: Unpack[Options]) -> Plan: ...
+
+
+@overload
+def synthesize(data: Any = None, epsilon: float = 4, *, dry_run: bool,
+               **options: Unpack[Options]) -> Release | Plan: ...
+
+
 def synthesize(data: Any = None, epsilon: float = 4, *, text: str | None = None, user: Any = None,
                population: int | None = None, threshold: int | None = None,
                levels: str | list[Any] | None = None, delta: float | str | None = None,
@@ -233,8 +311,8 @@ def synthesize(data: Any = None, epsilon: float = 4, *, text: str | None = None,
     file that made them; of other models the release has centroids alone.  embedding_model: a sentence-transformers
     object or a function from a list of str to rows, which then embeds data.
 
-    output: a folder that the release is written to as well; with resume an interrupted run goes on from there.  ledger: a file, or False for none; by default the
-    user's own.  dry_run: check and plan, spend nothing; returns the Plan.  invalid: 'skip' (default), 'replace', or
+    output: a folder that the release is written to as well; with resume an interrupted run goes on from there.
+    ledger: a file, or False for none; by default the user's own.  dry_run: check and plan, spend nothing; returns the Plan.  invalid: 'skip' (default), 'replace', or
     'strict', which ends the run at the first record that cannot be used.  seed makes a run repeatable and NOT
     PRIVATE.  progress: show a bar, or not; by default on a terminal and in a notebook.  Everything else is that of
     `fre-e2t synthesize --help` by the same name, and has its default.
@@ -254,6 +332,7 @@ def synthesize(data: Any = None, epsilon: float = 4, *, text: str | None = None,
         _input(o, keep, space, data, embeddings, given)
         _options(o, keep, given)
         o.output = keep.text(os.fspath(folder))
+        o.what = keep.text(IN_MEMORY if output is None else None)
         o.force, o.resume, o.dry_run = force, resume, dry_run
         bar = Progress(progress)
         o.progress = bar.c

@@ -175,7 +175,7 @@ def _partitions(session: Any, wanted: int | None) -> int:
     return max(2, session.sparkContext.defaultParallelism)
 
 
-_OURS = re.compile(r"fre_e2t\._errors\.(\w+): (.*)")
+_OURS = re.compile(r"fre_e2t\.(?:_errors\.)?(\w*Error): (.*)")
 
 
 def _said(error: BaseException) -> BaseException:
@@ -352,6 +352,7 @@ def synthesize(frame: Any, epsilon: float = 4, *, text: str = "text", user: str 
     with tempfile.TemporaryDirectory(prefix="fre-e2t-") as folder:
         target = pathlib.Path(folder, "release") if output is None else pathlib.Path(output)
         o.input, o.output = keep.text("the frame"), keep.text(os.fspath(target))
+        o.what = keep.text(_synthesize.IN_MEMORY if output is None else None)
         o.force, o.dry_run = force, dry_run
         bar = Progress(progress)
         o.progress = bar.c

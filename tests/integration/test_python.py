@@ -514,7 +514,7 @@ REFUSED = [
     ({"data": ["a", {"text": "b"}]}, "DataError", "record 2 of data is of type dict, not a str"),
     ({"data": [{"text": "a"}, "b"]}, "DataError", "record 2 of data is of type str, but the first is a mapping"),
     ({"data": [{"text": 1.5}]}, "DataError", "the column 'text' of record 1 is of type float, not a str"),
-    ({"data": [{"message": "a"}]}, "DataError", "data has no column 'text' for text; its columns: message"),
+    ({"data": [{"message": "a"}]}, "DataError", "data has no column 'text': name the one of the texts with text=; its columns: message"),
     ({"data": [{"message": "a"}], "text": "mesage"}, "DataError", "did you mean 'message'"),
     ({"data": [{"text": "a"}], "user": "who"}, "DataError", "data has no column 'who' for user; its columns: text"),
     ({"data": [{"text": "a", "who": 1.0}], "user": "who"}, "DataError", "the column 'who' of record 1 is of type float"),

@@ -23,7 +23,7 @@ static fre_ledger_spend spend_of(const curator_run *r)
         .budget_delta = r->opts->budget_delta,
         .content = r->looked_at,
         .apart = r->apart,
-        .what = r->opts->output,
+        .what = r->opts->what ? r->opts->what : r->opts->output,
     };
 }
 

@@ -1,0 +1,159 @@
+"""A release as people read it: what belongs together stands together, as the program prints it."""
+
+from __future__ import annotations
+
+import html
+import unicodedata
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+_GROUPS, _OF_GROUP = 12, 3
+_WEAK = 0.5  # a text below is likelier wrong than right
+_AROUND_BELOW = 0.6  # similarity: docs/decisions/0028
+_COLUMNS = 80
+_MARK = "? more likely wrong than right (confidence below .5)"
+_LEFT, _RIGHT = "style='text-align:left'", "style='text-align:right'"
+
+
+@dataclass
+class Group:
+    """Lines that say nearly the same, or are of one theme; the one with the most users first."""
+
+    users: float
+    lines: list[dict[str, Any]]
+
+
+def _users(line: dict[str, Any]) -> float:
+    return float(line.get("users") or 0)
+
+
+def has_levels(lines: Iterable[dict[str, Any]]) -> bool:
+    """Is it a release by levels?"""
+    return any(line.get("level", "grid") != "grid" for line in lines)
+
+
+def groups(lines: list[dict[str, Any]]) -> list[Group]:
+    """The largest first: by theme where there are levels, which near wordings share."""
+    lines = sorted(lines, key=_users, reverse=True)
+    key, theme_of, found = "theme" if has_levels(lines) else "group", {}, {}
+    for i, line in enumerate(lines):
+        own = line.get(key)
+        if key == "theme" and line.get("group") is not None:
+            own = theme_of.setdefault(line["group"], own)
+        group = found.setdefault(("alone", i) if own is None else own, Group(0, []))
+        group.users += _users(line)
+        group.lines.append(line)
+    return sorted(found.values(), key=lambda group: group.users, reverse=True)
+
+
+def _is_weak(line: dict[str, Any]) -> bool:
+    sure = line.get("confidence")
+    return line.get("text") is not None and sure is not None and sure < _WEAK
+
+
+def _sure(line: dict[str, Any]) -> str:
+    sure = line.get("confidence")
+    if line.get("text") is None or sure is None:
+        return "-"
+    return f"{sure:.2f}" + ("?" if _is_weak(line) else "")
+
+
+def _said(line: dict[str, Any]) -> tuple[str, bool]:
+    """What is shown of a line, and whether it is its text."""
+    text, around = line.get("text"), line.get("around")
+    far = text is not None and around is not None and (line.get("similarity") or 0) < _AROUND_BELOW
+    if text is not None and not far:
+        return str(text), True
+    return f"around: {around}" if around is not None else f"({line.get('unreadable') or 'centroid only'})", False
+
+
+def _title(lines: list[dict[str, Any]]) -> str:
+    cells = f"{len(lines)} cell{'' if len(lines) == 1 else 's'} released"
+    if not lines:
+        return cells
+    return cells + ("; lines of one theme stand together, the largest first" if has_levels(lines) else
+                    "; near wordings stand together, the largest first")
+
+
+def _rest(found: list[Group], kind: str) -> str:
+    n = len(found) - _GROUPS
+    return f"and {n} smaller {kind}{'' if n == 1 else 's'}" if n > 0 else ""
+
+
+# ---- as text ----------------------------------------------------------------------------------------
+
+def _width(c: str) -> int:
+    return 0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+
+
+def _cut(text: str, most: int) -> str:
+    """What fits, without what would move the cursor or turn the direction of writing."""
+    clean = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    if sum(map(_width, clean)) <= most:
+        return clean
+    n = used = 0
+    while used + _width(clean[n]) < most:
+        used, n = used + _width(clean[n]), n + 1
+    return clean[:n] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _row(users: str, own: str, sure: str, text: str) -> str:
+    return f"{users:>7}  {own:>7}  {sure:<10}  {text}".rstrip()
+
+
+def as_text(lines: list[dict[str, Any]]) -> str:
+    """A table of at most 80 columns."""
+    kind, found = "theme" if has_levels(lines) else "group", groups(lines)
+    out, marked = [_title(lines)], False
+    if lines:
+        out += ["", _row(kind, "users", "confidence", "text")]
+    for group in found[:_GROUPS]:
+        for i, line in enumerate(group.lines[:_OF_GROUP]):
+            whole = f"{group.users:.0f}" if i == 0 else ""
+            out.append(_row(whole, f"{_users(line):.0f}", _sure(line), _cut(_said(line)[0], _COLUMNS - 30)))
+            marked = marked or _is_weak(line)
+        if len(group.lines) > _OF_GROUP:
+            out.append(_row("", "", "", f"and {len(group.lines) - _OF_GROUP} more"))
+    return "\n".join(out + [s for s in (_rest(found, kind), _MARK if marked else "") if s])
+
+
+# ---- as HTML ----------------------------------------------------------------------------------------
+
+def _cells(*cells: tuple[str, str], tag: str = "td") -> str:
+    return "<tr>" + "".join(f"<{tag} {style}>{inner}</{tag}>" for inner, style in cells) + "</tr>"
+
+
+def _line_html(users: str, line: dict[str, Any]) -> str:
+    said, is_text = _said(line)
+    shown = html.escape(said) if is_text else f"<em>{html.escape(said)}</em>"
+    return _cells((users, _RIGHT), (f"{_users(line):.0f}", _RIGHT), (_sure(line), _LEFT),
+                  (f"<span style='opacity:.6'>{shown}</span>" if _is_weak(line) else shown, _LEFT))
+
+
+def as_html(lines: list[dict[str, Any]]) -> str:
+    """The same table, in the colours of the page that it stands in."""
+    kind, found, rows, marked = "theme" if has_levels(lines) else "group", groups(lines), [], False
+    for group in found[:_GROUPS]:
+        rows += [_line_html(f"{group.users:.0f}" if i == 0 else "", line)
+                 for i, line in enumerate(group.lines[:_OF_GROUP])]
+        marked = marked or any(map(_is_weak, group.lines[:_OF_GROUP]))
+        if len(group.lines) > _OF_GROUP:
+            rows.append(_cells(("", _RIGHT), ("", _RIGHT), ("", _LEFT), (f"and {len(group.lines) - _OF_GROUP} more", _LEFT)))
+    head = _cells((kind, _RIGHT), ("users", _RIGHT), ("confidence", _LEFT), ("text", _LEFT), tag="th")
+    notes = [s for s in (_rest(found, kind), _MARK if marked else "") if s]
+    return (f"<p>{_title(lines)}</p>" + (f"<table>{head}{''.join(rows)}</table>" if rows else "")
+            + "".join(f"<p>{s}</p>" for s in notes))
+
+
+def notes_html(notes: list[str]) -> str:
+    """Warnings, as a list."""
+    return f"<ul>{''.join(f'<li>{html.escape(n)}</li>' for n in notes)}</ul>" if notes else ""
+
+
+def statement_html(statement: str | None) -> str:
+    """The privacy statement, which one opens."""
+    if not statement:
+        return ""
+    return ("<details><summary>Privacy statement</summary><pre style='white-space:pre-wrap'>"
+            f"{html.escape(statement)}</pre></details>")

@@ -1,0 +1,251 @@
+"""What the Python package shows: releases and plans on a terminal and in a notebook, bars, names, types."""
+
+import html
+import importlib
+import inspect
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import types
+
+import pytest
+
+from conftest import SEED, TIMEOUT, texts
+
+np = pytest.importorskip("numpy")
+PACKAGE = os.environ.get("FRE_PYTHON_PACKAGE", "")
+if PACKAGE != "installed":
+    if not PACKAGE:
+        pytest.skip("the Python package is not built here: it needs python3-dev and python3-cffi", allow_module_level=True)
+    pytest.importorskip("_cffi_backend")
+    sys.path.insert(0, PACKAGE)
+fre_e2t = importlib.import_module("fre_e2t")
+_call, _errors = importlib.import_module("fre_e2t._call"), importlib.import_module("fre_e2t._errors")
+_shown, _synthesize = importlib.import_module("fre_e2t._shown"), importlib.import_module("fre_e2t._synthesize")
+
+PLAIN = {"epsilon": 8, "threshold": 40, "population": 100000, "inverter": "none", "user": False}
+
+
+@pytest.fixture
+def alone(tmp_path, monkeypatch):
+    """A ledger of its own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def line(text, users, **more):
+    return {"text": text, "users": users, "confidence": .9, "level": "grid", "group": None, **more}
+
+
+# ---- names and types ------------------------------------------------------------------------------------
+
+def test_only_what_is_meant_for_users_is_offered():
+    assert {n for n in dir(fre_e2t) if not n.startswith("__")} == set(fre_e2t.__all__)
+    public = {n for n, v in vars(fre_e2t).items() if not n.startswith("_") and not isinstance(v, types.ModuleType)}
+    assert public == set(fre_e2t.__all__)
+    assert all(getattr(fre_e2t, n).__module__ == "fre_e2t" and getattr(fre_e2t, n).__doc__ for n in fre_e2t.__all__)
+
+
+def test_types_of_synthesize():
+    parameters = inspect.signature(fre_e2t.synthesize).parameters
+    typed = {n: p.annotation for n, p in parameters.items() if p.kind is p.KEYWORD_ONLY and n != "dry_run"}
+    told = {n: t.__forward_arg__ for n, t in _synthesize.Options.__annotations__.items()}
+    assert told == typed
+
+
+PROGRAM = """
+import numpy as np
+import numpy.typing as npt
+import fre_e2t
+
+def work(rows: list[dict[str, str]]) -> None:
+    release = fre_e2t.synthesize(rows, epsilon=4, text="message", user=False, levels="auto")
+    release.report("r.html")
+    line, some, table = release.texts[0]["text"], release.texts[:3].to_list(), release.texts.to_pandas()
+    dry = fre_e2t.synthesize(rows, dry_run=True)
+    x: npt.NDArray[np.float32] = fre_e2t.embed(["a"])
+    print(line, some, table, dry["tau"], fre_e2t.invert(x), fre_e2t.plan(4).statement, fre_e2t.__version__)
+    again: fre_e2t.Release = fre_e2t.load("x")
+    try:
+        print(fre_e2t.evaluate(again, rows)["text"], fre_e2t.ledger()["entries"])
+    except fre_e2t.UsageError as error:
+        print(error.parameter)
+"""
+
+
+def test_a_typed_program(tmp_path):
+    pytest.importorskip("mypy")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    env = {**os.environ, "PYTHONPATH": PACKAGE if PACKAGE != "installed" else ""}
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "program.py"], cwd=tmp_path, env=env,
+                          capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stdout
+
+
+# ---- a release and a plan ---------------------------------------------------------------------------------
+
+NEAR = [line("Say it to me", 30, group=1), line("Tell me a joke", 60, group=0), line("Tell a joke", 50, group=0),
+        line("Joke please", 70, group=1, confidence=.2)]
+
+
+def test_near_wordings_stand_together():
+    assert _shown.as_text(NEAR).splitlines() == [
+        "4 cells released; near wordings stand together, the largest first", "",
+        "  group    users  confidence  text",
+        "    110       60  0.90        Tell me a joke",
+        "              50  0.90        Tell a joke",
+        "    100       70  0.20?       Joke please",
+        "              30  0.90        Say it to me",
+        "? more likely wrong than right (confidence below .5)"]
+    shown = _shown.as_html(NEAR)
+    words = [html.unescape(w) for w in re.findall(r">([^<>]+)<", shown)]
+    assert [w for w in words if "oke" in w or "Say" in w] == ["Tell me a joke", "Tell a joke", "Joke please", "Say it to me"]
+    assert "0.20?" in words and "110" in words
+
+
+def test_themes_stand_together():
+    lines = [line("a", 10, group=0, level="256", theme=4), line("b", 20, group=0, level="grid", theme=7),
+             line("c", 15, group=1, level="256", theme=7), line("d", 5, group=2, level="grid", theme=None)]
+    found = _shown.groups(lines)
+    assert [[x["text"] for x in g.lines] for g in found] == [["b", "c", "a"], ["d"]]
+    assert "theme    users" in _shown.as_text(lines) and "lines of one theme" in _shown.as_html(lines)
+
+
+def test_large_releases_are_cut():
+    lines = [line(f"text {i} {j}", 100 - i - j, group=i) for i in range(20) for j in range(5)]
+    text, shown = _shown.as_text(lines), _shown.as_html(lines)
+    for said in (text, shown):
+        assert said.count("text ") >= 36 and "and 2 more" in said and "and 8 smaller groups" in said
+    assert _shown.as_text([]) == "0 cells released" and "<table>" not in _shown.as_html([])
+
+
+def test_nothing_leaves_the_columns():
+    odd = [line("x" * 200, 1e6), line("\u754c" * 100, 1234567), line("a\nb\r\x1b[31m\u202e", 10), line(None, 5),
+           line("far", 4, similarity=.2, around="A public one"), {"text": "old", "users": 3}]
+    text = _shown.as_text(odd)
+    for row in text.splitlines():
+        assert sum(2 if c == "\u754c" else 1 for c in row) <= 80
+    assert "\x1b" not in text and "\u202e" not in text and "\r" not in text
+    assert "(centroid only)" in text and "around: A public one" in text and "x\u2026" in text
+
+
+def test_shown_in_words(alone):
+    release = fre_e2t.synthesize(texts(), **PLAIN, ledger=False, seed=SEED[1])
+    cells = len(release)
+    assert repr(release) == f"<Release: {cells} cells, NOT PRIVATE>"
+    assert str(release).startswith(f"NOT PRIVATE\n{cells} cells released")
+    assert repr(release.texts) == f"<Texts: {cells} lines>" and str(release.texts).startswith(f"{cells} cells released")
+    assert "pre-wrap" in release._repr_html_() and "<table>" in release.texts._repr_html_()
+    assert b"fre_e2t._" not in pickle.dumps(release)
+    assert pickle.loads(pickle.dumps(release)) == release
+
+
+def test_a_plan_in_words():
+    plan = fre_e2t.plan(4, population=100_000, levels="grid,1024")
+    text, shown = str(plan), plan._repr_html_()
+    assert text.splitlines()[0].split() == ["epsilon", "4"] and max(map(len, text.splitlines())) <= 80
+    assert "None" not in text and "None" not in shown
+    for said in (text, shown):
+        assert "levels" in said and "1024" in said and "count_sigma" in said
+    assert "Privacy statement" in shown and eval(repr(plan)) == dict(plan)  # pylint: disable=eval-used
+
+
+def test_a_release_in_memory_has_a_name_in_the_ledger(alone, tmp_path):
+    fre_e2t.synthesize(texts(), **PLAIN)
+    fre_e2t.synthesize(texts(), **PLAIN, output=tmp_path / "out")
+    first, second = (e["what"] for e in fre_e2t.ledger()["entries"])
+    assert first == "a release in memory (Python)" and second == str(tmp_path / "out")
+
+
+# ---- bars -------------------------------------------------------------------------------------------------
+
+class Shown:
+    """A bar's states."""
+
+    def __init__(self):
+        self.lines = []
+
+    def update(self, data, raw):
+        assert raw
+        self.lines.append(data["text/plain"])
+
+
+def test_a_bar_of_a_notebook_is_changed_in_place(monkeypatch):
+    shown, display = Shown(), types.ModuleType("IPython.display")
+
+    def first(data, raw, display_id):
+        assert display_id
+        shown.update(data, raw)
+        return shown
+
+    display.display = first
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setattr(_call, "_REDRAWN", 0)
+    bar = _call._Output()
+    bar.clear()
+    for state in ("a", "a", "b", "b"):
+        bar.draw(state)
+    bar.clear()
+    assert shown.lines == ["a", "b", ""]
+
+
+def test_a_bar_of_a_terminal_is_drawn_when_it_changes(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "11")
+    bar = _call._Line()
+    for state in ("embedding", "embedding", "b", "a line that is longer"):
+        bar.draw(state)
+    bar.clear()
+    bar.clear()
+    assert capsys.readouterr().err == "\rembedding\rb        \ra line tha\r          \r"
+
+
+def test_notebooks_of_others_are_notebooks(monkeypatch):
+    shell = type("Shell", (type("ZMQInteractiveShell", (), {}),), {})()
+    module = types.ModuleType("IPython")
+    module.get_ipython = lambda: shell
+    monkeypatch.setitem(sys.modules, "IPython", module)
+    assert _call._in_notebook()
+    module.get_ipython = lambda: None
+    assert not _call._in_notebook()
+
+
+def test_what_is_left_counts_down():
+    bar = _call.Progress(False)
+    bar._since, bar._at = 100.0, 110.0
+    assert [bar._left(.5, now) for now in (110, 113, 119.8, 200)] == [", 10 s left", ", 7 s left", "", ""]
+    assert bar._left(0, 110) == ""
+
+
+# ---- interruption and sentences ---------------------------------------------------------------------------
+
+def test_an_abandoned_plan_keeps_no_interruption():
+    before, go = signal.signal(signal.SIGINT, signal.default_int_handler), threading.Event()
+    plan = threading.Thread(target=lambda: _call.in_thread(go.wait, pure=True))
+    try:
+        plan.start()
+        timer = threading.Timer(.3, os.kill, (os.getpid(), signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            _call.in_thread(lambda: time.sleep(2))
+        timer.join()
+        assert len(fre_e2t.embed(["and on it goes"])) == 1
+    finally:
+        go.set()
+        plan.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def test_files_are_named_as_arguments():
+    assert _errors.named("choose another with {embedder} FILE") == "choose another with embedder=FILE"
+    assert _errors.named("name it with {user_file} FILE, or {text_field}") == "name it with user=FILE, or text"
+
+
+def test_rows_of_zeros():
+    with pytest.raises(fre_e2t.DataError, match="embedding_model returned nothing but zeros"):
+        fre_e2t.synthesize(texts(), **PLAIN, ledger=False, embedding_model=lambda some: np.zeros((len(some), 4)))
+    with pytest.raises(fre_e2t.DataError, match="embeddings holds nothing but zeros"):
+        fre_e2t.synthesize(embeddings=np.zeros((100, 4)), **PLAIN, ledger=False)
