@@ -109,7 +109,17 @@ class Texts(Sequence[dict[str, Any]]):
         """A polars.DataFrame."""
         import polars
 
-        return polars.DataFrame(self)
+        return polars.DataFrame(_Stream(self))
+
+
+class _Stream:
+    """The Arrow stream alone: a sequence of dicts has other columns for polars."""
+
+    def __init__(self, texts: Texts) -> None:
+        self._texts = texts
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self._texts.__arrow_c_stream__(requested_schema)
 
 
 _COLUMNS = {

@@ -38,10 +38,21 @@ _RECORDS_ARE_USERS = ("each record counts as a user of its own, so the claim is 
 
 # ---- what comes in --------------------------------------------------------------------------------------
 
-def _from_texts(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str, Any]) -> None:
-    user = given.get("user") or None
+def _users(given: dict[str, Any]) -> Any:
+    """What names users; None: nobody is named.  A column of a data frame has no truth value."""
+    user = given.get("user")
+    return None if user is False else user
+
+
+def _user_column(given: dict[str, Any]) -> str | None:
+    user = _users(given)
     if user is not None and not isinstance(user, str):
         raise UsageError("user is the name of a column or key; with embeddings it is a sequence")
+    return user
+
+
+def _from_texts(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str, Any]) -> None:
+    user = _user_column(given)
     if not is_path(data):
         for name in ("format", "delimiter", "encoding"):
             if name in given:
@@ -64,7 +75,7 @@ def _from_model(o: Any, keep: Keep, space: Workspace, data: Any, given: dict[str
     if is_path(data):
         raise UsageError("with an embedding_model of your own, data must be in memory: read the file first")
     _rows_without_text(given)
-    text, user = given.get("text") or "text", given.get("user") or None
+    text, user = given.get("text") or "text", _user_column(given)
     some = [(t, who) for t, who in read_back(data, text, user) if t is not None and t.strip()]
     if not some:
         raise DataError("data is empty: it has no record with a text")
@@ -90,7 +101,7 @@ def _from_rows(o: Any, keep: Keep, space: Workspace, embeddings: Any, given: dic
     else:
         raise UsageError("with embeddings, embedding_model is 'default' or the GGUF file that made them")
     o.input = keep.text(write_matrix(space, rows, meta))
-    users = given.get("user") or None
+    users = _users(given)
     if isinstance(users, os.PathLike):
         o.user_file = keep.text(path_of(users, "user"))
     elif users is not None:
@@ -134,8 +145,7 @@ def _ledger(o: Any, keep: Keep, given: dict[str, Any]) -> None:
 
 
 def _check_together(given: dict[str, Any]) -> None:
-    user = given.get("user")
-    named_users = user is not None and user is not False
+    named_users = _users(given) is not None
     if given.get("max_cells_per_user", 1) != 1 and not named_users:
         raise UsageError("max_cells_per_user needs user: without it each record is a user of its own")
     if "user_fold" in given and not named_users:

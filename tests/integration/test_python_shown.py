@@ -249,3 +249,33 @@ def test_rows_of_zeros():
         fre_e2t.synthesize(texts(), **PLAIN, ledger=False, embedding_model=lambda some: np.zeros((len(some), 4)))
     with pytest.raises(fre_e2t.DataError, match="embeddings holds nothing but zeros"):
         fre_e2t.synthesize(embeddings=np.zeros((100, 4)), **PLAIN, ledger=False)
+
+
+# ---- what notebooks hand over and get back ------------------------------------------------------------------
+
+@pytest.mark.parametrize("wrap", [np.asarray, lambda names: importlib.import_module("pandas").Series(names)])
+def test_users_in_a_column(wrap):
+    try:
+        names = wrap([f"u{i}" for i in range(len(texts()))])
+    except ModuleNotFoundError:
+        pytest.skip("pandas is not here")
+    x = fre_e2t.embed(texts())
+    given = {**PLAIN, "ledger": False, "embedding_model": "default", "seed": SEED[1]}
+    assert fre_e2t.synthesize(embeddings=x, **{**given, "user": names}) == \
+        fre_e2t.synthesize(embeddings=x, **{**given, "user": list(names)})
+    with pytest.raises(fre_e2t.UsageError, match="user is the name of a column"):
+        fre_e2t.synthesize(texts(), **{**PLAIN, "user": names})
+    with pytest.raises(fre_e2t.UsageError, match="user is the name of a column"):
+        fre_e2t.synthesize(texts(), **{**PLAIN, "user": names}, embedding_model=fre_e2t.embed)
+    with pytest.raises(fre_e2t.DataError, match="user names 0 users"):
+        fre_e2t.synthesize(embeddings=x, **{**given, "user": names[:0]})
+
+
+def test_tables_have_the_same_columns(monkeypatch):
+    """polars takes a sequence of dicts as one, and would have other columns than an Arrow table."""
+    texts_of = fre_e2t.synthesize(texts(), **PLAIN, ledger=False, seed=SEED[1]).texts
+    polars = types.ModuleType("polars")
+    polars.DataFrame = lambda table: table
+    monkeypatch.setitem(sys.modules, "polars", polars)
+    given = texts_of.to_polars()
+    assert hasattr(given, "__arrow_c_stream__") and not hasattr(given, "__iter__") and not hasattr(given, "__len__")
